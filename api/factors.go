@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"image/color"
@@ -20,7 +21,7 @@ func (s *Server) factor(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, gin.H{"active": f.Active, "required": !app.user.AtProvider() && s.ConsoleTOTP.Requires(app.user.Role), "recoveryCodes": f.RecoveryCodes})
+	c.JSON(http.StatusOK, gin.H{"active": f.TOTP, "required": !app.user.AtProvider() && s.ConsoleTOTP.Requires(app.user.Role), "recoveryCodes": f.RecoveryCodes})
 	return nil
 }
 
@@ -114,6 +115,9 @@ func (s *Server) removeFactor(c *gin.Context, app caller) error {
 	if err := s.changeFactor(c, app); err != nil {
 		return err
 	}
+	if f, err := s.Store.FactorState(c.Request.Context(), app.user.ID); err != nil || !f.TOTP {
+		return cmp.Or(err, error(models.Refuse(models.KindConflict, "second_factor_none", "There is no authenticator app.")))
+	}
 	if err := s.Store.RemoveFactor(c.Request.Context(), app.user.ID, app.session); err != nil {
 		return err
 	}
@@ -137,7 +141,7 @@ func (s *Server) changeFactor(c *gin.Context, app caller) error {
 	return nil
 }
 
-// resetFactor removes the second factor of a user who has lost it, and ends
+// resetFactor removes the second factors of a user who has lost them, and ends
 // that user's sessions. Who asks for it must be known to the administrator.
 func (s *Server) resetFactor(c *gin.Context, app caller) error {
 	user, err := s.pathUser(c, app)
@@ -147,7 +151,7 @@ func (s *Server) resetFactor(c *gin.Context, app caller) error {
 	if app.user != nil && app.user.ID == user.ID {
 		return models.Refuse(models.KindForbidden, "own_account", "Your own second factor is removed with your password and a code.")
 	}
-	if err := s.Store.RemoveFactor(c.Request.Context(), user.ID, app.session); err != nil {
+	if err := s.Store.ResetFactors(c.Request.Context(), user.ID, app.session); err != nil {
 		return err
 	}
 	s.logSecurityEvent(c, "second factor removed", "user", user.ID, "by", app.actor())

@@ -53,7 +53,7 @@ func (s *Server) signInOptions(c *gin.Context) error {
 	if s.Provider != nil {
 		provider = gin.H{"name": s.Provider.Name}
 	}
-	c.JSON(http.StatusOK, gin.H{"provider": provider})
+	c.JSON(http.StatusOK, gin.H{"provider": provider, "passkeys": s.relyingParty != nil})
 	return nil
 }
 

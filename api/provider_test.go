@@ -236,7 +236,7 @@ func TestSignInAtTheProvider(t *testing.T) {
 	t.Parallel()
 	eachDatabaseWithProvider(t, func(t *testing.T, s *service, p *fakeProvider) {
 		nobody := &client{t: t, s: s}
-		require.Equal(t, object{"provider": object{"name": "Staff login"}}, nobody.get("/v1/console/sign-in").want(200).body)
+		require.Equal(t, object{"provider": object{"name": "Staff login"}, "passkeys": true}, nobody.get("/v1/console/sign-in").want(200).body)
 		require.Empty(t, p.asked, "the provider is not asked before somebody comes")
 
 		a := s.atProvider(t, p).want(200)
@@ -573,7 +573,7 @@ func TestAProviderThatDoesNotAnswer(t *testing.T) {
 
 	without := onSQLite(t, nil)
 	nobody = &client{t: t, s: without}
-	require.Equal(t, object{"provider": nil}, nobody.get("/v1/console/sign-in").want(200).body)
+	require.Equal(t, object{"provider": nil, "passkeys": true}, nobody.get("/v1/console/sign-in").want(200).body)
 	nobody.post(beginPath, object{}).refused(404, "not_found")
 	nobody.post(completePath, object{"code": "x", "state": "y"}).refused(404, "not_found")
 	without.person(t, models.RoleViewer).post(connectPath, object{"password": password}).refused(404, "not_found")

@@ -169,6 +169,25 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 				bad: asJSON(object{"email": "nobody@example.com", "password": password}),
 			}
 		},
+		"/v1/console/passkeys/challenge": func() repeatableRequest {
+			person := s.person(t, models.RoleViewer)
+			person.registers(newAuthenticator(t), "Key", object{"password": password}).want(201)
+			return repeatableRequest{c: nobody, path: passkeysPath + "/challenge", anew: true, body: asJSON(object{"email": person.email(), "password": password}), bad: broken}
+		},
+		"/v1/console/passkeys/begin": own("/passkeys/begin", object{"password": password}, true),
+		"/v1/console/passkeys": func() repeatableRequest {
+			person, key := s.person(t, models.RoleViewer), newAuthenticator(t)
+			options := person.post(passkeysPath+"/begin", object{"password": password}).want(200)
+			return repeatableRequest{c: person, path: passkeysPath, anew: true, body: asJSON(object{"ceremony": options.str("ceremony"), "name": "Key", "credential": key.creates(options.body)}), bad: broken}
+		},
+		"/v1/console/passkeys/{id}/remove": func() repeatableRequest {
+			person := s.person(t, models.RoleViewer)
+			a := person.registers(newAuthenticator(t), "Key", object{"password": password}).want(201)
+			return repeatableRequest{
+				c: person, path: passkeysPath + "/" + a.body["passkey"].(object)["id"].(string) + "/remove", bad: broken,
+				body: asJSON(object{"password": password, "code": a.body["recoveryCodes"].([]any)[0]}),
+			}
+		},
 		"/v1/console/provider/begin": func() repeatableRequest {
 			return repeatableRequest{c: nobody, path: beginPath, anew: true, body: asJSON(object{}), bad: broken}
 		},

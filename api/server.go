@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/go-webauthn/webauthn/webauthn"
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/trace"
 
@@ -104,6 +105,8 @@ type Server struct {
 
 	bulkSlots chan struct{} // a slot for each request with rows that is read at the moment
 
+	relyingParty *webauthn.WebAuthn // of passkeys; nil: there are none here
+
 	files   *blob.Reader
 	log     *slog.Logger
 	limits  *limiter
@@ -121,6 +124,10 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
 	s := &Server{Config: cfg, files: blob.NewReader(cfg.Blobs), log: cfg.Log, engine: gin.New(), docsPage: sync.OnceValues(renderDocs), verificationSlots: make(chan struct{}, runtime.NumCPU()), admissionSlots: make(chan struct{}, maxConcurrentAdmissions), readingCopySlots: make(chan struct{}, maxConcurrentReadingCopies), bulkSlots: make(chan struct{}, maxConcurrentBulkRequests)}
+	var err error
+	if s.relyingParty, err = newRelyingParty(s.BaseURL); err != nil {
+		return nil, err
+	}
 	if s.Admission.MaxBytes == 0 {
 		s.Admission = admission.DefaultLimits()
 	}

@@ -22,17 +22,12 @@ func (s *Server) login(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	email, password, code := o.str("email"), o.str("password"), o.optStr("code")
+	email, password, second := o.str("email"), o.str("password"), readSecondFactor(o)
 	if err := o.err(); err != nil {
 		return err
 	}
 	ctx := c.Request.Context()
-	user, err := withAttemptLimit(c, s, "login", models.EmailKey(email), func() (*models.ConsoleUser, error) {
-		return s.Store.Login(ctx, email, password)
-	})
-	if isNotFound(err) {
-		return models.Refuse(models.KindUnauthorized, "invalid_credentials", "The e-mail address or the password is wrong.")
-	}
+	user, err := s.checkPassword(c, email, password)
 	if err != nil {
 		return err
 	}
@@ -41,14 +36,43 @@ func (s *Server) login(c *gin.Context) error {
 		return err
 	}
 	if factor.Active {
-		if code == nil {
-			return models.Refuse(models.KindUnauthorized, "code_required", "This account also needs a code from its authenticator app, or a recovery code.")
+		if second.missing() {
+			return models.Refuse(models.KindUnauthorized, "code_required", "This account also needs a passkey, a code from its authenticator app, or a recovery code.")
 		}
-		if err := s.consumeCode(c, user.ID, *code); err != nil {
+		if err := s.consumeSecondFactor(c, user, second); err != nil {
 			return err
 		}
 	}
 	return s.startSession(c, user, nil, factor.Active)
+}
+
+// checkPassword finds the user of an address and a password.
+func (s *Server) checkPassword(c *gin.Context, email, password string) (*models.ConsoleUser, error) {
+	user, err := withAttemptLimit(c, s, "login", models.EmailKey(email), func() (*models.ConsoleUser, error) {
+		return s.Store.Login(c.Request.Context(), email, password)
+	})
+	if isNotFound(err) {
+		return nil, models.Refuse(models.KindUnauthorized, "invalid_credentials", "The e-mail address or the password is wrong.")
+	}
+	return user, err
+}
+
+// secondFactor is what somebody sends beside the password: a code, or a passkey's answer.
+type secondFactor struct {
+	code    *string
+	passkey *passkeyAnswer
+}
+
+func (f secondFactor) missing() bool { return f.code == nil && f.passkey == nil }
+
+func readSecondFactor(o *object) secondFactor {
+	f := secondFactor{code: o.optStr("code")}
+	if o.get("passkey") != nil {
+		if p := o.sub("passkey"); p != nil {
+			f.passkey = &passkeyAnswer{ceremony: p.str("ceremony"), credential: p.raw("credential")}
+		}
+	}
+	return f
 }
 
 // startSession begins a session of a user who has shown who it is, and answers with its
@@ -96,10 +120,10 @@ const (
 	codeWindow    = time.Hour
 )
 
-// consumeCode uses up a code of a user's second factor. A try is taken beforehand,
-// as by withAttemptLimit.
-func (s *Server) consumeCode(c *gin.Context, user uuid.UUID, code string) error {
-	ctx, key, start := c.Request.Context(), "factor:"+user.String(), s.Now().UTC().Truncate(codeWindow)
+// consumeSecondFactor uses up a code of a user's second factor, or a passkey's answer. A
+// try is taken beforehand, as by withAttemptLimit.
+func (s *Server) consumeSecondFactor(c *gin.Context, user *models.ConsoleUser, second secondFactor) error {
+	ctx, key, start := c.Request.Context(), "factor:"+user.ID.String(), s.Now().UTC().Truncate(codeWindow)
 	taken, _, err := s.Store.ReserveQuota(ctx, key, start, codeWindow, 1, maxWrongCodes)
 	if err != nil {
 		return err
@@ -109,7 +133,12 @@ func (s *Server) consumeCode(c *gin.Context, user uuid.UUID, code string) error 
 		e.RetryAfter = max(start.Add(codeWindow).Sub(s.Now()), time.Second)
 		return e
 	}
-	if err := s.keyed(c).ConsumeCode(ctx, user, code); err != nil {
+	if second.passkey != nil {
+		err = s.consumePasskey(c, user, *second.passkey)
+	} else {
+		err = s.keyed(c).ConsumeCode(ctx, user.ID, *second.code)
+	}
+	if err != nil {
 		return err
 	}
 	_, _, err = s.Store.ReserveQuota(ctx, key, start, codeWindow, -1, maxWrongCodes)
@@ -120,7 +149,7 @@ func (s *Server) consumeCode(c *gin.Context, user uuid.UUID, code string) error 
 // password again, and a code where there is a second factor. Who signs in at the
 // provider must have done so a moment ago.
 func (s *Server) reauthenticate(c *gin.Context, app caller, o *object) error {
-	password, code := o.str("password"), o.optStr("code")
+	password, second := o.str("password"), readSecondFactor(o)
 	if app.user.AtProvider() {
 		if err := o.err(); err != nil {
 			return err
@@ -130,7 +159,7 @@ func (s *Server) reauthenticate(c *gin.Context, app caller, o *object) error {
 		}
 		return nil
 	}
-	if app.factor && code == nil {
+	if app.factor && second.missing() {
 		o.bad("code", "is required")
 	}
 	if err := o.err(); err != nil {
@@ -145,7 +174,7 @@ func (s *Server) reauthenticate(c *gin.Context, app caller, o *object) error {
 	case err != nil || !app.factor:
 		return err
 	}
-	return wrongCode(s.consumeCode(c, app.user.ID, *code))
+	return wrongPasskey(wrongCode(s.consumeSecondFactor(c, app.user, second)))
 }
 
 func wrongCredential(name, what string) error { return models.InvalidField(name, "%s", what) }

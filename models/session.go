@@ -34,6 +34,8 @@ type ChallengeKind string
 const (
 	ChallengeProviderSignIn ChallengeKind = "provider-sign-in"
 	ChallengeProviderLink   ChallengeKind = "provider-link" // of an account that has a password
+	ChallengePasskey        ChallengeKind = "passkey"       // a new one
+	ChallengePasskeySignIn  ChallengeKind = "passkey-sign-in"
 )
 
 // ConsoleFactor is a console user's second factor: one-time passwords (RFC 6238).
@@ -43,6 +45,17 @@ type ConsoleFactor struct {
 	CreatedAt   time.Time
 	ConfirmedAt *time.Time // nil: a first code is awaited
 	LastStep    int64      // of the last code taken
+}
+
+// ConsolePasskey is a passkey of a console user (WebAuthn), a second factor.
+type ConsolePasskey struct {
+	ID           uuid.UUID `gorm:"primaryKey"`
+	UserID       uuid.UUID
+	CredentialID []byte // the authenticator's name for it
+	Credential   []byte // public key and counter, JSON
+	Name         string // the owner's name for it
+	CreatedAt    time.Time
+	UsedAt       *time.Time
 }
 
 // ConsoleRecoveryCode replaces a lost second factor, once.

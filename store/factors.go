@@ -35,15 +35,19 @@ var (
 
 // FactorState is what a console user has of a second factor.
 type FactorState struct {
-	Active        bool
+	Active        bool // one of them
+	TOTP          bool // an authenticator app
+	Passkeys      int
 	RecoveryCodes int // that are left
 }
 
 // FactorState says what a console user has.
 func (s *Store) FactorState(ctx context.Context, user uuid.UUID) (FactorState, error) {
 	var f FactorState
-	err := s.db.WithContext(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM console_factors WHERE id = ? AND confirmed_at IS NOT NULL) AS active,
-		(SELECT COUNT(*) FROM console_recovery_codes WHERE user_id = ?) AS recovery_codes`, user, user).Scan(&f).Error
+	err := s.db.WithContext(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM console_factors WHERE id = ? AND confirmed_at IS NOT NULL) AS totp,
+		(SELECT COUNT(*) FROM console_passkeys WHERE user_id = ?) AS passkeys,
+		(SELECT COUNT(*) FROM console_recovery_codes WHERE user_id = ?) AS recovery_codes`, user, user, user).Scan(&f).Error
+	f.Active = f.TOTP || f.Passkeys > 0
 	if err != nil {
 		return f, fmt.Errorf("load second factor: %w", err)
 	}
@@ -95,7 +99,11 @@ func (s *Store) ConsumeCode(ctx context.Context, user uuid.UUID, code string) er
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		code = strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(code))
 		if len(code) != recoveryLength {
-			return s.consumeTimeStep(tx, user, code, true)
+			err := s.consumeTimeStep(tx, user, code, true)
+			if errors.Is(err, errFactorNone) { // passkeys alone
+				err = ErrCode
+			}
+			return err
 		}
 		res := tx.Where("user_id = ? AND hash = ?", user, recoveryHash(code)).Delete(&models.ConsoleRecoveryCode{})
 		if res.Error == nil && res.RowsAffected == 0 {
@@ -173,13 +181,12 @@ func recoveryHash(code string) []byte {
 	return sum[:]
 }
 
-// RemoveFactor removes a console user's second factor with its recovery codes,
-// and ends all sessions but the one to keep.
+// RemoveFactor removes a console user's authenticator app, with the recovery codes where
+// it was the last second factor, and ends all sessions but the one to keep.
 func (s *Store) RemoveFactor(ctx context.Context, user, keep uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
-		err1 := tx.Where("user_id = ?", user).Delete(&models.ConsoleRecoveryCode{}).Error
-		err2 := tx.Where("id = ?", user).Delete(&models.ConsoleFactor{}).Error
-		return errors.Join(err1, err2, endSessions(tx, user, keep))
+		err := tx.Where("id = ?", user).Delete(&models.ConsoleFactor{}).Error
+		return errors.Join(err, removeUnneededCodes(tx, user), endSessions(tx, user, keep))
 	})
 	if err != nil {
 		return fmt.Errorf("remove second factor: %w", err)

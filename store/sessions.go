@@ -71,7 +71,7 @@ func (s *Store) ConsoleSession(ctx context.Context, id uuid.UUID, idle time.Dura
 	now := s.now()
 	db := s.db.WithContext(ctx)
 	err := db.Model(&models.ConsoleSession{}).
-		Select("console_sessions.*, EXISTS (SELECT 1 FROM console_factors f WHERE f.id = user_id AND f.confirmed_at IS NOT NULL) AS factor").
+		Select("console_sessions.*, (EXISTS (SELECT 1 FROM console_factors f WHERE f.id = user_id AND f.confirmed_at IS NOT NULL) OR EXISTS (SELECT 1 FROM console_passkeys p WHERE p.user_id = console_sessions.user_id)) AS factor").
 		Where("console_sessions.id = ? AND expires_at > ? AND seen_at > ?", id, now, now.Add(-idle)).Take(&row).Error
 	if err != nil {
 		return nil, fmt.Errorf("load console session: %w", mapNotFound(err))

@@ -28,7 +28,7 @@ func (s *Store) UserDetails(ctx context.Context, app uuid.UUID) ([]UserDetail, e
 	if err != nil {
 		return nil, err
 	}
-	var factors []uuid.UUID
+	var factors, passkeys []uuid.UUID
 	var sessions []models.ConsoleSession
 	ids := make([]uuid.UUID, len(users))
 	for i := range users {
@@ -37,6 +37,9 @@ func (s *Store) UserDetails(ctx context.Context, app uuid.UUID) ([]UserDetail, e
 	db := s.db.WithContext(ctx)
 	if err := db.Model(&models.ConsoleFactor{}).Where("id IN ? AND confirmed_at IS NOT NULL", ids).Pluck("id", &factors).Error; err != nil {
 		return nil, fmt.Errorf("list second factors: %w", err)
+	}
+	if err := db.Model(&models.ConsolePasskey{}).Where("user_id IN ?", ids).Distinct().Pluck("user_id", &passkeys).Error; err != nil {
+		return nil, fmt.Errorf("list passkeys: %w", err)
 	}
 	if err := db.Select("user_id", "seen_at").Where("user_id IN ? AND expires_at > ?", ids, s.now()).Find(&sessions).Error; err != nil {
 		return nil, fmt.Errorf("list console sessions: %w", err)
@@ -47,7 +50,7 @@ func (s *Store) UserDetails(ctx context.Context, app uuid.UUID) ([]UserDetail, e
 		out[i].ConsoleUser = users[i]
 		at[users[i].ID] = &out[i]
 	}
-	for _, id := range factors {
+	for _, id := range append(factors, passkeys...) {
 		at[id].SecondFactor = true
 	}
 	for i := range sessions {

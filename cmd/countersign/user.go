@@ -17,7 +17,7 @@ import (
 type userCommand struct {
 	Create      userCreate      `cmd:"" help:"Create a console user. The password is read from standard input."`
 	SetPassword userSetPassword `cmd:"" help:"Give a console user who forgot it a new password, read from standard input. The second factor stays."`
-	ResetTOTP   userResetTOTP   `cmd:"" name:"reset-totp" help:"Remove the second factor of a console user who has lost it. Make sure who asks."`
+	ResetTOTP   userResetTOTP   `cmd:"" name:"reset-totp" help:"Remove the second factors, passkeys too, of a console user who has lost them. Make sure who asks."`
 	SignOut     userSignOut     `cmd:"" help:"End the sessions of a console user, or of all."`
 }
 
@@ -95,10 +95,10 @@ func (u userSetPassword) Run(ctx context.Context) error {
 
 type userResetTOTP struct{ userOf }
 
-// Run removes the second factor and ends the user's sessions.
+// Run removes the second factors and ends the user's sessions.
 func (u userResetTOTP) Run(ctx context.Context) error {
 	return u.change(ctx, func(s *store.Store, user *models.ConsoleUser) error {
-		return s.RemoveFactor(ctx, user.ID, uuid.Nil)
+		return s.ResetFactors(ctx, user.ID, uuid.Nil)
 	})
 }
 

@@ -42,7 +42,7 @@ func run(m *testing.M) (int, error) {
 		return 1, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	svc, err = startService(dir)
+	svc, err = startService(dir, "127.0.0.1")
 	if err != nil {
 		return 1, err
 	}
@@ -79,7 +79,8 @@ type service struct {
 	app *application
 }
 
-func startService(dir string) (*service, error) {
+// startService starts one with settings of its own. hostname is how the browser finds it.
+func startService(dir, hostname string, settings ...string) (*service, error) {
 	root, err := moduleRoot()
 	if err != nil {
 		return nil, err
@@ -96,7 +97,7 @@ func startService(dir string) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &service{root: root, base: "http://127.0.0.1:" + port, log: filepath.Join(dir, "log"), provider: "http://localhost:" + providerPort}
+	s := &service{root: root, base: "http://" + hostname + ":" + port, log: filepath.Join(dir, "log"), provider: "http://localhost:" + providerPort}
 	out, err := os.Create(s.log)
 	if err != nil {
 		return nil, err
@@ -109,6 +110,8 @@ func startService(dir string) (*service, error) {
 	// Every sealed copy comes by the download portal, webhooks give up soon, and all tests come from one address.
 	s.cmd.Env = append(os.Environ(), "COUNTERSIGN_EMAIL_ATTACHMENT_LIMIT=0", "COUNTERSIGN_WEBHOOK_SCHEDULE=0s,50ms,50ms,50ms,50ms", "COUNTERSIGN_RATE_LIMIT=100000",
 		"COUNTERSIGN_OIDC_ISSUER="+s.provider, "COUNTERSIGN_OIDC_CLIENT_ID=console", "COUNTERSIGN_OIDC_CLIENT_SECRET="+providerSecret, "COUNTERSIGN_OIDC_ROLE_CLAIM=roles", "COUNTERSIGN_OIDC_NAME=Staff login")
+	s.cmd.Env = append(s.cmd.Env, settings...)
+	s.cmd.Env = append(s.cmd.Env, "COUNTERSIGN_BASE_URL="+s.base)
 	if err := s.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the service (make build first): %w", err)
 	}

@@ -472,6 +472,7 @@ func checkConsole(t *testing.T, s *target) {
 	login := (&client{s: s}).post(t, "/v1/console/login", object{"email": email, "password": password}).want(t, 200)
 	viewer := &client{s: s, token: login.str("access_token")}
 	checkProvider(t, s, viewer, password)
+	checkPasskeys(t, s, viewer, email, password)
 	password = checkAccount(t, s, c, viewer, email, password)
 	login = (&client{s: s}).post(t, "/v1/console/login", object{"email": email, "password": password}).want(t, 200)
 	viewer = &client{s: s, token: login.str("access_token")}
@@ -504,6 +505,21 @@ func checkProvider(t *testing.T, s *target, viewer *client, password string) {
 	}
 	nobody.post(t, "/v1/console/provider/begin", object{}).want(t, 200)
 	nobody.post(t, "/v1/console/provider/complete", answer).refused(t, 401, "sign_in_expired")
+}
+
+// checkPasskeys says what can be said without an authenticator.
+func checkPasskeys(t *testing.T, s *target, viewer *client, email, password string) {
+	t.Helper()
+	nobody := &client{s: s}
+	const at = "/v1/console/passkeys"
+	require.Empty(t, viewer.get(t, at).want(t, 200).list)
+	nobody.post(t, at+"/challenge", object{"email": email, "password": password}).refused(t, 409, "passkey_none")
+	if nobody.get(t, "/v1/console/sign-in").want(t, 200).body["passkeys"] == true {
+		require.NotEmpty(t, viewer.post(t, at+"/begin", object{"password": password}).want(t, 200).str("ceremony"))
+	} else {
+		viewer.post(t, at+"/begin", object{"password": password}).refused(t, 409, "passkeys_unavailable")
+	}
+	viewer.post(t, at+"/"+uuid.NewString()+"/remove", object{"password": password}).refused(t, 404, "not_found")
 }
 
 // checkAdministration does what an administrator does to users and to the app. The app's secret is replaced

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { request, ApiError, NetworkError, type RequestOptions } from "../ui/http";
+import type { PasskeyAnswer } from "./passkeys";
 import type { Returned } from "./provider";
 
 /** The roles in order: each may do what those before it may. */
@@ -16,7 +17,7 @@ export interface Identity {
 }
 export type SignIn = "password" | "provider";
 /** How one may sign in here beside the password. */
-export interface SignInOptions { provider: { name: string } | null }
+export interface SignInOptions { provider: { name: string } | null; passkeys: boolean }
 
 export interface Signer { id: string; name: string; email: string; routingOrder: number; status: string; authMethod: string; signedAt: string | null; previous?: PreviousSigner[] }
 /** Who gets a copy and is asked nothing. */
@@ -55,8 +56,8 @@ export class Client {
     return sessionStorage.getItem(tokenKey);
   }
 
-  async login(email: string, password: string, code?: string): Promise<Identity> {
-    const answer = await request<Identity & { access_token: string }>("/v1/console/login", { body: { email, password, code } });
+  async login(email: string, password: string, second: { code?: string; passkey?: PasskeyAnswer } = {}): Promise<Identity> {
+    const answer = await request<Identity & { access_token: string }>("/v1/console/login", { body: { email, password, ...second } });
     sessionStorage.setItem(tokenKey, answer.access_token);
     return answer;
   }

@@ -3,6 +3,7 @@ import { ApiError, request } from "../ui/http";
 import { Title } from "../ui/parts";
 import { errorText, type Client, type Identity, type SignInOptions } from "./api";
 import { ErrorNotice } from "./parts";
+import { passkeysKnown, usePasskey } from "./passkeys";
 import { signInAtProvider } from "./provider";
 import { usePageTitle } from "./route";
 
@@ -12,16 +13,16 @@ export function Login({ client, ended, told, onIn }: { client: Client; ended: bo
   const [password, setPassword] = useState("");
   const [code, setCode] = useState<string | null>(null); // null: none is asked for
   const [problem, setProblem] = useState(told);
-  const [provider, setProvider] = useState<SignInOptions["provider"]>(null);
-  useEffect(() => { request<SignInOptions>("/v1/console/sign-in").then((o) => setProvider(o.provider), () => undefined); }, []);
+  const [options, setOptions] = useState<SignInOptions>({ provider: null, passkeys: false });
+  const { provider } = options;
+  useEffect(() => { request<SignInOptions>("/v1/console/sign-in").then(setOptions, () => undefined); }, []);
   const [busy, setBusy] = useState(false);
-  const enter = async (e: SubmitEvent) => {
-    e.preventDefault();
+  const enter = async (passkey: boolean) => {
     if (busy) return;
     setBusy(true);
     setProblem("");
     try {
-      onIn(await client.login(email, password, code ?? undefined));
+      onIn(await client.login(email, password, passkey ? { passkey: await usePasskey(email, password) } : code === null ? {} : { code }));
     } catch (x) {
       if (x instanceof ApiError && x.code === "code_required") setCode("");
       else setProblem(errorText(x));
@@ -30,12 +31,13 @@ export function Login({ client, ended, told, onIn }: { client: Client; ended: bo
   };
   return (
     <main class="narrow">
-      <form class="card stack" onSubmit={(e) => void enter(e)}>
+      <form class="card stack" onSubmit={(e) => { e.preventDefault(); void enter(false); }}>
         <Title>Countersign console</Title>
         {ended && <p class="notice" role="status">Your session has ended. Please sign in again.</p>}
         <div><label for="email">E-mail</label><input id="email" type="email" autocomplete="username" required value={email} onInput={(e) => { setEmail(e.currentTarget.value); setCode(null); }} /></div>
         <div><label for="password">Password</label><input id="password" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
         {code !== null && <Code value={code} onInput={setCode} focus />}
+        {code !== null && options.passkeys && passkeysKnown() && <p><button type="button" class="plain small" onClick={() => void enter(true)}>Use a passkey</button></p>}
         <ErrorNotice text={problem} />
         <button aria-disabled={busy}>Sign in</button>
         {provider && (

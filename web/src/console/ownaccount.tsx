@@ -3,16 +3,18 @@ import { Title } from "../ui/parts";
 import { useLoad, formatTime, errorText, type Client, type SignInOptions } from "./api";
 import { Code } from "./login";
 import { ErrorNotice, Table } from "./parts";
+import { addPasskey, passkeysKnown, usePasskey, type PasskeyAnswer } from "./passkeys";
 import { AtProvider, Owner, Prove, type Proof } from "./proof";
 import { goToProvider } from "./provider";
 import { usePageTitle } from "./route";
 
 interface Factor { active: boolean; required: boolean; recoveryCodes: number }
+interface Passkey { id: string; name: string; createdAt: string; usedAt: string | null }
 interface Secret { secret: string; uri: string; qr: string }
 interface Session { id: string; current: boolean; ip: string; userAgent: string; createdAt: string; seenAt: string }
 
 /** The second factor: what there is of one, setting one up, and its recovery codes. */
-function SecondFactor({ client, email, factor, onChange }: { client: Client; email: string; factor: Factor; onChange: () => void }) {
+function SecondFactor({ client, email, factor, proved = factor.active, onChange }: { client: Client; email: string; factor: Factor; /** Any second factor is asked for. */ proved?: boolean; onChange: () => void }) {
   const [asking, setAsking] = useState<"enrol" | "renew" | "remove" | null>(null);
   const [secret, setSecret] = useState<Secret | null>(null);
   const [codes, setCodes] = useState<string[] | null>(null);
@@ -27,16 +29,7 @@ function SecondFactor({ client, email, factor, onChange }: { client: Client; ema
       setProblem(errorText(x));
     }
   };
-  if (codes) {
-    return (
-      <>
-        <p class="notice good" role="status">Your second factor is on.</p>
-        <p>Keep these recovery codes where you keep what matters: each lets you in once if you lose your phone. They are not shown again.</p>
-        <ul class="codes mono" aria-label="Recovery codes">{codes.map((c) => <li key={c}>{c}</li>)}</ul>
-        <button type="button" onClick={() => { setCodes(null); onChange(); }}>I have kept them</button>
-      </>
-    );
-  }
+  if (codes) return <NewCodes codes={codes} onKept={() => { setCodes(null); onChange(); }} />;
   if (secret) {
     return (
       <form class="stack" onSubmit={(e) => void confirm(e)}>
@@ -67,19 +60,68 @@ function SecondFactor({ client, email, factor, onChange }: { client: Client; ema
         {active ? <button type="button" class="plain small" onClick={() => setAsking("renew")}>Make new recovery codes</button> : <button type="button" class="small" onClick={() => setAsking("enrol")}>Set up an authenticator app</button>}
         {active && !factor.required && <button type="button" class="plain small" onClick={() => setAsking("remove")}>Remove</button>}
       </div>
-      {asking && <Prove {...steps[asking]} email={email} factor={active} onClose={() => setAsking(null)} />}
+      {asking && <Prove {...steps[asking]} email={email} factor={proved} onClose={() => setAsking(null)} />}
+    </>
+  );
+}
+
+/** Recovery codes, which are shown once. */
+function NewCodes({ codes, onKept }: { codes: string[]; onKept: () => void }) {
+  return (
+    <>
+      <p class="notice good" role="status">Your second factor is on.</p>
+      <p>Keep these recovery codes where you keep what matters: each lets you in once if you lose your phone. They are not shown again.</p>
+      <ul class="codes mono" aria-label="Recovery codes">{codes.map((c) => <li key={c}>{c}</li>)}</ul>
+      <button type="button" onClick={onKept}>I have kept them</button>
+    </>
+  );
+}
+
+/** The passkeys of the account: a list, a new one, and removing one. */
+function Passkeys({ client, email, passkeys, proved, onChange }: { client: Client; email: string; passkeys: Passkey[]; proved: boolean; onChange: () => void }) {
+  const [asking, setAsking] = useState<Passkey | "new" | null>(null);
+  const [name, setName] = useState("");
+  const [codes, setCodes] = useState<string[]>([]);
+  if (codes.length > 0) return <NewCodes codes={codes} onKept={() => { setCodes([]); onChange(); }} />;
+  const add = async (p: Proof) => {
+    const made = await addPasskey(client, name, p);
+    setName("");
+    if (made.recoveryCodes.length > 0) setCodes(made.recoveryCodes);
+    else onChange();
+  };
+  const remove = (one: Passkey) => async (p: Proof) => { await client.call(`passkeys/${one.id}/remove`, { body: p }); onChange(); };
+  return (
+    <>
+      <p>A passkey lets you in with your fingerprint, face or PIN, beside the password.</p>
+      {passkeys.length > 0 && (
+        <Table label="Passkeys" head={["Name", "Since", "Last used", "Remove"]}>
+          {passkeys.map((p) => (
+            <tr key={p.id}><td><bdi>{p.name}</bdi></td><td>{formatTime(p.createdAt)}</td><td>{p.usedAt ? formatTime(p.usedAt) : "never"}</td>
+              <td><button type="button" class="plain small" aria-label={`Remove ${p.name}`} onClick={() => setAsking(p)}>Remove</button></td></tr>
+          ))}
+        </Table>
+      )}
+      <p><button type="button" class="small" onClick={() => setAsking("new")}>Add a passkey</button></p>
+      {asking === "new" && (
+        <Prove email={email} title="Add a passkey" text="Your password first, so that nobody else does this at your screen." label="Go on" factor={proved} work={add} onClose={() => setAsking(null)}>
+          <div><label for="passkeyname">What you call it</label><input id="passkeyname" required maxLength={100} autocomplete="off" placeholder="My laptop" value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
+        </Prove>
+      )}
+      {asking && asking !== "new" && <Prove email={email} title={`Remove ${asking.name}?`} text="It lets nobody in any more. You are signed out everywhere else." label="Remove" factor={proved} work={remove(asking)} onClose={() => setAsking(null)} />}
     </>
   );
 }
 
 /** All that there is before a required second factor is set up. */
 export function MustEnrol({ client, email, onDone }: { client: Client; email: string; onDone: () => void }) {
+  const options = useLoad<SignInOptions>(client, "sign-in");
   return (
     <main class="narrow">
       <section class="card stack">
         <Title>A second factor is needed</Title>
-        <p>Your organisation asks for an authenticator app beside the password. Any that speaks TOTP will do.</p>
+        <p>Your organisation asks for one beside the password: an authenticator app, any that speaks TOTP, or a passkey.</p>
         <SecondFactor client={client} email={email} factor={{ active: false, required: true, recoveryCodes: 0 }} onChange={onDone} />
+        {options.data?.passkeys && passkeysKnown() && <><h2>Or a passkey</h2><Passkeys client={client} email={email} passkeys={[]} proved={false} onChange={onDone} /></>}
         <p><button type="button" class="bare small" onClick={() => client.logout()}>Sign out</button></p>
       </section>
     </main>
@@ -90,16 +132,19 @@ function Password({ client, email, factor, onChange }: { client: Client; email: 
   const empty = { password: "", newPassword: "", code: "" };
   const [form, setForm] = useState(empty);
   const [told, setTold] = useState({ bad: false, text: "" });
+  const [passkey, setPasskey] = useState<PasskeyAnswer | null>(null);
   const set = (k: keyof typeof form) => (e: { currentTarget: { value: string } }) => setForm({ ...form, [k]: e.currentTarget.value });
   const change = async (e: SubmitEvent) => {
     e.preventDefault();
     const { code, ...rest } = form;
     try {
-      await client.call("password", { body: factor ? { ...rest, code } : rest });
+      await client.call("password", { body: passkey ? { ...rest, passkey } : factor ? { ...rest, code } : rest });
+      setPasskey(null);
       setForm(empty);
       setTold({ bad: false, text: "Changed. You are signed out everywhere else." });
       onChange();
     } catch (x) {
+      setPasskey(null); // each counts once
       setTold({ bad: true, text: errorText(x) });
     }
   };
@@ -109,7 +154,9 @@ function Password({ client, email, factor, onChange }: { client: Client; email: 
       <div><label for="now">The one you have</label><input id="now" type="password" autocomplete="current-password" required value={form.password} onInput={set("password")} /></div>
       <div><label for="fresh">The new one</label><input id="fresh" type="password" autocomplete="new-password" required minLength={10} maxLength={128} aria-describedby="freshhint" value={form.newPassword} onInput={set("newPassword")} />
         <p id="freshhint" class="quiet small">10 characters or more, of any kind.</p></div>
-      {factor && <Code value={form.code} onInput={(code) => setForm({ ...form, code })} />}
+      {factor && !passkey && <Code value={form.code} onInput={(code) => setForm({ ...form, code })} />}
+      {factor && passkeysKnown() && (passkey ? <p class="quiet small" role="status">Your passkey was used.</p>
+        : <p><button type="button" class="plain small" onClick={() => { usePasskey(email, form.password).then(setPasskey, (x: unknown) => setTold({ bad: true, text: errorText(x) })); }}>Use a passkey</button></p>)}
       {told.text && <p class={`notice ${told.bad ? "bad" : "good"}`} role={told.bad ? "alert" : "status"}>{told.text}</p>}
       <button class="small">Change the password</button>
     </form>
@@ -136,19 +183,21 @@ export function Account({ client, email }: { client: Client; email: string }) {
   const sessions = useLoad<Session[]>(client, "sessions");
   const provider = useContext(AtProvider);
   const options = useLoad<SignInOptions>(client, provider ? null : "sign-in");
+  const passkeys = useLoad<Passkey[]>(client, "passkeys");
   const [ending, setEnding] = useState<Session | "others" | null>(null);
   const end = async (p: Proof) => {
     await client.call("sessions/end", { body: { ...p, ...(ending === "others" || !ending ? {} : { sessionId: ending.id }) } });
     sessions.reload();
   };
-  const active = factor.data?.active ?? false;
-  const changed = () => { factor.reload(); sessions.reload(); };
+  const active = (factor.data?.active ?? false) || (passkeys.data?.length ?? 0) > 0;
+  const changed = () => { factor.reload(); passkeys.reload(); sessions.reload(); };
   return (
     <>
       <Title>Your account</Title>
       <ErrorNotice text={factor.problem || sessions.problem} />
       {provider ? <section class="card"><h2>How you sign in</h2><p>At your organisation's provider. Password and second factor are changed there.</p></section> : (<div class="columns">
-        <section class="card"><h2>Second factor</h2>{factor.data && <SecondFactor client={client} email={email} factor={factor.data} onChange={changed} />}</section>
+        <section class="card"><h2>Second factor</h2>{factor.data && <SecondFactor client={client} email={email} factor={factor.data} proved={active} onChange={changed} />}
+          {passkeys.data && (passkeys.data.length > 0 || options.data?.passkeys && passkeysKnown()) && <><h2 class="later">Passkeys</h2><Passkeys client={client} email={email} passkeys={passkeys.data} proved={active} onChange={changed} /></>}</section>
         <section class="card stack"><h2>Password</h2><Password client={client} email={email} factor={active} onChange={sessions.reload} /></section>
       </div>)}
       {options.data?.provider && <Connect client={client} email={email} factor={active} name={options.data.provider.name} />}

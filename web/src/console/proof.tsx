@@ -5,10 +5,11 @@ import { Dialog } from "../ui/parts";
 import { errorText } from "./api";
 import { Code } from "./login";
 import { ErrorNotice } from "./parts";
+import { passkeysKnown, usePasskey, type PasskeyAnswer } from "./passkeys";
 import { signInAtProvider } from "./provider";
 
 /** What shows again who asks: the password, and a code where there is a second factor. */
-export interface Proof { password: string; code?: string }
+export interface Proof { password: string; code?: string; passkey?: PasskeyAnswer }
 
 /** Tells password managers whose password a form asks for. */
 export const Owner = ({ email }: { email: string }) => <input hidden readOnly autocomplete="username" value={email} />;
@@ -52,6 +53,7 @@ export function Prove({ email, title, text, label, factor, children, work, onClo
           </>
         )}
         {factor && <Code id="proofcode" value={code} onInput={setCode} />}
+        {factor && passkeysKnown() && <p><button type="button" class="plain small" onClick={() => { usePasskey(email, password).then((passkey) => work({ password, passkey })).then(onClose, failed); }}>Use a passkey</button></p>}
         <ErrorNotice text={problem} />
         <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button>{label}</button></div>
       </form>

@@ -33,7 +33,7 @@ export function Users({ client, who }: { client: Client; who: Identity }) {
                   <option value="">Choose …</option>
                   <option value="role">Name and role</option>
                   <option value="password">New password</option>
-                  {u.secondFactor && <option value="factor">Remove the second factor</option>}
+                  {u.secondFactor && <option value="factor">Remove the second factors</option>}
                   <option value="sessions">Sign out everywhere</option>
                   <option value="disable">Disable</option>
                 </select>
@@ -73,8 +73,8 @@ function Change({ client, what, user, onClose, onDone }: { client: Client; what:
       );
     case "factor":
       return (
-        <FormDialog title="Remove the second factor?" label="Remove" tone="bad" onClose={onClose} work={call("/totp", "DELETE", undefined, `${user.name} has no second factor any more and is signed out.`)}>
-          <p>For somebody who has lost the phone and the recovery codes. Make sure that it is {user.name} who asks: the password alone will do from now on.</p>
+        <FormDialog title="Remove the second factors?" label="Remove" tone="bad" onClose={onClose} work={call("/totp", "DELETE", undefined, `${user.name} has no second factor any more and is signed out.`)}>
+          <p>For somebody who has lost the phone, the passkeys and the recovery codes. Make sure that it is {user.name} who asks: the password alone will do from now on.</p>
         </FormDialog>
       );
     case "sessions":

@@ -1,0 +1,336 @@
+package api
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/webauthn"
+	"github.com/google/uuid"
+
+	"countersign/internal/plaintext"
+	"countersign/models"
+	"countersign/store"
+)
+
+const (
+	// passkeyLifetime is how long a browser may take to answer a challenge.
+	passkeyLifetime = 5 * time.Minute
+	maxPasskeyName  = 100 // characters
+)
+
+var (
+	errNoPasskeys     = models.Refuse(models.KindConflict, "passkeys_unavailable", "Passkeys need BASE_URL to begin with https:// and a host name.")
+	errPasskeyNone    = models.Refuse(models.KindConflict, "passkey_none", "This account has no passkey.")
+	errPasskeyRefused = models.Refuse(models.KindUnauthorized, "invalid_passkey", "The passkey was not accepted. Begin again.")
+)
+
+// newRelyingParty is who passkeys are for: the host of the public address. It is nil
+// where browsers make none, at an IP address or over plain http.
+func newRelyingParty(base string) (*webauthn.WebAuthn, error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return nil, fmt.Errorf("relying party: %w", err)
+	}
+	if _, err := netip.ParseAddr(u.Hostname()); err == nil || u.Scheme != "https" && u.Hostname() != "localhost" {
+		return nil, nil //nolint:nilnil // there are no passkeys, which is no failure
+	}
+	rp, err := webauthn.New(&webauthn.Config{
+		RPID: u.Hostname(), RPDisplayName: "Countersign", RPOrigins: []string{u.Scheme + "://" + u.Host}, AttestationPreference: protocol.PreferNoAttestation,
+		AuthenticatorSelection: protocol.AuthenticatorSelection{UserVerification: protocol.VerificationRequired, ResidentKey: protocol.ResidentKeyRequirementPreferred},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("relying party: %w", err)
+	}
+	return rp, nil
+}
+
+// passkeyUser is a console user as the library wants one.
+type passkeyUser struct {
+	*models.ConsoleUser
+
+	rows        []models.ConsolePasskey
+	credentials []webauthn.Credential
+}
+
+// WebAuthnID, WebAuthnName, WebAuthnDisplayName and WebAuthnCredentials implement webauthn.User.
+func (u *passkeyUser) WebAuthnID() []byte                         { return u.ID[:] }
+func (u *passkeyUser) WebAuthnName() string                       { return u.Email }
+func (u *passkeyUser) WebAuthnDisplayName() string                { return u.Name }
+func (u *passkeyUser) WebAuthnCredentials() []webauthn.Credential { return u.credentials }
+
+func (s *Server) passkeyUser(c *gin.Context, user *models.ConsoleUser) (*passkeyUser, error) {
+	rows, err := s.Store.Passkeys(c.Request.Context(), user.ID)
+	if err != nil {
+		return nil, err
+	}
+	u := &passkeyUser{ConsoleUser: user, rows: rows, credentials: make([]webauthn.Credential, len(rows))}
+	for i := range rows {
+		if err := json.Unmarshal(rows[i].Credential, &u.credentials[i]); err != nil {
+			return nil, fmt.Errorf("read passkey %s: %w", rows[i].ID, err)
+		}
+	}
+	return u, nil
+}
+
+type passkeyView struct {
+	ID        uuid.UUID  `json:"id"`
+	Name      string     `json:"name"`
+	CreatedAt time.Time  `json:"createdAt"`
+	UsedAt    *time.Time `json:"usedAt"`
+}
+
+func viewPasskey(p *models.ConsolePasskey) passkeyView {
+	return passkeyView{p.ID, p.Name, p.CreatedAt.UTC(), utcPtr(p.UsedAt)}
+}
+
+func (s *Server) listPasskeys(c *gin.Context, app caller) error {
+	rows, err := s.Store.Passkeys(c.Request.Context(), app.user.ID)
+	if err != nil {
+		return err
+	}
+	out := make([]passkeyView, 0, len(rows))
+	for i := range rows {
+		out = append(out, viewPasskey(&rows[i]))
+	}
+	c.JSON(http.StatusOK, out)
+	return nil
+}
+
+// challenge keeps what a browser is asked, for one answer of the holder.
+func (s *Server) challenge(c *gin.Context, kind models.ChallengeKind, user uuid.UUID, holder string, session *webauthn.SessionData, options any) error {
+	data, err := json.Marshal(session)
+	if err != nil {
+		return fmt.Errorf("keep challenge: %w", err)
+	}
+	ceremony := rand.Text()
+	if err := s.Store.CreateChallenge(c.Request.Context(), store.Challenge{Kind: kind, Answer: ceremony, Holder: holder, User: &user, Data: data}, passkeyLifetime); err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, gin.H{"ceremony": ceremony, "publicKey": options})
+	return nil
+}
+
+func (s *Server) takeChallenge(c *gin.Context, kind models.ChallengeKind, ceremony, holder string) (webauthn.SessionData, error) {
+	var session webauthn.SessionData
+	challenge := store.Challenge{Kind: kind, Answer: ceremony, Holder: holder}
+	err := s.Store.TakeChallenge(c.Request.Context(), &challenge)
+	if isNotFound(err) {
+		return session, errPasskeyRefused
+	}
+	if err != nil {
+		return session, err
+	}
+	if err := json.Unmarshal(challenge.Data, &session); err != nil {
+		return session, fmt.Errorf("read challenge: %w", err)
+	}
+	return session, nil
+}
+
+// beginPasskey begins to register a passkey of the person, in this session.
+func (s *Server) beginPasskey(c *gin.Context, app caller) error {
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	if err := refuseProviderAccount(app); err != nil {
+		return err
+	}
+	if s.relyingParty == nil {
+		return errNoPasskeys
+	}
+	if err := s.reauthenticate(c, app, o); err != nil {
+		return err
+	}
+	user, err := s.passkeyUser(c, app.user)
+	if err != nil {
+		return err
+	}
+	options, session, err := s.relyingParty.BeginRegistration(user, webauthn.WithExclusions(webauthn.Credentials(user.credentials).CredentialDescriptors()))
+	if err != nil {
+		return fmt.Errorf("begin passkey: %w", err)
+	}
+	return s.challenge(c, models.ChallengePasskey, app.user.ID, app.session.String(), session, options.Response)
+}
+
+// createPasskey registers the passkey that the browser made.
+func (s *Server) createPasskey(c *gin.Context, app caller) error {
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	name := plaintext.Visible(o.str("name"))
+	models.CheckText(o.p, "name", name, 1, maxPasskeyName)
+	ceremony, answer := o.str("ceremony"), o.raw("credential")
+	if err := o.err(); err != nil {
+		return err
+	}
+	if err := refuseProviderAccount(app); err != nil {
+		return err
+	}
+	if s.relyingParty == nil {
+		return errNoPasskeys
+	}
+	session, err := s.takeChallenge(c, models.ChallengePasskey, ceremony, app.session.String())
+	if err != nil {
+		return wrongPasskey(err)
+	}
+	user, err := s.passkeyUser(c, app.user)
+	if err != nil {
+		return err
+	}
+	parsed, err := protocol.ParseCredentialCreationResponseBytes(answer)
+	if err != nil {
+		return s.refusePasskey(c, app.user.ID, err)
+	}
+	made, err := s.relyingParty.CreateCredential(user, session, parsed)
+	if err != nil {
+		return s.refusePasskey(c, app.user.ID, err)
+	}
+	made.Attestation = webauthn.CredentialAttestation{} // nobody looks at it again
+	state, err := json.Marshal(made)
+	if err != nil {
+		return fmt.Errorf("keep passkey: %w", err)
+	}
+	row := &models.ConsolePasskey{UserID: app.user.ID, CredentialID: made.ID, Credential: state, Name: name}
+	recovery, err := s.keyed(c).AddPasskey(c.Request.Context(), row, app.session)
+	if err != nil {
+		return err
+	}
+	s.logSecurityEvent(c, "passkey registered", "user", app.user.ID, "passkey", row.ID)
+	c.JSON(http.StatusCreated, gin.H{"passkey": viewPasskey(row), "recoveryCodes": append([]string{}, recovery...)})
+	return nil
+}
+
+// refusePasskey logs what kind of answer a browser gave, and refuses it in the member that it was in.
+func (s *Server) refusePasskey(c *gin.Context, user uuid.UUID, err error) error {
+	var p *protocol.Error
+	kind := ""
+	if errors.As(err, &p) {
+		kind = p.Type
+	}
+	s.logSecurityEvent(c, "passkey refused", "user", user, "reason", kind)
+	return wrongPasskey(errPasskeyRefused)
+}
+
+// wrongPasskey names the member that an answer was in: the session itself is good.
+func wrongPasskey(err error) error {
+	if errors.Is(err, errPasskeyRefused) {
+		return wrongCredential("credential", "was not accepted, or took too long")
+	}
+	return err
+}
+
+// removePasskey removes a passkey of the person and ends all other sessions.
+func (s *Server) removePasskey(c *gin.Context, app caller) error {
+	id, err := pathID(c, "id")
+	if err != nil {
+		return err
+	}
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	if err := s.reauthenticate(c, app, o); err != nil {
+		return err
+	}
+	if err := s.Store.RemovePasskey(c.Request.Context(), app.user.ID, id, app.session); err != nil {
+		return err
+	}
+	s.logSecurityEvent(c, "passkey removed", "user", app.user.ID, "passkey", id)
+	c.Status(http.StatusNoContent)
+	return nil
+}
+
+// askForPasskey gives who knows the password a challenge for the account's passkeys.
+func (s *Server) askForPasskey(c *gin.Context) error {
+	o, err := readObject(c, maxJSON, false)
+	if err != nil {
+		return err
+	}
+	email, password := o.str("email"), o.str("password")
+	if err := o.err(); err != nil {
+		return err
+	}
+	known, err := s.checkPassword(c, email, password)
+	if err != nil {
+		return err
+	}
+	user, err := s.passkeyUser(c, known)
+	if err != nil {
+		return err
+	}
+	if s.relyingParty == nil || len(user.rows) == 0 {
+		return errPasskeyNone
+	}
+	options, session, err := s.relyingParty.BeginLogin(user, webauthn.WithUserVerification(protocol.VerificationRequired))
+	if err != nil {
+		return fmt.Errorf("ask for passkey: %w", err)
+	}
+	return s.challenge(c, models.ChallengePasskeySignIn, known.ID, known.ID.String(), session, options.Response)
+}
+
+// passkeyAnswer is what a browser says to a challenge.
+type passkeyAnswer struct {
+	ceremony   string
+	credential []byte
+}
+
+// consumePasskey uses up the challenge of an answer and checks it. Wrong ones are counted
+// as wrong codes are.
+func (s *Server) consumePasskey(c *gin.Context, known *models.ConsoleUser, a passkeyAnswer) error {
+	session, err := s.takeChallenge(c, models.ChallengePasskeySignIn, a.ceremony, known.ID.String())
+	if err != nil {
+		return err
+	}
+	user, err := s.passkeyUser(c, known)
+	if err != nil {
+		return err
+	}
+	var made *webauthn.Credential
+	parsed, err := protocol.ParseCredentialRequestResponseBytes(a.credential)
+	if err == nil && s.relyingParty != nil {
+		made, err = s.relyingParty.ValidateLogin(user, session, parsed)
+	}
+	if err != nil || made == nil {
+		_ = s.refusePasskey(c, known.ID, err) // for the log
+		return errPasskeyRefused
+	}
+	for i := range user.rows {
+		row := &user.rows[i]
+		if string(row.CredentialID) != string(made.ID) {
+			continue
+		}
+		if made.Authenticator.CloneWarning {
+			s.logSecurityEvent(c, "a passkey's count went back: it may have been copied", "user", known.ID, "passkey", row.ID)
+			made.Authenticator.CloneWarning = false
+		}
+		state, err := json.Marshal(made)
+		if err != nil {
+			return fmt.Errorf("keep passkey: %w", err)
+		}
+		return s.Store.UsePasskey(c.Request.Context(), row, state)
+	}
+	return errPasskeyRefused
+}
+
+// raw is a member that is an object, as JSON.
+func (o *object) raw(name string) []byte {
+	m, ok := o.get(name).(map[string]any)
+	if !ok {
+		o.bad(name, "must be an object")
+		return nil
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		o.bad(name, "cannot be read")
+	}
+	return b
+}

@@ -1,0 +1,298 @@
+package api_test
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/api"
+	"countersign/models"
+)
+
+// authenticator is a passkey, as a browser at an origin uses it (WebAuthn Level 3 §6, §7).
+type authenticator struct {
+	t      *testing.T
+	key    *ecdsa.PrivateKey
+	id     []byte
+	user   string // the handle of its user, base64url
+	count  uint32
+	origin string
+	rp     string
+	flags  byte // beside those that say that a credential is attested
+}
+
+const (
+	userPresent  = 0x01
+	userVerified = 0x04
+	attested     = 0x40
+)
+
+func newAuthenticator(t *testing.T) *authenticator {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	id := make([]byte, 32)
+	_, _ = rand.Read(id)
+	return &authenticator{t: t, key: key, id: id, origin: "https://sign.example.com", rp: "sign.example.com", flags: userPresent | userVerified, count: 1}
+}
+
+func base64url(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
+
+func (a *authenticator) clientData(kind, challenge string) []byte {
+	b, err := json.Marshal(object{"type": kind, "challenge": challenge, "origin": a.origin, "crossOrigin": false})
+	require.NoError(a.t, err)
+	return b
+}
+
+func (a *authenticator) data(flags byte) []byte {
+	rp := sha256.Sum256([]byte(a.rp))
+	return binary.BigEndian.AppendUint32(append(rp[:], flags), a.count)
+}
+
+// creates answers the options of a new passkey.
+func (a *authenticator) creates(options object) object {
+	a.t.Helper()
+	o := options["publicKey"].(object)
+	a.user = o["user"].(object)["id"].(string)
+	raw, err := a.key.PublicKey.Bytes()
+	require.NoError(a.t, err)
+	public, err := cbor.Marshal(map[int]any{1: 2, 3: -7, -1: 1, -2: raw[1:33], -3: raw[33:]})
+	require.NoError(a.t, err)
+	data := append(a.data(a.flags|attested), make([]byte, 16)...)
+	data = binary.BigEndian.AppendUint16(data, uint16(len(a.id)))
+	data = append(append(data, a.id...), public...)
+	attestation, err := cbor.Marshal(map[string]any{"fmt": "none", "attStmt": map[string]any{}, "authData": data})
+	require.NoError(a.t, err)
+	return object{"id": base64url(a.id), "rawId": base64url(a.id), "type": "public-key", "clientExtensionResults": object{}, "response": object{
+		"clientDataJSON": base64url(a.clientData("webauthn.create", o["challenge"].(string))), "attestationObject": base64url(attestation), "transports": []string{"internal"},
+	}}
+}
+
+// signs answers a challenge.
+func (a *authenticator) signs(options object) object {
+	a.t.Helper()
+	a.count++
+	o := options["publicKey"].(object)
+	client, data := a.clientData("webauthn.get", o["challenge"].(string)), a.data(a.flags)
+	hash := sha256.Sum256(client)
+	digest := sha256.Sum256(append(slices.Clone(data), hash[:]...))
+	signature, err := ecdsa.SignASN1(rand.Reader, a.key, digest[:])
+	require.NoError(a.t, err)
+	return object{"id": base64url(a.id), "rawId": base64url(a.id), "type": "public-key", "clientExtensionResults": object{}, "response": object{
+		"clientDataJSON": base64url(client), "authenticatorData": base64url(data), "signature": base64url(signature), "userHandle": a.user,
+	}}
+}
+
+const passkeysPath = "/v1/console/passkeys"
+
+// registers gives a person a passkey.
+func (c *client) registers(a *authenticator, name string, proof object) *answer {
+	c.t.Helper()
+	options := c.post(passkeysPath+"/begin", proof).want(200)
+	return c.post(passkeysPath, object{"ceremony": options.str("ceremony"), "name": name, "credential": a.creates(options.body)})
+}
+
+// asked is a challenge for an account.
+func (s *service) asked(t *testing.T, email string) *answer {
+	t.Helper()
+	return (&client{t: t, s: s}).post(passkeysPath+"/challenge", object{"email": email, "password": password}).want(200)
+}
+
+func answerOf(asked *answer, a *authenticator) object {
+	return object{"ceremony": asked.str("ceremony"), "credential": a.signs(asked.body)}
+}
+
+// TestPasskeys: several with names, at the sign-in and before changes, beside the
+// authenticator app and the recovery codes.
+func TestPasskeys(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c, nobody := s.person(t, models.RoleViewer), &client{t: t, s: s}
+		email, other := c.email(), c.again()
+		require.Equal(t, object{"provider": nil, "passkeys": true}, nobody.get("/v1/console/sign-in").want(200).body)
+		nobody.post(passkeysPath+"/challenge", object{"email": email, "password": password}).refused(409, "passkey_none")
+		nobody.post(passkeysPath+"/challenge", object{"email": email, "password": "something else"}).refused(401, "invalid_credentials")
+		c.post(passkeysPath+"/begin", object{"password": "something else"}).refused(400, "validation_error")
+
+		laptop, phone := newAuthenticator(t), newAuthenticator(t)
+		a := c.registers(laptop, "Laptop", object{"password": password}).want(201)
+		recovery := a.body["recoveryCodes"].([]any)
+		require.Len(t, recovery, 10)
+		require.Equal(t, "Laptop", a.body["passkey"].(object)["name"])
+		other.me().refused(401, "unauthorized")
+
+		// From now on the password alone lets nobody in, and changes nothing.
+		login := func(second object) *answer {
+			t.Helper()
+			body := object{"email": email, "password": password}
+			for k, v := range second {
+				body[k] = v
+			}
+			return nobody.post("/v1/console/login", body)
+		}
+		login(nil).refused(401, "code_required")
+		login(object{"code": "000000"}).refused(401, "invalid_code")
+		c.post(passkeysPath+"/begin", object{"password": password}).refused(400, "validation_error")
+		login(object{"passkey": answerOf(s.asked(t, email), laptop)}).want(200)
+		login(object{"code": recovery[0]}).want(200)
+
+		a = c.registers(phone, "Phone", object{"password": password, "passkey": answerOf(s.asked(t, email), laptop)}).want(201)
+		require.Empty(t, a.body["recoveryCodes"], "those there are stay")
+		phoneID := a.body["passkey"].(object)["id"].(string)
+		login(object{"passkey": answerOf(s.asked(t, email), phone)}).want(200)
+		names := []string{}
+		for _, p := range list(c.get(passkeysPath).want(200)) {
+			names = append(names, p.(object)["name"].(string))
+			require.NotNil(t, p.(object)["usedAt"])
+		}
+		require.Equal(t, []string{"Laptop", "Phone"}, names)
+		c.registers(phone, "Again", object{"password": password, "code": recovery[1]}).refused(409, "passkey_exists")
+
+		// An authenticator app beside them.
+		secret := c.post("/v1/console/totp", object{"password": password, "code": recovery[2]}).want(201).str("secret")
+		fresh := c.post("/v1/console/totp/confirm", object{"code": s.code(t, secret)}).want(200).body["recoveryCodes"].([]any)
+		login(object{"passkey": answerOf(s.asked(t, email), laptop)}).want(200)
+		login(object{"code": s.code(t, secret)}).want(200)
+		c.post("/v1/console/totp/remove", object{"password": password, "code": fresh[0]}).want(204)
+		require.Equal(t, object{"active": false, "required": false, "recoveryCodes": 9.0}, c.get("/v1/console/totp").want(200).body)
+		c.post("/v1/console/totp/remove", object{"password": password, "code": fresh[1]}).refused(409, "second_factor_none")
+
+		// One that is removed is worth nothing, and the last takes the recovery codes with it.
+		before := s.asked(t, email)
+		c.post(passkeysPath+"/"+phoneID+"/remove", object{"password": password}).refused(400, "validation_error")
+		c.post(passkeysPath+"/"+phoneID+"/remove", object{"password": password, "passkey": answerOf(s.asked(t, email), phone)}).want(204)
+		login(object{"passkey": answerOf(before, phone)}).refused(401, "invalid_passkey")
+		c.post(passkeysPath+"/"+phoneID+"/remove", object{"password": password, "passkey": answerOf(s.asked(t, email), laptop)}).refused(404, "not_found")
+		id := list(c.get(passkeysPath).want(200))[0].(object)["id"].(string)
+		c.post(passkeysPath+"/"+id+"/remove", object{"password": password, "passkey": answerOf(s.asked(t, email), laptop)}).want(204)
+		require.Equal(t, object{"active": false, "required": false, "recoveryCodes": 0.0}, c.get("/v1/console/totp").want(200).body)
+		login(nil).want(200)
+	})
+}
+
+// TestPasskeysThatAreRefused: each would let in somebody who does not hold the key, here and now.
+func TestPasskeysThatAreRefused(t *testing.T) {
+	t.Parallel()
+	log := &bytes.Buffer{}
+	s := onSQLite(t, func(cfg *api.Config) { cfg.Log = slog.New(slog.NewTextHandler(lockedWriter{&sync.Mutex{}, log}, nil)) })
+	ada, bob := s.person(t, models.RoleViewer), s.person(t, models.RoleViewer)
+	adas, bobs := newAuthenticator(t), newAuthenticator(t)
+	ada.registers(adas, "Ada's", object{"password": password}).want(201)
+	bob.registers(bobs, "Bob's", object{"password": password}).want(201)
+	email := ada.email()
+	login := func(answer object) *answer {
+		t.Helper()
+		s.clock.advance(time.Hour) // wrong ones are counted by the hour
+		return (&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": answer})
+	}
+	ask := func() *answer { t.Helper(); s.clock.advance(time.Hour); return s.asked(t, email) }
+	quick := func(answer object) *answer {
+		t.Helper()
+		return (&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": answer})
+	}
+
+	asked := ask()
+	used := answerOf(asked, adas)
+	quick(used).want(200)
+	quick(used).refused(401, "invalid_passkey")                                    // replayed
+	quick(answerOf(asked, adas)).refused(401, "invalid_passkey")                   // the challenge was used
+	quick(answerOf(ask(), bobs)).refused(401, "invalid_passkey")                   // another user's key
+	quick(answerOf(s.asked(t, bob.email()), bobs)).refused(401, "invalid_passkey") // another user's challenge
+	asked = ask()
+	quick(object{"ceremony": ask().str("ceremony"), "credential": adas.signs(asked.body)}).refused(401, "invalid_passkey") // a challenge of another try
+	login(answerOf(s.asked(t, email), adas)).refused(401, "invalid_passkey")                                               // too late
+
+	for name, change := range map[string]func(a *authenticator){
+		"another site":     func(a *authenticator) { a.origin = "https://sign.example.com.evil.example" },
+		"plain http":       func(a *authenticator) { a.origin = "http://sign.example.com" },
+		"another port":     func(a *authenticator) { a.origin = "https://sign.example.com:8443" },
+		"another party":    func(a *authenticator) { a.rp = "evil.example" },
+		"nobody verified":  func(a *authenticator) { a.flags = userPresent },
+		"nobody there":     func(a *authenticator) { a.flags = userVerified },
+		"another key":      func(a *authenticator) { a.key = bobs.key },
+		"another's handle": func(a *authenticator) { a.user = bobs.user },
+		"an unknown id":    func(a *authenticator) { a.id = bobs.id },
+		"a made up id":     func(a *authenticator) { a.id = []byte("made up") },
+	} {
+		forged := *adas
+		change(&forged)
+		a := quick(answerOf(ask(), &forged))
+		require.Equal(t, 401, a.status, "%s: %s", name, a.raw)
+	}
+	broken := answerOf(ask(), adas)
+	broken["credential"].(object)["response"].(object)["signature"] = base64url([]byte("no signature"))
+	quick(broken).refused(401, "invalid_passkey")
+	quick(object{"ceremony": ask().str("ceremony"), "credential": object{"id": "x"}}).refused(401, "invalid_passkey")
+	(&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": object{"ceremony": "x"}}).refused(400, "validation_error")
+
+	// A count that goes back is told: the key may have been copied.
+	adas.count = 1
+	quick(answerOf(ask(), adas)).want(200)
+	require.Contains(t, log.String(), "it may have been copied")
+
+	// A registration belongs to its session, and counts once.
+	carol := s.person(t, models.RoleViewer)
+	another := carol.again()
+	key := newAuthenticator(t)
+	options := carol.post(passkeysPath+"/begin", object{"password": password}).want(200)
+	made := object{"ceremony": options.str("ceremony"), "name": "Key", "credential": key.creates(options.body)}
+	another.post(passkeysPath, made).refused(400, "validation_error")
+	s.person(t, models.RoleViewer).post(passkeysPath, made).refused(400, "validation_error")
+	carol.post(passkeysPath, made).want(201)
+	carol.post(passkeysPath, made).refused(400, "validation_error")
+	for name, change := range map[string]func(a *authenticator){
+		"another site": func(a *authenticator) { a.origin = "https://evil.example" }, "another party": func(a *authenticator) { a.rp = "evil.example" }, "nobody verified": func(a *authenticator) { a.flags = userPresent },
+	} {
+		dave, forged := s.person(t, models.RoleViewer), newAuthenticator(t)
+		change(forged)
+		require.Equal(t, 400, dave.registers(forged, "x", object{"password": password}).status, name)
+		require.Empty(t, list(dave.get(passkeysPath).want(200)))
+	}
+	for _, secret := range []string{email, "Ada's", base64url(adas.id)} {
+		require.NotContains(t, log.String(), secret)
+	}
+}
+
+// TestPasskeysBySetting: they do where a second factor is required; an administrator
+// removes them with the others; guesses are counted; and an address without a name has none.
+func TestPasskeysBySetting(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, func(cfg *api.Config) { cfg.ConsoleTOTP = models.SecondFactorRequired })
+	c, key := s.person(t, models.RoleViewer), newAuthenticator(t)
+	require.Equal(t, true, c.me().want(200).body["mustEnrol"])
+	c.registers(key, "Key", object{"password": password}).want(201)
+	require.Equal(t, false, c.me().want(200).body["mustEnrol"])
+	email, app := c.email(), s.client(t)
+	users := list(app.get("/v1/console/users").want(200))
+	require.Equal(t, true, users[0].(object)["secondFactor"])
+	for range 10 {
+		asked := s.asked(t, email)
+		(&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": object{"ceremony": asked.str("ceremony"), "credential": object{"id": "x"}}}).refused(401, "invalid_passkey")
+	}
+	(&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": answerOf(s.asked(t, email), key)}).refused(429, "rate_limited")
+	app.del("/v1/console/users/" + c.me().body["user"].(object)["id"].(string) + "/totp").want(204)
+	c.me().refused(401, "unauthorized")
+	(&client{t: t, s: s}).post(passkeysPath+"/challenge", object{"email": email, "password": password}).refused(409, "passkey_none")
+
+	for _, base := range []string{"http://127.0.0.1:8080", "https://192.0.2.7", "http://sign.example.com"} {
+		s := onSQLite(t, func(cfg *api.Config) { cfg.BaseURL = base })
+		require.Equal(t, false, (&client{t: t, s: s}).get("/v1/console/sign-in").want(200).body["passkeys"], base)
+		person := s.person(t, models.RoleViewer)
+		person.post(passkeysPath+"/begin", object{"password": password}).refused(409, "passkeys_unavailable")
+		person.post(passkeysPath, object{"ceremony": uuid.NewString(), "name": "x", "credential": object{}}).refused(409, "passkeys_unavailable")
+	}
+}

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"countersign/models"
+)
+
+const maxPasskeys = 10 // of a user
+
+var (
+	errPasskeyKnown    = models.Refuse(models.KindConflict, "passkey_exists", "This passkey is registered already.")
+	errTooManyPasskeys = models.Refuse(models.KindConflict, "too_many_passkeys", "There are %d passkeys already; remove one first.", maxPasskeys)
+)
+
+// Passkeys lists the passkeys of a console user, oldest first.
+func (s *Store) Passkeys(ctx context.Context, user uuid.UUID) ([]models.ConsolePasskey, error) {
+	var rows []models.ConsolePasskey
+	if err := s.db.WithContext(ctx).Where("user_id = ?", user).Order("id").Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("list passkeys: %w", err)
+	}
+	return rows, nil
+}
+
+// AddPasskey adds a passkey and ends all sessions but the one to keep. It returns
+// recovery codes where there are none yet; they are shown only now.
+func (s *Store) AddPasskey(ctx context.Context, p *models.ConsolePasskey, keep uuid.UUID) (recovery []string, err error) {
+	p.ID, p.CreatedAt = s.newID(), s.now()
+	err = s.tx(ctx, func(tx *gorm.DB) error {
+		var user models.ConsoleUser // so that of two at the same time one sees the other
+		if err := s.locked(tx).Select("id").Take(&user, "id = ? AND disabled_at IS NULL", p.UserID).Error; err != nil {
+			return mapNotFound(err)
+		}
+		var passkeys, codes int64
+		err1 := tx.Model(&models.ConsolePasskey{}).Where("user_id = ?", p.UserID).Count(&passkeys).Error
+		err2 := tx.Model(&models.ConsoleRecoveryCode{}).Where("user_id = ?", p.UserID).Count(&codes).Error
+		if err := errors.Join(err1, err2); err != nil {
+			return err
+		}
+		if passkeys >= maxPasskeys {
+			return errTooManyPasskeys
+		}
+		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(p)
+		if res.Error == nil && res.RowsAffected == 0 {
+			return errPasskeyKnown
+		}
+		if res.Error != nil {
+			return res.Error
+		}
+		if codes == 0 {
+			if recovery, err = replaceRecoveryCodes(tx, p.UserID); err != nil {
+				return err
+			}
+		}
+		return endSessions(tx, p.UserID, keep)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("add passkey: %w", err)
+	}
+	return recovery, nil
+}
+
+// UsePasskey notes that a passkey was used, with its new state. It returns ErrCode if it
+// was removed or used by another request meanwhile.
+func (s *Store) UsePasskey(ctx context.Context, p *models.ConsolePasskey, state []byte) error {
+	err := s.tx(ctx, func(tx *gorm.DB) error {
+		var now models.ConsolePasskey
+		if err := s.locked(tx).Take(&now, "id = ? AND user_id = ?", p.ID, p.UserID).Error; err != nil {
+			if errors.Is(mapNotFound(err), models.ErrNotFound) {
+				return ErrCode
+			}
+			return err
+		}
+		if !bytes.Equal(now.Credential, p.Credential) {
+			return ErrCode
+		}
+		return tx.Model(&models.ConsolePasskey{}).Where("id = ?", p.ID).Updates(map[string]any{"credential": state, "used_at": s.now()}).Error
+	})
+	if err != nil {
+		return fmt.Errorf("use passkey: %w", err)
+	}
+	return nil
+}
+
+// RemovePasskey removes a passkey of a console user, with the recovery codes where it was
+// the last second factor, and ends all sessions but the one to keep.
+func (s *Store) RemovePasskey(ctx context.Context, user, id, keep uuid.UUID) error {
+	err := s.tx(ctx, func(tx *gorm.DB) error {
+		res := tx.Where("id = ? AND user_id = ?", id, user).Delete(&models.ConsolePasskey{})
+		if res.Error == nil && res.RowsAffected == 0 {
+			return models.ErrNotFound
+		}
+		if res.Error != nil {
+			return res.Error
+		}
+		return errors.Join(removeUnneededCodes(tx, user), endSessions(tx, user, keep))
+	})
+	if err != nil {
+		return fmt.Errorf("remove passkey: %w", err)
+	}
+	return nil
+}
+
+// removeUnneededCodes removes recovery codes that replace no second factor any more.
+func removeUnneededCodes(tx *gorm.DB, user uuid.UUID) error {
+	return tx.Exec(`DELETE FROM console_recovery_codes WHERE user_id = ? AND NOT EXISTS (SELECT 1 FROM console_passkeys WHERE user_id = ?)
+		AND NOT EXISTS (SELECT 1 FROM console_factors WHERE id = ? AND confirmed_at IS NOT NULL)`, user, user, user).Error
+}
+
+// ResetFactors removes all second factors of a console user with the recovery codes, and
+// ends all sessions but the one to keep.
+func (s *Store) ResetFactors(ctx context.Context, user, keep uuid.UUID) error {
+	err := s.tx(ctx, func(tx *gorm.DB) error {
+		err1 := tx.Where("user_id = ?", user).Delete(&models.ConsoleRecoveryCode{}).Error
+		err2 := tx.Where("user_id = ?", user).Delete(&models.ConsolePasskey{}).Error
+		err3 := tx.Where("id = ?", user).Delete(&models.ConsoleFactor{}).Error
+		return errors.Join(err1, err2, err3, endSessions(tx, user, keep))
+	})
+	if err != nil {
+		return fmt.Errorf("remove second factors: %w", err)
+	}
+	return nil
+}

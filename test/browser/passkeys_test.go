@@ -1,0 +1,92 @@
+package browser_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/chromedp/cdproto/webauthn"
+	"github.com/stretchr/testify/require"
+)
+
+// authenticator gives the tab a device with a passkey reader that knows its owner.
+func (b *tab) authenticator() webauthn.AuthenticatorID {
+	b.t.Helper()
+	call(b, webauthn.Enable, webauthn.EnableParams{})
+	return call(b, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{Options: &webauthn.VirtualAuthenticatorOptions{
+		Protocol: "ctap2", Transport: "internal", HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
+	}}).AuthenticatorID
+}
+
+// TestConsolePasskeys: a browser makes them and uses them. They need a host with a name.
+func TestConsolePasskeys(t *testing.T) {
+	t.Parallel()
+	s, err := startService(t.TempDir(), "localhost")
+	require.NoError(t, err)
+	t.Cleanup(s.stop)
+	body, err := json.Marshal(object{"email": "key@staff.example", "name": "Kay Staff", "password": staffPassword, "role": "admin"})
+	require.NoError(t, err)
+	_, err = s.do(http.MethodPost, s.base+"/v1/console/users", "application/json", bytes.NewReader(body), nil)
+	require.NoError(t, err)
+	enter := func(b *tab) {
+		b.visit(s.base + "/console")
+		b.see("Countersign console")
+		b.fill("#email", "key@staff.example")
+		b.fill("#password", staffPassword)
+		b.button("Sign in")
+	}
+
+	b := open(t, desktop)
+	device := b.authenticator()
+	enter(b)
+	b.see("Sign out")
+	b.visit(s.base + "/console#/account")
+	b.see("A passkey lets you in")
+	b.button("Add a passkey")
+	b.fill("#passkeyname", "My laptop")
+	b.fill("#proof", staffPassword)
+	b.checked("console-passkey-new")
+	b.click(`[...document.querySelectorAll("dialog button")].at(-1)`)
+	b.see("Keep these recovery codes")
+	b.checked("console-passkey-codes")
+	recovery := eval[[]string](b, `[...document.querySelectorAll(".codes li")].map((x) => x.textContent)`)
+	require.Len(t, recovery, 10)
+	b.button("I have kept them")
+	b.see("My laptop")
+	b.checked("console-account-passkeys")
+
+	// The same device has one already.
+	b.button("Add a passkey")
+	b.fill("#passkeyname", "Again")
+	b.fill("#proof", staffPassword)
+	b.fill("#proofcode", recovery[0])
+	b.click(`[...document.querySelectorAll("dialog button")].at(-1)`)
+	b.see("This device has a passkey of this account already.")
+	b.button("Go back")
+
+	b.button("Sign out")
+	enter(b)
+	b.see("Code from your authenticator app")
+	b.checked("console-login-passkey")
+	call(b, webauthn.SetUserVerified, webauthn.SetUserVerifiedParams{AuthenticatorID: device, IsUserVerified: false})
+	b.button("Use a passkey")
+	b.see("No passkey was used.")
+	call(b, webauthn.SetUserVerified, webauthn.SetUserVerifiedParams{AuthenticatorID: device, IsUserVerified: true})
+	b.button("Use a passkey")
+	b.see("Sign out")
+
+	// Before a change of the account, and to remove it.
+	b.visit(s.base + "/console#/account")
+	b.see("My laptop")
+	b.click(`document.querySelector("[aria-label='Remove My laptop']")`)
+	b.fill("#proof", staffPassword)
+	b.checked("console-passkey-remove")
+	b.button("Use a passkey")
+	b.until(`document.querySelector("dialog") === null`)
+	b.until(`!document.body.innerText.includes("My laptop")`)
+	b.button("Sign out")
+	enter(b)
+	b.see("Sign out")
+	b.waitUntilStill()
+}
