@@ -1,8 +1,6 @@
 package browser_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
 	"testing"
 
@@ -25,10 +23,7 @@ func TestConsolePasskeys(t *testing.T) {
 	s, err := startService(t.TempDir(), "localhost")
 	require.NoError(t, err)
 	t.Cleanup(s.stop)
-	body, err := json.Marshal(object{"email": "key@staff.example", "name": "Kay Staff", "password": staffPassword, "role": "admin"})
-	require.NoError(t, err)
-	_, err = s.do(http.MethodPost, s.base+"/v1/console/users", "application/json", bytes.NewReader(body), nil)
-	require.NoError(t, err)
+	require.NoError(t, s.api(http.MethodPost, "/v1/console/users", object{"email": "key@staff.example", "name": "Kay Staff", "password": staffPassword, "role": "admin"}, nil))
 	enter := func(b *tab) {
 		b.visit(s.base + "/console")
 		b.see("Countersign console")

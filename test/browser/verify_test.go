@@ -121,7 +121,7 @@ func TestVerifyAltered(t *testing.T) {
 
 func TestVerifyForeign(t *testing.T) {
 	t.Parallel()
-	other, err := startService(t.TempDir())
+	other, err := startService(t.TempDir(), "127.0.0.1")
 	require.NoError(t, err)
 	defer other.stop()
 	_, foreign := other.signedByAPI(t, "foreign@example.com")

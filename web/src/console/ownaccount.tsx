@@ -84,7 +84,7 @@ function Passkeys({ client, email, passkeys, proved, onChange }: { client: Clien
   const [codes, setCodes] = useState<string[]>([]);
   if (codes.length > 0) return <NewCodes codes={codes} onKept={() => { setCodes([]); onChange(); }} />;
   const add = async (p: Proof) => {
-    const made = await addPasskey(client, name, p);
+    const made = await addPasskey((path, o) => client.call(path, o), name, p);
     setName("");
     if (made.recoveryCodes.length > 0) setCodes(made.recoveryCodes);
     else onChange();

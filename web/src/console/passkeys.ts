@@ -1,5 +1,4 @@
-import { request } from "../ui/http";
-import type { Client } from "./api";
+import { request, type RequestOptions } from "../ui/http";
 
 /** What a browser is asked about a passkey, and what its answer goes with. */
 interface Options<T> { ceremony: string; publicKey: T }
@@ -32,9 +31,9 @@ export async function usePasskey(email: string, password: string): Promise<Passk
 }
 
 /** Makes a passkey for the account, and registers it under a name. */
-export async function addPasskey(client: Client, name: string, proof: object): Promise<{ recoveryCodes: string[] }> {
-  const o = await client.call<Options<PublicKeyCredentialCreationOptionsJSON>>("passkeys/begin", { body: proof });
+export async function addPasskey(call: <T>(path: string, options: RequestOptions) => Promise<T>, name: string, proof: object): Promise<{ recoveryCodes: string[] }> {
+  const o = await call<Options<PublicKeyCredentialCreationOptionsJSON>>("passkeys/begin", { body: proof });
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(o.publicKey);
   const made = await ask(() => navigator.credentials.create({ publicKey })) as PublicKeyCredential;
-  return client.call("passkeys", { body: { ceremony: o.ceremony, name, credential: made.toJSON() } });
+  return call("passkeys", { body: { ceremony: o.ceremony, name, credential: made.toJSON() } });
 }
