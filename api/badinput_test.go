@@ -164,7 +164,7 @@ func operations() map[string]operation {
 		"POST /v1/console/passkeys/begin":       own("/passkeys/begin", object{"password": password, "code": "000000"}),
 		"POST /v1/console/passkeys":             own("/passkeys", object{"ceremony": "x", "name": "Key", "credential": object{}}),
 		"POST /v1/console/passkeys/{id}/remove": own("/passkeys/"+uuid.NewString()+"/remove", object{"password": password, "code": "000000"}),
-		"POST /v1/console/provider/begin":       fixed("/v1/console/provider/begin", object{"again": true}),
+		"POST /v1/console/provider/begin":       fixed("/v1/console/provider/begin", object{"again": true, "otherAccount": true}),
 		"POST /v1/console/provider/complete":    fixed("/v1/console/provider/complete", object{"code": "x", "state": "y", "iss": "https://login.example.com"}),
 		"POST /v1/console/provider/connect":     own("/provider/connect", object{"password": password, "code": "000000"}),
 		"POST /v1/console/sessions/end":         own("/sessions/end", object{"password": password, "code": "000000", "sessionId": uuid.NewString()}),

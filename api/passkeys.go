@@ -104,23 +104,41 @@ func (s *Server) listPasskeys(c *gin.Context, app caller) error {
 	return nil
 }
 
+// askedOf says what a challenge is for, and whose answer counts.
+type askedOf struct {
+	kind   models.ChallengeKind
+	holder string
+}
+
+func signInChallenge(user uuid.UUID) askedOf {
+	return askedOf{models.ChallengePasskeySignIn, user.String()}
+}
+
+func proofChallenge(session uuid.UUID) askedOf {
+	return askedOf{models.ChallengePasskeyProof, session.String()}
+}
+
+func registrationChallenge(session uuid.UUID) askedOf {
+	return askedOf{models.ChallengePasskey, session.String()}
+}
+
 // challenge keeps what a browser is asked, for one answer of the holder.
-func (s *Server) challenge(c *gin.Context, kind models.ChallengeKind, user uuid.UUID, holder string, session *webauthn.SessionData, options any) error {
+func (s *Server) challenge(c *gin.Context, asked askedOf, user uuid.UUID, session *webauthn.SessionData, options any) error {
 	data, err := json.Marshal(session)
 	if err != nil {
 		return fmt.Errorf("keep challenge: %w", err)
 	}
 	ceremony := rand.Text()
-	if err := s.Store.CreateChallenge(c.Request.Context(), store.Challenge{Kind: kind, Answer: ceremony, Holder: holder, User: &user, Data: data}, passkeyLifetime); err != nil {
+	if err := s.Store.CreateChallenge(c.Request.Context(), store.Challenge{Kind: asked.kind, Answer: ceremony, Holder: asked.holder, User: &user, Data: data}, passkeyLifetime); err != nil {
 		return err
 	}
 	c.JSON(http.StatusOK, gin.H{"ceremony": ceremony, "publicKey": options})
 	return nil
 }
 
-func (s *Server) takeChallenge(c *gin.Context, kind models.ChallengeKind, ceremony, holder string) (webauthn.SessionData, error) {
+func (s *Server) takeChallenge(c *gin.Context, asked askedOf, ceremony string) (webauthn.SessionData, error) {
 	var session webauthn.SessionData
-	challenge := store.Challenge{Kind: kind, Answer: ceremony, Holder: holder}
+	challenge := store.Challenge{Kind: asked.kind, Answer: ceremony, Holder: asked.holder}
 	err := s.Store.TakeChallenge(c.Request.Context(), &challenge)
 	if isNotFound(err) {
 		return session, errPasskeyRefused
@@ -157,7 +175,7 @@ func (s *Server) beginPasskey(c *gin.Context, app caller) error {
 	if err != nil {
 		return fmt.Errorf("begin passkey: %w", err)
 	}
-	return s.challenge(c, models.ChallengePasskey, app.user.ID, app.session.String(), session, options.Response)
+	return s.challenge(c, registrationChallenge(app.session), app.user.ID, session, options.Response)
 }
 
 // createPasskey registers the passkey that the browser made.
@@ -178,7 +196,7 @@ func (s *Server) createPasskey(c *gin.Context, app caller) error {
 	if s.relyingParty == nil {
 		return errNoPasskeys
 	}
-	session, err := s.takeChallenge(c, models.ChallengePasskey, ceremony, app.session.String())
+	session, err := s.takeChallenge(c, registrationChallenge(app.session), ceremony)
 	if err != nil {
 		return wrongPasskey(err)
 	}
@@ -267,14 +285,31 @@ func (s *Server) askForPasskey(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.relyingParty == nil || len(user.rows) == 0 {
+	return s.challengePasskeys(c, user, signInChallenge(known.ID))
+}
+
+// askAgainForPasskey gives a person who is signed in a challenge for the proof before a
+// change of the account, which is good in this session alone.
+func (s *Server) askAgainForPasskey(c *gin.Context, app caller) error {
+	user, err := s.passkeyUser(c, app.user)
+	if err != nil {
+		return err
+	}
+	return s.challengePasskeys(c, user, proofChallenge(app.session))
+}
+
+func (s *Server) challengePasskeys(c *gin.Context, user *passkeyUser, asked askedOf) error {
+	if len(user.rows) == 0 {
 		return errPasskeyNone
+	}
+	if s.relyingParty == nil { // registered while there were passkeys here
+		return errNoPasskeys
 	}
 	options, session, err := s.relyingParty.BeginLogin(user, webauthn.WithUserVerification(protocol.VerificationRequired))
 	if err != nil {
 		return fmt.Errorf("ask for passkey: %w", err)
 	}
-	return s.challenge(c, models.ChallengePasskeySignIn, known.ID, known.ID.String(), session, options.Response)
+	return s.challenge(c, asked, user.ID, session, options.Response)
 }
 
 // passkeyAnswer is what a browser says to a challenge.
@@ -285,8 +320,8 @@ type passkeyAnswer struct {
 
 // consumePasskey uses up the challenge of an answer and checks it. Wrong ones are counted
 // as wrong codes are.
-func (s *Server) consumePasskey(c *gin.Context, known *models.ConsoleUser, a passkeyAnswer) error {
-	session, err := s.takeChallenge(c, models.ChallengePasskeySignIn, a.ceremony, known.ID.String())
+func (s *Server) consumePasskey(c *gin.Context, known *models.ConsoleUser, asked askedOf, a passkeyAnswer) error {
+	session, err := s.takeChallenge(c, asked, a.ceremony)
 	if err != nil {
 		return err
 	}

@@ -112,6 +112,12 @@ func (s *service) asked(t *testing.T, email string) *answer {
 	return (&client{t: t, s: s}).post(passkeysPath+"/challenge", object{"email": email, "password": password}).want(200)
 }
 
+// askedAgain is a challenge for the proof before a change, in a session.
+func (c *client) askedAgain() *answer {
+	c.t.Helper()
+	return c.post(passkeysPath+"/proof", nil).want(200)
+}
+
 func answerOf(asked *answer, a *authenticator) object {
 	return object{"ceremony": asked.str("ceremony"), "credential": a.signs(asked.body)}
 }
@@ -125,6 +131,7 @@ func TestPasskeys(t *testing.T) {
 		email, other := c.email(), c.again()
 		require.Equal(t, object{"provider": nil, "passkeys": true}, nobody.get("/v1/console/sign-in").want(200).body)
 		nobody.post(passkeysPath+"/challenge", object{"email": email, "password": password}).refused(409, "passkey_none")
+		c.post(passkeysPath+"/proof", nil).refused(409, "passkey_none")
 		nobody.post(passkeysPath+"/challenge", object{"email": email, "password": "something else"}).refused(401, "invalid_credentials")
 		c.post(passkeysPath+"/begin", object{"password": "something else"}).refused(400, "validation_error")
 
@@ -144,13 +151,15 @@ func TestPasskeys(t *testing.T) {
 			}
 			return nobody.post("/v1/console/login", body)
 		}
-		login(nil).refused(401, "code_required")
+		a = login(nil)
+		a.refused(401, "code_required")
+		require.Equal(t, object{"authenticatorApp": false, "passkey": true}, a.body["details"])
 		login(object{"code": "000000"}).refused(401, "invalid_code")
 		c.post(passkeysPath+"/begin", object{"password": password}).refused(400, "validation_error")
 		login(object{"passkey": answerOf(s.asked(t, email), laptop)}).want(200)
 		login(object{"code": recovery[0]}).want(200)
 
-		a = c.registers(phone, "Phone", object{"password": password, "passkey": answerOf(s.asked(t, email), laptop)}).want(201)
+		a = c.registers(phone, "Phone", object{"password": password, "passkey": answerOf(c.askedAgain(), laptop)}).want(201)
 		require.Empty(t, a.body["recoveryCodes"], "those there are stay")
 		phoneID := a.body["passkey"].(object)["id"].(string)
 		login(object{"passkey": answerOf(s.asked(t, email), phone)}).want(200)
@@ -161,10 +170,13 @@ func TestPasskeys(t *testing.T) {
 		}
 		require.Equal(t, []string{"Laptop", "Phone"}, names)
 		c.registers(phone, "Again", object{"password": password, "code": recovery[1]}).refused(409, "passkey_exists")
+		copied := *phone // it notes whose it is
+		s.person(t, models.RoleViewer).registers(&copied, "Another's", object{"password": password}).refused(409, "passkey_exists")
 
 		// An authenticator app beside them.
 		secret := c.post("/v1/console/totp", object{"password": password, "code": recovery[2]}).want(201).str("secret")
 		fresh := c.post("/v1/console/totp/confirm", object{"code": s.code(t, secret)}).want(200).body["recoveryCodes"].([]any)
+		require.Equal(t, object{"authenticatorApp": true, "passkey": true}, login(nil).body["details"])
 		login(object{"passkey": answerOf(s.asked(t, email), laptop)}).want(200)
 		login(object{"code": s.code(t, secret)}).want(200)
 		c.post("/v1/console/totp/remove", object{"password": password, "code": fresh[0]}).want(204)
@@ -174,11 +186,11 @@ func TestPasskeys(t *testing.T) {
 		// One that is removed is worth nothing, and the last takes the recovery codes with it.
 		before := s.asked(t, email)
 		c.post(passkeysPath+"/"+phoneID+"/remove", object{"password": password}).refused(400, "validation_error")
-		c.post(passkeysPath+"/"+phoneID+"/remove", object{"password": password, "passkey": answerOf(s.asked(t, email), phone)}).want(204)
+		c.post(passkeysPath+"/"+phoneID+"/remove", object{"password": password, "passkey": answerOf(c.askedAgain(), phone)}).want(204)
 		login(object{"passkey": answerOf(before, phone)}).refused(401, "invalid_passkey")
-		c.post(passkeysPath+"/"+phoneID+"/remove", object{"password": password, "passkey": answerOf(s.asked(t, email), laptop)}).refused(404, "not_found")
+		c.post(passkeysPath+"/"+phoneID+"/remove", object{"password": password, "passkey": answerOf(c.askedAgain(), laptop)}).refused(404, "not_found")
 		id := list(c.get(passkeysPath).want(200))[0].(object)["id"].(string)
-		c.post(passkeysPath+"/"+id+"/remove", object{"password": password, "passkey": answerOf(s.asked(t, email), laptop)}).want(204)
+		c.post(passkeysPath+"/"+id+"/remove", object{"password": password, "passkey": answerOf(c.askedAgain(), laptop)}).want(204)
 		require.Equal(t, object{"active": false, "required": false, "recoveryCodes": 0.0}, c.get("/v1/console/totp").want(200).body)
 		login(nil).want(200)
 	})
@@ -239,6 +251,24 @@ func TestPasskeysThatAreRefused(t *testing.T) {
 	quick(object{"ceremony": ask().str("ceremony"), "credential": object{"id": "x"}}).refused(401, "invalid_passkey")
 	(&client{t: t, s: s}).post("/v1/console/login", object{"email": email, "password": password, "passkey": object{"ceremony": "x"}}).refused(400, "validation_error")
 
+	// A proof is good in the session that asked for it, for a change, once.
+	ada = s.enters(t, object{"email": email, "password": password, "passkey": answerOf(ask(), adas)})
+	elsewhere := s.enters(t, object{"email": email, "password": password, "passkey": answerOf(s.asked(t, email), adas)})
+	renew := func(c *client, answer object) *answer {
+		t.Helper()
+		return c.post("/v1/console/totp/recovery-codes", object{"password": password, "passkey": answer})
+	}
+	renew(ada, answerOf(elsewhere.askedAgain(), adas)).refused(400, "validation_error")
+	renew(ada, answerOf(s.asked(t, email), adas)).refused(400, "validation_error") // asked for at a sign-in
+	quick(answerOf(ada.askedAgain(), adas)).refused(401, "invalid_passkey")
+	renew(ada, answerOf(ada.askedAgain(), bobs)).refused(400, "validation_error")
+	used = answerOf(ada.askedAgain(), adas)
+	renew(ada, used).want(200)
+	renew(ada, used).refused(400, "validation_error")
+	pending := ada.askedAgain()
+	ada.post("/v1/console/logout", nil).want(204)
+	renew(elsewhere, answerOf(pending, adas)).refused(400, "validation_error")
+
 	// A count that goes back is told: the key may have been copied.
 	adas.count = 1
 	quick(answerOf(ask(), adas)).want(200)
@@ -262,6 +292,14 @@ func TestPasskeysThatAreRefused(t *testing.T) {
 		require.Equal(t, 400, dave.registers(forged, "x", object{"password": password}).status, name)
 		require.Empty(t, list(dave.get(passkeysPath).want(200)))
 	}
+	// Ten are enough.
+	erin := s.person(t, models.RoleViewer)
+	first := newAuthenticator(t)
+	erin.registers(first, "1", object{"password": password}).want(201)
+	for range 9 {
+		erin.registers(newAuthenticator(t), "x", object{"password": password, "passkey": answerOf(erin.askedAgain(), first)}).want(201)
+	}
+	erin.registers(newAuthenticator(t), "11", object{"password": password, "passkey": answerOf(erin.askedAgain(), first)}).refused(409, "too_many_passkeys")
 	for _, secret := range []string{email, "Ada's", base64url(adas.id)} {
 		require.NotContains(t, log.String(), secret)
 	}

@@ -72,17 +72,18 @@ func (s *Server) setProviderCookie(c *gin.Context, value string, maxAge int) {
 	})
 }
 
-// beginAtProvider begins a sign-in at the provider. again has the provider ask the person anew.
+// beginAtProvider begins a sign-in at the provider. again has the provider ask the person
+// anew, otherAccount has it ask for the account, for whom it signs in with one that is refused here.
 func (s *Server) beginAtProvider(c *gin.Context) error {
 	o, err := readObject(c, maxJSON, true)
 	if err != nil {
 		return err
 	}
-	again := o.flag("again", false)
+	prompt := openid.Prompt{Fresh: o.flag("again", false), OtherAccount: o.flag("otherAccount", false)}
 	if err := o.err(); err != nil {
 		return err
 	}
-	return s.toProvider(c, models.ChallengeProviderSignIn, nil, again)
+	return s.toProvider(c, models.ChallengeProviderSignIn, nil, prompt)
 }
 
 // connectProvider begins the sign-in by which a person who has a password connects the
@@ -98,17 +99,17 @@ func (s *Server) connectProvider(c *gin.Context, app caller) error {
 	if err := s.reauthenticate(c, app, o); err != nil {
 		return err
 	}
-	return s.toProvider(c, models.ChallengeProviderLink, &app.user.ID, false)
+	return s.toProvider(c, models.ChallengeProviderLink, &app.user.ID, openid.Prompt{})
 }
 
 // toProvider answers with the address that the browser has to go to, and binds what
 // comes back to this browser.
-func (s *Server) toProvider(c *gin.Context, kind models.ChallengeKind, user *uuid.UUID, again bool) error {
+func (s *Server) toProvider(c *gin.Context, kind models.ChallengeKind, user *uuid.UUID, prompt openid.Prompt) error {
 	if s.Provider == nil {
 		return models.ErrNotFound
 	}
 	ctx := c.Request.Context()
-	request, err := s.Provider.Client.Begin(ctx, again)
+	request, err := s.Provider.Client.Begin(ctx, prompt)
 	if err != nil {
 		return s.refuseSignIn(c, err)
 	}

@@ -526,6 +526,42 @@ func TestTheSecondFactorIsTheProviders(t *testing.T) {
 	ahead.post("/v1/console/sessions/end", secret).refused(403, "sign_in_again")
 }
 
+// TestAnotherAccountIsAskedFor: whom the provider signs in at once with an account that is
+// refused here can choose another one.
+func TestAnotherAccountIsAskedFor(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		prompts []string // that the provider says it knows
+		want    string
+	}{
+		"untold":  {nil, "select_account"},
+		"known":   {[]string{"none", "login", "select_account"}, "select_account"},
+		"unknown": {[]string{"none", "login", "consent"}, "login"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, p, _ := withProvider(t, databases["sqlite"](t))
+			if test.prompts != nil {
+				p.change(func() { p.discover = func(o object) { o["prompt_values_supported"] = test.prompts } })
+			}
+			prompt := func(body object) string {
+				_, address := s.begin(t, body)
+				u, err := url.Parse(address)
+				require.NoError(t, err)
+				return u.Query().Get("prompt")
+			}
+			p.is("guest", "guest@example.com", "other")
+			s.atProvider(t, p).refused(403, "role_missing")
+			require.Empty(t, prompt(object{}))
+			require.Equal(t, test.want, prompt(object{"otherAccount": true}))
+			require.Equal(t, "login", prompt(object{"otherAccount": true, "again": true}), "a fresh sign-in asks for the account as well")
+			browser, address := s.begin(t, object{"otherAccount": true})
+			p.is("ada", "ada@example.com", "viewer")
+			browser.post(completePath, p.authorize(address)).want(200)
+		})
+	}
+}
+
 // TestAProviderThatDoesNotAnswer: the service starts without it, says what is wrong, and
 // finds it again.
 func TestAProviderThatDoesNotAnswer(t *testing.T) {

@@ -174,6 +174,11 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 			person.registers(newAuthenticator(t), "Key", object{"password": password}).want(201)
 			return repeatableRequest{c: nobody, path: passkeysPath + "/challenge", anew: true, body: asJSON(object{"email": person.email(), "password": password}), bad: broken}
 		},
+		"/v1/console/passkeys/proof": func() repeatableRequest {
+			person := s.person(t, models.RoleViewer)
+			person.registers(newAuthenticator(t), "Key", object{"password": password}).want(201)
+			return repeatableRequest{c: person, path: passkeysPath + "/proof", anew: true}
+		},
 		"/v1/console/passkeys/begin": own("/passkeys/begin", object{"password": password}, true),
 		"/v1/console/passkeys": func() repeatableRequest {
 			person, key := s.person(t, models.RoleViewer), newAuthenticator(t)

@@ -180,6 +180,7 @@ func (s *Server) routes() []route {
 		anew(pub(post, "/v1/console/provider/complete", s.completeAtProvider)),
 		anew(own(post, "/provider/connect", s.connectProvider)),
 		anew(pub(post, "/v1/console/passkeys/challenge", s.askForPasskey)),
+		anew(own(post, "/passkeys/proof", s.askAgainForPasskey)),
 		own(get, "/passkeys", s.listPasskeys),
 		anew(own(post, "/passkeys/begin", s.beginPasskey)),
 		anew(own(post, "/passkeys", s.createPasskey)),

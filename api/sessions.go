@@ -37,9 +37,11 @@ func (s *Server) login(c *gin.Context) error {
 	}
 	if factor.Active {
 		if second.missing() {
-			return models.Refuse(models.KindUnauthorized, "code_required", "This account also needs a passkey, a code from its authenticator app, or a recovery code.")
+			refusal := models.Refuse(models.KindUnauthorized, "code_required", "This account also needs a passkey, a code from its authenticator app, or a recovery code.")
+			refusal.Details = map[string]any{"authenticatorApp": factor.TOTP, "passkey": factor.Passkeys > 0 && s.relyingParty != nil}
+			return refusal
 		}
-		if err := s.consumeSecondFactor(c, user, second); err != nil {
+		if err := s.consumeSecondFactor(c, user, signInChallenge(user.ID), second); err != nil {
 			return err
 		}
 	}
@@ -122,7 +124,7 @@ const (
 
 // consumeSecondFactor uses up a code of a user's second factor, or a passkey's answer. A
 // try is taken beforehand, as by withAttemptLimit.
-func (s *Server) consumeSecondFactor(c *gin.Context, user *models.ConsoleUser, second secondFactor) error {
+func (s *Server) consumeSecondFactor(c *gin.Context, user *models.ConsoleUser, asked askedOf, second secondFactor) error {
 	ctx, key, start := c.Request.Context(), "factor:"+user.ID.String(), s.Now().UTC().Truncate(codeWindow)
 	taken, _, err := s.Store.ReserveQuota(ctx, key, start, codeWindow, 1, maxWrongCodes)
 	if err != nil {
@@ -134,7 +136,7 @@ func (s *Server) consumeSecondFactor(c *gin.Context, user *models.ConsoleUser, s
 		return e
 	}
 	if second.passkey != nil {
-		err = s.consumePasskey(c, user, *second.passkey)
+		err = s.consumePasskey(c, user, asked, *second.passkey)
 	} else {
 		err = s.keyed(c).ConsumeCode(ctx, user.ID, *second.code)
 	}
@@ -174,7 +176,7 @@ func (s *Server) reauthenticate(c *gin.Context, app caller, o *object) error {
 	case err != nil || !app.factor:
 		return err
 	}
-	return wrongPasskey(wrongCode(s.consumeSecondFactor(c, app.user, second)))
+	return wrongPasskey(wrongCode(s.consumeSecondFactor(c, app.user, proofChallenge(app.session), second)))
 }
 
 func wrongCredential(name, what string) error { return models.InvalidField(name, "%s", what) }

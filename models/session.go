@@ -36,6 +36,7 @@ const (
 	ChallengeProviderLink   ChallengeKind = "provider-link" // of an account that has a password
 	ChallengePasskey        ChallengeKind = "passkey"       // a new one
 	ChallengePasskeySignIn  ChallengeKind = "passkey-sign-in"
+	ChallengePasskeyProof   ChallengeKind = "passkey-proof" // before a change, in a session
 )
 
 // ConsoleFactor is a console user's second factor: one-time passwords (RFC 6238).

@@ -55,7 +55,8 @@ type Client struct {
 type provider struct {
 	*oidc.Provider
 
-	oauth oauth2.Config
+	oauth          oauth2.Config
+	choosesAccount bool // it knows prompt=select_account
 }
 
 // New takes a configuration that CheckIssuer found good.
@@ -78,16 +79,27 @@ type Request struct {
 	Fresh    bool   `json:"fresh"` // the provider has to ask the person again
 }
 
-// Begin returns where the browser has to go. fresh asks for a sign-in of this moment.
-func (c *Client) Begin(ctx context.Context, fresh bool) (Request, error) {
+// Prompt says what the provider has to ask the person although it may know who that is.
+type Prompt struct {
+	Fresh        bool // for a sign-in of this moment
+	OtherAccount bool // which account it is to be
+}
+
+// Begin returns where the browser has to go.
+func (c *Client) Begin(ctx context.Context, prompt Prompt) (Request, error) {
 	p, err := c.provider(ctx)
 	if err != nil {
 		return Request{}, err
 	}
-	r := Request{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Fresh: fresh}
+	r := Request{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Fresh: prompt.Fresh}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(r.Nonce), oauth2.S256ChallengeOption(r.Verifier)}
-	if fresh {
+	switch {
+	case prompt.Fresh: // a new sign-in lets the person choose the account, too
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
+	case prompt.OtherAccount && p.choosesAccount:
+		options = append(options, oauth2.SetAuthURLParam("prompt", "select_account"))
+	case prompt.OtherAccount:
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"))
 	}
 	r.URL = p.oauth.AuthCodeURL(r.State, options...)
 	return r, nil
@@ -187,11 +199,12 @@ func (c *Client) discover(ctx context.Context) (*provider, error) {
 	var also struct {
 		JWKS    string   `json:"jwks_uri"`
 		Methods []string `json:"token_endpoint_auth_methods_supported"`
+		Prompts []string `json:"prompt_values_supported"` // Initiating User Registration via OpenID Connect 1.0 §4
 	}
 	if err := found.Claims(&also); err != nil {
 		return nil, unreachable(err)
 	}
-	p := &provider{found, oauth2.Config{
+	p := &provider{Provider: found, choosesAccount: len(also.Prompts) == 0 || slices.Contains(also.Prompts, "select_account"), oauth: oauth2.Config{
 		ClientID: c.cfg.ClientID, ClientSecret: c.cfg.ClientSecret, RedirectURL: c.cfg.RedirectURL, Endpoint: found.Endpoint(),
 		Scopes: []string{oidc.ScopeOpenID, oidc.ScopeProfile, oidc.ScopeEmail},
 	}}

@@ -137,6 +137,19 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.see("The provider did not let you in, or you went back.")
 		b.waitUntilStill()
 	})
+	t.Run("with another account", func(t *testing.T) { //nolint:paralleltest // one after the other: the first finds the provider again
+		b := open(t, desktop)
+		b.visit(svc.base + "/console")
+		b.toProvider("guest")
+		b.see("none of the roles viewer, support, sender and admin")
+		b.button("Sign in with another account at Staff login") // else it would say the same at once
+		b.see("Asked for: login")
+		b.fill("#login", "bob")
+		b.button("Continue")
+		b.see("Sign out")
+		require.Contains(t, b.text(), "Bob Babbage, viewer")
+		b.waitUntilStill()
+	})
 	t.Run("in place of a password", func(t *testing.T) { //nolint:paralleltest // one after the other: the first finds the provider again
 		b := open(t, desktop)
 		consoleUser(b, "connect", "viewer")

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
 import { useLoad, formatTime, type Client, type Identity } from "./api";
+import { useSecondFactors } from "./factors";
 import { ActionButton, SecretNotice, ErrorNotice, Table } from "./parts";
 import { Prove, type Proof } from "./proof";
 import { usePageTitle } from "./route";
@@ -37,9 +38,7 @@ export function Application({ client, who }: { client: Client; who: Identity }) 
 
 function Secrets({ client, email }: { client: Client; email: string }) {
   const { data, problem, reload } = useLoad<Secret[]>(client, "client-secrets");
-  const factor = useLoad<{ active: boolean }>(client, "totp");
-  const passkeys = useLoad<unknown[]>(client, "passkeys");
-  const active = (factor.data?.active ?? false) || (passkeys.data?.length ?? 0) > 0;
+  const { factors } = useSecondFactors(client);
   const [asking, setAsking] = useState<"new" | Secret | null>(null);
   const [hours, setHours] = useState("168");
   const [fresh, setFresh] = useState("");
@@ -71,12 +70,12 @@ function Secrets({ client, email }: { client: Client; email: string }) {
       )}
       <p><button type="button" class="small" onClick={() => setAsking("new")}>Make a new secret</button></p>
       {asking === "new" && (
-        <Prove email={email} title="Make a new client secret?" text="Your password first: whoever has the secret acts as the application." label="Make it" factor={active} work={make} onClose={close}>
+        <Prove email={email} title="Make a new client secret?" text="Your password first: whoever has the secret acts as the application." label="Make it" factors={factors} work={make} onClose={close}>
           <div><label for="soverlap">Those before it end after (hours, 0 to 720)</label><input id="soverlap" type="number" min={0} max={720} required value={hours} onInput={(e) => setHours(e.currentTarget.value)} /></div>
         </Prove>
       )}
       {asking && asking !== "new" && (
-        <Prove email={email} title="End this secret now?" text="What still uses it is refused at once." label="End it" factor={active} work={end} onClose={close} />
+        <Prove email={email} title="End this secret now?" text="What still uses it is refused at once." label="End it" factors={factors} work={end} onClose={close} />
       )}
     </>
   );

@@ -2,17 +2,22 @@ import { useEffect, useState } from "preact/hooks";
 import { ApiError, request } from "../ui/http";
 import { Title } from "../ui/parts";
 import { errorText, type Client, type Identity, type SignInOptions } from "./api";
+import { SecondFactorInput } from "./factors";
 import { ErrorNotice } from "./parts";
-import { passkeysKnown, usePasskey } from "./passkeys";
+import { passkeysKnown, signInByPasskey } from "./passkeys";
 import { signInAtProvider } from "./provider";
 import { usePageTitle } from "./route";
 
-export function Login({ client, ended, told, onIn }: { client: Client; ended: boolean; told: string; onIn: (w: Identity) => void }) {
+/** Why a sign-in at the provider failed. */
+export interface SignInProblem { text: string; /** It was the account, so that another one is to be chosen. */ account: boolean }
+
+export function Login({ client, ended, told, onIn }: { client: Client; ended: boolean; told: SignInProblem; onIn: (w: Identity) => void }) {
   usePageTitle("");
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
-  const [code, setCode] = useState<string | null>(null); // null: none is asked for
-  const [problem, setProblem] = useState(told);
+  const [code, setCode] = useState("");
+  const [second, setSecond] = useState<{ app: boolean; passkey: boolean } | null>(null); // null: none is asked for
+  const [problem, setProblem] = useState(told.text);
   const [options, setOptions] = useState<SignInOptions>({ provider: null, passkeys: false });
   const { provider } = options;
   useEffect(() => { request<SignInOptions>("/v1/console/sign-in").then(setOptions, () => undefined); }, []);
@@ -22,9 +27,9 @@ export function Login({ client, ended, told, onIn }: { client: Client; ended: bo
     setBusy(true);
     setProblem("");
     try {
-      onIn(await client.login(email, password, passkey ? { passkey: await usePasskey(email, password) } : code === null ? {} : { code }));
+      onIn(await client.login(email, password, passkey ? { passkey: await signInByPasskey(email, password) } : second ? { code } : {}));
     } catch (x) {
-      if (x instanceof ApiError && x.code === "code_required") setCode("");
+      if (x instanceof ApiError && x.code === "code_required") setSecond({ app: x.details.authenticatorApp === true, passkey: x.details.passkey === true && passkeysKnown() });
       else setProblem(errorText(x));
       setBusy(false);
     }
@@ -34,31 +39,18 @@ export function Login({ client, ended, told, onIn }: { client: Client; ended: bo
       <form class="card stack" onSubmit={(e) => { e.preventDefault(); void enter(false); }}>
         <Title>Countersign console</Title>
         {ended && <p class="notice" role="status">Your session has ended. Please sign in again.</p>}
-        <div><label for="email">E-mail</label><input id="email" type="email" autocomplete="username" required value={email} onInput={(e) => { setEmail(e.currentTarget.value); setCode(null); }} /></div>
+        <div><label for="email">E-mail</label><input id="email" type="email" autocomplete="username" required value={email} onInput={(e) => { setEmail(e.currentTarget.value); setSecond(null); setCode(""); }} /></div>
         <div><label for="password">Password</label><input id="password" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
-        {code !== null && <Code value={code} onInput={setCode} focus />}
-        {code !== null && options.passkeys && passkeysKnown() && <p><button type="button" class="plain small" onClick={() => void enter(true)}>Use a passkey</button></p>}
+        {second && <SecondFactorInput app={second.app} onPasskey={second.passkey ? () => void enter(true) : null} code={code} onCode={setCode} focus />}
         <ErrorNotice text={problem} />
-        <button aria-disabled={busy}>Sign in</button>
-        {provider && (
+        <button class={second?.passkey ? "plain" : ""} aria-disabled={busy}>Sign in</button>
+        {provider && !second && (
           <>
             <p class="or quiet small"><span>or</span></p>
-            <button type="button" class="plain" onClick={() => { signInAtProvider().catch((x: unknown) => setProblem(errorText(x))); }}>{`Sign in with ${provider.name}`}</button>
+            <button type="button" class="plain" onClick={() => { signInAtProvider({ otherAccount: told.account }).catch((x: unknown) => setProblem(errorText(x))); }}>{told.account ? `Sign in with another account at ${provider.name}` : `Sign in with ${provider.name}`}</button>
           </>
         )}
       </form>
     </main>
-  );
-}
-
-/** A code of the second factor. */
-export function Code({ id = "code", value, onInput, focus = false, recovery = true }: { id?: string; value: string; onInput: (s: string) => void; focus?: boolean; recovery?: boolean }) {
-  return (
-    <div>
-      <label for={id}>Code from your authenticator app</label>
-      <input id={id} class="code" autocomplete="one-time-code" autocapitalize="off" spellcheck={false} inputMode={recovery ? "text" : "numeric"} required maxLength={40} value={value}
-        aria-describedby={recovery ? `${id}hint` : undefined} ref={(x) => { if (focus && x && !x.dataset.met) { x.dataset.met = "1"; x.focus(); } }} onInput={(e) => onInput(e.currentTarget.value)} />
-      {recovery && <p id={`${id}hint`} class="quiet small">Without your phone: one of your recovery codes.</p>}
-    </div>
   );
 }

@@ -1,5 +1,6 @@
 import { render } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { ApiError } from "../ui/http";
 import { Loading } from "../ui/parts";
 import "../ui/base.css";
 import "./console.css";
@@ -10,7 +11,7 @@ import { Contacts } from "./contacts";
 import { DeliveryPage } from "./delivery";
 import { EnvelopePage } from "./envelope";
 import { Envelopes } from "./envelopes";
-import { Login } from "./login";
+import { Login, type SignInProblem } from "./login";
 import { NewBulkSend } from "./newbulk";
 import { Account, MustEnrol } from "./ownaccount";
 import { ErrorNotice } from "./parts";
@@ -28,6 +29,8 @@ const look = 60_000; // milliseconds between looks whether the session still hol
 const sections = { envelopes: "Envelopes", templates: "Templates", bulk: "Bulk sends", webhooks: "Webhooks", contacts: "Contacts", usage: "Usage", settings: "Settings" } as const;
 const administration = { users: "Users", application: "Application" } as const;
 
+const noProblem: SignInProblem = { text: "", account: false };
+
 // Before anything reads the address.
 const returned = takeReturned();
 
@@ -36,13 +39,13 @@ function Console() {
   const { section, id } = useRoute();
   const [asked, setAsked] = useState(false);
   const [ended, setEnded] = useState(false);
-  const [told, setTold] = useState(""); // why a sign-in at the provider failed
+  const [told, setTold] = useState<SignInProblem>(noProblem);
   const client = useMemo(() => new Client((ended) => { setWho(null); setEnded(ended); }), []);
   useEffect(() => {
-    if (returned && "error" in returned) setTold(returned.error);
+    if (returned && "error" in returned) setTold({ text: returned.error, account: false });
     else if (returned) {
       void client.complete(returned).then((w) => { setWho(w); setEnded(false); }, async (e: unknown) => {
-        setTold(errorText(e));
+        setTold({ text: errorText(e), account: e instanceof ApiError && [403, 409].includes(e.status) });
         if (client.token) await client.call<Identity>("me").then(setWho, () => undefined);
       }).finally(() => setAsked(true));
       return;
@@ -56,7 +59,7 @@ function Console() {
     return () => clearInterval(timer);
   }, [who]);
   if (!asked) return null;
-  if (!who) return <Login client={client} ended={ended} told={told} onIn={(w) => { setTold(""); setWho(w); }} />;
+  if (!who) return <Login client={client} ended={ended} told={told} onIn={(w) => { setTold(noProblem); setWho(w); }} />;
   if (who.mustEnrol) return <MustEnrol client={client} email={who.user?.email ?? ""} onDone={() => setWho({ ...who, mustEnrol: false })} />;
   if ((section === "build" || section === "edit") && id && hasRole(who, "sender")) return <Workshop key={id} client={client} section={section} id={id} />;
   const current = section === "deliveries" ? "webhooks" : section;
@@ -69,7 +72,7 @@ function Console() {
         <button type="button" class="bare small" onClick={() => client.logout()}>Sign out</button>
       </header>
       <main key={`${section}/${id}`}>
-        <ErrorNotice text={told} />
+        <ErrorNotice text={told.text} />
         {section === "envelopes" && !id && <Envelopes client={client} who={who} />}
         {section === "envelopes" && id && <EnvelopePage client={client} who={who} id={id} />}
         {section === "templates" && !id && <Templates client={client} who={who} />}

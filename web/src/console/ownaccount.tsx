@@ -1,20 +1,18 @@
 import { useContext, useState } from "preact/hooks";
 import { Title } from "../ui/parts";
 import { useLoad, formatTime, errorText, type Client, type SignInOptions } from "./api";
-import { Code } from "./login";
+import { Code, noSecondFactor, SecondFactorInput, useSecondFactors, type Factor, type Passkey, type SecondFactors } from "./factors";
 import { ErrorNotice, Table } from "./parts";
-import { addPasskey, passkeysKnown, usePasskey, type PasskeyAnswer } from "./passkeys";
+import { addPasskey, passkeysKnown, type PasskeyAnswer } from "./passkeys";
 import { AtProvider, Owner, Prove, type Proof } from "./proof";
 import { goToProvider } from "./provider";
 import { usePageTitle } from "./route";
 
-interface Factor { active: boolean; required: boolean; recoveryCodes: number }
-interface Passkey { id: string; name: string; createdAt: string; usedAt: string | null }
 interface Secret { secret: string; uri: string; qr: string }
 interface Session { id: string; current: boolean; ip: string; userAgent: string; createdAt: string; seenAt: string }
 
-/** The second factor: what there is of one, setting one up, and its recovery codes. */
-function SecondFactor({ client, email, factor, proved = factor.active, onChange }: { client: Client; email: string; factor: Factor; /** Any second factor is asked for. */ proved?: boolean; onChange: () => void }) {
+/** The authenticator app: whether there is one, setting one up, and the recovery codes. */
+function AuthenticatorApp({ client, email, factor, factors, keys, onChange }: { client: Client; email: string; factor: Factor; factors: SecondFactors; /** How many passkeys there are. */ keys: number; onChange: () => void }) {
   const [asking, setAsking] = useState<"enrol" | "renew" | "remove" | null>(null);
   const [secret, setSecret] = useState<Secret | null>(null);
   const [codes, setCodes] = useState<string[] | null>(null);
@@ -49,18 +47,20 @@ function SecondFactor({ client, email, factor, proved = factor.active, onChange 
   const steps = {
     enrol: { title: "Set up an authenticator app", text: "Your password first, so that nobody else does this at your screen.", label: "Go on", work: async (p: Proof) => setSecret(await client.call<Secret>("totp", { body: p })) },
     renew: { title: "Make new recovery codes", text: "Those you have stop working.", label: "Make new codes", work: async (p: Proof) => setCodes((await client.call<{ recoveryCodes: string[] }>("totp/recovery-codes", { body: p })).recoveryCodes) },
-    remove: { title: "Remove the second factor", text: "Your password alone will let you in. You are signed out everywhere else.", label: "Remove", work: async (p: Proof) => { await client.call("totp/remove", { body: p }); onChange(); } },
+    remove: { title: keys > 0 ? "Remove the authenticator app" : "Remove the second factor", text: `${keys > 0 ? "Passkeys and recovery codes stay." : "Your password alone will let you in."} You are signed out everywhere else.`, label: "Remove", work: async (p: Proof) => { await client.call("totp/remove", { body: p }); onChange(); } },
   };
   const { active } = factor;
   return (
     <>
-      {active ? <p><span class="badge good">on</span> An authenticator app is asked for a code at each sign-in. {factor.recoveryCodes} recovery {factor.recoveryCodes === 1 ? "code is" : "codes are"} left.</p>
-        : <p><span class="badge">off</span> With one, your password alone lets nobody in: an app on your phone shows a code for each sign-in.</p>}
+      {active ? <p><span class="badge good">on</span> An authenticator app is asked for a code at each sign-in{keys > 0 && ", or a passkey is used"}.</p>
+        : <p><span class="badge">off</span> {keys > 0 ? "An app on your phone can show a code for the sign-in, where no passkey is at hand." : "With one, your password alone lets nobody in: an app on your phone shows a code for each sign-in."}</p>}
+      {factors.needed && <p>{factor.recoveryCodes} recovery {factor.recoveryCodes === 1 ? "code is" : "codes are"} left.</p>}
       <div class="row">
-        {active ? <button type="button" class="plain small" onClick={() => setAsking("renew")}>Make new recovery codes</button> : <button type="button" class="small" onClick={() => setAsking("enrol")}>Set up an authenticator app</button>}
-        {active && !factor.required && <button type="button" class="plain small" onClick={() => setAsking("remove")}>Remove</button>}
+        {!active && <button type="button" class="small" onClick={() => setAsking("enrol")}>Set up an authenticator app</button>}
+        {factors.needed && <button type="button" class="plain small" onClick={() => setAsking("renew")}>Make new recovery codes</button>}
+        {active && (keys > 0 || !factor.required) && <button type="button" class="plain small" onClick={() => setAsking("remove")}>Remove</button>}
       </div>
-      {asking && <Prove {...steps[asking]} email={email} factor={proved} onClose={() => setAsking(null)} />}
+      {asking && <Prove {...steps[asking]} email={email} factors={factors} onClose={() => setAsking(null)} />}
     </>
   );
 }
@@ -70,7 +70,7 @@ function NewCodes({ codes, onKept }: { codes: string[]; onKept: () => void }) {
   return (
     <>
       <p class="notice good" role="status">Your second factor is on.</p>
-      <p>Keep these recovery codes where you keep what matters: each lets you in once if you lose your phone. They are not shown again.</p>
+      <p>Keep these recovery codes where you keep what matters: each lets you in once if you lose your phone or passkey. They are not shown again.</p>
       <ul class="codes mono" aria-label="Recovery codes">{codes.map((c) => <li key={c}>{c}</li>)}</ul>
       <button type="button" onClick={onKept}>I have kept them</button>
     </>
@@ -78,7 +78,7 @@ function NewCodes({ codes, onKept }: { codes: string[]; onKept: () => void }) {
 }
 
 /** The passkeys of the account: a list, a new one, and removing one. */
-function Passkeys({ client, email, passkeys, proved, onChange }: { client: Client; email: string; passkeys: Passkey[]; proved: boolean; onChange: () => void }) {
+function Passkeys({ client, email, passkeys, factors, last, more, onChange }: { client: Client; email: string; passkeys: Passkey[]; factors: SecondFactors; /** A second factor is required, and one passkey is the only one. */ last: boolean; /** Others can be made here. */ more: boolean; onChange: () => void }) {
   const [asking, setAsking] = useState<Passkey | "new" | null>(null);
   const [name, setName] = useState("");
   const [codes, setCodes] = useState<string[]>([]);
@@ -94,20 +94,20 @@ function Passkeys({ client, email, passkeys, proved, onChange }: { client: Clien
     <>
       <p>A passkey lets you in with your fingerprint, face or PIN, beside the password.</p>
       {passkeys.length > 0 && (
-        <Table label="Passkeys" head={["Name", "Since", "Last used", "Remove"]}>
+        <Table label="Passkeys" head={["Name", "Since", "Last used", ...(last ? [] : ["Remove"])]}>
           {passkeys.map((p) => (
             <tr key={p.id}><td><bdi>{p.name}</bdi></td><td>{formatTime(p.createdAt)}</td><td>{p.usedAt ? formatTime(p.usedAt) : "never"}</td>
-              <td><button type="button" class="plain small" aria-label={`Remove ${p.name}`} onClick={() => setAsking(p)}>Remove</button></td></tr>
+              {!last && <td><button type="button" class="plain small" aria-label={`Remove ${p.name}`} onClick={() => setAsking(p)}>Remove</button></td>}</tr>
           ))}
         </Table>
       )}
-      <p><button type="button" class="small" onClick={() => setAsking("new")}>Add a passkey</button></p>
+      {more ? <p><button type="button" class="small" onClick={() => setAsking("new")}>Add a passkey</button></p> : <p class="quiet small">This browser, or this address, has no passkeys.</p>}
       {asking === "new" && (
-        <Prove email={email} title="Add a passkey" text="Your password first, so that nobody else does this at your screen." label="Go on" factor={proved} work={add} onClose={() => setAsking(null)}>
+        <Prove email={email} title="Add a passkey" text="Your password first, so that nobody else does this at your screen." label="Go on" factors={factors} work={add} onClose={() => setAsking(null)}>
           <div><label for="passkeyname">What you call it</label><input id="passkeyname" required maxLength={100} autocomplete="off" placeholder="My laptop" value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
         </Prove>
       )}
-      {asking && asking !== "new" && <Prove email={email} title={`Remove ${asking.name}?`} text="It lets nobody in any more. You are signed out everywhere else." label="Remove" factor={proved} work={remove(asking)} onClose={() => setAsking(null)} />}
+      {asking && asking !== "new" && <Prove email={email} title={`Remove ${asking.name}?`} text="It lets nobody in any more. You are signed out everywhere else." label="Remove" factors={factors} work={remove(asking)} onClose={() => setAsking(null)} />}
     </>
   );
 }
@@ -120,51 +120,46 @@ export function MustEnrol({ client, email, onDone }: { client: Client; email: st
       <section class="card stack">
         <Title>A second factor is needed</Title>
         <p>Your organisation asks for one beside the password: an authenticator app, any that speaks TOTP, or a passkey.</p>
-        <SecondFactor client={client} email={email} factor={{ active: false, required: true, recoveryCodes: 0 }} onChange={onDone} />
-        {options.data?.passkeys && passkeysKnown() && <><h2>Or a passkey</h2><Passkeys client={client} email={email} passkeys={[]} proved={false} onChange={onDone} /></>}
+        <AuthenticatorApp client={client} email={email} factor={{ active: false, required: true, recoveryCodes: 0 }} factors={noSecondFactor} keys={0} onChange={onDone} />
+        {options.data?.passkeys && passkeysKnown() && <><h2>Or a passkey</h2><Passkeys client={client} email={email} passkeys={[]} factors={noSecondFactor} last={false} more onChange={onDone} /></>}
         <p><button type="button" class="bare small" onClick={() => client.logout()}>Sign out</button></p>
       </section>
     </main>
   );
 }
 
-function Password({ client, email, factor, onChange }: { client: Client; email: string; factor: boolean; onChange: () => void }) {
+function Password({ client, email, factors, onChange }: { client: Client; email: string; factors: SecondFactors; onChange: () => void }) {
   const empty = { password: "", newPassword: "", code: "" };
   const [form, setForm] = useState(empty);
   const [told, setTold] = useState({ bad: false, text: "" });
-  const [passkey, setPasskey] = useState<PasskeyAnswer | null>(null);
   const set = (k: keyof typeof form) => (e: { currentTarget: { value: string } }) => setForm({ ...form, [k]: e.currentTarget.value });
-  const change = async (e: SubmitEvent) => {
-    e.preventDefault();
+  const byPasskey = factors.passkey;
+  const change = async (passkey?: () => Promise<PasskeyAnswer>) => {
     const { code, ...rest } = form;
     try {
-      await client.call("password", { body: passkey ? { ...rest, passkey } : factor ? { ...rest, code } : rest });
-      setPasskey(null);
+      await client.call("password", { body: passkey ? { ...rest, passkey: await passkey() } : factors.needed ? { ...rest, code } : rest });
       setForm(empty);
       setTold({ bad: false, text: "Changed. You are signed out everywhere else." });
       onChange();
     } catch (x) {
-      setPasskey(null); // each counts once
       setTold({ bad: true, text: errorText(x) });
     }
   };
   return (
-    <form class="stack" onSubmit={(e) => void change(e)}>
+    <form class="stack" onSubmit={(e) => { e.preventDefault(); void change(); }}>
       <Owner email={email} />
       <div><label for="now">The one you have</label><input id="now" type="password" autocomplete="current-password" required value={form.password} onInput={set("password")} /></div>
       <div><label for="fresh">The new one</label><input id="fresh" type="password" autocomplete="new-password" required minLength={10} maxLength={128} aria-describedby="freshhint" value={form.newPassword} onInput={set("newPassword")} />
         <p id="freshhint" class="quiet small">10 characters or more, of any kind.</p></div>
-      {factor && !passkey && <Code value={form.code} onInput={(code) => setForm({ ...form, code })} />}
-      {factor && passkeysKnown() && (passkey ? <p class="quiet small" role="status">Your passkey was used.</p>
-        : <p><button type="button" class="plain small" onClick={() => { usePasskey(email, form.password).then(setPasskey, (x: unknown) => setTold({ bad: true, text: errorText(x) })); }}>Use a passkey</button></p>)}
+      {factors.needed && <SecondFactorInput app={factors.app} onPasskey={byPasskey && (() => void change(byPasskey))} code={form.code} onCode={(code) => setForm({ ...form, code })} />}
       {told.text && <p class={`notice ${told.bad ? "bad" : "good"}`} role={told.bad ? "alert" : "status"}>{told.text}</p>}
-      <button class="small">Change the password</button>
+      <button class={byPasskey ? "plain small" : "small"}>Change the password</button>
     </form>
   );
 }
 
 /** Lets a person who has a password sign in at the provider instead. */
-function Connect({ client, email, factor, name }: { client: Client; email: string; factor: boolean; name: string }) {
+function Connect({ client, email, factors, name }: { client: Client; email: string; factors: SecondFactors; name: string }) {
   const [asking, setAsking] = useState(false);
   const work = async (p: Proof) => goToProvider((await client.call<{ url: string }>("provider/connect", { body: p })).url);
   return (
@@ -172,35 +167,35 @@ function Connect({ client, email, factor, name }: { client: Client; email: strin
       <h2>{`Sign in with ${name}`}</h2>
       <p>Once connected, you sign in there and no longer with your password, and it says which role you have.</p>
       <p><button type="button" class="plain small" onClick={() => setAsking(true)}>Connect</button></p>
-      {asking && <Prove email={email} title={`Connect with ${name}`} text="Your password first. Then sign in there: that is the account this one is connected with. You are signed out everywhere." label="Go on" factor={factor} work={work} onClose={() => setAsking(false)} />}
+      {asking && <Prove email={email} title={`Connect with ${name}`} text="Your password first. Then sign in there: that is the account this one is connected with. You are signed out everywhere." label="Go on" factors={factors} work={work} onClose={() => setAsking(false)} />}
     </section>
   );
 }
 
 export function Account({ client, email }: { client: Client; email: string }) {
   usePageTitle("Your account");
-  const factor = useLoad<Factor>(client, "totp");
+  const { totp, passkeys, factors } = useSecondFactors(client);
   const sessions = useLoad<Session[]>(client, "sessions");
   const provider = useContext(AtProvider);
   const options = useLoad<SignInOptions>(client, provider ? null : "sign-in");
-  const passkeys = useLoad<Passkey[]>(client, "passkeys");
   const [ending, setEnding] = useState<Session | "others" | null>(null);
   const end = async (p: Proof) => {
     await client.call("sessions/end", { body: { ...p, ...(ending === "others" || !ending ? {} : { sessionId: ending.id }) } });
     sessions.reload();
   };
-  const active = (factor.data?.active ?? false) || (passkeys.data?.length ?? 0) > 0;
-  const changed = () => { factor.reload(); passkeys.reload(); sessions.reload(); };
+  const keys = passkeys.data?.length ?? 0;
+  const more = (options.data?.passkeys ?? false) && passkeysKnown();
+  const changed = () => { totp.reload(); passkeys.reload(); sessions.reload(); };
   return (
     <>
       <Title>Your account</Title>
-      <ErrorNotice text={factor.problem || sessions.problem} />
+      <ErrorNotice text={totp.problem || passkeys.problem || sessions.problem} />
       {provider ? <section class="card"><h2>How you sign in</h2><p>At your organisation's provider. Password and second factor are changed there.</p></section> : (<div class="columns">
-        <section class="card"><h2>Second factor</h2>{factor.data && <SecondFactor client={client} email={email} factor={factor.data} proved={active} onChange={changed} />}
-          {passkeys.data && (passkeys.data.length > 0 || options.data?.passkeys && passkeysKnown()) && <><h2 class="later">Passkeys</h2><Passkeys client={client} email={email} passkeys={passkeys.data} proved={active} onChange={changed} /></>}</section>
-        <section class="card stack"><h2>Password</h2><Password client={client} email={email} factor={active} onChange={sessions.reload} /></section>
+        <section class="card"><h2>Second factor</h2>{totp.data && <AuthenticatorApp client={client} email={email} factor={totp.data} factors={factors} keys={keys} onChange={changed} />}
+          {passkeys.data && (keys > 0 || more) && <><h2 class="later">Passkeys</h2><Passkeys client={client} email={email} passkeys={passkeys.data} factors={factors} last={keys === 1 && !factors.app && (totp.data?.required ?? false)} more={more} onChange={changed} /></>}</section>
+        <section class="card stack"><h2>Password</h2><Password client={client} email={email} factors={factors} onChange={sessions.reload} /></section>
       </div>)}
-      {options.data?.provider && <Connect client={client} email={email} factor={active} name={options.data.provider.name} />}
+      {options.data?.provider && <Connect client={client} email={email} factors={factors} name={options.data.provider.name} />}
       <h2 class="later">Where you are signed in</h2>
       {sessions.data && (
         <Table label="Sessions" head={["Device", "Address", "Since", "Last used", "End"]}>
@@ -211,7 +206,7 @@ export function Account({ client, email }: { client: Client; email: string }) {
         </Table>
       )}
       {(sessions.data?.length ?? 0) > 1 && <p><button type="button" class="plain small" onClick={() => setEnding("others")}>Sign out everywhere else</button></p>}
-      {ending && <Prove email={email} title={ending === "others" ? "Sign out everywhere else?" : "Sign out there?"} text="What is open there ends at once." label="Sign out" factor={active} work={end} onClose={() => setEnding(null)} />}
+      {ending && <Prove email={email} title={ending === "others" ? "Sign out everywhere else?" : "Sign out there?"} text="What is open there ends at once." label="Sign out" factors={factors} work={end} onClose={() => setEnding(null)} />}
     </>
   );
 }

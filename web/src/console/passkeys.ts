@@ -11,7 +11,7 @@ export const passkeysKnown = (): boolean => typeof PublicKeyCredential !== "unde
 class PasskeyError extends Error {}
 
 /** The browser's error says no more than that something was not done. */
-async function ask<T>(work: () => Promise<T | null>): Promise<T> {
+async function ask<T>(work: () => Promise<T | null>, otherwise: string): Promise<T> {
   try {
     const made = await work();
     if (made) return made;
@@ -19,21 +19,29 @@ async function ask<T>(work: () => Promise<T | null>): Promise<T> {
     if (e instanceof DOMException && e.name === "InvalidStateError") throw new PasskeyError("This device has a passkey of this account already.");
     if (!(e instanceof DOMException)) throw e;
   }
-  throw new PasskeyError("No passkey was used. Try again, or use a code.");
+  throw new PasskeyError(otherwise);
 }
 
-/** Asks for a passkey of the account, whose password is known. */
-export async function usePasskey(email: string, password: string): Promise<PasskeyAnswer> {
-  const o = await request<Options<PublicKeyCredentialRequestOptionsJSON>>("/v1/console/passkeys/challenge", { body: { email, password } });
+/** Asks the service as who is signed in. */
+type Call = <T>(path: string, options: RequestOptions) => Promise<T>;
+type Challenge = Options<PublicKeyCredentialRequestOptionsJSON>;
+
+/** Asks for a passkey for the sign-in, when the password is known. */
+export const signInByPasskey = async (email: string, password: string): Promise<PasskeyAnswer> => answer(await request<Challenge>("/v1/console/passkeys/challenge", { body: { email, password } }));
+
+/** Asks who is signed in for a passkey before a change of the account. */
+export const provePasskey = async (call: Call): Promise<PasskeyAnswer> => answer(await call<Challenge>("passkeys/proof", { method: "POST" }));
+
+async function answer(o: Challenge): Promise<PasskeyAnswer> {
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(o.publicKey);
-  const made = await ask(() => navigator.credentials.get({ publicKey })) as PublicKeyCredential;
+  const made = await ask(() => navigator.credentials.get({ publicKey }), "No passkey was used. Try again, or use a code.") as PublicKeyCredential;
   return { ceremony: o.ceremony, credential: made.toJSON() };
 }
 
 /** Makes a passkey for the account, and registers it under a name. */
-export async function addPasskey(call: <T>(path: string, options: RequestOptions) => Promise<T>, name: string, proof: object): Promise<{ recoveryCodes: string[] }> {
+export async function addPasskey(call: Call, name: string, proof: object): Promise<{ recoveryCodes: string[] }> {
   const o = await call<Options<PublicKeyCredentialCreationOptionsJSON>>("passkeys/begin", { body: proof });
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(o.publicKey);
-  const made = await ask(() => navigator.credentials.create({ publicKey })) as PublicKeyCredential;
+  const made = await ask(() => navigator.credentials.create({ publicKey }), "No passkey was made. Try again.") as PublicKeyCredential;
   return call("passkeys", { body: { ceremony: o.ceremony, name, credential: made.toJSON() } });
 }

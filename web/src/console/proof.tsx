@@ -3,12 +3,12 @@ import { useContext, useState } from "preact/hooks";
 import { ApiError } from "../ui/http";
 import { Dialog } from "../ui/parts";
 import { errorText } from "./api";
-import { Code } from "./login";
+import { SecondFactorInput, type SecondFactors } from "./factors";
 import { ErrorNotice } from "./parts";
-import { passkeysKnown, usePasskey, type PasskeyAnswer } from "./passkeys";
+import type { PasskeyAnswer } from "./passkeys";
 import { signInAtProvider } from "./provider";
 
-/** What shows again who asks: the password, and a code where there is a second factor. */
+/** What shows again who asks: the password, and a second factor where there is one. */
 export interface Proof { password: string; code?: string; passkey?: PasskeyAnswer }
 
 /** Tells password managers whose password a form asks for. */
@@ -18,12 +18,13 @@ export const Owner = ({ email }: { email: string }) => <input hidden readOnly au
 export const AtProvider = createContext(false);
 
 /** Asks for a proof before a change of the account. */
-export function Prove({ email, title, text, label, factor, children, work, onClose }: { email: string; title: string; text: string; label: string; factor: boolean; children?: ComponentChildren; work: (p: Proof) => Promise<unknown>; onClose: () => void }) {
+export function Prove({ email, title, text, label, factors, children, work, onClose }: { email: string; title: string; text: string; label: string; factors: SecondFactors; children?: ComponentChildren; work: (p: Proof) => Promise<unknown>; onClose: () => void }) {
   const [password, setPassword] = useState("");
   const [code, setCode] = useState("");
   const [problem, setProblem] = useState("");
   const [again, setAgain] = useState(false);
   const provider = useContext(AtProvider);
+  const byPasskey = factors.passkey;
   const failed = (x: unknown) => {
     if (x instanceof ApiError && x.code === "sign_in_again") setAgain(true);
     else setProblem(errorText(x));
@@ -35,14 +36,14 @@ export function Prove({ email, title, text, label, factor, children, work, onClo
           <h2>{title}</h2>
           <p>Before this, show at the provider once more that it is you. Then come back and choose it again.</p>
           <ErrorNotice text={problem} />
-          <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button type="button" onClick={() => { signInAtProvider(true).catch(failed); }}>Sign in again</button></div>
+          <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button type="button" onClick={() => { signInAtProvider({ again: true }).catch(failed); }}>Sign in again</button></div>
         </div>
       </Dialog>
     );
   }
   return (
     <Dialog label={title} onClose={onClose}>
-      <form class="stack" onSubmit={(e) => { e.preventDefault(); work(provider ? { password: "-" } : factor ? { password, code } : { password }).then(onClose, failed); }}>
+      <form class="stack" onSubmit={(e) => { e.preventDefault(); work(provider ? { password: "-" } : factors.needed ? { password, code } : { password }).then(onClose, failed); }}>
         <h2>{title}</h2>
         <p>{text}</p>
         {children}
@@ -52,8 +53,7 @@ export function Prove({ email, title, text, label, factor, children, work, onClo
             <div><label for="proof">Your password</label><input id="proof" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
           </>
         )}
-        {factor && <Code id="proofcode" value={code} onInput={setCode} />}
-        {factor && passkeysKnown() && <p><button type="button" class="plain small" onClick={() => { usePasskey(email, password).then((passkey) => work({ password, passkey })).then(onClose, failed); }}>Use a passkey</button></p>}
+        {factors.needed && !provider && <SecondFactorInput id="proofcode" app={factors.app} onPasskey={byPasskey && (() => { byPasskey().then((passkey) => work({ password, passkey })).then(onClose, failed); })} code={code} onCode={setCode} />}
         <ErrorNotice text={problem} />
         <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button>{label}</button></div>
       </form>

@@ -11,8 +11,9 @@ export function goToProvider(address: string): void {
   location.assign(address);
 }
 
-export async function signInAtProvider(again = false): Promise<void> {
-  goToProvider((await request<{ url: string }>("/v1/console/provider/begin", { body: { again } })).url);
+/** Begins to sign in at the provider, which asks the person again who it is, or with which account. */
+export async function signInAtProvider(asked: { again?: boolean; otherAccount?: boolean }): Promise<void> {
+  goToProvider((await request<{ url: string }>("/v1/console/provider/begin", { body: asked })).url);
 }
 
 /**

@@ -1,0 +1,56 @@
+import { useLoad, type Client, type Loaded } from "./api";
+import { passkeysKnown, provePasskey, type PasskeyAnswer } from "./passkeys";
+
+/** The authenticator app of the account, and the recovery codes. */
+export interface Factor { active: boolean; required: boolean; recoveryCodes: number }
+export interface Passkey { id: string; name: string; createdAt: string; usedAt: string | null }
+
+/** What is asked for beside the password: any one of them. */
+export interface SecondFactors {
+  /** There are some. */
+  needed: boolean;
+  app: boolean;
+  /** Null: there is none, or this browser has no passkeys. */
+  passkey: (() => Promise<PasskeyAnswer>) | null;
+}
+
+export const noSecondFactor: SecondFactors = { needed: false, app: false, passkey: null };
+
+/** The second factors of who is signed in. */
+export function useSecondFactors(client: Client): { totp: Loaded<Factor>; passkeys: Loaded<Passkey[]>; factors: SecondFactors } {
+  const totp = useLoad<Factor>(client, "totp");
+  const passkeys = useLoad<Passkey[]>(client, "passkeys");
+  const app = totp.data?.active ?? false;
+  const some = (passkeys.data?.length ?? 0) > 0;
+  return { totp, passkeys, factors: { needed: app || some, app, passkey: some && passkeysKnown() ? () => provePasskey((path, o) => client.call(path, o)) : null } };
+}
+
+/** A code of the second factor. */
+export function Code({ id = "code", label = "Code from your authenticator app", value, onInput, focus = false, recovery = true }: { id?: string; label?: string; value: string; onInput: (s: string) => void; focus?: boolean; /** A recovery code will do, and the hint says so. */ recovery?: boolean }) {
+  return (
+    <div>
+      <label for={id}>{label}</label>
+      <input id={id} class="code" autocomplete="one-time-code" autocapitalize="off" spellcheck={false} inputMode={recovery ? "text" : "numeric"} required maxLength={40} value={value}
+        aria-describedby={recovery ? `${id}hint` : undefined} ref={(x) => { if (focus && x && !x.dataset.met) { x.dataset.met = "1"; x.focus(); } }} onInput={(e) => onInput(e.currentTarget.value)} />
+      {recovery && <p id={`${id}hint`} class="quiet small">Without your phone: one of your recovery codes.</p>}
+    </div>
+  );
+}
+
+/** Whether all of the form is entered but the code, in place of which a passkey is used. The browser says what is missing. */
+const entered = (form: HTMLFormElement | null) => [...(form?.elements ?? [])].every((x) => !(x instanceof HTMLInputElement) || x.classList.contains("code") || x.reportValidity());
+
+/** Asks for a second factor within a form: a passkey by its button, or a code. */
+export function SecondFactorInput({ id, app, onPasskey, code, onCode, focus }: { id?: string; app: boolean; onPasskey: (() => void) | null; code: string; onCode: (s: string) => void; focus?: boolean }) {
+  return (
+    <>
+      {onPasskey && (
+        <>
+          <button type="button" ref={(x) => { if (focus && x && !x.dataset.met) { x.dataset.met = "1"; x.focus(); } }} onClick={(e) => { if (entered(e.currentTarget.form)) onPasskey(); }}>Use a passkey</button>
+          <p class="or quiet small"><span>or</span></p>
+        </>
+      )}
+      <Code id={id} label={app ? undefined : "Recovery code"} value={code} onInput={onCode} focus={focus && !onPasskey} recovery={app} />
+    </>
+  );
+}
