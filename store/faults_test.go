@@ -110,6 +110,10 @@ func TestAStatementThatFails(t *testing.T) {
 			confirm := func() error {
 				return must2(s.ConfirmFactor(ctx, bob.ID, codeAt(t, enrolled.Text, clock.Now()), uuid.Nil))
 			}
+			passkey := models.ConsolePasskey{UserID: bob.ID, CredentialID: []byte("one"), Credential: []byte("{}"), Name: "Key"}
+			require.NoError(t, must2(s.AddPasskey(ctx, &passkey, uuid.Nil)))
+			removePasskey := func() error { return s.RemovePasskey(ctx, bob.ID, passkey.ID, uuid.Nil) }
+			reset := func() error { return s.ResetFactors(ctx, bob.ID, uuid.Nil) }
 			compact := func() error { return must2(s.CompactCounts(ctx)) }
 			events := func() error { return must2(s.Events(ctx, store.EventQuery{App: app, Limit: 9})) }
 			rotate := func() error { return must2(s.RotateKey(ctx, models.KeyTokens)) }
@@ -164,6 +168,14 @@ func TestAStatementThatFails(t *testing.T) {
 				{"remove a factor", "DELETE", "console_recovery_codes", removeFactor},
 				{"remove a factor", "DELETE", "console_factors", removeFactor},
 				{"remove a factor", "DELETE", "console_sessions", removeFactor},
+				{"add a passkey", "INSERT", "console_passkeys", func() error {
+					return must2(s.AddPasskey(ctx, &models.ConsolePasskey{UserID: bob.ID, CredentialID: []byte("two"), Credential: []byte("{}"), Name: "Key"}, uuid.Nil))
+				}},
+				{"use a passkey", "UPDATE", "console_passkeys", func() error { return s.UsePasskey(ctx, &passkey, []byte("{}")) }},
+				{"remove a passkey", "DELETE", "console_passkeys", removePasskey},
+				{"remove a passkey", "DELETE", "console_recovery_codes", removePasskey},
+				{"remove all factors", "DELETE", "console_passkeys", reset},
+				{"remove all factors", "DELETE", "console_recovery_codes", reset},
 				{"make an endpoint", "INSERT", "webhooks", func() error { return must2(s.CreateWebhook(ctx, app, url, models.WebhookEvents, "")) }},
 				{"change an endpoint", "UPDATE", "webhooks", func() error {
 					return must2(s.UpdateWebhook(ctx, app, p.hook.ID, models.WebhookChange{URL: &url}))

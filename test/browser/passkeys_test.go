@@ -76,7 +76,7 @@ func TestConsolePasskeys(t *testing.T) {
 	// Before a change of the account, and to remove it.
 	b.visit(s.base + "/console#/account")
 	b.see("My laptop")
-	b.see("10 recovery codes are left.")
+	b.see("9 recovery codes are left.")
 	b.checked("console-account-passkey")
 	b.button("Make new recovery codes")
 	b.button("Use a passkey")
