@@ -94,12 +94,14 @@ function Passkeys({ client, email, passkeys, factors, last, more, onChange }: { 
     <>
       <p>A passkey lets you in with your fingerprint, face or PIN, beside the password.</p>
       {passkeys.length > 0 && (
-        <Table label="Passkeys" head={["Name", "Since", "Last used", ...(last ? [] : ["Remove"])]}>
+        <ul class="passkeys" aria-label="Passkeys">
           {passkeys.map((p) => (
-            <tr key={p.id}><td><bdi>{p.name}</bdi></td><td>{formatTime(p.createdAt)}</td><td>{p.usedAt ? formatTime(p.usedAt) : "never"}</td>
-              {!last && <td><button type="button" class="plain small" aria-label={`Remove ${p.name}`} onClick={() => setAsking(p)}>Remove</button></td>}</tr>
+            <li key={p.id}>
+              <span><bdi>{p.name}</bdi><br /><span class="quiet small">since {formatTime(p.createdAt)}, {p.usedAt ? `last used ${formatTime(p.usedAt)}` : "never used"}</span></span>
+              {!last && <button type="button" class="plain small" aria-label={`Remove ${p.name}`} onClick={() => setAsking(p)}>Remove</button>}
+            </li>
           ))}
-        </Table>
+        </ul>
       )}
       {more ? <p><button type="button" class="small" onClick={() => setAsking("new")}>Add a passkey</button></p> : <p class="quiet small">This browser, or this address, has no passkeys.</p>}
       {asking === "new" && (
@@ -115,13 +117,14 @@ function Passkeys({ client, email, passkeys, factors, last, more, onChange }: { 
 /** All that there is before a required second factor is set up. */
 export function MustEnrol({ client, email, onDone }: { client: Client; email: string; onDone: () => void }) {
   const options = useLoad<SignInOptions>(client, "sign-in");
+  const passkeys = (options.data?.passkeys ?? false) && passkeysKnown();
   return (
     <main class="narrow">
       <section class="card stack">
         <Title>A second factor is needed</Title>
-        <p>Your organisation asks for one beside the password: an authenticator app, any that speaks TOTP, or a passkey.</p>
+        <p>{passkeys ? "Your organisation asks for one beside the password: an authenticator app, any that speaks TOTP, or a passkey." : "Your organisation asks for an authenticator app beside the password. Any that speaks TOTP will do."}</p>
         <AuthenticatorApp client={client} email={email} factor={{ active: false, required: true, recoveryCodes: 0 }} factors={noSecondFactor} keys={0} onChange={onDone} />
-        {options.data?.passkeys && passkeysKnown() && <><h2>Or a passkey</h2><Passkeys client={client} email={email} passkeys={[]} factors={noSecondFactor} last={false} more onChange={onDone} /></>}
+        {passkeys && <><h2>Or a passkey</h2><Passkeys client={client} email={email} passkeys={[]} factors={noSecondFactor} last={false} more onChange={onDone} /></>}
         <p><button type="button" class="bare small" onClick={() => client.logout()}>Sign out</button></p>
       </section>
     </main>
