@@ -163,7 +163,11 @@ func operations() map[string]operation {
 		"POST /v1/console/passkeys/challenge":   fixed("/v1/console/passkeys/challenge", object{"email": "a@example.com", "password": password}),
 		"POST /v1/console/passkeys/begin":       own("/passkeys/begin", object{"password": password, "code": "000000"}),
 		"POST /v1/console/passkeys":             own("/passkeys", object{"ceremony": "x", "name": "Key", "credential": object{}}),
-		"POST /v1/console/passkeys/{id}/remove": own("/passkeys/"+uuid.NewString()+"/remove", object{"password": password, "code": "000000"}),
+		"POST /v1/console/passkeys/{id}/remove": func(t *testing.T, s *service) (*client, string, object) {
+			c := s.person(t, models.RoleViewer)
+			a := c.registers(newAuthenticator(t), "Key", object{"password": password}).want(201)
+			return c, passkeysPath + "/" + a.body["passkey"].(object)["id"].(string) + "/remove", object{"password": password, "code": "000000"}
+		},
 		"POST /v1/console/provider/begin":       fixed("/v1/console/provider/begin", object{"again": true, "otherAccount": true}),
 		"POST /v1/console/provider/complete":    fixed("/v1/console/provider/complete", object{"code": "x", "state": "y", "iss": "https://login.example.com"}),
 		"POST /v1/console/provider/connect":     own("/provider/connect", object{"password": password, "code": "000000"}),

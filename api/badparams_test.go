@@ -47,7 +47,7 @@ func places(t *testing.T, s *service) *strings.Replacer {
 	return strings.NewReplacer(
 		"/receipts/{token}", "/receipts/"+receipt, "/download/{token}", "/download/"+download,
 		"/templates/{id}", "/templates/"+template, "/bulk-sends/{id}", "/bulk-sends/"+bulk.str("id"), "/envelopes/{id}", "/envelopes/"+e.str("id"), "/webhooks/{id}", "/webhooks/"+hook.str("id"), "/webhook-deliveries/{id}", "/webhook-deliveries/"+delivery["id"].(string),
-		"/contacts/{id}", "/contacts/"+contact.str("id"), "/users/{id}", "/users/"+user.str("id"), "/client-secrets/{id}", "/client-secrets/"+secret["id"].(string), "/signing-sessions/{id}", "/signing-sessions/"+session.str("sessionId"),
+		"/contacts/{id}", "/contacts/"+contact.str("id"), "/users/{id}", "/users/"+user.str("id"), "/client-secrets/{id}", "/client-secrets/"+secret["id"].(string), "/passkeys/{id}", "/passkeys/"+uuid.NewString(), "/signing-sessions/{id}", "/signing-sessions/"+session.str("sessionId"),
 		"{signerId}", e.signer(0)["id"].(string), "{fieldId}", e.field(0)["id"].(string), "{documentId}", doc["id"].(string), "/signing/{token}", "/signing/"+token, "{docId}", doc["id"].(string), "{aid}", doc["id"].(string),
 		"/builder-sessions/{id}", "/builder-sessions/"+builder.str("sessionId"), "/builders/{token}", "/builders/"+builder.str("sessionToken"),
 		"{tenantId}", "acme", "/sessions/{token}", "/sessions/"+session.str("sessionToken"),

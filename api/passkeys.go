@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -251,6 +252,13 @@ func (s *Server) removePasskey(c *gin.Context, app caller) error {
 	id, err := pathID(c, "id")
 	if err != nil {
 		return err
+	}
+	rows, err := s.Store.Passkeys(c.Request.Context(), app.user.ID)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(rows, func(p models.ConsolePasskey) bool { return p.ID == id }) {
+		return models.ErrNotFound
 	}
 	o, err := readObject(c, maxJSON, false)
 	if err != nil {
