@@ -534,7 +534,7 @@ func TestAnotherAccountIsAskedFor(t *testing.T) {
 		prompts []string // that the provider says it knows
 		want    string
 	}{
-		"untold":  {nil, "select_account"},
+		"untold":  {nil, "login"},
 		"known":   {[]string{"none", "login", "select_account"}, "select_account"},
 		"unknown": {[]string{"none", "login", "consent"}, "login"},
 	} {

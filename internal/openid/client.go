@@ -56,7 +56,7 @@ type provider struct {
 	*oidc.Provider
 
 	oauth          oauth2.Config
-	choosesAccount bool // it knows prompt=select_account
+	choosesAccount bool // it says that it knows prompt=select_account, which others answer with an error
 }
 
 // New takes a configuration that CheckIssuer found good.
@@ -204,7 +204,7 @@ func (c *Client) discover(ctx context.Context) (*provider, error) {
 	if err := found.Claims(&also); err != nil {
 		return nil, unreachable(err)
 	}
-	p := &provider{Provider: found, choosesAccount: len(also.Prompts) == 0 || slices.Contains(also.Prompts, "select_account"), oauth: oauth2.Config{
+	p := &provider{Provider: found, choosesAccount: slices.Contains(also.Prompts, "select_account"), oauth: oauth2.Config{
 		ClientID: c.cfg.ClientID, ClientSecret: c.cfg.ClientSecret, RedirectURL: c.cfg.RedirectURL, Endpoint: found.Endpoint(),
 		Scopes: []string{oidc.ScopeOpenID, oidc.ScopeProfile, oidc.ScopeEmail},
 	}}
