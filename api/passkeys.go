@@ -25,6 +25,7 @@ const (
 	// passkeyLifetime is how long a browser may take to answer a challenge.
 	passkeyLifetime = 5 * time.Minute
 	maxPasskeyName  = 100 // characters
+	maxCeremony     = 100 // bytes
 )
 
 var (
@@ -187,7 +188,7 @@ func (s *Server) createPasskey(c *gin.Context, app caller) error {
 	}
 	name := plaintext.Visible(o.str("name"))
 	models.CheckText(o.p, "name", name, 1, maxPasskeyName)
-	ceremony, answer := o.str("ceremony"), o.raw("credential")
+	ceremony, answer := o.ceremony(), o.raw("credential")
 	if err := o.err(); err != nil {
 		return err
 	}
@@ -362,6 +363,15 @@ func (s *Server) consumePasskey(c *gin.Context, known *models.ConsoleUser, asked
 		return s.Store.UsePasskey(c.Request.Context(), row, state)
 	}
 	return errPasskeyRefused
+}
+
+// ceremony is the name of a challenge that an answer goes with.
+func (o *object) ceremony() string {
+	s := o.str("ceremony")
+	if o.has("ceremony") && (s == "" || len(s) > maxCeremony) {
+		o.bad("ceremony", "must have between 1 and %d bytes", maxCeremony)
+	}
+	return s
 }
 
 // raw is a member that is an object, as JSON.

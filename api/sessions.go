@@ -71,7 +71,7 @@ func readSecondFactor(o *object) secondFactor {
 	f := secondFactor{code: o.optStr("code")}
 	if o.get("passkey") != nil {
 		if p := o.sub("passkey"); p != nil {
-			f.passkey = &passkeyAnswer{ceremony: p.str("ceremony"), credential: p.raw("credential")}
+			f.passkey = &passkeyAnswer{ceremony: p.ceremony(), credential: p.raw("credential")}
 		}
 	}
 	return f
