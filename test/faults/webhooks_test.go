@@ -99,7 +99,7 @@ func (w *scenario) deliveries(path, status string) int {
 func (w *scenario) checkAttempts(t *testing.T, path string) {
 	t.Helper()
 	rows, err := w.db.Query(t.Context(), `SELECT d.attempts, array_agg(a.at ORDER BY a.number) FROM webhook_deliveries d
-		JOIN webhooks h ON h.id = d.webhook_id JOIN delivery_attempts a ON a.delivery_id = d.id WHERE h.url = $1 AND d.status = 'failed' GROUP BY d.id`, w.hooks.url+path)
+		JOIN webhooks h ON h.id = d.webhook_id JOIN delivery_attempts a ON a.delivery_id = d.id WHERE h.url = $1 AND d.status = 'failed' GROUP BY d.id, d.attempts`, w.hooks.url+path)
 	require.NoError(t, err)
 	defer rows.Close()
 	most := 0
