@@ -109,6 +109,7 @@ var readers = map[string]reader{
 	"setThePasswordOfAConsoleUser":  reads(api.ParseSetThePasswordOfAConsoleUserResponse),
 	"streamEvents":                  reads(api.ParseStreamEventsResponse),
 	"suggestFields":                 reads(api.ParseSuggestFieldsResponse),
+	"suggestFieldsOfATemplate":      reads(api.ParseSuggestFieldsOfATemplateResponse),
 	"tellWhoIsSignedIn":             reads(api.ParseTellWhoIsSignedInResponse),
 	"testAWebhook":                  reads(api.ParseTestAWebhookResponse),
 	"uploadADocument":               reads(api.ParseUploadADocumentResponse),

@@ -9,7 +9,7 @@ export const sortable = (at: string): string => {
 };
 
 /** Who had the signer's place at a time: another person may have taken it since. */
-export const nameAt = (s: Signer, at: string): string => s.previous?.find((p) => sortable(at) <= sortable(p.until))?.name ?? s.name;
+export const nameAt = (s: Pick<Signer, "name" | "previous">, at: string): string => s.previous?.find((p) => sortable(at) <= sortable(p.until))?.name ?? s.name;
 
 /** What an event changed, where its name alone does not tell. */
 function change(x: Event, signers: Map<string, Signer>): string {
@@ -23,7 +23,8 @@ function change(x: Event, signers: Map<string, Signer>): string {
 /** Joins audit events, mails and webhook deliveries, the newest first. What happened at the same time keeps the audit trail's order. */
 export function timeline(e: Envelope): Line[] {
   const signers = new Map(e.signers.map((s) => [s.id, s]));
-  const name = (id: string, at: string) => { const s = signers.get(id); return s && nameAt(s, at); };
+  const people = new Map([...e.signers, ...(e.copies ?? [])].map((p) => [p.id, p]));
+  const name = (id: string, at: string) => { const p = people.get(id); return p && nameAt(p, at); };
   const who = (actor: string, at: string) => name(actor.replace(/^signer:/, ""), at) ?? actor.replace(/^app:.*/, "application").replace(/^user:.*/, "console");
   const event = (x: Event): Line => ({
     at: x.timestamp, kind: "event", title: x.event.replaceAll(/[._]/g, " "), bad: x.event === "invitation.failed" || x.event === "signer.otp_failed",
