@@ -59,8 +59,10 @@ type Activities struct {
 	AttachmentLimit int64
 	// ReminderInterval is the time between reminders; 0: none.
 	ReminderInterval time.Duration
-	Now              func() time.Time
-	NewID            func() uuid.UUID
+	// ArchiveAfter is how long after its last change an ended envelope is moved to an archive; 0: never.
+	ArchiveAfter time.Duration
+	Now          func() time.Time
+	NewID        func() uuid.UUID
 	// BulkRoom holds bulk sends back; nil: a worker makes one.
 	BulkRoom *BulkRoom
 	// Random returns a number from 0 up to, not including, n; nil: delays are exact.

@@ -29,7 +29,7 @@ const roundBatches = 20
 
 // Cleanup makes the partitions of the months to come, drops those that are over, and removes, in small transactions, what is older than it is to be kept: a
 // bounded number of rows of each kind, and files that nobody has signed with. It also
-// adds up the counts of envelopes. What was done up to an error stays done.
+// adds up the counts of envelopes, and moves ended ones to archives. What was done up to an error stays done.
 func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 	var out CleanupRound
 	var err error
@@ -59,5 +59,9 @@ func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 	if unused > 0 {
 		out.Removed = append(out.Removed, RemovedRows{Kind: "unused attachments", Rows: unused})
 	}
+	if err != nil {
+		return out, err
+	}
+	err = a.archiveRound(ctx, &out)
 	return out, err
 }

@@ -170,7 +170,7 @@ func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *mo
 
 // sealJob gathers what is the same for all documents of the envelope.
 func (a *Activities) sealJob(ctx context.Context, e *models.Envelope) (seal.Job, error) {
-	values, err1 := a.Store.Values(ctx, e.ID)
+	values, err1 := a.Store.Values(ctx, e)
 	events, err2 := a.Store.AuditEvents(ctx, e)
 	if err := errors.Join(err1, err2); err != nil {
 		return seal.Job{}, err

@@ -266,7 +266,7 @@ func (s *Server) conditionValues(c *gin.Context, e *models.Envelope, signer uuid
 	if len(names) == 0 {
 		return nil, nil //nolint:nilnil // nothing is compared
 	}
-	values, err := s.Store.ValuesWithoutPictures(c.Request.Context(), e.ID)
+	values, err := s.Store.ValuesWithoutPictures(c.Request.Context(), e)
 	if err != nil {
 		return nil, err
 	}

@@ -160,6 +160,7 @@ func start(t testing.TB, db string, edit func(*api.Config)) *service {
 	t.Cleanup(func() { require.NoError(t, s.store.Close()) })
 	blobs, err := blob.Open(t.Context(), "file://"+t.TempDir())
 	require.NoError(t, err)
+	s.store.UseArchives(blobs)
 	keys, err := s.store.Keys(t.Context(), models.KeyTokens)
 	require.NoError(t, err)
 	tokens, err := credential.NewTokens(keys, s.clock.now)

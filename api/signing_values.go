@@ -48,7 +48,7 @@ func (s *Server) filledFields(ctx context.Context, e *models.Envelope) ([]filled
 		return out, nil
 	}
 	slices.SortStableFunc(signed, func(a, b *models.Signer) int { return a.SignedAt.Compare(*b.SignedAt) })
-	values, err := s.Store.ValuesWithoutPictures(ctx, e.ID)
+	values, err := s.Store.ValuesWithoutPictures(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (s *Server) signingPicture(c *gin.Context, l signerLink) error {
 		if f.Picture == nil || *f.Picture != hash {
 			continue
 		}
-		v, err := s.Store.Value(c.Request.Context(), e.ID, f.FieldID)
+		v, err := s.Store.Value(c.Request.Context(), e, f.FieldID)
 		if err != nil {
 			return err
 		}
@@ -220,7 +220,7 @@ func (s *Server) sendReadingCopy(c *gin.Context, e *models.Envelope, d *models.D
 		switch {
 		case v.Picture != nil:
 			if pictures[*v.Picture] == nil {
-				stored, err := s.Store.Value(ctx, e.ID, v.FieldID)
+				stored, err := s.Store.Value(ctx, e, v.FieldID)
 				if err != nil {
 					return err
 				}

@@ -15,7 +15,7 @@ import (
 func (s *Server) showValues(c *gin.Context, v *envelopeView, e *models.Envelope) error {
 	entered := map[string]models.EnteredValue{}
 	if anySigned(e) {
-		values, err := s.Store.ValuesWithoutPictures(c.Request.Context(), e.ID)
+		values, err := s.Store.ValuesWithoutPictures(c.Request.Context(), e)
 		if err != nil {
 			return err
 		}
@@ -45,7 +45,7 @@ func (s *Server) getValues(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	values, err := s.Store.ValuesWithoutPictures(c.Request.Context(), e.ID)
+	values, err := s.Store.ValuesWithoutPictures(c.Request.Context(), e)
 	if err != nil {
 		return err
 	}

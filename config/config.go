@@ -84,6 +84,8 @@ type Config struct {
 	DefaultExpiryDays int `env:"DEFAULT_EXPIRY_DAYS"`
 	// HistoryDays is for how long events, deliveries and the records of mails are kept.
 	HistoryDays int `env:"HISTORY_DAYS"`
+	// ArchiveAfterDays is how long after its last change an ended envelope is moved to an archive; 0: never.
+	ArchiveAfterDays int `env:"ARCHIVE_AFTER_DAYS"`
 	// ReminderInterval is the time between reminders to a signer; 0: none.
 	ReminderInterval time.Duration `env:"REMINDER_INTERVAL"`
 	// ConsoleIdle ends a console session in which nothing is done for so long.
@@ -348,6 +350,9 @@ func (c *Config) check() []error {
 	}
 	if c.DefaultExpiryDays > 3650 {
 		bad("DEFAULT_EXPIRY_DAYS", "must be 3650 or less")
+	}
+	if c.ArchiveAfterDays < 0 || c.ArchiveAfterDays > 3650 {
+		bad("ARCHIVE_AFTER_DAYS", "must be between 0 and 3650; 0 turns archiving off")
 	}
 	if c.HistoryDays > 3650 {
 		bad("HISTORY_DAYS", "must be 3650 or less")

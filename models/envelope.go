@@ -58,6 +58,8 @@ type Envelope struct {
 	AuditSeq         int64  // Seq of the newest event
 	AuditHead        string // its Hash
 	Version          int64  // raised by every saved change
+	// Archived says that its audit events and values are in a file, see store.Archive.
+	Archived bool
 
 	Signers   []*Signer   `gorm:"-"`
 	Copies    []*Signer   `gorm:"-"` // who gets the sealed files and nothing else

@@ -73,7 +73,7 @@ func (s *Store) AddAnchor(ctx context.Context, a Anchor) error {
 func (s *Store) EachChainHead(ctx context.Context, since time.Time, visit func(ChainHead) error) (err error) {
 	query := s.db.WithContext(ctx).Table("envelopes").Select("id, audit_seq, audit_head")
 	if !since.IsZero() {
-		query = query.Where("id IN (SELECT envelope_id FROM audit_events WHERE timestamp >= ?)", since.UTC())
+		query = query.Where("id IN (SELECT envelope_id FROM audit_events WHERE timestamp >= ? UNION ALL SELECT envelope_id FROM envelope_archives WHERE last_event_at >= ? AND released_at IS NULL)", since.UTC(), since.UTC())
 	}
 	rows, err := query.Order("id").Rows()
 	if err != nil {
@@ -120,5 +120,34 @@ func (s *Store) ChainLinks(ctx context.Context, places []ChainHead) (map[ChainHe
 	for _, r := range rows {
 		out[r] = true
 	}
-	return out, nil
+	return out, s.addArchivedLinks(ctx, places, out)
+}
+
+// addArchivedLinks adds to the places that were found those whose events are in archives.
+// An archive that is broken has none of them.
+func (s *Store) addArchivedLinks(ctx context.Context, places []ChainHead, found map[ChainHead]bool) error {
+	missing := make(map[uuid.UUID][]ChainHead)
+	for _, p := range places {
+		if !found[p] {
+			missing[p.EnvelopeID] = append(missing[p.EnvelopeID], p)
+		}
+	}
+	for envelope, of := range missing {
+		c, err := s.readArchive(ctx, envelope)
+		var broken *ArchiveError
+		switch {
+		case errors.Is(err, errNotArchived), errors.As(err, &broken):
+			continue
+		case err != nil:
+			return err
+		}
+		for _, p := range of {
+			for _, ev := range c.Events {
+				if ev.Seq == p.Seq && ev.Hash == p.Hash {
+					found[p] = true
+				}
+			}
+		}
+	}
+	return nil
 }

@@ -84,8 +84,22 @@ type transaction struct {
 }
 
 // transact runs fn in one transaction, and commits if it returns nil. A request
-// that is being answered is noted in it, see markKeyCommitted.
-func (s *Store) transact(ctx context.Context, m mode, fn func(*transaction) error) (err error) {
+// that is being answered is noted in it, see markKeyCommitted. If fn would change
+// an archived envelope, that is restored, and fn runs once more.
+func (s *Store) transact(ctx context.Context, m mode, fn func(*transaction) error) error {
+	for attempt := 1; ; attempt++ {
+		err := s.transactOnce(ctx, m, fn)
+		var archived *archivedError
+		if !errors.As(err, &archived) || attempt == archiveAttempts {
+			return err
+		}
+		if err := s.Restore(ctx, archived.id); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Store) transactOnce(ctx context.Context, m mode, fn func(*transaction) error) (err error) {
 	db, err := s.db.DB()
 	if err != nil {
 		return err

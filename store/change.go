@@ -69,7 +69,13 @@ func (s *Store) change(t *transaction, app, id uuid.UUID, events bool, fn func(*
 	if err := l.assemble(s); err != nil {
 		return nil, err
 	}
-	return l, s.changeLoaded(t, l.envelopes[0], l.webhooks, fn)
+	if err := s.changeLoaded(t, l.envelopes[0], l.webhooks, fn); err != nil {
+		return nil, err
+	}
+	if e := l.envelopes[0]; events && e.Archived { // nothing was changed
+		return l, s.addArchivedEvents(t, l)
+	}
+	return l, nil
 }
 
 // changeLoaded runs fn on a loaded envelope, and adds to the transaction what it
@@ -164,6 +170,9 @@ func (s *Store) save(t *transaction, e *models.Envelope, b *loadedState, webhook
 	if b != nil && unchanged(e, b) {
 		return nil
 	}
+	if e.Archived {
+		return &archivedError{e.ID}
+	}
 	if err := e.Chain(); err != nil {
 		return err
 	}
@@ -176,7 +185,7 @@ func (s *Store) save(t *transaction, e *models.Envelope, b *loadedState, webhook
 		b = &loadedState{}
 	} else {
 		from = b.envelope.Status
-		t.update("envelopes", []column{{"id", &e.ID}, {"version", &b.envelope.Version}}, columns[1:])
+		t.update("envelopes", []column{{"id", &e.ID}, {"version", &b.envelope.Version}, {"archived", &b.envelope.Archived}}, columns[1:])
 	}
 	recordStatusChange(&t.batch, e, from)
 	if b.envelope.ID == uuid.Nil || searchChanged(e, b) {

@@ -203,7 +203,7 @@ func (sc *scenario) check(s *store.Store) {
 		require.EqualValues(t, 1, total, search)
 		assert.Equal(t, "Ada.L@kitchen.example", list[0].Signers[0].Email)
 	}
-	values, err := s.Values(ctx, sc.envelope.ID)
+	values, err := s.Values(ctx, sc.envelope)
 	require.NoError(t, err)
 	require.Len(t, values, 4)
 	for _, v := range values {

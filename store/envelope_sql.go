@@ -42,6 +42,7 @@ func envelopeColumns(e *models.Envelope) []column {
 		{"audit_seq", &e.AuditSeq},
 		{"audit_head", &e.AuditHead},
 		{"version", &e.Version},
+		{"archived", &e.Archived},
 	}
 }
 

@@ -3,11 +3,14 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
 	"countersign/models"
+	"countersign/store/blob"
 )
 
 // Envelope loads an app's envelope with its signers, fields and documents.
@@ -67,18 +70,51 @@ func (l *loaded) log() []models.Event {
 
 func (s *Store) loadEnvelope(ctx context.Context, app, id uuid.UUID, o loadOptions) (*loaded, error) {
 	var l *loaded
-	err := s.transact(ctx, readOnly, func(t *transaction) error {
-		l = s.queueEnvelope(t, app, id, o)
-		return nil
-	})
-	if err == nil {
-		err = l.assemble(s)
+	err := errNotArchived
+	for attempt := 0; attempt < archiveAttempts && errors.Is(err, errNotArchived); attempt++ { // restored between the two
+		err = s.transact(ctx, readOnly, func(t *transaction) error {
+			l = s.queueEnvelope(t, app, id, o)
+			return nil
+		})
+		if err == nil {
+			err = l.assemble(s)
+		}
+		if err == nil && o.events && l.envelopes[0].Archived {
+			var c *archiveContent
+			if c, err = s.readArchive(ctx, id); err == nil {
+				l.addEvents(c)
+			}
+		}
+	}
+	if errors.Is(err, errNotArchived) {
+		err = &ArchiveError{id, blob.Archives + id.String() + "/", "has no record"}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("load envelope %s: %w", id, err)
 	}
 	return l, nil
 }
+
+// addArchivedEvents adds, in a transaction that holds the lock of an archived envelope,
+// the events that are in its archive.
+func (s *Store) addArchivedEvents(t *transaction, l *loaded) error {
+	tx, err := t.gorm()
+	if err != nil {
+		return err
+	}
+	a, err := archiveOf(tx, l.envelopes[0].ID)
+	if err != nil {
+		return err
+	}
+	c, err := s.openArchive(t.ctx, a)
+	if err == nil {
+		l.addEvents(c)
+	}
+	return err
+}
+
+// addEvents puts the events of an archive before those that were loaded.
+func (l *loaded) addEvents(c *archiveContent) { l.events = append(pointers(c.events()), l.events...) }
 
 // queueEnvelope adds the queries for an app's envelope. Whoever locks the
 // envelope asks for the rest after that, so nothing of it can be older.
@@ -171,8 +207,12 @@ func (s *Store) EnvelopeTenant(ctx context.Context, app, id uuid.UUID) (string, 
 // AuditEvents is the audit chain of an envelope as it was when e was loaded, in
 // order.
 func (s *Store) AuditEvents(ctx context.Context, e *models.Envelope) ([]models.Event, error) {
-	var out []models.Event
-	if err := s.db.WithContext(ctx).Where("envelope_id = ? AND seq <= ?", e.ID, e.AuditSeq).Order("seq").Find(&out).Error; err != nil {
+	out, err := rowsOrArchive(ctx, s, e, func() (rows []models.Event, err error) {
+		return rows, s.db.WithContext(ctx).Where("envelope_id = ? AND seq <= ?", e.ID, e.AuditSeq).Order("seq").Find(&rows).Error
+	}, func(c *archiveContent) []models.Event {
+		return slices.DeleteFunc(c.events(), func(ev models.Event) bool { return ev.Seq > e.AuditSeq })
+	})
+	if err != nil {
 		return nil, fmt.Errorf("load audit chain of %s: %w", e.ID, err)
 	}
 	return out, nil

@@ -18,6 +18,12 @@ func (f *fixture) sealed(e *models.Envelope) {
 	for i := range e.Signers {
 		require.NoError(f.t, f.sign(e, i))
 	}
+	f.seal(e)
+}
+
+// seal completes an envelope that all have signed.
+func (f *fixture) seal(e *models.Envelope) {
+	f.t.Helper()
 	require.NoError(f.t, change(f.t.Context(), f, e.ID, func(e *models.Envelope) error {
 		for _, v := range e.Fields {
 			v.DefaultValue = "prefilled"

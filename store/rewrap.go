@@ -30,6 +30,7 @@ func (s *Store) Rewrap(ctx context.Context) (n RewrapCounts, err error) {
 		table, column, label string
 	}{
 		{"signing_keys", "private", labelSigningKey},
+		{"envelope_archives", "key", labelArchiveKey},
 		{"client_secrets", "cipher", labelClientSecret},
 		{"webhooks", "secret", labelWebhookSecret},
 		{"webhooks", "previous_secret", labelWebhookSecret},

@@ -164,7 +164,7 @@ func TestAChangeOfNothing(t *testing.T) {
 			assert.Len(t, changed.Log, len(log), c.name)
 			assert.True(t, f.awake(), c.name)
 		}
-		values, err := s.Values(ctx, e.ID)
+		values, err := s.Values(ctx, e)
 		require.NoError(t, err)
 		assert.Len(t, values, 1)
 		found, _, err := s.Envelopes(ctx, store.EnvelopeFilter{App: f.app.ID, Search: "new@example.com", Page: 1, Size: 5})
@@ -187,19 +187,19 @@ func TestValuesAreTheEnvelopes(t *testing.T) {
 			require.NoError(t, f.sign(e, i))
 			require.NoError(t, f.sign(other, i))
 		}
-		for _, of := range []func(context.Context, uuid.UUID) ([]models.FieldValue, error){s.Values, s.ValuesWithoutPictures} {
-			values, err := of(ctx, e.ID)
+		for _, of := range []func(context.Context, *models.Envelope) ([]models.FieldValue, error){s.Values, s.ValuesWithoutPictures} {
+			values, err := of(ctx, e)
 			require.NoError(t, err)
 			require.Len(t, values, 2)
 			for _, v := range values {
 				assert.Equal(t, []any{e.ID, "yes", clock.Now()}, []any{v.EnvelopeID, v.Text, v.CreatedAt.UTC()})
 			}
 		}
-		v, err := s.Value(ctx, e.ID, e.Fields[1].ID)
+		v, err := s.Value(ctx, e, e.Fields[1].ID)
 		require.NoError(t, err)
 		assert.Equal(t, []any{e.Fields[1].ID, e.Signers[1].ID}, []any{v.FieldID, v.SignerID})
 		for _, field := range []uuid.UUID{other.Fields[0].ID, uuid.New()} {
-			_, err = s.Value(ctx, e.ID, field)
+			_, err = s.Value(ctx, e, field)
 			require.ErrorIs(t, err, models.ErrNotFound)
 		}
 		log, err := s.AuditEvents(ctx, &models.Envelope{ID: e.ID, AuditSeq: 3})

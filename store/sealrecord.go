@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -46,8 +47,29 @@ func (s *Store) SealRecord(ctx context.Context, envelope, document uuid.UUID, ev
 		}
 		return nil
 	})
+	if err == nil && out.ChainHead == "" {
+		out.ChainHead, err = s.archivedHash(ctx, envelope, int64(event))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("load record of document %s: %w", document, err)
 	}
 	return out, nil
+}
+
+// archivedHash is the hash of an event of an archived envelope; "" if the envelope is in
+// no archive, or has no such event.
+func (s *Store) archivedHash(ctx context.Context, envelope uuid.UUID, event int64) (string, error) {
+	c, err := s.readArchive(ctx, envelope)
+	if errors.Is(err, errNotArchived) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, ev := range c.Events {
+		if ev.Seq == event {
+			return ev.Hash, nil
+		}
+	}
+	return "", nil
 }

@@ -39,11 +39,11 @@ func (s *Store) Snapshot(ctx context.Context, app, id uuid.UUID) (*Snapshot, err
 // more, in Change. The snapshot must not be used afterwards.
 //
 // What fn refuses is refused as of the moment of the snapshot. One older than
-// snapshotAge is not used.
+// snapshotAge, or of an archived envelope, is not used.
 func (s *Store) ChangeSnapshot(ctx context.Context, snapshot *Snapshot, fn func(*models.Envelope) error) (*models.Envelope, error) {
 	e := snapshot.Envelope
 	app, id := e.AppID, e.ID
-	if s.now().Sub(snapshot.at).Abs() > snapshotAge {
+	if e.Archived || s.now().Sub(snapshot.at).Abs() > snapshotAge {
 		return s.Change(ctx, app, id, fn)
 	}
 	err := s.transact(ctx, readWrite, func(t *transaction) error {

@@ -74,7 +74,7 @@ func TestAChangeOfASnapshotErasesNothing(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, before.Version+1, after.Version)
 				assert.Equal(t, models.SignerSigned, after.Signers[0].Status)
-				values, err := s.Values(t.Context(), e.ID)
+				values, err := s.Values(t.Context(), e)
 				require.NoError(t, err)
 				assert.Len(t, values, tt.signed)
 			})

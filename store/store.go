@@ -24,6 +24,7 @@ import (
 
 	"countersign/internal/vault"
 	"countersign/models"
+	"countersign/store/blob"
 )
 
 // Config is what a Store needs.
@@ -64,6 +65,7 @@ type Store struct {
 	leaked   string
 	plans    models.Plans
 	history  time.Duration
+	archives blob.Store // nil: what is in archives cannot be read
 	wake     chan struct{}
 	// execution is the request that the transactions are part of, see ForKey.
 	execution execution

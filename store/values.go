@@ -6,20 +6,36 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+	"gorm.io/gorm"
 
 	"countersign/models"
 )
 
 // ValuesWithoutPictures are the values of an envelope without their pictures, which are
 // named by their hash alone.
-func (s *Store) ValuesWithoutPictures(ctx context.Context, envelope uuid.UUID) ([]models.FieldValue, error) {
-	var out []models.FieldValue
-	err := s.db.WithContext(ctx).Select("field_id", "envelope_id", "signer_id", "text", "image_sha256", "created_at").
-		Where("envelope_id = ?", envelope).Find(&out).Error
-	if err != nil {
-		return nil, fmt.Errorf("load values of %s: %w", envelope, err)
+func (s *Store) ValuesWithoutPictures(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error) {
+	out, err := s.loadValues(ctx, e, func(db *gorm.DB) *gorm.DB {
+		return db.Select("field_id", "envelope_id", "signer_id", "text", "image_sha256", "created_at")
+	})
+	for i := range out {
+		out[i].Image = nil
 	}
-	return out, decryptAll(s, pointers(out))
+	return out, err
+}
+
+// loadValues are the values of an envelope, from the rows that narrow selects or from its
+// archive, which has all of them.
+func (s *Store) loadValues(ctx context.Context, e *models.Envelope, narrow func(*gorm.DB) *gorm.DB) ([]models.FieldValue, error) {
+	out, err := rowsOrArchive(ctx, s, e, func() (rows []models.FieldValue, err error) {
+		if err := narrow(s.db.WithContext(ctx).Where("envelope_id = ?", e.ID)).Find(&rows).Error; err != nil {
+			return nil, err
+		}
+		return rows, decryptAll(s, pointers(rows))
+	}, (*archiveContent).values)
+	if err != nil {
+		return nil, fmt.Errorf("load values of %s: %w", e.ID, err)
+	}
+	return out, nil
 }
 
 // valuesInside are, in a transaction, the values of an envelope as it leaves them, without
@@ -43,24 +59,22 @@ func (s *Store) valuesInside(t *transaction, envelope uuid.UUID) ([]models.Field
 }
 
 // Value is what one field was given, its picture included.
-func (s *Store) Value(ctx context.Context, envelope, field uuid.UUID) (*models.FieldValue, error) {
-	v := &models.FieldValue{}
-	if err := s.db.WithContext(ctx).Take(v, "envelope_id = ? AND field_id = ?", envelope, field).Error; err != nil {
-		return nil, fmt.Errorf("load value of field %s: %w", field, mapNotFound(err))
+func (s *Store) Value(ctx context.Context, e *models.Envelope, field uuid.UUID) (*models.FieldValue, error) {
+	found, err := s.loadValues(ctx, e, func(db *gorm.DB) *gorm.DB { return db.Where("field_id = ?", field) })
+	if err != nil {
+		return nil, err
 	}
-	return v, decrypt(s, v)
+	for i := range found {
+		if found[i].FieldID == field {
+			return &found[i], nil
+		}
+	}
+	return nil, fmt.Errorf("load value of field %s: %w", field, models.ErrNotFound)
 }
 
 // Values are the values that were signed for.
-func (s *Store) Values(ctx context.Context, envelope uuid.UUID) ([]models.FieldValue, error) {
-	var out []models.FieldValue
-	if err := s.db.WithContext(ctx).Where("envelope_id = ?", envelope).Find(&out).Error; err != nil {
-		return nil, fmt.Errorf("load values of %s: %w", envelope, err)
-	}
-	if err := decryptAll(s, pointers(out)); err != nil {
-		return nil, err
-	}
-	return out, nil
+func (s *Store) Values(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error) {
+	return s.loadValues(ctx, e, func(db *gorm.DB) *gorm.DB { return db })
 }
 
 // SavedSignature is what the person that a signer is last adopted in the tenant,

@@ -86,6 +86,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *app, e
 	if a.blobs, err = openBlobs(ctx, cfg, a.vault); err != nil {
 		return nil, err
 	}
+	a.store.UseArchives(a.blobs)
 	keys, err := a.store.Keys(ctx, models.KeyTokens)
 	if err != nil {
 		return nil, err
@@ -213,7 +214,8 @@ func (a *app) newWorkers(ctx context.Context) (worker.Workers, error) {
 		Webhooks: a.deliverer(), Anchors: a.anchorer(),
 		BaseURL: a.cfg.BaseURL, SigningURL: a.cfg.SigningURL, AttachmentLimit: a.cfg.EmailAttachmentLimit,
 		ReminderInterval: a.cfg.ReminderInterval, Now: now, NewID: newID, Random: rand.Int64N,
-		BulkRoom: &activities.BulkRoom{InFlight: cmp.Or(a.cfg.BulkInFlight, runtime.GOMAXPROCS(0)/2)},
+		ArchiveAfter: time.Duration(a.cfg.ArchiveAfterDays) * 24 * time.Hour,
+		BulkRoom:     &activities.BulkRoom{InFlight: cmp.Or(a.cfg.BulkInFlight, runtime.GOMAXPROCS(0)/2)},
 	}, worker.Deployment{Name: a.cfg.WorkerDeployment, BuildID: cmp.Or(a.cfg.WorkerBuildID, version)}), nil
 }
 

@@ -78,5 +78,6 @@ func (d database) withFiles(ctx context.Context, fn func(*store.Store, *blob.Enc
 	if err != nil {
 		return err
 	}
+	s.UseArchives(blobs)
 	return fn(s, blobs)
 }

@@ -11,11 +11,14 @@ import (
 
 	"countersign/models"
 	"countersign/store"
+	"countersign/store/blob"
 )
 
 type envelopeCommand struct {
-	Stuck     envelopeStuck `cmd:"" help:"List envelopes that all have signed and whose documents cannot be sealed."`
-	VoidStuck envelopeVoid  `cmd:"" name:"void-stuck" help:"Void an envelope that cannot be sealed; signers and webhooks are told, with the reason."`
+	Stuck     envelopeStuck   `cmd:"" help:"List envelopes that all have signed and whose documents cannot be sealed."`
+	VoidStuck envelopeVoid    `cmd:"" name:"void-stuck" help:"Void an envelope that cannot be sealed; signers and webhooks are told, with the reason."`
+	Archive   envelopeArchive `cmd:"" help:"Move the audit events and values of an ended envelope to an archive in the file store now."`
+	Restore   envelopeRestore `cmd:"" help:"Bring an archived envelope back into the database."`
 }
 
 // maxStuck bounds the list.
@@ -69,6 +72,48 @@ func (v envelopeVoid) Run(ctx context.Context) error {
 			return err
 		}
 		_, err = fmt.Printf("%s is voided\n", v.ID) //nolint:forbidigo // this is what the command is for
+		return err
+	})
+}
+
+type envelopeArchive struct {
+	database
+
+	ID uuid.UUID `arg:"" help:"Id of the envelope."`
+}
+
+// Run archives the envelope. The service may be running.
+func (v envelopeArchive) Run(ctx context.Context) error {
+	return v.withFiles(ctx, func(s *store.Store, _ *blob.Encrypted) error {
+		ref, err := s.FindEnvelope(ctx, v.ID)
+		if err != nil {
+			return err
+		}
+		if err := s.Archive(ctx, ref); err != nil {
+			return err
+		}
+		_, err = fmt.Printf("%s is archived\n", v.ID) //nolint:forbidigo // this is what the command is for
+		return err
+	})
+}
+
+type envelopeRestore struct {
+	database
+
+	ID uuid.UUID `arg:"" help:"Id of the envelope."`
+}
+
+// Run restores the envelope. The service may be running: it moves the envelope to an
+// archive again when that is due.
+func (v envelopeRestore) Run(ctx context.Context) error {
+	return v.withFiles(ctx, func(s *store.Store, _ *blob.Encrypted) error {
+		if _, err := s.FindEnvelope(ctx, v.ID); err != nil {
+			return err
+		}
+		if err := s.Restore(ctx, v.ID); err != nil {
+			return err
+		}
+		_, err := fmt.Printf("%s is in the database\n", v.ID) //nolint:forbidigo // this is what the command is for
 		return err
 	})
 }

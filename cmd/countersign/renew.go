@@ -43,6 +43,7 @@ func (r renewCommand) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	s.UseArchives(blobs)
 	sealer, err := newReloadingSealer(ctx, cfg, s)
 	if err != nil {
 		return err

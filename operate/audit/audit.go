@@ -134,6 +134,12 @@ func (v Verifier) keys(ctx context.Context) (map[string]trust.RecordKey, error) 
 
 func (v Verifier) envelope(ctx context.Context, ref store.EnvelopeRef, keys map[string]trust.RecordKey, anchors *anchorIndex) (*Report, error) {
 	e, events, err := v.Store.AnyEnvelopeWithEvents(ctx, ref.AppID, ref.ID)
+	var broken *store.ArchiveError
+	if errors.As(err, &broken) {
+		r := &Report{EnvelopeID: ref.ID, Problems: []string{}}
+		r.add("its archive %s %s", broken.Key, broken.Problem)
+		return r, nil
+	}
 	if err != nil {
 		return nil, err
 	}

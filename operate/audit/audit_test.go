@@ -46,6 +46,7 @@ func newAuditFixture(t *testing.T, kind string) *auditFixture {
 	s := testkit.Store(t, kind, clock.Now)
 	blobs, err := blob.OpenDir(t.TempDir())
 	require.NoError(t, err)
+	s.UseArchives(blobs)
 	app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
 	require.NoError(t, err)
 	db, err := s.DB()

@@ -32,7 +32,7 @@ func (r Rewrapper) Run(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	out := Result{Secrets: rows.Secrets, Rows: rows.Rows}
-	for _, folder := range []string{blob.Envelopes, blob.Templates, blob.Anchors} {
+	for _, folder := range []string{blob.Envelopes, blob.Templates, blob.Anchors, blob.Archives} {
 		keys, err := r.Blobs.List(ctx, folder)
 		if err != nil {
 			return out, err

@@ -63,7 +63,7 @@ func (s Sweeper) Run(ctx context.Context, emit func(Orphan) error) error {
 	for _, folder := range []struct {
 		prefix string
 		judge  func(context.Context, []blob.Entry) ([]Orphan, error)
-	}{{blob.Envelopes, s.documents}, {blob.Templates, s.templates}, {blob.Anchors, s.lists}, {checkPrefix, expiredChecks}} {
+	}{{blob.Envelopes, s.documents}, {blob.Templates, s.templates}, {blob.Anchors, s.lists}, {blob.Archives, s.archives}, {checkPrefix, expiredChecks}} {
 		var old []blob.Entry
 		flush := func() error {
 			orphans, err := folder.judge(ctx, old)
@@ -229,6 +229,33 @@ func (s Sweeper) lists(ctx context.Context, files []blob.Entry) ([]Orphan, error
 func expiredChecks(_ context.Context, files []blob.Entry) (out []Orphan, _ error) {
 	for _, f := range files {
 		out = append(out, newOrphan(f, ReasonCheck))
+	}
+	return out, nil
+}
+
+// archives judges archives/<envelope>/<archive>.csa: one that is not recorded was never
+// committed, and nobody has its key.
+func (s Sweeper) archives(ctx context.Context, files []blob.Entry) ([]Orphan, error) {
+	ids := make(map[string]uuid.UUID, len(files))
+	all := make([]uuid.UUID, 0, len(files))
+	for _, f := range files {
+		parts := strings.Split(strings.TrimPrefix(f.Key, blob.Archives), "/")
+		name, ok := strings.CutSuffix(parts[len(parts)-1], store.ArchiveSuffix)
+		id, err := uuid.Parse(name)
+		if !ok || err != nil || len(parts) != 2 {
+			continue // not ours
+		}
+		ids[f.Key], all = id, append(all, id)
+	}
+	recorded, err := s.Store.ArchiveFiles(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	var out []Orphan
+	for _, f := range files {
+		if id, ours := ids[f.Key]; ours && !recorded[id] {
+			out = append(out, newOrphan(f, ReasonUnrecorded))
+		}
 	}
 	return out, nil
 }

@@ -87,8 +87,11 @@ func TestSweep(t *testing.T) {
 			number++
 			list := fmt.Sprintf("anchors/%08d-ab.txt", number)
 			require.NoError(t, s.AddAnchor(t.Context(), store.Anchor{Number: number, At: clock.Now(), Digest: "ab", BlobKey: list, Token: []byte("t")}))
+			recorded := store.Archive{ID: uuid.New(), EnvelopeID: e.ID}
+			_, err = pool.ExecContext(t.Context(), "INSERT INTO envelope_archives (id, envelope_id, sha256, size, events, last_event_at, created_at, released_at) SELECT '"+recorded.ID.String()+"', id, 'ab', 1, 1, created_at, created_at, created_at FROM envelopes WHERE id = '"+e.ID.String()+"'")
+			require.NoError(t, err)
 			stays := []string{
-				original, list,
+				original, list, recorded.BlobKey(), "archives/of-somebody-else.csa",
 				fmt.Sprintf("envelopes/%s/sealed/superseded.pdf", e.ID),
 				fmt.Sprintf("envelopes/%s/sealed/evidence.pdf", uuid.New()),
 				"anchors/00000099-removed.txt", "anchors/00000099-removed.txt.tst",
@@ -97,6 +100,7 @@ func TestSweep(t *testing.T) {
 			goes := map[string]string{
 				fmt.Sprintf("envelopes/%s/original/%s.pdf", e.ID, uuid.New()):       sweep.ReasonUnrecorded,
 				fmt.Sprintf("envelopes/%s/original/%s.pdf", uuid.New(), uuid.New()): sweep.ReasonUnrecorded,
+				(&store.Archive{ID: uuid.New(), EnvelopeID: e.ID}).BlobKey():        sweep.ReasonUnrecorded,
 				purged: sweep.ReasonPurged,
 				fmt.Sprintf("envelopes/%s/sealed/restored.pdf", p.ID): sweep.ReasonPurged,
 				"anchors/00000098-cut-off.txt":                        sweep.ReasonUnrecorded,

@@ -26,6 +26,7 @@ const (
 	Envelopes   = "envelopes/"
 	Anchors     = "anchors/"
 	Templates   = "templates/"
+	Archives    = "archives/"
 	TokenSuffix = ".tst"
 )
 

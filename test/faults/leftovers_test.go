@@ -101,7 +101,7 @@ func (w *scenario) stored(folder string) (files []string) {
 func (w *scenario) age() {
 	w.t.Helper()
 	past := time.Now().Add(-25 * time.Hour)
-	for _, folder := range []string{"envelopes", "anchors"} {
+	for _, folder := range []string{"envelopes", "anchors", "archives"} {
 		if _, err := os.Stat(filepath.Join(w.files, folder)); err != nil {
 			continue
 		}

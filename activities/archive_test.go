@@ -1,0 +1,95 @@
+package activities_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/activities"
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+	"countersign/store/blob"
+)
+
+// TestCleanupArchives what ended long enough ago, if it is asked to. What cannot be archived is
+// left where it is, holds up nobody, and is tried again later.
+func TestCleanupArchives(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		ctx := t.Context()
+		blobs, err := blob.OpenDir(t.TempDir())
+		require.NoError(t, err)
+		s.UseArchives(blobs)
+		app, _, err := s.CreateApp(ctx, "Acme", models.PlanEnterprise, nil)
+		require.NoError(t, err)
+		act := func() models.ActionContext {
+			clock.Add(time.Second)
+			return models.ActionContext{At: clock.Now(), Actor: models.ActorSystem, NewID: newID}
+		}
+		made := func() *models.Envelope {
+			e, err := models.NewEnvelope(act(), models.EnvelopeInput{AppID: app.ID, TenantID: "t", CreatedBy: "me"})
+			require.NoError(t, err)
+			require.NoError(t, s.Create(ctx, e))
+			return e
+		}
+		voided := func() *models.Envelope {
+			e := made()
+			_, err := s.Change(ctx, app.ID, e.ID, func(e *models.Envelope) error { return e.Void(act(), nil) })
+			require.NoError(t, err)
+			return e
+		}
+		broken, first, second, open := voided(), voided(), voided(), made()
+		db, err := s.DB()
+		require.NoError(t, err)
+		_, err = db.ExecContext(ctx, "UPDATE envelopes SET audit_seq = 7 WHERE id = $1", broken.ID)
+		require.NoError(t, err)
+		clock.Add(10*24*time.Hour - time.Minute)
+		late := voided()
+
+		a := &activities.Activities{Store: s, Blobs: blobs, Now: clock.Now, NewID: newID}
+		round := func(want ...activities.RemovedRows) {
+			t.Helper()
+			done, err := a.Cleanup(ctx)
+			require.NoError(t, err)
+			var removed []activities.RemovedRows
+			for _, r := range done.Removed {
+				if r.Kind != string(store.ExpiredEvents) { // they run out meanwhile
+					removed = append(removed, r)
+				}
+			}
+			assert.Equal(t, want, removed)
+		}
+		archived := func(e *models.Envelope) bool {
+			now, log, err := s.EnvelopeWithEvents(ctx, app.ID, e.ID)
+			require.NoError(t, err)
+			require.NotEmpty(t, log)
+			return now.Archived
+		}
+		round()
+		a.ArchiveAfter = 10 * 24 * time.Hour
+		clock.Add(2 * time.Minute)
+		round(activities.RemovedRows{Kind: "envelopes to archives", Rows: 2})
+		round()
+		for e, want := range map[*models.Envelope]bool{broken: false, first: true, second: true, open: false, late: false} {
+			assert.Equal(t, want, archived(e))
+		}
+		_, err = db.ExecContext(ctx, "UPDATE envelopes SET audit_seq = 2 WHERE id = $1", broken.ID)
+		require.NoError(t, err)
+		clock.Add(6 * 24 * time.Hour)
+		round()
+		clock.Add(25 * time.Hour)
+		round(activities.RemovedRows{Kind: "envelopes to archives", Rows: 1})
+		assert.True(t, archived(broken))
+
+		require.NoError(t, s.Restore(ctx, first.ID))
+		clock.Add(store.ReleasedArchivesKept + time.Hour)
+		a.ArchiveAfter = 0
+		round(activities.RemovedRows{Kind: "files of former archives", Rows: 1})
+		files, err := blobs.List(ctx, blob.Archives)
+		require.NoError(t, err)
+		assert.Len(t, files, 2)
+	})
+}

@@ -1,0 +1,99 @@
+package audit_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/operate/audit"
+	"countersign/store"
+	"countersign/store/blob"
+)
+
+// TestArchivesAreVerified: what was archived agrees with the sealed files and with every anchor; and
+// what was done to an archive, or to its envelope, is found.
+func TestArchivesAreVerified(t *testing.T) {
+	t.Parallel()
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			a := newAnchorFixture(t, kind)
+			ctx := t.Context()
+			require.NoError(t, a.Store.Archive(ctx, store.EnvelopeRef{ID: a.sealed, AppID: a.app}))
+			found, n := a.problems()
+			require.Empty(t, found)
+			require.Equal(t, 2+3, n, "envelopes and anchors")
+			require.NoError(t, a.One(ctx, a.sealed, func(r *audit.Report) error {
+				assert.Empty(t, r.Problems)
+				if r.EnvelopeID == a.sealed {
+					assert.Positive(t, r.Events)
+					assert.Equal(t, 1, r.Sealed)
+				}
+				return nil
+			}))
+			keys, err := a.blobs.List(ctx, blob.Archives)
+			require.NoError(t, err)
+			require.Len(t, keys, 1)
+			content := a.read(keys[0])
+			flipped := append([]byte(nil), content...)
+			flipped[len(flipped)-20] ^= 1
+			attacks := map[string]struct {
+				do, undo func()
+				want     string
+			}{
+				"its file is changed": {func() { keep(t, a.blobs, keys[0], flipped) }, func() { keep(t, a.blobs, keys[0], content) }, "has another hash than is recorded"},
+				"its file is gone":    {func() { require.NoError(t, a.blobs.Delete(ctx, keys[0])) }, func() { keep(t, a.blobs, keys[0], content) }, "is not there"},
+				"its envelope ends with another event": {
+					func() { a.exec("UPDATE envelopes SET audit_seq = audit_seq - 1 WHERE id = $1", a.sealed) },
+					func() { a.exec("UPDATE envelopes SET audit_seq = audit_seq + 1 WHERE id = $1", a.sealed) }, "audit chain: ends at event",
+				},
+				"its envelope is said to be in no archive": {
+					func() { a.exec("UPDATE envelopes SET archived = false WHERE id = $1", a.sealed) },
+					func() { a.exec("UPDATE envelopes SET archived = true WHERE id = $1", a.sealed) }, "audit chain: ends at event",
+				},
+			}
+			for name, attack := range attacks {
+				attack.do()
+				found, _ := a.problems()
+				assert.Contains(t, strings.Join(found, "\n"), attack.want, name)
+				attack.undo()
+				found, _ = a.problems()
+				require.Empty(t, found, name)
+			}
+			a.exec("UPDATE envelope_archives SET released_at = created_at WHERE envelope_id = $1", a.sealed)
+			found, _ = a.problems()
+			assert.Contains(t, strings.Join(found, "\n"), "has no record")
+		})
+	}
+}
+
+// TestAnAnchorHasWhatWasArchivedBeforeIt: where none was made for longer than envelopes wait for their archive.
+func TestAnAnchorHasWhatWasArchivedBeforeIt(t *testing.T) {
+	t.Parallel()
+	a := newAnchorFixture(t, "sqlite")
+	a.clock.Add(time.Hour)
+	id := a.envelope(a.Store, a.clock)
+	_, err := a.Store.Change(t.Context(), a.app, id, func(e *models.Envelope) error { return e.Void(act(a.clock), nil) })
+	require.NoError(t, err)
+	require.NoError(t, a.Store.Archive(t.Context(), store.EnvelopeRef{ID: id, AppID: a.app}))
+	a.clock.Add(24 * time.Hour)
+	a.anchor(1)
+	last := a.made[len(a.made)-1]
+	assert.Contains(t, string(a.read(last.BlobKey)), id.String())
+	var about []uuid.UUID
+	require.NoError(t, a.One(t.Context(), id, func(r *audit.Report) error {
+		if r.Anchor == nil {
+			about = append(about, r.EnvelopeID)
+		} else {
+			assert.Empty(t, r.Problems)
+		}
+		return nil
+	}))
+	assert.Equal(t, []uuid.UUID{id}, about)
+}

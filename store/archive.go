@@ -1,0 +1,327 @@
+package store
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"countersign/models"
+	"countersign/store/blob"
+)
+
+// An archive is a file with the audit events of an ended envelope and the values that
+// its signers entered. What lists and searches show of the envelope stays in the
+// database: its own row, its recipients, fields and documents.
+//
+// The file is archiveMagic and the content as JSON, compressed with gzip and encrypted
+// with AES-256-GCM (random nonce) with a key of its own, bound to the envelope and to
+// the archive. The key is in the archive's row, encrypted with the master key: where the
+// row has lost it, nobody can read the file any more, whatever copies of it there are.
+
+const (
+	archiveMagic  = "CSarch1\n"
+	archiveFormat = 1
+	// ArchiveSuffix ends the names of archives' files.
+	ArchiveSuffix = ".csa"
+	// maxArchive bounds the JSON of an archive.
+	maxArchive = 64 << 20
+	// labelArchiveKey is under what the vault keeps the keys of archives.
+	labelArchiveKey = "archive-key"
+)
+
+// Archive is the record of an archive.
+type Archive struct {
+	ID         uuid.UUID `gorm:"primaryKey"`
+	EnvelopeID uuid.UUID
+	SHA256     string `gorm:"column:sha256"` // of the file
+	Size       int64  // of the file, in bytes
+	Key        []byte // of the file, encrypted; nil once the archive is released
+	// Events is how many events it holds, the last of which was at LastEventAt.
+	Events      int64
+	LastEventAt time.Time
+	CreatedAt   time.Time
+	// ReleasedAt is since when the rows are in the database again; nil: they are not.
+	ReleasedAt *time.Time
+}
+
+// TableName is the table of archives.
+func (Archive) TableName() string { return "envelope_archives" }
+
+// BlobKey is the archive's file in the file store.
+func (a *Archive) BlobKey() string {
+	return blob.Archives + a.EnvelopeID.String() + "/" + a.ID.String() + ArchiveSuffix
+}
+
+func (a *Archive) binding() []byte {
+	return []byte(archiveMagic + a.EnvelopeID.String() + "/" + a.ID.String())
+}
+
+// archiveContent is what an archive holds.
+type archiveContent struct {
+	Format     int             `json:"format"`
+	EnvelopeID uuid.UUID       `json:"envelopeId"`
+	Events     []archivedEvent `json:"events"`
+	Values     []archivedValue `json:"values"`
+}
+
+type archivedEvent struct {
+	ID        uuid.UUID        `json:"id"`
+	Seq       int64            `json:"seq"`
+	Name      models.EventName `json:"event"`
+	Timestamp time.Time        `json:"timestamp"`
+	Actor     string           `json:"actor"`
+	IP        *string          `json:"ip"`
+	UserAgent *string          `json:"userAgent"`
+	Detail    models.Detail    `json:"detail"`
+	PrevHash  string           `json:"prevHash"`
+	Hash      string           `json:"hash"`
+}
+
+type archivedValue struct {
+	FieldID     uuid.UUID `json:"fieldId"`
+	SignerID    uuid.UUID `json:"signerId"`
+	Text        string    `json:"text"`
+	Image       []byte    `json:"image,omitempty"`
+	ImageSHA256 string    `json:"imageSha256,omitempty"`
+	CreatedAt   time.Time `json:"createdAt"`
+}
+
+func newArchiveContent(envelope uuid.UUID, events []models.Event, values []models.FieldValue) *archiveContent {
+	c := &archiveContent{Format: archiveFormat, EnvelopeID: envelope, Events: make([]archivedEvent, 0, len(events)), Values: make([]archivedValue, 0, len(values))}
+	for i := range events {
+		ev := &events[i]
+		c.Events = append(c.Events, archivedEvent{ev.ID, ev.Seq, ev.Name, ev.Timestamp.UTC(), ev.Actor, ev.IP, ev.UserAgent, ev.Detail, ev.PrevHash, ev.Hash})
+	}
+	for i := range values {
+		v := &values[i]
+		row := archivedValue{v.FieldID, v.SignerID, v.Text, nil, v.ImageSHA256, v.CreatedAt.UTC()}
+		if len(v.Image) > 0 {
+			row.Image = v.Image
+		}
+		c.Values = append(c.Values, row)
+	}
+	return c
+}
+
+func (c *archiveContent) events() []models.Event {
+	out := make([]models.Event, 0, len(c.Events))
+	for _, ev := range c.Events {
+		out = append(out, models.Event{
+			ID: ev.ID, EnvelopeID: c.EnvelopeID, Seq: ev.Seq, Name: ev.Name, Timestamp: ev.Timestamp, Actor: ev.Actor, IP: ev.IP, UserAgent: ev.UserAgent,
+			Detail: ev.Detail, PrevHash: ev.PrevHash, Hash: ev.Hash,
+		})
+	}
+	return out
+}
+
+func (c *archiveContent) values() []models.FieldValue {
+	out := make([]models.FieldValue, 0, len(c.Values))
+	for _, v := range c.Values {
+		out = append(out, models.FieldValue{
+			FieldID: v.FieldID, EnvelopeID: c.EnvelopeID, SignerID: v.SignerID, Text: v.Text, Image: v.Image, ImageSHA256: v.ImageSHA256, CreatedAt: v.CreatedAt,
+		})
+	}
+	return out
+}
+
+// errTooLarge says that an envelope is more than an archive may hold.
+var errTooLarge = fmt.Errorf("it is more than %d MB", maxArchive>>20)
+
+// encode is the file of an archive, encrypted with a key.
+func (c *archiveContent) encode(key, binding []byte) ([]byte, error) {
+	plain, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	if len(plain) > maxArchive {
+		return nil, errTooLarge
+	}
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write(plain); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	aead, err := archiveCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return aead.Seal([]byte(archiveMagic), nil, packed.Bytes(), binding), nil //nolint:gosec // this AEAD makes its own nonce
+}
+
+func archiveCipher(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// newArchiveKey is the key of one archive.
+func newArchiveKey() []byte {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails
+	return key
+}
+
+// decodeArchive reads what encode has made.
+func decodeArchive(file, key, binding []byte) (*archiveContent, error) {
+	rest, ok := bytes.CutPrefix(file, []byte(archiveMagic))
+	if !ok {
+		return nil, errors.New("it is no archive")
+	}
+	aead, err := archiveCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	packed, err := aead.Open(nil, nil, rest, binding)
+	if err != nil {
+		return nil, errors.New("it does not decrypt")
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	plain, err := io.ReadAll(io.LimitReader(r, maxArchive+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(plain) > maxArchive:
+		return nil, errTooLarge
+	}
+	c := &archiveContent{}
+	if err := json.Unmarshal(plain, c); err != nil {
+		return nil, err
+	}
+	if c.Format != archiveFormat {
+		return nil, fmt.Errorf("it is of format %d, and this program reads format %d", c.Format, archiveFormat)
+	}
+	return c, nil
+}
+
+// ArchiveError says that an archive is not what was kept.
+type ArchiveError struct {
+	EnvelopeID uuid.UUID
+	Key        string // of its file
+	Problem    string // for operators: "has no file", for example
+}
+
+// Error implements error.
+func (e *ArchiveError) Error() string {
+	return fmt.Sprintf("the archive of envelope %s, file %s, %s", e.EnvelopeID, e.Key, e.Problem)
+}
+
+// errNotArchived says that an envelope is in no archive, or is no longer.
+var errNotArchived = errors.New("the envelope is in no archive")
+
+// UseArchives names the file store where archives are. It must be called before the
+// store is used.
+func (s *Store) UseArchives(files blob.Store) { s.archives = files }
+
+// errNoFileStore says that UseArchives was not called.
+var errNoFileStore = errors.New("there is no file store for archives")
+
+// archiveOf is the record of the archive where an envelope is, or errNotArchived.
+func archiveOf(db *gorm.DB, envelope uuid.UUID) (*Archive, error) {
+	var rows []Archive
+	if err := db.Where("envelope_id = ? AND released_at IS NULL", envelope).Limit(1).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("find the archive of %s: %w", envelope, err)
+	}
+	if len(rows) == 0 {
+		return nil, errNotArchived
+	}
+	return &rows[0], nil
+}
+
+// readArchive is what the archive of an envelope holds, or errNotArchived.
+func (s *Store) readArchive(ctx context.Context, envelope uuid.UUID) (*archiveContent, error) {
+	a, err := archiveOf(s.db.WithContext(ctx), envelope)
+	if err != nil {
+		return nil, err
+	}
+	return s.openArchive(ctx, a)
+}
+
+// openArchive reads the file of an archive. A file that is not the one that was kept is
+// an ArchiveError.
+func (s *Store) openArchive(ctx context.Context, a *Archive) (*archiveContent, error) {
+	if s.archives == nil {
+		return nil, errNoFileStore
+	}
+	broken := func(format string, args ...any) error {
+		return &ArchiveError{a.EnvelopeID, a.BlobKey(), fmt.Sprintf(format, args...)}
+	}
+	key, err := s.vault.Decrypt(a.Key, labelArchiveKey)
+	if err != nil {
+		return nil, fmt.Errorf("key of the archive of %s: %w", a.EnvelopeID, err)
+	}
+	f, err := blob.OpenRecorded(ctx, s.archives, blob.Record{Key: a.BlobKey(), SHA256: a.SHA256})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, broken("is not there")
+	case errors.Is(err, blob.ErrAltered):
+		return nil, broken("has another hash than is recorded")
+	case errors.Is(err, blob.ErrDamaged):
+		return nil, broken("is damaged: %s", blob.ErrDamaged)
+	case err != nil:
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	file, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", a.BlobKey(), err)
+	}
+	c, err := decodeArchive(file, key, a.binding())
+	if err != nil {
+		return nil, broken("cannot be read: %s", err)
+	}
+	if c.EnvelopeID != a.EnvelopeID || int64(len(c.Events)) != a.Events {
+		return nil, broken("is of envelope %s and has %d events, not %d", c.EnvelopeID, len(c.Events), a.Events)
+	}
+	return c, nil
+}
+
+// archiveAttempts is how often rows and archive are looked at in turn, before it is
+// given up: between the two an envelope may be moved.
+const archiveAttempts = 4
+
+// rowsOrArchive is what rows finds, or, for an ended envelope of which it finds nothing,
+// what its archive holds.
+func rowsOrArchive[T any](ctx context.Context, s *Store, e *models.Envelope, rows func() ([]T, error), archived func(*archiveContent) []T) ([]T, error) {
+	for range archiveAttempts {
+		out, err := rows()
+		if err != nil || len(out) > 0 || !e.Status.Terminal() {
+			return out, err
+		}
+		c, err := s.readArchive(ctx, e.ID)
+		if err == nil {
+			return append([]T(nil), archived(c)...), nil // nil where there is nothing, as rows has it
+		}
+		if !errors.Is(err, errNotArchived) {
+			return nil, err
+		}
+		if !e.Archived {
+			return nil, nil // there is nothing
+		}
+		var now models.Envelope // it has been restored since e was loaded
+		if err := s.db.WithContext(ctx).Select("archived").Take(&now, "id = ?", e.ID).Error; err != nil {
+			return nil, mapNotFound(err)
+		}
+		e = &models.Envelope{ID: e.ID, Status: e.Status, Archived: now.Archived}
+	}
+	return nil, fmt.Errorf("envelope %s is moved all the time", e.ID)
+}
