@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"database/sql"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -219,7 +220,11 @@ func TestTablesBecomePartitions(t *testing.T) {
 	unpartition(t, db)
 	want := []int{f.rows("webhook_deliveries"), f.rows("delivery_attempts"), f.rows("webhook_events")}
 
-	_, err = s.Migrate(ctx)
+	migrations, err := goose.NewProvider(goose.DialectPostgres, db, os.DirFS("migrations/postgres"))
+	require.NoError(t, err)
+	_, err = migrations.ApplyVersion(ctx, 19, true)
+	require.NoError(t, err)
+	_, _, err = s.MaintainPartitions(ctx)
 	require.NoError(t, err)
 	assert.Equal(t, want, []int{in(t, db, "webhook_deliveries")["past"], in(t, db, "delivery_attempts")["past"], in(t, db, "webhook_events")["past"]})
 	clock.Add(time.Minute)
