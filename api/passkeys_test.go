@@ -196,6 +196,30 @@ func TestPasskeys(t *testing.T) {
 	})
 }
 
+// TestAPasskeyConfirmsChanges of the account, each with an answer of its own.
+func TestAPasskeyConfirmsChanges(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c, key := s.person(t, models.RoleAdmin), newAuthenticator(t)
+	c.registers(key, "Laptop", object{"password": password}).want(201)
+	for _, change := range []struct {
+		path   string
+		body   object
+		status int
+	}{
+		{"/v1/console/client-secrets", object{"overlapHours": 1}, 201},
+		{"/v1/console/sessions/end", object{}, 204},
+		{"/v1/console/password", object{"newPassword": "another long password of hers"}, 204},
+	} {
+		change.body["password"] = password
+		c.post(change.path, change.body).refused(400, "validation_error")
+		change.body["passkey"] = answerOf(c.askedAgain(), key)
+		c.post(change.path, change.body).want(change.status)
+		c.me().want(200)
+		c.post(change.path, change.body).refused(400, "validation_error") // the answer was used, and the password changed
+	}
+}
+
 // TestPasskeysThatAreRefused: each would let in somebody who does not hold the key, here and now.
 func TestPasskeysThatAreRefused(t *testing.T) {
 	t.Parallel()
