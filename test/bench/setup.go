@@ -31,7 +31,6 @@ type benchEnv struct {
 	temporal    string // host:port
 	temporalPID int
 	mails       mailbox
-	rows        int               // of a bulk send
 	profiled    map[string]string // addresses of the profiles of api and worker
 	env         []string
 	base        string
