@@ -93,7 +93,7 @@ func TestABulkSendWaitsForRoom(t *testing.T) {
 	}
 }
 
-// TestABulkSendAloneHasMoreRoom: while only bulk sends send there is room for twice as many, and
+// TestABulkSendAloneHasMoreRoom: while only bulk sends send there is room for three times as many, and
 // for ten seconds after a single envelope there is not.
 func TestABulkSendAloneHasMoreRoom(t *testing.T) {
 	t.Parallel()
@@ -123,7 +123,7 @@ func TestABulkSendAloneHasMoreRoom(t *testing.T) {
 		assert.False(t, room(), "the row is in flight, and somebody else sends")
 	})
 	began := time.Now()
-	for _, c := range []struct{ inFlight, alone, others int }{{0, 2, 1}, {1, 2, 1}, {3, 6, 3}} {
+	for _, c := range []struct{ inFlight, alone, others int }{{0, 3, 1}, {1, 3, 1}, {3, 9, 3}} {
 		r := &activities.BulkRoom{InFlight: c.inFlight}
 		assert.Equal(t, c.alone, r.Room(began, 0))
 		assert.Equal(t, c.others, r.Room(began, 1))

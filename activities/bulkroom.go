@@ -17,7 +17,7 @@ const (
 	// singlesInterval is how long after a single envelope others are expected.
 	singlesInterval = 10 * time.Second
 	// roomAlone is how many times as many envelopes may be in flight when none are expected.
-	roomAlone = 2
+	roomAlone = 3
 )
 
 // BulkRoom says when a bulk send may send its next row: when few envelopes, whoever sent
@@ -26,7 +26,7 @@ const (
 // here only makes a bulk send slower or faster.
 type BulkRoom struct {
 	// InFlight is how many envelopes may await their invitations before no further row is sent; 0: one.
-	// While no single envelopes are sent there may be twice as many.
+	// While no single envelopes are sent there may be three times as many.
 	InFlight int
 
 	began   broadcast

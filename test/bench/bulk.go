@@ -13,7 +13,7 @@ import (
 // The sizes of measureBulk; the number of rows is an argument of the command.
 const (
 	bulkLimit      = 20 * time.Minute
-	maxSingles     = 1000 // sends that the bulk send is compared with
+	maxSingles     = 2000 // sends that the bulk send is compared with
 	bulkProbes     = 20   // envelopes of each app, in quiet and during a bulk send
 	probeInterval  = 300 * time.Millisecond
 	bulkLook       = 100 * time.Millisecond
