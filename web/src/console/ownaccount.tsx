@@ -194,7 +194,7 @@ export function Account({ client, email }: { client: Client; email: string }) {
       <Title>Your account</Title>
       <ErrorNotice text={totp.problem || passkeys.problem || sessions.problem} />
       {provider ? <section class="card"><h2>How you sign in</h2><p>At your organisation's provider. Password and second factor are changed there.</p></section> : (<div class="columns">
-        <section class="card"><h2>Second factor</h2>{totp.data && <AuthenticatorApp client={client} email={email} factor={totp.data} factors={factors} keys={keys} onChange={changed} />}
+        <section class="card"><h2>Authenticator app</h2>{totp.data && <AuthenticatorApp client={client} email={email} factor={totp.data} factors={factors} keys={keys} onChange={changed} />}
           {passkeys.data && (keys > 0 || more) && <><h2 class="later">Passkeys</h2><Passkeys client={client} email={email} passkeys={passkeys.data} factors={factors} last={keys === 1 && !factors.app && (totp.data?.required ?? false)} more={more} onChange={changed} /></>}</section>
         <section class="card stack"><h2>Password</h2><Password client={client} email={email} factors={factors} onChange={sessions.reload} /></section>
       </div>)}
