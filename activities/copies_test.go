@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +20,7 @@ import (
 func (env *fakeEnv) takeReinvites(in temporal.EnvelopeInput) (taken int) {
 	env.t.Helper()
 	for {
-		rows, err := env.Store.ClaimOutbox(env.t.Context(), 100, time.Minute)
-		require.NoError(env.t, err)
+		rows := env.claimed()
 		if len(rows) == 0 {
 			return taken
 		}
@@ -32,6 +32,14 @@ func (env *fakeEnv) takeReinvites(in temporal.EnvelopeInput) (taken int) {
 			require.NoError(env.t, env.Store.FinishOutbox(env.t.Context(), r.Seq))
 		}
 	}
+}
+
+// claimed are rows of the outbox that nobody else is given for a minute.
+func (env *fakeEnv) claimed() []models.OutboxRow {
+	env.t.Helper()
+	rows, err := env.Store.ClaimOutbox(env.t.Context(), 100, time.Minute)
+	require.NoError(env.t, err)
+	return rows
 }
 
 // groupInvites does what the envelope's workflow does when a routing group opens.
@@ -123,6 +131,49 @@ func TestCopiesAreReplaced(t *testing.T) {
 		require.Equal(env.t, []string{"completed ada@example.com", "completed dora@example.com", "completed luna@example.com"}, env.mailedTo())
 		require.False(env.t, env.unfinished(e))
 	})
+}
+
+// TestACopyIsReplacedTwice: each replacement has a workflow for the notice; who gets the copy in
+// the end is told once, whichever runs first, and also while the other's mail is on its way.
+func TestACopyIsReplacedTwice(t *testing.T) {
+	t.Parallel()
+	for _, newestFirst := range []bool{false, true} {
+		onBoth(t, func(env *fakeEnv) {
+			e, in := env.sentTo(models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1}, copyRecipient("Cora", 1))
+			env.groupInvites(in, e)
+			env.mailedTo()
+			for _, name := range []string{"Dora", "Luna"} {
+				env.change(e, func(e *models.Envelope) error {
+					_, err := e.Replace(env.act(), e.Copies[0].ID, models.Replacement{Name: name, Email: strings.ToLower(name) + "@example.com"})
+					return err
+				})
+			}
+			var notices []models.OutboxRow
+			for rows := env.claimed(); len(rows) > 0; rows = env.claimed() {
+				for _, r := range rows {
+					if r.Kind == models.OutboxReinvite {
+						notices = append(notices, r)
+					}
+					require.NoError(env.t, env.Store.FinishOutbox(env.t.Context(), r.Seq))
+				}
+			}
+			require.Len(env.t, notices, 2)
+			if newestFirst {
+				slices.Reverse(notices)
+			}
+			invite := func(r models.OutboxRow) {
+				require.NoError(env.t, env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: *r.Refs.SignerID, LinkID: r.Refs.LinkID}))
+			}
+			env.mails.meanwhile = func() {
+				env.mails.meanwhile = nil
+				invite(notices[1])
+			}
+			invite(notices[0])
+			env.mails.meanwhile = nil
+			invite(notices[1])
+			require.Equal(env.t, []string{"copy_notice luna@example.com"}, env.mailedTo())
+		})
+	}
 }
 
 // TestARenewalBeforeTheInvitation: while a group's invitation has not gone out, a link

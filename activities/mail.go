@@ -53,6 +53,9 @@ func (a *Activities) invite(ctx context.Context, in SignerInput, e *models.Envel
 		return a.awaitRenewal(ctx, e, s)
 	}
 	if e.Signer(s.ID) == nil {
+		if later, err := a.replacedLater(ctx, in, e, s); err != nil || later {
+			return err
+		}
 		return a.announceCopy(ctx, in, e, s, v)
 	}
 	if in.LinkID != nil && (s.LinkID == nil || *s.LinkID != *in.LinkID) {

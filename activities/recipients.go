@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -70,6 +71,24 @@ func (a *Activities) announceCopy(ctx context.Context, in SignerInput, e *models
 		return a.Mail.Send(ctx, newMail(models.MailCopyNotice, person(s), v, id, content))
 	}, func() error { return a.recordInvited(ctx, in, false, id) })
 	return a.noteBounce(ctx, in, e, s, v, id, err)
+}
+
+// replacedLater reports whether a notice to who gets a copy was asked for by a replacement, and
+// another followed: that one's workflow sends the notice, to who is meant then.
+func (a *Activities) replacedLater(ctx context.Context, in SignerInput, e *models.Envelope, s *models.Signer) (bool, error) {
+	if in.LinkID == nil { // the group's invitation
+		return false, nil
+	}
+	events, err := a.Store.AuditEvents(ctx, e)
+	if err != nil {
+		return false, err
+	}
+	for _, ev := range slices.Backward(events) {
+		if ev.Name == models.EventCopyReplaced && ev.Detail["signerId"] == s.ID.String() {
+			return ev.ID != *in.LinkID, nil
+		}
+	}
+	return false, nil
 }
 
 // copyNoticeID is the Message-ID of the notice to the present person.
