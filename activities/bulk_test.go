@@ -61,7 +61,9 @@ func TestABulkSendWaitsForRoom(t *testing.T) {
 			defer cancel()
 			var looked atomic.Int32
 			env.BulkRoom.InFlight = inFlight
-			env.Now = func() time.Time { looked.Add(1); return env.clock.Now() }
+			env.Now = func() time.Time { // the pause after a row has passed at the next look
+				return env.clock.Now().Add(time.Duration(looked.Add(1)) * 75 * time.Millisecond)
+			}
 			room := max(1, inFlight)
 			for range room - 1 {
 				env.sent("other@example.com")
@@ -93,7 +95,7 @@ func TestABulkSendWaitsForRoom(t *testing.T) {
 	}
 }
 
-// TestABulkSendAloneHasMoreRoom: while only bulk sends send there is room for three times as many, and
+// TestABulkSendAloneHasMoreRoom: while only bulk sends send there is room for six times as many, and
 // for ten seconds after a single envelope there is not.
 func TestABulkSendAloneHasMoreRoom(t *testing.T) {
 	t.Parallel()
@@ -123,12 +125,33 @@ func TestABulkSendAloneHasMoreRoom(t *testing.T) {
 		assert.False(t, room(), "the row is in flight, and somebody else sends")
 	})
 	began := time.Now()
-	for _, c := range []struct{ inFlight, alone, others int }{{0, 3, 1}, {1, 3, 1}, {3, 9, 3}} {
+	for _, c := range []struct{ inFlight, alone, others int }{{0, 6, 1}, {1, 6, 1}, {3, 18, 3}} {
 		r := &activities.BulkRoom{InFlight: c.inFlight}
-		assert.Equal(t, c.alone, r.Room(began, 0))
-		assert.Equal(t, c.others, r.Room(began, 1))
-		assert.Equal(t, c.others, r.Room(began.Add(10*time.Second-1), 0))
-		assert.Equal(t, c.alone, r.Room(began.Add(10*time.Second), 0))
+		assert.True(t, r.Admit(began, store.Awaiting{All: c.alone - 1}))
+		assert.True(t, r.Admit(began, store.Awaiting{All: c.alone - 1}), "no pause after the row")
+		assert.False(t, r.Admit(began, store.Awaiting{All: c.alone}))
+		others := began.Add(time.Minute)
+		assert.True(t, r.Admit(others, store.Awaiting{All: c.others - 1, Singles: 1}))
+		for _, after := range []time.Duration{time.Second, 10*time.Second - 1} {
+			assert.False(t, r.Admit(others.Add(after), store.Awaiting{All: c.others}))
+			assert.True(t, r.Admit(others.Add(after), store.Awaiting{All: c.others - 1}))
+		}
+		assert.True(t, r.Admit(others.Add(10*time.Second), store.Awaiting{All: c.alone - 1}))
+	}
+}
+
+// TestABulkSendPausesForOthers: while others send, a row follows the one before after 75 milliseconds,
+// and where more may be in flight as many times sooner.
+func TestABulkSendPausesForOthers(t *testing.T) {
+	t.Parallel()
+	began := time.Now()
+	for inFlight, rest := range map[int]time.Duration{0: 75 * time.Millisecond, 1: 75 * time.Millisecond, 3: 25 * time.Millisecond} {
+		r := &activities.BulkRoom{InFlight: inFlight}
+		single := store.Awaiting{Singles: 1}
+		assert.True(t, r.Admit(began, single))
+		assert.False(t, r.Admit(began.Add(rest-1), single), "a row that was refused begins no pause anew")
+		assert.True(t, r.Admit(began.Add(rest), single))
+		assert.False(t, r.Admit(began.Add(rest+1), single))
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"countersign/store"
 )
 
 const (
@@ -17,34 +19,46 @@ const (
 	// singlesInterval is how long after a single envelope others are expected.
 	singlesInterval = 10 * time.Second
 	// roomAlone is how many times as many envelopes may be in flight when none are expected.
-	roomAlone = 3
+	roomAlone = 6
+	// roomRest is the time from one row to the next while they are, for each envelope that may be
+	// in flight: what follows an invitation takes processors, too.
+	roomRest = 75 * time.Millisecond
 )
 
 // BulkRoom says when a bulk send may send its next row: when few envelopes, whoever sent
 // them, await their invitations. The row then finds no queue, and makes none for others.
+// While others send there is a pause after each row as well.
 // What is read is the database's, so that the envelopes of all processes count; what is kept
 // here only makes a bulk send slower or faster.
 type BulkRoom struct {
 	// InFlight is how many envelopes may await their invitations before no further row is sent; 0: one.
-	// While no single envelopes are sent there may be three times as many.
+	// While no single envelopes are sent there may be six times as many.
 	InFlight int
 
 	began   broadcast
 	mu      sync.Mutex
 	singles time.Time // when a single envelope was last seen
+	row     time.Time // when a row was last admitted
 }
 
-// room is how many envelopes may be in flight.
-func (r *BulkRoom) room(now time.Time, singles int) int {
+// admit says whether a row may be sent now, given what was sent lately.
+func (r *BulkRoom) admit(now time.Time, lately store.Awaiting) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if singles > 0 {
+	if lately.Singles > 0 {
 		r.singles = now
 	}
+	room, rest := max(1, r.InFlight), time.Duration(0)
 	if now.Sub(r.singles) < singlesInterval {
-		return max(1, r.InFlight)
+		rest = roomRest / time.Duration(room)
+	} else {
+		room *= roomAlone
 	}
-	return roomAlone * max(1, r.InFlight)
+	if lately.All >= room || now.Sub(r.row) < rest {
+		return false
+	}
+	r.row = now
+	return true
 }
 
 // invitationBegan tells the bulk sends of this process that there may be room.
@@ -61,18 +75,19 @@ func (a *Activities) awaitRoom(ctx context.Context, most time.Duration) error {
 	tick := time.NewTicker(roomInterval)
 	defer tick.Stop()
 	for {
+		began := a.BulkRoom.began.next()
+		now := a.Now()
+		lately, err := a.Store.AwaitingInvitation(ctx, now.Add(-most))
+		if err != nil || a.BulkRoom.admit(now, lately) {
+			return err
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-limit.C:
 			return nil
-		case <-a.BulkRoom.began.next():
+		case <-began:
 		case <-tick.C:
-		}
-		now := a.Now()
-		n, err := a.Store.AwaitingInvitation(ctx, now.Add(-most))
-		if err != nil || n.All < a.BulkRoom.room(now, n.Singles) {
-			return err
 		}
 	}
 }

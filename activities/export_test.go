@@ -3,6 +3,8 @@ package activities
 import (
 	"context"
 	"time"
+
+	"countersign/store"
 )
 
 // NonRetryable is what becomes of the errors of activities.
@@ -13,5 +15,5 @@ func (a *Activities) AwaitRoom(ctx context.Context, limit time.Duration) error {
 	return a.awaitRoom(ctx, limit)
 }
 
-// Room is how many envelopes may be in flight.
-func (r *BulkRoom) Room(now time.Time, singles int) int { return r.room(now, singles) }
+// Admit says whether a row may be sent now.
+func (r *BulkRoom) Admit(now time.Time, lately store.Awaiting) bool { return r.admit(now, lately) }

@@ -14,7 +14,8 @@ import (
 const (
 	bulkLimit      = 20 * time.Minute
 	maxSingles     = 2000 // sends that the bulk send is compared with
-	bulkProbes     = 20   // envelopes of each app, in quiet and during a bulk send
+	bulkProbes     = 60   // envelopes of each app, in quiet and during a bulk send
+	bulkSample     = 20   // rows of the bulk send whose ways are read
 	probeInterval  = 300 * time.Millisecond
 	bulkLook       = 100 * time.Millisecond
 	bulkSendsRatio = 0.8
@@ -111,7 +112,7 @@ func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
 		}
 	}
 	goesOn := func(context.Context) (bool, error) { return true, nil }
-	quiet, err := w.probes(ctx, "quiet", senders, goesOn)
+	quiet, err := w.probes(ctx, "before", bulkProbes/2, senders, goesOn) // and as many afterwards, as the machine's speed changes
 	if err != nil {
 		return err
 	}
@@ -122,7 +123,12 @@ func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
 	if err := w.client.awaitBulk(ctx, id, 1); err != nil {
 		return err
 	}
-	busy, err := w.probes(ctx, "busy", senders, func(ctx context.Context) (bool, error) {
+	start := now()
+	begin, err := w.client.bulk(ctx, id)
+	if err != nil {
+		return err
+	}
+	busy, err := w.probes(ctx, "busy", bulkProbes, senders, func(ctx context.Context) (bool, error) {
 		b, err := w.client.bulk(ctx, id)
 		return !b.Status.Ended(), err
 	})
@@ -130,6 +136,9 @@ func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
 		return err
 	}
 	b, err := w.client.bulk(ctx, id)
+	if err == nil {
+		report("the bulk send meanwhile                 %.1f envelopes a second", float64(b.Counts.Sent-begin.Counts.Sent)/now().Sub(start).Seconds())
+	}
 	if err == nil && !b.Status.Ended() {
 		err = w.client.post(ctx, "/v1/bulk-sends/"+id+"/cancel", anyMap{}, nil)
 	}
@@ -139,6 +148,13 @@ func (w *benchEnv) bulkDelay(ctx context.Context, template string) error {
 	rows, err := w.bulkStages(ctx, id, b.Counts.Sent)
 	if err != nil {
 		return err
+	}
+	after, err := w.probes(ctx, "after", bulkProbes/2, senders, goesOn)
+	if err != nil {
+		return err
+	}
+	for i := range senders {
+		quiet[i] = append(quiet[i], after[i]...)
 	}
 	for i, s := range senders {
 		if len(busy[i]) == 0 {
@@ -170,7 +186,7 @@ func (w *benchEnv) bulkStages(ctx context.Context, id string, sent int) (out []p
 			SettledAt  time.Time
 		}
 	}
-	path := fmt.Sprintf("/v1/bulk-sends/%s/rows?status=sent&pageSize=%d&page=%d", id, bulkProbes, 1+sent/2/bulkProbes)
+	path := fmt.Sprintf("/v1/bulk-sends/%s/rows?status=sent&pageSize=%d&page=%d", id, bulkSample, 1+sent/2/bulkSample)
 	if err := w.client.do(ctx, "GET", path, "", nil, &page); err != nil {
 		return nil, err
 	}

@@ -68,11 +68,11 @@ func (w *benchEnv) mix(ctx context.Context, length time.Duration) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	bare, err := w.bareWorkflows(ctx)
+	alone, err := w.bareWorkflows(ctx, envelopes)
 	if err != nil {
 		return 0, err
 	}
-	perSecond := float64(done) / took.Seconds()
+	perSecond, bare := float64(done)/took.Seconds(), envelopes/alone.Seconds()
 	report("mix: %d clients for %.0f s             %d envelopes of 2 signers, %d errors", clients, took.Seconds(), done, len(failed))
 	report("envelopes completed per second          %.1f; bare workflows of the same shape %.1f; ratio %.2f", perSecond, bare, perSecond/bare)
 	report("%-38s  %8s %9s %9s %9s", "endpoint", "requests", "p50", "p99", "most")

@@ -22,9 +22,12 @@ import (
 // The sizes of the measurements.
 const (
 	signCalls  = 150
-	envelopes  = 60
+	envelopes  = 240 // completed, and bare workflows, in as many turns
+	turns      = 4
 	parallel   = 8
 	totalLimit = 40 * time.Minute
+
+	throughputRatio = 0.75
 
 	minRows, defaultRows = 100, 1000
 )

@@ -28,9 +28,9 @@ type probeTimes struct {
 	stages [len(probeStages)]time.Duration
 }
 
-// probes sends envelopes of all senders at a steady pace, however long each takes, and
+// probes sends n envelopes of each sender at a steady pace, however long each takes, and
 // stops early when goesOn says so. It returns their times for each sender.
-func (w *benchEnv) probes(ctx context.Context, label string, senders []probeSender, goesOn func(context.Context) (bool, error)) ([][]probeTimes, error) {
+func (w *benchEnv) probes(ctx context.Context, label string, n int, senders []probeSender, goesOn func(context.Context) (bool, error)) ([][]probeTimes, error) {
 	c, err := w.dial()
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (w *benchEnv) probes(ctx context.Context, label string, senders []probeSend
 		failed error
 		times  = make([][]probeTimes, len(senders))
 	)
-	for i := range bulkProbes {
+	for i := range n {
 		on, err := goesOn(ctx)
 		if err != nil || !on {
 			failed = errors.Join(failed, err)
