@@ -45,7 +45,7 @@ func TestEndpointIsSwitchedOff(t *testing.T) {
 		require.NoError(env.t, err)
 		assert.Zero(env.t, pending)
 
-		_, err = env.Store.SetWebhookActive(ctx, env.app.ID, hook.ID, true)
+		_, err = env.Store.PatchWebhook(ctx, env.app.ID, hook.ID, store.WebhookPatch{Active: new(true)})
 		require.NoError(env.t, err)
 		for day := range 6 {
 			d, err := env.Store.PingWebhook(ctx, env.app.ID, hook.ID)

@@ -86,7 +86,7 @@ func (s *Server) updateWebhook(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	w, err := s.Store.UpdateWebhook(c.Request.Context(), app.ID, id, change)
+	w, err := s.Store.PatchWebhook(c.Request.Context(), app.ID, id, store.WebhookPatch{WebhookChange: change})
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (s *Server) resumeWebhook(c *gin.Context, app caller) error {
 
 func (s *Server) setWebhookActive(c *gin.Context, app caller, active bool) error {
 	return commandByID(s, c, func(st *store.Store, id uuid.UUID) (*models.Webhook, error) {
-		return st.SetWebhookActive(c.Request.Context(), app.ID, id, active)
+		return st.PatchWebhook(c.Request.Context(), app.ID, id, store.WebhookPatch{Active: &active})
 	}, changedWebhook)
 }
 
@@ -142,7 +142,7 @@ func (s *Server) rotateSecret(c *gin.Context, app caller) error {
 		return err
 	}
 	_, err = command(s, c, func(st *store.Store) (*models.Webhook, error) {
-		return st.RotateSecret(c.Request.Context(), app.ID, id, secret, overlap)
+		return st.PatchWebhook(c.Request.Context(), app.ID, id, store.WebhookPatch{Secret: &secret, Overlap: overlap})
 	}, changedWebhook)
 	return err
 }

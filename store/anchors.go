@@ -33,23 +33,14 @@ type ChainHead struct {
 
 // LastAnchor is the anchor of the highest number; nil if there is none yet.
 func (s *Store) LastAnchor(ctx context.Context) (*Anchor, error) {
-	var rows []Anchor
-	if err := s.db.WithContext(ctx).Order("number DESC").Limit(1).Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("find the last anchor: %w", err)
-	}
-	if len(rows) == 0 {
-		return nil, nil //nolint:nilnil // none is no error
-	}
-	return &rows[0], nil
+	a, err := first[Anchor](s.db.WithContext(ctx).Order("number DESC"))
+	return a, wrap(err, "find the last anchor")
 }
 
 // Anchors lists anchors by number, n at a time after the given one.
 func (s *Store) Anchors(ctx context.Context, after int64, n int) ([]Anchor, error) {
-	var rows []Anchor
-	if err := s.db.WithContext(ctx).Where("number > ?", after).Order("number").Limit(n).Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("list anchors: %w", err)
-	}
-	return rows, nil
+	rows, err := find[Anchor](s.db.WithContext(ctx).Where("number > ?", after).Order("number").Limit(n))
+	return rows, wrap(err, "list anchors")
 }
 
 // ErrAnchored says that another process has taken an anchor's number.
@@ -57,14 +48,8 @@ var ErrAnchored = errors.New("there is an anchor of this number already")
 
 // AddAnchor records an anchor, or returns ErrAnchored.
 func (s *Store) AddAnchor(ctx context.Context, a Anchor) error {
-	res := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&a)
-	switch {
-	case res.Error != nil:
-		return fmt.Errorf("record anchor %d: %w", a.Number, res.Error)
-	case res.RowsAffected == 0:
-		return ErrAnchored
-	}
-	return nil
+	done := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&a)
+	return wrap(unlessNone(done, ErrAnchored), "record anchor %d", a.Number)
 }
 
 // EachChainHead visits the head of every audit chain that has an event of that time or
@@ -89,10 +74,7 @@ func (s *Store) EachChainHead(ctx context.Context, since time.Time, visit func(C
 			return err
 		}
 	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("list the heads of audit chains: %w", err)
-	}
-	return nil
+	return wrap(rows.Err(), "list the heads of audit chains")
 }
 
 // ChainLinks are those of the given places of audit chains, by envelope and number,
@@ -116,10 +98,7 @@ func (s *Store) ChainLinks(ctx context.Context, places []ChainHead) (map[ChainHe
 	if err != nil {
 		return nil, fmt.Errorf("look up events: %w", err)
 	}
-	out := make(map[ChainHead]bool, len(rows))
-	for _, r := range rows {
-		out[r] = true
-	}
+	out := setOf(rows)
 	return out, s.addArchivedLinks(ctx, places, out)
 }
 

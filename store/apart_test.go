@@ -129,15 +129,15 @@ func TestAppsAreApart(t *testing.T) {
 		for name, call := range map[string]func(app uuid.UUID, o *owned) error{
 			"load the endpoint": func(app uuid.UUID, o *owned) error { _, err := s.Webhook(ctx, app, o.hook.ID); return err },
 			"change the endpoint": func(app uuid.UUID, o *owned) error {
-				_, err := s.UpdateWebhook(ctx, app, o.hook.ID, models.WebhookChange{URL: &url})
+				_, err := s.PatchWebhook(ctx, app, o.hook.ID, store.WebhookPatch{WebhookChange: models.WebhookChange{URL: &url}})
 				return err
 			},
 			"switch the endpoint": func(app uuid.UUID, o *owned) error {
-				_, err := s.SetWebhookActive(ctx, app, o.hook.ID, off)
+				_, err := s.PatchWebhook(ctx, app, o.hook.ID, store.WebhookPatch{Active: new(off)})
 				return err
 			},
 			"another secret": func(app uuid.UUID, o *owned) error {
-				_, err := s.RotateSecret(ctx, app, o.hook.ID, "a secret of its own", time.Hour)
+				_, err := s.PatchWebhook(ctx, app, o.hook.ID, store.WebhookPatch{Secret: new("a secret of its own"), Overlap: time.Hour})
 				return err
 			},
 			"ping":       func(app uuid.UUID, o *owned) error { _, err := s.PingWebhook(ctx, app, o.hook.ID); return err },

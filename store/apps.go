@@ -18,9 +18,7 @@ func (s *Store) CreateApp(ctx context.Context, name string, plan models.Plan, te
 	if !plan.Valid() {
 		p.Add("plan", "must be free, pro or enterprise")
 	}
-	for i, t := range tenants {
-		models.CheckText(p, fmt.Sprintf("tenants[%d]", i), t, 1, 255)
-	}
+	checkTenants(p, tenants)
 	if err := p.Err(); err != nil {
 		return nil, "", err
 	}
@@ -35,10 +33,13 @@ func (s *Store) CreateApp(ctx context.Context, name string, plan models.Plan, te
 		}
 		return tx.Create(cs).Error
 	})
-	if err != nil {
-		return nil, "", fmt.Errorf("create app: %w", err)
+	return a, secret, wrap(err, "create app")
+}
+
+func checkTenants(p models.Problems, tenants []string) {
+	for i, t := range tenants {
+		models.CheckText(p, fmt.Sprintf("tenants[%d]", i), t, 1, 255)
 	}
-	return a, secret, nil
 }
 
 // AppChange is what can be changed of an app; nil leaves it.
@@ -50,12 +51,9 @@ type AppChange struct {
 
 // UpdateApp changes an app.
 func (s *Store) UpdateApp(ctx context.Context, id uuid.UUID, c AppChange) (*models.App, error) {
-	var a models.App
-	err := s.tx(ctx, func(tx *gorm.DB) error {
-		if err := s.locked(tx).Take(&a, "id = ?", id).Error; err != nil {
-			return mapNotFound(err)
-		}
-		if err := decrypt(s, &a); err != nil {
+	var a *models.App
+	err := s.tx(ctx, func(tx *gorm.DB) (err error) {
+		if a, err = takeDecrypted[models.App](s, s.locked(tx), "id = ?", id); err != nil {
 			return err
 		}
 		p := models.Problems{}
@@ -76,21 +74,16 @@ func (s *Store) UpdateApp(ctx context.Context, id uuid.UUID, c AppChange) (*mode
 			a.Plan = *c.Plan
 		}
 		if c.Tenants != nil {
-			for i, t := range *c.Tenants {
-				models.CheckText(p, fmt.Sprintf("tenants[%d]", i), t, 1, 255)
-			}
+			checkTenants(p, *c.Tenants)
 			a.Tenants = append([]string{}, *c.Tenants...)
 		}
 		if err := p.Err(); err != nil {
 			return err
 		}
-		row := encrypt(s, &a)
+		row := encrypt(s, a)
 		return tx.Model(row).Select("*").Updates(row).Error
 	})
-	if err != nil {
-		return nil, fmt.Errorf("update app %s: %w", id, err)
-	}
-	return &a, nil
+	return a, wrap(err, "update app %s", id)
 }
 
 // PlanLimits is what a plan allows.
@@ -98,36 +91,26 @@ func (s *Store) PlanLimits(plan models.Plan) models.PlanLimits { return s.plans.
 
 // AppByAnyID finds an app by its client id, or by its own id.
 func (s *Store) AppByAnyID(ctx context.Context, id uuid.UUID) (*models.App, error) {
-	a := &models.App{}
-	if err := s.db.WithContext(ctx).Order("client_id <> '"+id.String()+"'").Take(a, "client_id = ? OR id = ?", id, id).Error; err != nil {
-		return nil, fmt.Errorf("find app %s: %w", id, mapNotFound(err))
-	}
-	return a, decrypt(s, a)
+	a, err := takeDecrypted[models.App](s, s.db.WithContext(ctx).Order("client_id <> '"+id.String()+"'"), "client_id = ? OR id = ?", id, id)
+	return a, wrap(err, "find app %s", id)
 }
 
 // App loads an app.
 func (s *Store) App(ctx context.Context, id uuid.UUID) (*models.App, error) {
-	a := &models.App{}
-	if err := s.db.WithContext(ctx).Take(a, "id = ?", id).Error; err != nil {
-		return nil, fmt.Errorf("load app %s: %w", id, mapNotFound(err))
-	}
-	return a, decrypt(s, a)
+	a, err := takeDecrypted[models.App](s, s.db.WithContext(ctx), "id = ?", id)
+	return a, wrap(err, "load app %s", id)
 }
 
 // SignInApp is the app of whoever signs in at the provider for the first time: that with
 // the client id, or the only one where that is zero. It returns models.ErrNotFound if
 // there is none, or more than one.
 func (s *Store) SignInApp(ctx context.Context, client uuid.UUID) (*models.App, error) {
-	var found []models.App
-	q := s.db.WithContext(ctx).Limit(2)
-	if client != uuid.Nil {
-		q = q.Where("client_id = ?", client)
-	}
-	if err := q.Find(&found).Error; err != nil {
+	found, err := find[*models.App](whereGiven(s.db.WithContext(ctx).Limit(2), "client_id = ?", client))
+	if err != nil {
 		return nil, fmt.Errorf("load app of sign-in: %w", err)
 	}
 	if len(found) != 1 {
 		return nil, models.ErrNotFound
 	}
-	return &found[0], decrypt(s, &found[0])
+	return found[0], decrypt(s, found[0])
 }

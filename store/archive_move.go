@@ -223,7 +223,7 @@ func (s *Store) restore(ctx context.Context, envelope uuid.UUID) error {
 		if err := models.VerifyChain(events, e.AuditSeq, e.AuditHead); err != nil {
 			return &ArchiveError{envelope, a.BlobKey(), "does not end as the envelope does: " + err.Error()}
 		}
-		t.insert("audit_events", "", rowsOf(pointers(events), eventColumns)...)
+		t.insert("audit_events", "", mapSlice(pointers(events), eventColumns)...)
 		for _, v := range pointers(values) {
 			t.insert("field_values", "", valueColumns(encrypt(s, v)))
 		}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -45,30 +44,7 @@ func saveAttachments(s *Store, b *batch, attached []*models.Attachment) {
 // ChangeAttachments is Change for who adds an attachment: fn is also given those
 // that the envelope has.
 func (s *Store) ChangeAttachments(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope, []*models.Attachment) error) (*models.Envelope, error) {
-	var e *models.Envelope
-	err := s.transact(ctx, readWrite, func(t *transaction) error {
-		l := s.queueEnvelope(t, app, id, loadOptions{lock: true, webhooks: true})
-		var known []*models.Attachment
-		queueAttachments(&t.batch, &known, id)
-		if err := t.send(); err != nil {
-			return err
-		}
-		if err := l.assemble(s); err != nil {
-			return err
-		}
-		e = l.envelopes[0]
-		before := newLoadedState(e)
-		if err := fn(e, known); err != nil {
-			return err
-		}
-		t.result = e
-		return s.save(t, e, before, l.webhooks)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("change attachments of %s: %w", id, err)
-	}
-	s.committed(e)
-	return e, nil
+	return s.changeWith(ctx, app, id, loadOptions{attachments: true}, func(l *loaded) error { return fn(l.envelopes[0], l.attachments) })
 }
 
 // withdrawAttachments takes from a signer's place the files that are not signed with:
@@ -84,40 +60,31 @@ func queueAttachments(b *batch, out *[]*models.Attachment, envelope uuid.UUID) {
 // Attachments are those of an envelope, in the order in which they came, without those
 // of persons who were replaced.
 func (s *Store) Attachments(ctx context.Context, envelope uuid.UUID) ([]*models.Attachment, error) {
-	var out []*models.Attachment
-	if err := s.db.WithContext(ctx).Where("envelope_id = ? AND NOT withdrawn", envelope).Order("created_at, id").Find(&out).Error; err != nil {
-		return nil, fmt.Errorf("load attachments of %s: %w", envelope, err)
-	}
-	return out, decryptAll(s, out)
+	out, err := findDecrypted[models.Attachment](s, s.db.WithContext(ctx).Where("envelope_id = ? AND NOT withdrawn", envelope).Order("created_at, id"))
+	return out, wrap(err, "load attachments of %s", envelope)
 }
 
 // RemoveAttachment removes an attachment that nobody has signed with, and reports
 // whether there was one. Its file is the caller's to delete, after that.
 func (s *Store) RemoveAttachment(ctx context.Context, id uuid.UUID) (bool, error) {
 	done := s.db.WithContext(ctx).Where("id = ? AND NOT used", id).Delete(&models.Attachment{})
-	if done.Error != nil {
-		return false, fmt.Errorf("remove attachment %s: %w", id, done.Error)
-	}
-	return done.RowsAffected == 1, nil
+	return done.RowsAffected == 1, wrap(done.Error, "remove attachment %s", id)
 }
 
 // UnusedAttachments lists, of all envelopes, up to n attachments that nobody has signed
 // with: those that came before a time, and those of persons who were replaced. It is for
 // operators.
 func (s *Store) UnusedAttachments(ctx context.Context, before time.Time, n int) ([]*models.Attachment, error) {
-	var out []*models.Attachment
-	if err := s.db.WithContext(ctx).Where("NOT used AND (withdrawn OR created_at < ?)", before.UTC()).Order("created_at").Limit(n).Find(&out).Error; err != nil {
-		return nil, fmt.Errorf("list unused attachments: %w", err)
-	}
-	return out, decryptAll(s, out)
+	out, err := findDecrypted[models.Attachment](s, s.db.WithContext(ctx).Where("NOT used AND (withdrawn OR created_at < ?)", before.UTC()).Order("created_at").Limit(n))
+	return out, wrap(err, "list unused attachments")
 }
 
 // PurgeAttachments notes that the files of an envelope's attachments are not kept
 // any more, and removes their names.
 func (s *Store) PurgeAttachments(ctx context.Context, envelope uuid.UUID, at time.Time) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
-		var rows []*models.Attachment
-		if err := s.locked(tx).Where("envelope_id = ? AND purged_at IS NULL", envelope).Find(&rows).Error; err != nil {
+		rows, err := find[*models.Attachment](s.locked(tx).Where("envelope_id = ? AND purged_at IS NULL", envelope))
+		if err != nil {
 			return err
 		}
 		for _, a := range rows {
@@ -128,8 +95,5 @@ func (s *Store) PurgeAttachments(ctx context.Context, envelope uuid.UUID, at tim
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("purge attachments of %s: %w", envelope, err)
-	}
-	return nil
+	return wrap(err, "purge attachments of %s", envelope)
 }

@@ -89,8 +89,8 @@ type transaction struct {
 func (s *Store) transact(ctx context.Context, m mode, fn func(*transaction) error) error {
 	for attempt := 1; ; attempt++ {
 		err := s.transactOnce(ctx, m, fn)
-		var archived *archivedError
-		if !errors.As(err, &archived) || attempt == archiveAttempts {
+		archived, ok := errors.AsType[*archivedError](err)
+		if !ok || attempt == archiveAttempts {
 			return err
 		}
 		if err := s.Restore(ctx, archived.id); err != nil {
@@ -115,8 +115,9 @@ func (s *Store) transactOnce(ctx context.Context, m mode, fn func(*transaction) 
 		return err
 	}
 	t := &transaction{ctx: ctx, db: s.db, conn: conn, postgres: s.postgres}
+	begin := m.postgres
 	if !s.postgres {
-		t.page = insertPageSQLite
+		begin, t.page = m.sqlite, insertPageSQLite
 	}
 	defer func() {
 		if t.begun && !t.ended {
@@ -124,11 +125,7 @@ func (s *Store) transactOnce(ctx context.Context, m mode, fn func(*transaction) 
 		}
 		err = errors.Join(err, conn.Close())
 	}()
-	if s.postgres {
-		t.exec(m.postgres)
-	} else {
-		t.exec(m.sqlite)
-	}
+	t.exec(begin)
 	if err := fn(t); err != nil {
 		return err
 	}
@@ -221,8 +218,7 @@ func sendTogether(ctx context.Context, c *pgx.Conn, statements []statement) erro
 		})
 	}
 	err := c.SendBatch(ctx, &b).Close()
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) && refused.Code == lostUpdateCode {
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == lostUpdateCode {
 		return errLostUpdate
 	}
 	return err
@@ -312,22 +308,14 @@ func (b *batch) update(table string, key, columns []column) {
 func selectRows[T any](b *batch, out *[]*T, columns func(*T) []column, table, where string, args ...any) {
 	read := func(r row) error {
 		v := new(T)
-		var dest []any
-		for _, c := range columns(v) {
-			dest = append(dest, c.value)
-		}
 		*out = append(*out, v)
-		return r.Scan(dest...)
+		return r.Scan(mapSlice(columns(v), func(c column) any { return c.value })...)
 	}
 	b.query(read, "SELECT "+strings.Join(namesOf(columns(new(T))), ", ")+" FROM "+table+" WHERE "+where, args...)
 }
 
 func namesOf(columns []column) []string {
-	out := make([]string, 0, len(columns))
-	for _, c := range columns {
-		out = append(out, c.name)
-	}
-	return out
+	return mapSlice(columns, func(c column) string { return c.name })
 }
 
 // placeholders are n parameters, the first of which is number after+1.

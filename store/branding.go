@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -45,9 +43,7 @@ func (s *Store) ChangeBranding(ctx context.Context, app uuid.UUID, tenant string
 			}
 			columns = append(columns, "logoSha256")
 			if b.Logo != nil {
-				sum := sha256.Sum256(b.Logo)
-				hash := hex.EncodeToString(sum[:])
-				v.LogoSHA256 = &hash
+				v.LogoSHA256 = new(fmt.Sprintf("%x", sha256.Sum256(b.Logo)))
 			}
 			if err := saveLogo(tx, v, b.Logo); err != nil {
 				return err
@@ -67,10 +63,7 @@ func saveLogo(tx *gorm.DB, v models.Settings, png []byte) error {
 		row.SHA256 = *v.LogoSHA256
 		err = tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error
 	}
-	if err != nil {
-		return fmt.Errorf("save logo: %w", err)
-	}
-	return nil
+	return wrap(err, "save logo")
 }
 
 // ClearBranding has everything look as it does for everybody.
@@ -80,13 +73,9 @@ func (s *Store) ClearBranding(ctx context.Context, app uuid.UUID, tenant string)
 
 // Logo returns a tenant's logo as PNG; nil if there is none.
 func (s *Store) Logo(ctx context.Context, app uuid.UUID, tenant string) ([]byte, error) {
-	var row models.TenantLogo
-	err := s.db.WithContext(ctx).Where("app_id = ? AND tenant_id = ?", app, tenant).Take(&row).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("load logo: %w", err)
+	row, err := first[models.TenantLogo](s.db.WithContext(ctx).Where("app_id = ? AND tenant_id = ?", app, tenant))
+	if err != nil || row == nil {
+		return nil, wrap(err, "load logo")
 	}
 	return row.PNG, nil
 }

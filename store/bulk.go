@@ -80,42 +80,69 @@ func (s *Store) CreateBulkSend(ctx context.Context, b *models.BulkSend, rows []*
 // wakeBulk adds the outbox row by which the workflow is started, or learns that the
 // state was changed.
 func (s *Store) wakeBulk(t *transaction, b *models.BulkSend) {
-	addOutbox(t, s.outboxRow(s.now(), b.ID, models.OutboxBulk, models.OutboxRefs{AppID: b.AppID, TenantID: b.TenantID}))
+	addOutbox(t, s.bulkRow(b))
+}
+
+func (s *Store) bulkRow(b *models.BulkSend) models.OutboxRow {
+	return s.outboxRow(s.now(), b.ID, models.OutboxBulk, models.OutboxRefs{AppID: b.AppID, TenantID: b.TenantID})
 }
 
 // BulkSend loads an app's bulk send with the numbers of its rows.
 func (s *Store) BulkSend(ctx context.Context, app, id uuid.UUID) (*BulkSendWithCounts, error) {
-	out := &BulkSendWithCounts{}
+	var out *BulkSendWithCounts
 	err := s.read(ctx, func(tx *gorm.DB) (err error) {
 		out, err = loadBulkSend(tx, app, id)
 		return err
 	})
+	return out, wrap(err, "load bulk send %s", id)
+}
+
+func loadBulkSend(db *gorm.DB, app, id uuid.UUID) (*BulkSendWithCounts, error) {
+	b, err := take[models.BulkSend](db, "id = ? AND app_id = ?", id, app)
 	if err != nil {
-		return nil, fmt.Errorf("load bulk send %s: %w", id, err)
+		return nil, err
 	}
-	return out, nil
+	counts, err := countBulkRows(db, id)
+	return &BulkSendWithCounts{b, counts[id]}, err
 }
 
-func loadBulkSend(tx *gorm.DB, app, id uuid.UUID) (*BulkSendWithCounts, error) {
-	b := &models.BulkSend{}
-	if err := tx.Take(b, "id = ? AND app_id = ?", id, app).Error; err != nil {
-		return nil, mapNotFound(err)
-	}
-	counts, err := countBulkRows(tx, id)
-	return &BulkSendWithCounts{b, counts}, err
-}
-
-func countBulkRows(tx *gorm.DB, id uuid.UUID) (models.BulkCounts, error) {
+// countBulkRows counts the rows of some bulk sends.
+func countBulkRows(db *gorm.DB, ids ...uuid.UUID) (map[uuid.UUID]models.BulkCounts, error) {
 	var found []struct {
-		Status models.BulkRowStatus
-		N      int
+		BulkSendID uuid.UUID
+		Status     models.BulkRowStatus
+		N          int
 	}
-	var out models.BulkCounts
-	err := tx.Raw("SELECT status, count(*) AS n FROM bulk_send_rows WHERE bulk_send_id = ? GROUP BY status", id).Scan(&found).Error
+	out := make(map[uuid.UUID]models.BulkCounts, len(ids))
+	err := db.Raw("SELECT bulk_send_id, status, count(*) AS n FROM bulk_send_rows WHERE bulk_send_id IN ? GROUP BY bulk_send_id, status", ids).Scan(&found).Error
 	for _, f := range found {
-		out.Add(f.Status, f.N)
+		counts := out[f.BulkSendID]
+		counts.Add(f.Status, f.N)
+		out[f.BulkSendID] = counts
 	}
 	return out, err
+}
+
+// BulkSends lists an app's bulk sends of one tenant or of all (""), newest first and
+// with the numbers of their rows, and tells how many there are in all.
+func (s *Store) BulkSends(ctx context.Context, app uuid.UUID, tenant string, page, size int) (list []*BulkSendWithCounts, total int64, err error) {
+	err = s.fromReplica(ctx, func(s *Store) error {
+		return s.read(ctx, func(tx *gorm.DB) error {
+			list, total, err = bulkSends(tx, app, tenant, page, size)
+			return err
+		})
+	})
+	return list, total, wrap(err, "list bulk sends")
+}
+
+func bulkSends(tx *gorm.DB, app uuid.UUID, tenant string, page, size int) ([]*BulkSendWithCounts, int64, error) {
+	q := whereGiven(tx.Model(&models.BulkSend{}).Where("app_id = ?", app), "tenant_id = ?", tenant)
+	found, total, err := listPage[*models.BulkSend](q, "id DESC", page, size)
+	if err != nil || len(found) == 0 {
+		return nil, total, err
+	}
+	counts, err := countBulkRows(tx, mapSlice(found, func(b *models.BulkSend) uuid.UUID { return b.ID })...)
+	return mapSlice(found, func(b *models.BulkSend) *BulkSendWithCounts { return &BulkSendWithCounts{b, counts[b.ID]} }), total, err
 }
 
 // ChangeBulkSend does something to a bulk send: it is paused, resumed, cancelled, or
@@ -123,14 +150,10 @@ func countBulkRows(tx *gorm.DB, id uuid.UUID) (models.BulkCounts, error) {
 // anything is done.
 func (s *Store) ChangeBulkSend(ctx context.Context, app, id uuid.UUID, action models.BulkAction, check func(*models.BulkSend) error) (*BulkSendWithCounts, error) {
 	var out *BulkSendWithCounts
-	err := s.transact(ctx, readWrite, func(t *transaction) error {
-		tx, err := t.gorm()
+	err := s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {
+		b, err := take[models.BulkSend](s.locked(tx), "id = ? AND app_id = ?", id, app)
 		if err != nil {
 			return err
-		}
-		b := &models.BulkSend{}
-		if err := s.locked(tx).Take(b, "id = ? AND app_id = ?", id, app).Error; err != nil {
-			return mapNotFound(err)
 		}
 		if check != nil {
 			if err := check(b); err != nil {
@@ -155,7 +178,7 @@ func (s *Store) ChangeBulkSend(ctx context.Context, app, id uuid.UUID, action mo
 			return err
 		}
 		counts, err := countBulkRows(tx, id)
-		out = &BulkSendWithCounts{b, counts}
+		out = &BulkSendWithCounts{b, counts[id]}
 		t.result = out
 		return err
 	})
@@ -214,17 +237,13 @@ func (s *Store) retryBulkRows(t *transaction, b *models.BulkSend) error {
 // the app told. It reports whether it is complete.
 func (s *Store) FinishBulkSend(ctx context.Context, app, id uuid.UUID) (bool, error) {
 	finished := false
-	err := s.transact(ctx, readWrite, func(t *transaction) error {
-		tx, err := t.gorm()
+	err := s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {
+		b, err := take[models.BulkSend](s.locked(tx), "id = ? AND app_id = ?", id, app)
 		if err != nil {
 			return err
 		}
-		b := &models.BulkSend{}
-		if err := s.locked(tx).Take(b, "id = ? AND app_id = ?", id, app).Error; err != nil {
-			return mapNotFound(err)
-		}
 		counts, err := countBulkRows(tx, id)
-		if err != nil || counts.Pending > 0 {
+		if err != nil || counts[id].Pending > 0 {
 			return err
 		}
 		now := s.now()
@@ -234,7 +253,7 @@ func (s *Store) FinishBulkSend(ctx context.Context, app, id uuid.UUID) (bool, er
 		}
 		finished = true
 		t.exec("UPDATE bulk_sends SET status = $2, completed_at = $3 WHERE id = $1", b.ID, b.Status, b.CompletedAt)
-		return s.announceBulk(t, b, counts)
+		return s.announceBulk(t, b, counts[id])
 	})
 	if err != nil {
 		return false, fmt.Errorf("finish bulk send %s: %w", id, err)
@@ -264,14 +283,6 @@ func (s *Store) announceBulk(t *transaction, b *models.BulkSend, counts models.B
 	if ev.Body, err = models.BulkCompletedPayload(ev.ID, b.ID, counts, ev.CreatedAt); err != nil {
 		return err
 	}
-	var wanted []*models.Delivery
-	for _, w := range webhooks {
-		if w.SubscribesTo(ev.Name) {
-			wanted = append(wanted, &models.Delivery{
-				ID: s.newID(), AppID: b.AppID, WebhookID: w.ID, EventID: ev.ID, Event: ev.Name, Status: models.DeliveryPending, CreatedAt: ev.CreatedAt,
-			})
-		}
-	}
-	addOutbox(t, s.addDeliveries(t, ev, wanted...)...)
+	addOutbox(t, s.addDeliveries(t, ev, webhooks)...)
 	return nil
 }

@@ -35,7 +35,6 @@ type BulkWork struct {
 func (s *Store) BulkWork(ctx context.Context, app, id uuid.UUID, n, bound int) (*BulkWork, error) {
 	w := &BulkWork{}
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
-		now := s.now()
 		t.exec("UPDATE bulk_sends SET status = $3 WHERE id = $1 AND app_id = $2 AND status = $4", id, app, models.BulkRunning, models.BulkQueued)
 		tx, err := t.gorm()
 		if err != nil {
@@ -50,9 +49,8 @@ func (s *Store) BulkWork(ctx context.Context, app, id uuid.UUID, n, bound int) (
 			return nil
 		}
 		if w.PerMinute > 0 {
-			var settled []models.BulkRow
-			err := tx.Select("settled_at").Where("bulk_send_id = ? AND settled_at > ? AND status IN ?", id, now.Add(-time.Minute),
-				[]models.BulkRowStatus{models.BulkRowSent, models.BulkRowFailed}).Order("settled_at").Find(&settled).Error
+			settled, err := find[models.BulkRow](tx.Select("settled_at").Where("bulk_send_id = ? AND settled_at > ? AND status IN ?", id, s.now().Add(-time.Minute),
+				[]models.BulkRowStatus{models.BulkRowSent, models.BulkRowFailed}).Order("settled_at"))
 			if err != nil {
 				return err
 			}
@@ -66,15 +64,13 @@ func (s *Store) BulkWork(ctx context.Context, app, id uuid.UUID, n, bound int) (
 			return err
 		}
 		w.Backlog = len(waiting)
-		return tx.Where("bulk_send_id = ? AND status = ?", id, models.BulkRowPending).Order("position").Limit(n).Find(&w.Rows).Error
+		w.Rows, err = find[*models.BulkRow](tx.Where("bulk_send_id = ? AND status = ?", id, models.BulkRowPending).Order("position").Limit(n))
+		return err
 	})
 	if err == nil {
 		err = decryptAll(s, w.Rows)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("rows of bulk send %s: %w", id, err)
-	}
-	return w, nil
+	return w, wrap(err, "rows of bulk send %s", id)
 }
 
 // settleRow is the guard of a row: it is settled once, and only while the bulk send runs.
@@ -96,10 +92,7 @@ func (s *Store) SendBulkRow(ctx context.Context, r *models.BulkRow, e *models.En
 		failpoint.Inject("store.bulk")
 		return s.createOf(t, e, &webhooks)
 	})
-	if isExternalIDConflict(err) {
-		err = s.externalIDConflict(ctx, e)
-	}
-	if err != nil {
+	if err := s.externalIDConflict(ctx, e, err); err != nil {
 		return fmt.Errorf("send row %d of bulk send %s: %w", r.Row, r.BulkSendID, err)
 	}
 	s.committed(e)
@@ -139,34 +132,20 @@ func (s *Store) FailBulkRow(ctx context.Context, app uuid.UUID, r *models.BulkRo
 		releaseEnvelopes(&t.batch, app, r.ReservedIn, 1)
 		return takenRow(t.send())
 	})
-	if err != nil {
-		return fmt.Errorf("fail row %d of bulk send %s: %w", r.Row, r.BulkSendID, err)
-	}
-	return nil
+	return wrap(err, "fail row %d of bulk send %s", r.Row, r.BulkSendID)
 }
 
 // BulkRows lists rows of a bulk send, of one state or of all (""), in their order and
 // without what they are made from, with the number of all of them.
 func (s *Store) BulkRows(ctx context.Context, id uuid.UUID, status models.BulkRowStatus, page, size int) ([]*models.BulkRow, int64, error) {
-	q := s.db.WithContext(ctx).Model(&models.BulkRow{}).Where("bulk_send_id = ?", id)
-	if status != "" {
-		q = q.Where("status = ?", status)
-	}
-	var total int64
-	if err := q.Count(&total).Error; err != nil {
-		return nil, 0, fmt.Errorf("count rows of bulk send %s: %w", id, err)
-	}
-	rows := []*models.BulkRow{}
-	err := q.Omit("data").Order("position").Offset((page - 1) * size).Limit(size).Find(&rows).Error
-	if err != nil {
-		return nil, 0, fmt.Errorf("list rows of bulk send %s: %w", id, err)
-	}
-	return rows, total, nil
+	q := s.db.WithContext(ctx).Model(&models.BulkRow{}).Omit("data").Where("bulk_send_id = ?", id)
+	rows, total, err := listPage[*models.BulkRow](whereGiven(q, "status = ?", status), "position", page, size)
+	return rows, total, wrap(err, "list rows of bulk send %s", id)
 }
 
 // TakenExternalIDs are those of some external ids that envelopes of the tenant have already.
 func (s *Store) TakenExternalIDs(ctx context.Context, app uuid.UUID, tenant string, ids []string) (map[string]bool, error) {
-	taken := make(map[string]bool)
+	var taken []string
 	for page := range slices.Chunk(ids, 500) {
 		var found []string
 		err := s.db.WithContext(ctx).Raw(`SELECT external_id FROM envelopes WHERE app_id = ? AND tenant_id = ? AND external_id IN ?
@@ -174,9 +153,7 @@ func (s *Store) TakenExternalIDs(ctx context.Context, app uuid.UUID, tenant stri
 		if err != nil {
 			return nil, fmt.Errorf("look for external ids: %w", err)
 		}
-		for _, id := range found {
-			taken[id] = true
-		}
+		taken = append(taken, found...)
 	}
-	return taken, nil
+	return setOf(taken), nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"time"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -19,9 +18,14 @@ import (
 // changed and that error is returned. Another app's envelope is
 // models.ErrNotFound.
 func (s *Store) Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error) {
+	return s.changeWith(ctx, app, id, loadOptions{}, func(l *loaded) error { return fn(l.envelopes[0]) })
+}
+
+// changeWith is Change that also loads what o asks for, and gives it to fn.
+func (s *Store) changeWith(ctx context.Context, app, id uuid.UUID, o loadOptions, fn func(*loaded) error) (*models.Envelope, error) {
 	var e *models.Envelope
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
-		l, err := s.change(t, app, id, false, fn)
+		l, err := s.change(t, app, id, o, fn)
 		if err == nil {
 			e = l.envelopes[0]
 			t.result = e
@@ -47,7 +51,7 @@ type EnvelopeWithEvents struct {
 func (s *Store) ChangeWithEvents(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*EnvelopeWithEvents, error) {
 	var e *EnvelopeWithEvents
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
-		l, err := s.change(t, app, id, true, fn)
+		l, err := s.change(t, app, id, loadOptions{events: true}, func(l *loaded) error { return fn(l.envelopes[0]) })
 		if err == nil {
 			e = &EnvelopeWithEvents{l.envelopes[0], append(l.log(), l.envelopes[0].Events...)}
 			t.result = e
@@ -61,18 +65,20 @@ func (s *Store) ChangeWithEvents(ctx context.Context, app, id uuid.UUID, fn func
 	return e, nil
 }
 
-func (s *Store) change(t *transaction, app, id uuid.UUID, events bool, fn func(*models.Envelope) error) (*loaded, error) {
-	l := s.queueEnvelope(t, app, id, loadOptions{lock: true, webhooks: true, events: events})
+func (s *Store) change(t *transaction, app, id uuid.UUID, o loadOptions, fn func(*loaded) error) (*loaded, error) {
+	o.lock, o.webhooks = true, true
+	l := s.queueEnvelope(t, app, id, o)
 	if err := t.send(); err != nil {
 		return nil, err
 	}
 	if err := l.assemble(s); err != nil {
 		return nil, err
 	}
-	if err := s.changeLoaded(t, l.envelopes[0], l.webhooks, fn); err != nil {
+	e := l.envelopes[0]
+	if err := s.changeLoaded(t, e, l.webhooks, func(*models.Envelope) error { return fn(l) }); err != nil {
 		return nil, err
 	}
-	if e := l.envelopes[0]; events && e.Archived { // nothing was changed
+	if o.events && e.Archived { // nothing was changed
 		return l, s.addArchivedEvents(t, l)
 	}
 	return l, nil
@@ -91,10 +97,7 @@ func (s *Store) changeLoaded(t *transaction, e *models.Envelope, webhooks []*mod
 // Create stores a new envelope with all that it recorded.
 func (s *Store) Create(ctx context.Context, e *models.Envelope) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error { return s.create(t, e) })
-	if isExternalIDConflict(err) {
-		err = s.externalIDConflict(ctx, e) // another was made at the same time
-	}
-	if err != nil {
+	if err := s.externalIDConflict(ctx, e, err); err != nil {
 		return fmt.Errorf("create envelope %s: %w", e.ID, err)
 	}
 	s.committed(e)
@@ -148,20 +151,15 @@ type loadedState struct {
 }
 
 func newLoadedState(e *models.Envelope) *loadedState {
-	b := &loadedState{
-		envelope: *e, signers: make(map[uuid.UUID]models.Signer, len(e.Signers)+len(e.Copies)),
-		fields: make(map[uuid.UUID]models.Field, len(e.Fields)), documents: make(map[uuid.UUID]models.Document, len(e.Documents)),
+	return &loadedState{envelope: *e, signers: copiesByID(e.Recipients()), fields: copiesByID(e.Fields), documents: copiesByID(e.Documents)}
+}
+
+func copiesByID[T identified](rows []*T) map[uuid.UUID]T {
+	out := make(map[uuid.UUID]T, len(rows))
+	for _, v := range rows {
+		out[idOf(v)] = *v
 	}
-	for _, v := range e.Recipients() {
-		b.signers[v.ID] = *v
-	}
-	for _, v := range e.Fields {
-		b.fields[v.ID] = *v
-	}
-	for _, v := range e.Documents {
-		b.documents[v.ID] = *v
-	}
-	return b
+	return out
 }
 
 // save adds to the transaction what differs from b (nil: all of it) and what was
@@ -177,7 +175,7 @@ func (s *Store) save(t *transaction, e *models.Envelope, b *loadedState, webhook
 		return err
 	}
 	e.Version++
-	e.UpdatedAt = s.now().UTC().Truncate(time.Microsecond)
+	e.UpdatedAt = s.now()
 	from := models.Status("")
 	columns := envelopeColumns(e)
 	if b == nil {
@@ -196,7 +194,7 @@ func (s *Store) save(t *transaction, e *models.Envelope, b *loadedState, webhook
 	makeRoomInOrder(&t.batch, e, b)
 	saveRows(&t.batch, "documents", e.Documents, b.documents, documentColumns)
 	saveEncrypted(s, &t.batch, "fields", e.Fields, b.fields, fieldColumns)
-	t.insert("field_values", "", rowsOf(pointers(e.Values), func(v *models.FieldValue) []column { return valueColumns(encrypt(s, v)) })...)
+	t.insert("field_values", "", mapSlice(pointers(e.Values), func(v *models.FieldValue) []column { return valueColumns(encrypt(s, v)) })...)
 	if e.Adopted != nil {
 		e.Adopted.EmailKey = s.savedKeys(e.Adopted)[0]
 		t.insert("saved_signatures", `ON CONFLICT (app_id, email_key) DO UPDATE SET tenant_id = excluded.tenant_id, auth_method = excluded.auth_method,
@@ -204,7 +202,7 @@ func (s *Store) save(t *transaction, e *models.Envelope, b *loadedState, webhook
 			savedSignatureColumns(encrypt(s, e.Adopted)))
 	}
 	saveAttachments(s, &t.batch, e.Attached)
-	t.insert("audit_events", "", rowsOf(pointers(e.Events), eventColumns)...)
+	t.insert("audit_events", "", mapSlice(pointers(e.Events), eventColumns)...)
 	return s.recordEffects(t, e, webhooks)
 }
 
@@ -271,13 +269,4 @@ func saveEncrypted[T identified](s *Store, b *batch, table string, rows []*T, ol
 		}
 		return columns
 	})
-}
-
-// rowsOf are the columns of several rows.
-func rowsOf[T any](rows []*T, columns func(*T) []column) [][]column {
-	out := make([][]column, 0, len(rows))
-	for _, v := range rows {
-		out = append(out, columns(v))
-	}
-	return out
 }

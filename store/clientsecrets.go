@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,13 +17,13 @@ import (
 // ClientSecrets lists an app's client secrets that are still good, newest first,
 // without what they are.
 func (s *Store) ClientSecrets(ctx context.Context, app uuid.UUID) ([]models.ClientSecret, error) {
-	out := []models.ClientSecret{}
-	err := s.db.WithContext(ctx).Select("id", "app_id", "created_at", "expires_at").
-		Where("app_id = ? AND (expires_at IS NULL OR expires_at > ?)", app, s.now()).Order("created_at DESC, id DESC").Find(&out).Error
-	if err != nil {
-		return nil, fmt.Errorf("list client secrets: %w", err)
-	}
-	return out, nil
+	out, err := find[models.ClientSecret](s.liveSecrets(s.db.WithContext(ctx), app).Select("id", "app_id", "created_at", "expires_at"))
+	return out, wrap(err, "list client secrets")
+}
+
+// liveSecrets selects an app's client secrets that are still good, newest first.
+func (s *Store) liveSecrets(db *gorm.DB, app uuid.UUID) *gorm.DB {
+	return db.Where("app_id = ? AND (expires_at IS NULL OR expires_at > ?)", app, s.now()).Order("created_at DESC, id DESC")
 }
 
 // EndClientSecret ends one of an app's client secrets at once. The newest one
@@ -32,28 +33,19 @@ func (s *Store) EndClientSecret(ctx context.Context, app, id uuid.UUID) error {
 		if err := s.locked(tx).Take(&models.App{}, "id = ?", app).Error; err != nil { // one after the other
 			return mapNotFound(err)
 		}
-		now := s.now()
-		var live []models.ClientSecret
-		err := tx.Select("id").Where("app_id = ? AND (expires_at IS NULL OR expires_at > ?)", app, now).
-			Order("created_at DESC, id DESC").Find(&live).Error
+		live, err := find[*models.ClientSecret](s.liveSecrets(tx, app).Select("id"))
 		if err != nil {
 			return err
 		}
-		for i := range live {
-			if live[i].ID != id {
-				continue
-			}
-			if i == 0 {
-				return models.Refuse(models.KindConflict, "secret_newest", "The newest secret cannot be ended; make another one first.")
-			}
-			return tx.Model(&models.ClientSecret{}).Where("id = ?", id).Update("expires_at", now).Error
+		switch slices.IndexFunc(live, func(c *models.ClientSecret) bool { return c.ID == id }) {
+		case -1:
+			return models.ErrNotFound
+		case 0:
+			return models.Refuse(models.KindConflict, "secret_newest", "The newest secret cannot be ended; make another one first.")
 		}
-		return models.ErrNotFound
+		return tx.Model(&models.ClientSecret{}).Where("id = ?", id).Update("expires_at", s.now()).Error
 	})
-	if err != nil {
-		return fmt.Errorf("end client secret %s: %w", id, err)
-	}
-	return nil
+	return wrap(err, "end client secret %s", id)
 }
 
 // AddSecret gives an app another secret, shown only now. The ones before stay
@@ -76,10 +68,7 @@ func (s *Store) AddSecret(ctx context.Context, app uuid.UUID, overlap time.Durat
 		}
 		return tx.Create(cs).Error
 	})
-	if err != nil {
-		return "", fmt.Errorf("add secret to app %s: %w", app, err)
-	}
-	return secret, nil
+	return secret, wrap(err, "add secret to app %s", app)
 }
 
 func (s *Store) newSecret(app uuid.UUID) (string, *models.ClientSecret, error) {
@@ -121,10 +110,8 @@ func (s *Store) Authenticate(ctx context.Context, clientID, secret string) (*mod
 }
 
 // clientSecrets are the app's live secrets, in clear, the newest first.
-func (s *Store) clientSecrets(ctx context.Context, db *gorm.DB, app uuid.UUID) ([][]byte, error) {
-	var rows []models.ClientSecret
-	err := db.WithContext(ctx).Where("app_id = ? AND (expires_at IS NULL OR expires_at > ?)", app, s.now()).
-		Order("created_at DESC, id DESC").Find(&rows).Error
+func (s *Store) clientSecrets(db *gorm.DB, app uuid.UUID) ([][]byte, error) {
+	rows, err := find[models.ClientSecret](s.liveSecrets(db, app))
 	if err == nil && len(rows) == 0 {
 		err = models.ErrNotFound
 	}

@@ -32,27 +32,24 @@ func (s *Store) SaveContact(ctx context.Context, c models.Contact, keepPhone boo
 	if errors.Is(err, errConcurrentInsert) { // now it is there
 		err = s.saveContact(ctx, &c, keepPhone)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("save contact: %w", err)
-	}
-	return &c, nil
+	return &c, wrap(err, "save contact")
 }
 
 func (s *Store) saveContact(ctx context.Context, c *models.Contact, keepPhone bool) error {
 	keys := s.contactKeys(c.AppID, c.Email)
 	return s.make(ctx, c, func(tx *gorm.DB) error {
-		var old []models.Contact
-		if err := s.locked(tx).Where("app_id = ? AND email_key IN ?", c.AppID, keys).Order("id").Limit(1).Find(&old).Error; err != nil {
+		old, err := first[models.Contact](s.locked(tx).Where("app_id = ? AND email_key IN ?", c.AppID, keys).Order("id"))
+		if err != nil {
 			return err
 		}
 		c.EmailKey = keys[0]
-		if len(old) > 0 {
-			c.ID, c.CreatedAt = old[0].ID, old[0].CreatedAt
+		if old != nil {
+			c.ID, c.CreatedAt = old.ID, old.CreatedAt
 			if keepPhone {
-				if err := decrypt(s, &old[0]); err != nil {
+				if err := decrypt(s, old); err != nil {
 					return err
 				}
-				c.Phone = old[0].Phone
+				c.Phone = old.Phone
 			}
 			row := encrypt(s, c)
 			return tx.Model(row).Select("*").Updates(row).Error
@@ -61,18 +58,14 @@ func (s *Store) saveContact(ctx context.Context, c *models.Contact, keepPhone bo
 		if err := roomForContact(tx, c.AppID); err != nil {
 			return err
 		}
-		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s, c))
-		if res.Error == nil && res.RowsAffected == 0 {
-			return errConcurrentInsert
-		}
-		return res.Error
+		return unlessNone(tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s, c)), errConcurrentInsert)
 	})
 }
 
 // roomForContact refuses one more contact of an app that has as many as it may have.
 func roomForContact(tx *gorm.DB, app uuid.UUID) error {
-	var n int64
-	if err := tx.Model(&models.Contact{}).Where("app_id = ?", app).Count(&n).Error; err != nil {
+	n, err := count(tx.Model(&models.Contact{}).Where("app_id = ?", app))
+	if err != nil {
 		return err
 	}
 	if n >= MaxContacts {
@@ -87,7 +80,7 @@ func (s *Store) Contacts(ctx context.Context, app uuid.UUID, search string, page
 	search = normalizeForSearch(search)
 	var list []searchableContact
 	var page []models.Contact
-	first, end := (pageNumber-1)*size, pageNumber*size
+	start, end := (pageNumber-1)*size, pageNumber*size
 	err = s.db.WithContext(ctx).Where("app_id = ?", app).FindInBatches(&page, MaxContactPage, func(*gorm.DB, int) error {
 		for _, c := range page {
 			if err := decrypt(s, &c); err != nil {
@@ -105,12 +98,8 @@ func (s *Store) Contacts(ctx context.Context, app uuid.UUID, search string, page
 	if err != nil {
 		return nil, 0, fmt.Errorf("list contacts: %w", err)
 	}
-	list = list[min(first, len(list)):]
-	out := make([]models.Contact, 0, len(list))
-	for _, v := range list {
-		out = append(out, v.contact)
-	}
-	return out, total, nil
+	list = list[min(start, len(list)):]
+	return mapSlice(list, func(c searchableContact) models.Contact { return c.contact }), total, nil
 }
 
 // searchableContact is a contact with the text that it is found and ordered by.
@@ -121,12 +110,6 @@ type searchableContact struct {
 
 // DeleteContact removes an app's contact.
 func (s *Store) DeleteContact(ctx context.Context, app, id uuid.UUID) error {
-	res := s.db.WithContext(ctx).Where("id = ? AND app_id = ?", id, app).Delete(&models.Contact{})
-	if res.Error == nil && res.RowsAffected == 0 {
-		return models.ErrNotFound
-	}
-	if res.Error != nil {
-		return fmt.Errorf("delete contact %s: %w", id, res.Error)
-	}
-	return nil
+	done := s.db.WithContext(ctx).Where("id = ? AND app_id = ?", id, app).Delete(&models.Contact{})
+	return wrap(unlessNone(done, models.ErrNotFound), "delete contact %s", id)
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -34,7 +35,7 @@ func recordStatusChange(b *batch, e *models.Envelope, from models.Status) {
 	if from != "" {
 		changes = append(changes, envelopeCountChange{AppID: e.AppID, TenantID: e.TenantID, Status: from, Change: -1})
 	}
-	b.insert("envelope_count_changes", "", rowsOf(pointers(changes), func(c *envelopeCountChange) []column {
+	b.insert("envelope_count_changes", "", mapSlice(pointers(changes), func(c *envelopeCountChange) []column {
 		return []column{{"app_id", &c.AppID}, {"tenant_id", &c.TenantID}, {"status", &c.Status}, {"change", &c.Change}}
 	})...)
 }
@@ -96,16 +97,11 @@ func (s *Store) CompactCounts(ctx context.Context) (int, error) {
 			status models.Status
 		}
 		sums := make(map[of]int)
-		var order []of
 		for _, c := range taken {
-			k := of{c.AppID, c.TenantID, c.Status}
-			if _, ok := sums[k]; !ok {
-				order = append(order, k)
-			}
-			sums[k] += c.Change
+			sums[of{c.AppID, c.TenantID, c.Status}] += c.Change
 		}
 		// In one order everywhere, so that two that fold cannot wait for each other in a circle.
-		slices.SortFunc(order, func(a, b of) int {
+		order := slices.SortedFunc(maps.Keys(sums), func(a, b of) int {
 			return cmp.Or(bytes.Compare(a.app[:], b.app[:]), cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.status, b.status))
 		})
 		for _, k := range order {
@@ -118,10 +114,7 @@ func (s *Store) CompactCounts(ctx context.Context) (int, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return 0, fmt.Errorf("fold envelope counts: %w", err)
-	}
-	return n, nil
+	return n, wrap(err, "fold envelope counts")
 }
 
 // CompactAllCounts adds all changes to the counts.
@@ -139,8 +132,6 @@ func (s *Store) CompactAllCounts(ctx context.Context) error {
 const countLimit = 10_000
 
 func countUpTo(db, q *gorm.DB) (int64, error) {
-	var n int64
 	part := q.Session(&gorm.Session{}).Select("1").Limit(countLimit)
-	err := db.Table("(?) AS part", part).Count(&n).Error
-	return n, err
+	return count(db.Table("(?) AS part", part))
 }

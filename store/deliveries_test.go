@@ -124,7 +124,7 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 		require.NoError(t, s.DeleteWebhook(ctx, f.app.ID, other.hook.ID))
 		_, err = s.Resend(ctx, f.app.ID, others)
 		assert.Equal(t, "webhook_deleted", refusalOf(t, err))
-		_, err = s.SetWebhookActive(ctx, f.app.ID, p.hook.ID, false)
+		_, err = s.PatchWebhook(ctx, f.app.ID, p.hook.ID, store.WebhookPatch{Active: new(false)})
 		require.NoError(t, err)
 		_, err = s.ResendSince(ctx, f.app.ID, p.hook.ID, since)
 		assert.Equal(t, "webhook_inactive", refusalOf(t, err))
@@ -196,16 +196,16 @@ func TestEndpointsAreSwitchedOffOnce(t *testing.T) {
 		require.NoError(t, err)
 
 		// Resuming forgives, pausing fails what is on its way, and both of this one alone.
-		_, err = s.SetWebhookActive(ctx, f.app.ID, p.hook.ID, true)
+		_, err = s.PatchWebhook(ctx, f.app.ID, p.hook.ID, store.WebhookPatch{Active: new(true)})
 		require.NoError(t, err)
 		w = p.now()
 		assert.Equal(t, []any{true, "", ""}, []any{w.Active, w.DisabledReason, w.LastError})
 		assert.Nil(t, w.FailingSince)
 		three := p.ping()
-		_, err = s.SetWebhookActive(ctx, f.app.ID, p.hook.ID, true)
+		_, err = s.PatchWebhook(ctx, f.app.ID, p.hook.ID, store.WebhookPatch{Active: new(true)})
 		require.NoError(t, err)
 		assert.Equal(t, models.DeliveryPending, p.status(three), "it was on already")
-		_, err = s.SetWebhookActive(ctx, f.app.ID, p.hook.ID, false)
+		_, err = s.PatchWebhook(ctx, f.app.ID, p.hook.ID, store.WebhookPatch{Active: new(false)})
 		require.NoError(t, err)
 		assert.False(t, p.now().Active)
 		assert.Equal(t, models.DeliveryFailed, p.status(three))
@@ -215,7 +215,7 @@ func TestEndpointsAreSwitchedOffOnce(t *testing.T) {
 		other.attempt(others, 500, models.DeliveryOutcome{})
 		require.NotNil(t, other.now().FailingSince)
 		url := "https://example.com/moved"
-		_, err = s.UpdateWebhook(ctx, f.app.ID, other.hook.ID, models.WebhookChange{URL: &url, Events: []models.EventName{models.EventEnvelopeVoided}})
+		_, err = s.PatchWebhook(ctx, f.app.ID, other.hook.ID, store.WebhookPatch{WebhookChange: models.WebhookChange{URL: &url, Events: []models.EventName{models.EventEnvelopeVoided}}})
 		require.NoError(t, err)
 		w = other.now()
 		assert.Equal(t, []any{url, "", []models.EventName{models.EventEnvelopeVoided}}, []any{w.URL, w.LastError, w.Events})
@@ -255,7 +255,7 @@ func TestSecretsOfEndpointsAreRotated(t *testing.T) {
 			return out
 		}
 		rotate := func(secret string) {
-			_, err := s.RotateSecret(ctx, f.app.ID, p.hook.ID, secret, time.Hour)
+			_, err := s.PatchWebhook(ctx, f.app.ID, p.hook.ID, store.WebhookPatch{Secret: new(secret), Overlap: time.Hour})
 			require.NoError(t, err)
 		}
 		rotate("another")

@@ -28,10 +28,7 @@ func remove[T identified](b *batch, table string, rows []*T, old map[uuid.UUID]T
 	if len(old) == 0 {
 		return
 	}
-	kept := make(map[uuid.UUID]bool, len(rows))
-	for _, v := range rows {
-		kept[idOf(v)] = true
-	}
+	kept := setOf(mapSlice(rows, idOf[T]))
 	var gone []uuid.UUID
 	for id := range old {
 		if !kept[id] {
@@ -88,10 +85,14 @@ func externalIDTaken(by uuid.UUID) error {
 	return err
 }
 
-// externalIDConflict is the refusal of an external id that was taken while e was made.
-func (s *Store) externalIDConflict(ctx context.Context, e *models.Envelope) error {
+// externalIDConflict is the error of making e, and the refusal of its external id where another
+// envelope got that at the same time.
+func (s *Store) externalIDConflict(ctx context.Context, e *models.Envelope, err error) error {
+	if !isExternalIDConflict(err, "envelopes") {
+		return err
+	}
 	var taken *uuid.UUID
-	err := s.transact(ctx, readOnly, func(t *transaction) error {
+	err = s.transact(ctx, readOnly, func(t *transaction) error {
 		taken = queueExternalID(&t.batch, e)
 		return nil
 	})
@@ -101,11 +102,10 @@ func (s *Store) externalIDConflict(ctx context.Context, e *models.Envelope) erro
 	return externalIDTaken(*taken)
 }
 
-// isExternalIDConflict reports that the index of external ids refused a row.
-func isExternalIDConflict(err error) bool {
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) {
-		return refused.ConstraintName == "envelopes_external_id"
+// isExternalIDConflict reports that the index of a table's external ids refused a row.
+func isExternalIDConflict(err error, table string) bool {
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return refused.ConstraintName == table+"_external_id"
 	}
-	return err != nil && strings.Contains(err.Error(), "UNIQUE constraint failed: envelopes.app_id, envelopes.tenant_id, envelopes.external_id")
+	return err != nil && strings.Contains(err.Error(), fmt.Sprintf("UNIQUE constraint failed: %[1]s.app_id, %[1]s.tenant_id, %[1]s.external_id", table))
 }

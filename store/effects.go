@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -94,48 +95,55 @@ func (s *Store) enqueueDeliveries(t *transaction, e *models.Envelope, webhooks [
 		if !ev.Name.IsWebhookEvent() {
 			continue
 		}
-		var wanted []*models.Delivery
-		withValues := false
-		for _, w := range webhooks {
-			if w.SubscribesTo(ev.Name) {
-				withValues = withValues || w.GetsValues(ev.Name)
-				wanted = append(wanted, &models.Delivery{
-					ID: s.newID(), AppID: e.AppID, WebhookID: w.ID, EventID: ev.ID, EnvelopeID: e.ID, Event: ev.Name,
-					Status: models.DeliveryPending, CreatedAt: ev.Timestamp,
-				})
-			}
-		}
 		body, err := e.WebhookPayload(ev, s.baseURL)
 		if err != nil {
 			return nil, err
 		}
-		told := &models.WebhookEvent{
+		posted := &models.WebhookEvent{
 			ID: ev.ID, AppID: e.AppID, EnvelopeID: e.ID, TenantID: e.TenantID, Name: ev.Name, Body: body, CreatedAt: ev.Timestamp,
 		}
-		if withValues {
+		if slices.ContainsFunc(webhooks, func(w *models.Webhook) bool { return w.SubscribesTo(ev.Name) && w.GetsValues(ev.Name) }) {
 			values, err := s.valuesInside(t, e.ID)
 			if err != nil {
 				return nil, err
 			}
-			if told.ValuesBody, err = e.WebhookPayloadWithValues(ev, s.baseURL, values); err != nil {
+			if posted.ValuesBody, err = e.WebhookPayloadWithValues(ev, s.baseURL, values); err != nil {
 				return nil, err
 			}
 		}
-		rows = append(rows, s.addDeliveries(t, told, wanted...)...)
+		rows = append(rows, s.addDeliveries(t, posted, webhooks)...)
 	}
 	return rows, nil
 }
 
-// addDeliveries adds a webhook event with its deliveries, and returns the outbox
-// rows that start them.
-func (s *Store) addDeliveries(t *transaction, ev *models.WebhookEvent, ds ...*models.Delivery) []models.OutboxRow {
-	t.insert("webhook_events", "", webhookEventColumns(encrypt(s, ev)))
-	t.insert("webhook_deliveries", "", rowsOf(ds, deliveryColumns)...)
-	rows := make([]models.OutboxRow, 0, len(ds))
-	for _, d := range ds {
-		rows = append(rows, s.outboxRow(d.CreatedAt, d.ID, models.OutboxDeliver, models.OutboxRefs{AppID: d.AppID, WebhookID: &d.WebhookID}))
+// addDeliveries adds a webhook event with a delivery for each endpoint that
+// subscribes to it, and returns the outbox rows that start them.
+func (s *Store) addDeliveries(t *transaction, ev *models.WebhookEvent, webhooks []*models.Webhook) []models.OutboxRow {
+	var ds []*models.Delivery
+	for _, w := range webhooks {
+		if w.SubscribesTo(ev.Name) {
+			ds = append(ds, s.newDelivery(ev, w.ID))
+		}
 	}
-	return rows
+	return s.insertDeliveries(t, ev, ds...)
+}
+
+func (s *Store) newDelivery(ev *models.WebhookEvent, webhook uuid.UUID) *models.Delivery {
+	return &models.Delivery{
+		ID: s.newID(), AppID: ev.AppID, WebhookID: webhook, EventID: ev.ID, EnvelopeID: ev.EnvelopeID, Event: ev.Name,
+		Status: models.DeliveryPending, CreatedAt: ev.CreatedAt,
+	}
+}
+
+func (s *Store) insertDeliveries(t *transaction, ev *models.WebhookEvent, ds ...*models.Delivery) []models.OutboxRow {
+	t.insert("webhook_events", "", webhookEventColumns(encrypt(s, ev)))
+	t.insert("webhook_deliveries", "", mapSlice(ds, deliveryColumns)...)
+	return mapSlice(ds, func(d *models.Delivery) models.OutboxRow { return s.deliveryRow(d.CreatedAt, d) })
+}
+
+// deliveryRow is the outbox row that starts a run of a delivery.
+func (s *Store) deliveryRow(at time.Time, d *models.Delivery) models.OutboxRow {
+	return s.outboxRow(at, d.ID, models.OutboxDeliver, models.OutboxRefs{AppID: d.AppID, WebhookID: &d.WebhookID, Resend: d.Run})
 }
 
 // queueActiveWebhooks adds the query for the endpoints of an app that want to be

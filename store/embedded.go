@@ -14,28 +14,19 @@ import (
 // CreateEmbeddedSession stores an embedded session.
 func (s *Store) CreateEmbeddedSession(ctx context.Context, e *models.EmbeddedSession) error {
 	e.ID = s.newID()
-	if err := s.make(ctx, e, func(tx *gorm.DB) error { return tx.Create(e).Error }); err != nil {
-		return fmt.Errorf("create embedded session: %w", err)
-	}
-	return nil
+	return wrap(s.make(ctx, e, func(tx *gorm.DB) error { return tx.Create(e).Error }), "create embedded session")
 }
 
 // EmbeddedSessionByToken finds the session of a token's hash.
 func (s *Store) EmbeddedSessionByToken(ctx context.Context, hash []byte) (*models.EmbeddedSession, error) {
-	e := &models.EmbeddedSession{}
-	if err := s.db.WithContext(ctx).Take(e, "token_hash = ?", hash).Error; err != nil {
-		return nil, fmt.Errorf("load embedded session: %w", mapNotFound(err))
-	}
-	return e, nil
+	e, err := take[models.EmbeddedSession](s.db.WithContext(ctx), "token_hash = ?", hash)
+	return e, wrap(err, "load embedded session")
 }
 
 // EmbeddedSession loads an embedded session.
 func (s *Store) EmbeddedSession(ctx context.Context, id uuid.UUID) (*models.EmbeddedSession, error) {
-	e := &models.EmbeddedSession{}
-	if err := s.db.WithContext(ctx).Take(e, "id = ?", id).Error; err != nil {
-		return nil, fmt.Errorf("load embedded session %s: %w", id, mapNotFound(err))
-	}
-	return e, nil
+	e, err := take[models.EmbeddedSession](s.db.WithContext(ctx), "id = ?", id)
+	return e, wrap(err, "load embedded session %s", id)
 }
 
 // revokeEmbeddedSessions ends all sessions of a signer: they were made for a person whom
@@ -54,8 +45,29 @@ func (s *Store) RevokeEmbeddedSession(ctx context.Context, app *models.App, id u
 		return models.ErrNotFound
 	}
 	err = s.db.WithContext(ctx).Model(e).Where("revoked_at IS NULL").Update("revoked_at", s.now()).Error
+	return wrap(err, "revoke embedded session %s", id)
+}
+
+// CreateBuilderSession stores a builder session.
+func (s *Store) CreateBuilderSession(ctx context.Context, b *models.BuilderSession) error {
+	b.ID = s.newID()
+	return wrap(s.make(ctx, b, func(tx *gorm.DB) error { return tx.Create(b).Error }), "create builder session")
+}
+
+// BuilderSessionByToken finds the session of a token's hash.
+func (s *Store) BuilderSessionByToken(ctx context.Context, hash []byte) (*models.BuilderSession, error) {
+	b, err := take[models.BuilderSession](s.db.WithContext(ctx), "token_hash = ?", hash)
+	return b, wrap(err, "load builder session")
+}
+
+// RevokeBuilderSession ends an app's session at once. Ending it again changes nothing.
+func (s *Store) RevokeBuilderSession(ctx context.Context, app *models.App, id uuid.UUID) error {
+	b, err := take[models.BuilderSession](s.db.WithContext(ctx), "id = ?", id)
 	if err != nil {
-		return fmt.Errorf("revoke embedded session %s: %w", id, err)
+		return fmt.Errorf("load builder session %s: %w", id, err)
 	}
-	return nil
+	if b.AppID != app.ID || app.CheckTenant(b.TenantID) != nil {
+		return models.ErrNotFound
+	}
+	return wrap(s.db.WithContext(ctx).Model(b).Where("revoked_at IS NULL").Update("revoked_at", s.now()).Error, "revoke builder session %s", id)
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"reflect"
 	"slices"
@@ -81,11 +82,7 @@ func (r encryptedRow) label(c encryptedColumn) string { return r.table + "." + c
 
 // names are the names of the columns.
 func (r encryptedRow) names() []string {
-	out := make([]string, 0, len(r.columns))
-	for _, c := range r.columns {
-		out = append(out, c.name)
-	}
-	return out
+	return mapSlice(r.columns, func(c encryptedColumn) string { return c.name })
 }
 
 // same reports whether two rows, both decrypted, do not differ in what is encrypted.
@@ -137,15 +134,6 @@ func decryptAll[T any](s *Store, rows []*T) error {
 	return nil
 }
 
-// pointers are those to the elements of a slice.
-func pointers[T any](rows []T) []*T {
-	out := make([]*T, 0, len(rows))
-	for i := range rows {
-		out = append(out, &rows[i])
-	}
-	return out
-}
-
 // needsRewrap reports whether a row, as it was read, is to be encrypted anew.
 func (s *Store) needsRewrap(r encryptedRow) bool {
 	return slices.ContainsFunc(r.columns, func(c encryptedColumn) bool {
@@ -175,6 +163,12 @@ func (s *Store) savedKeys(v *models.SavedSignature) []string {
 
 func (s *Store) addressKeys(scope, email string) []string {
 	return s.index.Hashes(scope, models.EmailKey(email))
+}
+
+// hashOf is what is stored of a text that is only ever compared.
+func hashOf(text string) []byte {
+	sum := sha256.Sum256([]byte(text))
+	return sum[:]
 }
 
 // Labels under which the vault keeps what.

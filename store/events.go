@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,10 +43,7 @@ var errCursorExpired = models.Refuse(models.KindGone, "cursor_expired",
 // a time: so no event ever appears before one that somebody has read.
 func (s *Store) Events(ctx context.Context, q EventQuery) (*EventPage, error) {
 	page, err := s.readEvents(ctx, q)
-	if err != nil {
-		return nil, fmt.Errorf("read events: %w", err)
-	}
-	return page, nil
+	return page, wrap(err, "read events")
 }
 
 func (s *Store) readEvents(ctx context.Context, q EventQuery) (*EventPage, error) {
@@ -64,9 +60,7 @@ func (s *Store) readEvents(ctx context.Context, q EventQuery) (*EventPage, error
 		return nil, err
 	}
 	sel := db.Model(&models.WebhookEvent{}).Where("app_id = ? AND position > ? AND position <= ? AND created_at >= ? AND "+kept, q.App, from, last, s.historyStart())
-	if q.Name != "" {
-		sel = sel.Where("name = ?", q.Name)
-	}
+	sel = whereGiven(sel, "name = ?", q.Name)
 	if len(q.Tenants) > 0 {
 		sel = sel.Where("tenant_id IN ?", q.Tenants)
 	}
@@ -78,12 +72,12 @@ func (s *Store) readEvents(ctx context.Context, q EventQuery) (*EventPage, error
 		page.Events, page.More = page.Events[:q.Limit], true
 		page.Cursor = page.Events[q.Limit-1].ID
 	} else {
-		var at []models.WebhookEvent
-		if err := db.Select("id").Where("app_id = ? AND position <= ?", q.App, last).Order("position DESC").Limit(1).Find(&at).Error; err != nil {
+		at, err := first[models.WebhookEvent](db.Select("id").Where("app_id = ? AND position <= ?", q.App, last).Order("position DESC"))
+		if err != nil {
 			return nil, err
 		}
-		if len(at) > 0 {
-			page.Cursor = at[0].ID
+		if at != nil {
+			page.Cursor = at.ID
 		}
 	}
 	return page, decryptAll(s, page.Events)
@@ -113,17 +107,15 @@ func (s *Store) positionOf(db *gorm.DB, app, id uuid.UUID) (int64, error) {
 		CreatedAt time.Time
 	}
 	err := db.Model(&models.WebhookEvent{}).Select("position, created_at").Where("app_id = ? AND id = ?", app, id).Take(&at).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) || err == nil && at.Position == nil {
+	switch {
+	case errors.Is(err, gorm.ErrRecordNotFound), err == nil && at.Position == nil:
 		return 0, errCursorExpired
+	case err != nil:
+		return 0, err
+	case !at.CreatedAt.Before(s.historyStart()):
+		return *at.Position, nil
 	}
-	if err != nil || !at.CreatedAt.Before(s.historyStart()) {
-		if at.Position == nil {
-			return 0, err
-		}
-		return *at.Position, err
-	}
-	var older int64
-	err = db.Model(&models.WebhookEvent{}).Where("app_id = ? AND position > ? AND created_at < ?", app, *at.Position, s.historyStart()).Limit(1).Count(&older).Error
+	older, err := count(db.Model(&models.WebhookEvent{}).Where("app_id = ? AND position > ? AND created_at < ?", app, *at.Position, s.historyStart()).Limit(1))
 	if err == nil && older > 0 {
 		err = errCursorExpired
 	}
@@ -146,10 +138,7 @@ func (s *Store) positionEvents(ctx context.Context, app uuid.UUID) (last int64, 
 	if err != nil || !state.Waiting {
 		return state.Last, false, err
 	}
-	order := "seq"
-	if !s.postgres {
-		order = "rowid"
-	}
+	order := s.insertionOrder()
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		if err := tx.Exec("INSERT INTO event_feeds (app_id) VALUES (?) ON CONFLICT DO NOTHING", app).Error; err != nil {
 			return err
@@ -170,6 +159,14 @@ func (s *Store) positionEvents(ctx context.Context, app uuid.UUID) (last int64, 
 	return state.Last, more, err
 }
 
+// insertionOrder is the column of webhook_events that rises with each insertion.
+func (s *Store) insertionOrder() string {
+	if s.postgres {
+		return "seq"
+	}
+	return "rowid"
+}
+
 // historyStart is since when events are read.
 func (s *Store) historyStart() time.Time { return s.now().Add(-s.history).UTC() }
 
@@ -185,10 +182,7 @@ func (s *Store) removeOldEvents(db *gorm.DB) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	order := "seq"
-	if !s.postgres {
-		order = "rowid"
-	}
+	order := s.insertionOrder()
 	done := db.Exec(`DELETE FROM webhook_events WHERE id IN (
 		SELECT o.id FROM webhook_events AS o WHERE o.created_at < ? AND o.id < ?
 			AND NOT EXISTS (SELECT 1 FROM webhook_deliveries AS d WHERE d.event_id = o.id)

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -48,10 +47,7 @@ func (s *Store) FactorState(ctx context.Context, user uuid.UUID) (FactorState, e
 		(SELECT COUNT(*) FROM console_passkeys WHERE user_id = ?) AS passkeys,
 		(SELECT COUNT(*) FROM console_recovery_codes WHERE user_id = ?) AS recovery_codes`, user, user, user).Scan(&f).Error
 	f.Active = f.TOTP || f.Passkeys > 0
-	if err != nil {
-		return f, fmt.Errorf("load second factor: %w", err)
-	}
-	return f, nil
+	return f, wrap(err, "load second factor")
 }
 
 // EnrolFactor makes the secret of a console user's second factor. It counts for
@@ -62,15 +58,12 @@ func (s *Store) EnrolFactor(ctx context.Context, u *models.ConsoleUser) (totp.Se
 		return secret, err
 	}
 	f := models.ConsoleFactor{UserID: u.ID, Secret: s.vault.Encrypt([]byte(secret.Text), labelConsoleFactor), CreatedAt: s.now()}
-	res := s.db.WithContext(ctx).Clauses(clause.OnConflict{
+	done := s.db.WithContext(ctx).Clauses(clause.OnConflict{
 		Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"secret", "created_at", "last_step"}),
 		Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "console_factors.confirmed_at IS NULL"}}},
 	}).Create(&f)
-	if res.Error == nil && res.RowsAffected == 0 {
-		return totp.Secret{}, errFactorActive
-	}
-	if res.Error != nil {
-		return totp.Secret{}, fmt.Errorf("enrol second factor: %w", res.Error)
+	if err := unlessNone(done, errFactorActive); err != nil {
+		return totp.Secret{}, fmt.Errorf("enrol second factor: %w", err)
 	}
 	return secret, nil
 }
@@ -87,10 +80,7 @@ func (s *Store) ConfirmFactor(ctx context.Context, user uuid.UUID, code string, 
 		}
 		return endSessions(tx, user, keep)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("confirm second factor: %w", err)
-	}
-	return recovery, nil
+	return recovery, wrap(err, "confirm second factor")
 }
 
 // ConsumeCode uses up a code of the console user's second factor, or a recovery
@@ -105,26 +95,19 @@ func (s *Store) ConsumeCode(ctx context.Context, user uuid.UUID, code string) er
 			}
 			return err
 		}
-		res := tx.Where("user_id = ? AND hash = ?", user, recoveryHash(code)).Delete(&models.ConsoleRecoveryCode{})
-		if res.Error == nil && res.RowsAffected == 0 {
-			return ErrCode
-		}
-		return res.Error
+		return unlessNone(tx.Where("user_id = ? AND hash = ?", user, hashOf(code)).Delete(&models.ConsoleRecoveryCode{}), ErrCode)
 	})
-	if err != nil {
-		return fmt.Errorf("take code: %w", err)
-	}
-	return nil
+	return wrap(err, "take code")
 }
 
 // consumeTimeStep uses up the time step of a code, and confirms a factor that is not:
 // of two requests with the same code one wins.
 func (s *Store) consumeTimeStep(tx *gorm.DB, user uuid.UUID, code string, confirmed bool) error {
-	var f models.ConsoleFactor
-	if err := tx.Take(&f, "id = ? AND (confirmed_at IS NOT NULL) = ?", user, confirmed).Error; err != nil {
-		if errors.Is(mapNotFound(err), models.ErrNotFound) {
-			return errFactorNone
-		}
+	f, err := take[models.ConsoleFactor](tx, "id = ? AND (confirmed_at IS NOT NULL) = ?", user, confirmed)
+	if errors.Is(err, models.ErrNotFound) {
+		return errFactorNone
+	}
+	if err != nil {
 		return err
 	}
 	secret, err := s.vault.Decrypt(f.Secret, labelConsoleFactor)
@@ -140,11 +123,7 @@ func (s *Store) consumeTimeStep(tx *gorm.DB, user uuid.UUID, code string, confir
 	if !confirmed {
 		change["confirmed_at"] = now
 	}
-	res := tx.Model(&f).Where("last_step < ? AND secret = ?", step, f.Secret).Updates(change)
-	if res.Error == nil && res.RowsAffected == 0 {
-		return ErrCode
-	}
-	return res.Error
+	return unlessNone(tx.Model(f).Where("last_step < ? AND secret = ?", step, f.Secret).Updates(change), ErrCode)
 }
 
 // RenewRecoveryCodes makes new recovery codes in place of those that are left.
@@ -153,10 +132,7 @@ func (s *Store) RenewRecoveryCodes(ctx context.Context, user uuid.UUID) (codes [
 		codes, err = replaceRecoveryCodes(tx, user)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("renew recovery codes: %w", err)
-	}
-	return codes, nil
+	return codes, wrap(err, "renew recovery codes")
 }
 
 func replaceRecoveryCodes(tx *gorm.DB, user uuid.UUID) ([]string, error) {
@@ -164,7 +140,7 @@ func replaceRecoveryCodes(tx *gorm.DB, user uuid.UUID) ([]string, error) {
 	rows := make([]models.ConsoleRecoveryCode, recoveryCodes)
 	for i := range codes {
 		code := rand.Text()[:recoveryLength]
-		rows[i] = models.ConsoleRecoveryCode{UserID: user, Hash: recoveryHash(code)}
+		rows[i] = models.ConsoleRecoveryCode{UserID: user, Hash: hashOf(code)}
 		for j := 0; j < recoveryLength; j += recoveryGroup {
 			codes[i] += "-" + code[j:j+recoveryGroup]
 		}
@@ -176,11 +152,6 @@ func replaceRecoveryCodes(tx *gorm.DB, user uuid.UUID) ([]string, error) {
 	return codes, tx.Create(&rows).Error
 }
 
-func recoveryHash(code string) []byte {
-	sum := sha256.Sum256([]byte(code))
-	return sum[:]
-}
-
 // RemoveFactor removes a console user's authenticator app, with the recovery codes where
 // it was the last second factor, and ends all sessions but the one to keep.
 func (s *Store) RemoveFactor(ctx context.Context, user, keep uuid.UUID) error {
@@ -188,8 +159,5 @@ func (s *Store) RemoveFactor(ctx context.Context, user, keep uuid.UUID) error {
 		err := tx.Where("id = ?", user).Delete(&models.ConsoleFactor{}).Error
 		return errors.Join(err, removeUnneededCodes(tx, user), endSessions(tx, user, keep))
 	})
-	if err != nil {
-		return fmt.Errorf("remove second factor: %w", err)
-	}
-	return nil
+	return wrap(err, "remove second factor")
 }

@@ -104,7 +104,9 @@ func TestAStatementThatFails(t *testing.T) {
 			patch := func() error {
 				return must2(s.PatchWebhook(ctx, app, p.hook.ID, store.WebhookPatch{Active: &off, Secret: &name}))
 			}
-			pause := func() error { return must2(s.SetWebhookActive(ctx, app, p.hook.ID, false)) }
+			pause := func() error {
+				return must2(s.PatchWebhook(ctx, app, p.hook.ID, store.WebhookPatch{Active: new(false)}))
+			}
 			password := func() error { return s.SetPassword(ctx, ada, "another horse battery", uuid.Nil) }
 			removeFactor := func() error { return s.RemoveFactor(ctx, ada.ID, uuid.Nil) }
 			confirm := func() error {
@@ -178,9 +180,11 @@ func TestAStatementThatFails(t *testing.T) {
 				{"remove all factors", "DELETE", "console_recovery_codes", reset},
 				{"make an endpoint", "INSERT", "webhooks", func() error { return must2(s.CreateWebhook(ctx, app, url, models.WebhookEvents, "")) }},
 				{"change an endpoint", "UPDATE", "webhooks", func() error {
-					return must2(s.UpdateWebhook(ctx, app, p.hook.ID, models.WebhookChange{URL: &url}))
+					return must2(s.PatchWebhook(ctx, app, p.hook.ID, store.WebhookPatch{WebhookChange: models.WebhookChange{URL: &url}}))
 				}},
-				{"rotate a secret", "UPDATE", "webhooks", func() error { return must2(s.RotateSecret(ctx, app, p.hook.ID, "", time.Hour)) }},
+				{"rotate a secret", "UPDATE", "webhooks", func() error {
+					return must2(s.PatchWebhook(ctx, app, p.hook.ID, store.WebhookPatch{Secret: new(""), Overlap: time.Hour}))
+				}},
 				{"patch an endpoint", "UPDATE", "webhooks", patch},
 				{"patch an endpoint", "UPDATE", "webhook_deliveries", patch},
 				{"pause an endpoint", "UPDATE", "webhooks", pause},

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -70,8 +71,9 @@ var (
 // request that is worked on, was cut off after it took effect without a
 // response, or differs is refused.
 func (s *Store) ClaimKey(ctx context.Context, r IdempotentRequest, keep time.Duration) (uuid.UUID, *StoredResponse, error) {
-	id, answer, err := uuid.Nil, (*StoredResponse)(nil), error(nil)
-	err = s.tx(ctx, func(tx *gorm.DB) error {
+	var id uuid.UUID
+	var answer *StoredResponse
+	err := s.tx(ctx, func(tx *gorm.DB) error {
 		now := s.now()
 		row := idempotencyKey{
 			ID: s.newID(), Scope: r.Scope, Method: r.Method, Path: r.Path, Key: r.Key, Fingerprint: r.Fingerprint, Header: "{}",
@@ -85,22 +87,20 @@ func (s *Store) ClaimKey(ctx context.Context, r IdempotentRequest, keep time.Dur
 			id = row.ID
 			return nil
 		}
-		var old idempotencyKey
-		err = s.locked(tx).Take(&old, "scope = ? AND method = ? AND path = ? AND key = ?", r.Scope, r.Method, r.Path, r.Key).Error
-		if errors.Is(err, gorm.ErrRecordNotFound) {
+		old, err := take[idempotencyKey](s.locked(tx), "scope = ? AND method = ? AND path = ? AND key = ?", r.Scope, r.Method, r.Path, r.Key)
+		if errors.Is(err, models.ErrNotFound) {
 			return errInFlight // given back a moment ago: the next try takes it
 		}
 		if err != nil {
 			return err
 		}
-		same := string(old.Fingerprint) == string(r.Fingerprint)
 		switch {
 		case !now.Before(old.ExpiresAt):
-		case !same:
+		case !bytes.Equal(old.Fingerprint, r.Fingerprint):
 			return errKeyReused
 		case old.Status != 0:
 			id = old.ID
-			answer, err = s.decryptResponse(&old)
+			answer, err = s.decryptResponse(old)
 			return err
 		case now.Sub(old.CreatedAt).Abs() < inFlightTimeout: // a clock set back makes nothing wait
 			return errInFlight
@@ -109,18 +109,15 @@ func (s *Store) ClaimKey(ctx context.Context, r IdempotentRequest, keep time.Dur
 		}
 		// It has run out, or its process died before it did anything.
 		id = row.ID
-		return tx.Model(&old).Select("*").Updates(&row).Error
+		return tx.Model(old).Select("*").Updates(&row).Error
 	})
-	if err != nil {
-		return uuid.Nil, nil, fmt.Errorf("take request: %w", err)
-	}
-	return id, answer, nil
+	return id, answer, wrap(err, "claim idempotency key")
 }
 
 func (s *Store) encryptResponse(row *idempotencyKey, a StoredResponse) error {
 	header, err := json.Marshal(a.Header)
 	if err != nil {
-		return fmt.Errorf("keep answer: %w", err)
+		return fmt.Errorf("store response: %w", err)
 	}
 	row.Status = a.Status
 	row.Header = base64.StdEncoding.EncodeToString(s.vault.Encrypt(header, labelIdempotency+" header"))
@@ -130,21 +127,17 @@ func (s *Store) encryptResponse(row *idempotencyKey, a StoredResponse) error {
 
 func (s *Store) decryptResponse(row *idempotencyKey) (*StoredResponse, error) {
 	a := &StoredResponse{Status: row.Status}
-	sealed, err := base64.StdEncoding.DecodeString(row.Header)
-	if err != nil {
-		return nil, fmt.Errorf("kept answer: %w", err)
+	header, err := base64.StdEncoding.DecodeString(row.Header)
+	if err == nil {
+		header, err = s.vault.Decrypt(header, labelIdempotency+" header")
 	}
-	header, err := s.vault.Decrypt(sealed, labelIdempotency+" header")
 	if err == nil {
 		err = json.Unmarshal(header, &a.Header)
 	}
 	if err == nil {
 		a.Body, err = s.vault.Decrypt(row.Body, labelIdempotency)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("kept answer: %w", err)
-	}
-	return a, nil
+	return a, wrap(err, "stored response")
 }
 
 // StoreResponse stores the answer to a request that was taken.
@@ -154,19 +147,13 @@ func (s *Store) StoreResponse(ctx context.Context, id uuid.UUID, a StoredRespons
 		return err
 	}
 	err := s.db.WithContext(ctx).Model(&idempotencyKey{}).Where("id = ?", id).Select("Status", "Header", "Body").Updates(&row).Error
-	if err != nil {
-		return fmt.Errorf("keep answer: %w", err)
-	}
-	return nil
+	return wrap(err, "store response")
 }
 
 // ReleaseKey forgets a request that was taken, so that it can be sent again. One
 // that took effect is not forgotten, unless anyway says that doing it again is meant.
 func (s *Store) ReleaseKey(ctx context.Context, id uuid.UUID, anyway bool) error {
-	if err := s.db.WithContext(ctx).Delete(&idempotencyKey{}, "id = ? AND (NOT committed OR ?)", id, anyway).Error; err != nil {
-		return fmt.Errorf("give back request: %w", err)
-	}
-	return nil
+	return wrap(s.db.WithContext(ctx).Delete(&idempotencyKey{}, "id = ? AND (NOT committed OR ?)", id, anyway).Error, "release idempotency key")
 }
 
 // execution is the request that transactions are part of.

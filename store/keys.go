@@ -60,12 +60,8 @@ func (s *Store) Keys(ctx context.Context, purpose models.KeyPurpose) ([]Key, err
 }
 
 func (s *Store) keyRows(db *gorm.DB, purpose models.KeyPurpose) ([]models.SigningKey, error) {
-	var rows []models.SigningKey
-	err := db.Where("purpose = ?", purpose).Order("retired_at IS NOT NULL, created_at DESC, id").Find(&rows).Error
-	if err != nil {
-		return nil, fmt.Errorf("load %s keys: %w", purpose, err)
-	}
-	return rows, nil
+	rows, err := find[models.SigningKey](db.Where("purpose = ?", purpose).Order("retired_at IS NOT NULL, created_at DESC, id"))
+	return rows, wrap(err, "load %s keys", purpose)
 }
 
 // firstKey makes the first key of a purpose. Only one key of a purpose may be
@@ -111,10 +107,7 @@ func (s *Store) RotateKey(ctx context.Context, purpose models.KeyPurpose) (strin
 		id, err = s.replaceKey(tx, purpose)
 		return err
 	})
-	if err != nil {
-		return "", fmt.Errorf("rotate %s key: %w", purpose, err)
-	}
-	return id, nil
+	return id, wrap(err, "rotate %s key", purpose)
 }
 
 // replaceKey makes a new key that signs instead of the present one.

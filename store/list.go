@@ -63,10 +63,7 @@ func (f EnvelopeFilter) statuses() []models.Status {
 
 // matching are the ids of the envelopes of some statuses (none: any) that match.
 func (s *Store) matching(db *gorm.DB, f EnvelopeFilter, statuses ...models.Status) *gorm.DB {
-	q := db.Model(&models.Envelope{}).Select("id").Where("app_id = ?", f.App)
-	if f.Tenant != "" {
-		q = q.Where("tenant_id = ?", f.Tenant)
-	}
+	q := whereGiven(db.Model(&models.Envelope{}).Select("id").Where("app_id = ?", f.App), "tenant_id = ?", f.Tenant)
 	switch len(statuses) {
 	case 0:
 		q = q.Where("status <> ?", models.StatusDeleted)
@@ -75,30 +72,18 @@ func (s *Store) matching(db *gorm.DB, f EnvelopeFilter, statuses ...models.Statu
 	default:
 		q = q.Where("status IN ?", statuses)
 	}
-	if !f.CreatedAfter.IsZero() {
-		q = q.Where("created_at >= ?", f.CreatedAfter.UTC())
-	}
-	if !f.CreatedBefore.IsZero() {
-		q = q.Where("created_at < ?", f.CreatedBefore.UTC())
-	}
-	if !f.UpdatedSince.IsZero() {
-		q = q.Where("updated_at >= ?", f.UpdatedSince.UTC())
-	}
-	if f.ExternalID != "" {
-		q = q.Where("external_id = ?", f.ExternalID)
-	}
-	if f.BulkSend != uuid.Nil {
-		q = q.Where("id IN (SELECT envelope_id FROM bulk_send_rows WHERE bulk_send_id = ?)", f.BulkSend)
-	}
-	if f.TemplateID != uuid.Nil {
-		q = q.Where("template_id = ?", f.TemplateID)
-	}
+	q = whereGiven(q, "created_at >= ?", f.CreatedAfter.UTC())
+	q = whereGiven(q, "created_at < ?", f.CreatedBefore.UTC())
+	q = whereGiven(q, "updated_at >= ?", f.UpdatedSince.UTC())
+	q = whereGiven(q, "external_id = ?", f.ExternalID)
+	q = whereGiven(q, "id IN (SELECT envelope_id FROM bulk_send_rows WHERE bulk_send_id = ?)", f.BulkSend)
+	q = whereGiven(q, "template_id = ?", f.TemplateID)
 	if f.SignerEmail != "" {
 		found, args := s.searchAddress(f.App, f.SignerEmail)
 		q = q.Where("id IN ("+found+")", args...)
 	}
 	if f.Text != "" {
-		q = q.Where(`id IN (SELECT envelope_id FROM envelope_search WHERE app_id = ? AND text LIKE ? ESCAPE '\')`, f.App, likePattern(f.Text))
+		q = q.Where(`id IN (SELECT envelope_id FROM envelope_search WHERE app_id = ? AND text LIKE ? ESCAPE '\')`, f.App, containsPattern(normalizeForSearch(f.Text)))
 	}
 	if f.Undelivered {
 		q = q.Where("id IN (SELECT envelope_id FROM mails WHERE failed_at IS NOT NULL)")
@@ -114,12 +99,8 @@ func (s *Store) matching(db *gorm.DB, f EnvelopeFilter, statuses ...models.Statu
 
 // Envelopes lists envelopes, newest first, with the number of all that match;
 // what a narrow filter selects is counted up to countLimit.
-func (s *Store) Envelopes(ctx context.Context, f EnvelopeFilter) (list []*models.Envelope, total int64, err error) {
-	err = s.fromReplica(ctx, func(s *Store) error {
-		list, total, err = s.envelopes(ctx, f)
-		return err
-	})
-	return list, total, err
+func (s *Store) Envelopes(ctx context.Context, f EnvelopeFilter) ([]*models.Envelope, int64, error) {
+	return listFromReplica(ctx, s, f, (*Store).envelopes)
 }
 
 func (s *Store) envelopes(ctx context.Context, f EnvelopeFilter) ([]*models.Envelope, int64, error) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/google/uuid"
@@ -24,17 +23,17 @@ func (s *Store) Envelope(ctx context.Context, app, id uuid.UUID) (*models.Envelo
 
 // EnvelopeWithEvents loads an app's envelope with its audit chain, as they are at one moment.
 func (s *Store) EnvelopeWithEvents(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, error) {
-	l, err := s.loadEnvelope(ctx, app, id, loadOptions{events: true})
-	if err != nil {
-		return nil, nil, err
-	}
-	return l.envelopes[0], l.log(), nil
+	return s.withEvents(ctx, app, id, loadOptions{events: true})
 }
 
 // AnyEnvelopeWithEvents is EnvelopeWithEvents that finds a deleted draft as well. It is
 // for operators; no request of an app may use it.
 func (s *Store) AnyEnvelopeWithEvents(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, error) {
-	l, err := s.loadEnvelope(ctx, app, id, loadOptions{events: true, deleted: true})
+	return s.withEvents(ctx, app, id, loadOptions{events: true, deleted: true})
+}
+
+func (s *Store) withEvents(ctx context.Context, app, id uuid.UUID, o loadOptions) (*models.Envelope, []models.Event, error) {
+	l, err := s.loadEnvelope(ctx, app, id, o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -43,29 +42,27 @@ func (s *Store) AnyEnvelopeWithEvents(ctx context.Context, app, id uuid.UUID) (*
 
 // loadOptions is what is to be done beside loading an envelope.
 type loadOptions struct {
-	lock     bool // hold the envelope until the transaction ends
-	events   bool // load its audit chain
-	webhooks bool // load the active webhooks of its app
-	deleted  bool // also if it is a deleted draft
+	lock        bool // hold the envelope until the transaction ends
+	events      bool // load its audit chain
+	webhooks    bool // load the active webhooks of its app
+	attachments bool // load its attachments
+	deleted     bool // also if it is a deleted draft
 }
 
 // loaded is what the queries of a batch put together.
 type loaded struct {
-	envelopes []*models.Envelope
-	signers   []*models.Signer
-	fields    []*models.Field
-	documents []*models.Document
-	events    []*models.Event
-	webhooks  []*models.Webhook
+	envelopes   []*models.Envelope
+	signers     []*models.Signer
+	fields      []*models.Field
+	documents   []*models.Document
+	events      []*models.Event
+	webhooks    []*models.Webhook
+	attachments []*models.Attachment
 }
 
 // log is the audit chain.
 func (l *loaded) log() []models.Event {
-	out := make([]models.Event, 0, len(l.events))
-	for _, ev := range l.events {
-		out = append(out, *ev)
-	}
-	return out
+	return mapSlice(l.events, func(ev *models.Event) models.Event { return *ev })
 }
 
 func (s *Store) loadEnvelope(ctx context.Context, app, id uuid.UUID, o loadOptions) (*loaded, error) {
@@ -89,10 +86,7 @@ func (s *Store) loadEnvelope(ctx context.Context, app, id uuid.UUID, o loadOptio
 	if errors.Is(err, errNotArchived) {
 		err = &ArchiveError{id, blob.Archives + id.String() + "/", "has no record"}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("load envelope %s: %w", id, err)
-	}
-	return l, nil
+	return l, wrap(err, "load envelope %s", id)
 }
 
 // addArchivedEvents adds, in a transaction that holds the lock of an archived envelope,
@@ -131,6 +125,9 @@ func (s *Store) queueEnvelope(t *transaction, app, id uuid.UUID, o loadOptions) 
 	}
 	if o.webhooks {
 		queueActiveWebhooks(&t.batch, &l.webhooks, app)
+	}
+	if o.attachments {
+		queueAttachments(&t.batch, &l.attachments, id)
 	}
 	return l
 }
@@ -197,11 +194,9 @@ func (l *loaded) assemble(s *Store) error {
 
 // EnvelopeTenant is the tenant that an app's envelope belongs to.
 func (s *Store) EnvelopeTenant(ctx context.Context, app, id uuid.UUID) (string, error) {
-	e := &models.Envelope{}
-	if err := s.db.WithContext(ctx).Select("tenant_id").Take(e, "id = ? AND app_id = ? AND status <> ?", id, app, models.StatusDeleted).Error; err != nil {
-		return "", fmt.Errorf("load envelope %s: %w", id, mapNotFound(err))
-	}
-	return e.TenantID, nil
+	var e models.Envelope
+	err := s.db.WithContext(ctx).Select("tenant_id").Take(&e, "id = ? AND app_id = ? AND status <> ?", id, app, models.StatusDeleted).Error
+	return e.TenantID, wrap(mapNotFound(err), "load envelope %s", id)
 }
 
 // AuditEvents is the audit chain of an envelope as it was when e was loaded, in
@@ -212,8 +207,5 @@ func (s *Store) AuditEvents(ctx context.Context, e *models.Envelope) ([]models.E
 	}, func(c *archiveContent) []models.Event {
 		return slices.DeleteFunc(c.events(), func(ev models.Event) bool { return ev.Seq > e.AuditSeq })
 	})
-	if err != nil {
-		return nil, fmt.Errorf("load audit chain of %s: %w", e.ID, err)
-	}
-	return out, nil
+	return out, wrap(err, "load audit chain of %s", e.ID)
 }

@@ -24,10 +24,7 @@ func (s *Store) BeginMail(ctx context.Context, m models.Mail) (done bool, err er
 		},
 		clause.Returning{},
 	).Create(&m).Error
-	if err != nil {
-		return false, fmt.Errorf("note mail: %w", err)
-	}
-	return m.SentAt != nil || m.FailedAt != nil, nil
+	return m.SentAt != nil || m.FailedAt != nil, wrap(err, "note mail")
 }
 
 // MailSent notes that a mail went out. Mails that the audit chain reports are
@@ -37,10 +34,7 @@ func (s *Store) MailSent(ctx context.Context, id string) error {
 		markMailSent(&t.batch, id, s.now())
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("note sent mail: %w", err)
-	}
-	return nil
+	return wrap(err, "note sent mail")
 }
 
 func markMailSent(b *batch, id string, at time.Time) {
@@ -51,28 +45,21 @@ func markMailSent(b *batch, id string, at time.Time) {
 func (s *Store) MailFailed(ctx context.Context, id, why string) error {
 	err := s.db.WithContext(ctx).Model(&models.Mail{}).Where("id = ?", id).
 		Updates(map[string]any{"failed_at": s.now(), "error": why}).Error
-	if err != nil {
-		return fmt.Errorf("note failed mail: %w", err)
-	}
-	return nil
+	return wrap(err, "note failed mail")
 }
 
 // Mails are the mails of an envelope, in the order in which they were begun.
 func (s *Store) Mails(ctx context.Context, envelope uuid.UUID) ([]models.Mail, error) {
-	var out []models.Mail
-	if err := s.db.WithContext(ctx).Where("envelope_id = ?", envelope).Order("created_at, id").Find(&out).Error; err != nil {
-		return nil, fmt.Errorf("load mails of %s: %w", envelope, err)
-	}
-	return out, nil
+	out, err := find[models.Mail](s.db.WithContext(ctx).Where("envelope_id = ?", envelope).Order("created_at, id"))
+	return out, wrap(err, "load mails of %s", envelope)
 }
 
 // Undelivered are the signers of some envelopes whose last mail was given up: a
 // server refused it for good.
 func (s *Store) Undelivered(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
-	var rows []models.Mail
-	err := s.db.WithContext(ctx).Select("envelope_id", "signer_id", "sent_at", "failed_at").
+	rows, err := find[models.Mail](s.db.WithContext(ctx).Select("envelope_id", "signer_id", "sent_at", "failed_at").
 		Where("envelope_id IN (?)", s.db.Model(&models.Mail{}).Select("envelope_id").Where("failed_at IS NOT NULL AND envelope_id IN ?", envelopes)).
-		Where("sent_at IS NOT NULL OR failed_at IS NOT NULL").Order("created_at, id").Find(&rows).Error
+		Where("sent_at IS NOT NULL OR failed_at IS NOT NULL").Order("created_at, id"))
 	if err != nil {
 		return nil, fmt.Errorf("load failed mails: %w", err)
 	}
@@ -93,4 +80,26 @@ func (s *Store) Undelivered(ctx context.Context, envelopes []uuid.UUID) (map[uui
 		}
 	}
 	return out, nil
+}
+
+// Awaiting counts envelopes that were sent lately.
+type Awaiting struct {
+	// All are those of which no invitation has begun.
+	All int
+	// Singles are those that no bulk send has sent, their invitations begun or not.
+	Singles int
+}
+
+// AwaitingInvitation counts the envelopes of all apps that were sent since a moment.
+// One of which the service sends no link awaits no invitation. Of many events since then
+// the newest are looked at.
+func (s *Store) AwaitingInvitation(ctx context.Context, since time.Time) (out Awaiting, err error) {
+	// The newest events are read from the end of the primary key, and the rest from indexes: less than a millisecond.
+	err = s.db.WithContext(ctx).Raw(`SELECT
+		count(*) FILTER (WHERE (SELECT count(*) FROM mails AS m WHERE m.envelope_id = ev.envelope_id) = 0
+			AND (SELECT count(*) FROM signers AS s WHERE s.envelope_id = ev.envelope_id AND s.status = 'sent' AND NOT s.silent) > 0) AS "all",
+		count(*) FILTER (WHERE (SELECT count(*) FROM bulk_send_rows AS r WHERE r.envelope_id = ev.envelope_id) = 0) AS singles
+		FROM (SELECT envelope_id, name FROM webhook_events WHERE id >= ? ORDER BY id DESC LIMIT 100) AS ev
+		WHERE ev.name = 'envelope.sent'`, firstID(since)).Scan(&out).Error
+	return out, wrap(err, "count envelopes that await their invitations")
 }

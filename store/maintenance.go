@@ -26,36 +26,26 @@ func (s *Store) AllEnvelopes(ctx context.Context, after uuid.UUID, n int, status
 	if len(statuses) > 0 {
 		q = q.Where("status IN ?", statuses)
 	}
-	var out []EnvelopeRef
-	if err := q.Select("id, app_id").Order("id").Limit(n).Find(&out).Error; err != nil {
-		return nil, fmt.Errorf("list all envelopes: %w", err)
-	}
-	return out, nil
+	out, err := find[EnvelopeRef](q.Select("id, app_id").Order("id").Limit(n))
+	return out, wrap(err, "list all envelopes")
 }
 
 // EnvelopesDueForTimestamp lists the envelopes of all apps whose sealed documents have no
 // document time-stamp, or one that ends before the given time, by id and n at a
 // time after the given one. It is for operators.
 func (s *Store) EnvelopesDueForTimestamp(ctx context.Context, before time.Time, after uuid.UUID, n int) ([]EnvelopeRef, error) {
-	var out []EnvelopeRef
-	err := s.db.WithContext(ctx).Model(&models.Envelope{}).Where(`id > ? AND status = ? AND EXISTS (SELECT 1 FROM documents AS d
+	out, err := find[EnvelopeRef](s.db.WithContext(ctx).Model(&models.Envelope{}).Where(`id > ? AND status = ? AND EXISTS (SELECT 1 FROM documents AS d
 		WHERE d.envelope_id = envelopes.id AND d.kind = ? AND d.purge_status = ? AND (d.timestamped_until IS NULL OR d.timestamped_until < ?))`,
 		after, models.StatusCompleted, models.DocumentSealed, models.PurgeActive, before.UTC()).
-		Select("id, app_id").Order("id").Limit(n).Find(&out).Error
-	if err != nil {
-		return nil, fmt.Errorf("list what needs a time-stamp: %w", err)
-	}
-	return out, nil
+		Select("id, app_id").Order("id").Limit(n))
+	return out, wrap(err, "list what needs a time-stamp")
 }
 
 // FindEnvelope finds an envelope of whatever app. It is for operators.
 func (s *Store) FindEnvelope(ctx context.Context, id uuid.UUID) (EnvelopeRef, error) {
 	var out EnvelopeRef
 	err := s.db.WithContext(ctx).Model(&models.Envelope{}).Select("id, app_id").Where("id = ?", id).Take(&out).Error
-	if err != nil {
-		return out, fmt.Errorf("find envelope %s: %w", id, mapNotFound(err))
-	}
-	return out, nil
+	return out, wrap(mapNotFound(err), "find envelope %s", id)
 }
 
 // Unsealed is an envelope that all have signed and whose documents cannot be sealed.
@@ -75,28 +65,19 @@ func (s *Store) UnsealedEnvelopes(ctx context.Context, n int) ([]Unsealed, error
 	var rows []Unsealed
 	err := unsealedQuery(s.db.WithContext(ctx)).Select("id, app_id, sealing_problem, sealing_problem_at").
 		Order("sealing_problem_at, id").Limit(n).Scan(&rows).Error
-	if err != nil {
-		return nil, fmt.Errorf("list envelopes that cannot be sealed: %w", err)
-	}
-	return rows, nil
+	return rows, wrap(err, "list envelopes that cannot be sealed")
 }
 
 // CountUnsealed is how many there are.
 func (s *Store) CountUnsealed(ctx context.Context) (int64, error) {
-	var n int64
-	if err := unsealedQuery(s.db.WithContext(ctx)).Count(&n).Error; err != nil {
-		return 0, fmt.Errorf("count envelopes that cannot be sealed: %w", err)
-	}
-	return n, nil
+	n, err := count(unsealedQuery(s.db.WithContext(ctx)))
+	return n, wrap(err, "count envelopes that cannot be sealed")
 }
 
 // DB is the pool of connections, for its figures alone.
 func (s *Store) DB() (*sql.DB, error) {
 	conn, err := s.db.DB()
-	if err != nil {
-		return nil, fmt.Errorf("connections of the database: %w", err)
-	}
-	return conn, nil
+	return conn, wrap(err, "connections of the database")
 }
 
 // WeakDurability names the settings of PostgreSQL under which a crash loses commits that were acknowledged.
@@ -106,10 +87,7 @@ func (s *Store) WeakDurability(ctx context.Context) ([]string, error) {
 	}
 	var weak []string
 	err := s.db.WithContext(ctx).Raw(`SELECT name || ' = ' || setting FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit', 'full_page_writes') AND setting = 'off' ORDER BY name`).Scan(&weak).Error
-	if err != nil {
-		return nil, fmt.Errorf("read the server's settings: %w", err)
-	}
-	return weak, nil
+	return weak, wrap(err, "read the server's settings")
 }
 
 // ClockSkew is how far the database's clock is ahead of ours, and how long the

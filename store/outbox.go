@@ -19,7 +19,7 @@ func addOutbox(t *transaction, rows ...models.OutboxRow) {
 	for _, r := range pointers(rows) {
 		r.FairnessKey, r.Refs.Trace = r.Refs.FairnessKey(), carried
 	}
-	t.insert("outbox", "", rowsOf(pointers(rows), outboxColumns)...)
+	t.insert("outbox", "", mapSlice(pointers(rows), outboxColumns)...)
 }
 
 // claimed is what a claim takes: rows that are due and the oldest of their key,
@@ -51,44 +51,31 @@ func (s *Store) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([]
 		claimed = claimedPostgres
 	}
 	now := s.now()
-	var rows []models.OutboxRow
-	err := s.db.WithContext(ctx).Raw(`UPDATE outbox SET not_before = @lease, attempts = attempts + 1 WHERE seq IN (`+claimed+`) RETURNING *`,
-		map[string]any{"now": now, "horizon": now.Add(outboxHorizon), "lease": now.Add(lease), "n": n}).Find(&rows).Error
-	if err != nil {
-		return nil, fmt.Errorf("claim outbox rows: %w", err)
-	}
-	return rows, nil
+	rows, err := find[models.OutboxRow](s.db.WithContext(ctx).Raw(`UPDATE outbox SET not_before = @lease, attempts = attempts + 1 WHERE seq IN (`+claimed+`) RETURNING *`,
+		map[string]any{"now": now, "horizon": now.Add(outboxHorizon), "lease": now.Add(lease), "n": n}))
+	return rows, wrap(err, "claim outbox rows")
 }
 
 // FinishOutbox removes a row that was delivered.
 func (s *Store) FinishOutbox(ctx context.Context, seq int64) error {
-	if err := s.db.WithContext(ctx).Delete(&models.OutboxRow{}, "seq = ?", seq).Error; err != nil {
-		return fmt.Errorf("finish outbox row %d: %w", seq, err)
-	}
-	return nil
+	return wrap(s.db.WithContext(ctx).Delete(&models.OutboxRow{}, "seq = ?", seq).Error, "finish outbox row %d", seq)
 }
 
 // RetryOutbox gives a row back, to be delivered after wait, which is five minutes at most.
 func (s *Store) RetryOutbox(ctx context.Context, seq int64, wait time.Duration) error {
 	err := s.db.WithContext(ctx).Model(&models.OutboxRow{}).Where("seq = ?", seq).Update("not_before", s.now().Add(min(wait, outboxHorizon))).Error
-	if err != nil {
-		return fmt.Errorf("give back outbox row %d: %w", seq, err)
-	}
-	return nil
+	return wrap(err, "give back outbox row %d", seq)
 }
 
 // OutboxDepth is the number of rows waiting and the age of the oldest.
 func (s *Store) OutboxDepth(ctx context.Context) (n int64, age time.Duration, err error) {
 	db := s.db.WithContext(ctx)
-	if err := db.Model(&models.OutboxRow{}).Count(&n).Error; err != nil {
+	if n, err = count(db.Model(&models.OutboxRow{})); err != nil {
 		return 0, 0, fmt.Errorf("count outbox rows: %w", err)
 	}
-	var oldest []models.OutboxRow
-	if err := db.Order("seq").Limit(1).Find(&oldest).Error; err != nil {
-		return 0, 0, fmt.Errorf("oldest outbox row: %w", err)
+	oldest, err := first[models.OutboxRow](db.Order("seq"))
+	if oldest != nil {
+		age = s.now().Sub(oldest.CreatedAt)
 	}
-	if len(oldest) > 0 {
-		age = s.now().Sub(oldest[0].CreatedAt)
-	}
-	return n, age, nil
+	return n, age, wrap(err, "oldest outbox row")
 }

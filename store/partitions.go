@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -101,12 +102,7 @@ func (s *Store) partitions(db *gorm.DB, t partitionedTable) ([]partition, error)
 
 // covered reports whether an id belongs to one of some partitions.
 func covered(all []partition, id uuid.UUID) bool {
-	for _, p := range all {
-		if before(id, p.to) && !before(id, p.from) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(p partition) bool { return before(id, p.to) && !before(id, p.from) })
 }
 
 func before(a, b uuid.UUID) bool { return string(a[:]) < string(b[:]) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,35 +18,24 @@ import (
 // are few; they are moved to the default partition in the same transaction.
 func (s *Store) dropPartitions(ctx context.Context) (dropped []string, err error) {
 	start := s.historyStart()
-	deliveries, err := s.partitions(s.db.WithContext(ctx), deliveryTable)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range deliveries {
-		if before(firstID(start), p.to) {
-			break
+	for _, of := range []struct {
+		table partitionedTable
+		start time.Time
+		drop  func(context.Context, partition, time.Time) ([]string, error)
+	}{{deliveryTable, start, s.dropDeliveries}, {eventTable, start.Add(-eventsKeptLonger), s.dropEvents}} {
+		there, err := s.partitions(s.db.WithContext(ctx), of.table)
+		if err != nil {
+			return dropped, err
 		}
-		names, err := s.dropDeliveries(ctx, p, start)
-		if err != nil && !isUndefinedTable(err) {
-			return dropped, fmt.Errorf("%s: %w", p.name, err)
-		}
-		dropped = append(dropped, names...)
-	}
-	start = start.Add(-eventsKeptLonger)
-	events, err := s.partitions(s.db.WithContext(ctx), eventTable)
-	if err != nil {
-		return dropped, err
-	}
-	for _, p := range events {
-		if before(firstID(start), p.to) {
-			break
-		}
-		done, err := s.dropEvents(ctx, p)
-		if err != nil && !isUndefinedTable(err) {
-			return dropped, fmt.Errorf("%s: %w", p.name, err)
-		}
-		if done {
-			dropped = append(dropped, p.name)
+		for _, p := range there {
+			if before(firstID(of.start), p.to) {
+				break
+			}
+			names, err := of.drop(ctx, p, of.start)
+			if err != nil && !isUndefinedTable(err) {
+				return dropped, fmt.Errorf("%s: %w", p.name, err)
+			}
+			dropped = append(dropped, names...)
 		}
 	}
 	return dropped, nil
@@ -53,8 +43,8 @@ func (s *Store) dropPartitions(ctx context.Context) (dropped []string, err error
 
 // isUndefinedTable reports whether another process has dropped a partition meanwhile.
 func isUndefinedTable(err error) bool {
-	var refused *pgconn.PgError
-	return errors.As(err, &refused) && refused.Code == "42P01"
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && refused.Code == "42P01"
 }
 
 // dropDeliveries drops a partition of deliveries and that of their attempts. What stays is found before a table is locked: a
@@ -88,30 +78,28 @@ func (s *Store) dropDeliveries(ctx context.Context, p partition, start time.Time
 
 // dropEvents drops a partition of events. The events of deliveries stay, and the newest of each app, whose id readers hold
 // until the next.
-func (s *Store) dropEvents(ctx context.Context, p partition) (done bool, err error) {
+func (s *Store) dropEvents(ctx context.Context, p partition, _ time.Time) (dropped []string, err error) {
 	db := s.db.WithContext(ctx)
 	var stay, newest []uuid.UUID
 	err = db.Model(&models.Delivery{}).Distinct("event_id").Where("event_id >= ? AND event_id < ?", p.from, p.to).Limit(keptRows+1).Pluck("event_id", &stay).Error
 	if err != nil || len(stay) > keptRows {
-		return false, err
+		return nil, err
 	}
 	err = db.Raw(`SELECT newest.id FROM apps AS a CROSS JOIN LATERAL (
 			(SELECT id FROM ` + p.name + ` WHERE app_id = a.id AND position IS NOT NULL ORDER BY position DESC LIMIT 1) UNION ALL
 			(SELECT id FROM ` + p.name + ` WHERE app_id = a.id AND position IS NULL AND name <> 'ping' ORDER BY seq DESC LIMIT 1)) AS newest`).Scan(&newest).Error
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	err = s.partitionChange(ctx, func(tx *gorm.DB) error {
 		there, err := s.partitions(tx, eventTable)
-		if err != nil {
+		if err != nil || !covered(there, p.from) { // another process was quicker
 			return err
 		}
-		if done = covered(there, p.from); !done { // another process was quicker
-			return nil
-		}
+		dropped = []string{p.name}
 		return dropPartition(tx, eventTable, p, append(stay, newest...))
 	})
-	return done && err == nil, err
+	return dropped, err
 }
 
 // dropPartition takes a partition out of its table, puts back what stays, which is then in the default partition,
@@ -120,10 +108,8 @@ func dropPartition(tx *gorm.DB, t partitionedTable, p partition, stay []uuid.UUI
 	if err := tx.Exec("ALTER TABLE " + t.name + " DETACH PARTITION " + p.name).Error; err != nil {
 		return err
 	}
-	const page = 1000
-	for ; len(stay) > 0; stay = stay[min(page, len(stay)):] {
-		err := tx.Exec("INSERT INTO "+t.name+" SELECT * FROM "+p.name+" WHERE "+t.key+" IN ?", stay[:min(page, len(stay))]).Error
-		if err != nil {
+	for page := range slices.Chunk(stay, 1000) {
+		if err := tx.Exec("INSERT INTO "+t.name+" SELECT * FROM "+p.name+" WHERE "+t.key+" IN ?", page).Error; err != nil {
 			return err
 		}
 	}

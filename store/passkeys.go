@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -22,11 +21,8 @@ var (
 
 // Passkeys lists the passkeys of a console user, oldest first.
 func (s *Store) Passkeys(ctx context.Context, user uuid.UUID) ([]models.ConsolePasskey, error) {
-	var rows []models.ConsolePasskey
-	if err := s.db.WithContext(ctx).Where("user_id = ?", user).Order("id").Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("list passkeys: %w", err)
-	}
-	return rows, nil
+	rows, err := find[models.ConsolePasskey](s.db.WithContext(ctx).Where("user_id = ?", user).Order("id"))
+	return rows, wrap(err, "list passkeys")
 }
 
 // AddPasskey adds a passkey and ends all sessions but the one to keep. It returns
@@ -34,25 +30,20 @@ func (s *Store) Passkeys(ctx context.Context, user uuid.UUID) ([]models.ConsoleP
 func (s *Store) AddPasskey(ctx context.Context, p *models.ConsolePasskey, keep uuid.UUID) (recovery []string, err error) {
 	p.ID, p.CreatedAt = s.newID(), s.now()
 	err = s.tx(ctx, func(tx *gorm.DB) error {
-		var user models.ConsoleUser // so that of two at the same time one sees the other
-		if err := s.locked(tx).Select("id").Take(&user, "id = ? AND disabled_at IS NULL", p.UserID).Error; err != nil {
-			return mapNotFound(err)
+		// So that of two at the same time one sees the other.
+		if _, err := take[models.ConsoleUser](s.locked(tx).Select("id"), "id = ? AND disabled_at IS NULL", p.UserID); err != nil {
+			return err
 		}
-		var passkeys, codes int64
-		err1 := tx.Model(&models.ConsolePasskey{}).Where("user_id = ?", p.UserID).Count(&passkeys).Error
-		err2 := tx.Model(&models.ConsoleRecoveryCode{}).Where("user_id = ?", p.UserID).Count(&codes).Error
+		passkeys, err1 := count(tx.Model(&models.ConsolePasskey{}).Where("user_id = ?", p.UserID))
+		codes, err2 := count(tx.Model(&models.ConsoleRecoveryCode{}).Where("user_id = ?", p.UserID))
 		if err := errors.Join(err1, err2); err != nil {
 			return err
 		}
 		if passkeys >= maxPasskeys {
 			return errTooManyPasskeys
 		}
-		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(p)
-		if res.Error == nil && res.RowsAffected == 0 {
-			return errPasskeyKnown
-		}
-		if res.Error != nil {
-			return res.Error
+		if err := unlessNone(tx.Clauses(clause.OnConflict{DoNothing: true}).Create(p), errPasskeyKnown); err != nil {
+			return err
 		}
 		if codes == 0 {
 			if recovery, err = replaceRecoveryCodes(tx, p.UserID); err != nil {
@@ -61,51 +52,35 @@ func (s *Store) AddPasskey(ctx context.Context, p *models.ConsolePasskey, keep u
 		}
 		return endSessions(tx, p.UserID, keep)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("add passkey: %w", err)
-	}
-	return recovery, nil
+	return recovery, wrap(err, "add passkey")
 }
 
 // UsePasskey notes that a passkey was used, with its new state. It returns ErrCode if it
 // was removed or used by another request meanwhile.
 func (s *Store) UsePasskey(ctx context.Context, p *models.ConsolePasskey, state []byte) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
-		var now models.ConsolePasskey
-		if err := s.locked(tx).Take(&now, "id = ? AND user_id = ?", p.ID, p.UserID).Error; err != nil {
-			if errors.Is(mapNotFound(err), models.ErrNotFound) {
-				return ErrCode
-			}
-			return err
-		}
-		if !bytes.Equal(now.Credential, p.Credential) {
+		now, err := take[models.ConsolePasskey](s.locked(tx), "id = ? AND user_id = ?", p.ID, p.UserID)
+		if errors.Is(err, models.ErrNotFound) || err == nil && !bytes.Equal(now.Credential, p.Credential) {
 			return ErrCode
+		}
+		if err != nil {
+			return err
 		}
 		return tx.Model(&models.ConsolePasskey{}).Where("id = ?", p.ID).Updates(map[string]any{"credential": state, "used_at": s.now()}).Error
 	})
-	if err != nil {
-		return fmt.Errorf("use passkey: %w", err)
-	}
-	return nil
+	return wrap(err, "use passkey")
 }
 
 // RemovePasskey removes a passkey of a console user, with the recovery codes where it was
 // the last second factor, and ends all sessions but the one to keep.
 func (s *Store) RemovePasskey(ctx context.Context, user, id, keep uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
-		res := tx.Where("id = ? AND user_id = ?", id, user).Delete(&models.ConsolePasskey{})
-		if res.Error == nil && res.RowsAffected == 0 {
-			return models.ErrNotFound
-		}
-		if res.Error != nil {
-			return res.Error
+		if err := unlessNone(tx.Where("id = ? AND user_id = ?", id, user).Delete(&models.ConsolePasskey{}), models.ErrNotFound); err != nil {
+			return err
 		}
 		return errors.Join(removeUnneededCodes(tx, user), endSessions(tx, user, keep))
 	})
-	if err != nil {
-		return fmt.Errorf("remove passkey: %w", err)
-	}
-	return nil
+	return wrap(err, "remove passkey")
 }
 
 // removeUnneededCodes removes recovery codes that replace no second factor any more.
@@ -123,8 +98,5 @@ func (s *Store) ResetFactors(ctx context.Context, user, keep uuid.UUID) error {
 		err3 := tx.Where("id = ?", user).Delete(&models.ConsoleFactor{}).Error
 		return errors.Join(err1, err2, err3, endSessions(tx, user, keep))
 	})
-	if err != nil {
-		return fmt.Errorf("remove second factors: %w", err)
-	}
-	return nil
+	return wrap(err, "remove second factors")
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"fmt"
 	"unicode/utf8"
 
 	"golang.org/x/crypto/bcrypt"
@@ -57,10 +56,7 @@ func bcryptInput(text string) []byte {
 
 func (s *Store) hashPassword(text string) ([]byte, error) {
 	hash, err := bcrypt.GenerateFromPassword(bcryptInput(text), s.cost)
-	if err != nil {
-		return nil, fmt.Errorf("hash password: %w", err)
-	}
-	return hash, nil
+	return hash, wrap(err, "hash password")
 }
 
 func passwordMatches(hash []byte, text string) bool {

@@ -1,11 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -25,10 +24,7 @@ type ProviderIdentity struct {
 }
 
 // key is what is stored of issuer and subject.
-func (i ProviderIdentity) key() []byte {
-	sum := sha256.Sum256([]byte(i.Issuer + "\x00" + i.Subject))
-	return sum[:]
-}
+func (i ProviderIdentity) key() []byte { return hashOf(i.Issuer + "\x00" + i.Subject) }
 
 // The refusals of sign-ins at the provider.
 var (
@@ -58,10 +54,10 @@ func (s *Store) UserOfProvider(ctx context.Context, id ProviderIdentity) (u *mod
 
 // knownToProvider finds the user of an identity and gives it the role, or returns models.ErrNotFound.
 func (s *Store) knownToProvider(ctx context.Context, id ProviderIdentity) (*models.ConsoleUser, error) {
-	u := &models.ConsoleUser{}
-	err := s.tx(ctx, func(tx *gorm.DB) error {
-		if err := s.locked(tx).Take(u, "oidc_subject = ?", id.key()).Error; err != nil {
-			return mapNotFound(err)
+	var u *models.ConsoleUser
+	err := s.tx(ctx, func(tx *gorm.DB) (err error) {
+		if u, err = take[models.ConsoleUser](s.locked(tx), "oidc_subject = ?", id.key()); err != nil {
+			return err
 		}
 		switch {
 		case u.DisabledAt != nil:
@@ -75,10 +71,7 @@ func (s *Store) knownToProvider(ctx context.Context, id ProviderIdentity) (*mode
 		u.Role = id.Role
 		return tx.Model(&models.ConsoleUser{}).Where("id = ?", u.ID).Update("role", id.Role).Error
 	})
-	if err != nil {
-		return nil, fmt.Errorf("user of the provider: %w", err)
-	}
-	return u, nil
+	return u, wrap(err, "user of the provider")
 }
 
 // createFromProvider makes a user. created is false where there is one by now.
@@ -99,14 +92,11 @@ func (s *Store) createFromProvider(ctx context.Context, id ProviderIdentity) (u 
 		ID: s.newID(), AppID: id.App, Email: id.Email, EmailKey: keys[0], Name: id.Name, PasswordHash: hash, Role: id.Role, CreatedAt: s.now(), OIDCSubject: id.key(),
 	}
 	err = s.tx(ctx, func(tx *gorm.DB) error {
-		var known []models.ConsoleUser
-		if err := tx.Select("id", "oidc_subject").Where("email_key IN ?", keys).Limit(1).Find(&known).Error; err != nil {
+		known, err := first[models.ConsoleUser](tx.Select("id", "oidc_subject").Where("email_key IN ?", keys))
+		switch {
+		case err != nil, known != nil && bytes.Equal(known.OIDCSubject, u.OIDCSubject):
 			return err
-		}
-		if len(known) > 0 && string(known[0].OIDCSubject) == string(u.OIDCSubject) {
-			return nil
-		}
-		if len(known) > 0 {
+		case known != nil:
 			return errAccountExists
 		}
 		if err := s.refuseDisabled(tx, id); err != nil {
@@ -116,10 +106,7 @@ func (s *Store) createFromProvider(ctx context.Context, id ProviderIdentity) (u 
 		created = res.RowsAffected > 0
 		return res.Error
 	})
-	if err != nil {
-		return nil, false, fmt.Errorf("create user of the provider: %w", err)
-	}
-	return u, created, nil
+	return u, created && err == nil, wrap(err, "create user of the provider")
 }
 
 // refuseDisabled refuses an address whose account was disabled: whom an administrator
@@ -142,10 +129,10 @@ func (s *Store) refuseDisabled(tx *gorm.DB, id ProviderIdentity) error {
 // LinkProvider lets a user who has a password sign in at the provider from then on, and
 // no longer with the password. All sessions end.
 func (s *Store) LinkProvider(ctx context.Context, user uuid.UUID, id ProviderIdentity) (*models.ConsoleUser, error) {
-	u := &models.ConsoleUser{}
-	err := s.tx(ctx, func(tx *gorm.DB) error {
-		if err := s.locked(tx).Take(u, "id = ? AND disabled_at IS NULL", user).Error; err != nil {
-			return mapNotFound(err)
+	var u *models.ConsoleUser
+	err := s.tx(ctx, func(tx *gorm.DB) (err error) {
+		if u, err = take[models.ConsoleUser](s.locked(tx), "id = ? AND disabled_at IS NULL", user); err != nil {
+			return err
 		}
 		switch {
 		case u.AppID != id.App:
@@ -157,8 +144,8 @@ func (s *Store) LinkProvider(ctx context.Context, user uuid.UUID, id ProviderIde
 		if err := tx.Model(&models.ConsoleUser{}).Where("oidc_subject = ? AND disabled_at IS NOT NULL", id.key()).Update("oidc_subject", nil).Error; err != nil {
 			return err
 		}
-		var others int64
-		if err := tx.Model(&models.ConsoleUser{}).Where("oidc_subject = ?", id.key()).Count(&others).Error; err != nil {
+		others, err := count(tx.Model(&models.ConsoleUser{}).Where("oidc_subject = ?", id.key()))
+		if err != nil {
 			return err
 		}
 		if others > 0 {
@@ -168,7 +155,7 @@ func (s *Store) LinkProvider(ctx context.Context, user uuid.UUID, id ProviderIde
 			return err
 		}
 		u.OIDCSubject, u.Role = id.key(), id.Role
-		err := tx.Model(&models.ConsoleUser{}).Where("id = ?", u.ID).Updates(map[string]any{"oidc_subject": u.OIDCSubject, "role": u.Role}).Error
+		err = tx.Model(&models.ConsoleUser{}).Where("id = ?", u.ID).Updates(map[string]any{"oidc_subject": u.OIDCSubject, "role": u.Role}).Error
 		if errors.Is(err, gorm.ErrDuplicatedKey) {
 			return errIdentityTaken
 		}
@@ -177,8 +164,5 @@ func (s *Store) LinkProvider(ctx context.Context, user uuid.UUID, id ProviderIde
 		}
 		return endSessions(tx, u.ID, uuid.Nil)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("connect user %s with the provider: %w", user, err)
-	}
-	return u, nil
+	return u, wrap(err, "connect user %s with the provider", user)
 }

@@ -32,7 +32,6 @@ func purgeContents(b *batch, envelope uuid.UUID, at time.Time) {
 
 // hasBody reports whether a webhook event still has what was sent.
 func hasBody(tx *gorm.DB, event uuid.UUID) (bool, error) {
-	var n int64
-	err := tx.Model(&models.WebhookEvent{}).Where("id = ? AND "+kept, event).Count(&n).Error
+	n, err := count(tx.Model(&models.WebhookEvent{}).Where("id = ? AND "+kept, event))
 	return n > 0, err
 }

@@ -51,7 +51,7 @@ func TestAPurgeRemovesContents(t *testing.T) {
 	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		p := newEndpoint(f)
-		_, err := s.UpdateWebhook(ctx, f.app.ID, p.hook.ID, models.WebhookChange{Include: []models.WebhookInclude{models.IncludeValues}})
+		_, err := s.PatchWebhook(ctx, f.app.ID, p.hook.ID, store.WebhookPatch{WebhookChange: models.WebhookChange{Include: []models.WebhookInclude{models.IncludeValues}}})
 		require.NoError(t, err)
 		e, other := f.sent(1, nil), f.sent(1, nil)
 		f.sealed(e)

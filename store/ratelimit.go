@@ -38,10 +38,7 @@ var knownCallersWindow = time.Unix(0, 0).UTC()
 func (s *Store) RememberCaller(ctx context.Context, key string, until time.Time) error {
 	err := s.db.WithContext(ctx).Exec(`INSERT INTO rate_windows (key, starts_at, used, expires_at) VALUES (?, ?, 0, ?)
 		ON CONFLICT (key, starts_at) DO UPDATE SET expires_at = excluded.expires_at`, s.index.Hashes("windows", key)[0], knownCallersWindow, until.UTC()).Error
-	if err != nil {
-		return fmt.Errorf("remember caller: %w", err)
-	}
-	return nil
+	return wrap(err, "remember caller")
 }
 
 // CallerKnownUntil is what RememberCaller noted; the zero time if nothing.

@@ -42,10 +42,7 @@ func (s *Store) Unfinished(ctx context.Context, kind models.OutboxKind, after uu
 	default:
 		err = fmt.Errorf("outbox kind %q has no workflow of its own", kind)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list what is unfinished: %w", err)
-	}
-	return rows, nil
+	return rows, wrap(err, "list what is unfinished")
 }
 
 // unnotified is true of an envelope that was closed since a time, which is given four
@@ -62,38 +59,22 @@ const unnotified = `
 				SELECT 1 FROM mails AS n WHERE n.envelope_id = m.envelope_id AND n.signer_id = m.signer_id AND n.kind = m.kind AND n.created_at > m.created_at))))`
 
 func (s *Store) unfinishedEnvelopes(q *gorm.DB, kind models.OutboxKind, after uuid.UUID, n int) ([]models.OutboxRow, error) {
-	var found []models.Envelope
-	err := q.Session(&gorm.Session{}).Where("id > ?", after).Select("id, app_id, tenant_id").Order("id").Limit(n).Find(&found).Error
-	rows := make([]models.OutboxRow, 0, len(found))
-	for i := range found {
-		e := &found[i]
+	found, err := find[*models.Envelope](q.Session(&gorm.Session{}).Where("id > ?", after).Select("id, app_id, tenant_id").Order("id").Limit(n))
+	return mapSlice(found, func(e *models.Envelope) models.OutboxRow {
 		// Restart makes Temporal start it also where an earlier run has ended well: the database decides.
-		rows = append(rows, s.outboxRow(s.now(), e.ID, kind, models.OutboxRefs{AppID: e.AppID, TenantID: e.TenantID, Restart: true}))
-	}
-	return rows, err
+		return s.outboxRow(s.now(), e.ID, kind, models.OutboxRefs{AppID: e.AppID, TenantID: e.TenantID, Restart: true})
+	}), err
 }
 
 func (s *Store) unfinishedDeliveries(db *gorm.DB, after uuid.UUID, n int) ([]models.OutboxRow, error) {
-	var found []models.Delivery
-	err := db.Where("id > ? AND status = ?", after, models.DeliveryPending).Order("id").Limit(n).Find(&found).Error
-	rows := make([]models.OutboxRow, 0, len(found))
-	for i := range found {
-		d := &found[i]
-		rows = append(rows, s.outboxRow(s.now(), d.ID, models.OutboxDeliver, models.OutboxRefs{AppID: d.AppID, WebhookID: &d.WebhookID, Resend: d.Run}))
-	}
-	return rows, err
+	found, err := find[*models.Delivery](db.Where("id > ? AND status = ?", after, models.DeliveryPending).Order("id").Limit(n))
+	return mapSlice(found, func(d *models.Delivery) models.OutboxRow { return s.deliveryRow(s.now(), d) }), err
 }
 
 func (s *Store) unfinishedBulkSends(db *gorm.DB, after uuid.UUID, n int) ([]models.OutboxRow, error) {
-	var found []models.BulkSend
-	err := db.Where("id > ? AND status IN ?", after, []models.BulkStatus{models.BulkQueued, models.BulkRunning, models.BulkPaused}).
-		Order("id").Limit(n).Find(&found).Error
-	rows := make([]models.OutboxRow, 0, len(found))
-	for i := range found {
-		b := &found[i]
-		rows = append(rows, s.outboxRow(s.now(), b.ID, models.OutboxBulk, models.OutboxRefs{AppID: b.AppID, TenantID: b.TenantID}))
-	}
-	return rows, err
+	found, err := find[*models.BulkSend](db.Where("id > ? AND status IN ?", after, []models.BulkStatus{models.BulkQueued, models.BulkRunning, models.BulkPaused}).
+		Order("id").Limit(n))
+	return mapSlice(found, s.bulkRow), err
 }
 
 // Requeue puts rows into the outbox, from where the dispatcher takes them.

@@ -76,6 +76,15 @@ func (s *Store) fromReplica(ctx context.Context, list func(*Store) error) error 
 	return list(s)
 }
 
+// listFromReplica is fromReplica for a list that is made of a filter.
+func listFromReplica[F, T any](ctx context.Context, s *Store, f F, list func(*Store, context.Context, F) ([]T, int64, error)) (rows []T, total int64, err error) {
+	err = s.fromReplica(ctx, func(s *Store) error {
+		rows, total, err = list(s, ctx, f)
+		return err
+	})
+	return rows, total, err
+}
+
 // CheckReplica reports whether there is a replica, and why it cannot be read.
 func (s *Store) CheckReplica(ctx context.Context) (there bool, err error) {
 	if s.replica == nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -47,19 +48,19 @@ func (s *Store) Rewrap(ctx context.Context) (n RewrapCounts, err error) {
 	}
 	rows := &n.Rows
 	for _, rewrap := range []func(context.Context) error{
-		rewrapTable[models.App](s, rows, "id", nil),
-		rewrapTable(s, rows, "id", s.rehashUser),
-		rewrapTable(s, rows, "id", s.rehashContact),
-		rewrapTable[models.Field](s, rows, "id", nil),
-		rewrapTable[models.FieldValue](s, rows, "field_id", nil),
-		rewrapTable[models.Attachment](s, rows, "id", nil),
-		rewrapTable[models.TemplateVersion](s, rows, "id", nil),
-		rewrapTable[models.WebhookEvent](s, rows, "id", nil),
-		rewrapTable[models.BulkRow](s, rows, "id", nil),
-		rewrapTable[models.DeliveryAttempt](s, rows, "id", nil),
-		func(ctx context.Context) error { return eachPage(ctx, rows, s.rewrapSaved) },
+		rewrapTable(s, rows, "id", rewrapRow[models.App](s, nil)),
+		rewrapTable(s, rows, "id", rewrapRow(s, s.rehashUser)),
+		rewrapTable(s, rows, "id", rewrapRow(s, s.rehashContact)),
+		rewrapTable(s, rows, "id", rewrapRow[models.Field](s, nil)),
+		rewrapTable(s, rows, "field_id", rewrapRow[models.FieldValue](s, nil)),
+		rewrapTable(s, rows, "id", rewrapRow[models.Attachment](s, nil)),
+		rewrapTable(s, rows, "id", rewrapRow[models.TemplateVersion](s, nil)),
+		rewrapTable(s, rows, "id", rewrapRow[models.WebhookEvent](s, nil)),
+		rewrapTable(s, rows, "id", rewrapRow[models.BulkRow](s, nil)),
+		rewrapTable(s, rows, "id", rewrapRow[models.DeliveryAttempt](s, nil)),
+		rewrapTable(s, rows, "app_id, tenant_id", rewrapRow[models.Settings](s, nil)),
+		rewrapTable(s, rows, "app_id, email_key", s.rewrapSaved),
 		func(ctx context.Context) error { return eachPage(ctx, rows, s.rewrapSigners) },
-		func(ctx context.Context) error { return eachPage(ctx, rows, s.rewrapSettings) },
 	} {
 		if err := rewrap(ctx); err != nil {
 			return n, fmt.Errorf("rewrap: %w", err)
@@ -117,23 +118,25 @@ func (s *Store) rewrapSecrets(ctx context.Context, table, column, label, after s
 }
 
 // rewrapTable encrypts anew what is stale in the table of T, page by page along its
-// key, a UUID. rekey, which may be nil, gives a decrypted row its hash, or removes the row.
-func rewrapTable[T any](s *Store, total *int, key string, rekey func(*gorm.DB, *T) error) func(context.Context) error {
-	page := func(ctx context.Context, after uuid.UUID) (last uuid.UUID, n int, err error) {
+// key: an id, or the id of an app and what names the row within the app.
+func rewrapTable[T any](s *Store, total *int, key string, rewrap func(tx *gorm.DB, row *T) error) func(context.Context) error {
+	page := func(ctx context.Context, after string) (last string, n int, err error) {
 		err = s.tx(ctx, func(tx *gorm.DB) error {
-			var rows []*T
-			if err := s.locked(tx).Where(key+" > ?", after).Order(key).Limit(rewrapPage).Find(&rows).Error; err != nil {
+			q := s.locked(tx)
+			if after != "" {
+				q = q.Where("("+key+") > ?", strings.SplitN(after, "/", 2))
+			}
+			rows, err := find[*T](q.Order(key).Limit(rewrapPage))
+			if err != nil {
 				return err
 			}
 			for _, row := range rows {
 				r := encryptedRowOf(row)
-				if last, err = uuid.Parse(r.key); err != nil {
-					return err
-				}
+				last = r.key
 				if !s.needsRewrap(r) {
 					continue
 				}
-				if err := rewrapRow(s, tx, row, rekey); err != nil {
+				if err := rewrap(tx, row); err != nil {
 					return err
 				}
 				n++
@@ -145,19 +148,23 @@ func rewrapTable[T any](s *Store, total *int, key string, rekey func(*gorm.DB, *
 	return func(ctx context.Context) error { return eachPage(ctx, total, page) }
 }
 
-func rewrapRow[T any](s *Store, tx *gorm.DB, row *T, rekey func(*gorm.DB, *T) error) error {
-	if err := decrypt(s, row); err != nil {
-		return err
-	}
-	columns := encryptedRowOf(row).names()
-	if rekey != nil {
-		if err := rekey(tx, row); err != nil {
+// rewrapRow encrypts a row anew. rekey, which may be nil, gives a decrypted row its
+// hash, or removes the row.
+func rewrapRow[T any](s *Store, rekey func(*gorm.DB, *T) error) func(*gorm.DB, *T) error {
+	return func(tx *gorm.DB, row *T) error {
+		if err := decrypt(s, row); err != nil {
 			return err
 		}
-		columns = append(columns, "email_key")
+		columns := encryptedRowOf(row).names()
+		if rekey != nil {
+			if err := rekey(tx, row); err != nil {
+				return err
+			}
+			columns = append(columns, "email_key")
+		}
+		row = encrypt(s, row)
+		return tx.Model(row).Select(columns).Updates(row).Error
 	}
-	row = encrypt(s, row)
-	return tx.Model(row).Select(columns).Updates(row).Error
 }
 
 func (s *Store) rehashUser(_ *gorm.DB, u *models.ConsoleUser) error {
@@ -171,50 +178,24 @@ func (s *Store) rehashUser(_ *gorm.DB, u *models.ConsoleUser) error {
 // processes that knew different keys made both at the same moment.
 func (s *Store) rehashContact(tx *gorm.DB, c *models.Contact) error {
 	c.EmailKey = s.contactKeys(c.AppID, c.Email)[0]
-	var others int64
-	err := tx.Model(c).Where("app_id = ? AND email_key = ? AND id <> ?", c.AppID, c.EmailKey, c.ID).Count(&others).Error
+	others, err := count(tx.Model(c).Where("app_id = ? AND email_key = ? AND id <> ?", c.AppID, c.EmailKey, c.ID))
 	if err != nil || others == 0 {
 		return err
 	}
 	return tx.Delete(&models.Contact{}, "id = ?", c.ID).Error
 }
 
-// savedKey is the key of a saved signature.
-type savedKey struct {
-	app   uuid.UUID
-	email string
-}
-
-// rewrapSaved looks at the saved signatures after one and returns the last. A
-// hash is the row's key, so that the row is made anew.
-func (s *Store) rewrapSaved(ctx context.Context, after savedKey) (last savedKey, n int, err error) {
-	err = s.tx(ctx, func(tx *gorm.DB) error {
-		var rows []*models.SavedSignature
-		q := s.locked(tx).Where("(app_id, email_key) > (?, ?)", after.app, after.email)
-		if err := q.Order("app_id, email_key").Limit(rewrapPage).Find(&rows).Error; err != nil {
-			return err
-		}
-		for _, row := range rows {
-			last = savedKey{row.AppID, row.EmailKey}
-			if !s.needsRewrap(encryptedRowOf(row)) {
-				continue
-			}
-			if err := decrypt(s, row); err != nil {
-				return err
-			}
-			if err := tx.Delete(&models.SavedSignature{}, "app_id = ? AND email_key = ?", row.AppID, row.EmailKey).Error; err != nil {
-				return err
-			}
-			row.EmailKey = s.savedKeys(row)[0]
-			// Where there is one under the newest key, the person has signed since.
-			if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s, row)).Error; err != nil {
-				return err
-			}
-			n++
-		}
-		return nil
-	})
-	return last, n, err
+// rewrapSaved makes the row of a saved signature anew: a hash is its key.
+func (s *Store) rewrapSaved(tx *gorm.DB, row *models.SavedSignature) error {
+	if err := decrypt(s, row); err != nil {
+		return err
+	}
+	if err := tx.Delete(&models.SavedSignature{}, "app_id = ? AND email_key = ?", row.AppID, row.EmailKey).Error; err != nil {
+		return err
+	}
+	row.EmailKey = s.savedKeys(row)[0]
+	// Where there is one under the newest key, the person has signed since.
+	return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s, row)).Error
 }
 
 // rewrapSigners looks at the signers of the envelopes after one and returns the
@@ -226,8 +207,8 @@ func (s *Store) rewrapSigners(ctx context.Context, after uuid.UUID) (last uuid.U
 		return last, 0, err
 	}
 	last = ids[len(ids)-1]
-	var signers []*models.Signer
-	if err := db.Select("id", "envelope_id", "email", "phone", "previous", "host_email").Where("envelope_id IN ?", ids).Find(&signers).Error; err != nil {
+	signers, err := find[*models.Signer](db.Select("id", "envelope_id", "email", "phone", "previous", "host_email").Where("envelope_id IN ?", ids))
+	if err != nil {
 		return last, 0, err
 	}
 	stale := make(map[uuid.UUID]bool)

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -24,36 +23,30 @@ type SealRecord struct {
 func (s *Store) SealRecord(ctx context.Context, envelope, document uuid.UUID, event int) (*SealRecord, error) {
 	out := &SealRecord{}
 	err := s.read(ctx, func(tx *gorm.DB) error {
-		var docs []models.Document
-		if err := tx.Select("id", "original_id", "kind", "sha256").Where("envelope_id = ? AND (id = ? OR original_id = ?)", envelope, document, document).Find(&docs).Error; err != nil {
+		docs, err := find[*models.Document](tx.Select("id", "original_id", "kind", "sha256").Where("envelope_id = ? AND (id = ? OR original_id = ?)", envelope, document, document))
+		if err != nil {
 			return err
 		}
-		for i := range docs {
-			if docs[i].Kind == models.DocumentSealed {
-				out.SealedSHA256 = docs[i].SHA256
+		for _, d := range docs {
+			if d.Kind == models.DocumentSealed {
+				out.SealedSHA256 = d.SHA256
 			} else {
-				out.OriginalSHA256 = docs[i].SHA256
+				out.OriginalSHA256 = d.SHA256
 			}
 		}
 		if out.OriginalSHA256 == "" || out.SealedSHA256 == "" {
 			return models.ErrNotFound
 		}
-		var events []models.Event
-		if err := tx.Select("hash").Where("envelope_id = ? AND seq = ?", envelope, event).Limit(1).Find(&events).Error; err != nil {
-			return err
+		ev, err := first[models.Event](tx.Select("hash").Where("envelope_id = ? AND seq = ?", envelope, event))
+		if ev != nil {
+			out.ChainHead = ev.Hash
 		}
-		if len(events) > 0 {
-			out.ChainHead = events[0].Hash
-		}
-		return nil
+		return err
 	})
 	if err == nil && out.ChainHead == "" {
 		out.ChainHead, err = s.archivedHash(ctx, envelope, int64(event))
 	}
-	if err != nil {
-		return nil, fmt.Errorf("load record of document %s: %w", document, err)
-	}
-	return out, nil
+	return out, wrap(err, "load record of document %s", document)
 }
 
 // archivedHash is the hash of an event of an archived envelope; "" if the envelope is in

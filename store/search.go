@@ -26,9 +26,9 @@ func normalizeForSearch(parts ...string) string {
 	return norm.NFKC.String(cases.Fold().String(strings.Join(parts, "\n")))
 }
 
-// likePattern is the LIKE pattern, without its wildcards, for what has text in it.
-func likePattern(text string) string {
-	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(normalizeForSearch(text)) + "%"
+// containsPattern is the LIKE pattern for what has text in it.
+func containsPattern(text string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 }
 
 func (s *Store) searchRowOf(e *models.Envelope) searchRow {
@@ -67,7 +67,7 @@ func (h textArray) Value() (driver.Value, error) { return "{" + strings.Join(h, 
 // search selects the envelopes that have text in them, or an address of those hashes.
 func (s *Store) search(app uuid.UUID, text string) (query string, args []any) {
 	found := s.searchedHashes(app, text)
-	args = []any{app, likePattern(text)}
+	args = []any{app, containsPattern(normalizeForSearch(text))}
 	query = `SELECT envelope_id FROM envelope_search WHERE app_id = ? AND (text LIKE ? ESCAPE '\'`
 	if s.postgres {
 		return query + " OR addresses && ?)", append(args, found)

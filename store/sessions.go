@@ -52,10 +52,7 @@ func (s *Store) StartConsoleSession(ctx context.Context, user uuid.UUID, on Devi
 		newest := tx.Model(&models.ConsoleSession{}).Select("id").Where("user_id = ?", user).Order("created_at DESC, id DESC").Limit(maxSessions)
 		return tx.Where("user_id = ? AND id NOT IN (?)", user, newest).Delete(&models.ConsoleSession{}).Error
 	})
-	if err != nil {
-		return nil, fmt.Errorf("sign in: %w", err)
-	}
-	return session, nil
+	return session, wrap(err, "sign in")
 }
 
 // ConsoleSession finds the session and its user, or models.ErrNotFound where it has
@@ -90,10 +87,9 @@ func (s *Store) ConsoleSession(ctx context.Context, id uuid.UUID, idle time.Dura
 
 // ConsoleSessions lists where a console user is signed in, the newest first.
 func (s *Store) ConsoleSessions(ctx context.Context, user uuid.UUID, idle time.Duration) ([]models.ConsoleSession, []Device, error) {
-	var rows []models.ConsoleSession
 	now := s.now()
-	err := s.db.WithContext(ctx).Where("user_id = ? AND expires_at > ? AND seen_at > ?", user, now, now.Add(-idle)).
-		Order("created_at DESC, id DESC").Limit(maxSessions).Find(&rows).Error
+	rows, err := find[models.ConsoleSession](s.db.WithContext(ctx).Where("user_id = ? AND expires_at > ? AND seen_at > ?", user, now, now.Add(-idle)).
+		Order("created_at DESC, id DESC").Limit(maxSessions))
 	if err != nil {
 		return nil, nil, fmt.Errorf("list console sessions: %w", err)
 	}
@@ -112,14 +108,8 @@ func (s *Store) ConsoleSessions(ctx context.Context, user uuid.UUID, idle time.D
 
 // EndConsoleSession ends one session of a console user.
 func (s *Store) EndConsoleSession(ctx context.Context, user, session uuid.UUID) error {
-	res := s.db.WithContext(ctx).Where("id = ? AND user_id = ?", session, user).Delete(&models.ConsoleSession{})
-	if res.Error == nil && res.RowsAffected == 0 {
-		return models.ErrNotFound
-	}
-	if res.Error != nil {
-		return fmt.Errorf("end console session: %w", res.Error)
-	}
-	return nil
+	done := s.db.WithContext(ctx).Where("id = ? AND user_id = ?", session, user).Delete(&models.ConsoleSession{})
+	return wrap(unlessNone(done, models.ErrNotFound), "end console session")
 }
 
 // EndConsoleSessions ends the sessions of a console user but the one to keep, which
@@ -129,16 +119,10 @@ func (s *Store) EndConsoleSessions(ctx context.Context, user, keep uuid.UUID) er
 }
 
 func endSessions(db *gorm.DB, user, keep uuid.UUID) error {
-	if err := db.Where("user_id = ? AND id <> ?", user, keep).Delete(&models.ConsoleSession{}).Error; err != nil {
-		return fmt.Errorf("end console sessions: %w", err)
-	}
-	return nil
+	return wrap(db.Where("user_id = ? AND id <> ?", user, keep).Delete(&models.ConsoleSession{}).Error, "end console sessions")
 }
 
 // EndAllConsoleSessions ends the sessions of all console users.
 func (s *Store) EndAllConsoleSessions(ctx context.Context) error {
-	if err := s.db.WithContext(ctx).Exec(`DELETE FROM console_sessions`).Error; err != nil {
-		return fmt.Errorf("end console sessions: %w", err)
-	}
-	return nil
+	return wrap(s.db.WithContext(ctx).Exec(`DELETE FROM console_sessions`).Error, "end console sessions")
 }

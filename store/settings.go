@@ -14,21 +14,18 @@ import (
 // Settings returns a tenant's own choices, and what holds after the app's are
 // put below them. Tenant "" asks for the app's.
 func (s *Store) Settings(ctx context.Context, app uuid.UUID, tenant string) (own, effective models.Settings, err error) {
-	var rows []models.Settings
-	if err := s.db.WithContext(ctx).Where("app_id = ? AND tenant_id IN ?", app, []string{"", tenant}).Find(&rows).Error; err != nil {
+	rows, err := findDecrypted[models.Settings](s, s.db.WithContext(ctx).Where("app_id = ? AND tenant_id IN ?", app, []string{"", tenant}))
+	if err != nil {
 		return own, effective, fmt.Errorf("load settings: %w", err)
-	}
-	if err := decryptAll(s, pointers(rows)); err != nil {
-		return own, effective, err
 	}
 	own = models.Settings{AppID: app, TenantID: tenant}
 	var general models.Settings
 	for _, r := range rows {
 		if r.TenantID == tenant {
-			own = r
+			own = *r
 		}
 		if r.TenantID == "" {
-			general = r
+			general = *r
 		}
 	}
 	return own, own.WithDefaults(general), nil
@@ -65,42 +62,5 @@ func (s *Store) saveSettings(db *gorm.DB, v models.Settings, where clause.OnConf
 		return err
 	}
 	v.UpdatedAt = s.now()
-	if err := db.Clauses(where).Create(encrypt(s, &v)).Error; err != nil {
-		return fmt.Errorf("save settings: %w", err)
-	}
-	return nil
-}
-
-// settingsKey is the key of a tenant's settings; the zero key of an app's own is
-// never one, because no app has the zero id.
-type settingsKey struct {
-	app    uuid.UUID
-	tenant string
-}
-
-// rewrapSettings looks at the settings after one and returns the last.
-func (s *Store) rewrapSettings(ctx context.Context, after settingsKey) (last settingsKey, n int, err error) {
-	err = s.tx(ctx, func(tx *gorm.DB) error {
-		var rows []*models.Settings
-		q := s.locked(tx).Where("(app_id, tenant_id) > (?, ?)", after.app, after.tenant)
-		if err := q.Order("app_id, tenant_id").Limit(rewrapPage).Find(&rows).Error; err != nil {
-			return err
-		}
-		for _, row := range rows {
-			last = settingsKey{row.AppID, row.TenantID}
-			if !s.needsRewrap(encryptedRowOf(row)) {
-				continue
-			}
-			if err := decrypt(s, row); err != nil {
-				return err
-			}
-			fresh := encrypt(s, row)
-			if err := tx.Model(fresh).Select("reply_to", "notify_email").Updates(fresh).Error; err != nil {
-				return err
-			}
-			n++
-		}
-		return nil
-	})
-	return last, n, err
+	return wrap(db.Clauses(where).Create(encrypt(s, &v)).Error, "save settings")
 }

@@ -105,8 +105,7 @@ func (dialect) Explain(query string, vars ...any) string {
 
 // Translate implements gorm.ErrorTranslator.
 func (dialect) Translate(err error) error {
-	var e *sqlite.Error
-	if errors.As(err, &e) && (e.Code() == sqlitelib.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlitelib.SQLITE_CONSTRAINT_PRIMARYKEY) {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok && (e.Code() == sqlitelib.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlitelib.SQLITE_CONSTRAINT_PRIMARYKEY) {
 		return gorm.ErrDuplicatedKey
 	}
 	return err

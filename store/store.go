@@ -157,10 +157,7 @@ func (s *Store) Close() error {
 	if err == nil {
 		err = conn.Close()
 	}
-	if err := errors.Join(err, ofReplica); err != nil {
-		return fmt.Errorf("close database: %w", err)
-	}
-	return nil
+	return wrap(errors.Join(err, ofReplica), "close database")
 }
 
 // Ping reports whether the database answers.
@@ -169,10 +166,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	if err == nil {
 		err = conn.PingContext(ctx)
 	}
-	if err != nil {
-		return fmt.Errorf("database does not answer: %w", err)
-	}
-	return nil
+	return wrap(err, "database does not answer")
 }
 
 // Wake is signalled after each commit that wrote outbox rows in this process.
@@ -187,40 +181,29 @@ func (s *Store) signalWake() {
 
 // tx runs fn in one transaction.
 func (s *Store) tx(ctx context.Context, fn func(tx *gorm.DB) error) error {
-	return s.session(ctx, readWrite, fn)
+	return s.make(ctx, nil, fn)
+}
+
+// make runs fn in one transaction, whose result is what it makes of result.
+func (s *Store) make(ctx context.Context, result any, fn func(tx *gorm.DB) error) error {
+	return s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {
+		t.result = result
+		return fn(tx)
+	})
 }
 
 // read runs fn on one snapshot of the database: what it reads belongs together.
 func (s *Store) read(ctx context.Context, fn func(tx *gorm.DB) error) error {
-	return s.session(ctx, readOnly, fn)
+	return s.session(ctx, readOnly, func(_ *transaction, tx *gorm.DB) error { return fn(tx) })
 }
 
-func (s *Store) session(ctx context.Context, m mode, fn func(tx *gorm.DB) error) error {
+// session runs fn in one transaction, to whose batch it may add what is sent with the commit.
+func (s *Store) session(ctx context.Context, m mode, fn func(t *transaction, tx *gorm.DB) error) error {
 	return s.transact(ctx, m, func(t *transaction) error {
 		tx, err := t.gorm()
 		if err != nil {
 			return err
 		}
-		return fn(tx)
+		return fn(t, tx)
 	})
-}
-
-// make runs fn in one transaction, whose result is what it makes of result.
-func (s *Store) make(ctx context.Context, result any, fn func(tx *gorm.DB) error) error {
-	return s.transact(ctx, readWrite, func(t *transaction) error {
-		t.result = result
-		tx, err := t.gorm()
-		if err != nil {
-			return err
-		}
-		return fn(tx)
-	})
-}
-
-// mapNotFound turns gorm's not-found into ours.
-func mapNotFound(err error) error {
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return models.ErrNotFound
-	}
-	return err
 }

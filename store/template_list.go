@@ -24,12 +24,8 @@ type TemplateFilter struct {
 
 // Templates lists templates, newest first, one more than a page if there are more, with the
 // number of all that match.
-func (s *Store) Templates(ctx context.Context, f TemplateFilter) (list []*models.Template, total int64, err error) {
-	err = s.fromReplica(ctx, func(s *Store) error {
-		list, total, err = s.templates(ctx, f)
-		return err
-	})
-	return list, total, err
+func (s *Store) Templates(ctx context.Context, f TemplateFilter) ([]*models.Template, int64, error) {
+	return listFromReplica(ctx, s, f, (*Store).templates)
 }
 
 func (s *Store) templates(ctx context.Context, f TemplateFilter) ([]*models.Template, int64, error) {
@@ -42,27 +38,20 @@ func (s *Store) templates(ctx context.Context, f TemplateFilter) ([]*models.Temp
 	if f.Tenant != "" {
 		q = q.Where("tenant_id IN ?", []string{f.Tenant, ""})
 	}
-	if f.ExternalID != "" {
-		q = q.Where("external_id = ?", f.ExternalID)
-	}
+	q = whereGiven(q, "external_id = ?", f.ExternalID)
 	if f.Text != "" {
-		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(f.Text)) + "%"
-		q = q.Where(`lower(name) LIKE ? ESCAPE '\'`, pattern)
+		q = q.Where(`lower(name) LIKE ? ESCAPE '\'`, containsPattern(strings.ToLower(f.Text)))
 	}
-	var total int64
-	var out []*models.Template
-	err := q.Session(&gorm.Session{}).Count(&total).Error
-	if err == nil {
-		page := q.Session(&gorm.Session{}).Order("id DESC").Limit(f.Size + 1)
-		if f.After != uuid.Nil {
-			page = page.Where("id < ?", f.After)
-		} else {
-			page = page.Offset((f.Page - 1) * f.Size)
-		}
-		err = page.Find(&out).Error
-	}
+	total, err := count(q.Session(&gorm.Session{}))
 	if err != nil {
 		return nil, 0, fmt.Errorf("list templates: %w", err)
 	}
-	return out, total, nil
+	page := q.Session(&gorm.Session{}).Order("id DESC").Limit(f.Size + 1)
+	if f.After != uuid.Nil {
+		page = page.Where("id < ?", f.After)
+	} else {
+		page = page.Offset((f.Page - 1) * f.Size)
+	}
+	out, err := find[*models.Template](page)
+	return out, total, wrap(err, "list templates")
 }

@@ -5,11 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"countersign/models"
 )
@@ -152,37 +149,33 @@ func (q *templateQuery) load(s *Store, t *transaction) (*models.LoadedTemplate, 
 	if err := decrypt(s, &out.Of); err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal([]byte(out.Of.Content), &out.Content); err != nil {
-		return nil, fmt.Errorf("read template %s: %w", out.ID, err)
+	err := json.Unmarshal([]byte(out.Of.Content), &out.Content)
+	return out, wrap(err, "read template %s", out.ID)
+}
+
+func (s *Store) loadTemplate(t *transaction, app, id uuid.UUID, version int, lock templateLock) (*models.LoadedTemplate, error) {
+	q := s.queueTemplate(t, app, id, version, lock)
+	if err := t.send(); err != nil {
+		return nil, err
 	}
-	return out, nil
+	return q.load(s, t)
 }
 
 // Template loads a version of an app's template; 0 is the newest.
 func (s *Store) Template(ctx context.Context, app, id uuid.UUID, version int) (*models.LoadedTemplate, error) {
 	var out *models.LoadedTemplate
-	err := s.transact(ctx, readOnly, func(t *transaction) error {
-		q := s.queueTemplate(t, app, id, version, readTemplate)
-		if err := t.send(); err != nil {
-			return err
-		}
-		var err error
-		out, err = q.load(s, t)
+	err := s.transact(ctx, readOnly, func(t *transaction) (err error) {
+		out, err = s.loadTemplate(t, app, id, version, readTemplate)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("load template %s: %w", id, err)
-	}
-	return out, nil
+	return out, wrap(err, "load template %s", id)
 }
 
 // TemplateArchived reports whether an app's template is archived.
 func (s *Store) TemplateArchived(ctx context.Context, app, id uuid.UUID) (bool, error) {
-	t := &models.Template{}
-	if err := s.db.WithContext(ctx).Select("archived_at").Take(t, "id = ? AND app_id = ?", id, app).Error; err != nil {
-		return false, fmt.Errorf("load template %s: %w", id, mapNotFound(err))
-	}
-	return t.ArchivedAt != nil, nil
+	var t models.Template
+	err := s.db.WithContext(ctx).Select("archived_at").Take(&t, "id = ? AND app_id = ?", id, app).Error
+	return t.ArchivedAt != nil, wrap(mapNotFound(err), "load template %s", id)
 }
 
 // CreateFromTemplate stores the envelope that build makes of a version of an app's
@@ -195,10 +188,7 @@ func (s *Store) CreateFromTemplate(ctx context.Context, app, id uuid.UUID, versi
 		e, err = s.createFromTemplate(t, app, id, version, build)
 		return err
 	})
-	if e != nil && isExternalIDConflict(err) {
-		err = s.externalIDConflict(ctx, e)
-	}
-	if err != nil {
+	if err := s.externalIDConflict(ctx, e, err); err != nil {
 		return nil, fmt.Errorf("make an envelope of template %s: %w", id, err)
 	}
 	made := &EnvelopeWithEvents{e, e.Events}
@@ -259,22 +249,15 @@ type TemplateTarget struct {
 func (s *Store) PutTemplate(ctx context.Context, at TemplateTarget,
 	build func(was *models.LoadedTemplate, from *models.Envelope) (*models.LoadedTemplate, error),
 ) (out *models.LoadedTemplate, created bool, err error) {
-	err = s.transact(ctx, readWrite, func(t *transaction) error {
-		var err error
+	put := func(t *transaction) (err error) {
 		out, created, err = s.putTemplate(t, at, build)
 		return err
-	})
-	if isTemplateConflict(err) { // another was made at the same time: this is its next version
-		err = s.transact(ctx, readWrite, func(t *transaction) error {
-			var err error
-			out, created, err = s.putTemplate(t, at, build)
-			return err
-		})
 	}
-	if err != nil {
-		return nil, false, fmt.Errorf("store template: %w", err)
+	err = s.transact(ctx, readWrite, put)
+	if isExternalIDConflict(err, "templates") { // another was made at the same time: this is its next version
+		err = s.transact(ctx, readWrite, put)
 	}
-	return out, created, nil
+	return out, created, wrap(err, "store template")
 }
 
 func (s *Store) putTemplate(t *transaction, at TemplateTarget,
@@ -331,11 +314,7 @@ func (s *Store) templateOfExternalID(t *transaction, at TemplateTarget) (*models
 	if err := t.send(); err != nil || holder == uuid.Nil {
 		return nil, err
 	}
-	q := s.queueTemplate(t, at.App, holder, 0, changeTemplate)
-	if err := t.send(); err != nil {
-		return nil, err
-	}
-	return q.load(s, t)
+	return s.loadTemplate(t, at.App, holder, 0, changeTemplate)
 }
 
 // ChangeTemplate locks an app's template, runs fn on its newest version and saves what
@@ -343,11 +322,7 @@ func (s *Store) templateOfExternalID(t *transaction, at TemplateTarget) (*models
 func (s *Store) ChangeTemplate(ctx context.Context, app, id uuid.UUID, fn func(*models.LoadedTemplate) error) (*models.LoadedTemplate, error) {
 	var out *models.LoadedTemplate
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
-		q := s.queueTemplate(t, app, id, 0, changeTemplate)
-		if err := t.send(); err != nil {
-			return err
-		}
-		v, err := q.load(s, t)
+		v, err := s.loadTemplate(t, app, id, 0, changeTemplate)
 		if err != nil {
 			return err
 		}
@@ -358,19 +333,16 @@ func (s *Store) ChangeTemplate(ctx context.Context, app, id uuid.UUID, fn func(*
 		out, t.result = v, v
 		return s.saveTemplate(t, v, true, before)
 	})
-	if isTemplateConflict(err) {
+	if isExternalIDConflict(err, "templates") {
 		err = models.Refuse(models.KindConflict, "external_id_taken", "Another template of the tenant has this externalId.")
 	}
-	if err != nil {
-		return nil, fmt.Errorf("change template %s: %w", id, err)
-	}
-	return out, nil
+	return out, wrap(err, "change template %s", id)
 }
 
 // saveTemplate adds a template to the transaction, or what changed of one, with the version that is
 // newer than before.
 func (s *Store) saveTemplate(t *transaction, v *models.LoadedTemplate, known bool, before int) error {
-	v.UpdatedAt = s.now().UTC().Truncate(time.Microsecond)
+	v.UpdatedAt = s.now()
 	columns := templateColumns(&v.Template)
 	if known {
 		t.update("templates", columns[:1], columns[3:])
@@ -386,7 +358,7 @@ func (s *Store) saveTemplate(t *transaction, v *models.LoadedTemplate, known boo
 	}
 	v.Of.Content = string(content)
 	t.insert("template_versions", "", templateVersionColumns(encrypt(s, &v.Of)))
-	t.insert("template_documents", "", rowsOf(v.Documents, templateDocumentColumns)...)
+	t.insert("template_documents", "", mapSlice(v.Documents, templateDocumentColumns)...)
 	return nil
 }
 
@@ -421,17 +393,5 @@ func (s *Store) ArchiveTemplate(ctx context.Context, app, id uuid.UUID, check fu
 		t.exec("UPDATE template_documents SET released = $1 WHERE template_id = $2", true, id)
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("archive template %s: %w", id, err)
-	}
-	return blobKeys, nil
-}
-
-// isTemplateConflict reports that the index of external ids of templates refused a row.
-func isTemplateConflict(err error) bool {
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) {
-		return refused.Code == "23505" && refused.ConstraintName == "templates_external_id"
-	}
-	return err != nil && strings.Contains(err.Error(), "UNIQUE constraint failed: templates.app_id, templates.tenant_id, templates.external_id")
+	return blobKeys, wrap(err, "archive template %s", id)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
-	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -25,26 +24,20 @@ type SealCertificate struct {
 }
 
 // SealCertificateID is the id under which a sealing certificate is recorded.
-func SealCertificateID(c *x509.Certificate) string {
-	sum := sha256.Sum256(c.Raw)
-	return hex.EncodeToString(sum[:])
-}
+func SealCertificateID(c *x509.Certificate) string { return fmt.Sprintf("%x", sha256.Sum256(c.Raw)) }
 
 // RecordSealCertificate records the certificate that seals from now on, so that
 // its seals are trusted wherever they are verified, also after it was replaced.
 func (s *Store) RecordSealCertificate(ctx context.Context, c *x509.Certificate) error {
 	row := models.SealCertificate{ID: SealCertificateID(c), DER: c.Raw, CreatedAt: s.now()}
-	if err := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error; err != nil {
-		return fmt.Errorf("record the seal's certificate: %w", err)
-	}
-	return nil
+	return wrap(s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error, "record the seal's certificate")
 }
 
 // SealCertificates are all that were recorded, oldest first.
 func (s *Store) SealCertificates(ctx context.Context) ([]SealCertificate, error) {
 	db := s.db.WithContext(ctx)
-	var rows []models.SealCertificate
-	if err := db.Order("created_at, id").Find(&rows).Error; err != nil {
+	rows, err := find[models.SealCertificate](db.Order("created_at, id"))
+	if err != nil {
 		return nil, fmt.Errorf("load the seal's certificates: %w", err)
 	}
 	revoked, err := revocations(db)
@@ -106,15 +99,12 @@ func revocation(r *models.KeyRevocation) *trust.Revocation {
 
 // revocations are those in force, by key: the one of the earliest date.
 func revocations(db *gorm.DB) (map[string]*models.KeyRevocation, error) {
-	var rows []models.KeyRevocation
-	if err := db.Order("at DESC, seq DESC").Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("load revocations: %w", err)
-	}
+	rows, err := find[*models.KeyRevocation](db.Order("at DESC, seq DESC"))
 	out := make(map[string]*models.KeyRevocation, len(rows))
-	for i := range rows {
-		out[rows[i].KeyID] = &rows[i]
+	for _, r := range rows {
+		out[r.KeyID] = r
 	}
-	return out, nil
+	return out, wrap(err, "load revocations")
 }
 
 // RevokeKey records that a key that signs records, or a sealing certificate, is
@@ -144,34 +134,28 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, reason s
 		}
 		return tx.Create(&models.KeyRevocation{KeyID: id, At: at, Reason: reason, RecordedAt: now}).Error
 	})
-	if err != nil {
-		return fmt.Errorf("revoke key %s: %w", id, err)
-	}
-	return nil
+	return wrap(err, "revoke key %s", id)
 }
 
 // retireForRevocation finds the key, and replaces it if it signs records now.
 func (s *Store) retireForRevocation(tx *gorm.DB, id string) error {
-	var keys []models.SigningKey
-	if err := tx.Where("id = ?", id).Find(&keys).Error; err != nil {
+	k, err := first[models.SigningKey](tx.Where("id = ?", id))
+	if err != nil {
 		return err
 	}
-	if len(keys) == 0 {
-		var n int64
-		if err := tx.Model(&models.SealCertificate{}).Where("id = ?", id).Count(&n).Error; err != nil {
-			return err
+	if k == nil {
+		n, err := count(tx.Model(&models.SealCertificate{}).Where("id = ?", id))
+		if err == nil && n == 0 {
+			err = models.Refuse(models.KindNotFound, "not_found", "There is no such key; `countersign key list` shows all.")
 		}
-		if n == 0 {
-			return models.Refuse(models.KindNotFound, "not_found", "There is no such key; `countersign key list` shows all.")
-		}
-		return nil
+		return err
 	}
-	switch k := keys[0]; {
+	switch {
 	case k.Purpose != models.KeyManifests:
 		return models.Refuse(models.KindConflict, "key_not_revocable", "The key signs %s; replace it by `countersign key rotate %s`.", k.Purpose, k.Purpose)
 	case k.RetiredAt != nil:
 		return nil
 	}
-	_, err := s.replaceKey(tx, models.KeyManifests)
+	_, err = s.replaceKey(tx, models.KeyManifests)
 	return err
 }

@@ -12,25 +12,20 @@ import (
 
 // EnvelopesUsed is the number of envelopes that an app has sent in the current period.
 func (s *Store) EnvelopesUsed(ctx context.Context, app uuid.UUID) (int, error) {
-	var n int
-	err := s.db.WithContext(ctx).Raw(`SELECT COALESCE(SUM(envelopes), 0) FROM usage WHERE app_id = ? AND period_start = ?`,
-		app, PeriodStart(s.now()).Format(time.DateOnly)).Scan(&n).Error
-	if err != nil {
-		return 0, fmt.Errorf("load usage: %w", err)
-	}
-	return n, nil
+	return s.usage(ctx, app, "envelopes")
 }
 
 // EnvelopesReserved is the number of envelopes that the app's bulk sends have yet to
 // send in the current period.
 func (s *Store) EnvelopesReserved(ctx context.Context, app uuid.UUID) (int, error) {
+	return s.usage(ctx, app, "reserved")
+}
+
+func (s *Store) usage(ctx context.Context, app uuid.UUID, column string) (int, error) {
 	var n int
-	err := s.db.WithContext(ctx).Raw(`SELECT COALESCE(SUM(reserved), 0) FROM usage WHERE app_id = ? AND period_start = ?`,
+	err := s.db.WithContext(ctx).Raw("SELECT COALESCE(SUM("+column+"), 0) FROM usage WHERE app_id = ? AND period_start = ?",
 		app, PeriodStart(s.now()).Format(time.DateOnly)).Scan(&n).Error
-	if err != nil {
-		return 0, fmt.Errorf("load reserved envelopes: %w", err)
-	}
-	return n, nil
+	return n, wrap(err, "load usage")
 }
 
 // countEnvelope counts a sent envelope against the app's plan, and refuses it

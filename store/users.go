@@ -29,11 +29,7 @@ func (s *Store) UserDetails(ctx context.Context, app uuid.UUID) ([]UserDetail, e
 		return nil, err
 	}
 	var factors, passkeys []uuid.UUID
-	var sessions []models.ConsoleSession
-	ids := make([]uuid.UUID, len(users))
-	for i := range users {
-		ids[i] = users[i].ID
-	}
+	ids := mapSlice(users, func(u models.ConsoleUser) uuid.UUID { return u.ID })
 	db := s.db.WithContext(ctx)
 	if err := db.Model(&models.ConsoleFactor{}).Where("id IN ? AND confirmed_at IS NOT NULL", ids).Pluck("id", &factors).Error; err != nil {
 		return nil, fmt.Errorf("list second factors: %w", err)
@@ -41,7 +37,8 @@ func (s *Store) UserDetails(ctx context.Context, app uuid.UUID) ([]UserDetail, e
 	if err := db.Model(&models.ConsolePasskey{}).Where("user_id IN ?", ids).Distinct().Pluck("user_id", &passkeys).Error; err != nil {
 		return nil, fmt.Errorf("list passkeys: %w", err)
 	}
-	if err := db.Select("user_id", "seen_at").Where("user_id IN ? AND expires_at > ?", ids, s.now()).Find(&sessions).Error; err != nil {
+	sessions, err := find[models.ConsoleSession](db.Select("user_id", "seen_at").Where("user_id IN ? AND expires_at > ?", ids, s.now()))
+	if err != nil {
 		return nil, fmt.Errorf("list console sessions: %w", err)
 	}
 	out := make([]UserDetail, len(users))
@@ -70,12 +67,9 @@ type UserChange struct {
 // UpdateUser changes a console user of an app. A new role holds from the user's
 // next request on.
 func (s *Store) UpdateUser(ctx context.Context, app, id uuid.UUID, c UserChange) (*models.ConsoleUser, error) {
-	u := &models.ConsoleUser{}
-	err := s.tx(ctx, func(tx *gorm.DB) error {
-		if err := s.locked(tx).Take(u, "id = ? AND app_id = ? AND disabled_at IS NULL", id, app).Error; err != nil {
-			return mapNotFound(err)
-		}
-		if err := decrypt(s, u); err != nil {
+	var u *models.ConsoleUser
+	err := s.tx(ctx, func(tx *gorm.DB) (err error) {
+		if u, err = takeDecrypted[models.ConsoleUser](s, s.locked(tx), "id = ? AND app_id = ? AND disabled_at IS NULL", id, app); err != nil {
 			return err
 		}
 		p := models.Problems{}
@@ -96,10 +90,7 @@ func (s *Store) UpdateUser(ctx context.Context, app, id uuid.UUID, c UserChange)
 		}
 		return tx.Model(&models.ConsoleUser{}).Where("id = ?", id).Updates(map[string]any{"name": u.Name, "role": u.Role}).Error
 	})
-	if err != nil {
-		return nil, fmt.Errorf("update console user %s: %w", id, err)
-	}
-	return u, nil
+	return u, wrap(err, "update console user %s", id)
 }
 
 // CreateUser makes a console user of an app.
@@ -128,23 +119,16 @@ func (s *Store) CreateUser(ctx context.Context, app uuid.UUID, email, name, pass
 	u.EmailKey = keys[0]
 	exists := models.Refuse(models.KindConflict, "user_exists", "There is a console user with that e-mail address already.")
 	err = s.make(ctx, u, func(tx *gorm.DB) error {
-		var known int64
-		if err := tx.Model(u).Where("email_key IN ?", keys).Count(&known).Error; err != nil {
+		known, err := count(tx.Model(u).Where("email_key IN ?", keys))
+		if err != nil {
 			return err
 		}
 		if known > 0 {
 			return exists
 		}
-		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s, u))
-		if res.Error == nil && res.RowsAffected == 0 {
-			return exists
-		}
-		return res.Error
+		return unlessNone(tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s, u)), exists)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("create console user: %w", err)
-	}
-	return u, nil
+	return u, wrap(err, "create console user")
 }
 
 // Login returns the console user that the credentials belong to, or
@@ -156,50 +140,40 @@ func (s *Store) Login(ctx context.Context, email, password string) (*models.Cons
 	if len(p) > 0 { // no user's, and the database need not see it
 		email = ""
 	}
-	var found []models.ConsoleUser
-	err := s.db.WithContext(ctx).Where("email_key IN ? AND disabled_at IS NULL AND oidc_subject IS NULL", s.userKeys(email)).Limit(1).Find(&found).Error
+	u, err := first[models.ConsoleUser](s.db.WithContext(ctx).Where("email_key IN ? AND disabled_at IS NULL AND oidc_subject IS NULL", s.userKeys(email)))
 	if err != nil {
 		return nil, fmt.Errorf("load console user: %w", err)
 	}
-	if len(found) == 0 {
+	if u == nil {
 		_ = passwordMatches(decoyHash, password) // only for the time it takes
 		return nil, models.ErrNotFound
 	}
-	if !passwordMatches(found[0].PasswordHash, password) {
+	if !passwordMatches(u.PasswordHash, password) {
 		return nil, models.ErrNotFound
-	}
-	return &found[0], decrypt(s, &found[0])
-}
-
-// User loads a console user who may still sign in.
-func (s *Store) User(ctx context.Context, id uuid.UUID) (*models.ConsoleUser, error) {
-	u := &models.ConsoleUser{}
-	if err := s.db.WithContext(ctx).Take(u, "id = ? AND disabled_at IS NULL", id).Error; err != nil {
-		return nil, fmt.Errorf("load console user %s: %w", id, mapNotFound(err))
 	}
 	return u, decrypt(s, u)
 }
 
+// User loads a console user who may still sign in.
+func (s *Store) User(ctx context.Context, id uuid.UUID) (*models.ConsoleUser, error) {
+	u, err := takeDecrypted[models.ConsoleUser](s, s.db.WithContext(ctx), "id = ? AND disabled_at IS NULL", id)
+	return u, wrap(err, "load console user %s", id)
+}
+
 // Users lists an app's console users, oldest first.
 func (s *Store) Users(ctx context.Context, app uuid.UUID) ([]models.ConsoleUser, error) {
-	out := []models.ConsoleUser{}
-	if err := s.db.WithContext(ctx).Where("app_id = ? AND disabled_at IS NULL", app).Order("id").Find(&out).Error; err != nil {
-		return nil, fmt.Errorf("list console users: %w", err)
+	out, err := find[models.ConsoleUser](s.db.WithContext(ctx).Where("app_id = ? AND disabled_at IS NULL", app).Order("id"))
+	if err == nil {
+		err = decryptAll(s, pointers(out))
 	}
-	return out, decryptAll(s, pointers(out))
+	return out, wrap(err, "list console users")
 }
 
 // DisableUser keeps a console user from signing in; sessions end at once.
 func (s *Store) DisableUser(ctx context.Context, app, id uuid.UUID) error {
-	res := s.db.WithContext(ctx).Model(&models.ConsoleUser{}).Where("id = ? AND app_id = ? AND disabled_at IS NULL", id, app).
+	done := s.db.WithContext(ctx).Model(&models.ConsoleUser{}).Where("id = ? AND app_id = ? AND disabled_at IS NULL", id, app).
 		Updates(map[string]any{"disabled_at": s.now(), "email_key": "disabled:" + id.String()})
-	if res.Error == nil && res.RowsAffected == 0 {
-		return models.ErrNotFound
-	}
-	if res.Error != nil {
-		return fmt.Errorf("disable console user %s: %w", id, res.Error)
-	}
-	return nil
+	return wrap(unlessNone(done, models.ErrNotFound), "disable console user %s", id)
 }
 
 // UserOfApp loads a console user of an app.
@@ -229,8 +203,5 @@ func (s *Store) SetPassword(ctx context.Context, u *models.ConsoleUser, password
 		}
 		return endSessions(tx, u.ID, keep)
 	})
-	if err != nil {
-		return fmt.Errorf("change password of console user %s: %w", u.ID, err)
-	}
-	return nil
+	return wrap(err, "change password of console user %s", u.ID)
 }

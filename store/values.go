@@ -32,10 +32,7 @@ func (s *Store) loadValues(ctx context.Context, e *models.Envelope, narrow func(
 		}
 		return rows, decryptAll(s, pointers(rows))
 	}, (*archiveContent).values)
-	if err != nil {
-		return nil, fmt.Errorf("load values of %s: %w", e.ID, err)
-	}
-	return out, nil
+	return out, wrap(err, "load values of %s", e.ID)
 }
 
 // valuesInside are, in a transaction, the values of an envelope as it leaves them, without
@@ -43,7 +40,7 @@ func (s *Store) loadValues(ctx context.Context, e *models.Envelope, narrow func(
 func (s *Store) valuesInside(t *transaction, envelope uuid.UUID) ([]models.FieldValue, error) {
 	var rows []*models.FieldValue
 	selectRows(&t.batch, &rows, func(v *models.FieldValue) []column {
-		return slices.DeleteFunc(valueColumns(v), func(c column) bool { return c.name == "image" })
+		return without(valueColumns(v), []string{"image"})
 	}, "field_values", "envelope_id = $1", envelope)
 	if err := t.send(); err != nil {
 		return nil, err
@@ -51,11 +48,7 @@ func (s *Store) valuesInside(t *transaction, envelope uuid.UUID) ([]models.Field
 	if err := decryptAll(s, rows); err != nil {
 		return nil, err
 	}
-	out := make([]models.FieldValue, 0, len(rows))
-	for _, v := range rows {
-		out = append(out, *v)
-	}
-	return out, nil
+	return mapSlice(rows, func(v *models.FieldValue) models.FieldValue { return *v }), nil
 }
 
 // Value is what one field was given, its picture included.
@@ -64,12 +57,11 @@ func (s *Store) Value(ctx context.Context, e *models.Envelope, field uuid.UUID) 
 	if err != nil {
 		return nil, err
 	}
-	for i := range found {
-		if found[i].FieldID == field {
-			return &found[i], nil
-		}
+	i := slices.IndexFunc(found, func(v models.FieldValue) bool { return v.FieldID == field })
+	if i < 0 {
+		return nil, fmt.Errorf("load value of field %s: %w", field, models.ErrNotFound)
 	}
-	return nil, fmt.Errorf("load value of field %s: %w", field, models.ErrNotFound)
+	return &found[i], nil
 }
 
 // Values are the values that were signed for.
@@ -81,14 +73,10 @@ func (s *Store) Values(ctx context.Context, e *models.Envelope) ([]models.FieldV
 // having proved it in the same way; nil if nothing.
 func (s *Store) SavedSignature(ctx context.Context, e *models.Envelope, signer *models.Signer) (*models.SavedSignature, error) {
 	of := &models.SavedSignature{AppID: e.AppID, TenantID: e.TenantID, AuthMethod: signer.AuthMethod, Email: signer.Email}
-	var out []models.SavedSignature
-	err := s.db.WithContext(ctx).Where("app_id = ? AND tenant_id = ? AND auth_method = ? AND email_key IN ?", of.AppID, of.TenantID, of.AuthMethod, s.savedKeys(of)).
-		Order("updated_at DESC").Limit(1).Find(&out).Error
-	if err != nil {
-		return nil, fmt.Errorf("load saved signature: %w", err)
+	out, err := first[models.SavedSignature](s.db.WithContext(ctx).Where("app_id = ? AND tenant_id = ? AND auth_method = ? AND email_key IN ?", of.AppID, of.TenantID, of.AuthMethod, s.savedKeys(of)).
+		Order("updated_at DESC"))
+	if err == nil && out != nil {
+		err = decrypt(s, out)
 	}
-	if len(out) == 0 {
-		return nil, nil //nolint:nilnil // nothing saved is an ordinary answer
-	}
-	return &out[0], decrypt(s, &out[0])
+	return out, wrap(err, "load saved signature")
 }

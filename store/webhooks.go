@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,8 +23,8 @@ func (s *Store) CreateWebhook(
 		if err := s.locked(tx).Take(&models.App{}, "id = ?", app).Error; err != nil { // one after the other
 			return mapNotFound(err)
 		}
-		var n int64
-		if err := tx.Model(&models.Webhook{}).Where("app_id = ?", app).Count(&n).Error; err != nil {
+		n, err := count(tx.Model(&models.Webhook{}).Where("app_id = ?", app))
+		if err != nil {
 			return err
 		}
 		if err := models.RoomForWebhook(n); err != nil {
@@ -33,102 +32,31 @@ func (s *Store) CreateWebhook(
 		}
 		return tx.Create(w).Error
 	})
-	if err != nil {
-		return nil, fmt.Errorf("create webhook: %w", err)
-	}
-	return w, nil
+	return w, wrap(err, "create webhook")
 }
 
 // Webhooks lists an app's endpoints, oldest first.
 func (s *Store) Webhooks(ctx context.Context, app uuid.UUID) ([]models.Webhook, error) {
-	out := []models.Webhook{}
-	if err := s.db.WithContext(ctx).Where("app_id = ?", app).Order("created_at, id").Find(&out).Error; err != nil {
-		return nil, fmt.Errorf("list webhooks: %w", err)
-	}
-	return out, nil
+	out, err := find[models.Webhook](s.db.WithContext(ctx).Where("app_id = ?", app).Order("created_at, id"))
+	return out, wrap(err, "list webhooks")
 }
 
 // DeleteWebhook removes an endpoint and ends what is on its way to it.
 func (s *Store) DeleteWebhook(ctx context.Context, app, id uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
-		res := tx.Where("id = ? AND app_id = ?", id, app).Delete(&models.Webhook{})
-		if res.Error == nil && res.RowsAffected == 0 {
-			return models.ErrNotFound
-		}
-		if res.Error != nil {
-			return res.Error
+		done := tx.Where("id = ? AND app_id = ?", id, app).Delete(&models.Webhook{})
+		if err := unlessNone(done, models.ErrNotFound); err != nil {
+			return err
 		}
 		return s.failPending(tx, id)
 	})
-	if err != nil {
-		return fmt.Errorf("delete webhook %s: %w", id, err)
-	}
-	return nil
+	return wrap(err, "delete webhook %s", id)
 }
 
 // Webhook loads an app's endpoint.
 func (s *Store) Webhook(ctx context.Context, app, id uuid.UUID) (*models.Webhook, error) {
-	w := &models.Webhook{}
-	if err := s.db.WithContext(ctx).Take(w, "id = ? AND app_id = ?", id, app).Error; err != nil {
-		return nil, fmt.Errorf("load webhook %s: %w", id, mapNotFound(err))
-	}
-	return w, nil
-}
-
-// SetWebhookActive pauses or resumes an endpoint. While it is paused it hears of
-// nothing; resuming also forgives an endpoint that the service switched off.
-func (s *Store) SetWebhookActive(ctx context.Context, app, id uuid.UUID, active bool) (*models.Webhook, error) {
-	w := &models.Webhook{}
-	err := s.make(ctx, w, func(tx *gorm.DB) error {
-		if err := s.locked(tx).Take(w, "id = ? AND app_id = ?", id, app).Error; err != nil {
-			return mapNotFound(err)
-		}
-		w.SetActive(active)
-		if err := tx.Model(w).Select("active", "failing_since", "last_error", "disabled_at", "disabled_reason").Updates(w).Error; err != nil || active {
-			return err
-		}
-		return s.failPending(tx, id)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("switch webhook %s: %w", id, err)
-	}
-	return w, nil
-}
-
-// RotateSecret gives an endpoint a new secret; "" makes the client secret sign
-// again. The old one signs beside it for the length of overlap.
-func (s *Store) RotateSecret(ctx context.Context, app, id uuid.UUID, secret string, overlap time.Duration) (*models.Webhook, error) {
-	w := &models.Webhook{}
-	err := s.make(ctx, w, func(tx *gorm.DB) error {
-		if err := s.locked(tx).Take(w, "id = ? AND app_id = ?", id, app).Error; err != nil {
-			return mapNotFound(err)
-		}
-		if err := s.rotateSecret(ctx, tx, w, secret, overlap); err != nil {
-			return err
-		}
-		return tx.Model(w).Select("secret", "previous_secret", "previous_until").Updates(w).Error
-	})
-	if err != nil {
-		return nil, fmt.Errorf("rotate secret of webhook %s: %w", id, err)
-	}
-	return w, nil
-}
-
-func (s *Store) rotateSecret(ctx context.Context, tx *gorm.DB, w *models.Webhook, secret string, overlap time.Duration) error {
-	old := w.Secret
-	if old == nil {
-		plain, err := s.clientSecrets(ctx, tx, w.AppID)
-		if err != nil {
-			return err
-		}
-		old = s.vault.Encrypt(plain[len(plain)-1], labelWebhookSecret)
-	}
-	var fresh []byte
-	if secret != "" {
-		fresh = s.vault.Encrypt([]byte(secret), labelWebhookSecret)
-	}
-	w.RotateSecret(fresh, old, s.now().Add(overlap))
-	return nil
+	w, err := take[models.Webhook](s.db.WithContext(ctx), "id = ? AND app_id = ?", id, app)
+	return w, wrap(err, "load webhook %s", id)
 }
 
 // WebhookPatch is what is to be changed of an endpoint in one step; nil leaves it.
@@ -140,16 +68,19 @@ type WebhookPatch struct {
 	Overlap time.Duration
 }
 
-// PatchWebhook changes an endpoint, all of it or nothing.
+// PatchWebhook changes an endpoint, all of it or nothing. Deliveries on their way go
+// to a new address. While it is paused it hears of nothing; resuming also forgives an
+// endpoint that the service switched off. A secret that is replaced signs beside the
+// new one for the length of Overlap.
 func (s *Store) PatchWebhook(ctx context.Context, app, id uuid.UUID, c WebhookPatch) (*models.Webhook, error) {
 	w := &models.Webhook{}
-	err := s.tx(ctx, func(tx *gorm.DB) error {
+	err := s.make(ctx, w, func(tx *gorm.DB) error {
 		if err := s.locked(tx).Take(w, "id = ? AND app_id = ?", id, app).Error; err != nil {
 			return mapNotFound(err)
 		}
 		w.Change(c.WebhookChange)
 		if c.Secret != nil {
-			if err := s.rotateSecret(ctx, tx, w, *c.Secret, c.Overlap); err != nil {
+			if err := s.rotateSecret(tx, w, *c.Secret, c.Overlap); err != nil {
 				return err
 			}
 		}
@@ -163,24 +94,22 @@ func (s *Store) PatchWebhook(ctx context.Context, app, id uuid.UUID, c WebhookPa
 		}
 		return s.failPending(tx, id)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("patch webhook %s: %w", id, err)
-	}
-	return w, nil
+	return w, wrap(err, "patch webhook %s", id)
 }
 
-// UpdateWebhook changes an endpoint. Deliveries on their way go to the new address.
-func (s *Store) UpdateWebhook(ctx context.Context, app, id uuid.UUID, c models.WebhookChange) (*models.Webhook, error) {
-	w := &models.Webhook{}
-	err := s.tx(ctx, func(tx *gorm.DB) error {
-		if err := s.locked(tx).Take(w, "id = ? AND app_id = ?", id, app).Error; err != nil {
-			return mapNotFound(err)
+func (s *Store) rotateSecret(tx *gorm.DB, w *models.Webhook, secret string, overlap time.Duration) error {
+	old := w.Secret
+	if old == nil {
+		plain, err := s.clientSecrets(tx, w.AppID)
+		if err != nil {
+			return err
 		}
-		w.Change(c)
-		return tx.Model(w).Select("url", "events", "include", "failing_since", "last_error").Updates(w).Error
-	})
-	if err != nil {
-		return nil, fmt.Errorf("update webhook %s: %w", id, err)
+		old = s.vault.Encrypt(plain[len(plain)-1], labelWebhookSecret)
 	}
-	return w, nil
+	var fresh []byte
+	if secret != "" {
+		fresh = s.vault.Encrypt([]byte(secret), labelWebhookSecret)
+	}
+	w.RotateSecret(fresh, old, s.now().Add(overlap))
+	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -118,8 +117,5 @@ func orderWrites(db *gorm.DB, l *writeLine) error {
 		c.Raw().Before("*").Register(first, enterUnlessRead), c.Raw().After("*").Register(last, leave),
 		c.Query().Before("*").Register(first, enterUnlessRead), c.Query().After("*").Register(last, leave),
 	)
-	if err != nil {
-		return fmt.Errorf("order writes: %w", err)
-	}
-	return nil
+	return wrap(err, "order writes")
 }

@@ -69,13 +69,17 @@ type claims struct {
 	Session  uuid.UUID `json:"ses,omitzero"`
 }
 
+// registered are the claims that all tokens have. id may be "".
+func registered(audience string, subject uuid.UUID, id string, issued, expires time.Time) jwt.RegisteredClaims {
+	return jwt.RegisteredClaims{
+		Subject: subject.String(), Audience: jwt.ClaimStrings{audience}, ID: id, IssuedAt: jwt.NewNumericDate(issued), ExpiresAt: jwt.NewNumericDate(expires),
+	}
+}
+
 // IssueAccess issues an app's access token.
 func (t *Tokens) IssueAccess(app uuid.UUID) (string, error) {
 	now := t.now()
-	return t.sign(claims{RegisteredClaims: jwt.RegisteredClaims{
-		Subject: app.String(), Audience: jwt.ClaimStrings{audienceAPI}, ID: uuid.NewString(),
-		IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(AccessLifetime)),
-	}})
+	return t.sign(claims{RegisteredClaims: registered(audienceAPI, app, uuid.NewString(), now, now.Add(AccessLifetime))})
 }
 
 // VerifyAccess returns the app that an access token belongs to. A token that was found
@@ -130,13 +134,7 @@ func (s *tokenCache) put(key [sha256.Size]byte, app uuid.UUID, until time.Time) 
 // IssueConsole issues the token of a console user's session, which decides whether
 // it still holds.
 func (t *Tokens) IssueConsole(u *models.ConsoleUser, session *models.ConsoleSession) (string, error) {
-	return t.sign(claims{
-		RegisteredClaims: jwt.RegisteredClaims{
-			Subject: u.ID.String(), Audience: jwt.ClaimStrings{audienceConsole}, ID: session.ID.String(),
-			IssuedAt: jwt.NewNumericDate(session.CreatedAt), ExpiresAt: jwt.NewNumericDate(session.ExpiresAt),
-		},
-		App: u.AppID,
-	})
+	return t.sign(claims{RegisteredClaims: registered(audienceConsole, u.ID, session.ID.String(), session.CreatedAt, session.ExpiresAt), App: u.AppID})
 }
 
 // VerifyConsole returns the session that a console token belongs to.
@@ -177,11 +175,8 @@ func signingClaims(app uuid.UUID, s *models.Signer) (claims, error) {
 		return claims{}, fmt.Errorf("signer %s has no link", s.ID)
 	}
 	return claims{
-		RegisteredClaims: jwt.RegisteredClaims{
-			Subject: s.ID.String(), Audience: jwt.ClaimStrings{audienceSigning}, ID: s.LinkID.String(),
-			IssuedAt: jwt.NewNumericDate(*s.LinkIssuedAt), ExpiresAt: jwt.NewNumericDate(*s.LinkExpiresAt),
-		},
-		App: app, Envelope: s.EnvelopeID,
+		RegisteredClaims: registered(audienceSigning, s.ID, s.LinkID.String(), *s.LinkIssuedAt, *s.LinkExpiresAt),
+		App:              app, Envelope: s.EnvelopeID,
 	}, nil
 }
 
@@ -202,7 +197,7 @@ func (t *Tokens) VerifySigning(token string) (SigningLink, error) {
 // expiredLinkGrace is how long after its end a link still shows its outcome.
 const expiredLinkGrace = 30 * 24 * time.Hour
 
-// VerifyExpiredSigning is Link also for a token that has expired, but not long ago.
+// VerifyExpiredSigning is VerifySigning also for a token that has expired, but not long ago.
 func (t *Tokens) VerifyExpiredSigning(token string) (SigningLink, error) {
 	return t.verifySigning(token, expiredLinkGrace)
 }
@@ -224,11 +219,8 @@ func (t *Tokens) verifySigning(token string, leeway time.Duration) (SigningLink,
 func (t *Tokens) IssueDownload(e *models.Envelope, d *models.Document, recipient uuid.UUID) (string, error) {
 	now := t.now()
 	return t.sign(claims{
-		RegisteredClaims: jwt.RegisteredClaims{
-			Subject: d.ID.String(), Audience: jwt.ClaimStrings{audienceDownload},
-			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(DownloadLifetime)),
-		},
-		App: e.AppID, Envelope: e.ID, Signer: recipient,
+		RegisteredClaims: registered(audienceDownload, d.ID, "", now, now.Add(DownloadLifetime)),
+		App:              e.AppID, Envelope: e.ID, Signer: recipient,
 	})
 }
 
@@ -253,11 +245,8 @@ func (t *Tokens) VerifyDownload(token string) (DownloadLink, error) {
 func (t *Tokens) IssueReceipt(l SigningLink) (string, error) {
 	now := t.now()
 	return t.sign(claims{
-		RegisteredClaims: jwt.RegisteredClaims{
-			Subject: l.SignerID.String(), Audience: jwt.ClaimStrings{audienceReceipt},
-			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(ReceiptLifetime)),
-		},
-		App: l.App, Envelope: l.EnvelopeID,
+		RegisteredClaims: registered(audienceReceipt, l.SignerID, "", now, now.Add(ReceiptLifetime)),
+		App:              l.App, Envelope: l.EnvelopeID,
 	})
 }
 

@@ -39,17 +39,11 @@ func (c Cause) IsTLS() bool {
 
 // CauseOf is why err came from a connection; Unknown if it is not of that kind.
 func CauseOf(err error) Cause {
-	var (
-		netErr  net.Error
-		lookup  *net.DNSError
-		op      *net.OpError
-		sysErr  syscall.Errno
-		timeout = errors.Is(err, context.DeadlineExceeded) || errors.As(err, &netErr) && netErr.Timeout()
-	)
+	var netErr net.Error
 	switch {
-	case timeout:
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
 		return Timeout
-	case errors.As(err, &lookup):
+	case hasError[*net.DNSError](err):
 		return NameNotFound
 	}
 	if cause := tlsCause(err); cause != Unknown {
@@ -60,32 +54,32 @@ func CauseOf(err error) Cause {
 		return Refused
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, net.ErrClosed):
 		return Closed
-	case errors.As(err, &op), errors.As(err, &sysErr):
+	case hasError[*net.OpError](err), hasError[syscall.Errno](err):
 		return Failed
 	}
 	return Unknown
 }
 
+func hasError[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
 func tlsCause(err error) Cause {
 	var (
-		unverified *tls.CertificateVerificationError
-		unknown    x509.UnknownAuthorityError
-		name       x509.HostnameError
-		invalid    x509.CertificateInvalidError
-		record     tls.RecordHeaderError
-		alert      tls.AlertError
-		op         *net.OpError
+		invalid x509.CertificateInvalidError
+		op      *net.OpError
 	)
 	switch {
-	case errors.As(err, &name):
+	case hasError[x509.HostnameError](err):
 		return WrongName
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return Expired
-	case errors.As(err, &unknown), errors.As(err, &unverified), errors.As(err, &invalid):
+	case hasError[x509.UnknownAuthorityError](err), hasError[*tls.CertificateVerificationError](err), hasError[x509.CertificateInvalidError](err):
 		return Untrusted
-	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+	case hasError[tls.RecordHeaderError](err), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return NoTLS
-	case errors.As(err, &alert), errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error"):
+	case hasError[tls.AlertError](err), errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error"):
 		return Handshake
 	}
 	return Unknown

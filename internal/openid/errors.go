@@ -51,8 +51,7 @@ func ErrorWord(s string) string { return word.FindString(s) }
 
 // exchangeError tells a code that was refused from a provider that does not answer.
 func exchangeError(err error) error {
-	var answered *oauth2.RetrieveError
-	if errors.As(err, &answered) && answered.Response != nil && answered.Response.StatusCode < http.StatusInternalServerError {
+	if answered, ok := errors.AsType[*oauth2.RetrieveError](err); ok && answered.Response != nil && answered.Response.StatusCode < http.StatusInternalServerError {
 		return refused("code: " + ErrorWord(answered.ErrorCode))
 	}
 	return unreachable(err)

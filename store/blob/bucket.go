@@ -45,13 +45,9 @@ func (b *bucket) Keep(ctx context.Context, f *os.File, key string) error {
 }
 
 func (b *bucket) Open(ctx context.Context, key string) (*File, error) {
-	f, err := b.Temp()
+	f, err := anonymousFile()
 	if err != nil {
 		return nil, err
-	}
-	// The file lives on without a name until it is closed.
-	if err := os.Remove(f.Name()); err != nil {
-		return nil, errors.Join(err, f.Close())
 	}
 	if err := b.b.Download(ctx, key, f, nil); err != nil {
 		if gcerrors.Code(err) == gcerrors.NotFound {

@@ -60,6 +60,7 @@ func (s *Encrypted) Temp() (*os.File, error) {
 	return anonymousFile()
 }
 
+// anonymousFile makes a file that lives on without a name until it is closed.
 func anonymousFile() (*os.File, error) {
 	f, err := os.CreateTemp("", "countersign-*.part")
 	if err != nil {
@@ -143,25 +144,32 @@ func readHeader(f io.ReadSeeker) ([]byte, error) {
 // Open implements Store. The content is decrypted, all of it verified, into a
 // file without a name. The error of one that cannot be is ErrDamaged.
 func (s *Encrypted) Open(ctx context.Context, key string) (*File, error) {
-	f, err := s.Store.Open(ctx, key)
-	if err != nil {
-		return nil, err
+	f, _, err := s.openCopied(ctx, key, io.Discard)
+	return f, err
+}
+
+// openCopied is Open that also writes the content of an encrypted file to copied, and
+// reports whether the file is encrypted.
+func (s *Encrypted) openCopied(ctx context.Context, key string, copied io.Writer) (f *File, encrypted bool, err error) {
+	if f, err = s.Store.Open(ctx, key); err != nil {
+		return nil, false, err
 	}
 	encryptedKey, err := readHeader(f)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", key, err), f.Close())
+		return nil, false, errors.Join(fmt.Errorf("open %s: %w", key, err), f.Close())
 	}
 	if encryptedKey == nil {
-		return f, nil
+		return f, false, nil
 	}
-	plain, err := s.decrypt(f, encryptedKey, key, io.Discard)
+	plain, err := s.decrypt(f, encryptedKey, key, copied)
 	if err := errors.Join(err, f.Close()); err != nil {
 		if plain != nil {
 			_ = plain.Close() // the other error says more
 		}
-		return nil, fmt.Errorf("decrypt %s: %w", key, err)
+		return nil, true, fmt.Errorf("decrypt %s: %w", key, err)
 	}
-	return withSize(plain)
+	f, err = withSize(plain)
+	return f, true, err
 }
 
 // decrypt also writes what it decrypts to copied.

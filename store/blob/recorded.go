@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"sync"
@@ -34,14 +33,22 @@ func Encrypts(s Store) bool {
 // is not the one recorded is ErrAltered or ErrDamaged.
 func OpenRecorded(ctx context.Context, s Store, r Record) (*File, error) {
 	h := sha256.New()
-	var f *File
-	var err error
+	var (
+		f         *File
+		encrypted bool
+		err       error
+	)
 	if e, ok := s.(*Encrypted); ok {
-		f, err = e.openHashed(ctx, r, h)
-	} else if r.Encrypted {
-		return nil, fmt.Errorf("open %s: %w: it was encrypted", r.Key, ErrAltered)
-	} else if f, err = s.Open(ctx, r.Key); err == nil {
-		err = hashPlain(f, h)
+		f, encrypted, err = e.openCopied(ctx, r.Key, h)
+	} else if !r.Encrypted {
+		f, err = s.Open(ctx, r.Key)
+	}
+	switch {
+	case err != nil, encrypted: // it is hashed already
+	case r.Encrypted:
+		err = fmt.Errorf("%w: it was encrypted", ErrAltered)
+	default:
+		_, err = io.Copy(h, io.NewSectionReader(f, 0, f.Size))
 	}
 	if err == nil && hex.EncodeToString(h.Sum(nil)) != r.SHA256 {
 		err = ErrAltered
@@ -51,40 +58,6 @@ func OpenRecorded(ctx context.Context, s Store, r Record) (*File, error) {
 			_ = f.Close() // read only; the other error says more
 		}
 		return nil, fmt.Errorf("open %s: %w", r.Key, err)
-	}
-	return f, nil
-}
-
-func hashPlain(f *File, h hash.Hash) error {
-	_, err := io.Copy(h, io.NewSectionReader(f, 0, f.Size))
-	return err
-}
-
-// openHashed is Open that hashes the content on its way.
-func (s *Encrypted) openHashed(ctx context.Context, r Record, h hash.Hash) (*File, error) {
-	f, err := s.Store.Open(ctx, r.Key)
-	if err != nil {
-		return nil, err
-	}
-	encryptedKey, err := readHeader(f)
-	switch {
-	case err != nil:
-	case encryptedKey != nil:
-		plain, err := s.decrypt(f, encryptedKey, r.Key, h)
-		if err := errors.Join(err, f.Close()); err != nil {
-			if plain != nil {
-				_ = plain.Close() // the other error says more
-			}
-			return nil, fmt.Errorf("decrypt: %w", err)
-		}
-		return withSize(plain)
-	case r.Encrypted:
-		err = fmt.Errorf("%w: it was encrypted", ErrAltered)
-	default:
-		err = hashPlain(f, h)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }

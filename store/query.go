@@ -1,0 +1,129 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"countersign/models"
+)
+
+// find is all rows of a query.
+func find[T any](q *gorm.DB) ([]T, error) {
+	var rows []T
+	err := q.Find(&rows).Error
+	return rows, err
+}
+
+// findDecrypted is find for rows of which some columns are encrypted.
+func findDecrypted[T any](s *Store, q *gorm.DB) ([]*T, error) {
+	rows, err := find[*T](q)
+	if err != nil {
+		return nil, err
+	}
+	return rows, decryptAll(s, rows)
+}
+
+// first is the first row of a query; nil if it has none.
+func first[T any](q *gorm.DB) (*T, error) {
+	rows, err := find[T](q.Limit(1))
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return &rows[0], nil
+}
+
+// take is one row of a table that meets a condition, or models.ErrNotFound.
+func take[T any](db *gorm.DB, where string, args ...any) (*T, error) {
+	row := new(T)
+	if err := db.Where(where, args...).Take(row).Error; err != nil {
+		return nil, mapNotFound(err)
+	}
+	return row, nil
+}
+
+// whereGiven narrows a query by a condition on a value, unless that is the zero value.
+func whereGiven[V comparable](q *gorm.DB, where string, value V) *gorm.DB {
+	var none V
+	if value == none {
+		return q
+	}
+	return q.Where(where, value)
+}
+
+// listPage is a page of the rows of a query, and the number of all of them. Pages count from 1.
+func listPage[T any](q *gorm.DB, order string, page, size int) (rows []T, total int64, err error) {
+	if total, err = count(q.Session(&gorm.Session{})); err != nil {
+		return nil, 0, err
+	}
+	rows, err = find[T](q.Session(&gorm.Session{}).Order(order).Offset((page - 1) * size).Limit(size))
+	return rows, total, err
+}
+
+// takeDecrypted is take for a row of which some columns are encrypted.
+func takeDecrypted[T any](s *Store, db *gorm.DB, where string, args ...any) (*T, error) {
+	row, err := take[T](db, where, args...)
+	if err != nil {
+		return nil, err
+	}
+	return row, decrypt(s, row)
+}
+
+// count is the number of rows of a query.
+func count(q *gorm.DB) (int64, error) {
+	var n int64
+	err := q.Count(&n).Error
+	return n, err
+}
+
+// unlessNone is the error of a statement, or none if it changed no row.
+func unlessNone(done *gorm.DB, none error) error {
+	if done.Error == nil && done.RowsAffected == 0 {
+		return none
+	}
+	return done.Error
+}
+
+// mapNotFound turns gorm's not-found into ours.
+func mapNotFound(err error) error {
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return models.ErrNotFound
+	}
+	return err
+}
+
+// wrap says what was being done when an error came up; nil stays nil.
+func wrap(err error, doing string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(doing, args...), err)
+}
+
+// mapSlice is what f makes of each element.
+func mapSlice[T, R any](all []T, f func(T) R) []R {
+	out := make([]R, 0, len(all))
+	for _, v := range all {
+		out = append(out, f(v))
+	}
+	return out
+}
+
+// pointers are those to the elements of a slice.
+func pointers[T any](rows []T) []*T {
+	out := make([]*T, 0, len(rows))
+	for i := range rows {
+		out = append(out, &rows[i])
+	}
+	return out
+}
+
+// setOf is a set of some keys.
+func setOf[K comparable](keys []K) map[K]bool {
+	out := make(map[K]bool, len(keys))
+	for _, k := range keys {
+		out[k] = true
+	}
+	return out
+}
