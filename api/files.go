@@ -59,10 +59,11 @@ func (s *Server) openFile(ctx context.Context, e *models.Envelope, d *models.Doc
 	}
 	if errors.Is(err, blob.ErrAltered) || errors.Is(err, blob.ErrDamaged) {
 		s.log.ErrorContext(ctx, "a document's file is not the one that was recorded", "envelope", e.ID, "document", d.ID, "error", err)
+		s.countMissing()
 		return nil, models.Refuse(models.KindUnavailable, "document_unavailable", "The document's file cannot be given: it is not the one that was recorded.")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("document %s: %w", d.ID, err)
+		return nil, s.fileStoreFails(ctx, e.ID, fmt.Errorf("document %s: %w", d.ID, err))
 	}
 	return f, nil
 }
@@ -70,7 +71,7 @@ func (s *Server) openFile(ctx context.Context, e *models.Envelope, d *models.Doc
 // fileMissingError is the answer where a file is gone that should be there.
 var fileMissingError = models.Refuse(models.KindUnavailable, "file_missing", "The document's file cannot be read at the moment. The operator has been told.")
 
-// isUnavailable reports a document whose file is gone or not the one that was recorded.
+// isUnavailable reports a document whose file cannot be given: it is gone, not the one that was recorded, or out of reach.
 func isUnavailable(err error) bool {
 	var e *models.Error
 	return errors.As(err, &e) && e.Kind == models.KindUnavailable
@@ -79,10 +80,49 @@ func isUnavailable(err error) bool {
 // fileMissing tells the operator of a file that is gone.
 func (s *Server) fileMissing(ctx context.Context, e *models.Envelope, d *models.Document) error {
 	s.log.ErrorContext(ctx, "a document's file is missing from the file store", "envelope", e.ID, "document", d.ID, "key", d.BlobKey)
+	s.countMissing()
+	return fileMissingError
+}
+
+// countMissing counts a file that is gone, or is not what was recorded.
+func (s *Server) countMissing() {
 	if s.FileMissing != nil {
 		s.FileMissing()
 	}
-	return fileMissingError
+}
+
+var (
+	// filesUnavailableError is the answer while the file store does not answer.
+	filesUnavailableError = models.Refuse(models.KindUnavailable, "files_unavailable", "Files cannot be read right now; please try again later.")
+	// archiveBrokenError is the answer where an envelope's archive is gone, or is not what was recorded.
+	archiveBrokenError = models.Refuse(models.KindUnavailable, "file_missing", "A part of this envelope cannot be read at the moment. The operator has been told.")
+)
+
+// fileStoreFails tells the operator of a file store that does not give a file. A client that
+// has gone ends the reading as well; that is left as it is.
+func (s *Server) fileStoreFails(ctx context.Context, envelope uuid.UUID, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	s.log.ErrorContext(ctx, "the file store does not give a file", "envelope", envelope, "error", err)
+	return filesUnavailableError
+}
+
+// archiveFails turns the error of an envelope's archive into a refusal, and tells the
+// operator of it; any other error is returned as it is.
+func (s *Server) archiveFails(c *gin.Context, err error) error {
+	ctx := c.Request.Context()
+	var broken *store.ArchiveError
+	switch {
+	case errors.As(err, &broken):
+		s.log.ErrorContext(ctx, "an envelope's archive cannot be read", "request", requestID(c), "envelope", broken.EnvelopeID, "key", broken.Key, "problem", broken.Problem)
+		s.countMissing()
+		return archiveBrokenError
+	case errors.Is(err, store.ErrArchiveUnreachable):
+		s.log.ErrorContext(ctx, "the file store does not give an archive", "request", requestID(c), "envelope", c.GetString(envelopeKey), "error", err)
+		return filesUnavailableError
+	}
+	return err
 }
 
 func serveFile(c *gin.Context, e *models.Envelope, d *models.Document, f io.ReadSeeker, disposition string) error {

@@ -121,7 +121,7 @@ func TestAFileStoreThatDoesNotAnswer(t *testing.T) {
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Blobs = failingOpen{cfg.Blobs} })
 	c := s.client(t)
 	e := c.draft(contract())
-	a := c.get("/v1/envelopes/"+e.str("id")+"/document").refused(500, "internal_error")
+	a := c.get("/v1/envelopes/"+e.str("id")+"/document").refused(503, "files_unavailable")
 	require.NotContains(t, string(a.raw), "bucket")
 }
 

@@ -54,12 +54,12 @@ func (s *Server) fail(c *gin.Context, err error) {
 	case errors.As(err, &refused):
 	case errors.As(err, &rejected):
 		refused = models.Refuse(models.KindInvalid, rejected.Code, "%s", rejected.Message)
+	case c.Request.Context().Err() != nil:
+		c.Abort() // the client has gone
+		return
+	case errors.As(s.archiveFails(c, err), &refused):
 	}
 	if refused == nil {
-		if c.Request.Context().Err() != nil {
-			c.Abort() // the client has gone
-			return
-		}
 		s.log.ErrorContext(c.Request.Context(), "request failed", "request", requestID(c), "route", c.FullPath(), "envelope", c.GetString(envelopeKey), "error", err)
 		s.write(c, http.StatusInternalServerError, &models.Error{
 			Code: "internal_error", Message: "Something went wrong on our side. Please quote request " + requestID(c) + ".",

@@ -89,7 +89,7 @@ type Config struct {
 	Tracer trace.Tracer
 	// Observe is called for every answered request, with the route's pattern; may be nil.
 	Observe func(method, route string, status int, took time.Duration)
-	// FileMissing is called when a document's file is gone; may be nil.
+	// FileMissing is called when a file that is asked for, or an envelope's archive, is gone or is not what was recorded; may be nil.
 	FileMissing func()
 	Log         *slog.Logger
 	Now         func() time.Time

@@ -260,15 +260,14 @@ func (s *Server) sendAttachment(c *gin.Context, e *models.Envelope, shown func(*
 		return models.ErrNotFound // removed meanwhile
 	case errors.Is(err, fs.ErrNotExist):
 		s.log.ErrorContext(ctx, "an attachment's file is missing from the file store", "envelope", e.ID, "attachment", a.ID, "key", a.BlobKey)
-		if s.FileMissing != nil {
-			s.FileMissing()
-		}
+		s.countMissing()
 		return fileMissingError
 	case errors.Is(err, blob.ErrAltered) || errors.Is(err, blob.ErrDamaged):
 		s.log.ErrorContext(ctx, "an attachment's file is not the one that was recorded", "envelope", e.ID, "attachment", a.ID, "error", err)
+		s.countMissing()
 		return models.Refuse(models.KindUnavailable, "document_unavailable", "The attachment's file cannot be given: it is not the one that was recorded.")
 	case err != nil:
-		return fmt.Errorf("attachment %s: %w", a.ID, err)
+		return s.fileStoreFails(ctx, e.ID, fmt.Errorf("attachment %s: %w", a.ID, err))
 	}
 	defer func() { _ = f.Close() }() // read only
 	h := c.Writer.Header()

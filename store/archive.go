@@ -225,6 +225,10 @@ func (e *ArchiveError) Error() string {
 	return fmt.Sprintf("the archive of envelope %s, file %s, %s", e.EnvelopeID, e.Key, e.Problem)
 }
 
+// ErrArchiveUnreachable says that the file store does not give the file of an archive at
+// the moment, which says nothing about the file.
+var ErrArchiveUnreachable = errors.New("the file store does not give the archive")
+
 // errNotArchived says that an envelope is in no archive, or is no longer.
 var errNotArchived = errors.New("the envelope is in no archive")
 
@@ -256,8 +260,9 @@ func (s *Store) readArchive(ctx context.Context, envelope uuid.UUID) (*archiveCo
 	return s.openArchive(ctx, a)
 }
 
-// openArchive reads the file of an archive. A file that is not the one that was kept is
-// an ArchiveError.
+// openArchive reads the file of an archive. A file that is not the one that was kept, or
+// that cannot be decrypted, is an ArchiveError; one that the file store does not give is
+// ErrArchiveUnreachable.
 func (s *Store) openArchive(ctx context.Context, a *Archive) (*archiveContent, error) {
 	if s.archives == nil {
 		return nil, errNoFileStore
@@ -267,7 +272,10 @@ func (s *Store) openArchive(ctx context.Context, a *Archive) (*archiveContent, e
 	}
 	key, err := s.vault.Decrypt(a.Key, labelArchiveKey)
 	if err != nil {
-		return nil, fmt.Errorf("key of the archive of %s: %w", a.EnvelopeID, err)
+		return nil, broken("has a key that does not decrypt: %s", err)
+	}
+	unreachable := func(err error) error {
+		return fmt.Errorf("archive of envelope %s: %w: %w", a.EnvelopeID, ErrArchiveUnreachable, err)
 	}
 	f, err := blob.OpenRecorded(ctx, s.archives, blob.Record{Key: a.BlobKey(), SHA256: a.SHA256})
 	switch {
@@ -278,12 +286,12 @@ func (s *Store) openArchive(ctx context.Context, a *Archive) (*archiveContent, e
 	case errors.Is(err, blob.ErrDamaged):
 		return nil, broken("is damaged: %s", blob.ErrDamaged)
 	case err != nil:
-		return nil, err
+		return nil, unreachable(err)
 	}
 	defer func() { _ = f.Close() }() // read only
 	file, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", a.BlobKey(), err)
+		return nil, unreachable(err)
 	}
 	c, err := decodeArchive(file, key, a.binding())
 	if err != nil {

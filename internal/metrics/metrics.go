@@ -60,7 +60,7 @@ func New(version string) *Metrics {
 		}, []string{"kind", "result"}),
 	}
 	m.filesMissing = prometheus.NewCounter(prometheus.CounterOpts{
-		Namespace: namespace, Name: "files_missing_total", Help: "Requests for a document whose file is not in the file store.",
+		Namespace: namespace, Name: "files_missing_total", Help: "Requests for a document or an archived envelope whose file is not in the file store, or is not what was recorded.",
 	})
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info", Help: "1, with the version.", ConstLabels: prometheus.Labels{"version": version},
@@ -97,7 +97,7 @@ func (m *Metrics) Request(method, route string, status int, took time.Duration) 
 	m.requestSeconds.WithLabelValues(method, route).Observe(took.Seconds())
 }
 
-// FileMissing counts a request for a file that is gone.
+// FileMissing counts a request for a file that is gone, or is not what was recorded.
 func (m *Metrics) FileMissing() {
 	if m != nil {
 		m.filesMissing.Inc()

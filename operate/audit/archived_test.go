@@ -43,12 +43,20 @@ func TestArchivesAreVerified(t *testing.T) {
 			content := a.read(keys[0])
 			flipped := append([]byte(nil), content...)
 			flipped[len(flipped)-20] ^= 1
+			var key []byte
+			require.NoError(t, a.db.QueryRowContext(ctx, "SELECT key FROM envelope_archives").Scan(&key))
+			damaged := append([]byte(nil), key...)
+			damaged[len(damaged)-1] ^= 1
 			attacks := map[string]struct {
 				do, undo func()
 				want     string
 			}{
 				"its file is changed": {func() { keep(t, a.blobs, keys[0], flipped) }, func() { keep(t, a.blobs, keys[0], content) }, "has another hash than is recorded"},
 				"its file is gone":    {func() { require.NoError(t, a.blobs.Delete(ctx, keys[0])) }, func() { keep(t, a.blobs, keys[0], content) }, "is not there"},
+				"its key is changed": {
+					func() { a.exec("UPDATE envelope_archives SET key = $1 WHERE envelope_id = $2", damaged, a.sealed) },
+					func() { a.exec("UPDATE envelope_archives SET key = $1 WHERE envelope_id = $2", key, a.sealed) }, "has a key that does not decrypt",
+				},
 				"its envelope ends with another event": {
 					func() { a.exec("UPDATE envelopes SET audit_seq = audit_seq - 1 WHERE id = $1", a.sealed) },
 					func() { a.exec("UPDATE envelopes SET audit_seq = audit_seq + 1 WHERE id = $1", a.sealed) }, "audit chain: ends at event",
