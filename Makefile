@@ -214,6 +214,10 @@ bench-send: build $(TOOLS)/testenv ## Measure envelopes of a template beside upl
 bench-scale: $(TOOLS)/testenv ## Compare 1,000 and ENVELOPES (1000000) envelopes (several minutes; 1.7 KB of disk for each)
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench/scale -envelopes $(or $(ENVELOPES),1000000)
 
+.PHONY: bench-archive
+bench-archive: $(TOOLS)/testenv ## Move ENVELOPES (10000) completed envelopes to archives: bytes before and after, how fast, and what reading one takes
+	$(TOOLS)/testenv -durable $(GO) run ./test/bench/scale -archive $(or $(ENVELOPES),10000)
+
 .PHONY: bench-web
 bench-web: build $(BIN)/.clients ## Measure the pages (script size, largest contentful paint; the builder with 100 fields and with 500 pages)
 	BROWSER_TEST_FIGURES=1 $(GO) test ./test/browser -run TestFigures -v -count=1

@@ -1,7 +1,8 @@
 // Command scale measures whether the service stays as quick as its database grows, from
 // 1,000 envelopes to 1,000,000 or more on PostgreSQL, and what a read costs beside a bare
-// handler that runs the same SQL. It starts a PostgreSQL of its own, or takes the one that
-// -server names, where its databases stay for the next run.
+// handler that runs the same SQL; and, with -archive, what archives of ended envelopes save
+// and take. It starts a PostgreSQL of its own, or takes the one that -server names, where its
+// databases stay for the next run.
 package main
 
 import (
@@ -36,10 +37,11 @@ func main() {
 	large := flag.Int("envelopes", 1_000_000, "envelopes of the large database")
 	server := flag.String("server", "", "postgres:// URL of a server on which the databases are kept; none: one of its own")
 	fill := flag.Bool("fill", false, "only fill the databases of -server")
+	archive := flag.Int("archive", 0, "move so many completed envelopes to archives, and measure nothing else")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *server, *large, *fill); err != nil {
+	if err := run(ctx, *server, *large, *archive, *fill); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "bench-scale:", err)
 		os.Exit(1)
 	}
@@ -75,7 +77,7 @@ func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 func say(format string, args ...any) { _, _ = fmt.Fprintf(os.Stdout, format+"\n", args...) }
 
-func run(ctx context.Context, server string, large int, onlyFill bool) (err error) {
+func run(ctx context.Context, server string, large, archive int, onlyFill bool) (err error) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	if server == "" {
 		pg, err := testkit.StartPostgres(ctx, testkit.PostgresOptions{Durable: true})
@@ -84,6 +86,9 @@ func run(ctx context.Context, server string, large int, onlyFill bool) (err erro
 		}
 		defer func() { err = errors.Join(err, pg.Stop(context.WithoutCancel(ctx))) }()
 		server = pg.URL
+	}
+	if archive > 0 {
+		return measureArchives(ctx, server, archive)
 	}
 	var both []*bench
 	for _, n := range []int{small, large} {
@@ -100,14 +105,14 @@ func run(ctx context.Context, server string, large int, onlyFill bool) (err erro
 	return measure(ctx, both[0], both[1])
 }
 
-// database is the URL of the database for n envelopes, which is made if it is not there.
-func database(ctx context.Context, server string, n int) (string, error) {
+// database is the URL of a database of a server, which is made if it is not there.
+func database(ctx context.Context, server, name string) (string, error) {
 	conn, err := pgx.Connect(ctx, server)
 	if err != nil {
 		return "", fmt.Errorf("connect: %w", err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	name, there := fmt.Sprintf("scale_%d", n), false
+	there := false
 	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1)", name).Scan(&there); err != nil {
 		return "", fmt.Errorf("look for %s: %w", name, err)
 	}
@@ -124,8 +129,26 @@ func database(ctx context.Context, server string, n int) (string, error) {
 	return u.String(), nil
 }
 
+// setUp is a service on a database of n envelopes.
 func setUp(ctx context.Context, server string, n int) (*bench, error) {
-	url, err := database(ctx, server, n)
+	b, err := open(ctx, server, fmt.Sprintf("scale_%d", n))
+	if err != nil {
+		return nil, err
+	}
+	b.n = n
+	find := func() error { return b.pool.QueryRow(ctx, "SELECT id FROM apps WHERE name = $1", appName).Scan(&b.app) }
+	if err = find(); errors.Is(err, pgx.ErrNoRows) {
+		if err := b.fill(ctx, n); err != nil {
+			return nil, err
+		}
+		err = find()
+	}
+	return b, err
+}
+
+// open is a service on a database.
+func open(ctx context.Context, server, name string) (*bench, error) {
+	url, err := database(ctx, server, name)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +156,7 @@ func setUp(ctx context.Context, server string, n int) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{n: n}
+	b := &bench{}
 	if b.store, err = store.Open(ctx, store.Config{URL: url, BaseURL: "http://localhost", Vault: v, Now: now, NewID: newID}); err != nil {
 		return nil, err
 	}
@@ -143,17 +166,7 @@ func setUp(ctx context.Context, server string, n int) (*bench, error) {
 	if b.pool, err = pgxpool.New(ctx, url); err != nil {
 		return nil, err
 	}
-	if err := b.serve(ctx); err != nil {
-		return nil, err
-	}
-	find := func() error { return b.pool.QueryRow(ctx, "SELECT id FROM apps WHERE name = $1", appName).Scan(&b.app) }
-	if err = find(); errors.Is(err, pgx.ErrNoRows) {
-		if err := b.fill(ctx, n); err != nil {
-			return nil, err
-		}
-		err = find()
-	}
-	return b, err
+	return b, b.serve(ctx)
 }
 
 // serve runs the API on the database.
@@ -174,6 +187,7 @@ func (b *bench) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	b.store.UseArchives(files)
 	b.server = httptest.NewUnstartedServer(nil)
 	base := "http://" + b.server.Listener.Addr().String()
 	h, err := api.New(api.Config{

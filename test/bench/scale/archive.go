@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+	"countersign/store/blob"
+)
+
+const (
+	// makers make envelopes at once. Those are archived one after the other, as the cleanup does it.
+	makers = 4
+	// archiveRound is how many envelopes one step of the cleanup archives.
+	archiveRound = 100
+)
+
+// archivedTables are those whose rows are moved, and where the archives are recorded.
+var archivedTables = []string{"audit_events", "field_values", "envelope_archives"}
+
+// measureArchives completes n envelopes as the mix of "make load" does, moves all of them to archives, and prints what
+// that saves, how fast it is, and what reading one costs from then on.
+func measureArchives(ctx context.Context, server string, n int) error {
+	b, err := open(ctx, server, fmt.Sprintf("archive_%d_%d", n, now().Unix()))
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	refs, err := b.completeMany(ctx, n)
+	if err != nil {
+		return err
+	}
+	before, err := b.archiveSizes(ctx)
+	if err != nil {
+		return err
+	}
+	took, err := b.archiveMany(ctx, n)
+	if err != nil {
+		return err
+	}
+	after, err := b.archiveSizes(ctx)
+	if err != nil {
+		return err
+	}
+	say("\n%d completed envelopes of two signers; after VACUUM FULL, with indexes:", n)
+	say("%-34s %14s %14s", "bytes for each envelope", "before", "after")
+	for _, name := range append([]string{"the database"}, append(slices.Clone(archivedTables), "the file store")...) {
+		say("%-34s %14.0f %14.0f", name, float64(before[name])/float64(n), float64(after[name])/float64(n))
+	}
+	say("%-34s %14.0f", "envelopes archived per second", float64(n)/took.Seconds())
+	return b.compareArchived(ctx, refs)
+}
+
+// completeMany makes n envelopes of two signers that are completed.
+func (b *bench) completeMany(ctx context.Context, n int) ([]store.EnvelopeRef, error) {
+	app, _, err := b.store.CreateApp(ctx, appName, models.PlanEnterprise, nil)
+	if err != nil {
+		return nil, err
+	}
+	b.app = app.ID
+	if b.bearer, err = b.tokens.IssueAccess(b.app); err != nil {
+		return nil, err
+	}
+	start := now()
+	refs := make([]store.EnvelopeRef, n)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(makers)
+	for i := range refs {
+		g.Go(func() error {
+			e, err := b.completed(start.Add(-time.Hour))
+			if err != nil {
+				return err
+			}
+			refs[i] = store.EnvelopeRef{ID: e.ID, AppID: b.app}
+			return b.store.Create(ctx, e)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, fmt.Errorf("complete envelopes: %w", err)
+	}
+	say("%d envelopes made in %s", n, now().Sub(start).Round(time.Second))
+	return refs, nil
+}
+
+// completed is an envelope that two have signed with a picture and a text each, with all events that its steps
+// record.
+func (b *bench) completed(at time.Time) (*models.Envelope, error) {
+	var failed error
+	must := func(err error) { failed = errors.Join(failed, err) }
+	by := func(actor string) models.ActionContext {
+		at = at.Add(time.Second)
+		return models.ActionContext{At: at, Actor: actor, IP: "127.0.0.1", UserAgent: "Go-http-client/1.1", NewID: newID}
+	}
+	app, subject, value := models.AppActor(b.app), "Bench", "Value"
+	e, err := models.NewEnvelope(by(app), models.EnvelopeInput{AppID: b.app, TenantID: tenant, CreatedBy: "bench", Subject: &subject})
+	if err != nil {
+		return nil, err
+	}
+	const size = 700
+	_, err = e.AddDocument(by(app), models.DocumentInput{
+		Name: "document.pdf", SHA256: strings.Repeat("0", 64), Size: size, Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "k",
+	}, 1)
+	must(err)
+	for i := range 2 {
+		s, err := e.AddSigner(by(app), models.SignerInput{Name: "Signer", Email: fmt.Sprintf("signer%d@example.com", i), RoutingOrder: 1, AuthMethod: models.AuthNone})
+		if err != nil {
+			return nil, err
+		}
+		for k, kind := range []models.FieldType{models.FieldSignature, models.FieldText} {
+			_, err := e.AddFields(by(app), []models.FieldInput{{
+				SignerRef: s.ID.String(), Type: kind, Page: 1, X: float64(72 + 228*k), Y: float64(100 + 60*i), W: 150, H: 20, Required: true, Origin: models.OriginTopLeft,
+			}}, models.NoPrefix)
+			must(err)
+		}
+	}
+	must(e.Send(by(app), nil))
+	for _, s := range e.Signers {
+		must(e.Invited(by(models.ActorSystem), s.ID, false, ""))
+	}
+	for i, s := range e.Signers {
+		if failed != nil {
+			return nil, failed
+		}
+		link, signer := models.Link{EnvelopeID: e.ID, SignerID: s.ID, ID: *s.LinkID}, models.SignerActor(s.ID)
+		_, err1 := e.Open(by(signer), link)
+		_, err2 := e.Consent(by(signer), link, models.DisclosureIn("en"))
+		_, err3 := e.Sign(by(signer), link, models.Submission{Fields: []models.FieldSubmission{
+			{FieldID: e.Fields[2*i].ID, Image: testkit.Signature()}, {FieldID: e.Fields[2*i+1].ID, Text: &value},
+		}})
+		must(errors.Join(err1, err2, err3))
+	}
+	must(e.Complete(by(models.ActorSystem), []models.SealedFile{{
+		OriginalID: e.Originals()[0].ID, SHA256: strings.Repeat("1", 64), Size: 50 * size, PageCount: 1, BlobKey: "s",
+	}}))
+	return e, failed
+}
+
+// archiveMany moves n envelopes to archives in the rounds of the cleanup.
+func (b *bench) archiveMany(ctx context.Context, n int) (time.Duration, error) {
+	start, moved := now(), 0
+	for moved < n {
+		due, err := b.store.EnvelopesToArchive(ctx, now().Add(time.Hour), archiveRound)
+		if err != nil {
+			return 0, err
+		}
+		if len(due) == 0 {
+			return 0, fmt.Errorf("%d envelopes were archived, and not %d", moved, n)
+		}
+		for _, ref := range due {
+			if err := b.store.Archive(ctx, ref); err != nil {
+				return 0, err
+			}
+			moved++
+		}
+	}
+	return now().Sub(start), nil
+}
+
+// archiveSizes are the bytes of the database, of the tables that archives change, and of the archives' files. What a
+// dispatcher would have taken away is not among them.
+func (b *bench) archiveSizes(ctx context.Context) (map[string]int64, error) {
+	for _, sql := range []string{"DELETE FROM outbox", "VACUUM (FULL, ANALYZE)", "CHECKPOINT"} {
+		if _, err := b.pool.Exec(ctx, sql); err != nil {
+			return nil, fmt.Errorf("%s: %w", sql, err)
+		}
+	}
+	out := make(map[string]int64)
+	sizeOf := func(name, query string, args ...any) error {
+		var n int64
+		err := b.pool.QueryRow(ctx, query, args...).Scan(&n)
+		out[name] = n
+		return err
+	}
+	err := sizeOf("the database", "SELECT pg_database_size(current_database())")
+	for _, table := range archivedTables {
+		err = errors.Join(err, sizeOf(table, "SELECT pg_total_relation_size($1::regclass)", table))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sizes: %w", err)
+	}
+	err = filepath.WalkDir(filepath.Join(b.files, blob.Archives), func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			out["the file store"] += info.Size()
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // nothing was archived yet
+	}
+	return out, err
+}
+
+// compareArchived brings some envelopes back into the database, and gets those and others, which are in archives, in
+// turns.
+func (b *bench) compareArchived(ctx context.Context, refs []store.EnvelopeRef) error {
+	few := min(rounds, len(refs)/2)
+	restored, archived := refs[:few], refs[len(refs)-few:]
+	var restoring []time.Duration
+	for _, ref := range restored {
+		start := now()
+		if err := b.store.Restore(ctx, ref.ID); err != nil {
+			return err
+		}
+		restoring = append(restoring, now().Sub(start))
+	}
+	var took [2][]time.Duration
+	for i := range 2 * few {
+		for k, of := range [][]store.EnvelopeRef{restored, archived} {
+			t, err := b.read(ctx, "/v1/envelopes/"+of[i%few].ID.String())
+			if err != nil {
+				return err
+			}
+			if i >= few { // the first turn reads the pages from the disk
+				took[k] = append(took[k], t)
+			}
+		}
+	}
+	say("%-34s %14s", "get from the tables, p50", median(took[0]).Round(time.Microsecond))
+	say("%-34s %14s", "get from the archive, p50", median(took[1]).Round(time.Microsecond))
+	say("%-34s %14s", "restore, p50", median(restoring).Round(time.Microsecond))
+	return nil
+}
