@@ -11,7 +11,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -109,13 +111,11 @@ func (a Anchor) Validate() error {
 		return fmt.Errorf("anchor.at must be %q, %q or %q", After, Over, Below)
 	case a.IfMissing != "" && a.IfMissing != Refuse && a.IfMissing != Skip:
 		return fmt.Errorf("anchor.ifMissing must be %q or %q", Refuse, Skip)
-	case !(math.Abs(a.DX) <= maxShift) || !(math.Abs(a.DY) <= maxShift):
-		return fmt.Errorf("anchor.dx and anchor.dy must lie between -%d and %d", maxShift, maxShift)
+	case !(math.Abs(a.DX) <= maxSide) || !(math.Abs(a.DY) <= maxSide):
+		return fmt.Errorf("anchor.dx and anchor.dy must lie between -%d and %d", maxSide, maxSide)
 	}
 	return nil
 }
-
-const maxShift = 14_400 // points: the largest page
 
 // AnchoredField is a field that stands at a text.
 type AnchoredField struct {
@@ -188,16 +188,8 @@ type anchorSearch struct {
 
 // wants reports whether a page can still add something.
 func (s *anchorSearch) wants(page int) bool {
-	if s.Anchor.Page > 0 && s.Anchor.Page != page {
-		return false
-	}
-	switch s.Anchor.Match {
-	case Last, All:
-		return true
-	case First:
-		return s.count == 0
-	}
-	return s.count < int(s.Anchor.Match)
+	match := s.Anchor.Match
+	return (s.Anchor.Page == 0 || s.Anchor.Page == page) && (match == Last || match == All || s.count < max(1, int(match)))
 }
 
 // Resolve returns the places of each field, none for one that is skipped. It reads
@@ -212,7 +204,7 @@ func Resolve(ctx context.Context, f *pdf.File, fields []AnchoredField) ([][]Plac
 		all[i] = anchorSearch{AnchoredField: field, similar: newSimilar(field.Anchor.Text)}
 	}
 	r := pagetext.NewReader(f)
-	var scans scanned
+	scans := make(map[int]bool) // pages that were read: whether they are pictures without text
 	pages, err := f.Walk(func(p *pdf.Page) error {
 		var page *pagetext.Page
 		for i := range all {
@@ -225,7 +217,7 @@ func Resolve(ctx context.Context, f *pdf.File, fields []AnchoredField) ([][]Plac
 				if page, err = r.Page(ctx, p); err != nil {
 					return err
 				}
-				scans.add(page)
+				scans[p.Index+1] = len(page.Glyphs) == 0 && page.Images > 0
 			}
 			if err := s.look(page); err != nil {
 				return err
@@ -242,27 +234,11 @@ func Resolve(ctx context.Context, f *pdf.File, fields []AnchoredField) ([][]Plac
 		if s.Anchor.Page > pages {
 			return nil, &PageError{s.Name, s.Anchor.Page, pages}
 		}
-		if places[i], err = s.result(&scans); err != nil {
+		if places[i], err = s.result(scans); err != nil {
 			return nil, err
 		}
 	}
 	return places, nil
-}
-
-// scanned tells which pages are pictures without text.
-type scanned struct {
-	pages map[int]bool
-	read  int
-}
-
-func (s *scanned) add(p *pagetext.Page) {
-	s.read++
-	if len(p.Glyphs) == 0 && p.Images > 0 {
-		if s.pages == nil {
-			s.pages = make(map[int]bool)
-		}
-		s.pages[p.Index+1] = true
-	}
 }
 
 // look looks for the text on a page.
@@ -306,15 +282,15 @@ func (s *anchorSearch) place(p *pagetext.Page, m pagetext.Match) Place {
 	return out
 }
 
-func (s *anchorSearch) result(scans *scanned) ([]Place, error) {
+func (s *anchorSearch) result(scans map[int]bool) ([]Place, error) {
 	if len(s.places) > 0 || s.Anchor.IfMissing == Skip {
 		return s.places, nil
 	}
 	e := &AnchorError{Field: s.Name, Text: s.Anchor.Text, Page: s.Anchor.Page, Found: s.count, Similar: s.similar.texts()}
 	if s.Anchor.Page > 0 {
-		e.Scanned = scans.pages[s.Anchor.Page]
+		e.Scanned = scans[s.Anchor.Page]
 	} else {
-		e.Scanned = scans.read > 0 && len(scans.pages) == scans.read
+		e.Scanned = len(scans) > 0 && !slices.Contains(slices.Collect(maps.Values(scans)), false)
 	}
 	return nil, e
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"countersign/prepare/pagetext"
@@ -46,13 +47,8 @@ func cuts(found foundTags) ([]revision1.Cut, error) {
 		}
 	}
 	forms := c.formsInPlace(found.painted)
-	pages := make([]int, 0, len(c.uses))
-	for page := range c.uses {
-		pages = append(pages, page)
-	}
-	slices.Sort(pages)
 	var out []revision1.Cut
-	for _, page := range pages {
+	for _, page := range slices.Sorted(maps.Keys(c.uses)) {
 		cut, err := c.page(page)
 		if err != nil {
 			return nil, err

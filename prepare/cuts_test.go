@@ -17,7 +17,7 @@ func TestCutsOfUses(t *testing.T) {
 	form := pdf.Ref{Num: 6}
 	uses := []pagetext.Use{{}, {Form: form, At: 40}, {Form: form, At: 60}, {Form: form, At: 80}}
 	at := func(use int, advance float64) []pagetext.Position {
-		return []pagetext.Position{{Form: form, Use: use, Start: 1, End: 9, Length: 1, Advance: advance}}
+		return []pagetext.Position{{Use: use, Start: 1, Length: 1, Advance: advance}}
 	}
 	tag := func(page int, glyphs []pagetext.Position) FoundTag {
 		return FoundTag{Text: "{{a}}", Place: Place{Page: page}, Glyphs: glyphs, uses: uses}
@@ -40,7 +40,7 @@ func TestCutsRefuse(t *testing.T) {
 	t.Parallel()
 	form := pdf.Ref{Num: 6}
 	_, err := cuts(foundTags{tags: []FoundTag{{
-		Text: "{{a}}", Place: Place{Page: 2}, Glyphs: []pagetext.Position{{Form: form, Use: 1, Start: 1, End: 9, Length: 1}},
+		Text: "{{a}}", Place: Place{Page: 2}, Glyphs: []pagetext.Position{{Use: 1, Start: 1, Length: 1}},
 		uses: []pagetext.Use{{}, {Form: form, At: -1}},
 	}}, painted: map[pdf.Ref]int{form: 2}})
 	require.ErrorIs(t, err, ErrFormUses)
@@ -51,7 +51,7 @@ func TestCutsRefuse(t *testing.T) {
 func TestCutsJoinCodes(t *testing.T) {
 	t.Parallel()
 	at := func(start, code int) pagetext.Position {
-		return pagetext.Position{Start: start, End: start + 20, Code: code, Length: 2, Advance: 250.5}
+		return pagetext.Position{Start: start, Code: code, Length: 2, Advance: 250.5}
 	}
 	got, err := cuts(foundTags{tags: []FoundTag{{Text: "{{a}}", Place: Place{Page: 3}, Glyphs: []pagetext.Position{at(40, 0), at(9, 4), at(9, 2), at(9, 8)}}}})
 	require.NoError(t, err)

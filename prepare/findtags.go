@@ -38,7 +38,7 @@ func (e *TagError) Error() string {
 	return fmt.Sprintf("the tag %q on page %d cannot be read: %v", e.Text, e.Page, e.Err)
 }
 
-// Unwrap returns the *SyntaxError, or one of the errors below.
+// Unwrap returns what ParseTag expected, or one of the errors below.
 func (e *TagError) Unwrap() error { return e.Err }
 
 // What else can be wrong with a tag.
@@ -66,10 +66,9 @@ const (
 var tagStart = regexp.MustCompile(`\{\{|(?i:\[\s?(?:sig|signature|init|initials?|date|text|check|checkbox|name|fullname|email|company|title|` +
 	`signed_date|number|select|dropdown|radio|attachment|stamp)\s?\|)`)
 
-// FindTags returns the tags of a document in the order in which they are read; those in the
-// widgets of a form are left out. One
-// that cannot be read is a *TagError; else it fails with pagetext.ErrLimit, the
-// context's error, or one of reading the file.
+// FindTags returns the tags of a document in the order in which they are read, but for
+// those in the widgets of a form. One that cannot be read is a *TagError; else it fails
+// with pagetext.ErrLimit, the context's error, or one of reading the file.
 func FindTags(ctx context.Context, f *pdf.File) ([]FoundTag, error) {
 	found, err := findTags(ctx, f)
 	return found.tags, err
@@ -120,9 +119,6 @@ func findTags(ctx context.Context, f *pdf.File) (foundTags, error) {
 
 // pageTags returns the tags of a page; sure is false if something begins like one and does not end.
 func pageTags(page *pagetext.Page) (all []FoundTag, sure bool, err error) {
-	if len(page.Glyphs) == 0 {
-		return nil, true, nil
-	}
 	sure = true
 	for _, q := range page.Passages() {
 		found, ends, err := passageTags(page, q)

@@ -71,17 +71,17 @@ func TestReadForm(t *testing.T) {
 	fields := form(t, everyKind())
 	ref := func(n int) pdf.Ref { return pdf.Ref{Num: n} }
 	require.Equal(t, []prepare.FormField{
-		{Name: "name", Label: "Your name", Type: "text", Value: "Ada", Default: "Bob", Required: true, ReadOnly: true, MaxLength: 30, FontSize: 11.5, Align: "right", Field: ref(5), Widget: ref(5), Place: place},
-		{Name: "notes", Type: "text", Value: "äö", Multiline: true, Align: "center", Field: ref(6), Widget: ref(6), Place: place},
-		{Name: "comb", Type: "text", Comb: true, MaxLength: 8, Align: "center", Field: ref(7), Widget: ref(7), Place: place},
-		{Name: "born", Type: "date", Format: "dd.mm.yyyy", Align: "center", Field: ref(8), Widget: ref(8), Place: place},
-		{Name: "agree", Type: "checkbox", Value: "Yes", Option: "Yes", Align: "center", Field: ref(9), Widget: ref(9), Place: place},
-		{Name: "pet", Type: "select", Value: "d", Editable: true, Options: []prepare.FormOption{{"c", "Cat"}, {"d", "Dog"}, {"bird", "bird"}}, Align: "center", Field: ref(10), Widget: ref(10), Place: place},
-		{Name: "sign", Type: "signature", Hidden: true, Align: "center", Field: ref(11), Widget: ref(11), Place: place},
-		{Name: "colour", Type: "radio", Value: "red", Option: "red", Align: "center", Field: ref(12), Widget: ref(13), Place: place},
-		{Name: "colour", Type: "radio", Value: "red", Option: "blue", Align: "center", Field: ref(12), Widget: ref(14), Place: place},
-		{Name: "home.zip", Type: "text", Required: true, MaxLength: 5, Align: "center", Field: ref(16), Widget: ref(16), Place: place},
-		{Name: "home.town", Type: "text", MaxLength: 5, Align: "center", Field: ref(17), Widget: ref(17), Place: place},
+		{Name: "name", Label: "Your name", Type: "text", Value: "Ada", Default: "Bob", Required: true, ReadOnly: true, MaxLength: 30, FontSize: 11.5, Align: "right", Widget: ref(5), Place: place},
+		{Name: "notes", Type: "text", Value: "äö", Multiline: true, Align: "center", Widget: ref(6), Place: place},
+		{Name: "comb", Type: "text", Comb: true, MaxLength: 8, Align: "center", Widget: ref(7), Place: place},
+		{Name: "born", Type: "date", Format: "dd.mm.yyyy", Align: "center", Widget: ref(8), Place: place},
+		{Name: "agree", Type: "checkbox", Value: "Yes", Option: "Yes", Align: "center", Widget: ref(9), Place: place},
+		{Name: "pet", Type: "select", Value: "d", Options: []prepare.FormOption{{"c", "Cat"}, {"d", "Dog"}, {"bird", "bird"}}, Align: "center", Widget: ref(10), Place: place},
+		{Name: "sign", Type: "signature", Hidden: true, Align: "center", Widget: ref(11), Place: place},
+		{Name: "colour", Type: "radio", Value: "red", Option: "red", Align: "center", Widget: ref(13), Place: place},
+		{Name: "colour", Type: "radio", Value: "red", Option: "blue", Align: "center", Widget: ref(14), Place: place},
+		{Name: "home.zip", Type: "text", Required: true, MaxLength: 5, Align: "center", Widget: ref(16), Place: place},
+		{Name: "home.town", Type: "text", MaxLength: 5, Align: "center", Widget: ref(17), Place: place},
 	}, fields)
 }
 

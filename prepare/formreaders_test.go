@@ -110,9 +110,6 @@ func sameWidget(t *testing.T, hint string, o otherWidget, f prepare.FormField) {
 		require.Equal(t, o.Flags&(1<<12) != 0, f.Multiline, hint)
 		require.Equal(t, o.Flags&(1<<24) != 0, f.Comb, hint)
 	}
-	if f.Type == "select" {
-		require.Equal(t, o.Flags&(1<<17) != 0 && o.Flags&(1<<18) != 0, f.Editable, hint)
-	}
 	require.ElementsMatch(t, o.Options, f.Options, hint)
 }
 

@@ -1,6 +1,7 @@
 package prepare
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -33,22 +34,14 @@ func FieldNames(fields []FormField) []string {
 }
 
 func cleanName(raw string) string {
-	var b strings.Builder
-	for _, r := range raw {
-		if b.Len() == maxName {
-			break
-		}
+	name := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '.', r == '-':
-			b.WriteRune(r)
-		default:
-			b.WriteByte('_')
+			return r
 		}
-	}
-	if b.Len() == 0 {
-		return "field"
-	}
-	return b.String()
+		return '_'
+	}, raw)
+	return cmp.Or(name[:min(len(name), maxName)], "field")
 }
 
 // Role returns the role that a form field's name ends in, "" if none.

@@ -60,10 +60,10 @@ func Prepare(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, opt Optio
 		if err := r.planTags(ctx, f); err != nil {
 			return nil, err
 		}
-	}
-	if opt.Tags == TagsDetect && opt.Form != FormImport {
-		if err := noTagsInForm(ctx, f); err != nil {
-			return nil, err
+		if opt.Form != FormImport {
+			if err := noTagsInForm(ctx, f); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if opt.Form == FormImport {

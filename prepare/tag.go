@@ -56,20 +56,13 @@ func fieldType(word string) (string, bool) {
 	return word, slices.Contains(FieldTypes(), word)
 }
 
-// SyntaxError says what is wrong with a tag. Its text stands in TagError.
-type SyntaxError struct{ Expected string }
-
-// Error says what was expected.
-func (e *SyntaxError) Error() string { return "expected " + e.Expected }
-
-func expected(format string, args ...any) error {
-	return &SyntaxError{fmt.Sprintf(format, args...)}
-}
+// expected says what is wrong with a tag. Its text stands in TagError.
+func expected(format string, args ...any) error { return fmt.Errorf("expected "+format, args...) }
 
 const (
 	maxTag     = 600 // characters of a tag
 	maxOptions = 100
-	maxSide    = 14_400 // points
+	maxSide    = 14_400 // points: the largest page
 )
 
 //nolint:gochecknoglobals // constant patterns
@@ -84,8 +77,6 @@ var (
 //	{{signature, r1, required=true}}
 //	{{*Name_es_:signer1:signature}}
 //	[sig|req|signer1|Label|id]
-//
-// It fails with *SyntaxError.
 func ParseTag(text string) (Tag, error) {
 	if len(text) > 4*maxTag {
 		return Tag{}, expected("at most %d characters", maxTag)

@@ -72,8 +72,7 @@ func TestParseTag(t *testing.T) {
 		"{{" + strings.Repeat("a", 5000) + "}}": "at most 600 characters",
 	} {
 		_, err := prepare.ParseTag(in)
-		var syntax *prepare.SyntaxError
-		require.ErrorAs(t, err, &syntax, in)
+		require.ErrorContains(t, err, "expected ", in)
 		require.ErrorContains(t, err, want, in)
 	}
 }
@@ -147,8 +146,7 @@ func FuzzParseTag(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		tag, err := prepare.ParseTag(s)
 		if err != nil {
-			var syntax *prepare.SyntaxError
-			require.ErrorAs(t, err, &syntax)
+			require.ErrorContains(t, err, "expected ")
 			return
 		}
 		require.Contains(t, prepare.FieldTypes(), tag.Type)

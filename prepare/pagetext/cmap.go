@@ -88,10 +88,7 @@ func code(o operand) (n uint32, length int) {
 	if !ok || len(b) > 4 {
 		return 0, 0
 	}
-	for _, c := range b {
-		n = n<<8 | uint32(c)
-	}
-	return n, len(b)
+	return number(b), len(b)
 }
 
 func units(o operand) []uint16 {
@@ -102,6 +99,11 @@ func units(o operand) []uint16 {
 	if len(b) == 1 {
 		return []uint16{uint16(b[0])}
 	}
+	return pairs(b)
+}
+
+// pairs returns every two bytes as one number.
+func pairs(b []byte) []uint16 {
 	out := make([]uint16, 0, len(b)/2)
 	for i := 0; i+1 < len(b); i += 2 {
 		out = append(out, uint16(b[i])<<8|uint16(b[i+1]))
@@ -138,13 +140,13 @@ func (c *cmap) bfRange(from, to, target operand) {
 		return
 	}
 	n := lo
-	target.elements(func(o operand) {
+	for o := range target.elements() {
 		if n <= hi && n >= lo && c.size < maxCMap {
 			c.chars[n] = string(utf16.Decode(units(o)))
 			c.size++
 		}
 		n++
-	})
+	}
 }
 
 // find returns the range that holds a code: the last one given, of those that begin last.
@@ -234,8 +236,7 @@ func predefinedCMap(name string) (predefined, bool) {
 	if i := strings.LastIndexByte(name, '-'); i > 0 {
 		stem, direction = name[:i], name[i+1:]
 	}
-	switch name {
-	case "H", "V":
+	if name == "H" || name == "V" {
 		return predefined{vertical: name == "V", legacy: japanese.ISO2022JP}, true
 	}
 	p := predefined{vertical: direction == "V"}
@@ -304,17 +305,9 @@ func (p predefined) next(b []byte) int {
 func (p predefined) text(b []byte) (string, bool) {
 	switch {
 	case p.unicode == "UCS2" || p.unicode == "UTF16":
-		u := make([]uint16, 0, 2)
-		for i := 0; i+1 < len(b); i += 2 {
-			u = append(u, uint16(b[i])<<8|uint16(b[i+1]))
-		}
-		return string(utf16.Decode(u)), len(u) > 0
+		return string(utf16.Decode(pairs(b))), len(b) > 1
 	case p.unicode == "UTF32":
-		var n rune
-		for _, c := range b {
-			n = n<<8 | rune(c)
-		}
-		return string(n), true
+		return string(rune(number(b))), true //nolint:gosec // invalid ones become U+FFFD
 	case p.unicode == "UTF8":
 		return strings.ToValidUTF8(string(b), "\uFFFD"), true
 	case p.legacy == japanese.ISO2022JP: // JIS X 0208: as in EUC without the high bits

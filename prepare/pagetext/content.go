@@ -10,14 +10,14 @@ import (
 
 // state is the part of the graphics state that text depends on (8.4, 9.3).
 type state struct {
-	ctm                     matrix // to points of the page as shown
+	ctm                     pdf.Matrix // to points of the page as shown
 	font                    *face
 	size, char, word, scale float64
 	leading, rise           float64
 	mode                    int
 }
 
-func newState(ctm matrix) state { return state{ctm: ctm, scale: 1} }
+func newState(ctm pdf.Matrix) state { return state{ctm: ctm, scale: 1} }
 
 // walk interprets the content of a page.
 type walk struct {
@@ -42,9 +42,10 @@ type mark struct {
 
 // run interprets one content stream, of a use in Page.Uses.
 func (w *walk) run(b []byte, use int, resources pdf.Value, g state, level int) error {
-	s := &interpreter{walk: w, scanner: scanner{b: b}, form: w.page.Uses[use].Form, use: use, resources: dict(w.r.f, resources), g: g, level: level}
-	s.kinds = make(map[string]pdf.Dict)
-	s.tm, s.tlm = matrix{1, 0, 0, 1}, matrix{1, 0, 0, 1}
+	s := &interpreter{
+		walk: w, scanner: scanner{b: b}, use: use, resources: dict(w.r.f, resources), kinds: make(map[string]pdf.Dict),
+		g: g, tm: identity, tlm: identity, level: level,
+	}
 	marks := len(w.marks)
 	for {
 		op, ok := s.next()
@@ -96,7 +97,6 @@ func replace(glyphs []Glyph, text string) {
 	runes := []rune(strings.Trim(text, "\x00"))
 	each := len(runes) == len(glyphs)
 	for i := range glyphs {
-		glyphs[i].Known = true
 		switch {
 		case each:
 			glyphs[i].Text = normal(string(runes[i]))
@@ -113,13 +113,12 @@ type interpreter struct {
 	*walk
 	scanner
 
-	form      pdf.Ref
 	use       int
 	resources pdf.Dict
 	kinds     map[string]pdf.Dict // of resources, by category
 	g         state
 	saved     []state
-	tm, tlm   matrix
+	tm, tlm   pdf.Matrix
 	level     int
 }
 
@@ -143,10 +142,10 @@ func (s *interpreter) operator(op string) error {
 		}
 	case "cm":
 		if len(s.operands) == 6 {
-			s.g.ctm = s.matrix().times(s.g.ctm)
+			s.g.ctm = s.matrix().Times(s.g.ctm)
 		}
 	case "BT":
-		s.tm, s.tlm = matrix{1, 0, 0, 1}, matrix{1, 0, 0, 1}
+		s.tm, s.tlm = identity, identity
 	case "Tc":
 		s.g.char = s.n(0)
 	case "Tw":
@@ -160,7 +159,10 @@ func (s *interpreter) operator(op string) error {
 	case "Tr":
 		s.g.mode = int(s.n(0))
 	case "Tf":
-		return s.setFont()
+		if len(s.operands) >= 2 {
+			s.g.size = s.n(1)
+			return s.useFont(s.resource("Font", 0))
+		}
 	case "Td":
 		s.move(s.n(0), s.n(1))
 	case "TD":
@@ -177,8 +179,8 @@ func (s *interpreter) operator(op string) error {
 		return s.showText(op)
 	case "Do":
 		return s.paint()
-	case "EI", "ID":
-		if s.off == 0 && op == "ID" {
+	case "ID":
+		if s.off == 0 {
 			s.page.Images++
 		}
 	case "BMC":
@@ -193,7 +195,7 @@ func (s *interpreter) operator(op string) error {
 	return nil
 }
 
-func (s *interpreter) matrix() (m matrix) {
+func (s *interpreter) matrix() (m pdf.Matrix) {
 	for i := range m {
 		m[i] = s.n(i)
 	}
@@ -201,7 +203,7 @@ func (s *interpreter) matrix() (m matrix) {
 }
 
 func (s *interpreter) move(x, y float64) {
-	s.tlm = matrix{1, 0, 0, 1, x, y}.times(s.tlm)
+	s.tlm = pdf.Matrix{1, 0, 0, 1, x, y}.Times(s.tlm)
 	s.tm = s.tlm
 }
 
@@ -220,14 +222,6 @@ func (s *interpreter) resource(kind string, i int) pdf.Value {
 		s.kinds[kind] = d
 	}
 	return d.Get(name)
-}
-
-func (s *interpreter) setFont() error {
-	if len(s.operands) < 2 {
-		return nil
-	}
-	s.g.size = s.n(1)
-	return s.useFont(s.resource("Font", 0))
 }
 
 func (s *interpreter) useFont(v pdf.Value) error {

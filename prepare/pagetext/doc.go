@@ -2,8 +2,8 @@
 // its Unicode, its box, and where it stands in the content.
 //
 // It follows text operators, fonts, form XObjects, inherited resources, layers,
-// rotation, crop box, and the appearances of annotations, but not of widgets, which belong to a form. Section
-// numbers refer to ISO 32000-2:2020. What is read is
+// rotation, crop box, and the appearances of annotations, but not of widgets, which
+// belong to a form. Section numbers refer to ISO 32000-2:2020. What is read is
 // bounded: operators, nesting, glyphs, and the entries of fonts and CMaps. All
 // boxes are in points from the top left corner of the page as it is shown, y
 // pointing down, as in the HTTP interface.
@@ -47,13 +47,12 @@ func (b Box) Union(c Box) Box {
 
 // Position says where a glyph's code stands in content.
 type Position struct {
-	// Form is the form XObject whose content it is, zero for the page's own.
-	Form pdf.Ref
-	// Use is the painting of that form: an index into Page.Uses, 0 for the page's own content.
+	// Use is the painting of the form whose content it is: an index into Page.Uses, 0 for
+	// the page's own content.
 	Use int
-	// Start and End delimit the string operand in the decoded content. The streams
-	// of a page are joined with a line feed between two.
-	Start, End int
+	// Start is where the string operand begins in the decoded content. The streams of a
+	// page are joined with a line feed between two.
+	Start int
 	// Code and Length delimit the character code in what the string holds.
 	Code, Length int
 	// Advance is how far the code moves on, in thousandths of the font's size, as
@@ -74,11 +73,9 @@ type Use struct {
 // Glyph is what one character code of a text operator shows.
 type Glyph struct {
 	// Text is its Unicode in NFKD: none (a glyph that is only the rest of what the one
-	// before says), one character, or several (a ligature).
+	// before says), one character, several (a ligature), or U+FFFD where it is not known.
 	Text string
-	// Known tells that Text could be found out; if not, it is U+FFFD.
-	Known bool
-	Box   Box
+	Box  Box
 	// Size is the size of the font in points, as shown.
 	Size float64
 	// Angle is the direction of writing: 0 to the right, 90 down, 180, 270 up.

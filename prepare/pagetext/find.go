@@ -1,6 +1,7 @@
 package pagetext
 
 import (
+	"bytes"
 	"cmp"
 	"math"
 	"slices"
@@ -20,7 +21,6 @@ type Match struct {
 	// Box is around all of it; Lines are the boxes of its parts, by line.
 	Box   Box
 	Lines []Box
-	Angle int
 	// RightToLeft tells that it is read from right to left.
 	RightToLeft bool
 	// Glyphs are the indexes of its glyphs in Page.Glyphs, in the order of reading;
@@ -116,22 +116,17 @@ func (t *textBuilder) space(glyph int) {
 // lineEnd adds what stands between two lines: nothing behind a soft hyphen, which
 // divides a word, and if join is set behind any hyphen; else a space.
 func (t *textBuilder) lineEnd(join bool) {
-	n := len(t.text)
-	for n > 0 && t.text[n-1] == ' ' {
-		n--
-	}
-	cut := func(suffix string) bool {
-		if !strings.HasSuffix(string(t.text[max(0, n-4):n]), suffix) {
-			return false
+	text := bytes.TrimRight(t.text, " ")
+	for i, hyphen := range []string{softHyphen, "-", "\u2010"} {
+		before, ok := bytes.CutSuffix(text, []byte(hyphen))
+		if !ok || i > 0 && !join {
+			continue
 		}
-		glyph := int(t.at[n-1])
-		t.text, t.at = t.text[:n-len(suffix)], t.at[:n-len(suffix)]
-		if before := len(t.at); suffix == softHyphen && before > 0 && t.at[before-1] >= 0 {
-			t.page.attachOnce(int(t.at[before-1]), glyph)
+		glyph, last := int(t.at[len(text)-1]), len(before)-1
+		t.text, t.at = before, t.at[:len(before)]
+		if hyphen == softHyphen && last >= 0 && t.at[last] >= 0 && !slices.Contains(t.page.attached[int(t.at[last])], glyph) {
+			t.page.attach(int(t.at[last]), glyph)
 		}
-		return true
-	}
-	if cut(softHyphen) || join && (cut("-") || cut("\u2010")) {
 		return
 	}
 	t.space(lineBreak)
@@ -144,29 +139,17 @@ const lineBreak = -2
 // the end of a line.
 func (q *Passage) LineBreak(at int) bool { return q.at[at] == lineBreak }
 
-// attachOnce is attach of what may be attached already.
-func (p *Page) attachOnce(to, glyph int) {
-	if !slices.Contains(p.attached[to], glyph) {
-		p.attach(to, glyph)
-	}
-}
-
 // passage returns what was put together. A soft hyphen within a line is a hyphen.
 func (t *textBuilder) passage() *Passage {
 	q := &Passage{page: t.page}
-	n := len(t.text)
-	for n > 0 && t.text[n-1] == ' ' {
-		n--
-	}
-	text := t.text[:n]
-	out := make([]byte, 0, n)
-	for i := 0; i < n; i++ {
-		if strings.HasPrefix(string(text[i:min(n, i+2)]), softHyphen) {
-			out, q.at = append(out, '-'), append(q.at, t.at[i])
-			i++
-			continue
-		}
+	text := bytes.TrimRight(t.text, " ")
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
 		out, q.at = append(out, text[i]), append(q.at, t.at[i])
+		if bytes.HasPrefix(text[i:], []byte(softHyphen)) {
+			out[len(out)-1] = '-'
+			i++
+		}
 	}
 	q.Text = string(out)
 	return q
@@ -184,9 +167,6 @@ func (q *Passage) Match(from, to int) Match {
 		}
 		last = g
 		glyph := &q.page.Glyphs[g]
-		if len(m.Glyphs) == 0 {
-			m.Angle = glyph.Angle
-		}
 		m.Glyphs = append(m.Glyphs, int(g))
 		switch q.page.class(int(g)) {
 		case right:

@@ -24,7 +24,7 @@ type face struct {
 	down      [2]float64 // DW2: position and advance
 	table     *table     // of a simple font
 	widths    [256]float64
-	matrix    matrix // glyph space to text space
+	matrix    pdf.Matrix // glyph space to text space
 	ascent    float64
 	descent   float64
 	simple    [256]*codeInfo       // of codes seen, of a simple font
@@ -39,7 +39,6 @@ type widthRange struct {
 // codeInfo is what a code shows, normalised.
 type codeInfo struct {
 	text  string
-	known bool
 	brace bool // the text holds a brace or a bracket
 	width float64
 }
@@ -47,7 +46,7 @@ type codeInfo struct {
 // readFont reads a font dictionary. What is missing or wrong is taken for what
 // readers take it for; an error is one of reading the file.
 func readFont(f *pdf.File, d pdf.Dict) (*face, error) {
-	a := &face{matrix: matrix{0.001, 0, 0, 0.001, 0, 0}, ascent: 0.9, descent: -0.25, codes: make(map[uint32]*codeInfo)}
+	a := &face{matrix: pdf.Matrix{0.001, 0, 0, 0.001, 0, 0}, ascent: 0.9, descent: -0.25, codes: make(map[uint32]*codeInfo)}
 	if o, ok := stream(f, d.Get("ToUnicode")); ok {
 		if b, err := f.StreamData(o); err == nil {
 			a.toUnicode = parseCMap(b)
@@ -124,11 +123,7 @@ func (a *face) readSimple(f *pdf.File, d pdf.Dict) error {
 		return err
 	}
 	if d.Get("Subtype").IsName("Type3") {
-		if m := array(f, d.Get("FontMatrix")); len(m) == 6 {
-			for i := range m {
-				a.matrix[i], _ = num(f, m[i])
-			}
-		}
+		a.matrix = matrix(f, d.Get("FontMatrix"), a.matrix)
 		if b := array(f, d.Get("FontBBox")); len(b) == 4 {
 			low, _ := num(f, b[1])
 			high, _ := num(f, b[3])
@@ -160,16 +155,13 @@ func (a *face) coreWidths(base string) {
 	if !font.IsCoreFont(base) {
 		name := strings.ToLower(base)
 		style := ""
-		bold, slanted := strings.Contains(name, "bold"), strings.Contains(name, "italic") || strings.Contains(name, "oblique")
-		switch {
-		case bold && slanted:
-			style = "-BoldOblique"
-		case bold:
-			style = "-Bold"
-		case slanted:
-			style = "-Oblique"
+		if strings.Contains(name, "bold") {
+			style = "Bold"
 		}
-		base = "Helvetica" + style
+		if strings.Contains(name, "italic") || strings.Contains(name, "oblique") {
+			style += "Oblique"
+		}
+		base = strings.TrimSuffix("Helvetica-"+style, "-")
 	}
 	for i, text := range a.table {
 		r, _ := utf8.DecodeRuneInString(text)
@@ -264,17 +256,6 @@ func builtIn(f *pdf.File, o pdf.Object, t *table) {
 	}
 }
 
-// next returns how long the code is that b begins with; b is not empty.
-func (a *face) next(b []byte) int {
-	switch {
-	case !a.composite:
-		return 1
-	case a.encoding != nil:
-		return a.encoding.next(b)
-	}
-	return a.named.next(b)
-}
-
 // width returns the advance of a code in text space.
 func (a *face) width(code []byte) float64 {
 	if !a.composite {
@@ -312,7 +293,12 @@ func (a *face) code(b []byte) (int, *codeInfo) {
 		}
 		return 1, c
 	}
-	n := max(1, a.next(b))
+	var n int
+	if a.encoding != nil {
+		n = a.encoding.next(b)
+	} else {
+		n = a.named.next(b)
+	}
 	key := number(b[:n]) | uint32(n)<<29 //nolint:gosec // at most 4
 	c := a.codes[key]
 	if c == nil {
@@ -326,7 +312,7 @@ func (a *face) code(b []byte) (int, *codeInfo) {
 
 func (a *face) info(code []byte) *codeInfo {
 	text, known := a.lookup(code)
-	c := &codeInfo{text: normal(text), known: known, width: a.width(code)}
+	c := &codeInfo{text: normal(text), width: a.width(code)}
 	if !known {
 		c.text = "\uFFFD"
 	}

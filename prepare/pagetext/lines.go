@@ -268,36 +268,3 @@ func (p *Page) logical(glyphs []int) {
 		}
 	}
 }
-
-// Word is text between spaces.
-type Word struct {
-	Text  string
-	Box   Box
-	Angle int
-}
-
-// Words returns the words of the page, line by line from top to bottom.
-func (p *Page) Words() []Word {
-	p.layout()
-	var words []Word
-	for i := range p.lines {
-		l := &p.lines[i]
-		w := Word{Angle: l.angle}
-		end := func() {
-			if w.Text != "" {
-				words = append(words, w)
-			}
-			w = Word{Angle: l.angle}
-		}
-		for _, g := range l.glyphs {
-			if g < 0 || isSpace(p.Glyphs[g].Text) {
-				end()
-				continue
-			}
-			w.Text += p.Glyphs[g].Text
-			w.Box = w.Box.Union(p.Glyphs[g].Box)
-		}
-		end()
-	}
-	return words
-}

@@ -51,7 +51,7 @@ func (w *walk) paintForm(ref pdf.Ref, use Use, g state, inherited pdf.Dict, leve
 	if w.left -= len(b); w.left < 0 {
 		return fmt.Errorf("%w: too much content", ErrLimit)
 	}
-	g.ctm = formMatrix(w.r.f, d).times(g.ctm)
+	g.ctm = matrix(w.r.f, d.Get("Matrix"), identity).Times(g.ctm) // 8.10.2
 	w.active[ref] = true
 	defer delete(w.active, ref)
 	resources := d.Get("Resources")
@@ -62,15 +62,14 @@ func (w *walk) paintForm(ref pdf.Ref, use Use, g state, inherited pdf.Dict, leve
 	return w.run(b, len(w.page.Uses)-1, resources, g, level)
 }
 
-// formMatrix returns a form's Matrix (8.10.2).
-func formMatrix(f *pdf.File, d pdf.Dict) matrix {
-	m := matrix{1, 0, 0, 1}
-	if a := array(f, d.Get("Matrix")); len(a) == 6 {
-		for i := range m {
-			m[i], _ = num(f, a[i])
+// matrix reads a matrix; where there is none, otherwise.
+func matrix(f *pdf.File, v pdf.Value, otherwise pdf.Matrix) pdf.Matrix {
+	if a := array(f, v); len(a) == len(otherwise) {
+		for i := range otherwise {
+			otherwise[i], _ = num(f, a[i])
 		}
 	}
-	return m
+	return otherwise
 }
 
 // flags of annotations that are not shown (table 167).
@@ -107,7 +106,7 @@ func (w *walk) annotations(p *pdf.Page, g state) error {
 		use := Use{Form: ref, At: -1}
 		use.Annotation, _ = v.Ref()
 		at := g
-		at.ctm = place.times(g.ctm)
+		at.ctm = place.Times(g.ctm)
 		if err := w.paintForm(ref, use, at, nil, 1); err != nil {
 			return err
 		}
@@ -139,29 +138,22 @@ func (w *walk) appearance(d pdf.Dict) (pdf.Ref, bool) {
 }
 
 // appearancePlace maps an appearance's bounding box, as its Matrix turns it, to the annotation's rectangle.
-func (w *walk) appearancePlace(ref pdf.Ref, rect pdf.Value) (matrix, bool) {
-	o, ok := stream(w.r.f, ref.Value())
+func (w *walk) appearancePlace(ref pdf.Ref, rect pdf.Value) (pdf.Matrix, bool) {
+	d := dict(w.r.f, ref.Value())
+	box, ok := corners(w.r.f, d.Get("BBox"), matrix(w.r.f, d.Get("Matrix"), identity))
 	if !ok {
-		return matrix{}, false
+		return pdf.Matrix{}, false
 	}
-	d, err := o.Value.Dict()
-	if err != nil {
-		return matrix{}, false
-	}
-	box, ok := corners(w.r.f, d.Get("BBox"), formMatrix(w.r.f, d))
+	to, ok := corners(w.r.f, rect, identity)
 	if !ok {
-		return matrix{}, false
-	}
-	to, ok := corners(w.r.f, rect, matrix{1, 0, 0, 1})
-	if !ok {
-		return matrix{}, false
+		return pdf.Matrix{}, false
 	}
 	x, y := (to[2]-to[0])/(box[2]-box[0]), (to[3]-to[1])/(box[3]-box[1])
-	return matrix{x, 0, 0, y, to[0] - x*box[0], to[1] - y*box[1]}, true
+	return pdf.Matrix{x, 0, 0, y, to[0] - x*box[0], to[1] - y*box[1]}, true
 }
 
 // corners returns the smallest rectangle around a transformed one, which must not be empty.
-func corners(f *pdf.File, v pdf.Value, m matrix) (box [4]float64, ok bool) {
+func corners(f *pdf.File, v pdf.Value, m pdf.Matrix) (box [4]float64, ok bool) {
 	a := array(f, v)
 	if len(a) != 4 {
 		return box, false
@@ -174,7 +166,7 @@ func corners(f *pdf.File, v pdf.Value, m matrix) (box [4]float64, ok bool) {
 	}
 	box = [4]float64{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
 	for _, c := range [4][2]float64{{n[0], n[1]}, {n[2], n[1]}, {n[2], n[3]}, {n[0], n[3]}} {
-		x, y := m.apply(c[0], c[1])
+		x, y := m.Apply(c[0], c[1])
 		box = [4]float64{min(box[0], x), min(box[1], y), max(box[2], x), max(box[3], y)}
 	}
 	return box, box[2] > box[0] && box[3] > box[1]

@@ -9,31 +9,18 @@ import (
 	"countersign/seal/pdf"
 )
 
-// matrix is a transformation [a b c d e f] (8.3.3).
-type matrix [6]float64
-
-// times returns the matrix that applies first m, then n (8.3.4).
-func (m matrix) times(n matrix) matrix {
-	return matrix{
-		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
-		m[2]*n[0] + m[3]*n[2], m[2]*n[1] + m[3]*n[3],
-		m[4]*n[0] + m[5]*n[2] + n[4], m[4]*n[1] + m[5]*n[3] + n[5],
-	}
-}
-
-func (m matrix) apply(x, y float64) (float64, float64) {
-	return m[0]*x + m[2]*y + m[4], m[1]*x + m[3]*y + m[5]
-}
+//nolint:gochecknoglobals // a constant
+var identity = pdf.Matrix{1, 0, 0, 1}
 
 // toShown maps user space to points from the top left corner of the page as shown.
-func toShown(g pdf.Geometry) matrix {
-	m := matrix(g.ToUser())
+func toShown(g pdf.Geometry) pdf.Matrix {
+	m := g.ToUser()
 	det := m[0]*m[3] - m[1]*m[2]
-	inverse := matrix{m[3] / det, -m[1] / det, -m[2] / det, m[0] / det, 0, 0}
+	inverse := pdf.Matrix{m[3] / det, -m[1] / det, -m[2] / det, m[0] / det, 0, 0}
 	inverse[4] = -(m[4]*inverse[0] + m[5]*inverse[2])
 	inverse[5] = -(m[4]*inverse[1] + m[5]*inverse[3])
 	_, h := g.Size()
-	return inverse.times(matrix{1, 0, 0, -1, 0, h})
+	return inverse.Times(pdf.Matrix{1, 0, 0, -1, 0, h})
 }
 
 // Reader reads the text of a file's pages. It keeps fonts from one page to the
@@ -60,23 +47,27 @@ func hiddenGroups(f *pdf.File) map[pdf.Ref]bool {
 	properties := dict(f, cat.Get("OCProperties"))
 	config := dict(f, properties.Get("D"))
 	if config.Get("BaseState").IsName("OFF") {
-		for _, v := range array(f, properties.Get("OCGs")) {
-			if ref, ok := v.Ref(); ok {
-				hidden[ref] = true
-			}
-		}
-		for _, v := range array(f, config.Get("ON")) {
-			if ref, ok := v.Ref(); ok {
-				delete(hidden, ref)
-			}
-		}
-	}
-	for _, v := range array(f, config.Get("OFF")) {
-		if ref, ok := v.Ref(); ok {
+		for _, ref := range references(f, properties.Get("OCGs")) {
 			hidden[ref] = true
 		}
+		for _, ref := range references(f, config.Get("ON")) {
+			delete(hidden, ref)
+		}
+	}
+	for _, ref := range references(f, config.Get("OFF")) {
+		hidden[ref] = true
 	}
 	return hidden
+}
+
+// references returns the references in the array that v is or refers to.
+func references(f *pdf.File, v pdf.Value) (refs []pdf.Ref) {
+	for _, e := range array(f, v) {
+		if ref, ok := e.Ref(); ok {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
 }
 
 // Page reads the text of a page. It fails with ErrLimit, with the context's
@@ -157,7 +148,7 @@ func (r *Reader) Content(p *pdf.Page) ([]byte, error) {
 // Shown returns the box on the page as shown of one in user space.
 func Shown(g pdf.Geometry, b pdf.Box) Box {
 	m := toShown(g)
-	x0, y0 := m.apply(b.X0, b.Y0)
-	x1, y1 := m.apply(b.X1, b.Y1)
+	x0, y0 := m.Apply(b.X0, b.Y0)
+	x1, y1 := m.Apply(b.X1, b.Y1)
 	return Box{min(x0, x1), min(y0, y1), math.Abs(x1 - x0), math.Abs(y1 - y0)}
 }

@@ -3,11 +3,10 @@ package pagetext
 import (
 	"bytes"
 	"cmp"
-	"encoding/hex"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"countersign/seal/pdf"
 )
@@ -21,7 +20,7 @@ var ErrNoSuchText = errors.New("pagetext: no text stands at the position")
 
 // Removal is what Remove does to content.
 type Removal struct {
-	// Glyphs are those that leave, by their positions in the content; of which form they are is not looked at.
+	// Glyphs are those that leave, by their positions in the content; their Use is not looked at.
 	Glyphs []Position
 	// Forms are the new names of XObjects that are painted, by where the names stand.
 	Forms map[int]string
@@ -157,17 +156,11 @@ func (r *remover) show(op string, operands []operand, end int) {
 		return
 	}
 	last := operands[len(operands)-1]
-	var parts []operand
+	parts := []operand{last}
 	if op == "TJ" {
-		last.elements(func(o operand) { parts = append(parts, o) })
-	} else {
-		parts = []operand{last}
+		parts = slices.Collect(last.elements())
 	}
-	found := false
-	for _, o := range parts {
-		found = found || r.codes[o.start] != nil
-	}
-	if !found {
+	if !slices.ContainsFunc(parts, func(o operand) bool { return r.codes[o.start] != nil }) {
 		return
 	}
 	for i := range r.marks {
@@ -179,10 +172,7 @@ func (r *remover) show(op string, operands []operand, end int) {
 		b.WriteString("T* ")
 	case "\"":
 		if len(operands) >= 3 {
-			b.Write(operands[0].value)
-			b.WriteString(" Tw ")
-			b.Write(operands[1].value)
-			b.WriteString(" Tc ")
+			fmt.Fprintf(&b, "%s Tw %s Tc ", operands[0].value, operands[1].value)
 		}
 		b.WriteString("T* ")
 	}
@@ -211,18 +201,19 @@ func (r *remover) cut(b *bytes.Buffer, o operand, codes map[int]Position) {
 	kept, advance, removed := 0, 0.0, 0
 	flush := func(to int) {
 		if to > kept {
-			b.WriteByte('<')
-			b.WriteString(hex.EncodeToString(text[kept:to]))
-			b.WriteByte('>')
+			fmt.Fprintf(b, "<%x>", text[kept:to])
 		}
+	}
+	move := func() {
+		if advance != 0 && !math.IsNaN(advance) && !math.IsInf(advance, 0) {
+			fmt.Fprintf(b, " %.4f ", -advance)
+		}
+		advance = 0
 	}
 	for i := 0; i < len(text); {
 		g, ok := codes[i]
 		if !ok || g.Length < 1 || i+g.Length > len(text) {
-			if advance != 0 {
-				writeAdvance(b, advance)
-				advance = 0
-			}
+			move()
 			i++
 			continue
 		}
@@ -232,23 +223,11 @@ func (r *remover) cut(b *bytes.Buffer, o operand, codes map[int]Position) {
 		i += g.Length
 		kept = i
 	}
-	if advance != 0 {
-		writeAdvance(b, advance)
-	}
+	move()
 	flush(len(text))
 	if removed != len(codes) {
 		r.err = ErrNoSuchText
 	}
-}
-
-// writeAdvance writes the number of TJ that moves on so far.
-func writeAdvance(b *bytes.Buffer, advance float64) {
-	if math.IsNaN(advance) || math.IsInf(advance, 0) {
-		return
-	}
-	b.WriteByte(' ')
-	b.WriteString(strconv.FormatFloat(-advance, 'f', 4, 64))
-	b.WriteByte(' ')
 }
 
 // result applies the edits.

@@ -20,15 +20,14 @@ func (s *interpreter) showText(op string) error {
 		}
 		s.move(0, -s.g.leading)
 	case "TJ":
-		var err error
-		last.elements(func(o operand) {
+		for o := range last.elements() {
 			if n, ok := decimal(o.value); ok {
 				s.advance(-n / 1000 * s.g.size)
-			} else if err == nil {
-				err = s.show(o)
+			} else if err := s.show(o); err != nil {
+				return err
 			}
-		})
-		return err
+		}
+		return nil
 	}
 	return s.show(last)
 }
@@ -47,11 +46,10 @@ func (s *interpreter) advance(by float64) {
 type run struct {
 	font             *face
 	codes            []byte
-	m                matrix     // glyph space to the page, of the first code
+	m                pdf.Matrix // glyph space to the page, of the first code
 	by               [2]float64 // how far on the page an advance of 1 moves
 	size, char, word float64
-	form             pdf.Ref
-	use, start, end  int
+	use, start       int
 	invisible        bool
 	braces           bool // it holds a brace or a bracket
 	angle            int
@@ -84,9 +82,9 @@ func (s *interpreter) show(o operand) error {
 		if s.page.codes += count; s.page.codes > maxGlyphs {
 			return fmt.Errorf("%w: too many characters", ErrLimit)
 		}
-		r.form, r.use, r.start, r.end = s.form, s.use, o.start, o.start+len(o.value)
+		r.use, r.start = s.use, o.start
 		r.invisible = s.g.mode == 3 || s.g.mode == 7
-		r.place(s.tm.times(s.g.ctm), s.g.scale, s.g.rise)
+		r.place(s.tm.Times(s.g.ctm), s.g.scale, s.g.rise)
 		s.page.runs = append(s.page.runs, r)
 	}
 	s.advance(total)
@@ -106,8 +104,8 @@ func (r *run) step(n int, first byte, c *codeInfo) float64 {
 }
 
 // place finds where the run stands: text maps text space to the page.
-func (r *run) place(text matrix, scale, rise float64) {
-	r.m = matrix{r.size * scale, 0, 0, r.size, 0, rise}.times(text)
+func (r *run) place(text pdf.Matrix, scale, rise float64) {
+	r.m = pdf.Matrix{r.size * scale, 0, 0, r.size, 0, rise}.Times(text)
 	dx, dy := r.m[0], r.m[1]
 	r.by = [2]float64{scale * text[0], scale * text[1]}
 	r.height = math.Hypot(r.m[2], r.m[3])
@@ -145,8 +143,8 @@ func (p *Page) glyphs(r *run) {
 		cx, cy := (left+right)/2, (top+bottom)/2
 		if cx >= 0 && cy >= 0 && cx <= p.Width && cy <= p.Height { // else it is not shown, or no number
 			g := Glyph{
-				Text: c.text, Known: c.known, Box: Box{left, top, right - left, bottom - top}, Size: r.height, Angle: r.angle, Invisible: r.invisible,
-				Position: Position{Form: r.form, Use: r.use, Start: r.start, End: r.end, Code: i, Length: n},
+				Text: c.text, Box: Box{left, top, right - left, bottom - top}, Size: r.height, Angle: r.angle, Invisible: r.invisible,
+				Position: Position{Use: r.use, Start: r.start, Code: i, Length: n},
 				along:    x*r.unit[0] + y*r.unit[1], across: r.across,
 			}
 			if r.size != 0 {
@@ -162,8 +160,7 @@ func (p *Page) glyphs(r *run) {
 
 // angle returns a direction in degrees, clockwise as y points down.
 func angle(dx, dy float64) int {
-	switch {
-	case dy == 0 && dx > 0: // most text
+	if dy == 0 && dx > 0 { // most text
 		return 0
 	}
 	return (int(math.Round(math.Atan2(dy, dx)*180/math.Pi)) + 360) % 360

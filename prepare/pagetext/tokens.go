@@ -2,6 +2,7 @@ package pagetext
 
 import (
 	"bytes"
+	"iter"
 
 	"countersign/seal/pdf"
 )
@@ -11,24 +12,6 @@ type operand struct {
 	value pdf.Value
 	start int
 }
-
-// kinds of characters (7.2.3).
-const (
-	regular = iota
-	space
-	delimiter
-)
-
-//nolint:gochecknoglobals // a constant table
-var kinds = func() (t [256]byte) {
-	for _, c := range "\x00\t\n\f\r " {
-		t[c] = space
-	}
-	for _, c := range "()<>[]{}/%" {
-		t[c] = delimiter
-	}
-	return t
-}()
 
 // scanner splits a content stream into operands and operators (7.8.2). What it
 // cannot read it passes over, as readers do.
@@ -51,7 +34,7 @@ func (s *scanner) next() (string, bool) {
 			if len(s.operands) < maxOperands {
 				s.operands = append(s.operands, operand{pdf.Value(s.b[start:end:end]), start})
 			}
-		case kinds[c] == delimiter: // stray
+		case pdf.IsDelimiter(c): // stray
 		default:
 			word := s.b[start:end]
 			if string(word) == "true" || string(word) == "false" || string(word) == "null" {
@@ -69,7 +52,7 @@ func (s *scanner) next() (string, bool) {
 // token returns where the next object or word stands; both are equal at the end.
 func (s *scanner) token() (start, end int) {
 	b := s.b
-	i := s.skipSpace(s.i)
+	i := pdf.SkipSpace(b, s.i)
 	start = i
 	if i >= len(b) {
 		s.i = i
@@ -86,38 +69,16 @@ func (s *scanner) token() (start, end int) {
 		} else {
 			i = len(b)
 		}
-	case c == '/':
-		i = s.skipRegular(i + 1)
-	case kinds[c] == delimiter:
+	case c != '/' && pdf.IsDelimiter(c):
 		i++
 	default:
-		i = s.skipRegular(i + 1)
+		i++
+		for i < len(b) && pdf.IsRegular(b[i]) {
+			i++
+		}
 	}
 	s.i = i
 	return start, i
-}
-
-func (s *scanner) skipRegular(i int) int {
-	for i < len(s.b) && kinds[s.b[i]] == regular {
-		i++
-	}
-	return i
-}
-
-func (s *scanner) skipSpace(i int) int {
-	for i < len(s.b) {
-		switch {
-		case kinds[s.b[i]] == space:
-			i++
-		case s.b[i] == '%':
-			for i < len(s.b) && s.b[i] != '\n' && s.b[i] != '\r' {
-				i++
-			}
-		default:
-			return i
-		}
-	}
-	return i
 }
 
 // skipString returns the end of the literal string that begins at i (7.3.4.2).
@@ -142,7 +103,7 @@ func skipString(b []byte, i int) int {
 func (s *scanner) skipNested(i int) int {
 	depth := 0
 	for i < len(s.b) {
-		i = s.skipSpace(i)
+		i = pdf.SkipSpace(s.b, i)
 		if i >= len(s.b) {
 			break
 		}
@@ -173,7 +134,7 @@ func (s *scanner) skipNested(i int) int {
 func (s *scanner) skipImage() {
 	b := s.b
 	for i := s.i + 1; i+1 < len(b); i++ {
-		if b[i] == 'E' && b[i+1] == 'I' && kinds[b[i-1]] == space && (i+2 >= len(b) || kinds[b[i+2]] != regular) {
+		if b[i] == 'E' && b[i+1] == 'I' && pdf.IsSpace(b[i-1]) && (i+2 >= len(b) || !pdf.IsRegular(b[i+2])) {
 			s.i = i + 2
 			return
 		}
@@ -181,15 +142,16 @@ func (s *scanner) skipImage() {
 	s.i = len(b)
 }
 
-// elements calls visit for every element of an array operand.
-func (o operand) elements(visit func(operand)) {
-	s := scanner{b: o.value[1:]}
-	for {
-		start, end := s.token()
-		if start == end || s.b[start] == ']' {
-			return
+// elements are those of an array operand.
+func (o operand) elements() iter.Seq[operand] {
+	return func(yield func(operand) bool) {
+		s := scanner{b: o.value[1:]}
+		for {
+			start, end := s.token()
+			if start == end || s.b[start] == ']' || !yield(operand{pdf.Value(s.b[start:end:end]), o.start + 1 + start}) {
+				return
+			}
 		}
-		visit(operand{pdf.Value(s.b[start:end:end]), o.start + 1 + start})
 	}
 }
 

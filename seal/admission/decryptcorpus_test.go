@@ -75,7 +75,7 @@ func formOf(t *testing.T, name string) []prepare.FormField {
 	fields, err := prepare.ReadForm(t.Context(), f)
 	require.NoError(t, err)
 	for i := range fields {
-		fields[i].Field, fields[i].Widget = pdf.Ref{}, pdf.Ref{}
+		fields[i].Widget = pdf.Ref{}
 	}
 	return fields
 }

@@ -223,7 +223,7 @@ func (f *File) startsArray(ref Ref) (array bool, err error) {
 			return false, err
 		}
 		if i := bytes.Index(b, []byte("obj")); i > 0 {
-			if j := skipSpace(b, i+3); j < len(b) && b[j] != '%' {
+			if j := SkipSpace(b, i+3); j < len(b) && b[j] != '%' {
 				return b[j] == '[', nil
 			}
 		}
@@ -236,15 +236,15 @@ func (f *File) startsArray(ref Ref) (array bool, err error) {
 // base in the file.
 func parseIndirect(b []byte, base int64) (Object, error) {
 	var o Object
-	num, i, ok := scanUint(b, skipSpace(b, 0))
+	num, i, ok := scanUint(b, SkipSpace(b, 0))
 	if !ok {
 		return o, errors.New("no object number")
 	}
-	gen, i, ok := scanUint(b, skipSpace(b, i))
+	gen, i, ok := scanUint(b, SkipSpace(b, i))
 	if !ok {
 		return o, errors.New("no generation number")
 	}
-	i = skipSpace(b, i)
+	i = SkipSpace(b, i)
 	if i+3 >= len(b) {
 		return o, errEnd
 	}
@@ -252,7 +252,7 @@ func parseIndirect(b []byte, base int64) (Object, error) {
 		return o, errors.New("no obj keyword")
 	}
 	o.Ref = Ref{num, gen}
-	start := skipSpace(b, i+3)
+	start := SkipSpace(b, i+3)
 	end, err := skipValue(b, start, 0)
 	if err != nil {
 		return o, err
@@ -263,7 +263,7 @@ func parseIndirect(b []byte, base int64) (Object, error) {
 		o.Value = nil
 		return o, nil
 	}
-	i = skipSpace(b, end)
+	i = SkipSpace(b, end)
 	if i+8 > len(b) {
 		return o, errEnd
 	}

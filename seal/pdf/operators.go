@@ -25,7 +25,7 @@ const afterTokens = " endobj "
 func tokens(b []byte, operand func(Value), operator func(string) bool, inlineImage, broken func()) {
 	end := len(b)
 	b = append(b, afterTokens...)
-	for i := skipSpace(b, 0); i < end; i = skipSpace(b, i) {
+	for i := SkipSpace(b, 0); i < end; i = SkipSpace(b, i) {
 		c := b[i]
 		switch {
 		case c == '(' || c == '<' || c == '[' || c == '/':
@@ -37,12 +37,12 @@ func tokens(b []byte, operand func(Value), operator func(string) bool, inlineIma
 			}
 			operand(b[i:next])
 			i = next
-		case isDelimiter(c): // stray
+		case IsDelimiter(c): // stray
 			broken()
 			i++
 		default:
 			start := i
-			for isRegular(b[i]) {
+			for IsRegular(b[i]) {
 				i++
 			}
 			token := b[start:i]
@@ -67,7 +67,7 @@ func tokens(b []byte, operand func(Value), operator func(string) bool, inlineIma
 // endOfImage returns where an inline image ends whose data begin after b[i].
 func endOfImage(b []byte, i int) int {
 	for i++; i+3 < len(b); i++ {
-		if isSpace(b[i-1]) && b[i] == 'E' && b[i+1] == 'I' && (isSpace(b[i+2]) || isDelimiter(b[i+2])) {
+		if IsSpace(b[i-1]) && b[i] == 'E' && b[i+1] == 'I' && (IsSpace(b[i+2]) || IsDelimiter(b[i+2])) {
 			return i + 2
 		}
 	}
@@ -153,7 +153,7 @@ func (s *stream) operator(op string) {
 		s.restore()
 	case "cm":
 		if n, ok := s.numbers(6); ok {
-			s.g.ctm = Matrix(n).times(s.g.ctm)
+			s.g.ctm = Matrix(n).Times(s.g.ctm)
 		} else {
 			s.broken()
 		}
@@ -231,7 +231,7 @@ func (s *stream) construct(op string) {
 		return
 	}
 	add := func(x, y float64) {
-		px, py := s.g.ctm.apply(x, y)
+		px, py := s.g.ctm.Apply(x, y)
 		last := len(s.path) - 1
 		s.path[last] = append(s.path[last], [2]float64{px, py})
 	}
@@ -430,7 +430,7 @@ func (s *stream) picture() {
 	s.g.light = math.NaN()
 	s.path = append(s.path[:0], nil)
 	for _, p := range [][2]float64{{0, 0}, {1, 0}, {1, 1}, {0, 1}} {
-		x, y := s.g.ctm.apply(p[0], p[1])
+		x, y := s.g.ctm.Apply(p[0], p[1])
 		s.path[0] = append(s.path[0], [2]float64{x, y})
 	}
 	s.fill(false)
@@ -468,7 +468,7 @@ func (s *stream) do() {
 		for i := range m {
 			m[i], _ = a[i].Float()
 		}
-		g.ctm = m.times(g.ctm)
+		g.ctm = m.Times(g.ctm)
 	}
 	resources := d.Get("Resources")
 	if resources == nil {
@@ -477,8 +477,8 @@ func (s *stream) do() {
 	s.err = s.reader.run(b, resources, g, s.level+1)
 }
 
-// times returns the matrix that applies first m, then n (8.3.4).
-func (m Matrix) times(n Matrix) Matrix {
+// Times returns the matrix that applies first m, then n (8.3.4).
+func (m Matrix) Times(n Matrix) Matrix {
 	return Matrix{
 		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
 		m[2]*n[0] + m[3]*n[2], m[2]*n[1] + m[3]*n[3],
@@ -486,6 +486,7 @@ func (m Matrix) times(n Matrix) Matrix {
 	}
 }
 
-func (m Matrix) apply(x, y float64) (float64, float64) {
+// Apply returns where a point goes.
+func (m Matrix) Apply(x, y float64) (float64, float64) {
 	return m[0]*x + m[2]*y + m[4], m[1]*x + m[3]*y + m[5]
 }

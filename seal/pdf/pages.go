@@ -108,16 +108,16 @@ type node struct {
 // indirectDict parses "12 0 obj <<…>> endobj" if all of it is in b.
 func indirectDict(b []byte, ref Ref, d Dict) (Dict, bool) {
 	num, i, ok1 := scanUint(b, 0)
-	gen, i, ok2 := scanUint(b, skipSpace(b, i))
-	i = skipSpace(b, i)
+	gen, i, ok2 := scanUint(b, SkipSpace(b, i))
+	i = SkipSpace(b, i)
 	if !ok1 || !ok2 || num != ref.Num || gen != ref.Gen || i+3 >= len(b) || string(b[i:i+3]) != "obj" {
 		return nil, false
 	}
-	d, end, err := Value(b).dictAt(skipSpace(b, i+3), d, nil)
+	d, end, err := Value(b).dictAt(SkipSpace(b, i+3), d, nil)
 	if err != nil {
 		return nil, false
 	}
-	i = skipSpace(b, end)
+	i = SkipSpace(b, end)
 	return d, i+6 <= len(b) && string(b[i:i+6]) == "endobj"
 }
 
@@ -350,8 +350,8 @@ func (g Geometry) ToUser() Matrix {
 // page as shown.
 func (g Geometry) Box(x0, y0, x1, y1 float64) Box {
 	m := g.ToUser()
-	ax, ay := m.apply(x0, y0)
-	bx, by := m.apply(x1, y1)
+	ax, ay := m.Apply(x0, y0)
+	bx, by := m.Apply(x1, y1)
 	return Box{min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)}
 }
 

@@ -19,8 +19,8 @@ func (v Value) References(visit func(Ref) error) error {
 	}
 	for i := 0; i < len(v); {
 		switch c := v[i]; {
-		case isSpace(c), c == '%':
-			i = skipSpace(v, i)
+		case IsSpace(c), c == '%':
+			i = SkipSpace(v, i)
 		case c == '(':
 			end, err := skipLiteral(v, i)
 			if err != nil {
@@ -34,7 +34,7 @@ func (v Value) References(visit func(Ref) error) error {
 			i++
 		case c == '<':
 			i += 2
-		case isDelimiter(c) && c != '/':
+		case IsDelimiter(c) && c != '/':
 			i++
 		default:
 			end, err := skipToken(v, i)
@@ -63,7 +63,7 @@ func skipToken(v Value, i int) (int, error) {
 			return end, err
 		}
 	}
-	for i++; i < len(v) && isRegular(v[i]); {
+	for i++; i < len(v) && IsRegular(v[i]); {
 		i++
 	}
 	return i, nil
@@ -78,7 +78,7 @@ func (v Value) RepeatedKey() (string, error) {
 	}
 	var keys []Entry
 	for i := 2; ; {
-		i = skipSpace(v, i)
+		i = SkipSpace(v, i)
 		if i+1 >= len(v) {
 			return "", errEnd
 		}
@@ -86,10 +86,10 @@ func (v Value) RepeatedKey() (string, error) {
 			break
 		}
 		end := i + 1
-		for end < len(v) && isRegular(v[end]) {
+		for end < len(v) && IsRegular(v[end]) {
 			end++
 		}
-		start := skipSpace(v, end)
+		start := SkipSpace(v, end)
 		key := decodeName(v[i+1 : end])
 		var err error
 		if i, err = skipValue(v, start, 1); err != nil {
@@ -175,7 +175,7 @@ func numberBefore(b []byte) (int, bool) {
 
 // spaceBefore returns where the white space begins that ends at b[end].
 func spaceBefore(b []byte, end int) int {
-	for end > 0 && isSpace(b[end-1]) {
+	for end > 0 && IsSpace(b[end-1]) {
 		end--
 	}
 	return end

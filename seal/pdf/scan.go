@@ -15,18 +15,21 @@ var classes = [256]byte{
 	'{': classDelimiter, '}': classDelimiter, '/': classDelimiter, '%': classDelimiter,
 }
 
-func isSpace(c byte) bool { return classes[c] == classSpace }
+// IsSpace reports white space (7.2.3).
+func IsSpace(c byte) bool { return classes[c] == classSpace }
 
-func isDelimiter(c byte) bool { return classes[c] == classDelimiter }
+// IsDelimiter reports what ends a token and is no white space.
+func IsDelimiter(c byte) bool { return classes[c] == classDelimiter }
 
-func isRegular(c byte) bool { return classes[c] == 0 }
+// IsRegular reports the rest.
+func IsRegular(c byte) bool { return classes[c] == 0 }
 
-// skipSpace returns the position of the next byte that is neither white space
+// SkipSpace returns the position of the next byte that is neither white space
 // nor comment (7.2.3, 7.2.4).
-func skipSpace(b []byte, i int) int {
+func SkipSpace(b []byte, i int) int {
 	for i < len(b) {
 		switch {
-		case isSpace(b[i]):
+		case IsSpace(b[i]):
 			i++
 		case b[i] == '%':
 			for i < len(b) && b[i] != '\n' && b[i] != '\r' {
@@ -74,7 +77,7 @@ func skipValue(b []byte, i, depth int) (int, error) {
 	switch c := b[i]; {
 	case c == '/':
 		i++
-		for i < len(b) && isRegular(b[i]) {
+		for i < len(b) && IsRegular(b[i]) {
 			i++
 		}
 		return endOfToken(b, i)
@@ -95,7 +98,7 @@ func skipValue(b []byte, i, depth int) (int, error) {
 		return 0, errEnd
 	case c == '[':
 		for i++; ; {
-			i = skipSpace(b, i)
+			i = SkipSpace(b, i)
 			if i >= len(b) {
 				return 0, errEnd
 			}
@@ -110,8 +113,8 @@ func skipValue(b []byte, i, depth int) (int, error) {
 		}
 	case c >= '0' && c <= '9':
 		return skipNumberOrRef(b, i)
-	case isRegular(c):
-		for i < len(b) && isRegular(b[i]) {
+	case IsRegular(c):
+		for i < len(b) && IsRegular(b[i]) {
 			i++
 		}
 		return endOfToken(b, i)
@@ -147,7 +150,7 @@ func skipLiteral(b []byte, i int) (int, error) {
 
 func skipDict(b []byte, i, depth int) (int, error) {
 	for {
-		i = skipSpace(b, i)
+		i = SkipSpace(b, i)
 		if i+1 >= len(b) {
 			return 0, errEnd
 		}
@@ -157,10 +160,10 @@ func skipDict(b []byte, i, depth int) (int, error) {
 		if b[i] != '/' {
 			return 0, errors.New("pdf: dictionary key is not a name")
 		}
-		for i++; i < len(b) && isRegular(b[i]); {
+		for i++; i < len(b) && IsRegular(b[i]); {
 			i++
 		}
-		i = skipSpace(b, i)
+		i = SkipSpace(b, i)
 		end, err := skipValue(b, i, depth+1)
 		if err != nil {
 			return 0, err
@@ -172,21 +175,21 @@ func skipDict(b []byte, i, depth int) (int, error) {
 // skipNumberOrRef tells "12" from "12 0 R".
 func skipNumberOrRef(b []byte, i int) (int, error) {
 	end := skipDigits(b, i)
-	if end < len(b) && isRegular(b[end]) {
-		for end++; end < len(b) && isRegular(b[end]); {
+	if end < len(b) && IsRegular(b[end]) {
+		for end++; end < len(b) && IsRegular(b[end]); {
 			end++
 		}
 		return endOfToken(b, end)
 	}
-	j := skipSpace(b, end)
+	j := SkipSpace(b, end)
 	k := skipDigits(b, j)
 	if k >= len(b) {
 		return 0, errEnd
 	}
-	if k == j || k-j > maxDigits || !isSpace(b[k]) && b[k] != '%' {
+	if k == j || k-j > maxDigits || !IsSpace(b[k]) && b[k] != '%' {
 		return end, nil
 	}
-	k = skipSpace(b, k)
+	k = SkipSpace(b, k)
 	if k >= len(b) {
 		return 0, errEnd
 	}
@@ -196,7 +199,7 @@ func skipNumberOrRef(b []byte, i int) (int, error) {
 	if k+1 >= len(b) {
 		return 0, errEnd
 	}
-	if isRegular(b[k+1]) {
+	if IsRegular(b[k+1]) {
 		return end, nil
 	}
 	return k + 1, nil
@@ -206,7 +209,7 @@ func skipNumberOrRef(b []byte, i int) (int, error) {
 // position after it.
 func Parse(b []byte) (Value, int, error) {
 	// What follows distinguishes a token at the very end from one that is cut off.
-	start := skipSpace(b, 0)
+	start := SkipSpace(b, 0)
 	end, err := skipValue(append(b[:len(b):len(b)], " endobj "...), start, 0)
 	if err != nil {
 		return nil, 0, err

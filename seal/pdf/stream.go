@@ -267,7 +267,7 @@ func (u *eodReader) Read(p []byte) (int, error) {
 				u.done = true
 				break
 			}
-			if !isSpace(c) {
+			if !IsSpace(c) {
 				p[k] = c
 				k++
 			}
@@ -390,7 +390,7 @@ func (f *File) compressed(num int, e entry) (Value, error) {
 	if i >= len(s.numbers) || s.numbers[i] != num {
 		return nil, damaged("object %d is not in object stream %d", num, e.stream)
 	}
-	start := skipSpace(s.data, s.offsets[i])
+	start := SkipSpace(s.data, s.offsets[i])
 	end, err := skipValue(s.data, start, 0)
 	if err != nil {
 		return nil, damaged("object %d: %v", num, err)
@@ -460,8 +460,8 @@ func (f *File) parseObjectStream(o Object) (*objectStream, error) {
 	}
 	s := &objectStream{num: o.Ref.Num, numbers: make([]int, 0, n), offsets: make([]int, 0, n)}
 	for i := 0; int64(len(s.numbers)) < n; {
-		num, j, ok1 := scanUint(data, skipSpace(data, i))
-		off, k, ok2 := scanUint(data, skipSpace(data, j))
+		num, j, ok1 := scanUint(data, SkipSpace(data, i))
+		off, k, ok2 := scanUint(data, SkipSpace(data, j))
 		if !ok1 || !ok2 || int64(k) > first || off > len(data) {
 			return nil, damaged("object stream %d: bad header", o.Ref.Num)
 		}

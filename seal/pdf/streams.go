@@ -87,7 +87,7 @@ func (f *File) ObjectStreamProblem(o Object) (string, error) {
 		if at < end {
 			return "holds objects that overlap", nil
 		}
-		if end, err = skipValue(s.data, skipSpace(s.data, at), 0); err != nil {
+		if end, err = skipValue(s.data, SkipSpace(s.data, at), 0); err != nil {
 			return "", damaged("object %d in object stream %d: %w", s.numbers[i], s.num, err)
 		}
 	}

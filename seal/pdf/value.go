@@ -108,7 +108,7 @@ func AppendName(b []byte, name string) []byte {
 	b = append(b, '/')
 	for i := range len(name) {
 		c := name[i]
-		if c <= ' ' || c > '~' || c == '#' || isDelimiter(c) {
+		if c <= ' ' || c > '~' || c == '#' || IsDelimiter(c) {
 			b = append(b, '#', "0123456789ABCDEF"[c>>4], "0123456789ABCDEF"[c&15])
 			continue
 		}
@@ -174,7 +174,7 @@ func (v Value) Ref() (Ref, bool) {
 	if !ok {
 		return Ref{}, false
 	}
-	gen, _, ok := scanUint(v, skipSpace(v, i))
+	gen, _, ok := scanUint(v, SkipSpace(v, i))
 	return Ref{num, gen}, ok
 }
 
@@ -204,7 +204,7 @@ func (v Value) dictAt(i int, d Dict, repeated *string) (Dict, int, error) {
 		return nil, 0, errors.New("pdf: not a dictionary")
 	}
 	for i += 2; ; {
-		i = skipSpace(v, i)
+		i = SkipSpace(v, i)
 		if i+1 >= len(v) {
 			return nil, 0, errEnd
 		}
@@ -220,11 +220,11 @@ func (v Value) dictAt(i int, d Dict, repeated *string) (Dict, int, error) {
 			return nil, 0, errors.New("pdf: dictionary key is not a name")
 		}
 		end := i + 1
-		for end < len(v) && isRegular(v[end]) {
+		for end < len(v) && IsRegular(v[end]) {
 			end++
 		}
 		key := keyName(v[i+1:end], d)
-		start := skipSpace(v, end)
+		start := SkipSpace(v, end)
 		stop, err := skipValue(v, start, 1)
 		if err != nil {
 			return nil, 0, err
@@ -268,7 +268,7 @@ func (v Value) Array() ([]Value, error) {
 // element returns the element of an array that begins at or after v[i], and where
 // it ends. There is none after the last one.
 func (v Value) element(i int) (Value, int, error) {
-	i = skipSpace(v, i)
+	i = SkipSpace(v, i)
 	if i >= len(v) {
 		return nil, i, errEnd
 	}
@@ -290,7 +290,7 @@ func (v Value) Bytes() ([]byte, bool) {
 	case len(v) >= 2 && v[0] == '<' && v[1] != '<':
 		digits := make([]byte, 0, len(v))
 		for _, c := range v[1 : len(v)-1] {
-			if !isSpace(c) {
+			if !IsSpace(c) {
 				digits = append(digits, c)
 			}
 		}

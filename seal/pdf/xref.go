@@ -66,7 +66,7 @@ func (f *File) readSections() error {
 	if i < 0 || !bytes.Contains(tail[i:], []byte("%%EOF")) {
 		return damaged("no end-of-file marker")
 	}
-	at, _, ok := scanUint(tail, skipSpace(tail, i+9))
+	at, _, ok := scanUint(tail, SkipSpace(tail, i+9))
 	if !ok {
 		return damaged("no position after startxref")
 	}
@@ -125,7 +125,7 @@ func (c *sectionReader) section(at int64) (*section, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	first := at + int64(skipSpace(b, 0)) // white space before it makes no other section
+	first := at + int64(SkipSpace(b, 0)) // white space before it makes no other section
 	if s := c.read[first]; s != nil {
 		return s, true, nil
 	}
@@ -164,7 +164,7 @@ func (f *File) readSection(at int64) (section, error) {
 		return section{}, err
 	}
 	var s section
-	if i := skipSpace(b, 0); bytes.HasPrefix(b[i:], []byte("xref")) {
+	if i := SkipSpace(b, 0); bytes.HasPrefix(b[i:], []byte("xref")) {
 		s, err = f.readTable(at, at+int64(i)+4)
 	} else {
 		s, err = f.readXRefStream(at)
@@ -183,7 +183,7 @@ func (f *File) readTable(at, pos int64) (section, error) {
 		if err != nil {
 			return s, err
 		}
-		i := skipSpace(b, 0)
+		i := SkipSpace(b, 0)
 		if bytes.HasPrefix(b[i:], []byte("trailer")) {
 			s.raw, err = f.readTrailer(pos + int64(i) + 7)
 			if err != nil {
@@ -198,11 +198,11 @@ func (f *File) readTable(at, pos int64) (section, error) {
 		if !ok {
 			return s, damaged("bad subsection in a cross-reference table, at byte %d", pos)
 		}
-		count, j, ok := scanUint(b, skipSpace(b, j))
+		count, j, ok := scanUint(b, SkipSpace(b, j))
 		if !ok || first > maxObjectNum || count > maxObjectNum {
 			return s, damaged("bad subsection in a cross-reference table, at byte %d", pos)
 		}
-		pos += int64(skipSpace(b, j))
+		pos += int64(SkipSpace(b, j))
 		if len(s.ranges) >= maxSubsections {
 			return s, fmt.Errorf("%w: too many cross-reference entries", ErrLimit)
 		}
@@ -233,7 +233,7 @@ func (f *File) measureEntries(r *subsection, isFirst bool) error {
 	}
 	if len(b) > entryContent && r.count > 1 {
 		n := entryContent
-		for n < len(b) && isSpace(b[n]) {
+		for n < len(b) && IsSpace(b[n]) {
 			n++
 		}
 		if n < tableEntry-1 || n > tableEntry+1 {
@@ -273,11 +273,11 @@ func (f *File) readXRefStream(at int64) (section, error) {
 	if err != nil {
 		return s, err
 	}
-	num, i, ok := scanUint(b, skipSpace(b, 0))
+	num, i, ok := scanUint(b, SkipSpace(b, 0))
 	if !ok {
 		return s, damaged("no cross-reference section where startxref or Prev points, at byte %d", at)
 	}
-	gen, _, _ := scanUint(b, skipSpace(b, i))
+	gen, _, _ := scanUint(b, SkipSpace(b, i))
 	o, err := f.objectAt(Ref{num, gen}, at)
 	if err != nil {
 		return s, err
