@@ -31,6 +31,11 @@ type copier struct {
 	marksByHash bool
 }
 
+// Concat returns a reader of a file and what follows it, and the size of both.
+func Concat(file io.ReaderAt, size int64, tail []byte) (io.ReaderAt, int64) {
+	return concatReader{file, size, tail}, size + int64(len(tail))
+}
+
 // concatReader reads the original and what will follow it as one file.
 type concatReader struct {
 	original io.ReaderAt

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"countersign/prepare"
+	"countersign/prepare/pagetext"
 	"countersign/seal"
 	"countersign/seal/pdf"
 	"countersign/seal/refusal"
@@ -85,8 +87,7 @@ func admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits, findActiv
 	} else {
 		err = validateHere(validating, r, size, lim)
 	}
-	var objection *refusal.Error
-	if errors.As(err, &objection) && ctx.Err() == nil {
+	if objection, ok := errors.AsType[*refusal.Error](err); ok && ctx.Err() == nil {
 		// It knows the standard, but neither all of it nor what all other programs
 		// read; our own reader, which writes the seal, has decided already.
 		info.Warnings = append(info.Warnings, Warning{Code: WarnStandard, Count: 1, Detail: objection.Message})
@@ -95,15 +96,18 @@ func admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits, findActiv
 	return info, err
 }
 
-// refusalOf turns errors of the reader into refusals; others stay as they are.
+// refusalOf turns errors of the readers of files, tags and forms into refusals; others stay as they are.
 func refusalOf(err error) error {
 	var r *refusal.Error
+	var tag *prepare.TagError
 	switch {
+	case errors.As(err, &tag):
+		return refusal.New(refusal.TextTag, "The"+strings.TrimPrefix(tag.Error(), "the")+".")
 	case errors.As(err, &r):
 		return r
 	case errors.Is(err, context.DeadlineExceeded):
 		return refusal.TooLong()
-	case errors.Is(err, pdf.ErrLimit):
+	case errors.Is(err, pdf.ErrLimit), errors.Is(err, pagetext.ErrLimit):
 		return refusal.New(refusal.PDFTooComplex, "The PDF is too complex"+reason(err)+".")
 	case errors.Is(err, pdf.ErrDamaged), errors.Is(err, pdf.ErrFilter):
 		return refusal.New(refusal.PDFNeedsRepair, "The PDF is damaged"+reason(err)+". Opening it in a PDF program and saving it anew may help.")
@@ -139,12 +143,7 @@ func safeText(s string) string {
 
 // examine reads the file with our own reader, which later writes the seal.
 func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, findActive bool) (Info, error) {
-	if err := checkEnds(r, size); err != nil {
-		return Info{}, err
-	}
-	limits := pdf.DefaultLimits()
-	limits.MaxObjects, limits.MaxPages = lim.MaxObjects, lim.MaxPages
-	f, err := pdf.Open(r, size, limits)
+	f, err := open(r, size, lim)
 	if err != nil {
 		return Info{}, err
 	}
@@ -182,6 +181,16 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, findAct
 	}
 	info.Facts, err = seal.Rehearse(ctx, f, r, size, len(pages))
 	return info, err
+}
+
+// open opens a file whose ends are those of a PDF.
+func open(r io.ReaderAt, size int64, lim Limits) (*pdf.File, error) {
+	if err := checkEnds(r, size); err != nil {
+		return nil, err
+	}
+	limits := pdf.DefaultLimits()
+	limits.MaxObjects, limits.MaxPages = lim.MaxObjects, lim.MaxPages
+	return pdf.Open(r, size, limits)
 }
 
 // checkEnds says what is no PDF at all from a PDF that is cut off.

@@ -62,8 +62,7 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 
 // withLocation adds to an error of the reader where in the document it was met.
 func withLocation(err error, format string, args ...any) error {
-	var r *refusal.Error
-	if errors.As(err, &r) {
+	if _, ok := errors.AsType[*refusal.Error](err); ok {
 		return err
 	}
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)

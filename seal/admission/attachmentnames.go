@@ -52,15 +52,11 @@ func (n *inspector) fileSpec(d pdf.Dict) error {
 
 // attachmentKeys refuses a name tree of embedded files with our key.
 func attachmentKeys(f *pdf.File, catalog pdf.Dict) error {
-	names, err := f.Resolve(catalog.Get("Names"))
-	if err != nil || !names.IsDict() {
+	names, err := pdf.OptionalDict(f, catalog.Get("Names"))
+	if err != nil || names == nil {
 		return err
 	}
-	d, err := names.Dict()
-	if err != nil {
-		return err
-	}
-	return pdf.WalkNames(f, d.Get("EmbeddedFiles"), func(key, _ pdf.Value) error {
+	return pdf.WalkNames(f, names.Get("EmbeddedFiles"), func(key, _ pdf.Value) error {
 		if name, ok := textOfString(key); ok && slices.ContainsFunc(name, isReserved) {
 			return reserved(manifest.AttachmentKey)
 		}

@@ -3,7 +3,6 @@ package admission
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"io"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 
+	"countersign/seal"
 	"countersign/seal/refusal"
 	"countersign/seal/sandbox"
 )
@@ -25,10 +25,7 @@ const maxPassword = 127
 
 // isEncrypted reports whether a file that can be read is encrypted.
 func isEncrypted(r io.ReaderAt, size int64, lim Limits) (bool, error) {
-	if err := checkEnds(r, size); err != nil {
-		return false, err
-	}
-	f, err := openLimited(r, size, lim)
+	f, err := open(r, size, lim)
 	if err != nil {
 		return false, err
 	}
@@ -40,12 +37,11 @@ func decrypt(ctx context.Context, r io.ReaderAt, size int64, lim Limits, passwor
 	if len(password) > maxPassword {
 		return nil, errWrongPassword()
 	}
-	head := append(binary.BigEndian.AppendUint32(nil, uint32(len(password))), password...) //nolint:gosec // at most maxPassword
-	in := prefixed{head, r, size}
+	in, size := seal.Concat(r, size, append([]byte(password), byte(len(password)))) //nolint:gosec // at most maxPassword
 	var a decrypted
 	if lim.Validators == nil {
-		a = decryptHere(ctx, in, in.size(), lim)
-	} else if err := lim.Validators.Run(ctx, sandbox.Bounds{Memory: lim.MaxMemory, CPU: lim.Timeout}, taskDecrypt, in, in.size(), &a, maxDecrypted); err != nil {
+		a = decryptHere(ctx, in, size, lim)
+	} else if err := lim.Validators.Run(ctx, sandbox.Bounds{Memory: lim.MaxMemory, CPU: lim.Timeout}, taskDecrypt, in, size, &a, maxDecrypted); err != nil {
 		return nil, err
 	}
 	return a.PDF, a.Err()
@@ -64,7 +60,7 @@ type decrypted struct {
 	PDF []byte `json:"pdf,omitempty"`
 }
 
-// decryptTask is what is done in a process of its own. The password comes before the file.
+// decryptTask is what is done in a process of its own. Behind the file comes the password, and its length in a byte.
 func decryptTask(ctx context.Context, r io.ReaderAt, size int64, bounds sandbox.Bounds) any {
 	lim := DefaultLimits()
 	lim.MaxMemory, lim.Timeout = bounds.Memory, bounds.CPU
@@ -72,33 +68,34 @@ func decryptTask(ctx context.Context, r io.ReaderAt, size int64, bounds sandbox.
 }
 
 func decryptHere(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (a decrypted) {
+	var err error
+	a.PDF, err = decryptWithPDFCPU(ctx, r, size, lim)
+	a.Set(err)
+	return a
+}
+
+func decryptWithPDFCPU(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (b []byte, err error) {
 	defer func() {
 		if recover() != nil {
-			a = decrypted{}
-			a.Set(errUndecipherable())
+			b, err = nil, errUndecipherable()
 		}
 	}()
-	var n [4]byte
-	if _, err := r.ReadAt(n[:], 0); err != nil {
-		a.Set(err)
-		return a
+	length := make([]byte, 1)
+	if _, err := r.ReadAt(length, size-1); err != nil {
+		return nil, err
 	}
-	length := int64(binary.BigEndian.Uint32(n[:]))
-	password := make([]byte, min(length, maxPassword))
-	if _, err := r.ReadAt(password, 4); err != nil && len(password) > 0 {
-		a.Set(err)
-		return a
+	password := make([]byte, length[0])
+	size -= int64(1 + len(password))
+	if _, err := r.ReadAt(password, size); err != nil {
+		return nil, err
 	}
-	conf := pdfcpuConfig()
-	conf.Optimize, conf.OptimizeBeforeWriting, conf.Offline = false, false, true
+	conf := boundedConfig(size, lim)
 	conf.UserPW, conf.OwnerPW = string(password), string(password)
 	conf.WriteObjectStream, conf.WriteXRefStream = false, false
-	conf.Limits.MaxStreamBytes, conf.Limits.MaxDecodeBytes = size, lim.MaxMemory/8
-	conf.Limits.MaxObjectCount, conf.Limits.MaxXRefEntries = 4*lim.MaxObjects, 4*lim.MaxObjects
 	conf.Cmd = model.DECRYPT
 	var out bytes.Buffer
 	// api.Decrypt would refuse what the validator objects to; our own reader decides about the result.
-	c, err := pdfcpu.ReadWithContext(ctx, io.NewSectionReader(r, 4+length, size-4-length), &conf)
+	c, err := pdfcpu.ReadWithContext(ctx, io.NewSectionReader(r, 0, size), conf)
 	if err == nil {
 		err = readObjectStreams(ctx, c)
 	}
@@ -107,15 +104,13 @@ func decryptHere(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (a 
 	}
 	switch {
 	case ctx.Err() != nil:
-		a.Set(ctx.Err())
+		return nil, ctx.Err()
 	case errors.Is(err, pdfcpu.ErrWrongPassword), err != nil && strings.Contains(err.Error(), "password"):
-		a.Set(errWrongPassword())
+		return nil, errWrongPassword()
 	case err != nil:
-		a.Set(errUndecipherable())
-	default:
-		a.PDF = out.Bytes()
+		return nil, errUndecipherable()
 	}
-	return a
+	return out.Bytes(), nil
 }
 
 // readObjectStreams reads the objects in streams, which pdfcpu leaves for its validator to do, and writes only if they are read.
@@ -140,27 +135,4 @@ func errWrongPassword() error {
 
 func errUndecipherable() error {
 	return refusal.New(refusal.PDFEncrypted, "The PDF is encrypted in a way that cannot be read. Remove the protection first.")
-}
-
-// prefixed reads a file behind a few bytes.
-type prefixed struct {
-	head []byte
-	r    io.ReaderAt
-	rest int64
-}
-
-func (p prefixed) size() int64 { return int64(len(p.head)) + p.rest }
-
-// ReadAt implements io.ReaderAt.
-func (p prefixed) ReadAt(b []byte, at int64) (int, error) {
-	n := 0
-	if at < int64(len(p.head)) {
-		n = copy(b, p.head[at:])
-		if n == len(b) {
-			return n, nil
-		}
-		at = int64(len(p.head))
-	}
-	m, err := p.r.ReadAt(b[n:], at-int64(len(p.head)))
-	return n + m, err
 }

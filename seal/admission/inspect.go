@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"countersign/prepare/revision1"
@@ -69,10 +70,9 @@ func (n *inspector) warn(code, format string, args ...any) {
 // warningList returns the warnings by code.
 func (n *inspector) warningList() []Warning {
 	var out []Warning
-	for _, w := range n.warnings {
-		out = append(out, *w)
+	for _, code := range slices.Sorted(maps.Keys(n.warnings)) {
+		out = append(out, *n.warnings[code])
 	}
-	slices.SortFunc(out, func(a, b Warning) int { return bytes.Compare([]byte(a.Code), []byte(b.Code)) })
 	return out
 }
 
@@ -87,8 +87,7 @@ func (n *inspector) objects(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err := n.object(o); err != nil {
-			var r *refusal.Error
-			if errors.As(err, &r) || errors.Is(err, pdf.ErrLimit) || errors.Is(err, pdf.ErrDamaged) || errors.Is(err, errActiveContent) {
+			if _, ok := errors.AsType[*refusal.Error](err); ok || errors.Is(err, pdf.ErrLimit) || errors.Is(err, pdf.ErrDamaged) || errors.Is(err, errActiveContent) {
 				return err
 			}
 			return fmt.Errorf("%w: object %d: %w", pdf.ErrDamaged, o.Ref.Num, err)
@@ -233,11 +232,7 @@ func (n *inspector) dict(o pdf.Object, d pdf.Dict) error {
 	if kind, ok := d.Get("Subtype").Name(); ok && d.Get("Rect") != nil {
 		return n.annotation(o, d, kind)
 	}
-	action := d.Get("S")
-	if action == nil {
-		return nil
-	}
-	action, err := n.f.Resolve(action)
+	action, err := n.f.Resolve(d.Get("S"))
 	if err != nil {
 		return err
 	}
@@ -255,18 +250,9 @@ func (n *inspector) font(o pdf.Object, d pdf.Dict) error {
 	default:
 		return nil
 	}
-	desc, err := n.f.Resolve(d.Get("FontDescriptor"))
-	if err != nil {
+	desc, err := pdf.OptionalDict(n.f, d.Get("FontDescriptor"))
+	if err != nil || !desc.Get("FontFile").IsNull() || !desc.Get("FontFile2").IsNull() || !desc.Get("FontFile3").IsNull() {
 		return err
-	}
-	if desc.IsDict() {
-		dd, err := desc.Dict()
-		if err != nil {
-			return err
-		}
-		if !dd.Get("FontFile").IsNull() || !dd.Get("FontFile2").IsNull() || !dd.Get("FontFile3").IsNull() {
-			return nil
-		}
 	}
 	name, _ := d.Get("BaseFont").Name()
 	n.warn(WarnFont, "%s in object %d", name, o.Ref.Num)

@@ -8,8 +8,7 @@ import (
 	"io"
 
 	"countersign/prepare"
-	"countersign/prepare/pagetext"
-	"countersign/seal/pdf"
+	"countersign/seal"
 	"countersign/seal/refusal"
 	"countersign/seal/verify"
 )
@@ -96,8 +95,7 @@ func AdmitPrepared(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.
 		return Info{}, nil, refusalOf(err)
 	}
 	if len(rev.Appended) > 0 {
-		whole := Appended{r, size, rev.Appended}
-		r, size = whole, whole.Length()
+		r, size = seal.Concat(r, size, rev.Appended)
 		lim.MaxBytes += int64(len(rev.Appended)) // it bounds what is uploaded
 	}
 	info, err := admit(ctx, r, size, lim, signed && opt.ActiveContent != prepare.ActiveRefuse)
@@ -109,19 +107,15 @@ func AdmitPrepared(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.
 
 // revise makes the revision of a PDF, and tells whether that is signed.
 func revise(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]byte, lim Limits, opt prepare.Options) (rev *prepare.Revision, signed bool, err error) {
-	if err := checkEnds(r, size); err != nil {
-		return nil, signed, err
-	}
-	f, err := openLimited(r, size, lim)
+	f, err := open(r, size, lim)
 	if err != nil {
-		return nil, signed, err
+		return nil, false, err
 	}
 	if err := checkEncryption(f); err != nil {
-		return nil, signed, err
+		return nil, false, err
 	}
-	signed, err = verify.IsSigned(f)
-	if err != nil {
-		return nil, signed, err
+	if signed, err = verify.IsSigned(f); err != nil {
+		return nil, false, err
 	}
 	if signed {
 		opt.ActiveContent = prepare.ActiveRefuse // what runs nothing may stay, and the rest is refused
@@ -132,82 +126,27 @@ func revise(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]by
 		}
 	}
 	rev, err = prepare.Prepare(ctx, f, hash, opt)
-	switch {
-	case err != nil:
-		return nil, signed, refusalOfTags(err)
-	case signed && len(rev.Appended) > 0:
-		return nil, signed, errDocumentSigned("tags or fields")
+	if err == nil && signed && len(rev.Appended) > 0 {
+		err = errDocumentSigned("tags or fields")
 	}
-	return rev, signed, nil
-}
-
-func upperFirst(s string) string {
-	if s == "" || s[0] < 'a' || s[0] > 'z' {
-		return s
-	}
-	return string(s[0]-'a'+'A') + s[1:]
-}
-
-// Appended reads a file and what follows it as one.
-type Appended struct {
-	Base io.ReaderAt
-	Size int64 // of Base
-	Tail []byte
-}
-
-// Length is that of both.
-func (a Appended) Length() int64 { return a.Size + int64(len(a.Tail)) }
-
-// ReadAt implements io.ReaderAt.
-func (a Appended) ReadAt(b []byte, at int64) (int, error) {
-	n := 0
-	if at < a.Size {
-		var err error
-		n, err = a.Base.ReadAt(b[:min(int64(len(b)), a.Size-at)], at)
-		if at+int64(n) < a.Size || n == len(b) {
-			return n, err
-		}
-	}
-	n += copy(b[n:], a.Tail[min(at+int64(n)-a.Size, int64(len(a.Tail))):])
-	if n < len(b) {
-		return n, io.EOF
-	}
-	return n, nil
+	return rev, signed, err
 }
 
 // Suggest lists the tags and the widgets of an upload that was admitted.
 func Suggest(ctx context.Context, r io.ReaderAt, size int64, lim Limits) ([]prepare.FoundTag, []prepare.FormField, error) {
 	reading, cancel := context.WithTimeout(ctx, lim.Timeout)
 	defer cancel()
-	f, err := openLimited(r, size, lim)
+	f, err := open(r, size, lim)
 	if err != nil {
 		return nil, nil, refusalOf(err)
 	}
 	tags, err := prepare.FindTags(reading, f)
 	if err != nil {
-		return nil, nil, refusalOf(refusalOfTags(err))
+		return nil, nil, refusalOf(err)
 	}
 	fields, err := prepare.ReadForm(reading, f)
 	if err != nil {
-		return nil, nil, refusalOf(refusalOfTags(err))
+		return nil, nil, refusalOf(err)
 	}
 	return tags, fields, nil
-}
-
-func openLimited(r io.ReaderAt, size int64, lim Limits) (*pdf.File, error) {
-	limits := pdf.DefaultLimits()
-	limits.MaxObjects, limits.MaxPages = lim.MaxObjects, lim.MaxPages
-	return pdf.Open(r, size, limits)
-}
-
-// refusalOfTags turns errors of reading tags and forms into refusals.
-func refusalOfTags(err error) error {
-	var tag *prepare.TagError
-	switch {
-	case errors.As(err, &tag):
-		return refusal.New(refusal.TextTag, upperFirst(tag.Error())+".")
-	case errors.Is(err, pagetext.ErrLimit):
-		return refusal.New(refusal.PDFTooComplex, "The PDF is too complex"+reason(err)+".")
-	}
-	return err
 }

@@ -22,8 +22,7 @@ func (n *inspector) pageText(p *pdf.Page, contents []pdf.Value) error {
 	if err != nil {
 		return err
 	}
-	n.budget -= size
-	return n.text(faults, fmt.Sprintf("the content of page %d", p.Index+1))
+	return n.text(faults, size, fmt.Sprintf("the content of page %d", p.Index+1))
 }
 
 // formText looks at the text of a form, an annotation's appearance or a pattern.
@@ -32,12 +31,12 @@ func (n *inspector) formText(o pdf.Object) error {
 	if err != nil {
 		return err
 	}
-	n.budget -= size
-	return n.text(faults, fmt.Sprintf("stream %d", o.Ref.Num))
+	return n.text(faults, size, fmt.Sprintf("stream %d", o.Ref.Num))
 }
 
 // text refuses text that some programs show and others do not.
-func (n *inspector) text(t pdf.TextFaults, of string) error {
+func (n *inspector) text(t pdf.TextFaults, size int64, of string) error {
+	n.budget -= size
 	switch {
 	case t.Font != "":
 		return refusal.Ambiguous("%s writes in the font %s, which its resources lack", of, safeText(t.Font))

@@ -23,23 +23,25 @@ var pdfcpuConfig = sync.OnceValue(func() model.Configuration {
 	return *model.NewDefaultConfiguration()
 })
 
-// validateWithPDFCPU checks a PDF against the standard. It must not optimize:
-// that took 1.8 GB for a file of 398 KB.
+// boundedConfig is for one file of a size. pdfcpu must not optimize it: that took 1.8 GB for a file of 398 KB.
+func boundedConfig(size int64, lim Limits) *model.Configuration {
+	conf := pdfcpuConfig()
+	conf.Optimize, conf.OptimizeBeforeWriting, conf.Offline = false, false, true
+	conf.Limits.MaxStreamBytes, conf.Limits.MaxDecodeBytes = size, lim.MaxMemory/8
+	conf.Limits.MaxObjectCount, conf.Limits.MaxXRefEntries = 4*lim.MaxObjects, 4*lim.MaxObjects
+	return &conf
+}
+
+// validateWithPDFCPU checks a PDF against the standard.
 func validateWithPDFCPU(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = invalid("the validator could not cope with it")
 		}
 	}()
-	conf := pdfcpuConfig()
-	conf.Optimize, conf.OptimizeBeforeWriting = false, false
+	conf := boundedConfig(size, lim)
 	conf.ValidationMode = model.ValidationRelaxed
-	conf.Offline = true
-	conf.Limits.MaxStreamBytes = size
-	conf.Limits.MaxDecodeBytes = lim.MaxMemory / 8
-	conf.Limits.MaxObjectCount = 4 * lim.MaxObjects
-	conf.Limits.MaxXRefEntries = 4 * lim.MaxObjects
-	c, err := pdfcpu.ReadWithContext(ctx, io.NewSectionReader(r, 0, size), &conf)
+	c, err := pdfcpu.ReadWithContext(ctx, io.NewSectionReader(r, 0, size), conf)
 	if err == nil {
 		// Many programs write newer features under an old version number; all
 		// readers accept that.
