@@ -22,7 +22,6 @@ type Font struct {
 	Name string // PostScript name, as PDF's BaseFont wants it
 
 	file   io.ReaderAt
-	size   int64
 	shape  *font.Font // for shaping; knows no outlines
 	tables map[string]tableRange
 
@@ -155,7 +154,7 @@ func open(name string) (*Font, error) {
 	if !ok {
 		return nil, errors.New("cannot be read at random")
 	}
-	f := &Font{Name: name, file: at, size: info.Size(), tables: map[string]tableRange{}}
+	f := &Font{Name: name, file: at, tables: map[string]tableRange{}}
 	header := make([]byte, 12)
 	if _, err := at.ReadAt(header, 0); err != nil {
 		return nil, err
@@ -172,7 +171,7 @@ func open(name string) (*Font, error) {
 			d[0] = 'x'
 		}
 	}
-	ld, err := opentype.NewLoader(io.NewSectionReader(&overlay{at, header}, 0, f.size))
+	ld, err := opentype.NewLoader(io.NewSectionReader(&overlay{at, header}, 0, info.Size()))
 	if err != nil {
 		return nil, err
 	}
@@ -197,20 +196,11 @@ func (o *overlay) ReadAt(b []byte, off int64) (int, error) {
 }
 
 func (f *Font) readMetrics() error {
-	var err error
-	table := func(tag string, n int) []byte {
-		b := make([]byte, n)
-		t, ok := f.tables[tag]
-		if !ok || t.length < int64(n) {
-			err = errors.Join(err, fmt.Errorf("no table %s", tag))
-			return b
-		}
-		_, e := f.file.ReadAt(b, t.offset)
-		err = errors.Join(err, e)
-		return b
-	}
-	head, hhea, maxp, os2 := table("head", 54), table("hhea", 36), table("maxp", 6), table("OS/2", 78)
-	if err != nil {
+	head, err1 := f.table("head", 54)
+	hhea, err2 := f.table("hhea", 36)
+	maxp, err3 := f.table("maxp", 6)
+	os2, err4 := f.table("OS/2", 78)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return err
 	}
 	i16 := func(b []byte) int { return int(int16(binary.BigEndian.Uint16(b))) } //nolint:gosec // a signed field
@@ -223,14 +213,22 @@ func (f *Font) readMetrics() error {
 	f.numHMetric = int(binary.BigEndian.Uint16(hhea[34:]))
 	f.numGlyphs = int(binary.BigEndian.Uint16(maxp[4:]))
 	f.capHeight = f.unitsPerEm * 7 / 10
-	if t := f.tables["OS/2"]; binary.BigEndian.Uint16(os2) >= 2 && t.length >= 90 {
-		b := table("OS/2", 90)
-		if n := i16(b[88:]); n > 0 {
-			f.capHeight = n
-		}
+	if binary.BigEndian.Uint16(os2) >= 2 && len(os2) >= 90 && i16(os2[88:]) > 0 {
+		f.capHeight = i16(os2[88:])
 	}
 	if f.unitsPerEm == 0 || f.numHMetric == 0 {
 		return errors.New("bad metrics")
 	}
-	return err
+	return nil
+}
+
+// table reads a table, which has at least so many bytes.
+func (f *Font) table(tag string, least int64) ([]byte, error) {
+	t := f.tables[tag]
+	if t.length < least {
+		return nil, fmt.Errorf("no table %s", tag)
+	}
+	b := make([]byte, t.length)
+	_, err := f.file.ReadAt(b, t.offset)
+	return b, err
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 )
 
 // Advance returns the advance width of a glyph in font units.
@@ -13,19 +14,12 @@ func (f *Font) Advance(gid uint16) (int, error) {
 }
 
 func (f *Font) metric(gid uint16) (advance uint16, bearing uint16, err error) {
-	t, b := f.tables["hmtx"], make([]byte, 4)
-	if i := int(gid); i < f.numHMetric {
-		if _, err := f.file.ReadAt(b, t.offset+int64(i)*4); err != nil {
-			return 0, 0, err
-		}
-		return binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:]), nil
+	t, b, i := f.tables["hmtx"], make([]byte, 4), int(gid)
+	_, err = f.file.ReadAt(b, t.offset+4*int64(min(i, f.numHMetric-1)))
+	if err == nil && i >= f.numHMetric { // it shares the last advance
+		_, err = f.file.ReadAt(b[2:], t.offset+int64(f.numHMetric)*4+int64(i-f.numHMetric)*2)
 	}
-	if _, err := f.file.ReadAt(b, t.offset+int64(f.numHMetric-1)*4); err != nil {
-		return 0, 0, err
-	}
-	advance = binary.BigEndian.Uint16(b)
-	_, err = f.file.ReadAt(b[:2], t.offset+int64(f.numHMetric)*4+int64(int(gid)-f.numHMetric)*2)
-	return advance, binary.BigEndian.Uint16(b), err
+	return binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:]), err
 }
 
 // outline returns a glyph's description in the glyf table; empty for a blank.
@@ -34,18 +28,17 @@ func (f *Font) outline(gid uint16) ([]byte, error) {
 		return nil, fmt.Errorf("fonts: no glyph %d", gid)
 	}
 	loca, glyf := f.tables["loca"], f.tables["glyf"]
-	var from, to int64
-	b := make([]byte, 8)
+	width := int64(2)
 	if f.longLoca {
-		if _, err := f.file.ReadAt(b, loca.offset+int64(gid)*4); err != nil {
-			return nil, err
-		}
+		width = 4
+	}
+	b := make([]byte, 2*width)
+	if _, err := f.file.ReadAt(b, loca.offset+int64(gid)*width); err != nil {
+		return nil, err
+	}
+	from, to := 2*int64(binary.BigEndian.Uint16(b)), 2*int64(binary.BigEndian.Uint16(b[2:]))
+	if f.longLoca {
 		from, to = int64(binary.BigEndian.Uint32(b)), int64(binary.BigEndian.Uint32(b[4:]))
-	} else {
-		if _, err := f.file.ReadAt(b[:4], loca.offset+int64(gid)*2); err != nil {
-			return nil, err
-		}
-		from, to = 2*int64(binary.BigEndian.Uint16(b)), 2*int64(binary.BigEndian.Uint16(b[2:]))
 	}
 	if from > to || to > glyf.length {
 		return nil, errors.New("fonts: bad loca table")
@@ -108,21 +101,15 @@ func (f *Font) Subset(gids []uint16) ([]byte, error) {
 		hmtx = binary.BigEndian.AppendUint16(hmtx, lsb)
 	}
 	n := uint16(len(gids)) //nolint:gosec // checked above
-	head, err := f.table("head")
-	if err != nil {
+	head, err1 := f.table("head", 54)
+	hhea, err2 := f.table("hhea", 36)
+	maxp, err3 := f.table("maxp", 6)
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, err
 	}
-	copy(head[8:12], []byte{0, 0, 0, 0}) // checkSumAdjustment: PDF readers do not look
+	clear(head[8:12]) // checkSumAdjustment: PDF readers do not look
 	binary.BigEndian.PutUint16(head[50:], 1)
-	hhea, err := f.table("hhea")
-	if err != nil {
-		return nil, err
-	}
 	binary.BigEndian.PutUint16(hhea[34:], n)
-	maxp, err := f.table("maxp")
-	if err != nil {
-		return nil, err
-	}
 	binary.BigEndian.PutUint16(maxp[4:], n)
 	return sfnt([]table{{"glyf", glyf}, {"head", head}, {"hhea", hhea}, {"hmtx", hmtx}, {"loca", loca}, {"maxp", maxp}}), nil
 }
@@ -156,13 +143,6 @@ func components(g []byte, renumber func(uint16) uint16) error {
 	}
 }
 
-func (f *Font) table(tag string) ([]byte, error) {
-	t := f.tables[tag]
-	b := make([]byte, t.length)
-	_, err := f.file.ReadAt(b, t.offset)
-	return b, err
-}
-
 type table struct {
 	tag  string
 	data []byte
@@ -171,10 +151,8 @@ type table struct {
 // sfnt assembles a font file of tables that are in order of their tags.
 func sfnt(tables []table) []byte {
 	n := len(tables)
-	power, log := 1, 0
-	for power*2 <= n {
-		power, log = power*2, log+1
-	}
+	log := bits.Len(uint(n)) - 1
+	power := 1 << log
 	be := binary.BigEndian
 	out := be.AppendUint32(nil, 0x00010000)
 	for _, v := range []int{n, power * 16, log, (n - power) * 16} {

@@ -45,17 +45,14 @@ func (sh *shaper) levels(text []rune, d di.Direction) []bidi.Level {
 // The line breaker's own order looks at directions only and gets numbers
 // within right-to-left text wrong.
 func reorder(parts []shaping.Output, levels []bidi.Level) {
-	level := func(i int) bidi.Level {
+	order := make([]bidi.Level, len(parts))
+	highest := bidi.Level(0)
+	for i := range parts {
 		at := parts[i].Runes.Offset
 		if at < 0 || at >= len(levels) {
 			at = len(levels) - 1
 		}
-		return levels[at]
-	}
-	order := make([]bidi.Level, len(parts))
-	highest := bidi.Level(0)
-	for i := range parts {
-		order[i] = level(i)
+		order[i] = levels[at]
 		highest = max(highest, order[i])
 	}
 	for l := highest; l > 0; l-- {

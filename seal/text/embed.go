@@ -35,16 +35,8 @@ type subset struct {
 	widths []float64 // thousandths of an em
 	index  map[glyphKey]int
 
-	program, packed []byte
+	program, packed []byte // the subset as a font file, plain and compressed
 	err             error
-}
-
-// build returns the subset as a font file, plain and compressed.
-func (s *subset) build(f *fonts.Font) (program, packed []byte, err error) {
-	if program, err = f.Subset(s.gids); err != nil {
-		return nil, nil, err
-	}
-	return program, pdf.Deflate(program), nil
 }
 
 // NewEmbedder returns an empty one.
@@ -173,7 +165,11 @@ func appendHex16(b []byte, n int) []byte {
 func (e *Embedder) Write(w *pdf.Increment, ref pdf.Ref) error {
 	var wait sync.WaitGroup
 	for f, s := range e.used { // subsets are made at once, and written in order
-		wait.Go(func() { s.program, s.packed, s.err = s.build(f) })
+		wait.Go(func() {
+			if s.program, s.err = f.Subset(s.gids); s.err == nil {
+				s.packed = pdf.Deflate(s.program)
+			}
+		})
 	}
 	wait.Wait()
 	res := pdf.Dict{}

@@ -60,7 +60,7 @@ func (l *Library) Check(s string) error {
 		if r == '\n' || r == '\t' || ignorable(r) {
 			continue
 		}
-		if isIgnorable(r) {
+		if isRefused(r) {
 			return &MissingGlyphError{r}
 		}
 		f, err := l.set.Find(sans, r)
@@ -92,22 +92,16 @@ func (l *Library) Replace(s string) string {
 	return b.String()
 }
 
-// isIgnorable characters are refused even if a font has a glyph for them: controls,
+// isRefused reports characters that are refused even if a font has a glyph for them: controls,
 // those of private use, and those that reorder what follows, because they can
 // make a text look like another one.
-func isIgnorable(r rune) bool {
+func isRefused(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Co) || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Arabic, r)
 }
 
-// ignorable characters steer shaping and have no shape of their own.
+// ignorable reports characters that steer shaping and have no shape of their own.
 func ignorable(r rune) bool {
-	switch {
-	case r == 0x200B || r == 0x200C || r == 0x200D || r == 0x00AD || r == 0x034F || r == 0x2060 || r == 0xFEFF || r == 0x200E || r == 0x200F:
-		return true
-	case r >= 0xFE00 && r <= 0xFE0F:
-		return true
-	}
-	return false
+	return r >= 0x200B && r <= 0x200F || r >= 0xFE00 && r <= 0xFE0F || r == 0x00AD || r == 0x034F || r == 0x2060 || r == 0xFEFF
 }
 
 // Line sets s on one line. The line must not be changed.

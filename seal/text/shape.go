@@ -224,11 +224,7 @@ func (sh *shaper) run(o *shaping.Output, text []rune) (Run, error) {
 			next = start + count
 		}
 		if g.GlyphID == 0 {
-			r := utf8.RuneError
-			for _, c := range out.Text {
-				r = c
-				break
-			}
+			r, _ := utf8.DecodeRuneInString(out.Text)
 			return run, &MissingGlyphError{r}
 		}
 		run.Plain = run.Plain && (rtl || first)
