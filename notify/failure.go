@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/textproto"
 	"regexp"
+	"strings"
 
 	gomail "github.com/wneessen/go-mail"
 
@@ -38,11 +39,11 @@ func connectFailure(ctx context.Context, err error) error {
 
 // sendFailure describes why the server did not take the mail.
 func sendFailure(ctx context.Context, err error) error {
-	var failed *gomail.SendError
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return fmt.Errorf("mail: %w", ctx.Err())
-	case !errors.As(err, &failed):
+	}
+	failed, ok := errors.AsType[*gomail.SendError](err)
+	if !ok {
 		return errors.New("mail: not sent")
 	}
 	var step string
@@ -71,8 +72,5 @@ func sendFailure(ctx context.Context, err error) error {
 }
 
 func smtpCodes(code int, enhanced string) string {
-	if enhanced == "" {
-		return fmt.Sprintf("%d", code)
-	}
-	return fmt.Sprintf("%d %s", code, enhanced)
+	return strings.TrimSpace(fmt.Sprintf("%d %s", code, enhanced))
 }

@@ -102,20 +102,23 @@ func (s *SMTP) compose(ctx context.Context, m Mail) (*outgoing, error) {
 func embeds(all []Inline) []*gomail.File {
 	files := make([]*gomail.File, 0, len(all))
 	for _, p := range all {
-		files = append(files, &gomail.File{
-			Name: p.Name,
-			Header: textproto.MIMEHeader{
-				"Content-Type":        {p.ContentType},
-				"Content-Disposition": {mime.FormatMediaType("inline", map[string]string{"filename": p.Name})},
-				"Content-Id":          {"<" + p.ID + ">"},
-			},
-			Writer: func(w io.Writer) (int64, error) {
-				n, err := w.Write(p.Content)
-				return int64(n), err
-			},
-		})
+		f := file(p.Name, p.ContentType, "inline")
+		f.Header.Set("Content-Id", "<"+p.ID+">")
+		f.Writer = func(w io.Writer) (int64, error) {
+			n, err := w.Write(p.Content)
+			return int64(n), err
+		}
+		files = append(files, f)
 	}
 	return files
+}
+
+// file is a part of a mail without its content.
+func file(name, contentType, disposition string) *gomail.File {
+	return &gomail.File{Name: name, Header: textproto.MIMEHeader{
+		"Content-Type":        {contentType},
+		"Content-Disposition": {mime.FormatMediaType(disposition, map[string]string{"filename": name})},
+	}}
 }
 
 // setSubject writes the subject so that its first word stands on the header's
@@ -152,24 +155,19 @@ func (o *outgoing) attach(ctx context.Context, attachments []Attachment) error {
 		}
 		r := &attachmentReader{ReadCloser: body}
 		o.readers = append(o.readers, r)
-		name, kind := fileName(a.Name), a.ContentType
+		kind := a.ContentType
 		if _, _, err := mime.ParseMediaType(kind); err != nil {
 			kind = "application/octet-stream"
 		}
-		files = append(files, &gomail.File{
-			Name: name,
-			Header: textproto.MIMEHeader{
-				"Content-Type":        {kind},
-				"Content-Disposition": {mime.FormatMediaType("attachment", map[string]string{"filename": name})},
-			},
-			Writer: func(w io.Writer) (int64, error) {
-				n, err := io.Copy(w, r)
-				if err != nil {
-					r.err = err
-				}
-				return n, err
-			},
-		})
+		f := file(fileName(a.Name), kind, "attachment")
+		f.Writer = func(w io.Writer) (int64, error) {
+			n, err := io.Copy(w, r)
+			if err != nil {
+				r.err = err
+			}
+			return n, err
+		}
+		files = append(files, f)
 	}
 	o.msg.SetAttachments(files)
 	return nil
@@ -194,12 +192,7 @@ func asciiDomain(addr string) (spec, domain string, err error) {
 }
 
 func ascii(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // headerText makes s fit for a header: one plain line, bounded, and never read as

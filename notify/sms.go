@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -46,9 +47,9 @@ type Twilio struct {
 // with the account and its token (or an API key and its secret) as user and
 // password, and either From, a number or sender name, or MessagingServiceSid.
 // A "+" in From may stand unescaped. Plain http is accepted for gateways in the
-// same network. A nil client gets one with a timeout of 15 s; redirects are
-// never followed. The errors do not quote the URL, which holds the token.
-func NewTwilio(rawURL string, client *http.Client) (*Twilio, error) {
+// same network. Redirects are never followed. The errors do not quote the URL,
+// which holds the token.
+func NewTwilio(rawURL string) (*Twilio, error) {
 	u, err := url.Parse(strings.ReplaceAll(rawURL, "=+", "=%2B"))
 	if err != nil {
 		return nil, errors.New("SMS URL: cannot be parsed")
@@ -66,21 +67,16 @@ func NewTwilio(rawURL string, client *http.Client) (*Twilio, error) {
 	case (from == "") == (service == ""):
 		return nil, errors.New("SMS URL: one of From and MessagingServiceSid is needed")
 	}
-	t := &Twilio{account: u.User.Username(), token: token, sender: url.Values{}}
-	if from != "" {
-		t.sender.Set("From", from)
-	} else {
-		t.sender.Set("MessagingServiceSid", service)
+	t := &Twilio{account: u.User.Username(), token: token, sender: url.Values{"From": {from}}}
+	if from == "" {
+		t.sender = url.Values{"MessagingServiceSid": {service}}
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	t.endpoint = u.String()
-
-	own := http.Client{Timeout: twilioTimeout}
-	if client != nil {
-		own = *client
+	t.client = &http.Client{
+		Timeout:       twilioTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	t.client = &own
 	return t, nil
 }
 
@@ -96,9 +92,7 @@ func (t *Twilio) Send(ctx context.Context, to, text string) error {
 		return &PermanentError{fmt.Errorf("SMS: the text is empty or longer than %d characters", maxSMS)}
 	}
 	form := url.Values{"To": {to}, "Body": {text}}
-	for k, v := range t.sender {
-		form[k] = v
-	}
+	maps.Copy(form, t.sender)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.endpoint, strings.NewReader(form.Encode()))
 	if err != nil {
 		return errors.New("SMS: malformed URL")

@@ -23,7 +23,7 @@ func gateway(t *testing.T, h http.HandlerFunc) *notify.Twilio {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
-	tw, err := notify.NewTwilio(strings.Replace(s.URL, "://", "://AC1:t%3Aken@", 1)+"/2010-04-01/Accounts/AC1/Messages.json?From=+15005550006", nil)
+	tw, err := notify.NewTwilio(strings.Replace(s.URL, "://", "://AC1:t%3Aken@", 1) + "/2010-04-01/Accounts/AC1/Messages.json?From=+15005550006")
 	require.NoError(t, err)
 	return tw
 }
@@ -99,7 +99,7 @@ func TestTwilioBadInput(t *testing.T) {
 
 func TestTwilioUnreachable(t *testing.T) {
 	t.Parallel()
-	tw, err := notify.NewTwilio("http://AC1:token@127.0.0.1:1/2010-04-01/Accounts/AC1/Messages.json?From=Sign", nil)
+	tw, err := notify.NewTwilio("http://AC1:token@127.0.0.1:1/2010-04-01/Accounts/AC1/Messages.json?From=Sign")
 	require.NoError(t, err)
 	err = tw.Send(t.Context(), number, "text")
 	require.ErrorContains(t, err, "connection refused")
@@ -127,10 +127,10 @@ func TestTwilioURL(t *testing.T) {
 		"https://AC1:secret@x" + path + "?From=a&MessagingServiceSid=b": "one of From",
 		"https://AC1:secret%zz@x" + path:                                "parsed",
 	} {
-		_, err := notify.NewTwilio(raw, nil)
+		_, err := notify.NewTwilio(raw)
 		require.ErrorContains(t, err, want, raw)
 		assert.NotContains(t, err.Error(), "secret")
 	}
-	_, err := notify.NewTwilio("https://AC1:secret@x"+path+"?MessagingServiceSid=MG1", http.DefaultClient)
+	_, err := notify.NewTwilio("https://AC1:secret@x" + path + "?MessagingServiceSid=MG1")
 	require.NoError(t, err)
 }

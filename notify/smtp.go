@@ -41,20 +41,27 @@ type SMTPConfig struct {
 	Now func() time.Time
 }
 
-type tlsMode string
-
+// How a connection is encrypted, as the URL has it.
 const (
-	tlsStart    tlsMode = "starttls"
-	tlsNone     tlsMode = "none"
-	tlsImplicit tlsMode = "implicit"
+	tlsStart    = "starttls"
+	tlsNone     = "none"
+	tlsImplicit = "implicit"
 )
+
+// tlsModes are the port and the library's policy of each.
+var tlsModes = map[string]struct {
+	port   int
+	policy gomail.TLSPolicy
+}{
+	tlsStart: {587, gomail.TLSMandatory}, tlsNone: {25, gomail.NoTLS}, tlsImplicit: {465, gomail.TLSOpportunistic},
+}
 
 // SMTP sends mails through one mail server, with a connection for each. It is
 // safe for concurrent use.
 type SMTP struct {
 	host, user, password string
 	port                 int
-	mode                 tlsMode
+	mode                 string
 	from                 netmail.Address
 	domain               string
 	timeout              time.Duration
@@ -90,7 +97,7 @@ func (s *SMTP) readURL(raw string) error {
 		return errors.New("cannot be parsed")
 	}
 	q := u.Query()
-	s.mode = tlsMode(q.Get("tls"))
+	s.mode = q.Get("tls")
 	for name := range q {
 		if name != "tls" {
 			return fmt.Errorf("unknown parameter %q", name)
@@ -106,16 +113,11 @@ func (s *SMTP) readURL(raw string) error {
 	case s.mode == "":
 		s.mode = tlsStart
 	}
-	switch s.mode {
-	case tlsStart:
-		s.port = 587
-	case tlsImplicit:
-		s.port = 465
-	case tlsNone:
-		s.port = 25
-	default:
+	mode, ok := tlsModes[s.mode]
+	if !ok {
 		return errors.New("tls is starttls, implicit or none")
 	}
+	s.port = mode.port
 	if s.host = u.Hostname(); s.host == "" {
 		return errors.New("no host")
 	}
@@ -141,7 +143,7 @@ func (s *SMTP) readURL(raw string) error {
 
 // String names the server, without the credentials.
 func (s *SMTP) String() string {
-	return "smtp " + net.JoinHostPort(s.host, strconv.Itoa(s.port)) + " (" + string(s.mode) + ")"
+	return "smtp " + net.JoinHostPort(s.host, strconv.Itoa(s.port)) + " (" + s.mode + ")"
 }
 
 // MessageID derives a Message-ID under the sender's domain. The same parts give
@@ -221,13 +223,10 @@ func (s *SMTP) exchange(ctx context.Context, utf8 bool, do step) error {
 
 func (s *SMTP) options(utf8 bool, dialed func(net.Conn)) []gomail.Option {
 	tlsConfig := &tls.Config{ServerName: s.host, RootCAs: s.roots, MinVersion: tls.VersionTLS12}
-	policy := map[tlsMode]gomail.TLSPolicy{
-		tlsStart: gomail.TLSMandatory, tlsNone: gomail.NoTLS, tlsImplicit: gomail.TLSOpportunistic,
-	}[s.mode]
 	opts := []gomail.Option{
 		// The library's own deadlines come later than the end of ctx.
 		gomail.WithPort(s.port), gomail.WithTimeout(2 * s.timeout), gomail.WithHELO(s.domain),
-		gomail.WithTLSConfig(tlsConfig), gomail.WithTLSPolicy(policy),
+		gomail.WithTLSConfig(tlsConfig), gomail.WithTLSPolicy(tlsModes[s.mode].policy),
 		gomail.WithoutNoop(), gomail.WithoutRset(),
 		gomail.WithDialContextFunc(func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := s.dial(ctx, network, addr, tlsConfig)

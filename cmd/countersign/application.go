@@ -105,7 +105,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *app, e
 	}
 	a.mail = a.metrics.Mailer(mail)
 	if cfg.SMSURL != "" {
-		sms, err := notify.NewTwilio(string(cfg.SMSURL), &http.Client{Timeout: 15 * time.Second})
+		sms, err := notify.NewTwilio(string(cfg.SMSURL))
 		if err != nil {
 			return nil, err
 		}

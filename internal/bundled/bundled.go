@@ -78,7 +78,7 @@ func Start(ctx context.Context, path string, flags ...string) (*Server, error) {
 
 // read takes the addresses from "address=… ui=… namespaces=…".
 func (s *Server) read(line string) {
-	for _, pair := range strings.Fields(line) {
+	for pair := range strings.FieldsSeq(line) {
 		switch name, value, _ := strings.Cut(pair, "="); name {
 		case "address":
 			s.Address = value
@@ -107,9 +107,7 @@ func (s *Server) Stop() error {
 	case <-s.ended:
 		return nil
 	case <-time.After(stopLimit):
-		err := s.cmd.Process.Kill()
-		<-s.ended
-		return err
+		return s.Kill()
 	}
 }
 

@@ -2,10 +2,11 @@
 package contrast
 
 import (
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
-	"regexp"
-	"strconv"
+	"strings"
 )
 
 // Minimum is the contrast that text needs.
@@ -24,22 +25,14 @@ var (
 	DarkPanel  = Colour{0x1d / 255.0, 0x2a / 255.0, 0x33 / 255.0} // the lightest of the dark ones
 )
 
-var hex = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
-
 // Parse reads a colour such as "#0f5570".
 func Parse(s string) (Colour, error) {
-	if !hex.MatchString(s) {
-		return Colour{}, fmt.Errorf("not a colour of the form #rrggbb")
+	digits, ok := strings.CutPrefix(s, "#")
+	b, err := hex.DecodeString(digits)
+	if !ok || err != nil || len(b) != 3 {
+		return Colour{}, errors.New("not a colour of the form #rrggbb")
 	}
-	var c Colour
-	for i := range c {
-		n, err := strconv.ParseUint(s[1+2*i:3+2*i], 16, 8)
-		if err != nil {
-			return Colour{}, err
-		}
-		c[i] = float64(n) / 255
-	}
-	return c, nil
+	return Colour{float64(b[0]) / 255, float64(b[1]) / 255, float64(b[2]) / 255}, nil
 }
 
 // String writes the colour as "#rrggbb".

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"mime"
@@ -68,12 +69,8 @@ func secure(next http.Handler) http.Handler {
 }
 
 func page(name, contentType string) http.HandlerFunc {
+	data, _ := web.ReadFile("web/" + name) // embedded: it cannot fail
 	return func(w http.ResponseWriter, _ *http.Request) {
-		data, err := web.ReadFile("web/" + name)
-		if err != nil {
-			http.Error(w, "missing from the build", http.StatusInternalServerError)
-			return
-		}
 		w.Header().Set("Content-Type", contentType)
 		_, _ = w.Write(data) // the client went away
 	}
@@ -108,33 +105,16 @@ func (b *Inbox) list(w http.ResponseWriter, r *http.Request) {
 	}
 	found := b.List(f)
 	if q.Get("summary") != "" {
-		for i := range found {
-			found[i] = withoutNulls(found[i])
-		}
 		writeJSON(w, http.StatusOK, found)
 		return
 	}
 	full := []Message{}
 	for _, s := range found {
 		if m, err := b.Get(s.ID); err == nil { // removed meanwhile
-			full = append(full, withoutNulls(m))
+			full = append(full, m)
 		}
 	}
 	writeJSON(w, http.StatusOK, full)
-}
-
-// withoutNulls replaces null by empty arrays.
-func withoutNulls(m Message) Message {
-	if m.To == nil {
-		m.To = []string{}
-	}
-	if m.Links == nil {
-		m.Links = []string{}
-	}
-	if m.Attachments == nil {
-		m.Attachments = []Attachment{}
-	}
-	return m
 }
 
 func (b *Inbox) clear(w http.ResponseWriter, _ *http.Request) {
@@ -148,7 +128,7 @@ func (b *Inbox) get(w http.ResponseWriter, r *http.Request) {
 		failLookup(w, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, withoutNulls(m))
+	writeJSON(w, http.StatusOK, m)
 }
 
 func (b *Inbox) source(w http.ResponseWriter, r *http.Request) {
@@ -220,11 +200,7 @@ func (b *Inbox) attachment(w http.ResponseWriter, r *http.Request) {
 }
 
 func newID(t time.Time) string {
-	s := strconv.FormatInt(max(0, t.UnixMicro()), 10)
-	if len(s) > 16 {
-		return strings.Repeat("9", 16)
-	}
-	return strings.Repeat("0", 16-len(s)) + s
+	return fmt.Sprintf("%016d", min(max(0, t.UnixMicro()), 9_999_999_999_999_999))
 }
 
 func failLookup(w http.ResponseWriter, err error) {

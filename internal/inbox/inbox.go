@@ -4,6 +4,7 @@
 package inbox
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -119,16 +122,28 @@ func summary(m Message) Message {
 		}
 	}
 	m.Text, m.HTML, m.Links = beginning, "", nil
+	return withoutNulls(m)
+}
+
+// withoutNulls replaces null by empty arrays.
+func withoutNulls(m Message) Message {
+	if m.To == nil {
+		m.To = []string{}
+	}
+	if m.Links == nil {
+		m.Links = []string{}
+	}
+	if m.Attachments == nil {
+		m.Attachments = []Attachment{}
+	}
 	return m
 }
 
 func (b *Inbox) addToIndex(m Message) {
 	b.index = append(b.index, summary(m))
 	b.total += m.Size
-	var micros int64
-	if _, err := fmt.Sscanf(m.ID, "%d", &micros); err == nil {
-		b.last = max(b.last, micros)
-	}
+	micros, _ := strconv.ParseInt(m.ID, 10, 64) // 16 digits
+	b.last = max(b.last, micros)
 }
 
 // prune removes the oldest messages beyond the bounds.
@@ -152,9 +167,8 @@ func (b *Inbox) path(id, ext string) string { return filepath.Join(b.dir, id+ext
 func (b *Inbox) add(m Message, source string) (Message, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	at := b.now().UTC()
-	micros := max(at.UnixMicro(), b.last+1)
-	m.ID, m.Date = fmt.Sprintf("%016d", micros), at
+	m.Date = b.now().UTC()
+	m.ID = fmt.Sprintf("%016d", max(m.Date.UnixMicro(), b.last+1))
 	for i := range m.Attachments {
 		m.Attachments[i].URL = fmt.Sprintf("/api/messages/%s/attachments/%d", m.ID, i)
 	}
@@ -198,7 +212,7 @@ func (b *Inbox) read(id string) (Message, error) {
 	if m.ID != id {
 		return m, errors.New("inbox: message under another's name")
 	}
-	return m, nil
+	return withoutNulls(m), nil
 }
 
 // Filter selects messages; zero fields select all.
@@ -213,30 +227,17 @@ type Filter struct {
 func (b *Inbox) List(f Filter) []Message {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	limit := f.Limit
-	if limit <= 0 {
-		limit = 100
-	}
 	out := []Message{}
-	for i := len(b.index) - 1; i >= 0 && len(out) < limit; i-- {
-		m := b.index[i]
-		if m.ID <= f.After {
+	for _, m := range slices.Backward(b.index) {
+		if m.ID <= f.After || len(out) == cmp.Or(f.Limit, 100) {
 			break
 		}
-		if (f.Kind == "" || m.Kind == f.Kind) && (f.To == "" || sentTo(m, f.To)) {
+		sent := f.To == "" || slices.ContainsFunc(m.To, func(to string) bool { return strings.EqualFold(to, f.To) })
+		if sent && (f.Kind == "" || m.Kind == f.Kind) {
 			out = append(out, m)
 		}
 	}
 	return out
-}
-
-func sentTo(m Message, to string) bool {
-	for _, addr := range m.To {
-		if strings.EqualFold(addr, to) {
-			return true
-		}
-	}
-	return false
 }
 
 // Get returns one message in full; the error wraps fs.ErrNotExist if there is none.

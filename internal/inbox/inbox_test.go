@@ -101,8 +101,8 @@ func (r runningInbox) messages(t *testing.T, query string) []inbox.Message {
 
 func (r runningInbox) sms(t *testing.T, to, text string) {
 	t.Helper()
-	sender, err := notify.NewTwilio(strings.Replace(r.web.URL, "http://", "http://AC1:token@", 1)+
-		"/2010-04-01/Accounts/AC1/Messages.json?From=%2B15005550006", nil)
+	sender, err := notify.NewTwilio(strings.Replace(r.web.URL, "http://", "http://AC1:token@", 1) +
+		"/2010-04-01/Accounts/AC1/Messages.json?From=%2B15005550006")
 	require.NoError(t, err)
 	require.NoError(t, sender.Send(t.Context(), to, text))
 }

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"html"
@@ -31,9 +32,7 @@ func parse(r io.Reader) (Message, error) {
 		if from, _ := root.AddressList("From"); len(from) > 0 {
 			m.From, m.FromName = from[0].Address, from[0].Name
 		}
-	}, func(leaf *message.Entity) error {
-		return m.addLeaf(leaf)
-	})
+	}, m.addLeaf)
 	m.Links = links(m.Text, m.HTML)
 	return m, err
 }
@@ -47,12 +46,12 @@ func (m *Message) addLeaf(leaf *message.Entity) error {
 		m.Attachments = append(m.Attachments, Attachment{Name: name, ContentType: kind, Size: size})
 		return err
 	}
-	text, err := readText(leaf.Body)
+	body := &m.Text
 	if kind == "text/html" {
-		m.HTML = text
-	} else {
-		m.Text = text
+		body = &m.HTML
 	}
+	var err error
+	*body, err = readText(leaf.Body)
 	return err
 }
 
@@ -78,14 +77,9 @@ func describe(leaf *message.Entity) (kind, name string, attached bool) {
 	disposition, _, _ := leaf.Header.ContentDisposition()
 	file := mail.AttachmentHeader{Header: leaf.Header}
 	name, _ = file.Filename()
-	if name == "" {
-		name = params["name"]
-	}
+	name = cmp.Or(name, params["name"])
 	attached = disposition == "attachment" || name != ""
-	if name == "" {
-		name = "unnamed"
-	}
-	return strings.ToLower(kind), name, attached
+	return strings.ToLower(kind), cmp.Or(name, "unnamed"), attached
 }
 
 func readText(r io.Reader) (string, error) {

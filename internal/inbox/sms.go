@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 )
@@ -17,10 +18,7 @@ func (b *Inbox) receiveSMS(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	to, body := r.PostForm.Get("To"), r.PostForm.Get("Body")
-	from := r.PostForm.Get("From")
-	if from == "" {
-		from = r.PostForm.Get("MessagingServiceSid")
-	}
+	from := cmp.Or(r.PostForm.Get("From"), r.PostForm.Get("MessagingServiceSid"))
 	switch {
 	case to == "":
 		twilioError(w, 21604, "a 'To' number is required")
@@ -47,7 +45,5 @@ func (b *Inbox) receiveSMS(w http.ResponseWriter, r *http.Request) {
 }
 
 func twilioError(w http.ResponseWriter, code int, message string) {
-	writeJSON(w, http.StatusBadRequest, map[string]any{
-		"code": code, "message": message, "status": http.StatusBadRequest,
-	})
+	writeJSON(w, http.StatusBadRequest, map[string]any{"code": code, "message": message, "status": http.StatusBadRequest})
 }

@@ -3,6 +3,7 @@ package templates
 import (
 	"bytes"
 	"embed"
+	"errors"
 	"fmt"
 	htmltemplate "html/template"
 	"strings"
@@ -16,7 +17,7 @@ var files embed.FS
 // letter is a mail before it is set in HTML and in plain text: both say the
 // same because both are set from this.
 type letter struct {
-	words     *phrases
+	Words     *phrases
 	Look      Look
 	Brand     string // the name above it
 	Subject   string
@@ -27,7 +28,12 @@ type letter struct {
 	Footer    string
 }
 
-// block is one element of a letter; exactly one of its fields is filled.
+// letter begins a letter from a sender to a recipient, whose names may be empty.
+func (p *phrases) letter(look Look, sender, recipient string) letter {
+	return letter{Words: p, Look: look, Brand: brand(sender), Greeting: p.greeting(recipient), Footer: p.sentBy(sender)}
+}
+
+// block is one element of a letter: at most one of its fields is filled. An empty one shows nothing.
 type block struct {
 	Paragraph []span
 	Note      []span // smaller, at the end
@@ -37,37 +43,6 @@ type block struct {
 	Facts     []fact
 	Button    *button
 }
-
-// Lang, Dir, Start and the phrases below are for the templates.
-func (l letter) Lang() string { return l.words.Tag }
-
-// Dir is the direction of the text.
-func (l letter) Dir() string {
-	if l.words.RTL {
-		return "rtl"
-	}
-	return "ltr"
-}
-
-// Start is the side that lines begin on.
-func (l letter) Start() string {
-	if l.words.RTL {
-		return "right"
-	}
-	return "left"
-}
-
-// OpenLink, Download and Attached are phrases of the frame.
-func (l letter) OpenLink() string { return l.words.OpenLink }
-
-// Download names a link to a file.
-func (l letter) Download() string { return l.words.Download }
-
-// Support names the link to the sender's help.
-func (l letter) Support() string { return l.words.Support }
-
-// Attached says where a file is.
-func (l letter) Attached() string { return l.words.Attached }
 
 type (
 	span struct {
@@ -102,6 +77,14 @@ func link(url string) span          { return span{Text: url, URL: url} }
 func paragraph(spans ...span) block { return block{Paragraph: spans} }
 func note(spans ...span) block      { return block{Note: spans} }
 
+// quoted is what somebody wrote, if they did.
+func quoted(from, text string) block {
+	if words := lines(text); len(words) > 0 {
+		return block{Quote: &quote{from, words}}
+	}
+	return block{}
+}
+
 // maxShown is the longest address that is shown below a button: a longer one
 // fills a third of a phone.
 const maxShown = 100
@@ -114,6 +97,14 @@ func action(label, url string) block {
 	return block{Button: b}
 }
 
+// console leads to the console, if it has an address.
+func (p *phrases) console(url string) block {
+	if url == "" {
+		return block{}
+	}
+	return action(p.OpenConsole, url)
+}
+
 // Conditional comments are the only way to give Outlook's Word engine, which
 // knows no max-width, a width; html/template drops comments of its own.
 func outlookOpen() htmltemplate.HTML {
@@ -124,30 +115,20 @@ func outlookClose() htmltemplate.HTML {
 	return `<!--[if mso]></td></tr></table><![endif]-->`
 }
 
-var htmlLetter = sync.OnceValues(func() (*htmltemplate.Template, error) {
-	return htmltemplate.New("letter.html").
-		Funcs(htmltemplate.FuncMap{"outlookOpen": outlookOpen, "outlookClose": outlookClose}).
-		ParseFS(files, "letter.html")
-})
-
-var textLetter = sync.OnceValues(func() (*texttemplate.Template, error) {
-	return texttemplate.ParseFS(files, "letter.txt")
-})
+// Both are parsed when first needed; they are part of the program, so that an error is one of ours.
+var (
+	htmlLetter = sync.OnceValue(func() *htmltemplate.Template {
+		outlook := htmltemplate.FuncMap{"outlookOpen": outlookOpen, "outlookClose": outlookClose}
+		return htmltemplate.Must(htmltemplate.New("letter.html").Funcs(outlook).ParseFS(files, "letter.html"))
+	})
+	textLetter = sync.OnceValue(func() *texttemplate.Template {
+		return texttemplate.Must(texttemplate.ParseFS(files, "letter.txt"))
+	})
+)
 
 func (l letter) render() (Content, error) {
-	html, err := htmlLetter()
-	if err != nil {
-		return Content{}, fmt.Errorf("mail template: %w", err)
-	}
-	text, err := textLetter()
-	if err != nil {
-		return Content{}, fmt.Errorf("mail template: %w", err)
-	}
 	var h, t bytes.Buffer
-	if err := html.Execute(&h, l); err != nil {
-		return Content{}, fmt.Errorf("mail template: %w", err)
-	}
-	if err := text.Execute(&t, l); err != nil {
+	if err := errors.Join(htmlLetter().Execute(&h, l), textLetter().Execute(&t, l)); err != nil {
 		return Content{}, fmt.Errorf("mail template: %w", err)
 	}
 	return Content{Subject: l.Subject, Text: strings.TrimSpace(t.String()) + "\n", HTML: h.String()}, nil

@@ -35,27 +35,24 @@ const (
 )
 
 // Fill is the colour of buttons; white is written on it.
-func (l Look) Fill() string {
-	if c, err := contrast.Parse(l.Color); err == nil {
-		return c.String()
-	}
-	return defaultFill
-}
+func (l Look) Fill() string { return l.colour(defaultFill, contrast.Colour.String) }
 
 // Accent is the colour of links and marks.
 func (l Look) Accent() string {
-	if c, err := contrast.Parse(l.Color); err == nil {
-		return c.On(contrast.LightPanel).String()
-	}
-	return defaultFill
+	return l.colour(defaultFill, func(c contrast.Colour) string { return c.On(contrast.LightPanel).String() })
 }
 
 // Dark is both, where the mail program is dark.
 func (l Look) Dark() string {
-	if c, err := contrast.Parse(l.Color); err == nil {
-		return c.On(contrast.DarkPanel).String()
+	return l.colour(defaultDark, func(c contrast.Colour) string { return c.On(contrast.DarkPanel).String() })
+}
+
+func (l Look) colour(otherwise string, shade func(contrast.Colour) string) string {
+	c, err := contrast.Parse(l.Color)
+	if err != nil {
+		return otherwise
 	}
-	return defaultDark
+	return shade(c)
 }
 
 // HasLogo reports whether the mail shows a logo.
@@ -90,12 +87,9 @@ const maxSupportURL = 500
 // LookOf is the look of a sender who chose these; nil: nothing. logo is a PNG.
 func LookOf(color, footer, supportURL *string, logo []byte) (Look, error) {
 	var l Look
-	for _, v := range []struct {
-		to   *string
-		from *string
-	}{{&l.Color, color}, {&l.Footer, footer}, {&l.SupportURL, supportURL}} {
-		if v.from != nil {
-			*v.to = *v.from
+	for to, from := range map[*string]*string{&l.Color: color, &l.Footer: footer, &l.SupportURL: supportURL} {
+		if from != nil {
+			*to = *from
 		}
 	}
 	if logo == nil {

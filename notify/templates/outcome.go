@@ -1,27 +1,39 @@
 package templates
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Render writes the mail.
 func (d Completed) Render() (Content, error) {
 	p := phrasesIn(d.Language)
-	what := subjectOr(d.Subject, p.YourDocument)
+	what := cmp.Or(line(d.Subject, maxSubject), p.YourDocument)
 	phrase, heading := p.CompletedText, p.CompletedHeading
 	if d.NotAllSigned {
 		phrase, heading = p.CompletedOther, p.about(p.CompletedSubject, what)
 	}
 	text := fill(phrase, asStrong("document", what), as("time", p.moment(d.CompletedAt)))
-	l := letter{
-		words: p, Look: d.Look, Brand: brand(d.SenderName), Subject: p.about(p.CompletedSubject, what), Heading: heading, Preheader: d.where(p),
-		Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName),
-		Blocks: []block{paragraph(append(text, plain(p.And+d.where(p)))...)},
-	}
-	if len(d.Documents) > 0 {
-		l.Blocks = append(l.Blocks, block{Documents: d.documents()})
-	}
+	l := p.letter(d.Look, d.SenderName, d.RecipientName)
+	l.Subject, l.Heading, l.Preheader = p.about(p.CompletedSubject, what), heading, d.where(p)
+	l.Blocks = []block{paragraph(append(text, plain(p.And+d.where(p)))...), {Documents: d.documents()}}
 	if d.VerifyURL != "" {
 		l.Blocks = append(l.Blocks, note(plain(p.CheckNote+" "), link(d.VerifyURL)))
 	}
+	return l.render()
+}
+
+// Render writes the mail.
+func (d CopyNotice) Render() (Content, error) {
+	p := phrasesIn(d.Language)
+	what, sender := cmp.Or(line(d.Subject, maxSubject), p.ADocument), line(d.SenderName, maxName)
+	text := p.CopyNotice
+	if sender == "" {
+		text = p.CopyNoticeNobody
+	}
+	l := p.letter(d.Look, d.SenderName, d.RecipientName)
+	l.Subject, l.Heading, l.Preheader = p.about(p.CopyNoticeSubject, what), p.CopyNoticeHeading, p.CopyNoticeNote
+	l.Blocks = []block{paragraph(fill(text, asStrong("sender", sender), asStrong("document", what))...), note(plain(p.CopyNoticeNote))}
 	return l.render()
 }
 
@@ -62,8 +74,8 @@ func (d Completed) documents() []document {
 // Render writes the mail; an unknown kind is an error.
 func (d Closed) Render() (Content, error) {
 	p := phrasesIn(d.Language)
-	what, by := subjectOr(d.Subject, p.YourDocument), line(d.ByName, maxName)
-	l := letter{words: p, Look: d.Look, Brand: brand(d.SenderName), Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName), Preheader: p.NothingToSign}
+	what, by := cmp.Or(line(d.Subject, maxSubject), p.YourDocument), line(d.ByName, maxName)
+	l := p.letter(d.Look, d.SenderName, d.RecipientName)
 	var subject, someone, nobody string
 	switch d.Kind {
 	case Declined:
@@ -83,30 +95,25 @@ func (d Closed) Render() (Content, error) {
 	if by == "" {
 		intro = nobody
 	}
-	l.Blocks = append(l.Blocks, paragraph(fill(intro, asStrong("name", by), asStrong("document", what), as("time", p.moment(d.At)))...))
-	if words := lines(d.ReasonText); len(words) > 0 {
-		l.Blocks = append(l.Blocks, block{Quote: &quote{p.Reason, words}})
-	}
-	last := p.LinksEnded
+	said, last := fill(intro, asStrong("name", by), asStrong("document", what), as("time", p.moment(d.At))), p.LinksEnded
+	l.Preheader = p.NothingToSign
 	if d.Copy {
 		last, l.Preheader = p.NoCopy, p.NoCopy
 	}
-	l.Blocks = append(l.Blocks, paragraph(plain(last)))
+	l.Blocks = []block{paragraph(said...), quoted(p.Reason, d.ReasonText), paragraph(plain(last))}
 	return l.render()
 }
 
 // Render writes the mail.
 func (d DeletionReminder) Render() (Content, error) {
 	p := phrasesIn(d.Language)
-	what, date := subjectOr(d.Subject, p.YourDocument), p.day(d.PurgeOn)
-	l := letter{
-		words: p, Look: d.Look, Brand: brand(d.SenderName), Subject: p.about(p.DeletionToday, what), Heading: p.DeletionHeading,
-		Preheader: p.fill(p.DeletionPreheader, as("date", date)), Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName),
-		Blocks: []block{
-			paragraph(fill(p.DeletionText, asStrong("document", what), asStrong("date", date))...),
-			action(p.Download, d.DownloadURL),
-			note(plain(p.DeletionNote)),
-		},
+	what, date := cmp.Or(line(d.Subject, maxSubject), p.YourDocument), p.day(d.PurgeOn)
+	l := p.letter(d.Look, d.SenderName, d.RecipientName)
+	l.Subject, l.Heading, l.Preheader = p.about(p.DeletionToday, what), p.DeletionHeading, p.fill(p.DeletionPreheader, as("date", date))
+	l.Blocks = []block{
+		paragraph(fill(p.DeletionText, asStrong("document", what), asStrong("date", date))...),
+		action(p.Download, d.DownloadURL),
+		note(plain(p.DeletionNote)),
 	}
 	if d.DaysLeft > 0 {
 		l.Subject = line(p.count(p.DaysLeft, d.DaysLeft, asStrong("document", what)), maxSubject)
@@ -117,8 +124,9 @@ func (d DeletionReminder) Render() (Content, error) {
 // Render writes the mail; an unknown kind is an error.
 func (d Notice) Render() (Content, error) {
 	p := phrasesIn(d.Language)
-	what, by := subjectOr(d.Subject, p.ADocument), line(d.ByName, maxName)
-	l := letter{words: p, Brand: brand(d.SenderName), Greeting: p.HelloNobody, Footer: p.SentByService}
+	what, by := cmp.Or(line(d.Subject, maxSubject), p.ADocument), line(d.ByName, maxName)
+	l := p.letter(Look{}, "", "")
+	l.Brand = brand(d.SenderName)
 	var subject, text, last string
 	switch d.Kind {
 	case NoticeDeclined:
@@ -141,42 +149,20 @@ func (d Notice) Render() (Content, error) {
 	l.Subject = p.about(subject, what)
 	said := fill(text, asStrong("name", by), asStrong("address", line(d.ByAddress, maxSubject)), asStrong("document", what), as("time", p.moment(d.At)))
 	l.Preheader = p.text(said)
-	l.Blocks = append(l.Blocks, paragraph(said...))
-	if words := lines(d.ReasonText); len(words) > 0 {
-		l.Blocks = append(l.Blocks, block{Quote: &quote{p.Reason, words}})
-	}
-	l.Blocks = append(l.Blocks, paragraph(plain(last)))
-	if d.ConsoleURL != "" {
-		l.Blocks = append(l.Blocks, action(p.OpenConsole, d.ConsoleURL))
-	}
+	l.Blocks = []block{paragraph(said...), quoted(p.Reason, d.ReasonText), paragraph(plain(last)), p.console(d.ConsoleURL)}
 	return l.render()
 }
 
 // Render writes the mail.
 func (d WebhookDisabled) Render() (Content, error) {
 	p := phrasesIn(d.Language)
-	l := letter{
-		words: p, Brand: brand(""), Subject: p.HookHeading, Heading: p.HookHeading, Preheader: p.fill(p.HookPreheader, as("time", p.moment(d.Since))),
-		Greeting: p.greeting(d.RecipientName), Footer: p.SentByService,
-		Blocks: []block{
-			paragraph(plain(p.Hook)),
-			{Facts: []fact{
-				{p.HookEndpoint, line(d.URL, 2048)},
-				{p.HookSince, p.moment(d.Since)},
-				{p.HookError, subjectOr(d.LastError, p.NotKnown)},
-			}},
-		},
+	l := p.letter(Look{}, "", d.RecipientName)
+	l.Subject, l.Heading, l.Preheader = p.HookHeading, p.HookHeading, p.fill(p.HookPreheader, as("time", p.moment(d.Since)))
+	facts := []fact{
+		{p.HookEndpoint, line(d.URL, 2048)},
+		{p.HookSince, p.moment(d.Since)},
+		{p.HookError, cmp.Or(line(d.LastError, maxSubject), p.NotKnown)},
 	}
-	if d.ConsoleURL != "" {
-		l.Blocks = append(l.Blocks, action(p.OpenConsole, d.ConsoleURL))
-	}
-	l.Blocks = append(l.Blocks, note(plain(p.HookNote)))
+	l.Blocks = []block{paragraph(plain(p.Hook)), {Facts: facts}, p.console(d.ConsoleURL), note(plain(p.HookNote))}
 	return l.render()
-}
-
-func subjectOr(s, instead string) string {
-	if s = line(s, maxSubject); s != "" {
-		return s
-	}
-	return instead
 }

@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -13,6 +14,8 @@ import (
 type phrases struct {
 	Tag    string `json:"-"` // ISO 639-1
 	RTL    bool   `json:"-"`
+	Dir    string `json:"-"` // of HTML
+	Start  string `json:"-"` // the side that lines begin on
 	Months [12]string
 	Time   string // {day} {month} {year} {time}
 	Date   string // {day} {month} {year}
@@ -93,7 +96,10 @@ var languages = loadPhrases()
 func loadPhrases() map[string]*phrases {
 	all := locales.Load[phrases]("mail.json")
 	for tag, p := range all {
-		p.Tag, p.RTL = tag, locales.RightToLeft(tag)
+		p.Tag, p.RTL, p.Dir, p.Start = tag, locales.RightToLeft(tag), "ltr", "left"
+		if p.RTL {
+			p.Dir, p.Start = "rtl", "right"
+		}
 	}
 	return all
 }
@@ -114,30 +120,32 @@ func asStrong(name, text string) value { return value{name, strong(text)} }
 func fill(phrase string, values ...value) []span {
 	var out []span
 	for phrase != "" {
-		start := strings.IndexByte(phrase, '{')
-		end := strings.IndexByte(phrase, '}')
-		if start < 0 || end < start {
+		before, rest, opens := strings.Cut(phrase, "{")
+		name, behind, closes := strings.Cut(rest, "}")
+		if !opens || !closes {
 			return append(out, plain(phrase))
 		}
-		if start > 0 {
-			out = append(out, plain(phrase[:start]))
+		if before != "" {
+			out = append(out, plain(before))
 		}
-		name := phrase[start+1 : end]
-		filled := plain(phrase[start : end+1])
+		filled := plain("{" + name + "}")
 		for _, v := range values {
 			if v.name == name {
 				filled = v.text
 			}
 		}
-		out, phrase = append(out, filled), phrase[end+1:]
+		out, phrase = append(out, filled), behind
 	}
 	return out
 }
 
-// fill is say as one text, for subjects and what mail programs show.
-func (p *phrases) fill(phrase string, values ...value) string {
+// fill fills a phrase and returns it as one text, for subjects and what mail programs show.
+func (p *phrases) fill(phrase string, values ...value) string { return p.text(fill(phrase, values...)) }
+
+// text is what spans say.
+func (p *phrases) text(spans []span) string {
 	var b strings.Builder
-	for _, s := range fill(phrase, values...) {
+	for _, s := range spans {
 		b.WriteString(p.isolated(s))
 	}
 	return b.String()
@@ -188,9 +196,4 @@ func (p *phrases) sentBy(sender string) string {
 }
 
 // brand is the name above a mail.
-func brand(sender string) string {
-	if sender = line(sender, maxName); sender != "" {
-		return sender
-	}
-	return "Countersign"
-}
+func brand(sender string) string { return cmp.Or(line(sender, maxName), "Countersign") }

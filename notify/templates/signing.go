@@ -1,18 +1,12 @@
 package templates
 
-import (
-	"cmp"
-	"strings"
-)
+import "cmp"
 
 // Render writes the mail. Its subject is the envelope's, unless that is empty.
 func (d Invitation) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	l := d.letter(p)
-	l.Subject = d.named()
-	if l.Subject == "" {
-		l.Subject = d.request(p)
-	}
+	l.Subject = cmp.Or(d.named(), d.request(p))
 	l.Heading = cmp.Or(d.other(p).heading, p.InviteHeading)
 	l.Preheader = p.text(d.asks(p))
 	return l.render()
@@ -23,11 +17,7 @@ func (d Reminder) Render() (Content, error) {
 	inv := Invitation(d)
 	p := phrasesIn(inv.Language)
 	l := inv.letter(p)
-	what := inv.named()
-	if what == "" {
-		what = inv.request(p)
-	}
-	l.Subject = line(p.fill(p.ReminderSubject, asStrong("document", what)), maxSubject)
+	l.Subject = p.about(p.ReminderSubject, cmp.Or(inv.named(), inv.request(p)))
 	l.Heading = cmp.Or(inv.other(p).heading, p.ReminderHeading)
 	l.Preheader = p.fill(p.ReminderOf, as("sentence", p.text(inv.asks(p))))
 	return l.render()
@@ -78,47 +68,30 @@ func (d Invitation) asks(p *phrases) []span {
 
 // what names the thing to sign: its subject, its only document, or what it is.
 func (d Invitation) what(p *phrases) string {
-	if subject := d.named(); subject != "" {
-		return subject
+	what := d.named()
+	if names := d.DocumentNames; what == "" && len(names) > 1 {
+		what = p.count(p.Documents, len(names))
+	} else if what == "" && len(names) == 1 {
+		what = line(names[0], maxName)
 	}
-	switch len(d.DocumentNames) {
-	case 0:
-		return p.ADocument
-	case 1:
-		if name := line(d.DocumentNames[0], maxName); name != "" {
-			return name
-		}
-		return p.ADocument
-	}
-	return p.count(p.Documents, len(d.DocumentNames))
+	return cmp.Or(what, p.ADocument)
 }
 
 func (d Invitation) letter(p *phrases) letter {
-	l := letter{words: p, Look: d.Look, Brand: brand(d.SenderName), Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName)}
-	l.Blocks = append(l.Blocks, paragraph(d.asks(p)...))
-	if words := lines(d.Message); len(words) > 0 {
-		from := p.Message
-		if sender := d.sender(); sender != "" {
-			from = p.fill(p.MessageFrom, asStrong("sender", sender))
-		}
-		l.Blocks = append(l.Blocks, block{Quote: &quote{from, words}})
+	from := p.Message
+	if sender := d.sender(); sender != "" {
+		from = p.fill(p.MessageFrom, asStrong("sender", sender))
 	}
-	if docs := documentNames(p, d.DocumentNames); len(docs) > 0 {
-		l.Blocks = append(l.Blocks, block{Documents: docs})
-	}
-	label := p.SignButton
+	label, until, alone := p.SignButton, p.SignBy, p.YoursAlone
 	if !d.Ask.signs() {
-		label = p.OpenButton
+		label, until, alone = p.OpenButton, p.LinkUntil, p.YoursAloneOther
 	}
 	sign := action(label, d.SigningURL)
 	if d.ShortURL != "" {
 		sign.Button.Short = d.ShortURL
 	}
-	l.Blocks = append(l.Blocks, sign)
-	until, alone := p.SignBy, p.YoursAlone
-	if !d.Ask.signs() {
-		until, alone = p.LinkUntil, p.YoursAloneOther
-	}
+	l := p.letter(d.Look, d.SenderName, d.RecipientName)
+	l.Blocks = []block{paragraph(d.asks(p)...), quoted(from, d.Message), {Documents: documentNames(p, d.DocumentNames)}, sign}
 	if d.ExpiresAt != nil {
 		l.Blocks = append(l.Blocks, paragraph(fill(until, asStrong("time", p.moment(*d.ExpiresAt)))...))
 	}
@@ -144,10 +117,8 @@ func documentNames(p *phrases, names []string) []document {
 func (d Code) Render() (Content, error) {
 	p := phrasesIn(d.Language)
 	code, valid := line(d.Code, maxName), p.minutes(d.ValidFor)
-	l := letter{
-		words: p, Look: d.Look, Brand: brand(d.SenderName), Heading: p.CodeHeading, Greeting: p.greeting(d.RecipientName), Footer: p.sentBy(d.SenderName),
-		Preheader: p.fill(p.CodePreheader, asStrong("code", code), as("duration", valid)),
-	}
+	l := p.letter(d.Look, d.SenderName, d.RecipientName)
+	l.Heading, l.Preheader = p.CodeHeading, p.fill(p.CodePreheader, asStrong("code", code), as("duration", valid))
 	intro, introFor := p.CodeIntro, p.CodeIntroFor
 	if !d.Ask.signs() {
 		l.Heading, intro, introFor = p.CodeHeadingOther, p.CodeIntroOther, p.CodeIntroOther
@@ -164,13 +135,4 @@ func (d Code) Render() (Content, error) {
 		note(plain(p.CodeNote)),
 	}
 	return l.render()
-}
-
-// text is what spans say.
-func (p *phrases) text(spans []span) string {
-	var b strings.Builder
-	for _, s := range spans {
-		b.WriteString(p.isolated(s))
-	}
-	return b.String()
 }

@@ -45,22 +45,15 @@ func (d Invitation) SMS() string {
 // otherSMS is SMS where no signature of the recipient's own is asked for.
 func (d Invitation) otherSMS(p *phrases, subject string) string {
 	d.SenderName = line(d.SenderName, 40)
-	request, end := d.request(p), p.SMSLook
-	if d.SigningURL != "" {
-		end = d.SigningURL
-	}
-	forms := []string{request + ": " + end}
+	request := d.request(p)
+	short, long := request+": "+d.SigningURL, request+": "+subject+" "+d.SigningURL
 	if d.SigningURL == "" {
-		forms[0] = request + ". " + end
+		short, long = request+". "+p.SMSLook, request+": "+subject+". "+p.SMSLook
 	}
-	if subject != "" {
-		between := " "
-		if d.SigningURL == "" {
-			between = ". "
-		}
-		forms = append([]string{request + ": " + subject + between + end}, forms...)
+	if subject == "" {
+		return short
 	}
-	return preferShort(forms, len(forms)-1)
+	return preferShort([]string{long, short}, 1)
 }
 
 // SMS writes the text message.

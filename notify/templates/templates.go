@@ -81,6 +81,15 @@ type Completed struct {
 	VerifyURL     string // page where a sealed file can be checked; may be empty
 }
 
+// CopyNotice tells somebody who signs nothing that a copy will come.
+type CopyNotice struct {
+	Language      string // BCP 47; English where there are no phrases in it
+	Look          Look
+	RecipientName string
+	SenderName    string // may be empty
+	Subject       string // what the envelope is called
+}
+
 // ClosedKind is how an envelope ended without being completed.
 type ClosedKind string
 
