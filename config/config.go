@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -210,18 +211,10 @@ func Load(environ []string, defaults Config) (Config, error) {
 	vars := env.ToMap(environ)
 	err := env.ParseWithOptions(&c, env.Options{Prefix: Prefix, Environment: vars})
 	problems := []error{unknown(vars), parseProblems(err)}
-	if c.BaseURL == "" {
-		c.BaseURL = "http://" + c.Listen
-	}
-	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
-	if c.SigningURL == "" {
-		c.SigningURL = c.BaseURL + "/sign"
-	}
-	if c.EmbedURL == "" {
-		c.EmbedURL = c.BaseURL + "/embed"
-	}
+	c.BaseURL = strings.TrimRight(cmp.Or(c.BaseURL, "http://"+c.Listen), "/")
+	c.SigningURL = strings.TrimRight(cmp.Or(c.SigningURL, c.BaseURL+"/sign"), "/")
+	c.EmbedURL = strings.TrimRight(cmp.Or(c.EmbedURL, c.BaseURL+"/embed"), "/")
 	c.TemporalUIURL = strings.TrimRight(c.TemporalUIURL, "/")
-	c.SigningURL, c.EmbedURL = strings.TrimRight(c.SigningURL, "/"), strings.TrimRight(c.EmbedURL, "/")
 	if err := errors.Join(append(problems, c.check()...)...); err != nil {
 		return Config{}, fmt.Errorf("settings are wrong:\n%w", err)
 	}
@@ -230,19 +223,16 @@ func Load(environ []string, defaults Config) (Config, error) {
 
 // parseProblems makes the library's errors name the setting and hide its value.
 func parseProblems(err error) error {
-	var all env.AggregateError
-	if !errors.As(err, &all) {
+	all, ok := errors.AsType[env.AggregateError](err)
+	if !ok {
 		return err
 	}
 	var out []error
-	t := reflect.TypeFor[Config]()
 	for _, e := range all.Errors {
-		var p env.ParseError
-		if !errors.As(e, &p) {
+		p, ok := errors.AsType[env.ParseError](e)
+		if !ok {
 			out = append(out, e)
-			continue
-		}
-		if f, ok := t.FieldByName(p.Name); ok {
+		} else if f, ok := reflect.TypeFor[Config]().FieldByName(p.Name); ok {
 			out = append(out, fmt.Errorf("  %s%s: %w", Prefix, f.Tag.Get("env"), p.Err))
 		}
 	}
@@ -252,9 +242,8 @@ func parseProblems(err error) error {
 // unknown finds settings that do not exist: most likely misspelt ones.
 func unknown(vars map[string]string) error {
 	var known []string
-	t := reflect.TypeFor[Config]()
-	for i := range t.NumField() {
-		known = append(known, Prefix+t.Field(i).Tag.Get("env"))
+	for f := range reflect.TypeFor[Config]().Fields() {
+		known = append(known, Prefix+f.Tag.Get("env"))
 	}
 	var out []error
 	for name := range vars {
@@ -265,6 +254,8 @@ func unknown(vars map[string]string) error {
 	slices.SortFunc(out, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(out...)
 }
+
+const maxDays = 3650 // of any setting that counts days
 
 // check notes what is wrong with the values themselves.
 func (c *Config) check() []error {
@@ -288,15 +279,14 @@ func (c *Config) check() []error {
 		}
 	}
 	for _, s := range []struct {
-		name, v  string
-		schemes  []string
-		optional bool
+		name, v string
+		schemes []string
 	}{
-		{"DATABASE_URL", string(c.DatabaseURL), []string{"postgres", "postgresql", "sqlite"}, true},
-		{"DATABASE_READ_URL", string(c.DatabaseReadURL), []string{"postgres", "postgresql"}, true},
-		{"BLOB_URL", c.BlobURL, []string{"file", "s3", "azblob"}, true},
-		{"SMTP_URL", string(c.SMTPURL), []string{"smtp", "smtps"}, true},
-		{"SMS_URL", string(c.SMSURL), []string{"http", "https"}, true},
+		{"DATABASE_URL", string(c.DatabaseURL), []string{"postgres", "postgresql", "sqlite"}},
+		{"DATABASE_READ_URL", string(c.DatabaseReadURL), []string{"postgres", "postgresql"}},
+		{"BLOB_URL", c.BlobURL, []string{"file", "s3", "azblob"}},
+		{"SMTP_URL", string(c.SMTPURL), []string{"smtp", "smtps"}},
+		{"SMS_URL", string(c.SMSURL), []string{"http", "https"}},
 	} {
 		scheme, _, ok := strings.Cut(s.v, "://")
 		if s.v != "" && (!ok || !slices.Contains(s.schemes, scheme)) {
@@ -335,11 +325,17 @@ func (c *Config) check() []error {
 			bad("TRUSTED_PROXIES", "%q is neither an address nor a network such as 10.0.0.0/8", t)
 		}
 	}
-	for name, v := range map[string]int64{
-		"RATE_LIMIT": int64(c.RateLimit), "UPLOAD_LIMIT": c.UploadLimit, "DEFAULT_EXPIRY_DAYS": int64(c.DefaultExpiryDays), "HISTORY_DAYS": int64(c.HistoryDays),
-	} {
+	for name, v := range map[string]int64{"RATE_LIMIT": int64(c.RateLimit), "UPLOAD_LIMIT": c.UploadLimit} {
 		if v < 1 {
 			bad(name, "must be 1 or more")
+		}
+	}
+	for name, days := range map[string]int{"DEFAULT_EXPIRY_DAYS": c.DefaultExpiryDays, "HISTORY_DAYS": c.HistoryDays} {
+		switch {
+		case days < 1:
+			bad(name, "must be 1 or more")
+		case days > maxDays:
+			bad(name, "must be %d or less", maxDays)
 		}
 	}
 	if c.EmailAttachmentLimit < 0 {
@@ -348,14 +344,8 @@ func (c *Config) check() []error {
 	if c.BulkInFlight < 0 || c.BulkInFlight > 100 {
 		bad("BULK_IN_FLIGHT", "must be between 0 and 100")
 	}
-	if c.DefaultExpiryDays > 3650 {
-		bad("DEFAULT_EXPIRY_DAYS", "must be 3650 or less")
-	}
-	if c.ArchiveAfterDays < 0 || c.ArchiveAfterDays > 3650 {
-		bad("ARCHIVE_AFTER_DAYS", "must be between 0 and 3650; 0 turns archiving off")
-	}
-	if c.HistoryDays > 3650 {
-		bad("HISTORY_DAYS", "must be 3650 or less")
+	if c.ArchiveAfterDays < 0 || c.ArchiveAfterDays > maxDays {
+		bad("ARCHIVE_AFTER_DAYS", "must be between 0 and %d; 0 turns archiving off", maxDays)
 	}
 	if d := c.ReminderInterval; d != 0 && d < time.Minute {
 		bad("REMINDER_INTERVAL", "must be 0 or at least 1m")
@@ -404,10 +394,8 @@ func (c Config) WorkflowsURL() string {
 // ask for those that have no sensible default.
 func (c Config) Require(names ...string) error {
 	var out []error
-	v := reflect.ValueOf(c)
-	for i := range v.NumField() {
-		name := v.Type().Field(i).Tag.Get("env")
-		if slices.Contains(names, name) && v.Field(i).IsZero() {
+	for field, v := range reflect.ValueOf(c).Fields() {
+		if name := field.Tag.Get("env"); slices.Contains(names, name) && v.IsZero() {
 			out = append(out, fmt.Errorf("  %s%s: must be set", Prefix, name))
 		}
 	}

@@ -33,11 +33,7 @@ func (c *Client) SendBulk(ctx context.Context, b BulkSendRequest) (*api.BulkSend
 // them is in the Details of the *Error: {"total", "faultCount", "faults"}.
 func (c *Client) CheckBulk(ctx context.Context, b BulkSendRequest) (*api.BulkSendCheck, error) {
 	b.DryRun = Ptr(true)
-	res, err := c.API.CreateABulkSendWithResponse(ctx, nil, b)
-	if err != nil {
-		return nil, err
-	}
-	return answered(res.JSON200, res)
+	return Answer(c.API.CreateABulkSendWithResponse(ctx, nil, b))
 }
 
 // WaitUntilBulkSent waits until no row is pending any more. How long it waits is
@@ -45,11 +41,7 @@ func (c *Client) CheckBulk(ctx context.Context, b BulkSendRequest) (*api.BulkSen
 // cancelled ends the wait, too.
 func (c *Client) WaitUntilBulkSent(ctx context.Context, id uuid.UUID) (*BulkSend, error) {
 	for wait := firstPoll; ; wait = min(wait*3/2, maxPoll) {
-		res, err := c.API.GetABulkSendWithResponse(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		b, err := answered(res.JSON200, res)
+		b, err := Answer(c.API.GetABulkSendWithResponse(ctx, id))
 		if err != nil {
 			return nil, err
 		}
@@ -71,24 +63,18 @@ func (c *Client) BulkRows(ctx context.Context, id uuid.UUID, status api.BulkRowS
 	return func(yield func(*BulkRow, error) bool) {
 		size := 100
 		for page := 1; ; page++ {
-			params := &api.ListTheRowsOfABulkSendParams{Page: &page, PageSize: &size}
-			if status != "" {
-				params.Status = &status
-			}
-			res, err := c.API.ListTheRowsOfABulkSendWithResponse(ctx, id, params)
-			if err == nil {
-				_, err = answered(res.JSON200, res)
-			}
+			params := &api.ListTheRowsOfABulkSendParams{Page: &page, PageSize: &size, Status: Optional(status)}
+			list, err := Answer(c.API.ListTheRowsOfABulkSendWithResponse(ctx, id, params))
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			for i := range res.JSON200.Data {
-				if !yield(&res.JSON200.Data[i], nil) {
+			for i := range list.Data {
+				if !yield(&list.Data[i], nil) {
 					return
 				}
 			}
-			if len(res.JSON200.Data) < size {
+			if len(list.Data) < size {
 				return
 			}
 		}

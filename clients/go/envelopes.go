@@ -1,7 +1,6 @@
 package countersign
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -42,6 +41,15 @@ const (
 // Ptr is a pointer to a value, for what a request need not have.
 func Ptr[T any](v T) *T { return &v }
 
+// Optional is Ptr, and nil for the zero value.
+func Optional[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
 // NewField is a field for a signer, who is named by index, id or address: its left
 // and top edge, width and height on a page, in points.
 func NewField(kind api.FieldType, signer string, page int, x, y, w, h float64) FieldRequest {
@@ -50,11 +58,30 @@ func NewField(kind api.FieldType, signer string, page int, x, y, w, h float64) F
 
 // Create makes a draft. Its documents are uploaded after it.
 func (c *Client) Create(ctx context.Context, e EnvelopeRequest) (*Envelope, error) {
-	res, err := c.API.CreateAnEnvelopeWithResponse(ctx, &api.CreateAnEnvelopeParams{}, e)
+	return created(c.API.CreateAnEnvelopeWithResponse(ctx, nil, e))
+}
+
+// AddSigner adds a signer to a draft.
+func (c *Client) AddSigner(ctx context.Context, id uuid.UUID, s SignerRequest) (*Signer, error) {
+	return created(c.API.AddASignerWithResponse(ctx, id, nil, s))
+}
+
+// AddFields adds fields to a draft, all or none. A field that stands at texts of
+// the document (Anchor) may become several or none, so that more or fewer come back.
+func (c *Client) AddFields(ctx context.Context, id uuid.UUID, fields ...FieldRequest) ([]Field, error) {
+	var body api.FieldOrListRequest
+	if err := body.FromFieldOrListRequest1(fields); err != nil {
+		return nil, fmt.Errorf("countersign: write fields: %w", err)
+	}
+	added, err := created(c.API.AddAFieldWithResponse(ctx, id, nil, body))
 	if err != nil {
 		return nil, err
 	}
-	return answered(res.JSON201, res)
+	list, err := added.AsFieldOrList1()
+	if err != nil {
+		return nil, fmt.Errorf("countersign: read fields: %w", err)
+	}
+	return list, nil
 }
 
 // Upload adds a PDF to a draft. What cannot be read twice, such as a pipe, is sent
@@ -78,11 +105,7 @@ func (c *Client) UploadWith(ctx context.Context, id uuid.UUID, pdf io.Reader, o 
 	if err != nil {
 		return nil, err
 	}
-	res, err := c.API.UploadADocumentWithBodyWithResponse(ctx, id, &o, "application/octet-stream", body, prepare)
-	if err != nil {
-		return nil, err
-	}
-	return answered(res.JSON200, res)
+	return Answer(c.API.UploadADocumentWithBodyWithResponse(ctx, id, &o, "application/octet-stream", body, prepare))
 }
 
 // uploadBody is the body of an upload, and what makes it known how long it is and
@@ -114,42 +137,22 @@ func uploadBody(r io.Reader) (io.Reader, api.RequestEditorFn, error) {
 // Send invites the first signers of a draft. The answer has the links of those who
 // may sign now; no other call gives them.
 func (c *Client) Send(ctx context.Context, id uuid.UUID, message string) (*Envelope, error) {
-	req := api.SendRequest{}
-	if message != "" {
-		req.Message = &message
-	}
-	res, err := c.API.SendAnEnvelopeWithResponse(ctx, id, &api.SendAnEnvelopeParams{}, req)
-	if err != nil {
-		return nil, err
-	}
-	return answered(res.JSON200, res)
+	return Answer(c.API.SendAnEnvelopeWithResponse(ctx, id, nil, api.SendRequest{Message: Optional(message)}))
 }
 
 // Envelope reads an envelope with its audit trail.
 func (c *Client) Envelope(ctx context.Context, id uuid.UUID) (*Envelope, error) {
-	res, err := c.API.GetAnEnvelopeWithResponse(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return answered(res.JSON200, res)
+	return Answer(c.API.GetAnEnvelopeWithResponse(ctx, id))
 }
 
 // Void ends an envelope; its links open nothing any more. It cannot be undone.
 func (c *Client) Void(ctx context.Context, id uuid.UUID, reason string) (*Envelope, error) {
-	req := api.ReasonRequest{}
-	if reason != "" {
-		req.Reason = &reason
-	}
-	res, err := c.API.VoidAnEnvelopeWithResponse(ctx, id, &api.VoidAnEnvelopeParams{}, req)
-	if err != nil {
-		return nil, err
-	}
-	return answered(res.JSON200, res)
+	return Answer(c.API.VoidAnEnvelopeWithResponse(ctx, id, nil, api.ReasonRequest{Reason: Optional(reason)}))
 }
 
 // Remind sends a signer a new link by mail; the one before opens nothing any more.
 func (c *Client) Remind(ctx context.Context, id, signer uuid.UUID) error {
-	_, err := c.API.SendASignerANewLinkWithResponse(ctx, id, signer, &api.SendASignerANewLinkParams{})
+	_, err := c.API.SendASignerANewLinkWithResponse(ctx, id, signer, nil)
 	return err
 }
 
@@ -164,17 +167,16 @@ type DownloadOptions = api.DownloadADocumentParams
 
 // DownloadWith is Download of any document.
 func (c *Client) DownloadWith(ctx context.Context, id uuid.UUID, o DownloadOptions) (io.ReadCloser, error) {
-	res, err := c.API.DownloadADocument(ctx, id, &o)
-	if err != nil {
-		return nil, err
-	}
-	return res.Body, nil
+	return opened(c.API.DownloadADocument(ctx, id, &o))
 }
 
 // DownloadAll opens a ZIP file with all sealed documents of an envelope. The caller
 // closes it.
 func (c *Client) DownloadAll(ctx context.Context, id uuid.UUID) (io.ReadCloser, error) {
-	res, err := c.API.DownloadAllSealedFiles(ctx, id)
+	return opened(c.API.DownloadAllSealedFiles(ctx, id))
+}
+
+func opened(res *http.Response, err error) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -194,27 +196,21 @@ func (c *Client) Envelopes(ctx context.Context, o ListOptions) iter.Seq2[*Envelo
 		size := 100
 		seen := map[uuid.UUID]bool{} // what moved to this page while the one before was read
 		for page := 1; ; page++ {
-			params := &api.ListEnvelopesParams{TenantID: o.TenantID, Page: &page, PageSize: &size}
-			if o.Status != "" {
-				params.Status = &o.Status
-			}
-			res, err := c.API.ListEnvelopesWithResponse(ctx, params)
-			if err == nil {
-				_, err = answered(res.JSON200, res)
-			}
+			params := &api.ListEnvelopesParams{TenantID: o.TenantID, Page: &page, PageSize: &size, Status: Optional(o.Status)}
+			list, err := Answer(c.API.ListEnvelopesWithResponse(ctx, params))
 			if err != nil {
 				yield(nil, err)
 				return
 			}
 			current := make(map[uuid.UUID]bool, size)
-			for i := range res.JSON200.Data {
-				e := &res.JSON200.Data[i]
+			for i := range list.Data {
+				e := &list.Data[i]
 				current[e.ID] = true
 				if !seen[e.ID] && !yield(e, nil) {
 					return
 				}
 			}
-			if len(res.JSON200.Data) < size {
+			if len(list.Data) < size {
 				return
 			}
 			seen = current
@@ -255,18 +251,4 @@ func (c *Client) WaitUntilCompleted(ctx context.Context, id uuid.UUID) (*Envelop
 			return e, err
 		}
 	}
-}
-
-// response is what the generated calls answer with.
-type response interface {
-	StatusCode() int
-	GetBody() []byte
-}
-
-// answered is the body of an answer, or an error where the answer had none of that kind.
-func answered[T any](body *T, res response) (*T, error) {
-	if body == nil {
-		return nil, &Error{Status: res.StatusCode(), Code: "unexpected_response", Message: fmt.Sprintf("the answer is not JSON: %.100q", bytes.TrimSpace(res.GetBody()))}
-	}
-	return body, nil
 }

@@ -36,59 +36,44 @@ type EventRecord struct {
 // it the next time misses none and gets none twice.
 func (c *Client) ReadEvents(ctx context.Context, o EventOptions) iter.Seq2[EventRecord, error] {
 	return func(yield func(EventRecord, error) bool) {
-		limit := 500
-		params := &api.ListEventsParams{Limit: &limit}
-		if o.After != uuid.Nil {
-			params.Cursor = &o.After
-		}
+		params := &api.ListEventsParams{Limit: Ptr(500), Cursor: Optional(o.After), Event: Optional(o.Name)}
 		if !o.Since.IsZero() && o.After == uuid.Nil {
 			params.Since = &o.Since
 		}
-		if o.Name != "" {
-			params.Event = &o.Name
-		}
 		for {
-			page, err := c.eventPage(ctx, params)
+			events, page, err := c.eventPage(ctx, params)
 			if err != nil {
 				yield(EventRecord{}, err)
 				return
 			}
-			for _, e := range page.events {
+			for _, e := range events {
 				if !yield(e, nil) {
 					return
 				}
 			}
-			params.Cursor, params.Since = page.next, nil
-			if !page.more {
+			params.Cursor, params.Since = page.NextCursor, nil
+			if !page.HasMore {
 				return
 			}
 		}
 	}
 }
 
-type eventPage struct {
-	events []EventRecord
-	next   *uuid.UUID
-	more   bool
-}
-
-func (c *Client) eventPage(ctx context.Context, params *api.ListEventsParams) (*eventPage, error) {
+func (c *Client) eventPage(ctx context.Context, params *api.ListEventsParams) ([]EventRecord, *api.EventPage, error) {
 	res, err := c.API.ListEventsWithResponse(ctx, params)
+	page, err := Answer(res, err)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := answered(res.JSON200, res); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var raw struct{ Data []json.RawMessage }
 	if err := json.Unmarshal(res.Body, &raw); err != nil {
-		return nil, fmt.Errorf("countersign: read events: %w", err)
+		return nil, nil, fmt.Errorf("countersign: read events: %w", err)
 	}
-	page := &eventPage{next: res.JSON200.NextCursor, more: res.JSON200.HasMore}
-	for i := range res.JSON200.Data {
-		page.events = append(page.events, EventRecord{Event: &res.JSON200.Data[i], Raw: raw.Data[i]})
+	events := make([]EventRecord, len(page.Data))
+	for i := range page.Data {
+		events[i] = EventRecord{Event: &page.Data[i], Raw: raw.Data[i]}
 	}
-	return page, nil
+	return events, page, nil
 }
 
 // streamSilence is how long a stream may say nothing: the service sends something
@@ -103,16 +88,16 @@ func (c *Client) Follow(ctx context.Context, o EventOptions) iter.Seq2[EventReco
 	return func(yield func(EventRecord, error) bool) {
 		if o.After == uuid.Nil {
 			future := &api.ListEventsParams{Since: Ptr(c.transport.now().Add(24 * time.Hour))} // selects none, and tells where to go on
-			page, err := c.eventPage(ctx, future)
-			for err == nil && page.more {
-				page, err = c.eventPage(ctx, future)
+			_, page, err := c.eventPage(ctx, future)
+			for err == nil && page.HasMore {
+				_, page, err = c.eventPage(ctx, future)
 			}
 			if err != nil {
 				yield(EventRecord{}, err)
 				return
 			}
-			if page.next != nil {
-				o.After = *page.next
+			if page.NextCursor != nil {
+				o.After = *page.NextCursor
 			}
 		}
 		o.Since = time.Time{}
@@ -167,11 +152,7 @@ func (c *Client) followOnce(ctx context.Context, o *EventOptions, take func(Even
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	params := &api.StreamEventsParams{LastEventID: &o.After}
-	if o.Name != "" {
-		params.Event = &o.Name
-	}
-	res, err := c.API.StreamEvents(ctx, params)
+	res, err := c.API.StreamEvents(ctx, &api.StreamEventsParams{LastEventID: &o.After, Event: Optional(o.Name)})
 	if err != nil {
 		return err
 	}

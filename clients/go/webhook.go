@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,11 +55,9 @@ func verifyAt(now time.Time, body []byte, header http.Header, secrets ...string)
 		if err != nil {
 			continue
 		}
-		for _, secret := range secrets {
-			if secret != "" && hmac.Equal(given, mac(standardKey(secret), id, ".", stamp, ".", string(body))) {
-				valid = true
-			}
-		}
+		valid = valid || slices.ContainsFunc(secrets, func(s string) bool {
+			return s != "" && hmac.Equal(given, mac(standardKey(s), id, ".", stamp, ".", string(body)))
+		})
 	}
 	if !valid {
 		return nil, ErrSignature
@@ -77,13 +76,9 @@ func VerifySignature(body []byte, signature string, secrets ...string) bool {
 	if err != nil || !strings.HasPrefix(signature, "sha256=") {
 		return false
 	}
-	valid := false
-	for _, secret := range secrets {
-		if secret != "" && hmac.Equal(given, mac([]byte(secret), string(body))) {
-			valid = true
-		}
-	}
-	return valid
+	return slices.ContainsFunc(secrets, func(s string) bool {
+		return s != "" && hmac.Equal(given, mac([]byte(s), string(body)))
+	})
 }
 
 // standardKey is what the base64 of whsec_<base64> stands for; any other secret is

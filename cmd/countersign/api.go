@@ -32,10 +32,7 @@ func (apiCommand) Run(ctx context.Context) (err error) {
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if err := a.observe(ctx, &wg); err != nil {
-		return err
-	}
-	if err := a.serveProfiles(ctx, &wg); err != nil {
+	if err := a.serveOperators(ctx, &wg); err != nil {
 		return err
 	}
 	wg.Go(func() { a.newDispatcher().Run(ctx) })

@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"os"
 	"time"
 
 	"github.com/google/uuid"
@@ -53,10 +50,9 @@ func (a appCreate) Run(ctx context.Context) error {
 
 func show(c credentials, asJSON bool) error {
 	if asJSON {
-		return json.NewEncoder(os.Stdout).Encode(c)
+		return printJSON(c)
 	}
-	_, err := fmt.Printf("client id      %s\nclient secret  %s\n\nThe secret is not shown again.\n", c.ClientID, c.ClientSecret) //nolint:forbidigo // this is what the command is for
-	return err
+	return say("client id      %s\nclient secret  %s\n\nThe secret is not shown again.", c.ClientID, c.ClientSecret)
 }
 
 type appUpdate struct {

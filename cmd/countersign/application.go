@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"runtime"
 	"strings"
 	"time"
@@ -138,12 +136,11 @@ func (a *app) close() error {
 func (a *app) newHandler(ctx context.Context) (http.Handler, error) {
 	limits := admission.DefaultLimits()
 	limits.MaxBytes = a.cfg.UploadLimit
-	self, err := os.Executable()
+	validators, err := newValidators()
 	if err != nil {
-		return nil, fmt.Errorf("find the program that validates PDFs: %w", err)
+		return nil, err
 	}
-	a.validators = sandbox.New(self, "validate-pdf")
-	limits.Validators = a.validators
+	a.validators, limits.Validators = validators, validators
 	others, err := settingsTrust(a.cfg)
 	if err != nil {
 		return nil, err
@@ -161,12 +158,8 @@ func (a *app) newHandler(ctx context.Context) (http.Handler, error) {
 	for _, w := range a.cfg.Warnings() {
 		a.log.Warn(w)
 	}
-	provider, err := signInProvider(a.cfg)
-	if err != nil {
-		return nil, err
-	}
 	return api.New(api.Config{
-		Scanner: scanner, Provider: provider,
+		Scanner: scanner, Provider: signInProvider(a.cfg),
 		Store: a.store, Blobs: a.blobs, Tokens: a.tokens, Codes: credential.NewCodes(codeKeys[0]), Mail: a.mail, SMS: a.sms,
 		Workflows: temporal.Workflows{Client: a.client}, Pages: web.Handler(),
 		BaseURL: a.cfg.BaseURL, SigningURL: a.cfg.SigningURL, EmbedURL: a.cfg.EmbedURL, WorkflowsURL: a.cfg.WorkflowsURL(), UploadLimit: a.cfg.UploadLimit, Admission: limits,
@@ -179,22 +172,15 @@ func (a *app) newHandler(ctx context.Context) (http.Handler, error) {
 }
 
 // signInProvider is where console users sign in beside passwords; nil: nowhere.
-func signInProvider(cfg config.Config) (*api.ProviderConfig, error) {
+func signInProvider(cfg config.Config) *api.ProviderConfig {
 	if cfg.OIDCIssuer == "" {
-		return nil, nil //nolint:nilnil // there is none, and none is needed
+		return nil
 	}
-	p := &api.ProviderConfig{Name: cfg.ProviderName(), Client: openid.New(openid.Config{
+	app, _ := uuid.Parse(cfg.OIDCApp) // empty, or an id: the settings were checked
+	return &api.ProviderConfig{Name: cfg.ProviderName(), App: app, Client: openid.New(openid.Config{
 		Issuer: cfg.OIDCIssuer, ClientID: cfg.OIDCClientID, ClientSecret: string(cfg.OIDCClientSecret), RoleClaim: cfg.OIDCRoleClaim,
 		RedirectURL: cfg.BaseURL + "/console/signed-in", Now: now,
 	})}
-	if cfg.OIDCApp != "" {
-		app, err := uuid.Parse(cfg.OIDCApp)
-		if err != nil {
-			return nil, fmt.Errorf("OIDC_APP: %w", err)
-		}
-		p.App = app
-	}
-	return p, nil
 }
 
 // newWorkers puts the Temporal workers together. The seal makes a trial signature
@@ -204,7 +190,7 @@ func (a *app) newWorkers(ctx context.Context) (worker.Workers, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.store.RecordSealCertificate(ctx, sealer.certificate()); err != nil {
+	if err := a.store.RecordSealCertificate(ctx, sealer.leaf); err != nil {
 		return nil, err
 	}
 	a.sealer = sealer

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,17 +33,20 @@ var errTampered = errors.New("the audit trail is not what was recorded")
 
 // Run verifies. It only reads, and the service may be running.
 func (v auditVerify) Run(ctx context.Context) error {
-	anchors, err := trustOptions{TSATrust: v.Trust, names: []string{"", "", "--trust", ""}}.policy()
+	roots, err := readPool(v.Trust, "--trust")
 	if err != nil {
 		return err
 	}
-	lists, err := v.revocationLists()
+	if len(v.CRL) > 0 && roots == nil {
+		return errors.New("--crl needs --trust, the authorities that the revocation lists are of")
+	}
+	lists, err := readEach(v.CRL, "--crl", trust.RevocationLists)
 	if err != nil {
 		return err
 	}
 	return v.withFiles(ctx, func(s *store.Store, blobs *blob.Encrypted) (err error) {
-		sum := &auditSummary{out: os.Stdout, json: v.JSON}
-		verifier := audit.Verifier{Store: s, Blobs: blobs, Now: now, TSARoots: anchors.Stampers, Revocation: trust.Evidence{CRLs: lists}}
+		sum := &auditSummary{json: v.JSON}
+		verifier := audit.Verifier{Store: s, Blobs: blobs, Now: now, TSARoots: roots, Revocation: trust.Evidence{CRLs: lists}}
 		if v.All {
 			err = verifier.All(ctx, sum.add)
 		} else {
@@ -56,22 +56,8 @@ func (v auditVerify) Run(ctx context.Context) error {
 	})
 }
 
-// revocationLists reads the files of --crl.
-func (v auditVerify) revocationLists() (lists [][]byte, err error) {
-	if len(v.CRL) > 0 && len(v.Trust) == 0 {
-		return nil, errors.New("--crl needs --trust, the authorities that the revocation lists are of")
-	}
-	err = eachFile(v.CRL, "--crl", func(b []byte) error {
-		more, err := trust.RevocationLists(b)
-		lists = append(lists, more...)
-		return err
-	})
-	return lists, err
-}
-
 // auditSummary prints reports: all of them as JSON, or those with problems for people.
 type auditSummary struct {
-	out                              io.Writer
 	json                             bool
 	envelopes, events, sealed, wrong int
 	anchors                          int
@@ -95,10 +81,10 @@ func (a *auditSummary) add(r *audit.Report) error {
 		a.wrong++
 	}
 	if a.json {
-		return json.NewEncoder(a.out).Encode(r)
+		return printJSON(r)
 	}
 	for _, p := range r.Problems {
-		if _, err := fmt.Fprintf(a.out, "✗ %s  %s\n", subject, p); err != nil {
+		if err := say("✗ %s  %s", subject, p); err != nil {
 			return err
 		}
 	}
@@ -123,11 +109,9 @@ func (a *auditSummary) total() error {
 		if l.Trusted {
 			trust = ", which is trusted"
 		}
-		_, err := fmt.Fprintf(a.out, "%d anchor(s), the last of %s by %s%s\n", a.anchors, l.StampedAt.UTC().Format(time.RFC3339), l.Authority, trust)
-		if err != nil {
+		if err := say("%d anchor(s), the last of %s by %s%s", a.anchors, l.StampedAt.UTC().Format(time.RFC3339), l.Authority, trust); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(a.out, "%d envelope(s), %d events, %d sealed file(s): %d with problems\n", a.envelopes, a.events, a.sealed, a.wrong)
-	return err
+	return say("%d envelope(s), %d events, %d sealed file(s): %d with problems", a.envelopes, a.events, a.sealed, a.wrong)
 }

@@ -46,17 +46,13 @@ func readDemo(dir string) (d demo) {
 }
 
 // demoApp makes the demo application, or finds the one that an earlier run made.
-func demoApp(ctx context.Context, s *store.Store, before demo) (credentials, error) {
-	if _, err := uuid.Parse(before.ClientID); err == nil {
-		if _, err := s.Authenticate(ctx, before.ClientID, before.ClientSecret); err == nil {
-			return before.credentials, nil
+func demoApp(ctx context.Context, s *store.Store, before demo) (_ *models.App, secret string, err error) {
+	if before.ClientID != "" {
+		if app, err := s.Authenticate(ctx, before.ClientID, before.ClientSecret); err == nil {
+			return app, before.ClientSecret, nil
 		}
 	}
-	app, secret, err := s.CreateApp(ctx, "Demo", models.PlanEnterprise, nil)
-	if err != nil {
-		return credentials{}, err
-	}
-	return credentials{ClientID: app.ClientID.String(), ClientSecret: secret}, nil
+	return s.CreateApp(ctx, "Demo", models.PlanEnterprise, nil)
 }
 
 // demoUser makes an administrator of the demo application's console, or finds
@@ -69,8 +65,7 @@ func demoUser(ctx context.Context, s *store.Store, app uuid.UUID, before demo) (
 	}
 	login := consoleLogin{ConsoleEmail: "admin@demo.example", ConsolePassword: strings.ToLower(rand.Text()[:16])}
 	_, err := s.CreateUser(ctx, app, login.ConsoleEmail, "Demo Admin", login.ConsolePassword, models.RoleAdmin)
-	var refused *models.Error
-	if errors.As(err, &refused) && refused.Code == "user_exists" { // with another password, or of another application
+	if refused, ok := errors.AsType[*models.Error](err); ok && refused.Code == "user_exists" { // with another password, or of another application
 		login.ConsoleEmail = "admin-" + strings.ToLower(rand.Text()[:8]) + "@demo.example"
 		_, err = s.CreateUser(ctx, app, login.ConsoleEmail, "Demo Admin", login.ConsolePassword, models.RoleAdmin)
 	}

@@ -21,7 +21,9 @@ import (
 	"countersign/internal/bundled"
 	"countersign/internal/hostguard"
 	"countersign/internal/inbox"
+	"countersign/internal/vault"
 	"countersign/seal"
+	"countersign/store"
 )
 
 type devCommand struct {
@@ -76,7 +78,7 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, stopTemporal()) }()
 
-	made, user, err := d.prepareStore(ctx, cfg, before)
+	made, user, err := prepareStore(ctx, cfg, before)
 	if err != nil {
 		return err
 	}
@@ -102,10 +104,7 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	}
 	wg.Go(func() { a.newDispatcher().Run(ctx) })
 	wg.Go(func() { a.watchCertificate(ctx) })
-	if err := a.observe(ctx, &wg); err != nil {
-		return err
-	}
-	if err := a.serveProfiles(ctx, &wg); err != nil {
+	if err := a.serveOperators(ctx, &wg); err != nil {
 		return err
 	}
 
@@ -204,24 +203,19 @@ func (d devCommand) startTemporal(ctx context.Context, cancel context.CancelCaus
 
 // prepareStore migrates the database and makes the demo application and an
 // administrator of its console, or finds those that an earlier run made.
-func (d devCommand) prepareStore(ctx context.Context, cfg config.Config, before demo) (_ credentials, _ consoleLogin, err error) {
-	s, _, err := openStore(ctx, cfg)
-	if err != nil {
-		return credentials{}, consoleLogin{}, err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if _, err := s.Migrate(ctx); err != nil {
-		return credentials{}, consoleLogin{}, err
-	}
-	made, err := demoApp(ctx, s, before)
-	if err != nil {
-		return credentials{}, consoleLogin{}, err
-	}
-	app, err := s.Authenticate(ctx, made.ClientID, made.ClientSecret)
-	if err != nil {
-		return credentials{}, consoleLogin{}, err
-	}
-	user, err := demoUser(ctx, s, app.ID, before)
+func prepareStore(ctx context.Context, cfg config.Config, before demo) (made credentials, user consoleLogin, err error) {
+	err = withStore(ctx, cfg, func(s *store.Store, _ *vault.Vault) error {
+		if _, err := s.Migrate(ctx); err != nil {
+			return err
+		}
+		app, secret, err := demoApp(ctx, s, before)
+		if err != nil {
+			return err
+		}
+		made = credentials{ClientID: app.ClientID.String(), ClientSecret: secret}
+		user, err = demoUser(ctx, s, app.ID, before)
+		return err
+	})
 	return made, user, err
 }
 
@@ -252,23 +246,19 @@ func (d devCommand) greet(i demo, took time.Duration) {
 // devConfig is the settings of dev: everything in the data directory, and what
 // the environment names over it.
 func devConfig(dir, listen string) (config.Config, error) {
+	master, err := os.ReadFile(filepath.Join(dir, "keys", "master.key")) //nolint:gosec // our own data directory
+	if err != nil {
+		return config.Config{}, fmt.Errorf("data directory: %w", err)
+	}
 	c := config.Default()
 	c.Listen, c.DataDir = listen, dir
 	c.DatabaseURL = config.Secret("sqlite://" + filepath.Join(dir, "countersign.db"))
 	c.BlobURL = "file://" + filepath.ToSlash(filepath.Join(dir, "files"))
-	c.MasterKey = config.Secret(readTrimmed(filepath.Join(dir, "keys", "master.key")))
+	c.MasterKey = config.Secret(master)
 	c.SealKey, c.SealCert = filepath.Join(dir, "keys", "seal.key.pem"), filepath.Join(dir, "keys", "seal.cert.pem")
 	c.WebhookAllowPrivate, c.LogLevel = true, slog.LevelWarn
 	c.MailFrom = "Countersign <no-reply@countersign.example>"
 	return config.Load(os.Environ(), c)
-}
-
-func readTrimmed(path string) string {
-	b, err := os.ReadFile(path) //nolint:gosec // our own data directory
-	if err != nil {
-		return ""
-	}
-	return string(b)
 }
 
 // prepareDataDir makes the directory and the keys in it. What is there stays.
@@ -320,10 +310,7 @@ func lockDataDir(dir string) (unlock func(), err error) {
 func writeJSON(path string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err == nil {
-		err = os.WriteFile(path+".tmp", append(b, '\n'), 0o600)
-	}
-	if err == nil {
-		err = os.Rename(path+".tmp", path)
+		err = replaceFile(path, append(b, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,7 +62,7 @@ func (d doctorCommand) Run(ctx context.Context) error {
 		x.ok("settings", "complete, for "+cfg.BaseURL)
 		x.run(ctx, cfg)
 	}
-	return x.report(os.Stdout, d.JSON)
+	return x.report(d.JSON)
 }
 
 // doctor collects the findings, in the order in which they are made.
@@ -72,10 +71,20 @@ type doctor struct{ findings []finding }
 func (x *doctor) add(check, status, detail, advice string) {
 	x.findings = append(x.findings, finding{check, status, detail, advice})
 }
+
 func (x *doctor) ok(check, detail string) { x.add(check, healthy, detail, "") }
+
 func (x *doctor) fail(check string, err error, advice string) {
-	x.add(check, failed, strings.Join(strings.Fields(err.Error()), " "), advice)
+	x.add(check, failed, oneLine(err), advice)
 }
+
+func (x *doctor) skip(why string, checks ...string) {
+	for _, check := range checks {
+		x.add(check, skipped, why, "")
+	}
+}
+
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 func (x *doctor) run(ctx context.Context, cfg config.Config) {
 	s := x.database(ctx, cfg)
@@ -94,15 +103,12 @@ func (x *doctor) run(ctx context.Context, cfg config.Config) {
 
 // database returns nil unless the database can be used.
 func (x *doctor) database(ctx context.Context, cfg config.Config) *store.Store {
-	const rest = "not looked at without a database"
 	within, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	s, _, err := openStore(within, cfg)
 	if err != nil {
 		x.fail("database", err, "See that the server of COUNTERSIGN_DATABASE_URL runs, is reachable from here and knows the user, password and database.")
-		x.add("migrations", skipped, rest, "")
-		x.add("master_key", skipped, rest, "")
-		x.add("clock", skipped, rest, "")
+		x.skip("not looked at without a database", "migrations", "master_key", "clock")
 		return nil
 	}
 	x.ok("database", "answers")
@@ -112,7 +118,7 @@ func (x *doctor) database(ctx context.Context, cfg config.Config) *store.Store {
 	x.clock(within, s)
 	if err := s.Migrated(within); err != nil {
 		x.fail("migrations", err, "Run `countersign migrate`, and then start the service again.")
-		x.add("master_key", skipped, "not looked at before the migrations", "")
+		x.skip("not looked at before the migrations", "master_key")
 		_ = s.Close() // nothing was written
 		return nil
 	}
@@ -186,14 +192,13 @@ func (x *doctor) replica(ctx context.Context, s *store.Store) {
 	there, err := s.CheckReplica(ctx)
 	switch {
 	case err != nil:
-		x.add("replica", warned, strings.Join(strings.Fields(err.Error()), " "), "Lists are read from the primary meanwhile. DATABASE_READ_URL must name a standby of the database that keeps up with it.")
+		x.add("replica", warned, oneLine(err), "Lists are read from the primary meanwhile. DATABASE_READ_URL must name a standby of the database that keeps up with it.")
 	case there:
 		x.ok("replica", "as new as the primary")
 	}
 }
 
 func (x *doctor) temporal(ctx context.Context, cfg config.Config) {
-	const rest = "not looked at without Temporal"
 	c, err := temporal.Dial(cfg, slog.New(slog.DiscardHandler), temporal.Observer{})
 	if err == nil {
 		defer c.Close()
@@ -203,9 +208,7 @@ func (x *doctor) temporal(ctx context.Context, cfg config.Config) {
 	}
 	if err != nil {
 		x.fail("temporal", err, "See that COUNTERSIGN_TEMPORAL_ADDRESS is right and reachable from here; for Temporal Cloud, the API key or certificate too. Signing goes on without it; all else waits.")
-		for _, check := range []string{"namespace", "search_attributes", "workers"} {
-			x.add(check, skipped, rest, "")
-		}
+		x.skip("not looked at without Temporal", "namespace", "search_attributes", "workers")
 		return
 	}
 	x.ok("temporal", cfg.TemporalAddress+" answers")
@@ -217,8 +220,7 @@ func (x *doctor) namespace(ctx context.Context, c client.Client, name string) {
 	defer cancel()
 	if err := temporal.CheckNamespace(ctx, c, name); err != nil {
 		x.fail("namespace", err, "Create it: temporal operator namespace create --namespace "+name+" --retention 72h")
-		x.add("search_attributes", skipped, "not looked at without the namespace", "")
-		x.add("workers", skipped, "not looked at without the namespace", "")
+		x.skip("not looked at without the namespace", "search_attributes", "workers")
 		return
 	}
 	x.ok("namespace", name+" is there")
@@ -280,7 +282,7 @@ func (x *doctor) seal(ctx context.Context, cfg config.Config, s *store.Store) {
 		x.add("seal_key", warned, "COUNTERSIGN_SEAL_KEY is not set here", "The API needs none; examine the worker with its own settings.")
 		return
 	case s == nil:
-		x.add("seal_key", skipped, "not looked at without a database that is up to date", "")
+		x.skip("not looked at without a database that is up to date", "seal_key")
 		return
 	}
 	sealer, err := newReloadingSealer(ctx, cfg, s)
@@ -330,31 +332,29 @@ func (x *doctor) timestamps(ctx context.Context, cfg config.Config, s *store.Sto
 }
 
 // report prints the findings; the error makes the exit code 1.
-func (x *doctor) report(w io.Writer, asJSON bool) error {
-	unwell := false
-	for _, f := range x.findings {
-		unwell = unwell || f.Status == failed
-	}
+func (x *doctor) report(asJSON bool) error {
+	unwell := slices.ContainsFunc(x.findings, func(f finding) bool { return f.Status == failed })
+	var err error
 	if asJSON {
-		if err := json.NewEncoder(w).Encode(map[string]any{"ok": !unwell, "findings": x.findings}); err != nil {
-			return err
-		}
+		err = printJSON(map[string]any{"ok": !unwell, "findings": x.findings})
 	} else {
-		marks := map[string]string{healthy: "✓", warned: "!", failed: "✗", skipped: "–"}
-		for _, f := range x.findings {
-			if _, err := fmt.Fprintf(w, "%s %-18s %s\n", marks[f.Status], f.Check, f.Detail); err != nil {
-				return err
-			}
-			if f.Advice == "" {
-				continue
-			}
-			if _, err := fmt.Fprintf(w, "  %-18s → %s\n", "", f.Advice); err != nil {
-				return err
-			}
+		_, err = os.Stdout.WriteString(x.text())
+	}
+	if err == nil && unwell {
+		err = errUnhealthy
+	}
+	return err
+}
+
+// text is the findings for people.
+func (x *doctor) text() string {
+	var text strings.Builder
+	marks := map[string]string{healthy: "✓", warned: "!", failed: "✗", skipped: "–"}
+	for _, f := range x.findings {
+		fmt.Fprintf(&text, "%s %-18s %s\n", marks[f.Status], f.Check, f.Detail)
+		if f.Advice != "" {
+			fmt.Fprintf(&text, "  %-18s → %s\n", "", f.Advice)
 		}
 	}
-	if unwell {
-		return errUnhealthy
-	}
-	return nil
+	return text.String()
 }

@@ -21,7 +21,7 @@ func (x *doctor) trust(ctx context.Context, cfg config.Config, s *store.Store) {
 		return
 	}
 	if s == nil {
-		x.add("trust", skipped, "not looked at without a database that is up to date", "")
+		x.skip("not looked at without a database that is up to date", "trust")
 		return
 	}
 	own, err := s.SealCertificates(ctx)
@@ -70,7 +70,7 @@ func (x *doctor) stampers(ctx context.Context, cfg config.Config, others trust.P
 	sum := sha256.Sum256([]byte("countersign"))
 	token, err := timestampAuthority(cfg).Stamp(ctx, sum[:])
 	if err != nil {
-		x.add("tsa_trust", skipped, "not looked at while the authority does not answer", "")
+		x.skip("not looked at while the authority does not answer", "tsa_trust")
 		return
 	}
 	t, err := cms.ParseToken(token)
@@ -78,12 +78,11 @@ func (x *doctor) stampers(ctx context.Context, cfg config.Config, others trust.P
 		x.fail("tsa_trust", err, "The authority of COUNTERSIGN_TSA_URL answers with something else than a time-stamp.")
 		return
 	}
-	j := others.Judge(trust.Seal{Stamps: []trust.Stamp{{Certificates: t.Chain(), Time: t.Time}}}, now())
-	switch {
-	case j.Stamps[0].Status != trust.Trusted:
-		x.add("tsa_trust", failed, fmt.Sprintf("the time-stamps of %s are not trusted by COUNTERSIGN_TRUST_TSA (%s)", j.Stamps[0].Name, j.Stamps[0].Code),
+	stamp := others.Judge(trust.Seal{Stamps: []trust.Stamp{{Certificates: t.Chain(), Time: t.Time}}}, now()).Stamps[0]
+	if stamp.Status != trust.Trusted {
+		x.add("tsa_trust", failed, fmt.Sprintf("the time-stamps of %s are not trusted by COUNTERSIGN_TRUST_TSA (%s)", stamp.Name, stamp.Code),
 			"Add the certificate of the authority that issued its certificate; what it stamps is \"untrusted\" until then.")
-	default:
-		x.ok("tsa_trust", fmt.Sprintf("%s is trusted, until %s", j.Stamps[0].Name, j.Stamps[0].To.UTC().Format(time.DateOnly)))
+		return
 	}
+	x.ok("tsa_trust", fmt.Sprintf("%s is trusted, until %s", stamp.Name, stamp.To.UTC().Format(time.DateOnly)))
 }

@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"os"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,6 +16,13 @@ type envelopeCommand struct {
 	VoidStuck envelopeVoid    `cmd:"" name:"void-stuck" help:"Void an envelope that cannot be sealed; signers and webhooks are told, with the reason."`
 	Archive   envelopeArchive `cmd:"" help:"Move the audit events and values of an ended envelope to an archive in the file store now."`
 	Restore   envelopeRestore `cmd:"" help:"Bring an archived envelope back into the database."`
+}
+
+// storedEnvelope is what the commands for one envelope of the database have in common.
+type storedEnvelope struct {
+	database
+
+	ID uuid.UUID `arg:"" help:"Id of the envelope."`
 }
 
 // maxStuck bounds the list.
@@ -40,9 +44,9 @@ func (v envelopeStuck) Run(ctx context.Context) error {
 		for _, e := range list {
 			since := e.SealingProblemAt.UTC()
 			if v.JSON {
-				err = json.NewEncoder(os.Stdout).Encode(map[string]any{"envelopeId": e.ID, "appId": e.AppID, "problem": e.SealingProblem, "since": since})
+				err = printJSON(map[string]any{"envelopeId": e.ID, "appId": e.AppID, "problem": e.SealingProblem, "since": since})
 			} else {
-				_, err = fmt.Printf("%s  since %s  %s: %s\n", e.ID, since.Format(time.RFC3339), e.SealingProblem, e.SealingProblem.Message()) //nolint:forbidigo // this is what the command is for
+				err = say("%s  since %s  %s: %s", e.ID, since.Format(time.RFC3339), e.SealingProblem, e.SealingProblem.Message())
 			}
 			if err != nil {
 				return err
@@ -53,10 +57,9 @@ func (v envelopeStuck) Run(ctx context.Context) error {
 }
 
 type envelopeVoid struct {
-	database
+	storedEnvelope
 
-	ID     uuid.UUID `arg:"" help:"Id of the envelope."`
-	Reason string    `help:"Why; the audit trail keeps it, and signers and webhooks are told." required:""`
+	Reason string `help:"Why; the audit trail keeps it, and signers and webhooks are told." required:""`
 }
 
 // Run voids the envelope. The service may be running: if sealing succeeds after
@@ -71,16 +74,11 @@ func (v envelopeVoid) Run(ctx context.Context) error {
 		if _, err := s.Change(ctx, ref.AppID, ref.ID, func(e *models.Envelope) error { return e.VoidStuck(act, v.Reason) }); err != nil {
 			return err
 		}
-		_, err = fmt.Printf("%s is voided\n", v.ID) //nolint:forbidigo // this is what the command is for
-		return err
+		return say("%s is voided", v.ID)
 	})
 }
 
-type envelopeArchive struct {
-	database
-
-	ID uuid.UUID `arg:"" help:"Id of the envelope."`
-}
+type envelopeArchive struct{ storedEnvelope }
 
 // Run archives the envelope. The service may be running.
 func (v envelopeArchive) Run(ctx context.Context) error {
@@ -92,16 +90,11 @@ func (v envelopeArchive) Run(ctx context.Context) error {
 		if err := s.Archive(ctx, ref); err != nil {
 			return err
 		}
-		_, err = fmt.Printf("%s is archived\n", v.ID) //nolint:forbidigo // this is what the command is for
-		return err
+		return say("%s is archived", v.ID)
 	})
 }
 
-type envelopeRestore struct {
-	database
-
-	ID uuid.UUID `arg:"" help:"Id of the envelope."`
-}
+type envelopeRestore struct{ storedEnvelope }
 
 // Run restores the envelope. The service may be running: it moves the envelope to an
 // archive again when that is due.
@@ -113,7 +106,6 @@ func (v envelopeRestore) Run(ctx context.Context) error {
 		if err := s.Restore(ctx, v.ID); err != nil {
 			return err
 		}
-		_, err := fmt.Printf("%s is in the database\n", v.ID) //nolint:forbidigo // this is what the command is for
-		return err
+		return say("%s is in the database", v.ID)
 	})
 }

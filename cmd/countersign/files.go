@@ -2,11 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"countersign/operate/sweep"
@@ -28,7 +24,7 @@ type filesSweep struct {
 // Run looks through the file store. The service may be running.
 func (f filesSweep) Run(ctx context.Context) error {
 	return f.withFiles(ctx, func(s *store.Store, blobs *blob.Encrypted) error {
-		sum := &sweepSummary{out: os.Stdout, json: f.JSON, deleting: f.Delete}
+		sum := &sweepSummary{json: f.JSON, deleting: f.Delete}
 		err := sweep.Sweeper{Store: s, Blobs: blobs, Delete: f.Delete}.Run(ctx, sum.add)
 		return errors.Join(err, sum.print())
 	})
@@ -36,7 +32,6 @@ func (f filesSweep) Run(ctx context.Context) error {
 
 // sweepSummary prints what was found.
 type sweepSummary struct {
-	out            io.Writer
 	json, deleting bool
 	files          int
 	bytes          int64
@@ -46,10 +41,9 @@ func (s *sweepSummary) add(o sweep.Orphan) error {
 	s.files++
 	s.bytes += o.Size
 	if s.json {
-		return json.NewEncoder(s.out).Encode(o)
+		return printJSON(o)
 	}
-	_, err := fmt.Fprintf(s.out, "%s  %10d  %s  %s\n", o.Modified.Format(time.RFC3339), o.Size, o.Key, o.Reason)
-	return err
+	return say("%s  %10d  %s  %s", o.Modified.Format(time.RFC3339), o.Size, o.Key, o.Reason)
 }
 
 func (s *sweepSummary) print() error {
@@ -60,6 +54,5 @@ func (s *sweepSummary) print() error {
 	if s.deleting {
 		what = "deleted"
 	}
-	_, err := fmt.Fprintf(s.out, "%d file(s) of %d bytes %s\n", s.files, s.bytes, what)
-	return err
+	return say("%d file(s) of %d bytes %s", s.files, s.bytes, what)
 }

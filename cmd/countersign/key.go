@@ -2,14 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"time"
 
+	"countersign/config"
 	"countersign/models"
+	"countersign/operate/rewrap"
 	"countersign/seal/trust"
 	"countersign/store"
+	"countersign/store/blob"
 )
 
 type keyCommand struct {
@@ -32,8 +33,7 @@ func (k keyRotate) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Printf("%s signs from now on, everywhere within a minute\n", id) //nolint:forbidigo // this is what the command is for
-		return err
+		return say("%s signs from now on, everywhere within a minute", id)
 	})
 }
 
@@ -55,9 +55,8 @@ func (k keyRevoke) Run(ctx context.Context) error {
 		if err := s.RevokeKey(ctx, k.ID, at, k.Reason); err != nil {
 			return err
 		}
-		_, err := fmt.Printf("%s is revoked from %s on; a document counts only if a confirmed time-stamp proves that it was sealed before\n", //nolint:forbidigo // this is what the command is for
+		return say("%s is revoked from %s on; a document counts only if a confirmed time-stamp proves that it was sealed before",
 			k.ID, at.UTC().Format(time.RFC3339))
-		return err
 	})
 }
 
@@ -102,10 +101,10 @@ func (k keyList) Run(ctx context.Context) error {
 			views = append(views, v)
 		}
 		if k.JSON {
-			return json.NewEncoder(os.Stdout).Encode(views)
+			return printJSON(views)
 		}
 		for _, v := range views {
-			if _, err := fmt.Println(v); err != nil { //nolint:forbidigo // this is what the command is for
+			if err := say("%s", v); err != nil {
 				return err
 			}
 		}
@@ -136,4 +135,21 @@ func (v keyView) String() string {
 		line += fmt.Sprintf("  REVOKED from %s on: %s", v.Revoked.Format(time.RFC3339), trust.Printable(v.Reason))
 	}
 	return line
+}
+
+type keyRewrap struct{ database }
+
+// Run encrypts all that the former master keys encrypted, or that is in plain from
+// before such values were encrypted, with the first one of COUNTERSIGN_MASTER_KEY.
+// It can be stopped and run again; the service may be running, if it has been
+// started with both keys.
+func (k keyRewrap) Run(ctx context.Context) error {
+	return k.withFiles(ctx, func(s *store.Store, blobs *blob.Encrypted) error {
+		n, err := rewrap.Rewrapper{Store: s, Blobs: blobs}.Run(ctx)
+		if err != nil {
+			return err
+		}
+		return say("%d secrets, %d rows with contact data and %d of %d files were encrypted with the first key of %sMASTER_KEY",
+			n.Secrets, n.Rows, n.Files, n.AllFiles, config.Prefix)
+	})
 }

@@ -79,8 +79,7 @@ type versionCommand struct{}
 
 // Run prints the version.
 func (versionCommand) Run() error {
-	_, err := fmt.Println(version) //nolint:forbidigo // this is what the command is for
-	return err
+	return say("%s", version)
 }
 
 // logger writes to standard error: text for people in development, JSON else.

@@ -9,14 +9,12 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	countersign "countersign/clients/go"
 	"countersign/internal/mcpserver"
 )
 
 type mcpCommand struct {
-	URL      string `help:"Address of the service." env:"COUNTERSIGN_URL" placeholder:"URL" name:"url"`
-	ClientID string `help:"Client id of the application." env:"COUNTERSIGN_CLIENT_ID" placeholder:"ID"`
-	Tenant   string `help:"Tenant to act for." env:"COUNTERSIGN_TENANT" placeholder:"NAME"`
+	service
+
 	Dir      string `help:"Folder whose PDFs the agent may send and verify, and where it may save new files; without it there are no tools for files." type:"existingdir" placeholder:"DIR"`
 	ReadOnly bool   `help:"Offer only tools that change nothing."`
 }
@@ -31,17 +29,12 @@ const maxMessage = 1 << 20
 
 // Run serves one agent until it closes standard input.
 func (m mcpCommand) Run(ctx context.Context) error {
-	l, err := (&remote{URL: m.URL, ClientID: m.ClientID, Tenant: m.Tenant}).resolve()
+	c, tenant, err := m.clientNamed("countersign-mcp")
 	if err != nil {
 		return err
 	}
-	tenant, err := neededTenant(l)
-	if err != nil {
-		return err
-	}
-	c, err := countersign.New(l.URL, l.ClientID, l.ClientSecret, countersign.WithUserAgent("countersign-mcp/"+version))
-	if err != nil {
-		return err
+	if tenant == "" {
+		return errNoTenant
 	}
 	cfg := mcpserver.Config{Client: c, Tenant: tenant, ReadOnly: m.ReadOnly, Version: version, Now: now}
 	if m.Dir != "" {

@@ -2,26 +2,24 @@ package main
 
 import (
 	"context"
-	"errors"
+
+	"countersign/internal/vault"
+	"countersign/store"
 )
 
 type migrateCommand struct{}
 
 // Run migrates the database.
-func (migrateCommand) Run(ctx context.Context) (err error) {
+func (migrateCommand) Run(ctx context.Context) error {
 	cfg, err := productionConfig("DATABASE_URL", "MASTER_KEY")
 	if err != nil {
 		return err
 	}
-	s, _, err := openStore(ctx, cfg)
-	if err != nil {
+	return withStore(ctx, cfg, func(s *store.Store, _ *vault.Vault) error {
+		v, err := s.Migrate(ctx)
+		if err == nil {
+			logger(cfg, false).InfoContext(ctx, "database is up to date", "version", v)
+		}
 		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	v, err := s.Migrate(ctx)
-	if err != nil {
-		return err
-	}
-	logger(cfg, false).InfoContext(ctx, "database is up to date", "version", v)
-	return nil
+	})
 }

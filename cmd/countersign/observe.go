@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/pprof"
 	"os"
 	"sync"
 	"time"
@@ -88,16 +89,37 @@ func (a *app) checks() health.Checks {
 	return cs
 }
 
-// observe serves /metrics, /healthz and /readyz on an address of their own,
-// where the settings name one, until ctx ends.
-func (a *app) observe(ctx context.Context, wg *sync.WaitGroup) error {
-	if a.metrics == nil {
+// serveOperators serves /metrics, /healthz and /readyz on one address, and profiles on
+// another, where the settings name them, until ctx ends.
+func (a *app) serveOperators(ctx context.Context, wg *sync.WaitGroup) error {
+	if a.metrics != nil {
+		if err := a.serveAside(ctx, wg, "METRICS_LISTEN", a.cfg.MetricsListen, a.observation(), "serving metrics", "metrics server stopped"); err != nil {
+			return err
+		}
+	}
+	if a.cfg.PprofListen == "" {
 		return nil
 	}
-	l, err := listen(ctx, a.cfg.MetricsListen)
+	return a.serveAside(ctx, wg, "PPROF_LISTEN", a.cfg.PprofListen, profiles(), "serving profiles", "profile server stopped")
+}
+
+// serveAside serves h on the address that a setting names. serving and stopped are what is logged.
+func (a *app) serveAside(ctx context.Context, wg *sync.WaitGroup, setting, address string, h http.Handler, serving, stopped string) error {
+	l, err := listen(ctx, address)
 	if err != nil {
-		return fmt.Errorf("COUNTERSIGN_METRICS_LISTEN: %w", err)
+		return fmt.Errorf("%s%s: %w", config.Prefix, setting, err)
 	}
+	a.log.InfoContext(ctx, serving, "address", l.Addr().String())
+	wg.Go(func() {
+		if err := serve(ctx, l, h); err != nil {
+			a.log.ErrorContext(ctx, stopped, "error", err)
+		}
+	})
+	return nil
+}
+
+// observation shows the metrics and whether the process works.
+func (a *app) observation() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.metrics.Handler())
 	mux.Handle("GET /readyz", a.checks().Handler(a.log))
@@ -105,13 +127,16 @@ func (a *app) observe(ctx context.Context, wg *sync.WaitGroup) error {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]string{"status": "ok", "version": version}) // the prober has gone
 	})
-	a.log.InfoContext(ctx, "serving metrics", "address", l.Addr().String())
-	wg.Go(func() {
-		if err := serve(ctx, l, mux); err != nil {
-			a.log.ErrorContext(ctx, "metrics server stopped", "error", err)
-		}
-	})
-	return nil
+	return mux
+}
+
+// profiles are those of net/http/pprof, but for the command line.
+func profiles() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index) // and the profiles by name: allocs, goroutine, heap, …
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	return mux
 }
 
 // certificateNotice is how long before its end a sealing certificate is warned of.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"countersign/config"
 	"countersign/internal/failpoint"
 	"countersign/internal/vault"
+	"countersign/models"
 	"countersign/store"
 	"countersign/store/blob"
 )
@@ -47,4 +49,83 @@ func openBlobs(ctx context.Context, cfg config.Config, v *vault.Vault) (*blob.En
 		return nil, err
 	}
 	return blob.NewEncrypted(plain, v, cfg.EncryptFiles), nil
+}
+
+// database names the database that a command works on.
+type database struct {
+	DataDir string `help:"Data directory of a service run by 'dev'; without it the settings name the database." type:"path"`
+}
+
+func (d database) config() (config.Config, error) {
+	if d.DataDir == "" {
+		return productionConfig("DATABASE_URL", "MASTER_KEY")
+	}
+	if err := prepareDataDir(d.DataDir); err != nil {
+		return config.Config{}, err
+	}
+	return devConfig(d.DataDir, config.Default().Listen)
+}
+
+// with runs fn on the store, which is brought up to date before. The service may
+// be running.
+func (d database) with(ctx context.Context, fn func(*store.Store) error) error {
+	cfg, err := d.config()
+	if err != nil {
+		return err
+	}
+	return withStore(ctx, cfg, func(s *store.Store, _ *vault.Vault) error {
+		if _, err := s.Migrate(ctx); err != nil {
+			return err
+		}
+		return fn(s)
+	})
+}
+
+// withApp is with for an app, which is named by its client id or its own.
+func (d database) withApp(ctx context.Context, id uuid.UUID, fn func(*store.Store, *models.App) error) error {
+	return d.with(ctx, func(s *store.Store) error {
+		app, err := s.AppByAnyID(ctx, id)
+		if err != nil {
+			return err
+		}
+		return fn(s, app)
+	})
+}
+
+// withFiles runs fn on the store, which must be up to date, and on the files. The
+// service may be running.
+func (d database) withFiles(ctx context.Context, fn func(*store.Store, *blob.Encrypted) error) error {
+	cfg, err := d.config()
+	if err != nil {
+		return err
+	}
+	if err := cfg.Require("BLOB_URL"); err != nil {
+		return err
+	}
+	return withFiles(ctx, cfg, fn)
+}
+
+// withStore runs fn on the database that the settings name, in whatever state it is.
+func withStore(ctx context.Context, cfg config.Config, fn func(*store.Store, *vault.Vault) error) (err error) {
+	s, v, err := openStore(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return fn(s, v)
+}
+
+// withFiles runs fn on the database and the files that the settings name.
+func withFiles(ctx context.Context, cfg config.Config, fn func(*store.Store, *blob.Encrypted) error) error {
+	return withStore(ctx, cfg, func(s *store.Store, v *vault.Vault) error {
+		if err := s.Migrated(ctx); err != nil {
+			return err
+		}
+		blobs, err := openBlobs(ctx, cfg, v)
+		if err != nil {
+			return err
+		}
+		s.UseArchives(blobs)
+		return fn(s, blobs)
+	})
 }

@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
 
+	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/operate/reconcile"
+	"countersign/store"
 	"countersign/temporal"
 )
 
@@ -19,43 +17,43 @@ type reconcileCommand struct {
 
 // Run has the workflows started that the database says there should be and
 // Temporal does not run. The API or a worker must run to start them.
-func (r reconcileCommand) Run(ctx context.Context) (err error) {
+func (r reconcileCommand) Run(ctx context.Context) error {
 	cfg, err := productionConfig("DATABASE_URL", "MASTER_KEY")
 	if err != nil {
 		return err
 	}
-	s, _, err := openStore(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := s.Migrated(ctx); err != nil {
-		return err
-	}
-	c, err := temporal.Dial(cfg, logger(cfg, false), temporal.Observer{})
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	found, err := (&reconcile.Reconciler{Store: s, Client: c, DryRun: r.DryRun}).Run(ctx)
-	if err != nil {
-		return err
+	return withStore(ctx, cfg, func(s *store.Store, _ *vault.Vault) error {
+		if err := s.Migrated(ctx); err != nil {
+			return err
+		}
+		c, err := temporal.Dial(cfg, logger(cfg, false), temporal.Observer{})
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		found, err := (&reconcile.Reconciler{Store: s, Client: c, DryRun: r.DryRun}).Run(ctx)
+		if err != nil {
+			return err
+		}
+		return r.print(found)
+	})
+}
+
+func (r reconcileCommand) print(found map[models.OutboxKind]reconcile.Count) error {
+	names := []string{"envelopes", "retentions", "timestamps", "deliveries"}
+	counts := make(map[string]reconcile.Count)
+	for i, kind := range []models.OutboxKind{models.OutboxStart, models.OutboxRetention, models.OutboxTimestamp, models.OutboxDeliver} {
+		counts[names[i]] = found[kind]
 	}
 	if r.JSON {
-		return json.NewEncoder(os.Stdout).Encode(map[string]reconcile.Count{
-			"envelopes": found[models.OutboxStart], "retentions": found[models.OutboxRetention], "timestamps": found[models.OutboxTimestamp], "deliveries": found[models.OutboxDeliver],
-		})
+		return printJSON(counts)
 	}
 	verb := "started"
 	if r.DryRun {
 		verb = "without a workflow"
 	}
-	for _, k := range []struct {
-		name string
-		kind models.OutboxKind
-	}{{"envelopes", models.OutboxStart}, {"retentions", models.OutboxRetention}, {"timestamps", models.OutboxTimestamp}, {"deliveries", models.OutboxDeliver}} {
-		//nolint:forbidigo // this is what the command is for
-		if _, err := fmt.Printf("%-11s %d unfinished, %d %s\n", k.name, found[k.kind].Unfinished, found[k.kind].Started, verb); err != nil {
+	for _, name := range names {
+		if err := say("%-11s %d unfinished, %d %s", name, counts[name].Unfinished, counts[name].Started, verb); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,10 +13,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/google/uuid"
 	"golang.org/x/term"
 
 	countersign "countersign/clients/go"
-	"countersign/clients/go/api"
 	"countersign/internal/plaintext"
 )
 
@@ -44,22 +45,18 @@ func (e codedError) Unwrap() error { return e.error }
 
 // coded gives an error of the service the exit code of its kind.
 func coded(err error) error {
-	var refused *countersign.Error
-	var ended *countersign.EndedError
-	var already codedError
+	_, already := errors.AsType[codedError](err)
+	_, ended := errors.AsType[*countersign.EndedError](err)
+	refused, ok := errors.AsType[*countersign.Error](err)
 	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &already):
+	case err == nil || already:
 		return err
-	case errors.As(err, &ended):
+	case ended:
 		return codedError{err, exitEnded}
 	case errors.Is(err, context.DeadlineExceeded):
 		return codedError{errors.New("the time for waiting is over; what was sent goes on"), exitTimeout}
-	case !errors.As(err, &refused):
+	case !ok:
 		return codedError{fmt.Errorf("%w: is the service running, and its address right?", err), exitUnavailable}
-	}
-	switch {
 	case refused.Status == 401:
 		return codedError{fmt.Errorf("%w: sign in again with \"countersign login\"", err), exitUnauthorized}
 	case refused.Status == 403:
@@ -72,12 +69,33 @@ func coded(err error) error {
 	return codedError{err, exitRefused}
 }
 
-// remote is what the commands that call a service have in common.
-type remote struct {
+// service names the service that a command calls, and for whom.
+type service struct {
 	URL      string `help:"Address of the service." env:"COUNTERSIGN_URL" placeholder:"URL" name:"url"`
 	ClientID string `help:"Client id of the application." env:"COUNTERSIGN_CLIENT_ID" placeholder:"ID"`
 	Tenant   string `help:"Tenant to act for." env:"COUNTERSIGN_TENANT" placeholder:"NAME"`
-	JSON     bool   `help:"Print JSON." name:"json"`
+}
+
+// remote is what the commands that call a service have in common.
+type remote struct {
+	service
+
+	JSON bool `help:"Print JSON." name:"json"`
+}
+
+// print prints a value as JSON, where that is asked for, and else a line for people.
+func (r remote) print(v any, format string, args ...any) error {
+	if r.JSON {
+		return printJSON(v)
+	}
+	return say(format, args...)
+}
+
+// remoteEnvelope is what the commands for one envelope have in common.
+type remoteEnvelope struct {
+	remote
+
+	ID uuid.UUID `arg:"" help:"Id of the envelope."`
 }
 
 // login is what "countersign login" keeps.
@@ -124,48 +142,47 @@ func readLogin() (l login, err error) {
 
 // resolve is the login that a command uses: what is named in flags or the
 // environment, else what was kept. A kept secret goes to no other address or client.
-func (r *remote) resolve() (login, error) {
+func (s service) resolve() (login, error) {
 	l, err := readLogin()
 	if err != nil {
 		return l, codedError{err, exitUnauthorized}
 	}
-	url, id := strings.TrimRight(r.URL, "/"), r.ClientID
+	url, id := strings.TrimRight(s.URL, "/"), s.ClientID
 	if url != "" && url != l.URL || id != "" && id != l.ClientID {
-		l = login{URL: l.URL, Tenant: l.Tenant}
-		if url != "" {
-			l.URL = url
-		}
-		l.ClientID = id
+		l = login{URL: cmp.Or(url, l.URL), ClientID: id, Tenant: l.Tenant}
 	}
-	if secret := os.Getenv("COUNTERSIGN_CLIENT_SECRET"); secret != "" {
-		l.ClientSecret = secret
-	}
-	if r.Tenant != "" {
-		l.Tenant = r.Tenant
-	}
+	l.ClientSecret = cmp.Or(os.Getenv("COUNTERSIGN_CLIENT_SECRET"), l.ClientSecret)
+	l.Tenant = cmp.Or(s.Tenant, l.Tenant)
 	if l.URL == "" || l.ClientID == "" || l.ClientSecret == "" {
 		return l, codedError{errors.New("not signed in: run \"countersign login\", or set COUNTERSIGN_URL, COUNTERSIGN_CLIENT_ID and COUNTERSIGN_CLIENT_SECRET"), exitUnauthorized}
 	}
 	return l, nil
 }
 
-// client is a client of the service that the command names.
-func (r *remote) client() (*countersign.Client, login, error) {
-	l, err := r.resolve()
-	if err != nil {
-		return nil, l, err
-	}
-	c, err := countersign.New(l.URL, l.ClientID, l.ClientSecret, countersign.WithUserAgent("countersign-cli/"+version))
-	return c, l, err
+// client is a client of the service, and the tenant to act for; "" if none is named.
+func (s service) client() (*countersign.Client, string, error) {
+	return s.clientNamed("countersign-cli")
 }
 
-// neededTenant is the tenant of a command that needs one.
-func neededTenant(l login) (string, error) {
-	if l.Tenant == "" {
-		return "", errors.New("name the tenant with --tenant, COUNTERSIGN_TENANT or \"countersign login --tenant\"")
+func (s service) clientNamed(program string) (*countersign.Client, string, error) {
+	l, err := s.resolve()
+	if err != nil {
+		return nil, "", err
 	}
-	return l.Tenant, nil
+	c, err := countersign.New(l.URL, l.ClientID, l.ClientSecret, countersign.WithUserAgent(program+"/"+version))
+	return c, l.Tenant, err
 }
+
+// clientAndTenant is client for a command that needs a tenant.
+func (s service) clientAndTenant() (*countersign.Client, string, error) {
+	c, tenant, err := s.client()
+	if err == nil && tenant == "" {
+		err = errNoTenant
+	}
+	return c, tenant, err
+}
+
+var errNoTenant = errors.New("name the tenant with --tenant, COUNTERSIGN_TENANT or \"countersign login --tenant\"")
 
 // printJSON prints one value as a line of JSON.
 func printJSON(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }
@@ -216,7 +233,7 @@ func (c loginCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	res, err := client.API.InspectTheAppWithResponse(ctx)
+	app, err := countersign.Answer(client.API.InspectTheAppWithResponse(ctx))
 	if err != nil {
 		return coded(err)
 	}
@@ -234,19 +251,13 @@ func (c loginCommand) Run(ctx context.Context) error {
 	if err := replaceFile(path, b); err != nil {
 		return err
 	}
-	app := api.AppDetail{}
-	if res.JSON200 != nil {
-		app = *res.JSON200
-	}
-	if c.JSON {
-		return printJSON(map[string]any{"url": l.URL, "clientId": l.ClientID, "tenant": l.Tenant, "app": app.Name})
-	}
-	return say("Signed in to %s as %s.", l.URL, plain(&app.Name))
+	return c.print(map[string]any{"url": l.URL, "clientId": l.ClientID, "tenant": l.Tenant, "app": app.Name},
+		"Signed in to %s as %s.", l.URL, plain(&app.Name))
 }
 
 // replaceFile writes a file that only the user can read, whole or not at all.
 func replaceFile(path string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".login-*") // with 0600
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // with 0600
 	if err != nil {
 		return err
 	}
@@ -278,4 +289,18 @@ func ask(in *bufio.Reader, prompt string, secret bool) (string, error) {
 		return "", err
 	}
 	return line, nil
+}
+
+// readFile reads a file that the user named, of at most so many bytes.
+func readFile(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path) //nolint:gosec // the user's own choice
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = fmt.Errorf("%s has more than %d MB", path, most>>20)
+	}
+	return b, err
 }

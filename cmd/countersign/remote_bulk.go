@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,28 +46,21 @@ const maxRows = 32 << 20
 
 // Run checks the rows, or sends them.
 func (b bulkSendCommand) Run(ctx context.Context) error {
-	c, l, err := b.client()
+	c, tenant, err := b.clientAndTenant()
 	if err != nil {
 		return err
 	}
-	tenant, err := neededTenant(l)
+	rows, err := readFile(b.Rows, maxRows)
 	if err != nil {
 		return err
 	}
-	if st, err := os.Stat(b.Rows); err != nil || st.Size() > maxRows {
-		return errors.Join(err, fmt.Errorf("%s has more than %d MB", b.Rows, maxRows>>20))
-	}
-	rows, err := os.ReadFile(b.Rows)
+	t, err := findTemplate(ctx, c, tenant, b.Template, b.Version)
 	if err != nil {
 		return err
 	}
-	t, err := findTemplate(ctx, c, l, b.Template, b.Version)
-	if err != nil {
-		return err
-	}
-	params := &api.CreateABulkSendParams{TemplateID: &t.ID, TemplateVersion: &t.Version, TenantID: &tenant, Name: countersign.Ptr(b.name()), DryRun: &b.DryRun}
-	if b.PerMinute > 0 {
-		params.PerMinute = &b.PerMinute
+	params := &api.CreateABulkSendParams{
+		TemplateID: &t.ID, TemplateVersion: &t.Version, TenantID: &tenant, DryRun: &b.DryRun,
+		Name: countersign.Ptr(cmp.Or(b.Name, filepath.Base(b.Rows))), PerMinute: countersign.Optional(max(b.PerMinute, 0)),
 	}
 	res, err := c.API.CreateABulkSendWithBodyWithResponse(ctx, params, "text/csv", bytes.NewReader(rows))
 	if err != nil {
@@ -74,19 +68,13 @@ func (b bulkSendCommand) Run(ctx context.Context) error {
 	}
 	switch {
 	case res.JSON200 != nil:
-		if b.JSON {
-			return printJSON(res.JSON200)
-		}
-		return say("%d rows without a fault; nothing was sent", res.JSON200.Total)
+		return b.print(res.JSON200, "%d rows without a fault; nothing was sent", res.JSON200.Total)
 	case res.JSON202 == nil:
 		return errNoJSON
 	}
 	accepted := res.JSON202
 	if !b.Wait {
-		if b.JSON {
-			return printJSON(accepted)
-		}
-		return say("%s  %s  %d rows", accepted.ID, accepted.Status, accepted.Total)
+		return b.print(accepted, "%s  %s  %d rows", accepted.ID, accepted.Status, accepted.Total)
 	}
 	waiting, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
@@ -97,17 +85,9 @@ func (b bulkSendCommand) Run(ctx context.Context) error {
 	return b.end(s)
 }
 
-func (b bulkSendCommand) name() string {
-	name := b.Name
-	if name == "" {
-		name = filepath.Base(b.Rows)
-	}
-	return name
-}
-
 // end tells how it ended. Rows that failed make it fail.
 func (b bulkSendCommand) end(s *api.BulkSend) error {
-	err := tellBulk(s, b.JSON)
+	err := b.printBulk(s)
 	if err == nil && s.Counts.Failed > 0 {
 		err = codedError{fmt.Errorf("%d rows failed: see \"countersign bulk rows %s --status failed\"", s.Counts.Failed, s.ID), exitRefused}
 	}
@@ -116,15 +96,12 @@ func (b bulkSendCommand) end(s *api.BulkSend) error {
 
 // refused tells the faults of rows one by one.
 func (b bulkSendCommand) refused(err error) error {
-	var refused *countersign.Error
-	if !errors.As(err, &refused) || refused.Details["faults"] == nil {
+	refused, ok := errors.AsType[*countersign.Error](err)
+	if !ok || refused.Details["faults"] == nil {
 		return coded(err)
 	}
 	if b.JSON {
-		if err := printJSON(refused.Details); err != nil {
-			return err
-		}
-		return coded(err)
+		return cmp.Or(printJSON(refused.Details), coded(err))
 	}
 	var details struct {
 		FaultCount int
@@ -153,62 +130,37 @@ func waitForBulk(ctx context.Context, c *countersign.Client, id uuid.UUID) (*api
 	p := &bar{shown: isTerminal(os.Stderr), last: -1}
 	defer p.end()
 	for {
-		res, err := c.API.GetABulkSendWithResponse(ctx, id)
+		s, err := countersign.Answer(c.API.GetABulkSendWithResponse(ctx, id))
 		if err != nil {
 			return nil, err
-		}
-		s := res.JSON200
-		if s == nil {
-			return nil, errNoJSON
 		}
 		p.show(int64(s.Total-s.Counts.Pending), int64(s.Total))
 		if s.Status == "completed" || s.Status == "cancelled" {
 			return s, nil
 		}
-		timer := time.NewTimer(bulkPoll)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return s, ctx.Err()
-		case <-timer.C:
+		case <-time.After(bulkPoll):
 		}
 	}
 }
 
-func tellBulk(s *api.BulkSend, asJSON bool) error {
-	if asJSON {
-		return printJSON(s)
-	}
-	return say("%s  %s  %d sent, %d failed, %d pending, %d cancelled  %s", s.ID, s.Status, s.Counts.Sent, s.Counts.Failed, s.Counts.Pending, s.Counts.Cancelled, plain(&s.Name))
+func (r remote) printBulk(s *api.BulkSend) error {
+	return r.print(s, "%s  %s  %d sent, %d failed, %d pending, %d cancelled  %s", s.ID, s.Status, s.Counts.Sent, s.Counts.Failed, s.Counts.Pending, s.Counts.Cancelled, plain(&s.Name))
 }
 
-type bulkStatusCommand struct {
+// remoteBulk is what the commands for one bulk send have in common.
+type remoteBulk struct {
 	remote
 
 	ID uuid.UUID `arg:"" help:"Id of the bulk send."`
 }
 
-// Run shows the counts.
-func (b bulkStatusCommand) Run(ctx context.Context) error {
-	c, _, err := b.client()
-	if err != nil {
-		return err
-	}
-	res, err := c.API.GetABulkSendWithResponse(ctx, b.ID)
-	if err != nil {
-		return coded(err)
-	}
-	if res.JSON200 == nil {
-		return errNoJSON
-	}
-	return tellBulk(res.JSON200, b.JSON)
-}
-
 type bulkRowsCommand struct {
-	remote
+	remoteBulk
 
-	ID     uuid.UUID `arg:"" help:"Id of the bulk send."`
-	Status string    `help:"pending, sent, failed or cancelled." placeholder:"STATUS"`
+	Status string `help:"pending, sent, failed or cancelled." placeholder:"STATUS"`
 }
 
 // Run prints the rows: as CSV all of the table, or one a line of JSON.
@@ -217,11 +169,9 @@ func (b bulkRowsCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	params := &api.ListTheRowsOfABulkSendParams{}
-	if b.Status != "" {
-		params.Status = countersign.Ptr(api.BulkRowStatus(b.Status))
-	}
+	status := api.BulkRowStatus(b.Status)
 	if !b.JSON {
+		params := &api.ListTheRowsOfABulkSendParams{Status: countersign.Optional(status)}
 		res, err := c.API.ListTheRowsOfABulkSendWithResponse(ctx, b.ID, params, func(_ context.Context, req *http.Request) error {
 			req.Header.Set("Accept", "text/csv")
 			return nil
@@ -232,97 +182,69 @@ func (b bulkRowsCommand) Run(ctx context.Context) error {
 		_, err = os.Stdout.Write(res.Body)
 		return err
 	}
-	params.PageSize = countersign.Ptr(100)
-	for page := 1; ; page++ {
-		params.Page = &page
-		res, err := c.API.ListTheRowsOfABulkSendWithResponse(ctx, b.ID, params)
+	for row, err := range c.BulkRows(ctx, b.ID, status) {
 		if err != nil {
 			return coded(err)
 		}
-		if res.JSON200 == nil {
-			return errNoJSON
-		}
-		for _, row := range res.JSON200.Data {
-			if err := printJSON(row); err != nil {
-				return err
-			}
-		}
-		if len(res.JSON200.Data) < *params.PageSize {
-			return nil
+		if err := printJSON(row); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
-// bulkChange is what the commands that change a bulk send have in common.
-type bulkChange struct {
-	remote
-
-	ID uuid.UUID `arg:"" help:"Id of the bulk send."`
-}
-
-// run makes the change, and tells how the bulk send is afterwards.
-func (b bulkChange) run(change func(c *countersign.Client) (*api.BulkSend, error)) error {
+// show calls the service, and prints how the bulk send is afterwards.
+func (b remoteBulk) show(call func(c *countersign.Client) (*api.BulkSend, error)) error {
 	c, _, err := b.client()
 	if err != nil {
 		return err
 	}
-	s, err := change(c)
+	s, err := call(c)
 	if err != nil {
 		return coded(err)
 	}
-	if s == nil {
-		return errNoJSON
-	}
-	return tellBulk(s, b.JSON)
+	return b.printBulk(s)
 }
 
 type (
-	bulkPauseCommand  struct{ bulkChange }
-	bulkResumeCommand struct{ bulkChange }
-	bulkCancelCommand struct{ bulkChange }
-	bulkRetryCommand  struct{ bulkChange }
+	bulkStatusCommand struct{ remoteBulk }
+	bulkPauseCommand  struct{ remoteBulk }
+	bulkResumeCommand struct{ remoteBulk }
+	bulkCancelCommand struct{ remoteBulk }
+	bulkRetryCommand  struct{ remoteBulk }
 )
+
+// Run shows the counts.
+func (b bulkStatusCommand) Run(ctx context.Context) error {
+	return b.show(func(c *countersign.Client) (*api.BulkSend, error) {
+		return countersign.Answer(c.API.GetABulkSendWithResponse(ctx, b.ID))
+	})
+}
 
 // Run pauses a bulk send.
 func (b bulkPauseCommand) Run(ctx context.Context) error {
-	return b.run(func(c *countersign.Client) (*api.BulkSend, error) {
-		res, err := c.API.PauseABulkSendWithResponse(ctx, b.ID, nil)
-		if err != nil {
-			return nil, err
-		}
-		return res.JSON200, nil
+	return b.show(func(c *countersign.Client) (*api.BulkSend, error) {
+		return countersign.Answer(c.API.PauseABulkSendWithResponse(ctx, b.ID, nil))
 	})
 }
 
 // Run goes on with a bulk send.
 func (b bulkResumeCommand) Run(ctx context.Context) error {
-	return b.run(func(c *countersign.Client) (*api.BulkSend, error) {
-		res, err := c.API.ResumeABulkSendWithResponse(ctx, b.ID, nil)
-		if err != nil {
-			return nil, err
-		}
-		return res.JSON200, nil
+	return b.show(func(c *countersign.Client) (*api.BulkSend, error) {
+		return countersign.Answer(c.API.ResumeABulkSendWithResponse(ctx, b.ID, nil))
 	})
 }
 
 // Run ends a bulk send.
 func (b bulkCancelCommand) Run(ctx context.Context) error {
-	return b.run(func(c *countersign.Client) (*api.BulkSend, error) {
-		res, err := c.API.CancelABulkSendWithResponse(ctx, b.ID, nil)
-		if err != nil {
-			return nil, err
-		}
-		return res.JSON200, nil
+	return b.show(func(c *countersign.Client) (*api.BulkSend, error) {
+		return countersign.Answer(c.API.CancelABulkSendWithResponse(ctx, b.ID, nil))
 	})
 }
 
 // Run sends failed rows again.
 func (b bulkRetryCommand) Run(ctx context.Context) error {
-	return b.run(func(c *countersign.Client) (*api.BulkSend, error) {
-		res, err := c.API.RetryABulkSendWithResponse(ctx, b.ID, nil)
-		if err != nil {
-			return nil, err
-		}
-		return res.JSON200, nil
+	return b.show(func(c *countersign.Client) (*api.BulkSend, error) {
+		return countersign.Answer(c.API.RetryABulkSendWithResponse(ctx, b.ID, nil))
 	})
 }

@@ -29,12 +29,11 @@ func parsePerson(flag, text string) (role string, a *mail.Address, err error) {
 }
 
 type extendCommand struct {
-	remote
+	remoteEnvelope
 
-	ID    uuid.UUID `arg:"" help:"Id of the envelope."`
-	Days  int       `help:"Open for so many days from now." placeholder:"N" xor:"when" required:""`
-	Until string    `help:"Open until this day (in UTC, to its end) or time, such as 2026-12-31 or 2026-12-31T12:00:00Z." placeholder:"TIME" xor:"when" required:""`
-	Never bool      `help:"Without a deadline." xor:"when" required:""`
+	Days  int    `help:"Open for so many days from now." placeholder:"N" xor:"when" required:""`
+	Until string `help:"Open until this day (in UTC, to its end) or time, such as 2026-12-31 or 2026-12-31T12:00:00Z." placeholder:"TIME" xor:"when" required:""`
+	Never bool   `help:"Without a deadline." xor:"when" required:""`
 }
 
 // Help is shown with the command.
@@ -56,21 +55,15 @@ func (x extendCommand) Run(ctx context.Context) error {
 	if !at.IsZero() {
 		body = fmt.Sprintf(`{"expiresAt": %q}`, at.UTC().Format(time.RFC3339))
 	}
-	res, err := c.API.EditADraftWithBodyWithResponse(ctx, x.ID, nil, "application/json", strings.NewReader(body))
+	e, err := countersign.Answer(c.API.EditADraftWithBodyWithResponse(ctx, x.ID, nil, "application/json", strings.NewReader(body)))
 	if err != nil {
 		return coded(err)
 	}
-	e := res.JSON200
-	if e == nil {
-		return errors.New("the answer is not JSON")
+	deadline := "without a deadline"
+	if e.ExpiresAt != nil {
+		deadline = "until " + e.ExpiresAt.UTC().Format(time.DateTime)
 	}
-	if x.JSON {
-		return printJSON(e)
-	}
-	if e.ExpiresAt == nil {
-		return say("%s  %s  without a deadline", e.ID, e.Status)
-	}
-	return say("%s  %s  until %s", e.ID, e.Status, e.ExpiresAt.UTC().Format(time.DateTime))
+	return x.print(e, "%s  %s  %s", e.ID, e.Status, deadline)
 }
 
 // deadline is the time that the flags name; zero: none.
@@ -94,13 +87,12 @@ func (x extendCommand) deadline(now time.Time) (time.Time, error) {
 }
 
 type replaceCommand struct {
-	remote
+	remoteEnvelope
 
-	ID     uuid.UUID `arg:"" help:"Id of the envelope."`
-	Signer string    `arg:"" help:"Id, address or role of the signer who is replaced."`
-	With   string    `help:"Who takes the place, such as \"Grace Hopper <grace@example.com>\"." placeholder:"NAME <ADDRESS>" required:""`
-	Phone  string    `help:"Telephone number of the new person, for codes by text message." placeholder:"NUMBER"`
-	Reason string    `help:"Why; it is kept with the envelope."`
+	Signer string `arg:"" help:"Id, address or role of the signer who is replaced."`
+	With   string `help:"Who takes the place, such as \"Grace Hopper <grace@example.com>\"." placeholder:"NAME <ADDRESS>" required:""`
+	Phone  string `help:"Telephone number of the new person, for codes by text message." placeholder:"NUMBER"`
+	Reason string `help:"Why; it is kept with the envelope."`
 }
 
 // Run puts another person in the place of a signer.
@@ -121,24 +113,12 @@ func (r replaceCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	body := api.Replacement{Name: person.Name, Email: person.Address}
-	if r.Phone != "" {
-		body.Phone = &r.Phone
-	}
-	if r.Reason != "" {
-		body.Reason = &r.Reason
-	}
-	res, err := c.API.ReplaceASignerWithResponse(ctx, e.ID, signer, nil, body)
+	body := api.Replacement{Name: person.Name, Email: person.Address, Phone: countersign.Optional(r.Phone), Reason: countersign.Optional(r.Reason)}
+	s, err := countersign.Answer(c.API.ReplaceASignerWithResponse(ctx, e.ID, signer, nil, body))
 	if err != nil {
 		return coded(err)
 	}
-	if res.JSON200 == nil {
-		return errors.New("the answer is not JSON")
-	}
-	if r.JSON {
-		return printJSON(res.JSON200)
-	}
-	return say("%s  %s  %s", res.JSON200.Status, plain(&res.JSON200.Name), plain(&res.JSON200.Email))
+	return r.print(s, "%s  %s  %s", s.Status, plain(&s.Name), plain(&s.Email))
 }
 
 // findSigner is the signer with this id, address or role.

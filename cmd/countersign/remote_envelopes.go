@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,17 +9,11 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/google/uuid"
-
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
 )
 
-type statusCommand struct {
-	remote
-
-	ID uuid.UUID `arg:"" help:"Id of the envelope."`
-}
+type statusCommand struct{ remoteEnvelope }
 
 // Run shows an envelope with its signers and what happened.
 func (s statusCommand) Run(ctx context.Context) error {
@@ -54,11 +49,7 @@ type listCommand struct {
 
 // Run lists envelopes, newest first.
 func (l listCommand) Run(ctx context.Context) error {
-	c, in, err := l.client()
-	if err != nil {
-		return err
-	}
-	tenant, err := neededTenant(in)
+	c, tenant, err := l.clientAndTenant()
 	if err != nil {
 		return err
 	}
@@ -83,11 +74,7 @@ func (l listCommand) Run(ctx context.Context) error {
 	return w.Flush()
 }
 
-type remindCommand struct {
-	remote
-
-	ID uuid.UUID `arg:"" help:"Id of the envelope."`
-}
+type remindCommand struct{ remoteEnvelope }
 
 // Run sends a new link to everyone whose turn it is.
 func (r remindCommand) Run(ctx context.Context) error {
@@ -124,11 +111,10 @@ func (r remindCommand) Run(ctx context.Context) error {
 }
 
 type voidCommand struct {
-	remote
+	remoteEnvelope
 
-	ID     uuid.UUID `arg:"" help:"Id of the envelope."`
-	Reason string    `help:"Why; signers are told."`
-	Yes    bool      `help:"Do not ask."`
+	Reason string `help:"Why; signers are told."`
+	Yes    bool   `help:"Do not ask."`
 }
 
 // Run voids an envelope, which cannot be undone.
@@ -151,18 +137,14 @@ func (v voidCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return coded(err)
 	}
-	if v.JSON {
-		return printJSON(e)
-	}
-	return say("%s  %s", e.ID, e.Status)
+	return v.print(e, "%s  %s", e.ID, e.Status)
 }
 
 type downloadCommand struct {
-	remote
+	remoteEnvelope
 
-	ID       uuid.UUID `arg:"" help:"Id of the envelope."`
-	Original bool      `help:"The document as it was uploaded, instead of the sealed one."`
-	Out      string    `help:"New file; - is standard output. Unless given: the id and .pdf." type:"path" placeholder:"FILE"`
+	Original bool   `help:"The document as it was uploaded, instead of the sealed one."`
+	Out      string `help:"New file; - is standard output. Unless given: the id and .pdf." type:"path" placeholder:"FILE"`
 }
 
 // Run downloads the first document.
@@ -175,15 +157,9 @@ func (d downloadCommand) Run(ctx context.Context) error {
 	if d.Original {
 		kind = countersign.Original
 	}
-	path := d.Out
-	if path == "" {
-		path = d.ID.String() + ".pdf"
-	}
+	path := cmp.Or(d.Out, d.ID.String()+".pdf")
 	if err := save(ctx, c, d.ID, kind, path); err != nil || path == "-" {
 		return err
 	}
-	if d.JSON {
-		return printJSON(map[string]any{"envelopeId": d.ID, "file": path})
-	}
-	return say("%s", path)
+	return d.print(map[string]any{"envelopeId": d.ID, "file": path}, "%s", path)
 }

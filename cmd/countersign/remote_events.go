@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"os"
 	"time"
@@ -35,9 +36,7 @@ func (f *forwarder) prepare() error {
 		return nil
 	}
 	key := make([]byte, 24)
-	if _, err := rand.Read(key); err != nil {
-		return err
-	}
+	_, _ = rand.Read(key) // never fails
 	f.Secret = "whsec_" + base64.StdEncoding.EncodeToString(key)
 	_, err := fmt.Fprintf(os.Stderr, "Signed with %s\n", f.Secret)
 	return err
@@ -64,23 +63,39 @@ func (f *forwarder) post(ctx context.Context, id uuid.UUID, body []byte) (int, e
 
 // deliver posts an event, where that is asked for, and prints it.
 func (f *forwarder) deliver(ctx context.Context, e countersign.EventRecord, asJSON bool) error {
-	told := ""
+	outcome := ""
 	if f.Forward != "" {
 		status, err := f.post(ctx, e.ID, e.Raw)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			told = err.Error()
+			outcome = err.Error()
 		default:
-			told = fmt.Sprintf("%d %s", status, http.StatusText(status))
+			outcome = fmt.Sprintf("%d %s", status, http.StatusText(status))
 		}
 	}
 	if asJSON {
 		return printJSON(e.Raw)
 	}
 	name := string(e.Event.Event)
-	return say("%s  %-22s %s  %s", e.CreatedAt.UTC().Format(time.DateTime), plain(&name), e.EnvelopeID, plain(&told))
+	return say("%s  %-22s %s  %s", e.CreatedAt.UTC().Format(time.DateTime), plain(&name), e.EnvelopeID, plain(&outcome))
+}
+
+// deliverAll delivers one event after the other, until there are no more.
+func (f *forwarder) deliverAll(ctx context.Context, events iter.Seq2[countersign.EventRecord, error], asJSON bool) error {
+	if err := f.prepare(); err != nil {
+		return err
+	}
+	for e, err := range events {
+		if err != nil {
+			return coded(err)
+		}
+		if err := f.deliver(ctx, e, asJSON); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 type listenCommand struct {
@@ -103,19 +118,8 @@ func (l *listenCommand) Run(ctx context.Context) error {
 			return fmt.Errorf("--after %q is not the id of an event", l.After)
 		}
 	}
-	if err := l.prepare(); err != nil {
+	if err := l.deliverAll(ctx, c.Follow(ctx, o), l.JSON); ctx.Err() == nil { // Ctrl-C is how it ends
 		return err
-	}
-	for e, err := range c.Follow(ctx, o) {
-		if ctx.Err() != nil {
-			return nil //nolint:nilerr // Ctrl-C is how it ends
-		}
-		if err != nil {
-			return coded(err)
-		}
-		if err := l.deliver(ctx, e, l.JSON); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -137,18 +141,8 @@ func (r *replayCommand) Run(ctx context.Context) error {
 	if r.Since <= 0 {
 		return errors.New("--since must be a time such as 1h")
 	}
-	if err := r.prepare(); err != nil {
-		return err
-	}
-	for e, err := range c.ReadEvents(ctx, countersign.EventOptions{Since: now().Add(-r.Since), Name: api.WebhookEventName(r.Event)}) {
-		if err != nil {
-			return coded(err)
-		}
-		if err := r.deliver(ctx, e, r.JSON); err != nil {
-			return err
-		}
-	}
-	return nil
+	events := c.ReadEvents(ctx, countersign.EventOptions{Since: now().Add(-r.Since), Name: api.WebhookEventName(r.Event)})
+	return r.deliverAll(ctx, events, r.JSON)
 }
 
 type triggerCommand struct {

@@ -67,10 +67,7 @@ func (i importDocuSeal) Run(ctx context.Context) error {
 	if err := i.makeDraft(ctx, out, files); err != nil {
 		return err
 	}
-	if i.JSON {
-		return printJSON(out)
-	}
-	return say("%s  draft", out.EnvelopeID)
+	return i.print(out, "%s  draft", out.EnvelopeID)
 }
 
 // read reads the template and its documents.
@@ -129,10 +126,7 @@ func readPDF(path string) ([]byte, []pdf.Geometry, error) {
 	if err := checkPDF(path); err != nil {
 		return nil, nil, fmt.Errorf("%w; name the template's documents with --pdf", err)
 	}
-	if st, err := os.Stat(path); err != nil || st.Size() > maxPDF {
-		return nil, nil, errors.Join(err, fmt.Errorf("%s has more than %d MB", path, maxPDF>>20))
-	}
-	b, err := os.ReadFile(path) //nolint:gosec // the user's own choice
+	b, err := readFile(path, maxPDF)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -190,11 +184,7 @@ func (i importDocuSeal) makeTemplate(ctx context.Context, in *imported) error {
 	if len(in.Documents) != 1 {
 		return errors.New("a template has one document here: say with --to who fills the roles, and a draft is made")
 	}
-	c, l, err := i.client()
-	if err != nil {
-		return err
-	}
-	tenant, err := neededTenant(l)
+	c, tenant, err := i.clientAndTenant()
 	if err != nil {
 		return err
 	}
@@ -207,19 +197,12 @@ func (i importDocuSeal) makeTemplate(ctx context.Context, in *imported) error {
 		return err
 	}
 	in.TemplateID = t.ID.String()
-	if i.JSON {
-		return printJSON(in)
-	}
-	return say("%s  v%d  %s", t.ID, t.Version, plain(&t.Name))
+	return i.print(in, "%s  v%d  %s", t.ID, t.Version, plain(&t.Name))
 }
 
 // makeDraft makes the draft with its documents, and then the fields of each.
 func (i importDocuSeal) makeDraft(ctx context.Context, in *imported, files [][]byte) error {
-	c, l, err := i.client()
-	if err != nil {
-		return err
-	}
-	tenant, err := neededTenant(l)
+	c, tenant, err := i.clientAndTenant()
 	if err != nil {
 		return err
 	}
@@ -243,11 +226,7 @@ func (i importDocuSeal) makeDraft(ctx context.Context, in *imported, files [][]b
 	if len(all) == 0 {
 		return nil
 	}
-	var body api.FieldOrListRequest
-	if err := body.FromFieldOrListRequest1(all); err != nil {
-		return err
-	}
-	if _, err := c.API.AddAFieldWithResponse(ctx, e.ID, nil, body); err != nil {
+	if _, err := c.AddFields(ctx, e.ID, all...); err != nil {
 		return fmt.Errorf("the envelope %s stays a draft without fields: %w", e.ID, coded(err))
 	}
 	return nil

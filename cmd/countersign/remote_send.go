@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,11 +40,11 @@ type sendCommand struct {
 
 // Run makes an envelope, uploads its files and sends it.
 func (s sendCommand) Run(ctx context.Context) error {
-	c, l, err := s.client()
+	c, tenant, err := s.clientAndTenant()
 	if err != nil {
 		return err
 	}
-	req, err := s.request(l)
+	req, err := s.request(tenant)
 	if err != nil {
 		return err
 	}
@@ -75,10 +76,10 @@ func (s sendCommand) Run(ctx context.Context) error {
 		}
 	}
 	if !s.Wait || s.Draft {
-		return s.tell(e)
+		return s.printEnvelope(e)
 	}
 	if !s.JSON {
-		if err := s.tell(e); err != nil {
+		if err := s.printEnvelope(e); err != nil {
 			return err
 		}
 	}
@@ -92,42 +93,26 @@ func (s sendCommand) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.tell(e)
+	return s.printEnvelope(e)
 }
 
-func (s sendCommand) tell(e *countersign.Envelope) error {
-	if s.JSON {
-		for i := range e.Signers {
-			e.Signers[i].SigningURL = nil // a credential of the signer's
-		}
-		return printJSON(e)
+func (s sendCommand) printEnvelope(e *countersign.Envelope) error {
+	for i := range e.Signers {
+		e.Signers[i].SigningURL = nil // a credential of the signer's
 	}
-	return say("%s  %s", e.ID, e.Status)
+	return s.print(e, "%s  %s", e.ID, e.Status)
 }
 
 // request is the envelope that the flags describe.
-func (s sendCommand) request(l login) (*countersign.EnvelopeRequest, error) {
-	tenant, err := neededTenant(l)
-	if err != nil {
-		return nil, err
-	}
-	subject := s.Subject
-	if subject == "" {
-		subject = strings.TrimSuffix(filepath.Base(s.Files[0]), filepath.Ext(s.Files[0]))
-	}
-	req := &countersign.EnvelopeRequest{TenantID: tenant, Subject: &subject}
-	if s.Days > 0 {
-		req.ExpiresInDays = &s.Days
-	}
+func (s sendCommand) request(tenant string) (*countersign.EnvelopeRequest, error) {
+	subject := cmp.Or(s.Subject, strings.TrimSuffix(filepath.Base(s.Files[0]), filepath.Ext(s.Files[0])))
+	req := &countersign.EnvelopeRequest{TenantID: tenant, Subject: &subject, ExpiresInDays: countersign.Optional(max(s.Days, 0))}
 	for i, to := range s.To {
 		role, a, err := parsePerson("--to", to)
 		if err != nil {
 			return nil, err
 		}
-		signer := countersign.SignerRequest{Name: a.Name, Email: a.Address}
-		if role != "" {
-			signer.Role = &role
-		}
+		signer := countersign.SignerRequest{Name: a.Name, Email: a.Address, Role: countersign.Optional(role)}
 		if s.InOrder {
 			signer.RoutingOrder = countersign.Ptr(i + 1)
 		}
@@ -200,7 +185,7 @@ func addSignature(ctx context.Context, c *countersign.Client, id uuid.UUID, doc 
 	if err := body.FromFieldRequest(f); err != nil {
 		return err
 	}
-	_, err := c.API.AddAFieldWithResponse(ctx, id, &api.AddAFieldParams{}, body)
+	_, err := c.API.AddAFieldWithResponse(ctx, id, nil, body)
 	return err
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,30 +37,20 @@ type templateListCommand struct {
 
 // Run lists templates, newest first.
 func (l templateListCommand) Run(ctx context.Context) error {
-	c, in, err := l.client()
+	c, tenant, err := l.client()
 	if err != nil {
 		return err
 	}
-	params := &api.ListTemplatesParams{PageSize: countersign.Ptr(100)}
-	if in.Tenant != "" {
-		params.TenantID = &in.Tenant
-	}
-	if l.Query != "" {
-		params.Q = &l.Query
-	}
-	if l.Archived {
-		params.Archived = &l.Archived
+	params := &api.ListTemplatesParams{
+		PageSize: countersign.Ptr(100), TenantID: countersign.Optional(tenant), Q: countersign.Optional(l.Query), Archived: countersign.Optional(l.Archived),
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	for n := 0; ; {
-		res, err := c.API.ListTemplatesWithResponse(ctx, params)
+		list, err := countersign.Answer(c.API.ListTemplatesWithResponse(ctx, params))
 		if err != nil {
 			return coded(err)
 		}
-		if res.JSON200 == nil {
-			return errNoJSON
-		}
-		for _, t := range res.JSON200.Data {
+		for _, t := range list.Data {
 			if n++; n > l.Limit {
 				return w.Flush()
 			}
@@ -72,7 +63,7 @@ func (l templateListCommand) Run(ctx context.Context) error {
 				return err
 			}
 		}
-		if params.Cursor = res.JSON200.NextCursor; params.Cursor == nil {
+		if params.Cursor = list.NextCursor; params.Cursor == nil {
 			return w.Flush()
 		}
 	}
@@ -105,26 +96,20 @@ func (p templatePushCommand) Run(ctx context.Context) error {
 	if p.Check {
 		return say("%s is complete", p.Dir)
 	}
-	c, l, err := p.client()
+	c, tenant, err := p.client()
+	switch {
+	case err != nil:
+		return err
+	case p.AllTenants:
+		tenant = ""
+	case tenant == "":
+		return errNoTenant
+	}
+	t, err := pushTemplate(ctx, c, s, countersign.Optional(tenant))
 	if err != nil {
 		return err
 	}
-	var tenant *string // nil: for all
-	if !p.AllTenants {
-		name, err := neededTenant(l)
-		if err != nil {
-			return err
-		}
-		tenant = &name
-	}
-	t, err := pushTemplate(ctx, c, s, tenant)
-	if err != nil {
-		return err
-	}
-	if p.JSON {
-		return printJSON(t)
-	}
-	return say("%s  v%d  %s", t.ID, t.Version, plain(&t.Name))
+	return p.print(t, "%s  v%d  %s", t.ID, t.Version, plain(&t.Name))
 }
 
 // pushTemplate makes a template, or a new version.
@@ -159,10 +144,7 @@ func pushTemplate(ctx context.Context, c *countersign.Client, s *templateSource,
 	if err != nil {
 		return nil, coded(err)
 	}
-	t := res.JSON201
-	if t == nil {
-		t = res.JSON200
-	}
+	t := cmp.Or(res.JSON201, res.JSON200)
 	if t == nil {
 		return nil, errNoJSON
 	}
@@ -180,11 +162,11 @@ type templatePullCommand struct {
 
 // Run writes a template's description and document into a folder.
 func (p templatePullCommand) Run(ctx context.Context) error {
-	c, l, err := p.client()
+	c, tenant, err := p.client()
 	if err != nil {
 		return err
 	}
-	t, err := findTemplate(ctx, c, l, p.Template, p.Version)
+	t, err := findTemplate(ctx, c, tenant, p.Template, p.Version)
 	if err != nil {
 		return err
 	}
@@ -209,10 +191,8 @@ func (p templatePullCommand) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	if p.JSON {
-		return printJSON(map[string]any{"templateId": t.ID, "version": t.Version, "files": []string{filepath.Join(p.Dir, templateFile), filepath.Join(p.Dir, name)}})
-	}
-	return say("%s\n%s", filepath.Join(p.Dir, templateFile), filepath.Join(p.Dir, name))
+	files := []string{filepath.Join(p.Dir, templateFile), filepath.Join(p.Dir, name)}
+	return p.print(map[string]any{"templateId": t.ID, "version": t.Version, "files": files}, "%s\n%s", files[0], files[1])
 }
 
 func (p templatePullCommand) write(path string, b []byte) error {
@@ -246,39 +226,24 @@ func fileName(name string) string {
 }
 
 // findTemplate is the template with this id or externalId.
-func findTemplate(ctx context.Context, c *countersign.Client, l login, name string, version int) (*api.Template, error) {
+func findTemplate(ctx context.Context, c *countersign.Client, tenant, name string, version int) (*api.Template, error) {
 	id, err := uuid.Parse(name)
 	if err != nil {
-		params := &api.ListTemplatesParams{ExternalID: &name}
-		if l.Tenant != "" {
-			params.TenantID = &l.Tenant
-		}
-		res, err := c.API.ListTemplatesWithResponse(ctx, params)
+		params := &api.ListTemplatesParams{ExternalID: &name, TenantID: countersign.Optional(tenant)}
+		list, err := countersign.Answer(c.API.ListTemplatesWithResponse(ctx, params))
 		if err != nil {
 			return nil, coded(err)
 		}
-		if res.JSON200 == nil {
-			return nil, errNoJSON
-		}
-		switch len(res.JSON200.Data) {
+		switch len(list.Data) {
 		case 0:
 			return nil, codedError{fmt.Errorf("there is no template %q", name), exitNotFound}
 		case 1:
-			id = res.JSON200.Data[0].ID
+			id = list.Data[0].ID
 		default:
 			return nil, codedError{fmt.Errorf("there are several templates %q: name one by id, or the tenant", name), exitRefused}
 		}
 	}
-	params := &api.GetATemplateParams{}
-	if version > 0 {
-		params.Version = &version
-	}
-	res, err := c.API.GetATemplateWithResponse(ctx, id, params)
-	if err != nil {
-		return nil, coded(err)
-	}
-	if res.JSON200 == nil {
-		return nil, errNoJSON
-	}
-	return res.JSON200, nil
+	params := &api.GetATemplateParams{Version: countersign.Optional(max(version, 0))}
+	t, err := countersign.Answer(c.API.GetATemplateWithResponse(ctx, id, params))
+	return t, coded(err)
 }

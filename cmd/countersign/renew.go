@@ -2,16 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"github.com/google/uuid"
 
 	"countersign/operate/renewal"
+	"countersign/store"
+	"countersign/store/blob"
 )
 
 type renewCommand struct {
@@ -26,65 +24,51 @@ var errNotRenewed = errors.New("not every document could be renewed")
 
 // Run adds document time-stamps to stored files. The service may be running, and
 // what was done stays done: it can be run again at any time.
-func (r renewCommand) Run(ctx context.Context) (err error) {
+func (r renewCommand) Run(ctx context.Context) error {
 	cfg, err := productionConfig("DATABASE_URL", "MASTER_KEY", "BLOB_URL", "SEAL_KEY", "TSA_URL")
 	if err != nil {
 		return err
 	}
-	s, keys, err := openStore(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := s.Migrated(ctx); err != nil {
-		return err
-	}
-	blobs, err := openBlobs(ctx, cfg, keys)
-	if err != nil {
-		return err
-	}
-	s.UseArchives(blobs)
-	sealer, err := newReloadingSealer(ctx, cfg, s)
-	if err != nil {
-		return err
-	}
-	renewer := renewal.Renewer{Store: s, Blobs: blobs, Sealer: sealer, Now: now, NewID: newID, DryRun: r.DryRun}
-	before := now().Add(time.Duration(r.Days) * 24 * time.Hour)
-	sum := &renewals{out: os.Stdout, json: r.JSON, dry: r.DryRun}
-	if r.Envelope == uuid.Nil {
-		err = renewer.All(ctx, before, sum.add)
-	} else if ref, e := s.FindEnvelope(ctx, r.Envelope); e != nil {
-		err = e
-	} else {
-		err = renewer.Envelope(ctx, ref, before, sum.add)
-	}
-	return errors.Join(err, sum.print())
+	return withFiles(ctx, cfg, func(s *store.Store, blobs *blob.Encrypted) error {
+		sealer, err := newReloadingSealer(ctx, cfg, s)
+		if err != nil {
+			return err
+		}
+		renewer := renewal.Renewer{Store: s, Blobs: blobs, Sealer: sealer, Now: now, NewID: newID, DryRun: r.DryRun}
+		before := now().Add(time.Duration(r.Days) * 24 * time.Hour)
+		sum := &renewals{json: r.JSON, dry: r.DryRun}
+		if r.Envelope == uuid.Nil {
+			err = renewer.All(ctx, before, sum.add)
+		} else if ref, e := s.FindEnvelope(ctx, r.Envelope); e != nil {
+			err = e
+		} else {
+			err = renewer.Envelope(ctx, ref, before, sum.add)
+		}
+		return errors.Join(err, sum.print())
+	})
 }
 
 // renewals prints what was done.
 type renewals struct {
-	out           io.Writer
 	json, dry     bool
 	done, problem int
 }
 
 func (r *renewals) add(one renewal.Report) error {
 	line := "to be renewed"
-	switch {
-	case one.Problem != "":
-		r.problem++
-		line = "NOT renewed: " + one.Problem
-	case one.Until != nil:
+	if one.Until != nil {
 		line = "time-stamped until " + one.Until.UTC().Format(time.DateOnly)
 	}
 	if one.Problem == "" {
 		r.done++
+	} else {
+		r.problem++
+		line = "NOT renewed: " + one.Problem
 	}
 	if r.json {
-		return json.NewEncoder(r.out).Encode(one)
+		return printJSON(one)
 	}
-	_, err := fmt.Fprintf(r.out, "%s  document %s  %s\n", one.EnvelopeID, one.DocumentID, line)
-	return err
+	return say("%s  document %s  %s", one.EnvelopeID, one.DocumentID, line)
 }
 
 func (r *renewals) print() error {
@@ -93,7 +77,7 @@ func (r *renewals) print() error {
 		if r.dry {
 			verb = "to be renewed"
 		}
-		if _, err := fmt.Fprintf(r.out, "%d document(s) %s, %d with problems\n", r.done, verb, r.problem); err != nil {
+		if err := say("%d document(s) %s, %d with problems", r.done, verb, r.problem); err != nil {
 			return err
 		}
 	}

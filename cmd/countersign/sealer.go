@@ -21,11 +21,9 @@ import (
 // reloadingSealer seals documents, and signs their records with the manifest key of the
 // moment: after a rotation it is made anew.
 type reloadingSealer struct {
-	cfg  seal.Config
-	leaf *x509.Certificate
-	keys func(context.Context) ([]store.Key, error)
-	// revoked says whether the seal's own certificate or key was revoked here.
-	revoked func(context.Context, *x509.Certificate) (bool, error)
+	cfg   seal.Config
+	leaf  *x509.Certificate // the one that seals
+	store *store.Store
 
 	mu   sync.Mutex
 	made *seal.Sealer
@@ -38,13 +36,11 @@ func newReloadingSealer(ctx context.Context, cfg config.Config, s *store.Store) 
 		return nil, err
 	}
 	out := &reloadingSealer{
-		leaf: chain[0],
+		leaf: chain[0], store: s,
 		cfg: seal.Config{
 			Signer: signer, Chain: chain, TSAURL: cfg.TSAURL, TSAOptional: cfg.TSAOptional, LongTerm: cfg.SealLongTerm, HTTPClient: &http.Client{Timeout: tsaLimit},
 			ServiceName: "Countersign", Now: now, Rand: rand.Reader,
 		},
-		keys:    func(ctx context.Context) ([]store.Key, error) { return s.Keys(ctx, models.KeyManifests) },
-		revoked: s.SealKeyRevoked,
 	}
 	if _, err := out.current(ctx); err != nil {
 		return nil, err
@@ -57,14 +53,14 @@ var errSealRevoked = errors.New("the seal's key was revoked by `countersign key 
 
 // current is the sealer with the manifest key that signs now.
 func (s *reloadingSealer) current(ctx context.Context) (*seal.Sealer, error) {
-	revoked, err := s.revoked(ctx, s.certificate())
+	revoked, err := s.store.SealKeyRevoked(ctx, s.leaf)
 	if err != nil {
 		return nil, err
 	}
 	if revoked {
 		return nil, errSealRevoked
 	}
-	keys, err := s.keys(ctx)
+	keys, err := s.store.Keys(ctx, models.KeyManifests)
 	if err != nil {
 		return nil, err
 	}
@@ -106,9 +102,6 @@ func (s *reloadingSealer) Trial() error { return s.last().Trial() }
 
 // NotAfter is when the seal's certificate ends.
 func (s *reloadingSealer) NotAfter() time.Time { return s.last().NotAfter() }
-
-// certificate is the one that seals.
-func (s *reloadingSealer) certificate() *x509.Certificate { return s.leaf }
 
 func (s *reloadingSealer) last() *seal.Sealer {
 	s.mu.Lock()

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,17 +38,9 @@ type templateSource struct {
 // POST /v1/templates takes, but tenantId; and document, which names the PDF.
 func readTemplateDir(dir string) (*templateSource, error) {
 	path := filepath.Join(dir, templateFile)
-	f, err := os.Open(path) //nolint:gosec // the user's own choice
+	b, err := readFile(path, maxTemplateFile)
 	if err != nil {
 		return nil, err
-	}
-	defer func() { _ = f.Close() }() // read only
-	b, err := io.ReadAll(io.LimitReader(f, maxTemplateFile+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(b) > maxTemplateFile:
-		return nil, fmt.Errorf("%s has more than %d MB", path, maxTemplateFile>>20)
 	}
 	var data map[string]any
 	if err := yaml.Unmarshal(b, &data); err != nil {

@@ -42,39 +42,25 @@ func settingsTrust(cfg config.Config) (trust.Policy, error) {
 // policy reads the files.
 func (o trustOptions) policy() (trust.Policy, error) {
 	var p trust.Policy
-	var authorities []*x509.Certificate
-	err := eachFile(o.Trust, o.name(0), func(b []byte) error {
-		more, err := trust.ParseAuthorities(b)
-		authorities = append(authorities, more...)
-		return err
-	})
+	authorities, err := readEach(o.Trust, o.name(0), trust.ParseAuthorities)
 	if err != nil {
 		return p, err
 	}
 	if p.Sealers, err = o.sealers(authorities); err != nil {
 		return p, err
 	}
-	err = eachFile(o.TSATrust, o.name(2), func(b []byte) error {
-		roots, err := trust.ParseAuthorities(b)
-		for _, c := range roots {
-			if p.Stampers == nil {
-				p.Stampers = x509.NewCertPool()
-			}
-			p.Stampers.AddCert(c)
-		}
-		return err
-	})
-	if err != nil {
+	if p.Stampers, err = readPool(o.TSATrust, o.name(2)); err != nil {
 		return p, err
 	}
-	return p, eachFile(o.Keys, o.name(3), func(b []byte) error {
+	_, err = readEach(o.Keys, o.name(3), func(b []byte) ([]trust.RecordKey, error) {
 		keys, err := trust.ParseRecordKeys(b)
 		if p.RecordKeys == nil {
 			p.RecordKeys = make(map[string]trust.RecordKey)
 		}
 		maps.Copy(p.RecordKeys, keys)
-		return err
+		return nil, err
 	})
+	return p, err
 }
 
 // sealers are all under the authorities, or those that --sealer names.
@@ -102,35 +88,47 @@ func (o trustOptions) sealers(authorities []*x509.Certificate) ([]trust.Sealer, 
 			}
 		}
 	}
-	return out, eachFile(files, o.name(1), func(b []byte) error {
-		pinned, err := trust.ParsePinned(b)
-		out = append(out, pinned...)
-		return err
-	})
+	pinned, err := readEach(files, o.name(1), trust.ParsePinned)
+	return append(out, pinned...), err
 }
 
 // maxTrustFile bounds a file with certificates or keys, in bytes: the system's
 // own list of authorities has some 220 KiB.
 const maxTrustFile = 4 << 20
 
-func eachFile(names []string, option string, read func([]byte) error) error {
-	for _, name := range names {
+// readEach reads what the files of an option hold.
+func readEach[T any](files []string, option string, parse func([]byte) ([]T, error)) (all []T, err error) {
+	for _, name := range files {
+		var more []T
 		b, err := readBounded(name)
 		if err == nil {
-			err = read(b)
+			more, err = parse(b)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %s: %w", option, name, err)
+			return nil, fmt.Errorf("%s: %s: %w", option, name, err)
 		}
+		all = append(all, more...)
 	}
-	return nil
+	return all, nil
+}
+
+// readPool reads certificates of authorities; nil without files.
+func readPool(files []string, option string) (*x509.CertPool, error) {
+	roots, err := readEach(files, option, trust.ParseAuthorities)
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	for _, c := range roots {
+		pool.AddCert(c)
+	}
+	return pool, nil
 }
 
 func readBounded(name string) ([]byte, error) {
 	f, err := os.Open(name) //nolint:gosec // the operator names it
 	if err != nil {
-		var at *os.PathError
-		if errors.As(err, &at) {
+		if at, ok := errors.AsType[*os.PathError](err); ok {
 			err = at.Err // the name is in the message already
 		}
 		return nil, err

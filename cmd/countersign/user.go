@@ -41,8 +41,7 @@ func (u userCreate) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Printf("console user %s, role %s\n", user.ID, user.Role) //nolint:forbidigo // this is what the command is for
-		return err
+		return say("console user %s, role %s", user.ID, user.Role)
 	})
 }
 

@@ -2,13 +2,26 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 
 	"countersign/seal/admission"
+	"countersign/seal/refusal"
 	"countersign/seal/sandbox"
+	"countersign/seal/verify"
 )
 
 type validatorCommand struct{}
+
+// newValidators runs validatorCommand in processes of this program.
+func newValidators() (*sandbox.Pool, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the program that examines PDFs: %w", err)
+	}
+	return sandbox.New(self, "validate-pdf"), nil
+}
 
 // Run examines an uploaded PDF on behalf of the API, in a process of its own: a
 // hostile file can end this one, and nothing else.
@@ -16,3 +29,32 @@ func (validatorCommand) Run(ctx context.Context) error {
 	os.Exit(sandbox.Serve(ctx, os.Stdin, os.Stdout, admission.Tasks()))
 	return nil
 }
+
+// examiner verifies files in a process of its own, as the API does: a hostile file
+// can end that one, or use up what it may take, and nothing else.
+type examiner struct {
+	validators *sandbox.Pool
+	opt        verify.Options
+}
+
+func newExaminer(opt verify.Options) (*examiner, error) {
+	validators, err := newValidators()
+	return &examiner{validators, opt}, err
+}
+
+func (e *examiner) close() { e.validators.Close() }
+
+// verify is verify.File. What takes more than the process may has no verdict.
+func (e *examiner) verify(ctx context.Context, f *os.File, size int64) (verify.Report, error) {
+	x, err := verify.ExamineIn(ctx, e.validators, f, size)
+	if _, refused := errors.AsType[*refusal.Error](err); refused {
+		return verify.Report{}, errTooComplex
+	}
+	if err != nil {
+		return verify.Report{}, err
+	}
+	return x.Report(e.opt), nil
+}
+
+// errTooComplex is what the API calls file_too_complex.
+var errTooComplex = errors.New("the file was not examined: it is too complex, so that examining it takes too much time or memory")

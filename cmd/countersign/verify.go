@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 
 	"countersign/seal/verify"
@@ -52,7 +51,7 @@ func (v verifyCommand) Run(ctx context.Context) error {
 		}
 	}
 	if v.JSON {
-		err = json.NewEncoder(os.Stdout).Encode(report)
+		err = printJSON(report)
 	} else {
 		err = report.WriteText(os.Stdout)
 	}

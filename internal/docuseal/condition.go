@@ -48,10 +48,8 @@ func (c *conversion) clause(condition Condition) (comparison, bool) {
 	other := &c.template.Fields[at]
 	out := comparison{Field: c.names[other.UUID]}
 	value := text(condition.Value)
-	for _, o := range other.Options {
-		if o.UUID == value {
-			value = o.Value
-		}
+	if at := slices.IndexFunc(other.Options, func(o Option) bool { return o.UUID == value }); at >= 0 {
+		value = other.Options[at].Value
 	}
 	box := other.Type == "checkbox"
 	switch condition.Action {

@@ -141,14 +141,11 @@ func (c *conversion) field(f *Field) {
 
 // common is what a field of any type has.
 func (c *conversion) common(f *Field, role string) countersign.FieldRequest {
-	out := countersign.FieldRequest{Role: &role, Name: countersign.Ptr(c.names[f.UUID]), Required: countersign.Ptr(f.Required == nil || *f.Required)}
-	if label := cmp.Or(f.Title, f.Name); label != "" {
-		out.Label = countersign.Ptr(truncate(label, maxLabel))
+	out := countersign.FieldRequest{
+		Role: &role, Name: countersign.Ptr(c.names[f.UUID]), Required: countersign.Ptr(f.Required == nil || *f.Required),
+		Label: countersign.Optional(truncate(cmp.Or(f.Title, f.Name), maxLabel)), ReadOnly: countersign.Optional(f.ReadOnly),
 	}
-	if f.ReadOnly {
-		out.ReadOnly = &f.ReadOnly
-	}
-	if n := number(f.Preferences.FontSize); n >= minFont && n <= maxFont {
+	if n, err := strconv.ParseFloat(text(f.Preferences.FontSize), 64); err == nil && n >= minFont && n <= maxFont {
 		out.FontSize = &n
 	}
 	if align := api.FieldRequestAlign(f.Preferences.Align); slices.Contains([]api.FieldRequestAlign{"left", "center", "right"}, align) {
@@ -222,9 +219,7 @@ func (c *conversion) validation(f *Field, v *Validation, out *countersign.FieldR
 	if rules.Pattern == nil && rules.Min == nil && rules.Max == nil {
 		return
 	}
-	if v.Message != "" {
-		rules.Message = countersign.Ptr(truncate(v.Message, maxLabel))
-	}
+	rules.Message = countersign.Optional(truncate(v.Message, maxLabel))
 	out.Validation = &rules
 }
 
@@ -338,12 +333,4 @@ func texts(v any) []string {
 		out = append(out, text(e))
 	}
 	return out
-}
-
-func number(v any) float64 {
-	n, err := strconv.ParseFloat(text(v), 64)
-	if err != nil {
-		return 0
-	}
-	return n
 }

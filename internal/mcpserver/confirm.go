@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
@@ -15,10 +16,25 @@ import (
 
 // question is what a person was asked, and not yet answered.
 type question struct {
-	call    [sha256.Size]byte // of the tool and its arguments
-	tag     string            // the version of the envelope that the person was told of
-	signers []uuid.UUID       // whom to remind
-	asked   time.Time
+	call     [sha256.Size]byte // of the tool and its arguments
+	envelope uuid.UUID
+	tag      string      // the version of the envelope that the person was told of
+	signers  []uuid.UUID // whom to remind
+	asked    time.Time
+}
+
+// withConfirmation is a tool that is called twice: ask asks the person, and do does what was confirmed.
+func withConfirmation[In any](s *server, ask handler[In], do func(context.Context, question, In) (any, error)) handler[In] {
+	return func(ctx context.Context, req *mcp.CallToolRequest, in In) (any, error) {
+		if req.Params.RequestState == "" && len(req.Params.InputResponses) == 0 {
+			return ask(ctx, req, in)
+		}
+		q, err := s.confirmed(req)
+		if err != nil {
+			return nil, err
+		}
+		return do(ctx, q, in)
+	}
 }
 
 const (
@@ -41,11 +57,6 @@ func canAsk(req *mcp.CallToolRequest) bool {
 		return false
 	}
 	return caps.Elicitation.Form != nil || caps.Elicitation.URL == nil // neither named: forms, by the protocol's first versions
-}
-
-// asked reports whether the call brings an answer, be it to whatever.
-func asked(req *mcp.CallToolRequest) bool {
-	return req.Params.RequestState != "" || len(req.Params.InputResponses) > 0
 }
 
 // ask has the client ask the person, and call again with the answer.

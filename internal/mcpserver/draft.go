@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,10 +53,7 @@ func (s *server) createDraft(ctx context.Context, _ *mcp.CallToolRequest, in dra
 			return nil, err
 		}
 	}
-	req := countersign.EnvelopeRequest{TenantID: s.Tenant, Subject: &in.Subject}
-	if in.ExpiresInDays != 0 {
-		req.ExpiresInDays = &in.ExpiresInDays
-	}
+	req := countersign.EnvelopeRequest{TenantID: s.Tenant, Subject: &in.Subject, ExpiresInDays: countersign.Optional(in.ExpiresInDays)}
 	for i := range in.Signers {
 		req.Signers = append(req.Signers, signerRequest(&in.Signers[i]))
 	}
@@ -75,20 +73,10 @@ func (s *server) createDraft(ctx context.Context, _ *mcp.CallToolRequest, in dra
 }
 
 func signerRequest(in *signerInput) countersign.SignerRequest {
-	g := countersign.SignerRequest{Name: in.Name, Email: in.Email}
-	if in.Role != "" {
-		g.Role = &in.Role
+	return countersign.SignerRequest{
+		Name: in.Name, Email: in.Email, Role: countersign.Optional(in.Role), RoutingOrder: countersign.Optional(in.Order),
+		AuthMethod: countersign.Optional(api.SignerRequestAuthMethod(in.Auth)), Phone: countersign.Optional(in.Phone),
 	}
-	if in.Order != 0 {
-		g.RoutingOrder = &in.Order
-	}
-	if in.Auth != "" {
-		g.AuthMethod = countersign.Ptr(api.SignerRequestAuthMethod(in.Auth))
-	}
-	if in.Phone != "" {
-		g.Phone = &in.Phone
-	}
-	return g
 }
 
 func (s *server) upload(ctx context.Context, id uuid.UUID, name string) error {
@@ -124,7 +112,7 @@ func (s *server) addFields(ctx context.Context, _ *mcp.CallToolRequest, in field
 	if len(in.Fields) == 0 || len(in.Fields) > maxFields {
 		return nil, fmt.Errorf("fields: name 1 to %d", maxFields)
 	}
-	e, _, _, err := s.envelope(ctx, in.EnvelopeID)
+	e, _, err := s.envelope(ctx, in.EnvelopeID)
 	if err != nil {
 		return nil, err
 	}
@@ -139,11 +127,7 @@ func (s *server) addFields(ctx context.Context, _ *mcp.CallToolRequest, in field
 		}
 		requests = append(requests, f)
 	}
-	var all api.FieldOrListRequest // all or none
-	if err := all.FromFieldOrListRequest1(requests); err != nil {
-		return nil, err
-	}
-	if _, err := s.Client.API.AddAFieldWithResponse(ctx, e.ID, &api.AddAFieldParams{}, all); err != nil {
+	if _, err := s.Client.AddFields(ctx, e.ID, requests...); err != nil {
 		return nil, err
 	}
 	return map[string]any{"envelopeId": e.ID, "added": len(requests), "page": s.page(e.ID)}, nil
@@ -158,12 +142,7 @@ func fieldRequest(in *fieldInput) (countersign.FieldRequest, error) {
 		}
 		f.DocumentID = &doc
 	}
-	if in.Label != "" {
-		f.Label = &in.Label
-	}
-	if in.Name != "" {
-		f.Name = &in.Name
-	}
+	f.Label, f.Name = countersign.Optional(in.Label), countersign.Optional(in.Name)
 	if in.Optional {
 		f.Required = countersign.Ptr(false)
 	}
@@ -178,22 +157,18 @@ type downloadInput struct {
 }
 
 func (s *server) downloadDocument(ctx context.Context, _ *mcp.CallToolRequest, in downloadInput) (any, error) {
-	kind := countersign.Sealed
-	switch in.Kind {
-	case "", string(countersign.Sealed):
-	case string(countersign.Original):
-		kind = countersign.Original
-	default:
+	kind := cmp.Or(api.DownloadADocumentParamsKind(in.Kind), countersign.Sealed)
+	if kind != countersign.Sealed && kind != countersign.Original {
 		return nil, errors.New("kind: it must be sealed or original")
 	}
 	if _, err := s.inFolder(in.File); err != nil {
 		return nil, err
 	}
-	e, _, _, err := s.envelope(ctx, in.EnvelopeID)
+	e, _, err := s.envelope(ctx, in.EnvelopeID)
 	if err != nil {
 		return nil, err
 	}
-	params := &api.DownloadADocumentParams{Kind: &kind}
+	params := countersign.DownloadOptions{Kind: &kind}
 	if in.DocumentID != "" {
 		doc, err := parseID("document_id", in.DocumentID)
 		if err != nil {
@@ -201,12 +176,12 @@ func (s *server) downloadDocument(ctx context.Context, _ *mcp.CallToolRequest, i
 		}
 		params.DocumentID = &doc
 	}
-	res, err := s.Client.API.DownloadADocument(ctx, e.ID, params)
+	body, err := s.Client.DownloadWith(ctx, e.ID, params)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = res.Body.Close() }() // read only
-	return s.save(in.File, res.Body)
+	defer func() { _ = body.Close() }() // read only
+	return s.save(in.File, body)
 }
 
 // plural is "1 page" or "3 pages".

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,30 +49,17 @@ type sendInput struct {
 	Message    string `json:"message,omitempty" jsonschema:"text in the invitation"`
 }
 
-func (s *server) sendEnvelope(ctx context.Context, req *mcp.CallToolRequest, in sendInput) (any, error) {
-	if !asked(req) {
-		return s.askToSend(ctx, req, in)
-	}
-	q, err := s.confirmed(req)
+func (s *server) sendEnvelope(ctx context.Context, q question, in sendInput) (any, error) {
+	body := api.SendRequest{Message: countersign.Optional(in.Message)}
+	e, err := countersign.Answer(s.Client.API.SendAnEnvelopeWithResponse(ctx, q.envelope, nil, body, ifUnchanged(q.tag)))
 	if err != nil {
 		return nil, err
 	}
-	id, err := parseID("envelope_id", in.EnvelopeID)
-	if err != nil {
-		return nil, err
-	}
-	body := api.SendRequest{}
-	if in.Message != "" {
-		body.Message = &in.Message
-	}
-	res, err := s.Client.API.SendAnEnvelopeWithResponse(ctx, id, &api.SendAnEnvelopeParams{}, body, ifUnchanged(q.tag))
-	if err != nil {
-		return nil, err
-	}
-	if res.JSON200 == nil {
-		return nil, errUnexpected
-	}
-	return map[string]any{"envelopeId": id, "status": res.JSON200.Status, "page": s.page(id)}, nil
+	return s.status(e), nil
+}
+
+func (s *server) status(e *countersign.Envelope) map[string]any {
+	return map[string]any{"envelopeId": e.ID, "status": e.Status, "page": s.page(e.ID)}
 }
 
 // maxShown bounds a text that others will read, in bytes: the person who confirms
@@ -82,7 +70,7 @@ func (s *server) askToSend(ctx context.Context, req *mcp.CallToolRequest, in sen
 	if len(in.Message) > maxShown {
 		return nil, fmt.Errorf("message: it must have at most %d bytes", maxShown)
 	}
-	e, tag, message, err := s.envelope(ctx, in.EnvelopeID)
+	e, tag, err := s.envelope(ctx, in.EnvelopeID)
 	if err != nil {
 		return nil, err
 	}
@@ -93,47 +81,34 @@ func (s *server) askToSend(ctx context.Context, req *mcp.CallToolRequest, in sen
 	text = append(text, "Documents:")
 	for i := range e.Documents {
 		d := &e.Documents[i]
-		name := clean(d.Name, maxText)
-		if name == "" {
-			name = "without a name"
-		}
+		name := cmp.Or(clean(d.Name, maxText), "without a name")
 		text = append(text, fmt.Sprintf("- %s, %s, SHA-256 %.16s…", name, plural(d.PageCount, "page"), d.Sha256))
 	}
-	if in.Message != "" {
-		message = in.Message
+	message := in.Message
+	if message == "" && e.Message != nil {
+		message = *e.Message
 	}
 	if message != "" {
 		text = append(text, fmt.Sprintf("Message: %q", clean(message, maxShown)))
 	}
-	return s.ask(req, question{tag: tag}, text, "Send it to these people")
+	return s.ask(req, question{envelope: e.ID, tag: tag}, text, "Send it to these people")
 }
 
-func (s *server) remindSigners(ctx context.Context, req *mcp.CallToolRequest, in idInput) (any, error) {
-	if !asked(req) {
-		return s.askToRemind(ctx, req, in)
-	}
-	q, err := s.confirmed(req)
-	if err != nil {
-		return nil, err
-	}
-	id, err := parseID("envelope_id", in.EnvelopeID)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) remindSigners(ctx context.Context, q question, _ idInput) (any, error) {
 	for i, signer := range q.signers {
-		if err := s.Client.Remind(ctx, id, signer); err != nil {
+		if err := s.Client.Remind(ctx, q.envelope, signer); err != nil {
 			return nil, fmt.Errorf("the signer %s (%d before were reminded): %w", signer, i, err)
 		}
 	}
-	return map[string]any{"envelopeId": id, "reminded": q.signers, "page": s.page(id)}, nil
+	return map[string]any{"envelopeId": q.envelope, "reminded": q.signers, "page": s.page(q.envelope)}, nil
 }
 
 func (s *server) askToRemind(ctx context.Context, req *mcp.CallToolRequest, in idInput) (any, error) {
-	e, _, _, err := s.envelope(ctx, in.EnvelopeID)
+	e, _, err := s.envelope(ctx, in.EnvelopeID)
 	if err != nil {
 		return nil, err
 	}
-	var q question
+	q := question{envelope: e.ID}
 	text := []string{heading("Send new links for", e), "The links they have end. To:"}
 	for i := range e.Signers {
 		if g := &e.Signers[i]; g.Status == api.SignerStatusSent || g.Status == api.SignerStatusViewed {
@@ -152,37 +127,20 @@ type voidInput struct {
 	Reason     string `json:"reason,omitempty" jsonschema:"signers are told it"`
 }
 
-func (s *server) voidEnvelope(ctx context.Context, req *mcp.CallToolRequest, in voidInput) (any, error) {
-	if !asked(req) {
-		return s.askToVoid(ctx, req, in)
-	}
-	q, err := s.confirmed(req)
+func (s *server) voidEnvelope(ctx context.Context, q question, in voidInput) (any, error) {
+	body := api.ReasonRequest{Reason: countersign.Optional(in.Reason)}
+	e, err := countersign.Answer(s.Client.API.VoidAnEnvelopeWithResponse(ctx, q.envelope, nil, body, ifUnchanged(q.tag)))
 	if err != nil {
 		return nil, err
 	}
-	id, err := parseID("envelope_id", in.EnvelopeID)
-	if err != nil {
-		return nil, err
-	}
-	body := api.ReasonRequest{}
-	if in.Reason != "" {
-		body.Reason = &in.Reason
-	}
-	res, err := s.Client.API.VoidAnEnvelopeWithResponse(ctx, id, &api.VoidAnEnvelopeParams{}, body, ifUnchanged(q.tag))
-	if err != nil {
-		return nil, err
-	}
-	if res.JSON200 == nil {
-		return nil, errUnexpected
-	}
-	return map[string]any{"envelopeId": id, "status": res.JSON200.Status, "page": s.page(id)}, nil
+	return s.status(e), nil
 }
 
 func (s *server) askToVoid(ctx context.Context, req *mcp.CallToolRequest, in voidInput) (any, error) {
 	if len(in.Reason) > maxShown {
 		return nil, fmt.Errorf("reason: it must have at most %d bytes", maxShown)
 	}
-	e, tag, _, err := s.envelope(ctx, in.EnvelopeID)
+	e, tag, err := s.envelope(ctx, in.EnvelopeID)
 	if err != nil {
 		return nil, err
 	}
@@ -195,5 +153,5 @@ func (s *server) askToVoid(ctx context.Context, req *mcp.CallToolRequest, in voi
 	if reason := strings.TrimSpace(in.Reason); reason != "" {
 		text = append(text, fmt.Sprintf("Reason: %q", clean(reason, maxShown)))
 	}
-	return s.ask(req, question{tag: tag}, text, "Void it for good")
+	return s.ask(req, question{envelope: e.ID, tag: tag}, text, "Void it for good")
 }

@@ -55,13 +55,9 @@ func (s *server) explainEnvelope(ctx context.Context, _ *mcp.CallToolRequest, in
 	if err != nil {
 		return nil, err
 	}
-	res, err := s.Client.API.InspectAnEnvelopeWithResponse(ctx, id)
+	e, err := countersign.Answer(s.Client.API.InspectAnEnvelopeWithResponse(ctx, id))
 	if err != nil {
 		return nil, err
-	}
-	e := res.JSON200
-	if e == nil {
-		return nil, errUnexpected
 	}
 	if e.TenantID != s.Tenant {
 		return nil, fmt.Errorf("there is no envelope %s of the tenant %s", id, s.Tenant)
@@ -142,18 +138,14 @@ func explainMails(x *explanation, e *api.ConsoleEnvelope) {
 // explainWorkflow adds what the workflow is doing. Without an answer of Temporal
 // that is a problem to name, and no reason to say nothing of the rest.
 func (s *server) explainWorkflow(ctx context.Context, x *explanation) error {
-	res, err := s.Client.API.AskTheWorkflowForProgressWithResponse(ctx, x.ID)
-	var refused *countersign.Error
-	switch {
-	case errors.As(err, &refused) && (refused.Status == 409 || refused.Status == 503):
+	p, err := countersign.Answer(s.Client.API.AskTheWorkflowForProgressWithResponse(ctx, x.ID))
+	if refused, ok := errors.AsType[*countersign.Error](err); ok && (refused.Status == 409 || refused.Status == 503) {
 		x.problem("its workflow does not answer: %s", clean(refused.Message, maxText))
 		return nil
-	case err != nil:
-		return err
-	case res.JSON200 == nil:
-		return errUnexpected
 	}
-	p := res.JSON200
+	if err != nil {
+		return err
+	}
 	x.Workflow = &workflowView{Step: clean(p.Step, maxText), Deadline: p.Deadline, NextReminder: p.NextReminder}
 	return nil
 }
@@ -171,15 +163,12 @@ func (s *server) explainDeliveries(ctx context.Context, x *explanation, all []ap
 			continue
 		}
 		reason := "no answer"
-		res, err := s.Client.API.GetADeliveryWithResponse(ctx, d.ID)
+		detail, err := countersign.Answer(s.Client.API.GetADeliveryWithResponse(ctx, d.ID))
 		if err != nil {
 			return err
 		}
-		if res.JSON200 != nil && len(res.JSON200.AttemptLog) > 0 {
-			log := res.JSON200.AttemptLog
-			if a := log[len(log)-1]; a.Status != nil {
-				reason = fmt.Sprintf("the last answer was %d", *a.Status)
-			}
+		if log := detail.AttemptLog; len(log) > 0 && log[len(log)-1].Status != nil {
+			reason = fmt.Sprintf("the last answer was %d", *log[len(log)-1].Status)
 		}
 		again := "it is not tried again; resend it in the console"
 		if d.Status == api.DeliveryStatusPending {

@@ -65,8 +65,7 @@ func (s *server) openPDF(name string) (*os.File, error) {
 
 // fileError names the file as it was asked for, and not where the folder is.
 func fileError(name string, err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err
 	}
 	return fmt.Errorf("file: %s: %w", clean(name, maxText), err)

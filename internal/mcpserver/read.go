@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,33 +33,20 @@ type row struct {
 }
 
 func (s *server) listEnvelopes(ctx context.Context, _ *mcp.CallToolRequest, in listInput) (any, error) {
-	size, number := in.Limit, max(in.Page, 1)
-	if size == 0 {
-		size = 20
-	}
+	size, number := cmp.Or(in.Limit, 20), max(in.Page, 1)
 	if size < 1 || size > 50 {
 		return nil, errors.New("limit: it must be from 1 to 50")
 	}
-	params := &api.SearchEnvelopesParams{TenantID: &s.Tenant, Page: &number, PageSize: &size}
-	if in.Search != "" {
-		params.Search = &in.Search
-	}
-	if in.Status != "" {
-		params.Status = countersign.Ptr(api.EnvelopeStatus(in.Status))
-	}
-	if in.Undelivered {
-		params.Undelivered = &in.Undelivered
-	}
-	res, err := s.Client.API.SearchEnvelopesWithResponse(ctx, params)
+	found, err := countersign.Answer(s.Client.API.SearchEnvelopesWithResponse(ctx, &api.SearchEnvelopesParams{
+		TenantID: &s.Tenant, Page: &number, PageSize: &size, Search: countersign.Optional(in.Search),
+		Status: countersign.Optional(api.EnvelopeStatus(in.Status)), Undelivered: countersign.Optional(in.Undelivered),
+	}))
 	if err != nil {
 		return nil, err
 	}
-	if res.JSON200 == nil {
-		return nil, errUnexpected
-	}
-	rows := make([]row, 0, len(res.JSON200.Data))
-	for i := range res.JSON200.Data {
-		e := &res.JSON200.Data[i]
+	rows := make([]row, 0, len(found.Data))
+	for i := range found.Data {
+		e := &found.Data[i]
 		signed := 0
 		for j := range e.Signers {
 			if e.Signers[j].Status == api.SignerStatusSigned {
@@ -67,10 +55,8 @@ func (s *server) listEnvelopes(ctx context.Context, _ *mcp.CallToolRequest, in l
 		}
 		rows = append(rows, row{e.ID, cleanPtr(e.Subject), string(e.Status), e.CreatedAt, fmt.Sprintf("%d of %d", signed, len(e.Signers)), len(e.Undelivered), s.page(e.ID)})
 	}
-	return map[string]any{"envelopes": rows, "page": number, "total": res.JSON200.Total}, nil
+	return map[string]any{"envelopes": rows, "page": number, "total": found.Total}, nil
 }
-
-var errUnexpected = errors.New("the service answered in an unexpected way: is its address right?")
 
 type idInput struct {
 	EnvelopeID string `json:"envelope_id" jsonschema:"id of the envelope"`
@@ -139,7 +125,7 @@ func (s *server) view(e *countersign.Envelope) envelopeView {
 }
 
 func (s *server) getEnvelope(ctx context.Context, _ *mcp.CallToolRequest, in idInput) (any, error) {
-	e, _, _, err := s.envelope(ctx, in.EnvelopeID)
+	e, _, err := s.envelope(ctx, in.EnvelopeID)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +152,7 @@ type suggestion struct {
 const maxSuggestions = 100
 
 func (s *server) suggestFields(ctx context.Context, _ *mcp.CallToolRequest, in suggestInput) (any, error) {
-	e, _, _, err := s.envelope(ctx, in.EnvelopeID)
+	e, _, err := s.envelope(ctx, in.EnvelopeID)
 	if err != nil {
 		return nil, err
 	}
@@ -174,14 +160,11 @@ func (s *server) suggestFields(ctx context.Context, _ *mcp.CallToolRequest, in s
 	if err != nil {
 		return nil, err
 	}
-	res, err := s.Client.API.SuggestFieldsWithResponse(ctx, e.ID, doc)
+	res, err := countersign.Answer(s.Client.API.SuggestFieldsWithResponse(ctx, e.ID, doc))
 	if err != nil {
 		return nil, err
 	}
-	if res.JSON200 == nil {
-		return nil, errUnexpected
-	}
-	found := res.JSON200.Data
+	found := res.Data
 	out := make([]suggestion, 0, min(len(found), maxSuggestions))
 	for i := range found[:min(len(found), maxSuggestions)] {
 		f := &found[i]
@@ -200,13 +183,9 @@ func (s *server) verifyPDF(ctx context.Context, _ *mcp.CallToolRequest, in fileI
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // read only
-	res, err := s.Client.API.VerifyASealedDocumentWithBodyWithResponse(ctx, &api.VerifyASealedDocumentParams{}, "application/pdf", f)
+	r, err := countersign.Answer(s.Client.API.VerifyASealedDocumentWithBodyWithResponse(ctx, nil, "application/pdf", f))
 	if err != nil {
 		return nil, err
-	}
-	r := res.JSON200
-	if r == nil {
-		return nil, errUnexpected
 	}
 	out := map[string]any{"verdict": string(r.Verdict), "summary": clean(r.Summary, 500), "page": s.Client.Address() + "/verify"}
 	for name, text := range map[string]*string{"sealedBy": r.SealedBy, "envelopeId": r.EnvelopeID, "level": r.Level, "sha256": r.Sha256} {

@@ -72,9 +72,9 @@ func New(cfg Config) (*mcp.Server, error) {
 		add(m, adds, "download_document", "Save the sealed or the original PDF of an envelope as a new file in the shared folder.", s.downloadDocument)
 	}
 	reaches := &mcp.ToolAnnotations{}
-	add(m, reaches, "send_envelope", "Send a draft: the first signers are invited. The person is asked to confirm it.", s.sendEnvelope)
-	add(m, reaches, "remind_signers", "Mail everyone whose turn it is a new link; the one before ends. The person is asked to confirm it.", s.remindSigners)
-	add(m, reaches, "void_envelope", "End an envelope for good; signers are told. The person is asked to confirm it.", s.voidEnvelope)
+	add(m, reaches, "send_envelope", "Send a draft: the first signers are invited. The person is asked to confirm it.", withConfirmation(s, s.askToSend, s.sendEnvelope))
+	add(m, reaches, "remind_signers", "Mail everyone whose turn it is a new link; the one before ends. The person is asked to confirm it.", withConfirmation(s, s.askToRemind, s.remindSigners))
+	add(m, reaches, "void_envelope", "End an envelope for good; signers are told. The person is asked to confirm it.", withConfirmation(s, s.askToVoid, s.voidEnvelope))
 	return m, nil
 }
 
@@ -87,7 +87,7 @@ func add[In any](m *mcp.Server, hints *mcp.ToolAnnotations, name, description st
 		func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
 			out, err := h(ctx, req, in)
 			if err != nil {
-				return nil, nil, told(err)
+				return nil, nil, readable(err)
 			}
 			if res, ok := out.(*mcp.CallToolResult); ok {
 				return res, nil, nil
@@ -102,16 +102,15 @@ func add[In any](m *mcp.Server, hints *mcp.ToolAnnotations, name, description st
 		})
 }
 
-// told is an error as the agent reads it: what was refused, and what helps.
-func told(err error) error {
-	var protocol *jsonrpc.Error
-	if errors.As(err, &protocol) {
+// readable is an error as the agent reads it: what was refused, and what helps.
+func readable(err error) error {
+	if _, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return err
 	}
 	text := clean(err.Error(), 2000)
-	var refused *countersign.Error
+	refused, ok := errors.AsType[*countersign.Error](err)
 	switch {
-	case !errors.As(err, &refused):
+	case !ok:
 	case refused.Status == 401:
 		text += ": sign in again with \"countersign login\", then start this server again"
 	case refused.Status == 412:
@@ -163,29 +162,17 @@ func (s *server) page(id uuid.UUID) string {
 }
 
 // envelope reads an envelope of the tenant, and the tag of its version.
-func (s *server) envelope(ctx context.Context, id string) (e *countersign.Envelope, tag string, message string, err error) {
+func (s *server) envelope(ctx context.Context, id string) (e *countersign.Envelope, tag string, err error) {
 	eid, err := parseID("envelope_id", id)
 	if err != nil {
-		return nil, "", "", err
+		return nil, "", err
 	}
 	res, err := s.Client.API.GetAnEnvelopeWithResponse(ctx, eid)
-	if err != nil {
-		return nil, "", "", err
+	if e, err = countersign.Answer(res, err); err != nil {
+		return nil, "", err
 	}
-	if res.JSON200 == nil {
-		return nil, "", "", errors.New("the service answered with no envelope: is its address right?")
+	if e.TenantID != s.Tenant {
+		return nil, "", fmt.Errorf("there is no envelope %s of the tenant %s", eid, s.Tenant)
 	}
-	if res.JSON200.TenantID != s.Tenant {
-		return nil, "", "", fmt.Errorf("there is no envelope %s of the tenant %s", eid, s.Tenant)
-	}
-	var own struct {
-		Message *string `json:"message"`
-	}
-	if err := json.Unmarshal(res.Body, &own); err != nil {
-		return nil, "", "", fmt.Errorf("read the envelope: %w", err)
-	}
-	if own.Message != nil {
-		message = *own.Message
-	}
-	return res.JSON200, res.HTTPResponse.Header.Get("ETag"), message, nil
+	return e, res.HTTPResponse.Header.Get("ETag"), nil
 }

@@ -3,7 +3,6 @@
 package metrics
 
 import (
-	"context"
 	"database/sql"
 	"net/http"
 	"strconv"
@@ -58,10 +57,10 @@ func New(version string) *Metrics {
 			Namespace: namespace, Name: "mails_total",
 			Help: "Mails and text messages by kind; result is sent, refused (for good) or failed (tried again).",
 		}, []string{"kind", "result"}),
+		filesMissing: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Name: "files_missing_total", Help: "Requests for a document or an archived envelope whose file is not in the file store, or is not what was recorded.",
+		}),
 	}
-	m.filesMissing = prometheus.NewCounter(prometheus.CounterOpts{
-		Namespace: namespace, Name: "files_missing_total", Help: "Requests for a document or an archived envelope whose file is not in the file store, or is not what was recorded.",
-	})
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info", Help: "1, with the version.", ConstLabels: prometheus.Labels{"version": version},
 	})
@@ -119,40 +118,4 @@ func (m *Metrics) Certificate(notAfter func() time.Time) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "seal_certificate_not_after_seconds", Help: "When the sealing certificate ends, in Unix time.",
 	}, func() float64 { return float64(notAfter().Unix()) }))
-}
-
-// Outbox shows how much waits to be delivered to Temporal, asked anew at each look.
-func (m *Metrics) Outbox(depth func(context.Context) (rows int64, oldest time.Duration, err error)) {
-	if m != nil {
-		m.registry.MustRegister(&outboxCollector{depth: depth})
-	}
-}
-
-// outboxLimit bounds the question to the database.
-const outboxLimit = 3 * time.Second
-
-var (
-	outboxRows = prometheus.NewDesc(namespace+"_outbox_rows", "Outbox rows that were not delivered to Temporal yet.", nil, nil)
-	outboxAge  = prometheus.NewDesc(namespace+"_outbox_oldest_age_seconds", "Age of the oldest of them.", nil, nil)
-)
-
-type outboxCollector struct {
-	depth func(context.Context) (int64, time.Duration, error)
-}
-
-// Describe implements prometheus.Collector.
-func (*outboxCollector) Describe(ch chan<- *prometheus.Desc) { ch <- outboxRows; ch <- outboxAge }
-
-// Collect implements prometheus.Collector. Without an answer the figures are
-// absent, which an alert can see, rather than zero.
-func (o *outboxCollector) Collect(ch chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), outboxLimit)
-	defer cancel()
-	n, age, err := o.depth(ctx)
-	if err != nil {
-		ch <- prometheus.NewInvalidMetric(outboxRows, err)
-		return
-	}
-	ch <- prometheus.MustNewConstMetric(outboxRows, prometheus.GaugeValue, float64(n))
-	ch <- prometheus.MustNewConstMetric(outboxAge, prometheus.GaugeValue, max(age.Seconds(), 0))
 }

@@ -62,10 +62,8 @@ type temporalHandler struct {
 
 // WithTags implements client.MetricsHandler.
 func (h temporalHandler) WithTags(tags map[string]string) client.MetricsHandler {
-	all := maps.Clone(h.tags)
-	if all == nil {
-		all = make(map[string]string, len(tags))
-	}
+	all := make(map[string]string, len(h.tags)+len(tags))
+	maps.Copy(all, h.tags)
 	maps.Copy(all, tags)
 	return temporalHandler{all: h.all, tags: all}
 }

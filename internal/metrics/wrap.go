@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -45,20 +46,15 @@ type mailer struct {
 
 func (w mailer) Send(ctx context.Context, mail notify.Mail) error {
 	err := w.Mailer.Send(ctx, mail)
-	kind := mail.Kind
-	if kind == "" {
-		kind = "other"
-	}
-	w.m.mails.WithLabelValues(kind, mailOutcome(err)).Inc()
+	w.m.mails.WithLabelValues(cmp.Or(mail.Kind, "other"), mailOutcome(err)).Inc()
 	return err
 }
 
 func mailOutcome(err error) string {
-	var refused *notify.PermanentError
-	switch {
-	case err == nil:
+	if err == nil {
 		return "sent"
-	case errors.As(err, &refused):
+	}
+	if _, refused := errors.AsType[*notify.PermanentError](err); refused {
 		return "refused"
 	}
 	return "failed"
@@ -93,23 +89,20 @@ func (m *Metrics) Sealer(next Sealer, now func() time.Time) Sealer {
 }
 
 type sealer struct {
-	next Sealer
-	m    *Metrics
-	now  func() time.Time
+	Sealer
+
+	m   *Metrics
+	now func() time.Time
 }
 
 func (w sealer) Seal(ctx context.Context, out *os.File, job seal.Job) (seal.Result, error) {
 	start, result := w.now(), "sealed"
-	res, err := w.next.Seal(ctx, out, job)
+	res, err := w.Sealer.Seal(ctx, out, job)
 	if err != nil {
 		result = "failed"
 	}
 	w.m.seals.WithLabelValues(result).Observe(w.now().Sub(start).Seconds())
 	return res, err
-}
-
-func (w sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.File) (seal.Result, error) {
-	return w.next.Renew(ctx, in, size, out)
 }
 
 // Deliverer counts and measures what next delivers.

@@ -10,7 +10,6 @@ import (
 
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
-	"go.opentelemetry.io/otel/trace/noop"
 )
 
 // Name is the instrumentation scope of all our spans.
@@ -23,9 +22,6 @@ const (
 	OutboxKind = "countersign.outbox_kind"
 	Result     = "countersign.result"
 )
-
-// Noop is a tracer that records nothing.
-func Noop() trace.Tracer { return noop.NewTracerProvider().Tracer(Name) }
 
 const traceparentHeader = "traceparent"
 
@@ -40,7 +36,7 @@ func Traceparent(ctx context.Context) string {
 	return c[traceparentHeader]
 }
 
-// WithTraceparent makes what Carry wrote the parent of spans begun with ctx. Anything
+// WithTraceparent makes what Traceparent wrote the parent of spans begun with ctx. Anything
 // else leaves ctx as it is.
 func WithTraceparent(ctx context.Context, carried string) context.Context {
 	if carried == "" {

@@ -163,8 +163,7 @@ func createFile(file string) error {
 
 // withoutPath is the reason inside a path error whose path the message names already.
 func withoutPath(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err
 	}
 	return err

@@ -12,11 +12,10 @@ func newLogger(level, format string) (logger log.Logger, silence func()) {
 	if level == "never" {
 		return log.NewNoopLogger(), func() {}
 	}
-	encoding := "console"
-	if format == "json" {
-		encoding = "json"
+	if format != "json" {
+		format = "console"
 	}
-	base := log.BuildZapLogger(log.Config{Level: level, Format: encoding})
+	base := log.BuildZapLogger(log.Config{Level: level, Format: format})
 	current := zap.NewAtomicLevelAt(log.ParseZapLevel(level))
 	zl := base.WithOptions(zap.IncreaseLevel(current))
 	if level != "debug" {

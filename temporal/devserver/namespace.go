@@ -30,9 +30,7 @@ const retention = 30 * 24 * time.Hour
 
 // ensureNamespaces creates the namespaces that are missing and registers the search attributes that
 // are missing in any of them. It must run before the server starts: a running one caches both.
-func ensureNamespaces(
-	ctx context.Context, cfg *config.SQL, names []string, attributes map[string]enums.IndexedValueType,
-) (err error) {
+func ensureNamespaces(ctx context.Context, cfg *config.SQL, names []string, attributes searchAttributes) (err error) {
 	db, err := temporalsql.NewSQLDB(sqlplugin.DbKindUnknown, cfg,
 		resolver.NewNoopResolver(), log.NewNoopLogger(), metrics.NoopMetricsHandler)
 	if err != nil {
@@ -48,9 +46,7 @@ func ensureNamespaces(
 	return nil
 }
 
-func ensureNamespace(
-	ctx context.Context, db sqlplugin.DB, name string, attributes map[string]enums.IndexedValueType,
-) error {
+func ensureNamespace(ctx context.Context, db sqlplugin.DB, name string, attributes searchAttributes) error {
 	rows, err := db.SelectFromNamespace(ctx, sqlplugin.NamespaceFilter{Name: &name})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -63,9 +59,7 @@ func ensureNamespace(
 	return updateNamespace(ctx, db, &rows[0], attributes)
 }
 
-func insertNamespace(
-	ctx context.Context, db sqlplugin.DB, name string, attributes map[string]enums.IndexedValueType,
-) error {
+func insertNamespace(ctx context.Context, db sqlplugin.DB, name string, attributes searchAttributes) error {
 	ns, err := sqliteschema.NewNamespaceConfig(clusterName, name, false, nil)
 	if err != nil {
 		return err
@@ -90,9 +84,7 @@ func insertNamespace(
 	return nil
 }
 
-func updateNamespace(
-	ctx context.Context, db sqlplugin.DB, row *sqlplugin.NamespaceRow, attributes map[string]enums.IndexedValueType,
-) error {
+func updateNamespace(ctx context.Context, db sqlplugin.DB, row *sqlplugin.NamespaceRow, attributes searchAttributes) error {
 	encoding, err := enums.EncodingTypeFromString(row.DataEncoding)
 	if err != nil {
 		return fmt.Errorf("decode: %w", err)
@@ -119,13 +111,13 @@ func updateNamespace(
 
 // addAttributes gives every attribute that the namespace lacks one of the preallocated columns of
 // its type, in a fixed order, and reports whether it changed anything.
-func addAttributes(cfg *persistencespb.NamespaceConfig, attributes map[string]enums.IndexedValueType) (bool, error) {
+func addAttributes(cfg *persistencespb.NamespaceConfig, attributes searchAttributes) (bool, error) {
 	columns := sadefs.GetDBIndexSearchAttributes(nil).GetCustomSearchAttributes()
 	aliases := maps.Clone(cfg.GetCustomSearchAttributeAliases()) // column → attribute
 	if aliases == nil {
 		aliases = map[string]string{}
 	}
-	known := make(map[string]enums.IndexedValueType, len(aliases))
+	known := make(searchAttributes, len(aliases))
 	for column, name := range aliases {
 		known[name] = columns[column]
 	}
@@ -151,9 +143,7 @@ func addAttributes(cfg *persistencespb.NamespaceConfig, attributes map[string]en
 }
 
 // freeColumn is the first column of a type that no attribute uses.
-func freeColumn(
-	columns map[string]enums.IndexedValueType, aliases map[string]string, want enums.IndexedValueType,
-) (string, bool) {
+func freeColumn(columns searchAttributes, aliases map[string]string, want enums.IndexedValueType) (string, bool) {
 	for _, column := range slices.Sorted(maps.Keys(columns)) {
 		if _, taken := aliases[column]; columns[column] == want && !taken {
 			return column, true

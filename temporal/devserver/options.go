@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -32,7 +31,7 @@ type options struct {
 	postgres   string     // address of a PostgreSQL database instead
 
 	namespaces       []string
-	searchAttributes map[string]enums.IndexedValueType
+	searchAttributes searchAttributes
 	dynamicConfig    map[string]any
 	pragmas          map[string]string
 
@@ -42,10 +41,13 @@ type options struct {
 	watchStdin    bool
 }
 
+// searchAttributes are search attributes by their names.
+type searchAttributes = map[string]enums.IndexedValueType
+
 // countersignAttributes are the typed search attributes of Countersign's workflows; every namespace
 // of this server has them.
-func countersignAttributes() map[string]enums.IndexedValueType {
-	return map[string]enums.IndexedValueType{
+func countersignAttributes() searchAttributes {
+	return searchAttributes{
 		"AppId":          enums.INDEXED_VALUE_TYPE_KEYWORD,
 		"TenantId":       enums.INDEXED_VALUE_TYPE_KEYWORD,
 		"EnvelopeStatus": enums.INDEXED_VALUE_TYPE_KEYWORD,
@@ -81,7 +83,7 @@ func flagSet(opts *options, stderr io.Writer) *flag.FlagSet {
 // parseOptions reads the flags of "server start-dev". Help and flag errors are printed on stderr by
 // the flag package; the returned error is flag.ErrHelp or one line that names the fault.
 func parseOptions(args []string, stderr io.Writer) (options, error) {
-	opts := options{searchAttributes: countersignAttributes()}
+	opts := options{searchAttributes: countersignAttributes(), dynamicConfig: map[string]any{}, pragmas: map[string]string{}}
 	fs := flagSet(&opts, io.Discard)
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fs.SetOutput(stderr)
@@ -162,9 +164,6 @@ func (o *options) addDynamicConfig(s string) error {
 	if err := dec.Decode(&value); err != nil || dec.More() {
 		return fmt.Errorf("the value of %s is not JSON", key)
 	}
-	if o.dynamicConfig == nil {
-		o.dynamicConfig = map[string]any{}
-	}
 	o.dynamicConfig[key] = plainNumbers(value)
 	return nil
 }
@@ -183,7 +182,7 @@ func plainNumbers(value any) any {
 			v[i] = plainNumbers(v[i])
 		}
 	case map[string]any:
-		for k := range maps.Keys(v) {
+		for k := range v {
 			v[k] = plainNumbers(v[k])
 		}
 	}
@@ -194,9 +193,6 @@ func (o *options) addPragma(s string) error {
 	name, value, ok := strings.Cut(s, "=")
 	if !ok || (name != "journal_mode" && name != "synchronous") {
 		return errors.New("want journal_mode=… or synchronous=…")
-	}
-	if o.pragmas == nil {
-		o.pragmas = map[string]string{}
 	}
 	o.pragmas[name] = value
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -233,11 +232,9 @@ func dynamicConfig(overrides map[string]any) dynamicconfig.StaticClient {
 		// A development server makes no outgoing calls.
 		dynamicconfig.EnableServerVersionCheck.Key(): false,
 	}
-	lower := make(map[dynamicconfig.Key]any, len(overrides))
 	for key, value := range overrides {
-		lower[dynamicconfig.MakeKey(key)] = value
+		values[dynamicconfig.MakeKey(key)] = value
 	}
-	maps.Copy(values, lower)
 	return values
 }
 
