@@ -4,7 +4,6 @@
 package cms
 
 import (
-	"bytes"
 	"context"
 	"crypto"
 	"crypto/ecdsa"
@@ -17,12 +16,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"go.mozilla.org/pkcs7"
+	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
 )
 
-//nolint:gochecknoglobals // object identifiers
 var (
 	oidSigningCertV2   = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 47} // RFC 5035
 	oidSigningCert     = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 2, 12} // RFC 2634
@@ -31,33 +29,19 @@ var (
 	oidECDSAWithSHA256 = asn1.ObjectIdentifier{1, 2, 840, 10045, 4, 3, 2}
 	oidRSAPSS          = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 10}
 	oidTSTInfo         = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 16, 1, 4}
+
+	digestAlgorithms = map[crypto.Hash]asn1.ObjectIdentifier{
+		crypto.SHA256: pkcs7.OIDDigestAlgorithmSHA256, crypto.SHA384: pkcs7.OIDDigestAlgorithmSHA384, crypto.SHA512: pkcs7.OIDDigestAlgorithmSHA512,
+	}
 )
 
-// essCertIDv2 and what holds it: RFC 5035, section 3. The hash algorithm is
-// left out: SHA-256 is the default.
-type essCertIDv2 struct {
-	Hash         []byte
-	IssuerSerial issuerSerial
-}
-
-type issuerSerial struct {
-	Issuer []asn1.RawValue
-	Serial asn1.RawValue
-}
-
-type signingCertificateV2 struct{ Certs []essCertIDv2 }
-
-func signingCertificate(c *x509.Certificate) (pkcs7.Attribute, error) {
-	serial, err := asn1.Marshal(c.SerialNumber)
-	if err != nil {
-		return pkcs7.Attribute{}, err
-	}
+// signingCertificate names a certificate by its hash, issuer and serial number (RFC
+// 5035, section 3). The hash algorithm is left out: SHA-256 is the default.
+func signingCertificate(c *x509.Certificate) pkcs7.Attribute {
 	sum := sha256.Sum256(c.Raw)
-	directoryName := asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 4, IsCompound: true, Bytes: c.RawIssuer}
-	return pkcs7.Attribute{Type: oidSigningCertV2, Value: signingCertificateV2{[]essCertIDv2{{
-		Hash:         sum[:],
-		IssuerSerial: issuerSerial{Issuer: []asn1.RawValue{directoryName}, Serial: asn1.RawValue{FullBytes: serial}},
-	}}}}, nil
+	directoryName := element(cbasn1.Tag(4).ContextSpecific().Constructed(), c.RawIssuer)
+	certID := sequence(element(cbasn1.OCTET_STRING, sum[:]), sequence(sequence(directoryName), integer(c.SerialNumber)))
+	return pkcs7.Attribute{Type: oidSigningCertV2, Value: asn1.RawValue{FullBytes: sequence(sequence(certID))}}
 }
 
 // Signer signs digests. It is safe for concurrent use if its key is.
@@ -109,9 +93,6 @@ func NewSigner(key crypto.Signer, chain []*x509.Certificate, rand io.Reader) (*S
 // Certificate returns the signing certificate.
 func (s *Signer) Certificate() *x509.Certificate { return s.chain[0] }
 
-// Chain returns the signing certificate and those above it.
-func (s *Signer) Chain() []*x509.Certificate { return s.chain }
-
 // StampFunc returns a time-stamp token over a digest.
 type StampFunc func(ctx context.Context, digest []byte) ([]byte, error)
 
@@ -124,14 +105,10 @@ func (s *Signer) Sign(ctx context.Context, digest [sha256.Size]byte, stamp Stamp
 		return nil, err
 	}
 	sd.SetDigestAlgorithm(pkcs7.OIDDigestAlgorithmSHA256)
-	cert, err := signingCertificate(s.chain[0])
-	if err != nil {
-		return nil, err
-	}
 	// A throw-away key lets the library lay out the structure: it can neither
 	// hash what it does not hold nor use every crypto.Signer. What it signed
 	// is then replaced.
-	config := pkcs7.SignerInfoConfig{ExtraSignedAttributes: []pkcs7.Attribute{cert}}
+	config := pkcs7.SignerInfoConfig{ExtraSignedAttributes: []pkcs7.Attribute{signingCertificate(s.chain[0])}}
 	if err := sd.AddSignerChain(s.chain[0], s.stub, s.chain[1:], config); err != nil {
 		return nil, err
 	}
@@ -142,11 +119,7 @@ func (s *Signer) Sign(ctx context.Context, digest [sha256.Size]byte, stamp Stamp
 			continue
 		}
 		if a.Type.Equal(pkcs7.OIDAttributeMessageDigest) {
-			v, err := asn1.Marshal(digest[:])
-			if err != nil {
-				return nil, err
-			}
-			a.Value = asn1.RawValue{Tag: asn1.TagSet, IsCompound: true, Bytes: v}
+			a.Value = asn1.RawValue{Tag: asn1.TagSet, IsCompound: true, Bytes: element(cbasn1.OCTET_STRING, digest[:])}
 		}
 		attrs = append(attrs, a)
 	}
@@ -157,11 +130,7 @@ func (s *Signer) Sign(ctx context.Context, digest [sha256.Size]byte, stamp Stamp
 			return nil, err
 		}
 	}
-	set, err := marshalSet(encoded)
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(set)
+	sum := sha256.Sum256(sortedSet(cbasn1.SET, encoded))
 	if si.EncryptedDigest, err = s.key.Sign(s.rand, sum[:], crypto.SHA256); err != nil {
 		return nil, fmt.Errorf("cms: signing: %w", err)
 	}
@@ -182,11 +151,4 @@ func (s *Signer) Sign(ctx context.Context, digest [sha256.Size]byte, stamp Stamp
 	}
 	sd.Detach()
 	return sd.Finish()
-}
-
-// marshalSet encodes a SET OF in DER: elements in order of their encodings
-// (X.690, 11.6). RFC 5652, 5.4 signs the attributes in this form.
-func marshalSet(encoded [][]byte) ([]byte, error) {
-	slices.SortFunc(encoded, bytes.Compare)
-	return asn1.Marshal(asn1.RawValue{Tag: asn1.TagSet, IsCompound: true, Bytes: bytes.Join(encoded, nil)})
 }

@@ -44,7 +44,7 @@ func TestSign(t *testing.T) {
 	s, err := cms.Parse(append(der, 0, 0, 0)) // as /Contents pads it
 	require.NoError(t, err)
 	require.NoError(t, s.Verify(digest[:]))
-	require.False(t, s.SigningTime, "the time belongs into /M")
+	require.True(t, s.IsPAdES(), "without a signing time: that belongs into /M")
 	other := sha256.Sum256([]byte("other"))
 	require.ErrorIs(t, s.Verify(other[:]), cms.ErrDigest)
 	der[len(der)-1] ^= 1

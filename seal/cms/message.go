@@ -7,7 +7,8 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/asn1"
-	"errors"
+	"math/big"
+	"slices"
 
 	"go.mozilla.org/pkcs7"
 	"golang.org/x/crypto/cryptobyte"
@@ -36,14 +37,6 @@ type attribute struct {
 	value []byte // DER
 	raw   []byte // the attribute
 }
-
-// Tags of SignedData and SignerInfo.
-var (
-	tag0 = cbasn1.Tag(0).ContextSpecific().Constructed()
-	tag1 = cbasn1.Tag(1).ContextSpecific().Constructed()
-)
-
-var errNotDER = errors.New("not DER")
 
 // readMessage reads a message of any DER form. What has no use here is left
 // out: other certificates than X.509's, revocation lists, unsigned attributes
@@ -173,28 +166,24 @@ func (m *message) readSigner(info cryptobyte.String) error {
 
 // findSigner finds the certificate that a SignerIdentifier names.
 func findSigner(certs []*x509.Certificate, sid cryptobyte.String) *x509.Certificate {
-	rest := sid
-	var names, issuer, serial cryptobyte.String
-	if rest.ReadASN1(&names, cbasn1.SEQUENCE) {
-		if !names.ReadASN1Element(&issuer, cbasn1.SEQUENCE) || !names.ReadASN1Element(&serial, cbasn1.INTEGER) || !names.Empty() {
+	var names, issuer, serial, key cryptobyte.String
+	var isSigner func(c *x509.Certificate) bool
+	if sid.PeekASN1Tag(cbasn1.SEQUENCE) {
+		if !sid.ReadASN1(&names, cbasn1.SEQUENCE) || !names.ReadASN1Element(&issuer, cbasn1.SEQUENCE) ||
+			!names.ReadASN1Element(&serial, cbasn1.INTEGER) || !names.Empty() {
 			return nil
 		}
-		for _, c := range certs {
-			own, err := asn1.Marshal(c.SerialNumber)
-			if err == nil && bytes.Equal(own, serial) && bytes.Equal(c.RawIssuer, issuer) {
-				return c
-			}
+		isSigner = func(c *x509.Certificate) bool {
+			return bytes.Equal(c.RawIssuer, issuer) && bytes.Equal(integer(c.SerialNumber), serial)
 		}
-		return nil
-	}
-	var key cryptobyte.String
-	if !sid.ReadASN1(&key, cbasn1.Tag(0).ContextSpecific()) {
-		return nil
-	}
-	for _, c := range certs {
-		if len(key) > 0 && bytes.Equal(c.SubjectKeyId, key) {
-			return c
+	} else {
+		if !sid.ReadASN1(&key, cbasn1.Tag(0).ContextSpecific()) || len(key) == 0 {
+			return nil
 		}
+		isSigner = func(c *x509.Certificate) bool { return bytes.Equal(c.SubjectKeyId, key) }
+	}
+	if i := slices.IndexFunc(certs, isSigner); i >= 0 {
+		return certs[i]
 	}
 	return nil
 }
@@ -215,10 +204,8 @@ func readAttributes(set cryptobyte.String) ([]attribute, error) {
 			!vals.ReadAnyASN1Element(&value, &tag) || !vals.Empty() || len(out) >= maxAttributes {
 			return nil, malformed("attributes")
 		}
-		for _, b := range out {
-			if b.kind.Equal(a.kind) {
-				return nil, malformed("an attribute stands twice")
-			}
+		if slices.ContainsFunc(out, func(b attribute) bool { return b.kind.Equal(a.kind) }) {
+			return nil, malformed("an attribute stands twice")
 		}
 		a.value = value
 		out = append(out, a)
@@ -226,13 +213,14 @@ func readAttributes(set cryptobyte.String) ([]attribute, error) {
 	return out, nil
 }
 
-// set is the signed attributes as the signature covers them (RFC 5652, 5.4).
-func (m *message) set() ([]byte, error) {
+// signedAttributes are the attributes in the order of DER, under the tag of a SET as
+// the signature covers them (RFC 5652, 5.4), or under that of the message.
+func (m *message) signedAttributes(tag cbasn1.Tag) []byte {
 	encoded := make([][]byte, len(m.attributes))
 	for i, a := range m.attributes {
 		encoded[i] = a.raw
 	}
-	return marshalSet(encoded)
+	return sortedSet(tag, encoded)
 }
 
 // write returns the message in its one form: the version that its content
@@ -240,72 +228,39 @@ func (m *message) set() ([]byte, error) {
 // of m, no revocation lists, the signer named by issuer and serial number,
 // attributes in the order of DER, and no unsigned attribute but the time-stamp.
 func (m *message) write() ([]byte, error) {
-	algorithm, parameters, err := signatureAlgorithm(m.signer, m.hash)
+	algorithm, err := signatureAlgorithm(m.signer, m.hash)
 	if err != nil {
 		return nil, err
 	}
-	set, err := m.set()
-	if err != nil {
-		return nil, err
+	content := objectID(m.contentType)
+	if m.content != nil {
+		content = append(content, element(tag0, element(cbasn1.OCTET_STRING, m.content))...)
 	}
-	var attributes cryptobyte.String
-	if s := cryptobyte.String(set); !s.ReadASN1(&attributes, cbasn1.SET) {
-		return nil, errNotDER
+	certificates := make([][]byte, len(m.certificates))
+	for i, c := range m.certificates {
+		certificates[i] = c.Raw
 	}
-	serial, err := asn1.Marshal(m.signer.SerialNumber)
-	if err != nil {
-		return nil, err
+	var unsigned []byte
+	if m.token != nil {
+		unsigned = element(tag1, sequence(objectID(oidTimeStampToken), element(cbasn1.SET, m.token)))
 	}
-	digest := func(b *cryptobyte.Builder) {
-		b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) { b.AddASN1ObjectIdentifier(oidOf(m.hash)) })
-	}
-	b := cryptobyte.NewBuilder(nil)
-	sequence := func(b *cryptobyte.Builder, f cryptobyte.BuilderContinuation) { b.AddASN1(cbasn1.SEQUENCE, f) }
-	sequence(b, func(b *cryptobyte.Builder) {
-		b.AddASN1ObjectIdentifier(pkcs7.OIDSignedData)
-		b.AddASN1(tag0, func(b *cryptobyte.Builder) {
-			sequence(b, func(b *cryptobyte.Builder) {
-				b.AddASN1Int64(m.versionOfContent())
-				b.AddASN1(cbasn1.SET, digest)
-				sequence(b, func(b *cryptobyte.Builder) {
-					b.AddASN1ObjectIdentifier(m.contentType)
-					if m.content != nil {
-						b.AddASN1(tag0, func(b *cryptobyte.Builder) { b.AddASN1OctetString(m.content) })
-					}
-				})
-				b.AddASN1(tag0, func(b *cryptobyte.Builder) {
-					for _, c := range m.certificates {
-						b.AddBytes(c.Raw)
-					}
-				})
-				b.AddASN1(cbasn1.SET, func(b *cryptobyte.Builder) {
-					sequence(b, func(b *cryptobyte.Builder) {
-						b.AddASN1Int64(1)
-						sequence(b, func(b *cryptobyte.Builder) {
-							b.AddBytes(m.signer.RawIssuer)
-							b.AddBytes(serial)
-						})
-						digest(b)
-						b.AddASN1(tag0, func(b *cryptobyte.Builder) { b.AddBytes(attributes) })
-						sequence(b, func(b *cryptobyte.Builder) {
-							b.AddASN1ObjectIdentifier(algorithm)
-							b.AddBytes(parameters)
-						})
-						b.AddASN1OctetString(m.signature)
-						if m.token != nil {
-							b.AddASN1(tag1, func(b *cryptobyte.Builder) {
-								sequence(b, func(b *cryptobyte.Builder) {
-									b.AddASN1ObjectIdentifier(oidTimeStampToken)
-									b.AddASN1(cbasn1.SET, func(b *cryptobyte.Builder) { b.AddBytes(m.token) })
-								})
-							})
-						}
-					})
-				})
-			})
-		})
-	})
-	return b.Bytes()
+	digest := sequence(objectID(digestAlgorithms[m.hash]))
+	signer := sequence(
+		integer(big.NewInt(1)),
+		sequence(m.signer.RawIssuer, integer(m.signer.SerialNumber)),
+		digest,
+		m.signedAttributes(tag0),
+		algorithm,
+		element(cbasn1.OCTET_STRING, m.signature),
+		unsigned,
+	)
+	return sequence(objectID(pkcs7.OIDSignedData), element(tag0, sequence(
+		integer(big.NewInt(m.versionOfContent())),
+		element(cbasn1.SET, digest),
+		sequence(content),
+		element(tag0, certificates...),
+		element(cbasn1.SET, signer),
+	))), nil
 }
 
 // versionOfContent is the syntax version (RFC 5652, 5.1).
@@ -316,27 +271,15 @@ func (m *message) versionOfContent() int64 {
 	return 3
 }
 
-// signatureAlgorithm is the identifier of a signature by a certificate's key,
-// with its parameters.
-func signatureAlgorithm(c *x509.Certificate, h crypto.Hash) (asn1.ObjectIdentifier, []byte, error) {
+// signatureAlgorithm is the AlgorithmIdentifier of a signature by a certificate's key.
+func signatureAlgorithm(c *x509.Certificate, h crypto.Hash) ([]byte, error) {
 	rsaOIDs := map[crypto.Hash]int{crypto.SHA256: 11, crypto.SHA384: 12, crypto.SHA512: 13} // RFC 4055
 	ecdsaOIDs := map[crypto.Hash]int{crypto.SHA256: 2, crypto.SHA384: 3, crypto.SHA512: 4}  // RFC 5758
 	switch c.PublicKey.(type) {
 	case *rsa.PublicKey:
-		return asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, rsaOIDs[h]}, asn1.NullBytes, nil
+		return sequence(objectID(asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, rsaOIDs[h]}), asn1.NullBytes), nil
 	case *ecdsa.PublicKey:
-		return asn1.ObjectIdentifier{1, 2, 840, 10045, 4, 3, ecdsaOIDs[h]}, nil, nil
+		return sequence(objectID(asn1.ObjectIdentifier{1, 2, 840, 10045, 4, 3, ecdsaOIDs[h]})), nil
 	}
-	return nil, nil, malformed("a key that is neither RSA nor ECDSA")
-}
-
-func oidOf(h crypto.Hash) asn1.ObjectIdentifier {
-	switch h {
-	case crypto.SHA384:
-		return pkcs7.OIDDigestAlgorithmSHA384
-	case crypto.SHA512:
-		return pkcs7.OIDDigestAlgorithmSHA512
-	default:
-		return pkcs7.OIDDigestAlgorithmSHA256
-	}
+	return nil, malformed("a key that is neither RSA nor ECDSA")
 }

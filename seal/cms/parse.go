@@ -5,27 +5,24 @@ import (
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/rsa"
-	_ "crypto/sha1" //nolint:gosec // RFC 2634; it names a certificate whose own signature is checked
-	"crypto/sha256"
-	"crypto/sha512"
+	_ "crypto/sha1"   //nolint:gosec // RFC 2634; it names a certificate whose own signature is checked
+	_ "crypto/sha512" // for hashOf
 	"crypto/x509"
 	"encoding/asn1"
 	"errors"
 	"fmt"
-	"hash"
-	"slices"
-	"time"
 
 	"go.mozilla.org/pkcs7"
 	"golang.org/x/crypto/cryptobyte"
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
+
+	"countersign/seal/trust"
 )
 
 // Signed is a parsed CMS signature with one signer.
 type Signed struct {
 	Certificate  *x509.Certificate   // the signer's
 	Certificates []*x509.Certificate // all that it carries
-	SigningTime  bool                // carries the attribute that PAdES forbids
 	Token        []byte              // the signature time-stamp, DER; nil if none
 	Signature    []byte              // the raw signature value
 
@@ -132,8 +129,6 @@ func parse(der []byte) (*Signed, []byte, error) {
 			_, err = asn1.Unmarshal(a.value, &s.digest)
 		case a.kind.Equal(pkcs7.OIDAttributeContentType):
 			_, err = asn1.Unmarshal(a.value, &s.contentType)
-		case a.kind.Equal(pkcs7.OIDAttributeSigningTime):
-			s.SigningTime = true
 		case a.kind.Equal(oidSigningCertV2):
 			s.certHash, s.certHashAlg, err = readCertID(a.value, crypto.SHA256)
 		case a.kind.Equal(oidSigningCert) && s.certHash == nil:
@@ -146,9 +141,7 @@ func parse(der []byte) (*Signed, []byte, error) {
 	if !s.contentType.Equal(m.contentType) { // RFC 5652, 11.1
 		return nil, nil, malformed("the signed content type is another one")
 	}
-	if s.attributes, err = m.set(); err != nil {
-		return nil, nil, malformed("signed attributes")
-	}
+	s.attributes = m.signedAttributes(cbasn1.SET)
 	return s, raw, nil
 }
 
@@ -188,13 +181,10 @@ func readCertID(der []byte, def crypto.Hash) ([]byte, crypto.Hash, error) {
 }
 
 func hashOf(oid asn1.ObjectIdentifier) (crypto.Hash, error) {
-	switch {
-	case oid.Equal(pkcs7.OIDDigestAlgorithmSHA256):
-		return crypto.SHA256, nil
-	case oid.Equal(pkcs7.OIDDigestAlgorithmSHA384):
-		return crypto.SHA384, nil
-	case oid.Equal(pkcs7.OIDDigestAlgorithmSHA512):
-		return crypto.SHA512, nil
+	for hash, id := range digestAlgorithms {
+		if oid.Equal(id) {
+			return hash, nil
+		}
 	}
 	return 0, malformed("digest algorithm " + oid.String())
 }
@@ -216,18 +206,6 @@ func (s *Signed) IsPAdES() bool {
 // Hash is the digest algorithm of the content.
 func (s *Signed) Hash() crypto.Hash { return s.hash }
 
-// NewHash returns the hash that the content is to be run through.
-func (s *Signed) NewHash() hash.Hash {
-	switch s.hash {
-	case crypto.SHA384:
-		return sha512.New384()
-	case crypto.SHA512:
-		return sha512.New()
-	default:
-		return sha256.New()
-	}
-}
-
 // Errors of Verify, one per way to be broken.
 var (
 	ErrDigest    = errors.New("the signed digest is not that of the content")
@@ -243,9 +221,7 @@ func (s *Signed) Verify(digest []byte) error {
 	if err := s.verifyCertID(); err != nil {
 		return err
 	}
-	h := s.NewHash()
-	h.Write(s.attributes)
-	sum := h.Sum(nil)
+	sum := hashSum(s.hash, s.attributes)
 	switch pub := s.Certificate.PublicKey.(type) {
 	case *ecdsa.PublicKey:
 		if !ecdsa.VerifyASN1(pub, sum, s.Signature) {
@@ -268,53 +244,27 @@ func (s *Signed) verifyCertID() error {
 	if s.certHash == nil {
 		return fmt.Errorf("%w: no signing-certificate attribute", ErrCertID)
 	}
-	h := s.certHashAlg.New() // SHA-1 is that of RFC 2634, which time-stamp authorities still use
-	h.Write(s.Certificate.Raw)
-	if !bytes.Equal(h.Sum(nil), s.certHash) {
+	if !bytes.Equal(hashSum(s.certHashAlg, s.Certificate.Raw), s.certHash) {
 		return ErrCertID
 	}
 	return nil
 }
 
-// VerifyChain returns the signer's chain up to one of the roots at a time.
-func (s *Signed) VerifyChain(roots *x509.CertPool, at time.Time, usage x509.ExtKeyUsage) ([]*x509.Certificate, error) {
-	inter := x509.NewCertPool()
-	for _, c := range s.Certificates {
-		inter.AddCert(c)
-	}
-	if roots == nil {
-		roots = x509.NewCertPool()
-	}
-	chains, err := s.Certificate.Verify(x509.VerifyOptions{
-		Roots: roots, Intermediates: inter, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{usage},
-	})
-	if err != nil {
-		return nil, err
-	}
-	return chains[0], nil
+// hashSum is the digest of b by an algorithm that hashOf knows, or by SHA-1: that of
+// RFC 2634, with which time-stamp authorities still name certificates.
+func hashSum(algorithm crypto.Hash, b []byte) []byte {
+	h := algorithm.New()
+	h.Write(b)
+	return h.Sum(nil)
 }
 
 // Chain orders the carried certificates from the signer's upwards, as far as
 // they go. A root that did not sign itself is none: anybody could have changed it.
 func (s *Signed) Chain() []*x509.Certificate {
-	chain := []*x509.Certificate{s.Certificate}
-	for len(chain) <= len(s.Certificates) {
-		last := chain[len(chain)-1]
-		if bytes.Equal(last.RawIssuer, last.RawSubject) {
-			break
-		}
-		i := slices.IndexFunc(s.Certificates, func(c *x509.Certificate) bool {
-			return bytes.Equal(c.RawSubject, last.RawIssuer) && last.CheckSignatureFrom(c) == nil
-		})
-		if i < 0 || !soundRoot(s.Certificates[i]) {
-			break
-		}
-		chain = append(chain, s.Certificates[i])
+	chain := trust.Chain(s.Certificate, s.Certificates)
+	top := chain[len(chain)-1]
+	if len(chain) > 1 && bytes.Equal(top.RawIssuer, top.RawSubject) && top.CheckSignature(top.SignatureAlgorithm, top.RawTBSCertificate, top.Signature) != nil {
+		return chain[:len(chain)-1]
 	}
 	return chain
-}
-
-// soundRoot reports whether a certificate that names itself as its issuer carries its own signature.
-func soundRoot(c *x509.Certificate) bool {
-	return !bytes.Equal(c.RawIssuer, c.RawSubject) || c.CheckSignature(c.SignatureAlgorithm, c.RawTBSCertificate, c.Signature) == nil
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/asn1"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -15,6 +16,8 @@ import (
 	"golang.org/x/crypto/cryptobyte"
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
 	"golang.org/x/crypto/ocsp"
+
+	"countersign/seal/trust"
 )
 
 // Statement is what an authority says about the revocation of one certificate.
@@ -32,28 +35,20 @@ func RevocationSources(c *x509.Certificate) (byOCSP, byCRL bool) {
 // responder nor a list gives an empty statement. What the authority's signature
 // does not cover is left out of the answer.
 func FetchStatement(ctx context.Context, client *http.Client, c, issuer *x509.Certificate) (Statement, error) {
-	byOCSP, byCRL := RevocationSources(c)
-	switch {
+	var s Statement
+	var b []byte
+	var err error
+	switch byOCSP, byCRL := RevocationSources(c); {
 	case byOCSP:
-		b, err := askOCSP(ctx, client, c, issuer)
-		if err != nil {
-			return Statement{}, err
+		if b, err = askOCSP(ctx, client, c, issuer); err == nil {
+			s.OCSP, err = NormalizeOCSP(b, c, issuer)
 		}
-		if b, err = NormalizeOCSP(b, c, issuer); err != nil {
-			return Statement{}, err
-		}
-		return Statement{OCSP: b}, nil
 	case byCRL:
-		b, err := fetch(ctx, client, http.MethodGet, c.CRLDistributionPoints[0], "", nil)
-		if err != nil {
-			return Statement{}, err
+		if b, err = fetch(ctx, client, http.MethodGet, c.CRLDistributionPoints[0], "", nil); err == nil {
+			s.CRL, err = NormalizeCRL(b, issuer)
 		}
-		if b, err = NormalizeCRL(b, issuer); err != nil {
-			return Statement{}, err
-		}
-		return Statement{CRL: b}, nil
 	}
-	return Statement{}, nil
+	return s, err
 }
 
 // CheckSound checks that a statement is about a certificate, signed by its issuer or
@@ -80,14 +75,14 @@ func (s Statement) CheckSound(c, issuer *x509.Certificate) error {
 // CheckGood returns an error if the statement, which is sound, tells of a revocation
 // at or before the given time.
 func (s Statement) CheckGood(c, issuer *x509.Certificate, at time.Time) error {
-	e := Evidence{}
-	if s.OCSP != nil {
-		e.OCSPs = [][]byte{s.OCSP}
-	} else {
-		e.CRLs = [][]byte{s.CRL}
+	known := trust.WeighStatements(trust.Evidence{OCSPs: [][]byte{s.OCSP}, CRLs: [][]byte{s.CRL}}, c, issuer)
+	switch {
+	case known.Revoked != nil && !known.Revoked.At.After(at):
+		return ErrRevoked
+	case known.Revoked == nil && known.Good.IsZero():
+		return ErrNoEvidence
 	}
-	_, err := e.Check(c, issuer, at)
-	return err
+	return nil
 }
 
 // NormalizeCRL returns a list in one form.
@@ -109,13 +104,7 @@ func NormalizeCRL(der []byte, issuer *x509.Certificate) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := cryptobyte.NewBuilder(nil)
-	b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
-		b.AddBytes(data)
-		b.AddBytes(algorithm)
-		b.AddASN1BitString(signature)
-	})
-	return b.Bytes()
+	return sequence(data, algorithm, bitString(signature)), nil
 }
 
 // NormalizeOCSP returns an answer in one form: with the certificate of a
@@ -153,7 +142,7 @@ func NormalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 	if !ok {
 		return bad("its signature algorithm is not supported")
 	}
-	oid, parameters, err := signatureAlgorithm(responder, h)
+	identifier, err := signatureAlgorithm(responder, h)
 	if err != nil {
 		return bad("its signature algorithm is not supported")
 	}
@@ -161,29 +150,56 @@ func NormalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 	if err != nil {
 		return bad("its signature is malformed")
 	}
-	b := cryptobyte.NewBuilder(nil)
-	b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
-		b.AddASN1Enum(int64(status))
-		b.AddASN1(tag0, func(b *cryptobyte.Builder) {
-			b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
-				b.AddASN1ObjectIdentifier(kind)
-				b.AddASN1(cbasn1.OCTET_STRING, func(b *cryptobyte.Builder) {
-					b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
-						b.AddBytes(data)
-						b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
-							b.AddASN1ObjectIdentifier(oid)
-							b.AddBytes(parameters)
-						})
-						b.AddASN1BitString(signature)
-						if carried != nil {
-							b.AddASN1(tag0, func(b *cryptobyte.Builder) {
-								b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) { b.AddBytes(carried.Raw) })
-							})
-						}
-					})
-				})
-			})
-		})
-	})
-	return b.Bytes()
+	var certificates []byte
+	if carried != nil {
+		certificates = element(tag0, sequence(carried.Raw))
+	}
+	answer := sequence(data, identifier, bitString(signature), certificates)
+	return sequence(
+		element(cbasn1.ENUM, []byte{byte(ocsp.Success)}),
+		element(tag0, sequence(objectID(kind), element(cbasn1.OCTET_STRING, answer))),
+	), nil
 }
+
+// maxEvidence bounds one OCSP answer or revocation list.
+const maxEvidence = 4 << 20
+
+func askOCSP(ctx context.Context, client *http.Client, c, issuer *x509.Certificate) ([]byte, error) {
+	req, err := ocsp.CreateRequest(c, issuer, &ocsp.RequestOptions{Hash: crypto.SHA256})
+	if err != nil {
+		return nil, fmt.Errorf("cms: OCSP: %w", err)
+	}
+	return fetch(ctx, client, http.MethodPost, c.OCSPServer[0], "application/ocsp-request", req)
+}
+
+func fetch(ctx context.Context, client *http.Client, method, url, contentType string, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, errors.New("cms: bad address of revocation data")
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("cms: revocation data: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("cms: revocation data: answer %d", resp.StatusCode)
+	}
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxEvidence+1))
+	if err != nil {
+		return nil, fmt.Errorf("cms: revocation data: %w", err)
+	}
+	if len(b) > maxEvidence {
+		return nil, errors.New("cms: revocation data is too large")
+	}
+	return b, nil
+}
+
+// Errors of CheckGood.
+var (
+	ErrRevoked    = errors.New("certificate is revoked")
+	ErrNoEvidence = errors.New("no revocation data for the certificate")
+)

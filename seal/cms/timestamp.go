@@ -108,27 +108,20 @@ func readResponse(body, digest []byte, nonce *big.Int) ([]byte, error) {
 	if r.Status.Status > 1 { // 0 granted, 1 grantedWithMods
 		return nil, fmt.Errorf("time-stamp authority refused with status %d", r.Status.Status)
 	}
-	token := r.Token.FullBytes
-	t, err := ParseToken(token)
+	// What the authority's signature does not cover is left out or put in order:
+	// it must not be possible to change it later.
+	token, err := Normalize(r.Token.FullBytes)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("time-stamp: %w", err)
+	}
+	t, err := ParseTokenStrict(token)
+	if err != nil {
+		return nil, fmt.Errorf("time-stamp: %w", err)
 	}
 	if t.nonce == nil || t.nonce.Cmp(nonce) != 0 {
 		return nil, errors.New("time-stamp answers another request")
 	}
-	if err := t.Verify(digest); err != nil {
-		return nil, err
-	}
-	// What the authority's signature does not cover is left out or put in order:
-	// it must not be possible to change it later.
-	if token, err = Normalize(token); err != nil {
-		return nil, fmt.Errorf("time-stamp: %w", err)
-	}
-	again, err := ParseTokenStrict(token)
-	if err != nil {
-		return nil, fmt.Errorf("time-stamp: %w", err)
-	}
-	return token, again.Verify(digest)
+	return token, t.Verify(digest)
 }
 
 // Token is a parsed time-stamp token.
@@ -137,7 +130,6 @@ type Token struct {
 	Time    time.Time
 	imprint messageImprint
 	nonce   *big.Int
-	info    []byte
 }
 
 // ParseToken reads a time-stamp token in any DER form.
@@ -171,7 +163,7 @@ func parseToken(der []byte, parse func([]byte) (*Signed, error)) (*Token, error)
 	if rest, err := asn1.Unmarshal(s.content, &info); err != nil || len(rest) > 0 {
 		return nil, malformed("time-stamp token")
 	}
-	return &Token{Signed: s, Time: info.GenTime.UTC(), imprint: info.MessageImprint, nonce: info.Nonce, info: s.content}, nil
+	return &Token{Signed: s, Time: info.GenTime.UTC(), imprint: info.MessageImprint, nonce: info.Nonce}, nil
 }
 
 // ImprintHash is the algorithm of the digest that was stamped.
@@ -182,9 +174,7 @@ func (t *Token) Verify(digest []byte) error {
 	if !bytes.Equal(t.imprint.HashedMessage, digest) {
 		return ErrDigest
 	}
-	h := t.NewHash()
-	h.Write(t.info)
-	return t.Signed.Verify(h.Sum(nil))
+	return t.Signed.Verify(hashSum(t.hash, t.content))
 }
 
 // StampedDigest is the digest that a signature time-stamp covers: that of the
@@ -194,7 +184,5 @@ func (t *Token) StampedDigest(signature []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := alg.New()
-	h.Write(signature)
-	return h.Sum(nil), nil
+	return hashSum(alg, signature), nil
 }

@@ -24,7 +24,6 @@ var start = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 // year is a moment so many years after start.
 func year(n float64) time.Time { return start.Add(time.Duration(n * 365 * 24 * float64(time.Hour))) }
 
-//nolint:gochecknoglobals // object identifiers
 var (
 	documentSigning  = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 36}
 	microsoftSigning = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 311, 10, 3, 12}

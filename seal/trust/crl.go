@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-//nolint:gochecknoglobals // object identifiers
 var (
 	oidDeltaIndicator    = asn1.ObjectIdentifier{2, 5, 29, 27}
 	oidDistributionPoint = asn1.ObjectIdentifier{2, 5, 29, 28} // issuingDistributionPoint
@@ -36,17 +35,6 @@ type distributionPointName struct {
 
 const tagURI = 6 // of GeneralName
 
-// AnswerOfCRL reads what a revocation list says about a certificate. A list that
-// is not the complete one for this certificate (a delta, an indirect one, one
-// for some reasons, or for other certificates) is an error.
-func AnswerOfCRL(der []byte, c, issuer *x509.Certificate) (Answer, error) {
-	list, err := parseCRL(der)
-	if err != nil {
-		return Answer{}, err
-	}
-	return answerOfCRL(list, c, issuer)
-}
-
 func parseCRL(der []byte) (*x509.RevocationList, error) {
 	list, err := x509.ParseRevocationList(der)
 	if err != nil || len(list.Raw) != len(der) {
@@ -55,6 +43,9 @@ func parseCRL(der []byte) (*x509.RevocationList, error) {
 	return list, nil
 }
 
+// answerOfCRL reads what a revocation list says about a certificate. A list that
+// is not the complete one for this certificate (a delta, an indirect one, one
+// for some reasons, or for other certificates) is an error.
 func answerOfCRL(list *x509.RevocationList, c, issuer *x509.Certificate) (Answer, error) {
 	if !bytes.Equal(list.RawIssuer, c.RawIssuer) || !bytes.Equal(c.RawIssuer, issuer.RawSubject) {
 		return Answer{}, errOther

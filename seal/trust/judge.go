@@ -106,16 +106,10 @@ const Skew = 5 * time.Minute
 func (p Policy) Judge(in Seal, now time.Time) Judgement {
 	var j Judgement
 	known := parseStatements(in.Evidence)
-	at := now
-	for _, s := range in.Stamps {
-		f := p.stamp(s, at, known)
-		if f.Status == Trusted && s.Time.Before(in.Claimed.Add(-Skew)) {
-			f.Status, f.Code, f.At = Untrusted, CodeBeforeSeal, in.Claimed
-		}
-		if f.Status == Trusted {
-			at, j.Proven = s.Time, s.Time
-		}
-		j.Stamps = append(j.Stamps, f)
+	j.Stamps, j.Proven = p.stamps(in.Stamps, in.Claimed, now, known)
+	at := j.Proven
+	if at.IsZero() {
+		at = now
 	}
 	if len(in.Certificates) == 0 {
 		j.Sealer = Finding{Status: Untrusted, Code: CodeUnknown}
@@ -133,16 +127,23 @@ func (p Policy) Judge(in Seal, now time.Time) Judgement {
 // one now, each further one at the time that the last trusted one before it
 // proves. They are ordered so that each proves what those after it are about.
 func (p Policy) JudgeStamps(stamps []Stamp, evidence Evidence, now time.Time) []Finding {
-	known := parseStatements(evidence)
-	out := make([]Finding, 0, len(stamps))
+	found, _ := p.stamps(stamps, time.Time{}, now, parseStatements(evidence))
+	return found
+}
+
+// stamps judges time-stamps, and returns the time that the last trusted one proves.
+func (p Policy) stamps(stamps []Stamp, claimed, now time.Time, known statements) (found []Finding, proven time.Time) {
 	for _, s := range stamps {
 		f := p.stamp(s, now, known)
-		if f.Status == Trusted {
-			now = s.Time
+		if f.Status == Trusted && s.Time.Before(claimed.Add(-Skew)) {
+			f.Status, f.Code, f.At = Untrusted, CodeBeforeSeal, claimed
 		}
-		out = append(out, f)
+		if f.Status == Trusted {
+			now, proven = s.Time, s.Time
+		}
+		found = append(found, f)
 	}
-	return out
+	return found, proven
 }
 
 // stamp judges one time-stamp at a moment.
@@ -192,7 +193,7 @@ func (p Policy) stamp(s Stamp, at time.Time, known statements) Finding {
 // sealer judges who sealed, and returns the chain that it rests on.
 func (p Policy) sealer(in Seal, at time.Time, proven bool) (Finding, []*x509.Certificate) {
 	leaf := in.Certificates[0]
-	chain := Chain(in.Certificates)
+	chain := Chain(leaf, in.Certificates)
 	f := Finding{Status: Untrusted, Code: CodeUnknown, Name: Name(leaf), From: leaf.NotBefore, To: leaf.NotAfter, At: at}
 	if at.Before(leaf.NotBefore) || at.After(leaf.NotAfter) {
 		f.Code = CodeNotValid

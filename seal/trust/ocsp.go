@@ -60,7 +60,6 @@ type revokedInfo struct {
 	Reason asn1.Enumerated `asn1:"explicit,tag:0,optional"`
 }
 
-//nolint:gochecknoglobals // object identifiers
 var (
 	oidBasicResponse = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 48, 1, 1}
 
@@ -76,17 +75,6 @@ var (
 )
 
 const maxResponderCertificates = 8
-
-// AnswerOfOCSP reads what an OCSP answer says about a certificate. An answer
-// signed by the certificate's authority counts, or by a responder that this
-// authority itself has certified for OCSP (RFC 6960, section 4.2.2.2).
-func AnswerOfOCSP(der []byte, c, issuer *x509.Certificate) (Answer, error) {
-	o, err := parseOCSP(der)
-	if err != nil {
-		return Answer{}, err
-	}
-	return o.about(c, issuer)
-}
 
 // ocspAnswer is a parsed OCSP answer, not checked.
 type ocspAnswer struct {
@@ -130,6 +118,9 @@ func encodes(v any, der []byte) bool {
 	return err == nil && bytes.Equal(again, der)
 }
 
+// about reads what the answer says about a certificate. One signed by the
+// certificate's authority counts, or by a responder that this authority itself has
+// certified for OCSP (RFC 6960, section 4.2.2.2).
 func (o *ocspAnswer) about(c, issuer *x509.Certificate) (Answer, error) {
 	var a Answer
 	found := false
@@ -138,8 +129,8 @@ func (o *ocspAnswer) about(c, issuer *x509.Certificate) (Answer, error) {
 		if r.ID.Serial == nil || r.ID.Serial.Cmp(c.SerialNumber) != 0 || !r.names(issuer) {
 			continue
 		}
-		if slices.ContainsFunc(r.Extensions, func(x pkix.Extension) bool { return x.Critical }) {
-			return Answer{}, errors.New("the OCSP answer has a critical extension that is not known here")
+		if hasCritical(r.Extensions) {
+			return Answer{}, errCritical
 		}
 		switch {
 		case bool(r.Good):
@@ -156,10 +147,16 @@ func (o *ocspAnswer) about(c, issuer *x509.Certificate) (Answer, error) {
 	if !found {
 		return Answer{}, errOther
 	}
-	if slices.ContainsFunc(o.basic.Data.Extensions, func(x pkix.Extension) bool { return x.Critical }) {
-		return Answer{}, errors.New("the OCSP answer has a critical extension that is not known here")
+	if hasCritical(o.basic.Data.Extensions) {
+		return Answer{}, errCritical
 	}
 	return a, o.checkSignature(issuer)
+}
+
+var errCritical = errors.New("the OCSP answer has a critical extension that is not known here")
+
+func hasCritical(extensions []pkix.Extension) bool {
+	return slices.ContainsFunc(extensions, func(x pkix.Extension) bool { return x.Critical })
 }
 
 // names reports whether the answer is about a certificate of this issuer.

@@ -102,14 +102,9 @@ func eachBlock(data []byte, do func(*pem.Block) error) error {
 	return nil
 }
 
-// organisationPrefix begins a sealer that is named by its organisation.
-const organisationPrefix = "O="
-
 // ParseOrganisation returns the organisation that a sealer's name such as "O=Acme
 // Ltd" demands.
-func ParseOrganisation(sealer string) (string, bool) {
-	return strings.CutPrefix(sealer, organisationPrefix)
-}
+func ParseOrganisation(sealer string) (string, bool) { return strings.CutPrefix(sealer, "O=") }
 
 // jsonWebKey is a key of a JWK set (RFC 7517). Revoked is written as OpenID
 // Federation 1.0 does it for keys of the past.

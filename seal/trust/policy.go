@@ -17,7 +17,7 @@ type Policy struct {
 	// trusted. Nil: time-stamps are not confirmed here, which is no reason to
 	// distrust a seal.
 	Stampers *x509.CertPool
-	// ParseRecordKeys are the keys that sign records, by key id. Nil: the key that a
+	// RecordKeys are the keys that sign records, by key id. Nil: the key that a
 	// record names is believed if the seal is trusted, because the seal covers it.
 	RecordKeys map[string]RecordKey
 }
@@ -79,7 +79,7 @@ func isAuthority(c *x509.Certificate) bool {
 	return c.BasicConstraintsValid && c.IsCA && (c.KeyUsage == 0 || c.KeyUsage&x509.KeyUsageCertSign != 0)
 }
 
-// sameKey compares public keys.
+// sameKey compares public keys. None is the same as another.
 func sameKey(a, b crypto.PublicKey) bool {
 	k, ok := a.(interface{ Equal(crypto.PublicKey) bool })
 	return ok && k.Equal(b)
@@ -87,24 +87,19 @@ func sameKey(a, b crypto.PublicKey) bool {
 
 // pins reports whether s pins the certificate or its key.
 func (s Sealer) pins(c *x509.Certificate) bool {
-	switch {
-	case s.Certificate != nil:
+	if s.Certificate != nil {
 		return bytes.Equal(s.Certificate.Raw, c.Raw)
-	case s.Key != nil:
-		return sameKey(s.Key, c.PublicKey)
 	}
-	return false
+	return sameKey(s.Key, c.PublicKey)
 }
 
 // revokes reports whether the revocation that s holds is about the
 // certificate: of a pinned certificate its key is revoked, in every other
 // certificate too.
 func (s Sealer) revokes(c *x509.Certificate) bool {
-	if s.Revoked == nil {
-		return false
-	}
+	key := s.Key
 	if s.Certificate != nil {
-		return sameKey(s.Certificate.PublicKey, c.PublicKey)
+		key = s.Certificate.PublicKey
 	}
-	return s.Key != nil && sameKey(s.Key, c.PublicKey)
+	return s.Revoked != nil && sameKey(key, c.PublicKey)
 }

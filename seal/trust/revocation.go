@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/x509"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -114,34 +115,19 @@ func (s statements) status(c, issuer *x509.Certificate) RevocationStatus {
 	return k
 }
 
-// Chain orders certificates from the first one upwards, as far as each issued
-// the one before.
-func Chain(certificates []*x509.Certificate) []*x509.Certificate {
-	if len(certificates) == 0 {
-		return nil
-	}
-	chain := certificates[:1:1]
-	for len(chain) <= len(certificates) {
-		last := chain[len(chain)-1]
-		if selfIssued(last) {
+// Chain orders certificates from the first one upwards, as far as each of the others
+// issued the one before.
+func Chain(first *x509.Certificate, others []*x509.Certificate) []*x509.Certificate {
+	chain, last := []*x509.Certificate{first}, first
+	for len(chain) <= len(others) && !bytes.Equal(last.RawIssuer, last.RawSubject) {
+		i := slices.IndexFunc(others, func(c *x509.Certificate) bool {
+			return bytes.Equal(c.RawSubject, last.RawIssuer) && last.CheckSignatureFrom(c) == nil
+		})
+		if i < 0 {
 			break
 		}
-		next := issuerOf(last, certificates)
-		if next == nil {
-			break
-		}
-		chain = append(chain, next)
+		last = others[i]
+		chain = append(chain, last)
 	}
 	return chain
-}
-
-func selfIssued(c *x509.Certificate) bool { return bytes.Equal(c.RawIssuer, c.RawSubject) }
-
-func issuerOf(c *x509.Certificate, among []*x509.Certificate) *x509.Certificate {
-	for _, i := range among {
-		if bytes.Equal(i.RawSubject, c.RawIssuer) && c.CheckSignatureFrom(i) == nil {
-			return i
-		}
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package trust
 
 import (
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/asn1"
 	"errors"
 	"fmt"
@@ -12,8 +13,6 @@ import (
 
 // Object identifiers of extensions and of extended key usages that crypto/x509
 // does not name.
-//
-//nolint:gochecknoglobals // object identifiers
 var (
 	oidKeyUsage         = asn1.ObjectIdentifier{2, 5, 29, 15}
 	oidExtendedKeyUsage = asn1.ObjectIdentifier{2, 5, 29, 37}
@@ -23,7 +22,6 @@ var (
 	oidAdobeSigning     = asn1.ObjectIdentifier{1, 2, 840, 113583, 1, 1, 5}       // Adobe authentic documents trust
 )
 
-//nolint:gochecknoglobals // a table
 var (
 	documentUsages = []asn1.ObjectIdentifier{oidDocumentSigning, oidMicrosoftSigning, oidAdobeSigning}
 
@@ -94,21 +92,14 @@ func checkStamper(c *x509.Certificate) error {
 	case hasExtension(c, oidKeyUsage) && c.KeyUsage&(x509.KeyUsageDigitalSignature|x509.KeyUsageContentCommitment) == 0:
 		return errors.New("its key is not for signatures (keyUsage)")
 	}
-	for _, e := range c.Extensions {
-		if e.Id.Equal(oidExtendedKeyUsage) && e.Critical {
-			return nil
-		}
+	if !slices.ContainsFunc(c.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(oidExtendedKeyUsage) && e.Critical }) {
+		return errors.New("its purpose is not marked critical (extendedKeyUsage)")
 	}
-	return errors.New("its purpose is not marked critical (extendedKeyUsage)")
+	return nil
 }
 
 func hasExtension(c *x509.Certificate, id asn1.ObjectIdentifier) bool {
-	for _, e := range c.Extensions {
-		if e.Id.Equal(id) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(id) })
 }
 
 // Name is how people call the owner of a certificate: the organisation, with

@@ -21,8 +21,6 @@ type finding struct {
 }
 
 // findings lists every code with its English sentence, in the order of the checks.
-//
-//nolint:gochecknoglobals // a constant table
 var findings = []finding{
 	{"structure.readable", Passed, "A readable PDF of {bytes} bytes."},
 	{"structure.not_pdf", Absent, "The file is not a PDF."},
@@ -132,14 +130,9 @@ func Codes() []Code {
 	return out
 }
 
-// sentenceOf is the sentence of a code, with its {values}.
-func sentenceOf(code Code) string {
-	for _, f := range findings {
-		if f.code == code {
-			return f.text
-		}
-	}
-	return ""
+// indexOf is the place of a code in the list, -1 if it is none.
+func indexOf(code Code) int {
+	return slices.IndexFunc(findings, func(f finding) bool { return f.code == code })
 }
 
 // values are what a finding's sentence names. Numbers, times and others are
@@ -174,7 +167,7 @@ func valuesOf(v values) map[string]string {
 
 // newFinding returns the finding of a code.
 func newFinding(code Code, v values) Finding {
-	i := slices.IndexFunc(findings, func(f finding) bool { return f.code == code })
+	i := indexOf(code)
 	if i < 0 {
 		panic("seal: unknown code " + string(code))
 	}
@@ -184,7 +177,7 @@ func newFinding(code Code, v values) Finding {
 	pairs := make([]string, 0, 2*len(out.Values))
 	for k, x := range out.Values {
 		if t, ok := v[k].(time.Time); ok {
-			x = moment(t)
+			x = Moment(t)
 		}
 		pairs = append(pairs, "{"+k+"}", x)
 	}
@@ -192,8 +185,8 @@ func newFinding(code Code, v values) Finding {
 	return out
 }
 
-// moment writes a time for people, "–" if there is none.
-func moment(t time.Time) string {
+// Moment writes a time for people, "–" if there is none.
+func Moment(t time.Time) string {
 	if t.IsZero() {
 		return "–"
 	}

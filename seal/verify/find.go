@@ -101,24 +101,23 @@ func (s *sealedRevision) check() error {
 	if s.From < 0 || s.To <= s.From || s.To > s.at {
 		return errors.New("the original's place makes no sense")
 	}
-	own, listed := map[pdf.Ref]int64{}, false
+	var hasRoot, hasRecord, listed bool
 	err := s.file.Newest(func(ref pdf.Ref, at int64) error {
 		if at >= s.From && at < s.To || at < s.From && s.From == 0 || at >= s.end {
 			return fmt.Errorf("object %d of the seal does not stand in the seal", ref.Num)
 		}
-		if ref == root || ref == s.Record {
-			own[ref] = at
-		}
+		hasRoot = hasRoot || ref == root
+		hasRecord = hasRecord || ref == s.Record
 		listed = listed || ref.Num == s.object && ref.Gen == 0 && at == s.at
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if _, ok := own[root]; !ok || !listed {
+	if !hasRoot || !listed {
 		return errors.New("the newest cross-reference section does not list it and the catalog")
 	}
-	if _, ok := own[s.Record]; !ok {
+	if !hasRecord {
 		return errors.New("the newest cross-reference section does not list the seal record")
 	}
 	catalog, _, err := s.file.Catalog()
@@ -135,18 +134,19 @@ func (s *sealedRevision) check() error {
 	return nil
 }
 
-// searchResult is what a search for the seal gives.
-type searchResult struct {
+// Found is what a search for the seal gives.
+type Found struct {
 	seal    *sealedRevision // the last one that fits
 	mark    int64           // its mark, or the last one if none fits
 	reason  error           // why that does not fit
 	remains bool            // other traces of a seal
 }
 
-// findLastSeal searches from the end of the file, where the seal mostly is. Others
-// that fit are looked for while the file is hashed.
-func findLastSeal(ctx context.Context, r io.ReaderAt, size int64) (searchResult, error) {
-	var out searchResult
+// Find looks for the seal from the end of the file, where it mostly is. Others that fit
+// are looked for while the file is hashed. The signature itself need not stand in the
+// file yet: that is the only part of it which finding the seal does not read.
+func Find(ctx context.Context, r io.ReaderAt, size int64) (*Found, error) {
+	out := &Found{}
 	tried := 0
 	trace := []byte(strings.ToUpper(hex.EncodeToString([]byte(manifest.AttachmentKey))))
 	overlap := int64(len(trace))
@@ -193,22 +193,12 @@ func findLastSeal(ctx context.Context, r io.ReaderAt, size int64) (searchResult,
 	return out, nil
 }
 
-// Found is the seal of a file, looked for while its signature does not stand in it
-// yet: that is the only part of a file which finding the seal does not read.
-type Found struct{ result searchResult }
-
-// Find looks for the seal of a file that is complete but for the seal's signature.
-func Find(ctx context.Context, r io.ReaderAt, size int64) (*Found, error) {
-	result, err := findLastSeal(ctx, r, size)
-	return &Found{result}, err
-}
-
 // ReadPages reads every page of the file that was sealed. Without a seal there are none.
 func (f *Found) ReadPages(ctx context.Context) error {
-	if f.result.seal == nil {
+	if f.seal == nil {
 		return nil
 	}
-	_, err := f.result.seal.file.Walk(func(*pdf.Page) error { return ctx.Err() })
+	_, err := f.seal.file.Walk(func(*pdf.Page) error { return ctx.Err() })
 	return err
 }
 

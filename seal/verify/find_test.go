@@ -67,13 +67,13 @@ func TestMarksAreBounded(t *testing.T) {
 // in which the file is read.
 func TestLastSealIsSearchedThroughTheWholeFile(t *testing.T) {
 	t.Parallel()
-	search := func(size int, marks ...int) searchResult {
+	search := func(size int, marks ...int) *Found {
 		t.Helper()
 		b := bytes.Repeat([]byte{' '}, size)
 		for _, at := range marks {
 			copy(b[at:], markText)
 		}
-		found, err := findLastSeal(t.Context(), bytes.NewReader(b), int64(size))
+		found, err := Find(t.Context(), bytes.NewReader(b), int64(size))
 		require.NoError(t, err)
 		require.Nil(t, found.seal)
 		return found
@@ -98,7 +98,7 @@ func TestLastSealIsSearchedThroughTheWholeFile(t *testing.T) {
 	for _, at := range []int{0, 99, CopyBuffer + 60, CopyBuffer + 100 - len(trace), CopyBuffer + 100, size - len(trace)} {
 		b := bytes.Repeat([]byte{' '}, size)
 		copy(b[at:], trace)
-		found, err := findLastSeal(t.Context(), bytes.NewReader(b), size)
+		found, err := Find(t.Context(), bytes.NewReader(b), size)
 		require.NoError(t, err)
 		require.True(t, found.remains, "at %d", at)
 	}
@@ -106,9 +106,9 @@ func TestLastSealIsSearchedThroughTheWholeFile(t *testing.T) {
 
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := findLastSeal(canceled, bytes.NewReader(nil), 1)
+	_, err := Find(canceled, bytes.NewReader(nil), 1)
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = findLastSeal(t.Context(), bytes.NewReader(nil), 1)
+	_, err = Find(t.Context(), bytes.NewReader(nil), 1)
 	require.ErrorContains(t, err, "reading")
 }
 

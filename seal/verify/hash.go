@@ -18,7 +18,7 @@ const CopyBuffer = 256 << 10
 // Buffer is memory for reading a file.
 type Buffer [CopyBuffer]byte
 
-//nolint:gochecknoglobals // a free list
+// buffers are those that nobody uses.
 var buffers = sync.Pool{New: func() any { return new(Buffer) }}
 
 // NewBuffer returns a buffer, whose content is of another file. It should be freed.

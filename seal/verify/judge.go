@@ -1,8 +1,6 @@
 package verify
 
 import (
-	"crypto/ecdsa"
-	"crypto/x509"
 	"maps"
 	"slices"
 	"strings"
@@ -15,53 +13,31 @@ import (
 // sealed file and is sound in itself: signatures and digests are right, chains
 // are complete as far as they go. Whether any of it is to be believed is judged here.
 type trustInput struct {
-	Chain    []*x509.Certificate // of the seal, the signer's first
-	SealedAt time.Time           // as the record claims
-	KeyID    string              // of the record
-	Key      *ecdsa.PublicKey    // of the record; nil if that cannot be read
-	Stamps   []stamp             // the outermost first; the signature's own, if there, is the last
-	Evidence []evidence          // of each increment after the seal, the oldest first
+	Chain    certChain      `json:"chain,omitempty"`  // of the seal, the signer's first
+	SealedAt time.Time      `json:"sealedAt"`         // as the record claims
+	KeyID    string         `json:"keyId,omitempty"`  // of the record
+	Key      *publicKey     `json:"key,omitempty"`    // of the record; nil if that cannot be read
+	Stamps   []stamp        `json:"stamps,omitempty"` // the outermost first; the signature's own, if there, is the last
+	Evidence trust.Evidence `json:"evidence"`         // of the increments after the seal, the oldest first
+	// Extended says that there are increments, in which evidence was to be.
+	Extended bool `json:"extended,omitempty"`
 }
 
 // stamp is a time-stamp.
 type stamp struct {
-	Chain    []*x509.Certificate // of the authority, the signer's first
-	Time     time.Time
-	Document bool  // of the whole file; otherwise of the signature alone
-	Covers   int64 // where the bytes that a document time-stamp covers end
-}
-
-// evidence is what one increment brought: at most one statement about each
-// certificate. The document time-stamp of the same increment covers it.
-type evidence struct {
-	Statements []statement
-	Covers     int64 // where the increment ends
-}
-
-// statement is an authority's revocation status of a certificate; one of OCSP and CRL is
-// set. Its signature was checked.
-type statement struct {
-	Certificate, Issuer *x509.Certificate
-	OCSP, CRL           []byte // DER
+	Chain    certChain `json:"chain"` // of the authority, the signer's first
+	Time     time.Time `json:"time"`
+	Document bool      `json:"document,omitempty"` // of the whole file; otherwise of the signature alone
 }
 
 // applyTrust adds the findings that depend on whom the verifier trusts.
 func (r *Report) applyTrust(j trustInput, opt Options) {
-	in := trust.Seal{Certificates: j.Chain, Claimed: j.SealedAt, RecordKeyID: j.KeyID}
+	in := trust.Seal{Certificates: j.Chain, Claimed: j.SealedAt, RecordKeyID: j.KeyID, Evidence: j.Evidence}
 	if j.Key != nil {
-		in.RecordKey = j.Key
+		in.RecordKey = j.Key.PublicKey
 	}
 	for _, s := range j.Stamps {
 		in.Stamps = append(in.Stamps, trust.Stamp{Certificates: s.Chain, Time: s.Time})
-	}
-	for _, e := range j.Evidence {
-		for _, s := range e.Statements {
-			if s.OCSP != nil {
-				in.Evidence.OCSPs = append(in.Evidence.OCSPs, s.OCSP)
-			} else {
-				in.Evidence.CRLs = append(in.Evidence.CRLs, s.CRL)
-			}
-		}
 	}
 	var now time.Time // without a clock nothing was ever valid
 	if opt.Now != nil {
@@ -70,7 +46,7 @@ func (r *Report) applyTrust(j trustInput, opt Options) {
 	found := opt.Trust.Judge(in, now)
 	r.SealedBy = found.By
 	r.addStamps(j.Stamps, found.Stamps)
-	r.addRevocation(found, len(j.Evidence) > 0)
+	r.addRevocation(found, j.Extended)
 	r.addTrust(CheckCertificate, found.Sealer)
 	if j.Key != nil {
 		r.addTrust(CheckManifestKey, found.RecordKey)
@@ -84,7 +60,7 @@ func (r *Report) addTrust(check string, f trust.Finding) {
 	named := values{
 		"name": f.Name, "issuer": f.Issuer, "time": f.Time, "at": f.At, "from": f.From, "to": f.To, "reason": f.Reason, "kid": f.Name,
 	}
-	text := sentenceOf(code)
+	text := findings[indexOf(code)].text
 	maps.DeleteFunc(named, func(k string, _ any) bool { return !strings.Contains(text, "{"+k+"}") })
 	r.add(code, named)
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"fmt"
 	"math/big"
 	"strings"
@@ -132,46 +133,27 @@ func TestJudgementsOnTheWire(t *testing.T) {
 	c := certificates(t, "", "ocsp", "crl")
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	in := trustInput{
-		Chain: c[:2], SealedAt: at, KeyID: "k", Key: key.Public().(*ecdsa.PublicKey),
-		Stamps:   []stamp{{Chain: c[1:], Time: at, Document: true, Covers: 7}, {Chain: c[:1], Time: at.Add(1)}},
-		Evidence: []evidence{{Covers: 5, Statements: []statement{{c[0], c[1], []byte("o"), nil}, {c[1], c[2], nil, []byte("c")}}}, {Covers: 9}},
+		Chain: c[:2], SealedAt: at, KeyID: "k", Key: &publicKey{&key.PublicKey},
+		Stamps:   []stamp{{Chain: c[1:], Time: at, Document: true}, {Chain: c[:1], Time: at.Add(1)}},
+		Evidence: trust.Evidence{OCSPs: [][]byte{[]byte("o")}, CRLs: [][]byte{[]byte("c")}}, Extended: true,
 	}
-	w, err := toWire(in)
-	require.NoError(t, err)
-	out, err := w.judgement()
-	require.NoError(t, err)
-	require.Equal(t, in, out)
-
-	none, err := toWire(trustInput{})
-	require.NoError(t, err)
-	empty, err := none.judgement()
-	require.NoError(t, err)
-	require.Equal(t, trustInput{}, empty)
-
-	bad := []byte("no certificate")
-	for name, change := range map[string]func(w *wireJudgement){
-		"chain": func(w *wireJudgement) { w.Chain = [][]byte{bad} },
-		"key":   func(w *wireJudgement) { w.Key = bad },
-		"stamp": func(w *wireJudgement) { w.Stamps = []wireStamp{{Chain: [][]byte{bad}}} },
-		"certificate": func(w *wireJudgement) {
-			w.Evidence = []wireEvidence{{Statements: []wireStatement{{Certificate: bad, Issuer: c[0].Raw}}}}
-		},
-		"issuer": func(w *wireJudgement) {
-			w.Evidence = []wireEvidence{{Statements: []wireStatement{{Certificate: c[0].Raw, Issuer: bad}}}}
-		},
-	} {
-		w, err := toWire(in)
+	for _, sent := range []trustInput{in, {}} {
+		b, err := json.Marshal(sent)
 		require.NoError(t, err)
-		change(&w)
-		_, err = w.judgement()
-		require.ErrorContains(t, err, "answer of the validator", name)
+		var arrived trustInput
+		require.NoError(t, json.Unmarshal(b, &arrived))
+		require.Equal(t, sent, arrived)
 	}
 	p384, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
 	require.NoError(t, err)
-	w, err = toWire(trustInput{Key: p384.Public().(*ecdsa.PublicKey)})
+	other, err := json.Marshal(trustInput{Key: &publicKey{&p384.PublicKey}})
 	require.NoError(t, err)
-	_, err = w.judgement()
-	require.Error(t, err)
+	for name, wire := range map[string]string{
+		"chain": `{"chain":["bm8="]}`, "stamp": `{"stamps":[{"chain":["bm8="]}]}`, "key": `{"key":"bm8="}`, "key of another curve": string(other),
+		"no list": `{"chain":"bm8="}`, "no octets": `{"key":1}`,
+	} {
+		require.Error(t, json.Unmarshal([]byte(wire), new(trustInput)), name)
+	}
 }
 
 // TestExaminationTime grows with a file that is read in parts, a second for each 32 MiB.

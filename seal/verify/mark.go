@@ -33,7 +33,6 @@ const (
 // The beginning of the dictionary. Its second line is what is searched for.
 const (
 	signatureBegin = "<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/ETSI.CAdES.detached\n"
-	markBegin      = "/CSGN_Seal<</V 1/Record "
 	markAhead      = len("/CSGN") // of what is searched for
 	searchedMark   = "_Seal<</V "
 )
@@ -66,8 +65,6 @@ const (
 )
 
 // signatureDictionary is the grammar of writeSignature, from the object on.
-//
-//nolint:gochecknoglobals // a constant
 var signatureDictionary = regexp.MustCompile(`^` + numberRE + ` 0 obj\n` + regexp.QuoteMeta(signatureBegin) +
 	`/CSGN_Seal<</V 1/Record ` + numberRE + ` 0 R/Original\[` + numberRE + ` ` + numberRE + `\]/Chain<([0-9A-F]{64})>/Stamp/(?:(None)|(Optional|Required)/Issuers<([0-9A-F]{64})>)>>\n` +
 	`/Name ` + textRE + `\n/Reason ` + textRE + `\n/M\(D:[0-9]{14}Z\)\n` + regexp.QuoteMeta(docMDP) +

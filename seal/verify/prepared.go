@@ -61,24 +61,22 @@ func (e *examiner) checkPrepared(ctx context.Context, m manifest.Placement) erro
 	return nil
 }
 
-// hashRange is the SHA-256 of a part of the file.
-func (e *examiner) hashRange(ctx context.Context, from, size int64) ([sha256.Size]byte, error) {
+// hashOriginal checks that a part of the file is the original that the record names, and returns its hash.
+func (e *examiner) hashOriginal(ctx context.Context, from int64, m manifest.Placement) ([sha256.Size]byte, error) {
 	h := sha256.New()
-	err := ReadRange(ctx, e.r, from, from+size, func(_ int64, b []byte) error {
-		h.Write(b)
-		return nil
-	})
-	return [sha256.Size]byte(h.Sum(nil)), err
+	err := hashRange(ctx, e.r, from, from+m.Size, h)
+	sum := [sha256.Size]byte(h.Sum(nil))
+	if err == nil && hex.EncodeToString(sum[:]) != m.SHA256 {
+		err = errOtherOriginal
+	}
+	return sum, err
 }
 
 // reproduce writes what was appended to the original again.
 func (e *examiner) reproduce(ctx context.Context, m manifest.Placement) error {
-	hash, err := e.hashRange(ctx, 0, m.Size)
+	hash, err := e.hashOriginal(ctx, 0, m)
 	if err != nil {
 		return err
-	}
-	if hex.EncodeToString(hash[:]) != m.SHA256 {
-		return errOtherOriginal
 	}
 	f, err := pdf.Open(io.NewSectionReader(e.r, 0, m.Size), m.Size, pdf.DefaultLimits())
 	if err != nil {
@@ -123,9 +121,6 @@ func (e *examiner) checkAttached(ctx context.Context, m manifest.Placement) erro
 	if d.Get("Filter") != nil || size != m.Size || o.Data+size > e.seal.contents {
 		return errors.New("the original is not attached as the seal does")
 	}
-	hash, err := e.hashRange(ctx, o.Data, size)
-	if err == nil && hex.EncodeToString(hash[:]) != m.SHA256 {
-		err = errOtherOriginal
-	}
+	_, err = e.hashOriginal(ctx, o.Data, m)
 	return err
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/ecdsa"
+	"encoding/json"
+	"time"
 
 	"countersign/seal/manifest"
 )
@@ -52,4 +54,141 @@ func (e *examiner) checkRecord(context.Context) error {
 		e.add("manifest.contradiction", values{"reason": err})
 	}
 	return nil
+}
+
+// Recorded is what the service that sealed a document has on record of it.
+type Recorded struct {
+	OriginalSHA256 string
+	SealedSHA256   string // of the file as the service keeps it now
+	ChainHead      string // the hash of the event that the report's audit chain ends in
+}
+
+// CompareRecorded adds what the service's own record says of a document whose
+// sealed revision is valid; nil if there is none. A record that says otherwise
+// makes the document broken: what is sealed is then not what happened.
+func (r *Report) CompareRecorded(rec *Recorded) {
+	switch {
+	case r.Verdict != VerdictValid && r.Verdict != VerdictAltered:
+		return
+	case rec == nil:
+		r.add("recorded.unknown", nil)
+	case rec.OriginalSHA256 != r.OriginalSHA256 || rec.ChainHead != r.ChainHead:
+		r.add("recorded.other", nil)
+	case rec.SealedSHA256 == r.SHA256:
+		r.add("recorded.same", nil)
+	default: // renewed since, or before
+		r.add("recorded.earlier", nil)
+	}
+	r.conclude()
+}
+
+// Record is the verified seal record, for pages and programs: what the seal
+// says of the envelope, the document and its signers. Nothing of it is read
+// from anywhere else in the file.
+type Record struct {
+	// Confirmed says that the report's verdict is valid. Otherwise it is
+	// untrusted: the record is sound, but its sealer is not trusted and may have written anything.
+	Confirmed bool   `json:"confirmed"`
+	Service   string `json:"service"`            // the installation's name
+	SealedBy  string `json:"sealedBy"`           // who holds the seal's certificate
+	Sender    string `json:"sender,omitempty"`   // on whose behalf the envelope was sent, as the service knew it
+	TenantID  string `json:"tenantId,omitempty"` //
+	VerifyURL string `json:"verifyUrl,omitempty"`
+
+	EnvelopeID string     `json:"envelopeId"`
+	Subject    string     `json:"subject,omitempty"`
+	CreatedAt  *time.Time `json:"createdAt,omitempty"`
+	SentAt     *time.Time `json:"sentAt,omitempty"`
+	SealedAt   time.Time  `json:"sealedAt"`
+
+	Document  RecordDocument   `json:"document"`  // the one in this file
+	Documents []RecordDocument `json:"documents"` // all of the envelope, in order
+	Signers   []RecordSigner   `json:"signers"`
+	// Values are what the fields of this document were given, Attachments the files
+	// that signers gave, embedded in this one.
+	Values      []manifest.Value      `json:"values"`
+	Attachments []manifest.Attachment `json:"attachments,omitempty"`
+	Events      []RecordEvent         `json:"events"`
+	// Pages of the file as it was sealed: the last ones are the certificate.
+	Pages RecordPages `json:"pages"`
+}
+
+// RecordDocument is one document of the envelope: number Order of Of.
+type RecordDocument struct {
+	ID        string `json:"id"`
+	Name      string `json:"name,omitempty"`
+	Order     int    `json:"order"`
+	Of        int    `json:"of"`
+	PageCount int    `json:"pageCount"`
+	SHA256    string `json:"sha256"` // of the original
+}
+
+// RecordSigner is one signer, and how the service identified them.
+type RecordSigner struct {
+	ID           string `json:"id"`
+	Name         string `json:"name"`
+	Email        string `json:"email"`
+	RoutingOrder int    `json:"routingOrder"`
+	// AuthMethod is email_otp, sms_otp or none; VerifiedAt, when the one-time
+	// code was given. Without it, only the link was known to the signer.
+	AuthMethod     string     `json:"authMethod"`
+	VerifiedAt     *time.Time `json:"verifiedAt,omitempty"`
+	ConsentAt      *time.Time `json:"consentAt,omitempty"`
+	ConsentVersion string     `json:"consentVersion,omitempty"`
+	SignedAt       *time.Time `json:"signedAt,omitempty"`
+	IP             string     `json:"ip,omitempty"`
+	// Previous is who was to sign before, the first person first.
+	Previous []manifest.PreviousSigner `json:"previous,omitempty"`
+	// Part is what part the person plays, where that is not a signer's own.
+	manifest.Part
+}
+
+// RecordEvent is one event of the audit chain.
+type RecordEvent struct {
+	Seq       int             `json:"seq"`
+	Event     string          `json:"event"`
+	Actor     string          `json:"actor"`
+	Timestamp time.Time       `json:"timestamp"`
+	IP        string          `json:"ip,omitempty"`
+	UserAgent string          `json:"userAgent,omitempty"`
+	Detail    json.RawMessage `json:"detail,omitempty"`
+}
+
+// RecordPages tell which pages of the sealed file are what, from 1.
+type RecordPages struct {
+	Total int `json:"total"`
+	// Certificate is the first page of the certificate, which reaches to the last.
+	Certificate int `json:"certificate"`
+}
+
+// newRecordView makes the view of a manifest.
+func newRecordView(m *manifest.Manifest, sealedBy string) *Record {
+	r := &Record{
+		Service: m.Service, SealedBy: sealedBy, Sender: m.Envelope.Sender, TenantID: m.Envelope.TenantID, VerifyURL: m.Verify,
+		EnvelopeID: m.Envelope.ID, Subject: m.Envelope.Subject, CreatedAt: m.Envelope.CreatedAt, SentAt: m.Envelope.SentAt, SealedAt: m.SealedAt,
+		Documents: []RecordDocument{}, Signers: []RecordSigner{}, Values: append([]manifest.Value{}, m.Values...), Attachments: m.Attachments,
+		Events: []RecordEvent{}, Pages: RecordPages{Total: m.Pages, Certificate: m.CertificatePage},
+	}
+	for _, d := range m.All {
+		doc := RecordDocument{d.ID, d.Name, d.Order, len(m.All), d.PageCount, d.SHA256}
+		if d.ID == m.Document {
+			r.Document = doc
+		}
+		r.Documents = append(r.Documents, doc)
+	}
+	for _, s := range m.Signers {
+		r.Signers = append(r.Signers, RecordSigner{
+			s.ID, s.Name, s.Email, s.RoutingOrder, s.AuthMethod, s.VerifiedAt, s.ConsentAt, s.ConsentVersion, s.SignedAt, s.IP, s.Previous, s.Part,
+		})
+	}
+	for _, raw := range m.Audit.Events {
+		var e RecordEvent
+		if json.Unmarshal(raw, &e) == nil { // checked before, with the chain
+			if string(e.Detail) == "null" {
+				e.Detail = nil
+			}
+			r.Events = append(r.Events, e)
+		}
+	}
+	return r
 }

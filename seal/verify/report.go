@@ -141,12 +141,7 @@ func (r Report) Status(check string) Status {
 
 // Has reports whether the report holds a finding of that code.
 func (r Report) Has(code Code) bool {
-	for _, f := range r.Findings {
-		if f.Code == code {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Code == code })
 }
 
 func (r *Report) add(code Code, v values) { r.Findings = append(r.Findings, newFinding(code, v)) }
@@ -156,10 +151,7 @@ func isAboutAdditions(check string) bool { return check == CheckLaterChanges || 
 
 // conclude derives the verdict from the findings.
 func (r *Report) conclude() {
-	place := func(f Finding) int {
-		return slices.IndexFunc(findings, func(known finding) bool { return known.code == f.Code })
-	}
-	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return place(a) - place(b) })
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return indexOf(a.Code) - indexOf(b.Code) })
 	r.Verdict = VerdictValid
 	altered := false
 	for _, f := range r.Findings {

@@ -162,7 +162,7 @@ func TestValuesOfFindings(t *testing.T) {
 	require.Nil(t, valuesOf(values{}))
 	require.Panics(t, func() { valuesOf(values{"x": 1.5}) })
 	require.Panics(t, func() { newFinding("no.such", nil) })
-	require.Empty(t, sentenceOf("no.such"))
+	require.Negative(t, indexOf("no.such"))
 	require.Len(t, Codes(), len(findings))
 	require.Equal(t, Code("structure.readable"), Codes()[0])
 }

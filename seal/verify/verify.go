@@ -77,14 +77,14 @@ type examiner struct {
 	done *Prefix // what need not be hashed again
 	x    *Examination
 
-	seal            *sealedRevision
-	mark            int64
-	signed          *cms.Signed
-	token           *cms.Token // the signature's time-stamp; nil if none
-	record          *OpenedRecord
-	pendingFindings []increment
-	broken          error // why what follows the last increment is none
-	sums            digests
+	seal       *sealedRevision
+	mark       int64
+	signed     *cms.Signed
+	token      *cms.Token // the signature's time-stamp; nil if none
+	record     *OpenedRecord
+	increments []increment
+	broken     error // why what follows the last increment is none
+	sums       digests
 }
 
 // errStopExamining ends an examination whose next checks would mean nothing.
@@ -123,12 +123,13 @@ func (e *examiner) stop(code Code, v values) error {
 // findSeal looks for the revision that was sealed, which is then read alone:
 // nothing that follows it takes part in finding signature, record, original and pages.
 func (e *examiner) findSeal(ctx context.Context) error {
-	var found searchResult
-	if e.done != nil && e.done.Found != nil {
-		found = e.done.Found.result
-	} else {
+	var found *Found
+	if e.done != nil {
+		found = e.done.Found
+	}
+	if found == nil {
 		var err error
-		if found, err = findLastSeal(ctx, e.r, e.size); err != nil {
+		if found, err = Find(ctx, e.r, e.size); err != nil {
 			return err
 		}
 	}
@@ -146,7 +147,7 @@ func (e *examiner) findSeal(ctx context.Context) error {
 	return nil
 }
 
-func (e *examiner) noSeal(ctx context.Context, f searchResult) error {
+func (e *examiner) noSeal(ctx context.Context, f *Found) error {
 	var cut *cutOffError
 	switch {
 	case errors.As(f.reason, &cut):
@@ -239,8 +240,8 @@ func (e *examiner) readRecord(context.Context) error {
 	r.EnvelopeID, r.DocumentID, r.Subject = m.Envelope.ID, m.Document, m.Envelope.Subject
 	r.OriginalSHA256, r.ChainHead, r.Events = m.Original.SHA256, m.Audit.Head, len(m.Audit.Events)
 	r.SealedAt = &m.SealedAt
-	r.Record = newRecordView(m, r.SealedBy, m.Pages)
-	j.SealedAt, j.KeyID, j.Key = m.SealedAt, e.record.kid, e.record.key
+	r.Record = newRecordView(m, r.SealedBy)
+	j.SealedAt, j.KeyID, j.Key = m.SealedAt, e.record.kid, &publicKey{e.record.key}
 	e.add("manifest.signed", values{"envelope": m.Envelope.ID, "kid": e.record.kid})
 	return nil
 }
@@ -259,8 +260,8 @@ func (e *examiner) recordBytes() ([]byte, error) {
 // hash reads the file, once.
 func (e *examiner) hash(ctx context.Context) error {
 	holes := []byteRangeGap{{e.seal.contents, e.seal.contentsEnd, e.seal.end}}
-	for _, i := range e.pendingFindings {
-		holes = append(holes, i.hole())
+	for _, i := range e.increments {
+		holes = append(holes, i.byteRangeGap)
 	}
 	var err error
 	e.sums, err = hashFile(ctx, e.r, e.size, e.seal.From, e.seal.To, holes, e.done)

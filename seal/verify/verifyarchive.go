@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
+	"slices"
 
 	"countersign/seal/archive1"
 	"countersign/seal/cms"
@@ -121,15 +122,11 @@ func (a *Archive) next(r archive1.Revision, e archive1.Evidence, token *cms.Toke
 
 // increment is one that this service wrote after the seal.
 type increment struct {
-	at       int64 // where it begins
-	contents int64 // of its time-stamp, as in signatureDict
-	after    int64
-	end      int64
-	token    *cms.Token
-	evidence evidence
-}
+	byteRangeGap // the place of its time-stamp, and its end
 
-func (i increment) hole() byteRangeGap { return byteRangeGap{i.contents, i.after, i.end} }
+	token    *cms.Token
+	evidence archive1.Evidence
+}
 
 // readIncrements reads what follows the seal forward, never through its own
 // cross-reference sections, and compares it with what this service writes.
@@ -155,7 +152,7 @@ func (e *examiner) readIncrements(ctx context.Context) error {
 			e.broken = err
 			break
 		}
-		e.pendingFindings = append(e.pendingFindings, i)
+		e.increments = append(e.increments, i)
 	}
 	e.x.Archive = a
 	return nil
@@ -176,24 +173,20 @@ func (a *Archive) read(r io.ReaderAt, size int64) (increment, error) {
 	if len(streams) != len(certs)+len(questions) {
 		return none, fmt.Errorf("at byte %d: %d pieces of validation data instead of %d", from, len(streams), len(certs)+len(questions))
 	}
-	ev := archive1.Evidence{Certs: certs} // what is there is compared with them
-	i := increment{at: from}
+	i := increment{evidence: archive1.Evidence{Certs: certs}} // what is there is compared with them
 	for n, q := range questions {
-		s := statement{Certificate: q.Certificate, Issuer: q.Issuer}
 		der := streams[len(certs)+n]
 		byOCSP, _ := cms.RevocationSources(q.Certificate)
-		if byOCSP {
-			s.OCSP = der
-		} else {
-			s.CRL = der
+		s := cms.Statement{OCSP: der}
+		if !byOCSP {
+			s = cms.Statement{CRL: der}
 		}
-		if err := (cms.Statement{OCSP: s.OCSP, CRL: s.CRL}).CheckSound(q.Certificate, q.Issuer); err != nil {
+		if err := s.CheckSound(q.Certificate, q.Issuer); err != nil {
 			return none, fmt.Errorf("at byte %d: %w", from, err)
 		}
-		ev.Statements = append(ev.Statements, archive1.Statement{CRL: !byOCSP, DER: der})
-		i.evidence.Statements = append(i.evidence.Statements, s)
+		i.evidence.Statements = append(i.evidence.Statements, archive1.Statement{CRL: !byOCSP, DER: der})
 	}
-	inc, found, err := archive1.Match(r, size, a.Revision, ev)
+	inc, found, err := archive1.Match(r, size, a.Revision, i.evidence)
 	if err != nil {
 		return none, err
 	}
@@ -203,37 +196,42 @@ func (a *Archive) read(r io.ReaderAt, size int64) (increment, error) {
 	if IssuersOf(i.token) != found.Issuers {
 		return none, fmt.Errorf("the time-stamp at byte %d carries other certificates than were stamped", from+int64(inc.Contents))
 	}
-	i.contents, i.after, i.end = from+int64(inc.Contents), from+int64(inc.End), inc.Revision.Size
-	i.evidence.Covers = i.end
-	a.next(inc.Revision, ev, i.token)
+	i.byteRangeGap = byteRangeGap{from + int64(inc.Contents), from + int64(inc.End), inc.Revision.Size}
+	a.next(inc.Revision, i.evidence, i.token)
 	return i, nil
 }
 
 // checkIncrements checks what the document time-stamps stamp. What follows one
 // that does not stamp the file before it is not what this service wrote.
 func (e *examiner) checkIncrements(context.Context) error {
-	stamps := e.x.judgement.Stamps
-	for n, i := range e.pendingFindings {
+	j := &e.x.judgement
+	for n, i := range e.increments {
 		if err := i.token.Verify(e.sums.covered[n+1]); err != nil {
-			e.broken = fmt.Errorf("the time-stamp at byte %d: %w", i.contents, err)
-			e.pendingFindings = e.pendingFindings[:n]
+			e.broken = fmt.Errorf("the time-stamp at byte %d: %w", i.from, err)
+			e.increments = e.increments[:n]
 			break
 		}
-		stamps = append([]stamp{{Chain: i.token.Certificates, Time: i.token.Time, Document: true, Covers: i.end}}, stamps...)
-		e.x.judgement.Evidence = append(e.x.judgement.Evidence, i.evidence)
+		j.Stamps = slices.Insert(j.Stamps, 0, stamp{Chain: i.token.Certificates, Time: i.token.Time, Document: true})
+		for _, s := range i.evidence.Statements {
+			if s.CRL {
+				j.Evidence.CRLs = append(j.Evidence.CRLs, s.DER)
+			} else {
+				j.Evidence.OCSPs = append(j.Evidence.OCSPs, s.DER)
+			}
+		}
+		j.Extended = true
 	}
-	e.x.judgement.Stamps = stamps
 	return nil
 }
 
 // checkAdditions says what follows the last increment of this service.
 func (e *examiner) checkAdditions(ctx context.Context) error {
 	end := e.seal.end
-	if n := len(e.pendingFindings); n > 0 {
-		end = e.pendingFindings[n-1].end
+	if n := len(e.increments); n > 0 {
+		end = e.increments[n-1].end
 	}
 	switch {
-	case e.broken == nil && len(e.pendingFindings) == 0:
+	case e.broken == nil && len(e.increments) == 0:
 		e.add("later_changes.none", nil)
 		return nil
 	case e.broken == nil:

@@ -5,7 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/x509"
-	"fmt"
+	"encoding/json"
 	"io"
 	"time"
 
@@ -38,10 +38,7 @@ func ExamineIn(ctx context.Context, pool *sandbox.Pool, r io.ReaderAt, size int6
 	if err := a.Err(); err != nil {
 		return nil, err
 	}
-	x := &Examination{report: a.Report}
-	var err error
-	x.judgement, err = a.Judgement.judgement()
-	return x, err
+	return &Examination{report: a.Report, judgement: a.Judgement}, nil
 }
 
 // ExaminationTime is how much time of the processors examining a file of that
@@ -58,8 +55,8 @@ func ExaminationTime(size int64) time.Duration {
 type examinationAnswer struct {
 	sandbox.Answer
 
-	Report    Report        `json:"report"`
-	Judgement wireJudgement `json:"judgement"`
+	Report    Report     `json:"report"`
+	Judgement trustInput `json:"judgement"`
 }
 
 // ExamineTask is the part of ExamineIn that is done in the process.
@@ -67,61 +64,30 @@ func ExamineTask(ctx context.Context, r io.ReaderAt, size int64, _ sandbox.Bound
 	var a examinationAnswer
 	x, err := Examine(ctx, r, size)
 	if err == nil {
-		a.Report = x.report
-		a.Judgement, err = toWire(x.judgement)
+		a.Report, a.Judgement = x.report, x.judgement
 	}
 	a.Set(err)
 	return a
 }
 
-// wireJudgement is a judgement whose certificates are DER.
-type wireJudgement struct {
-	Chain    [][]byte       `json:"chain,omitempty"`
-	SealedAt time.Time      `json:"sealedAt"`
-	KeyID    string         `json:"keyId,omitempty"`
-	Key      []byte         `json:"key,omitempty"`
-	Stamps   []wireStamp    `json:"stamps,omitempty"`
-	Evidence []wireEvidence `json:"evidence,omitempty"`
-}
+// certChain is DER on its way.
+type certChain []*x509.Certificate
 
-type wireStamp struct {
-	Chain    [][]byte  `json:"chain"`
-	Time     time.Time `json:"time"`
-	Document bool      `json:"document,omitempty"`
-	Covers   int64     `json:"covers,omitempty"`
-}
+func (c certChain) MarshalJSON() ([]byte, error) { return json.Marshal(derOf(c)) }
 
-type wireEvidence struct {
-	Statements []wireStatement `json:"statements,omitempty"`
-	Covers     int64           `json:"covers"`
-}
-
-type wireStatement struct {
-	Certificate []byte `json:"certificate"`
-	Issuer      []byte `json:"issuer"`
-	OCSP        []byte `json:"ocsp,omitempty"`
-	CRL         []byte `json:"crl,omitempty"`
-}
-
-func toWire(j trustInput) (wireJudgement, error) {
-	w := wireJudgement{Chain: derOf(j.Chain), SealedAt: j.SealedAt, KeyID: j.KeyID}
-	if j.Key != nil {
-		var err error
-		if w.Key, err = j.Key.Bytes(); err != nil {
-			return w, err
+func (c *certChain) UnmarshalJSON(b []byte) error {
+	var ders [][]byte
+	if err := json.Unmarshal(b, &ders); err != nil {
+		return err
+	}
+	for _, der := range ders {
+		one, err := x509.ParseCertificate(der)
+		if err != nil {
+			return err
 		}
+		*c = append(*c, one)
 	}
-	for _, s := range j.Stamps {
-		w.Stamps = append(w.Stamps, wireStamp{derOf(s.Chain), s.Time, s.Document, s.Covers})
-	}
-	for _, e := range j.Evidence {
-		one := wireEvidence{Covers: e.Covers}
-		for _, s := range e.Statements {
-			one.Statements = append(one.Statements, wireStatement{s.Certificate.Raw, s.Issuer.Raw, s.OCSP, s.CRL})
-		}
-		w.Evidence = append(w.Evidence, one)
-	}
-	return w, nil
+	return nil
 }
 
 func derOf(chain []*x509.Certificate) [][]byte {
@@ -132,40 +98,22 @@ func derOf(chain []*x509.Certificate) [][]byte {
 	return out
 }
 
-func (w wireJudgement) judgement() (trustInput, error) {
-	j := trustInput{SealedAt: w.SealedAt, KeyID: w.KeyID}
-	var failed error
-	parse := func(der ...[]byte) []*x509.Certificate {
-		var out []*x509.Certificate
-		for _, b := range der {
-			c, err := x509.ParseCertificate(b)
-			if err != nil {
-				failed = fmt.Errorf("seal: answer of the validator: %w", err)
-				return nil
-			}
-			out = append(out, c)
-		}
-		return out
+// publicKey is a key of P-256, an uncompressed point on its way.
+type publicKey struct{ *ecdsa.PublicKey }
+
+func (k publicKey) MarshalJSON() ([]byte, error) {
+	point, err := k.Bytes()
+	if err != nil {
+		return nil, err
 	}
-	j.Chain = parse(w.Chain...)
-	if w.Key != nil {
-		key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), w.Key)
-		if err != nil {
-			return j, fmt.Errorf("seal: answer of the validator: %w", err)
-		}
-		j.Key = key
+	return json.Marshal(point)
+}
+
+func (k *publicKey) UnmarshalJSON(b []byte) error {
+	var point []byte
+	err := json.Unmarshal(b, &point)
+	if err == nil {
+		k.PublicKey, err = ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
 	}
-	for _, s := range w.Stamps {
-		j.Stamps = append(j.Stamps, stamp{parse(s.Chain...), s.Time, s.Document, s.Covers})
-	}
-	for _, e := range w.Evidence {
-		one := evidence{Covers: e.Covers}
-		for _, s := range e.Statements {
-			if c := parse(s.Certificate, s.Issuer); len(c) == 2 {
-				one.Statements = append(one.Statements, statement{c[0], c[1], s.OCSP, s.CRL})
-			}
-		}
-		j.Evidence = append(j.Evidence, one)
-	}
-	return j, failed
+	return err
 }

@@ -1,0 +1,46 @@
+package cms
+
+import (
+	"bytes"
+	"encoding/asn1"
+	"math/big"
+	"slices"
+
+	"golang.org/x/crypto/cryptobyte"
+	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
+)
+
+// Tags of SignedData and SignerInfo.
+var (
+	tag0 = cbasn1.Tag(0).ContextSpecific().Constructed()
+	tag1 = cbasn1.Tag(1).ContextSpecific().Constructed()
+)
+
+// element is the DER of an element that holds the given parts.
+func element(tag cbasn1.Tag, parts ...[]byte) []byte {
+	var b cryptobyte.Builder
+	b.AddASN1(tag, func(b *cryptobyte.Builder) { b.AddBytes(bytes.Join(parts, nil)) })
+	return b.BytesOrPanic() // only 4 GiB would be too much
+}
+
+func sequence(parts ...[]byte) []byte { return element(cbasn1.SEQUENCE, parts...) }
+
+// sortedSet is a SET OF: its elements are in the order of their encodings (X.690, 11.6).
+func sortedSet(tag cbasn1.Tag, elements [][]byte) []byte {
+	return element(tag, slices.SortedFunc(slices.Values(elements), bytes.Compare)...)
+}
+
+// objectID is the DER of an identifier that was read from DER, or is one of those named here.
+func objectID(id asn1.ObjectIdentifier) []byte {
+	var b cryptobyte.Builder
+	b.AddASN1ObjectIdentifier(id)
+	return b.BytesOrPanic()
+}
+
+func integer(n *big.Int) []byte {
+	var b cryptobyte.Builder
+	b.AddASN1BigInt(n)
+	return b.BytesOrPanic()
+}
+
+func bitString(b []byte) []byte { return element(cbasn1.BIT_STRING, []byte{0}, b) }
