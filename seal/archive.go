@@ -86,7 +86,7 @@ func (s *Sealer) extend(ctx context.Context, out *os.File, x *verify.Examination
 
 // stampIncrement writes an increment and has it stamped.
 func (s *Sealer) stampIncrement(ctx context.Context, before hash.Hash, r archive1.Revision, e archive1.Evidence, nonce [archive1.NonceSize]byte) (archive1.Increment, *cms.Token, error) {
-	issuers, err := s.issuers.of(ctx, s.tsa)
+	issuers, err := s.tsa.issuers(ctx)
 	for try := 1; err == nil; try++ {
 		var inc archive1.Increment
 		if inc, err = archive1.Write(r, e, nonce, issuers); err != nil {
@@ -100,27 +100,19 @@ func (s *Sealer) stampIncrement(ctx context.Context, before hash.Hash, r archive
 		covered.Write(inc.Bytes[inc.End:])
 		var der []byte
 		var token *cms.Token
-		if der, err = s.tsa.Stamp(ctx, covered.Sum(nil)); err != nil {
+		stamped := issuers
+		if der, token, issuers, err = s.tsa.stamp(ctx, covered.Sum(nil)); err != nil {
 			break
 		}
-		if token, err = cms.ParseTokenStrict(der); err != nil {
-			break
-		}
-		if len(der) > archive1.TokenSize {
+		switch {
+		case len(der) > archive1.TokenSize:
 			err = fmt.Errorf("the time-stamp has %d bytes, but only %d are reserved", len(der), archive1.TokenSize)
-			break
-		}
-		got := verify.IssuersOf(token)
-		s.issuers.set(got)
-		if got == issuers {
+		case issuers == stamped:
 			hex.Encode(inc.Bytes[inc.Contents+1:], der)
 			return inc, token, nil
-		}
-		if try == maxStampTries {
+		case try == maxStampTries:
 			err = errIssuersChanged
-			break
 		}
-		issuers = got
 	}
 	return archive1.Increment{}, nil, fmt.Errorf("%w: %w", errNoStamp, err)
 }

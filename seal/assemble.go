@@ -12,15 +12,13 @@ import (
 
 // assembly builds everything that follows the original in the sealed file.
 type assembly struct {
-	job      *Job
-	cfg      *Config
-	file     *pdf.File // nil if the original is embedded in a fresh document
-	w        *pdf.Increment
-	t        *typesetter
-	tags     *tagger // nil if the original is not tagged
-	contents int     // bytes reserved for the signature
-	signer   string
-	nonce    string // tells our names from the original's
+	job    *Job
+	sealer *Sealer
+	file   *pdf.File // nil if the original is embedded in a fresh document
+	w      *pdf.Increment
+	t      *typesetter
+	tags   *tagger // nil if the original is not tagged
+	nonce  string  // tells our names from the original's
 	// valuesOnly leaves out the line at the foot, and pages without values: for a reading copy.
 	valuesOnly bool
 	// dryRun does to every annotation what a value over it would do.
@@ -37,8 +35,8 @@ type assembly struct {
 	record    []byte // seal.json
 	recordRef pdf.Ref
 	// What the signature's dictionary says besides: see sealMark.
-	originalAt            int64 // in a document of its own
-	chain, stamp, issuers string
+	originalAt     int64 // in a document of its own
+	stamp, issuers string
 
 	sig signaturePlace
 }
@@ -61,12 +59,10 @@ func (s *Sealer) newAssembly(job *Job, w *pdf.Increment, f *pdf.File) (*assembly
 	if _, err := io.ReadFull(s.cfg.Rand, nonce[:]); err != nil {
 		return nil, err
 	}
-	a := &assembly{
-		job: job, cfg: &s.cfg, file: f, w: w, nonce: hex.EncodeToString(nonce[:]), paper: [2]float64{a4Width, a4Height},
-		contents: s.contents, signer: s.name, chain: s.chain, stamp: s.stamp,
+	return &assembly{
+		job: job, sealer: s, file: f, w: w, nonce: hex.EncodeToString(nonce[:]), paper: [2]float64{a4Width, a4Height}, stamp: s.stamp,
 		t: &typesetter{lib: library(), fonts: text.NewEmbedder(), w: w, inks: map[string]placedImage{}, ahead: prefetch(job, &s.codes)},
-	}
-	return a, nil
+	}, nil
 }
 
 // build writes pages, certificate, attachment and signature; original is the

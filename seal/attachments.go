@@ -64,19 +64,13 @@ func (a *assembly) embedAttachments() ([]attachment, error) {
 			return nil, refusal.New(refusal.OriginalChanged, "An attachment is not the file that was uploaded: its hash differs.")
 		}
 		packed, filter := packAttachment(data)
-		ref := a.w.Reserve()
-		a.w.Begin(ref)
-		a.w.Append(pdf.Dict{
+		ref := a.w.AddStored(pdf.Dict{
 			{Key: "Type", Value: pdf.Value("/EmbeddedFile")},
 			{Key: "Subtype", Value: pdf.AppendName(nil, at.MimeType)},
 			{Key: "Params", Value: a.fileParams(at.Size)},
 			{Key: "Filter", Value: pdf.Value(filter)},
 			{Key: "Length", Value: pdf.Value(strconv.Itoa(len(packed)))},
-		}.Append(nil))
-		a.w.AppendString("\nstream\n")
-		a.w.Append(packed)
-		a.w.AppendString("\nendstream")
-		a.w.End()
+		}.Value(), packed)
 		out = append(out, attachment{manifest.AttachmentPrefix + at.ID, names[i], "Given by " + signers[at.SignerID], "Supplement", ref})
 	}
 	return out, nil
@@ -96,8 +90,6 @@ func packAttachment(data []byte) (packed []byte, filter string) {
 }
 
 // structureWords stand in every part of a file that a reader could search for.
-//
-//nolint:gochecknoglobals // a constant table
 var structureWords = []string{" obj", "endobj", "endstream", "xref", "trailer", "%%EOF", "%PDF-", "_Seal<<"}
 
 // manifestAttachments are the attachments as the record lists them.
@@ -125,11 +117,72 @@ func (c *certificate) drawAttachments() {
 		h := 10*float64(len(title)) + 18
 		c.room(h)
 		p = c.page()
-		for k, l := range title {
-			p.show(faceSmall, certMargin, c.y+11+10*float64(k), l)
-		}
+		p.lines(faceSmall, certMargin, c.y+11, 10, title)
 		p.line(faceMono, certMargin, c.y+h-7, a.SHA256)
 		c.y += h
 	}
 	c.y += 20
+}
+
+// maxUpload bounds an original that is attached, in bytes.
+const maxUpload = 100 << 20
+
+// attachUpload adds the original of a rewritten file as it was uploaded, under a
+// name that the file does not use; the record tells where it is.
+func (a *assembly) attachUpload(catalog pdf.Dict) ([]attachment, error) {
+	p := a.job.Prepared
+	if p == nil || p.As != manifest.Rewritten {
+		return nil, nil
+	}
+	name, err := a.freeName(catalog)
+	if err != nil {
+		return nil, err
+	}
+	if p.UploadSize > maxUpload {
+		return nil, fmt.Errorf("%w: original of %d bytes", pdf.ErrLimit, p.UploadSize)
+	}
+	data := make([]byte, p.UploadSize)
+	if _, err := io.ReadFull(io.NewSectionReader(p.Upload, 0, p.UploadSize), data); err != nil {
+		return nil, fmt.Errorf("reading the original: %w", err)
+	}
+	ref := a.w.AddStored(a.embeddedPDF(p.UploadSize), data)
+	p.Attachment, p.Name = ref.Num, name
+	return []attachment{{name, name, "The original document, unchanged", "Source", ref}}, nil
+}
+
+// freeName is a name that no attachment of the file has.
+func (a *assembly) freeName(catalog pdf.Dict) (string, error) {
+	taken := make(map[string]bool)
+	names, err := a.dict(catalog.Get("Names"))
+	if err != nil {
+		return "", err
+	}
+	note := func(v pdf.Value) error {
+		v, err := pdf.ResolveIn(a.file, v)
+		if b, ok := v.Bytes(); ok {
+			taken[strings.ToLower(pdf.DecodeText(b))] = true
+		}
+		return err
+	}
+	if tree := names.Get("EmbeddedFiles"); !tree.IsNull() {
+		if err := pdf.WalkNames(a.file, tree, func(key, v pdf.Value) error {
+			spec, err := pdf.OptionalDict(a.file, v)
+			if err != nil {
+				return err
+			}
+			for _, v := range []pdf.Value{key, spec.Get("F"), spec.Get("UF")} {
+				if err := note(v); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return "", err
+		}
+	}
+	name := "original.pdf"
+	for i := 2; taken[name]; i++ {
+		name = fmt.Sprintf("original-%d.pdf", i)
+	}
+	return name, nil
 }

@@ -11,7 +11,6 @@ import (
 // colour is an RGB colour, components from 0 to 1.
 type colour [3]float64
 
-//nolint:gochecknoglobals // constants
 var (
 	ink    = colour{0.10, 0.12, 0.16}
 	grey   = colour{0.40, 0.43, 0.48}
@@ -162,6 +161,11 @@ func (c *canvas) wrapAt(separators string, f face, s string, width float64, limi
 func (c *canvas) paragraph(f face, x, y, width, leading float64, s string) float64 {
 	lines, err := c.t.lib.Constant(f.style, s, width/f.size*1000)
 	c.fail(err)
+	return c.lines(f, x, y, leading, lines)
+}
+
+// lines draws lines of text. The first baseline is at y; it returns the one after the last.
+func (c *canvas) lines(f face, x, y, leading float64, lines []text.Line) float64 {
 	for _, l := range lines {
 		c.show(f, x, y, l)
 		y += leading

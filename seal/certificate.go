@@ -3,10 +3,12 @@ package seal
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"countersign/seal/lang"
 	"countersign/seal/text"
+	"countersign/seal/verify"
 )
 
 // Measures of the certificate's pages, in points.
@@ -20,8 +22,6 @@ const (
 )
 
 // Typography of the certificate.
-//
-//nolint:gochecknoglobals // constants
 var (
 	faceTitle   = face{text.Bold, 21, ink}
 	faceSubject = face{text.Sans, 11.5, grey}
@@ -129,15 +129,8 @@ func (c *certificate) drawHead() {
 	}
 	p.line(faceTitle, certMargin, c.y, c.say.Title)
 	c.y += 19
-	subject := c.job.Envelope.Subject
-	if subject == "" {
-		subject = c.job.Document.Name
-	}
-	for _, l := range p.wrap(faceSubject, subject, c.inner(), 2) {
-		p.show(faceSubject, certMargin, c.y, l)
-		c.y += 15
-	}
-	c.y += 4
+	subject := cmp.Or(c.job.Envelope.Subject, c.job.Document.Name)
+	c.y = p.lines(faceSubject, certMargin, c.y, 15, p.wrap(faceSubject, subject, c.inner(), 2)) + 4
 }
 
 type row struct {
@@ -158,8 +151,8 @@ func (c *certificate) drawSummary() {
 	}
 	rows = append(rows,
 		row{c.say.Envelope, c.job.Envelope.ID, false},
-		row{c.say.Sent, utc(c.job.Envelope.SentAt), false},
-		row{c.say.Sealed, utc(c.job.SealedAt), false},
+		row{c.say.Sent, verify.Moment(c.job.Envelope.SentAt), false},
+		row{c.say.Sealed, verify.Moment(c.job.SealedAt), false},
 		row{c.say.OriginalSum, c.job.OriginalSHA256, true},
 		row{c.say.ChainHead, c.job.ChainHead, true},
 	)
@@ -188,11 +181,7 @@ func (c *certificate) drawSummary() {
 	y := c.y + pad + 8
 	for _, s := range sets {
 		p.line(faceLabel, certMargin+pad, y, s.label)
-		for _, l := range s.lines {
-			p.show(s.face, certMargin+pad+labelW, y, l)
-			y += 11.5
-		}
-		y += 2.5
+		y = p.lines(s.face, certMargin+pad+labelW, y, 11.5, s.lines) + 2.5
 	}
 	x := c.right() - pad - qr
 	if c.job.VerifyURL != "" {
@@ -221,9 +210,9 @@ func (c *certificate) drawSigners() {
 	for i, s := range c.job.Signers {
 		rows := []row{
 			{c.say.IdentityCheck, c.identityCheck(s), false},
-			{c.say.CodeConfirmed, utc(s.VerifiedAt), false},
+			{c.say.CodeConfirmed, verify.Moment(s.VerifiedAt), false},
 			{c.say.ConsentGiven, c.consent(s), false},
-			{c.say.Signed, utc(s.SignedAt), false},
+			{c.say.Signed, verify.Moment(s.SignedAt), false},
 			{c.say.Shown, c.shown(s), false},
 			{c.say.IPAddress, cmp.Or(s.IP, "–"), false},
 			{c.say.Device, cmp.Or(s.UserAgent, "–"), false},
@@ -254,22 +243,11 @@ func (c *certificate) drawSigners() {
 		p = c.page()
 		c.y += 15
 		top := c.y - 12
-		for _, l := range names {
-			p.show(faceName, certMargin, c.y, l)
-			c.y += 13
-		}
-		c.y--
-		for _, l := range contacts {
-			p.show(faceLabel, certMargin, c.y, l)
-			c.y += 12
-		}
-		c.y += 3
+		c.y = p.lines(faceName, certMargin, c.y, 13, names) - 1
+		c.y = p.lines(faceLabel, certMargin, c.y, 12, contacts) + 3
 		for k, r := range rows {
 			p.line(faceLabel, certMargin, c.y, r.label)
-			for _, l := range lines[k] {
-				p.show(faceBody, certMargin+signerLabelW, c.y, l)
-				c.y += signerLeading
-			}
+			c.y = p.lines(faceBody, certMargin+signerLabelW, c.y, signerLeading, lines[k])
 		}
 		if img := c.signed[s.ID]; img != nil {
 			bx, by := c.right()-signW, top+4
@@ -303,9 +281,9 @@ func (c *certificate) shown(s Signer) string {
 
 func (c *certificate) consent(s Signer) string {
 	if s.ConsentAt.IsZero() || s.ConsentVersion == "" {
-		return utc(s.ConsentAt)
+		return verify.Moment(s.ConsentAt)
 	}
-	return utc(s.ConsentAt) + ", " + fmt.Sprintf(c.say.Disclosure, s.ConsentVersion)
+	return verify.Moment(s.ConsentAt) + ", " + fmt.Sprintf(c.say.Disclosure, s.ConsentVersion)
 }
 
 // identityCheck says how a signer's identity was checked.
@@ -346,7 +324,7 @@ func (c *certificate) appearance(signer string) *canvas {
 	p.op("l", tick+13, p.h/2+6)
 	p.op("S")
 	p.line(c.bold(9), 38, 14.5, fmt.Sprintf(c.say.SealedBy, signer))
-	p.line(faceFine, 38, 25.5, fmt.Sprintf(c.say.SealedOn, utc(c.job.SealedAt)))
+	p.line(faceFine, 38, 25.5, fmt.Sprintf(c.say.SealedOn, verify.Moment(c.job.SealedAt)))
 	return p
 }
 
@@ -392,4 +370,28 @@ func splitHash(s string) string {
 		return s
 	}
 	return s[:32] + "\n" + s[32:]
+}
+
+// accentOf is the colour of the certificate's marks: the sender's, written as #rrggbb, or
+// the service's.
+func accentOf(s string) colour {
+	if len(s) != len("#rrggbb") || s[0] != '#' {
+		return accent
+	}
+	n, err := strconv.ParseUint(s[1:], 16, 24)
+	if err != nil {
+		return accent
+	}
+	return colour{float64(n>>16) / 255, float64(n>>8&255) / 255, float64(n&255) / 255}
+}
+
+// bold is a face in the certificate's colour.
+func (c *certificate) bold(size float64) face { return face{text.Bold, size, c.accent} }
+
+// drawLogo draws the sender's logo above the title, and leaves the room that it takes.
+func (c *certificate) drawLogo() {
+	const w, h = 180.0, 36.0
+	p := c.page()
+	p.image(certMargin, 52, w, h, c.job.Logo)
+	c.y += h + 8
 }

@@ -3,6 +3,9 @@ package seal
 import (
 	"cmp"
 	"fmt"
+	"strings"
+
+	"countersign/seal/verify"
 )
 
 // persons tells whose acts the events of a signer are: after each event that tells of a
@@ -24,11 +27,8 @@ func newPersons(signers []Signer) *persons {
 
 // name is the name of an actor "signer:<id>"; "" for any other.
 func (p *persons) name(actor string) string {
-	const prefix = "signer:"
-	if len(actor) <= len(prefix) || actor[:len(prefix)] != prefix {
-		return ""
-	}
-	if names := p.names[actor[len(prefix):]]; len(names) > 0 {
+	id, ok := strings.CutPrefix(actor, "signer:")
+	if names := p.names[id]; ok && len(names) > 0 {
 		return names[0]
 	}
 	return ""
@@ -47,7 +47,7 @@ func (p *persons) succeed(signer string) string {
 // drawPrevious tells who was to sign before s. There may be more than a page of it.
 func (c *certificate) drawPrevious(s Signer) {
 	for _, was := range s.Previous {
-		says := fmt.Sprintf(c.say.PreviousUntil, was.Name, was.Email, utc(was.Until))
+		says := fmt.Sprintf(c.say.PreviousUntil, was.Name, was.Email, verify.Moment(was.Until))
 		if was.Reason != "" {
 			says += "\n" + fmt.Sprintf(c.say.ReasonGiven, was.Reason)
 		}

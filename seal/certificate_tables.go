@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"countersign/seal/manifest"
 	"countersign/seal/text"
 )
 
@@ -27,7 +28,6 @@ func (c *certificate) drawEvents(closing float64) {
 		p.rule(certMargin, c.y, c.right(), c.y, 0.4, pale)
 	}
 	type row struct {
-		event auditEvent
 		cells [3][]text.Line
 		h     float64
 	}
@@ -40,7 +40,7 @@ func (c *certificate) drawEvents(closing float64) {
 		what := p.wrap(faceSmall, c.describe(e, who), eventW-8, 0)
 		by := p.wrap(faceSmall, cmp.Or(actor, c.names[e.Actor], c.actor(e.Actor)), whoW-8, 0)
 		ip := p.wrapAt(":.", faceSmall, cmp.Or(e.IP, "–"), ipW, 0)
-		rows[i] = row{e, [3][]text.Line{what, by, ip}, rowHeight + float64(max(len(what), len(by), len(ip))-1)*9.5}
+		rows[i] = row{[3][]text.Line{what, by, ip}, rowHeight + float64(max(len(what), len(by), len(ip))-1)*9.5}
 		if i >= len(c.events)-minLastEvents {
 			last += rows[i].h
 		}
@@ -55,17 +55,14 @@ func (c *certificate) drawEvents(closing float64) {
 		if c.room(need) {
 			header()
 		}
-		e, h := r.event, r.h
 		p := c.page()
 		base := c.y + 10.5
-		p.line(face{text.Sans, 7.5, grey}, xs[0], base, fmt.Sprint(e.Seq))
-		p.line(faceSmall, xs[1], base, e.Timestamp.UTC().Format("2006-01-02  15:04:05"))
+		p.line(face{text.Sans, 7.5, grey}, xs[0], base, fmt.Sprint(c.events[i].Seq))
+		p.line(faceSmall, xs[1], base, c.events[i].Timestamp.UTC().Format("2006-01-02  15:04:05"))
 		for col, cell := range r.cells {
-			for i, l := range cell {
-				p.show(faceSmall, xs[2+col], base+float64(i)*9.5, l)
-			}
+			p.lines(faceSmall, xs[2+col], base, 9.5, cell)
 		}
-		c.y += h
+		c.y += r.h
 		p.rule(certMargin, c.y, c.right(), c.y, 0.3, pale)
 	}
 	c.y += 28
@@ -85,8 +82,7 @@ func (c *certificate) drawValues() {
 	c.section(c.say.Values, 4*rowHeight)
 	c.y += 10
 	p := c.page()
-	c.y = p.paragraph(faceBody, certMargin, c.y, c.inner(), 11.5,
-		c.say.ValuesIntro) + 4
+	c.y = p.paragraph(faceBody, certMargin, c.y, c.inner(), 11.5, c.say.ValuesIntro) + 4
 	for _, v := range c.job.Values {
 		p := c.page()
 		who := p.wrap(faceSmall, c.names["signer:"+v.SignerID], 150, 0)
@@ -108,18 +104,12 @@ func (c *certificate) drawValues() {
 		p = c.page()
 		base := c.y + 10.5
 		p.line(faceSmall, certMargin, base, cmp.Or(c.say.Kinds[string(v.Kind)], string(v.Kind)))
-		for i, l := range who {
-			p.show(faceSmall, certMargin+80, base+float64(i)*9.5, l)
-		}
-		for i, l := range place {
-			p.show(face{text.Sans, 7.5, grey}, certMargin, base+9.5*float64(i+1), l)
-		}
+		p.lines(faceSmall, certMargin+80, base, 9.5, who)
+		p.lines(face{text.Sans, 7.5, grey}, certMargin, base+9.5, 9.5, place)
 		if len(v.PNG) > 0 {
 			p.image(certMargin+240, c.y+3, 120, h-6, v.PNG)
 		}
-		for i, l := range entry {
-			p.show(faceSmall, certMargin+240, base+float64(i)*9.5, l)
-		}
+		p.lines(faceSmall, certMargin+240, base, 9.5, entry)
 		c.y += h
 		p.rule(certMargin, c.y, c.right(), c.y, 0.3, pale)
 	}
@@ -144,9 +134,7 @@ func (c *certificate) drawClosing() {
 			c.room(26)
 			p := c.page()
 			title := fmt.Sprintf("%d  %s (%s)", d.Order, cmp.Or(d.Name, c.say.Document), c.say.Count(c.say.Pages, d.PageCount))
-			for _, l := range p.wrap(faceSmall, title, c.inner(), 1) {
-				p.show(faceSmall, certMargin, c.y+11, l)
-			}
+			p.lines(faceSmall, certMargin, c.y+11, 0, p.wrap(faceSmall, title, c.inner(), 1))
 			p.line(faceMono, certMargin, c.y+21, d.SHA256)
 			c.y += 28
 		}
@@ -164,9 +152,30 @@ func (c *certificate) drawClosing() {
 	p := c.page()
 	c.y = p.paragraph(faceBody, certMargin, c.y, c.inner(), 12, s+" "+fmt.Sprintf(c.say.Explained, c.service))
 	if c.job.VerifyURL != "" {
-		for _, l := range p.wrap(faceBody, fmt.Sprintf(c.say.Online, c.job.VerifyURL), c.inner(), 2) {
-			p.show(faceBody, certMargin, c.y, l)
-			c.y += 12
-		}
+		c.y = p.lines(faceBody, certMargin, c.y, 12, p.wrap(faceBody, fmt.Sprintf(c.say.Online, c.job.VerifyURL), c.inner(), 2))
 	}
+}
+
+// prepared is the sentence about what was taken out of the original before it was
+// read; begins is the one about where the original is.
+func (c *certificate) prepared(begins string) string {
+	p := c.job.Prepared
+	if p.As == manifest.Rewritten {
+		begins = c.say.OriginalProtected
+	}
+	var kinds []string
+	counts := make(map[string]int)
+	for _, change := range p.Changes {
+		if counts[change.Kind] == 0 {
+			kinds = append(kinds, change.Kind)
+		}
+		counts[change.Kind] += change.Count
+	}
+	for i, kind := range kinds {
+		kinds[i] = fmt.Sprintf("%s (%d)", cmp.Or(c.say.PreparedKinds[kind], kind), counts[kind])
+	}
+	if len(kinds) == 0 {
+		return begins
+	}
+	return begins + " " + fmt.Sprintf(c.say.Prepared, strings.Join(kinds, ", "), p.SHA256)
 }

@@ -14,14 +14,14 @@ import (
 // writeCertificate writes the certificate's pages. The first one carries the
 // signature's widget and a link to the verification page.
 func (a *assembly) writeCertificate(parent, field, sig pdf.Ref) error {
-	c, err := newCertificate(a.t, a.job, a.cfg.ServiceName, a.paper[0], a.paper[1])
+	c, err := newCertificate(a.t, a.job, a.sealer.cfg.ServiceName, a.paper[0], a.paper[1])
 	if err != nil {
 		return err
 	}
 	if err := c.draw(a.file == nil); err != nil {
 		return err
 	}
-	look := c.appearance(a.signer)
+	look := c.appearance(a.sealer.name)
 	form, err := look.form()
 	if err != nil {
 		return err
@@ -127,9 +127,9 @@ func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.R
 	if err != nil {
 		return err
 	}
-	m := newManifest(a.job, a.cfg.ServiceName, a.file == nil)
+	m := newManifest(a.job, a.sealer.cfg.ServiceName, a.file == nil)
 	m.Pages, m.CertificatePage = a.pages+len(a.certPages), a.pages+1
-	a.record, err = manifest.Sign(m, a.cfg.ManifestSigner, a.cfg.ManifestKeyID, a.cfg.Rand)
+	a.record, err = manifest.Sign(m, a.sealer.cfg.ManifestSigner, a.sealer.cfg.ManifestKeyID, a.sealer.cfg.Rand)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.R
 		{Key: "Subtype", Value: pdf.AppendName(nil, "application/jose+json")},
 		{Key: "Params", Value: a.fileParams(int64(len(a.record)))},
 	}, a.record)
-	attached = append(attached, attachment{manifest.AttachmentKey, manifest.FileName, "Seal record of " + a.cfg.ServiceName, "Data", a.recordRef})
+	attached = append(attached, attachment{manifest.AttachmentKey, manifest.FileName, "Seal record of " + a.sealer.cfg.ServiceName, "Data", a.recordRef})
 	if original != nil {
 		attached = append(attached, attachment{originalName, originalName, "The original document, unchanged", "Source", *original})
 		catalog.Set("PageMode", pdf.Value("/UseAttachments"))
@@ -231,12 +231,12 @@ func (a *assembly) mergeForm(catalog *pdf.Dict, field pdf.Ref) error {
 // range and contents, and records where they are: looking for them in the file
 // would find what an uploaded document put there.
 func (a *assembly) writeSignature(ref pdf.Ref) {
-	mark := verify.SealMark{Record: a.recordRef, To: a.job.Size, Chain: a.chain, Stamp: a.stamp, Issuers: a.issuers}
+	mark := verify.SealMark{Record: a.recordRef, To: a.job.Size, Chain: a.sealer.chain, Stamp: a.stamp, Issuers: a.issuers}
 	if a.file == nil {
 		mark.From, mark.To = a.originalAt, a.originalAt+a.job.Size
 	}
-	begin := mark.Begin(pdf.AppendText(nil, a.signer), pdf.AppendText(nil, "Sealed by "+a.cfg.ServiceName), pdfDate(a.cfg.Now()))
-	a.sig = writePlaceholder(a.w, ref, begin, a.contents)
+	begin := mark.Begin(pdf.AppendText(nil, a.sealer.name), pdf.AppendText(nil, "Sealed by "+a.sealer.cfg.ServiceName), pdfDate(a.sealer.cfg.Now()))
+	a.sig = writePlaceholder(a.w, ref, begin, a.sealer.contents)
 }
 
 // writePlaceholder writes a signature dictionary that begins as given, with

@@ -140,13 +140,7 @@ func drawComb(c *canvas, v Value) error {
 		size = min(size, cell/max(line.Width, 1)*1000)
 		lines = append(lines, line)
 	}
-	first := 0
-	switch v.Align {
-	case "center":
-		first = max(0, (v.Cells-len(lines))/2)
-	case "right":
-		first = max(0, v.Cells-len(lines))
-	}
+	first := int(indent(v.Align, float64(v.Cells), float64(len(lines)))) // cell
 	y := v.Y + (v.H-size*lineFactor)/2 + size*0.93
 	for i, l := range lines {
 		x := v.X + float64(first+i)*cell + (cell-l.Width*size/1000)/2

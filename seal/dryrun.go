@@ -24,14 +24,18 @@ func Rehearse(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages
 	if err != nil {
 		return nil, err
 	}
-	facts, err := factsOf(ctx, f)
+	m, err := f.ReferenceScan()
 	if err != nil {
+		return nil, err
+	}
+	facts := &Facts{}
+	if facts.mentioned, err = m.Find(ctx); err != nil {
 		return nil, err
 	}
 	if err := w.DefineUndefined(facts.mentioned); err != nil {
 		return nil, err
 	}
-	s := &Sealer{cfg: Config{ManifestSigner: key, ServiceName: "Countersign", Now: func() time.Time { return time.Time{} }, Rand: zeroReader{}}}
+	s := &Sealer{cfg: Config{ManifestSigner: key, ServiceName: "Countersign", Now: func() time.Time { return time.Time{} }, Rand: &fixedReader{}}}
 	job := &Job{Original: r, Size: size, OriginalSHA256: strings.Repeat("0", 64), Document: Document{PageCount: pages}}
 	a, err := s.newAssembly(job, w, f)
 	if err != nil {
@@ -43,11 +47,4 @@ func Rehearse(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages
 	}
 	facts.plain = !a.remarkable
 	return facts, readPages(ctx, concatReader{r, size, w.Bytes()}, w.Offset())
-}
-
-type zeroReader struct{}
-
-func (zeroReader) Read(b []byte) (int, error) {
-	clear(b)
-	return len(b), nil
 }

@@ -63,10 +63,3 @@ func (c *certificate) describe(e auditEvent, who *persons) string {
 	}
 	return s
 }
-
-func utc(t time.Time) string {
-	if t.IsZero() {
-		return "–"
-	}
-	return t.UTC().Format("2006-01-02 15:04:05 UTC")
-}

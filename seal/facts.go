@@ -1,7 +1,6 @@
 package seal
 
 import (
-	"context"
 	"encoding/json"
 
 	"countersign/seal/pdf"
@@ -63,15 +62,4 @@ func DecodeFacts(s string) *Facts {
 		f.mentioned.Undefined = append(f.mentioned.Undefined, pdf.Ref{Num: ref[0], Gen: ref[1]})
 	}
 	return f
-}
-
-// factsOf finds out what a file mentions.
-func factsOf(ctx context.Context, f *pdf.File) (*Facts, error) {
-	m, err := f.ReferenceScan()
-	if err != nil {
-		return nil, err
-	}
-	var facts Facts
-	facts.mentioned, err = m.Find(ctx)
-	return &facts, err
 }

@@ -39,9 +39,7 @@ func CheckPNG(b []byte) ([]byte, error) {
 		for float64(n)*k*k > keptPixels {
 			k *= 0.95
 		}
-		small := image.NewNRGBA(image.Rect(0, 0, max(1, int(float64(r.Dx())*k)), max(1, int(float64(r.Dy())*k))))
-		xdraw.ApproxBiLinear.Scale(small, small.Bounds(), img, r, xdraw.Src, nil)
-		img = small
+		img = scaled(img, k, xdraw.ApproxBiLinear)
 	}
 	if !visible(img) {
 		return nil, refusal.New(refusal.PNGInvalid, "The picture is empty: every pixel is transparent.")
@@ -99,19 +97,15 @@ func fromPalette(p *image.Paletted) *image.NRGBA {
 }
 
 // pngEncoders are the encoder's buffers, most of what encoding a small picture costs.
-//
-//nolint:gochecknoglobals // a pool is shared or it is none
 var pngEncoders = &encoderPool{}
 
 type encoderPool struct{ sync.Pool }
 
-// Get is of png.EncoderBufferPool.
 func (p *encoderPool) Get() *png.EncoderBuffer {
 	b, _ := p.Pool.Get().(*png.EncoderBuffer)
 	return b // nil: the encoder makes one
 }
 
-// Put is of png.EncoderBufferPool.
 func (p *encoderPool) Put(b *png.EncoderBuffer) { p.Pool.Put(b) }
 
 func decodePNG(b []byte, maxPixels int) (*image.NRGBA, error) {
@@ -137,19 +131,27 @@ func decodePNG(b []byte, maxPixels int) (*image.NRGBA, error) {
 	if p, ok := img.(*image.Paletted); ok {
 		return fromPalette(p), nil
 	}
+	return toNRGBA(img), nil
+}
+
+func toNRGBA(img image.Image) *image.NRGBA {
 	r := img.Bounds()
 	n := image.NewNRGBA(image.Rect(0, 0, r.Dx(), r.Dy()))
 	draw.Draw(n, n.Bounds(), img, r.Min, draw.Src)
-	return n, nil
+	return n
 }
 
-func visible(img image.Image) bool {
-	n, ok := img.(*image.NRGBA)
-	if !ok {
-		return true
-	}
-	for i := 3; i < len(n.Pix); i += 4 {
-		if n.Pix[i] != 0 {
+// scaled is a picture made larger or smaller by a factor.
+func scaled(img image.Image, k float64, by xdraw.Scaler) *image.NRGBA {
+	r := img.Bounds()
+	out := image.NewNRGBA(image.Rect(0, 0, max(1, int(float64(r.Dx())*k)), max(1, int(float64(r.Dy())*k))))
+	by.Scale(out, out.Bounds(), img, r, xdraw.Src, nil)
+	return out
+}
+
+func visible(img *image.NRGBA) bool {
+	for i := 3; i < len(img.Pix); i += 4 {
+		if img.Pix[i] != 0 {
 			return true
 		}
 	}
@@ -265,4 +267,44 @@ func colours(img *image.NRGBA) (first [3]byte, one, grey bool) {
 func sha256Of(b []byte) []byte {
 	s := sha256.Sum256(b)
 	return s[:]
+}
+
+// maxAllPixels bounds the pictures of one submission together: two of the
+// largest that are accepted alone, as a signature and initials.
+const maxAllPixels = 2 * maxPNGPixels
+
+// Pictures checks the pictures of one submission, as CheckPNG does. Equal ones
+// are decoded once, and what all others may cost is bounded.
+type Pictures struct {
+	checked map[[sha256.Size]byte]checkedPicture
+	pixels  int
+}
+
+type checkedPicture struct {
+	png []byte
+	err error
+}
+
+// Check returns a picture encoded anew. The error is a *refusal.Error.
+func (p *Pictures) Check(b []byte) ([]byte, error) {
+	if len(b) > maxPNGBytes { // not worth a hash
+		return CheckPNG(b)
+	}
+	key := sha256.Sum256(b)
+	if c, ok := p.checked[key]; ok {
+		return c.png, c.err
+	}
+	// Whatever it claims counts, also if it is refused in the end.
+	if cfg, err := png.DecodeConfig(bytes.NewReader(b)); err == nil && cfg.Width <= maxPNGSide && cfg.Height <= maxPNGSide {
+		if p.pixels += cfg.Width * cfg.Height; p.pixels > maxAllPixels {
+			return nil, refusal.New(refusal.PNGTooLarge, "The pictures have too many pixels altogether. Use smaller ones, or the same one in several fields.")
+		}
+	}
+	var c checkedPicture
+	c.png, c.err = CheckPNG(b)
+	if p.checked == nil {
+		p.checked = map[[sha256.Size]byte]checkedPicture{}
+	}
+	p.checked[key] = c
+	return c.png, c.err
 }

@@ -82,11 +82,7 @@ type Envelope struct {
 }
 
 // Document is one PDF of the envelope.
-type Document struct {
-	ID, Name, SHA256 string // SHA256 of the original, lower-case hex
-	Order, PageCount int    // both from 1
-	PreparedSHA256   string // of the prepared file, if there is one
-}
+type Document = manifest.File
 
 // Value is what a signer put into a field.
 type Value struct {
@@ -132,8 +128,4 @@ type Host = manifest.Host
 type PreviousSigner = manifest.PreviousSigner
 
 // Shown says whose values a signer was shown.
-type Shown struct {
-	Digest    string   // lower-case hex, as in the signer's event signer.signed
-	Signers   []string // ids of those whose values it covers
-	Confirmed bool     // the request to sign named the digest
-}
+type Shown = manifest.Shown

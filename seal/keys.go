@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"time"
 
 	pkcs12 "software.sslmate.com/src/go-pkcs12"
@@ -27,14 +26,12 @@ const (
 // under it, as PEM blocks. keyPEM is the sealing key (PKCS #8). The authority's
 // key is thrown away, so that it can never issue anything else.
 func SelfSigned(name string, now time.Time, rand io.Reader) (caPEM, certPEM, keyPEM []byte, err error) {
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand)
-	if err != nil {
+	caKey, err1 := ecdsa.GenerateKey(elliptic.P256(), rand)
+	key, err2 := ecdsa.GenerateKey(elliptic.P256(), rand)
+	if err := errors.Join(err1, err2); err != nil {
 		return nil, nil, nil, fmt.Errorf("seal: %w", err)
 	}
-	ca, err := template(name+" development authority", now, caYears, rand)
-	if err != nil {
-		return nil, nil, nil, err
-	}
+	ca := template(name+" development authority", now, caYears)
 	ca.IsCA, ca.BasicConstraintsValid, ca.MaxPathLenZero = true, true, true
 	ca.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageCRLSign
 	caDER, err := x509.CreateCertificate(rand, ca, ca, caKey.Public(), caKey)
@@ -44,14 +41,7 @@ func SelfSigned(name string, now time.Time, rand io.Reader) (caPEM, certPEM, key
 	if ca, err = x509.ParseCertificate(caDER); err != nil {
 		return nil, nil, nil, fmt.Errorf("seal: %w", err)
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand)
-	if err != nil {
-		return nil, nil, nil, fmt.Errorf("seal: %w", err)
-	}
-	leaf, err := template(name, now, leafYears, rand)
-	if err != nil {
-		return nil, nil, nil, err
-	}
+	leaf := template(name, now, leafYears)
 	leaf.KeyUsage = x509.KeyUsageDigitalSignature | x509.KeyUsageContentCommitment
 	leaf.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageEmailProtection}
 	leaf.UnknownExtKeyUsage = []asn1.ObjectIdentifier{{1, 3, 6, 1, 5, 5, 7, 3, 36}} // document signing, RFC 9336
@@ -67,18 +57,13 @@ func SelfSigned(name string, now time.Time, rand io.Reader) (caPEM, certPEM, key
 	return block("CERTIFICATE", caDER), block("CERTIFICATE", leafDER), block("PRIVATE KEY", keyDER), nil
 }
 
-func template(name string, now time.Time, years int, rand io.Reader) (*x509.Certificate, error) {
-	serial := make([]byte, 16)
-	if _, err := io.ReadFull(rand, serial); err != nil {
-		return nil, fmt.Errorf("seal: %w", err)
-	}
-	serial[0] &= 0x7f
+// template is a certificate that gets a random serial number when it is made.
+func template(name string, now time.Time, years int) *x509.Certificate {
 	return &x509.Certificate{
-		SerialNumber: new(big.Int).SetBytes(serial),
-		Subject:      pkix.Name{CommonName: name, Organization: []string{"Countersign"}},
-		NotBefore:    now.Add(-time.Hour),
-		NotAfter:     now.AddDate(years, 0, 0),
-	}, nil
+		Subject:   pkix.Name{CommonName: name, Organization: []string{"Countersign"}},
+		NotBefore: now.Add(-time.Hour),
+		NotAfter:  now.AddDate(years, 0, 0),
+	}
 }
 
 // LoadChain reads a certificate chain, leaf first, from PEM.

@@ -19,7 +19,7 @@ func newManifest(job *Job, service string, embedded bool) manifest.Manifest {
 		Audit:    manifest.Audit{Head: job.ChainHead, Events: job.Events},
 		Verify:   job.VerifyURL,
 		Original: manifest.Placement{SHA256: job.OriginalSHA256, Size: job.Size, As: "prefix"},
-		All:      []manifest.File{}, Signers: []manifest.Signer{}, Values: []manifest.Value{},
+		All:      append([]manifest.File{}, job.Documents...), Signers: []manifest.Signer{}, Values: []manifest.Value{},
 	}
 	if embedded {
 		m.Original.As = "embedded"
@@ -34,9 +34,6 @@ func newManifest(job *Job, service string, embedded bool) manifest.Manifest {
 	}
 	if m.Audit.Events == nil {
 		m.Audit.Events = []json.RawMessage{}
-	}
-	for _, d := range job.Documents {
-		m.All = append(m.All, manifest.File{ID: d.ID, Name: d.Name, Order: d.Order, SHA256: d.SHA256, PageCount: d.PageCount, PreparedSHA256: d.PreparedSHA256})
 	}
 	for _, s := range job.Signers {
 		m.Signers = append(m.Signers, manifest.Signer{
@@ -58,11 +55,12 @@ func newManifest(job *Job, service string, embedded bool) manifest.Manifest {
 	return m
 }
 
-func manifestShown(s *Shown) *manifest.Shown {
+// manifestShown is s with a list of signers, if an empty one.
+func manifestShown(s *Shown) *Shown {
 	if s == nil {
 		return nil
 	}
-	return &manifest.Shown{Digest: s.Digest, Signers: append([]string{}, s.Signers...), Confirmed: s.Confirmed}
+	return &Shown{Digest: s.Digest, Signers: append([]string{}, s.Signers...), Confirmed: s.Confirmed}
 }
 
 func timeOf(t time.Time) *time.Time {

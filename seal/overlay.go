@@ -209,7 +209,7 @@ func (p *painter) lineAbove(o *overlay, page pdf.Ref, g pdf.Geometry, line pdf.R
 	width, height := p.lineWidth, sealLineSize*sealLineHeight
 	c := p.t.canvas(width, height)
 	c.do(line)
-	m := concat(pdf.Matrix{k, 0, 0, k, sealLineMargin, sealLineFoot}, g.ToUser())
+	m := pdf.Matrix{k, 0, 0, k, sealLineMargin, sealLineFoot}.Times(g.ToUser())
 	form, err := c.form(matrixEntry(m))
 	if err != nil {
 		return err

@@ -121,10 +121,7 @@ func (p *painter) write(page pdf.Ref, d pdf.Dict, over *overlay) {
 		if e.Key == "Annots" && over.changed {
 			continue
 		}
-		b = pdf.AppendName(b, e.Key)
-		b = append(b, ' ')
-		b = append(b, e.Value...)
-		b = append(b, '\n')
+		b = e.Append(b)
 	}
 	if over.changed {
 		b = append(b, "/Annots"...)
@@ -136,8 +133,6 @@ func (p *painter) write(page pdf.Ref, d pdf.Dict, over *overlay) {
 }
 
 // unknownBelow is what is known of where the line stands on a page that is not read.
-//
-//nolint:gochecknoglobals // a constant
 var unknownBelow = []bool{false}
 
 // look reads a page's content: what it leaves behind, and where it is dark. The
@@ -265,8 +260,7 @@ func (p *painter) value(c *canvas, v Value, dark bool, id int) (markedContent, e
 		c.backing(v.X, v.Y, v.W, v.H)
 	}
 	err := drawValue(c, v, p.signers[v.SignerID])
-	var missing *text.MissingGlyphError
-	if errors.As(err, &missing) {
+	if missing, ok := errors.AsType[*text.MissingGlyphError](err); ok {
 		return m, refusal.New(refusal.GlyphMissing, "Field "+v.FieldID+": "+glyphMissing(missing).Message)
 	}
 	if err != nil {
@@ -300,7 +294,7 @@ func (p *painter) drawing(g pdf.Geometry, look pdf.Content, stamped bool) []byte
 		b = appendPaint(b, m, p.name("S"))
 	}
 	if k := p.lineScale(g); k > 0 {
-		b = appendPaint(b, concat(pdf.Matrix{k, 0, 0, k, sealLineMargin, sealLineFoot}, m), p.name("L"))
+		b = appendPaint(b, pdf.Matrix{k, 0, 0, k, sealLineMargin, sealLineFoot}.Times(m), p.name("L"))
 	}
 	return b
 }
@@ -313,7 +307,7 @@ func (p *painter) makeLine(dark bool) (pdf.Ref, error) {
 	}
 	var err error
 	if !p.valuesOnly && p.line[i].Num == 0 {
-		p.line[i], p.lineWidth, err = p.t.sealLine(p.job, p.cfg.ServiceName, dark)
+		p.line[i], p.lineWidth, err = p.t.sealLine(p.job, p.sealer.cfg.ServiceName, dark)
 	}
 	return p.line[i], err
 }
@@ -343,15 +337,6 @@ func appendPaint(b []byte, m pdf.Matrix, name string) []byte {
 	return append(b, " Do Q\n"...)
 }
 
-// concat returns the matrix that applies first a, then b (8.3.4).
-func concat(a, b pdf.Matrix) pdf.Matrix {
-	return pdf.Matrix{
-		a[0]*b[0] + a[1]*b[2], a[0]*b[1] + a[1]*b[3],
-		a[2]*b[0] + a[3]*b[2], a[2]*b[1] + a[3]*b[3],
-		a[4]*b[0] + a[5]*b[2] + b[4], a[4]*b[1] + a[5]*b[3] + b[5],
-	}
-}
-
 // withXObjects returns a page's resources with line and stamp added, valid
 // until the next call. They are cloned: the same dictionary may serve other
 // pages. Pages that share a dictionary and get no stamp share the clone.
@@ -370,9 +355,11 @@ func (p *painter) withXObjects(page *pdf.Page, line pdf.Ref, stamp *pdf.Ref) (pd
 	if err != nil {
 		return nil, err
 	}
-	d, err := optionalDict(res, p.dict[:0])
-	if err != nil {
-		return nil, err
+	d := p.dict[:0]
+	if !res.IsNull() {
+		if d, err = res.DictInto(d); err != nil {
+			return nil, fmt.Errorf("%w: resources", pdf.ErrDamaged)
+		}
 	}
 	p.dict = d
 	xobjects, err := p.file.Resolve(d.Get("XObject"))
@@ -382,10 +369,7 @@ func (p *painter) withXObjects(page *pdf.Page, line pdf.Ref, stamp *pdf.Ref) (pd
 	b := append(p.res[:0], "<<"...)
 	for _, e := range d {
 		if e.Key != "XObject" {
-			b = pdf.AppendName(b, e.Key)
-			b = append(b, ' ')
-			b = append(b, e.Value...)
-			b = append(b, '\n')
+			b = e.Append(b)
 		}
 	}
 	b = append(b, "/XObject<<"...)
@@ -415,17 +399,4 @@ func (p *painter) appendResource(b []byte, kind string, ref pdf.Ref) []byte {
 	b = append(b, p.name(kind)...)
 	b = append(b, ' ')
 	return ref.Append(b)
-}
-
-// optionalDict returns an empty dictionary for null. It uses the memory of one
-// that is not needed any more.
-func optionalDict(v pdf.Value, old pdf.Dict) (pdf.Dict, error) {
-	if v.IsNull() {
-		return old, nil
-	}
-	d, err := v.DictInto(old)
-	if err != nil {
-		return nil, fmt.Errorf("%w: resources", pdf.ErrDamaged)
-	}
-	return d, nil
 }

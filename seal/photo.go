@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"image"
-	"image/draw"
 	"image/jpeg"
 	"image/png"
 
@@ -26,16 +25,9 @@ const (
 // returns it encoded anew: nothing of the file remains but what can be seen. The error
 // is a *refusal.Error.
 func Photo(b []byte) ([]byte, error) {
-	cfg, format, err := image.DecodeConfig(bytes.NewReader(b))
-	if err != nil || format != "jpeg" && format != "png" {
-		return nil, refusal.New(refusal.PictureInvalid, "The picture cannot be read: it is no whole JPEG or PNG.")
-	}
-	if cfg.Width > maxPhotoSide || cfg.Height > maxPhotoSide || cfg.Width*cfg.Height > maxPhotoPixels {
-		return nil, refusal.New(refusal.PictureTooLarge, fmt.Sprintf("The picture has %d × %d pixels, which is too many.", cfg.Width, cfg.Height))
-	}
-	img, _, err := image.Decode(bytes.NewReader(b))
+	img, format, err := decodePicture(b, "picture", "JPEG or PNG", maxPhotoSide, maxPhotoPixels)
 	if err != nil {
-		return nil, refusal.New(refusal.PictureInvalid, "The picture cannot be read: it is no whole JPEG or PNG.")
+		return nil, err
 	}
 	img = fitPhoto(img)
 	var out bytes.Buffer
@@ -50,6 +42,23 @@ func Photo(b []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// decodePicture decodes a JPEG or PNG within bounds. The error is a *refusal.Error,
+// which calls the picture what it is.
+func decodePicture(b []byte, what, formats string, maxSide, maxPixels int) (img image.Image, format string, err error) {
+	invalid := refusal.New(refusal.PictureInvalid, fmt.Sprintf("The %s cannot be read: it is no whole %s.", what, formats))
+	cfg, format, err := image.DecodeConfig(bytes.NewReader(b))
+	if err != nil || format != "jpeg" && format != "png" {
+		return nil, "", invalid
+	}
+	if cfg.Width > maxSide || cfg.Height > maxSide || cfg.Width*cfg.Height > maxPixels {
+		return nil, "", refusal.New(refusal.PictureTooLarge, fmt.Sprintf("The %s has %d × %d pixels, which is too many.", what, cfg.Width, cfg.Height))
+	}
+	if img, _, err = image.Decode(bytes.NewReader(b)); err != nil {
+		return nil, "", invalid
+	}
+	return img, format, nil
+}
+
 // fitPhoto scales a picture down to the pixels that are kept.
 func fitPhoto(img image.Image) image.Image {
 	r := img.Bounds()
@@ -61,9 +70,7 @@ func fitPhoto(img image.Image) image.Image {
 	if k == 1 {
 		return img
 	}
-	small := image.NewNRGBA(image.Rect(0, 0, max(1, int(float64(w)*k)), max(1, int(float64(h)*k))))
-	xdraw.ApproxBiLinear.Scale(small, small.Bounds(), img, r, xdraw.Src, nil)
-	return small
+	return scaled(img, k, xdraw.ApproxBiLinear)
 }
 
 // turn turns and mirrors a picture so that it is upright, by its EXIF orientation.
@@ -71,10 +78,8 @@ func turn(img image.Image, orientation int) image.Image {
 	if orientation < 2 || orientation > 8 {
 		return img
 	}
-	r := img.Bounds()
-	src := image.NewNRGBA(image.Rect(0, 0, r.Dx(), r.Dy()))
-	draw.Draw(src, src.Bounds(), img, r.Min, draw.Src)
-	w, h := r.Dx(), r.Dy()
+	src := toNRGBA(img)
+	w, h := src.Rect.Dx(), src.Rect.Dy()
 	size := image.Rect(0, 0, w, h)
 	if orientation >= 5 {
 		size = image.Rect(0, 0, h, w)
@@ -146,4 +151,34 @@ func tiffOrientation(b []byte) int {
 		entries = entries[entrySize:]
 	}
 	return 1
+}
+
+// Bounds of a logo.
+const (
+	maxLogoPixels = 8 << 20 // of the picture that is uploaded
+	logoWidth     = 720     // that is kept: twice what is shown, for fine screens
+	logoHeight    = 180
+)
+
+// Logo decodes a PNG or JPEG within bounds and returns it as PNG, scaled down to what is
+// shown: nothing of the file remains but what can be seen. The error is a *refusal.Error.
+func Logo(b []byte) ([]byte, error) {
+	img, format, err := decodePicture(b, "logo", "PNG or JPEG", maxPNGSide, maxLogoPixels)
+	if err != nil {
+		return nil, err
+	}
+	if format == "jpeg" {
+		img = turn(img, exifOrientation(b))
+	}
+	r := img.Bounds()
+	k := min(1, float64(logoWidth)/float64(r.Dx()), float64(logoHeight)/float64(r.Dy()))
+	kept := scaled(img, k, xdraw.CatmullRom)
+	if !visible(kept) {
+		return nil, refusal.New(refusal.PictureInvalid, "The logo is empty: every pixel is transparent.")
+	}
+	var out bytes.Buffer
+	if err := png.Encode(&out, toPalette(kept)); err != nil {
+		return nil, fmt.Errorf("seal: encoding a logo: %w", err)
+	}
+	return out.Bytes(), nil
 }

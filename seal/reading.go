@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"slices"
 
 	"countersign/seal/pdf"
 )
@@ -27,7 +28,7 @@ type Reading struct {
 // signature then shows that the copy is not the original.
 func ReadingCopy(r Reading) (*io.SectionReader, error) {
 	original := io.NewSectionReader(r.Original, 0, r.Size)
-	if !r.draws() {
+	if !slices.ContainsFunc(r.Values, func(v Value) bool { return !v.empty() }) {
 		return original, nil
 	}
 	f, err := pdf.Open(r.Original, r.Size, pdf.DefaultLimits())
@@ -55,16 +56,6 @@ func ReadingCopy(r Reading) (*io.SectionReader, error) {
 	return io.NewSectionReader(all, 0, w.Offset()), nil
 }
 
-// draws reports whether there is a value to draw.
-func (r *Reading) draws() bool {
-	for i := range r.Values {
-		if !r.Values[i].empty() {
-			return true
-		}
-	}
-	return false
-}
-
 // buildReading writes the pages that have values.
 func (a *assembly) buildReading(id []byte) error {
 	_, root, err := a.file.Catalog()
@@ -85,7 +76,6 @@ func (a *assembly) buildReading(id []byte) error {
 // fixedReader gives the same bytes each time, and then zeros.
 type fixedReader struct{ rest []byte }
 
-// Read implements io.Reader.
 func (f *fixedReader) Read(b []byte) (int, error) {
 	clear(b)
 	f.rest = f.rest[copy(b, f.rest):]

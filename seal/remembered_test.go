@@ -9,13 +9,13 @@ import (
 // TestWhatASealerRemembers: the certificates of its time-stamp authority, and the last QR code.
 func TestWhatASealerRemembers(t *testing.T) {
 	t.Parallel()
-	var issuers issuerHashes
-	issuers.set([32]byte{7})
-	got, err := issuers.of(t.Context(), nil) // no authority is asked
+	var a authority
+	a.last.Store(&[32]byte{7})
+	got, err := a.issuers(t.Context()) // it is not asked
 	require.NoError(t, err)
 	require.Equal(t, [32]byte{7}, got)
-	issuers.set([32]byte{8})
-	got, err = issuers.of(t.Context(), nil)
+	a.last.Store(&[32]byte{8})
+	got, err = a.issuers(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, [32]byte{8}, got)
 

@@ -47,13 +47,12 @@ type Config struct {
 type Sealer struct {
 	cfg      Config
 	signer   *cms.Signer
-	tsa      *cms.Authority // nil: none
-	name     string         // of who seals, as readers show it
-	contents int            // bytes reserved for the signature
+	tsa      *authority // nil: none
+	name     string     // of who seals, as readers show it
+	contents int        // bytes reserved for the signature
 	codes    qrCache
 	// What the signature's dictionary says of it: see sealMark.
 	chain, stamp string
-	issuers      issuerHashes
 }
 
 // New validates the configuration and makes a trial signature, so that a bad
@@ -84,7 +83,7 @@ func New(cfg Config) (*Sealer, error) {
 		if cfg.HTTPClient == nil {
 			return nil, errors.New("seal: a time-stamp authority needs an HTTP client")
 		}
-		s.tsa = &cms.Authority{URL: cfg.TSAURL, Client: cfg.HTTPClient, Rand: cfg.Rand}
+		s.tsa = &authority{Authority: cms.Authority{URL: cfg.TSAURL, Client: cfg.HTTPClient, Rand: cfg.Rand}}
 		s.contents += 12 << 10
 		s.stamp = verify.StampRequired
 		if cfg.TSAOptional {
@@ -103,18 +102,18 @@ func New(cfg Config) (*Sealer, error) {
 func (s *Sealer) Trial() error {
 	now, leaf := s.cfg.Now(), s.signer.Certificate()
 	if now.Before(leaf.NotBefore) || now.After(leaf.NotAfter) {
-		return fmt.Errorf("seal: the certificate is valid from %s to %s only", utc(leaf.NotBefore), utc(leaf.NotAfter))
+		return fmt.Errorf("seal: the certificate is valid from %s to %s only", verify.Moment(leaf.NotBefore), verify.Moment(leaf.NotAfter))
 	}
 	digest := sha256.Sum256([]byte("trial"))
+	var signed *cms.Signed
 	der, err := s.signer.Sign(context.Background(), digest, nil)
-	if err != nil {
-		return fmt.Errorf("seal: trial signature: %w", err)
+	if err == nil {
+		signed, err = cms.ParseStrict(der)
 	}
-	signed, err := cms.ParseStrict(der)
-	if err != nil {
-		return fmt.Errorf("seal: trial signature: %w", err)
+	if err == nil {
+		err = signed.Verify(digest[:])
 	}
-	if err := signed.Verify(digest[:]); err != nil {
+	if err != nil {
 		return fmt.Errorf("seal: trial signature: %w", err)
 	}
 	b, err := manifest.Sign(manifest.Manifest{Type: manifest.Type}, s.cfg.ManifestSigner, s.cfg.ManifestKeyID, s.cfg.Rand)
@@ -276,13 +275,18 @@ func readPages(ctx context.Context, r io.ReaderAt, size int64) error {
 // be drawn, and returns what precedes its bytes.
 func (a *assembly) beginOriginal(ref pdf.Ref) []byte {
 	a.w.Begin(ref)
-	a.w.Append(fmt.Appendf(nil, "<</Type/EmbeddedFile/Subtype/application#2Fpdf/Length %d/Params%s>>\nstream\n",
-		a.job.Size, a.fileParams(a.job.Size)))
+	a.w.Append(a.embeddedPDF(a.job.Size))
+	a.w.AppendString("\nstream\n")
 	head := a.w.Skip(a.job.Size)
 	a.originalAt = a.w.Offset() - a.job.Size
 	a.w.AppendString("\nendstream")
 	a.w.End()
 	return head
+}
+
+// embeddedPDF is the dictionary of a stream that holds a PDF as it is.
+func (a *assembly) embeddedPDF(size int64) pdf.Value {
+	return fmt.Appendf(nil, "<</Type/EmbeddedFile/Subtype/application#2Fpdf/Length %d/Params%s>>", size, a.fileParams(size))
 }
 
 // finish signs what has been written, and verifies the file.
@@ -305,8 +309,8 @@ func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done ver
 	if err != nil {
 		return Result{}, err
 	}
-	if len(der) > a.contents {
-		return Result{}, fmt.Errorf("seal: the signature has %d bytes, but only %d are reserved", len(der), a.contents)
+	if len(der) > s.contents {
+		return Result{}, fmt.Errorf("seal: the signature has %d bytes, but only %d are reserved", len(der), s.contents)
 	}
 	hex.Encode(hole[1:], der)
 	if err := writeBack(out, hole, a.sig.contents); err != nil {
@@ -333,7 +337,7 @@ func (s *Sealer) prepareStamp(ctx context.Context, a *assembly) error {
 	if s.tsa == nil {
 		return nil
 	}
-	issuers, err := s.issuers.of(ctx, s.tsa)
+	issuers, err := s.tsa.issuers(ctx)
 	switch {
 	case err == nil:
 		a.issuers = verify.UpperHex(issuers)
@@ -369,18 +373,12 @@ var errNoStamp = errors.New("no time-stamp")
 // stampDigest has a digest stamped, with certificates of the given hash above
 // the authority's own.
 func (s *Sealer) stampDigest(ctx context.Context, digest []byte, issuers string) ([]byte, error) {
-	der, err := s.tsa.Stamp(ctx, digest)
+	der, _, got, err := s.tsa.stamp(ctx, digest)
+	if err == nil && verify.UpperHex(got) != issuers {
+		err = errIssuersChanged
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoStamp, err)
-	}
-	token, err := cms.ParseTokenStrict(der)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNoStamp, err)
-	}
-	got := verify.IssuersOf(token)
-	s.issuers.set(got)
-	if verify.UpperHex(got) != issuers {
-		return nil, fmt.Errorf("%w: %w", errNoStamp, errIssuersChanged)
 	}
 	return der, nil
 }
@@ -414,7 +412,7 @@ func (s *Sealer) judgeOwn(x *verify.Examination, just bool) (verify.Report, erro
 	}
 	if just && report.StampedAt != nil && report.StampedAt.Before(report.SealedAt.Add(-trust.Skew)) {
 		return report, fmt.Errorf("seal: the time-stamp authority says %s, but the clock here said %s before it was asked: let the clock be set by NTP",
-			utc(*report.StampedAt), utc(*report.SealedAt))
+			verify.Moment(*report.StampedAt), verify.Moment(*report.SealedAt))
 	}
 	return report, nil
 }

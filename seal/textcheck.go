@@ -12,8 +12,6 @@ import (
 )
 
 // library is the bundled fonts; read when first needed and never changed.
-//
-//nolint:gochecknoglobals // immutable
 var library = sync.OnceValue(func() *text.Library { return text.NewLibrary(fonts.Bundled()) })
 
 // maxText bounds the text of one field, in characters.
@@ -26,8 +24,7 @@ func CheckText(s string) error {
 		return refusal.New(refusal.TextTooLong, fmt.Sprintf("The text is longer than %d characters.", maxText))
 	}
 	err := library().Check(s)
-	var missing *text.MissingGlyphError
-	if errors.As(err, &missing) {
+	if missing, ok := errors.AsType[*text.MissingGlyphError](err); ok {
 		return glyphMissing(missing)
 	}
 	return err

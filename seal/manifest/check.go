@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -37,9 +38,9 @@ func (m *Manifest) Check() error {
 			if m.Original.As == "prefix" && m.CertificatePage != d.PageCount+1 {
 				return fmt.Errorf("how many pages the original has")
 			}
-		}
-		if err := m.checkPrepared(d); err != nil {
-			return err
+			if err := m.checkPrepared(d); err != nil {
+				return err
+			}
 		}
 		hashes += d.SHA256
 	}
@@ -76,11 +77,8 @@ type event struct {
 	seq int // from 0
 }
 
-// checkPrepared compares what is said of a document's prepared file in two places.
+// checkPrepared compares what is said in two places of the prepared file of the document that this PDF is.
 func (m *Manifest) checkPrepared(d File) error {
-	if d.ID != m.Document {
-		return nil
-	}
 	prepared := ""
 	if p := m.Original.Prepared; p != nil {
 		prepared = p.SHA256
@@ -191,9 +189,6 @@ func CheckChain(events []json.RawMessage, head, envelopeID string) error {
 	for i, raw := range events {
 		n := i + 1
 		var e map[string]json.RawMessage
-		if err := json.Unmarshal(raw, &e); err != nil {
-			return fmt.Errorf("event %d cannot be read", n)
-		}
 		var link struct {
 			EnvelopeID string `json:"envelopeId"`
 			Event      string `json:"event"`
@@ -201,7 +196,7 @@ func CheckChain(events []json.RawMessage, head, envelopeID string) error {
 			PrevHash   string `json:"prevHash"`
 			Hash       string `json:"hash"`
 		}
-		if err := json.Unmarshal(raw, &link); err != nil {
+		if err := errors.Join(json.Unmarshal(raw, &e), json.Unmarshal(raw, &link)); err != nil {
 			return fmt.Errorf("event %d cannot be read", n)
 		}
 		switch {
@@ -218,11 +213,10 @@ func CheckChain(events []json.RawMessage, head, envelopeID string) error {
 			signatures++
 		}
 		delete(e, "hash")
-		plain, err := json.Marshal(e)
-		if err != nil {
-			return fmt.Errorf("event %d cannot be read", n)
+		canonical, err := json.Marshal(e)
+		if err == nil {
+			canonical, err = jcs.Transform(canonical)
 		}
-		canonical, err := jcs.Transform(plain)
 		if err != nil {
 			return fmt.Errorf("event %d cannot be read", n)
 		}
@@ -237,6 +231,25 @@ func CheckChain(events []json.RawMessage, head, envelopeID string) error {
 		return fmt.Errorf("it does not end where the seal record says")
 	case signatures == 0:
 		return fmt.Errorf("its %d events are not those of an envelope that was completed", len(events))
+	}
+	return nil
+}
+
+// checkPart compares the part that a signer plays with what the signature is recorded
+// with. signed has the events of the signatures before it.
+func (s *Signer) checkPart(signed map[string]event) error {
+	ev, ok := signed[s.ID]
+	if !ok {
+		return nil
+	}
+	if s.Kind != ev.Detail.Kind || s.WitnessFor != ev.Detail.WitnessFor {
+		return fmt.Errorf("which part signer %s plays", s.ID)
+	}
+	if s.WitnessFor == "" {
+		return nil
+	}
+	if of, ok := signed[s.WitnessFor]; !ok || of.seq >= ev.seq {
+		return fmt.Errorf("signer %s is a witness of nobody who had signed", s.ID)
 	}
 	return nil
 }

@@ -16,6 +16,9 @@ import (
 	"io"
 	"math/big"
 	"time"
+
+	"countersign/prepare"
+	"countersign/prepare/revision1"
 )
 
 // Type is the value of the manifest's type member.
@@ -83,8 +86,8 @@ type Envelope struct {
 type File struct {
 	ID        string `json:"id"`
 	Name      string `json:"name,omitempty"`
-	Order     int    `json:"order"`
-	SHA256    string `json:"sha256"`
+	Order     int    `json:"order"`  // from 1
+	SHA256    string `json:"sha256"` // of the original, lower-case hex
 	PageCount int    `json:"pageCount"`
 	// PreparedSHA256 is that of the prepared file, if there is one.
 	PreparedSHA256 string `json:"preparedSha256,omitempty"`
@@ -121,8 +124,8 @@ type PreviousSigner struct {
 // Shown is what a signer was shown of others' values. The digest is
 // recomputed from the events signer.signed of those signers.
 type Shown struct {
-	Digest    string   `json:"digest"`
-	Signers   []string `json:"signers"`
+	Digest    string   `json:"digest"`    // lower-case hex, as in the signer's event signer.signed
+	Signers   []string `json:"signers"`   // ids of those whose values it covers
 	Confirmed bool     `json:"confirmed"` // the request to sign named the digest
 }
 
@@ -270,4 +273,42 @@ func Open(b []byte) (m Manifest, kid string, key *ecdsa.PublicKey, err error) {
 		return m, h.Kid, key, fmt.Errorf("%w: it is not written as the seal writes it", ErrMalformed)
 	}
 	return m, h.Kid, key, nil
+}
+
+// How a prepared file is made of the original.
+const (
+	Appended  = "appended"  // it begins with the original's bytes; the rest can be written again
+	Rewritten = "rewritten" // it is a file of its own: a password was taken off
+)
+
+// Prepared is the file that people read and that was sealed.
+type Prepared struct {
+	SHA256  string           `json:"sha256"`
+	Size    int64            `json:"size"`
+	As      string           `json:"as"`     // Appended or Rewritten
+	Writer  int              `json:"writer"` // version of the format of what is appended; 0: a file of its own
+	Options prepare.Options  `json:"options"`
+	Changes []prepare.Change `json:"changes"`
+	// Plan is what the writer took out, in detail.
+	Plan *revision1.Plan `json:"plan,omitempty"`
+	// Attachment is the number of the object that holds the original of a rewritten
+	// file, and Name its name among the attachments.
+	Attachment int    `json:"attachment,omitempty"`
+	Name       string `json:"name,omitempty"`
+}
+
+// Part is what part a signer plays. All of it is empty for who signs by themselves.
+type Part struct {
+	// Kind is approver, viewer or in_person.
+	Kind string `json:"kind,omitempty"`
+	// Host had the link and handed the device over.
+	Host *Host `json:"host,omitempty"`
+	// WitnessFor is the id of the signer whose signature the person witnessed.
+	WitnessFor string `json:"witnessFor,omitempty"`
+}
+
+// Host is who handed an in-person signer the device.
+type Host struct {
+	Name  string `json:"name"`
+	Email string `json:"email"`
 }

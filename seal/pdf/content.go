@@ -1,7 +1,6 @@
 package pdf
 
 import (
-	"errors"
 	"io"
 	"math"
 	"slices"
@@ -105,16 +104,7 @@ func (f *File) decodeSome(data []byte, o Object, most int64) ([]byte, bool) {
 		data = slices.Grow(data, int(n)+1+len(afterTokens))[:before+int(n)]
 		err = f.in.copyAhead(data[before:], o.Data)
 	} else {
-		r = io.LimitReader(r, most)
-		for err == nil {
-			data = slices.Grow(data, 512)
-			var n int
-			n, err = r.Read(data[len(data):cap(data)])
-			data = data[:len(data)+n]
-		}
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
+		data, err = appendAll(slices.Grow(data, 512), io.LimitReader(r, most))
 	}
 	f.decoded += int64(len(data) - before) // readers show what comes before an error
 	return data, err == nil

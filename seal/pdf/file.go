@@ -14,7 +14,6 @@ type Limits struct {
 	MaxPages   int   // leaves of the page tree
 	MaxObject  int64 // bytes of one object, its stream not counted
 	MaxStream  int64 // decoded bytes of one stream that must be read whole
-	MaxDecoded int64 // decoded bytes of all streams that are read; 0: 32 × MaxStream
 }
 
 // DefaultLimits fit documents of some thousand pages.
@@ -142,29 +141,22 @@ func (f *File) Resolve(v Value) (Value, error) {
 }
 
 // Dict returns the dictionary that v is or refers to.
-func (f *File) Dict(v Value) (Dict, error) {
-	v, err := f.Resolve(v)
-	if err != nil {
-		return nil, err
-	}
-	d, err := v.Dict()
-	if err != nil {
-		return nil, damaged("expected a dictionary")
-	}
-	return d, nil
-}
+func (f *File) Dict(v Value) (Dict, error) { return resolveAs(f, v, Value.Dict, "a dictionary") }
 
 // Array returns the elements of the array that v is or refers to.
-func (f *File) Array(v Value) ([]Value, error) {
+func (f *File) Array(v Value) ([]Value, error) { return resolveAs(f, v, Value.Array, "an array") }
+
+func resolveAs[T any](f *File, v Value, as func(Value) (T, error), what string) (T, error) {
+	var none T
 	v, err := f.Resolve(v)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	a, err := v.Array()
+	t, err := as(v)
 	if err != nil {
-		return nil, damaged("expected an array")
+		return none, damaged("expected %s", what)
 	}
-	return a, nil
+	return t, nil
 }
 
 // Int returns the integer that v is or refers to.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"unicode/utf16"
 )
 
 // Increment is an incremental update (7.5.6) in the making: the bytes that
@@ -38,12 +39,9 @@ func NewIncrement(f *File) (*Increment, error) {
 	w := &Increment{base: f.size, prev: f.start, stream: f.UsesXRefStream(), original: f.trailer}
 	w.next = int(size)
 	// A Size that is too small would let us take a number that is in use.
-	for _, s := range f.sections {
-		for _, r := range s.ranges {
-			w.next = max(w.next, r.first+r.count)
-		}
-		if s.hybrid != nil {
-			for _, r := range s.hybrid.ranges {
+	for i := range f.sections {
+		for _, s := range f.sections[i].parts() {
+			for _, r := range s.ranges {
 				w.next = max(w.next, r.first+r.count)
 			}
 		}
@@ -157,8 +155,6 @@ func (w *Increment) Grow(objects, size int) {
 }
 
 // increments is the memory of those that are not needed any more.
-//
-//nolint:gochecknoglobals // a free list
 var increments sync.Pool
 
 // maxKept bounds what is kept of one, in bytes.
@@ -175,13 +171,6 @@ func (w *Increment) Free() {
 
 // AddStream writes a new stream, compressed if that makes it smaller.
 func (w *Increment) AddStream(d Dict, data []byte) Ref {
-	ref := w.Reserve()
-	w.PutStream(ref, d, data)
-	return ref
-}
-
-// PutStream writes a stream, compressed if that makes it smaller.
-func (w *Increment) PutStream(ref Ref, d Dict, data []byte) {
 	d = d.Clone()
 	if len(data) > deflateThreshold && d.Get("Filter") == nil {
 		if z := Deflate(data); len(z) < len(data) {
@@ -190,12 +179,19 @@ func (w *Increment) PutStream(ref Ref, d Dict, data []byte) {
 		}
 	}
 	d.Set("Length", Value(strconv.Itoa(len(data))))
+	return w.AddStored(d.Value(), data)
+}
+
+// AddStored writes a new stream as it is, after its dictionary.
+func (w *Increment) AddStored(d Value, data []byte) Ref {
+	ref := w.Reserve()
 	w.Begin(ref)
-	w.buf = d.Append(w.buf)
+	w.buf = append(w.buf, d...)
 	w.buf = append(w.buf, "\nstream\n"...)
 	w.buf = append(w.buf, data...)
 	w.buf = append(w.buf, "\nendstream"...)
 	w.End()
+	return ref
 }
 
 // Finish writes the cross-reference section and the trailer. root, and info if
@@ -308,8 +304,6 @@ func appendPadded(b []byte, n int64, width int) []byte {
 }
 
 // deflaters are kept for the next stream: one has some 800 KB.
-//
-//nolint:gochecknoglobals // a free list
 var deflaters = make(chan *zlib.Writer, 4)
 
 // Deflate compresses data for FlateDecode (7.4.4), quickly rather than well.
@@ -334,11 +328,7 @@ func Deflate(data []byte) []byte {
 
 // AppendHex writes a hexadecimal string (7.3.4.3).
 func AppendHex(b, s []byte) []byte {
-	b = append(b, '<')
-	for _, c := range s {
-		b = append(b, "0123456789ABCDEF"[c>>4], "0123456789ABCDEF"[c&15])
-	}
-	return append(b, '>')
+	return fmt.Appendf(b, "<%X>", s)
 }
 
 // AppendText writes a text string (7.9.2.2): ASCII as it stands, else UTF-16.
@@ -364,13 +354,11 @@ func AppendText(b []byte, s string) []byte {
 
 // AppendUTF16 writes s as hexadecimal digits of UTF-16BE.
 func AppendUTF16(b []byte, s string) []byte {
+	var units [2]uint16
 	for _, r := range s {
-		if r > 0xFFFF {
-			r -= 0x10000
-			b = fmt.Appendf(b, "%04X%04X", 0xD800+(r>>10), 0xDC00+(r&0x3FF))
-			continue
+		for _, unit := range utf16.AppendRune(units[:0], r) {
+			b = fmt.Appendf(b, "%04X", unit)
 		}
-		b = fmt.Appendf(b, "%04X", r)
 	}
 	return b
 }

@@ -133,7 +133,7 @@ func OptionalDict(f *File, v Value) (Dict, error) {
 // WalkNames calls visit for each key of a name tree (ISO 32000-2, 7.9.6).
 func WalkNames(f *File, root Value, visit func(key, v Value) error) error {
 	t := treeReader{f: f}
-	return t.walk(root, visit)
+	return t.walk(root, visit, 0)
 }
 
 // treeReader reads name trees within a budget: each node once, and so many bytes
@@ -171,37 +171,26 @@ func (t *treeReader) read(v Value) (Value, error) {
 }
 
 // node returns a node of a tree.
-func (t *treeReader) node(v Value) (Dict, error) {
-	v, err := t.read(v)
-	if err != nil || v.IsNull() {
-		return nil, err
-	}
-	d, err := v.Dict()
-	if err != nil {
-		return nil, fmt.Errorf("%w: name tree: %w", ErrDamaged, err)
-	}
-	return d, nil
-}
+func (t *treeReader) node(v Value) (Dict, error) { return readAs(t, v, Value.Dict) }
 
 // array returns the elements of an array in a node.
-func (t *treeReader) array(v Value) ([]Value, error) {
+func (t *treeReader) array(v Value) ([]Value, error) { return readAs(t, v, Value.Array) }
+
+func readAs[T any](t *treeReader, v Value, as func(Value) (T, error)) (T, error) {
+	var none T
 	v, err := t.read(v)
 	if err != nil || v.IsNull() {
-		return nil, err
+		return none, err
 	}
-	list, err := v.Array()
+	part, err := as(v)
 	if err != nil {
-		return nil, fmt.Errorf("%w: name tree: %w", ErrDamaged, err)
+		return none, fmt.Errorf("%w: name tree: %w", ErrDamaged, err)
 	}
-	return list, nil
+	return part, nil
 }
 
-// walk calls visit for each key of a tree, in its order.
-func (t *treeReader) walk(root Value, visit func(key, value Value) error) error {
-	return t.walkNode(root, visit, 0)
-}
-
-func (t *treeReader) walkNode(v Value, visit func(key, value Value) error, depth int) error {
+// walk calls visit for each key below a node, in its order.
+func (t *treeReader) walk(v Value, visit func(key, value Value) error, depth int) error {
 	if depth > maxNameDepth {
 		return fmt.Errorf("%w: name tree", ErrLimit)
 	}
@@ -227,7 +216,7 @@ func (t *treeReader) walkNode(v Value, visit func(key, value Value) error, depth
 		return err
 	}
 	for _, k := range kids {
-		if err := t.walkNode(k, visit, depth+1); err != nil {
+		if err := t.walk(k, visit, depth+1); err != nil {
 			return err
 		}
 	}

@@ -29,16 +29,19 @@ func (s bitset) has(num int) bool {
 // the cost is that of reading each section once.
 func (f *File) entries(visit func(num int, e entry) error) error {
 	var seen bitset
+	first := func(num int, e entry) error {
+		if !seen.add(num) || e.kind == entryFree {
+			return nil
+		}
+		return visit(num, e)
+	}
 	for i := range f.sections {
 		s := &f.sections[i]
 		err := f.sectionEntries(s, func(num int, e entry) error {
 			if e.kind == entryFree && s.hybrid != nil { // perhaps hidden from old readers
 				return nil
 			}
-			if !seen.add(num) || e.kind == entryFree {
-				return nil
-			}
-			return visit(num, e)
+			return first(num, e)
 		})
 		if err != nil {
 			return err
@@ -46,13 +49,7 @@ func (f *File) entries(visit func(num int, e entry) error) error {
 		if s.hybrid == nil {
 			continue
 		}
-		err = f.sectionEntries(s.hybrid, func(num int, e entry) error {
-			if !seen.add(num) || e.kind == entryFree {
-				return nil
-			}
-			return visit(num, e)
-		})
-		if err != nil {
+		if err := f.sectionEntries(s.hybrid, first); err != nil {
 			return err
 		}
 		for _, r := range s.ranges {
@@ -67,11 +64,8 @@ func (f *File) entries(visit func(num int, e entry) error) error {
 func (f *File) sectionEntries(s *section, visit func(num int, e entry) error) error {
 	for _, r := range s.ranges {
 		for num := r.first; num < r.first+r.count; num++ {
-			var e entry
-			var err error
-			if s.isStream {
-				e = s.streamEntry(r.pos, num-r.first)
-			} else if e, err = f.tableEntry(r, num); err != nil {
+			e, err := f.entryAt(s, r, num)
+			if err != nil {
 				return err
 			}
 			if err := visit(num, e); err != nil {

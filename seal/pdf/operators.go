@@ -6,8 +6,6 @@ import (
 )
 
 // otherOperators are those that nothing has to be done for (Annex A).
-//
-//nolint:gochecknoglobals // a constant table
 var otherOperators = func() map[string]bool {
 	all := map[string]bool{}
 	for op := range strings.FieldsSeq(`" ' BI BX CS d d0 d1 DP EI EX G h i ID j J K M MP RG ri SC SCN T* Tc Td TD Tf Tj TJ TL Tm Tr Ts Tw Tz w`) {
@@ -42,9 +40,7 @@ func tokens(b []byte, operand func(Value), operator func(string) bool, inlineIma
 			i++
 		default:
 			start := i
-			for IsRegular(b[i]) {
-				i++
-			}
+			i = skipRegular(b, i)
 			token := b[start:i]
 			if c >= '0' && c <= '9' || c == '+' || c == '-' || c == '.' {
 				operand(token)
@@ -379,32 +375,15 @@ func (s *stream) resource(kind string) Value {
 		return nil
 	}
 	if s.dict == nil {
-		v, err := s.reader.f.Resolve(s.resources)
-		if err != nil || !v.IsDict() {
-			return nil
-		}
-		if s.dict, err = v.Dict(); err != nil {
-			return nil
-		}
+		s.dict, _ = OptionalDict(s.reader.f, s.resources) // none if it cannot be read
 	}
-	v, err := s.reader.f.Resolve(s.dict.Get(kind))
-	if err != nil || !v.IsDict() {
-		return nil
-	}
-	d, err := v.Dict()
-	if err != nil {
-		return nil
-	}
+	d, _ := OptionalDict(s.reader.f, s.dict.Get(kind))
 	return d.Get(name)
 }
 
 // extGState takes note of paint that lets through what is below (11.6).
 func (s *stream) extGState() {
-	v, err := s.reader.f.Resolve(s.resource("ExtGState"))
-	if err != nil || !v.IsDict() {
-		return
-	}
-	d, err := v.Dict()
+	d, err := OptionalDict(s.reader.f, s.resource("ExtGState"))
 	if err != nil {
 		return
 	}

@@ -55,8 +55,8 @@ type walker struct {
 	f     *File
 	enter func(Ref) error
 	visit func(*Page) error
-	seen  []uint64 // a bit for each object number
-	count int      // of nodes seen
+	seen  bitset
+	count int // of nodes seen
 	pages int
 	nodes []node // memory for the nodes, by depth
 	page  Page
@@ -121,20 +121,6 @@ func indirectDict(b []byte, ref Ref, d Dict) (Dict, bool) {
 	return d, i+6 <= len(b) && string(b[i:i+6]) == "endobj"
 }
 
-// isFirstVisit reports whether an object number is met for the first time.
-func (w *walker) isFirstVisit(num int) bool {
-	word, bit := num/64, uint64(1)<<(num%64)
-	if len(w.seen) <= word {
-		w.seen = append(w.seen, make([]uint64, word+1-len(w.seen))...)
-	}
-	if w.seen[word]&bit != 0 {
-		return false
-	}
-	w.seen[word] |= bit
-	w.count++
-	return true
-}
-
 func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 	if depth > maxTreeDepth || w.count > w.f.lim.MaxPages*maxTreeNodes {
 		return fmt.Errorf("%w: page tree", ErrLimit)
@@ -142,9 +128,10 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 	if ref.Num > maxObjectNum {
 		return damaged("page tree: there is no object %d", ref.Num)
 	}
-	if !w.isFirstVisit(ref.Num) {
+	if !w.seen.add(ref.Num) {
 		return damaged("page tree is no tree: object %d occurs twice", ref.Num)
 	}
+	w.count++
 	if w.enter != nil {
 		if err := w.enter(ref); err != nil {
 			return err

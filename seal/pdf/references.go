@@ -3,7 +3,6 @@ package pdf
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -63,10 +62,7 @@ func skipToken(v Value, i int) (int, error) {
 			return end, err
 		}
 	}
-	for i++; i < len(v) && IsRegular(v[i]); {
-		i++
-	}
-	return i, nil
+	return skipRegular(v, i+1), nil
 }
 
 // RepeatedKey returns a key that stands twice in the dictionary v itself, #xx
@@ -85,10 +81,7 @@ func (v Value) RepeatedKey() (string, error) {
 		if v[i] == '>' {
 			break
 		}
-		end := i + 1
-		for end < len(v) && IsRegular(v[end]) {
-			end++
-		}
+		end := skipRegular(v, i+1)
 		start := SkipSpace(v, end)
 		key := decodeName(v[i+1 : end])
 		var err error
@@ -111,15 +104,6 @@ const maxUndefined = 4096
 
 // maxGeneration is the last generation that an object can have (7.5.4).
 const maxGeneration = 65_534
-
-// Undefined is Mentions.Undefined of a file that is read for nothing else.
-func (f *File) Undefined(ctx context.Context) ([]Ref, int, error) {
-	m, err := f.ReferenceScan()
-	if err != nil {
-		return nil, 0, err
-	}
-	return m.Undefined(ctx)
-}
 
 // withLocation says in which object or trailer an error was found.
 func withLocation(err error, format string, args ...any) error {

@@ -46,10 +46,7 @@ func (f *File) ReferenceScan() (*ReferenceScan, error) {
 	}
 	slices.SortStableFunc(m.places, func(a, b objectPlace) int { return cmp.Compare(a.offset, b.offset) })
 	for i := range f.sections {
-		for _, s := range []*section{&f.sections[i], f.sections[i].hybrid} {
-			if s == nil {
-				continue
-			}
+		for _, s := range f.sections[i].parts() {
 			for _, e := range s.trailer {
 				if err := e.Value.References(m.u.visit); err != nil {
 					return nil, withLocation(err, "trailer at byte %d", s.at)

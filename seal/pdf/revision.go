@@ -7,10 +7,7 @@ func (f *File) Changed(end int64, visit func(num int) error) error {
 		if f.sections[i].at < end {
 			continue
 		}
-		for _, s := range []*section{&f.sections[i], f.sections[i].hybrid} {
-			if s == nil {
-				continue
-			}
+		for _, s := range f.sections[i].parts() {
 			for _, r := range s.ranges {
 				for num := r.first; num < r.first+r.count; num++ {
 					if err := visit(num); err != nil {
@@ -40,27 +37,19 @@ func (f *File) Newest(visit func(ref Ref, at int64) error) error {
 	if s.hybrid != nil {
 		return damaged("the newest cross-reference section is hybrid")
 	}
-	for _, r := range s.ranges {
-		for num := r.first; num < r.first+r.count; num++ {
-			e, _, err := f.entryIn(s, num)
-			if err != nil {
-				return err
+	return f.sectionEntries(s, func(num int, e entry) error {
+		switch e.kind {
+		case entryFree:
+			if num != 0 {
+				return damaged("the newest cross-reference section frees object %d", num)
 			}
-			switch e.kind {
-			case entryFree:
-				if num != 0 {
-					return damaged("the newest cross-reference section frees object %d", num)
-				}
-			case entryCompressed:
-				return damaged("the newest cross-reference section lists a compressed object")
-			case entryInUse:
-				if err := visit(Ref{num, e.gen}, e.offset); err != nil {
-					return err
-				}
-			}
+		case entryCompressed:
+			return damaged("the newest cross-reference section lists a compressed object")
+		case entryInUse:
+			return visit(Ref{num, e.gen}, e.offset)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Has reports whether the file has an object of that number.

@@ -1,6 +1,9 @@
 package pdf
 
-import "errors"
+import (
+	"bytes"
+	"errors"
+)
 
 // classes of bytes (7.2.3): regular ones have none.
 const (
@@ -8,7 +11,6 @@ const (
 	classDelimiter
 )
 
-//nolint:gochecknoglobals // a constant table
 var classes = [256]byte{
 	0: classSpace, '\t': classSpace, '\n': classSpace, '\f': classSpace, '\r': classSpace, ' ': classSpace,
 	'(': classDelimiter, ')': classDelimiter, '<': classDelimiter, '>': classDelimiter, '[': classDelimiter, ']': classDelimiter,
@@ -38,6 +40,14 @@ func SkipSpace(b []byte, i int) int {
 		default:
 			return i
 		}
+	}
+	return i
+}
+
+// skipRegular returns the end of a run of regular characters.
+func skipRegular(b []byte, i int) int {
+	for i < len(b) && IsRegular(b[i]) {
+		i++
 	}
 	return i
 }
@@ -76,11 +86,7 @@ func skipValue(b []byte, i, depth int) (int, error) {
 	}
 	switch c := b[i]; {
 	case c == '/':
-		i++
-		for i < len(b) && IsRegular(b[i]) {
-			i++
-		}
-		return endOfToken(b, i)
+		return endOfToken(b, skipRegular(b, i+1))
 	case c == '(':
 		return skipLiteral(b, i)
 	case c == '<':
@@ -90,10 +96,8 @@ func skipValue(b []byte, i, depth int) (int, error) {
 		if b[i+1] == '<' {
 			return skipDict(b, i+2, depth)
 		}
-		for i++; i < len(b); i++ {
-			if b[i] == '>' {
-				return i + 1, nil
-			}
+		if n := bytes.IndexByte(b[i:], '>'); n >= 0 {
+			return i + n + 1, nil
 		}
 		return 0, errEnd
 	case c == '[':
@@ -114,10 +118,7 @@ func skipValue(b []byte, i, depth int) (int, error) {
 	case c >= '0' && c <= '9':
 		return skipNumberOrRef(b, i)
 	case IsRegular(c):
-		for i < len(b) && IsRegular(b[i]) {
-			i++
-		}
-		return endOfToken(b, i)
+		return endOfToken(b, skipRegular(b, i))
 	}
 	return 0, errors.New("pdf: unexpected delimiter")
 }
@@ -160,11 +161,7 @@ func skipDict(b []byte, i, depth int) (int, error) {
 		if b[i] != '/' {
 			return 0, errors.New("pdf: dictionary key is not a name")
 		}
-		for i++; i < len(b) && IsRegular(b[i]); {
-			i++
-		}
-		i = SkipSpace(b, i)
-		end, err := skipValue(b, i, depth+1)
+		end, err := skipValue(b, SkipSpace(b, skipRegular(b, i+1)), depth+1)
 		if err != nil {
 			return 0, err
 		}
@@ -176,10 +173,7 @@ func skipDict(b []byte, i, depth int) (int, error) {
 func skipNumberOrRef(b []byte, i int) (int, error) {
 	end := skipDigits(b, i)
 	if end < len(b) && IsRegular(b[end]) {
-		for end++; end < len(b) && IsRegular(b[end]); {
-			end++
-		}
-		return endOfToken(b, end)
+		return endOfToken(b, skipRegular(b, end))
 	}
 	j := SkipSpace(b, end)
 	k := skipDigits(b, j)

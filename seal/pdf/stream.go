@@ -3,7 +3,6 @@ package pdf
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"compress/lzw"
 	"compress/zlib"
 	"encoding/ascii85"
@@ -42,15 +41,15 @@ func (f *File) StreamRaw(o Object) (*io.SectionReader, error) {
 var ErrFilter = errors.New("pdf: filter is not supported")
 
 // StreamData returns a stream's decoded bytes, at most Limits.MaxStream.
-func (f *File) StreamData(o Object) ([]byte, error) { return f.streamData(o, f.lim.MaxStream) }
-
-func (f *File) streamData(o Object, most int64) ([]byte, error) {
+func (f *File) StreamData(o Object) ([]byte, error) {
+	most := f.lim.MaxStream
 	r, err := f.streamReader(o)
 	if err != nil {
 		return nil, err
 	}
 	// One byte more than allowed tells a bomb from a stream that just fits.
-	b, err := readAll(io.LimitReader(r, most+1), min(f.likelySize(o, r), most+1))
+	likely := min(f.likelySize(o, r), most+1)
+	b, err := appendAll(make([]byte, 0, likely+1), io.LimitReader(r, most+1)) // what is read last is the end
 	f.decoded += int64(len(b))
 	if int64(len(b)) > most {
 		return nil, fmt.Errorf("%w: stream %d is too large", ErrLimit, o.Ref.Num)
@@ -77,9 +76,8 @@ func (f *File) likelySize(o Object, r io.Reader) int64 {
 	return min(ratio*n, most)
 }
 
-// readAll is io.ReadAll that begins with room for so many bytes.
-func readAll(r io.Reader, likely int64) ([]byte, error) {
-	b := make([]byte, 0, likely+1) // what is read last is the end
+// appendAll is io.ReadAll that appends to b.
+func appendAll(b []byte, r io.Reader) ([]byte, error) {
 	for {
 		if len(b) == cap(b) {
 			b = append(b, 0)[:len(b)]
@@ -95,7 +93,8 @@ func readAll(r io.Reader, likely int64) ([]byte, error) {
 	}
 }
 
-func (f *File) maxDecoded() int64 { return cmp.Or(f.lim.MaxDecoded, 32*f.lim.MaxStream) }
+// maxDecoded bounds the decoded bytes of all streams that are read.
+func (f *File) maxDecoded() int64 { return 32 * f.lim.MaxStream }
 
 // streamReader decodes a stream.
 func (f *File) streamReader(o Object) (io.Reader, error) {
@@ -103,11 +102,7 @@ func (f *File) streamReader(o Object) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := o.Value.Dict()
-	if err != nil {
-		return nil, err
-	}
-	filters, params, err := f.filters(d)
+	filters, params, err := f.filters(o)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +115,11 @@ func (f *File) streamReader(o Object) (io.Reader, error) {
 	return r, nil
 }
 
-func (f *File) filters(d Dict) (names []string, params []Dict, err error) {
+func (f *File) filters(o Object) (names []string, params []Dict, err error) {
+	d, err := o.Value.Dict()
+	if err != nil {
+		return nil, nil, err
+	}
 	filter, err := f.Resolve(d.Get("Filter"))
 	if err != nil {
 		return nil, nil, err
@@ -129,22 +128,20 @@ func (f *File) filters(d Dict) (names []string, params []Dict, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	list := []Value{filter}
-	var plist []Value
-	switch {
-	case filter.IsNull():
+	if filter.IsNull() {
 		return nil, nil, nil
-	case filter.IsArray():
+	}
+	list, plist := []Value{filter}, []Value{parms}
+	if filter.IsArray() {
 		if list, err = filter.Array(); err != nil {
 			return nil, nil, damaged("bad Filter")
 		}
+		plist = nil
 		if parms.IsArray() {
 			if plist, err = parms.Array(); err != nil {
 				return nil, nil, damaged("bad DecodeParms")
 			}
 		}
-	default:
-		plist = []Value{parms}
 	}
 	if len(list) > 8 {
 		return nil, nil, fmt.Errorf("%w: too many filters", ErrLimit)
@@ -160,14 +157,8 @@ func (f *File) filters(d Dict) (names []string, params []Dict, err error) {
 		}
 		var p Dict
 		if i < len(plist) {
-			pv, err := f.Resolve(plist[i])
-			if err != nil {
+			if p, err = OptionalDict(f, plist[i]); err != nil {
 				return nil, nil, err
-			}
-			if pv.IsDict() {
-				if p, err = pv.Dict(); err != nil {
-					return nil, nil, damaged("bad DecodeParms")
-				}
 			}
 		}
 		names, params = append(names, name), append(params, p)
@@ -222,7 +213,6 @@ type runLength struct {
 	byte byte
 }
 
-// Read is of io.Reader.
 func (l *runLength) Read(p []byte) (int, error) {
 	for n := range p {
 		if l.left == 0 {
@@ -349,6 +339,7 @@ func (p *pngPredictor) undo(filter byte, cur, prev []byte) {
 
 func paeth(a, b, c byte) byte {
 	p := int(a) + int(b) - int(c)
+	abs := func(n int) int { return max(n, -n) }
 	pa, pb, pc := abs(p-int(a)), abs(p-int(b)), abs(p-int(c))
 	switch {
 	case pa <= pb && pa <= pc:
@@ -357,13 +348,6 @@ func paeth(a, b, c byte) byte {
 		return b
 	}
 	return c
-}
-
-func abs(n int) int {
-	if n < 0 {
-		return -n
-	}
-	return n
 }
 
 // objectStream holds several objects in one stream (7.5.7).

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // LengthIsRight reports whether a stream's data end where its Length says: readers
@@ -32,11 +33,7 @@ func (f *File) DecodesBeyond(o Object, most int64) (bool, error) {
 	if err != nil {
 		return false, nil //nolint:nilerr // another check tells
 	}
-	d, err := o.Value.Dict()
-	if err != nil {
-		return false, err
-	}
-	filters, _, err := f.filters(d)
+	filters, _, err := f.filters(o)
 	if err != nil {
 		return false, err
 	}
@@ -96,21 +93,15 @@ func (f *File) ObjectStreamProblem(o Object) (string, error) {
 
 // IsHybrid reports whether a part of the file is hidden from old readers (7.5.8.4).
 func (f *File) IsHybrid() bool {
-	for i := range f.sections {
-		if f.sections[i].hybrid != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.sections, func(s section) bool { return s.hybrid != nil })
 }
 
 // Trailers returns all trailers as written, the newest first.
 func (f *File) Trailers() []Value {
 	var all []Value
 	for i := range f.sections {
-		all = append(all, f.sections[i].raw)
-		if h := f.sections[i].hybrid; h != nil {
-			all = append(all, h.raw)
+		for _, s := range f.sections[i].parts() {
+			all = append(all, s.raw)
 		}
 	}
 	return all

@@ -1,5 +1,7 @@
 package pdf
 
+import "math"
+
 // TextFaults are operators in content that programs take in different ways, so
 // that some show a text and others do not. "" stands for none.
 type TextFaults struct {
@@ -50,11 +52,8 @@ type textReader struct {
 // textFaults looks for faults. It writes behind data.
 func (f *File) textFaults(data []byte, resources Value, whole bool, most int64) (TextFaults, int64, error) {
 	r := &textReader{f: f, forms: make(map[Ref]bool)}
-	resources, err := f.Resolve(resources)
-	if err == nil && resources.IsDict() {
-		r.resources, err = resources.Dict()
-	}
-	if err == nil {
+	var err error
+	if r.resources, err = OptionalDict(f, resources); err == nil {
 		r.fonts, err = f.fontNames(r.resources)
 	}
 	if err != nil {
@@ -93,18 +92,13 @@ func (r *textReader) read(data []byte, whole bool, most int64, level int) {
 
 // form reads a form that has no resources.
 func (r *textReader) form(name Value, most int64, level int) {
-	xobjects, err := r.f.Resolve(r.resources.Get("XObject"))
-	if err != nil || !xobjects.IsDict() {
-		r.err = err
-		return
-	}
-	d, err := xobjects.Dict()
+	xobjects, err := OptionalDict(r.f, r.resources.Get("XObject"))
 	if err != nil {
 		r.err = err
 		return
 	}
 	key, _ := name.Name()
-	ref, ok := d.Get(key).Ref()
+	ref, ok := xobjects.Get(key).Ref()
 	if !ok || r.forms[ref] || level >= maxForms {
 		return
 	}
@@ -114,7 +108,8 @@ func (r *textReader) form(name Value, most int64, level int) {
 		r.err = err
 		return
 	}
-	if d, err = o.Value.Dict(); err != nil {
+	d, err := o.Value.Dict()
+	if err != nil {
 		r.err = err
 		return
 	}
@@ -130,14 +125,8 @@ func operandsOf(operands []Value) string {
 	if len(operands) == 0 {
 		return "nothing"
 	}
-	var b []byte
-	for i, v := range operands {
-		if i > 0 {
-			b = append(b, ' ')
-		}
-		b = append(b, v...)
-	}
-	return string(b)
+	array := JoinArray(operands)
+	return string(array[1 : len(array)-1])
 }
 
 func (t *TextFaults) font(operands []Value, fonts map[string]bool) {
@@ -155,11 +144,8 @@ func (t *TextFaults) font(operands []Value, fonts map[string]bool) {
 
 func (t *TextFaults) mode(operands []Value) {
 	if len(operands) == 1 {
-		if n, ok := decimal(operands[0]); ok {
-			switch n {
-			case 0, 1, 2, 3, 4, 5, 6, 7:
-				return
-			}
+		if n, ok := decimal(operands[0]); ok && n >= 0 && n <= 7 && n == math.Trunc(n) {
+			return
 		}
 	}
 	t.Mode = operandsOf(operands)
@@ -168,15 +154,11 @@ func (t *TextFaults) mode(operands []Value) {
 // fontNames returns the names of the fonts among resources.
 func (f *File) fontNames(resources Dict) (map[string]bool, error) {
 	names := make(map[string]bool)
-	fonts, err := f.Resolve(resources.Get("Font"))
-	if err != nil || !fonts.IsDict() {
-		return names, err
-	}
-	d, err := fonts.Dict()
+	fonts, err := OptionalDict(f, resources.Get("Font"))
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range d {
+	for _, e := range fonts {
 		font, err := f.Resolve(e.Value)
 		if err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -47,6 +48,15 @@ type Entry struct {
 	Value Value
 }
 
+// Append writes the entry to b, a line.
+func (e Entry) Append(b []byte) []byte {
+	b = append(AppendName(b, e.Key), ' ')
+	if e.Value == nil {
+		b = append(b, "null"...)
+	}
+	return append(append(b, e.Value...), '\n')
+}
+
 // Dict is a dictionary (7.3.7) in its written order.
 type Dict []Entry
 
@@ -73,13 +83,7 @@ func (d *Dict) Set(key string, v Value) {
 
 // Delete removes a key.
 func (d *Dict) Delete(key string) {
-	out := (*d)[:0]
-	for _, e := range *d {
-		if e.Key != key {
-			out = append(out, e)
-		}
-	}
-	*d = out
+	*d = slices.DeleteFunc(*d, func(e Entry) bool { return e.Key == key })
 }
 
 // Clone returns a copy whose keys can be set without changing d.
@@ -89,13 +93,7 @@ func (d Dict) Clone() Dict { return append(make(Dict, 0, len(d)+4), d...) }
 func (d Dict) Append(b []byte) []byte {
 	b = append(b, "<<"...)
 	for _, e := range d {
-		b = AppendName(b, e.Key)
-		b = append(b, ' ')
-		if e.Value == nil {
-			b = append(b, "null"...)
-		}
-		b = append(b, e.Value...)
-		b = append(b, '\n')
+		b = e.Append(b)
 	}
 	return append(b, ">>"...)
 }
@@ -219,10 +217,7 @@ func (v Value) dictAt(i int, d Dict, repeated *string) (Dict, int, error) {
 		if v[i] != '/' {
 			return nil, 0, errors.New("pdf: dictionary key is not a name")
 		}
-		end := i + 1
-		for end < len(v) && IsRegular(v[end]) {
-			end++
-		}
+		end := skipRegular(v, i+1)
 		key := keyName(v[i+1:end], d)
 		start := SkipSpace(v, end)
 		stop, err := skipValue(v, start, 1)
@@ -307,8 +302,6 @@ func (v Value) Bytes() ([]byte, bool) {
 }
 
 // commonNames names need no memory of their own.
-//
-//nolint:gochecknoglobals // a constant table
 var commonNames = func() map[string]string {
 	m := map[string]string{}
 	for name := range strings.FieldsSeq("Type Parent MediaBox CropBox Rotate Resources Contents Annots Kids Count Length Filter " +
@@ -365,16 +358,8 @@ func decodeLiteral(b []byte) []byte {
 		}
 		i++
 		switch c = b[i]; c {
-		case 'n':
-			out = append(out, '\n')
-		case 'r':
-			out = append(out, '\r')
-		case 't':
-			out = append(out, '\t')
-		case 'b':
-			out = append(out, '\b')
-		case 'f':
-			out = append(out, '\f')
+		case 'n', 'r', 't', 'b', 'f':
+			out = append(out, "\n\r\t\b\f"[strings.IndexByte("nrtbf", c)])
 		case '\n':
 		case '\r':
 			if i+1 < len(b) && b[i+1] == '\n' {

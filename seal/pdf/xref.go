@@ -38,6 +38,14 @@ type section struct {
 	data     []byte // of a stream, decoded
 }
 
+// parts are the section and the one that it hides.
+func (s *section) parts() []*section {
+	if s.hybrid == nil {
+		return []*section{s}
+	}
+	return []*section{s, s.hybrid}
+}
+
 // subsection covers the objects first … first+count-1. Its entries begin at
 // pos: in the file (table) or in the section's data (stream).
 type subsection struct {
@@ -194,12 +202,9 @@ func (f *File) readTable(at, pos int64) (section, error) {
 			}
 			return s, nil
 		}
-		first, j, ok := scanUint(b, i)
-		if !ok {
-			return s, damaged("bad subsection in a cross-reference table, at byte %d", pos)
-		}
-		count, j, ok := scanUint(b, SkipSpace(b, j))
-		if !ok || first > maxObjectNum || count > maxObjectNum {
+		first, j, ok1 := scanUint(b, i)
+		count, j, ok2 := scanUint(b, SkipSpace(b, j))
+		if !ok1 || !ok2 || first > maxObjectNum || count > maxObjectNum {
 			return s, damaged("bad subsection in a cross-reference table, at byte %d", pos)
 		}
 		pos += int64(SkipSpace(b, j))
@@ -361,8 +366,8 @@ const linearSearchLimit = 4
 func (f *File) sectionOf(num int) int {
 	if f.newest == nil {
 		for i := range f.sections {
-			for _, s := range []*section{&f.sections[i], f.sections[i].hybrid} {
-				if s == nil || len(s.ranges) == 0 {
+			for _, s := range f.sections[i].parts() {
+				if len(s.ranges) == 0 {
 					continue
 				}
 				last := s.ranges[len(s.ranges)-1] // they are in order
@@ -390,15 +395,15 @@ func (f *File) entryIn(s *section, num int) (entry, bool, error) {
 	if i < 0 || num >= s.ranges[i].first+s.ranges[i].count {
 		return entry{}, false, nil
 	}
-	r := s.ranges[i]
-	if s.isStream {
-		return s.streamEntry(r.pos, num-r.first), true, nil
-	}
-	e, err := f.tableEntry(r, num)
+	e, err := f.entryAt(s, s.ranges[i], num)
 	return e, true, err
 }
 
-func (f *File) tableEntry(r subsection, num int) (entry, error) {
+// entryAt reads the entry of an object that a subsection lists.
+func (f *File) entryAt(s *section, r subsection, num int) (entry, error) {
+	if s.isStream {
+		return s.streamEntry(r.pos, num-r.first), nil
+	}
 	at := r.pos + int64(num-r.first)*int64(r.width)
 	b, err := f.in.read(at, entryContent)
 	if err != nil {
@@ -414,13 +419,7 @@ func (f *File) tableEntry(r subsection, num int) (entry, error) {
 // sortRanges orders subsections by their first object, so that entries can be
 // looked up quickly, and refuses overlapping ones.
 func (s *section) sortRanges() error {
-	kept := s.ranges[:0]
-	for _, r := range s.ranges {
-		if r.count > 0 {
-			kept = append(kept, r)
-		}
-	}
-	s.ranges = kept
+	s.ranges = slices.DeleteFunc(s.ranges, func(r subsection) bool { return r.count == 0 })
 	slices.SortFunc(s.ranges, func(a, b subsection) int { return cmp.Compare(a.first, b.first) })
 	for i := 1; i < len(s.ranges); i++ {
 		if s.ranges[i-1].first+s.ranges[i-1].count > s.ranges[i].first {

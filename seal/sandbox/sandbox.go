@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -118,7 +119,7 @@ func (v *Pool) take(ctx context.Context, b Bounds) (*validator, error) {
 	v.mu.Lock()
 	for i := len(v.idle) - 1; i >= 0; i-- {
 		if p := v.idle[i]; p.bounds == b {
-			v.idle = append(v.idle[:i], v.idle[i+1:]...)
+			v.idle = slices.Delete(v.idle, i, i+1)
 			v.mu.Unlock()
 			p.expiry.Stop()
 			return p, nil
@@ -144,12 +145,9 @@ func (v *Pool) give(p *validator, size int64) {
 func (v *Pool) expire(p *validator) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for i := range v.idle {
-		if v.idle[i] == p {
-			v.idle = append(v.idle[:i], v.idle[i+1:]...)
-			p.end()
-			return
-		}
+	if i := slices.Index(v.idle, p); i >= 0 {
+		v.idle = slices.Delete(v.idle, i, i+1)
+		p.end()
 	}
 }
 
@@ -239,7 +237,7 @@ func (p *validator) ask(ctx context.Context, task byte, r io.ReaderAt, size int6
 		}
 		return nil, errValidatorEnded
 	}
-	if line, err = readLine(p.out, most); err != nil {
+	if line, err = bufio.NewReader(io.LimitReader(p.out, int64(most))).ReadBytes('\n'); err != nil {
 		return nil, errValidatorEnded
 	}
 	return line, nil
@@ -251,26 +249,12 @@ type dataSource struct {
 	err error
 }
 
-// Read is of io.Reader.
 func (s *dataSource) Read(b []byte) (int, error) {
 	n, err := s.r.Read(b)
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.err = err
 	}
 	return n, err
-}
-
-func readLine(r *bufio.Reader, most int) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := r.ReadSlice('\n')
-		if line = append(line, part...); len(line) > most {
-			return nil, bufio.ErrTooLong
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
-		}
-	}
 }
 
 // Answer is how a task ended; tasks that find out more embed it.
