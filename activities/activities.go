@@ -89,11 +89,9 @@ func (a *Activities) LoadPlan(ctx context.Context, in temporal.EnvelopeInput) (t
 	}
 	p := temporal.Plan{
 		Status: e.Status, Since: e.OpenSince(), Deadline: e.ExpiresAt, RenewAt: e.NextRenewal(), ReminderEvery: e.ReminderInterval(settings.ReminderInterval(a.ReminderInterval)),
+		Problem: models.Deref(e.SealingProblem, ""),
 	}
 	p.RemindAt = e.NextReminder(mails, p.ReminderEvery)
-	if e.SealingProblem != nil {
-		p.Problem = *e.SealingProblem
-	}
 	for _, s := range e.Signers {
 		place := temporal.PlanSigner{ID: s.ID, Group: s.RoutingOrder, Signed: s.Status == models.SignerSigned}
 		if principal := e.Principal(s); principal != nil {
@@ -127,8 +125,7 @@ func (a *Activities) Expire(ctx context.Context, in temporal.EnvelopeInput) (mod
 // nonRetryable keeps a refusal from being retried: trying again cannot change it.
 // Everything else is left to the retry policy.
 func nonRetryable(err error) error {
-	var e *models.Error
-	if errors.As(err, &e) && models.IsRefusal(err) {
+	if e, ok := errors.AsType[*models.Error](err); ok && models.IsRefusal(err) {
 		return sdktemporal.NewNonRetryableApplicationError(e.Message, e.Code, nil)
 	}
 	return err

@@ -170,7 +170,7 @@ func (env *fakeEnv) sentInTurn(group func(i int) int, emails ...string) (*models
 func (env *fakeEnv) prepared(group func(i int) int, emails ...string) *models.Envelope {
 	env.t.Helper()
 	act, days := env.act(), 30
-	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: env.app.ID, TenantID: "t", CreatedBy: "me", ExpiresInDays: &days})
+	e, err := models.NewEnvelope(act, models.Envelope{AppID: env.app.ID, TenantID: "t", CreatedBy: "me", ExpiresInDays: &days})
 	require.NoError(env.t, err)
 	for i := range 2 {
 		key := fmt.Sprintf("envelopes/%s/original/%d.pdf", e.ID, i)
@@ -178,9 +178,9 @@ func (env *fakeEnv) prepared(group func(i int) int, emails ...string) *models.En
 		require.NoError(env.t, err)
 		require.NoError(env.t, env.Blobs.Keep(env.t.Context(), f, key))
 		blob.Discard(f)
-		_, err = e.AddDocument(act, models.DocumentInput{
-			SHA256: emptyHash, Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key,
-		}, 2)
+		_, err = e.AddDocument(act, models.DocumentInput{Document: models.Document{
+			SHA256: emptyHash, PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key,
+		}}, 2)
 		require.NoError(env.t, err)
 	}
 	for i, email := range emails {
@@ -207,7 +207,7 @@ func (env *fakeEnv) signAll(e *models.Envelope) {
 	for i, s := range e.Signers {
 		l := models.Link{EnvelopeID: e.ID, SignerID: s.ID, ID: *s.LinkID}
 		env.change(e, func(e *models.Envelope) error {
-			_, err := e.Consent(env.act(), l, models.DisclosureIn("en"))
+			_, err := e.Consent(env.act(), l, new(models.Signer).Disclosure("en"))
 			return err
 		})
 		env.change(e, func(e *models.Envelope) error {
@@ -240,7 +240,7 @@ func TestInviteOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
-		invite := activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
+		invite := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
 		ctx := env.t.Context()
 
 		env.mails.fail = errors.New("connection refused")
@@ -261,7 +261,7 @@ func TestInviteARefusedAddress(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
-		invite := activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
+		invite := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
 		env.mails.fail = &notify.PermanentError{Err: errors.New("mailbox unavailable")}
 		require.NoError(env.t, env.Invite(env.t.Context(), invite), "trying again would not help")
 		require.NoError(env.t, env.Invite(env.t.Context(), invite))
@@ -275,7 +275,7 @@ func TestNobodyIsAskedForNothing(t *testing.T) {
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		env.change(e, func(e *models.Envelope) error { return e.Void(env.act(), nil) })
-		require.NoError(env.t, env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
+		require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
 		env.clock.Add(env.ReminderInterval)
 		env.reminded(in)
 		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
@@ -347,7 +347,7 @@ func TestARemindedGroupOpensLater(t *testing.T) {
 		l := models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *e.Signers[0].LinkID}
 		value := "yes"
 		env.change(e, func(e *models.Envelope) error {
-			_, err := e.Consent(env.act(), l, models.DisclosureIn("en"))
+			_, err := e.Consent(env.act(), l, new(models.Signer).Disclosure("en"))
 			return err
 		})
 		env.change(e, func(e *models.Envelope) error {

@@ -11,6 +11,7 @@ import (
 
 	"countersign/activities"
 	"countersign/models"
+	"countersign/temporal"
 )
 
 // noDeadline lets the links of an envelope end by themselves.
@@ -124,7 +125,7 @@ func TestMailsNameTheirReader(t *testing.T) {
 			e.Signers[0].Name, e.Signers[0].Phone = "Ada Lovelace", &number
 			return nil
 		})
-		require.NoError(env.t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
+		require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
 		mails, err := env.Store.Mails(ctx, e.ID)
 		require.NoError(env.t, err)
 		require.Len(env.t, mails, 2)

@@ -30,7 +30,7 @@ func TestCleanupArchives(t *testing.T) {
 			return models.ActionContext{At: clock.Now(), Actor: models.ActorSystem, NewID: newID}
 		}
 		made := func() *models.Envelope {
-			e, err := models.NewEnvelope(act(), models.EnvelopeInput{AppID: app.ID, TenantID: "t", CreatedBy: "me"})
+			e, err := models.NewEnvelope(act(), models.Envelope{AppID: app.ID, TenantID: "t", CreatedBy: "me"})
 			require.NoError(t, err)
 			require.NoError(t, s.Create(ctx, e))
 			return e

@@ -2,16 +2,13 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/google/uuid"
 
 	"countersign/models"
 	"countersign/seal"
 	"countersign/store"
-	"countersign/store/blob"
 )
 
 func attachmentsPrefix(envelope uuid.UUID) string {
@@ -49,10 +46,7 @@ func (a *Activities) openAttachments(ctx context.Context, e *models.Envelope, d 
 			if given.FieldID != f.ID || !given.Used {
 				continue
 			}
-			content, err := blob.OpenRecorded(ctx, a.Blobs, store.AttachmentRecord(given))
-			if errors.Is(err, fs.ErrNotExist) {
-				err = fmt.Errorf("%w: %w", errNoOriginal, err)
-			}
+			content, err := a.openUpload(ctx, store.AttachmentRecord(given))
 			if err != nil {
 				out.close()
 				return nil, fmt.Errorf("attachment %s: %w", given.ID, err)

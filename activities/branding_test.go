@@ -29,7 +29,7 @@ func TestMailsLookAsTheTenantChose(t *testing.T) {
 		require.NoError(env.t, png.Encode(&logo, image.NewNRGBA(image.Rect(0, 0, 40, 20))))
 		colour, footer, help := "#7a1f3d", "Acme Ltd", "https://acme.example/help"
 		require.NoError(env.t, env.Store.ChangeBranding(ctx, env.app.ID, e.TenantID, models.Branding{
-			PrimaryColor: &colour, Footer: &footer, SupportURL: &help, Logo: logo.Bytes(),
+			Settings: models.Settings{PrimaryColor: &colour, Footer: &footer, SupportURL: &help}, Logo: logo.Bytes(),
 		}, []string{"primaryColor", "footer", "supportUrl", "logo"}))
 		e, in = env.sent("b@example.com")
 		env.signAll(e)

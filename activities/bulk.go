@@ -105,12 +105,12 @@ func (a *Activities) sendBulkRows(ctx context.Context, work *store.BulkWork, row
 	if err != nil {
 		return err
 	}
-	batch := bulkBatchOf{BulkSend: work.BulkSend, template: of, maxDocuments: a.Store.PlanLimits(app.Plan).Documents}
+	documents := a.Store.PlanLimits(app.Plan).Documents
 	for _, row := range rows {
 		if err := a.awaitRoom(ctx, roomLimit); err != nil {
 			return err
 		}
-		err := a.sendBulkRow(ctx, batch, row)
+		err := a.sendBulkRow(ctx, work.BulkSend, of, row, documents)
 		if errors.Is(err, store.ErrBulkRowTaken) {
 			return nil // by another attempt, or it was paused or cancelled meanwhile: the next batch reads which
 		}
@@ -121,25 +121,16 @@ func (a *Activities) sendBulkRows(ctx context.Context, work *store.BulkWork, row
 	return nil
 }
 
-// bulkBatchOf is what all rows of a batch are made from.
-type bulkBatchOf struct {
-	*models.BulkSend
-
-	template     *models.LoadedTemplate
-	maxDocuments int
-}
-
 // sendBulkRow sends a row, or notes why it cannot be sent. A row that is not to be sent
 // any more is store.ErrBulkRowTaken.
-func (a *Activities) sendBulkRow(ctx context.Context, b bulkBatchOf, row *models.BulkRow) error {
+func (a *Activities) sendBulkRow(ctx context.Context, b *models.BulkSend, of *models.LoadedTemplate, row *models.BulkRow, maxDocuments int) error {
 	act := a.systemContext()
 	act.Actor = b.Actor
-	e, err := b.Envelope(act, b.template, row, b.maxDocuments)
+	e, err := b.Envelope(act, of, row, maxDocuments)
 	if err == nil {
 		err = a.Store.SendBulkRow(ctx, row, e)
 	}
-	var refused *models.Error
-	if errors.As(err, &refused) && models.IsRefusal(err) {
+	if refused, ok := errors.AsType[*models.Error](err); ok && models.IsRefusal(err) {
 		err = a.Store.FailBulkRow(ctx, b.AppID, row, refused)
 	}
 	return err

@@ -89,7 +89,7 @@ func TestABulkSendWaitsForRoom(t *testing.T) {
 				}
 			}
 			begun.Store(true)
-			require.NoError(t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: last.Signers[0].ID}))
+			require.NoError(t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: last.Signers[0].ID}))
 			require.NoError(t, <-done)
 		})
 	}
@@ -121,7 +121,7 @@ func TestABulkSendAloneHasMoreRoom(t *testing.T) {
 		require.NoError(t, err)
 		assert.True(t, room(), "one row is in flight, and nobody else sends")
 		single, in := env.sent("other@example.com")
-		require.NoError(t, env.Invite(t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: single.Signers[0].ID}))
+		require.NoError(t, env.Invite(t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: single.Signers[0].ID}))
 		assert.False(t, room(), "the row is in flight, and somebody else sends")
 	})
 	began := time.Now()

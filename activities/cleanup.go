@@ -2,7 +2,10 @@ package activities
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 
+	"countersign/models"
 	"countersign/operate/sweep"
 	"countersign/store"
 )
@@ -23,6 +26,13 @@ type RemovedRows struct {
 	Rows int    `json:"rows"`
 }
 
+// count notes how many of a kind were removed, if any.
+func (r *CleanupRound) count(kind string, n int) {
+	if n > 0 {
+		r.Removed = append(r.Removed, RemovedRows{Kind: kind, Rows: n})
+	}
+}
+
 // roundBatches bounds the batches of each kind in one round, so that none waits long
 // for the others.
 const roundBatches = 20
@@ -37,7 +47,7 @@ func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 		return out, err
 	}
 	for _, rows := range store.AllExpiredRows {
-		removed := RemovedRows{Kind: string(rows)}
+		total := 0
 		for batch, n := 0, store.CleanupBatch; n == store.CleanupBatch; batch++ {
 			if batch == roundBatches {
 				out.More = true
@@ -46,22 +56,68 @@ func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 			if n, err = a.Store.RemoveExpired(ctx, rows); err != nil {
 				return out, err
 			}
-			removed.Rows += n
+			total += n
 		}
-		if removed.Rows > 0 {
-			out.Removed = append(out.Removed, removed)
-		}
+		out.count(string(rows), total)
 	}
 	if err := a.Store.CompactAllCounts(ctx); err != nil {
 		return out, err
 	}
 	unused, err := sweep.Unused(ctx, a.Store, a.Blobs, a.Now())
-	if unused > 0 {
-		out.Removed = append(out.Removed, RemovedRows{Kind: "unused attachments", Rows: unused})
-	}
+	out.count("unused attachments", unused)
 	if err != nil {
 		return out, err
 	}
 	err = a.archiveRound(ctx, &out)
 	return out, err
+}
+
+// archiveBatch bounds the envelopes that one round of the cleanup moves to archives, and
+// the files of former archives that it removes.
+const archiveBatch = 100
+
+// archiveRound moves envelopes that ended long ago to archives, one after the other, and
+// removes files of archives that are not needed any more. An envelope that cannot be
+// archived stays where it is, and is tried again some days later.
+func (a *Activities) archiveRound(ctx context.Context, round *CleanupRound) error {
+	released, err := a.Store.ReleasedArchives(ctx, archiveBatch)
+	if err != nil {
+		return err
+	}
+	for _, archive := range released {
+		if err := a.Store.RemoveReleasedArchive(ctx, archive); err != nil {
+			return err
+		}
+	}
+	round.count("files of former archives", len(released))
+	round.More = round.More || len(released) == archiveBatch
+	if a.ArchiveAfter <= 0 {
+		return nil
+	}
+	due, err := a.Store.EnvelopesToArchive(ctx, a.Now().Add(-a.ArchiveAfter), archiveBatch)
+	if err != nil {
+		return err
+	}
+	moved, err := a.archiveAll(ctx, due)
+	round.count("envelopes to archives", moved)
+	round.More = round.More || len(due) == archiveBatch
+	return err
+}
+
+// archiveAll moves envelopes to archives, and returns how many it has moved.
+func (a *Activities) archiveAll(ctx context.Context, due []store.EnvelopeRef) (moved int, err error) {
+	for _, ref := range due {
+		switch err := a.Store.Archive(ctx, ref); {
+		case err == nil:
+			moved++
+		case errors.Is(err, store.ErrNotArchivable), errors.Is(err, models.ErrNotFound):
+			slog.WarnContext(ctx, "an envelope is not archived", "envelope", ref.ID, "error", err)
+			if err := a.Store.PostponeArchiving(ctx, ref.ID); err != nil {
+				return moved, err
+			}
+		default:
+			return moved, err
+		}
+	}
+	return moved, nil
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	sdktemporal "go.temporal.io/sdk/temporal"
 
-	"countersign/activities"
 	"countersign/models"
 	"countersign/temporal"
 )
@@ -26,7 +25,7 @@ func (env *fakeEnv) takeReinvites(in temporal.EnvelopeInput) (taken int) {
 		}
 		for _, r := range rows {
 			if r.Key == in.EnvelopeID && r.Kind == models.OutboxReinvite {
-				require.NoError(env.t, env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: *r.Refs.SignerID, LinkID: r.Refs.LinkID}))
+				require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: *r.Refs.SignerID, LinkID: r.Refs.LinkID}))
 				taken++
 			}
 			require.NoError(env.t, env.Store.FinishOutbox(env.t.Context(), r.Seq))
@@ -46,7 +45,7 @@ func (env *fakeEnv) claimed() []models.OutboxRow {
 func (env *fakeEnv) groupInvites(in temporal.EnvelopeInput, e *models.Envelope) {
 	env.t.Helper()
 	for _, s := range e.Recipients() {
-		require.NoError(env.t, env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: s.ID}))
+		require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: s.ID}))
 	}
 }
 
@@ -64,7 +63,7 @@ func TestCopiesHearOfTheEnd(t *testing.T) {
 		},
 		"declined": func(env *fakeEnv, of *models.Envelope) func(*models.Envelope) error {
 			return func(e *models.Envelope) error {
-				_, err := e.Decline(env.act(), models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *of.Signers[0].LinkID}, nil)
+				_, err := e.Decline(env.act(), models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *of.Signers[0].LinkID}, nil, false)
 				return err
 			}
 		},
@@ -81,7 +80,7 @@ func TestCopiesHearOfTheEnd(t *testing.T) {
 				env.mails.refuse = "gone@example.com"
 				for _, s := range e.Recipients() { // as the workflow does: those whose routing order was reached
 					if s.Awaited() {
-						require.NoError(env.t, env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: s.ID}))
+						require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: s.ID}))
 					}
 				}
 				require.Equal(env.t, []string{"copy_notice cora@example.com"}, env.mailedTo())
@@ -162,7 +161,7 @@ func TestACopyIsReplacedTwice(t *testing.T) {
 				slices.Reverse(notices)
 			}
 			invite := func(r models.OutboxRow) {
-				require.NoError(env.t, env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: *r.Refs.SignerID, LinkID: r.Refs.LinkID}))
+				require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: *r.Refs.SignerID, LinkID: r.Refs.LinkID}))
 			}
 			env.mails.meanwhile = func() {
 				env.mails.meanwhile = nil
@@ -203,7 +202,7 @@ func TestARenewalBeforeTheInvitation(t *testing.T) {
 					}
 					group := func() {
 						for _, s := range e.Recipients() { // one that fails is tried again
-							_ = env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: s.ID})
+							_ = env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: s.ID})
 						}
 					}
 					first, second := group, func() { env.takeReinvites(in) }
@@ -236,7 +235,7 @@ func TestARenewalBeforeTheInvitation(t *testing.T) {
 				_, err := e.Resend(env.act(), e.Signers[0].ID)
 				return err
 			})
-			invite := activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
+			invite := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
 			var waits *sdktemporal.ApplicationError
 			require.ErrorAs(env.t, env.Invite(env.t.Context(), invite), &waits)
 			require.ErrorContains(env.t, waits, "a renewal sends it")

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/activities"
 	"countersign/models"
 	"countersign/temporal"
 )
@@ -71,9 +70,9 @@ func TestTheSenderIsToldOfADelegation(t *testing.T) {
 			return err
 		})
 		require.NoError(env.t, err)
-		renewed := activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID, LinkID: fresh.Signers[0].LinkID}
-		group := activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
-		for _, signer := range []activities.SignerInput{renewed, renewed, group} {
+		renewed := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID, LinkID: fresh.Signers[0].LinkID}
+		group := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
+		for _, signer := range []temporal.InviteInput{renewed, renewed, group} {
 			require.NoError(env.t, env.Invite(env.t.Context(), signer))
 		}
 		require.Len(env.t, env.mails.mails, 2)
@@ -90,7 +89,7 @@ func TestRemindersOfAnEnvelopeOfItsOwn(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
-		require.NoError(env.t, env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
+		require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
 		hours := 5
 		change := func(do func(*models.Envelope) error) *models.Envelope {
 			got, err := env.Store.Change(env.t.Context(), env.app.ID, e.ID, do)

@@ -73,7 +73,10 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
 		return a.unrecorded(ctx, in.Delays, err)
 	}
 	if disabled != "" {
-		a.reportDisabled(ctx, job, record)
+		// It is a courtesy: the console shows the same, so a mail that fails is not tried again.
+		if err := a.reportDisabled(ctx, job, record); err != nil {
+			activity.GetLogger(ctx).Warn("contact not mailed about a disabled endpoint", "webhook", job.Delivery.WebhookID, "error", err)
+		}
 	}
 	if res.OK() {
 		return nil
@@ -120,42 +123,31 @@ func describeFailure(res webhook.Result) string {
 // deliveryError is the failure after which the activity is started again in a
 // while, or never.
 func deliveryError(why string, again *time.Duration) error {
-	opts := sdktemporal.ApplicationErrorOptions{Category: sdktemporal.ApplicationErrorCategoryBenign, NonRetryable: again == nil}
-	if again != nil {
-		opts.NextRetryDelay = *again
-	}
-	return sdktemporal.NewApplicationErrorWithOptions(why, ErrTypeNotDelivered, opts)
+	return sdktemporal.NewApplicationErrorWithOptions(why, ErrTypeNotDelivered, sdktemporal.ApplicationErrorOptions{
+		Category: sdktemporal.ApplicationErrorCategoryBenign, NonRetryable: again == nil, NextRetryDelay: models.Deref(again, 0),
+	})
 }
 
-// reportDisabled tells the app's contact that an endpoint was switched off. It
-// is a courtesy: the console shows the same, so a mail that fails is not tried again.
-func (a *Activities) reportDisabled(ctx context.Context, job *store.DeliveryJob, last models.DeliveryAttempt) {
+// reportDisabled tells the app's contact that an endpoint was switched off.
+func (a *Activities) reportDisabled(ctx context.Context, job *store.DeliveryJob, last models.DeliveryAttempt) error {
 	app, err := a.Store.App(ctx, job.Delivery.AppID)
 	if err != nil || app.Contact == "" {
-		return
+		return err
 	}
 	v, err := a.mailSettingsFor(ctx, app.ID, "")
 	if err != nil {
-		activity.GetLogger(ctx).Warn("contact not mailed about a disabled endpoint", "webhook", job.Delivery.WebhookID, "error", err)
-		return
+		return err
 	}
-	msg := templates.WebhookDisabled{Language: v.language, URL: job.URL, Since: last.At, LastError: last.Error, ConsoleURL: a.BaseURL + "/console"}
-	if job.FailingSince != nil {
-		msg.Since = *job.FailingSince
-	}
-	if msg.LastError == "" {
-		msg.LastError = fmt.Sprintf("HTTP status %d", last.Status)
-	}
-	content, err := msg.Render()
-	if err == nil {
-		err = a.Mail.Send(ctx, notify.Mail{
-			Kind: string(models.MailHook), To: notify.Address{Email: app.Contact}, Subject: content.Subject, Text: content.Text, HTML: content.HTML,
-			MessageID: a.Mail.MessageID("webhook-disabled", job.Delivery.WebhookID.String(), last.At.Format(time.DateOnly)),
-		})
-	}
+	content, err := templates.WebhookDisabled{
+		Language: v.language, URL: job.URL, Since: models.Deref(job.FailingSince, last.At), LastError: last.Failure(), ConsoleURL: a.BaseURL + "/console",
+	}.Render()
 	if err != nil {
-		activity.GetLogger(ctx).Warn("contact not mailed about a disabled endpoint", "webhook", job.Delivery.WebhookID, "error", err)
+		return err
 	}
+	return a.Mail.Send(ctx, notify.Mail{
+		Kind: string(models.MailHook), To: notify.Address{Email: app.Contact}, Subject: content.Subject, Text: content.Text, HTML: content.HTML,
+		MessageID: a.Mail.MessageID("webhook-disabled", job.Delivery.WebhookID.String(), last.At.Format(time.DateOnly)),
+	})
 }
 
 // AbandonDelivery marks a delivery as failed whose last attempt was cut off

@@ -38,7 +38,7 @@ func TestClosingMailsGoToInvitedSignersAlone(t *testing.T) {
 		e, in = env.sentInTurn(inTurn, people...)
 		env.change(e, func(e *models.Envelope) error {
 			l := models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *e.Signers[0].LinkID}
-			_, err := e.Decline(env.act(), l, &why)
+			_, err := e.Decline(env.act(), l, &why, false)
 			return err
 		})
 		require.NoError(env.t, env.SendClosing(env.t.Context(), in))

@@ -2,11 +2,13 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
+	sdktemporal "go.temporal.io/sdk/temporal"
+	"golang.org/x/sync/errgroup"
 
 	"countersign/temporal"
 )
@@ -36,27 +38,23 @@ func (a *Activities) InviteGroup(ctx context.Context, in GroupInput) ([]uuid.UUI
 	if err != nil {
 		return nil, err
 	}
-	var (
-		wg    sync.WaitGroup
-		slots = make(chan struct{}, inviteAtOnce)
-		errs  = make([]error, len(in.SignerIDs))
-	)
+	var mails errgroup.Group
+	mails.SetLimit(inviteAtOnce)
+	errs := make([]error, len(in.SignerIDs))
 	for i, id := range in.SignerIDs {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			if errs[i] = begin.Err(); errs[i] != nil {
-				return
+		mails.Go(func() error {
+			if errs[i] = begin.Err(); errs[i] == nil {
+				errs[i] = a.invite(ctx, temporal.InviteInput{EnvelopeInput: in.EnvelopeInput, SignerID: id}, e, v)
 			}
-			errs[i] = a.invite(ctx, SignerInput{EnvelopeInput: in.EnvelopeInput, SignerID: id}, e, v)
+			return nil
 		})
 	}
-	wg.Wait()
+	_ = mails.Wait() // each has an error of its own
 	var again []uuid.UUID
 	for i, err := range errs {
 		if err != nil {
 			level := slog.LevelWarn
-			if awaitsRenewal(err) {
+			if failure, ok := errors.AsType[*sdktemporal.ApplicationError](err); ok && failure.Type() == errTypeRenewalSends {
 				level = slog.LevelDebug
 			}
 			slog.Log(ctx, level, "signer not invited yet", "envelope", in.EnvelopeID, "signer", in.SignerIDs[i], "error", err)

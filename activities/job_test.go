@@ -24,9 +24,9 @@ func TestWhatTheSealIsMadeFrom(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		ctx, act := env.t.Context(), env.act()
-		e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: env.app.ID, TenantID: "t", CreatedBy: "me"})
+		e, err := models.NewEnvelope(act, models.Envelope{AppID: env.app.ID, TenantID: "t", CreatedBy: "me"})
 		require.NoError(env.t, err)
-		file := models.DocumentInput{SHA256: emptyHash, Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "envelopes/" + e.ID.String() + "/original/0.pdf"}
+		file := models.DocumentInput{Document: models.Document{SHA256: emptyHash, PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "envelopes/" + e.ID.String() + "/original/0.pdf"}}
 		f, err := env.Blobs.Temp()
 		require.NoError(env.t, err)
 		require.NoError(env.t, env.Blobs.Keep(ctx, f, file.BlobKey))
@@ -49,7 +49,7 @@ func TestWhatTheSealIsMadeFrom(t *testing.T) {
 		for i := range e.Signers {
 			env.change(e, func(e *models.Envelope) error {
 				l := models.Link{EnvelopeID: e.ID, SignerID: e.Signers[i].ID, ID: *e.Signers[i].LinkID}
-				if _, err := e.Consent(env.act(), l, models.DisclosureIn("en")); err != nil {
+				if _, err := e.Consent(env.act(), l, new(models.Signer).Disclosure("en")); err != nil {
 					return err
 				}
 				if _, err := e.RecordShown(env.act(), l); err != nil {
@@ -160,7 +160,7 @@ func TestTheReasonIsThatOfTheEnd(t *testing.T) {
 		ctx := env.t.Context()
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.mails.refuse = "a@example.com"
-		require.NoError(env.t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
+		require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
 		env.mails.refuse = ""
 		env.void(e)
 		require.NoError(env.t, env.SendClosing(ctx, in))

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/activities"
 	"countersign/models"
 	"countersign/store/blob"
 	"countersign/temporal"
@@ -20,14 +19,14 @@ import (
 func (env *fakeEnv) sentTo(ins ...models.SignerInput) (*models.Envelope, temporal.EnvelopeInput) {
 	env.t.Helper()
 	act := env.act()
-	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: env.app.ID, TenantID: "t", CreatedBy: "me"})
+	e, err := models.NewEnvelope(act, models.Envelope{AppID: env.app.ID, TenantID: "t", CreatedBy: "me"})
 	require.NoError(env.t, err)
 	key := fmt.Sprintf("envelopes/%s/original/0.pdf", e.ID)
 	f, err := env.Blobs.Temp()
 	require.NoError(env.t, err)
 	require.NoError(env.t, env.Blobs.Keep(env.t.Context(), f, key))
 	blob.Discard(f)
-	_, err = e.AddDocument(act, models.DocumentInput{SHA256: emptyHash, Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key}, 1)
+	_, err = e.AddDocument(act, models.DocumentInput{Document: models.Document{SHA256: emptyHash, PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key}}, 1)
 	require.NoError(env.t, err)
 	for _, in := range ins {
 		if in.AuthMethod == "" {
@@ -65,7 +64,7 @@ func (env *fakeEnv) finishes(of *models.Envelope, i int) {
 		for _, d := range e.Originals() {
 			require.NoError(env.t, e.ViewPage(env.act(), l, d.ID, 1, 1))
 		}
-		_, err := e.Consent(env.act(), l, models.DisclosureIn("en"))
+		_, err := e.Consent(env.act(), l, new(models.Signer).Disclosure("en"))
 		require.NoError(env.t, err)
 		_, err = e.Sign(env.act(), l, models.Submission{})
 		return err
@@ -93,7 +92,7 @@ func TestMailsOfEveryKind(t *testing.T) {
 
 		for range 2 { // an activity may run again
 			for _, s := range e.Recipients() {
-				require.NoError(env.t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: s.ID}))
+				require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: s.ID}))
 			}
 		}
 		require.Equal(env.t, "Bonjour Hal,", firstLineOf(env.mails.mails[0].Text))
@@ -124,7 +123,7 @@ func TestMailsOfEveryKind(t *testing.T) {
 		})
 
 		env.finishes(e, 0)
-		require.NoError(env.t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: will.ID}))
+		require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: will.ID}))
 		require.Equal(env.t, []string{"invitation will@example.com"}, env.mailedTo())
 		env.finishes(e, 1)
 		env.finishes(e, 2)
@@ -173,7 +172,7 @@ func TestCopyNoticesThatAreRefused(t *testing.T) {
 			models.SignerInput{Name: "Cora", Email: "cora@example.com", RoutingOrder: 1, Kind: models.RecipientCopy})
 		env.mails.refuse = "cora@example.com"
 		for range 2 {
-			require.NoError(env.t, env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: e.Copies[0].ID}))
+			require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: e.Copies[0].ID}))
 		}
 		require.Equal(env.t, []string{"notice " + own}, env.mailedTo())
 		require.Equal(env.t, 1, env.events(e, models.EventInvitationFailed))

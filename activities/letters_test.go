@@ -53,7 +53,7 @@ func TestEveryMailSaysWhatItIs(t *testing.T) {
 		}
 		e, in := env.sent("a@example.com", "b@example.com")
 		for _, s := range e.Signers {
-			require.NoError(env.t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: s.ID}))
+			require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: s.ID}))
 			check(models.MailInvitation, e, s.Email)
 		}
 		env.clock.Add(env.ReminderInterval)

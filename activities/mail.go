@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,20 +14,8 @@ import (
 	"countersign/models"
 	"countersign/notify"
 	"countersign/notify/templates"
-	"countersign/store"
-	"countersign/store/blob"
 	"countersign/temporal"
 )
-
-// SignerInput names one signer of an envelope.
-type SignerInput struct {
-	temporal.EnvelopeInput
-
-	SignerID uuid.UUID `json:"signerId"`
-	// LinkID is the link to send, or names a notice of a copy that is sent anew; nil: the invitation of a
-	// routing group, with whichever link the signer has.
-	LinkID *uuid.UUID `json:"linkId,omitempty"`
-}
 
 // Invite sends a signer, or the host of one, the link, by mail and, where there is a
 // phone, by SMS; and tells who gets copies alone that one will come. A signer who is
@@ -36,7 +23,7 @@ type SignerInput struct {
 // and a link that another has replaced is not sent: whoever renewed it again has that
 // one sent, and the group's invitation waits for that, so that the mail goes out once. An address that is refused for good is recorded in the audit trail and is
 // no error.
-func (a *Activities) Invite(ctx context.Context, in SignerInput) error {
+func (a *Activities) Invite(ctx context.Context, in temporal.InviteInput) error {
 	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
 	if err != nil {
 		return err
@@ -44,7 +31,7 @@ func (a *Activities) Invite(ctx context.Context, in SignerInput) error {
 	return a.invite(ctx, in, e, v)
 }
 
-func (a *Activities) invite(ctx context.Context, in SignerInput, e *models.Envelope, v mailSettings) error {
+func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *models.Envelope, v mailSettings) error {
 	s := e.Recipient(in.SignerID)
 	if s == nil || !s.Awaited() || !e.Status.Open() {
 		return nil
@@ -72,10 +59,8 @@ func (a *Activities) invite(ctx context.Context, in SignerInput, e *models.Envel
 	if err != nil {
 		return fmt.Errorf("write invitation: %w", err)
 	}
-	id := a.invitationID(s)
-	err = a.sendOnce(ctx, e, s, models.MailInvitation, id, func() error {
-		return a.Mail.Send(ctx, newMail(models.MailInvitation, invitee(s), v, id, content))
-	}, func() error { return a.recordInvited(ctx, in, false, id) })
+	err = a.mailOnce(ctx, e, s, newMail(models.MailInvitation, invitee(s), v, a.invitationID(s), content),
+		func(id string) error { return a.recordInvited(ctx, in, false, id) })
 	if err := a.noteBounce(ctx, in, e, s, v, s.LinkID.String(), err); err != nil {
 		return err
 	}
@@ -106,18 +91,11 @@ func (a *Activities) awaitRenewal(ctx context.Context, e *models.Envelope, s *mo
 	if err != nil {
 		return err
 	}
-	for _, m := range mails {
-		if m.ID == id && (m.SentAt != nil || m.FailedAt != nil) {
-			return nil
-		}
+	if slices.ContainsFunc(mails, func(m models.Mail) bool { return m.ID == id && (m.SentAt != nil || m.FailedAt != nil) }) {
+		return nil
 	}
 	return sdktemporal.NewApplicationErrorWithOptions(fmt.Sprintf("invite signer %s: a renewal sends it", s.ID), errTypeRenewalSends,
 		sdktemporal.ApplicationErrorOptions{Category: sdktemporal.ApplicationErrorCategoryBenign})
-}
-
-func awaitsRenewal(err error) bool {
-	var failure *sdktemporal.ApplicationError
-	return errors.As(err, &failure) && failure.Type() == errTypeRenewalSends
 }
 
 func (a *Activities) invitationID(s *models.Signer) string {
@@ -133,60 +111,8 @@ func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *
 	if s.AuthMethod != models.AuthSMSOTP {
 		msg.SigningURL = a.SigningURL + "/" + a.Store.ShortLink(*s.LinkID)
 	}
-	id := "sms-" + s.LinkID.String()
-	err := a.sendOnce(ctx, e, s, models.MailInvitation, id, func() error {
-		return a.SMS.Send(ctx, *s.Phone, msg.SMS())
-	}, func() error { return a.Store.MailSent(ctx, id) })
-	var refused *notify.PermanentError
-	if errors.As(err, &refused) {
-		return nil // the mail carries the same link
-	}
-	return err
-}
-
-// SendCopies sends the sealed documents to everyone who signed and who is to get
-// copies: attached, or as links where they are too large together.
-func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) error {
-	e, v, err := a.loadEnvelope(ctx, in)
-	if err != nil {
-		return err
-	}
-	if e.Status != models.StatusCompleted {
-		return nil
-	}
-	return a.sendCopies(ctx, ctx, e, v)
-}
-
-// sendCopies begins no mail after the end of begin.
-func (a *Activities) sendCopies(ctx, begin context.Context, e *models.Envelope, v mailSettings) error {
-	attach := a.attachmentsFit(e)
-	return a.mailEach(ctx, begin, e, mailed(e.Recipients(), person), models.MailCompleted, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
-		return a.completedMail(e, s, v, attach)
-	})
-}
-
-// completedMail is the mail with the sealed files, attached or as links.
-func (a *Activities) completedMail(e *models.Envelope, s *models.Signer, v mailSettings, attach bool) (templates.Content, []notify.Attachment, error) {
-	msg := templates.Completed{
-		Language: v.languageOf(s), Look: v.look, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), CompletedAt: *e.CompletedAt, VerifyURL: a.BaseURL + "/verify",
-		NotAllSigned: !e.AllSign(),
-	}
-	var files []notify.Attachment
-	for _, d := range e.Sealed() {
-		doc := templates.CompletedDocument{Name: e.FileName(d), SHA256: d.SHA256}
-		if attach {
-			files = append(files, a.attachment(e, d))
-		} else {
-			tok, err := a.Tokens.IssueDownload(e, d, s.ID)
-			if err != nil {
-				return templates.Content{}, nil, err
-			}
-			doc.DownloadURL = a.BaseURL + "/download/" + tok
-		}
-		msg.Documents = append(msg.Documents, doc)
-	}
-	content, err := msg.Render()
-	return content, files, err
+	err := a.sendOnce(ctx, e, s, models.MailInvitation, "sms-"+s.LinkID.String(), func() error { return a.SMS.Send(ctx, *s.Phone, msg.SMS()) }, nil)
+	return ignoreRefused(err) // the mail carries the same link
 }
 
 // SendClosing tells everyone who was asked, and who was told that a copy would come, that there is nothing left to sign.
@@ -221,18 +147,12 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 			return err
 		}
 	}
-	var asked []*models.Signer
-	for _, s := range e.Signers {
-		if s.LinkID != nil && s != decliner {
-			asked = append(asked, s)
-		}
-	}
 	told, err := a.toldOfCopies(ctx, e)
 	if err != nil {
 		return err
 	}
-	asked = append(asked, told...)
-	return a.mailEach(ctx, ctx, e, mailed(asked, invitee), models.MailClosed, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
+	asked := slices.DeleteFunc(slices.Clone(e.Signers), func(s *models.Signer) bool { return s.LinkID == nil || s == decliner })
+	return a.mailEach(ctx, ctx, e, mailed(slices.Concat(asked, told), invitee), models.MailClosed, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
 		own := msg
 		own.Language, own.RecipientName, own.Copy = v.languageOf(s), invitee(s).Name, e.Signer(s.ID) == nil
 		content, err := own.Render()
@@ -255,45 +175,38 @@ func (a *Activities) reason(ctx context.Context, e *models.Envelope) (string, er
 	return "", nil
 }
 
-// mailEach mails every person once, also where several signers share an address.
-// One that cannot be reached does not keep the others from theirs. No mail is begun
+// mailEach mails each of the addressees. One that cannot be reached does not keep the others from theirs. No mail is begun
 // after the end of begin, which is an error then.
 func (a *Activities) mailEach(ctx, begin context.Context, e *models.Envelope, to []addressee, kind models.MailKind, v mailSettings,
 	write func(*models.Signer) (templates.Content, []notify.Attachment, error),
 ) error {
-	seen := make(map[string]bool, len(to))
 	var failed error
 	for _, r := range to {
-		s, key := r.signer, strings.ToLower(r.address.Email)
-		if seen[key] {
-			continue
-		}
-		seen[key] = true
 		if begin.Err() != nil {
 			return errors.Join(failed, begin.Err())
 		}
-		content, files, err := write(s)
+		content, files, err := write(r.signer)
 		if err != nil {
 			return fmt.Errorf("write %s mail: %w", kind, err)
 		}
-		id := a.Mail.MessageID(string(kind), s.ID.String())
-		err = a.sendOnce(ctx, e, s, kind, id, func() error {
-			m := newMail(kind, r.address, v, id, content)
-			m.Attachments = files
-			return a.Mail.Send(ctx, m)
-		}, func() error { return a.Store.MailSent(ctx, id) })
-		var refused *notify.PermanentError
-		if err != nil && !errors.As(err, &refused) {
-			failed = errors.Join(failed, err)
-		}
+		m := newMail(kind, r.address, v, a.Mail.MessageID(string(kind), r.signer.ID.String()), content)
+		m.Attachments = files
+		failed = errors.Join(failed, ignoreRefused(a.mailOnce(ctx, e, r.signer, m, nil)))
 	}
 	return failed
 }
 
+// mailOnce is sendOnce of a mail.
+func (a *Activities) mailOnce(ctx context.Context, e *models.Envelope, s *models.Signer, m notify.Mail, record func(id string) error) error {
+	return a.sendOnce(ctx, e, s, models.MailKind(m.Kind), m.MessageID, func() error { return a.Mail.Send(ctx, m) }, record)
+}
+
 // sendOnce sends a message unless it has gone out or been given up before, and
-// records that it did. If the process ends between the two it is sent again,
-// under the same Message-ID.
-func (a *Activities) sendOnce(ctx context.Context, e *models.Envelope, s *models.Signer, kind models.MailKind, id string, send, record func() error) error {
+// records that it did; record nil notes it with the message alone. If the process ends
+// between the two it is sent again, under the same Message-ID.
+func (a *Activities) sendOnce(ctx context.Context, e *models.Envelope, s *models.Signer, kind models.MailKind, id string,
+	send func() error, record func(id string) error,
+) error {
 	done, err := a.Store.BeginMail(ctx, models.Mail{ID: id, EnvelopeID: e.ID, SignerID: s.ID, Kind: kind})
 	if err != nil || done {
 		return err
@@ -302,19 +215,30 @@ func (a *Activities) sendOnce(ctx context.Context, e *models.Envelope, s *models
 		a.BulkRoom.invitationBegan()
 	}
 	err = send()
-	var refused *notify.PermanentError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*notify.PermanentError](err); ok {
 		return errors.Join(err, a.Store.MailFailed(ctx, id, refused.Error()))
 	}
 	if err != nil {
 		return fmt.Errorf("send %s mail: %w", kind, err)
 	}
 	failpoint.Inject("mail.sent")
-	return record()
+	if record == nil {
+		return a.Store.MailSent(ctx, id)
+	}
+	return record(id)
+}
+
+// ignoreRefused is err, unless it is that an address was refused for good, which is
+// noted with the mail.
+func ignoreRefused(err error) error {
+	if _, refused := errors.AsType[*notify.PermanentError](err); refused {
+		return nil
+	}
+	return err
 }
 
 // recordInvited notes in the audit trail, and with the mail, that it went out.
-func (a *Activities) recordInvited(ctx context.Context, in SignerInput, reminder bool, mailID string) error {
+func (a *Activities) recordInvited(ctx context.Context, in temporal.InviteInput, reminder bool, mailID string) error {
 	_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error {
 		return e.Invited(a.systemContext(), in.SignerID, reminder, mailID)
 	})
@@ -353,12 +277,9 @@ func (a *Activities) mailSettingsFor(ctx context.Context, id uuid.UUID, tenant s
 	if err != nil {
 		return mailSettings{}, err
 	}
-	v := mailSettings{sender: settings.SenderOrDefault(app.Name), language: settings.LanguageOrDefault()}
-	if settings.ReplyTo != nil {
-		v.replyTo = *settings.ReplyTo
-	}
-	if settings.NotifyEmail != nil {
-		v.notify = *settings.NotifyEmail
+	v := mailSettings{
+		sender: settings.SenderOrDefault(app.Name), language: settings.LanguageOrDefault(),
+		replyTo: models.Deref(settings.ReplyTo, ""), notify: models.Deref(settings.NotifyEmail, ""),
 	}
 	if settings.LogoSHA256 != nil {
 		if v.logo, err = a.Store.Logo(ctx, id, tenant); err != nil {
@@ -377,16 +298,10 @@ func (a *Activities) invitation(e *models.Envelope, s *models.Signer, v mailSett
 	msg := templates.Invitation{
 		Language: v.languageOf(s), Look: v.look, RecipientName: invitee(s).Name, SenderName: v.sender, SigningURL: a.SigningURL + "/" + tok,
 		ShortURL: a.SigningURL + "/" + a.Store.ShortLink(*s.LinkID), ExpiresAt: e.ExpiresAt,
-		Ask: templates.Ask(e.Asked(s)), SignerName: s.Name,
+		Ask: templates.Ask(e.Asked(s)), SignerName: s.Name, Subject: models.Deref(e.Subject, ""), Message: models.Deref(e.Message, ""),
 	}
 	if principal := e.Principal(s); principal != nil {
 		msg.SignerName = principal.Name
-	}
-	if e.Subject != nil {
-		msg.Subject = *e.Subject
-	}
-	if e.Message != nil {
-		msg.Message = *e.Message
 	}
 	for _, d := range e.Originals() {
 		msg.DocumentNames = append(msg.DocumentNames, e.FileName(d))
@@ -399,14 +314,4 @@ func newMail(kind models.MailKind, to notify.Address, v mailSettings, id string,
 		Kind: string(kind), To: to, FromName: v.sender, ReplyTo: v.replyTo, Subject: c.Subject, Text: c.Text, HTML: c.HTML, MessageID: id,
 		Inline: notify.Logo(templates.LogoCID, v.logo),
 	}
-}
-
-func (a *Activities) attachment(e *models.Envelope, d *models.Document) notify.Attachment {
-	return notify.Attachment{Name: e.FileName(d), ContentType: d.MimeType, Open: func(ctx context.Context) (io.ReadCloser, error) {
-		f, err := blob.OpenRecorded(ctx, a.Blobs, store.FileRecord(d))
-		if err != nil {
-			return nil, err
-		}
-		return f, nil
-	}}
 }

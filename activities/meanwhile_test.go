@@ -47,20 +47,20 @@ func TestClosedWhileAMailGoesOut(t *testing.T) {
 		ctx := env.t.Context()
 		e, in := env.sent("a@example.com")
 		env.mails.meanwhile = func() { env.void(e) }
-		require.NoError(env.t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
+		require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
 		assert.NotNil(env.t, env.mail(e, models.MailInvitation).SentAt)
 		assert.Zero(env.t, env.events(e, models.EventInvitationSent))
 
 		// An address that is refused meanwhile is no error either.
 		e, in = env.sent("a@example.com")
 		env.mails.refuse = "a@example.com"
-		require.NoError(env.t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
+		require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
 		assert.NotNil(env.t, env.mail(e, models.MailInvitation).FailedAt)
 		assert.Zero(env.t, env.events(e, models.EventInvitationFailed))
 
 		// Who asks for another's invitation gets nothing.
 		env.mails.meanwhile = nil
-		require.NoError(env.t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: uuid.New()}))
+		require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: uuid.New()}))
 		assert.Len(env.t, env.mails.mails, 1)
 	})
 }

@@ -2,8 +2,8 @@ package activities
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/google/uuid"
 
@@ -24,15 +24,21 @@ func (a *Activities) notifyTenant(ctx context.Context, e *models.Envelope, v mai
 	if err != nil {
 		return fmt.Errorf("write notice: %w", err)
 	}
-	id := a.Mail.MessageID("notice-"+string(n.Kind), e.ID.String(), signer.String(), what)
-	err = a.sendOnce(ctx, e, &models.Signer{ID: signer}, models.MailNotice, id, func() error {
-		return a.Mail.Send(ctx, notify.Mail{
-			Kind: string(models.MailNotice), To: notify.Address{Email: v.notify}, Subject: content.Subject, Text: content.Text, HTML: content.HTML, MessageID: id,
-		})
-	}, func() error { return a.Store.MailSent(ctx, id) })
-	var refused *notify.PermanentError
-	if errors.As(err, &refused) {
+	return ignoreRefused(a.mailOnce(ctx, e, &models.Signer{ID: signer}, notify.Mail{
+		Kind: string(models.MailNotice), To: notify.Address{Email: v.notify}, Subject: content.Subject, Text: content.Text, HTML: content.HTML,
+		MessageID: a.Mail.MessageID("notice-"+string(n.Kind), e.ID.String(), signer.String(), what),
+	}, nil))
+}
+
+// noticeDelegation tells the sender that a signer handed over to somebody else, once
+// for each time.
+func (a *Activities) noticeDelegation(ctx context.Context, e *models.Envelope, s *models.Signer, v mailSettings) error {
+	times := len(s.Previous())
+	if !s.Delegated || times == 0 {
 		return nil
 	}
-	return err
+	by := s.Predecessor()
+	return a.notifyTenant(ctx, e, v, s.ID, templates.Notice{
+		Kind: templates.NoticeDelegated, ByName: by.Name, ByAddress: s.Email, ReasonText: by.Reason, At: by.Until,
+	}, strconv.Itoa(times))
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/activities"
 	"countersign/models"
 	"countersign/notify"
+	"countersign/temporal"
 )
 
 // TestMailsUseTheTenantsSettings: in its language, under its name, answered to its
@@ -19,7 +19,7 @@ func TestMailsUseTheTenantsSettings(t *testing.T) {
 		ctx, name, language, reply, own := env.t.Context(), "Müller & Söhne", "de", "antwort@mueller.example", "buero@mueller.example"
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, SenderName: &name, Language: &language, ReplyTo: &reply, NotifyEmail: &own}))
 		e, in := env.sent("a@example.com", "b@example.com")
-		require.NoError(env.t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[1].ID}))
+		require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[1].ID}))
 		invitation := env.mails.mails[len(env.mails.mails)-1]
 		assert.Equal(env.t, "b@example.com", invitation.To.Email)
 		assert.Equal(env.t, name, invitation.FromName)
@@ -29,7 +29,7 @@ func TestMailsUseTheTenantsSettings(t *testing.T) {
 
 		env.change(e, func(e *models.Envelope) error {
 			reason, s := "Ziffer 4.", e.Signers[1]
-			_, err := e.Decline(env.act(), models.Link{EnvelopeID: e.ID, SignerID: s.ID, ID: *s.LinkID}, &reason)
+			_, err := e.Decline(env.act(), models.Link{EnvelopeID: e.ID, SignerID: s.ID, ID: *s.LinkID}, &reason, false)
 			return err
 		})
 		before := len(env.mails.mails)
@@ -60,8 +60,8 @@ func TestFailedInvitationsAreMailed(t *testing.T) {
 			}
 			e, in := env.sent("a@example.com")
 			env.mails.refuse = "a@example.com"
-			require.NoError(env.t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
-			require.NoError(env.t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}), "an activity may run again")
+			require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
+			require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}), "an activity may run again")
 			var notices []notify.Mail
 			for _, m := range env.mails.mails {
 				if m.To.Email == own {

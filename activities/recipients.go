@@ -13,6 +13,7 @@ import (
 	"countersign/notify"
 	"countersign/notify/templates"
 	"countersign/seal"
+	"countersign/temporal"
 )
 
 // addressee is where a mail about a recipient goes.
@@ -30,13 +31,15 @@ func invitee(s *models.Signer) notify.Address {
 	return notify.Address{Name: name, Email: email}
 }
 
-// mailed are the addressees of what the service sends by itself: not those whom the
-// sender writes to.
+// mailed are the addressees of what the service sends by itself, each address once: not
+// those whom the sender writes to.
 func mailed(to []*models.Signer, address func(*models.Signer) notify.Address) []addressee {
 	var out []addressee
+	seen := make(map[string]bool, len(to))
 	for _, s := range to {
-		if !s.Silent {
-			out = append(out, addressee{s, address(s)})
+		if at := address(s); !s.Silent && !seen[models.EmailKey(at.Email)] {
+			seen[models.EmailKey(at.Email)] = true
+			out = append(out, addressee{s, at})
 		}
 	}
 	return out
@@ -58,7 +61,7 @@ func part(e *models.Envelope, s *models.Signer) seal.Part {
 }
 
 // announceCopy tells who gets copies alone that one will come.
-func (a *Activities) announceCopy(ctx context.Context, in SignerInput, e *models.Envelope, s *models.Signer, v mailSettings) error {
+func (a *Activities) announceCopy(ctx context.Context, in temporal.InviteInput, e *models.Envelope, s *models.Signer, v mailSettings) error {
 	if s.Silent {
 		return nil
 	}
@@ -67,15 +70,13 @@ func (a *Activities) announceCopy(ctx context.Context, in SignerInput, e *models
 		return fmt.Errorf("write %s mail: %w", models.MailCopyNotice, err)
 	}
 	id := a.copyNoticeID(s)
-	err = a.sendOnce(ctx, e, s, models.MailCopyNotice, id, func() error {
-		return a.Mail.Send(ctx, newMail(models.MailCopyNotice, person(s), v, id, content))
-	}, func() error { return a.recordInvited(ctx, in, false, id) })
+	err = a.mailOnce(ctx, e, s, newMail(models.MailCopyNotice, person(s), v, id, content), func(id string) error { return a.recordInvited(ctx, in, false, id) })
 	return a.noteBounce(ctx, in, e, s, v, id, err)
 }
 
 // replacedLater reports whether a notice to who gets a copy was asked for by a replacement, and
 // another followed: that one's workflow sends the notice, to who is meant then.
-func (a *Activities) replacedLater(ctx context.Context, in SignerInput, e *models.Envelope, s *models.Signer) (bool, error) {
+func (a *Activities) replacedLater(ctx context.Context, in temporal.InviteInput, e *models.Envelope, s *models.Signer) (bool, error) {
 	if in.LinkID == nil { // the group's invitation
 		return false, nil
 	}
@@ -116,20 +117,14 @@ func (a *Activities) toldOfCopies(ctx context.Context, e *models.Envelope) ([]*m
 			told[m.SignerID] = m.FailedAt == nil
 		}
 	}
-	var out []*models.Signer
-	for _, s := range e.Copies {
-		if told[s.ID] {
-			out = append(out, s)
-		}
-	}
-	return out, nil
+	return slices.DeleteFunc(slices.Clone(e.Copies), func(s *models.Signer) bool { return !told[s.ID] }), nil
 }
 
 // noteBounce records, and tells the tenant, that a recipient's address was refused for
 // good, if err says so; all else is returned. what tells such refusals apart.
-func (a *Activities) noteBounce(ctx context.Context, in SignerInput, e *models.Envelope, s *models.Signer, v mailSettings, what string, err error) error {
-	var refused *notify.PermanentError
-	if !errors.As(err, &refused) {
+func (a *Activities) noteBounce(ctx context.Context, in temporal.InviteInput, e *models.Envelope, s *models.Signer, v mailSettings, what string, err error) error {
+	refused, ok := errors.AsType[*notify.PermanentError](err)
+	if !ok {
 		return err
 	}
 	_, err = a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error {

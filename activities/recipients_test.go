@@ -13,6 +13,7 @@ import (
 	"countersign/models"
 	"countersign/notify"
 	"countersign/seal/refusal"
+	"countersign/temporal"
 )
 
 // TestInvitationsSayWhatIsToBeSigned: subject, message and documents.
@@ -25,7 +26,7 @@ func TestInvitationsSayWhatIsToBeSigned(t *testing.T) {
 			e.Subject, e.Message = &subject, &message
 			return nil
 		})
-		require.NoError(env.t, env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
+		require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
 		require.Len(env.t, env.mails.mails, 1)
 		m := env.mails.mails[0]
 		assert.Contains(env.t, m.Subject, subject)
@@ -43,7 +44,7 @@ func TestOnlyWhoIsAwaitedIsInvited(t *testing.T) {
 		e, in := env.sentInTurn(func(i int) int { return i + 1 }, "a@example.com", "b@example.com", "c@example.com")
 		env.signAll(&models.Envelope{ID: e.ID, Signers: e.Signers[:1], Fields: e.Fields})
 		for i, want := range []int{0, 1, 1} {
-			require.NoError(env.t, env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[i].ID}))
+			require.NoError(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[i].ID}))
 			assert.Len(env.t, env.mails.mails, want)
 		}
 	})
@@ -67,7 +68,7 @@ func TestTextMessagesThatAreRefused(t *testing.T) {
 			return nil
 		})
 		invite := func(i int) error {
-			return env.Invite(env.t.Context(), activities.SignerInput{EnvelopeInput: in, SignerID: e.Signers[i].ID})
+			return env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[i].ID})
 		}
 		require.NoError(env.t, invite(1))
 		require.ErrorContains(env.t, invite(0), "provider is down")
@@ -88,7 +89,7 @@ func TestTheTenantsAddressMayBeRefused(t *testing.T) {
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, NotifyEmail: &own}))
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.change(e, func(e *models.Envelope) error {
-			_, err := e.Decline(env.act(), models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *e.Signers[0].LinkID}, nil)
+			_, err := e.Decline(env.act(), models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *e.Signers[0].LinkID}, nil, false)
 			return err
 		})
 		env.mails.refuse = own

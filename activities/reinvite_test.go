@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/activities"
 	"countersign/models"
+	"countersign/temporal"
 )
 
 // TestALinkRenewedTwiceInAMoment: each sending is for its own link, so that the newest one
@@ -53,14 +53,14 @@ func TestALinkRenewedTwiceInAMoment(t *testing.T) {
 		failed := make([]error, len(links))
 		for i, link := range links {
 			running.Go(func() {
-				failed[i] = env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: signer, LinkID: link})
+				failed[i] = env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: signer, LinkID: link})
 			})
 		}
 		running.Wait()
 		assert.Equal(env.t, make([]error, 2), failed)
 		require.Len(env.t, env.mails.mails, 1)
 		assert.Equal(env.t, env.Mail.MessageID("invitation", links[1].String()), env.mails.mails[0].MessageID)
-		require.NoError(env.t, env.Invite(ctx, activities.SignerInput{EnvelopeInput: in, SignerID: signer}), "as workflows from before have it")
+		require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: signer}), "as workflows from before have it")
 		assert.Len(env.t, env.mails.mails, 1)
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"countersign/models"
-	"countersign/notify"
 	"countersign/notify/templates"
 	"countersign/temporal"
 )
@@ -77,15 +76,38 @@ func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *m
 	if err != nil {
 		return fmt.Errorf("write reminder: %w", err)
 	}
-	id := a.Mail.MessageID("reminder", s.ID.String(), fmt.Sprint(number))
-	err = a.sendOnce(ctx, e, s, models.MailReminder, id, func() error {
-		return a.Mail.Send(ctx, newMail(models.MailReminder, invitee(s), v, id, content))
-	}, func() error {
-		return a.recordInvited(ctx, SignerInput{EnvelopeInput: in, SignerID: s.ID}, true, id)
-	})
-	var refused *notify.PermanentError
-	if errors.As(err, &refused) {
-		return nil // noted with the mail; the invitation's failure is in the audit trail
+	mail := newMail(models.MailReminder, invitee(s), v, a.Mail.MessageID("reminder", s.ID.String(), fmt.Sprint(number)), content)
+	return ignoreRefused(a.mailOnce(ctx, e, s, mail, func(id string) error { // the invitation's failure is in the audit trail
+		return a.recordInvited(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: s.ID}, true, id)
+	}))
+}
+
+// RenewLinks replaces the links of awaited signers that end soon although the
+// envelope stays open. Each new one is sent as an invitation. It returns when the
+// next link is to be replaced; nil where the deadline ends them all.
+func (a *Activities) RenewLinks(ctx context.Context, in temporal.EnvelopeInput) (*time.Time, error) {
+	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
+	if err != nil {
+		return nil, nonRetryable(err)
 	}
-	return err
+	var failed error
+	for _, s := range e.Signers {
+		if at := e.RenewLinkAt(s); at == nil || at.After(a.Now()) {
+			continue
+		}
+		fresh, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error {
+			if at := e.RenewLinkAt(e.Signer(s.ID)); at == nil || at.After(a.Now()) {
+				return nil // it was replaced meanwhile
+			}
+			return e.Reinvite(a.systemContext(), s.ID)
+		})
+		switch {
+		case models.IsRefusal(err): // acted meanwhile
+		case err != nil:
+			failed = errors.Join(failed, err)
+		default:
+			e = fresh
+		}
+	}
+	return e.NextRenewal(), failed
 }

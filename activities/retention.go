@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
-
 	"countersign/models"
-	"countersign/notify"
 	"countersign/notify/templates"
 	"countersign/temporal"
 )
@@ -28,9 +25,6 @@ type RemindDeletionInput struct {
 	Days int `json:"days"`
 }
 
-// remindDays are the days before the purge on which recipients are reminded.
-func remindDays() []int { return []int{14, 7, 1} }
-
 // LoadRetention reads until when the files are kept. There are reminders only
 // where the files were too large to be mailed: who has them needs none.
 func (a *Activities) LoadRetention(ctx context.Context, in temporal.EnvelopeInput) (RetentionPlan, error) {
@@ -40,18 +34,9 @@ func (a *Activities) LoadRetention(ctx context.Context, in temporal.EnvelopeInpu
 	}
 	p := RetentionPlan{Until: e.RetainedUntil(), RemindDays: []int{}}
 	if p.Until != nil && !a.attachmentsFit(e) {
-		p.RemindDays = remindDays()
+		p.RemindDays = []int{14, 7, 1}
 	}
 	return p, nil
-}
-
-// attachmentsFit reports whether the sealed files go along with the mails.
-func (a *Activities) attachmentsFit(e *models.Envelope) bool {
-	var total int64
-	for _, d := range e.Sealed() {
-		total += d.Size
-	}
-	return total <= a.AttachmentLimit
 }
 
 // RemindDeletion reminds every recipient who has not downloaded all files yet.
@@ -68,19 +53,12 @@ func (a *Activities) RemindDeletion(ctx context.Context, in RemindDeletionInput)
 	if err != nil {
 		return err
 	}
-	seen := make(map[string]bool, len(e.Signers))
 	var failed error
 	for _, r := range mailed(e.Recipients(), person) {
-		s, key := r.signer, models.EmailKey(r.address.Email)
-		if seen[key] {
-			continue
-		}
-		seen[key] = true
 		for _, d := range e.Sealed() {
-			if downloaded[downloadKey{key, d.ID}] || d.PurgeStatus == models.PurgePurged {
-				continue
+			if !downloaded[downloadKey{models.EmailKey(r.address.Email), d.ID.String()}] && d.PurgeStatus != models.PurgePurged {
+				failed = errors.Join(failed, a.remindDeletion(ctx, e, r.signer, d, v, in.Days, *until))
 			}
-			failed = errors.Join(failed, a.remindDeletion(ctx, e, s, d, v, in.Days, *until))
 		}
 	}
 	return failed
@@ -100,20 +78,12 @@ func (a *Activities) remindDeletion(ctx context.Context, e *models.Envelope, s *
 		return fmt.Errorf("write deletion reminder: %w", err)
 	}
 	id := a.Mail.MessageID("deletion", s.ID.String(), d.ID.String(), fmt.Sprint(days))
-	err = a.sendOnce(ctx, e, s, models.MailDeletion, id, func() error {
-		return a.Mail.Send(ctx, newMail(models.MailDeletion, person(s), v, id, content))
-	}, func() error { return a.Store.MailSent(ctx, id) })
-	var refused *notify.PermanentError
-	if errors.As(err, &refused) {
-		return nil // noted with the mail
-	}
-	return err
+	return ignoreRefused(a.mailOnce(ctx, e, s, newMail(models.MailDeletion, person(s), v, id, content), nil))
 }
 
 // downloadKey is a document that the person of an address has downloaded.
 type downloadKey struct {
-	email    string
-	document uuid.UUID
+	email, document string
 }
 
 // downloads finds, in the audit trail, who has downloaded what.
@@ -127,11 +97,7 @@ func (a *Activities) downloads(ctx context.Context, e *models.Envelope) (map[dow
 		if ev.Name != models.EventDocumentDownloaded {
 			continue
 		}
-		text, _ := ev.Detail["documentId"].(string)
-		document, err := uuid.Parse(text)
-		if err != nil {
-			continue
-		}
+		document, _ := ev.Detail["documentId"].(string)
 		for _, s := range e.Recipients() {
 			if ev.Actor == models.SignerActor(s.ID) {
 				out[downloadKey{models.EmailKey(s.Email), document}] = true
@@ -146,8 +112,7 @@ func (a *Activities) downloads(ctx context.Context, e *models.Envelope) (map[dow
 func (a *Activities) Purge(ctx context.Context, in temporal.EnvelopeInput) error {
 	e, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Purge(a.systemContext()) })
 	if err != nil {
-		var early *models.Error
-		if errors.As(err, &early) && early.Code == "retention_not_due" {
+		if early, ok := errors.AsType[*models.Error](err); ok && early.Code == "retention_not_due" {
 			return err // our clock is behind; tried again
 		}
 		return nonRetryable(err)
@@ -161,10 +126,8 @@ func (a *Activities) Purge(ctx context.Context, in temporal.EnvelopeInput) error
 	if err != nil {
 		return err
 	}
-	for _, key := range gone {
-		if err := a.Blobs.Delete(ctx, key); err != nil {
-			return fmt.Errorf("purge envelope %s: %w", e.ID, err)
-		}
+	if err := a.deleteFiles(ctx, gone); err != nil {
+		return fmt.Errorf("purge envelope %s: %w", e.ID, err)
 	}
 	// Files that time-stamps were added to since are kept under their old names;
 	// what signers attached is beside the documents.
@@ -180,10 +143,17 @@ func (a *Activities) purgeOthers(ctx context.Context, e *models.Envelope) error 
 		if err != nil {
 			return err
 		}
-		for _, k := range keys {
-			if err := a.Blobs.Delete(ctx, k); err != nil {
-				return fmt.Errorf("purge: %w", err)
-			}
+		if err := a.deleteFiles(ctx, keys); err != nil {
+			return fmt.Errorf("purge: %w", err)
+		}
+	}
+	return nil
+}
+
+func (a *Activities) deleteFiles(ctx context.Context, keys []string) error {
+	for _, key := range keys {
+		if err := a.Blobs.Delete(ctx, key); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -76,9 +77,7 @@ func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.E
 		return nil, err
 	}
 	job.Language, job.Envelope.Sender = settings.LanguageOrDefault(), settings.SenderOrDefault(app.Name)
-	if settings.PrimaryColor != nil {
-		job.Color = *settings.PrimaryColor
-	}
+	job.Color = models.Deref(settings.PrimaryColor, "")
 	if settings.LogoSHA256 != nil {
 		if job.Logo, err = a.Store.Logo(ctx, e.AppID, e.TenantID); err != nil {
 			return nil, err
@@ -98,9 +97,7 @@ func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.E
 		if err := e.Complete(a.systemContext(), files); err != nil {
 			return err
 		}
-		if settings.RetentionDays != nil {
-			e.SetRetention(*settings.RetentionDays)
-		}
+		e.SetRetention(models.Deref(settings.RetentionDays, 0))
 		return nil
 	})
 	if models.IsRefusal(err) {
@@ -109,14 +106,20 @@ func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.E
 	return done, err
 }
 
+// openUpload opens a file that the sender or a signer gave.
+func (a *Activities) openUpload(ctx context.Context, kept blob.Record) (*blob.File, error) {
+	f, err := blob.OpenRecorded(ctx, a.Blobs, kept)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %w", errNoOriginal, err)
+	}
+	return f, err
+}
+
 func sealedPrefix(envelope uuid.UUID) string { return "envelopes/" + envelope.String() + "/sealed/" }
 
 // sealDocument seals one document into a file of its own name.
 func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *models.Document, job seal.Job) (models.SealedFile, error) {
-	original, err := blob.OpenRecorded(ctx, a.Blobs, store.FileRecord(d.Presented()))
-	if errors.Is(err, fs.ErrNotExist) {
-		return models.SealedFile{}, fmt.Errorf("%w: %w", errNoOriginal, err)
-	}
+	original, err := a.openUpload(ctx, store.FileRecord(d.Presented()))
 	if err != nil {
 		return models.SealedFile{}, err
 	}
@@ -129,10 +132,7 @@ func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *mo
 	job.Original, job.Size, job.OriginalSHA256 = original, original.Size, d.SHA256
 	job.Document, job.Facts = sealDocument(e, d), seal.DecodeFacts(d.SealFacts)
 	if d.IsPrepared() {
-		upload, err := blob.OpenRecorded(ctx, a.Blobs, store.FileRecord(d))
-		if errors.Is(err, fs.ErrNotExist) {
-			return models.SealedFile{}, fmt.Errorf("%w: %w", errNoOriginal, err)
-		}
+		upload, err := a.openUpload(ctx, store.FileRecord(d))
 		if err != nil {
 			return models.SealedFile{}, err
 		}
@@ -198,7 +198,7 @@ func (a *Activities) sealJob(ctx context.Context, e *models.Envelope) (seal.Job,
 		signer := seal.Signer{
 			ID: s.ID.String(), Name: s.Name, Email: s.Email, AuthMethod: string(s.AuthMethod), ConsentAt: utcOrZero(s.ConsentAt),
 			ConsentVersion: s.ConsentVersion, VerifiedAt: utcOrZero(s.OTPVerifiedAt), SignedAt: utcOrZero(s.SignedAt), IP: s.IP, UserAgent: s.UserAgent,
-			Order: s.RoutingOrder,
+			Order: s.RoutingOrder, Phone: models.Deref(s.Phone, ""), Part: part(e, s),
 		}
 		for _, was := range s.Previous() {
 			signer.Previous = append(signer.Previous, seal.PreviousSigner{Name: was.Name, Email: was.Email, Until: was.Until.UTC().Truncate(time.Microsecond), Reason: was.Reason})
@@ -208,10 +208,6 @@ func (a *Activities) sealJob(ctx context.Context, e *models.Envelope) (seal.Job,
 			for _, id := range s.ShownSigners {
 				signer.Shown.Signers = append(signer.Shown.Signers, id.String())
 			}
-		}
-		signer.Part = part(e, s)
-		if s.Phone != nil {
-			signer.Phone = *s.Phone
 		}
 		j.Signers = append(j.Signers, signer)
 	}
@@ -246,29 +242,76 @@ func preparation(d *models.Document, upload *blob.File) (*seal.Prepared, error) 
 	return p, nil
 }
 
-func utcOrZero(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.UTC()
-}
+func utcOrZero(t *time.Time) time.Time { return models.Deref(t, time.Time{}).UTC() }
 
 // removeUnrecorded removes sealed files that are not recorded: those of runs that were cut off.
 func (a *Activities) removeUnrecorded(ctx context.Context, e *models.Envelope) error {
-	recorded := make(map[string]bool)
-	for _, d := range e.Sealed() {
-		recorded[d.BlobKey] = true
-	}
 	keys, err := a.Blobs.List(ctx, sealedPrefix(e.ID))
 	if err != nil {
 		return err
 	}
-	for _, k := range keys {
-		if !recorded[k] {
-			if err := a.Blobs.Delete(ctx, k); err != nil {
-				return err
-			}
-		}
+	return a.deleteFiles(ctx, slices.DeleteFunc(keys, func(key string) bool {
+		return slices.ContainsFunc(e.Sealed(), func(d *models.Document) bool { return d.BlobKey == key })
+	}))
+}
+
+// Finish begins no mail after copiesBegin. One that was begun is not cut off by a worker
+// that stops, which takes longer than copiesEnd: it would arrive twice.
+const (
+	copiesBegin = 5 * time.Second
+	copiesEnd   = 15 * time.Second
+)
+
+// Finished is what Finish has come to.
+type Finished struct {
+	// Status is the state that the envelope has ended in.
+	Status models.Status `json:"status"`
+	// Copied says that everyone has got the sealed documents.
+	Copied bool `json:"copied,omitempty"`
+}
+
+// Finish seals as Seal does, and then tries once to send the sealed documents, which
+// saves a step of the workflow where the mail server takes them at once. Where it does
+// not, or the envelope was completed before, SendCopies has to follow.
+func (a *Activities) Finish(ctx context.Context, in temporal.EnvelopeInput) (Finished, error) {
+	e, err := a.seal(ctx, in)
+	if err != nil {
+		return Finished{}, err
 	}
-	return nil
+	done := Finished{Status: e.Status}
+	if e.Status != models.StatusCompleted {
+		return done, nil
+	}
+	if err := a.copyOnce(ctx, e); err != nil {
+		slog.WarnContext(ctx, "copies not sent yet", "envelope", e.ID, "error", err)
+		return done, nil
+	}
+	done.Copied = true
+	return done, nil
+}
+
+func (a *Activities) copyOnce(ctx context.Context, e *models.Envelope) error {
+	begin, cancelBegin := context.WithTimeout(ctx, copiesBegin)
+	defer cancelBegin()
+	mails, cancelMails := context.WithTimeout(context.WithoutCancel(ctx), copiesEnd)
+	defer cancelMails()
+	v, err := a.mailSettingsFor(mails, e.AppID, e.TenantID)
+	if err != nil {
+		return err
+	}
+	return a.sendCopies(mails, begin, e, v)
+}
+
+// takeSealSlot waits until an envelope may be sealed. What computes takes a slot, what
+// waits for a mail server does not: otherwise a slow one would keep documents from being sealed.
+func (a *Activities) takeSealSlot(ctx context.Context) (release func(), err error) {
+	if a.SealSlots == nil {
+		return func() {}, nil
+	}
+	select {
+	case a.SealSlots <- struct{}{}:
+		return func() { <-a.SealSlots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }

@@ -29,11 +29,11 @@ const permanentProblemRetryDelay = time.Hour
 // permanentProblem says what kind of problem it is that keeps documents from being
 // sealed; "" if it may go away by itself.
 func permanentProblem(err error) models.SealingProblem {
-	var refused *refusal.Error
+	refused, isRefused := errors.AsType[*refusal.Error](err)
 	switch {
-	case errors.As(err, &refused) && refused.Code == refusal.OriginalChanged, errors.Is(err, blob.ErrAltered), errors.Is(err, blob.ErrDamaged):
+	case isRefused && refused.Code == refusal.OriginalChanged, errors.Is(err, blob.ErrAltered), errors.Is(err, blob.ErrDamaged):
 		return models.SealingOriginalChanged
-	case refused != nil, errors.Is(err, pdf.ErrDamaged), errors.Is(err, pdf.ErrLimit):
+	case isRefused, errors.Is(err, pdf.ErrDamaged), errors.Is(err, pdf.ErrLimit):
 		return models.SealingRefused
 	case errors.Is(err, errNoOriginal):
 		return models.SealingOriginalMissing

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/activities"
 	"countersign/models"
+	"countersign/temporal"
 )
 
 type fakeSMS struct{ sent []string }
@@ -35,7 +35,7 @@ func TestTextMessages(t *testing.T) {
 			return nil
 		})
 		for _, s := range e.Signers {
-			invite := activities.SignerInput{EnvelopeInput: in, SignerID: s.ID}
+			invite := temporal.InviteInput{EnvelopeInput: in, SignerID: s.ID}
 			require.NoError(env.t, env.Invite(env.t.Context(), invite))
 			require.NoError(env.t, env.Invite(env.t.Context(), invite))
 		}

@@ -2,11 +2,39 @@ package activities
 
 import (
 	"context"
+	"errors"
+
+	"go.temporal.io/sdk/activity"
 
 	"countersign/operate/renewal"
 	"countersign/store"
 	"countersign/temporal"
 )
+
+// Anchorer has the heads of audit chains time-stamped.
+type Anchorer interface {
+	Run(ctx context.Context) (*store.Anchor, error)
+}
+
+// AnchorResult is an anchor that was made.
+type AnchorResult struct {
+	Number  int64 `json:"number"`
+	Entries int64 `json:"entries"`
+}
+
+// AnchorAudit makes the next anchor of the audit trail. Its digest is logged:
+// logs are kept where the database's users do not reach.
+func (a *Activities) AnchorAudit(ctx context.Context) (AnchorResult, error) {
+	if a.Anchors == nil {
+		return AnchorResult{}, errors.New("this worker has no time-stamp authority: COUNTERSIGN_TSA_ANCHOR")
+	}
+	made, err := a.Anchors.Run(ctx)
+	if err != nil {
+		return AnchorResult{}, err
+	}
+	activity.GetLogger(ctx).Info("audit trail anchored", "number", made.Number, "entries", made.Entries, "digest", made.Digest)
+	return AnchorResult{Number: made.Number, Entries: made.Entries}, nil
+}
 
 // Timestamp adds the time-stamps that the authority did not give when the
 // documents of an envelope were sealed.

@@ -78,7 +78,7 @@ func (s *Server) receiveUpload(r io.Reader, name string, limit int64) (_ *upload
 	case err != nil:
 		return nil, bodyError(err)
 	}
-	return &upload{file: f, DocumentInput: models.DocumentInput{Name: fileName(name), SHA256: hex.EncodeToString(h.Sum(nil)), Size: n}}, nil
+	return &upload{file: f, DocumentInput: models.DocumentInput{Document: models.Document{Name: fileName(name), SHA256: hex.EncodeToString(h.Sum(nil)), Size: n}}}, nil
 }
 
 // isWriteError reports whether err came from our own file, not from the client.

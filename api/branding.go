@@ -88,12 +88,11 @@ func (s *Server) putBranding(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	b := models.Branding{
+	b := models.Branding{Logo: logoIn(o), Settings: models.Settings{
 		PrimaryColor: o.optStr("primaryColor"), SenderName: stripInvisible(o.optStr("senderName")), ReplyTo: o.optStr("replyTo"),
-		Footer: o.optStr("footer"), SupportURL: o.optStr("supportUrl"), Logo: logoIn(o),
-	}
-	choices := models.Settings{PrimaryColor: b.PrimaryColor, SenderName: b.SenderName, ReplyTo: b.ReplyTo, Footer: b.Footer, SupportURL: b.SupportURL}
-	choices.Check(o.p)
+		Footer: o.optStr("footer"), SupportURL: o.optStr("supportUrl"),
+	}}
+	b.Check(o.p)
 	if err := o.err(); err != nil {
 		return err
 	}

@@ -159,8 +159,8 @@ func (s *Server) viewCreated(sent bool) func(*store.EnvelopeWithEvents) (*store.
 
 // envelopeInput reads what an envelope is to be made of, and refuses it with all
 // that is wrong with it.
-func (s *Server) envelopeInput(c *gin.Context, app caller, o *object) (models.EnvelopeInput, []models.SignerInput, []models.FieldInput, error) {
-	in := models.EnvelopeInput{
+func (s *Server) envelopeInput(c *gin.Context, app caller, o *object) (models.Envelope, []models.SignerInput, []models.FieldInput, error) {
+	in := models.Envelope{
 		AppID: app.ID, TenantID: o.str("tenantId"), Subject: stripInvisible(o.optStr("subject")), CreatedBy: app.ID.String(), ExpiresInDays: o.optInt("expiresInDays"),
 		ExternalID: o.strippedText("externalId"), Message: o.strippedText("message"), ReminderHours: o.optInt("reminderHours"), Metadata: o.metadata("metadata"),
 	}
@@ -229,7 +229,7 @@ func (s *Server) serviceDefaults(app caller) models.Settings {
 
 // buildDraft makes the draft with all that the request holds, and keeps the file. Only
 // now, when nothing else is wrong with the request, is the file examined.
-func (s *Server) buildDraft(c *gin.Context, app caller, in models.EnvelopeInput, signers []models.SignerInput, fields []models.FieldInput,
+func (s *Server) buildDraft(c *gin.Context, app caller, in models.Envelope, signers []models.SignerInput, fields []models.FieldInput,
 	file *upload,
 ) (*models.Envelope, error) {
 	act := s.actionContext(c, app.actor())

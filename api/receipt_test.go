@@ -81,7 +81,7 @@ func TestConsentNamesWhatWasShown(t *testing.T) {
 		at := "/v1/signing/" + token
 		shown := c.get(at + "?language=" + tag).want(200).body["consent"].(object)
 		require.Equal(t, language, shown["language"])
-		want := models.DisclosureIn(language)
+		want := new(models.Signer).Disclosure(language)
 		require.Equal(t, want.Text, shown["text"])
 		c.post(at+"/consent", object{"version": "2000-01-en"}).refused(400, "validation_error")
 		c.post(at+"/consent", object{"version": shown["version"]}).want(200)

@@ -184,11 +184,7 @@ func (s *Server) decline(c *gin.Context, l signerLink) error {
 	var signer *models.Signer
 	var status models.Status
 	_, err = s.changeSigned(c, l, func(e *models.Envelope) (err error) {
-		decline := e.Decline
-		if s.DeclineNeedsCode {
-			decline = e.DeclineConfirmed
-		}
-		signer, err = decline(s.signerContext(c, l), l.Link, reason)
+		signer, err = e.Decline(s.signerContext(c, l), l.Link, reason, s.DeclineNeedsCode)
 		status = e.Status
 		return err
 	}, func() (*store.StoredResponse, error) {

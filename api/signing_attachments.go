@@ -123,9 +123,9 @@ func attachmentRequest(in *parts) (field uuid.UUID, err error) {
 
 // examineAttachment finds out by its content what a file is, and replaces a picture
 // by one that was encoded anew.
-func (s *Server) examineAttachment(c *gin.Context, u *upload) (models.AttachmentInput, error) {
+func (s *Server) examineAttachment(c *gin.Context, u *upload) (models.Attachment, error) {
 	ctx := c.Request.Context()
-	in := models.AttachmentInput{ID: s.NewID()}
+	in := models.Attachment{ID: s.NewID()}
 	head := make([]byte, min(u.Size, 512))
 	if _, err := u.file.ReadAt(head, 0); err != nil {
 		return in, fmt.Errorf("read an attachment: %w", err)

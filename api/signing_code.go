@@ -119,7 +119,7 @@ func (s *Server) verifyCode(c *gin.Context, l signerLink) error {
 			}
 			return invalid
 		}
-		verified, err = e.BindCode(act, l.Link, s.Codes.Hash(l.Link, code), session)
+		verified, err = e.VerifyCode(act, l.Link, s.Codes.Hash(l.Link, code), session)
 		return err
 	}, func() (*store.StoredResponse, error) {
 		if !verified || bind { // a refusal, or a response with a token

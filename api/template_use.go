@@ -23,7 +23,7 @@ func (s *Server) createFromTemplate(c *gin.Context, app caller, o *object) error
 	use := s.templateUse(o, app)
 	refuseBeside(o, "templateId", "fields", "documentOptions")
 	if len(o.p["tenantId"]) == 0 {
-		chosen, err := s.effectiveSettings(c, app, use.TenantID)
+		chosen, err := s.effectiveSettings(c, app, use.Envelope.TenantID)
 		if err != nil {
 			return err
 		}
@@ -32,7 +32,7 @@ func (s *Server) createFromTemplate(c *gin.Context, app caller, o *object) error
 	if err := o.err(); err != nil {
 		return err
 	}
-	if err := app.CheckTenant(use.TenantID); err != nil {
+	if err := app.CheckTenant(use.Envelope.TenantID); err != nil {
 		return err
 	}
 	documents := s.Store.PlanLimits(app.Plan).Documents
@@ -73,13 +73,12 @@ func (s *Server) checkSMS(e *models.Envelope) error {
 
 // templateUse reads what an envelope is made of beside a template.
 func (s *Server) templateUse(o *object, app caller) models.TemplateUse {
-	in := models.TemplateUse{
+	in := models.TemplateUse{Envelope: models.Envelope{
 		TenantID: o.str("tenantId"), CreatedBy: app.ID.String(), ExternalID: o.strippedText("externalId"), Subject: o.strippedText("subject"),
-		Message: o.strippedText("message"), ExpiresInDays: changed(o, "expiresInDays", o.optInt), ReminderHours: o.optInt("reminderHours"),
-		Metadata: o.metadata("metadata"), Values: o.fieldTexts("values"), Variables: o.plainTexts("variables"),
-	}
+		Message: o.strippedText("message"), ReminderHours: o.optInt("reminderHours"), Metadata: o.metadata("metadata"),
+	}, Expiry: changed(o, "expiresInDays", o.optInt), Values: o.fieldTexts("values"), Variables: o.plainTexts("variables")}
 	if by := o.optStr("createdBy"); by != nil {
-		in.CreatedBy = plaintext.Visible(*by)
+		in.Envelope.CreatedBy = plaintext.Visible(*by)
 	}
 	for _, so := range o.objects("signers", 1, models.MaxSigners) {
 		in.Signers = append(in.Signers, s.templateSigner(so))

@@ -65,7 +65,7 @@ func (s *Server) admitUpload(c *gin.Context, u *upload) error {
 	if len(u.Warnings) > 0 {
 		s.log.InfoContext(ctx, "programs may show a document differently", "warnings", u.Warnings, "request", requestID(c))
 	}
-	u.Pages, u.Count, u.Encrypted = models.PageRuns(sizes), len(info.Pages), blob.Encrypts(s.Blobs)
+	u.Pages, u.PageCount, u.Encrypted = models.PageRuns(sizes), len(info.Pages), blob.Encrypts(s.Blobs)
 	u.SealFacts = info.Facts.Encode()
 	return nil
 }

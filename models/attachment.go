@@ -39,26 +39,6 @@ type Attachment struct {
 	PurgedAt   *time.Time // the file is gone
 }
 
-// AttachmentInput is what is known of an attachment that was examined.
-type AttachmentInput struct {
-	ID             uuid.UUID
-	Name, MimeType string
-	SHA256         string
-	Size           int64
-	BlobKey        string
-	Encrypted      bool
-}
-
-// attachmentField is the signer's field that takes an attachment.
-func (e *Envelope) attachmentField(signer, field uuid.UUID) (*Field, error) {
-	for _, f := range e.Fields {
-		if f.ID == field && f.SignerID == signer && f.Type == FieldAttachment {
-			return f, nil
-		}
-	}
-	return nil, InvalidField("fieldId", "names no attachment field of this signer")
-}
-
 // CheckAttach refuses an attachment of so many bytes that could not be added
 // whatever it holds. known are the attachments of the envelope.
 func (e *Envelope) CheckAttach(act ActionContext, l Link, field uuid.UUID, size int64, known []*Attachment) error {
@@ -66,8 +46,8 @@ func (e *Envelope) CheckAttach(act ActionContext, l Link, field uuid.UUID, size 
 	if err != nil {
 		return err
 	}
-	if _, err := e.attachmentField(s.ID, field); err != nil {
-		return err
+	if f := e.Field(field); f == nil || f.SignerID != s.ID || f.Type != FieldAttachment {
+		return InvalidField("fieldId", "names no attachment field of this signer")
 	}
 	count, own, all := 0, size, size
 	for _, a := range known {
@@ -90,18 +70,15 @@ func (e *Envelope) CheckAttach(act ActionContext, l Link, field uuid.UUID, size 
 	return nil
 }
 
-// Attach adds a file to one of the signer's fields, for the signer to sign with.
-// The audit trail tells of it when that happens.
-func (e *Envelope) Attach(act ActionContext, l Link, field uuid.UUID, in AttachmentInput, known []*Attachment) (*Attachment, error) {
-	if err := e.CheckAttach(act, l, field, in.Size, known); err != nil {
+// Attach adds a file, which was examined, to one of the signer's fields, for the signer
+// to sign with. The audit trail tells of it when that happens.
+func (e *Envelope) Attach(act ActionContext, l Link, field uuid.UUID, a Attachment, known []*Attachment) (*Attachment, error) {
+	if err := e.CheckAttach(act, l, field, a.Size, known); err != nil {
 		return nil, err
 	}
-	a := &Attachment{
-		ID: in.ID, EnvelopeID: e.ID, FieldID: field, SignerID: l.SignerID, Name: in.Name, MimeType: in.MimeType,
-		SHA256: in.SHA256, Size: in.Size, BlobKey: in.BlobKey, Encrypted: in.Encrypted, CreatedAt: act.At,
-	}
-	e.Attached = append(e.Attached, a)
-	return a, nil
+	a.EnvelopeID, a.FieldID, a.SignerID, a.CreatedAt = e.ID, field, l.SignerID, act.At
+	e.Attached = append(e.Attached, &a)
+	return &a, nil
 }
 
 // AttachmentsOf are those of a signer that nobody has signed with.
@@ -111,10 +88,7 @@ func AttachmentsOf(all []*Attachment, signer uuid.UUID) []*Attachment {
 
 // FindAttachment is the attachment of that id, or nil.
 func FindAttachment(all []*Attachment, id uuid.UUID) *Attachment {
-	if i := slices.IndexFunc(all, func(a *Attachment) bool { return a.ID == id }); i >= 0 {
-		return all[i]
-	}
-	return nil
+	return find(all, func(a *Attachment) bool { return a.ID == id })
 }
 
 // attachmentExtensions are the kinds of files that are taken, with the endings of their names.
@@ -154,13 +128,6 @@ func (c *valueCheck) attachment(v *entry) bool {
 		return a != nil
 	}
 	return false
-}
-
-// useAttachment notes that its signer signs with a.
-func (e *Envelope) useAttachment(a *Attachment) {
-	used := *a
-	used.Used = true
-	e.Attached = append(e.Attached, &used)
 }
 
 // recordAttachments tells, in the audit trail, which files a signer signs with.

@@ -39,7 +39,7 @@ func TestCheckAttach(t *testing.T) {
 		{"all of the envelope", field, 5, []*models.Attachment{file(other, e.Fields[2].ID, models.MaxEnvelopeAttachments-5)}, ""},
 		{"more than all of the envelope", field, 6, []*models.Attachment{file(other, e.Fields[2].ID, models.MaxEnvelopeAttachments-5)}, "attachments_too_large"},
 	} {
-		in := models.AttachmentInput{
+		in := models.Attachment{
 			ID: uuid.New(), Name: "a.pdf", MimeType: "application/pdf", SHA256: "ab", Size: c.size, BlobKey: "key", Encrypted: true,
 		}
 		e.Attached = nil
@@ -56,7 +56,7 @@ func TestCheckAttach(t *testing.T) {
 		}, *a, c.name)
 		require.Equal(t, []*models.Attachment{a}, e.Attached, c.name)
 	}
-	_, err := e.Attach(act(start), models.Link{SignerID: me, ID: uuid.New()}, field, models.AttachmentInput{}, nil)
+	_, err := e.Attach(act(start), models.Link{SignerID: me, ID: uuid.New()}, field, models.Attachment{}, nil)
 	require.Equal(t, "signing_link_invalid", code(t, err))
 
 	used := file(me, field, 1)

@@ -152,6 +152,45 @@ type BulkRow struct {
 // TableName is the table of the rows of bulk sends.
 func (BulkRow) TableName() string { return "bulk_send_rows" }
 
+// BulkRowData is what the envelope of a row is made from, beside the template.
+type BulkRowData struct {
+	Signers   []SignerInput
+	Values    map[string]string `json:",omitempty"`
+	Variables map[string]string `json:",omitempty"`
+	// DefaultExpiryDays is the tenant's when the bulk send was accepted, for a template that says nothing.
+	DefaultExpiryDays *int `json:",omitempty"`
+}
+
+// SetData keeps what the envelope is made from.
+func (r *BulkRow) SetData(d BulkRowData) error {
+	b, err := json.Marshal(d)
+	if err != nil {
+		return fmt.Errorf("write row %d: %w", r.Row, err)
+	}
+	r.Data = string(b)
+	return nil
+}
+
+// Envelope makes the envelope of a row from the template's version, and sends it. It is
+// not stored yet.
+func (b *BulkSend) Envelope(act ActionContext, of *LoadedTemplate, r *BulkRow, maxDocuments int) (*Envelope, error) {
+	var d BulkRowData
+	if err := json.Unmarshal([]byte(r.Data), &d); err != nil {
+		return nil, fmt.Errorf("read row %d: %w", r.Row, err)
+	}
+	e, err := of.NewEnvelope(act, TemplateUse{
+		Envelope: Envelope{TenantID: b.TenantID, CreatedBy: b.CreatedBy, ExternalID: r.ExternalID}, DefaultExpiryDays: d.DefaultExpiryDays,
+		Signers: d.Signers, Values: d.Values, Variables: d.Variables,
+	}, maxDocuments)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Send(act, nil); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
 // BulkCounts are the numbers of rows in each state.
 type BulkCounts struct {
 	Pending   int `json:"pending"`
@@ -172,17 +211,6 @@ func (c *BulkCounts) Add(s BulkRowStatus, n int) {
 	case BulkRowCancelled:
 		c.Cancelled += n
 	}
-}
-
-// BulkCompletedPayload is the webhook body that reports the end of a bulk send.
-func BulkCompletedPayload(id, bulk uuid.UUID, counts BulkCounts, at time.Time) ([]byte, error) {
-	b, err := json.Marshal(map[string]any{
-		"event": EventBulkCompleted, "id": id, "createdAt": at, "data": map[string]any{"bulkSendId": bulk, "counts": counts},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("webhook body of %s: %w", EventBulkCompleted, err)
-	}
-	return b, nil
 }
 
 // BulkFairnessKey stands for the bulk sends of an app beside its other work: what

@@ -118,7 +118,10 @@ func TestAnySequenceOfActions(t *testing.T) {
 			"open": func(*rapid.T) { i := pick(); step(func() error { return ignoreRepeat(e.Open(act(at), link(e, i))) }) },
 			"consent": func(*rapid.T) {
 				i := pick()
-				step(func() error { _, err := e.Consent(act(at), link(e, i), models.DisclosureIn("en")); return err })
+				step(func() error {
+					_, err := e.Consent(act(at), link(e, i), new(models.Signer).Disclosure("en"))
+					return err
+				})
 			},
 			"sign": func(*rapid.T) {
 				i := pick()
@@ -132,7 +135,7 @@ func TestAnySequenceOfActions(t *testing.T) {
 			},
 			"decline": func(*rapid.T) {
 				i := pick()
-				step(func() error { _, err := e.Decline(act(at), link(e, i), nil); return err })
+				step(func() error { _, err := e.Decline(act(at), link(e, i), nil, false); return err })
 			},
 			"void":   func(*rapid.T) { step(func() error { return e.Void(act(at), nil) }) },
 			"wait":   func(*rapid.T) { at = at.Add(10 * time.Hour) },
@@ -158,7 +161,7 @@ func TestAnySequenceOfActions(t *testing.T) {
 				signedEvents++
 			}
 			if ev.Name.IsWebhookEvent() {
-				body, err := e.WebhookPayload(ev, "https://example.com")
+				body, err := e.WebhookPayload(ev, "https://example.com", nil)
 				require.NoError(t, err)
 				var notice models.WebhookPayload
 				require.NoError(t, json.Unmarshal(body, &notice))

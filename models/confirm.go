@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
 	"time"
 )
 
@@ -25,8 +24,7 @@ func (act *ActionContext) client() []byte {
 // confirm records that the client that acts has proved to be the signer. session
 // is the hash of the session that the proof is bound to; nil: none.
 func (s *Signer) confirm(act ActionContext, session []byte) {
-	at := act.At
-	s.OTPVerifiedAt, s.SessionHash, s.ConfirmedBy = &at, bytes.Clone(session), act.client()
+	s.OTPVerifiedAt, s.SessionHash, s.ConfirmedBy = new(act.At), bytes.Clone(session), act.client()
 }
 
 // Confirmed reports whether the client that acts has proved to be the signer, on
@@ -57,14 +55,7 @@ func (s *Signer) SessionEnds(at time.Time) time.Time {
 
 // ConfirmedReader is Reader for what only a confirmed client may read.
 func (e *Envelope) ConfirmedReader(act ActionContext, l Link) (*Signer, error) {
-	s, err := e.Reader(l, act.At, false)
-	if err != nil {
-		return nil, err
-	}
-	if !s.Confirmed(act) {
-		return nil, errNeedsCode
-	}
-	return s, nil
+	return e.authorizeConfirmed(l, act, ActionRead, ErrLinkInvalid)
 }
 
 // CodeResendDelay is how long a signer should wait before asking for another code. It
@@ -86,10 +77,9 @@ func (s *Signer) CodeState(at time.Time) *CodeState {
 	}
 	st := &CodeState{Locked: s.OTPWrong >= OTPWrongLimit}
 	if s.liveCode(at) {
-		left := OTPTries - s.OTPFailures
-		st.LiveUntil, st.TriesLeft = s.OTPExpiresAt, &left
+		st.LiveUntil, st.TriesLeft = s.OTPExpiresAt, new(OTPTries-s.OTPFailures)
 	}
-	recent := s.recentRequests(at)
+	recent := within(s.OTPRequests, at, OTPRequestWindow)
 	if len(recent) == 0 {
 		return st
 	}
@@ -107,21 +97,4 @@ func (s *Signer) CodeState(at time.Time) *CodeState {
 
 func (s *Signer) liveCode(at time.Time) bool {
 	return s.OTPHash != nil && s.OTPExpiresAt != nil && at.Before(*s.OTPExpiresAt)
-}
-
-// recentRequests are the requests for codes that still count, oldest first.
-func (s *Signer) recentRequests(at time.Time) []time.Time {
-	recent := make([]time.Time, 0, OTPRequestLimit)
-	for _, t := range s.OTPRequests {
-		if at.Sub(t) < OTPRequestWindow {
-			recent = append(recent, t)
-		}
-	}
-	return recent
-}
-
-// IsDigest reports whether s is lower-case hex of a SHA-256.
-func IsDigest(s string) bool {
-	b, err := hex.DecodeString(s)
-	return err == nil && len(b) == sha256.Size && hex.EncodeToString(b) == s
 }

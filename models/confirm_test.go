@@ -19,7 +19,7 @@ func confirmed(t *testing.T, session []byte, groups ...int) *models.Envelope {
 	e := sent(t, nil, models.AuthEmailOTP, groups...)
 	_, err := e.RequestCode(act(start), link(e, 0), []byte("right"))
 	require.NoError(t, err)
-	ok, err := e.BindCode(act(start), link(e, 0), []byte("right"), session)
+	ok, err := e.VerifyCode(act(start), link(e, 0), []byte("right"), session)
 	require.NoError(t, err)
 	require.True(t, ok)
 	return e
@@ -61,7 +61,7 @@ func TestWhoIsConfirmed(t *testing.T) {
 			e := confirmed(t, c.bound, 1)
 			assert.Equal(t, c.want, e.Signers[0].Confirmed(c.act))
 			_, err := e.ConfirmedReader(c.act, link(e, 0))
-			_, consent := e.Consent(c.act, link(e, 0), models.DisclosureIn("en"))
+			_, consent := e.Consent(c.act, link(e, 0), new(models.Signer).Disclosure("en"))
 			if c.want {
 				require.NoError(t, err)
 				require.NoError(t, consent)
@@ -109,7 +109,7 @@ func TestWhoMayDecline(t *testing.T) {
 	for name, c := range map[string]struct {
 		envelope      *models.Envelope
 		act           models.ActionContext
-		plain, strict string // what Decline and DeclineConfirmed refuse with
+		plain, strict string // what Decline refuses with, and where it asks for a confirmed client
 	}{
 		"nobody confirmed":     {sent(t, nil, models.AuthEmailOTP, 1), act(start), "", "otp_required"},
 		"somebody else did":    {confirmed(t, []byte("session"), 1), act(start), "otp_required", "otp_required"},
@@ -128,14 +128,14 @@ func TestWhoMayDecline(t *testing.T) {
 				}
 				return code(t, err)
 			}
-			_, err := c.envelope.DeclineConfirmed(c.act, link(c.envelope, 0), nil)
+			_, err := c.envelope.Decline(c.act, link(c.envelope, 0), nil, true)
 			assert.Equal(t, c.strict, refused(err))
 			if err == nil {
 				assert.Equal(t, models.StatusDeclined, c.envelope.Status)
 				return
 			}
 			assert.NotEqual(t, models.StatusDeclined, c.envelope.Status)
-			_, err = c.envelope.Decline(c.act, link(c.envelope, 0), nil)
+			_, err = c.envelope.Decline(c.act, link(c.envelope, 0), nil, false)
 			assert.Equal(t, c.plain, refused(err))
 		})
 	}
@@ -155,7 +155,7 @@ func TestShown(t *testing.T) {
 	none := digest(e)
 	// The documented computation, by other means.
 	assert.Equal(t, sha256Hex(`{"envelopeId":"`+e.ID.String()+`","signers":[]}`), none)
-	_, err := e.Consent(act(start), link(e, 0), models.DisclosureIn("en"))
+	_, err := e.Consent(act(start), link(e, 0), new(models.Signer).Disclosure("en"))
 	require.NoError(t, err)
 	assert.Equal(t, none, digest(e))
 	signs(t, e, 1, start)
@@ -180,7 +180,7 @@ func TestShown(t *testing.T) {
 	assert.Equal(t, one, detail["shown"])
 	assert.Equal(t, e.Signers[1].ID.String(), detail["shownSigners"])
 	assert.Equal(t, true, detail["shownConfirmed"])
-	_, err = e.Consent(act(start), link(e, 2), models.DisclosureIn("en"))
+	_, err = e.Consent(act(start), link(e, 2), new(models.Signer).Disclosure("en"))
 	require.NoError(t, err)
 	_, err = e.Sign(act(start), link(e, 2), text(e, 2, "blind"))
 	require.NoError(t, err)
@@ -231,12 +231,12 @@ func TestCodeState(t *testing.T) {
 	assert.Equal(t, "otp_rate_limited", code(t, err))
 	assert.Nil(t, s.CodeState(free).RequestableAt)
 	for left := models.OTPTries - 1; left > 0; left-- {
-		ok, err := e.VerifyCode(act(at), l, []byte("wrong"))
+		ok, err := e.VerifyCode(act(at), l, []byte("wrong"), nil)
 		require.NoError(t, err)
 		require.False(t, ok)
 		assert.Equal(t, left, *s.CodeState(at).TriesLeft)
 	}
-	_, err = e.VerifyCode(act(at), l, []byte("wrong"))
+	_, err = e.VerifyCode(act(at), l, []byte("wrong"), nil)
 	require.NoError(t, err)
 	assert.Nil(t, s.CodeState(at).LiveUntil, "burnt")
 	_, err = e.RequestCode(act(free), l, []byte("right"))

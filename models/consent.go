@@ -1,8 +1,6 @@
 package models
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 
 	"countersign/locales"
@@ -23,15 +21,8 @@ type Disclosure struct {
 	answers  bool   // for those who approve or read
 }
 
-// DisclosureIn is the disclosure of who signs in a language, which may be any tag of
-// BCP 47. What there is no text in is shown in English.
-func DisclosureIn(tag string) Disclosure {
-	d, _ := disclosure(locales.Match(tag), false)
-	return d
-}
-
-// Disclosure is what the signer is shown in a language: of signing, or of approving and
-// reading.
+// Disclosure is what the signer is shown in a language, which may be any tag of BCP 47: of
+// signing, or of approving and reading. What there is no text in is shown in English.
 func (s *Signer) Disclosure(tag string) Disclosure {
 	d, _ := disclosure(locales.Match(tag), !s.rules().signs)
 	return d
@@ -63,7 +54,4 @@ func disclosure(language string, answers bool) (Disclosure, bool) {
 }
 
 // Hash is the SHA-256 of the text, in lowercase hex.
-func (d Disclosure) Hash() string {
-	sum := sha256.Sum256([]byte(d.Text))
-	return hex.EncodeToString(sum[:])
-}
+func (d Disclosure) Hash() string { return hexDigest([]byte(d.Text)) }

@@ -15,7 +15,7 @@ func TestDisclosures(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, language := range []string{"en", "de", "fr", "es", "pt", "ar", "ja"} {
-		d := models.DisclosureIn(language + "-XX")
+		d := new(models.Signer).Disclosure(language + "-XX")
 		require.Equal(t, language, d.Language)
 		require.True(t, strings.HasSuffix(d.Version, "-"+language))
 		require.Len(t, strings.Split(d.Text, "\n\n"), 3, language)
@@ -25,7 +25,7 @@ func TestDisclosures(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, d, again)
 	}
-	require.Equal(t, "en", models.DisclosureIn("tlh").Language)
+	require.Equal(t, "en", new(models.Signer).Disclosure("tlh").Language)
 	for kind, answers := range map[models.RecipientKind]bool{
 		models.RecipientSigner: false, models.RecipientInPerson: false, models.RecipientApprover: true, models.RecipientViewer: true,
 	} {
@@ -34,12 +34,12 @@ func TestDisclosures(t *testing.T) {
 			d := s.Disclosure(language)
 			require.Equal(t, language, d.Language)
 			require.Equal(t, answers, d.Version == "2026-11-answer-"+language, kind)
-			require.Equal(t, !answers, d == models.DisclosureIn(language), kind)
+			require.Equal(t, !answers, d == new(models.Signer).Disclosure(language), kind)
 			again, ok := models.DisclosureOf(d.Version)
 			require.True(t, ok)
 			require.Equal(t, d, again)
 			require.True(t, s.Shows(d))
-			require.Equal(t, !answers, s.Shows(models.DisclosureIn(language)), "they are asked for something else")
+			require.Equal(t, !answers, s.Shows(new(models.Signer).Disclosure(language)), "they are asked for something else")
 			require.Len(t, strings.Split(d.Text, "\n\n"), 3, language)
 		}
 	}

@@ -36,6 +36,14 @@ func (s *Signer) Previous() []PreviousSigner {
 	return out
 }
 
+// Predecessor is the last of Previous; zero where nobody was to sign before.
+func (s *Signer) Predecessor() PreviousSigner {
+	if previous := s.Previous(); len(previous) > 0 {
+		return previous[len(previous)-1]
+	}
+	return PreviousSigner{}
+}
+
 // Replacement is who takes a signer's place.
 type Replacement struct {
 	Name       string
@@ -73,12 +81,9 @@ func (e *Envelope) Replace(act ActionContext, recipient uuid.UUID, in Replacemen
 
 // Delegate lets a signer hand over to another person, once, where the sender allowed it.
 func (e *Envelope) Delegate(act ActionContext, l Link, in Replacement) (*Signer, error) {
-	s, err := e.authorizeLink(l, act.At, ActionDelegate, Refuse(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
+	s, err := e.authorizeConfirmed(l, act, ActionDelegate, Refuse(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
 	if err != nil {
 		return nil, err
-	}
-	if !s.Confirmed(act) {
-		return nil, errNeedsCode
 	}
 	if !s.AllowDelegation {
 		return nil, Refuse(KindForbidden, "delegation_not_allowed", "The sender did not allow this signer to hand over to somebody else.")
@@ -113,9 +118,7 @@ func (e *Envelope) succeed(act ActionContext, s *Signer, in Replacement) error {
 	if e.witnessedAddress(s, in.Email) {
 		p.Add("email", "must be another person's than that of whom is witnessed, or of the witness")
 	}
-	if in.Reason != nil {
-		CheckParagraph(p, "reason", *in.Reason, 0, 1000)
-	}
+	CheckParagraph(p, "reason", Deref(in.Reason, ""), 0, 1000)
 	if err := p.Err(); err != nil {
 		return err
 	}
@@ -123,17 +126,13 @@ func (e *Envelope) succeed(act ActionContext, s *Signer, in Replacement) error {
 	if len(previous) >= MaxReplacements {
 		return Refuse(KindConflict, "too_many_replacements", "A signer can be replaced %d times.", MaxReplacements)
 	}
-	before := PreviousSigner{Name: s.Name, Email: s.Email, Until: act.At}
-	if in.Reason != nil {
-		before.Reason = *in.Reason
-	}
+	before := PreviousSigner{Name: s.Name, Email: s.Email, Until: act.At, Reason: Deref(in.Reason, "")}
 	text, err := json.Marshal(append(previous, before))
 	if err != nil {
 		return err
 	}
-	list := string(text)
 	made.apply(s)
-	s.PreviousJSON = &list
+	s.PreviousJSON = new(string(text))
 	s.ViewedAt, s.ConsentAt, s.ConsentVersion, s.PageViews, s.LastViewed, s.Resends = nil, nil, "", 0, "", nil
 	s.Opened = nil
 	switch {
@@ -142,8 +141,7 @@ func (e *Envelope) succeed(act ActionContext, s *Signer, in Replacement) error {
 		s.Status = SignerSent
 		e.issueLink(act, s)
 	default:
-		at := act.At
-		s.LinkIssuedAt = &at // there is no link, and the notice goes out anew
+		s.LinkIssuedAt = new(act.At) // there is no link, and the notice goes out anew
 	}
 	e.renumberSigners()
 	return nil
@@ -152,11 +150,7 @@ func (e *Envelope) succeed(act ActionContext, s *Signer, in Replacement) error {
 // recordSuccession records that another person is to sign: the chain counts them, and
 // names nobody.
 func (e *Envelope) recordSuccession(act ActionContext, name EventName, s *Signer, in Replacement) {
-	detail := Detail{"signerId": s.ID.String(), "person": len(s.Previous()) + 1}
-	if in.Reason != nil && *in.Reason != "" {
-		detail["reason"] = *in.Reason
-	}
-	e.record(act, name, s.ID, detail)
+	e.record(act, name, s.ID, addReason(Detail{"signerId": s.ID.String(), "person": len(s.Previous()) + 1}, in.Reason))
 }
 
 // Resend gives an awaited signer a new link, which the service sends: ResendLimit
@@ -166,7 +160,7 @@ func (e *Envelope) Resend(act ActionContext, signer uuid.UUID) (*Signer, error) 
 	if err != nil {
 		return nil, err
 	}
-	if s.Resends, err = oneMore(s.Resends, act.At, ResendLimit, "resend_rate_limited", "This signer was invited again too often. Please wait."); err != nil {
+	if s.Resends, err = oneMore(s.Resends, act.At, ResendWindow, ResendLimit, "resend_rate_limited", "This signer was invited again too often. Please wait."); err != nil {
 		return nil, err
 	}
 	e.issueLink(act, s)
@@ -174,20 +168,20 @@ func (e *Envelope) Resend(act ActionContext, signer uuid.UUID) (*Signer, error) 
 	return s, nil
 }
 
-// oneMore adds a time to those of the last ResendWindow, or refuses to.
-func oneMore(times []time.Time, at time.Time, most int, code, message string) ([]time.Time, error) {
-	var recent []time.Time
-	for _, t := range times {
-		if at.Sub(t) < ResendWindow {
-			recent = append(recent, t)
-		}
-	}
+// oneMore adds a time to those of the window before it, or refuses to.
+func oneMore(times []time.Time, at time.Time, window time.Duration, most int, code, message string) ([]time.Time, error) {
+	recent := within(times, at, window)
 	if len(recent) >= most {
 		refused := Refuse(KindRateLimited, code, "%s", message)
-		refused.RetryAfter = recent[0].Add(ResendWindow).Sub(at)
+		refused.RetryAfter = recent[0].Add(window).Sub(at)
 		return times, refused
 	}
 	return append(recent, at), nil
+}
+
+// within are those of the times, oldest first, that are in the window before at.
+func within(times []time.Time, at time.Time, window time.Duration) []time.Time {
+	return slices.DeleteFunc(slices.Clone(times), func(t time.Time) bool { return at.Sub(t) >= window })
 }
 
 // awaitedSigner finds a signer whose turn it is.
@@ -294,20 +288,17 @@ func (e *Envelope) RequestCopies(act ActionContext, email string) (*Signer, erro
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	all := e.Recipients()
-	i := slices.IndexFunc(all, func(s *Signer) bool { return EmailKey(s.Email) == EmailKey(email) })
-	if i < 0 {
+	s := find(e.Recipients(), func(s *Signer) bool { return EmailKey(s.Email) == EmailKey(email) })
+	if s == nil {
 		return nil, InvalidField("email", "must be the address of a recipient of this envelope")
 	}
 	if slices.ContainsFunc(e.Sealed(), func(d *Document) bool { return d.PurgeStatus == PurgePurged }) {
 		return nil, ErrPurged
 	}
-	s := all[i]
-	times, err := oneMore(s.Copies, act.At, CopyLimit, "copies_rate_limited", "The files were sent to this address too often. Please wait.")
-	if err != nil {
+	var err error
+	if s.Copies, err = oneMore(s.Copies, act.At, ResendWindow, CopyLimit, "copies_rate_limited", "The files were sent to this address too often. Please wait."); err != nil {
 		return nil, err
 	}
-	s.Copies = times
 	e.record(act, EventCopyRequested, s.ID, Detail{"signerId": s.ID.String()})
 	return s, nil
 }

@@ -20,7 +20,7 @@ func TestReplaceSigner(t *testing.T) {
 	first := link(e, 0)
 	_, err := e.Open(act(start), first)
 	require.NoError(t, err)
-	_, err = e.Consent(act(start), first, models.DisclosureIn("en"))
+	_, err = e.Consent(act(start), first, new(models.Signer).Disclosure("en"))
 	require.NoError(t, err)
 	require.NoError(t, e.ViewPage(act(start), first, e.Documents[0].ID, 1, 5))
 	_, err = e.Resend(act(start), e.Signers[0].ID)

@@ -42,14 +42,7 @@ func (d *Delivery) SettledBefore(at time.Time) bool {
 	if d.Status == DeliveryPending {
 		return false
 	}
-	settled := d.CreatedAt
-	switch {
-	case d.DeliveredAt != nil:
-		settled = *d.DeliveredAt
-	case d.FailedAt != nil:
-		settled = *d.FailedAt
-	}
-	return settled.Before(at)
+	return Deref(firstNonNil(d.DeliveredAt, d.FailedAt), d.CreatedAt).Before(at)
 }
 
 // DeliveryAttempt is one try at a delivery.

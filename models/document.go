@@ -104,20 +104,14 @@ func PageRuns(sizes [][2]float64) []PageRun {
 	return runs
 }
 
-// DocumentInput is what is known of an uploaded PDF that was admitted.
+// DocumentInput is what is known of an uploaded PDF that was admitted: its name, its
+// pages, its files and what examining them found out.
 type DocumentInput struct {
-	Name      string
-	SHA256    string
-	Size      int64
-	Pages     []PageRun
-	Count     int      // pages
-	Warnings  []string // codes of what programs may show differently
-	BlobKey   string
-	Encrypted bool   // the file was encrypted when it was kept
-	SealFacts string // what the examination found out for sealing it, or the prepared file
-	// Prepared is the file that people read instead; nil: they read this one.
+	Document
+
+	Warnings []string // codes of what programs may show differently
+	// Prepared is the file that people read instead; nil: what the Document says.
 	Prepared *PreparedFile
-	Shared   bool // the files are a template's
 }
 
 // NextDocumentID is the id that the next document will have, so that its file
@@ -151,18 +145,16 @@ func (e *Envelope) AddDocument(act ActionContext, in DocumentInput, maxDocuments
 	if err := e.CheckAddDocument(maxDocuments); err != nil {
 		return nil, err
 	}
-	n := len(e.Originals())
-	d := &Document{
-		ID: e.NextDocumentID(act.NewID), EnvelopeID: e.ID, Kind: DocumentOriginal, Name: in.Name, MimeType: "application/pdf",
-		SHA256: in.SHA256, Size: in.Size, PageCount: in.Count, Pages: in.Pages, Order: n + 1, BlobKey: in.BlobKey,
-		PurgeStatus: PurgeActive, CreatedAt: act.At, Encrypted: in.Encrypted,
-		SealFacts: in.SealFacts, Shared: in.Shared,
+	d := &in.Document
+	d.ID, d.EnvelopeID, d.Kind, d.MimeType = e.NextDocumentID(act.NewID), e.ID, DocumentOriginal, "application/pdf"
+	d.Order, d.PurgeStatus, d.CreatedAt = len(e.Originals())+1, PurgeActive, act.At
+	if in.Prepared != nil {
+		d.setPrepared(in.Prepared)
 	}
-	d.setPrepared(in.Prepared)
 	p := Problems{}
 	for i, f := range e.Fields {
 		if f.DocumentID == d.ID {
-			f.normalize(p, fieldPath(i), d)
+			f.normalize(p, IndexedPath(i), d)
 		}
 	}
 	if err := p.Err(); err != nil {
@@ -188,8 +180,7 @@ func finite(v float64) bool { return math.Abs(v) <= 1e6 }
 // there is one, numbered and with the document's own name behind it where there are
 // several documents ("Lease (2) floor plan.pdf"). It is safe for any file system.
 func (e *Envelope) FileName(d *Document) string {
-	subject := e.Subject != nil && strings.TrimSpace(*e.Subject) != ""
-	if !subject {
+	if strings.TrimSpace(Deref(e.Subject, "")) == "" {
 		return e.DocumentName(d)
 	}
 	name := fileStem(*e.Subject, 100)

@@ -14,7 +14,7 @@ import (
 func TestWarningsOfADocument(t *testing.T) {
 	t.Parallel()
 	for _, warnings := range [][]string{nil, {"font_not_embedded", "overprint"}} {
-		e, err := models.NewEnvelope(act(start), models.EnvelopeInput{AppID: uuid.New(), TenantID: "t1", CreatedBy: "me"})
+		e, err := models.NewEnvelope(act(start), models.Envelope{AppID: uuid.New(), TenantID: "t1", CreatedBy: "me"})
 		require.NoError(t, err)
 		in := page()
 		in.Warnings = warnings

@@ -1,16 +1,12 @@
 package models
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
-	"github.com/gowebpki/jcs"
 )
 
 // Bounds of what the sender says of an envelope.
@@ -154,12 +150,7 @@ func (e *Envelope) EditField(act ActionContext, id uuid.UUID, in FieldInput) (*F
 
 // Field returns the field with that id, or nil.
 func (e *Envelope) Field(id uuid.UUID) *Field {
-	for _, f := range e.Fields {
-		if f.ID == id {
-			return f
-		}
-	}
-	return nil
+	return find(e.Fields, func(f *Field) bool { return f.ID == id })
 }
 
 // RemoveField takes a field out of a draft.
@@ -304,26 +295,24 @@ func (e *Envelope) FieldsDigest() (string, error) {
 		}
 		list = append(list, members)
 	}
-	b, err := json.Marshal(list)
-	if err == nil {
-		b, err = jcs.Transform(b)
-	}
+	b, err := canonicalJSON(list)
 	if err != nil {
 		return "", fmt.Errorf("digest of the fields: %w", err)
 	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:]), nil
+	return hexDigest(b), nil
 }
 
 func checkSubject(p Problems, subject *string) {
-	if subject != nil {
-		CheckText(p, "subject", *subject, 0, 255)
-	}
+	CheckText(p, "subject", Deref(subject, ""), 0, 255)
 }
 
 func checkMessage(p Problems, message *string) {
-	if message != nil {
-		CheckParagraph(p, "message", *message, 0, 2000)
+	CheckParagraph(p, "message", Deref(message, ""), 0, 2000)
+}
+
+func checkExternalID(p Problems, id *string) {
+	if id != nil {
+		CheckText(p, "externalId", *id, 1, MaxExternalID)
 	}
 }
 

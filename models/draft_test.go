@@ -28,27 +28,27 @@ func TestBoundsOfWhatTheSenderSays(t *testing.T) {
 	t.Parallel()
 	x := func(n int) string { return strings.Repeat("é", n) }
 	for _, c := range []struct {
-		in   models.EnvelopeInput
+		in   models.Envelope
 		path string // "": it is taken
 	}{
-		{models.EnvelopeInput{Subject: ptr(x(255)), Message: ptr(x(2000))}, ""},
-		{models.EnvelopeInput{Subject: ptr(x(256))}, "subject"},
-		{models.EnvelopeInput{Subject: ptr("a\nb")}, "subject"},
-		{models.EnvelopeInput{Message: ptr(x(2001))}, "message"},
-		{models.EnvelopeInput{ExpiresInDays: ptr(0)}, "expiresInDays"},
-		{models.EnvelopeInput{ExpiresInDays: ptr(1), ReminderHours: ptr(0)}, ""},
-		{models.EnvelopeInput{ExpiresInDays: ptr(3650), ReminderHours: ptr(8760)}, ""},
-		{models.EnvelopeInput{ExpiresInDays: ptr(3651)}, "expiresInDays"},
-		{models.EnvelopeInput{ReminderHours: ptr(-1)}, "reminderHours"},
-		{models.EnvelopeInput{ReminderHours: ptr(8761)}, "reminderHours"},
-		{models.EnvelopeInput{Metadata: metadata(20)}, ""},
-		{models.EnvelopeInput{Metadata: metadata(21)}, "metadata"},
-		{models.EnvelopeInput{Metadata: map[string]string{"": "v"}}, "metadata"},
-		{models.EnvelopeInput{Metadata: map[string]string{"a\x00": "v"}}, "metadata"},
-		{models.EnvelopeInput{Metadata: map[string]string{"a": "\x00"}}, "metadata"},
-		{models.EnvelopeInput{Metadata: map[string]string{x(500): x(500), "empty": ""}}, ""},
-		{models.EnvelopeInput{Metadata: map[string]string{x(501): "v"}}, "metadata"},
-		{models.EnvelopeInput{Metadata: map[string]string{"a": x(501)}}, "metadata"},
+		{models.Envelope{Subject: ptr(x(255)), Message: ptr(x(2000))}, ""},
+		{models.Envelope{Subject: ptr(x(256))}, "subject"},
+		{models.Envelope{Subject: ptr("a\nb")}, "subject"},
+		{models.Envelope{Message: ptr(x(2001))}, "message"},
+		{models.Envelope{ExpiresInDays: ptr(0)}, "expiresInDays"},
+		{models.Envelope{ExpiresInDays: ptr(1), ReminderHours: ptr(0)}, ""},
+		{models.Envelope{ExpiresInDays: ptr(3650), ReminderHours: ptr(8760)}, ""},
+		{models.Envelope{ExpiresInDays: ptr(3651)}, "expiresInDays"},
+		{models.Envelope{ReminderHours: ptr(-1)}, "reminderHours"},
+		{models.Envelope{ReminderHours: ptr(8761)}, "reminderHours"},
+		{models.Envelope{Metadata: metadata(20)}, ""},
+		{models.Envelope{Metadata: metadata(21)}, "metadata"},
+		{models.Envelope{Metadata: map[string]string{"": "v"}}, "metadata"},
+		{models.Envelope{Metadata: map[string]string{"a\x00": "v"}}, "metadata"},
+		{models.Envelope{Metadata: map[string]string{"a": "\x00"}}, "metadata"},
+		{models.Envelope{Metadata: map[string]string{x(500): x(500), "empty": ""}}, ""},
+		{models.Envelope{Metadata: map[string]string{x(501): "v"}}, "metadata"},
+		{models.Envelope{Metadata: map[string]string{"a": x(501)}}, "metadata"},
 	} {
 		in := c.in
 		in.TenantID, in.CreatedBy = "t", "me"
@@ -84,7 +84,7 @@ func TestBoundsOfWhatTheSenderSays(t *testing.T) {
 		require.Len(t, e.Editors, 1, "an editor is named once")
 	}
 	for id, ok := range map[string]bool{"": false, "x": true, x(200): true, x(201): false, "a\nb": false} {
-		e, err := models.NewEnvelope(act(start), models.EnvelopeInput{TenantID: "t", CreatedBy: "me", ExternalID: &id})
+		e, err := models.NewEnvelope(act(start), models.Envelope{TenantID: "t", CreatedBy: "me", ExternalID: &id})
 		if ok {
 			require.NoError(t, err)
 			require.Equal(t, id, *e.ExternalID)

@@ -1,10 +1,15 @@
+// Package models holds the rules of Countersign: what an envelope is, which
+// transitions it allows, and what each move records.
+//
+// An Envelope is a pure aggregate. Its methods check the table of transitions, change
+// the values in memory and record Events; they know neither database nor
+// network, and take the time and the actor as arguments. Package store makes
+// each change durable, from those events alone.
 package models
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,58 +97,33 @@ func AppActor(id uuid.UUID) string { return "app:" + id.String() }
 // SignerActor names a signer as an event's actor.
 func SignerActor(id uuid.UUID) string { return "signer:" + id.String() }
 
-// EnvelopeInput is what a new envelope is made from.
-type EnvelopeInput struct {
-	AppID         uuid.UUID
-	TenantID      string
-	Subject       *string
-	CreatedBy     string
-	ExpiresInDays *int
-	FieldOrigin   Origin // "": top-left
-	ExternalID    *string
-	Metadata      map[string]string
-	ReminderHours *int
-	Message       *string
-	// ID is the id that the envelope will have; uuid.Nil: a new one.
-	ID uuid.UUID
-	// What it is made of, if that is a template.
-	TemplateID      *uuid.UUID
-	TemplateVersion int
-}
-
-// Check notes what is wrong with the input, beside what was noted already.
-func (in EnvelopeInput) Check(p Problems) {
+// Check notes what is wrong with what the sender says of a new envelope, beside what was
+// noted already.
+func (e *Envelope) Check(p Problems) {
 	if len(p["tenantId"]) == 0 {
-		CheckText(p, "tenantId", in.TenantID, 1, 255)
+		CheckText(p, "tenantId", e.TenantID, 1, 255)
 	}
 	if len(p["createdBy"]) == 0 {
-		CheckText(p, "createdBy", in.CreatedBy, 1, 255)
+		CheckText(p, "createdBy", e.CreatedBy, 1, 255)
 	}
-	checkSubject(p, in.Subject)
-	checkMessage(p, in.Message)
-	checkExpiresInDays(p, in.ExpiresInDays)
-	checkReminderHours(p, in.ReminderHours)
-	checkMetadata(p, in.Metadata)
-	if in.ExternalID != nil {
-		CheckText(p, "externalId", *in.ExternalID, 1, MaxExternalID)
-	}
+	checkSubject(p, e.Subject)
+	checkMessage(p, e.Message)
+	checkExpiresInDays(p, e.ExpiresInDays)
+	checkReminderHours(p, e.ReminderHours)
+	checkMetadata(p, e.Metadata)
+	checkExternalID(p, e.ExternalID)
 }
 
-// NewEnvelope makes a draft.
-func NewEnvelope(act ActionContext, in EnvelopeInput) (*Envelope, error) {
+// NewEnvelope makes a draft of what the sender says of it. Its ID is a new one unless it is
+// given, its field origin top-left.
+func NewEnvelope(act ActionContext, e Envelope) (*Envelope, error) {
 	p := Problems{}
-	in.Check(p)
+	e.Check(p)
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	e := &Envelope{
-		ID: in.ID, AppID: in.AppID, TenantID: in.TenantID, Status: StatusDraft, Subject: in.Subject,
-		CreatedBy: in.CreatedBy, ExpiresInDays: in.ExpiresInDays, FirstDocumentID: act.NewID(),
-		FieldOrigin: cmp.Or(in.FieldOrigin, OriginTopLeft),
-		ExternalID:  in.ExternalID, Metadata: in.Metadata, ReminderHours: in.ReminderHours, Message: in.Message,
-		TemplateID: in.TemplateID, TemplateVersion: in.TemplateVersion,
-		CreatedAt: act.At, AuditHead: ChainStart,
-	}
+	e.Status, e.FirstDocumentID, e.FieldOrigin = StatusDraft, act.NewID(), cmp.Or(e.FieldOrigin, OriginTopLeft)
+	e.CreatedAt, e.AuditHead = act.At, ChainStart
 	if e.ID == uuid.Nil {
 		e.ID = act.NewID()
 	}
@@ -153,15 +133,14 @@ func NewEnvelope(act ActionContext, in EnvelopeInput) (*Envelope, error) {
 		detail["templateId"], detail["templateVersion"] = e.TemplateID.String(), e.TemplateVersion
 	}
 	e.record(act, EventEnvelopeCreated, uuid.Nil, detail)
-	return e, nil
+	return &e, nil
 }
 
 // resetDeadline counts the deadline from at.
 func (e *Envelope) resetDeadline(at time.Time) {
 	e.ExpiresAt = nil
 	if e.ExpiresInDays != nil {
-		t := at.AddDate(0, 0, *e.ExpiresInDays)
-		e.ExpiresAt = &t
+		e.ExpiresAt = new(at.AddDate(0, 0, *e.ExpiresInDays))
 	}
 }
 
@@ -204,14 +183,17 @@ func (e *Envelope) transition(action Action) {
 	}
 }
 
-// Signer returns the signer with that id, or nil.
-func (e *Envelope) Signer(id uuid.UUID) *Signer {
-	for _, s := range e.Signers {
-		if s.ID == id {
-			return s
-		}
+// find returns the first that is meant, or nil.
+func find[T any](list []*T, meant func(*T) bool) *T {
+	if i := slices.IndexFunc(list, meant); i >= 0 {
+		return list[i]
 	}
 	return nil
+}
+
+// Signer returns the signer with that id, or nil.
+func (e *Envelope) Signer(id uuid.UUID) *Signer {
+	return find(e.Signers, func(s *Signer) bool { return s.ID == id })
 }
 
 // Originals are the uploaded documents in order.
@@ -232,12 +214,7 @@ func (e *Envelope) documents(kind DocumentKind) []*Document {
 
 // Document returns the document with that id, or nil.
 func (e *Envelope) Document(id uuid.UUID) *Document {
-	for _, d := range e.Documents {
-		if d.ID == id {
-			return d
-		}
-	}
-	return nil
+	return find(e.Documents, func(d *Document) bool { return d.ID == id })
 }
 
 // Title is how people call the envelope: its subject, or a plain word.
@@ -261,17 +238,9 @@ func CombineHashes(docs []*Document) *string {
 	case 1:
 		return &docs[0].SHA256
 	}
-	h := sha256.New()
+	var hashes strings.Builder
 	for _, d := range docs {
-		fmt.Fprint(h, d.SHA256)
+		hashes.WriteString(d.SHA256)
 	}
-	sum := hex.EncodeToString(h.Sum(nil))
-	return &sum
-}
-
-func nilIfEmpty(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
+	return new(hexDigest([]byte(hashes.String())))
 }

@@ -24,7 +24,7 @@ func signer(i, group int, method models.AuthMethod) models.SignerInput {
 }
 
 func page() models.DocumentInput {
-	return models.DocumentInput{Name: "a.pdf", SHA256: "00", Size: 1000, Count: 2, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}}
+	return models.DocumentInput{Document: models.Document{Name: "a.pdf", SHA256: "00", Size: 1000, PageCount: 2, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}}}
 }
 
 func field(ref string, typ models.FieldType) models.FieldInput {
@@ -34,7 +34,7 @@ func field(ref string, typ models.FieldType) models.FieldInput {
 // draft makes an envelope with a signer for each routing group given, and a
 // text field each.
 func draft(t require.TestingT, days *int, method models.AuthMethod, groups ...int) *models.Envelope {
-	e, err := models.NewEnvelope(act(start), models.EnvelopeInput{AppID: uuid.New(), TenantID: "t1", CreatedBy: "me", ExpiresInDays: days})
+	e, err := models.NewEnvelope(act(start), models.Envelope{AppID: uuid.New(), TenantID: "t1", CreatedBy: "me", ExpiresInDays: days})
 	require.NoError(t, err)
 	_, err = e.AddDocument(act(start), page(), 1)
 	require.NoError(t, err)
@@ -72,7 +72,7 @@ func text(e *models.Envelope, i int, s string) models.Submission {
 }
 
 func signs(t require.TestingT, e *models.Envelope, i int, at time.Time) {
-	_, err := e.Consent(act(at), link(e, i), models.DisclosureIn("en"))
+	_, err := e.Consent(act(at), link(e, i), new(models.Signer).Disclosure("en"))
 	require.NoError(t, err)
 	_, err = e.Sign(act(at), link(e, i), text(e, i, "yes"))
 	require.NoError(t, err)
@@ -150,10 +150,10 @@ func TestOneTimeCodes(t *testing.T) {
 	right, wrong := []byte("right"), []byte("wrong")
 	e := sent(t, nil, models.AuthEmailOTP, 1)
 	l, at := link(e, 0), start
-	_, err := e.Consent(act(at), l, models.DisclosureIn("en"))
+	_, err := e.Consent(act(at), l, new(models.Signer).Disclosure("en"))
 	assert.Equal(t, "otp_required", code(t, err))
 	verify := func(hash []byte) bool {
-		ok, err := e.VerifyCode(act(at), l, hash)
+		ok, err := e.VerifyCode(act(at), l, hash, nil)
 		require.NoError(t, err)
 		return ok
 	}
@@ -176,7 +176,7 @@ func TestOneTimeCodes(t *testing.T) {
 	require.NoError(t, request())
 	assert.True(t, verify(right))
 	assert.False(t, verify(right), "is good once")
-	_, err = e.Consent(act(at), l, models.DisclosureIn("en"))
+	_, err = e.Consent(act(at), l, new(models.Signer).Disclosure("en"))
 	require.NoError(t, err)
 
 	for range models.OTPRequestLimit - 2 { // two were made in this window
@@ -202,7 +202,7 @@ func TestGuessingOnAndOnIsEnded(t *testing.T) {
 			break
 		}
 		for range models.OTPTries {
-			_, err := e.VerifyCode(act(at), link(e, 0), []byte("wrong"))
+			_, err := e.VerifyCode(act(at), link(e, 0), []byte("wrong"), nil)
 			require.NoError(t, err)
 		}
 		at = at.Add(models.OTPRequestWindow)
@@ -222,7 +222,7 @@ func TestANewLinkEndsTheOldOne(t *testing.T) {
 	require.NoError(t, e.RenewLink(act(start), e.Signers[0].ID))
 	_, err = e.Open(act(start), old)
 	assert.Equal(t, "signing_link_invalid", code(t, err))
-	ok, err := e.VerifyCode(act(start), link(e, 0), []byte("right"))
+	ok, err := e.VerifyCode(act(start), link(e, 0), []byte("right"), nil)
 	require.NoError(t, err)
 	assert.False(t, ok, "the old link's code is worth nothing on the new one")
 }
@@ -236,18 +236,18 @@ func TestSpentLinks(t *testing.T) {
 	assert.Equal(t, "signing_link_used", code(t, err))
 	_, err = e.Reader(l, start, false)
 	assert.Equal(t, "signing_link_invalid", code(t, err))
-	_, err = e.Consent(act(start), l, models.DisclosureIn("en"))
+	_, err = e.Consent(act(start), l, new(models.Signer).Disclosure("en"))
 	assert.Equal(t, "consent_given", code(t, err))
 	_, err = e.Sign(act(start), l, models.Submission{})
 	assert.Equal(t, "already_signed", code(t, err))
-	_, err = e.Decline(act(start), l, nil)
+	_, err = e.Decline(act(start), l, nil, false)
 	assert.Equal(t, "already_signed_or_declined", code(t, err))
 
 	why := "no"
-	_, err = e.Decline(act(start), link(e, 1), &why)
+	_, err = e.Decline(act(start), link(e, 1), &why, false)
 	require.NoError(t, err)
 	assert.Equal(t, models.StatusDeclined, e.Status)
-	_, err = e.Decline(act(start), link(e, 1), nil)
+	_, err = e.Decline(act(start), link(e, 1), nil, false)
 	assert.Equal(t, "already_signed_or_declined", code(t, err))
 	_, err = e.Sign(act(start), link(e, 1), models.Submission{})
 	assert.Equal(t, "already_declined", code(t, err))
@@ -298,7 +298,7 @@ func TestSubmittedValues(t *testing.T) {
 			fields, err := e.AddFields(act(start), []models.FieldInput{in}, models.NoPrefix)
 			require.NoError(t, err)
 			require.NoError(t, e.Send(act(start), nil))
-			_, err = e.Consent(act(start), link(e, 0), models.DisclosureIn("en"))
+			_, err = e.Consent(act(start), link(e, 0), new(models.Signer).Disclosure("en"))
 			require.NoError(t, err)
 			var sub models.Submission
 			if c.in != nil {
@@ -328,7 +328,7 @@ func TestSubmittedValues(t *testing.T) {
 func TestFieldsOfOthersAreRefused(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 1)
-	_, err := e.Consent(act(start), link(e, 0), models.DisclosureIn("en"))
+	_, err := e.Consent(act(start), link(e, 0), new(models.Signer).Disclosure("en"))
 	require.NoError(t, err)
 	_, err = e.Sign(act(start), link(e, 0), text(e, 1, "mine now"))
 	assert.Equal(t, "validation_error", code(t, err))
@@ -367,7 +367,7 @@ func TestPlacingFields(t *testing.T) {
 			for _, before := range []bool{false, true} { // the document may come before or after the field
 				e := draft(t, nil, models.AuthNone, 1)
 				if before {
-					fresh, err := models.NewEnvelope(act(start), models.EnvelopeInput{AppID: uuid.New(), TenantID: "t", CreatedBy: "me"})
+					fresh, err := models.NewEnvelope(act(start), models.Envelope{AppID: uuid.New(), TenantID: "t", CreatedBy: "me"})
 					require.NoError(t, err)
 					_, err = fresh.AddSigner(act(start), signer(0, 1, models.AuthNone))
 					require.NoError(t, err)

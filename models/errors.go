@@ -55,8 +55,8 @@ func (e *Error) Error() string {
 // Is reports whether target is an *Error of the same code, so that
 // errors.Is(err, models.ErrNotFound) holds for every 404 of that code.
 func (e *Error) Is(target error) bool {
-	t := new(Error)
-	return errors.As(target, &t) && t.Code == e.Code
+	t, ok := errors.AsType[*Error](target)
+	return ok && t.Code == e.Code
 }
 
 // Refuse makes an Error without field messages.
@@ -67,8 +67,8 @@ func Refuse(kind Kind, code, format string, args ...any) *Error {
 // IsRefusal reports whether err is a refusal: trying again the same way
 // cannot succeed, except where the kind says so.
 func IsRefusal(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Kind != KindUnavailable
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Kind != KindUnavailable
 }
 
 // Problems collects what is wrong with a request, field by field, so that

@@ -1,15 +1,11 @@
 package models
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/gowebpki/jcs"
 )
 
 // EventName names an audit event.
@@ -120,8 +116,7 @@ func (e *Event) Digest() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:]), nil
+	return hexDigest(b), nil
 }
 
 func (e *Event) canonical(withHash bool) ([]byte, error) {
@@ -132,15 +127,11 @@ func (e *Event) canonical(withHash bool) ([]byte, error) {
 	if withHash {
 		m["hash"] = e.Hash
 	}
-	b, err := json.Marshal(m)
-	if err != nil {
-		return nil, fmt.Errorf("audit event %d: %w", e.Seq, err)
-	}
-	out, err := jcs.Transform(b)
+	b, err := canonicalJSON(m)
 	if err != nil {
 		return nil, fmt.Errorf("audit event %d: canonical form: %w", e.Seq, err)
 	}
-	return out, nil
+	return b, nil
 }
 
 // VerifyChain checks a whole chain: sequence without a gap from 1, each link to

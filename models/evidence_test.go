@@ -39,7 +39,7 @@ func TestNothingIsCompletedWithoutItsSealedFiles(t *testing.T) {
 func TestAnothersFieldIsNamed(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1, 1)
-	_, err := e.Consent(act(start), link(e, 0), models.DisclosureIn("en"))
+	_, err := e.Consent(act(start), link(e, 0), new(models.Signer).Disclosure("en"))
 	require.NoError(t, err)
 	for name, bad := range map[string]models.FieldSubmission{
 		"another's": text(e, 1, "mine now").Fields[0], "nobody's": {FieldID: uuid.New()}, "given twice": text(e, 0, "no").Fields[0],
@@ -67,11 +67,11 @@ func signature(t *testing.T, method models.AuthMethod) (*models.Envelope, models
 	if method != models.AuthNone {
 		_, err = e.RequestCode(act(start), link(e, 0), []byte("right"))
 		require.NoError(t, err)
-		ok, err := e.VerifyCode(act(start), link(e, 0), []byte("right"))
+		ok, err := e.VerifyCode(act(start), link(e, 0), []byte("right"), nil)
 		require.NoError(t, err)
 		require.True(t, ok)
 	}
-	_, err = e.Consent(act(start), link(e, 0), models.DisclosureIn("en"))
+	_, err = e.Consent(act(start), link(e, 0), new(models.Signer).Disclosure("en"))
 	require.NoError(t, err)
 	return e, models.Submission{Fields: []models.FieldSubmission{{FieldID: fields[0].ID, Image: []byte("a picture")}}}
 }

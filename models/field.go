@@ -3,6 +3,8 @@ package models
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 )
@@ -20,25 +22,28 @@ const (
 // its left and top edge from the left and top edge of the page as a reader
 // shows it, W and H its size, all in points (1/72 inch).
 type Field struct {
-	ID         uuid.UUID `gorm:"primaryKey"`
-	EnvelopeID uuid.UUID
-	DocumentID uuid.UUID
-	SignerID   uuid.UUID
-	Position   int
-	Type       FieldType
-	Page       int // from 1
-	X, Y, W, H float64
-	Required   bool
+	ID         uuid.UUID `gorm:"primaryKey" json:"-"` // JSON is that of a template's content
+	EnvelopeID uuid.UUID `json:"-"`
+	DocumentID uuid.UUID `json:"documentId"`
+	SignerID   uuid.UUID `json:"-"`
+	Position   int       `json:"-"`
+	Type       FieldType `json:"type"`
+	Page       int       `json:"page"` // from 1
+	X          float64   `json:"x"`
+	Y          float64   `json:"y"`
+	W          float64   `json:"w"`
+	H          float64   `json:"h"`
+	Required   bool      `json:"required"`
 	// Origin is bottom-left only while the field waits for its document.
-	Origin Origin
+	Origin Origin `json:"origin,omitempty"`
 	// Name is how the sender, conditions and answers call the field. Fields of one
 	// signer that share a name hold one value in several places.
-	Name string
+	Name string `json:"name"`
 	// DefaultValue is what the sender has prefilled; "": nothing.
-	DefaultValue string
-	Attributes   FieldAttributes `gorm:"serializer:json"`
+	DefaultValue string          `json:"defaultValue,omitempty"`
+	Attributes   FieldAttributes `gorm:"serializer:json" json:"attributes"`
 	// Source is what the field was made of.
-	Source FieldSource
+	Source FieldSource `json:"source,omitempty"`
 }
 
 // FieldSource is what a field was made of.
@@ -75,8 +80,6 @@ type FieldInput struct {
 // edgeTolerance is how far, in points, a field may reach over the page's edge:
 // clients round page sizes.
 const edgeTolerance = 0.5
-
-func fieldPath(i int) string { return fmt.Sprintf("fields[%d].", i) }
 
 // AddFields adds fields to a draft, all or none. path maps the index of an
 // input to the prefix of its problems ("" or "fields[0].").
@@ -118,7 +121,7 @@ func (e *Envelope) AddFields(act ActionContext, ins []FieldInput, path func(int)
 }
 
 // IndexedPath prefixes problems with the field's place in the request.
-func IndexedPath(i int) string { return fieldPath(i) }
+func IndexedPath(i int) string { return fmt.Sprintf("fields[%d].", i) }
 
 // NoPrefix is for a request that is a single field.
 func NoPrefix(int) string { return "" }
@@ -167,7 +170,12 @@ const noSuchDocument = "names no document of this envelope"
 func (in FieldInput) Check(p Problems, path string, signers []SignerInput) {
 	in.check(p, path)
 	if signers != nil {
-		in.checkSigner(p, path, signers)
+		i := in.signerIndex(len(signers), func(i int) (role, email string) { return signers[i].Role, signers[i].Email })
+		if i < 0 {
+			in.checkSigner(p, path, nil)
+		} else {
+			in.checkSigner(p, path, &signers[i].Kind)
+		}
 	}
 	if in.DocumentID != nil {
 		p.addFirst(path+"documentId", noSuchDocument) // its id is not known yet
@@ -182,17 +190,11 @@ func (e *Envelope) newField(act ActionContext, in FieldInput, p Problems, path s
 		Source: in.Source,
 	}
 	f.Attributes.Named = in.Name != ""
-	member, missing := "signerId", noSuchSigner
-	if in.Role != "" {
-		member, missing = "role", noSuchRole
-	}
-	switch s := e.resolveSigner(in.Role, in.SignerRef); {
-	case s == nil:
-		p.Add(path+member, "%s", missing)
-	case !s.Kind.takesFields():
-		p.Add(path+member, noFields)
-	default:
+	if s := e.resolveSigner(in); s == nil {
+		in.checkSigner(p, path, nil)
+	} else {
 		f.SignerID = s.ID
+		in.checkSigner(p, path, &s.Kind)
 	}
 	ok := in.check(p, path)
 	if in.Anchor != nil {
@@ -201,14 +203,11 @@ func (e *Envelope) newField(act ActionContext, in FieldInput, p Problems, path s
 	if in.DocumentID != nil {
 		f.DocumentID = *in.DocumentID
 	}
-	d := e.Document(f.DocumentID)
-	switch {
-	case d != nil:
-		if ok {
-			f.normalize(p, path, d)
-		}
-	case f.DocumentID != e.FirstDocumentID:
+	switch d := e.Document(f.DocumentID); {
+	case d == nil && f.DocumentID != e.FirstDocumentID:
 		p.Add(path+"documentId", noSuchDocument)
+	case d != nil && ok:
+		f.normalize(p, path, d)
 	}
 	return f
 }
@@ -228,5 +227,85 @@ func (f *Field) normalize(p Problems, path string, d *Document) {
 	if f.Y < -edgeTolerance || f.X+f.W > pw+edgeTolerance || f.Y+f.H > ph+edgeTolerance {
 		p.Add(path+"x", "the field (x %g, y %g, w %g, h %g from the top left) reaches outside page %d, which is %g × %g points",
 			f.X, f.Y, f.W, f.H, f.Page, pw, ph)
+	}
+}
+
+const (
+	noSuchSigner = "names no signer of this envelope (use the signer's id, its zero-based index, or its e-mail address)"
+	noFields     = "is a recipient who has no fields, as viewers and those who get copies"
+	noSuchRole   = "is the role of no signer of this envelope"
+)
+
+// checkSigner notes if the field is for nobody (kind nil), or for who has no fields.
+func (in FieldInput) checkSigner(p Problems, path string, kind *RecipientKind) {
+	member, missing := "signerId", noSuchSigner
+	if in.Role != "" {
+		member, missing = "role", noSuchRole
+	}
+	if kind == nil {
+		p.addFirst(path+member, missing)
+	} else if !kind.takesFields() {
+		p.addFirst(path+member, noFields)
+	}
+}
+
+// resolveSigner finds the signer whom a field is for; nil if there is none.
+func (e *Envelope) resolveSigner(in FieldInput) *Signer {
+	if id, err := uuid.Parse(in.SignerRef); err == nil && in.Role == "" {
+		return e.Recipient(id)
+	}
+	all := e.Recipients()
+	if i := in.signerIndex(len(all), func(i int) (role, email string) { return all[i].Role, all[i].Email }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// signerIndex is the index of the one of n signers who has the field's role or, without
+// one, of whom its reference means: by an index, or by an address that one signer alone
+// has. It is negative if there is none. of gives role and address of a signer.
+func (in FieldInput) signerIndex(n int, of func(i int) (role, email string)) int {
+	if i, err := strconv.Atoi(in.SignerRef); err == nil && in.Role == "" {
+		if i >= n {
+			return -1
+		}
+		return i
+	}
+	found := -1
+	for i := range n {
+		role, email := of(i)
+		switch {
+		case in.Role != "" && role == in.Role:
+			return i
+		case in.Role == "" && strings.EqualFold(email, in.SignerRef):
+			if found >= 0 {
+				return -1 // two signers share the address: the reference is ambiguous
+			}
+			found = i
+		}
+	}
+	return found
+}
+
+// Anchor is the text of a document at which a field stands.
+type Anchor struct {
+	Text       string  `json:"text"`
+	Match      string  `json:"match,omitempty"` // first, last, all or a number; "": first
+	Page       int     `json:"page,omitempty"`  // 0: any
+	DX         float64 `json:"dx,omitempty"`    // points to the right
+	DY         float64 `json:"dy,omitempty"`    // points down
+	At         string  `json:"at,omitempty"`    // after, over or below; "": after
+	WholeWord  bool    `json:"wholeWord,omitempty"`
+	IgnoreCase bool    `json:"ignoreCase,omitempty"`
+	IfMissing  string  `json:"ifMissing,omitempty"` // refuse or skip; "": refuse
+}
+
+const anchorNeedsDocument = "needs a document: upload it before its fields"
+
+// ErrAnchorNeedsDocument is the answer to an anchor where there is no document yet.
+func ErrAnchorNeedsDocument(path string) error {
+	return &Error{
+		Kind: KindInvalid, Code: "anchor_needs_document", Message: "A field with an anchor needs a document, which is looked through for its text: upload the document first.",
+		Fields: map[string][]string{path + "anchor": {anchorNeedsDocument}},
 	}
 }

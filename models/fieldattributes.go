@@ -79,10 +79,9 @@ func (in FieldInput) checkAttributes(p Problems, path string) {
 	CheckText(p, path+"label", a.Label, 0, maxLabel)
 	CheckText(p, path+"placeholder", a.Placeholder, 0, maxLabel)
 	for _, rule := range []struct {
-		name  string
-		given bool
-		fits  bool
-		only  string
+		name        string
+		given, fits bool
+		only        string
 	}{
 		{"placeholder", a.Placeholder != "", !t.File() && !t.choice() && t != FieldSignedDate, "fields that are written or selected"},
 		{"defaultValue", in.DefaultValue != "", !t.File() && t != FieldSignedDate, "fields whose value is no picture, no file and not set by the service"},

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -72,11 +73,7 @@ func (f *Field) checkDate(text string, add func(rule, format string, args ...any
 	}
 	at, ok := parseDate(text, layout)
 	if !ok {
-		pattern := f.Attributes.Format
-		if pattern == "" {
-			pattern = "yyyy-MM-dd"
-		}
-		add(ruleFormat, "must be a date written as %s", pattern)
+		add(ruleFormat, "must be a date written as %s", cmp.Or(f.Attributes.Format, "yyyy-MM-dd"))
 		return
 	}
 	if v := f.Attributes.Validation; v != nil {

@@ -51,7 +51,7 @@ func (e *Envelope) nextFieldPosition() int {
 func (e *Envelope) CheckFields(p Problems) {
 	checkFieldSet(p, e.Signers, e.Fields, func(*Field) string { return "" })
 	for _, f := range e.Fields {
-		if f.Required && f.Attributes.ReadOnly && f.prefilled(e.Signer(f.SignerID)) == "" && f.Type != FieldSignedDate && f.Type != FieldRadio {
+		if f.Required && f.Attributes.ReadOnly && f.Prefilled(e.Signer(f.SignerID)) == "" && f.Type != FieldSignedDate && f.Type != FieldRadio {
 			p.Add("fields", "the field %s is required and read-only, and has no value", f.Name)
 		}
 	}
@@ -178,10 +178,7 @@ func (s *fieldSet) checkClauses(f *Field) {
 
 // checkCycles follows the conditions from field to field.
 func (s *fieldSet) checkCycles() {
-	const (
-		open = 1
-		done = 2
-	)
+	const open, done = 1, 2
 	state := make(map[string]int)
 	var path []string
 	var visit func(name string) bool

@@ -13,7 +13,7 @@ import (
 // unfilled is a draft with a document and signers A and B of the first routing group
 // and C of the second, which has no fields yet.
 func unfilled(t require.TestingT) *models.Envelope {
-	e, err := models.NewEnvelope(act(start), models.EnvelopeInput{AppID: uuid.New(), TenantID: "t", CreatedBy: "me"})
+	e, err := models.NewEnvelope(act(start), models.Envelope{AppID: uuid.New(), TenantID: "t", CreatedBy: "me"})
 	require.NoError(t, err)
 	for i, role := range []string{"A", "B", "C"} {
 		in := signer(i, 1+i/2, models.AuthNone)

@@ -72,9 +72,7 @@ type valueCheck struct {
 // values checks a submission against the signer's fields. at is the time of signing.
 func (e *Envelope) values(s *Signer, sub Submission, at time.Time) ([]FieldValue, error) {
 	c := &valueCheck{p: Problems{}, byID: make(map[uuid.UUID]*entry)}
-	if sub.FontLabel != nil {
-		CheckText(c.p, "fontLabel", *sub.FontLabel, 0, maxFontLabel)
-	}
+	CheckText(c.p, "fontLabel", Deref(sub.FontLabel, ""), 0, maxFontLabel)
 	zone := timeZone(c.p, "timeZone", sub.TimeZone)
 	extended := false
 	for _, f := range e.Fields {
@@ -85,12 +83,10 @@ func (e *Envelope) values(s *Signer, sub Submission, at time.Time) ([]FieldValue
 		}
 	}
 	c.read(sub.Fields)
+	var visible map[string]bool
 	if extended {
 		c.shareNames()
 		c.fill(s, at, zone)
-	}
-	var visible map[string]bool
-	if extended {
 		visible = c.visible(sub.Earlier)
 	}
 	var out []FieldValue
@@ -102,12 +98,15 @@ func (e *Envelope) values(s *Signer, sub Submission, at time.Time) ([]FieldValue
 			continue
 		}
 		if text, ok := c.value(v); ok {
-			value := FieldValue{
-				FieldID: v.field.ID, EnvelopeID: e.ID, SignerID: s.ID, Text: text, Image: v.image, ImageSHA256: pictureHash(v.image),
+			value := FieldValue{FieldID: v.field.ID, EnvelopeID: e.ID, SignerID: s.ID, Text: text, Image: v.image}
+			if len(v.image) > 0 {
+				value.ImageSHA256 = hexDigest(v.image)
 			}
 			if v.attachment != nil {
-				value.Text, value.ImageSHA256 = v.attachment.Name, v.attachment.SHA256
-				e.useAttachment(v.attachment)
+				used := *v.attachment
+				used.Used = true
+				e.Attached = append(e.Attached, &used)
+				value.Text, value.ImageSHA256 = used.Name, used.SHA256
 			}
 			out = append(out, value)
 		}
@@ -124,16 +123,13 @@ func (c *valueCheck) read(fields []FieldSubmission) {
 		v := c.byID[in.FieldID]
 		switch {
 		case v == nil:
-			c.p.Add(fieldPath(i)+"fieldId", "names no field of this signer")
+			c.p.Add(IndexedPath(i)+"fieldId", "names no field of this signer")
 			continue
 		case v.at >= 0:
-			c.p.Add(fieldPath(i)+"fieldId", "names a field that was given before")
+			c.p.Add(IndexedPath(i)+"fieldId", "names a field that was given before")
 			continue
 		}
-		v.at, v.image, v.attachmentID, v.attachment = i, in.Image, in.AttachmentID, in.Attachment
-		if in.Text != nil {
-			v.text = *in.Text
-		}
+		v.at, v.text, v.image, v.attachmentID, v.attachment = i, Deref(in.Text, ""), in.Image, in.AttachmentID, in.Attachment
 	}
 }
 
@@ -166,7 +162,7 @@ func (c *valueCheck) shareNames() {
 func (c *valueCheck) fill(s *Signer, at time.Time, zone *time.Location) {
 	for _, v := range c.entries {
 		f := v.field
-		fixed, set := f.prefilled(s), f.Attributes.ReadOnly
+		fixed, set := f.Prefilled(s), f.Attributes.ReadOnly
 		if f.Type == FieldSignedDate {
 			fixed, set = f.signedDate(at, zone), true
 		}
@@ -188,8 +184,8 @@ func (v *entry) holds(text string) bool {
 	return v.field.Type != FieldSignedDate && v.text == text
 }
 
-// prefilled is what stands in the field before the signer enters anything.
-func (f *Field) prefilled(s *Signer) string {
+// Prefilled is what stands in the field before the signer enters anything.
+func (f *Field) Prefilled(s *Signer) string {
 	switch {
 	case f.DefaultValue != "":
 		if f.Type.choice() {
@@ -208,31 +204,25 @@ func (f *Field) prefilled(s *Signer) string {
 	return ""
 }
 
-// Prefilled is what the signing page shows in the field at first.
-func (f *Field) Prefilled(s *Signer) string { return f.prefilled(s) }
-
 // visible are the ids of the fields whose conditions are met.
 func (c *valueCheck) visible(earlier map[string]string) map[string]bool {
 	fields, entered := make([]ConditionField, 0, len(c.entries)), make(map[string]string, len(c.entries))
 	for _, v := range c.entries {
-		fields = append(fields, v.field.conditionField())
-		id := v.field.ID.String()
+		f, id := v.field, v.field.ID.String()
+		fields = append(fields, ConditionField{
+			ID: id, Name: f.Name, Type: f.Type, Group: f.Attributes.Group, Option: f.Attributes.Option, Condition: f.Attributes.Condition,
+		})
 		switch {
 		case v.empty():
-		case v.field.Type.choice():
+		case f.Type.choice():
 			entered[id] = "true"
-		case v.field.Type.File():
+		case f.Type.File():
 			entered[id] = "picture" // or a file: filled is all that can be asked
 		default:
 			entered[id] = v.text
 		}
 	}
 	return VisibleFields(fields, entered, earlier)
-}
-
-func (f *Field) conditionField() ConditionField {
-	a := f.Attributes
-	return ConditionField{ID: f.ID.String(), Name: f.Name, Type: f.Type, Group: a.Group, Option: a.Option, Condition: a.Condition}
 }
 
 // value checks a field that is shown. It returns the text to keep, and false if the
@@ -339,7 +329,7 @@ func (c *valueCheck) addAt(v *entry, member, rule, text string) {
 	}
 	path := "fields"
 	if v.at >= 0 {
-		path = fieldPath(v.at) + member
+		path = IndexedPath(v.at) + member
 	}
 	c.p.Add(path, "%s", text)
 }
@@ -366,8 +356,7 @@ func (c *valueCheck) note(v *entry, rule, text string) {
 // with the fields and rules as details.
 func (c *valueCheck) err(extended bool) error {
 	err := c.p.Err()
-	var refused *Error
-	if extended && len(c.broken) > 0 && errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*Error](err); ok && extended && len(c.broken) > 0 {
 		refused.Details = map[string]any{"fields": c.broken}
 	}
 	return err

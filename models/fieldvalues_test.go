@@ -45,12 +45,12 @@ func signing(t require.TestingT, i int, ins ...models.FieldInput) *models.Envelo
 	require.NoError(t, err)
 	require.NoError(t, e.Send(act(start), nil))
 	for n := range i {
-		_, err = e.Consent(act(start), link(e, n), models.DisclosureIn("en"))
+		_, err = e.Consent(act(start), link(e, n), new(models.Signer).Disclosure("en"))
 		require.NoError(t, err)
 		_, err = e.Sign(act(start), link(e, n), models.Submission{})
 		require.NoError(t, err)
 	}
-	_, err = e.Consent(act(start), link(e, i), models.DisclosureIn("en"))
+	_, err = e.Consent(act(start), link(e, i), new(models.Signer).Disclosure("en"))
 	require.NoError(t, err)
 	return e
 }
@@ -227,7 +227,7 @@ func TestChoices(t *testing.T) {
 	earlier := e.ConditionValues(late, values)
 	require.Equal(t, map[string]string{"colour": "blue"}, earlier)
 	for i := 1; i <= 2; i++ {
-		_, err = e.Consent(act(start), link(e, i), models.DisclosureIn("en"))
+		_, err = e.Consent(act(start), link(e, i), new(models.Signer).Disclosure("en"))
 		require.NoError(t, err)
 		sub := submit(e, given{"late": "x"})
 		if i == 1 {

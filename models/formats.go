@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"regexp"
@@ -89,11 +90,8 @@ var dateLayouts = []string{
 // any of dateLayouts.
 func (f *Field) dateLayout() string {
 	a := f.Attributes
-	if a.Format != "" {
-		layout, err := DateLayout(a.Format, false)
-		if err == nil {
-			return layout
-		}
+	if layout, err := DateLayout(a.Format, false); err == nil {
+		return layout
 	}
 	if a.Validation != nil && (a.Validation.Min != "" || a.Validation.Max != "") {
 		return isoDate
@@ -104,11 +102,7 @@ func (f *Field) dateLayout() string {
 // signedDate is the value of a signed_date field: the time in the signer's zone, and
 // how far that is from UTC.
 func (f *Field) signedDate(at time.Time, zone *time.Location) string {
-	pattern := f.Attributes.Format
-	if pattern == "" {
-		pattern = signedDateFormat
-	}
-	layout, err := DateLayout(pattern, true)
+	layout, err := DateLayout(cmp.Or(f.Attributes.Format, signedDateFormat), true)
 	if err != nil {
 		layout = isoDate
 	}
@@ -120,11 +114,9 @@ const maxTimeZone = 64
 
 // timeZone is the zone of a name such as Europe/Berlin; nil: UTC.
 func timeZone(p Problems, path string, name *string) *time.Location {
-	if name == nil || *name == "" {
-		return time.UTC
-	}
-	if len(*name) <= maxTimeZone && *name != "Local" {
-		if zone, err := time.LoadLocation(*name); err == nil {
+	text := Deref(name, "")
+	if len(text) <= maxTimeZone && text != "Local" {
+		if zone, err := time.LoadLocation(text); err == nil { // "" is UTC
 			return zone
 		}
 	}

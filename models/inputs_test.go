@@ -217,7 +217,7 @@ func TestOneMailboxIsOnePerson(t *testing.T) {
 func TestEnvelopesAreBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 256)
-	for name, tries := range map[string]map[bool][]models.EnvelopeInput{
+	for name, tries := range map[string]map[bool][]models.Envelope{
 		"expiresInDays": {
 			true:  {{TenantID: "t", CreatedBy: "c", ExpiresInDays: ptr(1)}, {TenantID: "t", CreatedBy: "c", ExpiresInDays: ptr(3650)}, {TenantID: "t", CreatedBy: "c"}},
 			false: {{TenantID: "t", CreatedBy: "c", ExpiresInDays: ptr(0)}, {TenantID: "t", CreatedBy: "c", ExpiresInDays: ptr(3651)}},
@@ -244,9 +244,9 @@ func TestEnvelopesAreBounded(t *testing.T) {
 		}
 	}
 	noted := models.Problems{"tenantId": {"is noted"}, "createdBy": {"is noted"}}
-	models.EnvelopeInput{}.Check(noted)
+	new(models.Envelope).Check(noted)
 	require.Equal(t, models.Problems{"tenantId": {"is noted"}, "createdBy": {"is noted"}}, noted, "nothing is noted twice")
-	e, err := models.NewEnvelope(act(start), models.EnvelopeInput{TenantID: "t", CreatedBy: "c", FieldOrigin: models.OriginBottomLeft})
+	e, err := models.NewEnvelope(act(start), models.Envelope{TenantID: "t", CreatedBy: "c", FieldOrigin: models.OriginBottomLeft})
 	require.NoError(t, err)
 	require.Equal(t, models.OriginBottomLeft, e.FieldOrigin)
 }
@@ -277,8 +277,8 @@ func TestPlacesOfFields(t *testing.T) {
 		"no width":         {func(f *models.FieldInput) { f.W = 0 }, "w"},
 		"no height":        {func(f *models.FieldInput) { f.H = 0 }, "h"},
 		"page 0":           {func(f *models.FieldInput) { f.Page = 0 }, "page"},
-		"the last page":    {func(f *models.FieldInput) { f.Page = document.Count }, ""},
-		"a page too far":   {func(f *models.FieldInput) { f.Page = document.Count + 1 }, "page"},
+		"the last page":    {func(f *models.FieldInput) { f.Page = document.PageCount }, ""},
+		"a page too far":   {func(f *models.FieldInput) { f.Page = document.PageCount + 1 }, "page"},
 		"too far":          {func(f *models.FieldInput) { f.X = 1e6 + 1 }, "x"},
 		"another kind":     {func(f *models.FieldInput) { f.Type = "seal" }, "type"},
 		"another origin":   {func(f *models.FieldInput) { f.Origin = "middle" }, "origin"},

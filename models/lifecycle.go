@@ -30,7 +30,6 @@ func (e *Envelope) Send(act ActionContext, message *string) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	at := act.At
 	if err := e.recordPreparation(act); err != nil {
 		return err
 	}
@@ -38,8 +37,8 @@ func (e *Envelope) Send(act ActionContext, message *string) error {
 	if message != nil {
 		e.Message = message
 	}
-	e.SentAt = &at
-	e.resetDeadline(at)
+	e.SentAt = new(act.At)
+	e.resetDeadline(act.At)
 	e.openGroup(act)
 	detail := Detail{"signers": len(e.Signers), "documents": len(e.Originals())}
 	if len(e.Copies) > 0 {
@@ -57,10 +56,9 @@ func (e *Envelope) Void(act ActionContext, reason *string) error {
 	if err := checkReason(reason); err != nil {
 		return err
 	}
-	at := act.At
 	e.transition(ActionVoid)
-	e.VoidedAt = &at
-	e.record(act, EventEnvelopeVoided, uuid.Nil, reasonDetail(reason))
+	e.VoidedAt = new(act.At)
+	e.record(act, EventEnvelopeVoided, uuid.Nil, addReason(nil, reason))
 	return nil
 }
 
@@ -105,16 +103,14 @@ func (e *Envelope) Complete(act ActionContext, files []SealedFile) error {
 			return Refuse(KindConflict, "document_not_sealed", "Document %d has no sealed file.", o.Order)
 		}
 	}
-	at := act.At
 	e.transition(ActionComplete)
 	e.SealingProblem, e.SealingProblemAt = nil, nil
 	for _, o := range e.Originals() {
 		f := byOriginal[o.ID]
-		original := o.ID
 		d := &Document{
-			ID: act.NewID(), EnvelopeID: e.ID, Kind: DocumentSealed, OriginalID: &original, Name: o.Name, MimeType: o.MimeType,
+			ID: act.NewID(), EnvelopeID: e.ID, Kind: DocumentSealed, OriginalID: new(o.ID), Name: o.Name, MimeType: o.MimeType,
 			SHA256: f.SHA256, Size: f.Size, PageCount: f.PageCount, Order: o.Order, BlobKey: f.BlobKey,
-			PurgeStatus: PurgeActive, CreatedAt: at, TimestampedUntil: f.timestampEnd(), TimestampPending: f.TimestampPending, Encrypted: f.Encrypted,
+			PurgeStatus: PurgeActive, CreatedAt: act.At, TimestampedUntil: f.timestampEnd(), TimestampPending: f.TimestampPending, Encrypted: f.Encrypted,
 		}
 		e.Documents = append(e.Documents, d)
 		detail := Detail{
@@ -126,7 +122,7 @@ func (e *Envelope) Complete(act ActionContext, files []SealedFile) error {
 		}
 		e.record(act, EventDocumentSealed, uuid.Nil, detail)
 	}
-	e.HashFinal, e.CompletedAt = CombineHashes(e.Sealed()), &at
+	e.HashFinal, e.CompletedAt = CombineHashes(e.Sealed()), new(act.At)
 	e.record(act, EventEnvelopeCompleted, uuid.Nil, Detail{"documentHashFinal": *e.HashFinal})
 	return nil
 }
@@ -135,8 +131,7 @@ func (f *SealedFile) timestampEnd() *time.Time {
 	if f.TimestampedUntil.IsZero() {
 		return nil
 	}
-	until := f.TimestampedUntil.UTC()
-	return &until
+	return new(f.TimestampedUntil.UTC())
 }
 
 // Timestamped replaces a sealed document's file, which had the hash was, by the
@@ -187,15 +182,9 @@ func (e *Envelope) InvitationFailed(act ActionContext, signer uuid.UUID, why str
 
 // RenewLink gives a signer whose turn it is a new link; the old one ends.
 func (e *Envelope) RenewLink(act ActionContext, signer uuid.UUID) error {
-	if err := e.check(ActionInvite); err != nil {
+	s, err := e.awaitedSigner(ActionInvite, signer)
+	if err != nil {
 		return err
-	}
-	s := e.Signer(signer)
-	if s == nil {
-		return ErrNotFound
-	}
-	if !s.Awaited() {
-		return Refuse(KindConflict, "signer_not_awaited", "The signer is %s; there is nothing to ask for.", string(s.Status))
 	}
 	e.issueLink(act, s)
 	return nil
@@ -225,10 +214,8 @@ func (e *Envelope) SetRetention(days int) {
 
 // RetainedUntil is when the files are purged; nil: never.
 func (e *Envelope) RetainedUntil() *time.Time {
-	for _, d := range e.Documents {
-		if d.RetentionUntil != nil {
-			return d.RetentionUntil
-		}
+	if d := find(e.Documents, func(d *Document) bool { return d.RetentionUntil != nil }); d != nil {
+		return d.RetentionUntil
 	}
 	return nil
 }
@@ -296,15 +283,18 @@ func (e *Envelope) DeadlinePassed(at time.Time) bool {
 
 func checkReason(reason *string) error {
 	p := Problems{}
-	if reason != nil {
-		CheckParagraph(p, "reason", *reason, 0, 1000)
-	}
+	CheckParagraph(p, "reason", Deref(reason, ""), 0, 1000)
 	return p.Err()
 }
 
-func reasonDetail(reason *string) Detail {
-	if reason == nil || *reason == "" {
-		return nil
+// addReason adds a reason, if one was given, to an event's detail, which may be nil.
+func addReason(d Detail, reason *string) Detail {
+	if Deref(reason, "") == "" {
+		return d
 	}
-	return Detail{"reason": *reason}
+	if d == nil {
+		d = Detail{}
+	}
+	d["reason"] = *reason
+	return d
 }

@@ -222,7 +222,7 @@ func TestLinksAreRenewedBeforeTheirEnd(t *testing.T) {
 // TestSendingNeedsAllOfIt: signers, fields, documents, and a message that can be read.
 func TestSendingNeedsAllOfIt(t *testing.T) {
 	t.Parallel()
-	empty, err := models.NewEnvelope(act(start), models.EnvelopeInput{TenantID: "t", CreatedBy: "c"})
+	empty, err := models.NewEnvelope(act(start), models.Envelope{TenantID: "t", CreatedBy: "c"})
 	require.NoError(t, err)
 	var refusal *models.Error
 	require.ErrorAs(t, empty.Send(act(start), nil), &refusal)
@@ -318,7 +318,7 @@ func TestOutcomes(t *testing.T) {
 
 	declined := sent(t, nil, models.AuthNone, 1, 1, 1)
 	signs(t, declined, 2, start)
-	_, err := declined.Decline(act(later), link(declined, 1), nil)
+	_, err := declined.Decline(act(later), link(declined, 1), nil, false)
 	require.NoError(t, err)
 	at := declined.Signers[1].DeclinedAt
 	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeClosed, At: at, DeclinedByOther: true}, outcome(declined, 0, later))
@@ -400,7 +400,7 @@ func TestPagesOfDocuments(t *testing.T) {
 	}
 	require.Empty(t, models.PageRuns(nil))
 
-	e, err := models.NewEnvelope(act(start), models.EnvelopeInput{TenantID: "t", CreatedBy: "c"})
+	e, err := models.NewEnvelope(act(start), models.Envelope{TenantID: "t", CreatedBy: "c"})
 	require.NoError(t, err)
 	for i := range models.MaxDocuments {
 		d, err := e.AddDocument(act(start), page(), models.MaxDocuments)
@@ -418,7 +418,7 @@ func TestPagesOfDocuments(t *testing.T) {
 // TestTitles: the subject, else the file's name, else a plain word.
 func TestTitles(t *testing.T) {
 	t.Parallel()
-	e, err := models.NewEnvelope(act(start), models.EnvelopeInput{TenantID: "t", CreatedBy: "c"})
+	e, err := models.NewEnvelope(act(start), models.Envelope{TenantID: "t", CreatedBy: "c"})
 	require.NoError(t, err)
 	require.Equal(t, "Document", e.Title())
 	unnamed := page()

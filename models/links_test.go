@@ -26,7 +26,7 @@ func TestALinkEndsByItself(t *testing.T) {
 			continue
 		}
 		assert.Equal(t, "signing_link_expired", code(t, err))
-		_, err = e.Consent(act(c.at), link(e, 0), models.DisclosureIn("en"))
+		_, err = e.Consent(act(c.at), link(e, 0), new(models.Signer).Disclosure("en"))
 		assert.Equal(t, "signing_link_expired", code(t, err))
 		assert.Equal(t, models.SignerSent, e.Signers[0].Status)
 	}
@@ -39,7 +39,7 @@ func TestASpentLinkDoesNothing(t *testing.T) {
 	spend := map[string]func(*models.Envelope){
 		"signed": func(e *models.Envelope) { signs(t, e, 0, start) },
 		"declined": func(e *models.Envelope) { // which closes the envelope; here it is as if it had not
-			_, err := e.Decline(act(start), link(e, 0), nil)
+			_, err := e.Decline(act(start), link(e, 0), nil, false)
 			require.NoError(t, err)
 			e.Status = models.StatusInProgress
 		},
@@ -53,7 +53,7 @@ func TestASpentLinkDoesNothing(t *testing.T) {
 			assert.Equal(t, "signing_link_invalid", code(t, e.ViewPage(act(start), link(e, 0), e.Originals()[0].ID, 1, 5)))
 			_, err := e.RequestCode(act(start), link(e, 0), []byte("hash"))
 			assert.Equal(t, "signing_link_invalid", code(t, err))
-			_, err = e.VerifyCode(act(start), link(e, 0), []byte("hash"))
+			_, err = e.VerifyCode(act(start), link(e, 0), []byte("hash"), nil)
 			assert.Equal(t, "signing_link_invalid", code(t, err))
 			assert.Zero(t, e.Signers[0].PageViews)
 			assert.Len(t, e.Events, n)
@@ -108,7 +108,7 @@ func TestCodesAreCountedForTenMinutes(t *testing.T) {
 	e = sent(t, nil, models.AuthEmailOTP, 1)
 	require.NoError(t, request(start))
 	verify := func(at time.Time) bool {
-		ok, err := e.VerifyCode(act(at), link(e, 0), []byte("hash"))
+		ok, err := e.VerifyCode(act(at), link(e, 0), []byte("hash"), nil)
 		require.NoError(t, err)
 		return ok
 	}
@@ -138,9 +138,9 @@ func TestANewLinkStartsAnew(t *testing.T) {
 		_, err := e.RequestCode(act(start), link(e, 0), []byte("right"))
 		require.NoError(t, err)
 	}
-	_, err := e.VerifyCode(act(start), link(e, 0), []byte("wrong"))
+	_, err := e.VerifyCode(act(start), link(e, 0), []byte("wrong"), nil)
 	require.NoError(t, err)
-	ok, err := e.BindCode(act(start), link(e, 0), []byte("right"), []byte("session"))
+	ok, err := e.VerifyCode(act(start), link(e, 0), []byte("right"), []byte("session"))
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.NoError(t, e.RenewLink(act(start), e.Signers[0].ID))

@@ -3,6 +3,7 @@ package models
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/google/uuid"
 )
@@ -52,26 +53,15 @@ type NamedValues []NamedValue
 
 // MarshalJSON writes {name: value}.
 func (n NamedValues) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, v := range n {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		name, err := json.Marshal(v.Name)
+	members := make([][]byte, 0, len(n))
+	for _, v := range n {
+		object, err := json.Marshal(map[string]EnteredValue{v.Name: v.EnteredValue})
 		if err != nil {
 			return nil, err
 		}
-		value, err := json.Marshal(v.EnteredValue)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(name)
-		b.WriteByte(':')
-		b.Write(value)
+		members = append(members, object[1:len(object)-1])
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return slices.Concat([]byte("{"), bytes.Join(members, []byte(",")), []byte("}")), nil
 }
 
 // NamedValues are the values of all fields by name. A group of radio fields stands

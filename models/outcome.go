@@ -25,7 +25,7 @@ type LinkOutcome struct {
 func (e *Envelope) OutcomeOf(l Link, at time.Time) (LinkOutcome, error) {
 	s := e.Signer(l.SignerID)
 	if s == nil || s.LinkID == nil || *s.LinkID != l.ID {
-		return LinkOutcome{}, errLinkInvalid
+		return LinkOutcome{}, ErrLinkInvalid
 	}
 	end := LinkOutcome{Outcome: OutcomeOpen}
 	var declined *time.Time

@@ -18,7 +18,7 @@ import (
 func TestWebhookBodies(t *testing.T) {
 	t.Parallel()
 	body := func(e *models.Envelope, ev models.Event) (out models.WebhookPayload) {
-		content, err := e.WebhookPayload(&ev, "https://sign.example.com")
+		content, err := e.WebhookPayload(&ev, "https://sign.example.com", nil)
 		require.NoError(t, err)
 		require.NoError(t, json.Unmarshal(content, &out))
 		assert.Equal(t, ev.ID, out.ID)
@@ -43,7 +43,7 @@ func TestWebhookBodies(t *testing.T) {
 	assert.Equal(t, models.SignerSent, got.Data.Signers[1].Status)
 	assert.Equal(t, &got.Data.Signers[0], got.Data.Signer)
 	why := "Not mine."
-	_, err := e.Decline(act(start), link(e, 1), &why)
+	_, err := e.Decline(act(start), link(e, 1), &why, false)
 	require.NoError(t, err)
 	got = body(e, newest(e))
 	assert.Equal(t, &why, got.Data.Reason)
@@ -103,7 +103,7 @@ func TestShownIsOrderedByID(t *testing.T) {
 	last := byte(255)
 	context := act(start)
 	context.NewID = func() (id uuid.UUID) { id[0] = last; last--; return id } // each lower than the one before
-	e, err := models.NewEnvelope(context, models.EnvelopeInput{AppID: uuid.New(), TenantID: "t", CreatedBy: "me"})
+	e, err := models.NewEnvelope(context, models.Envelope{AppID: uuid.New(), TenantID: "t", CreatedBy: "me"})
 	require.NoError(t, err)
 	_, err = e.AddDocument(context, page(), 1)
 	require.NoError(t, err)

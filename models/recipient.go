@@ -36,21 +36,18 @@ type recipientRules struct {
 	witnesses     bool // the recipient can be a witness
 }
 
-// rules are those of a kind; false where there is no such kind.
+var kindRules = map[RecipientKind]recipientRules{
+	RecipientSigner:   {counts: true, signs: true, takesFields: true, mailsCodes: true, keepsDrawings: true, witnesses: true},
+	RecipientApprover: {counts: true, takesFields: true, mailsCodes: true, keepsDrawings: true},
+	RecipientViewer:   {counts: true, readsAll: true, mailsCodes: true},
+	RecipientCopy:     {mailsCodes: true},
+	RecipientInPerson: {counts: true, signs: true, takesFields: true, hosted: true},
+}
+
+// rules are those of a kind, "" being a signer; false where there is no such kind.
 func (k RecipientKind) rules() (recipientRules, bool) {
-	switch k {
-	case RecipientSigner, "":
-		return recipientRules{counts: true, signs: true, takesFields: true, mailsCodes: true, keepsDrawings: true, witnesses: true}, true
-	case RecipientApprover:
-		return recipientRules{counts: true, takesFields: true, mailsCodes: true, keepsDrawings: true}, true
-	case RecipientViewer:
-		return recipientRules{counts: true, readsAll: true, mailsCodes: true}, true
-	case RecipientCopy:
-		return recipientRules{mailsCodes: true}, true
-	case RecipientInPerson:
-		return recipientRules{counts: true, signs: true, takesFields: true, hosted: true}, true
-	}
-	return recipientRules{}, false
+	r, ok := kindRules[cmp.Or(k, RecipientSigner)]
+	return r, ok
 }
 
 // takesFields reports whether fields can be for recipients of the kind.
@@ -101,10 +98,10 @@ func (s *Signer) Invitee() (name, email string) {
 
 // InvitedByMail reports whether the service sends the signer's present link: not
 // where the sender does, unless the sender asked for that link to be sent.
-func (s *Signer) InvitedByMail() bool {
-	if !s.Silent {
-		return true
-	}
+func (s *Signer) InvitedByMail() bool { return !s.Silent || s.resent() }
+
+// resent reports whether the sender asked for the present link to be sent.
+func (s *Signer) resent() bool {
 	n := len(s.Resends)
 	return n > 0 && s.LinkIssuedAt != nil && s.Resends[n-1].Equal(*s.LinkIssuedAt)
 }
@@ -113,14 +110,7 @@ func (s *Signer) InvitedByMail() bool {
 // gave it: the sender asked for a new link, or another person took the place. The
 // invitation of the routing group waits for that, so that it is sent once.
 func (s *Signer) InvitedAnew() bool {
-	if s.LinkIssuedAt == nil {
-		return false
-	}
-	if n := len(s.Resends); n > 0 && s.Resends[n-1].Equal(*s.LinkIssuedAt) {
-		return true
-	}
-	previous := s.Previous()
-	return len(previous) > 0 && previous[len(previous)-1].Until.Equal(*s.LinkIssuedAt)
+	return s.resent() || s.LinkIssuedAt != nil && s.Predecessor().Until.Equal(*s.LinkIssuedAt)
 }
 
 // KeepsSignature reports whether a signature is kept for the signer's next envelope,
@@ -140,20 +130,10 @@ func (e *Envelope) Recipients() []*Signer {
 
 // Recipient returns the signer or copy recipient with that id, or nil.
 func (e *Envelope) Recipient(id uuid.UUID) *Signer {
-	for _, s := range e.Copies {
-		if s.ID == id {
-			return s
-		}
+	if s := find(e.Copies, func(s *Signer) bool { return s.ID == id }); s != nil {
+		return s
 	}
 	return e.Signer(id)
-}
-
-// LanguageOf is the language that a recipient reads; "": the tenant's.
-func (e *Envelope) LanguageOf(recipient uuid.UUID) string {
-	if s := e.Recipient(recipient); s != nil {
-		return s.Language
-	}
-	return ""
 }
 
 // Place puts a recipient behind the envelope's others of the same sort.
@@ -167,22 +147,7 @@ func (e *Envelope) Place(s *Signer) {
 
 // Principal is the person whose signature s witnesses; nil: s is no witness.
 func (e *Envelope) Principal(s *Signer) *Signer {
-	if s.WitnessFor == "" {
-		return nil
-	}
-	for _, p := range e.Signers {
-		if p.Role == s.WitnessFor {
-			return p
-		}
-	}
-	return nil
-}
-
-// mustWait reports whether a signer whose routing group is open cannot act yet: a
-// witness waits for the signature to witness.
-func (e *Envelope) mustWait(s *Signer) bool {
-	p := e.Principal(s)
-	return p != nil && p.Status != SignerSigned
+	return find(e.Signers, func(p *Signer) bool { return s.WitnessFor != "" && p.Role == s.WitnessFor })
 }
 
 // alignWitnesses gives witnesses the routing order of the persons whom they witness.
@@ -318,12 +283,9 @@ func (s *Signer) kindDetail(d Detail) Detail {
 // witnessedAddress reports whether an address is that of whom s witnesses, or of a
 // witness of s: they have to be different people.
 func (e *Envelope) witnessedAddress(s *Signer, email string) bool {
-	for _, other := range e.Signers {
-		if (e.Principal(s) == other || e.Principal(other) == s) && EmailKey(other.Email) == EmailKey(email) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.Signers, func(other *Signer) bool {
+		return (e.Principal(s) == other || e.Principal(other) == s) && EmailKey(other.Email) == EmailKey(email)
+	})
 }
 
 // Asked is what a recipient is asked for: the kind, "witness", or "" for an ordinary signature.

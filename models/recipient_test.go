@@ -117,7 +117,7 @@ func TestWhoCounts(t *testing.T) {
 	signers, copies := statuses(e)
 	require.Equal(t, []models.SignerStatus{"sent", "pending"}, signers, "a group of copies alone is passed at once")
 	require.Equal(t, []models.SignerStatus{"sent", "pending", "pending"}, copies)
-	_, err = e.Consent(act(start), link(e, 0), models.DisclosureIn("en"))
+	_, err = e.Consent(act(start), link(e, 0), new(models.Signer).Disclosure("en"))
 	require.NoError(t, err)
 	_, err = e.Sign(act(start), link(e, 0), models.Submission{})
 	require.NoError(t, err, "an approver without fields")
@@ -165,7 +165,7 @@ func TestViewersOpenEveryDocument(t *testing.T) {
 	_, err = e.AddFields(act(start), []models.FieldInput{field(v.ID.String(), models.FieldText)}, models.IndexedPath)
 	require.Equal(t, []string{"fields[0].signerId"}, problemsOf(t, err))
 	require.NoError(t, e.Send(act(start), nil))
-	_, err = e.Consent(act(start), link(e, 0), models.DisclosureIn("en"))
+	_, err = e.Consent(act(start), link(e, 0), new(models.Signer).Disclosure("en"))
 	require.NoError(t, err)
 	docs := e.Originals()
 	for i, left := range [][]uuid.UUID{{docs[0].ID, docs[1].ID}, {docs[0].ID}} {

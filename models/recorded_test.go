@@ -23,7 +23,7 @@ func TestWhatSignersDoIsRecorded(t *testing.T) {
 		require.NoError(t, err)
 	}
 	nothing := func(*testing.T, *models.Envelope) {}
-	english := models.DisclosureIn("en")
+	english := new(models.Signer).Disclosure("en")
 	for name, c := range map[string]struct {
 		method  models.AuthMethod
 		prepare func(*testing.T, *models.Envelope)
@@ -58,7 +58,7 @@ func TestWhatSignersDoIsRecorded(t *testing.T) {
 		},
 		"verify a code": {
 			models.AuthEmailOTP, requested,
-			func(e *models.Envelope) error { _, err := e.VerifyCode(act(start), link(e, 0), right); return err },
+			func(e *models.Envelope) error { _, err := e.VerifyCode(act(start), link(e, 0), right, nil); return err },
 			"in_progress", "otp.verified",
 			func(*models.Envelope) models.Detail { return models.Detail{"method": "email_otp"} },
 			func(t *testing.T, s *models.Signer) {
@@ -71,7 +71,7 @@ func TestWhatSignersDoIsRecorded(t *testing.T) {
 		"verify a code for a session": {
 			models.AuthEmailOTP, requested,
 			func(e *models.Envelope) error {
-				_, err := e.BindCode(act(start), link(e, 0), right, session)
+				_, err := e.VerifyCode(act(start), link(e, 0), right, session)
 				return err
 			},
 			"in_progress", "otp.verified",
@@ -143,9 +143,9 @@ func TestAnActionThatWasDoneIsNotRecordedAgain(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, e.Events, before)
 	assert.Equal(t, start, *e.Signers[0].ViewedAt)
-	_, err = e.Consent(act(start), link(e, 0), models.DisclosureIn("en"))
+	_, err = e.Consent(act(start), link(e, 0), new(models.Signer).Disclosure("en"))
 	require.NoError(t, err)
-	_, err = e.Consent(act(start.Add(time.Hour)), link(e, 0), models.DisclosureIn("en"))
+	_, err = e.Consent(act(start.Add(time.Hour)), link(e, 0), new(models.Signer).Disclosure("en"))
 	assert.Equal(t, "consent_given", code(t, err))
 	assert.Equal(t, start, *e.Signers[0].ConsentAt)
 }
@@ -160,10 +160,10 @@ func TestEachActionIsRefusedByItsOwnName(t *testing.T) {
 	_, open := e.Open(act(start), l)
 	_, read := e.Reader(l, start, false)
 	_, requested := e.RequestCode(act(start), l, nil)
-	_, verified := e.VerifyCode(act(start), l, nil)
-	_, consent := e.Consent(act(start), l, models.DisclosureIn("en"))
+	_, verified := e.VerifyCode(act(start), l, nil, nil)
+	_, consent := e.Consent(act(start), l, new(models.Signer).Disclosure("en"))
 	_, sign := e.Sign(act(start), l, models.Submission{})
-	_, decline := e.Decline(act(start), l, nil)
+	_, decline := e.Decline(act(start), l, nil, false)
 	for name, err := range map[string]error{
 		"open": open, "read": read, "request": requested, "verify": verified, "consent": consent, "sign": sign, "decline": decline,
 		"view": e.ViewPage(act(start), l, e.Documents[0].ID, 1, 0), "may sign": e.CheckSign(act(start), l),
@@ -203,7 +203,7 @@ func TestADeclineWithoutAReason(t *testing.T) {
 	for reason, want := range map[string]bool{"": false, "Not mine.": true} {
 		e := sent(t, nil, models.AuthNone, 1)
 		before := len(e.Events)
-		_, err := e.Decline(act(start), link(e, 0), &reason)
+		_, err := e.Decline(act(start), link(e, 0), &reason, false)
 		require.NoError(t, err)
 		require.Equal(t, []models.EventName{"signer.declined", "envelope.declined"}, names(e)[before:])
 		for _, ev := range e.Events[before:] {

@@ -9,10 +9,7 @@ import (
 // ReminderInterval is the time between reminders: the envelope's own, or else the
 // tenant's.
 func (e *Envelope) ReminderInterval(tenant time.Duration) time.Duration {
-	if e.ReminderHours == nil {
-		return tenant
-	}
-	return time.Duration(*e.ReminderHours) * time.Hour
+	return hoursOr(e.ReminderHours, tenant)
 }
 
 // ReminderAt is when an awaited signer is to be reminded: one interval after the
@@ -22,10 +19,8 @@ func (e *Envelope) ReminderAt(s *Signer, mails []Mail, interval time.Duration) *
 	if interval <= 0 || !e.Status.Open() || !s.Awaited() || s.Silent || s.LinkIssuedAt == nil {
 		return nil
 	}
-	var last, since time.Time
-	if previous := s.Previous(); len(previous) > 0 {
-		since = previous[len(previous)-1].Until // the mails before went to somebody else
-	}
+	var last time.Time
+	since := s.Predecessor().Until // the mails before went to somebody else
 	for i := range mails {
 		m := &mails[i]
 		if m.SignerID != s.ID || m.Kind != MailInvitation && m.Kind != MailReminder {
@@ -38,20 +33,13 @@ func (e *Envelope) ReminderAt(s *Signer, mails []Mail, interval time.Duration) *
 	if last.IsZero() { // the invitation is still on its way
 		last = *s.LinkIssuedAt
 	}
-	at := last.Add(interval).UTC()
-	return &at
+	return new(last.Add(interval).UTC())
 }
 
 // NextReminder is when the first of the awaited signers is to be reminded; nil if
 // no one is.
 func (e *Envelope) NextReminder(mails []Mail, interval time.Duration) *time.Time {
-	var next *time.Time
-	for _, s := range e.Signers {
-		if at := e.ReminderAt(s, mails, interval); at != nil && (next == nil || at.Before(*next)) {
-			next = at
-		}
-	}
-	return next
+	return e.firstTime(func(s *Signer) *time.Time { return e.ReminderAt(s, mails, interval) })
 }
 
 // RemindersSettled counts the reminders to a signer that went out or were given up.
@@ -66,10 +54,7 @@ func RemindersSettled(mails []Mail, signer uuid.UUID) (n int) {
 
 // settledAt is when the mail went out or was given up; nil while neither is so.
 func (m *Mail) settledAt() *time.Time {
-	if m.SentAt != nil {
-		return m.SentAt
-	}
-	return m.FailedAt
+	return firstNonNil(m.SentAt, m.FailedAt)
 }
 
 // OpenSince is when the routing group that is awaited began to be: when the
@@ -79,7 +64,7 @@ func (e *Envelope) OpenSince() time.Time {
 	if e.SentAt != nil {
 		since = e.SentAt.UTC()
 	}
-	group, _ := e.awaitedOrder() // 0 where all have signed: no group is lower
+	group := e.awaitedOrder()
 	for _, s := range e.Signers {
 		if s.RoutingOrder < group && s.SignedAt != nil && s.SignedAt.After(since) {
 			since = s.SignedAt.UTC()

@@ -51,9 +51,8 @@ func (e *Envelope) SealingFailed(act ActionContext, problem SealingProblem) erro
 	if e.SealingProblem != nil && *e.SealingProblem == problem {
 		return nil
 	}
-	at := act.At
 	if e.SealingProblem == nil {
-		e.SealingProblemAt = &at
+		e.SealingProblemAt = new(act.At)
 	}
 	e.SealingProblem = &problem
 	e.record(act, EventSealingFailed, uuid.Nil, Detail{"problem": string(problem)})
@@ -89,9 +88,8 @@ func (e *Envelope) VoidStuck(act ActionContext, reason string) error {
 	if e.SealingProblem == nil {
 		return Refuse(KindConflict, "envelope_not_stuck", "The documents are being sealed, and no problem with that has been recorded.")
 	}
-	at := act.At
 	e.transition(ActionVoidStuck)
-	e.VoidedAt = &at
+	e.VoidedAt = new(act.At)
 	e.record(act, EventEnvelopeVoided, uuid.Nil, Detail{"reason": reason, "problem": string(*e.SealingProblem)})
 	return nil
 }

@@ -1,12 +1,15 @@
 package models
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"countersign/internal/contrast"
+	"countersign/internal/plaintext"
 	"countersign/locales"
 )
 
@@ -51,13 +54,6 @@ func (s Settings) WithDefaults(lower Settings) Settings {
 	return s
 }
 
-func firstNonNil[T any](a, b *T) *T {
-	if a != nil {
-		return a
-	}
-	return b
-}
-
 // Check notes what is wrong with the choices.
 func (s *Settings) Check(p Problems) {
 	between := func(name string, v *int, low, high int) {
@@ -83,32 +79,75 @@ func (s *Settings) Check(p Problems) {
 	if s.NotifyEmail != nil {
 		CheckEmail(p, "notifyEmail", *s.NotifyEmail)
 	}
-	s.checkBranding(p)
+	// White text must be readable on the colour, and text of the colour on white.
+	if s.PrimaryColor != nil {
+		if c, err := contrast.Parse(*s.PrimaryColor); err != nil {
+			p.Add("primaryColor", "must be a colour of the form #rrggbb")
+		} else if ratio := contrast.Ratio(c, contrast.White); ratio < contrast.Minimum {
+			// Rounded down: 4.49 is not enough, and must not read as 4.5.
+			p.Add("primaryColor", "has a contrast of %.2f:1 with white; text needs %.1f:1", float64(int(ratio*100))/100, contrast.Minimum)
+		}
+	}
+	if s.Footer != nil {
+		CheckParagraph(p, "footer", *s.Footer, 1, maxFooter)
+	}
+	if s.SupportURL != nil && !isSupportURL(*s.SupportURL) {
+		p.Add("supportUrl", "must be an https:// address of at most %d characters, without a password", maxSupportURL)
+	}
 }
 
 // SupportedLanguages are those of mails, text messages and signing pages.
 var SupportedLanguages = locales.Tags()
 
 // LanguageOrDefault is the language of mails, English where nothing is chosen.
-func (s *Settings) LanguageOrDefault() string {
-	if s.Language == nil {
-		return "en"
-	}
-	return *s.Language
-}
+func (s *Settings) LanguageOrDefault() string { return Deref(s.Language, "en") }
 
 // ReminderInterval is the time between reminders, fallback where nothing is chosen.
 func (s *Settings) ReminderInterval(fallback time.Duration) time.Duration {
-	if s.ReminderIntervalHours == nil {
+	return hoursOr(s.ReminderIntervalHours, fallback)
+}
+
+// hoursOr is a number of hours, or fallback where there is none.
+func hoursOr(hours *int, fallback time.Duration) time.Duration {
+	if hours == nil {
 		return fallback
 	}
-	return time.Duration(*s.ReminderIntervalHours) * time.Hour
+	return time.Duration(*hours) * time.Hour
 }
 
 // SenderOrDefault is the name in mails, fallback where nothing is chosen.
-func (s *Settings) SenderOrDefault(fallback string) string {
-	if s.SenderName == nil {
-		return fallback
-	}
-	return *s.SenderName
+func (s *Settings) SenderOrDefault(fallback string) string { return Deref(s.SenderName, fallback) }
+
+// Bounds of a tenant's branding.
+const (
+	MaxLogo       = 512 << 10 // bytes of the file that is uploaded
+	maxFooter     = 500       // characters
+	maxSupportURL = 500
+)
+
+// Branding is what mails, pages and certificates of a tenant look like: settings, of which
+// what is nil is as it is for everybody, and the logo.
+type Branding struct {
+	Settings
+
+	Logo []byte // PNG, as Logo of package seal makes it; nil: none
+}
+
+// TenantLogo is the picture of a tenant's branding. It has a table of its own, because
+// settings are read often.
+type TenantLogo struct {
+	AppID    uuid.UUID `gorm:"primaryKey"`
+	TenantID string    `gorm:"primaryKey"`
+	SHA256   string    `gorm:"column:sha256"`
+	PNG      []byte    `gorm:"column:png"`
+}
+
+// Branded reports whether anything looks other than it does for everybody.
+func (s *Settings) Branded() bool {
+	return s.PrimaryColor != nil || s.Footer != nil || s.SupportURL != nil || s.LogoSHA256 != nil
+}
+
+func isSupportURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && len(s) <= maxSupportURL && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && plaintext.Strip(s) == s
 }

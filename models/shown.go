@@ -1,15 +1,11 @@
 package models
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/gowebpki/jcs"
 )
 
 // Shown is what a signer sees of those who signed before.
@@ -44,15 +40,11 @@ func (e *Envelope) Shown() (Shown, error) {
 
 func newShown(envelope uuid.UUID, entries []signedValues) (Shown, error) {
 	slices.SortFunc(entries, func(a, b signedValues) int { return strings.Compare(a.Signer.String(), b.Signer.String()) })
-	b, err := json.Marshal(map[string]any{"envelopeId": envelope, "signers": entries})
-	if err == nil {
-		b, err = jcs.Transform(b)
-	}
+	b, err := canonicalJSON(map[string]any{"envelopeId": envelope, "signers": entries})
 	if err != nil {
 		return Shown{}, fmt.Errorf("digest of what is shown: %w", err)
 	}
-	sum := sha256.Sum256(b)
-	out := Shown{Digest: hex.EncodeToString(sum[:])}
+	out := Shown{Digest: hexDigest(b)}
 	for _, v := range entries {
 		out.Signers = append(out.Signers, v.Signer)
 	}
@@ -101,20 +93,15 @@ func (e *Envelope) recordShown(s *Signer, named *string) error {
 // request itself named it.
 func (s *Signer) shownDetail(d Detail) Detail {
 	d["shown"] = nil
-	if s.Shown == "" {
-		return d
+	if s.Shown != "" {
+		d["shown"], d["shownSigners"], d["shownConfirmed"] = s.Shown, Shown{Signers: s.ShownSigners}.names(), s.ShownConfirmed
 	}
-	d["shown"], d["shownSigners"], d["shownConfirmed"] = s.Shown, Shown{Signers: s.ShownSigners}.names(), s.ShownConfirmed
 	return d
 }
 
 // names are the ids of the signers, as an event has them.
 func (s Shown) names() string {
-	ids := make([]string, 0, len(s.Signers))
-	for _, id := range s.Signers {
-		ids = append(ids, id.String())
-	}
-	return strings.Join(ids, ",")
+	return strings.Join(mapSlice(s.Signers, uuid.UUID.String), ",")
 }
 
 // CheckShown compares what each signature of a chain is recorded to have been

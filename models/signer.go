@@ -161,8 +161,7 @@ func (in SignerInput) apply(s *Signer) {
 	s.RoutingOrder = max(in.RoutingOrder, 1)
 	s.HostName, s.HostEmail = "", nil
 	if in.Host != nil {
-		email := in.Host.Email
-		s.HostName, s.HostEmail = in.Host.Name, &email
+		s.HostName, s.HostEmail = in.Host.Name, new(in.Host.Email)
 	}
 }
 
@@ -207,10 +206,8 @@ func (e *Envelope) AddSigner(act ActionContext, in SignerInput) (*Signer, error)
 // mailbox is the position of the first signer with an address, or position if
 // no signer has it yet: people are counted without reading addresses.
 func (e *Envelope) mailbox(email string, position int) int {
-	for _, s := range e.Recipients() {
-		if EmailKey(s.Email) == EmailKey(email) {
-			return s.Mailbox
-		}
+	if s := find(e.Recipients(), func(s *Signer) bool { return EmailKey(s.Email) == EmailKey(email) }); s != nil {
+		return s.Mailbox
 	}
 	return position
 }
@@ -246,33 +243,31 @@ func (s *Signer) MaskedPhone() string {
 // get theirs when whom they witness has signed. Who gets copies alone is reached with
 // the groups before and with the group itself.
 func (e *Envelope) openGroup(act ActionContext) {
-	group, awaiting := e.awaitedOrder() // 0 where all have signed: no group has that number
+	group := e.awaitedOrder()
 	for _, s := range e.Signers {
-		if s.RoutingOrder == group && s.Status == SignerPending && !e.mustWait(s) {
+		p := e.Principal(s)
+		if s.RoutingOrder == group && s.Status == SignerPending && (p == nil || p.Status == SignerSigned) {
 			s.Status = SignerSent
 			e.issueLink(act, s)
 		}
 	}
 	for _, s := range e.Copies {
-		if s.RoutingOrder <= group || !awaiting {
+		if s.RoutingOrder <= group || group == 0 {
 			s.Status = SignerSent
 		}
 	}
 }
 
-// awaitedOrder is the routing order whose signers are awaited; false when all have signed.
-func (e *Envelope) awaitedOrder() (int, bool) {
-	group, ok := 0, false
+// awaitedOrder is the routing order whose signers are awaited; 0, which no group has,
+// when all have signed.
+func (e *Envelope) awaitedOrder() int {
+	group := 0
 	for _, s := range e.Signers {
-		switch {
-		case s.Status == SignerSigned:
-		case ok:
-			group = min(group, s.RoutingOrder)
-		default:
-			group, ok = s.RoutingOrder, true
+		if s.Status != SignerSigned && (group == 0 || s.RoutingOrder < group) {
+			group = s.RoutingOrder
 		}
 	}
-	return group, ok
+	return group
 }
 
 // LinkLifetime is how long a link is good where no deadline ends it sooner.
@@ -288,27 +283,30 @@ func (e *Envelope) RenewLinkAt(s *Signer) *time.Time {
 	if !e.Status.Open() || !s.Awaited() || s.Silent || s.LinkExpiresAt == nil || e.DeadlinePassed(s.LinkExpiresAt.UTC()) {
 		return nil
 	}
-	at := s.LinkExpiresAt.Add(-RenewBefore)
-	return &at
+	return new(s.LinkExpiresAt.Add(-RenewBefore))
 }
 
 // NextRenewal is when the first link is to be replaced; nil where none is.
 func (e *Envelope) NextRenewal() *time.Time {
-	var next *time.Time
+	return e.firstTime(e.RenewLinkAt)
+}
+
+// firstTime is the first of the times that of gives of signers; nil where it gives none.
+func (e *Envelope) firstTime(of func(*Signer) *time.Time) *time.Time {
+	var first *time.Time
 	for _, s := range e.Signers {
-		if at := e.RenewLinkAt(s); at != nil && (next == nil || at.Before(*next)) {
-			next = at
+		if at := of(s); at != nil && (first == nil || at.Before(*first)) {
+			first = at
 		}
 	}
-	return next
+	return first
 }
 
 // issueLink gives the signer a new link. The old one, its code and its
 // verification end at once. The deadline, which can be moved, ends no link by
 // itself: it is read from the envelope whenever a link is used.
 func (e *Envelope) issueLink(act ActionContext, s *Signer) {
-	id, at, until := act.NewID(), act.At, act.At.Add(LinkLifetime)
-	s.LinkID, s.LinkIssuedAt, s.LinkExpiresAt = &id, &at, &until
+	s.LinkID, s.LinkIssuedAt, s.LinkExpiresAt = new(act.NewID()), new(act.At), new(act.At.Add(LinkLifetime))
 	s.OTPHash, s.OTPExpiresAt, s.OTPVerifiedAt, s.OTPRequests = nil, nil, nil, nil
 	s.OTPFailures, s.OTPWrong = 0, 0
 	s.SessionHash, s.ConfirmedBy = nil, nil

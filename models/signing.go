@@ -29,13 +29,11 @@ type Link struct {
 }
 
 var (
-	errLinkInvalid = Refuse(KindUnauthorized, "signing_link_invalid", "This signing link is not valid.")
+	// ErrLinkInvalid is the answer to a token that is no link, or none any more.
+	ErrLinkInvalid = Refuse(KindUnauthorized, "signing_link_invalid", "This signing link is not valid.")
 	errLinkExpired = Refuse(KindUnauthorized, "signing_link_expired", "This signing link has expired.")
 	errNeedsCode   = Refuse(KindUnauthorized, "otp_required", "Please verify the one-time code first.")
 )
-
-// ErrLinkInvalid is the answer to a token that is no link, or none any more.
-var ErrLinkInvalid = errLinkInvalid
 
 // authorizeLink finds the signer that a link belongs to and checks that the link is
 // still the current one and the envelope takes signatures.
@@ -43,7 +41,7 @@ var ErrLinkInvalid = errLinkInvalid
 func (e *Envelope) authorizeLink(l Link, at time.Time, action Action, spent *Error) (*Signer, error) {
 	s := e.Signer(l.SignerID)
 	if s == nil || s.LinkID == nil || *s.LinkID != l.ID {
-		return nil, errLinkInvalid
+		return nil, ErrLinkInvalid
 	}
 	if s.HasActed() {
 		return nil, spent
@@ -57,10 +55,22 @@ func (e *Envelope) authorizeLink(l Link, at time.Time, action Action, spent *Err
 	return s, nil
 }
 
+// authorizeConfirmed is authorizeLink for a confirmed client alone.
+func (e *Envelope) authorizeConfirmed(l Link, act ActionContext, action Action, spent *Error) (*Signer, error) {
+	s, err := e.authorizeLink(l, act.At, action, spent)
+	if err != nil {
+		return nil, err
+	}
+	if !s.Confirmed(act) {
+		return nil, errNeedsCode
+	}
+	return s, nil
+}
+
 // Reader checks a link for reading and returns its signer. A spent link is
 // answered with 410 where the context is asked for, else with 401.
 func (e *Envelope) Reader(l Link, at time.Time, context bool) (*Signer, error) {
-	spent := errLinkInvalid
+	spent := ErrLinkInvalid
 	if context {
 		spent = Refuse(KindGone, "signing_link_used", "This signing link has already been used.")
 	}
@@ -76,16 +86,15 @@ func (e *Envelope) Open(act ActionContext, l Link) (*Signer, error) {
 	if s.Status == SignerViewed {
 		return s, nil
 	}
-	at := act.At
 	e.transition(ActionOpen)
-	s.Status, s.ViewedAt = SignerViewed, &at
+	s.Status, s.ViewedAt = SignerViewed, new(act.At)
 	e.record(act, EventSignerViewed, s.ID, Detail{"signerId": s.ID.String()})
 	return s, nil
 }
 
 // RequestCode makes hash the one live code of the link.
 func (e *Envelope) RequestCode(act ActionContext, l Link, hash []byte) (*Signer, error) {
-	s, err := e.authorizeLink(l, act.At, ActionRequestCode, errLinkInvalid)
+	s, err := e.authorizeLink(l, act.At, ActionRequestCode, ErrLinkInvalid)
 	if err != nil {
 		return nil, err
 	}
@@ -95,31 +104,23 @@ func (e *Envelope) RequestCode(act ActionContext, l Link, hash []byte) (*Signer,
 	if s.OTPWrong >= OTPWrongLimit {
 		return nil, Refuse(KindRateLimited, "otp_locked", "Too many wrong codes. Please ask the sender for a new link.")
 	}
-	recent := s.recentRequests(act.At)
-	if len(recent) >= OTPRequestLimit {
-		e := Refuse(KindRateLimited, "otp_rate_limited", "Too many codes were requested. Please wait before asking for another.")
-		e.RetryAfter = recent[0].Add(OTPRequestWindow).Sub(act.At)
-		return nil, e
+	s.OTPRequests, err = oneMore(s.OTPRequests, act.At, OTPRequestWindow, OTPRequestLimit,
+		"otp_rate_limited", "Too many codes were requested. Please wait before asking for another.")
+	if err != nil {
+		return nil, err
 	}
-	until := act.At.Add(OTPLifetime)
 	e.transition(ActionRequestCode)
-	s.OTPRequests = append(recent, act.At)
-	s.OTPHash, s.OTPExpiresAt, s.OTPFailures = hash, &until, 0
+	s.OTPHash, s.OTPExpiresAt, s.OTPFailures = hash, new(act.At.Add(OTPLifetime)), 0
 	e.record(act, EventOTPRequested, s.ID, Detail{"signerId": s.ID.String(), "method": string(s.AuthMethod)})
 	return s, nil
 }
 
 // VerifyCode compares hash with the live code's. A wrong try is counted, so it
 // is a change that must be saved: it is reported as false, not as an error.
-// The confirmation holds for a client of the same address and user agent.
-func (e *Envelope) VerifyCode(act ActionContext, l Link, hash []byte) (bool, error) {
-	return e.BindCode(act, l, hash, nil)
-}
-
-// BindCode is VerifyCode for a confirmation that holds for the session whose
-// token has the hash session; nil binds it to no session.
-func (e *Envelope) BindCode(act ActionContext, l Link, hash, session []byte) (bool, error) {
-	s, err := e.authorizeLink(l, act.At, ActionVerifyCode, errLinkInvalid)
+// The confirmation holds for the session whose token has the hash session; with nil,
+// for a client of the same address and user agent.
+func (e *Envelope) VerifyCode(act ActionContext, l Link, hash, session []byte) (bool, error) {
+	s, err := e.authorizeLink(l, act.At, ActionVerifyCode, ErrLinkInvalid)
 	if err != nil {
 		return false, err
 	}
@@ -150,19 +151,15 @@ func (e *Envelope) BindCode(act ActionContext, l Link, hash, session []byte) (bo
 // shown a disclosure.
 func (e *Envelope) Consent(act ActionContext, l Link, shown Disclosure) (*Signer, error) {
 	given := Refuse(KindConflict, "consent_given", "Consent has already been given.")
-	s, err := e.authorizeLink(l, act.At, ActionConsent, given)
+	s, err := e.authorizeConfirmed(l, act, ActionConsent, given)
 	if err != nil {
 		return nil, err
-	}
-	if !s.Confirmed(act) {
-		return nil, errNeedsCode
 	}
 	if s.ConsentAt != nil {
 		return nil, given
 	}
-	at := act.At
 	e.transition(ActionConsent)
-	s.ConsentAt, s.ConsentVersion = &at, shown.Version
+	s.ConsentAt, s.ConsentVersion = new(act.At), shown.Version
 	e.record(act, EventConsentGiven, s.ID, Detail{
 		"signerId": s.ID.String(), "version": shown.Version, "language": shown.Language, "textSha256": shown.Hash(),
 	})
@@ -171,7 +168,7 @@ func (e *Envelope) Consent(act ActionContext, l Link, shown Disclosure) (*Signer
 
 // ViewPage records that the signer looked at a page for dwellMs milliseconds.
 func (e *Envelope) ViewPage(act ActionContext, l Link, document uuid.UUID, page int, dwellMs int64) error {
-	s, err := e.authorizeLink(l, act.At, ActionViewPage, errLinkInvalid)
+	s, err := e.authorizeLink(l, act.At, ActionViewPage, ErrLinkInvalid)
 	if err != nil {
 		return err
 	}
@@ -220,18 +217,17 @@ func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, err
 	if err := e.recordShown(s, sub.Shown); err != nil {
 		return nil, err
 	}
-	at := act.At
-	s.Status, s.SignedAt, s.IP, s.UserAgent = SignerSigned, &at, act.IP, act.UserAgent
+	s.Status, s.SignedAt, s.IP, s.UserAgent = SignerSigned, new(act.At), act.IP, act.UserAgent
 	action := ActionSign
-	if _, awaiting := e.awaitedOrder(); !awaiting {
+	if e.awaitedOrder() == 0 {
 		action = ActionSignLast
 	}
 	e.transition(action)
 	for i := range values {
-		values[i].CreatedAt = at
+		values[i].CreatedAt = act.At
 	}
 	e.Values = append(e.Values, values...)
-	e.rememberSignature(s, values, sub.FontLabel, at)
+	e.rememberSignature(s, values, sub.FontLabel, act.At)
 	s.ValuesHash = valuesHash(values)
 	e.recordAttachments(act, s.ID)
 	detail := s.kindDetail(s.shownDetail(Detail{"signerId": s.ID.String(), "fields": len(values), "valuesSha256": s.ValuesHash}))
@@ -244,17 +240,9 @@ func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, err
 }
 
 // Decline closes the envelope because a signer refuses to sign. Nobody else than
-// the client that proved to be the signer, if one did in a session, may do that.
-func (e *Envelope) Decline(act ActionContext, l Link, reason *string) (*Signer, error) {
-	return e.decline(act, l, reason, false)
-}
-
-// DeclineConfirmed is Decline for a confirmed client alone.
-func (e *Envelope) DeclineConfirmed(act ActionContext, l Link, reason *string) (*Signer, error) {
-	return e.decline(act, l, reason, true)
-}
-
-func (e *Envelope) decline(act ActionContext, l Link, reason *string, confirmed bool) (*Signer, error) {
+// the client that proved to be the signer, if one did in a session, may do that; where
+// confirmed asks for it, a client has to have proved that.
+func (e *Envelope) Decline(act ActionContext, l Link, reason *string, confirmed bool) (*Signer, error) {
 	s, err := e.authorizeLink(l, act.At, ActionDecline, Refuse(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
 	if err != nil {
 		return nil, err
@@ -265,15 +253,10 @@ func (e *Envelope) decline(act ActionContext, l Link, reason *string, confirmed 
 	if err := checkReason(reason); err != nil {
 		return nil, err
 	}
-	at := act.At
 	e.transition(ActionDecline)
-	s.Status, s.DeclinedAt = SignerDeclined, &at
+	s.Status, s.DeclinedAt = SignerDeclined, new(act.At)
 	for _, name := range []EventName{EventSignerDeclined, EventEnvelopeDeclined} {
-		detail := Detail{"signerId": s.ID.String()}
-		if reason != nil && *reason != "" {
-			detail["reason"] = *reason
-		}
-		e.record(act, name, s.ID, detail)
+		e.record(act, name, s.ID, addReason(Detail{"signerId": s.ID.String()}, reason))
 	}
 	return s, nil
 }
@@ -289,12 +272,9 @@ func (e *Envelope) authorizeSign(act ActionContext, l Link) (*Signer, error) {
 	if s := e.Signer(l.SignerID); s != nil && s.Status == SignerDeclined {
 		signed = Refuse(KindConflict, "already_declined", "This signer has declined.")
 	}
-	s, err := e.authorizeLink(l, act.At, ActionSign, signed)
+	s, err := e.authorizeConfirmed(l, act, ActionSign, signed)
 	if err != nil {
 		return nil, err
-	}
-	if !s.Confirmed(act) {
-		return nil, errNeedsCode
 	}
 	if s.ConsentAt == nil {
 		return nil, Refuse(KindUnauthorized, "consent_required", "Please agree to sign electronically first.")

@@ -1,8 +1,7 @@
 package models
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"bytes"
 	"fmt"
 	"time"
 
@@ -80,26 +79,17 @@ func (e *Envelope) rememberSignature(s *Signer, values []FieldValue, fontLabel *
 	}
 }
 
-func pictureHash(png []byte) string {
-	if len(png) == 0 {
-		return ""
-	}
-	sum := sha256.Sum256(png)
-	return hex.EncodeToString(sum[:])
-}
-
 // valuesHash binds the audit trail to what was signed for: SHA-256 over
 // "<field id> <SHA-256 of the value>\n" of each value in field order. The value of
 // an attachment field is the file.
 func valuesHash(values []FieldValue) string {
-	h := sha256.New()
+	var lines bytes.Buffer
 	for _, v := range values {
 		sum := v.ImageSHA256 // of a picture, or of a file
 		if sum == "" {
-			text := sha256.Sum256([]byte(v.Text))
-			sum = hex.EncodeToString(text[:])
+			sum = hexDigest([]byte(v.Text))
 		}
-		fmt.Fprintf(h, "%s %s\n", v.FieldID, sum)
+		fmt.Fprintf(&lines, "%s %s\n", v.FieldID, sum)
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return hexDigest(lines.Bytes())
 }

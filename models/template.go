@@ -61,20 +61,9 @@ type TemplateRole struct {
 
 // TemplateField is what a field of an envelope is made from.
 type TemplateField struct {
-	DocumentID   uuid.UUID       `json:"documentId"` // of a TemplateDocument, or uuid.Nil while there is none
-	Role         string          `json:"role"`
-	Type         FieldType       `json:"type"`
-	Page         int             `json:"page"`
-	X            float64         `json:"x"`
-	Y            float64         `json:"y"`
-	W            float64         `json:"w"`
-	H            float64         `json:"h"`
-	Required     bool            `json:"required"`
-	Origin       Origin          `json:"origin,omitempty"`
-	Name         string          `json:"name"`
-	DefaultValue string          `json:"defaultValue,omitempty"`
-	Attributes   FieldAttributes `json:"attributes"`
-	Source       FieldSource     `json:"source,omitempty"`
+	Role string `json:"role"`
+	// Field has the DocumentID of a TemplateDocument, or uuid.Nil while there is none.
+	Field
 }
 
 // TemplateDocument is a PDF of a version of a template. Its files may be those of
@@ -121,9 +110,7 @@ func (t *Template) Check(p Problems) {
 	if len(p["name"]) == 0 {
 		CheckText(p, "name", t.Name, 1, MaxTemplateName)
 	}
-	if t.ExternalID != nil {
-		CheckText(p, "externalId", *t.ExternalID, 1, MaxExternalID)
-	}
+	checkExternalID(p, t.ExternalID)
 }
 
 // ErrTemplateArchived refuses a change of a template that is archived.
@@ -134,7 +121,7 @@ var ErrTemplateArchived = Refuse(KindConflict, "template_archived", "The templat
 func (c *TemplateContent) Check(p Problems) {
 	checkTemplateText(p, "subject", c.Subject, checkSubject)
 	checkTemplateText(p, "message", c.Message, checkMessage)
-	if c.ExpiresInDays != nil && *c.ExpiresInDays != 0 {
+	if Deref(c.ExpiresInDays, 0) != 0 {
 		checkExpiresInDays(p, c.ExpiresInDays)
 	}
 	checkReminderHours(p, c.ReminderHours)
@@ -174,9 +161,7 @@ func (c *TemplateContent) role(name string) *TemplateRole {
 // placeholder stands for the person of a role while the template is examined as if it
 // were an envelope.
 func (r TemplateRole) placeholder(i int) SignerInput {
-	const nobody = "+10000000"
-	phone := nobody
-	in := SignerInput{Name: "-", Email: fmt.Sprintf("role%d@template.invalid", i+1), Phone: &phone}
+	in := SignerInput{Name: "-", Email: fmt.Sprintf("role%d@template.invalid", i+1), Phone: new("+10000000")}
 	if rules, ok := r.Kind.rules(); ok && rules.hosted {
 		in.Host = &Host{Name: "-", Email: "host@template.invalid"}
 	}
@@ -200,7 +185,7 @@ func (r TemplateRole) signer(in SignerInput) SignerInput {
 // Draft is an envelope that nobody gets, with a signer for each role and the documents
 // of a template: by it, files and fields are examined as those of an envelope.
 func (c *TemplateContent) Draft(act ActionContext, t *Template, documents []*TemplateDocument) (*Envelope, error) {
-	e, err := NewEnvelope(act, EnvelopeInput{AppID: t.AppID, TenantID: "-", CreatedBy: "-", FieldOrigin: c.FieldOrigin})
+	e, err := NewEnvelope(act, Envelope{AppID: t.AppID, TenantID: "-", CreatedBy: "-", FieldOrigin: c.FieldOrigin})
 	if err != nil {
 		return nil, err
 	}
@@ -250,11 +235,7 @@ func (c *TemplateContent) KeptFields(documents []*TemplateDocument) []FieldInput
 // gets one by number.
 func (c *TemplateContent) FromEnvelope(e *Envelope) {
 	c.Subject, c.Message, c.ReminderHours, c.FieldOrigin = e.Subject, e.Message, e.ReminderHours, e.FieldOrigin
-	days := 0
-	if e.ExpiresInDays != nil {
-		days = *e.ExpiresInDays
-	}
-	c.ExpiresInDays = &days
+	c.ExpiresInDays = new(Deref(e.ExpiresInDays, 0))
 	names, roles := make(map[string]bool), make(map[uuid.UUID]string)
 	all := e.Recipients()
 	for _, s := range all {
@@ -284,24 +265,18 @@ func (c *TemplateContent) FromEnvelope(e *Envelope) {
 func (c *TemplateContent) FieldsOf(e *Envelope) {
 	c.Fields = make([]TemplateField, 0, len(e.Fields))
 	for _, f := range e.Fields {
-		role := ""
+		own := TemplateField{Field: *f}
 		if s := e.Recipient(f.SignerID); s != nil {
-			role = s.Role
+			own.Role = s.Role
 		}
-		c.Fields = append(c.Fields, TemplateField{
-			DocumentID: f.DocumentID, Role: role, Type: f.Type, Page: f.Page, X: f.X, Y: f.Y, W: f.W, H: f.H, Required: f.Required, Origin: f.Origin,
-			Name: f.Name, DefaultValue: f.DefaultValue, Attributes: f.Attributes, Source: f.Source,
-		})
+		own.ID, own.EnvelopeID, own.SignerID, own.Position = uuid.Nil, uuid.Nil, uuid.Nil, 0
+		c.Fields = append(c.Fields, own)
 	}
 }
 
 // TemplateDocuments are the originals of an envelope as those of a template.
 func TemplateDocuments(e *Envelope) []*TemplateDocument {
-	var out []*TemplateDocument
-	for _, d := range e.Originals() {
-		out = append(out, &TemplateDocument{Document: *d})
-	}
-	return out
+	return mapSlice(e.Originals(), func(d *Document) *TemplateDocument { return &TemplateDocument{Document: *d} })
 }
 
 // ShareFiles makes documents name the files that the template has already, where these

@@ -29,7 +29,7 @@ func lease(t *testing.T) *models.LoadedTemplate {
 	made := models.NewTemplate(act(start), models.Template{AppID: uuid.New(), TenantID: "t", Name: "Lease", CreatedBy: "me"})
 	e, err := c.Draft(act(start), &made.Template, nil)
 	require.NoError(t, err)
-	_, err = e.AddDocument(act(start), models.DocumentInput{Name: "a.pdf", SHA256: "00", Size: 1, Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "k"}, 1)
+	_, err = e.AddDocument(act(start), models.DocumentInput{Document: models.Document{Name: "a.pdf", SHA256: "00", Size: 1, PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "k"}}, 1)
 	require.NoError(t, err)
 	var ins []models.FieldInput
 	add := func(name string, typ models.FieldType, a models.FieldAttributes) {
@@ -55,7 +55,7 @@ func lease(t *testing.T) *models.LoadedTemplate {
 // leaseUse is what an envelope of lease can be made of.
 func leaseUse() models.TemplateUse {
 	return models.TemplateUse{
-		TenantID: "t", CreatedBy: "me", DefaultExpiryDays: ptr(30), Variables: map[string]string{"place": "the mill", "name": "Ada {{place}}"},
+		Envelope: models.Envelope{TenantID: "t", CreatedBy: "me"}, DefaultExpiryDays: ptr(30), Variables: map[string]string{"place": "the mill", "name": "Ada {{place}}"},
 		Signers: []models.SignerInput{
 			{Role: "tenant", Name: "Ada", Email: "ada@example.com"}, {Role: "landlord", Name: "Grace", Email: "grace@example.com", RoutingOrder: 7, AuthMethod: models.AuthEmailOTP},
 		},
@@ -93,7 +93,7 @@ func TestEnvelopeOfATemplate(t *testing.T) {
 
 	// What the request says of itself holds instead of the template's.
 	use = leaseUse()
-	use.Subject, use.Message, use.ExpiresInDays, use.Variables = ptr("Own"), ptr("{{words}}"), models.Change[*int]{Given: true}, nil
+	use.Envelope.Subject, use.Envelope.Message, use.Expiry, use.Variables = ptr("Own"), ptr("{{words}}"), models.Change[*int]{Given: true}, nil
 	e, err = template.NewEnvelope(act(start), use, 1)
 	require.NoError(t, err)
 	assert.Equal(t, []any{"Own", "{{words}}"}, []any{*e.Subject, *e.Message})
@@ -125,7 +125,7 @@ func TestRefusedUsesOfATemplate(t *testing.T) {
 		"long subject":    {func(u *models.TemplateUse) { u.Variables["place"] = strings.Repeat("x", 300) }, []string{"subject"}},
 		"line in subject": {func(u *models.TemplateUse) { u.Variables["place"] = "a\nb" }, []string{"subject"}},
 		"control":         {func(u *models.TemplateUse) { u.Variables["name"] = "\x00" }, []string{"message", "variables.name"}},
-		"other tenant":    {func(u *models.TemplateUse) { u.TenantID = "other" }, []string{"templateId"}},
+		"other tenant":    {func(u *models.TemplateUse) { u.Envelope.TenantID = "other" }, []string{"templateId"}},
 		"values": {func(u *models.TemplateUse) {
 			u.Values = map[string]string{"rent": "dear", "pet": "bird", "agreed": "perhaps", "size": "middle", "signature_1": "x", "signed_date_1": "x", "none": "x", "radio_1": "true", "a b": "x"}
 		}, []string{"values.?", "values.agreed", "values.none", "values.pet", "values.radio_1", "values.rent", "values.signature_1", "values.signed_date_1", "values.size"}},
@@ -208,7 +208,7 @@ func TestKindsInTemplates(t *testing.T) {
 	require.NoError(t, err)
 	c.FieldsOf(e)
 	made.NewVersion(act(start), "me", c, nil)
-	use := models.TemplateUse{TenantID: "t", CreatedBy: "me", Signers: []models.SignerInput{
+	use := models.TemplateUse{Envelope: models.Envelope{TenantID: "t", CreatedBy: "me"}, Signers: []models.SignerInput{
 		{Role: "seller", Name: "Ada", Email: "ada@example.com", Host: &models.Host{Name: "Hal", Email: "hal@example.com"}, RoutingOrder: 5},
 		{Role: "witness", Name: "Will", Email: "will@example.com"},
 		{Role: "files", Name: "Fay", Email: "fay@example.com", Language: "fr"},

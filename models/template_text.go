@@ -3,6 +3,7 @@ package models
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"countersign/internal/plaintext"
@@ -17,22 +18,15 @@ const maxVariable = 2000
 
 // variablesIn are the names of the variables of a text, as they stand.
 func variablesIn(text *string) []string {
-	if text == nil {
-		return nil
-	}
-	var names []string
-	for _, m := range variable.FindAllStringSubmatch(*text, -1) {
-		names = append(names, m[1])
-	}
-	return names
+	return mapSlice(variable.FindAllStringSubmatch(Deref(text, ""), -1), func(found []string) string { return found[1] })
 }
 
 // Variables are the names that the texts of a template use, each once.
 func (c *TemplateContent) Variables() []string {
-	names, seen := []string{}, make(map[string]bool)
+	names := []string{}
 	for _, name := range append(variablesIn(c.Subject), variablesIn(c.Message)...) {
-		if !seen[name] {
-			names, seen[name] = append(names, name), true
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	return names
@@ -74,8 +68,7 @@ func (s substitution) text(of string, text *string) *string {
 		}
 		return value
 	})
-	out = plaintext.Visible(out)
-	return &out
+	return new(plaintext.Visible(out))
 }
 
 // check notes what is wrong with the values by themselves.

@@ -3,6 +3,7 @@ package models
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -10,16 +11,9 @@ import (
 
 // TemplateUse is what an envelope is made of beside a template.
 type TemplateUse struct {
-	EnvelopeID uuid.UUID // uuid.Nil: a new one
-	TenantID   string
-	CreatedBy  string
-	ExternalID *string
-	// What is given of these holds instead of what the template says.
-	Subject       *string
-	Message       *string
-	ExpiresInDays Change[*int]
-	ReminderHours *int
-	Metadata      map[string]string
+	Envelope Envelope // what is nil in it, the template says
+	// Expiry is ExpiresInDays where it is given: nil is no deadline then.
+	Expiry Change[*int]
 	// DefaultExpiryDays is the tenant's, for a template that says nothing.
 	DefaultExpiryDays *int
 	// Signers are the persons, one for each role. What is zero of RoutingOrder, AuthMethod, Kind,
@@ -33,7 +27,7 @@ type TemplateUse struct {
 // allows. What is wrong with the use is refused with all of it.
 func (t *LoadedTemplate) NewEnvelope(act ActionContext, in TemplateUse, maxDocuments int) (*Envelope, error) {
 	p := Problems{}
-	if t.TenantID != "" && t.TenantID != in.TenantID {
+	if t.TenantID != "" && t.TenantID != in.Envelope.TenantID {
 		p.Add("templateId", "names a template of another tenant")
 	}
 	input := t.input(p, in)
@@ -74,12 +68,10 @@ func (t *LoadedTemplate) NewEnvelope(act ActionContext, in TemplateUse, maxDocum
 }
 
 // input is what the envelope itself is made from.
-func (t *LoadedTemplate) input(p Problems, in TemplateUse) EnvelopeInput {
-	out := EnvelopeInput{
-		ID: in.EnvelopeID, AppID: t.AppID, TenantID: in.TenantID, CreatedBy: in.CreatedBy, ExternalID: in.ExternalID,
-		FieldOrigin: t.Content.FieldOrigin, TemplateID: &t.ID, TemplateVersion: t.Of.Number,
-		Subject: in.Subject, Message: in.Message, ReminderHours: firstNonNil(in.ReminderHours, t.Content.ReminderHours), Metadata: in.Metadata,
-	}
+func (t *LoadedTemplate) input(p Problems, in TemplateUse) Envelope {
+	out := in.Envelope
+	out.AppID, out.FieldOrigin, out.TemplateID, out.TemplateVersion = t.AppID, t.Content.FieldOrigin, &t.ID, t.Of.Number
+	out.ReminderHours = firstNonNil(in.Envelope.ReminderHours, t.Content.ReminderHours)
 	if out.Metadata == nil {
 		out.Metadata = t.Content.Metadata
 	}
@@ -92,8 +84,8 @@ func (t *LoadedTemplate) input(p Problems, in TemplateUse) EnvelopeInput {
 		out.Message = values.text("message", t.Content.Message)
 	}
 	switch days := t.Content.ExpiresInDays; {
-	case in.ExpiresInDays.Given:
-		out.ExpiresInDays = in.ExpiresInDays.Value
+	case in.Expiry.Given:
+		out.ExpiresInDays = in.Expiry.Value
 	case days == nil:
 		out.ExpiresInDays = in.DefaultExpiryDays
 	case *days > 0:
@@ -148,11 +140,7 @@ func (r TemplateRole) checkSame(p Problems, path string, in SignerInput) {
 }
 
 func (t *LoadedTemplate) roleNames() string {
-	names := make([]string, 0, len(t.Content.Roles))
-	for _, r := range t.Content.Roles {
-		names = append(names, r.Role)
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(mapSlice(t.Content.Roles, func(r TemplateRole) string { return r.Role }), ", ")
 }
 
 // fields are those of the template with the values that were given.
@@ -205,11 +193,9 @@ func (f TemplateField) given(p Problems, path, value string, all []TemplateField
 	case value == "":
 		return ""
 	case f.Type == FieldRadio:
-		known := false
-		for _, other := range all {
-			known = known || other.Type == FieldRadio && other.Attributes.Group == f.Attributes.Group && other.Attributes.Option == value
-		}
-		if !known {
+		if !slices.ContainsFunc(all, func(other TemplateField) bool {
+			return other.Type == FieldRadio && other.Attributes.Group == f.Attributes.Group && other.Attributes.Option == value
+		}) {
 			p.addFirst(path, "is none of the choices of the group")
 		}
 		if f.Attributes.Option == value {
@@ -217,8 +203,7 @@ func (f TemplateField) given(p Problems, path, value string, all []TemplateField
 		}
 		return ""
 	}
-	field := Field{Type: f.Type, Name: f.Name, Attributes: f.Attributes}
-	for _, problem := range field.checkText(value) {
+	for _, problem := range f.checkText(value) {
 		p.addFirst(path, problem.text)
 	}
 	return value
@@ -226,15 +211,7 @@ func (f TemplateField) given(p Problems, path, value string, all []TemplateField
 
 // input is what an envelope's document is made from: the same files, not examined again.
 func (d *TemplateDocument) input() DocumentInput {
-	in := DocumentInput{
-		Name: d.Name, SHA256: d.SHA256, Size: d.Size, Pages: d.Pages, Count: d.PageCount, Warnings: d.Warnings, BlobKey: d.BlobKey,
-		Encrypted: d.Encrypted, SealFacts: d.SealFacts, Shared: true,
-	}
-	if d.IsPrepared() {
-		in.Prepared = &PreparedFile{
-			SHA256: d.PreparedSHA256, Size: d.PreparedSize, BlobKey: d.PreparedKey, Encrypted: d.PreparedEncrypted,
-			Changes: d.PreparedChanges, Preparation: d.Preparation,
-		}
-	}
+	in := DocumentInput{Document: d.Document, Warnings: d.Warnings}
+	in.Shared = true
 	return in
 }

@@ -40,7 +40,7 @@ func (s Status) Terminal() bool {
 }
 
 // Valid reports whether s is one of Statuses.
-func (s Status) Valid() bool { _, ok := transitions[s]; return ok }
+func (s Status) Valid() bool { return slices.Contains(Statuses, s) }
 
 // Open reports whether signers may act.
 func (s Status) Open() bool { return s == StatusSent || s == StatusInProgress }
@@ -89,15 +89,6 @@ const (
 	ActionSendCopies Action = "send_copies"
 )
 
-// Actions lists every action.
-var Actions = []Action{
-	ActionAddDocument, ActionAddSigner, ActionAddField, ActionSend, ActionInvite, ActionOpen, ActionRequestCode,
-	ActionVerifyCode, ActionConsent, ActionViewPage, ActionRead, ActionSign, ActionSignLast, ActionDecline,
-	ActionVoid, ActionExpire, ActionComplete, ActionFailSealing, ActionVoidStuck,
-	ActionEditEnvelope, ActionEditSigner, ActionRemoveSigner, ActionEditField, ActionRemoveField, ActionEditDocument, ActionRemoveDocument,
-	ActionDelete, ActionReplace, ActionResend, ActionIssueLink, ActionReschedule, ActionDelegate, ActionSendCopies,
-}
-
 // transitions is the whole life of an envelope: state × action → next state. What is
 // not in it is refused.
 var transitions = map[Status]map[Action]Status{
@@ -117,46 +108,8 @@ var transitions = map[Status]map[Action]Status{
 		ActionRemoveDocument: StatusDraft,
 		ActionDelete:         StatusDeleted,
 	},
-	StatusSent: {
-		ActionInvite:      StatusSent,
-		ActionOpen:        StatusInProgress,
-		ActionRequestCode: StatusInProgress,
-		ActionVerifyCode:  StatusInProgress,
-		ActionConsent:     StatusInProgress,
-		ActionViewPage:    StatusInProgress,
-		ActionRead:        StatusSent,
-		ActionSign:        StatusInProgress,
-		ActionSignLast:    StatusSealing,
-		ActionDecline:     StatusDeclined,
-		ActionVoid:        StatusVoided,
-		ActionExpire:      StatusExpired,
-
-		ActionReplace:    StatusSent,
-		ActionResend:     StatusSent,
-		ActionIssueLink:  StatusSent,
-		ActionReschedule: StatusSent,
-		ActionDelegate:   StatusInProgress,
-	},
-	StatusInProgress: {
-		ActionInvite:      StatusInProgress,
-		ActionOpen:        StatusInProgress,
-		ActionRequestCode: StatusInProgress,
-		ActionVerifyCode:  StatusInProgress,
-		ActionConsent:     StatusInProgress,
-		ActionViewPage:    StatusInProgress,
-		ActionRead:        StatusInProgress,
-		ActionSign:        StatusInProgress,
-		ActionSignLast:    StatusSealing,
-		ActionDecline:     StatusDeclined,
-		ActionVoid:        StatusVoided,
-		ActionExpire:      StatusExpired,
-
-		ActionReplace:    StatusInProgress,
-		ActionResend:     StatusInProgress,
-		ActionIssueLink:  StatusInProgress,
-		ActionReschedule: StatusInProgress,
-		ActionDelegate:   StatusInProgress,
-	},
+	StatusSent:       openTransitions(StatusSent),
+	StatusInProgress: openTransitions(StatusInProgress),
 	StatusSealing: {
 		ActionComplete:    StatusCompleted,
 		ActionFailSealing: StatusSealing,
@@ -169,6 +122,31 @@ var transitions = map[Status]map[Action]Status{
 	StatusVoided:   {},
 	StatusExpired:  {},
 	StatusDeleted:  {},
+}
+
+// openTransitions are those of the two states in which signers may act: what a signer
+// does leads to in_progress, what the sender mends leaves the state as it is.
+func openTransitions(state Status) map[Action]Status {
+	return map[Action]Status{
+		ActionOpen:        StatusInProgress,
+		ActionRequestCode: StatusInProgress,
+		ActionVerifyCode:  StatusInProgress,
+		ActionConsent:     StatusInProgress,
+		ActionViewPage:    StatusInProgress,
+		ActionDelegate:    StatusInProgress,
+		ActionSign:        StatusInProgress,
+		ActionSignLast:    StatusSealing,
+		ActionDecline:     StatusDeclined,
+		ActionVoid:        StatusVoided,
+		ActionExpire:      StatusExpired,
+
+		ActionRead:       state,
+		ActionInvite:     state,
+		ActionReplace:    state,
+		ActionResend:     state,
+		ActionIssueLink:  state,
+		ActionReschedule: state,
+	}
 }
 
 // Next is the state that action leads to from s, or the refusal.
@@ -208,13 +186,8 @@ func refusal(s Status, action Action) *Error {
 		return Refuse(KindConflict, "envelope_not_sealing", "The envelope is %s; there is nothing to complete.", s.Public())
 	case ActionOpen, ActionRequestCode, ActionVerifyCode, ActionConsent, ActionViewPage, ActionRead,
 		ActionSign, ActionSignLast, ActionDecline, ActionDelegate:
-		return linkClosedError(s)
+		// The link is not valid any more: 401.
+		return Refuse(KindUnauthorized, "signing_link_closed", "This signing link is no longer valid: the envelope is %s.", s.Public())
 	}
 	return Refuse(KindInvalid, "unknown_action", "There is no action %q.", string(action))
-}
-
-// linkClosedError is the answer to a link of an envelope that takes no more
-// signatures: the link is not valid any more (401).
-func linkClosedError(s Status) *Error {
-	return Refuse(KindUnauthorized, "signing_link_closed", "This signing link is no longer valid: the envelope is %s.", s.Public())
 }

@@ -27,9 +27,9 @@ func consented(t *testing.T, types ...models.FieldType) *models.Envelope {
 	require.NoError(t, e.Send(act(start), nil))
 	_, err = e.RequestCode(act(start), link(e, 0), []byte("right"))
 	require.NoError(t, err)
-	_, err = e.VerifyCode(act(start), link(e, 0), []byte("right"))
+	_, err = e.VerifyCode(act(start), link(e, 0), []byte("right"), nil)
 	require.NoError(t, err)
-	_, err = e.Consent(act(start), link(e, 0), models.DisclosureIn("en"))
+	_, err = e.Consent(act(start), link(e, 0), new(models.Signer).Disclosure("en"))
 	require.NoError(t, err)
 	return e
 }
@@ -76,7 +76,7 @@ func TestAPictureMayComeWithAnEmptyText(t *testing.T) {
 func TestAValueIsNamedOnce(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
-	_, err := e.Consent(act(start), link(e, 0), models.DisclosureIn("en"))
+	_, err := e.Consent(act(start), link(e, 0), new(models.Signer).Disclosure("en"))
 	require.NoError(t, err)
 	_, err = e.Sign(act(start), link(e, 0), text(e, 0, " "))
 	assert.Equal(t, []string{"fields[0].textValue"}, problemsOf(t, err))

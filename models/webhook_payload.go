@@ -63,19 +63,9 @@ func (n EventName) IsWebhookEvent() bool { return slices.Contains(WebhookEvents,
 // HasValues reports whether endpoints can ask for what signers entered with the event.
 func (n EventName) HasValues() bool { return n == EventSignerSigned || n == EventEnvelopeCompleted }
 
-// WebhookPayloadWithValues is the webhook body for ev with data.values, of all who have
-// signed.
-func (e *Envelope) WebhookPayloadWithValues(ev *Event, baseURL string, values []FieldValue) ([]byte, error) {
-	named := e.NamedValues(values)
-	return e.webhookPayload(ev, baseURL, &named)
-}
-
-// WebhookPayload is the webhook body for ev. baseURL is the service's address.
-func (e *Envelope) WebhookPayload(ev *Event, baseURL string) ([]byte, error) {
-	return e.webhookPayload(ev, baseURL, nil)
-}
-
-func (e *Envelope) webhookPayload(ev *Event, baseURL string, values *NamedValues) ([]byte, error) {
+// WebhookPayload is the webhook body for ev, with data.values unless values is nil.
+// baseURL is the service's address.
+func (e *Envelope) WebhookPayload(ev *Event, baseURL string, values *NamedValues) ([]byte, error) {
 	kind := DocumentOriginal
 	if e.Status == StatusCompleted {
 		kind = DocumentSealed
@@ -96,22 +86,29 @@ func (e *Envelope) webhookPayload(ev *Event, baseURL string, values *NamedValues
 	if r, ok := ev.Detail["reason"].(string); ok {
 		d.Reason = &r
 	}
-	b, err := json.Marshal(WebhookPayload{
+	return marshalPayload(ev.Name, WebhookPayload{
 		Event: ev.Name, ID: ev.ID, CreatedAt: ev.Timestamp, Data: d, EnvelopeID: e.ID, CompletedAt: e.CompletedAt, DocumentURL: url,
 	})
-	if err != nil {
-		return nil, fmt.Errorf("webhook body of %s: %w", ev.Name, err)
-	}
-	return b, nil
 }
 
 // PingPayload is the webhook body that tests an endpoint.
 func PingPayload(id, webhook uuid.UUID, at time.Time) ([]byte, error) {
-	b, err := json.Marshal(map[string]any{
+	return marshalPayload(EventPing, map[string]any{
 		"event": EventPing, "id": id, "createdAt": at, "data": map[string]any{"webhookId": webhook},
 	})
+}
+
+// BulkCompletedPayload is the webhook body that reports the end of a bulk send.
+func BulkCompletedPayload(id, bulk uuid.UUID, counts BulkCounts, at time.Time) ([]byte, error) {
+	return marshalPayload(EventBulkCompleted, map[string]any{
+		"event": EventBulkCompleted, "id": id, "createdAt": at, "data": map[string]any{"bulkSendId": bulk, "counts": counts},
+	})
+}
+
+func marshalPayload(name EventName, payload any) ([]byte, error) {
+	b, err := json.Marshal(payload)
 	if err != nil {
-		return nil, fmt.Errorf("webhook body of ping: %w", err)
+		return nil, fmt.Errorf("webhook body of %s: %w", name, err)
 	}
 	return b, nil
 }

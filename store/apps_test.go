@@ -186,7 +186,7 @@ func TestPlansAreCounted(t *testing.T) {
 			}
 			assert.Equal(t, []int{limit, limit + 1}, []int{used(free), used(enterprise)})
 			send := func() error {
-				e, err := models.NewEnvelope(f.act(), models.EnvelopeInput{AppID: free.ID, TenantID: "t", CreatedBy: "me"})
+				e, err := models.NewEnvelope(f.act(), models.Envelope{AppID: free.ID, TenantID: "t", CreatedBy: "me"})
 				require.NoError(t, err)
 				e.Events = append(e.Events, models.Event{ID: uuid.New(), EnvelopeID: e.ID, Name: models.EventEnvelopeSent, Timestamp: clock.Now(), Actor: "system"})
 				return s.Create(ctx, e)

@@ -90,7 +90,7 @@ func newArchiveFixture(t *testing.T, s *store.Store, clock *testkit.Clock) *arch
 	declined, voided, expired, deleted := f.sent(2, nil), f.sent(1, nil), f.sent(1, &days), f.prepared()
 	require.NoError(t, f.sign(declined, 0))
 	require.NoError(t, change(ctx, f.fixture, declined.ID, func(e *models.Envelope) error {
-		_, err := e.Decline(f.act(), link(e, 1), nil)
+		_, err := e.Decline(f.act(), link(e, 1), nil, false)
 		return err
 	}))
 	require.NoError(t, change(ctx, f.fixture, voided.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))

@@ -36,7 +36,7 @@ func TestWhole(t *testing.T) {
 		phone := "+442079460958"
 		act := models.ActionContext{At: clock().Truncate(1000), Actor: "system", IP: "192.0.2.1", UserAgent: "test", NewID: uuid.New}
 		_, err = s.Change(t.Context(), app.ID, made.ID, func(e *models.Envelope) error {
-			_, err := e.AddDocument(act, models.DocumentInput{Name: "a.pdf", SHA256: "0", Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}}, 5)
+			_, err := e.AddDocument(act, models.DocumentInput{Document: models.Document{Name: "a.pdf", SHA256: "0", PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}}}, 5)
 			if err != nil {
 				return err
 			}

@@ -21,7 +21,7 @@ func (s *Store) Branding(ctx context.Context, app uuid.UUID, tenant string) (mod
 	if err != nil {
 		return models.Branding{}, err
 	}
-	b := models.Branding{PrimaryColor: own.PrimaryColor, SenderName: own.SenderName, ReplyTo: own.ReplyTo, Footer: own.Footer, SupportURL: own.SupportURL}
+	b := models.Branding{Settings: own}
 	if own.LogoSHA256 != nil {
 		b.Logo, err = s.Logo(ctx, app, tenant)
 	}
@@ -31,9 +31,8 @@ func (s *Store) Branding(ctx context.Context, app uuid.UUID, tenant string) (mod
 // ChangeBranding changes what is named, as in JSON, and leaves the rest: settings and
 // logo in one transaction.
 func (s *Store) ChangeBranding(ctx context.Context, app uuid.UUID, tenant string, b models.Branding, names []string) error {
-	v := models.Settings{
-		AppID: app, TenantID: tenant, PrimaryColor: b.PrimaryColor, SenderName: b.SenderName, ReplyTo: b.ReplyTo, Footer: b.Footer, SupportURL: b.SupportURL,
-	}
+	v := b.Settings
+	v.AppID, v.TenantID = app, tenant
 	return s.tx(ctx, func(tx *gorm.DB) error {
 		columns := make([]string, 0, len(names))
 		for _, name := range names {

@@ -23,11 +23,11 @@ import (
 func (f *fixture) envelope(externalID *string) *models.Envelope {
 	f.t.Helper()
 	act := f.act()
-	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: f.app.ID, TenantID: "t", CreatedBy: "me", ExternalID: externalID})
+	e, err := models.NewEnvelope(act, models.Envelope{AppID: f.app.ID, TenantID: "t", CreatedBy: "me", ExternalID: externalID})
 	require.NoError(f.t, err)
-	_, err = e.AddDocument(act, models.DocumentInput{
-		Name: "a.pdf", SHA256: strings.Repeat("0", 64), Size: 9, Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "k",
-	}, 1)
+	_, err = e.AddDocument(act, models.DocumentInput{Document: models.Document{
+		Name: "a.pdf", SHA256: strings.Repeat("0", 64), Size: 9, PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "k",
+	}}, 1)
 	require.NoError(f.t, err)
 	s, err := e.AddSigner(act, models.SignerInput{Name: "S", Email: "s@example.com", RoutingOrder: 1, AuthMethod: models.AuthNone})
 	require.NoError(f.t, err)

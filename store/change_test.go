@@ -41,11 +41,11 @@ func (f *fixture) act() models.ActionContext {
 func (f *fixture) sent(n int, days *int) *models.Envelope {
 	f.t.Helper()
 	act := f.act()
-	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: f.app.ID, TenantID: "t", CreatedBy: "me", ExpiresInDays: days})
+	e, err := models.NewEnvelope(act, models.Envelope{AppID: f.app.ID, TenantID: "t", CreatedBy: "me", ExpiresInDays: days})
 	require.NoError(f.t, err)
-	_, err = e.AddDocument(act, models.DocumentInput{
-		Name: "a.pdf", SHA256: strings.Repeat("0", 64), Size: 9, Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "k",
-	}, 1)
+	_, err = e.AddDocument(act, models.DocumentInput{Document: models.Document{
+		Name: "a.pdf", SHA256: strings.Repeat("0", 64), Size: 9, PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "k",
+	}}, 1)
 	require.NoError(f.t, err)
 	for i := range n {
 		s, err := e.AddSigner(act, models.SignerInput{
@@ -61,7 +61,7 @@ func (f *fixture) sent(n int, days *int) *models.Envelope {
 	require.NoError(f.t, f.Create(f.t.Context(), e))
 	for i := range n {
 		_, err := f.Change(f.t.Context(), f.app.ID, e.ID, func(e *models.Envelope) error {
-			_, err := e.Consent(f.act(), link(e, i), models.DisclosureIn("en"))
+			_, err := e.Consent(f.act(), link(e, i), new(models.Signer).Disclosure("en"))
 			return err
 		})
 		require.NoError(f.t, err)
@@ -171,7 +171,7 @@ func TestOneWinner(t *testing.T) {
 				func() error { return f.sign(e, 1) },
 				func() error { return f.sign(e, 1) },
 				func() error {
-					return change(t.Context(), f, e.ID, func(e *models.Envelope) error { _, err := e.Decline(f.act(), link(e, 0), nil); return err })
+					return change(t.Context(), f, e.ID, func(e *models.Envelope) error { _, err := e.Decline(f.act(), link(e, 0), nil, false); return err })
 				},
 				func() error {
 					return change(t.Context(), f, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) })
@@ -265,7 +265,7 @@ func TestCodesUnderParallelGuessing(t *testing.T) {
 		for range 50 {
 			wg.Go(func() {
 				assert.NoError(t, change(t.Context(), f, e.ID, func(e *models.Envelope) error {
-					ok, err := e.VerifyCode(f.act(), l, []byte("wrong"))
+					ok, err := e.VerifyCode(f.act(), l, []byte("wrong"), nil)
 					assert.False(t, ok)
 					return err
 				}))

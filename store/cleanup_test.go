@@ -85,7 +85,7 @@ func TestOldMailsGo(t *testing.T) {
 		require.NoError(t, change(ctx, f, voided.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
 		f.sealed(completed)
 		require.NoError(t, change(ctx, f, declined.ID, func(e *models.Envelope) error {
-			_, err := e.Decline(f.act(), link(e, 0), nil)
+			_, err := e.Decline(f.act(), link(e, 0), nil, false)
 			return err
 		}))
 		clock.Add(24 * time.Hour)

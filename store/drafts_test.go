@@ -19,14 +19,14 @@ import (
 // signers, and a field of each on either document.
 func (f *fixture) prepared() *models.Envelope {
 	f.t.Helper()
-	e, err := f.draft(models.EnvelopeInput{Subject: ptr("Lease of the mill")})
+	e, err := f.draft(models.Envelope{Subject: ptr("Lease of the mill")})
 	require.NoError(f.t, err)
 	require.NoError(f.t, change(f.t.Context(), f, e.ID, func(e *models.Envelope) error {
 		var ins []models.FieldInput
 		for i, name := range []string{"Ada Lovelace", "Grace Hopper"} {
-			in := models.DocumentInput{
-				Name: "a.pdf", SHA256: "00", Size: 9, Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: name,
-			}
+			in := models.DocumentInput{Document: models.Document{
+				Name: "a.pdf", SHA256: "00", Size: 9, PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: name,
+			}}
 			if i == 1 {
 				in.Prepared = &models.PreparedFile{SHA256: "11", Size: 8, BlobKey: "prepared", Changes: []models.PreparedChange{{Kind: "script", Count: 1}}, Preparation: "how"}
 			}
@@ -155,7 +155,7 @@ func TestExternalIDs(t *testing.T) {
 	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
 		f, other := newFixture(t, s, clock), newFixture(t, s, clock)
 		id := ptr("case 7")
-		in := models.EnvelopeInput{ExternalID: id}
+		in := models.Envelope{ExternalID: id}
 		taken := func(by uuid.UUID) {
 			t.Helper()
 			_, err := f.draft(in)
@@ -167,9 +167,9 @@ func TestExternalIDs(t *testing.T) {
 		first, err := f.draft(in)
 		require.NoError(t, err)
 		taken(first.ID)
-		_, err = f.draft(models.EnvelopeInput{ExternalID: ptr("case 8")})
+		_, err = f.draft(models.Envelope{ExternalID: ptr("case 8")})
 		require.NoError(t, err)
-		_, err = f.draft(models.EnvelopeInput{ExternalID: id, TenantID: "u"})
+		_, err = f.draft(models.Envelope{ExternalID: id, TenantID: "u"})
 		require.NoError(t, err, "of another tenant")
 		_, err = other.draft(in)
 		require.NoError(t, err, "of another app")
@@ -282,7 +282,7 @@ func TestOneRowOfSeveral(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []any{false, models.DeliveryFailed}, []any{p.now().Active, p.status(d)})
 
-		deliveries := []models.Delivery{{WebhookID: p.hook.ID, EnvelopeID: e.ID}, {WebhookID: newEndpoint(other).hook.ID, EnvelopeID: must(other.draft(models.EnvelopeInput{Subject: ptr("theirs")})).ID}}
+		deliveries := []models.Delivery{{WebhookID: p.hook.ID, EnvelopeID: e.ID}, {WebhookID: newEndpoint(other).hook.ID, EnvelopeID: must(other.draft(models.Envelope{Subject: ptr("theirs")})).ID}}
 		names, err := s.DeliveryContext(ctx, f.app.ID, deliveries)
 		require.NoError(t, err)
 		assert.Equal(t, map[uuid.UUID]string{p.hook.ID: url}, names.URLs)

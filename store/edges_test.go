@@ -128,7 +128,7 @@ func TestSmallPromises(t *testing.T) {
 		// A new envelope's events are the database's, and whoever waits is woken.
 		f.awake()
 		e := f.sent(1, nil)
-		fresh, err := models.NewEnvelope(f.act(), models.EnvelopeInput{AppID: f.app.ID, TenantID: "t", CreatedBy: "me"})
+		fresh, err := models.NewEnvelope(f.act(), models.Envelope{AppID: f.app.ID, TenantID: "t", CreatedBy: "me"})
 		require.NoError(t, err)
 		f.awake()
 		require.NoError(t, s.Create(ctx, fresh))

@@ -95,7 +95,7 @@ func (s *Store) enqueueDeliveries(t *transaction, e *models.Envelope, webhooks [
 		if !ev.Name.IsWebhookEvent() {
 			continue
 		}
-		body, err := e.WebhookPayload(ev, s.baseURL)
+		body, err := e.WebhookPayload(ev, s.baseURL, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +107,7 @@ func (s *Store) enqueueDeliveries(t *transaction, e *models.Envelope, webhooks [
 			if err != nil {
 				return nil, err
 			}
-			if posted.ValuesBody, err = e.WebhookPayloadWithValues(ev, s.baseURL, values); err != nil {
+			if posted.ValuesBody, err = e.WebhookPayload(ev, s.baseURL, new(e.NamedValues(values))); err != nil {
 				return nil, err
 			}
 		}

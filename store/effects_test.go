@@ -143,7 +143,7 @@ func TestPlanLimit(t *testing.T) {
 		for range 5 {
 			f.sent(1, nil)
 		}
-		e, err := models.NewEnvelope(f.act(), models.EnvelopeInput{AppID: free.ID, TenantID: "t", CreatedBy: "me"})
+		e, err := models.NewEnvelope(f.act(), models.Envelope{AppID: free.ID, TenantID: "t", CreatedBy: "me"})
 		require.NoError(t, err)
 		e.Events = append(e.Events, models.Event{ID: uuid.New(), EnvelopeID: e.ID, Name: models.EventEnvelopeSent, Timestamp: clock.Now(), Actor: "system"})
 		err = s.Create(t.Context(), e)

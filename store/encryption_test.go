@@ -91,11 +91,11 @@ func newScenario(t *testing.T, s *store.Store, clock *testkit.Clock) *scenario {
 	require.NoError(t, err)
 
 	act, subject := f.act(), "Lease"
-	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: f.app.ID, TenantID: "t", CreatedBy: "me", Subject: &subject})
+	e, err := models.NewEnvelope(act, models.Envelope{AppID: f.app.ID, TenantID: "t", CreatedBy: "me", Subject: &subject})
 	require.NoError(t, err)
-	_, err = e.AddDocument(act, models.DocumentInput{
-		Name: "a.pdf", SHA256: strings.Repeat("0", 64), Size: 9, Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "k",
-	}, 1)
+	_, err = e.AddDocument(act, models.DocumentInput{Document: models.Document{
+		Name: "a.pdf", SHA256: strings.Repeat("0", 64), Size: 9, PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "k",
+	}}, 1)
 	require.NoError(t, err)
 	for i, in := range []models.SignerInput{
 		{Name: "Ada L", Email: "Ada.L@kitchen.example", Phone: &phone, RoutingOrder: 1, AuthMethod: models.AuthEmailOTP},
@@ -150,11 +150,11 @@ func (sc *scenario) sign(i int) {
 		return err
 	})
 	sc.change(func(e *models.Envelope) error {
-		_, err := e.VerifyCode(act, link(e, i), code)
+		_, err := e.VerifyCode(act, link(e, i), code, nil)
 		return err
 	})
 	sc.change(func(e *models.Envelope) error {
-		_, err := e.Consent(act, link(e, i), models.DisclosureIn("en"))
+		_, err := e.Consent(act, link(e, i), new(models.Signer).Disclosure("en"))
 		return err
 	})
 	sc.change(func(e *models.Envelope) error {

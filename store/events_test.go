@@ -14,7 +14,7 @@ import (
 )
 
 // draft stores a draft of a tenant.
-func (f *fixture) draft(in models.EnvelopeInput) (*models.Envelope, error) {
+func (f *fixture) draft(in models.Envelope) (*models.Envelope, error) {
 	f.t.Helper()
 	in.AppID, in.CreatedBy = f.app.ID, "me"
 	if in.TenantID == "" {
@@ -56,7 +56,7 @@ func TestEventsOfAnApp(t *testing.T) {
 		first := f.sent(1, nil)
 		clock.Add(time.Second)
 		later := clock.Now()
-		second := must(f.draft(models.EnvelopeInput{TenantID: "u"}))
+		second := must(f.draft(models.Envelope{TenantID: "u"}))
 		foreign := newEndpoint(other)
 		other.sent(1, nil)
 		foreign.ping()

@@ -126,7 +126,7 @@ func TestAStatementThatFails(t *testing.T) {
 				require.NoError(t, must2(s.StartConsoleSession(ctx, bob.ID, store.Device{}, over, nil)))
 				_, _, err = s.ReserveQuota(ctx, "old", clock.Now().Add(-time.Hour), time.Minute, 1, 9)
 				require.NoError(t, err)
-				require.NoError(t, must2(f.draft(models.EnvelopeInput{})))
+				require.NoError(t, must2(f.draft(models.Envelope{})))
 				return s.DeleteExpired(ctx)
 			}
 			for _, c := range []struct {

@@ -107,7 +107,7 @@ func TestResponsesAreStoredWithWhatTheyTell(t *testing.T) {
 			"change":             func(s *store.Store) error { _, err := s.Change(ctx, f.app.ID, e.ID, touch); return err },
 			"change with events": func(s *store.Store) error { _, err := s.ChangeWithEvents(ctx, f.app.ID, e.ID, touch); return err },
 			"create": func(s *store.Store) error {
-				fresh, err := models.NewEnvelope(f.act(), models.EnvelopeInput{AppID: f.app.ID, TenantID: "t", CreatedBy: "me"})
+				fresh, err := models.NewEnvelope(f.act(), models.Envelope{AppID: f.app.ID, TenantID: "t", CreatedBy: "me"})
 				require.NoError(t, err)
 				return s.Create(ctx, fresh)
 			},

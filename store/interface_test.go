@@ -43,7 +43,7 @@ func eachDatabase(t *testing.T, test func(*testing.T, *store.Store)) {
 func draft(t *testing.T, s *store.Store, app uuid.UUID, tenant, subject string) *models.Envelope {
 	t.Helper()
 	act := models.ActionContext{At: clock().Truncate(time.Microsecond), Actor: models.AppActor(app), NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) }}
-	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: app, TenantID: tenant, CreatedBy: "test", Subject: &subject})
+	e, err := models.NewEnvelope(act, models.Envelope{AppID: app, TenantID: tenant, CreatedBy: "test", Subject: &subject})
 	require.NoError(t, err)
 	_, err = e.AddSigner(act, models.SignerInput{Name: "Ada " + subject, Email: "ada@example.com", RoutingOrder: 1, AuthMethod: models.AuthNone})
 	require.NoError(t, err)

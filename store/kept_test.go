@@ -234,7 +234,7 @@ func TestWhatEachEventStarts(t *testing.T) {
 		assert.Equal(t, []models.OutboxKind{models.OutboxReinvite}, kinds(func(e *models.Envelope) error { return e.Reinvite(f.act(), e.Signers[0].ID) }, e))
 		assert.Empty(t, kinds(func(e *models.Envelope) error { return e.Invited(f.act(), e.Signers[0].ID, true, "m") }, e))
 		assert.Equal(t, []models.OutboxKind{models.OutboxDeclined}, kinds(func(e *models.Envelope) error {
-			_, err := e.Decline(f.act(), link(e, 0), nil)
+			_, err := e.Decline(f.act(), link(e, 0), nil, false)
 			return err
 		}, e))
 		e = f.sent(1, nil)

@@ -23,11 +23,11 @@ func TestRecipientsAtRest(t *testing.T) {
 			require.NoError(t, err)
 			f := newFixture(t, former, clock)
 			act := f.act()
-			e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: f.app.ID, TenantID: "t", CreatedBy: "me"})
+			e, err := models.NewEnvelope(act, models.Envelope{AppID: f.app.ID, TenantID: "t", CreatedBy: "me"})
 			require.NoError(t, err)
-			_, err = e.AddDocument(act, models.DocumentInput{
-				Name: "a.pdf", SHA256: strings.Repeat("0", 64), Size: 9, Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "k",
-			}, 1)
+			_, err = e.AddDocument(act, models.DocumentInput{Document: models.Document{
+				Name: "a.pdf", SHA256: strings.Repeat("0", 64), Size: 9, PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "k",
+			}}, 1)
 			require.NoError(t, err)
 			for _, in := range []models.SignerInput{
 				{Name: "Cora", Email: "cora@kitchen.example", Kind: models.RecipientCopy, AuthMethod: models.AuthEmailOTP, RoutingOrder: 1, Language: "de"},

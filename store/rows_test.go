@@ -155,7 +155,7 @@ func TestOneOfManyAtOnce(t *testing.T) {
 				return nil
 			})
 			race(func(i int) error {
-				drafts[i], envelopes[i] = f.draft(models.EnvelopeInput{ExternalID: &email})
+				drafts[i], envelopes[i] = f.draft(models.Envelope{ExternalID: &email})
 				return nil
 			})
 			made := 0
@@ -275,7 +275,7 @@ func TestEachKeyHasItsAnswer(t *testing.T) {
 		for range 3 {
 			for i, f := range []*fixture{b, a} {
 				for range i + 2 {
-					must(f.draft(models.EnvelopeInput{}))
+					must(f.draft(models.Envelope{}))
 				}
 				page, err := s.Events(ctx, store.EventQuery{App: f.app.ID, After: last[i], Limit: 99})
 				require.NoError(t, err)

@@ -41,7 +41,7 @@ func TestListsOfEnvelopes(t *testing.T) {
 			clock.Add(2 * time.Millisecond)
 			act := f.act()
 			act.NewID = newID
-			e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: f.app.ID, TenantID: tenant, CreatedBy: "me"})
+			e, err := models.NewEnvelope(act, models.Envelope{AppID: f.app.ID, TenantID: tenant, CreatedBy: "me"})
 			require.NoError(t, err)
 			require.NoError(t, s.Create(ctx, e))
 			return e

@@ -41,11 +41,12 @@ func (f *fixture) version(act models.ActionContext, key string, externalID *stri
 		if err != nil {
 			return nil, err
 		}
-		_, err = e.AddDocument(act, models.DocumentInput{
-			Name: "a.pdf", SHA256: strings.Repeat("0", 64), Size: 9, Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key,
-			SealFacts: "facts", Warnings: []string{"odd"},
-			Prepared: &models.PreparedFile{SHA256: "11", Size: 8, BlobKey: key + ".prepared", Changes: []models.PreparedChange{{Kind: "script", Count: 1}}, Preparation: "how"},
-		}, 9)
+		_, err = e.AddDocument(act, models.DocumentInput{Document: models.Document{
+			Name: "a.pdf", SHA256: strings.Repeat("0", 64), Size: 9, PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key,
+			SealFacts: "facts",
+		}, Warnings: []string{"odd"}, Prepared: &models.PreparedFile{
+			SHA256: "11", Size: 8, BlobKey: key + ".prepared", Changes: []models.PreparedChange{{Kind: "script", Count: 1}}, Preparation: "how",
+		}}, 9)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +67,7 @@ func (f *fixture) version(act models.ActionContext, key string, externalID *stri
 // use is what an envelope of templateOf is made of.
 func use(subject string) models.TemplateUse {
 	return models.TemplateUse{
-		TenantID: "t", CreatedBy: "me", Variables: map[string]string{"place": subject}, Values: map[string]string{"tenant_name": "Grace"},
+		Envelope: models.Envelope{TenantID: "t", CreatedBy: "me"}, Variables: map[string]string{"place": subject}, Values: map[string]string{"tenant_name": "Grace"},
 		Signers: []models.SignerInput{
 			{Role: "tenant", Name: "Grace", Email: "grace@example.com"}, {Role: "landlord", Name: "Ada", Email: "ada@example.com"},
 		},

@@ -98,12 +98,10 @@ var ErrAttributesNotReadable = errors.New("search attributes may not be asked fo
 // with another type.
 func MissingAttributes(ctx context.Context, c client.Client, namespace string) ([]string, error) {
 	res, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
-	var (
-		denied  *serviceerror.PermissionDenied
-		unknown *serviceerror.Unimplemented
-	)
+	_, denied := errors.AsType[*serviceerror.PermissionDenied](err)
+	_, unknown := errors.AsType[*serviceerror.Unimplemented](err)
 	switch {
-	case errors.As(err, &denied) || errors.As(err, &unknown):
+	case denied || unknown:
 		return nil, ErrAttributesNotReadable
 	case err != nil:
 		return nil, fmt.Errorf("search attributes of namespace %s: %w", namespace, err)

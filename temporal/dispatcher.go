@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
+	"golang.org/x/sync/errgroup"
 
 	"countersign/internal/tracing"
 	"countersign/models"
@@ -82,19 +83,15 @@ func (d *Dispatcher) DispatchBatch(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var (
-		wg    sync.WaitGroup
-		slots = make(chan struct{}, concurrency)
-	)
+	var calls errgroup.Group
+	calls.SetLimit(concurrency)
 	for _, row := range rows {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
+		calls.Go(func() error {
 			d.dispatch(ctx, row)
+			return nil
 		})
 	}
-	wg.Wait()
-	return len(rows), nil
+	return len(rows), calls.Wait()
 }
 
 func (d *Dispatcher) dispatch(ctx context.Context, row models.OutboxRow) {
@@ -131,11 +128,11 @@ func (d *Dispatcher) span(ctx context.Context, row models.OutboxRow) (context.Co
 
 // deliverRow starts or signals the workflow that the row is about.
 func (d *Dispatcher) deliverRow(ctx context.Context, row models.OutboxRow) error {
+	signer, webhook := models.Deref(row.Refs.SignerID, uuid.Nil), models.Deref(row.Refs.WebhookID, uuid.Nil)
 	switch row.Kind {
 	case models.OutboxStart:
 		start := d.envelopeStart(ctx, row)
-		_, err := d.Client.ExecuteWorkflow(ctx, envelopeOptions(row, start), WorkflowEnvelope, start)
-		return ignoreStarted(err)
+		return d.start(ctx, envelopeOptions(row, start), WorkflowEnvelope, start)
 	case models.OutboxSigned:
 		return d.signal(ctx, row, SignalSignerSigned)
 	case models.OutboxDeclined:
@@ -144,28 +141,31 @@ func (d *Dispatcher) deliverRow(ctx context.Context, row models.OutboxRow) error
 		return d.signal(ctx, row, SignalVoided)
 	case models.OutboxSealingFailed:
 		return d.signal(ctx, row, SignalSealingFailed)
-	case models.OutboxDeliver:
-		return d.startDelivery(ctx, row)
-	case models.OutboxReinvite:
-		in := ReinviteInput{EnvelopeInput: envelopeInput(row), LinkID: row.Refs.LinkID}
-		if row.Refs.SignerID != nil {
-			in.SignerID = *row.Refs.SignerID
-		}
-		return d.start(ctx, row, ReinviteWorkflowID(row.ID), "Renewed link for signer "+in.SignerID.String(), WorkflowReinvite, in)
-	case models.OutboxBulk:
-		return d.wakeBulk(ctx, row)
 	case models.OutboxRescheduled:
 		return d.signal(ctx, row, SignalRescheduled)
+	case models.OutboxDeliver:
+		opts := options(row, DeliveryWorkflowID(row.Key, row.Refs.Resend), "Delivery to webhook "+webhook.String())
+		// A resend runs again under the same id; a settled delivery does nothing.
+		opts.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
+		opts.TypedSearchAttributes = temporal.NewSearchAttributes(AttrAppID.ValueSet(row.Refs.AppID.String()))
+		return d.start(ctx, opts, WorkflowDelivery, DeliveryInput{DeliveryID: row.Key, WebhookID: webhook, Delays: d.Delays, Resend: row.Refs.Resend})
+	case models.OutboxBulk:
+		// A workflow that runs looks at the database: a signal too many does no harm.
+		opts := options(row, BulkWorkflowID(row.Key), "Bulk send "+row.Key.String())
+		opts.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
+		in := BulkInput{AppID: row.Refs.AppID, BulkSendID: row.Key}
+		_, err := d.Client.SignalWithStartWorkflow(ctx, opts.ID, SignalChanged, nil, opts, WorkflowBulk, in)
+		return err
+	case models.OutboxReinvite:
+		opts := options(row, ReinviteWorkflowID(row.ID), "Renewed link for signer "+signer.String())
+		return d.start(ctx, opts, WorkflowReinvite, InviteInput{EnvelopeInput: envelopeInput(row), SignerID: signer, LinkID: row.Refs.LinkID})
 	case models.OutboxCopies:
-		in := CopiesInput{EnvelopeInput: envelopeInput(row), Request: row.ID}
-		if row.Refs.SignerID != nil {
-			in.SignerID = *row.Refs.SignerID
-		}
-		return d.start(ctx, row, CopiesWorkflowID(row.ID), "Copies for signer "+in.SignerID.String(), WorkflowCopies, in)
+		opts := options(row, CopiesWorkflowID(row.ID), "Copies for signer "+signer.String())
+		return d.start(ctx, opts, WorkflowCopies, CopiesInput{EnvelopeInput: envelopeInput(row), SignerID: signer, Request: row.ID})
 	case models.OutboxRetention:
-		return d.start(ctx, row, RetentionWorkflowID(row.Key), "Retention of envelope "+row.Key.String(), WorkflowRetention, envelopeInput(row))
+		return d.start(ctx, options(row, RetentionWorkflowID(row.Key), "Retention of envelope "+row.Key.String()), WorkflowRetention, envelopeInput(row))
 	case models.OutboxTimestamp:
-		return d.start(ctx, row, TimestampWorkflowID(row.Key), "Time-stamps of envelope "+row.Key.String(), WorkflowTimestamp, envelopeInput(row))
+		return d.start(ctx, options(row, TimestampWorkflowID(row.Key), "Time-stamps of envelope "+row.Key.String()), WorkflowTimestamp, envelopeInput(row))
 	}
 	return fmt.Errorf("outbox row %d has unknown kind %q", row.Seq, row.Kind)
 }
@@ -191,44 +191,37 @@ func (d *Dispatcher) envelopeStart(ctx context.Context, row models.OutboxRow) En
 }
 
 func envelopeOptions(row models.OutboxRow, start EnvelopeStart) client.StartWorkflowOptions {
-	status := ShownStatus(models.StatusSent)
+	status := models.StatusSent
 	if start.Plan != nil {
-		status = ShownStatus(start.Plan.Status)
+		status = start.Plan.Status
+	}
+	opts := options(row, EnvelopeWorkflowID(row.Key), "Envelope "+row.Key.String())
+	opts.TypedSearchAttributes = temporal.NewSearchAttributes(opts.TypedSearchAttributes.Copy(), AttrEnvelopeStatus.ValueSet(ShownStatus(status)))
+	return opts
+}
+
+// options are those of a workflow that runs once: it is not started again after it has
+// ended well, unless the row asks for it, but always after it was lost or terminated. It
+// has the row's fairness key, so that nothing waits for the backlog of another app or
+// endpoint on the task queues; its activities inherit that.
+func options(row models.OutboxRow, id, summary string) client.StartWorkflowOptions {
+	reuse := enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
+	if row.Refs.Restart {
+		reuse = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 	}
 	return client.StartWorkflowOptions{
-		ID: EnvelopeWorkflowID(row.Key), TaskQueue: QueueMain, StaticSummary: "Envelope " + row.Key.String(), Priority: priority(row),
-		WorkflowIDReusePolicy:    reusePolicy(row),
+		ID: id, TaskQueue: QueueMain, StaticSummary: summary, Priority: temporal.Priority{FairnessKey: row.Refs.FairnessKey().String()},
+		WorkflowIDReusePolicy:    reuse,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		TypedSearchAttributes: temporal.NewSearchAttributes(
-			AttrAppID.ValueSet(row.Refs.AppID.String()), AttrTenantID.ValueSet(row.Refs.TenantID),
-			AttrEnvelopeStatus.ValueSet(status),
-		),
+		TypedSearchAttributes:    temporal.NewSearchAttributes(AttrAppID.ValueSet(row.Refs.AppID.String()), AttrTenantID.ValueSet(row.Refs.TenantID)),
 	}
-}
-
-// priority gives the workflow the row's fairness key, so that nothing waits for the
-// backlog of another app or endpoint on the task queues. Its activities inherit it.
-func priority(row models.OutboxRow) temporal.Priority {
-	return temporal.Priority{FairnessKey: row.Refs.FairnessKey().String()}
-}
-
-// reusePolicy says whether a workflow is started again: not after it has ended well,
-// unless the row asks for it, but always after it was lost or terminated.
-func reusePolicy(row models.OutboxRow) enums.WorkflowIdReusePolicy {
-	if row.Refs.Restart {
-		return enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
-	}
-	return enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
 }
 
 // signal sends the fact to the envelope's workflow. The row's id is the request
 // id, by which the server drops repeats. A workflow that is not there is
 // started with the signal; one that has ended has no use for it.
 func (d *Dispatcher) signal(ctx context.Context, row models.OutboxRow, name string) error {
-	fact := SignerSignal{Trace: tracing.Traceparent(ctx)}
-	if row.Refs.SignerID != nil {
-		fact.SignerID = *row.Refs.SignerID
-	}
+	fact := SignerSignal{SignerID: models.Deref(row.Refs.SignerID, uuid.Nil), Trace: tracing.Traceparent(ctx)}
 	payloads, err := converter.GetDefaultDataConverter().ToPayloads(fact)
 	if err != nil {
 		return fmt.Errorf("encode signal: %w", err)
@@ -238,8 +231,7 @@ func (d *Dispatcher) signal(ctx context.Context, row models.OutboxRow, name stri
 		WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: EnvelopeWorkflowID(row.Key)},
 		SignalName:        name, Input: payloads, RequestId: row.ID.String(), Identity: "dispatcher",
 	})
-	var missing *serviceerror.NotFound
-	if !errors.As(err, &missing) {
+	if _, missing := errors.AsType[*serviceerror.NotFound](err); !missing {
 		return err
 	}
 	start := d.envelopeStart(ctx, row)
@@ -247,54 +239,15 @@ func (d *Dispatcher) signal(ctx context.Context, row models.OutboxRow, name stri
 	return ignoreStarted(err)
 }
 
-// start starts a workflow that runs once, unless it did so already.
-func (d *Dispatcher) start(ctx context.Context, row models.OutboxRow, id, summary, workflow string, in any) error {
-	_, err := d.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: id, TaskQueue: QueueMain, StaticSummary: summary, Priority: priority(row),
-		WorkflowIDReusePolicy:    reusePolicy(row),
-		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		TypedSearchAttributes: temporal.NewSearchAttributes(
-			AttrAppID.ValueSet(row.Refs.AppID.String()), AttrTenantID.ValueSet(row.Refs.TenantID),
-		),
-	}, workflow, in)
-	return ignoreStarted(err)
-}
-
-// wakeBulk has a bulk send's workflow look at the database; one that is not there, or
-// has ended, is started. A signal too many does no harm.
-func (d *Dispatcher) wakeBulk(ctx context.Context, row models.OutboxRow) error {
-	id := BulkWorkflowID(row.Key)
-	_, err := d.Client.SignalWithStartWorkflow(ctx, id, SignalChanged, nil, client.StartWorkflowOptions{
-		ID: id, TaskQueue: QueueMain, StaticSummary: "Bulk send " + row.Key.String(), Priority: priority(row),
-		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		TypedSearchAttributes: temporal.NewSearchAttributes(
-			AttrAppID.ValueSet(row.Refs.AppID.String()), AttrTenantID.ValueSet(row.Refs.TenantID),
-		),
-	}, WorkflowBulk, BulkInput{AppID: row.Refs.AppID, BulkSendID: row.Key})
-	return err
-}
-
-// startDelivery starts the workflow of a webhook delivery. Each resend has its own.
-func (d *Dispatcher) startDelivery(ctx context.Context, row models.OutboxRow) error {
-	in := DeliveryInput{DeliveryID: row.Key, Delays: d.Delays, Resend: row.Refs.Resend}
-	if row.Refs.WebhookID != nil {
-		in.WebhookID = *row.Refs.WebhookID
-	}
-	_, err := d.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: DeliveryWorkflowID(row.Key, row.Refs.Resend), TaskQueue: QueueMain, StaticSummary: "Delivery to webhook " + in.WebhookID.String(),
-		Priority: priority(row),
-		// A resend runs again under the same id; a settled delivery does nothing.
-		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		TypedSearchAttributes:    temporal.NewSearchAttributes(AttrAppID.ValueSet(row.Refs.AppID.String())),
-	}, WorkflowDelivery, in)
+// start starts a workflow. One that runs or has run already needs nothing more.
+func (d *Dispatcher) start(ctx context.Context, opts client.StartWorkflowOptions, workflow string, in any) error {
+	_, err := d.Client.ExecuteWorkflow(ctx, opts, workflow, in)
 	return ignoreStarted(err)
 }
 
 // ignoreStarted: a workflow that runs or has run already needs nothing more.
 func ignoreStarted(err error) error {
-	var started *serviceerror.WorkflowExecutionAlreadyStarted
-	if errors.As(err, &started) {
+	if _, started := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); started {
 		return nil
 	}
 	return err

@@ -178,13 +178,14 @@ type DeliveryInput struct {
 	Resend int `json:"resend,omitempty"`
 }
 
-// ReinviteInput starts the sending of a signer's renewed link.
-type ReinviteInput struct {
+// InviteInput names one signer of an envelope, who is sent a link; with a LinkID it starts
+// the sending of a renewed one.
+type InviteInput struct {
 	EnvelopeInput
 
 	SignerID uuid.UUID `json:"signerId"`
-	// LinkID is the link that is sent, unless another has taken its place; nil: the
-	// signer's link, whichever it is.
+	// LinkID is the link to send, unless another has taken its place, or names a notice of
+	// a copy that is sent anew; nil: the invitation of a routing group, with whichever link the signer has.
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
 }
 

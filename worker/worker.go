@@ -64,14 +64,22 @@ func (d Deployment) options() sdkworker.DeploymentOptions {
 // New makes the workers without starting them.
 func New(c client.Client, a *activities.Activities, d Deployment) Workers {
 	sdkworker.SetStickyWorkflowCacheSize(workflowCacheSize)
-	alive := func(grace time.Duration) []interceptor.WorkerInterceptor {
-		return []interceptor.WorkerInterceptor{&activities.KeepAlive{Grace: grace}}
+	// options are those of a worker that runs so many activities at once; grace 0: it sends
+	// no heartbeats for them.
+	options := func(concurrent int, grace time.Duration) sdkworker.Options {
+		o := sdkworker.Options{
+			MaxConcurrentActivityExecutionSize: concurrent, DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
+			ActivityTaskPollerBehavior: autoscalingPollers(), DeploymentOptions: d.options(),
+		}
+		if grace > 0 {
+			o.Interceptors = []interceptor.WorkerInterceptor{&activities.KeepAlive{Grace: grace}}
+			o.MaxHeartbeatThrottleInterval = activities.HeartbeatInterval
+		}
+		return o
 	}
-	main := sdkworker.New(c, temporal.QueueMain, sdkworker.Options{
-		WorkflowTaskPollerBehavior: autoscalingPollers(), ActivityTaskPollerBehavior: autoscalingPollers(),
-		MaxConcurrentActivityExecutionSize: 100, MaxConcurrentLocalActivityExecutionSize: 100, WorkerStopTimeout: stopLimit, DeploymentOptions: d.options(),
-		Interceptors: alive(mainGrace), MaxHeartbeatThrottleInterval: activities.HeartbeatInterval,
-	})
+	forMain := options(100, mainGrace)
+	forMain.DisableWorkflowWorker, forMain.WorkflowTaskPollerBehavior, forMain.MaxConcurrentLocalActivityExecutionSize = false, autoscalingPollers(), 100
+	main := sdkworker.New(c, temporal.QueueMain, forMain)
 	if a.BulkRoom == nil {
 		a.BulkRoom = &activities.BulkRoom{}
 	}
@@ -79,26 +87,15 @@ func New(c client.Client, a *activities.Activities, d Deployment) Workers {
 		a.SealSlots = make(chan struct{}, runtime.GOMAXPROCS(0))
 	}
 	Register(main, a)
-	sealing := sdkworker.New(c, temporal.QueueSeal, sdkworker.Options{
-		ActivityTaskPollerBehavior:         autoscalingPollers(),
-		MaxConcurrentActivityExecutionSize: finishing * runtime.GOMAXPROCS(0), DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
-		DeploymentOptions: d.options(),
-		Interceptors:      alive(sealGrace), MaxHeartbeatThrottleInterval: activities.HeartbeatInterval,
-	})
+	sealing := sdkworker.New(c, temporal.QueueSeal, options(finishing*runtime.GOMAXPROCS(0), sealGrace))
 	sealing.RegisterActivity(a.Finish)
 	sealing.RegisterActivity(a.Seal)
 	sealing.RegisterActivity(a.Timestamp)
-	webhooks := sdkworker.New(c, temporal.QueueWebhooks, sdkworker.Options{
-		ActivityTaskPollerBehavior:         autoscalingPollers(),
-		MaxConcurrentActivityExecutionSize: 400, DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
-		DeploymentOptions: d.options(),
-	})
+	webhooks := sdkworker.New(c, temporal.QueueWebhooks, options(400, 0))
 	webhooks.RegisterActivity(a.Deliver)
-	bulk := sdkworker.New(c, temporal.QueueBulk, sdkworker.Options{
-		MaxConcurrentActivityExecutionSize: bulkBatches, DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
-		DeploymentOptions: d.options(),
-		Interceptors:      alive(bulkGrace), MaxHeartbeatThrottleInterval: activities.HeartbeatInterval,
-	})
+	forBulk := options(bulkBatches, bulkGrace)
+	forBulk.ActivityTaskPollerBehavior = nil // two activities need no more pollers than the SDK has
+	bulk := sdkworker.New(c, temporal.QueueBulk, forBulk)
 	bulk.RegisterActivity(a.SendBulkRows)
 	return Workers{main, sealing, webhooks, bulk}
 }

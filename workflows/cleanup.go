@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,14 +41,9 @@ func Cleanup(ctx workflow.Context) error {
 // addRemoved adds what a round removed to what was removed before it, by kind.
 func addRemoved(total, round []activities.RemovedRows) []activities.RemovedRows {
 	for _, r := range round {
-		known := false
-		for i := range total {
-			if total[i].Kind == r.Kind {
-				total[i].Rows += r.Rows
-				known = true
-			}
-		}
-		if !known {
+		if i := slices.IndexFunc(total, func(t activities.RemovedRows) bool { return t.Kind == r.Kind }); i >= 0 {
+			total[i].Rows += r.Rows
+		} else {
 			total = append(total, r)
 		}
 	}

@@ -57,8 +57,7 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 // attempt, so that it heads what operators see.
 func abandon(ctx workflow.Context, failed error) error {
 	why := "the last attempt was cut off"
-	var app *sdktemporal.ApplicationError
-	if errors.As(failed, &app) && app.Type() == activities.ErrTypeNotDelivered {
+	if app, ok := errors.AsType[*sdktemporal.ApplicationError](failed); ok && app.Type() == activities.ErrTypeNotDelivered {
 		why = app.Message()
 	}
 	workflow.SetCurrentDetails(ctx, "Given up: "+why+". Send it again from the console once the endpoint works.")

@@ -124,15 +124,14 @@ func setup(ctx workflow.Context, in temporal.EnvelopeStart) (*envelope, error) {
 	return w, nil
 }
 
-// facts are the signals that the workflow listens to, with what each changes.
-func (w *envelope) facts() []struct {
+// fact is a signal that the workflow listens to, with what it changes.
+type fact struct {
 	signal string
 	apply  func(temporal.SignerSignal)
-} {
-	return []struct {
-		signal string
-		apply  func(temporal.SignerSignal)
-	}{
+}
+
+func (w *envelope) facts() []fact {
+	return []fact{
 		{temporal.SignalSignerSigned, func(f temporal.SignerSignal) {
 			for i := range w.plan.Signers {
 				if w.plan.Signers[i].ID == f.SignerID {
@@ -270,48 +269,39 @@ func (w *envelope) oneIntervalOn(ctx workflow.Context) *time.Time {
 	if w.plan.ReminderEvery <= 0 {
 		return nil
 	}
-	at := workflow.Now(ctx).Add(w.plan.ReminderEvery)
-	return &at
+	return new(workflow.Now(ctx).Add(w.plan.ReminderEvery))
 }
 
 // sendCopies sends the sealed documents to the signers, if they were not sent with the
 // sealing.
 func (w *envelope) sendCopies(ctx workflow.Context) error {
-	w.enter(ctx, stepCopies)
-	if err := w.showStatus(ctx, string(w.outcome)); err != nil {
-		return err
-	}
-	if !w.copied {
-		step := temporal.WithTrace(ctx, w.trace)
-		if err := runReportingStuck(step, stuckCopies, activityOptions("Send the sealed documents", 10*time.Minute), acts.SendCopies, w.EnvelopeInput); err != nil {
-			return err
-		}
-	}
-	w.end(ctx, "Completed: sealed, and everyone has a copy.")
-	return nil
+	opts := activityOptions("Send the sealed documents", 10*time.Minute)
+	return w.sendLast(ctx, stepCopies, stuckCopies, opts, acts.SendCopies, "Completed: sealed, and everyone has a copy.")
 }
 
 // sendClosing tells those who were asked that there is nothing left to sign.
 func (w *envelope) sendClosing(ctx workflow.Context) error {
-	w.enter(ctx, stepClosing)
+	opts := activityOptions("Tell the signers that it is "+string(w.outcome), 5*time.Minute)
+	return w.sendLast(ctx, stepClosing, stuckClosing, opts, acts.SendClosing, "The envelope was "+string(w.outcome)+".")
+}
+
+// sendLast has the last mails sent, and says how the envelope ended.
+func (w *envelope) sendLast(ctx workflow.Context, step, stuck string, opts workflow.ActivityOptions, activity any, end string) error {
+	w.enter(ctx, step)
 	if err := w.showStatus(ctx, string(w.outcome)); err != nil {
 		return err
 	}
-	step := temporal.WithTrace(ctx, w.trace)
-	opts := activityOptions("Tell the signers that it is "+string(w.outcome), 5*time.Minute)
-	if err := runReportingStuck(step, stuckClosing, opts, acts.SendClosing, w.EnvelopeInput); err != nil {
-		return err
+	if !w.copied {
+		if err := runReportingStuck(temporal.WithTrace(ctx, w.trace), stuck, opts, activity, w.EnvelopeInput); err != nil {
+			return err
+		}
 	}
-	w.end(ctx, "The envelope was "+string(w.outcome)+".")
-	return nil
-}
-
-func (w *envelope) end(ctx workflow.Context, words string) {
 	w.step = stepDone
-	workflow.SetCurrentDetails(ctx, words)
+	workflow.SetCurrentDetails(ctx, end)
 	// What came too late to change anything is taken all the same, or the SDK warns
 	// of every envelope whose end was signalled twice.
 	w.takeFacts(ctx)
+	return nil
 }
 
 // historyIsLong reports that the workflow should go on in a new history. It does

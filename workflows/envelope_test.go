@@ -91,7 +91,7 @@ func newFakeEnv(t *testing.T, groups ...int) *fakeEnv {
 	env.env.OnActivity(acts.LoadPlan, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (temporal.Plan, error) {
 		return env.plan, nil
 	})
-	env.env.OnActivity(acts.Invite, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.SignerInput) error {
+	env.env.OnActivity(acts.Invite, mock.Anything, mock.Anything).Return(func(_ context.Context, in temporal.InviteInput) error {
 		if env.mailDown {
 			return errors.New("mail server is down")
 		}

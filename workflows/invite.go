@@ -53,7 +53,7 @@ func inviteSummary(ids []uuid.UUID) string {
 // inviteOne invites a signer for as long as it takes, without waiting for it.
 func (w *envelope) inviteOne(ctx workflow.Context, id uuid.UUID) {
 	opts := activityOptions("Invite signer "+id.String(), time.Minute)
-	in := activities.SignerInput{EnvelopeInput: w.EnvelopeInput, SignerID: id}
+	in := temporal.InviteInput{EnvelopeInput: w.EnvelopeInput, SignerID: id}
 	first := executeFirst(ctx, opts, acts.Invite, in)
 	w.inviting++
 	workflow.Go(ctx, func(ctx workflow.Context) {

@@ -144,7 +144,7 @@ func (s *scenario) register(r sdkworker.Registry) {
 	simple("Purge")
 	register("SendCopiesAgain", func(context.Context, temporal.CopiesInput) error { return nil })
 	register("LoadPlan", func(context.Context, temporal.EnvelopeInput) (temporal.Plan, error) { return s.plan, nil })
-	register("Invite", func(context.Context, activities.SignerInput) error {
+	register("Invite", func(context.Context, temporal.InviteInput) error {
 		s.note("Invite")
 		return nil
 	})
@@ -281,7 +281,7 @@ func TestFreshHistoriesReplay(t *testing.T) {
 		"delivery-failed":  {workflow: temporal.WorkflowDelivery, input: delivery, fails: true},
 		"anchored":         {workflow: temporal.WorkflowAnchor},
 		"cleaned":          {workflow: temporal.WorkflowCleanup},
-		"reinvited":        {workflow: temporal.WorkflowReinvite, input: temporal.ReinviteInput{EnvelopeInput: envelope, SignerID: uuid.New(), LinkID: &envelope.EnvelopeID}},
+		"reinvited":        {workflow: temporal.WorkflowReinvite, input: temporal.InviteInput{EnvelopeInput: envelope, SignerID: uuid.New(), LinkID: &envelope.EnvelopeID}},
 		"copied":           {workflow: temporal.WorkflowCopies, input: temporal.CopiesInput{EnvelopeInput: envelope, SignerID: uuid.New(), Request: uuid.New()}},
 		"rescheduled":      {plan: planFor(1), reads: true, signals: []string{temporal.SignalRescheduled, temporal.SignalVoided}},
 		"bulk-sent":        {workflow: temporal.WorkflowBulk, input: temporal.BulkInput{AppID: uuid.New(), BulkSendID: uuid.New()}, bulk: &fakeBulk{status: models.BulkQueued, counts: models.BulkCounts{Pending: 25}, wait: 50 * time.Millisecond}},

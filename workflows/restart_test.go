@@ -134,11 +134,11 @@ func TestRestartedBetweenReminders(t *testing.T) {
 func sendEnvelope(t *testing.T, s *store.Store, app uuid.UUID, now time.Time) temporal.EnvelopeInput {
 	t.Helper()
 	act, days := models.ActionContext{At: now, Actor: models.ActorSystem, NewID: uuid.New}, 30
-	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: app, TenantID: "t", CreatedBy: "me", ExpiresInDays: &days})
+	e, err := models.NewEnvelope(act, models.Envelope{AppID: app, TenantID: "t", CreatedBy: "me", ExpiresInDays: &days})
 	require.NoError(t, err)
-	_, err = e.AddDocument(act, models.DocumentInput{
-		SHA256: strings.Repeat("ab", 32), Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "original",
-	}, 1)
+	_, err = e.AddDocument(act, models.DocumentInput{Document: models.Document{
+		SHA256: strings.Repeat("ab", 32), PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "original",
+	}}, 1)
 	require.NoError(t, err)
 	for _, email := range []string{"ada@example.com", "grace@example.com"} {
 		signer, err := e.AddSigner(act, models.SignerInput{Name: "Name", Email: email, RoutingOrder: 1, AuthMethod: models.AuthNone})

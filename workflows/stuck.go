@@ -69,6 +69,6 @@ func retryable(err error) bool {
 	if err == nil || sdktemporal.IsCanceledError(err) {
 		return false
 	}
-	var app *sdktemporal.ApplicationError
-	return !errors.As(err, &app) || !app.NonRetryable()
+	app, ok := errors.AsType[*sdktemporal.ApplicationError](err)
+	return !ok || !app.NonRetryable()
 }

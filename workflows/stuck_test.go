@@ -129,12 +129,12 @@ func TestARefusalIsNotTriedAgain(t *testing.T) {
 	env := newEnvironment(&suite)
 	env.RegisterActivity(acts)
 	tries := 0
-	env.OnActivity(acts.Invite, mock.Anything, mock.Anything).Return(func(context.Context, activities.SignerInput) error {
+	env.OnActivity(acts.Invite, mock.Anything, mock.Anything).Return(func(context.Context, temporal.InviteInput) error {
 		tries++
 		return sdktemporal.NewNonRetryableApplicationError("not found", "not_found", nil)
 	})
 	shown := upserts(env)
-	env.ExecuteWorkflow(workflows.Reinvite, temporal.ReinviteInput{SignerID: uuid.New()})
+	env.ExecuteWorkflow(workflows.Reinvite, temporal.InviteInput{SignerID: uuid.New()})
 	require.Error(t, env.GetWorkflowError())
 	require.Equal(t, 1, tries)
 	require.Empty(t, *shown)
@@ -187,7 +187,7 @@ func TestEveryRunningWorkflowSaysWhatItWaitsFor(t *testing.T) {
 	}{
 		"delivery before its first attempt": {workflows.Delivery, []any{temporal.DeliveryInput{Delays: delays}}, time.Second, "Waiting 1m0s before the first attempt."},
 		"delivery":                          {workflows.Delivery, []any{temporal.DeliveryInput{Delays: delays}}, 2 * time.Minute, "Delivering, in at most 5 attempts"},
-		"reinvite":                          {workflows.Reinvite, []any{temporal.ReinviteInput{EnvelopeInput: in}}, time.Minute, "Sending a renewed link"},
+		"reinvite":                          {workflows.Reinvite, []any{temporal.InviteInput{EnvelopeInput: in}}, time.Minute, "Sending a renewed link"},
 		"retention":                         {workflows.Retention, []any{in}, time.Minute, "Waiting until "},
 		"retention that reminds":            {workflows.Retention, []any{in}, 24*time.Hour + time.Minute, "Reminding recipients that 1 day(s) are left"},
 		"timestamp":                         {workflows.Timestamp, []any{in}, time.Minute, "Waiting for the time-stamp authority"},

@@ -1,10 +1,12 @@
 package workflows
 
 import (
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
 
+	"countersign/activities"
 	"countersign/temporal"
 )
 
@@ -18,5 +20,19 @@ func Timestamp(ctx workflow.Context, in temporal.EnvelopeInput) error {
 		return err
 	}
 	workflow.SetCurrentDetails(ctx, "The time-stamps are in the files.")
+	return nil
+}
+
+// Anchor has the heads of all audit chains that have grown since the last anchor
+// time-stamped. It asks the authority again for as long as it takes.
+func Anchor(ctx workflow.Context) error {
+	workflow.SetCurrentDetails(ctx, "Having the heads of the audit chains time-stamped; if this stays, see the pending activity's last failure.")
+	opts := activityOptions("Anchor the audit trail", 12*time.Hour)
+	opts.RetryPolicy = retryForever(10 * time.Minute)
+	var done activities.AnchorResult
+	if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), acts.AnchorAudit).Get(ctx, &done); err != nil {
+		return err
+	}
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("Anchor %d holds %d audit chains.", done.Number, done.Entries))
 	return nil
 }

@@ -212,6 +212,6 @@ func madeUpEvent(name models.EventName) (uuid.UUID, []byte, error) {
 	case models.EventSignerDeclined:
 		e.Status, signer.Status, ev.SignerID = models.StatusDeclined, models.SignerDeclined, signer.ID
 	}
-	body, err := e.WebhookPayload(ev, "https://sign.example.com")
+	body, err := e.WebhookPayload(ev, "https://sign.example.com", nil)
 	return ev.ID, body, err
 }

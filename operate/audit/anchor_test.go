@@ -73,7 +73,7 @@ func (a *anchorFixture) consent() {
 	_, err := a.Store.Change(a.t.Context(), a.app, a.open, func(e *models.Envelope) error {
 		s := e.Signers[0]
 		l := models.Link{EnvelopeID: e.ID, SignerID: s.ID, ID: *s.LinkID}
-		_, err := e.Consent(act(a.clock), l, models.DisclosureIn("en"))
+		_, err := e.Consent(act(a.clock), l, new(models.Signer).Disclosure("en"))
 		return err
 	})
 	require.NoError(a.t, err)
@@ -303,7 +303,7 @@ func TestManyChainHeads(t *testing.T) {
 	a := newAuditFixture(t, "sqlite")
 	anchorer := audit.Anchorer{Store: a.Store, Blobs: a.blobs, Authority: authority(testkit.NewTSA(t)), Now: a.clock.Now}
 	for range 510 {
-		e, err := models.NewEnvelope(act(a.clock), models.EnvelopeInput{AppID: a.app, TenantID: "t", CreatedBy: "me"})
+		e, err := models.NewEnvelope(act(a.clock), models.Envelope{AppID: a.app, TenantID: "t", CreatedBy: "me"})
 		require.NoError(t, err)
 		require.NoError(t, a.Store.Create(t.Context(), e))
 	}

@@ -42,12 +42,10 @@ func (v Verifier) attachments(ctx context.Context, r *Report, e *models.Envelope
 			_ = f.Close() // read only
 		case errors.Is(err, fs.ErrNotExist):
 			r.add("attachment %s has no file", a.ID)
-		case errors.Is(err, blob.ErrAltered):
-			r.add("attachment %s is recorded with another hash than its file has, or as encrypted and its file is not", a.ID)
-		case errors.Is(err, blob.ErrDamaged):
-			r.add("attachment %s: %s", a.ID, blob.ErrDamaged)
 		default:
-			return err
+			if err := r.addUnreadable(err, "attachment", a.ID); err != nil {
+				return err
+			}
 		}
 	}
 	for id := range told {

@@ -81,11 +81,7 @@ func (v Verifier) All(ctx context.Context, emit func(*Report) error) error {
 		}
 		for _, ref := range refs {
 			known[ref.ID] = true
-			r, err := v.envelope(ctx, ref, keys, anchors)
-			if err != nil {
-				return err
-			}
-			if err := emit(r); err != nil {
+			if err := v.envelope(ctx, ref, keys, anchors, emit); err != nil {
 				return err
 			}
 		}
@@ -111,11 +107,7 @@ func (v Verifier) One(ctx context.Context, id uuid.UUID, emit func(*Report) erro
 	if err != nil {
 		return err
 	}
-	r, err := v.envelope(ctx, ref, keys, anchors)
-	if err != nil {
-		return err
-	}
-	return emit(r)
+	return v.envelope(ctx, ref, keys, anchors, emit)
 }
 
 // keys are those that sign manifests. Their private halves are sealed with the
@@ -132,16 +124,17 @@ func (v Verifier) keys(ctx context.Context) (map[string]trust.RecordKey, error) 
 	return out, nil
 }
 
-func (v Verifier) envelope(ctx context.Context, ref store.EnvelopeRef, keys map[string]trust.RecordKey, anchors *anchorIndex) (*Report, error) {
+func (v Verifier) envelope(ctx context.Context, ref store.EnvelopeRef, keys map[string]trust.RecordKey, anchors *anchorIndex,
+	emit func(*Report) error,
+) error {
 	e, events, err := v.Store.AnyEnvelopeWithEvents(ctx, ref.AppID, ref.ID)
-	var broken *store.ArchiveError
-	if errors.As(err, &broken) {
+	if broken, ok := errors.AsType[*store.ArchiveError](err); ok {
 		r := &Report{EnvelopeID: ref.ID, Problems: []string{}}
 		r.add("its archive %s %s", broken.Key, broken.Problem)
-		return r, nil
+		return emit(r)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r := &Report{EnvelopeID: e.ID, Events: len(events), Problems: []string{}}
 	if err := models.VerifyChain(events, e.AuditSeq, e.AuditHead); err != nil {
@@ -153,25 +146,19 @@ func (v Verifier) envelope(ctx context.Context, ref store.EnvelopeRef, keys map[
 	checkStatus(r, e, events)
 	anchors.checkAge(r, events)
 	for _, d := range e.Originals() {
-		if d.PurgeStatus == models.PurgePurged {
-			continue
-		}
 		if err := v.original(ctx, r, e, events, d); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := v.attachments(ctx, r, e, events); err != nil {
-		return nil, err
+		return err
 	}
 	for _, d := range e.Sealed() {
-		if d.PurgeStatus == models.PurgePurged {
-			continue
-		}
 		if err := v.file(ctx, r, e, events, d, keys); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return r, nil
+	return emit(r)
 }
 
 // checkStatus compares what the envelope is with what the chain says became of
@@ -182,18 +169,11 @@ func checkStatus(r *Report, e *models.Envelope, events []models.Event) {
 		count[events[i].Name]++
 	}
 	want := map[models.EventName]int{models.EventEnvelopeCreated: 1}
-	switch e.Status {
-	case models.StatusCompleted:
-		want[models.EventEnvelopeCompleted], want[models.EventDocumentSealed] = 1, len(e.Sealed())
-	case models.StatusDeclined:
-		want[models.EventEnvelopeDeclined] = 1
-	case models.StatusVoided:
-		want[models.EventEnvelopeVoided] = 1
-	case models.StatusExpired:
-		want[models.EventEnvelopeExpired] = 1
-	case models.StatusDeleted:
-		want[models.EventEnvelopeDeleted] = 1
-	case models.StatusDraft, models.StatusSent, models.StatusInProgress, models.StatusSealing:
+	if e.Status.Terminal() { // an end has the event that is called like it
+		want[models.EventName("envelope."+e.Status)] = 1
+	}
+	if e.Status == models.StatusCompleted {
+		want[models.EventDocumentSealed] = len(e.Sealed())
 	}
 	if e.SentAt != nil {
 		want[models.EventEnvelopeSent] = 1
@@ -249,24 +229,20 @@ func checkPrepared(r *Report, e *models.Envelope, events []models.Event) {
 
 // original compares an uploaded file with its record and with the chain.
 func (v Verifier) original(ctx context.Context, r *Report, e *models.Envelope, events []models.Event, d *models.Document) error {
+	if d.PurgeStatus == models.PurgePurged {
+		return nil
+	}
 	f, err := blob.OpenRecorded(ctx, v.Blobs, store.FileRecord(d))
 	if errors.Is(err, fs.ErrNotExist) {
 		return v.missing(ctx, r, e, d, "document")
 	}
-	if errors.Is(err, blob.ErrAltered) {
+	if err == nil || errors.Is(err, blob.ErrAltered) {
 		r.Originals++
-		r.add("document %s is recorded with another hash than its file has, or as encrypted and its file is not", d.ID)
-		return nil
-	}
-	if errors.Is(err, blob.ErrDamaged) {
-		r.add("document %s: %s", d.ID, blob.ErrDamaged)
-		return nil
 	}
 	if err != nil {
-		return err
+		return r.addUnreadable(err, "document", d.ID)
 	}
-	defer func() { _ = f.Close() }() // read only
-	r.Originals++
+	_ = f.Close() // read only
 	for i := range events {
 		if ev := &events[i]; ev.Name == models.EventDocumentAdded && ev.Detail["documentId"] == d.ID.String() && ev.Detail["sha256"] == d.SHA256 {
 			return v.prepared(ctx, r, e, events, d)
@@ -291,19 +267,27 @@ func (v Verifier) prepared(ctx context.Context, r *Report, e *models.Envelope, e
 		return nil
 	}
 	f, err := blob.OpenRecorded(ctx, v.Blobs, store.FileRecord(shown))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return v.missing(ctx, r, e, d, "the prepared file of document")
-	case errors.Is(err, blob.ErrAltered):
-		r.add("the prepared file of document %s has another hash than is recorded, or is recorded as encrypted and is not", d.ID)
-		return nil
-	case errors.Is(err, blob.ErrDamaged):
-		r.add("the prepared file of document %s: %s", d.ID, blob.ErrDamaged)
-		return nil
-	case err != nil:
-		return err
+	}
+	if err != nil {
+		return r.addUnreadable(err, "the prepared file of document", d.ID)
 	}
 	return f.Close()
+}
+
+// addUnreadable says by the error of opening a recorded file what is wrong with it. An
+// error that says nothing of the file is returned.
+func (r *Report) addUnreadable(err error, what string, id uuid.UUID) error {
+	switch {
+	case errors.Is(err, blob.ErrAltered):
+		r.add("%s %s is recorded with another hash than its file has, or as encrypted and its file is not", what, id)
+	case errors.Is(err, blob.ErrDamaged):
+		r.add("%s %s: %s", what, id, blob.ErrDamaged)
+	default:
+		return err
+	}
+	return nil
 }
 
 // missing tells of a file that is not there, unless it was purged meanwhile.
@@ -312,31 +296,27 @@ func (v Verifier) missing(ctx context.Context, r *Report, e *models.Envelope, d 
 	if err != nil {
 		return err
 	}
-	for _, n := range now.Documents {
-		if n.ID == d.ID && n.PurgeStatus == models.PurgePurged {
-			return nil
-		}
+	if n := now.Document(d.ID); n == nil || n.PurgeStatus != models.PurgePurged {
+		r.add("%s %s has no file", what, d.ID)
 	}
-	r.add("%s %s has no file", what, d.ID)
 	return nil
 }
 
 // file compares a sealed file with its record and with the chain.
 func (v Verifier) file(ctx context.Context, r *Report, e *models.Envelope, events []models.Event, d *models.Document, keys map[string]trust.RecordKey) error {
+	if d.PurgeStatus == models.PurgePurged {
+		return nil
+	}
 	f, err := blob.OpenRecorded(ctx, v.Blobs, store.FileRecord(d))
 	if errors.Is(err, blob.ErrAltered) {
-		r.add("sealed document %s is recorded with another hash than its file has, or as encrypted and its file is not", d.ID)
+		_ = r.addUnreadable(err, "sealed document", d.ID)
 		f, err = v.Blobs.Open(ctx, d.BlobKey) // what else is wrong with it
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return v.missing(ctx, r, e, d, "sealed document")
 	}
-	if errors.Is(err, blob.ErrDamaged) {
-		r.add("sealed document %s: %s", d.ID, blob.ErrDamaged)
-		return nil
-	}
 	if err != nil {
-		return err
+		return r.addUnreadable(err, "sealed document", d.ID)
 	}
 	defer func() { _ = f.Close() }() // read only
 	r.Sealed++

@@ -86,15 +86,15 @@ func act(clock *testkit.Clock) models.ActionContext {
 func (a *auditFixture) envelope(s *store.Store, clock *testkit.Clock) uuid.UUID {
 	a.t.Helper()
 	days := 30
-	e, err := models.NewEnvelope(act(clock), models.EnvelopeInput{AppID: a.app, TenantID: "t", CreatedBy: "me", ExpiresInDays: &days})
+	e, err := models.NewEnvelope(act(clock), models.Envelope{AppID: a.app, TenantID: "t", CreatedBy: "me", ExpiresInDays: &days})
 	require.NoError(a.t, err)
 	pdf := testkit.OnePage()
 	sum := sha256.Sum256(pdf)
 	key := fmt.Sprintf("envelopes/%s/original/1.pdf", e.ID)
 	keep(a.t, a.blobs, key, pdf)
-	_, err = e.AddDocument(act(clock), models.DocumentInput{
-		SHA256: hex.EncodeToString(sum[:]), Size: int64(len(pdf)), Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key,
-	}, 1)
+	_, err = e.AddDocument(act(clock), models.DocumentInput{Document: models.Document{
+		SHA256: hex.EncodeToString(sum[:]), Size: int64(len(pdf)), PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key,
+	}}, 1)
 	require.NoError(a.t, err)
 	for i := range 2 {
 		signer, err := e.AddSigner(act(clock), models.SignerInput{Name: "Name", Email: fmt.Sprintf("s%d@example.com", i), RoutingOrder: 1, AuthMethod: models.AuthNone})
@@ -117,7 +117,7 @@ func (a *auditFixture) signAll(s *store.Store, clock *testkit.Clock) {
 	for i, signer := range e.Signers {
 		l := models.Link{EnvelopeID: e.ID, SignerID: signer.ID, ID: *signer.LinkID}
 		_, err := s.Change(a.t.Context(), a.app, e.ID, func(e *models.Envelope) error {
-			if _, err := e.Consent(act(clock), l, models.DisclosureIn("en")); err != nil {
+			if _, err := e.Consent(act(clock), l, new(models.Signer).Disclosure("en")); err != nil {
 				return err
 			}
 			by := act(clock)

@@ -24,10 +24,10 @@ func TestAPurgedEnvelopeIsSound(t *testing.T) {
 			// An edited draft's fields stand in its chain as a hash, prefilled values included.
 			e, err := a.Store.Envelope(t.Context(), a.app, id)
 			require.NoError(t, err)
-			draft, err := models.NewEnvelope(act(a.clock), models.EnvelopeInput{AppID: a.app, TenantID: "t", CreatedBy: "me"})
+			draft, err := models.NewEnvelope(act(a.clock), models.Envelope{AppID: a.app, TenantID: "t", CreatedBy: "me"})
 			require.NoError(t, err)
 			original := e.Originals()[0]
-			_, err = draft.AddDocument(act(a.clock), models.DocumentInput{SHA256: original.SHA256, Size: original.Size, Count: 1, Pages: original.Pages, BlobKey: original.BlobKey}, 1)
+			_, err = draft.AddDocument(act(a.clock), models.DocumentInput{Document: models.Document{SHA256: original.SHA256, Size: original.Size, PageCount: 1, Pages: original.Pages, BlobKey: original.BlobKey}}, 1)
 			require.NoError(t, err)
 			signer, err := draft.AddSigner(act(a.clock), models.SignerInput{Name: "Name", Email: "ada@example.com", RoutingOrder: 1, AuthMethod: models.AuthNone})
 			require.NoError(t, err)
@@ -52,7 +52,7 @@ func TestAPurgedEnvelopeIsSound(t *testing.T) {
 			value := "entered"
 			change(func(e *models.Envelope) error {
 				l := models.Link{EnvelopeID: e.ID, SignerID: signer.ID, ID: *e.Signers[0].LinkID}
-				if _, err := e.Consent(act(a.clock), l, models.DisclosureIn("en")); err != nil {
+				if _, err := e.Consent(act(a.clock), l, new(models.Signer).Disclosure("en")); err != nil {
 					return err
 				}
 				by := act(a.clock)

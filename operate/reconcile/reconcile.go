@@ -7,13 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"golang.org/x/sync/errgroup"
 
 	"countersign/models"
 	"countersign/temporal"
@@ -80,29 +80,25 @@ func (r *Reconciler) Run(ctx context.Context) (map[models.OutboxKind]Count, erro
 
 // withoutWorkflow are the rows whose workflow does not run.
 func (r *Reconciler) withoutWorkflow(ctx context.Context, rows []models.OutboxRow) ([]models.OutboxRow, error) {
-	var (
-		wg    sync.WaitGroup
-		mu    sync.Mutex
-		out   []models.OutboxRow
-		first error
-		slots = make(chan struct{}, concurrency)
-	)
-	for _, row := range rows {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			running, err := r.running(ctx, row)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				first = errors.Join(first, err)
-			} else if !running {
-				out = append(out, row)
-			}
+	var calls errgroup.Group
+	calls.SetLimit(concurrency)
+	running := make([]bool, len(rows))
+	for i, row := range rows {
+		calls.Go(func() (err error) {
+			running[i], err = r.running(ctx, row)
+			return err
 		})
 	}
-	wg.Wait()
-	return out, first
+	if err := calls.Wait(); err != nil {
+		return nil, err
+	}
+	var out []models.OutboxRow
+	for i, row := range rows {
+		if !running[i] {
+			out = append(out, row)
+		}
+	}
+	return out, nil
 }
 
 func (r *Reconciler) running(ctx context.Context, row models.OutboxRow) (bool, error) {
@@ -120,11 +116,10 @@ func (r *Reconciler) running(ctx context.Context, row models.OutboxRow) (bool, e
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	d, err := r.Client.DescribeWorkflowExecution(ctx, id, "")
-	var missing *serviceerror.NotFound
-	switch {
-	case errors.As(err, &missing):
+	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
 		return false, nil
-	case err != nil:
+	}
+	if err != nil {
 		return false, fmt.Errorf("look at workflow %s: %w", id, err)
 	}
 	return d.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil

@@ -93,7 +93,7 @@ func (env *fakeEnv) act() models.ActionContext {
 func (env *fakeEnv) sealed() *models.Envelope {
 	env.t.Helper()
 	ctx := env.t.Context()
-	e, err := models.NewEnvelope(env.act(), models.EnvelopeInput{AppID: env.app, TenantID: "t", CreatedBy: "me"})
+	e, err := models.NewEnvelope(env.act(), models.Envelope{AppID: env.app, TenantID: "t", CreatedBy: "me"})
 	require.NoError(env.t, err)
 	for i := range 2 {
 		pdf := append(testkit.OnePage(), fmt.Sprintf("%% %d\n", i)...)
@@ -105,9 +105,9 @@ func (env *fakeEnv) sealed() *models.Envelope {
 		require.NoError(env.t, err)
 		require.NoError(env.t, env.Blobs.Keep(ctx, f, key))
 		blob.Discard(f)
-		_, err = e.AddDocument(env.act(), models.DocumentInput{
-			SHA256: hex.EncodeToString(sum[:]), Size: int64(len(pdf)), Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key,
-		}, 9)
+		_, err = e.AddDocument(env.act(), models.DocumentInput{Document: models.Document{
+			SHA256: hex.EncodeToString(sum[:]), Size: int64(len(pdf)), PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key,
+		}}, 9)
 		require.NoError(env.t, err)
 	}
 	signer, err := e.AddSigner(env.act(), models.SignerInput{Name: "Name", Email: "s@example.com", RoutingOrder: 1, AuthMethod: models.AuthNone})
@@ -122,7 +122,7 @@ func (env *fakeEnv) sealed() *models.Envelope {
 	e = env.load(e.ID)
 	l := models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *e.Signers[0].LinkID}
 	_, err = env.Store.Change(ctx, env.app, e.ID, func(e *models.Envelope) error {
-		if _, err := e.Consent(env.act(), l, models.DisclosureIn("en")); err != nil {
+		if _, err := e.Consent(env.act(), l, new(models.Signer).Disclosure("en")); err != nil {
 			return err
 		}
 		by := env.act()

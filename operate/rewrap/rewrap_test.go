@@ -70,14 +70,14 @@ func readFile(t *testing.T, b blob.Store, key string) (string, error) {
 func draft(t *testing.T, s *store.Store, clock *testkit.Clock, app uuid.UUID, encrypted bool) (e *models.Envelope, key string) {
 	t.Helper()
 	act := models.ActionContext{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
-	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: app, TenantID: "t", CreatedBy: "me"})
+	e, err := models.NewEnvelope(act, models.Envelope{AppID: app, TenantID: "t", CreatedBy: "me"})
 	require.NoError(t, err)
 	key = fmt.Sprintf("envelopes/%s/original/%s.pdf", e.ID, uuid.New())
 	sum := sha256.Sum256([]byte("content of " + key))
-	_, err = e.AddDocument(act, models.DocumentInput{
-		SHA256: hex.EncodeToString(sum[:]), Size: int64(len("content of " + key)), Count: 1,
+	_, err = e.AddDocument(act, models.DocumentInput{Document: models.Document{
+		SHA256: hex.EncodeToString(sum[:]), Size: int64(len("content of " + key)), PageCount: 1,
 		Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key, Encrypted: encrypted,
-	}, 9)
+	}}, 9)
 	require.NoError(t, err)
 	require.NoError(t, s.Create(t.Context(), e))
 	return e, key

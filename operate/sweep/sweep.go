@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"countersign/models"
 	"countersign/store"
 	"countersign/store/blob"
 )
@@ -135,6 +136,13 @@ func newOrphan(e blob.Entry, reason string) Orphan {
 	return Orphan{Key: e.Key, Size: e.Size, Modified: e.Modified.UTC(), Reason: reason}
 }
 
+func newOrphans(files []blob.Entry, reason string) (out []Orphan) {
+	for _, f := range files {
+		out = append(out, newOrphan(f, reason))
+	}
+	return out
+}
+
 // documents judges files of envelopes: envelopes/<id>/original/…, …/prepared/…, …/attachments/… and …/sealed/….
 func (s Sweeper) documents(ctx context.Context, files []blob.Entry) ([]Orphan, error) {
 	var ids []uuid.UUID
@@ -170,11 +178,8 @@ func (s Sweeper) documents(ctx context.Context, files []blob.Entry) ([]Orphan, e
 }
 
 // templates judges files of templates: templates/<id>/….
-func (s Sweeper) templates(ctx context.Context, files []blob.Entry) (out []Orphan, _ error) {
-	for _, f := range files {
-		out = append(out, newOrphan(f, ReasonUnreferenced))
-	}
-	return s.unreferenced(ctx, out)
+func (s Sweeper) templates(ctx context.Context, files []blob.Entry) ([]Orphan, error) {
+	return s.unreferenced(ctx, newOrphans(files, ReasonUnreferenced))
 }
 
 // unreferenced leaves out what a template, or an envelope that was made of one, still names.
@@ -226,11 +231,8 @@ func (s Sweeper) lists(ctx context.Context, files []blob.Entry) ([]Orphan, error
 	return out, nil
 }
 
-func expiredChecks(_ context.Context, files []blob.Entry) (out []Orphan, _ error) {
-	for _, f := range files {
-		out = append(out, newOrphan(f, ReasonCheck))
-	}
-	return out, nil
+func expiredChecks(_ context.Context, files []blob.Entry) ([]Orphan, error) {
+	return newOrphans(files, ReasonCheck), nil
 }
 
 // archives judges archives/<envelope>/<archive>.csa: one that is not recorded was never
@@ -258,4 +260,28 @@ func (s Sweeper) archives(ctx context.Context, files []blob.Entry) ([]Orphan, er
 		}
 	}
 	return out, nil
+}
+
+// Unused removes the attachments that nobody has signed with for a day, row first: one
+// that is signed with in that moment stays. What was done up to an error stays done.
+func Unused(ctx context.Context, s *store.Store, blobs blob.Store, now time.Time) (n int, err error) {
+	for {
+		rows, err := s.UnusedAttachments(ctx, now.Add(-models.UnusedAttachmentAge), batchSize)
+		if err != nil {
+			return n, err
+		}
+		for _, a := range rows {
+			removed, err := s.RemoveAttachment(ctx, a.ID)
+			if err == nil && removed {
+				n++
+				err = blobs.Delete(ctx, a.BlobKey)
+			}
+			if err != nil {
+				return n, err
+			}
+		}
+		if len(rows) < batchSize {
+			return n, nil
+		}
+	}
 }

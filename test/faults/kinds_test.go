@@ -269,11 +269,11 @@ func (d *storedParts) act() models.ActionContext {
 func (d *storedParts) send(t *testing.T) error {
 	t.Helper()
 	act, days := d.act(), 10
-	e, err := models.NewEnvelope(act, models.EnvelopeInput{AppID: d.app, TenantID: "t", CreatedBy: "me", ExpiresInDays: &days})
+	e, err := models.NewEnvelope(act, models.Envelope{AppID: d.app, TenantID: "t", CreatedBy: "me", ExpiresInDays: &days})
 	require.NoError(t, err)
-	_, err = e.AddDocument(act, models.DocumentInput{
-		Name: "a.pdf", SHA256: strings.Repeat("0", 64), Size: 9, Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "k",
-	}, 1)
+	_, err = e.AddDocument(act, models.DocumentInput{Document: models.Document{
+		Name: "a.pdf", SHA256: strings.Repeat("0", 64), Size: 9, PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "k",
+	}}, 1)
 	require.NoError(t, err)
 	for i, in := range []models.SignerInput{
 		anApprover: {Kind: models.RecipientApprover}, aViewer: {Kind: models.RecipientViewer}, aPrincipal: {Role: "principal"}, aWitness: {WitnessFor: "principal"},
@@ -339,12 +339,12 @@ func (d *storedParts) ask(t *testing.T, in partCall, link *string) (partSeen, er
 			out.code = http.StatusNoContent
 			_, err = e.Delegate(act, l, person)
 		case "consent":
-			_, err = e.Consent(act, l, models.DisclosureIn("en"))
+			_, err = e.Consent(act, l, new(models.Signer).Disclosure("en"))
 		case "view":
 			out.code = http.StatusNoContent
 			err = e.ViewPage(act, l, e.Originals()[0].ID, 1, 900)
 		case "decline":
-			_, err = e.Decline(act, l, nil)
+			_, err = e.Decline(act, l, nil, false)
 		case "sign":
 			var sub models.Submission
 			for _, f := range e.Fields {

@@ -102,14 +102,14 @@ func (b *bench) completed(at time.Time) (*models.Envelope, error) {
 		return models.ActionContext{At: at, Actor: actor, IP: "127.0.0.1", UserAgent: "Go-http-client/1.1", NewID: newID}
 	}
 	app, subject, value := models.AppActor(b.app), "Bench", "Value"
-	e, err := models.NewEnvelope(by(app), models.EnvelopeInput{AppID: b.app, TenantID: tenant, CreatedBy: "bench", Subject: &subject})
+	e, err := models.NewEnvelope(by(app), models.Envelope{AppID: b.app, TenantID: tenant, CreatedBy: "bench", Subject: &subject})
 	if err != nil {
 		return nil, err
 	}
 	const size = 700
-	_, err = e.AddDocument(by(app), models.DocumentInput{
-		Name: "document.pdf", SHA256: strings.Repeat("0", 64), Size: size, Count: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "k",
-	}, 1)
+	_, err = e.AddDocument(by(app), models.DocumentInput{Document: models.Document{
+		Name: "document.pdf", SHA256: strings.Repeat("0", 64), Size: size, PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: "k",
+	}}, 1)
 	must(err)
 	for i := range 2 {
 		s, err := e.AddSigner(by(app), models.SignerInput{Name: "Signer", Email: fmt.Sprintf("signer%d@example.com", i), RoutingOrder: 1, AuthMethod: models.AuthNone})
@@ -133,7 +133,7 @@ func (b *bench) completed(at time.Time) (*models.Envelope, error) {
 		}
 		link, signer := models.Link{EnvelopeID: e.ID, SignerID: s.ID, ID: *s.LinkID}, models.SignerActor(s.ID)
 		_, err1 := e.Open(by(signer), link)
-		_, err2 := e.Consent(by(signer), link, models.DisclosureIn("en"))
+		_, err2 := e.Consent(by(signer), link, new(models.Signer).Disclosure("en"))
 		_, err3 := e.Sign(by(signer), link, models.Submission{Fields: []models.FieldSubmission{
 			{FieldID: e.Fields[2*i].ID, Image: testkit.Signature()}, {FieldID: e.Fields[2*i+1].ID, Text: &value},
 		}})

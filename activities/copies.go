@@ -1,0 +1,102 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"countersign/models"
+	"countersign/notify"
+	"countersign/notify/templates"
+	"countersign/store"
+	"countersign/store/blob"
+	"countersign/temporal"
+)
+
+// SendCopies sends the sealed documents to everyone who signed and who is to get
+// copies: attached, or as links where they are too large together.
+func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) error {
+	e, v, err := a.loadEnvelope(ctx, in)
+	if err != nil {
+		return err
+	}
+	if e.Status != models.StatusCompleted {
+		return nil
+	}
+	return a.sendCopies(ctx, ctx, e, v)
+}
+
+// sendCopies begins no mail after the end of begin.
+func (a *Activities) sendCopies(ctx, begin context.Context, e *models.Envelope, v mailSettings) error {
+	attach := a.attachmentsFit(e)
+	return a.mailEach(ctx, begin, e, mailed(e.Recipients(), person), models.MailCompleted, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
+		return a.completedMail(e, s, v, attach)
+	})
+}
+
+// completedMail is the mail with the sealed files, attached or as links.
+func (a *Activities) completedMail(e *models.Envelope, s *models.Signer, v mailSettings, attach bool) (templates.Content, []notify.Attachment, error) {
+	msg := templates.Completed{
+		Language: v.languageOf(s), Look: v.look, RecipientName: s.Name, SenderName: v.sender, Subject: e.Title(), CompletedAt: *e.CompletedAt, VerifyURL: a.BaseURL + "/verify",
+		NotAllSigned: !e.AllSign(),
+	}
+	var files []notify.Attachment
+	for _, d := range e.Sealed() {
+		doc := templates.CompletedDocument{Name: e.FileName(d), SHA256: d.SHA256}
+		if attach {
+			files = append(files, a.attachment(e, d))
+		} else {
+			tok, err := a.Tokens.IssueDownload(e, d, s.ID)
+			if err != nil {
+				return templates.Content{}, nil, err
+			}
+			doc.DownloadURL = a.BaseURL + "/download/" + tok
+		}
+		msg.Documents = append(msg.Documents, doc)
+	}
+	content, err := msg.Render()
+	return content, files, err
+}
+
+// SendCopiesAgain sends a signer fresh links to the sealed files: one mail for each
+// request. Files that were purged meanwhile are sent to nobody.
+func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInput) error {
+	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
+	if err != nil {
+		return err
+	}
+	s := e.Recipient(in.SignerID)
+	purged := slices.ContainsFunc(e.Sealed(), func(d *models.Document) bool { return d.PurgeStatus == models.PurgePurged })
+	if s == nil || e.Status != models.StatusCompleted || purged {
+		return nil
+	}
+	content, _, err := a.completedMail(e, s, v, false)
+	if err != nil {
+		return fmt.Errorf("write %s mail: %w", models.MailCompleted, err)
+	}
+	mail := newMail(models.MailCompleted, person(s), v, a.Mail.MessageID("copies", in.Request.String()), content)
+	return ignoreRefused(a.mailOnce(ctx, e, s, mail, func(id string) error {
+		_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.CopySent(a.systemContext(), s.ID, id) })
+		return err
+	}))
+}
+
+// attachmentsFit reports whether the sealed files go along with the mails.
+func (a *Activities) attachmentsFit(e *models.Envelope) bool {
+	var total int64
+	for _, d := range e.Sealed() {
+		total += d.Size
+	}
+	return total <= a.AttachmentLimit
+}
+
+func (a *Activities) attachment(e *models.Envelope, d *models.Document) notify.Attachment {
+	return notify.Attachment{Name: e.FileName(d), ContentType: d.MimeType, Open: func(ctx context.Context) (io.ReadCloser, error) {
+		f, err := blob.OpenRecorded(ctx, a.Blobs, store.FileRecord(d))
+		if err != nil {
+			return nil, err
+		}
+		return f, nil
+	}}
+}
