@@ -47,8 +47,8 @@ func (s *Store) ChangeAttachments(ctx context.Context, app, id uuid.UUID, fn fun
 	return s.changeWith(ctx, app, id, loadOptions{attachments: true}, func(l *loaded) error { return fn(l.envelopes[0], l.attachments) })
 }
 
-// withdrawAttachments takes from a signer's place the files that are not signed with:
-// another person has it now. The next sweep removes them.
+// withdrawAttachments withdraws the files that a replaced person attached and has not
+// signed with: they are not the new person's. The next sweep removes them.
 func withdrawAttachments(b *batch, signer uuid.UUID) {
 	b.exec("UPDATE attachments SET withdrawn = $1 WHERE signer_id = $2 AND NOT used", true, signer)
 }

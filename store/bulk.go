@@ -262,7 +262,7 @@ func (s *Store) FinishBulkSend(ctx context.Context, app, id uuid.UUID) (bool, er
 	return finished, nil
 }
 
-// ignoreRefusal: what another has done already, or prevented, is not done again.
+// ignoreRefusal drops a refusal: another process has taken the step already, or has prevented it.
 func ignoreRefusal(err error) error {
 	if models.IsRefusal(err) {
 		return nil

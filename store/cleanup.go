@@ -14,7 +14,7 @@ import (
 // ExpiredRows are rows that are removed when their time is over.
 type ExpiredRows string
 
-// What is removed, as operators read it. The audit trail is never.
+// The names under which operators see what is removed. The audit trail is never removed.
 const (
 	ExpiredKeys             ExpiredRows = "idempotency keys"
 	ExpiredRateWindows      ExpiredRows = "rate windows"

@@ -16,7 +16,7 @@ import (
 
 // envelopeCountChange is one envelope more or less of a status. Changes are only
 // ever inserted, so that envelopes of one tenant do not wait for each other; a
-// reader adds them up, and folds them into envelope_counts when there are many.
+// reader adds them up, and compacts them into envelope_counts when there are many.
 type envelopeCountChange struct {
 	Seq      int64 // the database counts
 	AppID    uuid.UUID
@@ -40,7 +40,7 @@ func recordStatusChange(b *batch, e *models.Envelope, from models.Status) {
 	})...)
 }
 
-// compactThreshold is the number of changes from which on a reader folds them.
+// compactThreshold is the number of changes from which on a reader compacts them.
 const compactThreshold = 200
 
 // count is the number of an app's envelopes; tenant "" means all of its tenants,
@@ -56,7 +56,7 @@ func (s *Store) count(ctx context.Context, app uuid.UUID, tenant string, statuse
 		where, args = where+" AND status IN ?", append(args, statuses)
 	}
 	var sum struct{ N, Changes int64 }
-	// One statement, and so one snapshot: a change is either folded or not.
+	// One statement, and so one snapshot: a change is either compacted or not.
 	err := s.db.WithContext(ctx).Raw(`SELECT COALESCE(SUM(n), 0) AS n, COALESCE(SUM(c), 0) AS changes FROM (
 			SELECT n, 0 AS c FROM envelope_counts WHERE `+where+`
 			UNION ALL SELECT change AS n, 1 AS c FROM envelope_count_changes WHERE `+where+`) AS parts`,
@@ -76,7 +76,7 @@ func (s *Store) count(ctx context.Context, app uuid.UUID, tenant string, statuse
 const compactBatch = 5000
 
 // CompactCounts adds a batch of changes to the counts. It returns how many. Any
-// number of processes may fold at once: each takes other changes.
+// number of processes may compact at once: each takes other changes.
 func (s *Store) CompactCounts(ctx context.Context) (int, error) {
 	skip := ""
 	if s.postgres {
@@ -100,7 +100,7 @@ func (s *Store) CompactCounts(ctx context.Context) (int, error) {
 		for _, c := range taken {
 			sums[of{c.AppID, c.TenantID, c.Status}] += c.Change
 		}
-		// In one order everywhere, so that two that fold cannot wait for each other in a circle.
+		// In one order everywhere, so that two that compact cannot wait for each other in a circle.
 		order := slices.SortedFunc(maps.Keys(sums), func(a, b of) int {
 			return cmp.Or(bytes.Compare(a.app[:], b.app[:]), cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.status, b.status))
 		})
@@ -114,7 +114,7 @@ func (s *Store) CompactCounts(ctx context.Context) (int, error) {
 		}
 		return nil
 	})
-	return n, wrap(err, "fold envelope counts")
+	return n, wrap(err, "compact envelope counts")
 }
 
 // CompactAllCounts adds all changes to the counts.

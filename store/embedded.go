@@ -11,6 +11,9 @@ import (
 	"countersign/models"
 )
 
+// Sessions of pages that an app embeds in its own: an embedded session lets a signer sign,
+// and a builder session lets somebody prepare a draft or a template.
+
 // CreateEmbeddedSession stores an embedded session.
 func (s *Store) CreateEmbeddedSession(ctx context.Context, e *models.EmbeddedSession) error {
 	e.ID = s.newID()

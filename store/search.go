@@ -64,43 +64,32 @@ type textArray []string
 // Value implements driver.Valuer.
 func (h textArray) Value() (driver.Value, error) { return "{" + strings.Join(h, ",") + "}", nil }
 
-// search selects the envelopes that have text in them, or an address of those hashes.
+// search selects the envelopes that have text in them, or a signer of that address or domain.
 func (s *Store) search(app uuid.UUID, text string) (query string, args []any) {
-	found := s.searchedHashes(app, text)
-	args = []any{app, containsPattern(normalizeForSearch(text))}
-	query = `SELECT envelope_id FROM envelope_search WHERE app_id = ? AND (text LIKE ? ESCAPE '\'`
-	if s.postgres {
-		return query + " OR addresses && ?)", append(args, found)
-	}
-	for _, h := range found {
-		query += " OR instr(addresses, ?) > 0"
-		args = append(args, h)
-	}
-	return query + ")", args
+	address, hashes := s.addressCondition(app, text)
+	return `SELECT envelope_id FROM envelope_search WHERE app_id = ? AND (text LIKE ? ESCAPE '\' OR ` + address + ")",
+		append([]any{app, containsPattern(normalizeForSearch(text))}, hashes...)
 }
 
 // searchAddress selects the envelopes with a signer of that address or domain.
 func (s *Store) searchAddress(app uuid.UUID, text string) (query string, args []any) {
-	found := s.searchedHashes(app, text)
+	address, hashes := s.addressCondition(app, text)
+	return "SELECT envelope_id FROM envelope_search WHERE app_id = ? AND (" + address + ")", append([]any{app}, hashes...)
+}
+
+// addressCondition is true of a row of envelope_search with an address or a domain, which
+// may begin with "@".
+func (s *Store) addressCondition(app uuid.UUID, text string) (condition string, args []any) {
+	found := s.addressHashes(app, strings.TrimPrefix(strings.TrimSpace(text), "@"))
 	if s.postgres {
-		return "SELECT envelope_id FROM envelope_search WHERE app_id = ? AND addresses && ?", []any{app, found}
+		return "addresses && ?", []any{found}
 	}
-	hits := make([]string, 0, len(found))
-	args = []any{app}
-	for _, h := range found {
-		hits, args = append(hits, "instr(addresses, ?) > 0"), append(args, h)
-	}
-	return "SELECT envelope_id FROM envelope_search WHERE app_id = ? AND (" + strings.Join(hits, " OR ") + ")", args
+	hits := mapSlice(found, func(string) string { return "instr(addresses, ?) > 0" })
+	return strings.Join(hits, " OR "), mapSlice(found, func(hash string) any { return hash })
 }
 
 // addressHashes are those of an address or a domain, as an app's search looks
 // for them.
 func (s *Store) addressHashes(app uuid.UUID, text string) textArray {
 	return s.index.Hashes("search "+app.String(), normalizeForSearch(strings.TrimSpace(text)))
-}
-
-// searchedHashes are those that a search text has if it is an address, or a
-// domain, which may begin with "@".
-func (s *Store) searchedHashes(app uuid.UUID, text string) textArray {
-	return s.addressHashes(app, strings.TrimPrefix(strings.TrimSpace(text), "@"))
 }

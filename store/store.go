@@ -184,7 +184,7 @@ func (s *Store) tx(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	return s.make(ctx, nil, fn)
 }
 
-// make runs fn in one transaction, whose result is what it makes of result.
+// make is tx for a request whose stored response is made of result, which fn fills in; see ForKey.
 func (s *Store) make(ctx context.Context, result any, fn func(tx *gorm.DB) error) error {
 	return s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {
 		t.result = result
