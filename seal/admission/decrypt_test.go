@@ -2,6 +2,7 @@ package admission_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"os"
 	"os/exec"
@@ -14,7 +15,43 @@ import (
 	"countersign/prepare"
 	"countersign/seal/admission"
 	"countersign/seal/refusal"
+	"countersign/seal/sandbox"
 )
+
+// TestMain lets the test binary be the process that examines files.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "validate-pdf" {
+		os.Exit(sandbox.Serve(context.Background(), os.Stdin, os.Stdout, admission.Tasks()))
+	}
+	os.Exit(m.Run())
+}
+
+// TestAdmitEncryptedIsolated: a process of its own takes a password off as this one does.
+func TestAdmitEncryptedIsolated(t *testing.T) {
+	t.Parallel()
+	lim := admission.DefaultLimits()
+	lim.Validators = sandbox.New(os.Args[0], "validate-pdf")
+	t.Cleanup(lim.Validators.Close)
+	dir := t.TempDir()
+	in, locked := filepath.Join(dir, "in.pdf"), filepath.Join(dir, "locked.pdf")
+	require.NoError(t, os.WriteFile(in, file("", ""), 0o600))
+	out, err := exec.CommandContext(t.Context(), "qpdf", "--encrypt", "user", "owner", "256", "--", in, locked).CombinedOutput()
+	require.NoError(t, err, string(out))
+	b, err := os.ReadFile(locked)
+	require.NoError(t, err)
+	for password, want := range map[string]string{"user": "", "owner": "", "guess": refusal.PDFPassword, "": refusal.PDFPassword} {
+		u := admission.Upload{File: bytes.NewReader(b), Size: int64(len(b)), SHA256: sha256.Sum256(b), Password: &password}
+		_, p, err := admission.AdmitUpload(t.Context(), u, lim, prepare.Options{})
+		if want != "" {
+			var r *refusal.Error
+			require.ErrorAs(t, err, &r, password)
+			require.Equal(t, want, r.Code, password)
+			continue
+		}
+		require.NoError(t, err, password)
+		require.NotEmpty(t, p.Decrypted, password)
+	}
+}
 
 // TestAdmitEncrypted: a password opens what it opens, in each of the encryptions in
 // use; the plain file is examined and prepared. Without one, or with another, the
