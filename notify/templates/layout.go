@@ -115,7 +115,8 @@ func outlookClose() htmltemplate.HTML {
 	return `<!--[if mso]></td></tr></table><![endif]-->`
 }
 
-// Both are parsed when first needed; they are part of the program, so that an error is one of ours.
+// The templates are parsed when they are first needed. They are part of the program: one
+// that cannot be parsed panics, which is for tests to find.
 var (
 	htmlLetter = sync.OnceValue(func() *htmltemplate.Template {
 		outlook := htmltemplate.FuncMap{"outlookOpen": outlookOpen, "outlookClose": outlookClose}
