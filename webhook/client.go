@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -92,12 +93,8 @@ type Client struct {
 
 // NewClient builds a Client.
 func NewClient(cfg ClientConfig) *Client {
-	c := &Client{timeout: cfg.Timeout, userAgent: cfg.UserAgent, allowPrivate: cfg.AllowPrivate, now: cfg.Now}
-	if c.timeout <= 0 {
-		c.timeout = defaultTimeout
-	}
-	if c.userAgent == "" {
-		c.userAgent = defaultUserAgent
+	c := &Client{
+		timeout: cmp.Or(cfg.Timeout, defaultTimeout), userAgent: cmp.Or(cfg.UserAgent, defaultUserAgent), allowPrivate: cfg.AllowPrivate, now: cfg.Now,
 	}
 	if c.now == nil {
 		c.now = time.Now //nolint:forbidigo // the default of an injected clock

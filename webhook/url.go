@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,10 +68,8 @@ func checkHost(host string, bracketed, allowPrivate bool) error {
 		return errors.New("the host is empty or too long")
 	}
 	labels := strings.Split(name, ".")
-	for _, label := range labels {
-		if !validLabel(label) {
-			return errors.New("the host is no valid name")
-		}
+	if slices.ContainsFunc(labels, func(l string) bool { return !validLabel.MatchString(l) }) {
+		return errors.New("the host is no valid name")
 	}
 	if endsInNumber(labels) {
 		addr, err := netip.ParseAddr(name) // refuses octal, hexadecimal, short and decimal forms
@@ -103,18 +102,8 @@ func checkLiteral(addr netip.Addr, allowPrivate bool) error {
 	return nil
 }
 
-func validLabel(label string) bool {
-	if label == "" || len(label) > 63 {
-		return false
-	}
-	for i := range len(label) {
-		c := label[i]
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
-			return false
-		}
-	}
-	return true
-}
+// validLabel is a part of a name between its dots.
+var validLabel = regexp.MustCompile(`^[a-z0-9_-]{1,63}$`)
 
 // endsInNumber reports whether resolvers would read the name as an IPv4 address
 // (WHATWG URL §3.5): its last label is a decimal, octal or hexadecimal number.
