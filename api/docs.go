@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -42,20 +43,10 @@ func (s *Server) docs(c *gin.Context) error {
 
 // docsOperation is an endpoint as the page shows it.
 type docsOperation struct {
-	Method, Path, Summary, Description, Credential string
-	Parameters                                     []docsParameter
-	Body                                           []docsBody
-	Responses                                      []docsResponse
+	yamlOperation
+
+	Method, Path string
 }
-
-type docsParameter struct {
-	Name, In, Schema string
-	Required         bool
-}
-
-type docsBody struct{ Type, Schema string }
-
-type docsResponse struct{ Status, Description, Schema string }
 
 type docsTag struct {
 	Name       string
@@ -80,34 +71,17 @@ func renderDocs() ([]byte, error) {
 	byTag := make(map[string][]docsOperation)
 	for path, item := range doc.Paths {
 		for method, op := range item {
-			out := docsOperation{Method: strings.ToUpper(method), Path: path, Summary: op.Summary, Description: op.Description, Credential: "none"}
-			if len(op.Security) > 0 {
-				out.Credential = "bearer token"
-			}
-			for _, p := range op.Parameters {
+			for i, p := range op.Parameters {
 				if p.Ref != "" {
-					p = doc.Components.Parameters[refName(p.Ref)]
+					op.Parameters[i] = doc.Components.Parameters[refName(p.Ref)]
 				}
-				out.Parameters = append(out.Parameters, docsParameter{p.Name, p.In, schemaInOneLine(p.Schema), p.Required})
-			}
-			for t, m := range op.RequestBody.Content {
-				out.Body = append(out.Body, docsBody{t, schemaInOneLine(m.Schema)})
 			}
 			for status, r := range op.Responses {
 				if r.Ref != "" {
-					r = doc.Components.Responses[refName(r.Ref)]
+					op.Responses[status] = doc.Components.Responses[refName(r.Ref)]
 				}
-				schema := ""
-				for t, m := range r.Content {
-					if t != "application/problem+json" {
-						schema = schemaInOneLine(m.Schema)
-					}
-				}
-				out.Responses = append(out.Responses, docsResponse{status, r.Description, schema})
 			}
-			slices.SortFunc(out.Body, func(a, b docsBody) int { return strings.Compare(a.Type, b.Type) })
-			slices.SortFunc(out.Responses, func(a, b docsResponse) int { return strings.Compare(a.Status, b.Status) })
-			byTag[op.Tags[0]] = append(byTag[op.Tags[0]], out)
+			byTag[op.Tags[0]] = append(byTag[op.Tags[0]], docsOperation{op, strings.ToUpper(method), path})
 		}
 	}
 	var tags []docsTag
@@ -124,7 +98,7 @@ func renderDocs() ([]byte, error) {
 		}
 		schemas[name] = strings.ReplaceAll(string(b), "#/components/schemas/", "")
 	}
-	t, err := template.New("docs").Parse(docsTemplate)
+	t, err := template.New("docs").Funcs(template.FuncMap{"line": schemaInOneLine}).Parse(docsTemplate)
 	if err != nil {
 		return nil, fmt.Errorf("docs page: %w", err)
 	}
@@ -158,6 +132,16 @@ type yamlResponse struct {
 	Ref         string `yaml:"$ref"`
 	Description string
 	Content     map[string]yamlMedia
+}
+
+// Schema is that of the body of a success, in one line.
+func (r yamlResponse) Schema() string {
+	for _, t := range slices.Sorted(maps.Keys(r.Content)) {
+		if t != "application/problem+json" {
+			return schemaInOneLine(r.Content[t].Schema)
+		}
+	}
+	return ""
 }
 
 func refName(ref string) string { return ref[strings.LastIndex(ref, "/")+1:] }
