@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
 	"countersign/models"
@@ -32,18 +33,12 @@ func anchor(o *object) *models.Anchor {
 	a := models.Anchor{
 		Text: o.str("text"), Match: o.textOrNumber("match"), At: o.text("at"), WholeWord: o.flag("wholeWord", false),
 		IgnoreCase: o.flag("ignoreCase", false), IfMissing: o.text("ifMissing"),
+		DX: o.numOr("dx", 0), DY: o.numOr("dy", 0),
 	}
 	if n := o.optInt("page"); n != nil {
-		a.Page = *n
-		if *n < 1 {
+		if a.Page = *n; *n < 1 {
 			o.bad("page", "must be 1 or more")
 		}
-	}
-	if o.get("dx") != nil {
-		a.DX = o.num("dx")
-	}
-	if o.get("dy") != nil {
-		a.DY = o.num("dy")
 	}
 	if p, err := prepareAnchor(a); err != nil {
 		o.bad("match", "%s", err.Error())
@@ -70,6 +65,39 @@ func prepareAnchor(a models.Anchor) (prepare.Anchor, error) {
 		}
 	}
 	return out, out.Match.UnmarshalJSON(match)
+}
+
+// addDraftFields adds the fields of a draft that is being made; those with an anchor stand where
+// its text is in file, or in the first document where no file was given.
+func (s *Server) addDraftFields(c *gin.Context, e *models.Envelope, act models.ActionContext, fields []models.FieldInput, path func(int) string, file *upload) error {
+	if i := firstAnchor(fields); i >= 0 {
+		var content io.ReaderAt
+		var size int64
+		switch {
+		case file != nil:
+			content, size = file.presented()
+		case len(e.Documents) > 0:
+			f, err := s.openFile(c.Request.Context(), e, e.Documents[0].Presented())
+			if err != nil {
+				return err
+			}
+			defer func() { _ = f.Close() }() // read only
+			content, size = f, f.Size()
+		default:
+			return models.ErrAnchorNeedsDocument(path(i))
+		}
+		placed, at, err := s.placeAnchors(c.Request.Context(), fields, content, size, path)
+		if err != nil {
+			return err
+		}
+		whole := path
+		fields, path = placed, func(i int) string { return whole(at[i]) }
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	_, err := e.AddFields(act, fields, path)
+	return err
 }
 
 // placeAnchors finds the texts at which fields stand in a document, and returns the
@@ -118,12 +146,10 @@ func (s *Server) placeAnchors(ctx context.Context, fields []models.FieldInput, r
 
 // resolveAnchors reads the document when its turn among those that are examined has come.
 func (s *Server) resolveAnchors(ctx context.Context, r io.ReaderAt, size int64, fields []prepare.AnchoredField) ([][]prepare.Place, error) {
-	select {
-	case s.admissionSlots <- struct{}{}:
-		defer func() { <-s.admissionSlots }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := s.admissions.Acquire(ctx, 1); err != nil {
+		return nil, err
 	}
+	defer s.admissions.Release(1)
 	ctx, cancel := context.WithTimeout(ctx, s.Admission.Timeout)
 	defer cancel()
 	f, err := pdf.Open(r, size, pdf.DefaultLimits())
@@ -140,17 +166,14 @@ func anchoredName(in models.FieldInput, path string) string {
 
 // anchorProblem makes of what is wrong with an anchor the refusal that names its field.
 func anchorProblem(err error, fields []models.FieldInput, path func(int) string) error {
-	var missing *prepare.AnchorError
-	var page *prepare.PageError
 	var name string
-	switch {
-	case errors.As(err, &missing):
+	if missing, ok := errors.AsType[*prepare.AnchorError](err); ok {
 		name = missing.Field
-	case errors.As(err, &page):
+	} else if page, ok := errors.AsType[*prepare.PageError](err); ok {
 		name = page.Field
-	case errors.Is(err, pagetext.ErrLimit), errors.Is(err, context.DeadlineExceeded):
+	} else if errors.Is(err, pagetext.ErrLimit) || errors.Is(err, context.DeadlineExceeded) {
 		return models.Refuse(models.KindInvalid, "anchor_too_complex", "The document's text is too large to look for anchors in it.")
-	default:
+	} else {
 		return err
 	}
 	for i, in := range fields {

@@ -27,7 +27,7 @@ import (
 // TestProblems: the one error body, with its headers.
 func TestProblems(t *testing.T) {
 	t.Parallel()
-	s := &Server{log: slog.New(slog.DiscardHandler)}
+	s := &Server{Config: Config{Log: slog.New(slog.DiscardHandler)}}
 	answer := func(err error, headers ...string) (*httptest.ResponseRecorder, map[string]any) {
 		c, w := request(http.MethodGet, "/", "", "")
 		for i := 0; i < len(headers); i += 2 {

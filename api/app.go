@@ -29,17 +29,12 @@ func (s *Server) getApp(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, viewAppDetail(a))
-	return nil
+	return answer(c, http.StatusOK, viewAppDetail(a))
 }
 
 // updateApp changes what an app says of itself. Its plan and its tenants are the
 // operator's to change.
-func (s *Server) updateApp(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
+func (s *Server) updateApp(c *gin.Context, app caller, o *object) error {
 	change := store.AppChange{Name: o.optStr("name"), Contact: o.optStr("contact")}
 	for _, name := range []string{"plan", "tenants"} {
 		if o.has(name) {
@@ -54,8 +49,7 @@ func (s *Server) updateApp(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "app changed", "app", app.ID, "by", app.actor())
-	c.JSON(http.StatusOK, viewAppDetail(a))
-	return nil
+	return answer(c, http.StatusOK, viewAppDetail(a))
 }
 
 type clientSecretView struct {
@@ -71,10 +65,9 @@ func (s *Server) listClientSecrets(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, views(secrets, func(v *models.ClientSecret) clientSecretView {
+	return answer(c, http.StatusOK, views(secrets, func(v *models.ClientSecret) clientSecretView {
 		return clientSecretView{v.ID, v.CreatedAt.UTC(), utcPtr(v.ExpiresAt)}
 	}))
-	return nil
 }
 
 // How long the client secrets before a new one stay good, in hours.
@@ -85,37 +78,22 @@ const (
 
 // createClientSecret gives the app another secret, shown only now. The person
 // gives the password again: the secret is worth more than the session.
-func (s *Server) createClientSecret(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
-	hours := defaultSecretOverlap
-	if n := o.optInt("overlapHours"); n != nil {
-		hours = *n
-	}
-	if hours < 0 || hours > maxSecretOverlap {
-		o.bad("overlapHours", "must be between 0 and %d", maxSecretOverlap)
-	}
+func (s *Server) createClientSecret(c *gin.Context, app caller, o *object) error {
+	overlap := secretOverlap(o, defaultSecretOverlap, maxSecretOverlap)
 	if err := s.reauthenticate(c, app, o); err != nil {
 		return err
 	}
-	overlap := time.Duration(hours) * time.Hour
 	secret, err := s.keyed(c).AddSecret(c.Request.Context(), app.ID, overlap)
 	if err != nil {
 		return err
 	}
 	s.logSecurityEvent(c, "client secret made", "app", app.ID, "overlap", overlap, "by", app.actor())
-	c.JSON(http.StatusCreated, gin.H{"clientId": app.ClientID, "clientSecret": secret, "previousUntil": s.Now().Add(overlap).UTC()})
-	return nil
+	return answer(c, http.StatusCreated, gin.H{"clientId": app.ClientID, "clientSecret": secret, "previousUntil": s.Now().Add(overlap).UTC()})
 }
 
 // endClientSecret ends a secret before its time.
 func (s *Server) endClientSecret(c *gin.Context, app caller) error {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return err
-	}
+	id := checkedID(c, "id")
 	live, err := s.Store.ClientSecrets(c.Request.Context(), app.ID)
 	if err != nil {
 		return err
@@ -134,6 +112,5 @@ func (s *Server) endClientSecret(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "client secret ended", "app", app.ID, "secret", id, "by", app.actor())
-	c.Status(http.StatusNoContent)
-	return nil
+	return answerNothing(c)
 }

@@ -21,18 +21,50 @@ const (
 	knownAddressLifetime = 30 * 24 * time.Hour
 )
 
-// attemptCounter is a counter of wrong tries and its limit.
-type attemptCounter struct {
-	key   string
-	limit int
+// attempts is a counter of wrong tries in a window of time. It counts in the database,
+// exactly and for all processes.
+type attempts struct {
+	server *Server
+	key    string
+	start  time.Time
+	window time.Duration
+	limit  int
 }
+
+func (s *Server) newAttempts(key string, window time.Duration, limit int) attempts {
+	return attempts{s, key, s.Now().UTC().Truncate(window), window, limit}
+}
+
+// count counts a try, and refuses one too many with message.
+func (a attempts) count(c *gin.Context, message string) error {
+	taken, _, err := a.server.Store.ReserveQuota(c.Request.Context(), a.key, a.start, a.window, 1, a.limit)
+	if err != nil || taken > 0 {
+		return err
+	}
+	return a.server.tooMany(a.start.Add(a.window), message)
+}
+
+// giveBack takes a try back that was right.
+func (a attempts) giveBack(c *gin.Context) error {
+	_, _, err := a.server.Store.ReserveQuota(c.Request.Context(), a.key, a.start, a.window, -1, a.limit)
+	return err
+}
+
+// tooMany refuses what may be asked for again at a time.
+func (s *Server) tooMany(again time.Time, message string) error {
+	e := models.Refuse(models.KindRateLimited, "rate_limited", "%s", message)
+	e.RetryAfter = max(again.Sub(s.Now()), time.Second)
+	return e
+}
+
+const tooManyTries = "Too many tries; please wait."
 
 // withAttemptLimit lets try check a credential of an account. A try is counted
 // beforehand, so that many at the same time cannot exceed the limit, and taken
 // back if it was right.
 func withAttemptLimit[T any](c *gin.Context, s *Server, what, account string, try func() (T, error)) (T, error) {
 	var none T
-	ctx, start := c.Request.Context(), s.Now().UTC().Truncate(rateWindow)
+	ctx := c.Request.Context()
 	// Strangers write what they like: it is kept as a hash.
 	sum := sha256.Sum256([]byte(account))
 	account = hex.EncodeToString(sum[:16])
@@ -41,12 +73,14 @@ func withAttemptLimit[T any](c *gin.Context, s *Server, what, account string, tr
 	if err != nil {
 		return none, err
 	}
-	limits := []attemptCounter{{what + "-account:" + account, maxWrongPerAccount}, {what + "-address:" + callerNetwork(c), maxWrongPerAddress}}
+	limits := []attempts{
+		s.newAttempts(what+"-account:"+account, rateWindow, maxWrongPerAccount), s.newAttempts(what+"-address:"+callerNetwork(c), rateWindow, maxWrongPerAddress),
+	}
 	if s.Now().Before(until) {
-		limits = []attemptCounter{{known, maxWrongPerKnownAddress}}
+		limits = []attempts{s.newAttempts(known, rateWindow, maxWrongPerKnownAddress)}
 	}
 	for _, k := range limits {
-		if err := s.countAttempt(c, k.key, k.limit); err != nil {
+		if err := k.count(c, tooManyTries); err != nil {
 			return none, err
 		}
 	}
@@ -55,7 +89,7 @@ func withAttemptLimit[T any](c *gin.Context, s *Server, what, account string, tr
 		return none, err
 	}
 	for _, k := range limits {
-		if _, _, err := s.Store.ReserveQuota(ctx, k.key, start, rateWindow, -1, k.limit); err != nil {
+		if err := k.giveBack(c); err != nil {
 			return none, err
 		}
 	}
@@ -63,20 +97,4 @@ func withAttemptLimit[T any](c *gin.Context, s *Server, what, account string, tr
 		return v, nil
 	}
 	return v, s.Store.RememberCaller(ctx, known, s.Now().Add(knownAddressLifetime))
-}
-
-// countAttempt counts in the database, exactly and for all processes, what must not
-// be tried too often: at most limit in a minute.
-func (s *Server) countAttempt(c *gin.Context, key string, limit int) error {
-	start := s.Now().UTC().Truncate(rateWindow)
-	taken, _, err := s.Store.ReserveQuota(c.Request.Context(), key, start, rateWindow, 1, limit)
-	if err != nil {
-		return err
-	}
-	if taken == 0 {
-		e := models.Refuse(models.KindRateLimited, "rate_limited", "Too many tries; please wait.")
-		e.RetryAfter = max(start.Add(rateWindow).Sub(s.Now()), time.Second)
-		return e
-	}
-	return nil
 }

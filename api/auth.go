@@ -106,23 +106,20 @@ func (s *Server) authenticateConsole(c *gin.Context, r route) (caller, error) {
 		return caller{}, refuseToken(notAnApps)
 	}
 	in, err := s.Store.ConsoleSession(c.Request.Context(), id, s.ConsoleIdle, c.GetHeader(backgroundHeader) == "")
-	if isNotFound(err) {
-		return caller{}, errInvalidToken
-	}
 	if err != nil {
-		return caller{}, err
+		return caller{}, notFoundAs(errInvalidToken, err)
 	}
 	app, err := s.appCaller(c, in.User.AppID)
 	if err != nil {
 		return caller{}, err
 	}
-	if !in.User.Role.Allows(r.role) {
-		return caller{}, models.Refuse(models.KindForbidden, "role_forbidden", "This needs the role %s; yours is %s.", r.role, in.User.Role)
+	app.user, app.session, app.factor, app.provedAt = in.User, id, in.Factor && !in.User.AtProvider(), in.Session.ProvedAt
+	if err := app.require(r.role); err != nil {
+		return caller{}, err
 	}
 	if !r.allowWithoutMFA && s.mustEnrol(in.User, in.Factor) {
 		return caller{}, models.Refuse(models.KindForbidden, "second_factor_required", "This needs a second factor, which your account has not yet: POST /v1/console/totp.")
 	}
-	app.user, app.session, app.factor, app.provedAt = in.User, id, in.Factor && !in.User.AtProvider(), in.Session.ProvedAt
 	return app, nil
 }
 
@@ -131,10 +128,7 @@ func (s *Server) appCaller(c *gin.Context, id uuid.UUID) (caller, error) {
 		return caller{}, err
 	}
 	app, err := s.apps.get(c.Request.Context(), id, s.Now(), s.Store.App)
-	if isNotFound(err) {
-		return caller{}, errInvalidToken
-	}
-	return caller{App: app}, err
+	return caller{App: app}, notFoundAs(errInvalidToken, err)
 }
 
 // appCache remembers apps for a moment: a busy client is not looked up at every
@@ -182,13 +176,8 @@ type signerLink = credential.SigningLink
 func (s *Server) authenticateSigner(c *gin.Context, ended bool) (signerLink, error) {
 	token := c.Param("token")
 	if len(token) == store.ShortLinkLength {
-		l := signerLink{}
-		var err error
-		l.App, l.Link, err = s.Store.LinkByShortForm(c.Request.Context(), token)
-		if isNotFound(err) {
-			err = models.ErrLinkInvalid
-		}
-		return l, err
+		app, link, err := s.Store.LinkByShortForm(c.Request.Context(), token)
+		return signerLink{App: app, Link: link}, notFoundAsInvalidLink(err)
 	}
 	read := s.Tokens.VerifySigning
 	if ended {
@@ -205,11 +194,8 @@ func (s *Server) authenticateSigner(c *gin.Context, ended bool) (signerLink, err
 		return l, nil
 	}
 	session, err := s.Store.EmbeddedSession(c.Request.Context(), l.Session)
-	if isNotFound(err) {
-		return l, models.ErrSessionInvalid
-	}
 	if err != nil {
-		return l, err
+		return l, notFoundAs(models.ErrSessionInvalid, err)
 	}
 	return l, session.Live(s.Now())
 }
@@ -219,7 +205,7 @@ func (s *Server) authenticateSigner(c *gin.Context, ended bool) (signerLink, err
 func (s *Server) token(c *gin.Context) error {
 	limitBody(c, maxForm)
 	if err := c.Request.ParseForm(); err != nil {
-		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 			return bodyError(err)
 		}
 		return models.Refuse(models.KindInvalid, "invalid_request", "The body must be application/x-www-form-urlencoded.")
@@ -249,11 +235,8 @@ func (s *Server) token(c *gin.Context) error {
 	app, err := withAttemptLimit(c, s, "token", id, func() (*models.App, error) {
 		return s.Store.Authenticate(c.Request.Context(), id, secret)
 	})
-	if errors.Is(err, models.ErrNotFound) {
-		return models.Refuse(models.KindUnauthorized, "invalid_client", "The client id or secret is wrong.")
-	}
 	if err != nil {
-		return err
+		return notFoundAs(models.Refuse(models.KindUnauthorized, "invalid_client", "The client id or secret is wrong."), err)
 	}
 	access, err := s.Tokens.IssueAccess(app.ID)
 	if err != nil {
@@ -261,10 +244,9 @@ func (s *Server) token(c *gin.Context) error {
 	}
 	s.logSecurityEvent(c, "access token issued", "app", app.ID)
 	c.Header("Pragma", "no-cache")
-	c.JSON(http.StatusOK, gin.H{
+	return answer(c, http.StatusOK, gin.H{
 		"access_token": access, "token_type": "Bearer", "expires_in": int(credential.AccessLifetime.Seconds()),
 	})
-	return nil
 }
 
 // jwks publishes the keys that sign manifests (RFC 7517), so that sealed
@@ -287,8 +269,7 @@ func (s *Server) jwks(c *gin.Context) error {
 		out = append(out, jwk)
 	}
 	c.Header("Cache-Control", "public, max-age=300")
-	c.JSON(http.StatusOK, gin.H{"keys": out})
-	return nil
+	return answer(c, http.StatusOK, gin.H{"keys": out})
 }
 
 func jwkCoordinate(n *big.Int) string {

@@ -48,8 +48,7 @@ func readBody(c *gin.Context, limit int64) ([]byte, error) {
 
 // bodyError is the refusal of a body that could not be read.
 func bodyError(err error) error {
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return models.Refuse(models.KindTooLarge, "request_too_large", "The request is larger than %d bytes.", tooLarge.Limit)
 	}
 	return models.Refuse(models.KindInvalid, "body_unreadable", "The request's body could not be read to its end.")
@@ -69,9 +68,9 @@ func (s *Server) receiveUpload(r io.Reader, name string, limit int64) (_ *upload
 	}()
 	h := sha256.New()
 	n, err := io.Copy(io.MultiWriter(f, h), io.LimitReader(r, limit+1))
-	var tooLarge *http.MaxBytesError
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {
-	case n > limit || errors.As(err, &tooLarge):
+	case n > limit || tooLarge:
 		return nil, models.Refuse(models.KindTooLarge, "file_too_large", "The file is larger than %d bytes.", limit)
 	case isWriteError(err):
 		return nil, fmt.Errorf("receive upload: %w", err)
@@ -83,9 +82,11 @@ func (s *Server) receiveUpload(r io.Reader, name string, limit int64) (_ *upload
 
 // isWriteError reports whether err came from our own file, not from the client.
 func isWriteError(err error) bool {
-	var p *os.PathError
-	return errors.As(err, &p)
+	_, ok := errors.AsType[*os.PathError](err)
+	return ok
 }
+
+const maxFileName = 200 // characters
 
 // fileName keeps the last part of an uploaded file's name, without what may
 // not be in one.
@@ -94,10 +95,7 @@ func fileName(name string) string {
 	if name == "." || name == "/" {
 		return ""
 	}
-	if r := []rune(name); len(r) > 200 {
-		name = string(r[:200])
-	}
-	return name
+	return firstCharacters(name, maxFileName)
 }
 
 // parts is a multipart body: the file and the other parts as text.

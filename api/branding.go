@@ -2,9 +2,9 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -70,11 +70,9 @@ func (s *Server) showBranding(c *gin.Context, app caller, tenant string) error {
 		TenantID: tenant, PrimaryColor: b.PrimaryColor, SenderName: b.SenderName, ReplyTo: b.ReplyTo, Footer: b.Footer, SupportURL: b.SupportURL,
 	}
 	if b.Logo != nil {
-		text := base64.StdEncoding.EncodeToString(b.Logo)
-		v.Logo = &text
+		v.Logo = new(base64.StdEncoding.EncodeToString(b.Logo))
 	}
-	c.JSON(http.StatusOK, v)
-	return nil
+	return answer(c, http.StatusOK, v)
 }
 
 // putBranding changes a tenant's branding. What is absent stays as it is; what is null
@@ -89,19 +87,14 @@ func (s *Server) putBranding(c *gin.Context, app caller) error {
 		return err
 	}
 	b := models.Branding{Logo: logoIn(o), Settings: models.Settings{
-		PrimaryColor: o.optStr("primaryColor"), SenderName: stripInvisible(o.optStr("senderName")), ReplyTo: o.optStr("replyTo"),
+		PrimaryColor: o.optStr("primaryColor"), SenderName: o.strippedText("senderName"), ReplyTo: o.optStr("replyTo"),
 		Footer: o.optStr("footer"), SupportURL: o.optStr("supportUrl"),
 	}}
 	b.Check(o.p)
 	if err := o.err(); err != nil {
 		return err
 	}
-	var given []string
-	for _, name := range []string{"primaryColor", "senderName", "replyTo", "footer", "supportUrl", "logo"} {
-		if o.has(name) {
-			given = append(given, name)
-		}
-	}
+	given := o.given("primaryColor", "senderName", "replyTo", "footer", "supportUrl", "logo")
 	if err := s.Store.ChangeBranding(c.Request.Context(), app.ID, tenant, b, given); err != nil {
 		return err
 	}
@@ -138,8 +131,7 @@ func (s *Server) deleteBranding(c *gin.Context, app caller) error {
 	if err := s.Store.ClearBranding(c.Request.Context(), app.ID, tenant); err != nil {
 		return err
 	}
-	c.Status(http.StatusNoContent)
-	return nil
+	return answerNothing(c)
 }
 
 // signingLogo gives the page of a signer the sender's logo, also when the link signs no more.
@@ -173,14 +165,8 @@ func (s *Server) serveLogo(c *gin.Context, app uuid.UUID, tenant string) error {
 		return models.ErrNotFound
 	}
 	png, err := s.Store.Logo(c.Request.Context(), app, tenant)
-	if err != nil {
-		return err
+	if err != nil || png == nil {
+		return cmp.Or(err, error(models.ErrNotFound))
 	}
-	if png == nil {
-		return models.ErrNotFound
-	}
-	c.Header("ETag", fmt.Sprintf("%q", *chosen.LogoSHA256))
-	c.Header("Content-Type", "image/png")
-	http.ServeContent(c.Writer, c.Request, "", time.Time{}, bytes.NewReader(png))
-	return nil
+	return serveContent(c, "image/png", "", *chosen.LogoSHA256, time.Time{}, bytes.NewReader(png))
 }

@@ -20,11 +20,7 @@ const (
 )
 
 // createBuilderSession lets somebody prepare a draft or a template inside a page of one origin.
-func (s *Server) createBuilderSession(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
+func (s *Server) createBuilderSession(c *gin.Context, app caller, o *object) error {
 	template := o.optID("templateId")
 	common := s.sessionInput(o, maxBuilderMinutes, template != nil)
 	in := models.BuilderSession{
@@ -34,8 +30,7 @@ func (s *Server) createBuilderSession(c *gin.Context, app caller) error {
 	}
 	switch {
 	case template == nil:
-		id := o.id("envelopeId")
-		in.EnvelopeID = &id
+		in.EnvelopeID = new(o.id("envelopeId"))
 	case o.get("envelopeId") != nil:
 		o.bad("envelopeId", "cannot be given beside templateId: a session is for a draft or for a template")
 	}
@@ -104,19 +99,12 @@ func builderFeatures(o *object) models.BuilderFeatures {
 	return f
 }
 
-func (s *Server) revokeBuilderSession(c *gin.Context, app caller) error {
-	return s.revokeEmbedded(c, app, (*store.Store).RevokeBuilderSession)
-}
-
 // openBuilderSession is what the builder's page needs: which draft it is for, and what
 // may be done with it. The session's token is the page's credential.
 func (s *Server) openBuilderSession(c *gin.Context) error {
 	session, err := s.Store.BuilderSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
-	if isNotFound(err) {
-		return models.ErrSessionInvalid
-	}
 	if err != nil {
-		return err
+		return notFoundAs(models.ErrSessionInvalid, err)
 	}
 	told := map[string]any{"allowedOrigin": session.AllowedOrigin}
 	if session.TemplateID != nil {
@@ -124,10 +112,11 @@ func (s *Server) openBuilderSession(c *gin.Context) error {
 	} else {
 		told["envelopeId"] = session.EnvelopeID
 	}
-	if err := session.Live(s.Now()); err != nil {
-		return withDetails(err, told)
+	err = session.Live(s.Now())
+	if err == nil {
+		err = s.checkBuilt(c, session)
 	}
-	if err := s.checkBuilt(c, session); err != nil {
+	if err != nil {
 		return withDetails(err, told)
 	}
 	out := gin.H{
@@ -135,8 +124,7 @@ func (s *Server) openBuilderSession(c *gin.Context) error {
 		"expiresAt": session.ExpiresAt.UTC(),
 	}
 	maps.Copy(out, told)
-	c.JSON(http.StatusOK, out)
-	return nil
+	return answer(c, http.StatusOK, out)
 }
 
 // checkBuilt refuses a session whose draft was sent or deleted, or whose template was archived: that ends it.
@@ -160,11 +148,8 @@ func (s *Server) checkBuilt(c *gin.Context, session *models.BuilderSession) erro
 // caller is the app, held to the session's draft or template.
 func (s *Server) authenticateBuilder(c *gin.Context, token string, needs models.BuilderFeature) (caller, error) {
 	session, err := s.Store.BuilderSessionByToken(c.Request.Context(), tokenHash(token))
-	if isNotFound(err) {
-		return caller{}, errInvalidToken
-	}
 	if err != nil {
-		return caller{}, err
+		return caller{}, notFoundAs(errInvalidToken, err)
 	}
 	if err := session.Live(s.Now()); err != nil {
 		return caller{}, err
@@ -207,15 +192,59 @@ func (c caller) allowFields(in ...models.FieldInput) error {
 	return nil
 }
 
+// templateFeatures are the features that the members of a template's edit need. Those that are
+// not named, such as externalId, are the application's.
+var templateFeatures = map[string]models.BuilderFeature{
+	"fields": models.BuilderAlways, "origin": models.BuilderAlways, "roles": models.BuilderRecipients, "documents": models.BuilderDocuments, "documentOptions": models.BuilderDocuments,
+	"name": models.BuilderSend, "subject": models.BuilderSend, "message": models.BuilderSend, "expiresInDays": models.BuilderSend, "reminderHours": models.BuilderSend,
+}
+
+// allowTemplateEdit refuses an edit of a template that the caller's builder session has no feature for.
+func (c caller) allowTemplateEdit(o *object, file bool) error {
+	if c.builder == nil {
+		return nil
+	}
+	if file {
+		if err := c.builder.Allow(models.BuilderDocuments); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.m)) {
+		if err := c.builder.Allow(templateFeatures[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allowTemplateFields refuses fields of types that the caller's builder session does not offer, but
+// for those that the version before has as well.
+func (c caller) allowTemplateFields(before, after []models.TemplateField) error {
+	if c.builder == nil {
+		return nil
+	}
+	known := slices.Clone(before)
+	for i := range after {
+		at := slices.IndexFunc(known, func(f models.TemplateField) bool { return f.SameContent(after[i]) })
+		if at >= 0 {
+			known = slices.Delete(known, at, at+1)
+			continue
+		}
+		if err := c.builder.AllowField(after[i].Type); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // builderPage serves the page of a builder session, which only the session's origin may frame.
 func (s *Server) builderPage(c *gin.Context) error {
 	session, err := s.Store.BuilderSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
-	if err != nil && !isNotFound(err) {
+	if isNotFound(err) {
+		return s.framedPage(c, "")
+	}
+	if err != nil {
 		return err
 	}
-	origin := ""
-	if err == nil {
-		origin = session.AllowedOrigin
-	}
-	return s.framedPage(c, origin)
+	return s.framedPage(c, session.AllowedOrigin)
 }

@@ -35,24 +35,20 @@ type bulkSendView struct {
 }
 
 func viewBulkSend(b *store.BulkSendWithCounts) bulkSendView {
-	v := bulkSendView{
+	return bulkSendView{
 		ID: b.ID, TenantID: b.TenantID, TemplateID: b.TemplateID, TemplateVersion: b.TemplateVersion, Name: b.Name, Status: b.Status,
-		Total: b.Total, Counts: b.Counts, CreatedBy: b.CreatedBy, CreatedAt: b.CreatedAt.UTC(), CompletedAt: utcPtr(b.CompletedAt),
+		Total: b.Total, Counts: b.Counts, PerMinute: orNull(b.PerMinute), CreatedBy: b.CreatedBy, CreatedAt: b.CreatedAt.UTC(),
+		CompletedAt: utcPtr(b.CompletedAt),
 	}
-	if b.PerMinute > 0 {
-		v.PerMinute = &b.PerMinute
-	}
-	return v
 }
 
 // createBulkSend takes rows as JSON, or a CSV table with everything else in the query
 // string. All rows are checked before anything is stored.
 func (s *Server) createBulkSend(c *gin.Context, app caller) error {
-	release, err := s.bulkSlot(c.Request.Context())
-	if err != nil {
+	if err := s.bulkRequests.Acquire(c.Request.Context(), 1); err != nil {
 		return err
 	}
-	defer release()
+	defer s.bulkRequests.Release(1)
 	body, err := readBody(c, maxBulkBody)
 	if err != nil {
 		return err
@@ -88,34 +84,19 @@ func (s *Server) createBulkSend(c *gin.Context, app caller) error {
 		return err
 	}
 	if o.flag("dryRun", false) {
-		c.JSON(http.StatusOK, gin.H{"total": b.Total, "faults": []bulkFault{}})
-		return nil
+		return answer(c, http.StatusOK, gin.H{"total": b.Total, "faults": []bulkFault{}})
 	}
-	_, err = command(s, c, func(st *store.Store) (*store.BulkSendWithCounts, error) {
+	return command(s, c, func(st *store.Store) (*store.BulkSendWithCounts, error) {
 		return nil, st.CreateBulkSend(c.Request.Context(), b, checked)
 	}, func(made *store.BulkSendWithCounts) (*store.StoredResponse, error) {
 		r, err := inJSON(http.StatusAccepted, gin.H{"id": made.ID, "status": made.Status, "total": made.Total})
-		if err == nil {
-			r.Header.Set("Location", s.BaseURL+"/v1/bulk-sends/"+made.ID.String())
-		}
-		return r, err
+		return s.withLocation(r, "/v1/bulk-sends/"+made.ID.String()), err
 	})
-	return err
 }
 
 // maxConcurrentBulkRequests is how many requests with rows are read at a time: each may
 // hold some hundred megabytes.
 const maxConcurrentBulkRequests = 2
-
-// bulkSlot waits for a slot to read rows in.
-func (s *Server) bulkSlot(ctx context.Context) (release func(), err error) {
-	select {
-	case s.bulkSlots <- struct{}{}:
-		return func() { <-s.bulkSlots }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
 
 // bulkQuery is what of a request comes in the query string beside a table.
 func bulkQuery(c *gin.Context) *object {
@@ -134,12 +115,7 @@ func bulkQuery(c *gin.Context) *object {
 		}
 	}
 	if text, given := c.GetQuery("dryRun"); given {
-		switch text {
-		case "true", "false":
-			o.m["dryRun"] = text == "true"
-		default:
-			o.m["dryRun"] = text
-		}
+		o.m["dryRun"] = truthOrText(text)
 	}
 	return o
 }
@@ -148,26 +124,14 @@ func bulkQuery(c *gin.Context) *object {
 func (s *Server) bulkInput(c *gin.Context, app caller, o *object) (*models.BulkSend, *models.LoadedTemplate, error) {
 	b := &models.BulkSend{
 		ID: s.NewID(), AppID: app.ID, TenantID: o.str("tenantId"), TemplateID: o.id("templateId"), Status: models.BulkQueued,
-		Actor: app.actor(), CreatedBy: app.ID.String(), CreatedAt: s.Now().UTC().Truncate(time.Microsecond),
-	}
-	if name := o.optStr("name"); name != nil {
-		b.Name = plaintext.Visible(*name)
-	}
-	if by := o.optStr("createdBy"); by != nil {
-		b.CreatedBy = plaintext.Visible(*by)
-		models.CheckText(o.p, "createdBy", b.CreatedBy, 1, 255)
+		Name: plaintext.Visible(o.text("name")), Actor: app.actor(), CreatedBy: createdBy(o, app.ID.String()), CreatedAt: s.Now().UTC().Truncate(time.Microsecond),
 	}
 	if n := o.optInt("perMinute"); n != nil {
 		if b.PerMinute = *n; *n == 0 {
 			b.PerMinute = -1 // a number was given
 		}
 	}
-	version := 0
-	if n := o.optInt("templateVersion"); n != nil {
-		if version = *n; version < 1 {
-			o.bad("templateVersion", "must be at least 1")
-		}
-	}
+	version := templateVersion(o, "must be at least 1")
 	o.flag("dryRun", false)
 	if len(o.p) == 0 {
 		b.Check(o.p)
@@ -259,10 +223,10 @@ func (s *Server) bulkRowData(o *object, chosen models.Settings) models.BulkRowDa
 
 // addRefusal notes what a refusal says of a row; another error is returned.
 func addRefusal(p models.Problems, err error) error {
-	var refused *models.Error
+	refused, ok := errors.AsType[*models.Error](err)
 	switch {
 	case err == nil:
-	case !errors.As(err, &refused) || !models.IsRefusal(err):
+	case !ok || !models.IsRefusal(err):
 		return fmt.Errorf("check a row: %w", err)
 	case len(refused.Fields) == 0:
 		p.Add("", "%s", refused.Message)
@@ -296,11 +260,7 @@ func (s *Server) checkExternalIDs(ctx context.Context, b *models.BulkSend, rows 
 
 // callerBulkSend loads the bulk send that the path names, if it is the caller's.
 func (s *Server) callerBulkSend(c *gin.Context, app caller) (*store.BulkSendWithCounts, error) {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return nil, err
-	}
-	b, err := s.Store.BulkSend(c.Request.Context(), app.ID, id)
+	b, err := s.Store.BulkSend(c.Request.Context(), app.ID, checkedID(c, "id"))
 	if err == nil && app.CheckTenant(b.TenantID) != nil {
 		err = models.ErrNotFound
 	}
@@ -312,22 +272,19 @@ func (s *Server) getBulkSend(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, viewBulkSend(b))
-	return nil
+	return answer(c, http.StatusOK, viewBulkSend(b))
 }
 
 // changeBulkSend is the handler that does something to a bulk send.
 func (s *Server) changeBulkSend(action models.BulkAction) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
-		return commandByID(s, c, func(st *store.Store, id uuid.UUID) (*store.BulkSendWithCounts, error) {
-			return st.ChangeBulkSend(c.Request.Context(), app.ID, id, action, func(b *models.BulkSend) error {
+		return command(s, c, func(st *store.Store) (*store.BulkSendWithCounts, error) {
+			return st.ChangeBulkSend(c.Request.Context(), app.ID, checkedID(c, "id"), action, func(b *models.BulkSend) error {
 				if app.CheckTenant(b.TenantID) != nil {
 					return models.ErrNotFound
 				}
 				return nil
 			})
-		}, func(b *store.BulkSendWithCounts) (*store.StoredResponse, error) {
-			return inJSON(http.StatusOK, viewBulkSend(b))
-		})
+		}, asJSON(http.StatusOK, viewBulkSend))
 	}
 }

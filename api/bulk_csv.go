@@ -41,15 +41,18 @@ func setSigner(signer map[string]any, column, text string) {
 		}
 		host[map[string]string{"hostName": "name", "hostEmail": "email"}[column]] = text
 	case "notify", "allowDelegation":
-		switch text {
-		case "true", "false":
-			signer[column] = text == "true"
-		default:
-			signer[column] = text // which is refused
-		}
+		signer[column] = truthOrText(text)
 	default:
 		signer[column] = text
 	}
+}
+
+// truthOrText is a truth value, or the text itself, which is refused where one is expected.
+func truthOrText(text string) any {
+	if text == "true" || text == "false" {
+		return text == "true"
+	}
+	return text
 }
 
 // bulkTable reads the rows of a table.
@@ -157,8 +160,8 @@ func decodedTable(body []byte) ([]byte, error) {
 
 // tableProblem says what is wrong with a table, and where.
 func tableProblem(err error) string {
-	var at *csv.ParseError
-	if !errors.As(err, &at) {
+	at, ok := errors.AsType[*csv.ParseError](err)
+	if !ok {
 		return "it cannot be read"
 	}
 	what := "a quote stands in a value that is not quoted"

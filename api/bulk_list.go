@@ -1,8 +1,6 @@
 package api
 
 import (
-	"encoding/csv"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -41,32 +39,21 @@ func viewBulkRow(r *models.BulkRow) bulkRowView {
 func (s *Server) listBulkSends(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	tenant := c.Query("tenantId")
-	page, size := query(c, p, "page", 1, 1_000_000), query(c, p, "pageSize", 20, 100)
+	page, size := pageQuery(c, p)
 	switch _, given := c.GetQuery("tenantId"); {
 	case tenant == "" && given:
 		p.Add("tenantId", "must not be empty")
 	case tenant == "" && len(app.Tenants) > 0:
 		p.Add("tenantId", "is required for a client that may act for some tenants only")
 	}
-	tenantQuery(p, tenant)
-	if err := p.Err(); err != nil {
+	if err := checkTenantQuery(p, app, tenant); err != nil {
 		return err
-	}
-	if tenant != "" {
-		if err := app.CheckTenant(tenant); err != nil {
-			return err
-		}
 	}
 	found, total, err := s.Store.BulkSends(c.Request.Context(), app.ID, tenant, page, size)
 	if err != nil {
 		return err
 	}
-	data := make([]bulkSendView, 0, len(found))
-	for _, b := range found {
-		data = append(data, viewBulkSend(b))
-	}
-	c.JSON(http.StatusOK, gin.H{"data": data, "total": total, "page": page, "pageSize": size})
-	return nil
+	return answerPage(c, viewEach(found, viewBulkSend), total, page, size)
 }
 
 // listBulkRows answers a page of the rows, or all of them as a table.
@@ -84,8 +71,7 @@ func (s *Server) listBulkRows(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	c.Header("Vary", "Accept")
-	table := c.NegotiateFormat("application/json", "text/csv") == "text/csv"
+	table := wantsCSV(c)
 	if table {
 		page, size = 1, models.MaxBulkRows
 	}
@@ -96,25 +82,13 @@ func (s *Server) listBulkRows(c *gin.Context, app caller) error {
 	if table {
 		return writeBulkTable(c, rows)
 	}
-	data := make([]bulkRowView, 0, len(rows))
-	for _, r := range rows {
-		data = append(data, viewBulkRow(r))
-	}
-	c.JSON(http.StatusOK, gin.H{"data": data, "total": total, "page": page, "pageSize": size})
-	return nil
+	return answerPage(c, viewEach(rows, viewBulkRow), total, page, size)
 }
 
 func writeBulkTable(c *gin.Context, rows []*models.BulkRow) error {
-	c.Header("Content-Type", "text/csv; charset=utf-8; header=present")
-	c.Status(http.StatusOK)
-	w := csv.NewWriter(c.Writer)
-	w.UseCRLF = true // RFC 4180
 	table := [][]string{{"row", "externalId", "status", "envelopeId", "errorCode", "error", "settledAt"}}
 	for _, r := range rows {
-		external, envelope, settled := "", "", ""
-		if r.ExternalID != nil {
-			external = *r.ExternalID
-		}
+		envelope, settled := "", ""
 		if r.EnvelopeID != nil {
 			envelope = r.EnvelopeID.String()
 		}
@@ -122,8 +96,8 @@ func writeBulkTable(c *gin.Context, rows []*models.BulkRow) error {
 			settled = r.SettledAt.UTC().Format(time.RFC3339)
 		}
 		table = append(table, []string{
-			strconv.Itoa(r.Row), csvCell(external), string(r.Status), envelope, r.ErrorCode, csvCell(strings.TrimSpace(r.Error)), settled,
+			strconv.Itoa(r.Row), csvCell(valueOr(r.ExternalID, "")), string(r.Status), envelope, r.ErrorCode, csvCell(strings.TrimSpace(r.Error)), settled,
 		})
 	}
-	return w.WriteAll(table)
+	return writeCSV(c, table)
 }

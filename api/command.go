@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -20,10 +21,10 @@ import (
 // command runs fn and renders view of what it made: what the transaction of fn
 // hands over as its result, complete and not committed yet. Where view gives nil,
 // nothing is stored, and the handler answers by itself.
-func command[T any](s *Server, c *gin.Context, fn func(*store.Store) (T, error), view func(T) (*store.StoredResponse, error)) (T, error) {
+func command[T any](s *Server, c *gin.Context, fn func(*store.Store) (T, error), view func(T) (*store.StoredResponse, error)) error {
 	var response *store.StoredResponse
 	key := keyOf(c)
-	made, err := fn(s.Store.ForKey(key.id, func(result any) (*store.StoredResponse, error) {
+	_, err := fn(s.Store.ForKey(key.id, func(result any) (*store.StoredResponse, error) {
 		v, ok := result.(T)
 		if !ok {
 			return nil, fmt.Errorf("the result of a command is a %T", result)
@@ -36,20 +37,10 @@ func command[T any](s *Server, c *gin.Context, fn func(*store.Store) (T, error),
 		return response, err
 	}))
 	if err != nil || response == nil {
-		return made, err
-	}
-	key.stored = len(response.Body) <= maxStoredResponse
-	return made, render(c, response)
-}
-
-// commandByID is command for what the path names by its id.
-func commandByID[T any](s *Server, c *gin.Context, fn func(*store.Store, uuid.UUID) (T, error), view func(T) (*store.StoredResponse, error)) error {
-	id, err := pathID(c, "id")
-	if err != nil {
 		return err
 	}
-	_, err = command(s, c, func(st *store.Store) (T, error) { return fn(st, id) }, view)
-	return err
+	key.stored = len(response.Body) <= maxStoredResponse
+	return render(c, response)
 }
 
 // keyed is the store for what changes something but is no command: its
@@ -79,7 +70,42 @@ func inJSON(status int, v any) (*store.StoredResponse, error) {
 	if err != nil {
 		return nil, fmt.Errorf("render a response: %w", err)
 	}
-	return &store.StoredResponse{Status: status, Header: http.Header{"Content-Type": {"application/json; charset=utf-8"}}, Body: b}, nil
+	return &store.StoredResponse{Status: status, Header: http.Header{"Content-Type": {jsonType}}, Body: b}, nil
+}
+
+const jsonType = "application/json; charset=utf-8"
+
+// asJSON is the view of a command that answers with what view makes of its result.
+func asJSON[T, V any](status int, view func(T) V) func(T) (*store.StoredResponse, error) {
+	return func(made T) (*store.StoredResponse, error) { return inJSON(status, view(made)) }
+}
+
+// noContent is the view of a command that leaves nothing to show.
+func noContent[T any](T) (*store.StoredResponse, error) {
+	return &store.StoredResponse{Status: http.StatusNoContent, Header: http.Header{}}, nil
+}
+
+// withLocation names the resource that a response is about.
+func (s *Server) withLocation(r *store.StoredResponse, path string) *store.StoredResponse {
+	if r != nil {
+		r.Header.Set("Location", s.BaseURL+path)
+	}
+	return r
+}
+
+// answer is what a handler that is no command ends with: a body in JSON.
+func answer(c *gin.Context, status int, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("render a response: %w", err)
+	}
+	c.Data(status, jsonType, b)
+	return nil
+}
+
+// answerNothing is answer where there is nothing to show.
+func answerNothing(c *gin.Context) error {
+	return render(c, &store.StoredResponse{Status: http.StatusNoContent})
 }
 
 // render writes a response.
@@ -93,19 +119,22 @@ func render(c *gin.Context, r *store.StoredResponse) error {
 	return err
 }
 
-// change does one thing to the caller's envelope and answers with view.
-func (s *Server) change(c *gin.Context, app caller, do func(*models.Envelope, models.ActionContext) error, view func() (*store.StoredResponse, error)) error {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return err
-	}
-	_, err = command(s, c, func(st *store.Store) (*models.Envelope, error) {
-		return st.Change(c.Request.Context(), app.ID, id, s.by(c, app, do))
+// change does one thing to the caller's envelope and answers with view of what that made.
+// What is wrong with the body, invalid, is refused where the envelope is the caller's, and
+// the version is the one that the caller has seen.
+func change[T any](s *Server, c *gin.Context, app caller, invalid error,
+	do func(*models.Envelope, models.ActionContext) (T, error), view func(T) (*store.StoredResponse, error),
+) error {
+	var made T
+	return command(s, c, func(st *store.Store) (*models.Envelope, error) {
+		return st.Change(c.Request.Context(), app.ID, checkedID(c, "id"), s.by(c, app, invalid, func(e *models.Envelope, act models.ActionContext) (err error) {
+			made, err = do(e, act)
+			return err
+		}))
 	}, func(e *models.Envelope) (*store.StoredResponse, error) {
-		r, err := view()
+		r, err := view(made)
 		return withETag(r, e), err
 	})
-	return err
 }
 
 // withETag names the version of the envelope that a response shows.
@@ -119,47 +148,45 @@ func withETag(r *store.StoredResponse, e *models.Envelope) *store.StoredResponse
 // changeWhole is change that answers with the whole envelope; links: with the
 // links of those who may sign.
 func (s *Server) changeWhole(c *gin.Context, app caller, links bool, do func(*models.Envelope, models.ActionContext) error) error {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return err
-	}
-	_, err = command(s, c, func(st *store.Store) (*store.EnvelopeWithEvents, error) {
-		return st.ChangeWithEvents(c.Request.Context(), app.ID, id, s.by(c, app, do))
+	return command(s, c, func(st *store.Store) (*store.EnvelopeWithEvents, error) {
+		return st.ChangeWithEvents(c.Request.Context(), app.ID, checkedID(c, "id"), s.by(c, app, nil, do))
 	}, func(e *store.EnvelopeWithEvents) (*store.StoredResponse, error) {
 		log := e.Log
 		if app.builder != nil {
 			log = nil // the audit trail is the application's
 		}
-		v := viewEnvelope(e.Envelope, log)
-		if links {
-			if err := s.showLinks(&v, e.Envelope); err != nil {
-				return nil, err
-			}
-		}
-		r, err := inJSON(http.StatusOK, v)
-		return withETag(r, e.Envelope), err
+		return s.wholeEnvelope(http.StatusOK, e.Envelope, log, links)
 	})
-	return err
 }
 
-// by lets the caller do something to an envelope that is theirs.
-func (s *Server) by(c *gin.Context, app caller, do func(*models.Envelope, models.ActionContext) error) func(*models.Envelope) error {
+// wholeEnvelope is a response with an envelope; links: with the links of those who may sign.
+func (s *Server) wholeEnvelope(status int, e *models.Envelope, log []models.Event, links bool) (*store.StoredResponse, error) {
+	v := viewEnvelope(e, log)
+	if links {
+		if err := s.showLinks(&v, e); err != nil {
+			return nil, err
+		}
+	}
+	r, err := inJSON(status, v)
+	return withETag(r, e), err
+}
+
+// by lets the caller do something to an envelope that is theirs, unless the request is invalid.
+func (s *Server) by(c *gin.Context, app caller, invalid error, do func(*models.Envelope, models.ActionContext) error) func(*models.Envelope) error {
 	return func(e *models.Envelope) error {
 		if app.CheckTenant(e.TenantID) != nil {
 			return models.ErrNotFound
 		}
-		if err := checkIfMatch(c, e); err != nil {
+		if err := cmp.Or(checkIfMatch(c, e), invalid); err != nil {
 			return err
 		}
 		return do(e, s.actionContext(c, app.actor()))
 	}
 }
 
-// changeSigned does one thing to the envelope of a signing link and answers with
-// view.
-func (s *Server) changeSigned(c *gin.Context, l signerLink, do func(*models.Envelope) error, view func() (*store.StoredResponse, error)) (*models.Envelope, error) {
-	e, err := command(s, c, func(st *store.Store) (*models.Envelope, error) {
+// changeSigned does one thing to the envelope of a signing link and answers with view.
+func (s *Server) changeSigned(c *gin.Context, l signerLink, do func(*models.Envelope) error, view func(*models.Envelope) (*store.StoredResponse, error)) error {
+	return notFoundAsInvalidLink(command(s, c, func(st *store.Store) (*models.Envelope, error) {
 		return st.Change(c.Request.Context(), l.App, l.EnvelopeID, do)
-	}, func(*models.Envelope) (*store.StoredResponse, error) { return view() })
-	return e, notFoundAsInvalidLink(err)
+	}, view))
 }

@@ -37,20 +37,16 @@ func viewApp(a *models.App) appView {
 	return appView{ID: a.ID, Name: a.Name, Plan: a.Plan, Tenants: append([]string{}, a.Tenants...)}
 }
 
-func (s *Server) createUser(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
+func (s *Server) createUser(c *gin.Context, app caller, o *object) error {
 	email, name, password, role := o.str("email"), plaintext.Visible(o.str("name")), o.str("password"), o.str("role")
 	if err := o.err(); err != nil {
 		return err
 	}
-	u, err := command(s, c, func(st *store.Store) (*models.ConsoleUser, error) {
-		return st.CreateUser(c.Request.Context(), app.ID, email, name, password, models.Role(role))
-	}, func(u *models.ConsoleUser) (*store.StoredResponse, error) {
-		return inJSON(http.StatusCreated, viewUser(u))
-	})
+	var u *models.ConsoleUser
+	err := command(s, c, func(st *store.Store) (_ *models.ConsoleUser, err error) {
+		u, err = st.CreateUser(c.Request.Context(), app.ID, email, name, password, models.Role(role))
+		return u, err
+	}, asJSON(http.StatusCreated, viewUser))
 	if err != nil {
 		return err
 	}
@@ -59,10 +55,7 @@ func (s *Server) createUser(c *gin.Context, app caller) error {
 }
 
 func (s *Server) disableUser(c *gin.Context, app caller) error {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return err
-	}
+	id := checkedID(c, "id")
 	if err := refuseOwnAccount(app, id, "Your own account is disabled by another administrator."); err != nil {
 		return err
 	}
@@ -70,8 +63,7 @@ func (s *Server) disableUser(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "console user disabled", "user", id, "by", app.actor())
-	c.Status(http.StatusNoContent)
-	return nil
+	return answerNothing(c)
 }
 
 // maxSearch bounds a search text, in characters.
@@ -91,20 +83,14 @@ func (s *Server) searchEnvelopes(c *gin.Context, app caller) error {
 	f := store.EnvelopeFilter{
 		App: app.ID, Tenant: c.Query("tenantId"), Search: searchText(c, p),
 		CreatedAfter: queryTime(c, p, "createdAfter"), CreatedBefore: queryTime(c, p, "createdBefore"), Undelivered: queryFlag(c, p, "undelivered"),
-		Page: query(c, p, "page", 1, 1_000_000), Size: query(c, p, "pageSize", 20, 100),
+		Status: statusQuery(c, p),
 	}
-	f.Status = statusQuery(c, p)
+	f.Page, f.Size = pageQuery(c, p)
 	if f.Tenant == "" && len(app.Tenants) > 0 {
 		p.Add("tenantId", "is required for a client that may act for some tenants only")
 	}
-	tenantQuery(p, f.Tenant)
-	if err := p.Err(); err != nil {
+	if err := checkTenantQuery(p, app, f.Tenant); err != nil {
 		return err
-	}
-	if f.Tenant != "" {
-		if err := app.CheckTenant(f.Tenant); err != nil {
-			return err
-		}
 	}
 	found, total, err := s.Store.Envelopes(c.Request.Context(), f)
 	if err != nil {
@@ -118,12 +104,10 @@ func (s *Server) searchEnvelopes(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	data := make([]consoleRow, 0, len(found))
-	for _, e := range found {
-		data = append(data, consoleRow{viewEnvelope(e, nil), append([]uuid.UUID{}, undelivered[e.ID]...)})
-	}
-	c.JSON(http.StatusOK, gin.H{"data": data, "total": total, "page": f.Page, "pageSize": f.Size})
-	return nil
+	data := viewEach(found, func(e *models.Envelope) consoleRow {
+		return consoleRow{listedEnvelope(e), append([]uuid.UUID{}, undelivered[e.ID]...)}
+	})
+	return answerPage(c, data, total, f.Page, f.Size)
 }
 
 // consoleRow is an envelope in the console's list.
@@ -141,7 +125,7 @@ func queryTime(c *gin.Context, p models.Problems, name string) time.Time {
 	}
 	t, err := time.Parse(time.RFC3339, raw)
 	if err != nil {
-		p.Add(name, "must be a time such as 2026-11-21T07:00:00Z")
+		p.Add(name, notATime)
 	}
 	return t
 }
@@ -165,13 +149,13 @@ type mailView struct {
 	Error     string          `json:"error"`
 }
 
+func viewMail(m *models.Mail) mailView {
+	return mailView{m.SignerID, m.Kind, m.Attempts, m.CreatedAt.UTC(), utcPtr(m.SentAt), utcPtr(m.FailedAt), m.Error}
+}
+
 // inspectEnvelope is the envelope with all that happened to it: the audit
 // trail, the mails, and the newest deliveries to webhooks.
-func (s *Server) inspectEnvelope(c *gin.Context, app caller) error {
-	e, err := s.callerEnvelope(c, app)
-	if err != nil {
-		return err
-	}
+func (s *Server) inspectEnvelope(c *gin.Context, app caller, e *models.Envelope) error {
 	ctx := c.Request.Context()
 	log, err1 := s.Store.AuditEvents(ctx, e)
 	mails, err2 := s.Store.Mails(ctx, e.ID)
@@ -179,25 +163,14 @@ func (s *Server) inspectEnvelope(c *gin.Context, app caller) error {
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return err
 	}
-	out := struct {
-		envelopeView
-
-		Mails      []mailView     `json:"mails"`
-		Deliveries []deliveryView `json:"deliveries"`
-	}{viewEnvelope(e, log), []mailView{}, []deliveryView{}}
 	names, err := s.Store.DeliveryContext(ctx, app.ID, deliveries)
 	if err != nil {
 		return err
 	}
-	for _, m := range mails {
-		out.Mails = append(out.Mails, mailView{
-			SignerID: m.SignerID, Kind: m.Kind, Attempts: m.Attempts, CreatedAt: m.CreatedAt.UTC(), SentAt: utcPtr(m.SentAt),
-			FailedAt: utcPtr(m.FailedAt), Error: m.Error,
-		})
-	}
-	for i := range deliveries {
-		out.Deliveries = append(out.Deliveries, viewDelivery(&deliveries[i]).in(names))
-	}
-	c.JSON(http.StatusOK, out)
-	return nil
+	return answer(c, http.StatusOK, struct {
+		envelopeView
+
+		Mails      []mailView     `json:"mails"`
+		Deliveries []deliveryView `json:"deliveries"`
+	}{viewEnvelope(e, log), views(mails, viewMail), views(deliveries, viewDeliveryIn(names))})
 }

@@ -49,17 +49,12 @@ func (s *Server) listContacts(c *gin.Context, app caller) error {
 		}
 		c.Header("Link", "<"+s.BaseURL+"/v1/console/contacts?"+next.Encode()+`>; rel="next"`)
 	}
-	c.JSON(http.StatusOK, views(found, viewContact))
-	return nil
+	return answer(c, http.StatusOK, views(found, viewContact))
 }
 
 // saveContact creates the contact, or updates the one with that address. A phone
 // number that the request does not mention stays; null removes it.
-func (s *Server) saveContact(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
+func (s *Server) saveContact(c *gin.Context, app caller, o *object) error {
 	in := models.SignerInput{
 		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, AuthMethod: models.AuthNone,
 	}
@@ -68,22 +63,16 @@ func (s *Server) saveContact(c *gin.Context, app caller) error {
 		return err
 	}
 	contact := models.Contact{AppID: app.ID, Name: in.Name, Email: in.Email, Phone: in.Phone}
-	_, err = command(s, c, func(st *store.Store) (*models.Contact, error) {
+	return command(s, c, func(st *store.Store) (*models.Contact, error) {
 		return st.SaveContact(c.Request.Context(), contact, !o.has("phone"))
-	}, func(v *models.Contact) (*store.StoredResponse, error) { return inJSON(http.StatusOK, viewContact(v)) })
-	return err
+	}, asJSON(http.StatusOK, viewContact))
 }
 
 func (s *Server) deleteContact(c *gin.Context, app caller) error {
-	id, err := pathID(c, "id")
-	if err != nil {
+	if err := s.Store.DeleteContact(c.Request.Context(), app.ID, checkedID(c, "id")); err != nil {
 		return err
 	}
-	if err := s.Store.DeleteContact(c.Request.Context(), app.ID, id); err != nil {
-		return err
-	}
-	c.Status(http.StatusNoContent)
-	return nil
+	return answerNothing(c)
 }
 
 // usage is what the app has used of its plan in the current month.
@@ -98,13 +87,8 @@ func (s *Server) usage(c *gin.Context, app caller) error {
 	}
 	limits := s.Store.PlanLimits(app.Plan)
 	start := store.PeriodStart(s.Now())
-	var limit *int
-	if limits.EnvelopesPerMonth > 0 {
-		limit = &limits.EnvelopesPerMonth
-	}
-	c.JSON(http.StatusOK, gin.H{
+	return answer(c, http.StatusOK, gin.H{
 		"plan": app.Plan, "periodStart": start.Format(time.DateOnly), "periodEnd": start.AddDate(0, 1, -1).Format(time.DateOnly),
-		"envelopesUsed": used, "envelopesReserved": reserved, "envelopesLimit": limit, "overageAllowed": limits.Overage,
+		"envelopesUsed": used, "envelopesReserved": reserved, "envelopesLimit": orNull(limits.EnvelopesPerMonth), "overageAllowed": limits.Overage,
 	})
-	return nil
 }

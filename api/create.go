@@ -26,9 +26,7 @@ func (s *Server) createEnvelope(c *gin.Context, app caller) error {
 		if o.get("templateId") != nil {
 			return s.createFromTemplate(c, app, o)
 		}
-		if o.get("documentOptions") != nil {
-			o.bad("documentOptions", "are about the request's own file: give them with the upload")
-		}
+		o.refuse(optionsWithoutFile, "documentOptions")
 		return s.createDraft(c, app, o, nil)
 	}
 	in, err := s.readParts(c, s.UploadLimit)
@@ -49,6 +47,8 @@ func (s *Server) createEnvelope(c *gin.Context, app caller) error {
 	in.readOptions(c, o)
 	return s.createDraft(c, app, o, in.file)
 }
+
+const optionsWithoutFile = "are about the request's own file: give them with the upload"
 
 // readOptions reads what is to be done to the file.
 func (p *parts) readOptions(c *gin.Context, o *object) {
@@ -125,7 +125,7 @@ func (s *Server) createDraft(c *gin.Context, app caller, o *object, file *upload
 		err = e.Send(s.actionContext(c, app.actor()), nil)
 	}
 	if err == nil {
-		_, err = command(s, c, func(st *store.Store) (*store.EnvelopeWithEvents, error) {
+		err = command(s, c, func(st *store.Store) (*store.EnvelopeWithEvents, error) {
 			return nil, st.Create(c.Request.Context(), e)
 		}, s.viewCreated(send))
 	}
@@ -142,18 +142,8 @@ func (s *Server) createDraft(c *gin.Context, app caller, o *object, file *upload
 // viewCreated answers with a new envelope; if it was sent, with the links of those who may sign.
 func (s *Server) viewCreated(sent bool) func(*store.EnvelopeWithEvents) (*store.StoredResponse, error) {
 	return func(made *store.EnvelopeWithEvents) (*store.StoredResponse, error) {
-		v := viewEnvelope(made.Envelope, made.Log)
-		if sent {
-			if err := s.showLinks(&v, made.Envelope); err != nil {
-				return nil, err
-			}
-		}
-		r, err := inJSON(http.StatusCreated, v)
-		if err == nil {
-			r.Header.Set("Location", s.BaseURL+"/v1/envelopes/"+made.ID.String())
-			r.Header.Set("ETag", etag(made.Envelope))
-		}
-		return r, err
+		r, err := s.wholeEnvelope(http.StatusCreated, made.Envelope, made.Log, sent)
+		return s.withLocation(r, "/v1/envelopes/"+made.ID.String()), err
 	}
 }
 
@@ -161,19 +151,12 @@ func (s *Server) viewCreated(sent bool) func(*store.EnvelopeWithEvents) (*store.
 // that is wrong with it.
 func (s *Server) envelopeInput(c *gin.Context, app caller, o *object) (models.Envelope, []models.SignerInput, []models.FieldInput, error) {
 	in := models.Envelope{
-		AppID: app.ID, TenantID: o.str("tenantId"), Subject: stripInvisible(o.optStr("subject")), CreatedBy: app.ID.String(), ExpiresInDays: o.optInt("expiresInDays"),
+		AppID: app.ID, TenantID: o.str("tenantId"), Subject: o.strippedText("subject"), CreatedBy: createdBy(o, app.ID.String()), ExpiresInDays: o.optInt("expiresInDays"),
 		ExternalID: o.strippedText("externalId"), Message: o.strippedText("message"), ReminderHours: o.optInt("reminderHours"), Metadata: o.metadata("metadata"),
-	}
-	if by := o.optStr("createdBy"); by != nil {
-		in.CreatedBy = plaintext.Visible(*by)
 	}
 	in.Check(o.p)
 	o.flag("send", false)
-	for _, name := range []string{"templateVersion", "values", "variables"} {
-		if o.get(name) != nil {
-			o.bad(name, "is for an envelope of a template: give templateId")
-		}
-	}
+	o.refuse("is for an envelope of a template: give templateId", "templateVersion", "values", "variables")
 	chosen := s.serviceDefaults(app)
 	if len(o.p["tenantId"]) == 0 {
 		var err error
@@ -184,15 +167,7 @@ func (s *Server) envelopeInput(c *gin.Context, app caller, o *object) (models.En
 	if !o.has("expiresInDays") {
 		in.ExpiresInDays = chosen.DefaultExpiryDays
 	}
-	in.FieldOrigin = *chosen.FieldOrigin
-	if own := o.optStr("origin"); own != nil {
-		switch models.Origin(*own) {
-		case models.OriginTopLeft, models.OriginBottomLeft:
-			in.FieldOrigin = models.Origin(*own)
-		default:
-			o.bad("origin", "must be top-left or bottom-left")
-		}
-	}
+	in.FieldOrigin = valueOr(fieldOrigin(o), *chosen.FieldOrigin)
 	var signers []models.SignerInput
 	for _, so := range o.objects("signers", 1, models.MaxSigners) {
 		signer := s.signerInput(so)
@@ -213,6 +188,26 @@ func (s *Server) envelopeInput(c *gin.Context, app caller, o *object) (models.En
 	return in, signers, fields, o.err()
 }
 
+// createdBy reads who is to be named as the maker of something.
+func createdBy(o *object, otherwise string) string {
+	by := plaintext.Visible(valueOr(o.optStr("createdBy"), otherwise))
+	models.CheckText(o.p, "createdBy", by, 1, 255)
+	return by
+}
+
+// fieldOrigin reads from where the fields of a request count that name no origin; nil: it does not say.
+func fieldOrigin(o *object) *models.Origin {
+	own := o.optStr("origin")
+	if own == nil {
+		return nil
+	}
+	if v := models.Origin(*own); v == models.OriginTopLeft || v == models.OriginBottomLeft {
+		return &v
+	}
+	o.bad("origin", "must be top-left or bottom-left")
+	return nil
+}
+
 // effectiveSettings are what holds for a tenant of the app.
 func (s *Server) effectiveSettings(c *gin.Context, app caller, tenant string) (models.Settings, error) {
 	_, chosen, err := s.Store.Settings(c.Request.Context(), app.ID, tenant)
@@ -221,9 +216,9 @@ func (s *Server) effectiveSettings(c *gin.Context, app caller, tenant string) (m
 
 // serviceDefaults are what holds where neither tenant nor app have chosen.
 func (s *Server) serviceDefaults(app caller) models.Settings {
-	hours, origin, language := int(s.ReminderInterval/time.Hour), models.OriginTopLeft, "en"
 	return models.Settings{
-		DefaultExpiryDays: &s.DefaultExpiryDays, ReminderIntervalHours: &hours, FieldOrigin: &origin, SenderName: &app.Name, Language: &language,
+		DefaultExpiryDays: &s.DefaultExpiryDays, ReminderIntervalHours: new(int(s.ReminderInterval / time.Hour)),
+		FieldOrigin: new(models.OriginTopLeft), SenderName: &app.Name, Language: new("en"),
 	}
 }
 
@@ -253,10 +248,8 @@ func (s *Server) buildDraft(c *gin.Context, app caller, in models.Envelope, sign
 			return nil, err
 		}
 	}
-	if len(fields) > 0 {
-		if err := s.addDraftFields(c, e, act, fields, file); err != nil {
-			return nil, err
-		}
+	if err := s.addDraftFields(c, e, act, fields, models.IndexedPath, file); err != nil {
+		return nil, err
 	}
 	if file != nil {
 		if err := addFoundFields(e, act, d, file); err != nil {
@@ -274,21 +267,22 @@ func (s *Server) signerInput(o *object) models.SignerInput {
 	in := models.SignerInput{
 		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, Kind: recipientKind(o),
 	}
-	in.AuthMethod = in.Kind.DefaultAuthMethod()
 	readRecipient(o, &in)
 	if in.WitnessFor != "" {
 		in.RoutingOrder = 0 // that of whom is witnessed
 	}
-	if n := o.optInt("routingOrder"); n != nil {
-		in.RoutingOrder = *n
-	}
-	if m := o.optStr("authMethod"); m != nil {
-		in.AuthMethod = models.AuthMethod(*m)
-	}
-	if in.AuthMethod == models.AuthSMSOTP && s.SMS == nil {
+	in.RoutingOrder = valueOr(o.optInt("routingOrder"), in.RoutingOrder)
+	in.AuthMethod = s.authMethod(o, in.Kind.DefaultAuthMethod())
+	return in
+}
+
+// authMethod reads how a signer shows who they are.
+func (s *Server) authMethod(o *object, otherwise models.AuthMethod) models.AuthMethod {
+	m := models.AuthMethod(valueOr(o.optStr("authMethod"), string(otherwise)))
+	if m == models.AuthSMSOTP && s.SMS == nil {
 		o.bad("authMethod", "sms_otp is not available: this service sends no text messages")
 	}
-	return in
+	return m
 }
 
 // phone reads an optional phone number, in E.164 if it can be understood.
@@ -302,23 +296,4 @@ func phone(o *object) *string {
 		return &e164
 	}
 	return text
-}
-
-// addDraftFields adds the fields of a create request; those with an anchor stand where
-// its text is in the file.
-func (s *Server) addDraftFields(c *gin.Context, e *models.Envelope, act models.ActionContext, fields []models.FieldInput, file *upload) error {
-	path := models.IndexedPath
-	if i := firstAnchor(fields); i >= 0 {
-		if file == nil {
-			return models.ErrAnchorNeedsDocument(path(i))
-		}
-		shown, size := file.presented()
-		placed, at, err := s.placeAnchors(c.Request.Context(), fields, shown, size, path)
-		if err != nil {
-			return err
-		}
-		fields, path = placed, func(i int) string { return models.IndexedPath(at[i]) }
-	}
-	_, err := e.AddFields(act, fields, path)
-	return err
 }

@@ -33,24 +33,20 @@ type deliveryView struct {
 	EnvelopeSubject string `json:"envelopeSubject,omitempty"`
 }
 
-// in names what the delivery speaks of.
-func (v deliveryView) in(names store.DeliveryContext) deliveryView {
-	v.WebhookURL = names.URLs[v.WebhookID]
-	if v.EnvelopeID != nil {
-		v.EnvelopeSubject = names.Subjects[*v.EnvelopeID]
+func viewDelivery(d *models.Delivery) deliveryView {
+	return deliveryView{
+		ID: d.ID, WebhookID: d.WebhookID, EventID: d.EventID, EnvelopeID: orNull(d.EnvelopeID), Event: d.Event, Status: d.Status, Attempts: d.Attempts,
+		Resends: d.Run, CreatedAt: d.CreatedAt.UTC(), DeliveredAt: utcPtr(d.DeliveredAt), FailedAt: utcPtr(d.FailedAt),
 	}
-	return v
 }
 
-func viewDelivery(d *models.Delivery) deliveryView {
-	v := deliveryView{
-		ID: d.ID, WebhookID: d.WebhookID, EventID: d.EventID, Event: d.Event, Status: d.Status, Attempts: d.Attempts, Resends: d.Run,
-		CreatedAt: d.CreatedAt.UTC(), DeliveredAt: utcPtr(d.DeliveredAt), FailedAt: utcPtr(d.FailedAt),
+// viewDeliveryIn is viewDelivery with the names of what a delivery speaks of.
+func viewDeliveryIn(names store.DeliveryContext) func(*models.Delivery) deliveryView {
+	return func(d *models.Delivery) deliveryView {
+		v := viewDelivery(d)
+		v.WebhookURL, v.EnvelopeSubject = names.URLs[d.WebhookID], names.Subjects[d.EnvelopeID]
+		return v
 	}
-	if d.EnvelopeID != uuid.Nil {
-		v.EnvelopeID = &d.EnvelopeID
-	}
-	return v
 }
 
 type attemptView struct {
@@ -60,6 +56,10 @@ type attemptView struct {
 	LatencyMS int64     `json:"latencyMs"`
 	Error     string    `json:"error"`
 	Body      string    `json:"body"`
+}
+
+func viewAttempt(a *models.DeliveryAttempt) attemptView {
+	return attemptView{a.Number, a.At.UTC(), orNull(a.Status), a.LatencyMS, a.Error, printable(a.Body)}
 }
 
 // queryID reads an id from the query string; absent is the zero id.
@@ -80,8 +80,8 @@ func (s *Server) listDeliveries(c *gin.Context, app caller) error {
 	f := store.DeliveryFilter{
 		App: app.ID, Status: models.DeliveryStatus(c.Query("status")), Event: models.EventName(c.Query("event")),
 		Webhook: queryID(c, p, "webhookId"), Envelope: queryID(c, p, "envelopeId"),
-		Page: query(c, p, "page", 1, 1_000_000), Size: query(c, p, "pageSize", 20, 100),
 	}
+	f.Page, f.Size = pageQuery(c, p)
 	switch f.Status {
 	case models.DeliveryPending, models.DeliveryDelivered, models.DeliveryFailed:
 	default:
@@ -103,20 +103,11 @@ func (s *Server) listDeliveries(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	data := make([]deliveryView, 0, len(found))
-	for i := range found {
-		data = append(data, viewDelivery(&found[i]).in(names))
-	}
-	c.JSON(http.StatusOK, gin.H{"data": data, "total": total, "page": f.Page, "pageSize": f.Size})
-	return nil
+	return answerPage(c, views(found, viewDeliveryIn(names)), total, f.Page, f.Size)
 }
 
 func (s *Server) getDelivery(c *gin.Context, app caller) error {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return err
-	}
-	d, ev, attempts, err := s.Store.Delivery(c.Request.Context(), app.ID, id)
+	d, ev, attempts, err := s.Store.Delivery(c.Request.Context(), app.ID, checkedID(c, "id"))
 	if err != nil {
 		return err
 	}
@@ -129,29 +120,17 @@ func (s *Server) getDelivery(c *gin.Context, app caller) error {
 
 		Payload     json.RawMessage `json:"payload"`
 		AttemptList []attemptView   `json:"attemptLog"`
-	}{viewDelivery(d).in(names), ev.Body, []attemptView{}}
+	}{viewDeliveryIn(names)(d), ev.Body, views(attempts, viewAttempt)}
 	if len(ev.Body) == 0 { // purged with its envelope
 		out.Payload = nil
 	}
-	for _, a := range attempts {
-		v := attemptView{Number: a.Number, At: a.At.UTC(), LatencyMS: a.LatencyMS, Error: a.Error, Body: printable(a.Body)}
-		if a.Status != 0 {
-			v.Status = &a.Status
-		}
-		out.AttemptList = append(out.AttemptList, v)
-	}
-	c.JSON(http.StatusOK, out)
-	return nil
+	return answer(c, http.StatusOK, out)
 }
 
 func (s *Server) resendDelivery(c *gin.Context, app caller) error {
-	return commandByID(s, c, func(st *store.Store, id uuid.UUID) (*models.Delivery, error) {
-		return st.Resend(c.Request.Context(), app.ID, id)
-	}, acceptedDelivery)
-}
-
-func acceptedDelivery(d *models.Delivery) (*store.StoredResponse, error) {
-	return inJSON(http.StatusAccepted, viewDelivery(d))
+	return command(s, c, func(st *store.Store) (*models.Delivery, error) {
+		return st.Resend(c.Request.Context(), app.ID, checkedID(c, "id"))
+	}, asJSON(http.StatusAccepted, viewDelivery))
 }
 
 // printable shows the beginning of an endpoint's answer as text, with its tabs and

@@ -18,11 +18,8 @@ func (s *Server) downloadTarget(c *gin.Context) (credential.DownloadLink, *model
 		return l, nil, nil, invalid
 	}
 	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.Envelope)
-	if isNotFound(err) {
-		return l, nil, nil, invalid
-	}
 	if err != nil {
-		return l, nil, nil, err
+		return l, nil, nil, notFoundAs(invalid, err)
 	}
 	d := e.Document(l.Document)
 	if d == nil || d.Kind != models.DocumentSealed {
@@ -80,8 +77,7 @@ func (s *Server) download(c *gin.Context) error {
 	if b := signingBranding(chosen); b != nil {
 		view["branding"] = b
 	}
-	c.JSON(http.StatusOK, view)
-	return nil
+	return answer(c, http.StatusOK, view)
 }
 
 func (s *Server) downloadDocument(c *gin.Context) error {
@@ -94,12 +90,11 @@ func (s *Server) downloadDocument(c *gin.Context) error {
 		return err
 	}
 	defer func() { _ = f.Close() }() // read only
-	if c.Request.Method == http.MethodHead {
-		return serveFile(c, e, d, f, "attachment")
+	if c.Request.Method != http.MethodHead {
+		_, err = s.Store.Change(c.Request.Context(), l.App, e.ID, func(e *models.Envelope) error {
+			return e.Downloaded(s.actionContext(c, models.SignerActor(l.Recipient)), l.Recipient, l.Document)
+		})
 	}
-	_, err = s.Store.Change(c.Request.Context(), l.App, e.ID, func(e *models.Envelope) error {
-		return e.Downloaded(s.actionContext(c, models.SignerActor(l.Recipient)), l.Recipient, l.Document)
-	})
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,7 +14,6 @@ import (
 
 	"countersign/internal/plaintext"
 	"countersign/models"
-	"countersign/store"
 )
 
 // An edit is a merge patch (RFC 7396): what is absent stays, and null is the default.
@@ -43,11 +43,6 @@ func checkTag(c *gin.Context, now, message string) error {
 	return refused
 }
 
-// noContent is the response to what leaves nothing to show.
-func noContent() (*store.StoredResponse, error) {
-	return &store.StoredResponse{Status: http.StatusNoContent, Header: http.Header{}}, nil
-}
-
 // changed reads a member of an edit, if it is there.
 func changed[T any](o *object, name string, read func(string) T) models.Change[T] {
 	if !o.has(name) {
@@ -55,9 +50,6 @@ func changed[T any](o *object, name string, read func(string) T) models.Change[T
 	}
 	return models.Change[T]{Given: true, Value: read(name)}
 }
-
-// strippedText reads an optional text without invisible characters.
-func (o *object) strippedText(name string) *string { return stripInvisible(o.optStr(name)) }
 
 // metadata reads an optional object of texts.
 func (o *object) metadata(name string) map[string]string {
@@ -79,17 +71,12 @@ func (o *object) metadata(name string) map[string]string {
 
 // patchEnvelope edits a draft, or changes when an envelope that was sent ends and when
 // it is reminded of.
-func (s *Server) patchEnvelope(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
+func (s *Server) patchEnvelope(c *gin.Context, app caller, o *object) error {
 	edit := models.EnvelopeEdit{
 		Subject: changed(o, "subject", o.strippedText), Message: changed(o, "message", o.strippedText),
 		ExpiresInDays: changed(o, "expiresInDays", o.optInt), ReminderHours: changed(o, "reminderHours", o.optInt),
-		Metadata: changed(o, "metadata", o.metadata),
+		Metadata: changed(o, "metadata", o.metadata), ExpiresAt: changed(o, "expiresAt", o.optTime),
 	}
-	edit.ExpiresAt = changed(o, "expiresAt", o.optTime)
 	invalid := o.err()
 	return s.changeWhole(c, app, false, func(e *models.Envelope, act models.ActionContext) error {
 		if e.Status == models.StatusDraft {
@@ -111,15 +98,14 @@ func (s *Server) deleteEnvelope(c *gin.Context, app caller) error {
 // removing changes a draft and then removes the files that nothing names any more.
 func (s *Server) removing(c *gin.Context, app caller, do func(*models.Envelope, models.ActionContext) ([]string, error)) error {
 	var files []string
-	err := s.change(c, app, func(e *models.Envelope, act models.ActionContext) (err error) {
+	err := change(s, c, app, nil, func(e *models.Envelope, act models.ActionContext) (_ []string, err error) {
 		files, err = do(e, act)
-		return err
+		return files, err
 	}, noContent)
-	if err != nil {
-		return err
+	if err == nil {
+		s.discardUnreferenced(c, files...)
 	}
-	s.discardUnreferenced(c, files...)
-	return nil
+	return err
 }
 
 // merged is what a part of a draft is made from after an edit: its view, with the
@@ -146,9 +132,7 @@ func mergePatch(target, patch any) any {
 	}
 	out := make(map[string]any)
 	if was, ok := target.(map[string]any); ok {
-		for name, v := range was {
-			out[name] = v
-		}
+		maps.Copy(out, was)
 	}
 	for name, v := range members {
 		if v == nil {
@@ -165,35 +149,30 @@ func (s *Server) patchSigner(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	var made *models.Signer
-	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) error {
+	return change(s, c, app, nil, func(e *models.Envelope, act models.ActionContext) (*models.Signer, error) {
 		was := e.Recipient(id)
 		if was == nil {
-			return models.ErrNotFound
+			return nil, models.ErrNotFound
 		}
 		o, err := merged(viewSigner(was), edit.again())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		in := s.signerInput(o)
 		if in.WitnessFor != "" && !edit.has("routingOrder") {
 			in.RoutingOrder = 0 // that of whom is witnessed
 		}
 		if err := o.err(); err != nil {
-			return err
+			return nil, err
 		}
-		made, err = e.EditSigner(act, id, in)
-		return err
-	}, func() (*store.StoredResponse, error) { return inJSON(http.StatusOK, viewSigner(made)) })
+		return e.EditSigner(act, id, in)
+	}, asJSON(http.StatusOK, viewSigner))
 }
 
 // partEdit reads which part of the envelope is to be edited, and how. What is not there
 // is not found, whatever the body.
 func (s *Server) partEdit(c *gin.Context, app caller, param string) (*object, uuid.UUID, error) {
-	id, err := pathID(c, param)
-	if err != nil {
-		return nil, id, err
-	}
+	id := checkedID(c, param)
 	e, err := s.callerEnvelope(c, app)
 	if err != nil {
 		return nil, id, err
@@ -209,11 +188,9 @@ func (s *Server) partEdit(c *gin.Context, app caller, param string) (*object, uu
 func (o *object) again() *object { return &object{m: o.m, path: o.path, p: models.Problems{}} }
 
 func (s *Server) deleteSigner(c *gin.Context, app caller) error {
-	id, err := pathID(c, "signerId")
-	if err != nil {
-		return err
-	}
-	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) error { return e.RemoveSigner(act, id) }, noContent)
+	return s.removing(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) {
+		return nil, e.RemoveSigner(act, checkedID(c, "signerId"))
+	})
 }
 
 // patchField edits a field. A y that is given is counted from the origin that is given
@@ -223,15 +200,14 @@ func (s *Server) patchField(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	var made *models.Field
-	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) error {
+	return change(s, c, app, nil, func(e *models.Envelope, act models.ActionContext) (*models.Field, error) {
 		was := e.Field(id)
 		if was == nil {
-			return models.ErrNotFound
+			return nil, models.ErrNotFound
 		}
 		o, err := merged(viewField(was, true), edit.again())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if edit.get("role") != nil && !edit.has("signerId") {
 			delete(o.m, "signerId") // the role says whose it is now
@@ -244,19 +220,16 @@ func (s *Server) patchField(c *gin.Context, app caller) error {
 		}
 		in := fieldInput(o, e.FieldOrigin)
 		if err := cmp.Or(o.err(), app.allowFields(in)); err != nil {
-			return err
+			return nil, err
 		}
-		made, err = e.EditField(act, id, in)
-		return err
-	}, func() (*store.StoredResponse, error) { return inJSON(http.StatusOK, viewField(made, made.Extended())) })
+		return e.EditField(act, id, in)
+	}, asJSON(http.StatusOK, viewOneField))
 }
 
 func (s *Server) deleteField(c *gin.Context, app caller) error {
-	id, err := pathID(c, "fieldId")
-	if err != nil {
-		return err
-	}
-	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) error { return e.RemoveField(act, id) }, noContent)
+	return s.removing(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) {
+		return nil, e.RemoveField(act, checkedID(c, "fieldId"))
+	})
 }
 
 func (s *Server) patchDocument(c *gin.Context, app caller) error {
@@ -265,29 +238,16 @@ func (s *Server) patchDocument(c *gin.Context, app caller) error {
 		return err
 	}
 	edit := models.DocumentEdit{
-		Name: changed(o, "name", func(name string) string {
-			if text := o.optStr(name); text != nil {
-				return fileName(plaintext.Visible(*text))
-			}
-			return ""
-		}),
+		Name:  changed(o, "name", func(name string) string { return fileName(plaintext.Visible(o.text(name))) }),
 		Order: changed(o, "document_order", o.int),
 	}
-	invalid := o.err()
-	var made *models.Document
-	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) (err error) {
-		if invalid != nil {
-			return invalid
-		}
-		made, err = e.EditDocument(act, id, edit)
-		return err
-	}, func() (*store.StoredResponse, error) { return inJSON(http.StatusOK, viewDocument(made)) })
+	return change(s, c, app, o.err(), func(e *models.Envelope, act models.ActionContext) (*models.Document, error) {
+		return e.EditDocument(act, id, edit)
+	}, asJSON(http.StatusOK, viewDocument))
 }
 
 func (s *Server) deleteDocument(c *gin.Context, app caller) error {
-	id, err := pathID(c, "documentId")
-	if err != nil {
-		return err
-	}
-	return s.removing(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) { return e.RemoveDocument(act, id) })
+	return s.removing(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) {
+		return e.RemoveDocument(act, checkedID(c, "documentId"))
+	})
 }

@@ -26,11 +26,7 @@ var (
 )
 
 // createSession lets one signer sign inside a page of one origin.
-func (s *Server) createSession(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
+func (s *Server) createSession(c *gin.Context, app caller, o *object) error {
 	common := s.sessionInput(o, maxSessionMinutes, false)
 	in := models.EmbeddedSession{
 		AppID: app.ID, TenantID: common.tenant, EnvelopeID: o.id("envelopeId"), SignerID: o.id("signerId"), AllowedOrigin: common.origin,
@@ -126,10 +122,6 @@ func readTheme(o *object) (primaryColor, borderRadius *string) {
 	return primaryColor, &text
 }
 
-func (s *Server) revokeSession(c *gin.Context, app caller) error {
-	return s.revokeEmbedded(c, app, (*store.Store).RevokeEmbeddedSession)
-}
-
 type themeView struct {
 	PrimaryColor *string `json:"primaryColor"`
 	BorderRadius *string `json:"borderRadius"`
@@ -139,11 +131,8 @@ type themeView struct {
 // token that ends with the session. Asking again is allowed: a page is reloaded.
 func (s *Server) openSession(c *gin.Context) error {
 	session, err := s.Store.EmbeddedSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
-	if isNotFound(err) {
-		return models.ErrSessionInvalid
-	}
 	if err != nil {
-		return err
+		return notFoundAs(models.ErrSessionInvalid, err)
 	}
 	now := s.Now()
 	if err := session.Live(now); err != nil {
@@ -167,11 +156,10 @@ func (s *Server) openSession(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, gin.H{
+	return answer(c, http.StatusOK, gin.H{
 		"envelopeId": session.EnvelopeID, "signerId": session.SignerID, "signingToken": token, "allowedOrigin": session.AllowedOrigin,
 		"returnUrl": session.ReturnURL, "theme": themeView{session.PrimaryColor, session.BorderRadius}, "expiresAt": session.ExpiresAt.UTC(),
 	})
-	return nil
 }
 
 // withOrigin lets the page of a session that is over tell the application that
@@ -184,8 +172,8 @@ func withOrigin(err error, session *models.EmbeddedSession) error {
 
 // withDetails adds details to a refusal.
 func withDetails(err error, details map[string]any) error {
-	var refusal *models.Error
-	if !errors.As(err, &refusal) {
+	refusal, ok := errors.AsType[*models.Error](err)
+	if !ok {
 		return err
 	}
 	told := *refusal
@@ -200,14 +188,13 @@ func withDetails(err error, details map[string]any) error {
 // embedPage serves the page of an embedded signing session.
 func (s *Server) embedPage(c *gin.Context) error {
 	session, err := s.Store.EmbeddedSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
-	if err != nil && !isNotFound(err) {
+	if isNotFound(err) {
+		return s.framedPage(c, "")
+	}
+	if err != nil {
 		return err
 	}
-	origin := ""
-	if err == nil {
-		origin = session.AllowedOrigin
-	}
-	return s.framedPage(c, origin)
+	return s.framedPage(c, session.AllowedOrigin)
 }
 
 // framedPage serves a page that only the origin of its session may frame. A session

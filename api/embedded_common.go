@@ -33,10 +33,7 @@ func (s *Server) sessionInput(o *object, most int, allTenants bool) sessionCommo
 			models.CheckText(o.p, "tenantId", in.tenant, 1, 255)
 		}
 	}
-	minutes := sessionMinutes
-	if n := o.optInt("expiresInMinutes"); n != nil {
-		minutes = *n
-	}
+	minutes := valueOr(o.optInt("expiresInMinutes"), sessionMinutes)
 	if minutes < 1 || minutes > most {
 		o.bad("expiresInMinutes", "must be between 1 and %d", most)
 	}
@@ -48,10 +45,15 @@ func (s *Server) sessionInput(o *object, most int, allTenants bool) sessionCommo
 
 // newEmbeddedToken makes the token of an embedded session, and the hash that is kept of it.
 func newEmbeddedToken(prefix string) (token string, hash []byte) {
+	token = prefix + newSecret()
+	return token, tokenHash(token)
+}
+
+// newSecret is a text that nobody can guess.
+func newSecret() string {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails
-	token = prefix + base64.RawURLEncoding.EncodeToString(secret)
-	return token, tokenHash(token)
+	return base64.RawURLEncoding.EncodeToString(secret)
 }
 
 func tokenHash(token string) []byte {
@@ -69,23 +71,17 @@ type madeSession struct {
 
 // storeSession stores an embedded session and answers with what view makes of it.
 func storeSession[T any](s *Server, c *gin.Context, in *T, create func(*store.Store, context.Context, *T) error, view func(*T) madeSession) error {
-	_, err := command(s, c, func(st *store.Store) (*T, error) {
+	return command(s, c, func(st *store.Store) (*T, error) {
 		return in, create(st, c.Request.Context(), in)
-	}, func(made *T) (*store.StoredResponse, error) {
-		return inJSON(http.StatusCreated, view(made))
-	})
-	return err
+	}, asJSON(http.StatusCreated, view))
 }
 
-// revokeEmbedded ends the session that the path names, by one of the store's methods.
-func (s *Server) revokeEmbedded(c *gin.Context, app caller, revoke func(*store.Store, context.Context, *models.App, uuid.UUID) error) error {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return err
+// revokeEmbedded is the handler that ends a session by one of the store's methods.
+func (s *Server) revokeEmbedded(revoke func(*store.Store, context.Context, *models.App, uuid.UUID) error) func(*gin.Context, caller) error {
+	return func(c *gin.Context, app caller) error {
+		if err := revoke(s.Store, c.Request.Context(), app.App, checkedID(c, "id")); err != nil {
+			return err
+		}
+		return answerNothing(c)
 	}
-	if err := revoke(s.Store, c.Request.Context(), app.App, id); err != nil {
-		return err
-	}
-	c.Status(http.StatusNoContent)
-	return nil
 }

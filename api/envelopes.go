@@ -31,11 +31,7 @@ func statusQuery(c *gin.Context, p models.Problems) models.Status {
 }
 
 func (s *Server) getEnvelope(c *gin.Context, app caller) error {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return err
-	}
-	e, log, err := s.Store.EnvelopeWithEvents(c.Request.Context(), app.ID, id)
+	e, log, err := s.Store.EnvelopeWithEvents(c.Request.Context(), app.ID, checkedID(c, "id"))
 	if err == nil && app.CheckTenant(e.TenantID) != nil {
 		err = models.ErrNotFound
 	}
@@ -50,16 +46,11 @@ func (s *Server) getEnvelope(c *gin.Context, app caller) error {
 		return err
 	}
 	c.Header("ETag", etag(e))
-	c.JSON(http.StatusOK, v)
-	return nil
+	return answer(c, http.StatusOK, v)
 }
 
-func (s *Server) sendEnvelope(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, true)
-	if err != nil {
-		return err
-	}
-	message := stripInvisible(o.optStr("message"))
+func (s *Server) sendEnvelope(c *gin.Context, app caller, o *object) error {
+	message := o.strippedText("message")
 	if err := o.err(); err != nil {
 		return err
 	}
@@ -82,34 +73,20 @@ func (s *Server) showLinks(v *envelopeView, e *models.Envelope) error {
 	return nil
 }
 
-func (s *Server) voidEnvelope(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, true)
-	if err != nil {
-		return err
-	}
-	reason := stripInvisible(o.optStr("reason"))
+func (s *Server) voidEnvelope(c *gin.Context, app caller, o *object) error {
+	reason := o.strippedText("reason")
 	if err := o.err(); err != nil {
 		return err
 	}
 	return s.changeWhole(c, app, false, func(e *models.Envelope, act models.ActionContext) error { return e.Void(act, reason) })
 }
 
-func (s *Server) addSigner(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
+func (s *Server) addSigner(c *gin.Context, app caller, o *object) error {
 	in := s.signerInput(o)
 	in.Check(o.p, "")
-	invalid := o.err()
-	var made *models.Signer
-	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) (err error) {
-		if invalid != nil { // another app's envelope is not found, whatever the body
-			return invalid
-		}
-		made, err = e.AddSigner(act, in)
-		return err
-	}, func() (*store.StoredResponse, error) { return inJSON(http.StatusCreated, viewSigner(made)) })
+	return change(s, c, app, o.err(), func(e *models.Envelope, act models.ActionContext) (*models.Signer, error) {
+		return e.AddSigner(act, in)
+	}, asJSON(http.StatusCreated, viewSigner))
 }
 
 // addField takes a field, or a list of them, of which all are added or none.
@@ -142,20 +119,12 @@ func (s *Server) addField(c *gin.Context, app caller) error {
 		given := path
 		ins, path = placed, func(i int) string { return given(at[i]) }
 	}
-	var made []*models.Field
-	return s.change(c, app, func(e *models.Envelope, act models.ActionContext) (err error) {
-		if err := cmp.Or(invalid, app.allowFields(ins...)); err != nil {
-			return err
-		}
-		made, err = e.AddFields(act, ins, path)
-		return err
-	}, func() (*store.StoredResponse, error) {
+	return change(s, c, app, cmp.Or(invalid, app.allowFields(ins...)), func(e *models.Envelope, act models.ActionContext) ([]*models.Field, error) {
+		return e.AddFields(act, ins, path)
+	}, func(made []*models.Field) (*store.StoredResponse, error) {
+		out := viewEach(made, viewOneField)
 		if !listed {
-			return inJSON(http.StatusCreated, viewField(made[0], made[0].Extended()))
-		}
-		out := make([]fieldView, 0, len(made))
-		for _, f := range made {
-			out = append(out, viewField(f, f.Extended()))
+			return inJSON(http.StatusCreated, out[0])
 		}
 		return inJSON(http.StatusCreated, out)
 	})
@@ -163,11 +132,7 @@ func (s *Server) addField(c *gin.Context, app caller) error {
 
 // getDocument streams the first document, or the one that documentId names, as
 // it is or as what it was sealed into: the original unless kind says otherwise.
-func (s *Server) getDocument(c *gin.Context, app caller) error {
-	e, err := s.callerEnvelope(c, app)
-	if err != nil {
-		return err
-	}
+func (s *Server) getDocument(c *gin.Context, _ caller, e *models.Envelope) error {
 	p := models.Problems{}
 	kind, id := models.DocumentOriginal, queryID(c, p, "documentId")
 	if given, ok := c.GetQuery("kind"); ok {
@@ -203,48 +168,46 @@ func (s *Server) getDocument(c *gin.Context, app caller) error {
 // kindPrepared asks for the file that people read instead of an original.
 const kindPrepared models.DocumentKind = "prepared"
 
-func (s *Server) progress(c *gin.Context, app caller) error {
-	e, err := s.callerEnvelope(c, app)
-	if err != nil {
-		return err
-	}
+func (s *Server) progress(c *gin.Context, _ caller, e *models.Envelope) error {
 	if e.SentAt == nil {
 		return models.Refuse(models.KindConflict, "envelope_draft", "The envelope has not been sent.")
 	}
 	p, err := s.Workflows.Progress(c.Request.Context(), e.ID)
 	if err != nil {
-		s.log.WarnContext(c.Request.Context(), "workflow does not answer", "envelope", e.ID, "error", err)
+		s.Log.WarnContext(c.Request.Context(), "workflow does not answer", "envelope", e.ID, "error", err)
 		return models.Refuse(models.KindUnavailable, "workflow_unavailable", "The workflow does not answer right now.")
 	}
-	answer := struct {
+	out := struct {
 		temporal.Progress
 
 		WorkflowURL *string `json:"workflowUrl"`
 	}{Progress: p}
 	if s.WorkflowsURL != "" {
-		at := s.WorkflowsURL + "/" + url.PathEscape(temporal.EnvelopeWorkflowID(e.ID))
-		answer.WorkflowURL = &at
+		out.WorkflowURL = new(s.WorkflowsURL + "/" + url.PathEscape(temporal.EnvelopeWorkflowID(e.ID)))
 	}
-	c.JSON(http.StatusOK, answer)
-	return nil
+	return answer(c, http.StatusOK, out)
 }
 
 // callerEnvelope loads the envelope that the path names, if it is the caller's.
 func (s *Server) callerEnvelope(c *gin.Context, app caller) (*models.Envelope, error) {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return nil, err
+	return s.callerEnvelopeByID(c, app, checkedID(c, "id"))
+}
+
+// ofEnvelope is a handler that is about the envelope that the path names.
+func (s *Server) ofEnvelope(h func(*gin.Context, caller, *models.Envelope) error) func(*gin.Context, caller) error {
+	return func(c *gin.Context, app caller) error {
+		e, err := s.callerEnvelope(c, app)
+		if err != nil {
+			return err
+		}
+		return h(c, app, e)
 	}
-	return s.callerEnvelopeByID(c, app, id)
 }
 
 func (s *Server) callerEnvelopeByID(c *gin.Context, app caller, id uuid.UUID) (*models.Envelope, error) {
 	e, err := s.Store.Envelope(c.Request.Context(), app.ID, id)
-	if err != nil {
-		return nil, err
-	}
-	if app.CheckTenant(e.TenantID) != nil {
+	if err == nil && app.CheckTenant(e.TenantID) != nil {
 		return nil, models.ErrNotFound
 	}
-	return e, nil
+	return e, err
 }

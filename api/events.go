@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -37,12 +38,7 @@ func (s *Server) listEvents(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	q := s.eventQuery(c, p, app)
 	q.Limit = query(c, p, "limit", defaultEvents, maxEvents)
-	if since, given := c.GetQuery("since"); given {
-		var err error
-		if q.Since, err = time.Parse(time.RFC3339, since); err != nil {
-			p.Add("since", "must be a time such as 2026-11-21T07:00:00Z")
-		}
-	}
+	q.Since = queryTime(c, p, "since")
 	if err := p.Err(); err != nil {
 		return err
 	}
@@ -54,15 +50,10 @@ func (s *Server) listEvents(c *gin.Context, app caller) error {
 	for _, ev := range page.Events {
 		data = append(data, ev.Body)
 	}
-	var next *uuid.UUID
-	if page.Cursor != uuid.Nil {
-		next = &page.Cursor
-	}
 	if n := len(page.Events); n > 0 {
 		s.logSecurityEvent(c, "events read", "app", app.ID, "count", n, "first", page.Events[0].ID, "last", page.Events[n-1].ID)
 	}
-	c.JSON(http.StatusOK, gin.H{"data": data, "nextCursor": next, "hasMore": page.More})
-	return nil
+	return answer(c, http.StatusOK, gin.H{"data": data, "nextCursor": orNull(page.Cursor), "hasMore": page.More})
 }
 
 // eventQuery reads which events are asked for.
@@ -129,7 +120,7 @@ func (s *Server) streamEvents(c *gin.Context, app caller) error {
 	}()
 	// What fails from here on ends the stream: the client comes again from the last event that it got.
 	if err := s.follow(c.Request.Context(), out, q, page); err != nil && c.Request.Context().Err() == nil && !errors.Is(err, errStreamWrite) {
-		s.log.WarnContext(c.Request.Context(), "stream of events ends", "request", requestID(c), "error", err)
+		s.Log.WarnContext(c.Request.Context(), "stream of events ends", "request", requestID(c), "error", err)
 	}
 	return nil
 }
@@ -218,13 +209,14 @@ func (o *eventStream) sendPage(page *store.EventPage, sent uuid.UUID) error {
 }
 
 func (o *eventStream) send(text string) error {
-	if err := o.SetWriteDeadline(o.now().Add(streamWrite)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return fmt.Errorf("%w: %w", errStreamWrite, err)
+	err := o.SetWriteDeadline(o.now().Add(streamWrite))
+	if err == nil || errors.Is(err, http.ErrNotSupported) {
+		_, err = io.WriteString(o.w, text)
 	}
-	if _, err := o.w.Write([]byte(text)); err != nil {
-		return fmt.Errorf("%w: %w", errStreamWrite, err)
+	if err == nil {
+		err = o.Flush()
 	}
-	if err := o.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("%w: %w", errStreamWrite, err)
 	}
 	return nil

@@ -21,16 +21,11 @@ func (s *Server) factor(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, gin.H{"active": f.TOTP, "required": !app.user.AtProvider() && s.ConsoleTOTP.Requires(app.user.Role), "recoveryCodes": f.RecoveryCodes})
-	return nil
+	return answer(c, http.StatusOK, gin.H{"active": f.TOTP, "required": !app.user.AtProvider() && s.ConsoleTOTP.Requires(app.user.Role), "recoveryCodes": f.RecoveryCodes})
 }
 
 // enrol shows the secret of a new second factor, as text and as a QR code.
-func (s *Server) enrol(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
+func (s *Server) enrol(c *gin.Context, app caller, o *object) error {
 	if err := refuseProviderAccount(app); err != nil {
 		return err
 	}
@@ -45,8 +40,7 @@ func (s *Server) enrol(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusCreated, gin.H{"secret": secret.Text, "uri": secret.URI, "qr": picture})
-	return nil
+	return answer(c, http.StatusCreated, gin.H{"secret": secret.Text, "uri": secret.URI, "qr": picture})
 }
 
 // qrSVG draws a QR code, a module to a unit, with its quiet zone.
@@ -69,11 +63,7 @@ func qrSVG(text string) (string, error) {
 }
 
 // confirmFactor takes the first code, and shows the recovery codes.
-func (s *Server) confirmFactor(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
+func (s *Server) confirmFactor(c *gin.Context, app caller, o *object) error {
 	code := o.str("code")
 	if err := o.err(); err != nil {
 		return err
@@ -86,8 +76,7 @@ func (s *Server) confirmFactor(c *gin.Context, app caller) error {
 		return wrongCode(err)
 	}
 	s.logSecurityEvent(c, "second factor confirmed", "user", app.user.ID)
-	c.JSON(http.StatusOK, gin.H{"recoveryCodes": recovery})
-	return nil
+	return answer(c, http.StatusOK, gin.H{"recoveryCodes": recovery})
 }
 
 // wrongCode names the member that a code was in: the session itself is good.
@@ -98,21 +87,20 @@ func wrongCode(err error) error {
 	return err
 }
 
-func (s *Server) renewRecovery(c *gin.Context, app caller) error {
-	if err := s.changeFactor(c, app); err != nil {
+func (s *Server) renewRecovery(c *gin.Context, app caller, o *object) error {
+	if err := s.changeFactor(c, app, o); err != nil {
 		return err
 	}
 	recovery, err := s.keyed(c).RenewRecoveryCodes(c.Request.Context(), app.user.ID)
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, gin.H{"recoveryCodes": recovery})
-	return nil
+	return answer(c, http.StatusOK, gin.H{"recoveryCodes": recovery})
 }
 
 // removeFactor removes the person's second factor and ends all other sessions.
-func (s *Server) removeFactor(c *gin.Context, app caller) error {
-	if err := s.changeFactor(c, app); err != nil {
+func (s *Server) removeFactor(c *gin.Context, app caller, o *object) error {
+	if err := s.changeFactor(c, app, o); err != nil {
 		return err
 	}
 	if f, err := s.Store.FactorState(c.Request.Context(), app.user.ID); err != nil || !f.TOTP {
@@ -122,16 +110,11 @@ func (s *Server) removeFactor(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "second factor removed", "user", app.user.ID, "by", app.actor())
-	c.Status(http.StatusNoContent)
-	return nil
+	return answerNothing(c)
 }
 
 // changeFactor checks that the person may change the second factor there is.
-func (s *Server) changeFactor(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
+func (s *Server) changeFactor(c *gin.Context, app caller, o *object) error {
 	if err := s.reauthenticate(c, app, o); err != nil {
 		return err
 	}
@@ -148,13 +131,12 @@ func (s *Server) resetFactor(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	if app.user != nil && app.user.ID == user.ID {
-		return models.Refuse(models.KindForbidden, "own_account", "Your own second factor is removed with your password and a code.")
+	if err := refuseOwnAccount(app, user.ID, "Your own second factor is removed with your password and a code."); err != nil {
+		return err
 	}
 	if err := s.Store.ResetFactors(c.Request.Context(), user.ID, app.session); err != nil {
 		return err
 	}
 	s.logSecurityEvent(c, "second factor removed", "user", user.ID, "by", app.actor())
-	c.Status(http.StatusNoContent)
-	return nil
+	return answerNothing(c)
 }

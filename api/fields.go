@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/models"
-	"countersign/seal"
 )
 
 // Fields as requests bring them and as answers show them.
@@ -23,17 +22,8 @@ func fieldInput(o *object, origin models.Origin) models.FieldInput {
 	if in.Anchor == nil {
 		in.Page, in.X, in.Y, in.W, in.H = o.int("page"), o.num("x"), o.num("y"), o.num("w"), o.num("h")
 	} else {
-		for _, name := range []string{"page", "x", "y"} {
-			if o.get(name) != nil {
-				o.bad(name, "cannot be given beside anchor, whose text says where the field stands")
-			}
-		}
-		if o.get("w") != nil {
-			in.W = o.num("w")
-		}
-		if o.get("h") != nil {
-			in.H = o.num("h")
-		}
+		o.refuse("cannot be given beside anchor, whose text says where the field stands", "page", "x", "y")
+		in.W, in.H = o.numOr("w", in.W), o.numOr("h", in.H)
 	}
 	if n, ok := o.get("signerId").(jsonNumber); ok {
 		in.SignerRef = n.String() // an index that was not quoted
@@ -60,18 +50,13 @@ func fieldAttributes(o *object) models.FieldAttributes {
 		}
 	}
 	if n := o.optInt("maxLength"); n != nil {
-		a.MaxLength = *n
-		if *n == 0 {
+		if a.MaxLength = *n; *n == 0 {
 			o.bad("maxLength", "must be 1 or more")
 		}
 	}
-	if err := seal.CheckText(a.Option); err != nil {
-		o.bad("option", "%s", err.Error())
-	}
+	o.checkDrawable("option", a.Option)
 	for i, text := range a.Options {
-		if err := seal.CheckText(text); err != nil {
-			o.bad(fmt.Sprintf("options[%d]", i), "%s", err.Error())
-		}
+		o.checkDrawable(indexedPath("options", i), text)
 	}
 	return a
 }
@@ -82,9 +67,7 @@ func defaultValue(o *object) string {
 		return fmt.Sprint(b)
 	}
 	text := o.textOrNumber("defaultValue")
-	if err := seal.CheckText(text); err != nil {
-		o.bad("defaultValue", "%s", err.Error())
-	}
+	o.checkDrawable("defaultValue", text)
 	return text
 }
 
@@ -108,8 +91,7 @@ func condition(o *object) *models.Condition {
 		for _, c := range o.objects(name, 0, models.MaxClauses) {
 			clause := models.Clause{Field: c.text("field"), Is: c.optStr("is"), IsNot: c.optStr("isNot")}
 			if c.get("filled") != nil {
-				filled := c.flag("filled", true)
-				clause.Filled = &filled
+				clause.Filled = new(c.flag("filled", true))
 			}
 			out = append(out, clause)
 		}
@@ -132,7 +114,7 @@ func (o *object) texts(name string) []string {
 	for i, v := range o.list(name, 0, models.MaxOptions) {
 		text, ok := v.(string)
 		if !ok {
-			o.p.Add(fmt.Sprintf("%s%s[%d]", o.path, name, i), "must be a string")
+			o.bad(indexedPath(name, i), "must be a string")
 		}
 		out = append(out, text)
 	}
@@ -194,13 +176,9 @@ type fieldView struct {
 	DocumentID uuid.UUID        `json:"documentId"`
 	SignerID   uuid.UUID        `json:"signerId"`
 	Type       models.FieldType `json:"type"`
-	Page       int              `json:"page"`
-	X          float64          `json:"x"`
-	Y          float64          `json:"y"`
-	W          float64          `json:"w"`
-	H          float64          `json:"h"`
-	Required   bool             `json:"required"`
-	Origin     models.Origin    `json:"origin"`
+	placeView
+	Required bool          `json:"required"`
+	Origin   models.Origin `json:"origin"`
 	// Value is there, be it null, in the answer to a single GET alone.
 	Value *models.EnteredValue `json:"value,omitempty"`
 	fieldExtras
@@ -209,8 +187,7 @@ type fieldView struct {
 // viewField shows a field; extended: with what the interface does not know of it.
 func viewField(f *models.Field, extended bool) fieldView {
 	v := fieldView{
-		ID: f.ID, DocumentID: f.DocumentID, SignerID: f.SignerID, Type: f.Type, Page: f.Page, X: f.X, Y: f.Y, W: f.W, H: f.H,
-		Required: f.Required, Origin: f.Origin,
+		ID: f.ID, DocumentID: f.DocumentID, SignerID: f.SignerID, Type: f.Type, placeView: placeOf(f), Required: f.Required, Origin: f.Origin,
 	}
 	if extended {
 		v.fieldExtras = viewExtras(f)
@@ -218,16 +195,17 @@ func viewField(f *models.Field, extended bool) fieldView {
 	return v
 }
 
+// viewOneField is viewField in an answer that shows no other field of the envelope.
+func viewOneField(f *models.Field) fieldView { return viewField(f, f.Extended()) }
+
+func placeOf(f *models.Field) placeView { return placeView{f.Page, f.X, f.Y, f.W, f.H} }
+
 type contextField struct {
 	ID         uuid.UUID        `json:"id"`
 	DocumentID uuid.UUID        `json:"documentId"`
 	Type       models.FieldType `json:"type"`
-	Page       int              `json:"page"`
-	X          float64          `json:"x"`
-	Y          float64          `json:"y"`
-	W          float64          `json:"w"`
-	H          float64          `json:"h"`
-	Required   bool             `json:"required"`
+	placeView
+	Required bool `json:"required"`
 	fieldExtras
 }
 
@@ -239,9 +217,7 @@ func (s *Server) contextFields(c *gin.Context, v *contextView, e *models.Envelop
 		if f.SignerID != signer.ID {
 			continue
 		}
-		field := contextField{
-			ID: f.ID, DocumentID: f.DocumentID, Type: f.Type, Page: f.Page, X: f.X, Y: f.Y, W: f.W, H: f.H, Required: f.Required,
-		}
+		field := contextField{ID: f.ID, DocumentID: f.DocumentID, Type: f.Type, placeView: placeOf(f), Required: f.Required}
 		if extended {
 			field.fieldExtras = viewExtras(f)
 			field.DefaultValue = ""

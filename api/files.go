@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/gin-gonic/gin"
@@ -58,7 +59,7 @@ func (s *Server) openFile(ctx context.Context, e *models.Envelope, d *models.Doc
 		return nil, s.fileMissing(ctx, e, d)
 	}
 	if errors.Is(err, blob.ErrAltered) || errors.Is(err, blob.ErrDamaged) {
-		s.log.ErrorContext(ctx, "a document's file is not the one that was recorded", "envelope", e.ID, "document", d.ID, "error", err)
+		s.Log.ErrorContext(ctx, "a document's file is not the one that was recorded", "envelope", e.ID, "document", d.ID, "error", err)
 		s.countMissing()
 		return nil, models.Refuse(models.KindUnavailable, "document_unavailable", "The document's file cannot be given: it is not the one that was recorded.")
 	}
@@ -73,13 +74,13 @@ var fileMissingError = models.Refuse(models.KindUnavailable, "file_missing", "Th
 
 // isUnavailable reports a document whose file cannot be given: it is gone, not the one that was recorded, or out of reach.
 func isUnavailable(err error) bool {
-	var e *models.Error
-	return errors.As(err, &e) && e.Kind == models.KindUnavailable
+	e, ok := errors.AsType[*models.Error](err)
+	return ok && e.Kind == models.KindUnavailable
 }
 
 // fileMissing tells the operator of a file that is gone.
 func (s *Server) fileMissing(ctx context.Context, e *models.Envelope, d *models.Document) error {
-	s.log.ErrorContext(ctx, "a document's file is missing from the file store", "envelope", e.ID, "document", d.ID, "key", d.BlobKey)
+	s.Log.ErrorContext(ctx, "a document's file is missing from the file store", "envelope", e.ID, "document", d.ID, "key", d.BlobKey)
 	s.countMissing()
 	return fileMissingError
 }
@@ -104,7 +105,7 @@ func (s *Server) fileStoreFails(ctx context.Context, envelope uuid.UUID, err err
 	if ctx.Err() != nil {
 		return err
 	}
-	s.log.ErrorContext(ctx, "the file store does not give a file", "envelope", envelope, "error", err)
+	s.Log.ErrorContext(ctx, "the file store does not give a file", "envelope", envelope, "error", err)
 	return filesUnavailableError
 }
 
@@ -115,22 +116,30 @@ func (s *Server) archiveFails(c *gin.Context, err error) error {
 	var broken *store.ArchiveError
 	switch {
 	case errors.As(err, &broken):
-		s.log.ErrorContext(ctx, "an envelope's archive cannot be read", "request", requestID(c), "envelope", broken.EnvelopeID, "key", broken.Key, "problem", broken.Problem)
+		s.Log.ErrorContext(ctx, "an envelope's archive cannot be read", "request", requestID(c), "envelope", broken.EnvelopeID, "key", broken.Key, "problem", broken.Problem)
 		s.countMissing()
 		return archiveBrokenError
 	case errors.Is(err, store.ErrArchiveUnreachable):
-		s.log.ErrorContext(ctx, "the file store does not give an archive", "request", requestID(c), "envelope", c.GetString(envelopeKey), "error", err)
+		s.Log.ErrorContext(ctx, "the file store does not give an archive", "request", requestID(c), "envelope", c.GetString(envelopeKey), "error", err)
 		return filesUnavailableError
 	}
 	return err
 }
 
 func serveFile(c *gin.Context, e *models.Envelope, d *models.Document, f io.ReadSeeker, disposition string) error {
+	return serveContent(c, d.MimeType, contentDisposition(disposition, e.FileName(d)), d.SHA256, d.CreatedAt, f)
+}
+
+// serveContent streams content, with ranges. It is not named where disposition is "", and
+// has no date where modified is zero.
+func serveContent(c *gin.Context, mimeType, disposition, tag string, modified time.Time, content io.ReadSeeker) error {
 	h := c.Writer.Header()
-	h.Set("Content-Type", d.MimeType)
-	h.Set("Content-Disposition", contentDisposition(disposition, e.FileName(d)))
-	h.Set("ETag", `"`+d.SHA256+`"`)
-	http.ServeContent(c.Writer, c.Request, "", d.CreatedAt, f)
+	h.Set("Content-Type", mimeType)
+	if disposition != "" {
+		h.Set("Content-Disposition", disposition)
+	}
+	h.Set("ETag", `"`+tag+`"`)
+	http.ServeContent(c.Writer, c.Request, "", modified, content)
 	return nil
 }
 

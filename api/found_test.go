@@ -116,7 +116,7 @@ func TestFieldsOfWidgets(t *testing.T) {
 			want = map[string]models.FieldType{"dd.mm.yy": models.FieldText, "dd.mm.yyyy": models.FieldDate}[format]
 		}
 	}
-	require.Equal(t, strings.Repeat("é", 200), shortLabel(strings.Repeat("é", 201)))
+	require.Equal(t, strings.Repeat("é", 200), fieldOfForm(prepare.FormField{Type: "text", Label: strings.Repeat("é", 201)}, "n").Attributes.Label)
 }
 
 // TestFoundFields: those that people see, on their page, for the signer who is meant.
@@ -313,7 +313,7 @@ func TestScanOfAnUploadThatWasGivenUp(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	ctx, leave := context.WithCancel(t.Context())
-	s := &Server{log: slog.New(slog.NewTextHandler(&log, nil))}
+	s := &Server{Config: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}}
 	s.Scanner = goneScanner{leave}
 	err := s.scan(ctx, strings.NewReader("x"), 1)
 	require.ErrorIs(t, err, context.Canceled)

@@ -61,7 +61,7 @@ func foundFields(e *models.Envelope, d *models.Document, rev *admission.Prepared
 
 // fieldOfTag is the field that a tag describes.
 func fieldOfTag(e *models.Envelope, d *models.Document, t prepare.FoundTag) (models.FieldInput, error) {
-	signer, ok := signerOfTag(e, t)
+	signer, ok := signerOfRole(e, t.Role)
 	if !ok {
 		return models.FieldInput{}, models.Refuse(models.KindInvalid, "text_tag_invalid",
 			"The tag %q on page %d cannot be used: its role %q is none of the envelope's %d signer(s); expected a signer's role, signer1 and so on, an e-mail address, or one signer alone.",
@@ -96,7 +96,7 @@ func fieldOfTag(e *models.Envelope, d *models.Document, t prepare.FoundTag) (mod
 func fieldOfForm(f prepare.FormField, name string) models.FieldInput {
 	in := models.FieldInput{
 		Type: models.FieldType(f.Type), Required: f.Required, Source: models.SourceForm, Name: name, DefaultValue: cmp.Or(f.Value, f.Default),
-		Attributes: models.FieldAttributes{Label: shortLabel(cmp.Or(f.Label, f.Name)), ReadOnly: f.ReadOnly},
+		Attributes: models.FieldAttributes{Label: firstCharacters(plaintext.Visible(cmp.Or(f.Label, f.Name)), maxLabel), ReadOnly: f.ReadOnly},
 	}
 	a := &in.Attributes
 	switch f.Type {
@@ -144,12 +144,8 @@ func fieldOfForm(f prepare.FormField, name string) models.FieldInput {
 	return in
 }
 
-// shortLabel is a label of at most so many characters as a field takes.
-func shortLabel(text string) string {
-	const most = 200
-	runes := []rune(plaintext.Visible(text))
-	return string(runes[:min(len(runes), most)])
-}
+// maxLabel is how many characters the label of a field may have.
+const maxLabel = 200
 
 // dateFormat turns a pattern of PDF forms, where m is the month and M the minute,
 // into one of fields.
@@ -174,13 +170,8 @@ func placed(d *models.Document, at prepare.Place, in models.FieldInput) models.F
 	return in
 }
 
-// signerOfTag is the index of the signer whom a tag means, as a reference.
-func signerOfTag(e *models.Envelope, t prepare.FoundTag) (string, bool) {
-	return signerOfRole(e, t.Role)
-}
-
-// signerOfRole is the index of the signer whom a role means, as a reference: of the
-// only one, by a signer's role, by number (signer1, r1), or by e-mail address.
+// signerOfRole is the id of the signer whom a role means: of the only one, by a
+// signer's role, by number (signer1, r1), or by e-mail address.
 func signerOfRole(e *models.Envelope, role string) (string, bool) {
 	if role == "" {
 		if len(e.Signers) == 1 {
@@ -198,19 +189,16 @@ func signerOfRole(e *models.Envelope, role string) (string, bool) {
 		}
 		return e.Signers[n-1].ID.String(), true
 	}
-	found := -1
-	for i, s := range e.Signers {
+	found := ""
+	for _, s := range e.Signers {
 		if strings.EqualFold(s.Email, role) {
-			if found >= 0 {
+			if found != "" {
 				return "", false
 			}
-			found = i
+			found = s.ID.String()
 		}
 	}
-	if found < 0 {
-		return "", false
-	}
-	return e.Signers[found].ID.String(), true
+	return found, found != ""
 }
 
 var numberedRole = regexp.MustCompile(`^(?i:r|signer)([1-9][0-9]?)$`)

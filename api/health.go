@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -9,17 +8,13 @@ import (
 	"countersign/internal/health"
 )
 
-func indexedPath(name string, i int) string { return fmt.Sprintf("%s[%d]", name, i) }
-
 func (s *Server) healthz(c *gin.Context) error {
-	c.JSON(http.StatusOK, gin.H{"status": "ok", "version": s.Version})
-	return nil
+	return answer(c, http.StatusOK, gin.H{"status": "ok", "version": s.Version})
 }
 
 // readyz answers 200 when everything that a request may need answers.
 func (s *Server) readyz(c *gin.Context) error {
 	parts := health.Checks{"database": s.Store.Ping, "files": s.Blobs.Check, "temporal": s.Workflows.Check}
-	status, result := parts.Report(c.Request.Context(), s.log)
-	c.JSON(status, result)
-	return nil
+	status, result := parts.Report(c.Request.Context(), s.Log)
+	return answer(c, status, result)
 }

@@ -13,7 +13,6 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -125,7 +124,7 @@ func (s *Server) executeFirst(c *gin.Context, id uuid.UUID, keepFor time.Duratio
 		err = s.Store.StoreResponse(keep, id, a)
 	}
 	if err != nil { // the client has its answer; a repeat will be refused
-		s.log.ErrorContext(keep, "answer not kept for a repeat", "request", requestID(c), "error", err)
+		s.Log.ErrorContext(keep, "answer not kept for a repeat", "request", requestID(c), "error", err)
 	}
 	return nil
 }
@@ -164,44 +163,47 @@ const maxBodyInMemory = 256 << 10
 // fingerprint digests the request's body, which is read to its end and put back.
 func (s *Server) fingerprint(c *gin.Context) (sum []byte, discard func(), err error) {
 	limitBody(c, s.UploadLimit+besideOriginal+besideFile)
-	src := c.Request.Body
-	head, err := io.ReadAll(io.LimitReader(src, maxBodyInMemory+1))
+	body, discard, err := s.spool(c.Request.Body)
 	if err != nil {
-		return nil, nil, bodyError(err)
-	}
-	var body io.ReadSeeker = bytes.NewReader(head)
-	discard = func() {}
-	if len(head) > maxBodyInMemory {
-		var f *os.File
-		if f, err = s.Blobs.Temp(); err != nil {
-			return nil, nil, err
-		}
-		discard = func() { blob.Discard(f) }
-		if _, err = io.Copy(f, io.MultiReader(bytes.NewReader(head), src)); err != nil {
-			discard()
-			if isWriteError(err) {
-				return nil, nil, fmt.Errorf("receive body: %w", err)
-			}
-			return nil, nil, bodyError(err)
-		}
-		if _, err = f.Seek(0, io.SeekStart); err != nil {
-			discard()
-			return nil, nil, fmt.Errorf("digest body: %w", err)
-		}
-		body = f
+		return nil, nil, err
 	}
 	h := sha256.New()
 	writeHashPart(h, c.Request.URL.RawQuery)
-	if err := digest(h, c.GetHeader("Content-Type"), body); err != nil {
-		discard()
-		return nil, nil, fmt.Errorf("digest body: %w", err)
+	if err = digest(h, c.GetHeader("Content-Type"), body); err == nil {
+		_, err = body.Seek(0, io.SeekStart)
 	}
-	if _, err := body.Seek(0, io.SeekStart); err != nil {
+	if err != nil {
 		discard()
 		return nil, nil, fmt.Errorf("digest body: %w", err)
 	}
 	c.Request.Body = io.NopCloser(body)
 	return h.Sum(nil), discard, nil
+}
+
+// spool reads a body to its end: into memory, or into a temporary file, which discard removes.
+func (s *Server) spool(src io.Reader) (body io.ReadSeeker, discard func(), err error) {
+	head, err := io.ReadAll(io.LimitReader(src, maxBodyInMemory+1))
+	if err != nil {
+		return nil, nil, bodyError(err)
+	}
+	if len(head) <= maxBodyInMemory {
+		return bytes.NewReader(head), func() {}, nil
+	}
+	f, err := s.Blobs.Temp()
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err = io.Copy(f, io.MultiReader(bytes.NewReader(head), src)); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		return f, func() { blob.Discard(f) }, nil
+	}
+	blob.Discard(f)
+	if isWriteError(err) {
+		return nil, nil, fmt.Errorf("receive body: %w", err)
+	}
+	return nil, nil, bodyError(err)
 }
 
 // digest hashes a body. A multipart body is hashed part by part: a client that

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/base64"
 	"net/http"
 	"strconv"
@@ -24,30 +25,20 @@ func (s *Server) listEnvelopes(c *gin.Context, app caller) error {
 		CreatedAfter: queryTime(c, p, "createdAfter"), CreatedBefore: queryTime(c, p, "createdBefore"), UpdatedSince: queryTime(c, p, "updatedSince"),
 		SignerEmail: queryText(c, p, "signerEmail", 254), ExternalID: queryText(c, p, "externalId", models.MaxExternalID), Text: queryText(c, p, "q", maxSearch),
 		TemplateID: queryID(c, p, "templateId"), BulkSend: queryID(c, p, "bulkSendId"),
-		Page: query(c, p, "page", 1, 1_000_000), Size: query(c, p, "pageSize", 20, 100), Peek: true,
+		Peek: true,
 	}
+	f.Page, f.Size = pageQuery(c, p)
 	switch sort, given := c.GetQuery("sort"); {
 	case sort == "updatedAt":
 		f.ByUpdate = true
 	case given && sort != "createdAt":
 		p.Add("sort", "must be createdAt or updatedAt")
 	}
-	if cursor, ok := c.GetQuery("cursor"); ok {
-		if _, paged := c.GetQuery("page"); paged {
-			p.Add("cursor", "cannot be given together with page")
-		}
-		if f.After, ok = readCursor(cursor, f.ByUpdate); !ok {
-			p.Add("cursor", "must be the nextCursor of a list with the same sort")
-		}
-	}
+	f.After = cursorQuery(c, p, f.ByUpdate, "must be the nextCursor of a list with the same sort")
 	if f.Tenant == "" {
 		p.Add("tenantId", "is required")
 	}
-	tenantQuery(p, f.Tenant)
-	if err := p.Err(); err != nil {
-		return err
-	}
-	if err := app.CheckTenant(f.Tenant); err != nil {
+	if err := checkTenantQuery(p, app, f.Tenant); err != nil {
 		return err
 	}
 	list, total, err := s.Store.Envelopes(c.Request.Context(), f)
@@ -57,15 +48,32 @@ func (s *Server) listEnvelopes(c *gin.Context, app caller) error {
 	var next *string
 	if len(list) > f.Size {
 		list = list[:f.Size]
-		cursor := cursorAfter(list[f.Size-1], f.ByUpdate)
-		next = &cursor
+		next = new(cursorAfter(list[f.Size-1], f.ByUpdate))
 	}
-	data := make([]envelopeView, 0, len(list))
-	for _, e := range list {
-		data = append(data, viewEnvelope(e, nil))
+	data := viewEach(list, listedEnvelope)
+	return answer(c, http.StatusOK, gin.H{"data": data, "total": total, "page": f.Page, "pageSize": f.Size, "nextCursor": next})
+}
+
+// listedEnvelope is an envelope as lists show it: without its audit trail.
+func listedEnvelope(e *models.Envelope) envelopeView { return viewEnvelope(e, nil) }
+
+// pageQuery reads which page of a list is asked for.
+func pageQuery(c *gin.Context, p models.Problems) (page, size int) {
+	return query(c, p, "page", 1, 1_000_000), query(c, p, "pageSize", 20, 100)
+}
+
+// answerPage answers with a page of a list.
+func answerPage[V any](c *gin.Context, data []V, total int64, page, size int) error {
+	return answer(c, http.StatusOK, gin.H{"data": data, "total": total, "page": page, "pageSize": size})
+}
+
+// checkTenantQuery refuses what is wrong with a query string, and a tenant that is not the
+// caller's; "" is all tenants.
+func checkTenantQuery(p models.Problems, app caller, tenant string) error {
+	if tenant != "" {
+		models.CheckText(p, "tenantId", tenant, 1, 255)
 	}
-	c.JSON(http.StatusOK, gin.H{"data": data, "total": total, "page": f.Page, "pageSize": f.Size, "nextCursor": next})
-	return nil
+	return cmp.Or(p.Err(), app.CheckTenant(tenant))
 }
 
 // queryText reads a text from the query string; absent is "".
@@ -79,6 +87,22 @@ func queryText(c *gin.Context, p models.Problems, name string, most int) string 
 
 // A cursor is a place in a list: the id of the envelope before it, and in the order of
 // changes the microsecond of its change.
+
+// cursorQuery reads the place behind which a page begins; nil: at the first.
+func cursorQuery(c *gin.Context, p models.Problems, byUpdate bool, problem string) *store.ListPlace {
+	cursor, given := c.GetQuery("cursor")
+	if !given {
+		return nil
+	}
+	if _, paged := c.GetQuery("page"); paged {
+		p.Add("cursor", "cannot be given together with page")
+	}
+	at, ok := readCursor(cursor, byUpdate)
+	if !ok {
+		p.Add("cursor", "%s", problem)
+	}
+	return at
+}
 
 func cursorAfter(e *models.Envelope, byUpdate bool) string {
 	text := e.ID.String()

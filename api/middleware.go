@@ -54,14 +54,14 @@ func (s *Server) observe(c *gin.Context) {
 	if s.Observe != nil {
 		s.Observe(c.Request.Method, c.FullPath(), c.Writer.Status(), s.Now().Sub(start))
 	}
-	s.log.Log(c.Request.Context(), level, "request", "request", id, "method", c.Request.Method, "route", c.FullPath(),
+	s.Log.Log(c.Request.Context(), level, "request", "request", id, "method", c.Request.Method, "route", c.FullPath(),
 		"envelope", c.GetString(envelopeKey), "status", c.Writer.Status(), "ms", s.Now().Sub(start).Milliseconds(), "ip", c.ClientIP())
 }
 
 // logSecurityEvent logs an authentication event: the user by id, never by name
 // or address.
 func (s *Server) logSecurityEvent(c *gin.Context, what string, attrs ...any) {
-	s.log.InfoContext(c.Request.Context(), what, append(attrs, "request", requestID(c), "ip", c.ClientIP())...)
+	s.Log.InfoContext(c.Request.Context(), what, append(attrs, "request", requestID(c), "ip", c.ClientIP())...)
 }
 
 // finishSpan says how the request went, in ids and the route's words.

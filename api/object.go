@@ -9,6 +9,7 @@ import (
 	"math"
 	"mime"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ import (
 
 	"countersign/internal/plaintext"
 	"countersign/models"
+	"countersign/seal"
 )
 
 // object reads a JSON object member by member and notes by JSON path what is
@@ -133,63 +135,72 @@ func (o *object) get(name string) any { return o.m[name] }
 // has reports whether the member is there, be it null.
 func (o *object) has(name string) bool { _, ok := o.m[name]; return ok }
 
-func (o *object) bad(name, format string, args ...any) { o.p.Add(o.path+name, format, args...) }
-
-// str is a required string.
-func (o *object) str(name string) string {
-	if s := o.optStr(name); s != nil {
-		return *s
-	}
-	if o.get(name) == nil {
-		o.bad(name, "is required")
-	}
-	return ""
+// given are those of the names that are there.
+func (o *object) given(names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !o.has(name) })
 }
 
-// optStr is an optional string.
-func (o *object) optStr(name string) *string {
+func (o *object) bad(name, format string, args ...any) { o.p.Add(o.path+name, format, args...) }
+
+// member is an optional member of type T; nil if it is absent or of another type.
+func member[T any](o *object, name, must string) *T {
 	switch v := o.get(name).(type) {
 	case nil:
-	case string:
+	case T:
 		return &v
 	default:
-		o.bad(name, "must be a string")
+		o.bad(name, "%s", must)
 	}
 	return nil
 }
 
-// text is an optional string; "" if it is absent.
-func (o *object) text(name string) string {
-	if s := o.optStr(name); s != nil {
-		return *s
+// required is a member that was read as an optional one, and has to be there.
+func required[T any](o *object, name string, v *T) T {
+	if v == nil && o.get(name) == nil {
+		o.bad(name, "is required")
 	}
-	return ""
+	return valueOr(v, *new(T))
 }
 
-// stripInvisible is a text without invisible characters, which people paste without
-// knowing; nil stays nil.
-func stripInvisible(text *string) *string {
+// str is a required string.
+func (o *object) str(name string) string { return required(o, name, o.optStr(name)) }
+
+// optStr is an optional string.
+func (o *object) optStr(name string) *string { return member[string](o, name, "must be a string") }
+
+// text is an optional string; "" if it is absent.
+func (o *object) text(name string) string { return valueOr(o.optStr(name), "") }
+
+// strippedText is an optional string without invisible characters, which people paste
+// without knowing.
+func (o *object) strippedText(name string) *string {
+	text := o.optStr(name)
 	if text == nil {
 		return nil
 	}
-	v := plaintext.Visible(*text)
-	return &v
+	return new(plaintext.Visible(*text))
 }
 
 // num is a required number.
 func (o *object) num(name string) float64 {
-	switch v := o.get(name).(type) {
-	case nil:
-		o.bad(name, "is required")
-	case json.Number:
-		if f, err := v.Float64(); err == nil && !math.IsInf(f, 0) {
-			return f
-		}
-		o.bad(name, "must be a number in range")
-	default:
-		o.bad(name, "must be a number")
+	n := member[json.Number](o, name, "must be a number")
+	if n == nil {
+		return required[float64](o, name, nil)
 	}
-	return 0
+	f, err := n.Float64()
+	if err != nil || math.IsInf(f, 0) {
+		o.bad(name, "must be a number in range")
+		return 0
+	}
+	return f
+}
+
+// numOr is an optional number.
+func (o *object) numOr(name string, otherwise float64) float64 {
+	if o.get(name) == nil {
+		return otherwise
+	}
+	return o.num(name)
 }
 
 // optTime is an optional time.
@@ -200,63 +211,45 @@ func (o *object) optTime(name string) *time.Time {
 	}
 	t, err := time.Parse(time.RFC3339, *text)
 	if err != nil {
-		o.bad(name, "must be a time such as 2026-11-21T07:00:00Z")
+		o.bad(name, notATime)
 		return nil
 	}
 	return &t
 }
 
+const notATime = "must be a time such as 2026-11-21T07:00:00Z"
+
 // optInt is an optional whole number.
 func (o *object) optInt(name string) *int {
-	switch v := o.get(name).(type) {
-	case nil:
-	case json.Number:
-		f, err := v.Float64()
-		if err == nil && f == math.Trunc(f) && math.Abs(f) <= math.MaxInt32 {
-			n := int(f)
-			return &n
-		}
-		o.bad(name, "must be a whole number")
-	default:
-		o.bad(name, "must be a whole number")
+	const must = "must be a whole number"
+	n := member[json.Number](o, name, must)
+	if n == nil {
+		return nil
 	}
-	return nil
+	f, err := n.Float64()
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > math.MaxInt32 {
+		o.bad(name, must)
+		return nil
+	}
+	return new(int(f))
 }
 
 // int is a required whole number.
-func (o *object) int(name string) int {
-	if n := o.optInt(name); n != nil {
-		return *n
-	}
-	if o.get(name) == nil {
-		o.bad(name, "is required")
-	}
-	return 0
-}
+func (o *object) int(name string) int { return required(o, name, o.optInt(name)) }
 
 // flag is an optional boolean.
 func (o *object) flag(name string, otherwise bool) bool {
-	switch v := o.get(name).(type) {
-	case nil:
-	case bool:
-		return v
-	default:
-		o.bad(name, "must be true or false")
-	}
-	return otherwise
+	return valueOr(member[bool](o, name, "must be true or false"), otherwise)
 }
 
 // id is a required uuid.
 func (o *object) id(name string) uuid.UUID {
-	s := o.optStr(name)
-	if s == nil {
-		if o.get(name) == nil {
-			o.bad(name, "is required")
-		}
-		return uuid.Nil
+	text := o.optStr(name)
+	if text == nil {
+		return required[uuid.UUID](o, name, nil)
 	}
-	id, err := uuid.Parse(*s)
-	if err != nil || len(*s) != 36 {
+	id, err := uuid.Parse(*text)
+	if err != nil || len(*text) != 36 {
 		o.bad(name, "must be a UUID")
 	}
 	return id
@@ -267,8 +260,7 @@ func (o *object) optID(name string) *uuid.UUID {
 	if o.get(name) == nil {
 		return nil
 	}
-	id := o.id(name)
-	return &id
+	return new(o.id(name))
 }
 
 // list is an array; minLen items are required, and maxLen are the most.
@@ -289,11 +281,13 @@ func (o *object) list(name string, minLen, maxLen int) []any {
 	return v
 }
 
+func indexedPath(name string, i int) string { return fmt.Sprintf("%s[%d]", name, i) }
+
 // objects is an array of objects.
 func (o *object) objects(name string, minLen, maxLen int) []*object {
 	var out []*object
 	for i, v := range o.list(name, minLen, maxLen) {
-		path := fmt.Sprintf("%s%s[%d]", o.path, name, i)
+		path := o.path + indexedPath(name, i)
 		m, ok := v.(map[string]any)
 		if !ok {
 			o.p.Add(path, "must be an object")
@@ -306,14 +300,11 @@ func (o *object) objects(name string, minLen, maxLen int) []*object {
 
 // sub is an optional object; nil if it is absent or none.
 func (o *object) sub(name string) *object {
-	switch v := o.get(name).(type) {
-	case nil:
+	m := member[map[string]any](o, name, "must be an object")
+	if m == nil {
 		return nil
-	case map[string]any:
-		return &object{m: v, path: o.path + name + ".", p: o.p}
 	}
-	o.bad(name, "must be an object")
-	return nil
+	return &object{m: *m, path: o.path + name + ".", p: o.p}
 }
 
 // badUnder reports whether the member, or anything in it, was noted as wrong.
@@ -325,6 +316,22 @@ func (o *object) badUnder(name string) bool {
 		}
 	}
 	return false
+}
+
+// refuse notes those of the names that are there and not null, with what is wrong about that.
+func (o *object) refuse(problem string, names ...string) {
+	for _, name := range names {
+		if o.get(name) != nil {
+			o.bad(name, "%s", problem)
+		}
+	}
+}
+
+// checkDrawable notes a text that cannot be drawn into a document.
+func (o *object) checkDrawable(name, text string) {
+	if err := seal.CheckText(text); err != nil {
+		o.bad(name, "%s", err.Error())
+	}
 }
 
 // err is what was wrong so far.
@@ -366,6 +373,32 @@ func query(c *gin.Context, p models.Problems, name string, otherwise, highest in
 		return otherwise
 	}
 	return n
+}
+
+// withBody is a handler whose request has a JSON object as its body.
+func withBody[T any](h func(*gin.Context, T, *object) error) func(*gin.Context, T) error {
+	return bodyHandler(h, false)
+}
+
+// withOptionalBody is withBody where the body may be empty.
+func withOptionalBody[T any](h func(*gin.Context, T, *object) error) func(*gin.Context, T) error {
+	return bodyHandler(h, true)
+}
+
+func bodyHandler[T any](h func(*gin.Context, T, *object) error, optional bool) func(*gin.Context, T) error {
+	return func(c *gin.Context, who T) error {
+		o, err := readObject(c, maxJSON, optional)
+		if err != nil {
+			return err
+		}
+		return h(c, who, o)
+	}
+}
+
+// checkedID is an id of a path that checkPath has let through.
+func checkedID(c *gin.Context, name string) uuid.UUID {
+	id, _ := pathID(c, name)
+	return id
 }
 
 // pathID reads an id from the path. What is no id names nothing.

@@ -172,9 +172,8 @@ func TestMembers(t *testing.T) {
 	require.False(t, o.has("none"))
 	require.Equal(t, "sub.", o.sub("sub").path)
 	require.Empty(t, o.p)
-	require.Nil(t, stripInvisible(nil))
-	seen := "a\u200bb"
-	require.Equal(t, "ab", *stripInvisible(&seen))
+	require.Nil(t, o.strippedText("none"))
+	require.Equal(t, "ab", *objectOf(t, `{"m":"a\u200bb"}`).strippedText("m"))
 }
 
 // TestLists: how many items may be, and what is in them.

@@ -45,11 +45,7 @@ func (s *Server) outcome(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	app, err := s.Store.App(c.Request.Context(), l.App)
-	if err != nil {
-		return err
-	}
-	chosen, err := s.effectiveSettings(c, caller{App: app}, e.TenantID)
+	chosen, err := s.senderSettings(c, l, e)
 	if err != nil {
 		return err
 	}
@@ -57,10 +53,8 @@ func (s *Server) outcome(c *gin.Context, l signerLink) error {
 	v := outcomeView{
 		Outcome: end.Outcome, At: utcPtr(end.At), EnvelopeID: e.ID, EnvelopeStatus: e.Status.Public(), DeclinedByOther: end.DeclinedByOther,
 		Subject: e.Subject, SenderName: *chosen.SenderName, Contact: chosen.ReplyTo, SignerName: signer.Name, MaskedEmail: signer.MaskedEmail(),
-		Documents: []outcomeDocument{}, Awaiting: len(end.Awaiting), AwaitingNames: []string{}, Branding: signingBranding(chosen),
-	}
-	for _, d := range e.Originals() {
-		v.Documents = append(v.Documents, outcomeDocument{e.DocumentName(d), d.PageCount})
+		Documents: viewEach(e.Originals(), func(d *models.Document) outcomeDocument { return outcomeDocument{e.DocumentName(d), d.PageCount} }),
+		Awaiting:  len(end.Awaiting), AwaitingNames: []string{}, Branding: signingBranding(chosen),
 	}
 	if signer.IsSameClient(act) {
 		for _, g := range end.Awaiting {
@@ -74,6 +68,5 @@ func (s *Server) outcome(c *gin.Context, l signerLink) error {
 			v.ReceiptToken = &token
 		}
 	}
-	c.JSON(http.StatusOK, v)
-	return nil
+	return answer(c, http.StatusOK, v)
 }

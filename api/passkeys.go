@@ -98,12 +98,7 @@ func (s *Server) listPasskeys(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	out := make([]passkeyView, 0, len(rows))
-	for i := range rows {
-		out = append(out, viewPasskey(&rows[i]))
-	}
-	c.JSON(http.StatusOK, out)
-	return nil
+	return answer(c, http.StatusOK, views(rows, viewPasskey))
 }
 
 // askedOf says what a challenge is for, and whose answer counts.
@@ -134,19 +129,15 @@ func (s *Server) challenge(c *gin.Context, asked askedOf, user uuid.UUID, sessio
 	if err := s.Store.CreateChallenge(c.Request.Context(), store.Challenge{Kind: asked.kind, Answer: ceremony, Holder: asked.holder, User: &user, Data: data}, passkeyLifetime); err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, gin.H{"ceremony": ceremony, "publicKey": options})
-	return nil
+	return answer(c, http.StatusOK, gin.H{"ceremony": ceremony, "publicKey": options})
 }
 
 func (s *Server) takeChallenge(c *gin.Context, asked askedOf, ceremony string) (webauthn.SessionData, error) {
 	var session webauthn.SessionData
 	challenge := store.Challenge{Kind: asked.kind, Answer: ceremony, Holder: asked.holder}
 	err := s.Store.TakeChallenge(c.Request.Context(), &challenge)
-	if isNotFound(err) {
-		return session, errPasskeyRefused
-	}
 	if err != nil {
-		return session, err
+		return session, notFoundAs(errPasskeyRefused, err)
 	}
 	if err := json.Unmarshal(challenge.Data, &session); err != nil {
 		return session, fmt.Errorf("read challenge: %w", err)
@@ -155,16 +146,9 @@ func (s *Server) takeChallenge(c *gin.Context, asked askedOf, ceremony string) (
 }
 
 // beginPasskey begins to register a passkey of the person, in this session.
-func (s *Server) beginPasskey(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
+func (s *Server) beginPasskey(c *gin.Context, app caller, o *object) error {
+	if err := s.checkPasskeys(app); err != nil {
 		return err
-	}
-	if err := refuseProviderAccount(app); err != nil {
-		return err
-	}
-	if s.relyingParty == nil {
-		return errNoPasskeys
 	}
 	if err := s.reauthenticate(c, app, o); err != nil {
 		return err
@@ -180,23 +164,27 @@ func (s *Server) beginPasskey(c *gin.Context, app caller) error {
 	return s.challenge(c, registrationChallenge(app.session), app.user.ID, session, options.Response)
 }
 
-// createPasskey registers the passkey that the browser made.
-func (s *Server) createPasskey(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
-	name := plaintext.Visible(o.str("name"))
-	models.CheckText(o.p, "name", name, 1, maxPasskeyName)
-	ceremony, answer := o.ceremony(), o.raw("credential")
-	if err := o.err(); err != nil {
-		return err
-	}
+// checkPasskeys refuses to register a passkey where none can be used.
+func (s *Server) checkPasskeys(app caller) error {
 	if err := refuseProviderAccount(app); err != nil {
 		return err
 	}
 	if s.relyingParty == nil {
 		return errNoPasskeys
+	}
+	return nil
+}
+
+// createPasskey registers the passkey that the browser made.
+func (s *Server) createPasskey(c *gin.Context, app caller, o *object) error {
+	name := plaintext.Visible(o.str("name"))
+	models.CheckText(o.p, "name", name, 1, maxPasskeyName)
+	ceremony, response := o.ceremony(), o.raw("credential")
+	if err := o.err(); err != nil {
+		return err
+	}
+	if err := s.checkPasskeys(app); err != nil {
+		return err
 	}
 	session, err := s.takeChallenge(c, registrationChallenge(app.session), ceremony)
 	if err != nil {
@@ -206,7 +194,7 @@ func (s *Server) createPasskey(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	parsed, err := protocol.ParseCredentialCreationResponseBytes(answer)
+	parsed, err := protocol.ParseCredentialCreationResponseBytes(response)
 	if err != nil {
 		return s.refusePasskey(c, app.user.ID, err)
 	}
@@ -225,15 +213,13 @@ func (s *Server) createPasskey(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "passkey registered", "user", app.user.ID, "passkey", row.ID)
-	c.JSON(http.StatusCreated, gin.H{"passkey": viewPasskey(row), "recoveryCodes": append([]string{}, recovery...)})
-	return nil
+	return answer(c, http.StatusCreated, gin.H{"passkey": viewPasskey(row), "recoveryCodes": append([]string{}, recovery...)})
 }
 
 // refusePasskey logs what kind of answer a browser gave, and refuses it in the member that it was in.
 func (s *Server) refusePasskey(c *gin.Context, user uuid.UUID, err error) error {
-	var p *protocol.Error
 	kind := ""
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*protocol.Error](err); ok {
 		kind = p.Type
 	}
 	s.logSecurityEvent(c, "passkey refused", "user", user, "reason", kind)
@@ -250,10 +236,7 @@ func wrongPasskey(err error) error {
 
 // removePasskey removes a passkey of the person and ends all other sessions.
 func (s *Server) removePasskey(c *gin.Context, app caller) error {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return err
-	}
+	id := checkedID(c, "id")
 	rows, err := s.Store.Passkeys(c.Request.Context(), app.user.ID)
 	if err != nil {
 		return err
@@ -272,8 +255,7 @@ func (s *Server) removePasskey(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "passkey removed", "user", app.user.ID, "passkey", id)
-	c.Status(http.StatusNoContent)
-	return nil
+	return answerNothing(c)
 }
 
 // askForPasskey gives who knows the password a challenge for the account's passkeys.

@@ -16,11 +16,7 @@ func (s *Server) pathOriginal(c *gin.Context, app caller) (*models.Envelope, *mo
 	if err != nil {
 		return nil, nil, err
 	}
-	id, err := pathID(c, "documentId")
-	if err != nil {
-		return nil, nil, err
-	}
-	d := e.Document(id)
+	d := e.Document(checkedID(c, "documentId"))
 	if d == nil || d.Kind != models.DocumentOriginal {
 		return nil, nil, models.ErrNotFound
 	}
@@ -43,11 +39,7 @@ func (s *Server) reopenUpload(c *gin.Context, e *models.Envelope, d *models.Docu
 
 // prepareDocument makes the file that people read anew from the original, with the
 // fields that are found in it.
-func (s *Server) prepareDocument(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, true)
-	if err != nil {
-		return err
-	}
+func (s *Server) prepareDocument(c *gin.Context, app caller, o *object) error {
 	e, d, err := s.pathOriginal(c, app)
 	if err != nil {
 		return err
@@ -70,9 +62,9 @@ func (s *Server) prepareDocument(c *gin.Context, app caller) error {
 	}
 	if u.Prepared != nil {
 		u.Prepared.BlobKey = preparedKey(e, s.NewID())
-		if err := s.Blobs.Keep(c.Request.Context(), u.prepared, u.Prepared.BlobKey); err != nil {
-			return err
-		}
+	}
+	if err := s.keepPrepared(c, u); err != nil {
+		return err
 	}
 	before := ""
 	err = s.changeWhole(c, app, false, func(e *models.Envelope, act models.ActionContext) error {
@@ -99,22 +91,11 @@ type suggestionView struct {
 	Type   string             `json:"type"`
 	Name   *string            `json:"name"`
 	Role   *string            `json:"role"`
-	Page   int                `json:"page"`
-	X      float64            `json:"x"`
-	Y      float64            `json:"y"`
-	W      float64            `json:"w"`
-	H      float64            `json:"h"`
+	placeView
 }
 
 func newSuggestion(source models.FieldSource, kind, name, role string, at prepare.Place) suggestionView {
-	v := suggestionView{Source: source, Type: kind, Page: at.Page, X: at.X, Y: at.Y, W: at.W, H: at.H}
-	if name != "" {
-		v.Name = &name
-	}
-	if role != "" {
-		v.Role = &role
-	}
-	return v
+	return suggestionView{source, kind, orNull(name), orNull(role), placeView{at.Page, at.X, at.Y, at.W, at.H}}
 }
 
 // suggestions lists the fields that the tags and the form of an original describe.
@@ -132,13 +113,10 @@ func (s *Server) templateSuggestions(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	id, err := pathID(c, "documentId")
-	if err != nil {
-		return err
-	}
 	if err := checkTemplateFiles(t); err != nil {
 		return err
 	}
+	id := checkedID(c, "documentId")
 	for _, d := range t.Documents {
 		if d.ID == id {
 			return s.writeSuggestions(c, templateHolder(app, t), &d.Document)
@@ -168,6 +146,5 @@ func (s *Server) writeSuggestions(c *gin.Context, e *models.Envelope, d *models.
 			out = append(out, newSuggestion(models.SourceForm, f.Type, names[i], f.Role(), f.Place))
 		}
 	}
-	c.JSON(http.StatusOK, gin.H{"data": out})
-	return nil
+	return answer(c, http.StatusOK, gin.H{"data": out})
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
@@ -36,18 +37,8 @@ func (p *preparing) takePassword(c *gin.Context) {
 	}
 }
 
-// optionValues lists what an option may be, the default first.
-func optionValues(name string) []string {
-	switch name {
-	case "tags":
-		return []string{prepare.TagsIgnore, prepare.TagsDetect}
-	case "form":
-		return []string{prepare.FormKeep, prepare.FormImport}
-	case "activeContent":
-		return []string{prepare.ActiveRemove, prepare.ActiveRefuse}
-	}
-	return nil
-}
+// optionNames are what options there are.
+var optionNames = []string{"tags", "form", "formRole", "activeContent", "password"}
 
 // documentOptions reads options; nil is the defaults.
 func documentOptions(o *object) preparing {
@@ -56,9 +47,7 @@ func documentOptions(o *object) preparing {
 		return out
 	}
 	for name := range o.m {
-		switch name {
-		case "tags", "form", "formRole", "activeContent", "password":
-		default:
+		if !slices.Contains(optionNames, name) {
 			o.bad(name, "is no option: tags, form, formRole, activeContent and password are")
 		}
 	}
@@ -66,20 +55,9 @@ func documentOptions(o *object) preparing {
 	if out.password != nil && utf8.RuneCountInString(*out.password) > maxPassword {
 		o.bad("password", "must have at most %d characters", maxPassword)
 	}
-	for name, to := range map[string]*string{"tags": &out.Tags, "form": &out.Form, "activeContent": &out.ActiveContent} {
-		v := o.optStr(name)
-		if v == nil {
-			continue
-		}
-		values := optionValues(name)
-		switch *v {
-		case values[0]: // as if it were not given
-		case values[1]:
-			*to = *v
-		default:
-			o.bad(name, "must be %s or %s", values[0], values[1])
-		}
-	}
+	out.Tags = choice(o, "tags", prepare.TagsIgnore, prepare.TagsDetect)
+	out.Form = choice(o, "form", prepare.FormKeep, prepare.FormImport)
+	out.ActiveContent = choice(o, "activeContent", prepare.ActiveRemove, prepare.ActiveRefuse)
 	if v := o.optStr("formRole"); v != nil {
 		models.CheckText(o.p, o.path+"formRole", *v, 1, maxRole)
 		out.FormRole = *v
@@ -88,6 +66,18 @@ func documentOptions(o *object) preparing {
 		}
 	}
 	return out
+}
+
+// choice reads which of two an option is; the default is as if it were not given.
+func choice(o *object, name, byDefault, other string) string {
+	v := valueOr(o.optStr(name), byDefault)
+	if v == other {
+		return other
+	}
+	if v != byDefault {
+		o.bad(name, "must be %s or %s", byDefault, other)
+	}
+	return ""
 }
 
 // Both are in characters. ISO 32000-2, 7.6.4.3.2 cuts a password off after 127 bytes.
@@ -99,7 +89,7 @@ const (
 // optionsOf reads options from where each is a text.
 func optionsOf(get func(name string) (string, bool)) (preparing, error) {
 	o := &object{m: make(map[string]any), p: models.Problems{}}
-	for _, name := range []string{"tags", "form", "formRole", "activeContent", "password"} {
+	for _, name := range optionNames {
 		if v, ok := get(name); ok {
 			o.m[name] = v
 		}
@@ -186,6 +176,11 @@ func (s *Server) keepUpload(c *gin.Context, u *upload) error {
 	if err := s.Blobs.Keep(c.Request.Context(), u.file, u.BlobKey); err != nil {
 		return err
 	}
+	return s.keepPrepared(c, u)
+}
+
+// keepPrepared keeps the file that people read instead of an upload, if there is one.
+func (s *Server) keepPrepared(c *gin.Context, u *upload) error {
 	if u.Prepared == nil {
 		return nil
 	}
@@ -194,10 +189,17 @@ func (s *Server) keepUpload(c *gin.Context, u *upload) error {
 
 // discardUpload removes the files of an upload that no envelope came to hold.
 func (s *Server) discardUpload(c *gin.Context, u *upload) {
-	s.discardBlob(c, u.BlobKey)
-	if u.Prepared != nil {
-		s.discardBlob(c, u.Prepared.BlobKey)
+	for _, key := range u.blobKeys() {
+		s.discardBlob(c, key)
 	}
+}
+
+// blobKeys are where the files of an upload are kept.
+func (u *upload) blobKeys() []string {
+	if u.Prepared == nil {
+		return []string{u.BlobKey}
+	}
+	return []string{u.BlobKey, u.Prepared.BlobKey}
 }
 
 // changeView is something that was taken out of a document.
@@ -216,14 +218,7 @@ func viewPrepared(d *models.Document) *json.RawMessage {
 	}
 	changes := []changeView{}
 	for _, c := range d.PreparedChanges {
-		v := changeView{Kind: c.Kind, Count: c.Count}
-		if c.Page > 0 {
-			v.Page = &c.Page
-		}
-		if c.Detail != "" {
-			v.Detail = &c.Detail
-		}
-		changes = append(changes, v)
+		changes = append(changes, changeView{c.Kind, orNull(c.Page), c.Count, orNull(c.Detail)})
 	}
 	b, err := json.Marshal(map[string]any{"sha256": d.PreparedSHA256, "size": d.PreparedSize, "changes": changes})
 	if err == nil { // texts and numbers always can be written

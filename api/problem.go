@@ -46,21 +46,20 @@ var statusOf = map[models.Kind]int{
 // fail answers err. What is not a refusal is a 500 with the request's id, under
 // which the log has the rest.
 func (s *Server) fail(c *gin.Context, err error) {
-	var (
-		refused  *models.Error
-		rejected *refusal.Error
-	)
+	refused, ok := errors.AsType[*models.Error](err)
+	rejected, of := errors.AsType[*refusal.Error](err)
 	switch {
-	case errors.As(err, &refused):
-	case errors.As(err, &rejected):
+	case ok:
+	case of:
 		refused = models.Refuse(models.KindInvalid, rejected.Code, "%s", rejected.Message)
 	case c.Request.Context().Err() != nil:
 		c.Abort() // the client has gone
 		return
-	case errors.As(s.archiveFails(c, err), &refused):
+	default:
+		refused, _ = errors.AsType[*models.Error](s.archiveFails(c, err))
 	}
 	if refused == nil {
-		s.log.ErrorContext(c.Request.Context(), "request failed", "request", requestID(c), "route", c.FullPath(), "envelope", c.GetString(envelopeKey), "error", err)
+		s.Log.ErrorContext(c.Request.Context(), "request failed", "request", requestID(c), "route", c.FullPath(), "envelope", c.GetString(envelopeKey), "error", err)
 		s.write(c, http.StatusInternalServerError, &models.Error{
 			Code: "internal_error", Message: "Something went wrong on our side. Please quote request " + requestID(c) + ".",
 		})
@@ -71,25 +70,22 @@ func (s *Server) fail(c *gin.Context, err error) {
 
 func (s *Server) write(c *gin.Context, status int, e *models.Error) {
 	p := problem{
-		Error: e.Code, Message: e.Message, Type: "about:blank", Title: http.StatusText(status), Status: status, Errors: e.Fields,
+		Error: e.Code, Message: e.Message, Details: e.Details, Type: "about:blank", Title: http.StatusText(status), Status: status, Errors: e.Fields,
 	}
 	if p.Errors == nil {
 		p.Errors = map[string][]string{}
 	}
-	p.Details = e.Details
 	if e.RetryAfter > 0 {
 		secs := int(math.Ceil(e.RetryAfter.Seconds()))
 		c.Header("Retry-After", strconv.Itoa(secs))
-		p.Details = maps.Clone(e.Details)
-		if p.Details == nil {
-			p.Details = map[string]any{}
-		}
-		p.Details["retryAfterSeconds"] = secs
+		p.Details = map[string]any{"retryAfterSeconds": secs}
+		maps.Copy(p.Details, e.Details)
 	}
-	if status == http.StatusUnauthorized && c.GetHeader("Authorization") != "" {
-		c.Header("WWW-Authenticate", `Bearer error="invalid_token"`)
-	} else if status == http.StatusUnauthorized {
+	if status == http.StatusUnauthorized {
 		c.Header("WWW-Authenticate", "Bearer")
+		if c.GetHeader("Authorization") != "" {
+			c.Header("WWW-Authenticate", `Bearer error="invalid_token"`)
+		}
 	}
 	if strings.Contains(c.GetHeader("Accept"), "application/problem+json") {
 		c.Header("Content-Type", "application/problem+json")
@@ -102,8 +98,15 @@ func utcPtr(t *time.Time) *time.Time {
 	if t == nil {
 		return nil
 	}
-	u := t.UTC()
-	return &u
+	return new(t.UTC())
 }
 
 func isNotFound(err error) bool { return errors.Is(err, models.ErrNotFound) }
+
+// notFoundAs is refused where err says that something is not there, and else err.
+func notFoundAs(refused, err error) error {
+	if isNotFound(err) {
+		return refused
+	}
+	return err
+}

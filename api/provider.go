@@ -53,8 +53,7 @@ func (s *Server) signInOptions(c *gin.Context) error {
 	if s.Provider != nil {
 		provider = gin.H{"name": s.Provider.Name}
 	}
-	c.JSON(http.StatusOK, gin.H{"provider": provider, "passkeys": s.relyingParty != nil})
-	return nil
+	return answer(c, http.StatusOK, gin.H{"provider": provider, "passkeys": s.relyingParty != nil})
 }
 
 // providerCookie is the name of the cookie that a sign-in at the provider is bound to.
@@ -88,11 +87,7 @@ func (s *Server) beginAtProvider(c *gin.Context) error {
 
 // connectProvider begins the sign-in by which a person who has a password connects the
 // account with the provider.
-func (s *Server) connectProvider(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
+func (s *Server) connectProvider(c *gin.Context, app caller, o *object) error {
 	if err := refuseProviderAccount(app); err != nil {
 		return err
 	}
@@ -122,8 +117,7 @@ func (s *Server) toProvider(c *gin.Context, kind models.ChallengeKind, user *uui
 		return err
 	}
 	s.setProviderCookie(c, browser, int(providerLifetime.Seconds()))
-	c.JSON(http.StatusOK, gin.H{"url": request.URL})
-	return nil
+	return answer(c, http.StatusOK, gin.H{"url": request.URL})
 }
 
 // completeAtProvider signs in whom the provider sent back. Wrong tries are counted by
@@ -145,16 +139,15 @@ func (s *Server) completeAtProvider(c *gin.Context) error {
 	if s.Provider == nil {
 		return models.ErrNotFound
 	}
-	tries := "provider-address:" + callerNetwork(c)
-	start := s.Now().UTC().Truncate(rateWindow)
-	if err := s.countAttempt(c, tries, maxWrongPerAddress); err != nil {
+	tries := s.newAttempts("provider-address:"+callerNetwork(c), rateWindow, maxWrongPerAddress)
+	if err := tries.count(c, tooManyTries); err != nil {
 		return err
 	}
 	user, person, err := s.fromProvider(c, code, state, issuer)
 	if err != nil {
 		return s.refuseSignIn(c, err)
 	}
-	if _, _, err := s.Store.ReserveQuota(c.Request.Context(), tries, start, rateWindow, -1, maxWrongPerAddress); err != nil {
+	if err := tries.giveBack(c); err != nil {
 		return err
 	}
 	return s.startSession(c, user, person.ProvedAt, false)
@@ -175,11 +168,8 @@ func (s *Server) fromProvider(c *gin.Context, code, state string, issuer *string
 		challenge.Kind = models.ChallengeProviderLink
 		err = s.Store.TakeChallenge(ctx, &challenge)
 	}
-	if isNotFound(err) {
-		return nil, none, errSignInExpired
-	}
 	if err != nil {
-		return nil, none, err
+		return nil, none, notFoundAs(errSignInExpired, err)
 	}
 	s.setProviderCookie(c, "", -1)
 	var request openid.Request
@@ -205,11 +195,8 @@ func (s *Server) userOf(c *gin.Context, challenge store.Challenge, person openid
 	}
 	ctx := c.Request.Context()
 	app, err := s.Store.SignInApp(ctx, s.Provider.App)
-	if isNotFound(err) {
-		return nil, errNoApplication
-	}
 	if err != nil {
-		return nil, err
+		return nil, notFoundAs(errNoApplication, err)
 	}
 	id := store.ProviderIdentity{
 		App: app.ID, Issuer: s.Provider.Client.Issuer(), Subject: person.Subject, Email: person.Email, EmailVerified: person.EmailVerified,
@@ -250,18 +237,15 @@ func firstCharacters(s string, n int) string {
 // refuseSignIn logs why somebody did not get in, without whom and without what was
 // answered, and says what to do.
 func (s *Server) refuseSignIn(c *gin.Context, err error) error {
-	var (
-		refusal *openid.Refusal
-		told    *models.Error
-	)
-	switch {
-	case errors.As(err, &refusal):
+	if refusal, ok := errors.AsType[*openid.Refusal](err); ok {
 		s.logSecurityEvent(c, "sign-in at the provider refused", "reason", refusal.Reason)
 		return errSignInRefused
-	case errors.Is(err, openid.ErrUnreachable):
+	}
+	if errors.Is(err, openid.ErrUnreachable) {
 		s.logSecurityEvent(c, "the sign-in provider does not answer", "error", err.Error())
 		return errProviderUnreachable
-	case errors.As(err, &told):
+	}
+	if told, ok := errors.AsType[*models.Error](err); ok {
 		s.logSecurityEvent(c, "sign-in at the provider refused", "reason", told.Code)
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -61,12 +62,11 @@ func (l *limiter) reservation(key string) (*reservation, time.Time) {
 		l.start = start
 		clear(l.reservations)
 	}
-	a, ok := l.reservations[key]
-	if !ok && len(l.reservations) >= maxKeys {
+	if l.reservations[key] == nil && len(l.reservations) >= maxKeys {
 		key = "others"
-		a, ok = l.reservations[key]
 	}
-	if !ok {
+	a := l.reservations[key]
+	if a == nil {
 		a = &reservation{left: l.limit}
 		l.reservations[key] = a
 	}
@@ -116,11 +116,10 @@ func (s *Server) limitAddress(c *gin.Context) {
 // address. It returns why the request is refused: the limit, where that is
 // reached, else err.
 func (s *Server) countRejected(c *gin.Context, err error) error {
-	var refused *models.Error
-	if !hasBearer(c) || !errors.As(err, &refused) || refused.Kind != models.KindUnauthorized {
-		return err
+	if refused, ok := errors.AsType[*models.Error](err); ok && refused.Kind == models.KindUnauthorized && hasBearer(c) {
+		return cmp.Or(s.limit(c, addressKey(c)), err)
 	}
-	return cmp.Or(s.limit(c, addressKey(c)), err)
+	return err
 }
 
 func hasBearer(c *gin.Context) bool {
@@ -138,20 +137,14 @@ func callerNetwork(c *gin.Context) string {
 	if err != nil || addr.Unmap().Is4() {
 		return c.ClientIP()
 	}
-	network, err := addr.WithZone("").Prefix(64)
-	if err != nil {
-		return c.ClientIP()
-	}
-	return network.String()
+	return netip.PrefixFrom(addr.WithZone(""), 64).Masked().String()
 }
 
 func (s *Server) limit(c *gin.Context, key string) error {
 	left, reset := s.limits.take(c.Request.Context(), key)
 	s.rateHeaders(c, left, reset)
 	if left < 0 {
-		e := models.Refuse(models.KindRateLimited, "rate_limited", "Too many requests; the limit is %d per minute.", s.limits.limit)
-		e.RetryAfter = max(reset.Sub(s.Now()), time.Second)
-		return e
+		return s.tooMany(reset, fmt.Sprintf("Too many requests; the limit is %d per minute.", s.limits.limit))
 	}
 	return nil
 }

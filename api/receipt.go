@@ -25,11 +25,8 @@ func (s *Server) receipt(c *gin.Context) error {
 		return invalid
 	}
 	e, err := s.Store.Envelope(c.Request.Context(), app, envelope)
-	if isNotFound(err) {
-		return invalid
-	}
 	if err != nil {
-		return err
+		return notFoundAs(invalid, err)
 	}
 	if g := e.Signer(signer); g == nil || g.Status != models.SignerSigned {
 		return invalid // it was issued for a signature that was refused
@@ -45,6 +42,5 @@ func (s *Server) receipt(c *gin.Context) error {
 		}
 		docs = append(docs, receiptDocument{Name: e.DocumentName(d), Size: d.Size, SHA256: d.SHA256, DownloadURL: s.BaseURL + "/download/" + link})
 	}
-	c.JSON(http.StatusOK, gin.H{"envelopeId": e.ID, "envelopeStatus": e.Status.Public(), "completedAt": utcPtr(e.CompletedAt), "documents": docs})
-	return nil
+	return answer(c, http.StatusOK, gin.H{"envelopeId": e.ID, "envelopeStatus": e.Status.Public(), "completedAt": utcPtr(e.CompletedAt), "documents": docs})
 }

@@ -111,8 +111,7 @@ func viewContextRecipient(e *models.Envelope, s *models.Signer, confirmed bool) 
 		}
 	}
 	if s.ReadsAll() {
-		left := append([]uuid.UUID{}, e.Unopened(s)...)
-		v.DocumentsToOpen = &left
+		v.DocumentsToOpen = new(append([]uuid.UUID{}, e.Unopened(s)...))
 	}
 	return v
 }

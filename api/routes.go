@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"countersign/models"
+	"countersign/store"
 )
 
 // credentialKind says which credential a route asks for.
@@ -64,15 +65,21 @@ func (s *Server) routes() []route {
 	app := func(method, path string, h func(*gin.Context, caller) error) route {
 		return route{method: method, path: path, access: bearer, app: h}
 	}
-	con := func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
-		return route{method: method, path: "/v1/console" + path, access: console, role: role, app: h}
+	type row = func(role models.Role, method, path string, h func(*gin.Context, caller) error) route
+	group := func(access credentialKind, prefix string) row {
+		return func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
+			return route{method: method, path: prefix + path, access: access, role: role, app: h}
+		}
 	}
+	// For the app itself, and for its console users of a role.
+	con, both, tenant := group(console, "/v1/console"), group(console, "/v1/envelopes"), group(console, "/v1/tenants/:tenantId")
+	templates, bulk := group(console, "/v1/templates"), group(console, "/v1/bulk-sends")
+	// A person's alone: of the own account, or of the app where the role and the second factor count.
+	ownAs := group(consoleUser, "/v1/console")
 	own := func(method, path string, h func(*gin.Context, caller) error) route {
-		return route{method: method, path: "/v1/console" + path, access: consoleUser, role: models.RoleViewer, allowWithoutMFA: true, app: h}
-	}
-	// A person's alone as well, but none of the own account: the role and the second factor count.
-	ownAs := func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
-		return route{method: method, path: "/v1/console" + path, access: consoleUser, role: role, app: h}
+		r := ownAs(models.RoleViewer, method, path, h)
+		r.allowWithoutMFA = true
+		return r
 	}
 	anew := func(r route) route {
 		r.replay = neverReplay
@@ -94,19 +101,6 @@ func (s *Server) routes() []route {
 		return r
 	}
 	const get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
-	// For the app itself, and for its console users of a role.
-	both := func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
-		return route{method: method, path: "/v1/envelopes" + path, access: console, role: role, app: h}
-	}
-	tenant := func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
-		return route{method: method, path: "/v1/tenants/:tenantId" + path, access: console, role: role, app: h}
-	}
-	templates := func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
-		return route{method: method, path: "/v1/templates" + path, access: console, role: role, app: h}
-	}
-	bulk := func(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
-		return route{method: method, path: "/v1/bulk-sends" + path, access: console, role: role, app: h}
-	}
 	// Also for a builder session that has the feature.
 	built := func(f models.BuilderFeature, r route) route {
 		r.builder = f
@@ -124,25 +118,25 @@ func (s *Server) routes() []route {
 		both(sender, post, "", s.createEnvelope),
 		both(viewer, get, "", s.listEnvelopes),
 		built(models.BuilderAlways, both(viewer, get, "/:id", s.getEnvelope)),
-		built(models.BuilderSend, both(support, patch, "/:id", s.patchEnvelope)),
+		built(models.BuilderSend, both(support, patch, "/:id", withBody(s.patchEnvelope))),
 		both(sender, del, "/:id", s.deleteEnvelope),
-		built(models.BuilderSend, both(sender, post, "/:id/send", s.sendEnvelope)),
-		both(support, post, "/:id/void", s.voidEnvelope),
-		built(models.BuilderRecipients, both(sender, post, "/:id/signers", s.addSigner)),
+		built(models.BuilderSend, both(sender, post, "/:id/send", withOptionalBody(s.sendEnvelope))),
+		both(support, post, "/:id/void", withOptionalBody(s.voidEnvelope)),
+		built(models.BuilderRecipients, both(sender, post, "/:id/signers", withBody(s.addSigner))),
 		built(models.BuilderRecipients, both(sender, patch, "/:id/signers/:signerId", s.patchSigner)),
 		built(models.BuilderRecipients, both(sender, del, "/:id/signers/:signerId", s.deleteSigner)),
 		both(support, post, "/:id/signers/:signerId/replace", s.replaceSigner),
 		both(support, post, "/:id/signers/:signerId/resend", s.resendInvitation),
-		both(sender, post, "/:id/signers/:signerId/signing-link", s.issueLink),
-		both(support, post, "/:id/copies", s.requestCopies),
+		both(sender, post, "/:id/signers/:signerId/signing-link", withOptionalBody(s.issueLink)),
+		both(support, post, "/:id/copies", withBody(s.requestCopies)),
 		built(models.BuilderAlways, both(sender, post, "/:id/fields", s.addField)),
 		built(models.BuilderAlways, both(sender, patch, "/:id/fields/:fieldId", s.patchField)),
 		built(models.BuilderAlways, both(sender, del, "/:id/fields/:fieldId", s.deleteField)),
 		built(models.BuilderDocuments, both(sender, post, "/:id/document", s.uploadDocument)),
-		built(models.BuilderAlways, both(viewer, get, "/:id/document", s.getDocument)),
+		built(models.BuilderAlways, both(viewer, get, "/:id/document", s.ofEnvelope(s.getDocument))),
 		built(models.BuilderDocuments, both(sender, patch, "/:id/documents/:documentId", s.patchDocument)),
 		built(models.BuilderDocuments, both(sender, del, "/:id/documents/:documentId", s.deleteDocument)),
-		both(viewer, get, "/:id/documents.zip", s.sealedArchive),
+		both(viewer, get, "/:id/documents.zip", s.ofEnvelope(s.sealedArchive)),
 		templates(sender, post, "", s.createTemplate),
 		templates(viewer, get, "", s.listTemplates),
 		built(models.BuilderAlways, templates(viewer, get, "/:id", s.getTemplate)),
@@ -150,9 +144,9 @@ func (s *Server) routes() []route {
 		built(models.BuilderAlways, templates(viewer, get, "/:id/documents/:documentId/suggestions", s.templateSuggestions)),
 		built(models.BuilderAlways, templates(sender, patch, "/:id", s.patchTemplate)),
 		templates(sender, del, "/:id", s.archiveTemplate),
-		app(get, "/v1/envelopes/:id/values", s.getValues),
-		app(get, "/v1/envelopes/:id/attachments/:aid", s.getAttachment),
-		built(models.BuilderDocuments, both(sender, post, "/:id/documents/:documentId/prepare", s.prepareDocument)),
+		app(get, "/v1/envelopes/:id/values", s.ofEnvelope(s.getValues)),
+		app(get, "/v1/envelopes/:id/attachments/:aid", s.ofEnvelope(s.getAttachment)),
+		built(models.BuilderDocuments, both(sender, post, "/:id/documents/:documentId/prepare", withOptionalBody(s.prepareDocument))),
 		built(models.BuilderAlways, both(viewer, get, "/:id/documents/:documentId/suggestions", s.suggestions)),
 
 		bulk(sender, post, "", s.createBulkSend),
@@ -165,7 +159,7 @@ func (s *Server) routes() []route {
 		bulk(sender, post, "/:id/retry", s.changeBulkSend(models.BulkRetry)),
 
 		app(get, "/v1/webhooks", s.listWebhooks),
-		app(post, "/v1/webhooks", s.createWebhook),
+		app(post, "/v1/webhooks", withBody(s.createWebhook)),
 		app(get, "/v1/webhooks/:id", s.getWebhook),
 		app(patch, "/v1/webhooks/:id", s.patchWebhook),
 		app(del, "/v1/webhooks/:id", s.deleteWebhook),
@@ -178,39 +172,39 @@ func (s *Server) routes() []route {
 		pub(get, "/v1/console/sign-in", s.signInOptions),
 		anew(pub(post, "/v1/console/provider/begin", s.beginAtProvider)),
 		anew(pub(post, "/v1/console/provider/complete", s.completeAtProvider)),
-		anew(own(post, "/provider/connect", s.connectProvider)),
+		anew(own(post, "/provider/connect", withBody(s.connectProvider))),
 		anew(pub(post, "/v1/console/passkeys/challenge", s.askForPasskey)),
 		anew(own(post, "/passkeys/proof", s.askAgainForPasskey)),
 		own(get, "/passkeys", s.listPasskeys),
-		anew(own(post, "/passkeys/begin", s.beginPasskey)),
-		anew(own(post, "/passkeys", s.createPasskey)),
+		anew(own(post, "/passkeys/begin", withBody(s.beginPasskey))),
+		anew(own(post, "/passkeys", withBody(s.createPasskey))),
 		own(post, "/passkeys/:id/remove", s.removePasskey),
 		own(post, "/logout", s.logout),
 		own(get, "/sessions", s.listSessions),
-		own(post, "/sessions/end", s.endSessions),
-		own(post, "/password", s.changePassword),
+		own(post, "/sessions/end", withBody(s.endSessions)),
+		own(post, "/password", withBody(s.changePassword)),
 		own(get, "/totp", s.factor),
-		anew(own(post, "/totp", s.enrol)),
-		anew(own(post, "/totp/confirm", s.confirmFactor)),
-		anew(own(post, "/totp/recovery-codes", s.renewRecovery)),
-		own(post, "/totp/remove", s.removeFactor),
+		anew(own(post, "/totp", withBody(s.enrol))),
+		anew(own(post, "/totp/confirm", withBody(s.confirmFactor))),
+		anew(own(post, "/totp/recovery-codes", withBody(s.renewRecovery))),
+		own(post, "/totp/remove", withBody(s.removeFactor)),
 		allowWithoutMFA(con(viewer, get, "/me", s.currentUser)),
 		con(admin, get, "/users", s.listUsers),
-		con(admin, post, "/users", s.createUser),
+		con(admin, post, "/users", withBody(s.createUser)),
 		con(admin, patch, "/users/:id", s.updateUser),
 		con(admin, del, "/users/:id", s.disableUser),
 		con(admin, post, "/users/:id/password", s.setUserPassword),
 		con(admin, del, "/users/:id/sessions", s.endUserSessions),
 		con(admin, del, "/users/:id/totp", s.resetFactor),
 		con(viewer, get, "/envelopes", s.searchEnvelopes),
-		con(viewer, get, "/envelopes/:id", s.inspectEnvelope),
-		con(viewer, get, "/envelopes/:id/progress", s.progress),
-		con(viewer, get, "/envelopes/:id/document", s.getDocument),
+		con(viewer, get, "/envelopes/:id", s.ofEnvelope(s.inspectEnvelope)),
+		con(viewer, get, "/envelopes/:id/progress", s.ofEnvelope(s.progress)),
+		con(viewer, get, "/envelopes/:id/document", s.ofEnvelope(s.getDocument)),
 		con(support, post, "/envelopes/:id/documents", s.uploadConsoleDocument),
-		con(support, post, "/envelopes/:id/void", s.voidEnvelope),
+		con(support, post, "/envelopes/:id/void", withOptionalBody(s.voidEnvelope)),
 		con(support, post, "/envelopes/:id/signers/:signerId/resend", s.resendInvitation),
 		con(viewer, get, "/contacts", s.listContacts),
-		con(support, post, "/contacts", s.saveContact),
+		con(support, post, "/contacts", withBody(s.saveContact)),
 		con(support, del, "/contacts/:id", s.deleteContact),
 		con(viewer, get, "/usage", s.usage),
 		con(viewer, get, "/settings", s.getSettings),
@@ -219,16 +213,16 @@ func (s *Server) routes() []route {
 		tenant(admin, put, "/branding", s.putBranding),
 		tenant(admin, del, "/branding", s.deleteBranding),
 		con(viewer, get, "/app", s.getApp),
-		con(admin, patch, "/app", s.updateApp),
+		con(admin, patch, "/app", withBody(s.updateApp)),
 		con(admin, get, "/client-secrets", s.listClientSecrets),
-		anew(ownAs(admin, post, "/client-secrets", s.createClientSecret)),
+		anew(ownAs(admin, post, "/client-secrets", withBody(s.createClientSecret))),
 		ownAs(admin, post, "/client-secrets/:id/end", s.endClientSecret),
 		con(viewer, get, "/webhooks", s.inspectWebhooks),
-		con(admin, post, "/webhooks", s.createConsoleWebhook),
+		con(admin, post, "/webhooks", withBody(s.createConsoleWebhook)),
 		con(admin, patch, "/webhooks/:id", s.updateWebhook),
 		con(admin, del, "/webhooks/:id", s.deleteConsoleWebhook),
-		con(admin, post, "/webhooks/:id/pause", s.pauseWebhook),
-		con(admin, post, "/webhooks/:id/resume", s.resumeWebhook),
+		con(admin, post, "/webhooks/:id/pause", s.setWebhookActive(false)),
+		con(admin, post, "/webhooks/:id/resume", s.setWebhookActive(true)),
 		con(admin, post, "/webhooks/:id/secret", s.rotateSecret),
 		con(support, post, "/webhooks/:id/ping", s.pingWebhook),
 		con(support, post, "/webhooks/:id/resend", s.resendSince),
@@ -236,10 +230,10 @@ func (s *Server) routes() []route {
 		con(viewer, get, "/webhook-deliveries/:id", s.getDelivery),
 		con(support, post, "/webhook-deliveries/:id/resend", s.resendDelivery),
 
-		app(post, "/v1/embedded/signing-sessions", s.createSession),
-		app(del, "/v1/embedded/signing-sessions/:id", s.revokeSession),
-		app(post, "/v1/embedded/builder-sessions", s.createBuilderSession),
-		app(del, "/v1/embedded/builder-sessions/:id", s.revokeBuilderSession),
+		app(post, "/v1/embedded/signing-sessions", withBody(s.createSession)),
+		app(del, "/v1/embedded/signing-sessions/:id", s.revokeEmbedded((*store.Store).RevokeEmbeddedSession)),
+		app(post, "/v1/embedded/builder-sessions", withBody(s.createBuilderSession)),
+		app(del, "/v1/embedded/builder-sessions/:id", s.revokeEmbedded((*store.Store).RevokeBuilderSession)),
 		pub(get, "/v1/embedded/builders/:token", s.openBuilderSession),
 		pub(get, "/v1/embedded/sessions/:token", s.openSession),
 		pub(get, "/embed/:token", s.embedPage),
@@ -249,15 +243,15 @@ func (s *Server) routes() []route {
 
 		sig(get, "", s.signingContext),
 		sig(post, "/otp/request", s.requestCode),
-		sig(post, "/otp/verify", s.verifyCode),
-		sig(post, "/consent", s.consent),
+		sig(post, "/otp/verify", withBody(s.verifyCode)),
+		sig(post, "/consent", withOptionalBody(s.consent)),
 		sig(post, "/sign", s.sign),
-		sig(post, "/decline", s.decline),
-		sig(post, "/delegate", s.delegate),
+		sig(post, "/decline", withOptionalBody(s.decline)),
+		sig(post, "/delegate", withBody(s.delegate)),
 		sig(get, "/document", s.signingDocument),
 		sig(get, "/documents", s.signingDocuments),
 		sig(get, "/documents/:docId", s.signingDocumentByID),
-		sig(post, "/page-view", s.pageView),
+		sig(post, "/page-view", withBody(s.pageView)),
 		sig(get, "/shown", s.shown),
 		sig(post, "/attachments", s.attach),
 		sig(get, "/attachments/:aid", s.signingAttachment),
@@ -289,10 +283,7 @@ func (s *Server) checkPath(c *gin.Context, app caller) error {
 	if !strings.Contains(c.FullPath(), "/envelopes/:id") {
 		return nil
 	}
-	id, err := pathID(c, "id")
-	if err != nil {
-		return err
-	}
+	id := checkedID(c, "id")
 	tagEnvelope(c, id)
 	if c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead {
 		tenant, err := s.Store.EnvelopeTenant(c.Request.Context(), app.ID, id)

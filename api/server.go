@@ -3,6 +3,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/go-webauthn/webauthn/webauthn"
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/sync/semaphore"
 
 	"countersign/internal/credential"
 	"countersign/internal/plaintext"
@@ -100,15 +102,13 @@ type Config struct {
 type Server struct {
 	Config
 
-	admissionSlots   chan struct{} // a slot for each PDF that is examined at the moment
-	readingCopySlots chan struct{} // a slot for each reading copy that is made at the moment
-
-	bulkSlots chan struct{} // a slot for each request with rows that is read at the moment
+	// How many may be worked on at the moment: PDFs that are examined, reading copies that are
+	// made, requests with rows that are read, and documents that are verified.
+	admissions, readingCopies, bulkRequests, verifications *semaphore.Weighted
 
 	relyingParty *webauthn.WebAuthn // of passkeys; nil: there are none here
 
 	files   *blob.Reader
-	log     *slog.Logger
 	limits  *limiter
 	streams openStreams
 	engine  *gin.Engine
@@ -116,14 +116,16 @@ type Server struct {
 	// bearerRoutes are the routes that ask for a bearer token, as "GET /v1/envelopes".
 	bearerRoutes map[string]bool
 	docsPage     func() ([]byte, error)
-	// verificationSlots holds a place for each document that is being verified.
-	verificationSlots chan struct{}
 }
 
 // New builds the server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{Config: cfg, files: blob.NewReader(cfg.Blobs), log: cfg.Log, engine: gin.New(), docsPage: sync.OnceValues(renderDocs), verificationSlots: make(chan struct{}, runtime.NumCPU()), admissionSlots: make(chan struct{}, maxConcurrentAdmissions), readingCopySlots: make(chan struct{}, maxConcurrentReadingCopies), bulkSlots: make(chan struct{}, maxConcurrentBulkRequests)}
+	s := &Server{
+		Config: cfg, files: blob.NewReader(cfg.Blobs), engine: gin.New(), docsPage: sync.OnceValues(renderDocs),
+		admissions: semaphore.NewWeighted(maxConcurrentAdmissions), readingCopies: semaphore.NewWeighted(maxConcurrentReadingCopies),
+		bulkRequests: semaphore.NewWeighted(maxConcurrentBulkRequests), verifications: semaphore.NewWeighted(int64(runtime.NumCPU())),
+	}
 	var err error
 	if s.relyingParty, err = newRelyingParty(s.BaseURL); err != nil {
 		return nil, err
@@ -131,12 +133,8 @@ func New(cfg Config) (*Server, error) {
 	if s.Admission.MaxBytes == 0 {
 		s.Admission = admission.DefaultLimits()
 	}
-	if s.ConsoleIdle == 0 {
-		s.ConsoleIdle = consoleIdle
-	}
-	if s.StreamLimit == 0 {
-		s.StreamLimit = streamLimit
-	}
+	s.ConsoleIdle = cmp.Or(s.ConsoleIdle, consoleIdle)
+	s.StreamLimit = cmp.Or(s.StreamLimit, streamLimit)
 	var shared Quotas
 	if cfg.SharedLimits {
 		shared = cfg.Store
@@ -179,9 +177,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.Se
 // actionContext is who makes the request, for the audit trail.
 func (s *Server) actionContext(c *gin.Context, actor string) models.ActionContext {
 	agent := c.Request.UserAgent()
-	if len(agent) > maxUserAgent {
-		agent = agent[:maxUserAgent]
-	}
+	agent = agent[:min(len(agent), maxUserAgent)]
 	return models.ActionContext{
 		At: s.Now().UTC().Truncate(time.Microsecond), Actor: actor, IP: c.ClientIP(), UserAgent: plaintext.Strip(agent), NewID: s.NewID,
 	}

@@ -53,10 +53,7 @@ func (s *Server) checkPassword(c *gin.Context, email, password string) (*models.
 	user, err := withAttemptLimit(c, s, "login", models.EmailKey(email), func() (*models.ConsoleUser, error) {
 		return s.Store.Login(c.Request.Context(), email, password)
 	})
-	if isNotFound(err) {
-		return nil, models.Refuse(models.KindUnauthorized, "invalid_credentials", "The e-mail address or the password is wrong.")
-	}
-	return user, err
+	return user, notFoundAs(models.Refuse(models.KindUnauthorized, "invalid_credentials", "The e-mail address or the password is wrong."), err)
 }
 
 // secondFactor is what somebody sends beside the password: a code, or a passkey's answer.
@@ -95,11 +92,10 @@ func (s *Server) startSession(c *gin.Context, user *models.ConsoleUser, provedAt
 		return err
 	}
 	s.logSecurityEvent(c, "console user signed in", "user", user.ID, "secondFactor", factor, "with", signInOf(user))
-	c.JSON(http.StatusOK, gin.H{
+	return answer(c, http.StatusOK, gin.H{
 		"access_token": token, "token_type": "Bearer", "expires_in": int(credential.ConsoleLifetime.Seconds()),
 		"user": viewUser(user), "app": viewApp(app), "mustEnrol": s.mustEnrol(user, factor), "signIn": signInOf(user),
 	})
-	return nil
 }
 
 // mustEnrol reports whether a user lacks a second factor that is required. Of one who
@@ -125,26 +121,20 @@ const (
 // consumeSecondFactor uses up a code of a user's second factor, or a passkey's answer. A
 // try is taken beforehand, as by withAttemptLimit.
 func (s *Server) consumeSecondFactor(c *gin.Context, user *models.ConsoleUser, asked askedOf, second secondFactor) error {
-	ctx, key, start := c.Request.Context(), "factor:"+user.ID.String(), s.Now().UTC().Truncate(codeWindow)
-	taken, _, err := s.Store.ReserveQuota(ctx, key, start, codeWindow, 1, maxWrongCodes)
+	tries := s.newAttempts("factor:"+user.ID.String(), codeWindow, maxWrongCodes)
+	err := tries.count(c, "Too many wrong codes; please wait.")
 	if err != nil {
 		return err
-	}
-	if taken == 0 {
-		e := models.Refuse(models.KindRateLimited, "rate_limited", "Too many wrong codes; please wait.")
-		e.RetryAfter = max(start.Add(codeWindow).Sub(s.Now()), time.Second)
-		return e
 	}
 	if second.passkey != nil {
 		err = s.consumePasskey(c, user, asked, *second.passkey)
 	} else {
-		err = s.keyed(c).ConsumeCode(ctx, user.ID, *second.code)
+		err = s.keyed(c).ConsumeCode(c.Request.Context(), user.ID, *second.code)
 	}
 	if err != nil {
 		return err
 	}
-	_, _, err = s.Store.ReserveQuota(ctx, key, start, codeWindow, -1, maxWrongCodes)
-	return err
+	return tries.giveBack(c)
 }
 
 // reauthenticate reads what a person sends with a change of the own account: the
@@ -184,13 +174,11 @@ func wrongCredential(name, what string) error { return models.InvalidField(name,
 // currentUser is who the bearer token belongs to. user is null for the app itself.
 func (s *Server) currentUser(c *gin.Context, app caller) error {
 	if app.user == nil {
-		c.JSON(http.StatusOK, gin.H{"user": nil, "app": viewApp(app.App), "mustEnrol": false, "signIn": nil})
-		return nil
+		return answer(c, http.StatusOK, gin.H{"user": nil, "app": viewApp(app.App), "mustEnrol": false, "signIn": nil})
 	}
-	c.JSON(http.StatusOK, gin.H{
+	return answer(c, http.StatusOK, gin.H{
 		"user": viewUser(app.user), "app": viewApp(app.App), "mustEnrol": s.mustEnrol(app.user, app.factor), "signIn": signInOf(app.user),
 	})
-	return nil
 }
 
 // logout ends the session of the token at once.
@@ -199,8 +187,7 @@ func (s *Server) logout(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "console user signed out", "user", app.user.ID)
-	c.Status(http.StatusNoContent)
-	return nil
+	return answerNothing(c)
 }
 
 type sessionView struct {
@@ -225,18 +212,14 @@ func (s *Server) listSessions(c *gin.Context, app caller) error {
 			CreatedAt: r.CreatedAt.UTC(), SeenAt: r.SeenAt.UTC(), ExpiresAt: r.ExpiresAt.UTC(),
 		})
 	}
-	c.JSON(http.StatusOK, out)
-	return nil
+	return answer(c, http.StatusOK, out)
 }
 
 // endSessions ends one of the person's sessions, or all but the present one.
-func (s *Server) endSessions(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
+func (s *Server) endSessions(c *gin.Context, app caller, o *object) error {
 	one := o.optID("sessionId")
-	if err := s.reauthenticate(c, app, o); err != nil {
+	err := s.reauthenticate(c, app, o)
+	if err != nil {
 		return err
 	}
 	if one != nil {
@@ -248,16 +231,11 @@ func (s *Server) endSessions(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "console sessions ended", "user", app.user.ID, "by", app.actor())
-	c.Status(http.StatusNoContent)
-	return nil
+	return answerNothing(c)
 }
 
 // changePassword changes the person's own password and ends all other sessions.
-func (s *Server) changePassword(c *gin.Context, app caller) error {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
+func (s *Server) changePassword(c *gin.Context, app caller, o *object) error {
 	fresh := o.str("newPassword")
 	if err := refuseProviderAccount(app); err != nil {
 		return err
@@ -269,17 +247,12 @@ func (s *Server) changePassword(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "console password changed", "user", app.user.ID)
-	c.Status(http.StatusNoContent)
-	return nil
+	return answerNothing(c)
 }
 
 // pathUser is the console user of the app that the path names.
 func (s *Server) pathUser(c *gin.Context, app caller) (*models.ConsoleUser, error) {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return nil, err
-	}
-	return s.Store.UserOfApp(c.Request.Context(), app.ID, id)
+	return s.Store.UserOfApp(c.Request.Context(), app.ID, checkedID(c, "id"))
 }
 
 // endUserSessions ends the sessions of a console user.
@@ -292,6 +265,5 @@ func (s *Server) endUserSessions(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "console sessions ended", "user", user.ID, "by", app.actor())
-	c.Status(http.StatusNoContent)
-	return nil
+	return answerNothing(c)
 }

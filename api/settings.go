@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"slices"
 
 	"github.com/gin-gonic/gin"
 
@@ -24,22 +23,11 @@ func viewSettings(v models.Settings) settingsView {
 	return settingsView{v.DefaultExpiryDays, v.ReminderIntervalHours, v.RetentionDays, v.FieldOrigin, v.SenderName, v.Language, v.ReplyTo, v.NotifyEmail}
 }
 
-func tenantQuery(p models.Problems, tenant string) {
-	if tenant != "" {
-		models.CheckText(p, "tenantId", tenant, 1, 255)
-	}
-}
-
 // settingsOf reads the tenant that settings are asked for; without one it is
 // the app itself, which a client of some tenants only may not change.
 func settingsOf(c *gin.Context, app caller) (string, error) {
 	tenant := c.Query("tenantId")
-	p := models.Problems{}
-	tenantQuery(p, tenant)
-	if err := p.Err(); err != nil {
-		return "", err
-	}
-	return tenant, app.CheckTenant(tenant)
+	return tenant, checkTenantQuery(models.Problems{}, app, tenant)
 }
 
 func (s *Server) getSettings(c *gin.Context, app caller) error {
@@ -57,13 +45,7 @@ func (s *Server) showSettings(c *gin.Context, app caller, tenant string) error {
 		return err
 	}
 	effective = effective.WithDefaults(s.serviceDefaults(app))
-	c.JSON(http.StatusOK, gin.H{"tenantId": tenant, "own": viewSettings(own), "effective": viewSettings(effective)})
-	return nil
-}
-
-// settingNames are what a request can choose.
-var settingNames = []string{
-	"defaultExpiryDays", "reminderIntervalHours", "retentionDays", "fieldOrigin", "senderName", "language", "replyTo", "notifyEmail",
+	return answer(c, http.StatusOK, gin.H{"tenantId": tenant, "own": viewSettings(own), "effective": viewSettings(effective)})
 }
 
 // putSettings changes a tenant's choices. What is absent stays as it is; what is
@@ -79,18 +61,17 @@ func (s *Server) putSettings(c *gin.Context, app caller) error {
 	}
 	v := models.Settings{
 		AppID: app.ID, TenantID: tenant, DefaultExpiryDays: o.optInt("defaultExpiryDays"), ReminderIntervalHours: o.optInt("reminderIntervalHours"),
-		RetentionDays: o.optInt("retentionDays"), SenderName: stripInvisible(o.optStr("senderName")),
+		RetentionDays: o.optInt("retentionDays"), SenderName: o.strippedText("senderName"),
 		Language: o.optStr("language"), ReplyTo: o.optStr("replyTo"), NotifyEmail: o.optStr("notifyEmail"),
 	}
 	if text := o.optStr("fieldOrigin"); text != nil {
-		origin := models.Origin(*text)
-		v.FieldOrigin = &origin
+		v.FieldOrigin = new(models.Origin(*text))
 	}
 	v.Check(o.p)
 	if err := o.err(); err != nil {
 		return err
 	}
-	given := slices.DeleteFunc(slices.Clone(settingNames), func(name string) bool { return !o.has(name) })
+	given := o.given("defaultExpiryDays", "reminderIntervalHours", "retentionDays", "fieldOrigin", "senderName", "language", "replyTo", "notifyEmail")
 	if err := s.Store.ChangeSettings(c.Request.Context(), v, given); err != nil {
 		return err
 	}

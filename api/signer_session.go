@@ -1,9 +1,7 @@
 package api
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"net/http"
 	"strings"
@@ -18,12 +16,11 @@ import (
 // A signer's session ties the confirmation of a one-time code to the client that
 // confirmed it. Its token comes as a cookie or in this header.
 const (
-	sessionHeader     = "X-Signer-Session"
-	sessionCookie     = "countersign-signer-"
-	secureCookie      = "__Secure-" // a browser takes such a cookie by https alone
-	sessionPath       = "/v1/signing/"
-	maxSessionToken   = 100
-	sessionTokenBytes = 32
+	sessionHeader   = "X-Signer-Session"
+	sessionCookie   = "countersign-signer-"
+	secureCookie    = "__Secure-" // a browser takes such a cookie by https alone
+	sessionPath     = "/v1/signing/"
+	maxSessionToken = 100
 )
 
 // signerContext is who makes a request of a signing link, with the session that it shows.
@@ -49,12 +46,6 @@ func (s *Server) sessionCookieName(link uuid.UUID) string {
 		name = secureCookie + name
 	}
 	return name
-}
-
-func newSessionToken() string {
-	secret := make([]byte, sessionTokenBytes)
-	_, _ = rand.Read(secret) // never fails
-	return base64.RawURLEncoding.EncodeToString(secret)
 }
 
 // setSessionCookie gives the browser the session. In a frame of another site a

@@ -17,11 +17,7 @@ import (
 
 // consent takes the version of the disclosure that was shown; a client that
 // names none shows the English one.
-func (s *Server) consent(c *gin.Context, l signerLink) error {
-	o, err := readObject(c, maxJSON, true)
-	if err != nil {
-		return err
-	}
+func (s *Server) consent(c *gin.Context, l signerLink, o *object) error {
 	var shown *models.Disclosure // nil: the one that the signing context gives without being asked for a language
 	if version := o.optStr("version"); version != nil {
 		named, ok := models.DisclosureOf(*version)
@@ -32,22 +28,21 @@ func (s *Server) consent(c *gin.Context, l signerLink) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	var signer *models.Signer
-	_, err = s.changeSigned(c, l, func(e *models.Envelope) (err error) {
+	return s.changeSigned(c, l, func(e *models.Envelope) error {
 		var text models.Disclosure
 		if shown != nil {
 			text = *shown
 		} else if mine := e.Signer(l.SignerID); mine != nil {
 			text = mine.Disclosure(mine.Language)
 		}
-		if signer, err = e.Consent(s.signerContext(c, l), l.Link, text); err == nil && !signer.Shows(text) {
+		signer, err := e.Consent(s.signerContext(c, l), l.Link, text)
+		if err == nil && !signer.Shows(text) {
 			return models.InvalidField("version", "is not that of a text which the signing context gives")
 		}
 		return err
-	}, func() (*store.StoredResponse, error) {
-		return inJSON(http.StatusOK, gin.H{"consentedAt": utcPtr(signer.ConsentAt)})
-	})
-	return err
+	}, asJSON(http.StatusOK, func(e *models.Envelope) gin.H {
+		return gin.H{"consentedAt": utcPtr(e.Signer(l.SignerID).ConsentAt)}
+	}))
 }
 
 // maxSign bounds the body of a sign request, pictures included.
@@ -76,23 +71,19 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	var signer *models.Signer
-	var status models.Status
-	_, err = command(s, c, func(st *store.Store) (*models.Envelope, error) {
-		return st.ChangeSnapshot(c.Request.Context(), snapshot, func(e *models.Envelope) (err error) {
+	err = command(s, c, func(st *store.Store) (*models.Envelope, error) {
+		return st.ChangeSnapshot(c.Request.Context(), snapshot, func(e *models.Envelope) error {
 			act := s.signerContext(c, l)
-			if err := e.CheckSign(act, l.Link); err != nil || invalid != nil {
-				return cmp.Or(err, invalid) // a link that may not sign learns that first, whatever the body
+			if err := cmp.Or(e.CheckSign(act, l.Link), invalid); err != nil {
+				return err // a link that may not sign learns that first, whatever the body
 			}
-			signer, err = e.Sign(act, l.Link, sub)
-			status = e.Status
+			_, err := e.Sign(act, l.Link, sub)
 			return err
 		})
-	}, func(*models.Envelope) (*store.StoredResponse, error) {
-		return inJSON(http.StatusOK, gin.H{
-			"status": signer.Status, "envelopeStatus": status.Public(), "signedAt": utcPtr(signer.SignedAt), "receiptToken": receipt,
-		})
-	})
+	}, asJSON(http.StatusOK, func(e *models.Envelope) gin.H {
+		signer := e.Signer(l.SignerID)
+		return gin.H{"status": signer.Status, "envelopeStatus": e.Status.Public(), "signedAt": utcPtr(signer.SignedAt), "receiptToken": receipt}
+	}))
 	err = notFoundAsInvalidLink(err)
 	if errors.Is(err, models.ErrValuesChanged) {
 		return s.changedValues(c, l)
@@ -134,11 +125,7 @@ func submission(o *object, mine map[uuid.UUID]models.FieldType) models.Submissio
 	var pictures seal.Pictures
 	for _, f := range o.objects("fields", 0, models.MaxFields) {
 		in := models.FieldSubmission{FieldID: f.id("fieldId"), Text: f.optStr("textValue")}
-		if in.Text != nil {
-			if err := seal.CheckText(*in.Text); err != nil {
-				f.bad("textValue", "%s", err.Error())
-			}
-		}
+		f.checkDrawable("textValue", valueOr(in.Text, ""))
 		in.AttachmentID = f.optID("attachmentId")
 		if b64 := f.optStr("signatureImageBase64"); b64 != nil && *b64 != "" {
 			if mine[in.FieldID].Image() {
@@ -172,51 +159,33 @@ func picture(pictures *seal.Pictures, f *object, b64 string) []byte {
 	return png
 }
 
-func (s *Server) decline(c *gin.Context, l signerLink) error {
-	o, err := readObject(c, maxJSON, true)
-	if err != nil {
-		return err
-	}
-	reason := stripInvisible(o.optStr("reason"))
+func (s *Server) decline(c *gin.Context, l signerLink, o *object) error {
+	reason := o.strippedText("reason")
 	if err := o.err(); err != nil {
 		return err
 	}
-	var signer *models.Signer
-	var status models.Status
-	_, err = s.changeSigned(c, l, func(e *models.Envelope) (err error) {
-		signer, err = e.Decline(s.signerContext(c, l), l.Link, reason, s.DeclineNeedsCode)
-		status = e.Status
+	return s.changeSigned(c, l, func(e *models.Envelope) error {
+		_, err := e.Decline(s.signerContext(c, l), l.Link, reason, s.DeclineNeedsCode)
 		return err
-	}, func() (*store.StoredResponse, error) {
-		return inJSON(http.StatusOK, gin.H{"status": signer.Status, "envelopeStatus": status.Public()})
-	})
-	return err
+	}, asJSON(http.StatusOK, func(e *models.Envelope) gin.H {
+		return gin.H{"status": e.Signer(l.SignerID).Status, "envelopeStatus": e.Status.Public()}
+	}))
 }
 
-func (s *Server) pageView(c *gin.Context, l signerLink) error {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
+func (s *Server) pageView(c *gin.Context, l signerLink, o *object) error {
 	doc, page, dwell := o.id("documentId"), o.int("page"), o.int("dwellMs")
 	if err := o.err(); err != nil {
 		return err
 	}
-	_, err = s.changeSigned(c, l, func(e *models.Envelope) error {
+	return s.changeSigned(c, l, func(e *models.Envelope) error {
 		return e.ViewPage(s.signerContext(c, l), l.Link, doc, page, int64(dwell))
-	}, func() (*store.StoredResponse, error) {
-		return &store.StoredResponse{Status: http.StatusNoContent, Header: http.Header{}}, nil
-	})
-	return err
+	}, noContent)
 }
 
 // notFoundAsInvalidLink makes a link to an envelope that is not there an invalid link,
 // and leaves every other refusal as it is.
 func notFoundAsInvalidLink(err error) error {
-	if isNotFound(err) {
-		return models.ErrLinkInvalid
-	}
-	return err
+	return notFoundAs(models.ErrLinkInvalid, err)
 }
 
 // linkedEnvelope loads the envelope of a signing link.

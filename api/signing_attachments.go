@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -49,7 +50,7 @@ func (s *Server) attach(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(slices.Collect(mapValues(mine)), models.FieldAttachment) {
+	if !slices.Contains(slices.Collect(maps.Values(mine)), models.FieldAttachment) {
 		return models.InvalidField("fieldId", "names no attachment field of this signer")
 	}
 	in, err := s.readParts(c, models.MaxAttachmentSize)
@@ -82,7 +83,7 @@ func (s *Server) attach(c *gin.Context, l signerLink) error {
 		return err
 	}
 	var made *models.Attachment
-	_, err = command(s, c, func(st *store.Store) (*models.Envelope, error) {
+	err = command(s, c, func(st *store.Store) (*models.Envelope, error) {
 		return st.ChangeAttachments(ctx, l.App, l.EnvelopeID, func(e *models.Envelope, known []*models.Attachment) (err error) {
 			made, err = e.Attach(s.signerContext(c, l), l.Link, field, given, known)
 			return err
@@ -90,20 +91,10 @@ func (s *Server) attach(c *gin.Context, l signerLink) error {
 	}, func(*models.Envelope) (*store.StoredResponse, error) {
 		return inJSON(http.StatusCreated, viewAttachment(made))
 	})
-	if err != nil && models.IsRefusal(err) {
+	if models.IsRefusal(err) {
 		s.discardBlob(c, given.BlobKey)
 	}
 	return notFoundAsInvalidLink(err)
-}
-
-func mapValues[K comparable, V any](m map[K]V) func(func(V) bool) {
-	return func(yield func(V) bool) {
-		for _, v := range m {
-			if !yield(v) {
-				return
-			}
-		}
-	}
 }
 
 // attachmentRequest reads the parts beside the file.
@@ -162,12 +153,10 @@ const maxAttachmentPages = 500
 
 // reencode replaces a picture in its temporary file, when its turn has come.
 func (s *Server) reencode(ctx context.Context, u *upload) error {
-	select {
-	case s.admissionSlots <- struct{}{}:
-		defer func() { <-s.admissionSlots }()
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := s.admissions.Acquire(ctx, 1); err != nil {
+		return err
 	}
+	defer s.admissions.Release(1)
 	b := make([]byte, u.Size)
 	if _, err := u.file.ReadAt(b, 0); err != nil {
 		return fmt.Errorf("read an attachment: %w", err)
@@ -215,8 +204,7 @@ func (s *Server) detach(c *gin.Context, l signerLink) error {
 		return err
 	}
 	s.discardBlob(c, a.BlobKey)
-	c.Status(http.StatusNoContent)
-	return nil
+	return answerNothing(c)
 }
 
 // signingAttachment gives a signer a file: an own one, or one of who has signed.
@@ -229,11 +217,7 @@ func (s *Server) signingAttachment(c *gin.Context, l signerLink) error {
 }
 
 // getAttachment gives the owner a file that somebody has signed with.
-func (s *Server) getAttachment(c *gin.Context, app caller) error {
-	e, err := s.callerEnvelope(c, app)
-	if err != nil {
-		return err
-	}
+func (s *Server) getAttachment(c *gin.Context, _ caller, e *models.Envelope) error {
 	return s.sendAttachment(c, e, func(a *models.Attachment) bool { return a.Used })
 }
 
@@ -259,23 +243,18 @@ func (s *Server) sendAttachment(c *gin.Context, e *models.Envelope, shown func(*
 	case errors.Is(err, fs.ErrNotExist) && !a.Used:
 		return models.ErrNotFound // removed meanwhile
 	case errors.Is(err, fs.ErrNotExist):
-		s.log.ErrorContext(ctx, "an attachment's file is missing from the file store", "envelope", e.ID, "attachment", a.ID, "key", a.BlobKey)
+		s.Log.ErrorContext(ctx, "an attachment's file is missing from the file store", "envelope", e.ID, "attachment", a.ID, "key", a.BlobKey)
 		s.countMissing()
 		return fileMissingError
 	case errors.Is(err, blob.ErrAltered) || errors.Is(err, blob.ErrDamaged):
-		s.log.ErrorContext(ctx, "an attachment's file is not the one that was recorded", "envelope", e.ID, "attachment", a.ID, "error", err)
+		s.Log.ErrorContext(ctx, "an attachment's file is not the one that was recorded", "envelope", e.ID, "attachment", a.ID, "error", err)
 		s.countMissing()
 		return models.Refuse(models.KindUnavailable, "document_unavailable", "The attachment's file cannot be given: it is not the one that was recorded.")
 	case err != nil:
 		return s.fileStoreFails(ctx, e.ID, fmt.Errorf("attachment %s: %w", a.ID, err))
 	}
 	defer func() { _ = f.Close() }() // read only
-	h := c.Writer.Header()
-	h.Set("Content-Type", a.MimeType)
-	h.Set("Content-Disposition", contentDisposition("attachment", a.Name))
-	h.Set("ETag", `"`+a.SHA256+`"`)
-	http.ServeContent(c.Writer, c.Request, "", a.CreatedAt, f)
-	return nil
+	return serveContent(c, a.MimeType, contentDisposition("attachment", a.Name), a.SHA256, a.CreatedAt, f)
 }
 
 // submittedAttachments finds the files that a sign request names.

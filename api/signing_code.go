@@ -37,17 +37,16 @@ func (s *Server) requestCode(c *gin.Context, l signerLink) error {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), codeLimit)
 	defer cancel()
 	if err := s.sendCode(ctx, e, signer, code); err != nil {
-		s.log.ErrorContext(c.Request.Context(), "one-time code not sent", "envelope", e.ID, "signer", signer.ID, "error", err)
+		s.Log.ErrorContext(c.Request.Context(), "one-time code not sent", "envelope", e.ID, "signer", signer.ID, "error", err)
 		refused := models.Refuse(models.KindUnavailable, "otp_not_sent", "The code could not be sent. Please try again in a moment.")
 		refused.RetryAfter = 30 * time.Second
 		return refused
 	}
-	answer := gin.H{"maskedEmail": signer.MaskedEmail(), "code": viewCode(signer.CodeState(s.Now()))}
+	out := gin.H{"maskedEmail": signer.MaskedEmail(), "code": viewCode(signer.CodeState(s.Now()))}
 	if signer.AuthMethod == models.AuthSMSOTP {
-		answer["maskedPhone"] = signer.MaskedPhone()
+		out["maskedPhone"] = signer.MaskedPhone()
 	}
-	c.JSON(http.StatusOK, answer)
-	return nil
+	return answer(c, http.StatusOK, out)
 }
 
 func (s *Server) sendCode(ctx context.Context, e *models.Envelope, signer *models.Signer, code string) error {
@@ -84,20 +83,14 @@ func (s *Server) sendCode(ctx context.Context, e *models.Envelope, signer *model
 		return err
 	}
 	mail := notify.Mail{
-		Kind: "code", To: notify.Address{Name: signer.Name, Email: signer.Email}, FromName: msg.SenderName, Subject: content.Subject, Text: content.Text, HTML: content.HTML,
-		MessageID: s.Mail.MessageID("code", s.NewID().String()), Inline: notify.Logo(templates.LogoCID, logo),
-	}
-	if chosen.ReplyTo != nil {
-		mail.ReplyTo = *chosen.ReplyTo
+		Kind: "code", To: notify.Address{Name: signer.Name, Email: signer.Email}, FromName: msg.SenderName, ReplyTo: valueOr(chosen.ReplyTo, ""),
+		Subject: content.Subject, Text: content.Text, HTML: content.HTML, MessageID: s.Mail.MessageID("code", s.NewID().String()),
+		Inline: notify.Logo(templates.LogoCID, logo),
 	}
 	return s.Mail.Send(ctx, mail)
 }
 
-func (s *Server) verifyCode(c *gin.Context, l signerLink) error {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return err
-	}
+func (s *Server) verifyCode(c *gin.Context, l signerLink, o *object) error {
 	code := o.str("code")
 	if _, isText := o.get("code").(string); isText && len(code) != credential.CodeLength {
 		o.bad("code", "must have exactly %d characters", credential.CodeLength)
@@ -106,22 +99,24 @@ func (s *Server) verifyCode(c *gin.Context, l signerLink) error {
 	invalid := o.err()
 	token, session := "", []byte(nil)
 	if bind {
-		token = newSessionToken()
+		token = newSecret()
 		session = tokenHash(token)
 		doNotStoreResponse(c)
 	}
+	var signer *models.Signer
 	verified := false
 	act := s.signerContext(c, l)
-	e, err := s.changeSigned(c, l, func(e *models.Envelope) (err error) {
+	err := s.changeSigned(c, l, func(e *models.Envelope) (err error) {
 		if invalid != nil {
 			if _, err := e.Reader(l.Link, act.At, false); err != nil {
 				return err
 			}
 			return invalid
 		}
+		signer = e.Signer(l.SignerID)
 		verified, err = e.VerifyCode(act, l.Link, s.Codes.Hash(l.Link, code), session)
 		return err
-	}, func() (*store.StoredResponse, error) {
+	}, func(*models.Envelope) (*store.StoredResponse, error) {
 		if !verified || bind { // a refusal, or a response with a token
 			return nil, nil //nolint:nilnil // not stored: answered below
 		}
@@ -130,22 +125,17 @@ func (s *Server) verifyCode(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	signer := e.Signer(l.SignerID)
 	if !verified {
 		refused := models.Refuse(models.KindInvalid, "otp_incorrect", "The code is wrong or has expired.")
 		if st := signer.CodeState(act.At); st != nil {
-			left := 0
-			if st.TriesLeft != nil {
-				left = *st.TriesLeft
-			}
-			refused.Details = map[string]any{"triesLeft": left, "liveUntil": utcPtr(st.LiveUntil)}
+			refused.Details = map[string]any{"triesLeft": valueOr(st.TriesLeft, 0), "liveUntil": utcPtr(st.LiveUntil)}
 		}
 		return refused
 	}
 	if bind {
 		until := signer.SessionEnds(act.At)
 		s.setSessionCookie(c, l, token, until)
-		c.JSON(http.StatusOK, gin.H{
+		return answer(c, http.StatusOK, gin.H{
 			"verified": true, "sessionToken": token, "sessionExpiresAt": utcPtr(&until), "draftKey": s.Codes.DraftKey(l.Link),
 		})
 	}

@@ -97,11 +97,7 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 			return err
 		}
 	}
-	app, err := s.Store.App(c.Request.Context(), l.App)
-	if err != nil {
-		return err
-	}
-	chosen, err := s.effectiveSettings(c, caller{App: app}, e.TenantID)
+	chosen, err := s.senderSettings(c, l, e)
 	if err != nil {
 		return err
 	}
@@ -131,9 +127,7 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 		if err != nil {
 			return err
 		}
-		for _, a := range models.AttachmentsOf(known, signer.ID) {
-			v.Attachments = append(v.Attachments, viewAttachment(a))
-		}
+		v.Attachments = viewEach(models.AttachmentsOf(known, signer.ID), viewAttachment)
 	}
 	if v.OTPVerified && signer.KeepsSignature() {
 		saved, err := s.Store.SavedSignature(c.Request.Context(), e, signer)
@@ -145,14 +139,20 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 			v.SavedSignatureB64, v.SavedSignatureFontLabel = &b64, saved.FontLabel
 		}
 	}
-	c.JSON(http.StatusOK, v)
-	return nil
+	return answer(c, http.StatusOK, v)
+}
+
+// senderSettings are what holds for the sender of a link's envelope.
+func (s *Server) senderSettings(c *gin.Context, l signerLink, e *models.Envelope) (models.Settings, error) {
+	app, err := s.Store.App(c.Request.Context(), l.App)
+	if err != nil {
+		return models.Settings{}, err
+	}
+	return s.effectiveSettings(c, caller{App: app}, e.TenantID)
 }
 
 func contextDocs(e *models.Envelope) []contextDoc {
-	out := []contextDoc{}
-	for _, d := range e.Originals() {
-		out = append(out, contextDoc{DocumentID: d.ID, Name: e.DocumentName(d), PageCount: d.PageCount, Order: d.Order, Size: d.Size, SHA256: d.SHA256, Pages: d.Pages})
-	}
-	return out
+	return viewEach(e.Originals(), func(d *models.Document) contextDoc {
+		return contextDoc{d.ID, e.DocumentName(d), d.PageCount, d.Order, d.Size, d.SHA256, d.Pages}
+	})
 }

@@ -51,8 +51,7 @@ func (s *Server) signingDocuments(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, contextDocs(e))
-	return nil
+	return answer(c, http.StatusOK, contextDocs(e))
 }
 
 func (s *Server) signingDocumentByID(c *gin.Context, l signerLink) error {

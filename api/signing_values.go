@@ -21,15 +21,11 @@ type filledView struct {
 	SignerName string           `json:"signerName"`
 	DocumentID uuid.UUID        `json:"documentId"`
 	Type       models.FieldType `json:"type"`
-	Page       int              `json:"page"`
-	X          float64          `json:"x"`
-	Y          float64          `json:"y"`
-	W          float64          `json:"w"`
-	H          float64          `json:"h"`
-	Value      *string          `json:"value"`   // null for a picture
-	Picture    *string          `json:"picture"` // its SHA-256; null for a text
-	SignedAt   *time.Time       `json:"signedAt"`
-	Attachment *attachmentView  `json:"attachment,omitempty"` // the file, where Value is its name
+	placeView
+	Value      *string         `json:"value"`   // null for a picture
+	Picture    *string         `json:"picture"` // its SHA-256; null for a text
+	SignedAt   *time.Time      `json:"signedAt"`
+	Attachment *attachmentView `json:"attachment,omitempty"` // the file, where Value is its name
 	// For envelopes that use more than the interface knows:
 	Name   string `json:"name,omitempty"`
 	Label  string `json:"label,omitempty"`
@@ -43,7 +39,7 @@ type filledView struct {
 // which they signed, the values of each in the order of the fields.
 func (s *Server) filledFields(ctx context.Context, e *models.Envelope) ([]filledView, error) {
 	out := []filledView{}
-	signed := slices.DeleteFunc(slices.Clone(e.Signers), func(g *models.Signer) bool { return g.Status != models.SignerSigned })
+	signed := slices.DeleteFunc(slices.Clone(e.Signers), func(g *models.Signer) bool { return !hasSigned(g) })
 	if len(signed) == 0 {
 		return out, nil
 	}
@@ -76,8 +72,8 @@ func (s *Server) filledFields(ctx context.Context, e *models.Envelope) ([]filled
 				continue
 			}
 			entry := filledView{
-				FieldID: f.ID, SignerID: g.ID, SignerName: g.Name, DocumentID: f.DocumentID, Type: f.Type, Page: f.Page,
-				X: f.X, Y: f.Y, W: f.W, H: f.H, SignedAt: utcPtr(g.SignedAt), field: f,
+				FieldID: f.ID, SignerID: g.ID, SignerName: g.Name, DocumentID: f.DocumentID, Type: f.Type, placeView: placeOf(f),
+				SignedAt: utcPtr(g.SignedAt), field: f,
 			}
 			if a := f.Attributes; extended {
 				entry.Name, entry.Label, entry.Group, entry.Option = f.Name, a.Label, a.Group, a.Option
@@ -131,15 +127,13 @@ func (s *Server) shown(c *gin.Context, l signerLink) error {
 		return err
 	}
 	if !signer.Confirmed(act) {
-		c.JSON(http.StatusOK, gin.H{"shown": nil})
-		return nil
+		return answer(c, http.StatusOK, gin.H{"shown": nil})
 	}
 	now, err := e.Shown()
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, gin.H{"shown": now.Digest})
-	return nil
+	return answer(c, http.StatusOK, gin.H{"shown": now.Digest})
 }
 
 // signingPicture returns a picture that a signer signed with.
@@ -161,10 +155,7 @@ func (s *Server) signingPicture(c *gin.Context, l signerLink) error {
 		if err != nil {
 			return err
 		}
-		c.Header("ETag", `"`+hash+`"`)
-		c.Header("Content-Type", "image/png")
-		http.ServeContent(c.Writer, c.Request, "", time.Time{}, bytes.NewReader(v.Image))
-		return nil
+		return serveContent(c, "image/png", "", hash, time.Time{}, bytes.NewReader(v.Image))
 	}
 	return models.ErrNotFound
 }
@@ -181,14 +172,8 @@ func (s *Server) confirmedReading(c *gin.Context, l signerLink) (*models.Envelop
 
 // readingCopyRequested reads the parameter that asks for the reading copy.
 func readingCopyRequested(c *gin.Context) (bool, error) {
-	v, given := c.GetQuery("entries")
-	if !given || v == "false" {
-		return false, nil
-	}
-	if v == "true" {
-		return true, nil
-	}
-	return false, models.InvalidField("entries", "must be true or false")
+	p := models.Problems{}
+	return queryFlag(c, p, "entries"), p.Err()
 }
 
 // maxConcurrentReadingCopies is how many reading copies are made at a time.
@@ -217,8 +202,9 @@ func (s *Server) sendReadingCopy(c *gin.Context, e *models.Envelope, d *models.D
 			FieldID: v.FieldID.String(), SignerID: v.SignerID.String(), Kind: seal.Kind(v.Type), Page: v.Page, X: v.X, Y: v.Y, W: v.W, H: v.H,
 			FontSize: v.field.Attributes.FontSize, Align: string(v.field.Attributes.Align), Cells: v.field.Cells(),
 		}
-		switch {
-		case v.Picture != nil:
+		if v.Picture == nil {
+			value.Text, value.Checked = *v.Value, v.field.Checked(*v.Value)
+		} else {
 			if pictures[*v.Picture] == nil {
 				stored, err := s.Store.Value(ctx, e, v.FieldID)
 				if err != nil {
@@ -227,8 +213,6 @@ func (s *Server) sendReadingCopy(c *gin.Context, e *models.Envelope, d *models.D
 				pictures[*v.Picture] = stored.Image
 			}
 			value.PNG = pictures[*v.Picture]
-		default:
-			value.Text, value.Checked = *v.Value, v.field.Checked(*v.Value)
 		}
 		job.Values = append(job.Values, value)
 	}
@@ -237,21 +221,14 @@ func (s *Server) sendReadingCopy(c *gin.Context, e *models.Envelope, d *models.D
 		return err
 	}
 	defer func() { _ = f.Close() }() // read only
-	select {
-	case s.readingCopySlots <- struct{}{}:
-		defer func() { <-s.readingCopySlots }()
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := s.readingCopies.Acquire(ctx, 1); err != nil {
+		return err
 	}
+	defer s.readingCopies.Release(1)
 	job.Original, job.Size = f, f.Size()
 	copied, err := seal.ReadingCopy(job)
 	if err != nil {
 		return err
 	}
-	h := c.Writer.Header()
-	h.Set("Content-Type", d.MimeType)
-	h.Set("Content-Disposition", contentDisposition("inline", e.FileName(d)))
-	h.Set("ETag", `"`+d.SHA256+"-"+now.Digest+`"`)
-	http.ServeContent(c.Writer, c.Request, "", time.Time{}, copied)
-	return nil
+	return serveContent(c, d.MimeType, contentDisposition("inline", e.FileName(d)), d.SHA256+"-"+now.Digest, time.Time{}, copied)
 }

@@ -40,9 +40,8 @@ func (s *Server) patchTemplate(c *gin.Context, app caller) error {
 	by := app.ID.String()
 	if app.builder != nil {
 		by = app.actor()
-	} else if given := o.optStr("createdBy"); given != nil {
-		by = plaintext.Visible(*given)
-		models.CheckText(o.p, "createdBy", by, 1, 255)
+	} else {
+		by = createdBy(o, by)
 	}
 	draft, err := s.edited(c, app, o, file, seen)
 	if err != nil {
@@ -53,7 +52,7 @@ func (s *Server) patchTemplate(c *gin.Context, app caller) error {
 			return s.afterExamining(c, draft, err)
 		}
 	}
-	_, err = command(s, c, func(st *store.Store) (*models.LoadedTemplate, error) {
+	err = command(s, c, func(st *store.Store) (*models.LoadedTemplate, error) {
 		return st.ChangeTemplate(c.Request.Context(), app.ID, seen.ID, func(t *models.LoadedTemplate) error {
 			if err := checkTemplate(c, app, &t.Template); err != nil {
 				return err
@@ -73,21 +72,14 @@ func (s *Server) patchTemplate(c *gin.Context, app caller) error {
 			return nil
 		})
 	}, func(t *models.LoadedTemplate) (*store.StoredResponse, error) {
-		return s.templateResponse(http.StatusOK, t)
+		return templateResponse(http.StatusOK, t)
 	})
-	if draft != nil {
-		return s.afterExamining(c, draft, err)
-	}
-	return err
+	return s.afterExamining(c, draft, err)
 }
 
 // edited is the version that an edit makes of the one before; nil if it changes no content.
 func (s *Server) edited(c *gin.Context, app caller, o *object, file *upload, seen *models.LoadedTemplate) (*templateDraft, error) {
-	content := file != nil
-	for _, name := range contentMembers {
-		content = content || o.has(name)
-	}
-	if !content {
+	if file == nil && !slices.ContainsFunc(contentMembers, o.has) {
 		return nil, o.err()
 	}
 	d := &templateDraft{TemplateContent: seen.Content, documents: seen.Documents, file: file}

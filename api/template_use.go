@@ -8,20 +8,14 @@ import (
 
 	"countersign/internal/plaintext"
 	"countersign/models"
-	"countersign/seal"
 	"countersign/store"
 )
 
 // createFromTemplate makes an envelope of a template, and sends it if the request says so.
 func (s *Server) createFromTemplate(c *gin.Context, app caller, o *object) error {
-	id, version, send := o.id("templateId"), 0, o.flag("send", false)
-	if n := o.optInt("templateVersion"); n != nil {
-		if version = *n; version < 1 {
-			o.bad("templateVersion", "must be 1 or more")
-		}
-	}
+	id, version, send := o.id("templateId"), templateVersion(o, "must be 1 or more"), o.flag("send", false)
 	use := s.templateUse(o, app)
-	refuseBeside(o, "templateId", "fields", "documentOptions")
+	o.refuse("cannot be given with templateId, which brings its own", "fields", "documentOptions")
 	if len(o.p["tenantId"]) == 0 {
 		chosen, err := s.effectiveSettings(c, app, use.Envelope.TenantID)
 		if err != nil {
@@ -37,7 +31,7 @@ func (s *Server) createFromTemplate(c *gin.Context, app caller, o *object) error
 	}
 	documents := s.Store.PlanLimits(app.Plan).Documents
 	var made uuid.UUID
-	_, err := command(s, c, func(st *store.Store) (*store.EnvelopeWithEvents, error) {
+	err := command(s, c, func(st *store.Store) (*store.EnvelopeWithEvents, error) {
 		return st.CreateFromTemplate(c.Request.Context(), app.ID, id, version, func(t *models.LoadedTemplate) (*models.Envelope, error) {
 			act := s.actionContext(c, app.actor())
 			e, err := t.NewEnvelope(act, use, documents)
@@ -54,11 +48,19 @@ func (s *Server) createFromTemplate(c *gin.Context, app caller, o *object) error
 			return e, nil
 		})
 	}, s.viewCreated(send))
-	if err != nil {
-		return err
+	if err == nil {
+		tagEnvelope(c, made)
 	}
-	tagEnvelope(c, made)
-	return nil
+	return err
+}
+
+// templateVersion reads which version of a template is meant; 0 is the newest.
+func templateVersion(o *object, problem string) int {
+	n := o.optInt("templateVersion")
+	if n != nil && *n < 1 {
+		o.bad("templateVersion", "%s", problem)
+	}
+	return valueOr(n, 0)
 }
 
 // checkSMS refuses text messages where the service sends none any more.
@@ -74,12 +76,10 @@ func (s *Server) checkSMS(e *models.Envelope) error {
 // templateUse reads what an envelope is made of beside a template.
 func (s *Server) templateUse(o *object, app caller) models.TemplateUse {
 	in := models.TemplateUse{Envelope: models.Envelope{
-		TenantID: o.str("tenantId"), CreatedBy: app.ID.String(), ExternalID: o.strippedText("externalId"), Subject: o.strippedText("subject"),
+		TenantID: o.str("tenantId"), CreatedBy: plaintext.Visible(valueOr(o.optStr("createdBy"), app.ID.String())),
+		ExternalID: o.strippedText("externalId"), Subject: o.strippedText("subject"),
 		Message: o.strippedText("message"), ReminderHours: o.optInt("reminderHours"), Metadata: o.metadata("metadata"),
 	}, Expiry: changed(o, "expiresInDays", o.optInt), Values: o.fieldTexts("values"), Variables: o.plainTexts("variables")}
-	if by := o.optStr("createdBy"); by != nil {
-		in.Envelope.CreatedBy = plaintext.Visible(*by)
-	}
 	for _, so := range o.objects("signers", 1, models.MaxSigners) {
 		in.Signers = append(in.Signers, s.templateSigner(so))
 	}
@@ -142,9 +142,7 @@ func (o *object) plainTexts(name string) map[string]string {
 func (o *object) fieldTexts(name string) map[string]string {
 	values := o.plainTexts(name)
 	for member, text := range values {
-		if err := seal.CheckText(text); err != nil {
-			o.bad(name+"."+plaintext.Strip(member), "%s", err.Error())
-		}
+		o.checkDrawable(name+"."+plaintext.Strip(member), text)
 	}
 	return values
 }

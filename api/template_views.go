@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -60,12 +61,8 @@ type templateFieldView struct {
 	DocumentID *uuid.UUID       `json:"documentId"` // null: the first document that there will be
 	Role       string           `json:"role"`
 	Type       models.FieldType `json:"type"`
-	Page       int              `json:"page"`
-	X          float64          `json:"x"`
-	Y          float64          `json:"y"`
-	W          float64          `json:"w"`
-	H          float64          `json:"h"`
-	Required   bool             `json:"required"`
+	placeView
+	Required bool `json:"required"`
 	fieldExtras
 }
 
@@ -81,67 +78,52 @@ type templateDocumentView struct {
 }
 
 func viewTemplate(t *models.Template) templateView {
-	v := templateView{
-		ID: t.ID, ExternalID: t.ExternalID, Name: t.Name, Version: t.Version, CreatedBy: t.CreatedBy,
+	return templateView{
+		ID: t.ID, TenantID: orNull(t.TenantID), ExternalID: t.ExternalID, Name: t.Name, Version: t.Version, CreatedBy: t.CreatedBy,
 		CreatedAt: t.CreatedAt.UTC(), UpdatedAt: t.UpdatedAt.UTC(), ArchivedAt: utcPtr(t.ArchivedAt),
 	}
-	if t.TenantID != "" {
-		v.TenantID = &t.TenantID
-	}
-	return v
 }
 
 func viewTemplateVersion(t *models.LoadedTemplate) templateVersionView {
 	content := t.Content
 	v := templateVersionView{
 		templateView: viewTemplate(&t.Template), Subject: content.Subject, Message: content.Message, ReminderHours: content.ReminderHours,
-		Metadata: content.Metadata, Variables: content.Variables(),
-		Roles: []templateRoleView{}, Fields: []templateFieldView{}, Documents: []templateDocumentView{}, Versions: []versionView{},
+		Metadata: content.Metadata, Variables: content.Variables(), Roles: views(content.Roles, viewTemplateRole), Fields: []templateFieldView{},
+		Documents: viewEach(t.Documents, viewTemplateDocument), Versions: viewEach(t.Versions, viewVersion),
 	}
 	v.Version = t.Of.Number
 	if v.Metadata == nil {
 		v.Metadata = map[string]string{}
 	}
 	if days := content.ExpiresInDays; days != nil {
-		if *days == 0 {
-			days = nil
-		}
-		v.ExpiresInDays = &days
-	}
-	for _, r := range content.Roles {
-		role := templateRoleView{
-			Role: r.Role, Kind: cmp.Or(r.Kind, models.RecipientSigner), RoutingOrder: r.RoutingOrder, AuthMethod: r.AuthMethod,
-			AllowDelegation: r.AllowDelegation, Notify: !r.Silent,
-		}
-		if r.Language != "" {
-			role.Language = &r.Language
-		}
-		if r.WitnessFor != "" {
-			role.WitnessFor = &r.WitnessFor
-		}
-		v.Roles = append(v.Roles, role)
-	}
-	known := make(map[uuid.UUID]bool)
-	for _, d := range t.Documents {
-		known[d.ID] = true
-		v.Documents = append(v.Documents, templateDocumentView{
-			ID: d.ID, MimeType: d.MimeType, SHA256: d.SHA256, PageCount: d.PageCount, Order: d.Order, Name: d.Name, Size: d.Size, Prepared: viewPrepared(&d.Document),
-		})
+		v.ExpiresInDays = new(orNull(*days))
 	}
 	for _, f := range content.Fields {
 		field := templateFieldView{
-			Role: f.Role, Type: f.Type, Page: f.Page, X: f.X, Y: f.Y, W: f.W, H: f.H, Required: f.Required,
+			Role: f.Role, Type: f.Type, placeView: placeView{f.Page, f.X, f.Y, f.W, f.H}, Required: f.Required,
 			fieldExtras: viewExtras(&models.Field{Type: f.Type, Name: f.Name, DefaultValue: f.DefaultValue, Attributes: f.Attributes, Source: f.Source}),
 		}
-		if known[f.DocumentID] {
+		if slices.ContainsFunc(t.Documents, func(d *models.TemplateDocument) bool { return d.ID == f.DocumentID }) {
 			field.DocumentID = &f.DocumentID
 		}
 		v.Fields = append(v.Fields, field)
 	}
-	for _, n := range t.Versions {
-		v.Versions = append(v.Versions, versionView{Version: n.Number, CreatedBy: n.CreatedBy, CreatedAt: n.CreatedAt.UTC()})
-	}
 	return v
+}
+
+func viewTemplateRole(r *models.TemplateRole) templateRoleView {
+	return templateRoleView{
+		Role: r.Role, Kind: cmp.Or(r.Kind, models.RecipientSigner), RoutingOrder: r.RoutingOrder, AuthMethod: r.AuthMethod,
+		Language: orNull(r.Language), AllowDelegation: r.AllowDelegation, Notify: !r.Silent, WitnessFor: orNull(r.WitnessFor),
+	}
+}
+
+func viewTemplateDocument(d *models.TemplateDocument) templateDocumentView {
+	return templateDocumentView{d.ID, d.MimeType, d.SHA256, d.PageCount, d.Order, d.Name, d.Size, viewPrepared(&d.Document)}
+}
+
+func viewVersion(n *models.TemplateVersion) versionView {
+	return versionView{n.Number, n.CreatedBy, n.CreatedAt.UTC()}
 }
 
 // templateTag names the state of a template that an answer shows.

@@ -2,7 +2,6 @@ package api
 
 import (
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -30,8 +29,8 @@ type templateDraft struct {
 func (s *Server) readTemplate(c *gin.Context) (*object, *upload, error) {
 	if t, _, _ := mime.ParseMediaType(c.ContentType()); t != "multipart/form-data" { // an unreadable type is treated as JSON and refused there
 		o, err := readObject(c, maxJSON, false)
-		if err == nil && o.get("documentOptions") != nil {
-			o.bad("documentOptions", "are about the request's own file: give them with the upload")
+		if err == nil {
+			o.refuse(optionsWithoutFile, "documentOptions")
 		}
 		return o, nil, err
 	}
@@ -60,7 +59,7 @@ func (s *Server) createTemplate(c *gin.Context, app caller) error {
 	if from == uuid.Nil {
 		draft.read(s, o, s.templateOrigin(c, app, o, t.TenantID))
 	} else {
-		refuseBeside(o, "fromEnvelope", "roles", "fields", "documentOptions", "expiresInDays")
+		o.refuse("cannot be given with fromEnvelope, which brings its own", "roles", "fields", "documentOptions", "expiresInDays")
 		if file != nil {
 			o.bad("file", "cannot be given with fromEnvelope, which brings its own")
 		}
@@ -77,7 +76,7 @@ func (s *Server) createTemplate(c *gin.Context, app caller) error {
 		}
 	}
 	at := store.TemplateTarget{App: app.ID, Tenant: t.TenantID, ExternalID: t.ExternalID, Envelope: from}
-	_, err = command(s, c, func(st *store.Store) (store.StoredTemplate, error) {
+	err = command(s, c, func(st *store.Store) (store.StoredTemplate, error) {
 		made, created, err := st.PutTemplate(c.Request.Context(), at, func(was *models.LoadedTemplate, e *models.Envelope) (*models.LoadedTemplate, error) {
 			act := s.actionContext(c, app.actor())
 			if was == nil {
@@ -101,16 +100,16 @@ func (s *Server) createTemplate(c *gin.Context, app caller) error {
 		if made.Created {
 			status = http.StatusCreated
 		}
-		r, err := s.templateResponse(status, made.LoadedTemplate)
-		if err == nil && made.Created {
-			r.Header.Set("Location", s.BaseURL+"/v1/templates/"+made.ID.String())
+		r, err := templateResponse(status, made.LoadedTemplate)
+		if made.Created {
+			s.withLocation(r, "/v1/templates/"+made.ID.String())
 		}
 		return r, err
 	})
 	return s.afterExamining(c, draft, err)
 }
 
-func (s *Server) templateResponse(status int, t *models.LoadedTemplate) (*store.StoredResponse, error) {
+func templateResponse(status int, t *models.LoadedTemplate) (*store.StoredResponse, error) {
 	r, err := inJSON(status, viewTemplateVersion(t))
 	if err == nil {
 		r.Header.Set("ETag", templateTag(&t.Template))
@@ -120,7 +119,7 @@ func (s *Server) templateResponse(status int, t *models.LoadedTemplate) (*store.
 
 // templateHead reads what a template is beside its content.
 func (s *Server) templateHead(o *object, app caller) (t models.Template, from uuid.UUID) {
-	t = models.Template{AppID: app.ID, ExternalID: o.strippedText("externalId"), CreatedBy: app.ID.String()}
+	t = models.Template{AppID: app.ID, ExternalID: o.strippedText("externalId"), CreatedBy: createdBy(o, app.ID.String())}
 	switch {
 	case !o.has("tenantId"):
 		o.bad("tenantId", "is required; null is for all tenants")
@@ -128,56 +127,32 @@ func (s *Server) templateHead(o *object, app caller) (t models.Template, from uu
 		t.TenantID = o.text("tenantId")
 		models.CheckText(o.p, "tenantId", t.TenantID, 1, 255)
 	}
-	if id := o.optID("fromEnvelope"); id != nil {
-		from = *id
-	}
 	t.Name = plaintext.Visible(o.str("name"))
-	if by := o.optStr("createdBy"); by != nil {
-		t.CreatedBy = plaintext.Visible(*by)
-		models.CheckText(o.p, "createdBy", t.CreatedBy, 1, 255)
-	}
 	t.Check(o.p)
-	return t, from
+	return t, valueOr(o.optID("fromEnvelope"), uuid.Nil)
 }
 
 // templateOrigin is from where the fields of a template count that name no origin.
 func (s *Server) templateOrigin(c *gin.Context, app caller, o *object, tenant string) models.Origin {
-	if own := o.optStr("origin"); own != nil {
-		if v := models.Origin(*own); v == models.OriginTopLeft || v == models.OriginBottomLeft {
-			return v
-		}
-		o.bad("origin", "must be top-left or bottom-left")
+	if own := fieldOrigin(o); own != nil {
+		return *own
 	}
 	chosen, err := s.effectiveSettings(c, app, tenant)
-	if err != nil || chosen.FieldOrigin == nil {
+	if err != nil {
 		return models.OriginTopLeft
 	}
 	return *chosen.FieldOrigin
 }
 
-func refuseBeside(o *object, member string, names ...string) {
-	for _, name := range names {
-		if o.get(name) != nil {
-			o.bad(name, "cannot be given with %s, which brings its own", member)
-		}
-	}
-}
-
 // read reads what a request says of the content; a member that is absent stays as it is.
 func (d *templateDraft) read(s *Server, o *object, origin models.Origin) {
-	changed(o, "subject", o.strippedText).Apply(&d.Subject)
-	changed(o, "message", o.strippedText).Apply(&d.Message)
-	changed(o, "reminderHours", o.optInt).Apply(&d.ReminderHours)
-	changed(o, "metadata", o.metadata).Apply(&d.Metadata)
+	d.readTexts(o)
 	if o.has("expiresInDays") {
 		days := o.optInt("expiresInDays")
 		if days != nil && *days == 0 {
 			o.bad("expiresInDays", "must be between 1 and 3650, or null for no deadline")
 		}
-		if days == nil {
-			days = new(int)
-		}
-		d.ExpiresInDays = days
+		d.ExpiresInDays = new(valueOr(days, 0))
 	}
 	d.FieldOrigin = origin
 	if o.has("roles") || len(d.Roles) == 0 {
@@ -186,9 +161,7 @@ func (d *templateDraft) read(s *Server, o *object, origin models.Origin) {
 			d.Roles = append(d.Roles, s.templateRole(ro))
 		}
 	}
-	if o.get("signers") != nil {
-		o.bad("signers", "are given when an envelope is made of the template: a template has roles")
-	}
+	o.refuse("are given when an envelope is made of the template: a template has roles", "signers")
 	d.Check(o.p)
 	if !o.has("fields") {
 		return
@@ -217,11 +190,19 @@ func (d *templateDraft) read(s *Server, o *object, origin models.Origin) {
 	}
 }
 
+// readTexts is read for what both a request and an envelope can say of the content.
+func (d *templateDraft) readTexts(o *object) {
+	changed(o, "subject", o.strippedText).Apply(&d.Subject)
+	changed(o, "message", o.strippedText).Apply(&d.Message)
+	changed(o, "reminderHours", o.optInt).Apply(&d.ReminderHours)
+	changed(o, "metadata", o.metadata).Apply(&d.Metadata)
+}
+
 func (s *Server) templateRole(o *object) models.TemplateRole {
 	in := models.SignerInput{Kind: recipientKind(o)}
 	readRecipient(o, &in)
 	r := models.TemplateRole{
-		Role: strings.TrimSpace(o.str("role")), AuthMethod: in.Kind.DefaultAuthMethod(), AllowDelegation: in.AllowDelegation,
+		Role: strings.TrimSpace(o.str("role")), AuthMethod: s.authMethod(o, in.Kind.DefaultAuthMethod()), AllowDelegation: in.AllowDelegation,
 		Kind: in.Kind, Language: in.Language, Silent: in.Silent, WitnessFor: in.WitnessFor,
 	}
 	if in.Host != nil {
@@ -230,15 +211,7 @@ func (s *Server) templateRole(o *object) models.TemplateRole {
 	if in.WitnessFor == "" { // else it is that of whom is witnessed
 		r.RoutingOrder = 1
 	}
-	if n := o.optInt("routingOrder"); n != nil {
-		r.RoutingOrder = *n
-	}
-	if m := o.optStr("authMethod"); m != nil {
-		r.AuthMethod = models.AuthMethod(*m)
-	}
-	if r.AuthMethod == models.AuthSMSOTP && s.SMS == nil {
-		o.bad("authMethod", "sms_otp is not available: this service sends no text messages")
-	}
+	r.RoutingOrder = valueOr(o.optInt("routingOrder"), r.RoutingOrder)
 	return r
 }
 
@@ -256,10 +229,7 @@ func (d *templateDraft) takeEnvelope(app caller, t models.Template, e *models.En
 		}
 	}
 	d.FromEnvelope(e)
-	changed(o, "subject", o.strippedText).Apply(&d.Subject)
-	changed(o, "message", o.strippedText).Apply(&d.Message)
-	changed(o, "reminderHours", o.optInt).Apply(&d.ReminderHours)
-	changed(o, "metadata", o.metadata).Apply(&d.Metadata)
+	d.readTexts(o)
 	d.Check(o.p)
 	d.documents = models.TemplateDocuments(e)
 	return o.err()
@@ -286,7 +256,11 @@ func (s *Server) examine(c *gin.Context, app caller, d *templateDraft) error {
 			return err
 		}
 	}
-	if err := s.placeTemplateFields(c, e, act, d); err != nil {
+	path := models.IndexedPath
+	if d.paths != nil {
+		path = func(i int) string { return d.paths[i] }
+	}
+	if err := s.addDraftFields(c, e, act, d.fields, path, d.file); err != nil {
 		return err
 	}
 	if d.file != nil {
@@ -307,54 +281,11 @@ func (s *Server) examine(c *gin.Context, app caller, d *templateDraft) error {
 	return s.keepUpload(c, d.file)
 }
 
-// placeTemplateFields adds the fields; those with an anchor stand where its text is in the file.
-func (s *Server) placeTemplateFields(c *gin.Context, e *models.Envelope, act models.ActionContext, d *templateDraft) error {
-	path := func(i int) string {
-		if d.paths == nil {
-			return models.IndexedPath(i)
-		}
-		return d.paths[i]
-	}
-	fields := d.fields
-	if i := firstAnchor(fields); i >= 0 {
-		var content io.ReaderAt
-		var size int64
-		switch {
-		case d.file != nil:
-			content, size = d.file.presented()
-		case len(e.Documents) > 0:
-			f, err := s.openFile(c.Request.Context(), e, e.Documents[0].Presented())
-			if err != nil {
-				return err
-			}
-			defer func() { _ = f.Close() }() // read only
-			content, size = f, f.Size()
-		default:
-			return models.ErrAnchorNeedsDocument(path(i))
-		}
-		placed, at, err := s.placeAnchors(c.Request.Context(), fields, content, size, path)
-		if err != nil {
-			return err
-		}
-		whole := path
-		fields, path = placed, func(i int) string { return whole(at[i]) }
-	}
-	if len(fields) == 0 {
-		return nil
-	}
-	_, err := e.AddFields(act, fields, path)
-	return err
-}
-
 // afterExamining removes the file of a version that was not stored, or that shares the one before.
 func (s *Server) afterExamining(c *gin.Context, d *templateDraft, err error) error {
-	if d.file == nil || d.file.BlobKey == "" || err != nil && !models.IsRefusal(err) {
+	if d == nil || d.file == nil || d.file.BlobKey == "" || err != nil && !models.IsRefusal(err) {
 		return err
 	}
-	keys := []string{d.file.BlobKey}
-	if d.file.Prepared != nil {
-		keys = append(keys, d.file.Prepared.BlobKey)
-	}
-	s.discardUnreferenced(c, keys...)
+	s.discardUnreferenced(c, d.file.blobKeys()...)
 	return err
 }

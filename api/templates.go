@@ -30,18 +30,11 @@ func checkTemplate(c *gin.Context, app caller, t *models.Template) error {
 
 // callerTemplate loads a version of the template that the path names; 0 is the newest.
 func (s *Server) callerTemplate(c *gin.Context, app caller, version int) (*models.LoadedTemplate, error) {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Store.Template(c.Request.Context(), app.ID, id, version)
-	if err != nil {
-		return nil, err
-	}
-	if !app.seesTemplate(&t.Template) {
+	t, err := s.Store.Template(c.Request.Context(), app.ID, checkedID(c, "id"), version)
+	if err == nil && !app.seesTemplate(&t.Template) {
 		return nil, models.ErrNotFound
 	}
-	return t, nil
+	return t, err
 }
 
 // versionQuery is the version that is asked for; 0 is the newest.
@@ -60,8 +53,7 @@ func (s *Server) getTemplate(c *gin.Context, app caller) error {
 		return err
 	}
 	c.Header("ETag", templateTag(&t.Template))
-	c.JSON(http.StatusOK, viewTemplateVersion(t))
-	return nil
+	return answer(c, http.StatusOK, viewTemplateVersion(t))
 }
 
 // listTemplates answers a page of templates: by number, or behind the cursor that the page
@@ -71,29 +63,16 @@ func (s *Server) listTemplates(c *gin.Context, app caller) error {
 	f := store.TemplateFilter{
 		App: app.ID, Tenant: c.Query("tenantId"), ExternalID: queryText(c, p, "externalId", models.MaxExternalID),
 		Text: queryText(c, p, "q", maxSearch), Archived: queryFlag(c, p, "archived"),
-		Page: query(c, p, "page", 1, 1_000_000), Size: query(c, p, "pageSize", 20, 100),
 	}
-	if cursor, ok := c.GetQuery("cursor"); ok {
-		if _, paged := c.GetQuery("page"); paged {
-			p.Add("cursor", "cannot be given together with page")
-		}
-		if at, ok := readCursor(cursor, false); ok {
-			f.After = at.ID
-		} else {
-			p.Add("cursor", "must be the nextCursor of a list")
-		}
+	f.Page, f.Size = pageQuery(c, p)
+	if at := cursorQuery(c, p, false, "must be the nextCursor of a list"); at != nil {
+		f.After = at.ID
 	}
 	if _, given := c.GetQuery("tenantId"); f.Tenant == "" && (given || len(app.Tenants) > 0) {
 		p.Add("tenantId", "must not be empty")
 	}
-	tenantQuery(p, f.Tenant)
-	if err := p.Err(); err != nil {
+	if err := checkTenantQuery(p, app, f.Tenant); err != nil {
 		return err
-	}
-	if f.Tenant != "" {
-		if err := app.CheckTenant(f.Tenant); err != nil {
-			return err
-		}
 	}
 	list, total, err := s.Store.Templates(c.Request.Context(), f)
 	if err != nil {
@@ -102,15 +81,10 @@ func (s *Server) listTemplates(c *gin.Context, app caller) error {
 	var next *string
 	if len(list) > f.Size {
 		list = list[:f.Size]
-		cursor := cursorAfter(&models.Envelope{ID: list[f.Size-1].ID}, false)
-		next = &cursor
+		next = new(cursorAfter(&models.Envelope{ID: list[f.Size-1].ID}, false))
 	}
-	data := make([]templateView, 0, len(list))
-	for _, t := range list {
-		data = append(data, viewTemplate(t))
-	}
-	c.JSON(http.StatusOK, gin.H{"data": data, "total": total, "page": f.Page, "pageSize": f.Size, "nextCursor": next})
-	return nil
+	data := viewEach(list, viewTemplate)
+	return answer(c, http.StatusOK, gin.H{"data": data, "total": total, "page": f.Page, "pageSize": f.Size, "nextCursor": next})
 }
 
 // templateDocument streams the first document of a version, or the one that documentId
@@ -167,18 +141,13 @@ func templateHolder(app caller, t *models.LoadedTemplate) *models.Envelope {
 
 // archiveTemplate ends the use of a template. Envelopes that were made of it stay as they are.
 func (s *Server) archiveTemplate(c *gin.Context, app caller) error {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return err
-	}
 	var files []string
-	_, err = command(s, c, func(st *store.Store) (*models.Template, error) {
-		files, err = st.ArchiveTemplate(c.Request.Context(), app.ID, id, func(t *models.Template) error { return checkTemplate(c, app, t) })
+	err := command(s, c, func(st *store.Store) (_ *models.Template, err error) {
+		files, err = st.ArchiveTemplate(c.Request.Context(), app.ID, checkedID(c, "id"), func(t *models.Template) error { return checkTemplate(c, app, t) })
 		return nil, err
-	}, func(*models.Template) (*store.StoredResponse, error) { return noContent() })
-	if err != nil {
-		return err
+	}, noContent)
+	if err == nil {
+		s.discardUnreferenced(c, files...)
 	}
-	s.discardUnreferenced(c, files...)
-	return nil
+	return err
 }

@@ -63,7 +63,7 @@ func (s *Server) admitUpload(c *gin.Context, u *upload) error {
 		u.Warnings = append(u.Warnings, w.Code)
 	}
 	if len(u.Warnings) > 0 {
-		s.log.InfoContext(ctx, "programs may show a document differently", "warnings", u.Warnings, "request", requestID(c))
+		s.Log.InfoContext(ctx, "programs may show a document differently", "warnings", u.Warnings, "request", requestID(c))
 	}
 	u.Pages, u.PageCount, u.Encrypted = models.PageRuns(sizes), len(info.Pages), blob.Encrypts(s.Blobs)
 	u.SealFacts = info.Facts.Encode()
@@ -76,13 +76,11 @@ const maxConcurrentAdmissions = 8
 
 // admitPDF admits a PDF as it is when its turn has come.
 func (s *Server) admitPDF(ctx context.Context, f *os.File, size int64) (admission.Info, error) {
-	select {
-	case s.admissionSlots <- struct{}{}:
-		defer func() { <-s.admissionSlots }()
-		return admission.Admit(ctx, f, size, s.Admission)
-	case <-ctx.Done():
-		return admission.Info{}, ctx.Err()
+	if err := s.admissions.Acquire(ctx, 1); err != nil {
+		return admission.Info{}, err
 	}
+	defer s.admissions.Release(1)
+	return admission.Admit(ctx, f, size, s.Admission)
 }
 
 // admitPrepared admits an upload, prepared, when its turn has come.
@@ -91,27 +89,23 @@ func (s *Server) admitPrepared(ctx context.Context, u *upload) (info admission.I
 	if err != nil {
 		return info, err
 	}
-	select {
-	case s.admissionSlots <- struct{}{}:
-		defer func() { <-s.admissionSlots }()
-		in := admission.Upload{File: u.file, Size: u.Size, SHA256: [sha256.Size]byte(hash), Password: u.preparing.password}
-		info, u.revision, err = admission.AdmitUpload(ctx, in, s.Admission, u.preparing.Options)
+	if err := s.admissions.Acquire(ctx, 1); err != nil {
 		return info, err
-	case <-ctx.Done():
-		return info, ctx.Err()
 	}
+	defer s.admissions.Release(1)
+	in := admission.Upload{File: u.file, Size: u.Size, SHA256: [sha256.Size]byte(hash), Password: u.preparing.password}
+	info, u.revision, err = admission.AdmitUpload(ctx, in, s.Admission, u.preparing.Options)
+	return info, err
 }
 
 // readSuggestions reads tags and form of an upload when its turn has come.
 func (s *Server) readSuggestions(c *gin.Context, u *upload) ([]prepare.FoundTag, []prepare.FormField, error) {
 	ctx := c.Request.Context()
-	select {
-	case s.admissionSlots <- struct{}{}:
-		defer func() { <-s.admissionSlots }()
-		return admission.Suggest(ctx, u.file, u.Size, s.Admission)
-	case <-ctx.Done():
-		return nil, nil, ctx.Err()
+	if err := s.admissions.Acquire(ctx, 1); err != nil {
+		return nil, nil, err
 	}
+	defer s.admissions.Release(1)
+	return admission.Suggest(ctx, u.file, u.Size, s.Admission)
 }
 
 // scan refuses a file that the virus scanner knows, and any while that does not
@@ -122,13 +116,13 @@ func (s *Server) scan(ctx context.Context, f io.ReaderAt, size int64) error {
 	}
 	found, err := s.Scanner.Scan(ctx, io.NewSectionReader(f, 0, size))
 	if err != nil && ctx.Err() == nil {
-		s.log.ErrorContext(ctx, "virus scanner failed", "error", err)
+		s.Log.ErrorContext(ctx, "virus scanner failed", "error", err)
 		e := models.Refuse(models.KindUnavailable, "scanner_unavailable", "The file cannot be examined for malware right now; please try again later.")
 		e.RetryAfter = time.Minute
 		return e
 	}
 	if err == nil && found != "" {
-		s.log.WarnContext(ctx, "malware refused", "found", plaintext.Strip(found))
+		s.Log.WarnContext(ctx, "malware refused", "found", plaintext.Strip(found))
 		err = models.Refuse(models.KindInvalid, "file_malware", "The file holds known malware.")
 	}
 	return err
@@ -153,7 +147,7 @@ func (s *Server) addDocument(c *gin.Context, app caller, u *upload, status int, 
 	}
 	limits := s.Store.PlanLimits(app.Plan)
 	var d *models.Document
-	_, err = command(s, c, func(st *store.Store) (*models.Envelope, error) {
+	err = command(s, c, func(st *store.Store) (*models.Envelope, error) {
 		return st.Change(c.Request.Context(), app.ID, e.ID, func(e *models.Envelope) (err error) {
 			act := s.actionContext(c, app.actor())
 			if d, err = e.AddDocument(act, u.DocumentInput, limits.Documents); err != nil {
@@ -162,19 +156,16 @@ func (s *Server) addDocument(c *gin.Context, app caller, u *upload, status int, 
 			return addFoundFields(e, act, d, u)
 		})
 	}, func(*models.Envelope) (*store.StoredResponse, error) { return inJSON(status, view(d)) })
-	if err != nil {
-		if models.IsRefusal(err) {
-			s.discardUpload(c, u)
-		}
-		return err
+	if models.IsRefusal(err) {
+		s.discardUpload(c, u)
 	}
-	return nil
+	return err
 }
 
 // discardBlob removes a file that no envelope came to hold.
 func (s *Server) discardBlob(c *gin.Context, key string) {
 	if err := s.Blobs.Delete(c.Request.Context(), key); err != nil {
-		s.log.WarnContext(c.Request.Context(), "stray file stays", "key", key, "error", err)
+		s.Log.WarnContext(c.Request.Context(), "stray file stays", "key", key, "error", err)
 	}
 }
 
@@ -182,7 +173,7 @@ func (s *Server) discardBlob(c *gin.Context, key string) {
 func (s *Server) discardUnreferenced(c *gin.Context, keys ...string) {
 	gone, err := s.Store.Unreferenced(c.Request.Context(), keys...)
 	if err != nil {
-		s.log.WarnContext(c.Request.Context(), "stray files stay", "error", err)
+		s.Log.WarnContext(c.Request.Context(), "stray files stay", "error", err)
 	}
 	for _, key := range gone {
 		s.discardBlob(c, key)

@@ -25,13 +25,9 @@ func (s *Server) listUsers(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	out := make([]userDetailView, 0, len(users))
-	for i := range users {
-		u := &users[i]
-		out = append(out, userDetailView{viewUser(&u.ConsoleUser), signInOf(&u.ConsoleUser), u.SecondFactor && !u.AtProvider(), utcPtr(u.SeenAt)})
-	}
-	c.JSON(http.StatusOK, out)
-	return nil
+	return answer(c, http.StatusOK, views(users, func(u *store.UserDetail) userDetailView {
+		return userDetailView{viewUser(&u.ConsoleUser), signInOf(&u.ConsoleUser), u.SecondFactor && !u.AtProvider(), utcPtr(u.SeenAt)}
+	}))
 }
 
 // refuseOwnAccount refuses what an administrator does to others only, so that none locks
@@ -55,8 +51,7 @@ func (s *Server) updateUser(c *gin.Context, app caller) error {
 	}
 	change := store.UserChange{Name: o.optStr("name")}
 	if text := o.optStr("role"); text != nil {
-		role := models.Role(*text)
-		change.Role = &role
+		change.Role = new(models.Role(*text))
 	}
 	if err := o.err(); err != nil {
 		return err
@@ -71,8 +66,7 @@ func (s *Server) updateUser(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "console user changed", "user", user.ID, "role", changed.Role, "by", app.actor())
-	c.JSON(http.StatusOK, viewUser(changed))
-	return nil
+	return answer(c, http.StatusOK, viewUser(changed))
 }
 
 // setUserPassword sets a new password for a user who forgot it. The second factor stays.
@@ -97,6 +91,5 @@ func (s *Server) setUserPassword(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "console password set", "user", user.ID, "by", app.actor())
-	c.Status(http.StatusNoContent)
-	return nil
+	return answerNothing(c)
 }

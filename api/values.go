@@ -4,69 +4,62 @@ import (
 	"encoding/csv"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"countersign/models"
 )
 
 // showValues puts what signers entered into the fields of an answer.
 func (s *Server) showValues(c *gin.Context, v *envelopeView, e *models.Envelope) error {
-	entered := map[string]models.EnteredValue{}
-	if anySigned(e) {
+	var entered map[uuid.UUID]models.EnteredValue
+	if slices.ContainsFunc(e.Signers, hasSigned) {
 		values, err := s.Store.ValuesWithoutPictures(c.Request.Context(), e)
 		if err != nil {
 			return err
 		}
-		for id, value := range e.EnteredValues(values) {
-			entered[id.String()] = value
-		}
+		entered = e.EnteredValues(values)
 	}
 	for i := range v.Fields {
-		value := entered[v.Fields[i].ID.String()]
-		v.Fields[i].Value = &value
+		v.Fields[i].Value = new(entered[v.Fields[i].ID])
 	}
 	return nil
 }
 
-func anySigned(e *models.Envelope) bool {
-	for _, s := range e.Signers {
-		if s.Status == models.SignerSigned {
-			return true
-		}
-	}
-	return false
-}
+func hasSigned(s *models.Signer) bool { return s.Status == models.SignerSigned }
 
 // getValues answers what signers entered, by the names of the fields.
-func (s *Server) getValues(c *gin.Context, app caller) error {
-	e, err := s.callerEnvelope(c, app)
-	if err != nil {
-		return err
-	}
+func (s *Server) getValues(c *gin.Context, _ caller, e *models.Envelope) error {
 	values, err := s.Store.ValuesWithoutPictures(c.Request.Context(), e)
 	if err != nil {
 		return err
 	}
 	named := e.NamedValues(values)
-	c.Header("Vary", "Accept")
-	if c.NegotiateFormat("application/json", "text/csv") != "text/csv" {
-		c.JSON(http.StatusOK, named)
-		return nil
+	if !wantsCSV(c) {
+		return answer(c, http.StatusOK, named)
 	}
+	rows := [][]string{{"name", "value"}}
+	for _, v := range named {
+		rows = append(rows, []string{csvCell(v.Name), csvCell(valueOr(v.Text, v.Picture))})
+	}
+	return writeCSV(c, rows)
+}
+
+// wantsCSV reports whether the client prefers a table to JSON.
+func wantsCSV(c *gin.Context) bool {
+	c.Header("Vary", "Accept")
+	return c.NegotiateFormat("application/json", "text/csv") == "text/csv"
+}
+
+// writeCSV answers with a table, whose first row has the names of the columns.
+func writeCSV(c *gin.Context, rows [][]string) error {
 	c.Header("Content-Type", "text/csv; charset=utf-8; header=present")
 	c.Status(http.StatusOK)
 	w := csv.NewWriter(c.Writer)
 	w.UseCRLF = true // RFC 4180
-	rows := [][]string{{"name", "value"}}
-	for _, v := range named {
-		text := v.Picture
-		if v.Text != nil {
-			text = *v.Text
-		}
-		rows = append(rows, []string{csvCell(v.Name), csvCell(text)})
-	}
 	return w.WriteAll(rows)
 }
 

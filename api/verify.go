@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"countersign/models"
 	"countersign/seal/refusal"
@@ -25,7 +26,7 @@ const (
 
 // verify examines a PDF, given raw or as the part "file", and keeps nothing of it.
 func (s *Server) verify(c *gin.Context) error {
-	if err := s.countAttempt(c, "verify:"+callerNetwork(c), verifyPerMinute); err != nil {
+	if err := s.newAttempts("verify:"+callerNetwork(c), rateWindow, verifyPerMinute).count(c, tooManyTries); err != nil {
 		return err
 	}
 	u, err := s.receiveSealed(c)
@@ -35,14 +36,12 @@ func (s *Server) verify(c *gin.Context) error {
 	defer u.discard()
 	ctx, cancel := context.WithTimeout(c.Request.Context(), verifyWait)
 	defer cancel()
-	select {
-	case s.verificationSlots <- struct{}{}:
-		defer func() { <-s.verificationSlots }()
-	case <-ctx.Done():
+	if s.verifications.Acquire(ctx, 1) != nil {
 		busy := models.Refuse(models.KindUnavailable, "busy", "Too many documents are being verified; please try again in a moment.")
 		busy.RetryAfter = verifyWait
 		return busy
 	}
+	defer s.verifications.Release(1)
 	policy, err := s.trustPolicy(ctx)
 	if err != nil {
 		return err
@@ -58,8 +57,7 @@ func (s *Server) verify(c *gin.Context) error {
 	if err := s.compareWithRecord(c.Request.Context(), &report); err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, report)
-	return nil
+	return answer(c, http.StatusOK, report)
 }
 
 // examineSealed looks at a foreign file, in a process of its own where there is one.
@@ -69,11 +67,11 @@ func (s *Server) examineSealed(ctx context.Context, f io.ReaderAt, size int64) (
 	} else {
 		found, err = verify.Examine(ctx, f, size)
 	}
-	var refused *refusal.Error
+	_, refused := errors.AsType[*refusal.Error](err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, models.Refuse(models.KindInvalid, "file_too_complex", "The file could not be examined within %s.", verifyPatience*verify.ExaminationTime(size))
-	case errors.As(err, &refused):
+	case refused:
 		return nil, models.Refuse(models.KindInvalid, "file_too_complex", "The file is too complex to be examined.")
 	case err != nil:
 		return nil, fmt.Errorf("verify document: %w", err)
@@ -123,4 +121,28 @@ func (s *Server) receiveSealed(c *gin.Context) (u *upload, err error) {
 		return nil, models.InvalidField("file", "is required")
 	}
 	return u, nil
+}
+
+// compareWithRecord holds a document that is sealed here against what the database
+// says of its envelope. Of others nothing is looked up: what they name is their word.
+func (s *Server) compareWithRecord(ctx context.Context, r *verify.Report) error {
+	if r.Verdict != verify.VerdictValid && r.Verdict != verify.VerdictAltered {
+		return nil
+	}
+	envelope, err1 := uuid.Parse(r.EnvelopeID)
+	document, err2 := uuid.Parse(r.DocumentID)
+	if err1 != nil || err2 != nil {
+		r.CompareRecorded(nil)
+		return nil
+	}
+	rec, err := s.Store.SealRecord(ctx, envelope, document, r.Events)
+	if isNotFound(err) {
+		r.CompareRecorded(nil)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.CompareRecorded(&verify.Recorded{OriginalSHA256: rec.OriginalSHA256, SealedSHA256: rec.SealedSHA256, ChainHead: rec.ChainHead})
+	return nil
 }

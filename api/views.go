@@ -104,52 +104,34 @@ type eventView struct {
 }
 
 func viewEnvelope(e *models.Envelope, log []models.Event) envelopeView {
+	extended := e.Extended()
 	v := envelopeView{
 		ID: e.ID, TenantID: e.TenantID, Status: e.Status.Public(), CreatedBy: e.CreatedBy, Subject: e.Subject,
 		DocumentHashOriginal: e.HashOriginal, DocumentHashFinal: e.HashFinal, CompletedAt: utcPtr(e.CompletedAt),
 		ExpiresAt: utcPtr(e.ExpiresAt), VoidedAt: utcPtr(e.VoidedAt), CreatedAt: e.CreatedAt.UTC(),
 		UpdatedAt: e.UpdatedAt.UTC(), ExternalID: e.ExternalID, Metadata: e.Metadata, Message: e.Message, ReminderHours: e.ReminderHours,
 		TemplateID: e.TemplateID, TemplateVersion: e.TemplateVersion,
-		Signers: []signerView{}, Fields: []fieldView{}, Documents: []documentView{}, AuditLog: []eventView{},
+		Signers: viewEach(e.Signers, viewSigner), Copies: viewEach(e.Copies, viewCopy),
+		Fields:    viewEach(e.Fields, func(f *models.Field) fieldView { return viewField(f, extended) }),
+		Documents: viewEach(e.Documents, viewDocument), AuditLog: views(log, viewEvent),
 	}
 	if e.Status == models.StatusSealing && e.SealingProblem != nil {
 		v.SealingProblem = &sealingView{Code: *e.SealingProblem, Message: e.SealingProblem.Message(), Since: utcPtr(e.SealingProblemAt)}
-	}
-	for _, x := range e.Signers {
-		v.Signers = append(v.Signers, viewSigner(x))
-	}
-	for _, x := range e.Copies {
-		v.Copies = append(v.Copies, viewCopy(x))
-	}
-	extended := e.Extended()
-	for _, x := range e.Fields {
-		v.Fields = append(v.Fields, viewField(x, extended))
-	}
-	for _, x := range e.Documents {
-		v.Documents = append(v.Documents, viewDocument(x))
-	}
-	for i := range log {
-		v.AuditLog = append(v.AuditLog, viewEvent(&log[i]))
 	}
 	return v
 }
 
 func viewSigner(s *models.Signer) signerView {
-	v := signerView{
+	return signerView{
 		ID: s.ID, Name: s.Name, Email: s.Email, Phone: s.Phone, RoutingOrder: s.RoutingOrder, Status: s.Status,
 		AuthMethod: s.AuthMethod, SignedAt: utcPtr(s.SignedAt), recipientView: viewRecipient(s), AllowDelegation: s.AllowDelegation,
+		Previous: viewPrevious(s),
 	}
-	v.Previous = viewPrevious(s)
-	return v
 }
 
 func viewPrevious(s *models.Signer) (out []previousView) {
 	for _, p := range s.Previous() {
-		was := previousView{Name: p.Name, Email: p.Email, Until: p.Until.UTC()}
-		if p.Reason != "" {
-			was.Reason = &p.Reason
-		}
-		out = append(out, was)
+		out = append(out, previousView{p.Name, p.Email, p.Until.UTC(), orNull(p.Reason)})
 	}
 	return out
 }
@@ -163,8 +145,7 @@ func viewDocument(d *models.Document) documentView {
 		v.Prepared = viewPrepared(d)
 	}
 	if d.RetentionUntil != nil {
-		day := d.RetentionUntil.UTC().Format(time.DateOnly)
-		v.RetentionUntil = &day
+		v.RetentionUntil = new(d.RetentionUntil.UTC().Format(time.DateOnly))
 	}
 	return v
 }
@@ -183,4 +164,38 @@ func views[T, V any](rows []T, view func(*T) V) []V {
 		out = append(out, view(&rows[i]))
 	}
 	return out
+}
+
+// viewEach is views of what is held by pointers.
+func viewEach[T, V any](rows []*T, view func(*T) V) []V {
+	out := make([]V, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, view(r))
+	}
+	return out
+}
+
+// orNull is a value that an answer shows as null where it is the zero value.
+func orNull[T comparable](v T) *T {
+	if v == *new(T) {
+		return nil
+	}
+	return &v
+}
+
+// valueOr is what v points to, or otherwise where v is nil.
+func valueOr[T any](v *T, otherwise T) T {
+	if v == nil {
+		return otherwise
+	}
+	return *v
+}
+
+// placeView is where something stands in a document.
+type placeView struct {
+	Page int     `json:"page"`
+	X    float64 `json:"x"`
+	Y    float64 `json:"y"`
+	W    float64 `json:"w"`
+	H    float64 `json:"h"`
 }

@@ -32,22 +32,16 @@ func (s *Server) listWebhooks(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, views(hooks, viewWebhook))
-	return nil
+	return answer(c, http.StatusOK, views(hooks, viewWebhook))
 }
 
-func (s *Server) createWebhook(c *gin.Context, app caller) error {
-	_, err := s.registerWebhook(c, app, func(w *models.Webhook) any { return viewWebhook(w) })
+func (s *Server) createWebhook(c *gin.Context, app caller, o *object) error {
+	_, err := s.registerWebhook(c, app, o, asJSON(http.StatusCreated, viewWebhook))
 	return err
 }
 
-// registerWebhook registers the endpoint that the body describes; view is what
-// the request is answered with.
-func (s *Server) registerWebhook(c *gin.Context, app caller, view func(*models.Webhook) any) (*models.Webhook, error) {
-	o, err := readObject(c, maxJSON, false)
-	if err != nil {
-		return nil, err
-	}
+// registerWebhook registers the endpoint that o describes, and answers with view.
+func (s *Server) registerWebhook(c *gin.Context, app caller, o *object, view func(*models.Webhook) (*store.StoredResponse, error)) (made *models.Webhook, err error) {
 	url := o.str("url")
 	if url != "" {
 		s.webhookURL(o, url)
@@ -56,22 +50,19 @@ func (s *Server) registerWebhook(c *gin.Context, app caller, view func(*models.W
 	if err := o.err(); err != nil {
 		return nil, err
 	}
-	return command(s, c, func(st *store.Store) (*models.Webhook, error) {
-		return st.CreateWebhook(c.Request.Context(), app.ID, url, events, secret, include...)
-	}, func(w *models.Webhook) (*store.StoredResponse, error) { return inJSON(http.StatusCreated, view(w)) })
+	err = command(s, c, func(st *store.Store) (_ *models.Webhook, err error) {
+		made, err = st.CreateWebhook(c.Request.Context(), app.ID, url, events, secret, include...)
+		return made, err
+	}, view)
+	return made, err
 }
 
 func (s *Server) getWebhook(c *gin.Context, app caller) error {
-	id, err := pathID(c, "id")
+	w, err := s.Store.Webhook(c.Request.Context(), app.ID, checkedID(c, "id"))
 	if err != nil {
 		return err
 	}
-	w, err := s.Store.Webhook(c.Request.Context(), app.ID, id)
-	if err != nil {
-		return err
-	}
-	c.JSON(http.StatusOK, viewWebhook(w))
-	return nil
+	return answer(c, http.StatusOK, viewWebhook(w))
 }
 
 // patchWebhook changes an endpoint: what is absent stays; secret null makes the client
@@ -94,14 +85,12 @@ func (s *Server) patchWebhook(c *gin.Context, app caller) error {
 		change.Include = webhookInclude(o)
 	}
 	if o.get("active") != nil {
-		active := o.flag("active", true)
-		change.Active = &active
+		change.Active = new(o.flag("active", true))
 	}
 	if o.has("secret") {
-		secret := webhookSecret(o)
-		change.Secret = &secret
+		change.Secret = new(webhookSecret(o))
 	}
-	change.Overlap = secretOverlap(o)
+	change.Overlap = secretOverlap(o, defaultOverlap, maxOverlap)
 	if err := o.err(); err != nil {
 		return err
 	}
@@ -110,20 +99,14 @@ func (s *Server) patchWebhook(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "webhook changed", "webhook", id, "by", app.actor())
-	c.JSON(http.StatusOK, viewWebhook(w))
-	return nil
+	return answer(c, http.StatusOK, viewWebhook(w))
 }
 
 func (s *Server) deleteWebhook(c *gin.Context, app caller) error {
-	id, err := pathID(c, "id")
-	if err != nil {
+	if err := s.Store.DeleteWebhook(c.Request.Context(), app.ID, checkedID(c, "id")); err != nil {
 		return err
 	}
-	if err := s.Store.DeleteWebhook(c.Request.Context(), app.ID, id); err != nil {
-		return err
-	}
-	c.Status(http.StatusNoContent)
-	return nil
+	return answerNothing(c)
 }
 
 // webhookURL checks the address of an endpoint.

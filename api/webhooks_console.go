@@ -33,25 +33,17 @@ func viewConsoleWebhook(w *models.Webhook) consoleWebhookView {
 	return v
 }
 
-func changedWebhook(w *models.Webhook) (*store.StoredResponse, error) {
-	return inJSON(http.StatusOK, viewConsoleWebhook(w))
-}
-
 func (s *Server) inspectWebhooks(c *gin.Context, app caller) error {
 	hooks, err := s.Store.Webhooks(c.Request.Context(), app.ID)
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, views(hooks, viewConsoleWebhook))
-	return nil
+	return answer(c, http.StatusOK, views(hooks, viewConsoleWebhook))
 }
 
 // endpointRequest reads which endpoint of the app a request is about, and its body.
 func (s *Server) endpointRequest(c *gin.Context, app caller) (uuid.UUID, *object, error) {
-	id, err := pathID(c, "id")
-	if err != nil {
-		return id, nil, err
-	}
+	id := checkedID(c, "id")
 	if _, err := s.Store.Webhook(c.Request.Context(), app.ID, id); err != nil {
 		return id, nil, err
 	}
@@ -60,12 +52,12 @@ func (s *Server) endpointRequest(c *gin.Context, app caller) (uuid.UUID, *object
 }
 
 // createConsoleWebhook registers an endpoint, as the app itself would.
-func (s *Server) createConsoleWebhook(c *gin.Context, app caller) error {
-	w, err := s.registerWebhook(c, app, func(w *models.Webhook) any { return viewConsoleWebhook(w) })
+func (s *Server) createConsoleWebhook(c *gin.Context, app caller, o *object) error {
+	made, err := s.registerWebhook(c, app, o, asJSON(http.StatusCreated, viewConsoleWebhook))
 	if err != nil {
 		return err
 	}
-	s.logSecurityEvent(c, "webhook created", "webhook", w.ID, "by", app.actor())
+	s.logSecurityEvent(c, "webhook created", "webhook", made.ID, "by", app.actor())
 	return nil
 }
 
@@ -91,8 +83,7 @@ func (s *Server) updateWebhook(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "webhook changed", "webhook", id, "by", app.actor())
-	c.JSON(http.StatusOK, viewConsoleWebhook(w))
-	return nil
+	return answer(c, http.StatusOK, viewConsoleWebhook(w))
 }
 
 // deleteConsoleWebhook removes an endpoint, as the app itself would.
@@ -104,31 +95,29 @@ func (s *Server) deleteConsoleWebhook(c *gin.Context, app caller) error {
 	return nil
 }
 
-func (s *Server) pauseWebhook(c *gin.Context, app caller) error {
-	return s.setWebhookActive(c, app, false)
-}
-
-func (s *Server) resumeWebhook(c *gin.Context, app caller) error {
-	return s.setWebhookActive(c, app, true)
-}
-
-func (s *Server) setWebhookActive(c *gin.Context, app caller, active bool) error {
-	return commandByID(s, c, func(st *store.Store, id uuid.UUID) (*models.Webhook, error) {
-		return st.PatchWebhook(c.Request.Context(), app.ID, id, store.WebhookPatch{Active: &active})
-	}, changedWebhook)
+// setWebhookActive is the handler that pauses or resumes an endpoint.
+func (s *Server) setWebhookActive(active bool) func(*gin.Context, caller) error {
+	return func(c *gin.Context, app caller) error {
+		return command(s, c, func(st *store.Store) (*models.Webhook, error) {
+			return st.PatchWebhook(c.Request.Context(), app.ID, checkedID(c, "id"), store.WebhookPatch{Active: &active})
+		}, asJSON(http.StatusOK, viewConsoleWebhook))
+	}
 }
 
 func (s *Server) pingWebhook(c *gin.Context, app caller) error {
-	return commandByID(s, c, func(st *store.Store, id uuid.UUID) (*models.Delivery, error) {
-		return st.PingWebhook(c.Request.Context(), app.ID, id)
-	}, acceptedDelivery)
+	return command(s, c, func(st *store.Store) (*models.Delivery, error) {
+		return st.PingWebhook(c.Request.Context(), app.ID, checkedID(c, "id"))
+	}, asJSON(http.StatusAccepted, viewDelivery))
 }
 
-// maxOverlap bounds how long two secrets of an endpoint sign, in hours.
-const maxOverlap = 7 * 24
+// How long two secrets of an endpoint sign, in hours.
+const (
+	defaultOverlap = 24
+	maxOverlap     = 7 * 24
+)
 
 // rotateSecret gives the endpoint a new secret; null makes the client secret
-// sign. The old one signs beside it for overlapHours (24 unless given).
+// sign. The old one signs beside it for overlapHours.
 func (s *Server) rotateSecret(c *gin.Context, app caller) error {
 	id, o, err := s.endpointRequest(c, app)
 	if err != nil {
@@ -137,24 +126,20 @@ func (s *Server) rotateSecret(c *gin.Context, app caller) error {
 	if !o.has("secret") {
 		o.bad("secret", "is required; null makes the client secret sign")
 	}
-	secret, overlap := webhookSecret(o), secretOverlap(o)
+	secret, overlap := webhookSecret(o), secretOverlap(o, defaultOverlap, maxOverlap)
 	if err := o.err(); err != nil {
 		return err
 	}
-	_, err = command(s, c, func(st *store.Store) (*models.Webhook, error) {
+	return command(s, c, func(st *store.Store) (*models.Webhook, error) {
 		return st.PatchWebhook(c.Request.Context(), app.ID, id, store.WebhookPatch{Secret: &secret, Overlap: overlap})
-	}, changedWebhook)
-	return err
+	}, asJSON(http.StatusOK, viewConsoleWebhook))
 }
 
-// secretOverlap reads for how long the secret that is replaced still signs.
-func secretOverlap(o *object) time.Duration {
-	hours := 24
-	if n := o.optInt("overlapHours"); n != nil {
-		hours = *n
-	}
-	if hours < 0 || hours > maxOverlap {
-		o.bad("overlapHours", "must be between 0 and %d", maxOverlap)
+// secretOverlap reads for how long a secret that is replaced stays good; both bounds are in hours.
+func secretOverlap(o *object, otherwise, most int) time.Duration {
+	hours := valueOr(o.optInt("overlapHours"), otherwise)
+	if hours < 0 || hours > most {
+		o.bad("overlapHours", "must be between 0 and %d", most)
 	}
 	return time.Duration(hours) * time.Hour
 }
@@ -168,16 +153,13 @@ func (s *Server) resendSince(c *gin.Context, app caller) error {
 	var since time.Time
 	if text := o.str("since"); o.get("since") == text {
 		if since, err = time.Parse(time.RFC3339, text); err != nil {
-			o.bad("since", "must be a time such as 2026-11-21T07:00:00Z")
+			o.bad("since", notATime)
 		}
 	}
 	if err := o.err(); err != nil {
 		return err
 	}
-	_, err = command(s, c, func(st *store.Store) (*store.ResendResult, error) {
+	return command(s, c, func(st *store.Store) (*store.ResendResult, error) {
 		return st.ResendSince(c.Request.Context(), app.ID, id, since)
-	}, func(n *store.ResendResult) (*store.StoredResponse, error) {
-		return inJSON(http.StatusAccepted, gin.H{"resent": n.Resent, "remaining": n.Remaining})
-	})
-	return err
+	}, asJSON(http.StatusAccepted, func(n *store.ResendResult) gin.H { return gin.H{"resent": n.Resent, "remaining": n.Remaining} }))
 }
