@@ -78,7 +78,7 @@ func TestEventsAreReadInOrder(t *testing.T) {
 		require.Empty(t, none)
 
 		// since
-		s.clock.advance(time.Hour)
+		s.clock.advance(time.Minute)
 		since := s.clock.now().Format(time.RFC3339)
 		c.sent(contract())
 		late, _ := readAll(c, "", 100, "&since="+since)
