@@ -22,23 +22,28 @@ func (s *Store) Unfinished(ctx context.Context, kind models.OutboxKind, after uu
 		rows []models.OutboxRow
 		err  error
 	)
+	restart := func(e *models.Envelope) models.OutboxRow {
+		// Restart makes Temporal start it also where an earlier run has ended well: the database decides.
+		return s.outboxRow(s.now(), e.ID, kind, models.OutboxRefs{AppID: e.AppID, TenantID: e.TenantID, Restart: true})
+	}
+	envelopes := db.Select("id, app_id, tenant_id")
 	switch kind { //nolint:exhaustive // the others are signals, which carry no more than the database says
 	case models.OutboxStart:
 		began := s.historyStart() // of what ended before, the records of mails are removed
-		rows, err = s.unfinishedEnvelopes(db.Where(`status IN ? OR sent_at IS NOT NULL AND (`+unnotified+`)`,
-			[]models.Status{models.StatusSent, models.StatusInProgress, models.StatusSealing}, began, began, began, began), kind, after, n)
+		rows, err = unfinished(envelopes.Where(`status IN ? OR sent_at IS NOT NULL AND (`+unnotified+`)`,
+			[]models.Status{models.StatusSent, models.StatusInProgress, models.StatusSealing}, began, began, began, began), after, n, restart)
 	case models.OutboxRetention:
-		rows, err = s.unfinishedEnvelopes(db.Where(`status = ? AND EXISTS (SELECT 1 FROM documents AS d
+		rows, err = unfinished(envelopes.Where(`status = ? AND EXISTS (SELECT 1 FROM documents AS d
 			WHERE d.envelope_id = envelopes.id AND d.retention_until IS NOT NULL AND d.purge_status = ?)`,
-			models.StatusCompleted, models.PurgeActive), kind, after, n)
+			models.StatusCompleted, models.PurgeActive), after, n, restart)
 	case models.OutboxTimestamp:
-		rows, err = s.unfinishedEnvelopes(db.Where(`status = ? AND EXISTS (SELECT 1 FROM documents AS d
+		rows, err = unfinished(envelopes.Where(`status = ? AND EXISTS (SELECT 1 FROM documents AS d
 			WHERE d.envelope_id = envelopes.id AND d.timestamp_pending AND d.purge_status = ?)`,
-			models.StatusCompleted, models.PurgeActive), kind, after, n)
+			models.StatusCompleted, models.PurgeActive), after, n, restart)
 	case models.OutboxDeliver:
-		rows, err = s.unfinishedDeliveries(db, after, n)
+		rows, err = unfinished(db.Where("status = ?", models.DeliveryPending), after, n, func(d *models.Delivery) models.OutboxRow { return s.deliveryRow(s.now(), d) })
 	case models.OutboxBulk:
-		rows, err = s.unfinishedBulkSends(db, after, n)
+		rows, err = unfinished(db.Where("status IN ?", []models.BulkStatus{models.BulkQueued, models.BulkRunning, models.BulkPaused}), after, n, s.bulkRow)
 	default:
 		err = fmt.Errorf("outbox kind %q has no workflow of its own", kind)
 	}
@@ -58,23 +63,10 @@ const unnotified = `
 			OR EXISTS (SELECT 1 FROM mails AS m WHERE m.envelope_id = envelopes.id AND m.kind = 'copy_notice' AND m.failed_at IS NULL AND NOT EXISTS (
 				SELECT 1 FROM mails AS n WHERE n.envelope_id = m.envelope_id AND n.signer_id = m.signer_id AND n.kind = m.kind AND n.created_at > m.created_at))))`
 
-func (s *Store) unfinishedEnvelopes(q *gorm.DB, kind models.OutboxKind, after uuid.UUID, n int) ([]models.OutboxRow, error) {
-	found, err := find[*models.Envelope](q.Session(&gorm.Session{}).Where("id > ?", after).Select("id, app_id, tenant_id").Order("id").Limit(n))
-	return mapSlice(found, func(e *models.Envelope) models.OutboxRow {
-		// Restart makes Temporal start it also where an earlier run has ended well: the database decides.
-		return s.outboxRow(s.now(), e.ID, kind, models.OutboxRefs{AppID: e.AppID, TenantID: e.TenantID, Restart: true})
-	}), err
-}
-
-func (s *Store) unfinishedDeliveries(db *gorm.DB, after uuid.UUID, n int) ([]models.OutboxRow, error) {
-	found, err := find[*models.Delivery](db.Where("id > ? AND status = ?", after, models.DeliveryPending).Order("id").Limit(n))
-	return mapSlice(found, func(d *models.Delivery) models.OutboxRow { return s.deliveryRow(s.now(), d) }), err
-}
-
-func (s *Store) unfinishedBulkSends(db *gorm.DB, after uuid.UUID, n int) ([]models.OutboxRow, error) {
-	found, err := find[*models.BulkSend](db.Where("id > ? AND status IN ?", after, []models.BulkStatus{models.BulkQueued, models.BulkRunning, models.BulkPaused}).
-		Order("id").Limit(n))
-	return mapSlice(found, s.bulkRow), err
+// unfinished are the outbox rows of what a query finds, by id and n at a time after the given one.
+func unfinished[T any](q *gorm.DB, after uuid.UUID, n int, row func(*T) models.OutboxRow) ([]models.OutboxRow, error) {
+	found, err := find[*T](q.Where("id > ?", after).Order("id").Limit(n))
+	return mapSlice(found, row), err
 }
 
 // Requeue puts rows into the outbox, from where the dispatcher takes them.
