@@ -231,21 +231,20 @@ func (p *Page) logical(glyphs []int) {
 		slices.Reverse(glyphs[from:to])
 		slices.Reverse(classes[from:to])
 	}
-	// within turns every run from a glyph that begins one to the last that may end
-	// it, without one that breaks it.
-	within := func(from, to int, begins, breaks func(int) bool) [][2]int {
-		var runs [][2]int
+	// turnRuns turns every run from a glyph of a class that begins one to the last such
+	// glyph before one of a class that breaks it, and returns where they are.
+	turnRuns := func(from, to int, begins []int, breaks int) (runs [][2]int) {
 		for i := from; i < to; i++ {
-			if !begins(classes[i]) {
+			if !slices.Contains(begins, classes[i]) {
 				continue
 			}
 			end := i + 1
-			j := i + 1
-			for ; j < to && !breaks(classes[j]); j++ {
-				if begins(classes[j]) {
+			for j := end; j < to && classes[j] != breaks; j++ {
+				if slices.Contains(begins, classes[j]) {
 					end = j + 1
 				}
 			}
+			turn(i, end)
 			runs = append(runs, [2]int{i, end})
 			i = end - 1
 		}
@@ -253,18 +252,10 @@ func (p *Page) logical(glyphs []int) {
 	}
 	if rights >= lefts {
 		turn(0, len(glyphs))
-		runs := within(0, len(glyphs), func(c int) bool { return c == left || c == digit }, func(c int) bool { return c == right })
-		for _, r := range runs {
-			turn(r[0], r[1])
-		}
+		turnRuns(0, len(glyphs), []int{left, digit}, right)
 		return
 	}
-	runs := within(0, len(glyphs), func(c int) bool { return c == right }, func(c int) bool { return c == left })
-	for _, r := range runs {
-		turn(r[0], r[1])
-		digits := within(r[0], r[1], func(c int) bool { return c == digit }, func(c int) bool { return c == right })
-		for _, d := range digits {
-			turn(d[0], d[1])
-		}
+	for _, r := range turnRuns(0, len(glyphs), []int{right}, left) {
+		turnRuns(r[0], r[1], []int{digit}, right)
 	}
 }
