@@ -31,7 +31,7 @@ func statusQuery(c *gin.Context, p models.Problems) models.Status {
 }
 
 func (s *Server) getEnvelope(c *gin.Context, app caller) error {
-	e, log, err := s.Store.EnvelopeWithEvents(c.Request.Context(), app.ID, checkedID(c, "id"))
+	e, log, values, err := s.Store.EnvelopeWithEntries(c.Request.Context(), app.ID, checkedID(c, "id"))
 	if err == nil && app.CheckTenant(e.TenantID) != nil {
 		err = models.ErrNotFound
 	}
@@ -42,9 +42,7 @@ func (s *Server) getEnvelope(c *gin.Context, app caller) error {
 		log = nil // the audit trail is the application's
 	}
 	v := viewEnvelope(e, log)
-	if err := s.showValues(c, &v, e); err != nil {
-		return err
-	}
+	showValues(&v, e, values)
 	c.Header("ETag", etag(e))
 	return answer(c, http.StatusOK, v)
 }

@@ -4,29 +4,19 @@ import (
 	"encoding/csv"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 
 	"countersign/models"
 )
 
 // showValues puts what signers entered into the fields of an answer.
-func (s *Server) showValues(c *gin.Context, v *envelopeView, e *models.Envelope) error {
-	var entered map[uuid.UUID]models.EnteredValue
-	if slices.ContainsFunc(e.Signers, hasSigned) {
-		values, err := s.Store.ValuesWithoutPictures(c.Request.Context(), e)
-		if err != nil {
-			return err
-		}
-		entered = e.EnteredValues(values)
-	}
+func showValues(v *envelopeView, e *models.Envelope, values []models.FieldValue) {
+	entered := e.EnteredValues(values)
 	for i := range v.Fields {
 		v.Fields[i].Value = new(entered[v.Fields[i].ID])
 	}
-	return nil
 }
 
 func hasSigned(s *models.Signer) bool { return s.Status == models.SignerSigned }

@@ -26,6 +26,16 @@ func (s *Store) EnvelopeWithEvents(ctx context.Context, app, id uuid.UUID) (*mod
 	return s.withEvents(ctx, app, id, loadOptions{events: true})
 }
 
+// EnvelopeWithEntries is EnvelopeWithEvents with what the signers entered, without their
+// pictures, which are named by their hash alone.
+func (s *Store) EnvelopeWithEntries(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, []models.FieldValue, error) {
+	l, err := s.loadEnvelope(ctx, app, id, loadOptions{events: true, values: true})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return l.envelopes[0], l.log(), mapSlice(l.values, func(v *models.FieldValue) models.FieldValue { return *v }), nil
+}
+
 // AnyEnvelopeWithEvents is EnvelopeWithEvents that finds a deleted draft as well. It is
 // for operators; no request of an app may use it.
 func (s *Store) AnyEnvelopeWithEvents(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, error) {
@@ -44,6 +54,7 @@ func (s *Store) withEvents(ctx context.Context, app, id uuid.UUID, o loadOptions
 type loadOptions struct {
 	lock        bool // hold the envelope until the transaction ends
 	events      bool // load its audit chain
+	values      bool // load what its signers entered, without pictures
 	webhooks    bool // load the active webhooks of its app
 	attachments bool // load its attachments
 	deleted     bool // also if it is a deleted draft
@@ -56,6 +67,7 @@ type loaded struct {
 	fields      []*models.Field
 	documents   []*models.Document
 	events      []*models.Event
+	values      []*models.FieldValue
 	webhooks    []*models.Webhook
 	attachments []*models.Attachment
 }
@@ -80,6 +92,7 @@ func (s *Store) loadEnvelope(ctx context.Context, app, id uuid.UUID, o loadOptio
 			var c *archiveContent
 			if c, err = s.readArchive(ctx, id); err == nil {
 				l.addEvents(c)
+				l.values = pointers(withoutPictures(c.values()))
 			}
 		}
 	}
@@ -122,6 +135,9 @@ func (s *Store) queueEnvelope(t *transaction, app, id uuid.UUID, o loadOptions) 
 	l.queueParts(&t.batch, id)
 	if o.events {
 		selectRows(&t.batch, &l.events, eventColumns, "audit_events", "envelope_id = $1 ORDER BY seq", id)
+	}
+	if o.values {
+		queueValues(&t.batch, &l.values, id)
 	}
 	if o.webhooks {
 		queueActiveWebhooks(&t.batch, &l.webhooks, app)
@@ -170,7 +186,7 @@ func (l *loaded) assemble(s *Store) error {
 	if len(l.envelopes) == 0 {
 		return models.ErrNotFound
 	}
-	if err := cmp.Or(decryptAll(s, l.signers), decryptAll(s, l.fields)); err != nil {
+	if err := cmp.Or(decryptAll(s, l.signers), decryptAll(s, l.fields), decryptAll(s, l.values)); err != nil {
 		return err
 	}
 	byID := make(map[uuid.UUID]*models.Envelope, len(l.envelopes))

@@ -17,10 +17,19 @@ func (s *Store) ValuesWithoutPictures(ctx context.Context, e *models.Envelope) (
 	out, err := s.loadValues(ctx, e, func(db *gorm.DB) *gorm.DB {
 		return db.Select("field_id", "envelope_id", "signer_id", "text", "image_sha256", "created_at")
 	})
-	for i := range out {
-		out[i].Image = nil
+	return withoutPictures(out), err
+}
+
+func withoutPictures(values []models.FieldValue) []models.FieldValue {
+	for i := range values {
+		values[i].Image = nil
 	}
-	return out, err
+	return values
+}
+
+// queueValues adds the query for the values of an envelope, without their pictures.
+func queueValues(b *batch, out *[]*models.FieldValue, envelope uuid.UUID) {
+	selectRows(b, out, func(v *models.FieldValue) []column { return without(valueColumns(v), []string{"image"}) }, "field_values", "envelope_id = $1", envelope)
 }
 
 // loadValues are the values of an envelope, from the rows that narrow selects or from its
@@ -39,9 +48,7 @@ func (s *Store) loadValues(ctx context.Context, e *models.Envelope, narrow func(
 // their pictures.
 func (s *Store) valuesInside(t *transaction, envelope uuid.UUID) ([]models.FieldValue, error) {
 	var rows []*models.FieldValue
-	selectRows(&t.batch, &rows, func(v *models.FieldValue) []column {
-		return without(valueColumns(v), []string{"image"})
-	}, "field_values", "envelope_id = $1", envelope)
+	queueValues(&t.batch, &rows, envelope)
 	if err := t.send(); err != nil {
 		return nil, err
 	}

@@ -69,6 +69,7 @@ type bench struct {
 	client *countersign.Client // of the app
 	bearer string              // the same app's
 	ids    []string            // some of the envelopes
+	answer []byte              // of the service, for one of them
 }
 
 func now() time.Time { return time.Now().UTC() } //nolint:forbidigo // a measurement needs the real time
