@@ -80,11 +80,12 @@ test: setup build $(BIN)/.clients $(TOOLS)/gotestsum $(TOOLS)/testenv ## Run all
 	@PKG='$(PKG)' NORACE='$(NORACE)' TIMEOUT='$(TIMEOUT)' $(TOOLS)/testenv \
 		$(TOOLS)/gotestsum --format pkgname-and-test-fails --hide-summary=output --raw-command -- .ci/test-events
 
-# Those whose tests use PostgreSQL, one after another: there are four connections to the server.
-POOLED ?= ./store ./activities ./operate/... ./worker ./workflows ./api ./test/clients ./test/conformance ./test/e2e ./test/faults
+# Those whose tests use PostgreSQL, one after another: there are four connections to the server. What test/clients and
+# test/browser drive is dev, on SQLite.
+POOLED ?= ./store ./activities ./operate/... ./worker ./workflows ./api ./test/conformance ./test/e2e ./test/faults
 
 .PHONY: test-pgbouncer
-test-pgbouncer: setup build $(BIN)/.clients $(TOOLS)/testenv ## Run the tests that use PostgreSQL through PgBouncer in transaction mode (POOLED=./store)
+test-pgbouncer: setup build $(TOOLS)/testenv ## Run the tests that use PostgreSQL through PgBouncer in transaction mode (POOLED=./store)
 	$(TOOLS)/testenv -pgbouncer $(GO) test -p 1 -count=1 -timeout $(TIMEOUT) $(POOLED)
 
 # A failure has an input that fails. Without one, "context deadline exceeded" is the fuzzing engine's own:
