@@ -250,12 +250,13 @@ func (a *Activities) recordInvited(ctx context.Context, in temporal.InviteInput,
 
 // mailSettings is how mails speak for a tenant.
 type mailSettings struct {
-	sender   string // the name that mails are sent under
-	language string
-	replyTo  string // "": the service's own address
-	notify   string // who is notified of failures; "": no one
-	look     templates.Look
-	logo     []byte // PNG; nil: none
+	sender    string // the name that mails are sent under
+	language  string
+	replyTo   string        // "": the service's own address
+	notify    string        // who is notified of failures; "": no one
+	reminders time.Duration // the time between them; 0: none
+	look      templates.Look
+	logo      []byte // PNG; nil: none
 }
 
 // loadEnvelope returns an envelope and how mails speak for its tenant.
@@ -280,6 +281,7 @@ func (a *Activities) mailSettingsFor(ctx context.Context, id uuid.UUID, tenant s
 	v := mailSettings{
 		sender: settings.SenderOrDefault(app.Name), language: settings.LanguageOrDefault(),
 		replyTo: models.Deref(settings.ReplyTo, ""), notify: models.Deref(settings.NotifyEmail, ""),
+		reminders: settings.ReminderInterval(a.ReminderInterval),
 	}
 	if settings.LogoSHA256 != nil {
 		if v.logo, err = a.Store.Logo(ctx, id, tenant); err != nil {

@@ -19,15 +19,11 @@ func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*ti
 	if err != nil {
 		return nil, err
 	}
-	_, settings, err := a.Store.Settings(ctx, in.AppID, e.TenantID)
-	if err != nil {
-		return nil, err
-	}
 	mails, err := a.Store.Mails(ctx, e.ID)
 	if err != nil {
 		return nil, err
 	}
-	interval := e.ReminderInterval(settings.ReminderInterval(a.ReminderInterval))
+	interval := e.ReminderInterval(v.reminders)
 	soon := a.Now().Add(tolerance(interval))
 	var failed error
 	for _, s := range e.Signers {

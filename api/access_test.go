@@ -254,7 +254,7 @@ func TestFrameAncestors(t *testing.T) {
 // TestWithOrigin tells a refusal where the session belongs, and leaves the refusal itself alone.
 func TestWithOrigin(t *testing.T) {
 	t.Parallel()
-	session := &models.EmbeddedSession{AllowedOrigin: "https://a.b", EnvelopeID: uuid.New(), SignerID: uuid.New()}
+	session := &models.EmbeddedSession{PageSession: models.PageSession{AllowedOrigin: "https://a.b"}, EnvelopeID: uuid.New(), SignerID: uuid.New()}
 	base := models.Refuse(models.KindGone, "gone", "Gone.")
 	base.Details = map[string]any{"more": 1}
 	var told *models.Error

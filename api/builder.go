@@ -22,12 +22,7 @@ const (
 // createBuilderSession lets somebody prepare a draft or a template inside a page of one origin.
 func (s *Server) createBuilderSession(c *gin.Context, app caller, o *object) error {
 	template := o.optID("templateId")
-	common := s.sessionInput(o, maxBuilderMinutes, template != nil)
-	in := models.BuilderSession{
-		AppID: app.ID, TenantID: common.tenant, TemplateID: template, AllowedOrigin: common.origin, ReturnURL: common.returnURL,
-		PrimaryColor: common.primaryColor, BorderRadius: common.borderRadius, Features: builderFeatures(o), CreatedAt: common.now,
-		ExpiresAt: common.now.Add(common.lifetime),
-	}
+	in := models.BuilderSession{PageSession: s.sessionInput(app, o, maxBuilderMinutes, template != nil), TemplateID: template, Features: builderFeatures(o)}
 	switch {
 	case template == nil:
 		in.EnvelopeID = new(o.id("envelopeId"))

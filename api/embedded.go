@@ -27,12 +27,7 @@ var (
 
 // createSession lets one signer sign inside a page of one origin.
 func (s *Server) createSession(c *gin.Context, app caller, o *object) error {
-	common := s.sessionInput(o, maxSessionMinutes, false)
-	in := models.EmbeddedSession{
-		AppID: app.ID, TenantID: common.tenant, EnvelopeID: o.id("envelopeId"), SignerID: o.id("signerId"), AllowedOrigin: common.origin,
-		ReturnURL: common.returnURL, PrimaryColor: common.primaryColor, BorderRadius: common.borderRadius, CreatedAt: common.now,
-		ExpiresAt: common.now.Add(common.lifetime),
-	}
+	in := models.EmbeddedSession{PageSession: s.sessionInput(app, o, maxSessionMinutes, false), EnvelopeID: o.id("envelopeId"), SignerID: o.id("signerId")}
 	if err := o.err(); err != nil {
 		return err
 	}

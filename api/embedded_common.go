@@ -15,31 +15,24 @@ import (
 	"countersign/store"
 )
 
-// sessionCommon is what both kinds of embedded sessions are made with.
-type sessionCommon struct {
-	tenant, origin                        string
-	returnURL, primaryColor, borderRadius *string
-	now                                   time.Time
-	lifetime                              time.Duration
-}
-
-// sessionInput reads them; most is the longest lifetime in minutes. Where allTenants is set, a tenantId that is null is for
-// what belongs to all of them.
-func (s *Server) sessionInput(o *object, most int, allTenants bool) sessionCommon {
-	in := sessionCommon{origin: s.origin(o, "allowedOrigin"), now: s.Now().UTC().Truncate(time.Microsecond)}
+// sessionInput reads what both kinds of embedded sessions are made with; most is the longest lifetime in minutes. Where
+// allTenants is set, a tenantId that is null is for what belongs to all of them.
+func (s *Server) sessionInput(app caller, o *object, most int, allTenants bool) models.PageSession {
+	in := models.PageSession{
+		AppID: app.ID, AllowedOrigin: s.origin(o, "allowedOrigin"), ReturnURL: s.returnURL(o), CreatedAt: s.Now().UTC().Truncate(time.Microsecond),
+	}
+	in.PrimaryColor, in.BorderRadius = readTheme(o)
 	if !allTenants || !o.has("tenantId") || o.get("tenantId") != nil {
-		in.tenant = o.str("tenantId")
+		in.TenantID = o.str("tenantId")
 		if o.has("tenantId") {
-			models.CheckText(o.p, "tenantId", in.tenant, 1, 255)
+			models.CheckText(o.p, "tenantId", in.TenantID, 1, 255)
 		}
 	}
 	minutes := valueOr(o.optInt("expiresInMinutes"), sessionMinutes)
 	if minutes < 1 || minutes > most {
 		o.bad("expiresInMinutes", "must be between 1 and %d", most)
 	}
-	in.lifetime = time.Duration(minutes) * time.Minute
-	in.returnURL = s.returnURL(o)
-	in.primaryColor, in.borderRadius = readTheme(o)
+	in.ExpiresAt = in.CreatedAt.Add(time.Duration(minutes) * time.Minute)
 	return in
 }
 

@@ -60,8 +60,8 @@ func (s *Server) prepareDocument(c *gin.Context, app caller, o *object) error {
 	if err := s.admitUpload(c, u); err != nil {
 		return err
 	}
-	if u.Prepared != nil {
-		u.Prepared.BlobKey = preparedKey(e, s.NewID())
+	if u.IsPrepared() {
+		u.PreparedKey = preparedKey(e, s.NewID())
 	}
 	if err := s.keepPrepared(c, u); err != nil {
 		return err
@@ -79,8 +79,8 @@ func (s *Server) prepareDocument(c *gin.Context, app caller, o *object) error {
 	switch {
 	case err == nil && before != "":
 		s.discardUnreferenced(c, before)
-	case err != nil && models.IsRefusal(err) && u.Prepared != nil:
-		s.discardBlob(c, u.Prepared.BlobKey)
+	case err != nil && models.IsRefusal(err) && u.IsPrepared():
+		s.discardBlob(c, u.PreparedKey)
 	}
 	return err
 }

@@ -152,9 +152,9 @@ func (s *Server) writePrepared(u *upload) error {
 	if err != nil {
 		return fmt.Errorf("describe prepared file: %w", err)
 	}
-	u.Prepared = &models.PreparedFile{SHA256: p.SHA256, Size: p.Size, Encrypted: blob.Encrypts(s.Blobs), Preparation: string(record)}
+	u.PreparedSHA256, u.PreparedSize, u.PreparedEncrypted, u.Preparation = p.SHA256, p.Size, blob.Encrypts(s.Blobs), string(record)
 	for _, c := range p.Changes {
-		u.Prepared.Changes = append(u.Prepared.Changes, models.PreparedChange(c))
+		u.PreparedChanges = append(u.PreparedChanges, models.PreparedChange(c))
 	}
 	return nil
 }
@@ -162,8 +162,8 @@ func (s *Server) writePrepared(u *upload) error {
 // nameUpload chooses where the files of an upload are kept.
 func (s *Server) nameUpload(e *models.Envelope, u *upload) {
 	u.BlobKey = originalKey(e, s.NewID())
-	if u.Prepared != nil {
-		u.Prepared.BlobKey = preparedKey(e, s.NewID())
+	if u.IsPrepared() {
+		u.PreparedKey = preparedKey(e, s.NewID())
 	}
 }
 
@@ -181,25 +181,17 @@ func (s *Server) keepUpload(c *gin.Context, u *upload) error {
 
 // keepPrepared keeps the file that people read instead of an upload, if there is one.
 func (s *Server) keepPrepared(c *gin.Context, u *upload) error {
-	if u.Prepared == nil {
+	if !u.IsPrepared() {
 		return nil
 	}
-	return s.Blobs.Keep(c.Request.Context(), u.prepared, u.Prepared.BlobKey)
+	return s.Blobs.Keep(c.Request.Context(), u.prepared, u.PreparedKey)
 }
 
 // discardUpload removes the files of an upload that no envelope came to hold.
 func (s *Server) discardUpload(c *gin.Context, u *upload) {
-	for _, key := range u.blobKeys() {
+	for _, key := range u.BlobKeys() {
 		s.discardBlob(c, key)
 	}
-}
-
-// blobKeys are where the files of an upload are kept.
-func (u *upload) blobKeys() []string {
-	if u.Prepared == nil {
-		return []string{u.BlobKey}
-	}
-	return []string{u.BlobKey, u.Prepared.BlobKey}
 }
 
 // changeView is something that was taken out of a document.
@@ -230,7 +222,7 @@ func viewPrepared(d *models.Document) *json.RawMessage {
 // presented is the file that people read, of an upload that was admitted.
 func (u *upload) presented() (io.ReaderAt, int64) {
 	if u.prepared != nil {
-		return u.prepared, u.Prepared.Size
+		return u.prepared, u.PreparedSize
 	}
 	return u.file, u.Size
 }

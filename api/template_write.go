@@ -249,8 +249,8 @@ func (s *Server) examine(c *gin.Context, app caller, d *templateDraft) error {
 		}
 		folder := fmt.Sprintf("%s%s/", blob.Templates, s.NewID())
 		d.file.BlobKey = folder + "original.pdf"
-		if d.file.Prepared != nil {
-			d.file.Prepared.BlobKey = folder + "prepared.pdf"
+		if d.file.IsPrepared() {
+			d.file.PreparedKey = folder + "prepared.pdf"
 		}
 		if added, err = e.AddDocument(act, d.file.DocumentInput, models.MaxDocuments); err != nil {
 			return err
@@ -286,6 +286,6 @@ func (s *Server) afterExamining(c *gin.Context, d *templateDraft, err error) err
 	if d == nil || d.file == nil || d.file.BlobKey == "" || err != nil && !models.IsRefusal(err) {
 		return err
 	}
-	s.discardUnreferenced(c, d.file.blobKeys()...)
+	s.discardUnreferenced(c, d.file.BlobKeys()...)
 	return err
 }

@@ -152,12 +152,10 @@ func TestPrepareAgain(t *testing.T) {
 	require.Same(t, first, first.Presented())
 	require.Equal(t, []string{""}, first.BlobKeys())
 
-	file := &models.PreparedFile{
-		SHA256: "pp", Size: 5, BlobKey: "prepared", Encrypted: true, Preparation: "how",
-		Changes: []models.PreparedChange{{Kind: "script", Count: 2}, {Kind: "tag", Page: 1, Count: 1, Detail: "x"}},
-	}
+	changes := []models.PreparedChange{{Kind: "script", Count: 2}, {Kind: "tag", Page: 1, Count: 1, Detail: "x"}}
 	in := page()
-	in.BlobKey, in.Prepared, in.SealFacts = "original", file, "facts"
+	in.BlobKey, in.SealFacts = "original", "facts"
+	in.PreparedSHA256, in.PreparedSize, in.PreparedKey, in.PreparedEncrypted, in.Preparation, in.PreparedChanges = "pp", 5, "prepared", true, "how", changes
 	d, err := e.AddDocument(act(start), in, 2)
 	require.NoError(t, err)
 	recorded := models.Detail{
@@ -168,7 +166,7 @@ func TestPrepareAgain(t *testing.T) {
 	require.Equal(t, recorded, newest(e).Detail)
 	shown := d.Presented()
 	require.Equal(t, []any{"pp", int64(5), "prepared", true, d.ID}, []any{shown.SHA256, shown.Size, shown.BlobKey, shown.Encrypted, shown.ID})
-	require.Equal(t, []any{"00", "original", "how", file.Changes}, []any{d.SHA256, d.BlobKey, d.Preparation, d.PreparedChanges})
+	require.Equal(t, []any{"00", "original", "how", changes}, []any{d.SHA256, d.BlobKey, d.Preparation, d.PreparedChanges})
 	require.Equal(t, []string{"original", "prepared"}, d.BlobKeys())
 
 	found := func(source models.FieldSource, on uuid.UUID, name string) models.FieldInput {
@@ -197,7 +195,8 @@ func TestPrepareAgain(t *testing.T) {
 	require.ErrorIs(t, err, failed)
 	require.Len(t, e.Fields, 4)
 
-	in.Prepared, in.SealFacts = nil, "anew"
+	in = page()
+	in.SealFacts = "anew"
 	later := act(start.Add(time.Minute))
 	got, err := e.Prepare(later, d.ID, in, func(of *models.Document) ([]models.FieldInput, error) {
 		require.Same(t, d, of)

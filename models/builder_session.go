@@ -2,27 +2,17 @@ package models
 
 import (
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 )
 
-// BuilderSession lets somebody prepare one draft, or one template, inside a page of one origin.
+// BuilderSession lets somebody prepare one draft, or one template.
 type BuilderSession struct {
-	ID            uuid.UUID `gorm:"primaryKey"`
-	AppID         uuid.UUID
-	TenantID      string     // "": of a template for all tenants
-	EnvelopeID    *uuid.UUID // the draft; nil: a template is prepared
-	TemplateID    *uuid.UUID
-	TokenHash     []byte // SHA-256
-	AllowedOrigin string
-	ReturnURL     *string         `gorm:"column:return_url"`
-	PrimaryColor  *string         // "#rrggbb"
-	BorderRadius  *string         // CSS length
-	Features      BuilderFeatures `gorm:"serializer:json"`
-	CreatedAt     time.Time
-	ExpiresAt     time.Time
-	RevokedAt     *time.Time
+	PageSession
+
+	EnvelopeID *uuid.UUID // the draft; nil: a template is prepared
+	TemplateID *uuid.UUID
+	Features   BuilderFeatures `gorm:"serializer:json"`
 }
 
 // BuilderFeatures says what may be done in a builder session beyond placing fields.
@@ -44,9 +34,6 @@ const (
 	BuilderDocuments
 	BuilderSend
 )
-
-// Live refuses a session that has expired or was revoked.
-func (s *BuilderSession) Live(at time.Time) error { return sessionLive(s.RevokedAt, s.ExpiresAt, at) }
 
 // Allow refuses what the session's features do not let its holder do.
 func (s *BuilderSession) Allow(f BuilderFeature) error {

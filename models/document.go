@@ -67,13 +67,14 @@ type Document struct {
 	// SealFacts is what examining an original found out for sealing it, as package
 	// seal writes it; empty: it is found out again.
 	SealFacts string
-	// What people read in place of an original, see PreparedFile. Empty: the original.
+	// What people read and sign in place of an original: that without what was taken out of
+	// it. Empty: the original.
 	PreparedSHA256    string `gorm:"column:prepared_sha256"`
 	PreparedSize      int64
 	PreparedKey       string
 	PreparedEncrypted bool
 	PreparedChanges   []PreparedChange `gorm:"serializer:json"`
-	Preparation       string
+	Preparation       string           // how the file was made, as the seal record says it
 	// Shared says that the files are a template's, too: they stay while anything names them.
 	Shared bool
 }
@@ -110,8 +111,6 @@ type DocumentInput struct {
 	Document
 
 	Warnings []string // codes of what programs may show differently
-	// Prepared is the file that people read instead; nil: what the Document says.
-	Prepared *PreparedFile
 }
 
 // NextDocumentID is the id that the next document will have, so that its file
@@ -148,9 +147,6 @@ func (e *Envelope) AddDocument(act ActionContext, in DocumentInput, maxDocuments
 	d := &in.Document
 	d.ID, d.EnvelopeID, d.Kind, d.MimeType = e.NextDocumentID(act.NewID), e.ID, DocumentOriginal, "application/pdf"
 	d.Order, d.PurgeStatus, d.CreatedAt = len(e.Originals())+1, PurgeActive, act.At
-	if in.Prepared != nil {
-		d.setPrepared(in.Prepared)
-	}
 	p := Problems{}
 	for i, f := range e.Fields {
 		if f.DocumentID == d.ID {

@@ -197,7 +197,7 @@ func TestEmbeddingEndsWithTheDeadline(t *testing.T) {
 // TestEmbeddedSessionsEnd: at their time, and when they are revoked.
 func TestEmbeddedSessionsEnd(t *testing.T) {
 	t.Parallel()
-	s := models.EmbeddedSession{ExpiresAt: start}
+	s := models.PageSession{ExpiresAt: start}
 	require.NoError(t, s.Live(start.Add(-time.Microsecond)))
 	assert.Equal(t, "session_expired", code(t, s.Live(start)))
 	s.RevokedAt = &start

@@ -6,18 +6,6 @@ import (
 	"github.com/google/uuid"
 )
 
-// PreparedFile is what people read and sign in place of an original: the original
-// without what was taken out of it.
-type PreparedFile struct {
-	SHA256    string // lowercase hex
-	Size      int64  // bytes
-	BlobKey   string
-	Encrypted bool // the file was encrypted when it was kept
-	Changes   []PreparedChange
-	// Preparation says how the file was made, as the seal record says it.
-	Preparation string
-}
-
 // PreparedChange is something that was taken out, in numbers.
 type PreparedChange struct {
 	Kind   string `json:"kind"`
@@ -48,15 +36,6 @@ func (d *Document) BlobKeys() []string {
 	return []string{d.BlobKey, d.PreparedKey}
 }
 
-// setPrepared notes the prepared file, nil if there is none.
-func (d *Document) setPrepared(f *PreparedFile) {
-	if f == nil {
-		f = &PreparedFile{}
-	}
-	d.PreparedSHA256, d.PreparedSize, d.PreparedKey, d.PreparedEncrypted = f.SHA256, f.Size, f.BlobKey, f.Encrypted
-	d.PreparedChanges, d.Preparation = f.Changes, f.Preparation
-}
-
 // recordPrepared records which file people read.
 func (e *Envelope) recordPrepared(act ActionContext, d *Document) {
 	shown, changes := d.Presented(), []any{}
@@ -75,8 +54,8 @@ func (e *Envelope) recordPrepared(act ActionContext, d *Document) {
 	})
 }
 
-// Prepare gives an original of a draft another prepared file, in.Prepared, or none,
-// and the fields that were found in it in place of those that were found before.
+// Prepare gives an original of a draft another prepared file, that of in, or none, and the
+// fields that were found in it in place of those that were found before.
 func (e *Envelope) Prepare(act ActionContext, id uuid.UUID, in DocumentInput, found func(*Document) ([]FieldInput, error), path func(int) string) (*Document, error) {
 	if err := e.check(ActionAddDocument); err != nil {
 		return nil, err
@@ -92,8 +71,8 @@ func (e *Envelope) Prepare(act ActionContext, id uuid.UUID, in DocumentInput, fo
 	if err != nil {
 		return nil, err
 	}
-	d.setPrepared(in.Prepared)
-	d.SealFacts = in.SealFacts
+	d.PreparedSHA256, d.PreparedSize, d.PreparedKey, d.PreparedEncrypted = in.PreparedSHA256, in.PreparedSize, in.PreparedKey, in.PreparedEncrypted
+	d.PreparedChanges, d.Preparation, d.SealFacts = in.PreparedChanges, in.Preparation, in.SealFacts
 	e.Fields = slices.DeleteFunc(e.Fields, func(f *Field) bool { return f.DocumentID == d.ID && f.Source != SourceRequest })
 	e.recordPrepared(act, d)
 	if len(fields) > 0 {

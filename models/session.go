@@ -85,13 +85,12 @@ func (f SecondFactor) Requires(r Role) bool {
 	return f == SecondFactorRequired || f == SecondFactorAdmins && r == RoleAdmin
 }
 
-// EmbeddedSession lets one signer sign inside a page of one origin.
-type EmbeddedSession struct {
+// PageSession lets somebody work inside a page of one origin: what embedded and builder
+// sessions have in common.
+type PageSession struct {
 	ID            uuid.UUID `gorm:"primaryKey"`
 	AppID         uuid.UUID
-	TenantID      string
-	EnvelopeID    uuid.UUID
-	SignerID      uuid.UUID
+	TenantID      string // "": of a template for all tenants
 	TokenHash     []byte // SHA-256
 	AllowedOrigin string
 	ReturnURL     *string `gorm:"column:return_url"`
@@ -102,14 +101,20 @@ type EmbeddedSession struct {
 	RevokedAt     *time.Time
 }
 
-// Live refuses a session that has expired or was revoked.
-func (s *EmbeddedSession) Live(at time.Time) error { return sessionLive(s.RevokedAt, s.ExpiresAt, at) }
+// EmbeddedSession lets one signer sign.
+type EmbeddedSession struct {
+	PageSession
 
-func sessionLive(revoked *time.Time, expires, at time.Time) error {
+	EnvelopeID uuid.UUID
+	SignerID   uuid.UUID
+}
+
+// Live refuses a session that has expired or was revoked.
+func (s *PageSession) Live(at time.Time) error {
 	switch {
-	case revoked != nil:
+	case s.RevokedAt != nil:
 		return ErrSessionInvalid
-	case !at.Before(expires):
+	case !at.Before(s.ExpiresAt):
 		return Refuse(KindUnauthorized, "session_expired", "This embedded session has expired.")
 	}
 	return nil

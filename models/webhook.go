@@ -61,7 +61,7 @@ func (i WebhookInclude) Valid() bool { return i == IncludeValues }
 
 // GetsValues reports whether the endpoint is told what signers entered, with the event.
 func (w *Webhook) GetsValues(n EventName) bool {
-	return n.HasValues() && slices.Contains(w.Include, IncludeValues)
+	return (n == EventSignerSigned || n == EventEnvelopeCompleted) && slices.Contains(w.Include, IncludeValues)
 }
 
 // WebhookEvent is one event as it is posted to the app's endpoints, and read by

@@ -60,9 +60,6 @@ type WebhookSigner struct {
 // IsWebhookEvent reports whether webhooks hear of the event.
 func (n EventName) IsWebhookEvent() bool { return slices.Contains(WebhookEvents, n) }
 
-// HasValues reports whether endpoints can ask for what signers entered with the event.
-func (n EventName) HasValues() bool { return n == EventSignerSigned || n == EventEnvelopeCompleted }
-
 // WebhookPayload is the webhook body for ev, with data.values unless values is nil.
 // baseURL is the service's address.
 func (e *Envelope) WebhookPayload(ev *Event, baseURL string, values *NamedValues) ([]byte, error) {

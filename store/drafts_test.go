@@ -28,7 +28,8 @@ func (f *fixture) prepared() *models.Envelope {
 				Name: "a.pdf", SHA256: "00", Size: 9, PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: name,
 			}}
 			if i == 1 {
-				in.Prepared = &models.PreparedFile{SHA256: "11", Size: 8, BlobKey: "prepared", Changes: []models.PreparedChange{{Kind: "script", Count: 1}}, Preparation: "how"}
+				in.PreparedSHA256, in.PreparedSize, in.PreparedKey, in.Preparation = "11", 8, "prepared", "how"
+				in.PreparedChanges = []models.PreparedChange{{Kind: "script", Count: 1}}
 			}
 			d, err := e.AddDocument(f.act(), in, 9)
 			require.NoError(f.t, err)

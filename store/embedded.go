@@ -44,11 +44,15 @@ func (s *Store) RevokeEmbeddedSession(ctx context.Context, app *models.App, id u
 	if err != nil {
 		return err
 	}
-	if e.AppID != app.ID || app.CheckTenant(e.TenantID) != nil {
+	return wrap(s.revokeSession(ctx, app, e.PageSession, e), "revoke embedded session %s", id)
+}
+
+// revokeSession ends the session of a row.
+func (s *Store) revokeSession(ctx context.Context, app *models.App, of models.PageSession, row any) error {
+	if of.AppID != app.ID || app.CheckTenant(of.TenantID) != nil {
 		return models.ErrNotFound
 	}
-	err = s.db.WithContext(ctx).Model(e).Where("revoked_at IS NULL").Update("revoked_at", s.now()).Error
-	return wrap(err, "revoke embedded session %s", id)
+	return s.db.WithContext(ctx).Model(row).Where("revoked_at IS NULL").Update("revoked_at", s.now()).Error
 }
 
 // CreateBuilderSession stores a builder session.
@@ -69,8 +73,5 @@ func (s *Store) RevokeBuilderSession(ctx context.Context, app *models.App, id uu
 	if err != nil {
 		return fmt.Errorf("load builder session %s: %w", id, err)
 	}
-	if b.AppID != app.ID || app.CheckTenant(b.TenantID) != nil {
-		return models.ErrNotFound
-	}
-	return wrap(s.db.WithContext(ctx).Model(b).Where("revoked_at IS NULL").Update("revoked_at", s.now()).Error, "revoke builder session %s", id)
+	return wrap(s.revokeSession(ctx, app, b.PageSession, b), "revoke builder session %s", id)
 }

@@ -125,7 +125,9 @@ func TestWhatHasRunOutIsRemoved(t *testing.T) {
 		app, ada, _ := newUsers(t, s)
 		f := newFixture(t, s, clock)
 		e := f.sent(1, nil)
-		embedded := &models.EmbeddedSession{AppID: app.ID, TenantID: "t", EnvelopeID: e.ID, SignerID: e.Signers[0].ID, TokenHash: []byte("h"), AllowedOrigin: "https://example.com", CreatedAt: clock.Now(), ExpiresAt: clock.Now().Add(time.Hour)}
+		embedded := &models.EmbeddedSession{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, PageSession: models.PageSession{
+			AppID: app.ID, TenantID: "t", TokenHash: []byte("h"), AllowedOrigin: "https://example.com", CreatedAt: clock.Now(), ExpiresAt: clock.Now().Add(time.Hour),
+		}}
 		require.NoError(t, s.CreateEmbeddedSession(ctx, embedded))
 		require.NotEqual(t, uuid.Nil, embedded.ID)
 		r := store.IdempotentRequest{Scope: "s", Method: "POST", Path: "/", Key: "k", Fingerprint: []byte("f")}
@@ -165,7 +167,9 @@ func TestEmbeddedSessions(t *testing.T) {
 		other, _, err := s.CreateApp(ctx, "Other", models.PlanFree, nil)
 		require.NoError(t, err)
 		embed := func(hash string) *models.EmbeddedSession {
-			v := &models.EmbeddedSession{AppID: app.ID, TenantID: "t", EnvelopeID: e.ID, SignerID: e.Signers[0].ID, AllowedOrigin: "https://example.com", TokenHash: []byte(hash), CreatedAt: clock.Now(), ExpiresAt: clock.Now().Add(time.Hour)}
+			v := &models.EmbeddedSession{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, PageSession: models.PageSession{
+				AppID: app.ID, TenantID: "t", AllowedOrigin: "https://example.com", TokenHash: []byte(hash), CreatedAt: clock.Now(), ExpiresAt: clock.Now().Add(time.Hour),
+			}}
 			require.NoError(t, s.CreateEmbeddedSession(ctx, v))
 			return v
 		}

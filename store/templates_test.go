@@ -43,10 +43,9 @@ func (f *fixture) version(act models.ActionContext, key string, externalID *stri
 		}
 		_, err = e.AddDocument(act, models.DocumentInput{Document: models.Document{
 			Name: "a.pdf", SHA256: strings.Repeat("0", 64), Size: 9, PageCount: 1, Pages: []models.PageRun{{From: 1, Width: 595, Height: 842}}, BlobKey: key,
-			SealFacts: "facts",
-		}, Warnings: []string{"odd"}, Prepared: &models.PreparedFile{
-			SHA256: "11", Size: 8, BlobKey: key + ".prepared", Changes: []models.PreparedChange{{Kind: "script", Count: 1}}, Preparation: "how",
-		}}, 9)
+			SealFacts: "facts", PreparedSHA256: "11", PreparedSize: 8, PreparedKey: key + ".prepared",
+			PreparedChanges: []models.PreparedChange{{Kind: "script", Count: 1}}, Preparation: "how",
+		}, Warnings: []string{"odd"}}, 9)
 		if err != nil {
 			return nil, err
 		}

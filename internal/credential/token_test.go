@@ -31,8 +31,8 @@ func TestTokensSayWhatTheyWereIssuedFor(t *testing.T) {
 	link, until := uuid.New(), now.Add(time.Hour)
 	signer := &models.Signer{ID: uuid.New(), EnvelopeID: uuid.New(), LinkID: &link, LinkIssuedAt: &now, LinkExpiresAt: &until}
 	session := &models.ConsoleSession{ID: uuid.New(), CreatedAt: now, ExpiresAt: now.Add(credential.ConsoleLifetime)}
-	embedded := &models.EmbeddedSession{ID: uuid.New(), AppID: app, ExpiresAt: now.Add(10 * time.Minute)}
-	longer := &models.EmbeddedSession{ID: uuid.New(), AppID: app, ExpiresAt: now.Add(2 * time.Hour)}
+	embedded := &models.EmbeddedSession{PageSession: models.PageSession{ID: uuid.New(), AppID: app, ExpiresAt: now.Add(10 * time.Minute)}}
+	longer := &models.EmbeddedSession{PageSession: models.PageSession{ID: uuid.New(), AppID: app, ExpiresAt: now.Add(2 * time.Hour)}}
 	document, recipient := &models.Document{ID: uuid.New()}, uuid.New()
 	made := map[string]string{}
 	for kind, make := range map[string]func() (string, error){
