@@ -219,6 +219,10 @@ bench-scale: $(TOOLS)/testenv ## Compare 1,000 and ENVELOPES (1000000) envelopes
 bench-archive: $(TOOLS)/testenv ## Move ENVELOPES (10000) completed envelopes to archives: bytes before and after, how fast, and what reading one takes
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench/scale -archive $(or $(ENVELOPES),10000)
 
+.PHONY: walk
+walk: $(TOOLS)/testenv ## Count the packages whose code one signature runs (TREE=another working tree)
+	$(TOOLS)/testenv $(GO) run ./test/walk -tree $(or $(TREE),.)
+
 .PHONY: bench-web
 bench-web: build $(BIN)/.clients ## Measure the pages (script size, largest contentful paint; the builder with 100 fields and with 500 pages)
 	BROWSER_TEST_FIGURES=1 $(GO) test ./test/browser -run TestFigures -v -count=1
