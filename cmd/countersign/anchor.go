@@ -42,11 +42,6 @@ func (a *app) ensureSchedules(ctx context.Context) error {
 	if err := temporal.EnsureCleanupSchedule(ctx, a.client); err != nil {
 		return err
 	}
-	return a.scheduleAnchors(ctx)
-}
-
-// scheduleAnchors has Temporal run it every day, or no longer.
-func (a *app) scheduleAnchors(ctx context.Context) error {
 	if a.cfg.TSAAnchor {
 		return temporal.EnsureAnchorSchedule(ctx, a.client)
 	}

@@ -9,14 +9,11 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/config"
-	"countersign/internal/failpoint"
 	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/store"
 	"countersign/store/blob"
 )
-
-func now() time.Time { return time.Now().UTC().Add(failpoint.Skew()) } //nolint:forbidigo // the clock that all others are given
 
 // newID makes ids whose order is the order of creation (RFC 9562, UUIDv7).
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 
 	"countersign/seal/verify"
@@ -59,4 +62,51 @@ func (v verifyCommand) Run(ctx context.Context) error {
 		err = exitError(report)
 	}
 	return err
+}
+
+// verdictError makes the exit code tell what the report says.
+type verdictError verify.Verdict
+
+func (e verdictError) Error() string { return "the document is " + string(e) }
+
+// ExitCode is a number of its own for each verdict; 1 means that there is none.
+func (e verdictError) ExitCode() int {
+	return map[verdictError]int{
+		verdictError(verify.VerdictAltered): 2, verdictError(verify.VerdictUntrusted): 3, verdictError(verify.VerdictBroken): 4, verdictError(verify.VerdictNotSealed): 5,
+	}[e]
+}
+
+// exitError returns nil if the document is valid.
+func exitError(r verify.Report) error {
+	if r.OK() {
+		return nil
+	}
+	return verdictError(r.Verdict)
+}
+
+// extract writes the longest beginning of a file that its service wrote, the
+// seal and the time-stamps after it, into a new file, and verifies that.
+func extract(ctx context.Context, in *os.File, size int64, r verify.Report, to string, again *examiner) (verify.Report, error) {
+	if r.Verdict == verify.VerdictBroken || r.Verdict == verify.VerdictNotSealed {
+		return r, fmt.Errorf("there is nothing to extract: %w", verdictError(r.Verdict))
+	}
+	if r.Additions != nil {
+		size = r.Additions.From
+	}
+	out, err := os.OpenFile(to, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the user names it
+	if err != nil {
+		return r, err
+	}
+	_, err = io.Copy(out, io.NewSectionReader(in, 0, size))
+	if err == nil {
+		r, err = again.verify(ctx, out, size)
+	}
+	err = errors.Join(err, out.Close())
+	if err == nil && !r.OK() && r.Verdict != verify.VerdictUntrusted {
+		err = fmt.Errorf("what was extracted does not verify: %s", r.Summary)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(to))
+	}
+	return r, err
 }

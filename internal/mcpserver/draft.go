@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -182,12 +181,4 @@ func (s *server) downloadDocument(ctx context.Context, _ *mcp.CallToolRequest, i
 	}
 	defer func() { _ = body.Close() }() // read only
 	return s.save(in.File, body)
-}
-
-// plural is "1 page" or "3 pages".
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return strconv.Itoa(n) + " " + word + "s"
 }

@@ -82,7 +82,11 @@ func (s *server) askToSend(ctx context.Context, req *mcp.CallToolRequest, in sen
 	for i := range e.Documents {
 		d := &e.Documents[i]
 		name := cmp.Or(clean(d.Name, maxText), "without a name")
-		text = append(text, fmt.Sprintf("- %s, %s, SHA-256 %.16s…", name, plural(d.PageCount, "page"), d.Sha256))
+		pages := "1 page"
+		if d.PageCount != 1 {
+			pages = fmt.Sprintf("%d pages", d.PageCount)
+		}
+		text = append(text, fmt.Sprintf("- %s, %s, SHA-256 %.16s…", name, pages, d.Sha256))
 	}
 	message := in.Message
 	if message == "" && e.Message != nil {

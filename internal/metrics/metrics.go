@@ -3,6 +3,7 @@
 package metrics
 
 import (
+	"cmp"
 	"database/sql"
 	"net/http"
 	"strconv"
@@ -78,15 +79,17 @@ func (m *Metrics) Handler() http.Handler {
 // Gatherer gives what is counted to tests.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
-// Request counts an answered request. route is the pattern, never the path: a
+// Requests counts answered requests; nil for none. The route is the pattern, never the path: a
 // path can hold a token.
-func (m *Metrics) Request(method, route string, status int, took time.Duration) {
+func (m *Metrics) Requests() func(method, route string, status int, took time.Duration) {
 	if m == nil {
-		return
+		return nil
 	}
-	if route == "" {
-		route = "other"
-	}
+	return m.request
+}
+
+func (m *Metrics) request(method, route string, status int, took time.Duration) {
+	route = cmp.Or(route, "other")
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
 	default: // a client may call it anything

@@ -58,8 +58,8 @@ func TestEverythingIsCounted(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("v1")
 	ctx := t.Context()
-	m.Request("GET", "/v1/envelopes/:id", 200, 20*time.Millisecond)
-	m.Request("BREW", "", 404, time.Millisecond)
+	m.Requests()("GET", "/v1/envelopes/:id", 200, 20*time.Millisecond)
+	m.Requests()("BREW", "", 404, time.Millisecond)
 	refused := &notify.PermanentError{Err: errors.New("no such mailbox")}
 	for _, err := range []error{nil, refused, errors.New("down")} {
 		_ = m.Mailer(fake{err: err}).Send(ctx, notify.Mail{Kind: "invitation"})
@@ -141,7 +141,7 @@ func TestTemporal(t *testing.T) {
 func TestNothingIsCountedWithoutMetrics(t *testing.T) {
 	t.Parallel()
 	var m *metrics.Metrics
-	m.Request("GET", "/", 200, 0)
+	assert.Nil(t, m.Requests())
 	m.Database(nil)
 	m.Certificate(nil)
 	m.Outbox(nil)
@@ -158,7 +158,7 @@ var update = flag.Bool("update", false, "write deploy/metrics.txt anew")
 func TestTheListOfMetrics(t *testing.T) {
 	t.Parallel()
 	m := metrics.New("v1")
-	m.Request("GET", "/", 200, 0)
+	m.Requests()("GET", "/", 200, 0)
 	_, _ = m.Sealer(fake{}, time.Now).Seal(t.Context(), nil, seal.Job{})
 	m.Deliverer(fake{}).Deliver(t.Context(), webhook.Request{})
 	_ = m.Mailer(fake{}).Send(t.Context(), notify.Mail{})
