@@ -172,10 +172,8 @@ func withDetails(err error, details map[string]any) error {
 		return err
 	}
 	told := *refusal
-	told.Details = maps.Clone(refusal.Details)
-	if told.Details == nil {
-		told.Details = map[string]any{}
-	}
+	told.Details = map[string]any{}
+	maps.Copy(told.Details, refusal.Details)
 	maps.Copy(told.Details, details)
 	return &told
 }

@@ -37,10 +37,7 @@ func (s *Server) openFile(ctx context.Context, e *models.Envelope, d *models.Doc
 		return nil, models.ErrPurged
 	}
 	f, err := s.files.Open(ctx, store.FileRecord(d))
-	if errors.Is(err, fs.ErrNotExist) && e.ID == uuid.Nil { // a template's: its files are not replaced
-		return nil, s.fileMissing(ctx, e, d)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && e.ID != uuid.Nil { // the files of a template are not replaced
 		fresh, err1 := s.Store.Envelope(ctx, e.AppID, e.ID) // it may have been purged or replaced since e was loaded
 		if err1 != nil {
 			return nil, err1
@@ -56,15 +53,9 @@ func (s *Server) openFile(ctx context.Context, e *models.Envelope, d *models.Doc
 			*d = *now
 			return s.openFile(ctx, fresh, d)
 		}
-		return nil, s.fileMissing(ctx, e, d)
-	}
-	if errors.Is(err, blob.ErrAltered) || errors.Is(err, blob.ErrDamaged) {
-		s.Log.ErrorContext(ctx, "a document's file is not the one that was recorded", "envelope", e.ID, "document", d.ID, "error", err)
-		s.countMissing()
-		return nil, models.Refuse(models.KindUnavailable, "document_unavailable", "The document's file cannot be given: it is not the one that was recorded.")
 	}
 	if err != nil {
-		return nil, s.fileStoreFails(ctx, e.ID, fmt.Errorf("document %s: %w", d.ID, err))
+		return nil, s.refuseFile(ctx, err, "a document", e.ID, d.ID, d.BlobKey)
 	}
 	return f, nil
 }
@@ -78,11 +69,21 @@ func isUnavailable(err error) bool {
 	return ok && e.Kind == models.KindUnavailable
 }
 
-// fileMissing tells the operator of a file that is gone.
-func (s *Server) fileMissing(ctx context.Context, e *models.Envelope, d *models.Document) error {
-	s.Log.ErrorContext(ctx, "a document's file is missing from the file store", "envelope", e.ID, "document", d.ID, "key", d.BlobKey)
-	s.countMissing()
-	return fileMissingError
+// refuseFile is the answer where the file of what, "a document" or "an attachment", cannot
+// be opened. The operator is told why.
+func (s *Server) refuseFile(ctx context.Context, err error, what string, envelope, id uuid.UUID, key string) error {
+	_, kind, _ := strings.Cut(what, " ")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		s.Log.ErrorContext(ctx, what+"'s file is missing from the file store", "envelope", envelope, kind, id, "key", key)
+		s.countMissing()
+		return fileMissingError
+	case errors.Is(err, blob.ErrAltered) || errors.Is(err, blob.ErrDamaged):
+		s.Log.ErrorContext(ctx, what+"'s file is not the one that was recorded", "envelope", envelope, kind, id, "error", err)
+		s.countMissing()
+		return models.Refuse(models.KindUnavailable, "document_unavailable", "The %s's file cannot be given: it is not the one that was recorded.", kind)
+	}
+	return s.fileStoreFails(ctx, envelope, fmt.Errorf("%s %s: %w", kind, id, err))
 }
 
 // countMissing counts a file that is gone, or is not what was recorded.
@@ -113,9 +114,9 @@ func (s *Server) fileStoreFails(ctx context.Context, envelope uuid.UUID, err err
 // operator of it; any other error is returned as it is.
 func (s *Server) archiveFails(c *gin.Context, err error) error {
 	ctx := c.Request.Context()
-	var broken *store.ArchiveError
+	broken, ok := errors.AsType[*store.ArchiveError](err)
 	switch {
-	case errors.As(err, &broken):
+	case ok:
 		s.Log.ErrorContext(ctx, "an envelope's archive cannot be read", "request", requestID(c), "envelope", broken.EnvelopeID, "key", broken.Key, "problem", broken.Problem)
 		s.countMissing()
 		return archiveBrokenError

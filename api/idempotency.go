@@ -10,10 +10,10 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -51,12 +51,8 @@ var perRequestHeaders = map[string]bool{
 
 // storableHeaders is what of a header is part of the answer.
 func storableHeaders(h http.Header) http.Header {
-	out := make(http.Header)
-	for name, v := range h {
-		if !perRequestHeaders[name] {
-			out[name] = slices.Clone(v)
-		}
-	}
+	out := h.Clone()
+	maps.DeleteFunc(out, func(name string, _ []string) bool { return perRequestHeaders[name] })
 	return out
 }
 

@@ -155,12 +155,11 @@ func (s *Server) completeAtProvider(c *gin.Context) error {
 
 // fromProvider finds the user whom the provider vouches for in answer to a sign-in that
 // began in this browser.
-func (s *Server) fromProvider(c *gin.Context, code, state string, issuer *string) (*models.ConsoleUser, openid.Person, error) {
+func (s *Server) fromProvider(c *gin.Context, code, state string, issuer *string) (user *models.ConsoleUser, person openid.Person, err error) {
 	ctx := c.Request.Context()
-	none := openid.Person{}
 	browser, err := c.Cookie(s.providerCookie())
 	if err != nil || browser == "" {
-		return nil, none, errSignInExpired
+		return nil, person, errSignInExpired
 	}
 	challenge := store.Challenge{Kind: models.ChallengeProviderSignIn, Answer: state, Holder: browser}
 	err = s.Store.TakeChallenge(ctx, &challenge)
@@ -169,21 +168,21 @@ func (s *Server) fromProvider(c *gin.Context, code, state string, issuer *string
 		err = s.Store.TakeChallenge(ctx, &challenge)
 	}
 	if err != nil {
-		return nil, none, notFoundAs(errSignInExpired, err)
+		return nil, person, notFoundAs(errSignInExpired, err)
 	}
 	s.setProviderCookie(c, "", -1)
 	var request openid.Request
 	if err := json.Unmarshal(challenge.Data, &request); err != nil {
-		return nil, none, fmt.Errorf("read sign-in: %w", err)
+		return nil, person, fmt.Errorf("read sign-in: %w", err)
 	}
 	if issuer != nil && *issuer != s.Provider.Client.Issuer() { // RFC 9207
-		return nil, none, &openid.Refusal{Reason: "answer of another issuer"}
+		return nil, person, &openid.Refusal{Reason: "answer of another issuer"}
 	}
-	person, err := s.Provider.Client.Finish(ctx, request, code)
+	person, err = s.Provider.Client.Finish(ctx, request, code)
 	if err != nil {
-		return nil, none, err
+		return nil, person, err
 	}
-	user, err := s.userOf(c, challenge, person)
+	user, err = s.userOf(c, challenge, person)
 	return user, person, err
 }
 

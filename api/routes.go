@@ -158,7 +158,7 @@ func (s *Server) routes() []route {
 		bulk(sender, post, "/:id/cancel", s.changeBulkSend(models.BulkCancel)),
 		bulk(sender, post, "/:id/retry", s.changeBulkSend(models.BulkRetry)),
 
-		app(get, "/v1/webhooks", s.listWebhooks),
+		app(get, "/v1/webhooks", listWebhooks(s, viewWebhook)),
 		app(post, "/v1/webhooks", withBody(s.createWebhook)),
 		app(get, "/v1/webhooks/:id", s.getWebhook),
 		app(patch, "/v1/webhooks/:id", s.patchWebhook),
@@ -217,7 +217,7 @@ func (s *Server) routes() []route {
 		con(admin, get, "/client-secrets", s.listClientSecrets),
 		anew(ownAs(admin, post, "/client-secrets", withBody(s.createClientSecret))),
 		ownAs(admin, post, "/client-secrets/:id/end", s.endClientSecret),
-		con(viewer, get, "/webhooks", s.inspectWebhooks),
+		con(viewer, get, "/webhooks", listWebhooks(s, viewConsoleWebhook)),
 		con(admin, post, "/webhooks", withBody(s.createConsoleWebhook)),
 		con(admin, patch, "/webhooks/:id", s.updateWebhook),
 		con(admin, del, "/webhooks/:id", s.deleteConsoleWebhook),

@@ -242,16 +242,8 @@ func (s *Server) sendAttachment(c *gin.Context, e *models.Envelope, shown func(*
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !a.Used:
 		return models.ErrNotFound // removed meanwhile
-	case errors.Is(err, fs.ErrNotExist):
-		s.Log.ErrorContext(ctx, "an attachment's file is missing from the file store", "envelope", e.ID, "attachment", a.ID, "key", a.BlobKey)
-		s.countMissing()
-		return fileMissingError
-	case errors.Is(err, blob.ErrAltered) || errors.Is(err, blob.ErrDamaged):
-		s.Log.ErrorContext(ctx, "an attachment's file is not the one that was recorded", "envelope", e.ID, "attachment", a.ID, "error", err)
-		s.countMissing()
-		return models.Refuse(models.KindUnavailable, "document_unavailable", "The attachment's file cannot be given: it is not the one that was recorded.")
 	case err != nil:
-		return s.fileStoreFails(ctx, e.ID, fmt.Errorf("attachment %s: %w", a.ID, err))
+		return s.refuseFile(ctx, err, "an attachment", e.ID, a.ID, a.BlobKey)
 	}
 	defer func() { _ = f.Close() }() // read only
 	return serveContent(c, a.MimeType, contentDisposition("attachment", a.Name), a.SHA256, a.CreatedAt, f)

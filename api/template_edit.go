@@ -32,10 +32,10 @@ func (s *Server) patchTemplate(c *gin.Context, app caller) error {
 		return err
 	}
 	head := seen.Template
-	if o.has("name") {
-		head.Name = plaintext.Visible(o.str("name"))
-	}
-	changed(o, "externalId", o.strippedText).Apply(&head.ExternalID)
+	name := changed(o, "name", func(member string) string { return plaintext.Visible(o.str(member)) })
+	externalID := changed(o, "externalId", o.strippedText)
+	name.Apply(&head.Name)
+	externalID.Apply(&head.ExternalID)
 	head.Check(o.p)
 	by := app.ID.String()
 	if app.builder != nil {
@@ -63,8 +63,8 @@ func (s *Server) patchTemplate(c *gin.Context, app caller) error {
 			case draft != nil && t.Version != seen.Version:
 				return models.Refuse(models.KindConflict, "template_changed", "The template has got version %d meanwhile; read it again.", t.Version)
 			}
-			changed(o, "name", func(string) string { return head.Name }).Apply(&t.Name)
-			changed(o, "externalId", func(string) *string { return head.ExternalID }).Apply(&t.ExternalID)
+			name.Apply(&t.Name)
+			externalID.Apply(&t.ExternalID)
 			if draft != nil {
 				t.ShareFiles(draft.documents)
 				t.NewVersion(s.actionContext(c, app.actor()), by, draft.TemplateContent, draft.documents)

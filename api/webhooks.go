@@ -27,12 +27,15 @@ func viewWebhook(w *models.Webhook) webhookView {
 	return webhookView{ID: w.ID, URL: w.URL, Events: w.Events, Active: w.Active, CreatedAt: w.CreatedAt.UTC(), Include: w.Include}
 }
 
-func (s *Server) listWebhooks(c *gin.Context, app caller) error {
-	hooks, err := s.Store.Webhooks(c.Request.Context(), app.ID)
-	if err != nil {
-		return err
+// listWebhooks is the handler that shows all endpoints of the app, each by view.
+func listWebhooks[V any](s *Server, view func(*models.Webhook) V) func(*gin.Context, caller) error {
+	return func(c *gin.Context, app caller) error {
+		hooks, err := s.Store.Webhooks(c.Request.Context(), app.ID)
+		if err != nil {
+			return err
+		}
+		return answer(c, http.StatusOK, views(hooks, view))
 	}
-	return answer(c, http.StatusOK, views(hooks, viewWebhook))
 }
 
 func (s *Server) createWebhook(c *gin.Context, app caller, o *object) error {

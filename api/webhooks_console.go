@@ -33,14 +33,6 @@ func viewConsoleWebhook(w *models.Webhook) consoleWebhookView {
 	return v
 }
 
-func (s *Server) inspectWebhooks(c *gin.Context, app caller) error {
-	hooks, err := s.Store.Webhooks(c.Request.Context(), app.ID)
-	if err != nil {
-		return err
-	}
-	return answer(c, http.StatusOK, views(hooks, viewConsoleWebhook))
-}
-
 // endpointRequest reads which endpoint of the app a request is about, and its body.
 func (s *Server) endpointRequest(c *gin.Context, app caller) (uuid.UUID, *object, error) {
 	id := checkedID(c, "id")
