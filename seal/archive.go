@@ -8,6 +8,7 @@ import (
 	"hash"
 	"io"
 	"os"
+	"slices"
 
 	"countersign/seal/archive1"
 	"countersign/seal/cms"
@@ -137,10 +138,7 @@ func (s *Sealer) evidence(ctx context.Context, a *verify.Archive) (archive1.Evid
 		if err := answer.CheckGood(q.Certificate, q.Issuer, s.cfg.Now()); err != nil {
 			return e, err
 		}
-		der := answer.OCSP
-		if der == nil {
-			der = answer.CRL
-		}
+		der := slices.Concat(answer.OCSP, answer.CRL) // one of them
 		e.Statements = append(e.Statements, archive1.Statement{CRL: answer.OCSP == nil, DER: der})
 		size += len(der)
 	}

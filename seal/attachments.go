@@ -157,26 +157,18 @@ func (a *assembly) freeName(catalog pdf.Dict) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	note := func(v pdf.Value) error {
-		v, err := pdf.ResolveIn(a.file, v)
-		if b, ok := v.Bytes(); ok {
-			taken[strings.ToLower(pdf.DecodeText(b))] = true
+	look := &pdf.Lookup{File: a.file}
+	note := func(key, v pdf.Value) error {
+		spec := look.Dict(v)
+		for _, v := range []pdf.Value{key, spec.Get("F"), spec.Get("UF")} {
+			if b, ok := look.Value(v).Bytes(); ok {
+				taken[strings.ToLower(pdf.DecodeText(b))] = true
+			}
 		}
-		return err
+		return look.Err
 	}
 	if tree := names.Get("EmbeddedFiles"); !tree.IsNull() {
-		if err := pdf.WalkNames(a.file, tree, func(key, v pdf.Value) error {
-			spec, err := pdf.OptionalDict(a.file, v)
-			if err != nil {
-				return err
-			}
-			for _, v := range []pdf.Value{key, spec.Get("F"), spec.Get("UF")} {
-				if err := note(v); err != nil {
-					return err
-				}
-			}
-			return nil
-		}); err != nil {
+		if err := pdf.WalkNames(a.file, tree, note); err != nil {
 			return "", err
 		}
 	}

@@ -181,12 +181,17 @@ func (c *canvas) show(f face, x, y float64, l text.Line) {
 	if f.style == text.Bold {
 		c.stroke(f.col)
 	}
-	c.b = append(c.b, "BT\n"...)
-	b, err := c.t.fonts.Append(c.b, l, f.size, c.left(x, l.Width*f.size/1000), c.h-y)
-	c.fail(err)
-	if err == nil {
-		c.b = append(b, "ET\n"...)
+	c.text("BT\n", l, f.size, c.left(x, l.Width*f.size/1000), c.h-y, "ET\n")
+}
+
+// text draws a line between operators that begin and end a text object.
+func (c *canvas) text(begin string, l text.Line, size, x, y float64, end string) {
+	b, err := c.t.fonts.Append(append(c.b, begin...), l, size, x, y)
+	if err != nil {
+		c.fail(err)
+		return
 	}
+	c.b = append(b, end...)
 }
 
 // hidden writes text that is read and found but not seen (rendering mode 3,
@@ -197,12 +202,7 @@ func (c *canvas) hidden(x, y, w, h float64, s string) {
 		return
 	}
 	size := min(h*0.8, w/l.Width*1000)
-	c.b = append(c.b, "BT 3 Tr\n"...)
-	b, err := c.t.fonts.Append(c.b, l, size, x, c.h-y-h/2-size*0.3)
-	c.fail(err)
-	if err == nil {
-		c.b = append(b, "0 Tr ET\n"...)
-	}
+	c.text("BT 3 Tr\n", l, size, x, c.h-y-h/2-size*0.3, "0 Tr ET\n")
 }
 
 // image draws a PNG as large as fits into a box, at its left and half height.

@@ -8,6 +8,7 @@ import (
 
 	"countersign/seal/manifest"
 	"countersign/seal/text"
+	"countersign/seal/verify"
 )
 
 // minLastEvents are the rows that go along when what follows the table would stand alone on a new page.
@@ -178,4 +179,33 @@ func (c *certificate) prepared(begins string) string {
 		return begins
 	}
 	return begins + " " + fmt.Sprintf(c.say.Prepared, strings.Join(kinds, ", "), p.SHA256)
+}
+
+// drawPrevious tells who was to sign before s. There may be more than a page of it.
+func (c *certificate) drawPrevious(s Signer) {
+	for _, was := range s.Previous {
+		says := fmt.Sprintf(c.say.PreviousUntil, was.Name, was.Email, verify.Moment(was.Until))
+		if was.Reason != "" {
+			says += "\n" + fmt.Sprintf(c.say.ReasonGiven, was.Reason)
+		}
+		for i, l := range c.page().wrap(faceBody, says, c.inner()-signerLabelW, 0) {
+			c.room(signerLeading)
+			if i == 0 {
+				c.page().line(faceLabel, certMargin, c.y, c.say.Previously)
+			}
+			c.page().show(faceBody, certMargin+signerLabelW, c.y, l)
+			c.y += signerLeading
+		}
+	}
+}
+
+// part says which part a signer plays; "" of who signs by themselves.
+func (c *certificate) part(s Signer) string {
+	switch {
+	case s.WitnessFor != "":
+		return fmt.Sprintf(c.say.WitnessOf, cmp.Or(c.names["signer:"+s.WitnessFor], s.WitnessFor))
+	case s.Host != nil:
+		return fmt.Sprintf(c.say.HostedBy, s.Host.Name, s.Host.Email)
+	}
+	return cmp.Or(c.say.PartKinds[s.Kind], s.Kind)
 }

@@ -236,34 +236,22 @@ func (a *assembly) writeSignature(ref pdf.Ref) {
 		mark.From, mark.To = a.originalAt, a.originalAt+a.job.Size
 	}
 	begin := mark.Begin(pdf.AppendText(nil, a.sealer.name), pdf.AppendText(nil, "Sealed by "+a.sealer.cfg.ServiceName), pdfDate(a.sealer.cfg.Now()))
-	a.sig = writePlaceholder(a.w, ref, begin, a.sealer.contents)
-}
-
-// writePlaceholder writes a signature dictionary that begins as given, with
-// room for byte range and contents, and tells where these are.
-func writePlaceholder(w *pdf.Increment, ref pdf.Ref, begin string, contents int) signaturePlace {
-	var p signaturePlace
-	w.Begin(ref)
-	w.AppendString(begin)
-	w.AppendString("/ByteRange[0 ")
-	p.byteRange = w.Offset()
-	w.AppendString(strings.Repeat(" ", verify.ByteRangeWidth))
-	w.AppendString("]\n/Contents")
-	p.contents = w.Offset()
-	w.AppendString("<" + strings.Repeat("0", 2*contents) + ">")
-	p.contentsEnd = w.Offset()
-	w.AppendString(">>")
-	w.End()
-	return p
+	a.w.Begin(ref)
+	a.w.AppendString(begin)
+	a.w.AppendString("/ByteRange[0 ")
+	a.sig.byteRange = a.w.Offset()
+	a.w.AppendString(strings.Repeat(" ", verify.ByteRangeWidth))
+	a.w.AppendString("]\n/Contents")
+	a.sig.contents = a.w.Offset()
+	a.w.AppendString("<" + strings.Repeat("0", 2*a.sealer.contents) + ">")
+	a.sig.contentsEnd = a.w.Offset()
+	a.w.AppendString(">>")
+	a.w.End()
 }
 
 // fill writes the byte range into tail, which begins at base in a file of
 // total bytes.
 func (p signaturePlace) fill(tail []byte, base, total int64) {
-	b := strconv.AppendInt(nil, p.contents, 10)
-	b = append(b, ' ')
-	b = strconv.AppendInt(b, p.contentsEnd, 10)
-	b = append(b, ' ')
-	b = strconv.AppendInt(b, total-p.contentsEnd, 10)
+	b := fmt.Sprintf("%d %d %d", p.contents, p.contentsEnd, total-p.contentsEnd)
 	copy(tail[p.byteRange-base:][:verify.ByteRangeWidth], b)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -47,4 +48,62 @@ func Rehearse(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages
 	}
 	facts.plain = !a.remarkable
 	return facts, readPages(ctx, concatReader{r, size, w.Bytes()}, w.Offset())
+}
+
+// Facts are what a seal needs to know of an original and what only reading all of
+// it tells. They depend on its bytes alone: Admit finds them out, and a Job may
+// carry them. A seal without them finds them out itself, and becomes the same.
+type Facts struct {
+	mentioned pdf.Mentioned
+	// plain says that no page's content leaves anything open or is dark where the
+	// line at the foot stands: see painter.look.
+	plain bool
+}
+
+// wireFacts is the form in which facts are kept.
+type wireFacts struct {
+	Version   int      `json:"v"`
+	Undefined [][2]int `json:"undefined,omitempty"` // numbers and generations
+	Highest   int      `json:"highest"`
+	Plain     bool     `json:"plain,omitempty"`
+}
+
+const (
+	// factsVersion changes with what the facts say: those of another version are
+	// found out again.
+	factsVersion = 1
+	// maxFacts bounds the form in which facts are kept, in bytes. Files whose facts
+	// would take more are rare: they are read again when they are sealed.
+	maxFacts = 4 << 10
+)
+
+// Encode returns the form in which facts are kept, empty if there are none or if
+// they would take too much room.
+func (f *Facts) Encode() string {
+	if f == nil {
+		return ""
+	}
+	w := wireFacts{Version: factsVersion, Highest: f.mentioned.Highest, Plain: f.plain}
+	for _, ref := range f.mentioned.Undefined {
+		w.Undefined = append(w.Undefined, [2]int{ref.Num, ref.Gen})
+	}
+	b, err := json.Marshal(w)
+	if err != nil || len(b) > maxFacts {
+		return ""
+	}
+	return string(b)
+}
+
+// DecodeFacts reads what Encode returned. Facts in any other form are nil: they
+// are found out again.
+func DecodeFacts(s string) *Facts {
+	var w wireFacts
+	if len(s) > maxFacts || json.Unmarshal([]byte(s), &w) != nil || w.Version != factsVersion {
+		return nil
+	}
+	f := &Facts{mentioned: pdf.Mentioned{Highest: w.Highest}, plain: w.Plain}
+	for _, ref := range w.Undefined {
+		f.mentioned.Undefined = append(f.mentioned.Undefined, pdf.Ref{Num: ref[0], Gen: ref[1]})
+	}
+	return f
 }

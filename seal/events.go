@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -14,10 +15,7 @@ type auditEvent struct {
 	Timestamp time.Time      `json:"timestamp"`
 	Actor     string         `json:"actor"`
 	IP        string         `json:"ip"`
-	UserAgent string         `json:"userAgent"`
 	Detail    map[string]any `json:"detail"`
-	PrevHash  string         `json:"prevHash"`
-	Hash      string         `json:"hash"`
 }
 
 func parseEvents(raw []json.RawMessage) ([]auditEvent, error) {
@@ -32,7 +30,7 @@ func parseEvents(raw []json.RawMessage) ([]auditEvent, error) {
 
 // describe says in plain words what happened. who knows the persons before the event,
 // and those after it from then on.
-func (c *certificate) describe(e auditEvent, who *persons) string {
+func (c *certificate) describe(e auditEvent, who persons) string {
 	s := cmp.Or(c.say.EventNames[e.Event], e.Event)
 	number := func(key string) (int, bool) {
 		n, ok := e.Detail[key].(float64)
@@ -62,4 +60,38 @@ func (c *certificate) describe(e auditEvent, who *persons) string {
 		}
 	}
 	return s
+}
+
+// persons tells whose acts the events of a signer are: after each event that tells of a
+// successor they are those of the next person. Events are given in their order.
+type persons map[string][]string // by signer, in the order in which they were to sign
+
+func newPersons(signers []Signer) persons {
+	p := persons{}
+	for _, s := range signers {
+		for _, was := range s.Previous {
+			p[s.ID] = append(p[s.ID], was.Name)
+		}
+		p[s.ID] = append(p[s.ID], s.Name)
+	}
+	return p
+}
+
+// name is the name of an actor "signer:<id>"; "" for any other.
+func (p persons) name(actor string) string {
+	id, ok := strings.CutPrefix(actor, "signer:")
+	if names := p[id]; ok && len(names) > 0 {
+		return names[0]
+	}
+	return ""
+}
+
+// succeed goes on to the next person of a signer and returns the name, "" if it is not known.
+func (p persons) succeed(signer string) string {
+	names := p[signer]
+	if len(names) < 2 {
+		return ""
+	}
+	p[signer] = names[1:]
+	return names[1]
 }

@@ -125,11 +125,11 @@ func decodePNG(b []byte, maxPixels int) (*image.NRGBA, error) {
 	if err != nil {
 		return nil, refusal.New(refusal.PNGInvalid, "The picture is not a valid PNG.")
 	}
-	if n, ok := img.(*image.NRGBA); ok {
-		return n, nil
-	}
-	if p, ok := img.(*image.Paletted); ok {
-		return fromPalette(p), nil
+	switch img := img.(type) {
+	case *image.NRGBA:
+		return img, nil
+	case *image.Paletted:
+		return fromPalette(img), nil
 	}
 	return toNRGBA(img), nil
 }

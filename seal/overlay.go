@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -34,12 +35,9 @@ func RedrawsFields(f *pdf.File) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	form, err := pdf.OptionalDict(f, catalog.Get("AcroForm"))
-	if err != nil {
-		return false, err
-	}
-	v, err := f.Resolve(form.Get("NeedAppearances"))
-	return v.Bool(), err
+	look := &pdf.Lookup{File: f}
+	form := look.Dict(catalog.Get("AcroForm"))
+	return look.Value(form.Get("NeedAppearances")).Bool(), look.Err
 }
 
 // annotations finds out which values have an annotation above them.
@@ -191,11 +189,7 @@ func (p *painter) valuesAbove(o *overlay, page pdf.Ref, g pdf.Geometry, values [
 		if err != nil {
 			return err
 		}
-		what := m.alt
-		if what == "" {
-			what = v.Text
-		}
-		o.add(p, page, o.fields[i], g.Box(bbox.X0, bbox.Y0, bbox.X1, bbox.Y1), form, what)
+		o.add(p, page, o.fields[i], g.Box(bbox.X0, bbox.Y0, bbox.X1, bbox.Y1), form, cmp.Or(m.alt, v.Text))
 	}
 	return nil
 }

@@ -79,7 +79,6 @@ func (c *qrCache) of(content string) ([][]bool, error) {
 			bits[y] = append(bits[y], code.At(x, y) == color.Black)
 		}
 	}
-	made := &qrCode{content, bits}
-	c.last.Store(made)
-	return made.bits, nil
+	c.last.Store(&qrCode{content, bits})
+	return bits, nil
 }

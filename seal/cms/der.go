@@ -2,7 +2,10 @@ package cms
 
 import (
 	"bytes"
+	"crypto"
+	"crypto/ecdsa"
 	"encoding/asn1"
+	"fmt"
 	"math/big"
 	"slices"
 
@@ -44,3 +47,22 @@ func integer(n *big.Int) []byte {
 }
 
 func bitString(b []byte) []byte { return element(cbasn1.BIT_STRING, []byte{0}, b) }
+
+// normalizeSignature returns, of the ECDSA signatures (r, s) and (r, n-s), which are
+// both right so that anybody could change one into the other, the one with the smaller
+// s. A signature by a key of another kind it returns as it is.
+func normalizeSignature(key crypto.PublicKey, signature []byte) ([]byte, error) {
+	pub, ok := key.(*ecdsa.PublicKey)
+	if !ok {
+		return signature, nil
+	}
+	var sig struct{ R, S *big.Int }
+	if rest, err := asn1.Unmarshal(signature, &sig); err != nil || len(rest) > 0 {
+		return nil, fmt.Errorf("cms: the key made no ECDSA signature: %w", err)
+	}
+	n := pub.Params().N
+	if sig.S.Cmp(new(big.Int).Rsh(n, 1)) > 0 {
+		sig.S.Sub(n, sig.S)
+	}
+	return asn1.Marshal(sig)
+}

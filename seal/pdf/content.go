@@ -39,7 +39,8 @@ func (f *File) ReadContent(contents []Value, resources Value, boxes []Box, most 
 	for _, b := range boxes {
 		r.addPoints(b)
 	}
-	if err := r.run(data, resources, newGraphics(), 0); err != nil {
+	begin := graphics{ctm: Matrix{1, 0, 0, 1, 0, 0}, clip: Box{-1e9, -1e9, 1e9, 1e9}, exact: true, space: "DeviceGray"}
+	if err := r.run(data, resources, begin, 0); err != nil {
 		return c, err
 	}
 	c.Open, c.Marked, c.Unclean = r.depth, r.marked, c.Unclean || r.unclean || r.inText
@@ -153,10 +154,6 @@ type graphics struct {
 	exact bool    // the clip is just that box, and paint covers what is below
 	light float64 // of the fill colour, 0 to 1; NaN: unknown
 	space string  // of the fill colour
-}
-
-func newGraphics() graphics {
-	return graphics{ctm: Matrix{1, 0, 0, 1, 0, 0}, clip: Box{-1e9, -1e9, 1e9, 1e9}, exact: true, space: "DeviceGray"}
 }
 
 // darkThreshold is the lightness under which a colour is dark.

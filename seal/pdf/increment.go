@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"unicode/utf16"
 )
@@ -333,11 +334,7 @@ func AppendHex(b, s []byte) []byte {
 
 // AppendText writes a text string (7.9.2.2): ASCII as it stands, else UTF-16.
 func AppendText(b []byte, s string) []byte {
-	ascii := true
-	for i := range len(s) {
-		ascii = ascii && s[i] >= ' ' && s[i] <= '~'
-	}
-	if ascii {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
 		b = append(b, '(')
 		for i := range len(s) {
 			if c := s[i]; c == '(' || c == ')' || c == '\\' {

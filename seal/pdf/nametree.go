@@ -132,7 +132,7 @@ func OptionalDict(f *File, v Value) (Dict, error) {
 
 // WalkNames calls visit for each key of a name tree (ISO 32000-2, 7.9.6).
 func WalkNames(f *File, root Value, visit func(key, v Value) error) error {
-	t := treeReader{f: f}
+	t := treeReader{f: f, seen: map[Ref]bool{}}
 	return t.walk(root, visit, 0)
 }
 
@@ -154,9 +154,6 @@ func (t *treeReader) read(v Value) (Value, error) {
 	if ref, ok := v.Ref(); ok {
 		if t.seen[ref] {
 			return nil, fmt.Errorf("%w: name tree: object %d occurs twice", ErrDamaged, ref.Num)
-		}
-		if t.seen == nil {
-			t.seen = map[Ref]bool{}
 		}
 		t.seen[ref] = true
 	}

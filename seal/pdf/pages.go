@@ -265,21 +265,14 @@ func (f *File) Geometry(p *Page) (Geometry, error) {
 			g.Visible = c
 		}
 	}
-	rotate, err := f.Resolve(p.Rotate)
-	if err != nil {
-		return g, err
-	}
-	if n, ok := rotate.Float(); ok && math.Abs(n) < 1e6 && math.Mod(n, 90) == 0 {
+	look := &Lookup{File: f}
+	if n, ok := look.Value(p.Rotate).Float(); ok && math.Abs(n) < 1e6 && math.Mod(n, 90) == 0 {
 		g.Rotate = ((int(n) % 360) + 360) % 360
 	}
-	unit, err := f.Resolve(p.Dict.Get("UserUnit"))
-	if err != nil {
-		return g, err
-	}
-	if u, ok := unit.Float(); ok && u >= 0.01 && u <= 10_000 {
+	if u, ok := look.Value(p.Dict.Get("UserUnit")).Float(); ok && u >= 0.01 && u <= 10_000 {
 		g.UserUnit = u
 	}
-	return g, nil
+	return g, look.Err
 }
 
 // box returns nil for a missing or empty rectangle.

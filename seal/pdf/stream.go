@@ -120,13 +120,10 @@ func (f *File) filters(o Object) (names []string, params []Dict, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	filter, err := f.Resolve(d.Get("Filter"))
-	if err != nil {
-		return nil, nil, err
-	}
-	parms, err := f.Resolve(d.Get("DecodeParms"))
-	if err != nil {
-		return nil, nil, err
+	look := &Lookup{File: f}
+	filter, parms := look.Value(d.Get("Filter")), look.Value(d.Get("DecodeParms"))
+	if look.Err != nil {
+		return nil, nil, look.Err
 	}
 	if filter.IsNull() {
 		return nil, nil, nil

@@ -154,18 +154,11 @@ func (t *TextFaults) mode(operands []Value) {
 // fontNames returns the names of the fonts among resources.
 func (f *File) fontNames(resources Dict) (map[string]bool, error) {
 	names := make(map[string]bool)
-	fonts, err := OptionalDict(f, resources.Get("Font"))
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range fonts {
-		font, err := f.Resolve(e.Value)
-		if err != nil {
-			return nil, err
-		}
-		if font.IsDict() {
+	look := &Lookup{File: f}
+	for _, e := range look.Dict(resources.Get("Font")) {
+		if look.Value(e.Value).IsDict() {
 			names[e.Key] = true
 		}
 	}
-	return names, nil
+	return names, look.Err
 }

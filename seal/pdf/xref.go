@@ -112,7 +112,13 @@ func (f *File) readSections() error {
 		}
 	}
 	f.trailer = f.sections[0].trailer
-	return f.checkTrailer()
+	if n, ok := f.trailer.Get("Size").Int(); !ok || n < 1 || n > maxObjectNum+1 {
+		return damaged("bad Size in the trailer")
+	}
+	if _, ok := f.trailer.Get("Root").Ref(); !ok {
+		return damaged("no Root in the trailer")
+	}
+	return nil
 }
 
 // sectionReader reads cross-reference sections, each of them once however it is
@@ -154,16 +160,6 @@ func (c *sectionReader) section(at int64) (*section, bool, error) {
 		return nil, false, fmt.Errorf("%w: more than %d objects", ErrLimit, c.f.lim.MaxObjects)
 	}
 	return &s, false, nil
-}
-
-func (f *File) checkTrailer() error {
-	if n, ok := f.trailer.Get("Size").Int(); !ok || n < 1 || n > maxObjectNum+1 {
-		return damaged("bad Size in the trailer")
-	}
-	if _, ok := f.trailer.Get("Root").Ref(); !ok {
-		return damaged("no Root in the trailer")
-	}
-	return nil
 }
 
 func (f *File) readSection(at int64) (section, error) {

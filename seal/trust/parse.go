@@ -74,11 +74,10 @@ func ParsePinned(data []byte) ([]Sealer, error) {
 			}
 			switch key.(type) {
 			case *ecdsa.PublicKey, *rsa.PublicKey:
-			default:
-				return fmt.Errorf("it holds a key of type %T, which cannot seal", key)
+				out = append(out, PinnedKey(key))
+				return nil
 			}
-			out = append(out, PinnedKey(key))
-			return nil
+			return fmt.Errorf("it holds a key of type %T, which cannot seal", key)
 		}
 		return fmt.Errorf("it holds a %s, not a certificate or public key", strings.ToLower(b.Type))
 	})

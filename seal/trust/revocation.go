@@ -67,22 +67,6 @@ func parseStatements(e Evidence) statements {
 	return s
 }
 
-// about returns every sound answer about a certificate.
-func (s statements) about(c, issuer *x509.Certificate) []Answer {
-	var out []Answer
-	for _, o := range s.ocsps {
-		if a, err := o.about(c, issuer); err == nil {
-			out = append(out, a)
-		}
-	}
-	for _, l := range s.crls {
-		if a, err := answerOfCRL(l, c, issuer); err == nil {
-			out = append(out, a)
-		}
-	}
-	return out
-}
-
 // RevocationStatus sums up all that is known about a certificate.
 type RevocationStatus struct {
 	Good    time.Time  // the newest statement that does not name a revocation; zero: none
@@ -101,8 +85,9 @@ func (s statements) status(c, issuer *x509.Certificate) RevocationStatus {
 	if done {
 		return k
 	}
-	for _, a := range s.about(c, issuer) {
+	weigh := func(a Answer, err error) {
 		switch {
+		case err != nil: // no sound answer about this certificate
 		case a.Revoked == nil:
 			if a.Updated.After(k.Good) {
 				k.Good = a.Updated
@@ -110,6 +95,12 @@ func (s statements) status(c, issuer *x509.Certificate) RevocationStatus {
 		case k.Revoked == nil || a.Revoked.At.Before(k.Revoked.At):
 			k.Revoked = a.Revoked
 		}
+	}
+	for _, o := range s.ocsps {
+		weigh(o.about(c, issuer))
+	}
+	for _, l := range s.crls {
+		weigh(answerOfCRL(l, c, issuer))
 	}
 	s.weighed[key] = k
 	return k

@@ -129,14 +129,13 @@ func (r Report) OK() bool { return r.Verdict == VerdictValid }
 // Status returns the outcome of one check, the worst if there are several, and
 // Absent if it was not made.
 func (r Report) Status(check string) Status {
-	worst, found := Absent, false
-	rank := map[Status]int{Absent: 0, Passed: 1, Untrusted: 2, Failed: 3}
+	ranked, worst := []Status{Absent, Passed, Untrusted, Failed}, 0
 	for _, f := range r.Findings {
-		if f.Check == check && (!found || rank[f.Status] > rank[worst]) {
-			worst, found = f.Status, true
+		if f.Check == check {
+			worst = max(worst, slices.Index(ranked, f.Status))
 		}
 	}
-	return worst
+	return ranked[worst]
 }
 
 // Has reports whether the report holds a finding of that code.
