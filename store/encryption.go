@@ -14,9 +14,10 @@ import (
 // encryptedColumn is a column whose values are kept encrypted: text or data, whichever
 // is not nil, is its place in a row.
 type encryptedColumn struct {
-	name string
-	text *string
-	data *[]byte
+	name       string
+	text       *string
+	data       *[]byte
+	compressed bool // data is JSON, see compress
 }
 
 // encryptedRow is what of a row is kept encrypted. Each value is bound to its column
@@ -61,7 +62,9 @@ func encryptedRowOf(row any) encryptedRow {
 	case *models.BulkRow:
 		return encryptedRow{"bulk_send_rows", v.ID.String(), []encryptedColumn{{name: "data", text: &v.Data}}}
 	case *models.WebhookEvent:
-		return encryptedRow{"webhook_events", v.ID.String(), []encryptedColumn{{name: "body", data: &v.Body}, {name: "values_body", data: &v.ValuesBody}}}
+		return encryptedRow{"webhook_events", v.ID.String(), []encryptedColumn{
+			{name: "body", data: &v.Body, compressed: true}, {name: "values_body", data: &v.ValuesBody, compressed: true},
+		}}
 	case *models.DeliveryAttempt: // an endpoint may answer with what it was sent
 		return encryptedRow{"delivery_attempts", v.ID.String(), []encryptedColumn{{name: "body", data: &v.Body}}}
 	}
@@ -100,6 +103,9 @@ func encrypt[T any](s *Store, row *T) *T {
 		if c.text != nil {
 			*c.text = s.vault.EncryptText(*c.text, r.label(c))
 		}
+		if c.compressed {
+			*c.data = compress(*c.data)
+		}
 		if c.data != nil {
 			*c.data = s.vault.EncryptBytes(*c.data, r.label(c))
 		}
@@ -116,6 +122,9 @@ func decrypt[T any](s *Store, row *T) (err error) {
 		}
 		if c.data != nil && err == nil {
 			*c.data, err = s.vault.DecryptBytes(*c.data, r.label(c))
+		}
+		if c.compressed && err == nil {
+			*c.data, err = decompress(*c.data)
 		}
 		if err != nil {
 			return fmt.Errorf("store: %w", err)

@@ -37,3 +37,9 @@ func (s *Store) WritersWaiting() int {
 
 // UUIDCodec is the codec of PostgreSQL's UUIDs.
 type UUIDCodec = uuidCodec
+
+// Compress and Decompress are those of columns that are encrypted.
+var (
+	Compress   = compress
+	Decompress = decompress
+)

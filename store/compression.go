@@ -1,0 +1,60 @@
+package store
+
+import (
+	"bytes"
+	"compress/flate"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// Some columns are compressed before they are encrypted, for what is encrypted cannot be:
+// bodies of webhooks are JSON that repeats names, ids and addresses. What is compressed
+// begins with the byte deflated and goes on as raw DEFLATE (RFC 1951). JSON begins with
+// none, so that values from before are told apart.
+const (
+	deflated = 1
+	// maxCompressed bounds what is compressed, and so what may come out again.
+	maxCompressed = 32 << 20
+)
+
+// deflaters are kept because each has tables of 1 MB.
+var deflaters = sync.Pool{New: func() any {
+	w, _ := flate.NewWriter(io.Discard, flate.BestSpeed) // the level is a valid one
+	return w
+}}
+
+// compress is JSON as it is encrypted. What would not become shorter, or is too long,
+// stays as it is.
+func compress(plain []byte) []byte {
+	if len(plain) > maxCompressed {
+		return plain
+	}
+	w, ok := deflaters.Get().(*flate.Writer)
+	if !ok {
+		return plain
+	}
+	defer deflaters.Put(w)
+	out := bytes.NewBuffer(make([]byte, 0, len(plain)))
+	out.WriteByte(deflated)
+	w.Reset(out)
+	if _, err := w.Write(plain); err != nil || w.Close() != nil || out.Len() >= len(plain) {
+		return plain
+	}
+	return out.Bytes()
+}
+
+// decompress is the opposite of compress.
+func decompress(stored []byte) ([]byte, error) {
+	if len(stored) == 0 || stored[0] != deflated {
+		return stored, nil
+	}
+	plain, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(stored[1:])), maxCompressed+1))
+	if err != nil {
+		return nil, fmt.Errorf("decompress: %w", err)
+	}
+	if len(plain) > maxCompressed {
+		return nil, fmt.Errorf("decompress: more than %d MB", maxCompressed>>20)
+	}
+	return plain, nil
+}

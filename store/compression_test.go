@@ -1,0 +1,65 @@
+package store_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/store"
+)
+
+// TestCompression gives back what it was given: JSON of every length, what does not become
+// shorter, and what was stored before there was compression.
+func TestCompression(t *testing.T) {
+	t.Parallel()
+	for _, plain := range []string{
+		"", "{}", `{"event":"ping"}`, `{"a":"` + strings.Repeat("signer", 1000) + `"}`, `{"a":"` + strings.Repeat("x", 2<<20) + `"}`, "[1]", "\x02 no JSON",
+	} {
+		stored := store.Compress([]byte(plain))
+		assert.LessOrEqual(t, len(stored), len(plain))
+		got, err := store.Decompress(stored)
+		require.NoError(t, err)
+		assert.Equal(t, plain, string(got))
+		got, err = store.Decompress([]byte(plain))
+		require.NoError(t, err)
+		assert.Equal(t, plain, string(got), "from before")
+	}
+	stored := store.Compress([]byte(strings.Repeat(`{"a":1}`, 100)))
+	for n := 1; n < len(stored); n++ {
+		_, err := store.Decompress(stored[:n])
+		require.Error(t, err, "cut at %d", n)
+	}
+	large := bytes.Repeat([]byte{'{'}, 33<<20)
+	assert.True(t, bytes.Equal(large, store.Compress(large)), "too long")
+}
+
+// TestBodiesAreCompressed: a webhook's body takes less than half of its length, and those
+// that were stored before that are read and encrypted anew like the others.
+func TestBodiesAreCompressed(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		f.sent(2, nil)
+		page, err := s.Events(ctx, store.EventQuery{App: f.app.ID, Limit: 100})
+		require.NoError(t, err)
+		require.Len(t, page.Events, 2)
+		db, err := s.DB()
+		require.NoError(t, err)
+		for _, ev := range page.Events {
+			var stored []byte
+			require.NoError(t, db.QueryRowContext(ctx, "SELECT body FROM webhook_events WHERE id = $1", ev.ID).Scan(&stored))
+			assert.Less(t, len(stored), len(ev.Body)*6/10)
+			plain := testkit.Vault(t).EncryptBytes(ev.Body, "webhook_events.body "+ev.ID.String())
+			_, err := db.ExecContext(ctx, "UPDATE webhook_events SET body = $1 WHERE id = $2", plain, ev.ID)
+			require.NoError(t, err)
+		}
+		again, err := s.Events(ctx, store.EventQuery{App: f.app.ID, Limit: 100})
+		require.NoError(t, err)
+		assert.Equal(t, page.Events, again.Events, "those from before")
+		assert.Contains(t, string(again.Events[0].Body), `"event":"envelope.created"`)
+	})
+}
