@@ -117,28 +117,6 @@ type consoleRow struct {
 	Undelivered []uuid.UUID `json:"undelivered"` // signers whose last mail was refused for good
 }
 
-// queryTime reads a time from the query string; absent is the zero time.
-func queryTime(c *gin.Context, p models.Problems, name string) time.Time {
-	raw, ok := c.GetQuery(name)
-	if !ok {
-		return time.Time{}
-	}
-	t, err := time.Parse(time.RFC3339, raw)
-	if err != nil {
-		p.Add(name, notATime)
-	}
-	return t
-}
-
-// queryFlag reads a truth value from the query string; absent is false.
-func queryFlag(c *gin.Context, p models.Problems, name string) bool {
-	raw, ok := c.GetQuery(name)
-	if ok && raw != "true" && raw != "false" {
-		p.Add(name, "must be true or false")
-	}
-	return raw == "true"
-}
-
 type mailView struct {
 	SignerID  uuid.UUID       `json:"signerId"`
 	Kind      models.MailKind `json:"kind"`

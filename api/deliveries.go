@@ -62,19 +62,6 @@ func viewAttempt(a *models.DeliveryAttempt) attemptView {
 	return attemptView{a.Number, a.At.UTC(), orNull(a.Status), a.LatencyMS, a.Error, printable(a.Body)}
 }
 
-// queryID reads an id from the query string; absent is the zero id.
-func queryID(c *gin.Context, p models.Problems, name string) uuid.UUID {
-	raw, ok := c.GetQuery(name)
-	if !ok {
-		return uuid.Nil
-	}
-	id, err := uuid.Parse(raw)
-	if err != nil || len(raw) != 36 || id == uuid.Nil {
-		p.Add(name, "must be a UUID")
-	}
-	return id
-}
-
 func (s *Server) listDeliveries(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.DeliveryFilter{

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -74,15 +73,6 @@ func checkTenantQuery(p models.Problems, app caller, tenant string) error {
 		models.CheckText(p, "tenantId", tenant, 1, 255)
 	}
 	return cmp.Or(p.Err(), app.CheckTenant(tenant))
-}
-
-// queryText reads a text from the query string; absent is "".
-func queryText(c *gin.Context, p models.Problems, name string, most int) string {
-	text, given := c.GetQuery(name)
-	if given && (strings.TrimSpace(text) == "" || utf8.RuneCountInString(text) > most) {
-		p.Add(name, "must have between 1 and %d characters", most)
-	}
-	return text
 }
 
 // A cursor is a place in a list: the id of the envelope before it, and in the order of

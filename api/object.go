@@ -8,12 +8,9 @@ import (
 	"io"
 	"math"
 	"mime"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
@@ -337,44 +334,6 @@ func (o *object) checkDrawable(name, text string) {
 // err is what was wrong so far.
 func (o *object) err() error { return o.p.Err() }
 
-// checkQuery refuses a query string that does not say one thing in one way:
-// names that are given twice, and text that is none. Names that mean nothing
-// are ignored.
-func checkQuery(c *gin.Context) error {
-	p := models.Problems{}
-	values, err := url.ParseQuery(c.Request.URL.RawQuery)
-	if err != nil {
-		p.Add("query", "must be name=value pairs, percent-encoded and separated by &")
-	}
-	for name, v := range values {
-		if len(v) > 1 {
-			p.Add(plaintext.Strip(name), "must be given once")
-		} else if !isText(v[0]) {
-			p.Add(plaintext.Strip(name), "must be UTF-8 text without control characters")
-		}
-	}
-	return p.Err()
-}
-
-// isText reports UTF-8 without control characters.
-func isText(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError })
-}
-
-// query reads a whole number from 1 on from the query string.
-func query(c *gin.Context, p models.Problems, name string, otherwise, highest int) int {
-	raw, ok := c.GetQuery(name)
-	if !ok {
-		return otherwise
-	}
-	n, err := strconv.Atoi(raw)
-	if err != nil || n < 1 || n > highest || strconv.Itoa(n) != raw {
-		p.Add(name, "must be a whole number between 1 and %d", highest)
-		return otherwise
-	}
-	return n
-}
-
 // withBody is a handler whose request has a JSON object as its body.
 func withBody[T any](h func(*gin.Context, T, *object) error) func(*gin.Context, T) error {
 	return bodyHandler(h, false)
@@ -393,19 +352,4 @@ func bodyHandler[T any](h func(*gin.Context, T, *object) error, optional bool) f
 		}
 		return h(c, who, o)
 	}
-}
-
-// checkedID is an id of a path that checkPath has let through.
-func checkedID(c *gin.Context, name string) uuid.UUID {
-	id, _ := pathID(c, name)
-	return id
-}
-
-// pathID reads an id from the path. What is no id names nothing.
-func pathID(c *gin.Context, name string) (uuid.UUID, error) {
-	id, err := uuid.Parse(c.Param(name))
-	if err != nil || len(c.Param(name)) != 36 {
-		return uuid.Nil, models.ErrNotFound
-	}
-	return id, nil
 }

@@ -1,0 +1,115 @@
+package api
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/internal/plaintext"
+	"countersign/models"
+)
+
+// What a request says in its query string, and the ids in its path.
+
+// checkQuery refuses a query string that does not say one thing in one way:
+// names that are given twice, and text that is none. Names that mean nothing
+// are ignored.
+func checkQuery(c *gin.Context) error {
+	p := models.Problems{}
+	values, err := url.ParseQuery(c.Request.URL.RawQuery)
+	if err != nil {
+		p.Add("query", "must be name=value pairs, percent-encoded and separated by &")
+	}
+	for name, v := range values {
+		if len(v) > 1 {
+			p.Add(plaintext.Strip(name), "must be given once")
+		} else if !isText(v[0]) {
+			p.Add(plaintext.Strip(name), "must be UTF-8 text without control characters")
+		}
+	}
+	return p.Err()
+}
+
+// isText reports UTF-8 without control characters.
+func isText(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError })
+}
+
+// query reads a whole number from 1 on from the query string.
+func query(c *gin.Context, p models.Problems, name string, otherwise, highest int) int {
+	raw, ok := c.GetQuery(name)
+	if !ok {
+		return otherwise
+	}
+	n, err := strconv.Atoi(raw)
+	if err != nil || n < 1 || n > highest || strconv.Itoa(n) != raw {
+		p.Add(name, "must be a whole number between 1 and %d", highest)
+		return otherwise
+	}
+	return n
+}
+
+// queryText reads a text from the query string; absent is "".
+func queryText(c *gin.Context, p models.Problems, name string, most int) string {
+	text, given := c.GetQuery(name)
+	if given && (strings.TrimSpace(text) == "" || utf8.RuneCountInString(text) > most) {
+		p.Add(name, "must have between 1 and %d characters", most)
+	}
+	return text
+}
+
+// queryTime reads a time from the query string; absent is the zero time.
+func queryTime(c *gin.Context, p models.Problems, name string) time.Time {
+	raw, ok := c.GetQuery(name)
+	if !ok {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339, raw)
+	if err != nil {
+		p.Add(name, notATime)
+	}
+	return t
+}
+
+// queryFlag reads a truth value from the query string; absent is false.
+func queryFlag(c *gin.Context, p models.Problems, name string) bool {
+	raw, ok := c.GetQuery(name)
+	if ok && raw != "true" && raw != "false" {
+		p.Add(name, "must be true or false")
+	}
+	return raw == "true"
+}
+
+// queryID reads an id from the query string; absent is the zero id.
+func queryID(c *gin.Context, p models.Problems, name string) uuid.UUID {
+	raw, ok := c.GetQuery(name)
+	if !ok {
+		return uuid.Nil
+	}
+	id, err := uuid.Parse(raw)
+	if err != nil || len(raw) != 36 || id == uuid.Nil {
+		p.Add(name, "must be a UUID")
+	}
+	return id
+}
+
+// checkedID is an id of a path that checkPath has let through.
+func checkedID(c *gin.Context, name string) uuid.UUID {
+	id, _ := pathID(c, name)
+	return id
+}
+
+// pathID reads an id from the path. What is no id names nothing.
+func pathID(c *gin.Context, name string) (uuid.UUID, error) {
+	id, err := uuid.Parse(c.Param(name))
+	if err != nil || len(c.Param(name)) != 36 {
+		return uuid.Nil, models.ErrNotFound
+	}
+	return id, nil
+}
