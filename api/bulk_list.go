@@ -96,7 +96,7 @@ func writeBulkTable(c *gin.Context, rows []*models.BulkRow) error {
 			settled = r.SettledAt.UTC().Format(time.RFC3339)
 		}
 		table = append(table, []string{
-			strconv.Itoa(r.Row), csvCell(valueOr(r.ExternalID, "")), string(r.Status), envelope, r.ErrorCode, csvCell(strings.TrimSpace(r.Error)), settled,
+			strconv.Itoa(r.Row), csvCell(models.Deref(r.ExternalID, "")), string(r.Status), envelope, r.ErrorCode, csvCell(strings.TrimSpace(r.Error)), settled,
 		})
 	}
 	return writeCSV(c, table)

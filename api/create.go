@@ -167,7 +167,7 @@ func (s *Server) envelopeInput(c *gin.Context, app caller, o *object) (models.En
 	if !o.has("expiresInDays") {
 		in.ExpiresInDays = chosen.DefaultExpiryDays
 	}
-	in.FieldOrigin = valueOr(fieldOrigin(o), *chosen.FieldOrigin)
+	in.FieldOrigin = models.Deref(fieldOrigin(o), *chosen.FieldOrigin)
 	var signers []models.SignerInput
 	for _, so := range o.objects("signers", 1, models.MaxSigners) {
 		signer := s.signerInput(so)
@@ -190,7 +190,7 @@ func (s *Server) envelopeInput(c *gin.Context, app caller, o *object) (models.En
 
 // createdBy reads who is to be named as the maker of something.
 func createdBy(o *object, otherwise string) string {
-	by := plaintext.Visible(valueOr(o.optStr("createdBy"), otherwise))
+	by := plaintext.Visible(models.Deref(o.optStr("createdBy"), otherwise))
 	models.CheckText(o.p, "createdBy", by, 1, 255)
 	return by
 }
@@ -271,14 +271,14 @@ func (s *Server) signerInput(o *object) models.SignerInput {
 	if in.WitnessFor != "" {
 		in.RoutingOrder = 0 // that of whom is witnessed
 	}
-	in.RoutingOrder = valueOr(o.optInt("routingOrder"), in.RoutingOrder)
+	in.RoutingOrder = models.Deref(o.optInt("routingOrder"), in.RoutingOrder)
 	in.AuthMethod = s.authMethod(o, in.Kind.DefaultAuthMethod())
 	return in
 }
 
 // authMethod reads how a signer shows who they are.
 func (s *Server) authMethod(o *object, otherwise models.AuthMethod) models.AuthMethod {
-	m := models.AuthMethod(valueOr(o.optStr("authMethod"), string(otherwise)))
+	m := models.AuthMethod(models.Deref(o.optStr("authMethod"), string(otherwise)))
 	if m == models.AuthSMSOTP && s.SMS == nil {
 		o.bad("authMethod", "sms_otp is not available: this service sends no text messages")
 	}

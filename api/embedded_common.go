@@ -28,7 +28,7 @@ func (s *Server) sessionInput(app caller, o *object, most int, allTenants bool) 
 			models.CheckText(o.p, "tenantId", in.TenantID, 1, 255)
 		}
 	}
-	minutes := valueOr(o.optInt("expiresInMinutes"), sessionMinutes)
+	minutes := models.Deref(o.optInt("expiresInMinutes"), sessionMinutes)
 	if minutes < 1 || minutes > most {
 		o.bad("expiresInMinutes", "must be between 1 and %d", most)
 	}

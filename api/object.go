@@ -156,7 +156,7 @@ func required[T any](o *object, name string, v *T) T {
 	if v == nil && o.get(name) == nil {
 		o.bad(name, "is required")
 	}
-	return valueOr(v, *new(T))
+	return models.Deref(v, *new(T))
 }
 
 // str is a required string.
@@ -166,7 +166,7 @@ func (o *object) str(name string) string { return required(o, name, o.optStr(nam
 func (o *object) optStr(name string) *string { return member[string](o, name, "must be a string") }
 
 // text is an optional string; "" if it is absent.
-func (o *object) text(name string) string { return valueOr(o.optStr(name), "") }
+func (o *object) text(name string) string { return models.Deref(o.optStr(name), "") }
 
 // strippedText is an optional string without invisible characters, which people paste
 // without knowing.
@@ -236,7 +236,7 @@ func (o *object) int(name string) int { return required(o, name, o.optInt(name))
 
 // flag is an optional boolean.
 func (o *object) flag(name string, otherwise bool) bool {
-	return valueOr(member[bool](o, name, "must be true or false"), otherwise)
+	return models.Deref(member[bool](o, name, "must be true or false"), otherwise)
 }
 
 // id is a required uuid.

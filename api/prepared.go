@@ -70,7 +70,7 @@ func documentOptions(o *object) preparing {
 
 // choice reads which of two an option is; the default is as if it were not given.
 func choice(o *object, name, byDefault, other string) string {
-	v := valueOr(o.optStr(name), byDefault)
+	v := models.Deref(o.optStr(name), byDefault)
 	if v == other {
 		return other
 	}

@@ -125,7 +125,7 @@ func submission(o *object, mine map[uuid.UUID]models.FieldType) models.Submissio
 	var pictures seal.Pictures
 	for _, f := range o.objects("fields", 0, models.MaxFields) {
 		in := models.FieldSubmission{FieldID: f.id("fieldId"), Text: f.optStr("textValue")}
-		f.checkDrawable("textValue", valueOr(in.Text, ""))
+		f.checkDrawable("textValue", models.Deref(in.Text, ""))
 		in.AttachmentID = f.optID("attachmentId")
 		if b64 := f.optStr("signatureImageBase64"); b64 != nil && *b64 != "" {
 			if mine[in.FieldID].Image() {

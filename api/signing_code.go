@@ -83,7 +83,7 @@ func (s *Server) sendCode(ctx context.Context, e *models.Envelope, signer *model
 		return err
 	}
 	mail := notify.Mail{
-		Kind: "code", To: notify.Address{Name: signer.Name, Email: signer.Email}, FromName: msg.SenderName, ReplyTo: valueOr(chosen.ReplyTo, ""),
+		Kind: "code", To: notify.Address{Name: signer.Name, Email: signer.Email}, FromName: msg.SenderName, ReplyTo: models.Deref(chosen.ReplyTo, ""),
 		Subject: content.Subject, Text: content.Text, HTML: content.HTML, MessageID: s.Mail.MessageID("code", s.NewID().String()),
 		Inline: notify.Logo(templates.LogoCID, logo),
 	}
@@ -128,7 +128,7 @@ func (s *Server) verifyCode(c *gin.Context, l signerLink, o *object) error {
 	if !verified {
 		refused := models.Refuse(models.KindInvalid, "otp_incorrect", "The code is wrong or has expired.")
 		if st := signer.CodeState(act.At); st != nil {
-			refused.Details = map[string]any{"triesLeft": valueOr(st.TriesLeft, 0), "liveUntil": utcPtr(st.LiveUntil)}
+			refused.Details = map[string]any{"triesLeft": models.Deref(st.TriesLeft, 0), "liveUntil": utcPtr(st.LiveUntil)}
 		}
 		return refused
 	}

@@ -60,7 +60,7 @@ func templateVersion(o *object, problem string) int {
 	if n != nil && *n < 1 {
 		o.bad("templateVersion", "%s", problem)
 	}
-	return valueOr(n, 0)
+	return models.Deref(n, 0)
 }
 
 // checkSMS refuses text messages where the service sends none any more.
@@ -76,7 +76,7 @@ func (s *Server) checkSMS(e *models.Envelope) error {
 // templateUse reads what an envelope is made of beside a template.
 func (s *Server) templateUse(o *object, app caller) models.TemplateUse {
 	in := models.TemplateUse{Envelope: models.Envelope{
-		TenantID: o.str("tenantId"), CreatedBy: plaintext.Visible(valueOr(o.optStr("createdBy"), app.ID.String())),
+		TenantID: o.str("tenantId"), CreatedBy: plaintext.Visible(models.Deref(o.optStr("createdBy"), app.ID.String())),
 		ExternalID: o.strippedText("externalId"), Subject: o.strippedText("subject"),
 		Message: o.strippedText("message"), ReminderHours: o.optInt("reminderHours"), Metadata: o.metadata("metadata"),
 	}, Expiry: changed(o, "expiresInDays", o.optInt), Values: o.fieldTexts("values"), Variables: o.plainTexts("variables")}

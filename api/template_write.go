@@ -129,7 +129,7 @@ func (s *Server) templateHead(o *object, app caller) (t models.Template, from uu
 	}
 	t.Name = plaintext.Visible(o.str("name"))
 	t.Check(o.p)
-	return t, valueOr(o.optID("fromEnvelope"), uuid.Nil)
+	return t, models.Deref(o.optID("fromEnvelope"), uuid.Nil)
 }
 
 // templateOrigin is from where the fields of a template count that name no origin.
@@ -152,7 +152,7 @@ func (d *templateDraft) read(s *Server, o *object, origin models.Origin) {
 		if days != nil && *days == 0 {
 			o.bad("expiresInDays", "must be between 1 and 3650, or null for no deadline")
 		}
-		d.ExpiresInDays = new(valueOr(days, 0))
+		d.ExpiresInDays = new(models.Deref(days, 0))
 	}
 	d.FieldOrigin = origin
 	if o.has("roles") || len(d.Roles) == 0 {
@@ -211,7 +211,7 @@ func (s *Server) templateRole(o *object) models.TemplateRole {
 	if in.WitnessFor == "" { // else it is that of whom is witnessed
 		r.RoutingOrder = 1
 	}
-	r.RoutingOrder = valueOr(o.optInt("routingOrder"), r.RoutingOrder)
+	r.RoutingOrder = models.Deref(o.optInt("routingOrder"), r.RoutingOrder)
 	return r
 }
 

@@ -33,7 +33,7 @@ func (s *Server) getValues(c *gin.Context, _ caller, e *models.Envelope) error {
 	}
 	rows := [][]string{{"name", "value"}}
 	for _, v := range named {
-		rows = append(rows, []string{csvCell(v.Name), csvCell(valueOr(v.Text, v.Picture))})
+		rows = append(rows, []string{csvCell(v.Name), csvCell(models.Deref(v.Text, v.Picture))})
 	}
 	return writeCSV(c, rows)
 }

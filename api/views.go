@@ -183,14 +183,6 @@ func orNull[T comparable](v T) *T {
 	return &v
 }
 
-// valueOr is what v points to, or otherwise where v is nil.
-func valueOr[T any](v *T, otherwise T) T {
-	if v == nil {
-		return otherwise
-	}
-	return *v
-}
-
 // placeView is where something stands in a document.
 type placeView struct {
 	Page int     `json:"page"`

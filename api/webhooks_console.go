@@ -129,7 +129,7 @@ func (s *Server) rotateSecret(c *gin.Context, app caller) error {
 
 // secretOverlap reads for how long a secret that is replaced stays good; both bounds are in hours.
 func secretOverlap(o *object, otherwise, most int) time.Duration {
-	hours := valueOr(o.optInt("overlapHours"), otherwise)
+	hours := models.Deref(o.optInt("overlapHours"), otherwise)
 	if hours < 0 || hours > most {
 		o.bad("overlapHours", "must be between 0 and %d", most)
 	}

@@ -124,6 +124,7 @@ func (v Verifier) keys(ctx context.Context) (map[string]trust.RecordKey, error) 
 	return out, nil
 }
 
+// envelope verifies one envelope, and emits what it found.
 func (v Verifier) envelope(ctx context.Context, ref store.EnvelopeRef, keys map[string]trust.RecordKey, anchors *anchorIndex,
 	emit func(*Report) error,
 ) error {
