@@ -122,7 +122,7 @@ func (a *assembly) drawOnPages() error {
 		names[s.ID] = s.Name
 	}
 	p := &painter{
-		assembly: a, values: values, signers: names, open: a.w.AddStream(nil, []byte("q\n")),
+		assembly: a, line: map[bool]pdf.Ref{}, values: values, signers: names, open: a.w.AddStream(nil, []byte("q\n")),
 		endings: map[pageEnd]pdf.Ref{}, resources: map[sharedResources]pdf.Value{}, locked: map[pdf.Ref]bool{}, budget: maxContentRead,
 	}
 	if a.dryRun {

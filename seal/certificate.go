@@ -54,13 +54,13 @@ type certificate struct {
 	embedded bool // the original is an attachment and was not drawn on
 }
 
-func newCertificate(t *typesetter, job *Job, service string, w, h float64) (*certificate, error) {
+func newCertificate(t *typesetter, job *Job, service string, paper [2]float64, embedded bool) (*certificate, error) {
 	events, err := parseEvents(job.Events)
 	if err != nil {
 		return nil, err
 	}
 	c := &certificate{
-		t: t, say: lang.ForTag(job.Language), job: job, service: service, events: events, w: w, h: h,
+		t: t, say: lang.ForTag(job.Language), job: job, service: service, events: events, w: paper[0], h: paper[1], embedded: embedded,
 		names: map[string]string{"system": service}, signed: map[string][]byte{}, accent: accentOf(job.Color),
 	}
 	for _, s := range job.Signers {
@@ -74,14 +74,13 @@ func newCertificate(t *typesetter, job *Job, service string, w, h float64) (*cer
 	return c, nil
 }
 
-// draw lays out everything; embedded says that the values could not be drawn
-// into the original, and lists them.
-func (c *certificate) draw(embedded bool) error {
-	c.embedded = embedded
+// draw lays out everything, with a list of the values if they could not be drawn
+// into the original.
+func (c *certificate) draw() error {
 	c.newPage()
 	c.drawHead()
 	c.drawSummary()
-	if embedded {
+	if c.embedded {
 		c.drawValues()
 	}
 	c.drawSigners()

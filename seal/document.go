@@ -14,11 +14,11 @@ import (
 // writeCertificate writes the certificate's pages. The first one carries the
 // signature's widget and a link to the verification page.
 func (a *assembly) writeCertificate(parent, field, sig pdf.Ref) error {
-	c, err := newCertificate(a.t, a.job, a.sealer.cfg.ServiceName, a.paper[0], a.paper[1])
+	c, err := newCertificate(a.t, a.job, a.sealer.cfg.ServiceName, a.paper, a.file == nil)
 	if err != nil {
 		return err
 	}
-	if err := c.draw(a.file == nil); err != nil {
+	if err := c.draw(); err != nil {
 		return err
 	}
 	look := c.appearance(a.sealer.name)

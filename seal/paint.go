@@ -17,7 +17,7 @@ import (
 // painter rewrites the pages.
 type painter struct {
 	*assembly
-	line      [2]pdf.Ref // the forms of the line; the second one has a backing, for dark pages
+	line      map[bool]pdf.Ref // the forms of the line, by whether it has a backing, for dark pages
 	lineWidth float64
 	values    map[int][]Value
 	signers   map[string]string
@@ -301,15 +301,11 @@ func (p *painter) drawing(g pdf.Geometry, look pdf.Content, stamped bool) []byte
 
 // makeLine makes the line at the foot, unless it is there already.
 func (p *painter) makeLine(dark bool) (pdf.Ref, error) {
-	i := 0
-	if dark {
-		i = 1
-	}
 	var err error
-	if !p.valuesOnly && p.line[i].Num == 0 {
-		p.line[i], p.lineWidth, err = p.t.sealLine(p.job, p.sealer.cfg.ServiceName, dark)
+	if !p.valuesOnly && p.line[dark].Num == 0 {
+		p.line[dark], p.lineWidth, err = p.t.sealLine(p.job, p.sealer.cfg.ServiceName, dark)
 	}
-	return p.line[i], err
+	return p.line[dark], err
 }
 
 // lineScale returns how much the line is made smaller to fit a page, and 0 if it

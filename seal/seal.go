@@ -227,7 +227,10 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	}
 	if err != nil {
 		cancel()
-		return Result{}, fmt.Errorf("seal: %w", errors.Join(err, ended(<-hashed)))
+		if late := <-hashed; !errors.Is(late, context.Canceled) { // else it was cut off here
+			err = errors.Join(err, late)
+		}
+		return Result{}, fmt.Errorf("seal: %w", err)
 	}
 	if err := <-hashed; err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
@@ -418,11 +421,3 @@ func (s *Sealer) judgeOwn(x *verify.Examination, just bool) (verify.Report, erro
 }
 
 func pdfDate(t time.Time) string { return t.UTC().Format("D:20060102150405Z") }
-
-// ended leaves out that hashing was cut off by us.
-func ended(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
-}

@@ -59,10 +59,6 @@ type ranges struct {
 	order  []int64          // the oldest first
 }
 
-func newRanges(in io.Reader, out io.Writer, size int64) *ranges {
-	return &ranges{in: in, out: out, size: size, blocks: make(map[int64][]byte)}
-}
-
 func (r *ranges) ReadAt(b []byte, off int64) (n int, err error) {
 	if off < 0 {
 		return 0, errors.New("seal: negative offset")

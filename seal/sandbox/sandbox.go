@@ -310,7 +310,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, tasks map[byte]Task
 		}
 		var file io.ReaderAt
 		if head[0]&inParts != 0 {
-			file = newRanges(in, out, int64(size)) //nolint:gosec // as it was sent
+			file = &ranges{in: in, out: out, size: int64(size), blocks: make(map[int64][]byte)} //nolint:gosec // as it was sent
 		} else {
 			if size > maxFile {
 				return 1
