@@ -37,7 +37,7 @@ type Config struct {
 	SigningURL string `env:"SIGNING_URL"`
 	// EmbedURL begins the addresses of embedded sessions; default BASE_URL/embed.
 	EmbedURL string `env:"EMBED_URL"`
-	// DataDir holds what `dev` keeps, and is where relative defaults point.
+	// DataDir is where `dev` keeps everything, if its --data-dir is not given.
 	DataDir string `env:"DATA_DIR"`
 	// DatabaseURL is postgres://… or sqlite://path. It may hold a password.
 	DatabaseURL Secret `env:"DATABASE_URL"`

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -28,7 +29,7 @@ import (
 
 type devCommand struct {
 	Listen       string   `help:"Address of the API." default:"127.0.0.1:8080"`
-	DataDir      string   `help:"Directory that everything is kept in." default:"./data" type:"path"`
+	DataDir      string   `help:"Directory that everything is kept in." default:"./data" type:"path" env:"COUNTERSIGN_DATA_DIR"`
 	InboxListen  string   `help:"Address of the inbox page." default:"127.0.0.1:0"`
 	Host         []string `help:"Name under which a browser may ask for the inbox and the Temporal UI, beside localhost and addresses; may be repeated."`
 	TemporalPort int      `help:"Port of the bundled Temporal; 0 chooses a free one." default:"0"`
@@ -45,6 +46,7 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	started := now()
+	d.DataDir = cmp.Or(d.DataDir, config.Default().DataDir) // the variable may be set to nothing
 	if err := prepareDataDir(d.DataDir); err != nil {
 		return err
 	}
