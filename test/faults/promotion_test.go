@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"countersign/internal/testkit"
@@ -46,6 +45,7 @@ func TestStandbyIsPromoted(t *testing.T) {
 		w.login()
 		w.subscribe("/all")
 		end := w.load(4)
+		eventually(t, func() bool { return w.acknowledgedSignatures() > 0 }, "nobody signs before the promotion")
 		pause(rnd, 2*time.Second)
 		require.NoError(t, primary.Stop(ctx)) // with its data
 		w.cutOff += 24                        // mails that were sent when nobody could note it, by three workers
@@ -61,7 +61,6 @@ func TestStandbyIsPromoted(t *testing.T) {
 		pause(rnd, 500*time.Millisecond)
 		end()
 		t.Logf("%d envelopes, %d of %d signatures before the promotion, %d requests sent again", len(w.envelopes), before, w.acknowledgedSignatures(), w.client.retried)
-		assert.Positive(t, before, "some were under way")
 		w.check("/all")
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -98,7 +99,12 @@ func (s *temporalServer) start() {
 	require.NoError(s.t, err)
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
-	s.running, err = bundled.Start(ctx, path, s.flags...)
+	for { // while it was down another process may have been given its port for a moment
+		s.running, err = bundled.Start(ctx, path, s.flags...)
+		if err == nil || !strings.Contains(err.Error(), "already in use") || ctx.Err() != nil {
+			break
+		}
+	}
 	require.NoError(s.t, err)
 }
 
