@@ -13,10 +13,10 @@ import (
 	"countersign/seal/pdf"
 )
 
-// Rehearse builds what sealing will add to a file, and reads the result: what
+// DryRun builds what sealing will add to a file, and reads the result: what
 // cannot be continued is noticed at the upload and not when all have signed.
 // Nothing of it is kept but the facts.
-func Rehearse(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages int) (*Facts, error) {
+func DryRun(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages int) (*Facts, error) {
 	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), append(make([]byte, 31), 1)) // what it signs is discarded
 	if err != nil {
 		return nil, fmt.Errorf("seal: %w", err)

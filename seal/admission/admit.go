@@ -179,7 +179,7 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, findAct
 	if signed { // nothing is drawn on it
 		return info, nil
 	}
-	info.Facts, err = seal.Rehearse(ctx, f, r, size, len(pages))
+	info.Facts, err = seal.DryRun(ctx, f, r, size, len(pages))
 	return info, err
 }
 
