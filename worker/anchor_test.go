@@ -40,7 +40,7 @@ func TestTheAuditTrailIsAnchoredBySchedule(t *testing.T) {
 			Store: s, Blobs: blobs, Now: clock.Now,
 			Authority: &cms.Authority{URL: tsa.URL, Client: &http.Client{Timeout: patience}, Rand: rand.Reader},
 		},
-	}, worker.Deployment{})
+	}, worker.Deployment{}, nil)
 	require.NoError(t, ws.Start())
 	t.Cleanup(ws.Stop)
 

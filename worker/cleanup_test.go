@@ -33,7 +33,7 @@ func TestTheCleanupIsScheduled(t *testing.T) {
 	c, err := client.DialContext(t.Context(), testkit.Temporal(t))
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
-	ws := worker.New(c, &activities.Activities{Store: s, Blobs: blobs, Now: clock.Now, NewID: uuid.New}, worker.Deployment{})
+	ws := worker.New(c, &activities.Activities{Store: s, Blobs: blobs, Now: clock.Now, NewID: uuid.New}, worker.Deployment{}, nil)
 	require.NoError(t, ws.Start())
 	t.Cleanup(ws.Stop)
 

@@ -47,7 +47,7 @@ func TestWhatIsUnderWayIsHandedBack(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	start := func(a activities.Anchorer) worker.Workers {
-		ws := worker.New(c, &activities.Activities{Anchors: a, Now: time.Now, NewID: uuid.New}, worker.Deployment{})
+		ws := worker.New(c, &activities.Activities{Anchors: a, Now: time.Now, NewID: uuid.New}, worker.Deployment{}, nil)
 		require.NoError(t, ws.Start())
 		return ws
 	}

@@ -61,15 +61,17 @@ func (d Deployment) options() sdkworker.DeploymentOptions {
 	}
 }
 
-// New makes the workers without starting them.
-func New(c client.Client, a *activities.Activities, d Deployment) Workers {
+// New makes the workers without starting them. gaveUp is told when one of them asks for no
+// more work, as the SDK's do after two minutes in which Temporal has refused it: the namespace
+// is gone, for example. It is for the caller to end the process then. nil: nobody is told.
+func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(error)) Workers {
 	sdkworker.SetStickyWorkflowCacheSize(workflowCacheSize)
 	// options are those of a worker that runs so many activities at once; grace 0: it sends
 	// no heartbeats for them.
 	options := func(concurrent int, grace time.Duration) sdkworker.Options {
 		o := sdkworker.Options{
 			MaxConcurrentActivityExecutionSize: concurrent, DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
-			ActivityTaskPollerBehavior: autoscalingPollers(), DeploymentOptions: d.options(),
+			ActivityTaskPollerBehavior: autoscalingPollers(), DeploymentOptions: d.options(), OnFatalError: gaveUp,
 		}
 		if grace > 0 {
 			o.Interceptors = []interceptor.WorkerInterceptor{&activities.KeepAlive{Grace: grace}}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -184,8 +185,9 @@ func signInProvider(cfg config.Config) *api.ProviderConfig {
 }
 
 // newWorkers puts the Temporal workers together. The seal makes a trial signature
-// here, so that a missing or expired key is noticed before anyone has signed.
-func (a *app) newWorkers(ctx context.Context) (worker.Workers, error) {
+// here, so that a missing or expired key is noticed before anyone has signed. A worker
+// that gives up ends the process by cancel, so that it is started again or missed.
+func (a *app) newWorkers(ctx context.Context, cancel context.CancelCauseFunc) (worker.Workers, error) {
 	sealer, err := newReloadingSealer(ctx, a.cfg, a.store)
 	if err != nil {
 		return nil, err
@@ -202,7 +204,9 @@ func (a *app) newWorkers(ctx context.Context) (worker.Workers, error) {
 		ReminderInterval: a.cfg.ReminderInterval, Now: now, NewID: newID, Random: rand.Int64N,
 		ArchiveAfter: time.Duration(a.cfg.ArchiveAfterDays) * 24 * time.Hour,
 		BulkRoom:     &activities.BulkRoom{InFlight: cmp.Or(a.cfg.BulkInFlight, runtime.GOMAXPROCS(0)/2)},
-	}, worker.Deployment{Name: a.cfg.WorkerDeployment, BuildID: cmp.Or(a.cfg.WorkerBuildID, version)}), nil
+	}, worker.Deployment{Name: a.cfg.WorkerDeployment, BuildID: cmp.Or(a.cfg.WorkerBuildID, version)}, func(err error) {
+		cancel(fmt.Errorf("%w: worker: %w", errPartEnded, err))
+	}), nil
 }
 
 // newDispatcher delivers the outbox to Temporal.

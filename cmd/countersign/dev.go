@@ -93,7 +93,7 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	ws, err := a.newWorkers(ctx)
+	ws, err := a.newWorkers(ctx, cancel)
 	if err != nil {
 		return err
 	}
@@ -123,13 +123,8 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	}
 	d.greet(info, now().Sub(started))
 	err = <-served
-	if cause := context.Cause(ctx); errors.Is(cause, errChildEnded) {
-		err = cause
-	}
-	return err
+	return cmp.Or(whatEnded(ctx), err)
 }
-
-var errChildEnded = errors.New("a part of the service has ended")
 
 // startInbox runs the mail and SMS inbox, unless the settings name other servers.
 func (d devCommand) startInbox(ctx context.Context, wg *sync.WaitGroup, cfg *config.Config, before demo) (address, smtpAddress string, err error) {
@@ -196,7 +191,7 @@ func (d devCommand) startTemporal(ctx context.Context, cancel context.CancelCaus
 	go func() {
 		select {
 		case <-srv.Ended():
-			cancel(fmt.Errorf("%w: %w", errChildEnded, srv.Err()))
+			cancel(fmt.Errorf("%w: %w", errPartEnded, srv.Err()))
 		case <-ctx.Done():
 		}
 	}()

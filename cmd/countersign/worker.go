@@ -25,14 +25,14 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
-	ws, err := a.newWorkers(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ws, err := a.newWorkers(ctx, cancel)
 	if err != nil {
 		return err
 	}
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	if err := a.serveOperators(ctx, &wg); err != nil {
 		return err
 	}
@@ -49,6 +49,16 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 	}
 	a.log.InfoContext(ctx, "worker started", "temporal", cfg.TemporalAddress, "namespace", cfg.TemporalNamespace, "version", version)
 	a.newDispatcher().Run(ctx)
+	return whatEnded(ctx)
+}
+
+var errPartEnded = errors.New("a part of the service has ended")
+
+// whatEnded is the part whose end has ended ctx; nil if it ended for another reason.
+func whatEnded(ctx context.Context) error {
+	if cause := context.Cause(ctx); errors.Is(cause, errPartEnded) {
+		return cause
+	}
 	return nil
 }
 
