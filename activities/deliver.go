@@ -30,19 +30,27 @@ type DeliverInput struct {
 // Deliver makes one attempt at a delivery and records it; its number follows from
 // the attempts recorded before. After a failed one the next follows on the
 // schedule. A delivery that is settled already, or whose endpoint is gone, needs
-// nothing. One that the endpoint has no place for comes back later, which is no
-// attempt.
-func (a *Activities) Deliver(ctx context.Context, in DeliverInput) error {
+// nothing: it is not delivered then. One that the endpoint has no place for comes
+// back later, which is no attempt.
+func (a *Activities) Deliver(ctx context.Context, in DeliverInput) (delivered bool, err error) {
 	job, err := a.Store.DeliveryJob(ctx, in.DeliveryID)
 	if errors.Is(err, models.ErrNotFound) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	if job.Delivery.Run != in.Resend {
-		return nil // it was sent again meanwhile, and that is another workflow's work
+		return false, nil // it was sent again meanwhile, and that is another workflow's work
 	}
+	if err := a.attempt(ctx, in, job); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// attempt asks the endpoint once; nil: it has taken the event.
+func (a *Activities) attempt(ctx context.Context, in DeliverInput, job *store.DeliveryJob) error {
 	attempt := job.Delivery.RunAttempts + 1
 	if attempt > len(in.Delays) {
 		return deliveryError("all attempts were made", nil)
@@ -151,7 +159,7 @@ func (a *Activities) reportDisabled(ctx context.Context, job *store.DeliveryJob,
 }
 
 // AbandonDelivery marks a delivery as failed whose last attempt was cut off
-// before it could say so.
-func (a *Activities) AbandonDelivery(ctx context.Context, id uuid.UUID) error {
-	return a.Store.AbandonDelivery(ctx, id)
+// before it could say so, unless it was sent again since the resend of that number.
+func (a *Activities) AbandonDelivery(ctx context.Context, id uuid.UUID, resend int) error {
+	return a.Store.AbandonDelivery(ctx, id, resend)
 }

@@ -128,7 +128,7 @@ func TestAStoppedWorkerBlamesNobody(t *testing.T) {
 		d := to.ping()
 		ctx, stop = context.WithCancel(env.t.Context())
 		env.Webhooks = cutOff(stop)
-		err = env.Deliver(ctx, activities.DeliverInput{DeliveryID: d.ID, Delays: make([]time.Duration, 3)})
+		_, err = env.Deliver(ctx, activities.DeliverInput{DeliveryID: d.ID, Delays: make([]time.Duration, 3)})
 		require.Equal(env.t, context.Canceled, err)
 		_, attempts := to.state(d)
 		assert.Zero(env.t, attempts)

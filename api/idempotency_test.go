@@ -177,7 +177,7 @@ func TestAnswersWithoutAnEnvelope(t *testing.T) {
 	signer := e.signer(0)["id"].(string)
 	deliveries, _, err := s.store.Deliveries(t.Context(), store.DeliveryFilter{App: s.app.ID, Page: 1, Size: 10})
 	require.NoError(t, err)
-	require.NoError(t, s.store.AbandonDelivery(t.Context(), deliveries[0].ID))
+	require.NoError(t, s.store.AbandonDelivery(t.Context(), deliveries[0].ID, 0))
 	db, err := sql.Open("sqlite", strings.TrimPrefix(s.url, "sqlite://")+"?_pragma=busy_timeout(10000)")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })

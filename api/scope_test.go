@@ -214,7 +214,7 @@ func TestResendingSinceATime(t *testing.T) {
 		other := c.post("/v1/webhooks", object{"url": "https://example.com/other", "events": []string{"envelope.sent"}}).want(201).str("id")
 		ping := func(hook string) string {
 			d := c.post("/v1/console/webhooks/"+hook+"/ping", nil).want(202).str("id")
-			require.NoError(t, s.store.AbandonDelivery(t.Context(), uuid.MustParse(d)))
+			require.NoError(t, s.store.AbandonDelivery(t.Context(), uuid.MustParse(d), 0))
 			return d
 		}
 		status := func(d string) string { return c.get("/v1/console/webhook-deliveries/" + d).want(200).str("status") }

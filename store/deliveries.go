@@ -352,7 +352,7 @@ func (s *Store) failDeliveries(which *gorm.DB) error {
 		Updates(map[string]any{"status": models.DeliveryFailed, "failed_at": s.now()}).Error
 }
 
-// AbandonDelivery marks a delivery as failed unless it is settled.
-func (s *Store) AbandonDelivery(ctx context.Context, id uuid.UUID) error {
-	return wrap(s.failDeliveries(s.db.WithContext(ctx).Where("id = ?", id)), "abandon delivery %s", id)
+// AbandonDelivery marks a delivery as failed unless it is settled, or run is not its newest.
+func (s *Store) AbandonDelivery(ctx context.Context, id uuid.UUID, run int) error {
+	return wrap(s.failDeliveries(s.db.WithContext(ctx).Where("id = ? AND run = ?", id, run)), "abandon delivery %s", id)
 }

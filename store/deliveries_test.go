@@ -222,9 +222,9 @@ func TestEndpointsAreSwitchedOffOnce(t *testing.T) {
 		assert.Nil(t, w.FailingSince)
 
 		// Abandoning settles what is pending, and nothing else.
-		require.NoError(t, s.AbandonDelivery(ctx, done))
+		require.NoError(t, s.AbandonDelivery(ctx, done, 0))
 		assert.Equal(t, models.DeliveryDelivered, p.status(done))
-		require.NoError(t, s.AbandonDelivery(ctx, others))
+		require.NoError(t, s.AbandonDelivery(ctx, others, 0))
 		assert.Equal(t, models.DeliveryFailed, p.status(others))
 		abandoned, _, _, err := s.Delivery(ctx, f.app.ID, others)
 		require.NoError(t, err)

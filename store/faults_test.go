@@ -201,7 +201,7 @@ func TestAStatementThatFails(t *testing.T) {
 				{"record an attempt", "UPDATE", "webhook_deliveries", attempt},
 				{"record an attempt", "INSERT", "delivery_attempts", attempt},
 				{"record an attempt", "UPDATE", "webhooks", attempt},
-				{"abandon a delivery", "UPDATE", "webhook_deliveries", func() error { return s.AbandonDelivery(ctx, pending) }},
+				{"abandon a delivery", "UPDATE", "webhook_deliveries", func() error { return s.AbandonDelivery(ctx, pending, 0) }},
 				{"claim a key", "INSERT", "idempotency_keys", func() error {
 					_, _, err := s.ClaimKey(ctx, store.IdempotentRequest{Key: "another", Fingerprint: []byte("f")}, time.Hour)
 					return err

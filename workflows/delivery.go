@@ -39,15 +39,20 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 		// that were cut off. The server cannot count them: a start that finds the endpoint busy is none.
 		RetryPolicy: &sdktemporal.RetryPolicy{InitialInterval: 5 * time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute},
 	})
-	failed := workflow.ExecuteActivity(attempt, acts.Deliver, activities.DeliverInput{DeliveryID: in.DeliveryID, Delays: in.Delays, Resend: in.Resend}).Get(ctx, nil)
+	var delivered bool
+	failed := workflow.ExecuteActivity(attempt, acts.Deliver, activities.DeliverInput{DeliveryID: in.DeliveryID, Delays: in.Delays, Resend: in.Resend}).Get(ctx, &delivered)
 	if failed == nil {
-		workflow.SetCurrentDetails(ctx, "Delivered.")
+		text := "Delivered."
+		if !delivered {
+			text = "Nothing was left to do: it was delivered or sent again before, or the endpoint is switched off or deleted; the console says which."
+		}
+		workflow.SetCurrentDetails(ctx, text)
 		return nil
 	}
 	settle := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: time.Minute, RetryPolicy: retryForever(time.Minute), Summary: "Mark as failed",
 	})
-	if err := workflow.ExecuteActivity(settle, acts.AbandonDelivery, in.DeliveryID).Get(ctx, nil); err != nil {
+	if err := workflow.ExecuteActivity(settle, acts.AbandonDelivery, in.DeliveryID, in.Resend).Get(ctx, nil); err != nil {
 		return err
 	}
 	return abandon(ctx, failed)

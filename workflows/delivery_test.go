@@ -30,20 +30,20 @@ func deliver(t *testing.T, schedule string, takes int) (waits []time.Duration, a
 	env := newEnvironment(&suite)
 	env.RegisterActivity(acts)
 	last := env.Now()
-	env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(func(ctx context.Context, in activities.DeliverInput) error {
+	env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(func(ctx context.Context, in activities.DeliverInput) (bool, error) {
 		waits = append(waits, env.Now().Sub(last).Round(time.Second))
 		last = env.Now()
 		attempt := int(activity.GetInfo(ctx).Attempt)
 		if attempt == takes {
-			return nil
+			return true, nil
 		}
 		opts := sdktemporal.ApplicationErrorOptions{NonRetryable: attempt == len(in.Delays)} // as the activity does
 		if attempt < len(in.Delays) {
 			opts.NextRetryDelay = in.Delays[attempt]
 		}
-		return sdktemporal.NewApplicationErrorWithOptions("no", "NotDelivered", opts)
+		return false, sdktemporal.NewApplicationErrorWithOptions("no", "NotDelivered", opts)
 	})
-	env.OnActivity(acts.AbandonDelivery, mock.Anything, mock.Anything).Return(func(context.Context, uuid.UUID) error {
+	env.OnActivity(acts.AbandonDelivery, mock.Anything, mock.Anything, mock.Anything).Return(func(context.Context, uuid.UUID, int) error {
 		abandoned = true
 		return nil
 	}).Maybe()

@@ -183,7 +183,7 @@ func (s *scenario) register(r sdkworker.Registry) {
 		return round, nil
 	})
 	register("ChangeBulk", func(_ context.Context, in activities.ChangeBulkInput) error { return s.bulk.change(in) })
-	register("AbandonDelivery", func(context.Context, uuid.UUID) error { return nil })
+	register("AbandonDelivery", func(context.Context, uuid.UUID, int) error { return nil })
 	register("LoadRetention", func(context.Context, temporal.EnvelopeInput) (activities.RetentionPlan, error) {
 		return activities.RetentionPlan{Until: in(s.keeps), RemindDays: s.remindDays}, nil
 	})
@@ -217,15 +217,15 @@ func (s *scenario) timestamp(context.Context, temporal.EnvelopeInput) error {
 	return nil
 }
 
-func (s *scenario) deliver(ctx context.Context, in activities.DeliverInput) error {
+func (s *scenario) deliver(ctx context.Context, in activities.DeliverInput) (bool, error) {
 	if s.delivers {
-		return nil
+		return true, nil
 	}
 	opts := sdktemporal.ApplicationErrorOptions{}
 	if n := int(activity.GetInfo(ctx).Attempt); n < len(in.Delays) {
 		opts.NextRetryDelay = in.Delays[n]
 	}
-	return sdktemporal.NewApplicationErrorWithOptions("no", activities.ErrTypeNotDelivered, opts)
+	return false, sdktemporal.NewApplicationErrorWithOptions("no", activities.ErrTypeNotDelivered, opts)
 }
 
 // planFor has a signer for each routing group given.

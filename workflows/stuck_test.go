@@ -152,11 +152,7 @@ func TestDetailsSayWhoIsAwaited(t *testing.T) {
 	details := map[time.Duration]string{}
 	look := func(after time.Duration) {
 		env.env.RegisterDelayedCallback(func() {
-			v, err := env.env.QueryWorkflow("__temporal_workflow_metadata")
-			require.NoError(t, err)
-			var m sdkpb.WorkflowMetadata
-			require.NoError(t, v.Get(&m))
-			details[after] = m.GetCurrentDetails()
+			details[after] = currentDetails(t, env.env)
 		}, after)
 	}
 	look(time.Hour)
@@ -201,17 +197,14 @@ func TestEveryRunningWorkflowSaysWhatItWaitsFor(t *testing.T) {
 			env.RegisterActivity(acts)
 			until := env.Now().Add(48 * time.Hour)
 			env.OnActivity(acts.LoadRetention, mock.Anything, mock.Anything).Return(activities.RetentionPlan{Until: &until, RemindDays: []int{1}}, nil).Maybe()
-			for _, a := range []any{acts.Deliver, acts.Invite, acts.RemindDeletion, acts.Timestamp} {
+			for _, a := range []any{acts.Invite, acts.RemindDeletion, acts.Timestamp} {
 				env.OnActivity(a, mock.Anything, mock.Anything).Return(down).Maybe()
 			}
+			env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(false, down).Maybe()
 			env.OnActivity(acts.AnchorAudit, mock.Anything).Return(activities.AnchorResult{}, down).Maybe()
 			details := ""
 			env.RegisterDelayedCallback(func() {
-				v, err := env.QueryWorkflow("__temporal_workflow_metadata")
-				require.NoError(t, err)
-				var m sdkpb.WorkflowMetadata
-				require.NoError(t, v.Get(&m))
-				details = m.GetCurrentDetails()
+				details = currentDetails(t, env)
 				env.CancelWorkflow()
 			}, c.after)
 			env.ExecuteWorkflow(c.workflow, c.args...)
@@ -231,17 +224,42 @@ func TestAFailedDeliverySaysWhatTheEndpointAnswered(t *testing.T) {
 		suite.SetLogger(quiet(t))
 		env := newEnvironment(&suite)
 		env.RegisterActivity(acts)
-		env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(func(context.Context, activities.DeliverInput) error {
+		env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(func(context.Context, activities.DeliverInput) (bool, error) {
 			if message == "" {
-				return sdktemporal.NewNonRetryableApplicationError("worker is gone", "Other", nil)
+				return false, sdktemporal.NewNonRetryableApplicationError("worker is gone", "Other", nil)
 			}
-			return sdktemporal.NewNonRetryableApplicationError(message, activities.ErrTypeNotDelivered, nil)
+			return false, sdktemporal.NewNonRetryableApplicationError(message, activities.ErrTypeNotDelivered, nil)
 		})
-		env.OnActivity(acts.AbandonDelivery, mock.Anything, mock.Anything).Return(nil)
+		env.OnActivity(acts.AbandonDelivery, mock.Anything, mock.Anything, mock.Anything).Return(nil)
 		env.ExecuteWorkflow(workflows.Delivery, temporal.DeliveryInput{DeliveryID: uuid.New(), Delays: make([]time.Duration, 5)})
 		var app *sdktemporal.ApplicationError
 		require.ErrorAs(t, env.GetWorkflowError(), &app)
 		require.Equal(t, want, app.Message())
 		require.Equal(t, activities.ErrTypeNotDelivered, app.Type())
 	}
+}
+
+// TestADeliveryThatEndsWellSaysHow: one that was settled before was not delivered by this workflow.
+func TestADeliveryThatEndsWellSaysHow(t *testing.T) {
+	t.Parallel()
+	for delivered, want := range map[bool]string{true: "Delivered.", false: "Nothing was left to do"} {
+		var suite testsuite.WorkflowTestSuite
+		suite.SetLogger(quiet(t))
+		env := newEnvironment(&suite)
+		env.RegisterActivity(acts)
+		env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(delivered, nil)
+		env.ExecuteWorkflow(workflows.Delivery, temporal.DeliveryInput{DeliveryID: uuid.New(), Delays: make([]time.Duration, 5)})
+		require.NoError(t, env.GetWorkflowError())
+		require.Contains(t, currentDetails(t, env), want)
+	}
+}
+
+// currentDetails is what operators read of a workflow.
+func currentDetails(t *testing.T, env *testsuite.TestWorkflowEnvironment) string {
+	t.Helper()
+	v, err := env.QueryWorkflow("__temporal_workflow_metadata")
+	require.NoError(t, err)
+	var m sdkpb.WorkflowMetadata
+	require.NoError(t, v.Get(&m))
+	return m.GetCurrentDetails()
 }
