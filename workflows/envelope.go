@@ -78,9 +78,10 @@ type envelope struct {
 	groupOpenedAt time.Time // when it began to be
 	trace         string    // of the last fact that was told; "" if there is none
 
-	invited  map[uuid.UUID]bool
-	inviting int             // invitations under way
-	reminder workflow.Future // the reminders under way; nil if none are
+	invited    map[uuid.UUID]bool
+	inviting   int             // invitations under way
+	notReached int             // of them those that are tried in vain for minutes
+	reminder   workflow.Future // the reminders under way; nil if none are
 	// mails is the context of invitations and reminders, which end with the waiting.
 	mails       workflow.Context
 	cancelMails workflow.CancelFunc

@@ -68,8 +68,9 @@ type fakeEnv struct {
 	begin time.Time
 
 	mailDown bool
-	missed   uuid.UUID           // is not reached at the first try
-	finished activities.Finished // what sealing and sending at once comes to; without a status it fails
+	mailBack map[uuid.UUID]time.Duration // since the start, after which a signer is reached all the same
+	missed   uuid.UUID                   // is not reached at the first try
+	finished activities.Finished         // what sealing and sending at once comes to; without a status it fails
 }
 
 // newFakeEnv has a plan with a signer for each routing group given.
@@ -92,7 +93,8 @@ func newFakeEnv(t *testing.T, groups ...int) *fakeEnv {
 		return env.plan, nil
 	})
 	env.env.OnActivity(acts.Invite, mock.Anything, mock.Anything).Return(func(_ context.Context, in temporal.InviteInput) error {
-		if env.mailDown {
+		back, is := env.mailBack[in.SignerID]
+		if env.mailDown && (!is || env.env.Now().Sub(env.begin) < back) {
 			return errors.New("mail server is down")
 		}
 		env.note("invite " + env.name(in.SignerID))

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -60,13 +61,32 @@ func (w *envelope) inviteOne(ctx workflow.Context, id uuid.UUID) {
 		defer func() { w.inviting-- }()
 		err := first.Get(ctx, nil)
 		if retryable(err) {
-			w.shownStuck = true
-			if err = keepTrying(ctx, stuckInvitation, opts, acts.Invite, in); err == nil {
-				w.shownStuck = false
-			}
+			err = w.keepInviting(ctx, opts, in)
 		}
 		if err != nil && !sdktemporal.IsCanceledError(err) {
 			workflow.GetLogger(ctx).Warn("signer not invited", "signer", id, "error", err)
 		}
 	})
+}
+
+// keepInviting invites a signer whom the first attempts did not reach until it succeeds.
+// The workflow is shown as stuck as long as there is such a signer.
+func (w *envelope) keepInviting(ctx workflow.Context, opts workflow.ActivityOptions, in temporal.InviteInput) error {
+	w.notReached++
+	if w.notReached == 1 {
+		w.shownStuck = true
+		if err := showStuck(ctx, stuckInvitation); err != nil {
+			return err
+		}
+	}
+	err := executeFurther(ctx, opts, acts.Invite, in).Get(ctx, nil)
+	if sdktemporal.IsCanceledError(err) {
+		return err // nobody is awaited any more: the next status says that nothing is stuck
+	}
+	w.notReached--
+	if w.notReached == 0 {
+		w.shownStuck = false
+		err = errors.Join(err, showNotStuck(ctx))
+	}
+	return err
 }

@@ -47,18 +47,34 @@ func executeFirst(ctx workflow.Context, opts workflow.ActivityOptions, activity,
 // keepTrying runs an activity whose first attempts were in vain until it succeeds,
 // and shows meanwhile what the workflow is stuck in.
 func keepTrying(ctx workflow.Context, what string, opts workflow.ActivityOptions, activity, in any) error {
-	if err := workflow.UpsertTypedSearchAttributes(ctx, temporal.AttrStuck.ValueSet(what)); err != nil {
-		return fmt.Errorf("show what is stuck: %w", err)
+	if err := showStuck(ctx, what); err != nil {
+		return err
 	}
-	workflow.GetLogger(ctx).Warn("workflow is stuck", "in", what)
+	if err := executeFurther(ctx, opts, activity, in).Get(ctx, nil); err != nil {
+		return err
+	}
+	return showNotStuck(ctx)
+}
+
+// executeFurther starts an activity whose first attempts were in vain.
+func executeFurther(ctx workflow.Context, opts workflow.ActivityOptions, activity, in any) workflow.Future {
 	policy := *opts.RetryPolicy
 	policy.InitialInterval = policy.MaximumInterval // the delay that the first attempts have come to
 	opts.RetryPolicy = &policy
-	if err := execute(ctx, opts, activity, in).Get(ctx, nil); err != nil {
-		return err
-	}
-	if err := workflow.UpsertTypedSearchAttributes(ctx, temporal.AttrStuck.ValueUnset()); err != nil {
+	return execute(ctx, opts, activity, in)
+}
+
+func showStuck(ctx workflow.Context, what string) error {
+	workflow.GetLogger(ctx).Warn("workflow is stuck", "in", what)
+	if err := workflow.UpsertTypedSearchAttributes(ctx, temporal.AttrStuck.ValueSet(what)); err != nil {
 		return fmt.Errorf("show what is stuck: %w", err)
+	}
+	return nil
+}
+
+func showNotStuck(ctx workflow.Context) error {
+	if err := workflow.UpsertTypedSearchAttributes(ctx, temporal.AttrStuck.ValueUnset()); err != nil {
+		return fmt.Errorf("show that nothing is stuck: %w", err)
 	}
 	return nil
 }

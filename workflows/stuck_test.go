@@ -3,6 +3,7 @@ package workflows_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,8 +118,24 @@ func TestStuckInvitations(t *testing.T) {
 	env.env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeStart{EnvelopeInput: env.in})
 	require.True(t, env.env.IsWorkflowCompleted())
 	require.NoError(t, env.env.GetWorkflowError())
-	require.Equal(t, []string{"stuck in invitation", "stuck in invitation", "voided"}, *shown)
+	require.Equal(t, []string{"stuck in invitation", "voided"}, *shown)
 	require.Equal(t, 24*time.Hour, env.times["closing"].Truncate(time.Minute))
+}
+
+// TestTheLastStuckInvitationEndsIt: as long as one signer is not reached the workflow is shown as stuck.
+func TestTheLastStuckInvitationEndsIt(t *testing.T) {
+	t.Parallel()
+	env := newFakeEnv(t, 1, 1)
+	env.mailDown = true
+	env.mailBack = map[uuid.UUID]time.Duration{env.plan.Signers[0].ID: time.Hour, env.plan.Signers[1].ID: 3 * time.Hour}
+	shown := upserts(env.env)
+	var between []string
+	env.env.RegisterDelayedCallback(func() { between = slices.Clone(*shown) }, 2*time.Hour)
+	env.signal(24*time.Hour, temporal.SignalVoided)
+	env.run(t)
+	require.Equal(t, []string{"invite A", "invite B", "closing"}, env.calls)
+	require.Equal(t, []string{"stuck in invitation"}, between)
+	require.Equal(t, []string{"stuck in invitation", "not stuck", "voided"}, *shown)
 }
 
 // TestARefusalIsNotTriedAgain: what cannot change fails at once, and is not called stuck.
