@@ -44,7 +44,7 @@ func (w *bulkSend) run(ctx workflow.Context) error {
 				return nil
 			}
 		case w.step.Status == models.BulkPaused:
-			sel.Select(ctx)
+			selectOrCancelled(ctx, sel)
 		case w.step.Wait > 0:
 			timer, cancel := workflow.WithCancel(ctx)
 			sel.AddFuture(workflow.NewTimerWithOptions(timer, w.step.Wait, workflow.TimerOptions{Summary: "Before the next rows"}), func(workflow.Future) {})

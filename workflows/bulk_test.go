@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
+	sdktemporal "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
@@ -181,4 +182,15 @@ func TestBulkContinuesAsNew(t *testing.T) {
 	require.ErrorAs(t, env.GetWorkflowError(), &again)
 	require.Equal(t, []models.BulkAction{models.BulkPause}, f.orders)
 	require.Equal(t, 10, f.counts.Sent)
+}
+
+// TestAPausedBulkSendCanBeCancelled by Temporal's own cancellation, as any workflow.
+func TestAPausedBulkSendCanBeCancelled(t *testing.T) {
+	t.Parallel()
+	f := &fakeBulk{status: models.BulkPaused, counts: models.BulkCounts{Pending: 25}}
+	env := f.start(t)
+	env.RegisterDelayedCallback(env.CancelWorkflow, time.Hour)
+	env.ExecuteWorkflow(workflows.BulkSend, temporal.BulkInput{AppID: uuid.New(), BulkSendID: uuid.New()})
+	require.True(t, env.IsWorkflowCompleted())
+	require.True(t, sdktemporal.IsCanceledError(env.GetWorkflowError()))
 }

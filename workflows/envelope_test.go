@@ -536,3 +536,14 @@ func TestARefusalEndsTheWorkflow(t *testing.T) {
 	env.env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeStart{EnvelopeInput: env.in})
 	require.ErrorContains(t, env.env.GetWorkflowError(), "envelope_not_sealing")
 }
+
+// TestCancelledWhileNothingIsDue: by an operator, where no timer runs. It is started anew by the next fact.
+func TestCancelledWhileNothingIsDue(t *testing.T) {
+	t.Parallel()
+	env := newFakeEnv(t, 1)
+	env.env.RegisterDelayedCallback(env.env.CancelWorkflow, time.Hour)
+	env.env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeStart{EnvelopeInput: env.in})
+	require.True(t, env.env.IsWorkflowCompleted())
+	require.True(t, sdktemporal.IsCanceledError(env.env.GetWorkflowError()))
+	assert.Equal(t, []string{"invite A"}, env.calls)
+}

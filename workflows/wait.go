@@ -28,11 +28,11 @@ func (w *envelope) waitForFactOrTime(ctx workflow.Context) (due, error) {
 	if w.reminder != nil {
 		sel.AddFuture(w.reminder, func(f workflow.Future) { w.reminded(ctx, f) })
 	}
-	sel.Select(ctx)
-	takeReady(ctx, sel)
+	selectOrCancelled(ctx, sel)
 	if ctx.Err() != nil {
 		return dueNothing, ctx.Err()
 	}
+	takeReady(ctx, sel)
 	if w.timer != nil || !w.awaitsSigners() {
 		return dueNothing, nil
 	}
@@ -79,4 +79,10 @@ func (w *envelope) setTimer(ctx workflow.Context) {
 	timer, w.cancelTimer = workflow.WithCancel(ctx)
 	w.timerAt = at
 	w.timer = workflow.NewTimerWithOptions(timer, wait, workflow.TimerOptions{Summary: summary})
+}
+
+// selectOrCancelled is sel.Select, which by itself sleeps on where the workflow is
+// cancelled and no timer runs.
+func selectOrCancelled(ctx workflow.Context, sel workflow.Selector) {
+	sel.AddReceive(ctx.Done(), func(workflow.ReceiveChannel, bool) {}).Select(ctx)
 }
