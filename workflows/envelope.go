@@ -89,7 +89,7 @@ type envelope struct {
 	timer       workflow.Future // the one that runs; nil if none does
 	timerAt     time.Time
 	cancelTimer workflow.CancelFunc
-	notYet      int // how often the database's clock said that the deadline had not passed
+	notYet      int // how often the database's clock said that what was due is not due yet
 
 	rescheduled bool   // deadline or reminders are to be read again
 	stuck       bool   // sealing has a problem that is recorded in the database
@@ -240,7 +240,21 @@ func (w *envelope) expire(ctx workflow.Context) error {
 func (w *envelope) renewLinks(ctx workflow.Context) error {
 	w.plan.RenewAt = nil
 	opts := activityOptions("Renew the links that end soon", time.Minute)
-	return execute(temporal.WithoutTrace(ctx), opts, acts.RenewLinks, w.EnvelopeInput).Get(ctx, &w.plan.RenewAt)
+	if err := execute(temporal.WithoutTrace(ctx), opts, acts.RenewLinks, w.EnvelopeInput).Get(ctx, &w.plan.RenewAt); err != nil {
+		return err
+	}
+	w.compareClocks(ctx, w.plan.RenewAt)
+	return nil
+}
+
+// compareClocks is told what time comes next by the database. One that is over already
+// means that its clock is behind.
+func (w *envelope) compareClocks(ctx workflow.Context, next *time.Time) {
+	if next != nil && !next.After(workflow.Now(ctx)) {
+		w.notYet++
+	} else {
+		w.notYet = 0
+	}
 }
 
 // nextReminder asks the awaited again, without waiting for it, for the same reason as
@@ -263,6 +277,7 @@ func (w *envelope) reminded(ctx workflow.Context, reminder workflow.Future) {
 		return
 	}
 	w.plan.RemindAt = next
+	w.compareClocks(ctx, next)
 }
 
 // oneIntervalOn is the time of the next reminder after now; nil for none.

@@ -70,6 +70,7 @@ type fakeEnv struct {
 	mailDown bool
 	mailBack map[uuid.UUID]time.Duration // since the start, after which a signer is reached all the same
 	missed   uuid.UUID                   // is not reached at the first try
+	nextDue  func() *time.Time           // what Remind answers; nil: an interval on
 	finished activities.Finished         // what sealing and sending at once comes to; without a status it fails
 }
 
@@ -126,6 +127,9 @@ func newFakeEnv(t *testing.T, groups ...int) *fakeEnv {
 			return nil, errors.New("mail server is down")
 		}
 		env.note("remind")
+		if env.nextDue != nil {
+			return env.nextDue(), nil
+		}
 		next := env.env.Now().Add(env.plan.ReminderEvery)
 		return &next, nil
 	}).Maybe()
@@ -546,4 +550,32 @@ func TestCancelledWhileNothingIsDue(t *testing.T) {
 	require.True(t, env.env.IsWorkflowCompleted())
 	require.True(t, sdktemporal.IsCanceledError(env.env.GetWorkflowError()))
 	assert.Equal(t, []string{"invite A"}, env.calls)
+}
+
+// TestBeforeTheDatabasesClockIsThere: renewals and reminders are asked for more and more seldom, not every second.
+func TestBeforeTheDatabasesClockIsThere(t *testing.T) {
+	t.Parallel()
+	for name, set := range map[string]func(*temporal.Plan, *time.Time){
+		"renewal":  func(p *temporal.Plan, due *time.Time) { p.RenewAt = due },
+		"reminder": func(p *temporal.Plan, due *time.Time) { p.RemindAt, p.ReminderEvery = due, 24*time.Hour },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newFakeEnv(t, 1)
+			due, tries := env.begin.Add(time.Hour), 0
+			env.nextDue = func() *time.Time {
+				if tries++; env.env.Now().Before(due.Add(10 * time.Minute)) {
+					return &due
+				}
+				return nil
+			}
+			env.env.OnActivity(acts.RenewLinks, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (*time.Time, error) {
+				return env.nextDue(), nil
+			}).Maybe()
+			set(&env.plan, &due)
+			env.signal(2*time.Hour, temporal.SignalVoided)
+			env.run(t)
+			assert.Less(t, tries, 20)
+		})
+	}
 }
