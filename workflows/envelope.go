@@ -92,6 +92,7 @@ type envelope struct {
 	notYet      int // how often the database's clock said that what was due is not due yet
 
 	rescheduled bool   // deadline or reminders are to be read again
+	overtaken   bool   // they were read since the reminders under way began
 	stuck       bool   // sealing has a problem that is recorded in the database
 	shownStatus string // the search attribute EnvelopeStatus; "" if it is not known
 	shownStuck  bool   // the search attribute Stuck is set and is to be removed
@@ -206,7 +207,7 @@ func (w *envelope) takeSchedule(ctx workflow.Context) error {
 		return err
 	}
 	w.plan.Deadline, w.plan.RenewAt, w.plan.ReminderEvery, w.plan.RemindAt = plan.Deadline, plan.RenewAt, plan.ReminderEvery, plan.RemindAt
-	w.notYet = 0
+	w.notYet, w.overtaken = 0, w.reminder != nil
 	if w.timer != nil {
 		w.cancelTimer()
 		w.timer = nil
@@ -263,6 +264,7 @@ func (w *envelope) compareClocks(ctx workflow.Context, next *time.Time) {
 func (w *envelope) nextReminder(ctx workflow.Context) {
 	w.plan.RemindAt = w.oneIntervalOn(ctx)
 	if w.reminder == nil {
+		w.overtaken = false
 		opts := activityOptions("Remind those who are awaited", 5*time.Minute)
 		w.reminder = execute(temporal.WithoutTrace(w.mails), opts, acts.Remind, w.EnvelopeInput)
 	}
@@ -277,6 +279,7 @@ func (w *envelope) reminded(ctx workflow.Context, reminder workflow.Future) {
 		return
 	}
 	w.plan.RemindAt = next
+	w.rescheduled = w.rescheduled || w.overtaken // the answer may be of the former interval
 	w.compareClocks(ctx, next)
 }
 

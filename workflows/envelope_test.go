@@ -67,11 +67,12 @@ type fakeEnv struct {
 	times map[string]time.Duration // since the start, of the newest call
 	begin time.Time
 
-	mailDown bool
-	mailBack map[uuid.UUID]time.Duration // since the start, after which a signer is reached all the same
-	missed   uuid.UUID                   // is not reached at the first try
-	nextDue  func() *time.Time           // what Remind answers; nil: an interval on
-	finished activities.Finished         // what sealing and sending at once comes to; without a status it fails
+	mailDown    bool
+	mailBack    map[uuid.UUID]time.Duration // since the start, after which a signer is reached all the same
+	missed      uuid.UUID                   // is not reached at the first try
+	nextDue     func() *time.Time           // what Remind answers; nil: an interval on
+	remindTakes time.Duration
+	finished    activities.Finished // what sealing and sending at once comes to; without a status it fails
 }
 
 // newFakeEnv has a plan with a signer for each routing group given.
@@ -132,7 +133,7 @@ func newFakeEnv(t *testing.T, groups ...int) *fakeEnv {
 		}
 		next := env.env.Now().Add(env.plan.ReminderEvery)
 		return &next, nil
-	}).Maybe()
+	}).AfterFn(func() time.Duration { return env.remindTakes }).Maybe()
 	env.simple(acts.SendCopies, "copies")
 	env.simple(acts.SendClosing, "closing")
 	return env

@@ -75,3 +75,27 @@ func TestRescheduledTooLate(t *testing.T) {
 	env.run(t)
 	assert.Equal(t, []string{"invite A", "copies"}, env.calls)
 }
+
+// TestRescheduledWhileReminding: what the reminder under way answers is of the former interval.
+func TestRescheduledWhileReminding(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	env := newFakeEnv(t, 1)
+	env.remindsEvery(7 * day)
+	env.remindTakes = 2 * time.Minute
+	answers := []time.Duration{14 * day, 30 * day}
+	env.nextDue = func() *time.Time {
+		at := env.begin.Add(answers[0])
+		answers = answers[1:]
+		return &at
+	}
+	env.env.RegisterDelayedCallback(func() {
+		at := env.begin.Add(8 * day)
+		env.plan.ReminderEvery, env.plan.RemindAt = day, &at
+		env.env.SignalWorkflow(temporal.SignalRescheduled, temporal.SignerSignal{})
+	}, 7*day+time.Minute)
+	env.signal(10*day, temporal.SignalVoided)
+	env.run(t)
+	assert.Equal(t, []string{"invite A", "remind", "remind", "closing"}, env.calls)
+	assert.Equal(t, 8*day, env.times["remind"].Truncate(time.Hour))
+}
