@@ -20,7 +20,7 @@ const (
 
 // KeepAlive makes a worker send the heartbeats of its activities, and hand back
 // those that are running when it is stopped: another worker begins them
-// again at once. It is not for Deliver, which keeps something in its heartbeats.
+// again at once. Deliver does without: it ends within seconds.
 type KeepAlive struct {
 	interceptor.WorkerInterceptorBase
 

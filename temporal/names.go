@@ -200,7 +200,7 @@ type CopiesInput struct {
 
 // Progress answers QueryProgress.
 type Progress struct {
-	// Step is what the workflow is doing: inviting, waiting, expiring, sealing, sealing_failed, sending_copies, closing or done.
+	// Step is what the workflow is doing: waiting, expiring, sealing, sealing_failed, sending_copies, closing or done.
 	Step string `json:"step"`
 	// OpenGroup is the routing order whose signers are awaited; 0 for none.
 	OpenGroup int `json:"openGroup"`
