@@ -41,7 +41,7 @@ func readObject(c *gin.Context, limit int64, optional bool) (*object, error) {
 	if optional && len(bytes.TrimSpace(body)) == 0 {
 		return &object{m: map[string]any{}, p: models.Problems{}}, nil
 	}
-	if t, _, err := mime.ParseMediaType(c.ContentType()); err == nil && t != "application/json" && t != "application/problem+json" {
+	if t, _, err := mime.ParseMediaType(c.ContentType()); err == nil && t != "application/json" && !strings.HasSuffix(t, "+json") {
 		return nil, models.Refuse(models.KindInvalid, "content_type", "The body must be application/json, not %s.", t)
 	}
 	return parseObject(body, "")
@@ -91,7 +91,11 @@ func parseJSON(body []byte, name string) (any, error) {
 	dec.UseNumber()
 	var v any
 	if err := dec.Decode(&v); err != nil {
-		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s is not valid JSON (at byte %d).", pathOrBody(name), dec.InputOffset())
+		at := int64(len(body)) // it ends too early
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+			at = syntax.Offset
+		}
+		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s is not valid JSON (at byte %d).", pathOrBody(name), at)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s holds more than one JSON value.", pathOrBody(name))

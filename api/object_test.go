@@ -48,7 +48,8 @@ func TestBodiesThatAreNoObject(t *testing.T) {
 	t.Parallel()
 	deep := func(n int) string { return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + "}" }
 	for body, says := range map[string]string{
-		"": "not valid JSON", "[]": "must be a JSON object", "null": "must be a JSON object", `"x"`: "must be a JSON object", "{": "not valid JSON",
+		"": "not valid JSON (at byte 0)", "[]": "must be a JSON object", "null": "must be a JSON object", `"x"`: "must be a JSON object", "{": "not valid JSON (at byte 1)",
+		`{"a":1 "b":2}`: "not valid JSON (at byte 8)", "{'a':1}": "not valid JSON (at byte 2)", `{"a":[1,2}`: "not valid JSON (at byte 10)", `{"a":1,`: "not valid JSON (at byte 7)",
 		"{} {}": "more than one", "{}]": "more than one", "{\"a\":\"\xff\"}": "not valid UTF-8", deep(33): "nests deeper than 32",
 	} {
 		for name, what := range map[string]string{"": "The body", "data": "The part data"} {
@@ -78,6 +79,7 @@ func TestReadingBodies(t *testing.T) {
 		{"application/json", "{}", false, ""},
 		{"application/json; charset=utf-8", "{}", false, ""},
 		{"application/problem+json", "{}", false, ""},
+		{"application/merge-patch+json", "{}", false, ""},
 		{"", "{}", false, ""},
 		{"text/plain", "{}", false, "content_type"},
 		{"text/plain", "{}", true, "content_type"},
