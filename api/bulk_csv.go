@@ -48,9 +48,13 @@ func setSigner(signer map[string]any, column, text string) {
 }
 
 // truthOrText is a truth value, or the text itself, which is refused where one is expected.
+// Spreadsheets write TRUE and FALSE.
 func truthOrText(text string) any {
-	if text == "true" || text == "false" {
-		return text == "true"
+	switch strings.ToLower(text) {
+	case "true":
+		return true
+	case "false":
+		return false
 	}
 	return text
 }
@@ -87,6 +91,8 @@ func newBulkTable(body []byte, faults *bulkFaults) (*bulkTable, error) {
 		return nil, models.InvalidField("body", "is no CSV: %s", tableProblem(err))
 	case len(names) == 1 && strings.ContainsAny(names[0], ";\t"):
 		return nil, models.InvalidField("body", "has columns separated by semicolons or tabs; they must be separated by commas (RFC 4180)")
+	case bytes.IndexByte(body, '\r') >= 0 && bytes.IndexByte(body, '\n') < 0:
+		return nil, models.InvalidField("body", "has lines that end with CR alone; they must end with CRLF or LF (RFC 4180)")
 	}
 	seen := make(map[string]bool, len(names))
 	for _, name := range names {
@@ -182,6 +188,8 @@ func (t *bulkTable) next(row int, faults *bulkFaults) (map[string]any, error) {
 	}
 	if len(cells) != len(t.columns) {
 		faults.add(row, "", fmt.Sprintf("has %d values for %d columns", len(cells), len(t.columns)))
+	} else if !slices.ContainsFunc(cells, func(cell string) bool { return cell != "" }) {
+		faults.add(row, "", "is empty")
 	}
 	m, signers := make(map[string]any), make(map[string]map[string]any)
 	for i, c := range t.columns[:min(len(cells), len(t.columns))] {
@@ -244,6 +252,17 @@ type bulkFault struct {
 	Message string `json:"message"`
 }
 
+// place says where the fault is.
+func (f bulkFault) place() string {
+	switch {
+	case f.Row == 0:
+		return fmt.Sprintf("column %q", f.Column)
+	case f.Column == "":
+		return fmt.Sprintf("row %d", f.Row)
+	}
+	return fmt.Sprintf("row %d, %s", f.Row, f.Column)
+}
+
 // maxBulkFaults is how many faults are listed.
 const maxBulkFaults = 100
 
@@ -251,18 +270,12 @@ const maxBulkFaults = 100
 type bulkFaults struct {
 	list  []bulkFault
 	total int
-	rows  int // that have one
-	last  int
 }
 
 func (f *bulkFaults) add(row int, column, message string) {
 	if f.total++; len(f.list) < maxBulkFaults {
 		f.list = append(f.list, bulkFault{row, column, message})
 	}
-	if f.total == 1 || row != f.last {
-		f.rows++
-	}
-	f.last = row
 }
 
 // addProblems adds what is wrong with a row, by the column of each path.
@@ -279,9 +292,11 @@ func (f *bulkFaults) err(total int) error {
 	if f.total == 0 {
 		return nil
 	}
-	first := f.list[0]
-	refused := models.Refuse(models.KindInvalid, "validation_error", "%d faults in %d of %d rows; nothing was sent. Row %d, %s: %s.",
-		f.total, f.rows, total, first.Row, first.Column, first.Message)
+	message := f.list[0].place() + ": " + f.list[0].Message
+	if f.total > 1 {
+		message += fmt.Sprintf(" (and %d more)", f.total-1)
+	}
+	refused := models.Refuse(models.KindInvalid, "validation_error", "%s; nothing was sent", message)
 	refused.Fields = make(map[string][]string, len(f.list))
 	for _, fault := range f.list {
 		path := fmt.Sprintf("rows[%d]", fault.Row-1)

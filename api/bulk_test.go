@@ -252,6 +252,7 @@ func TestBulkSendFromATable(t *testing.T) {
 		"a column that is not known": {"tenant.name,tenant.age\nAda,7\n", []string{"0 tenant.age: is not known"}},
 		"a column twice":             {"tenant.name,tenant.name\nAda,Ada\n", []string{"0 tenant.name: stands twice"}},
 		"too few cells":              {head + "c,Ada\n", []string{"1 : has 2 values for 7 columns"}},
+		"an empty row":               {head + "c,Ada,ada@example.com,L,l@example.com,7,S\n,,,,,,\n", []string{"2 : is empty"}},
 		"a role that is not known":   {"cook.name,cook.email\nC,c@example.com\n", []string{"1 cook: is no role"}},
 	} {
 		faults := strings.Join(faultsOf(post("", c.body).refused(http.StatusBadRequest, "validation_error")), "\n")
@@ -267,6 +268,10 @@ func TestBulkSendFromATable(t *testing.T) {
 		"quotes":     {head + "c,\"Ada,ada@example.com,L,l@example.com,7,S\n", "a quoted value does not end"},
 		"a quote":    {head + "c,A\"da,ada@example.com,L,l@example.com,7,S\n", "line 2, byte 4: a quote stands in a value"},
 		"no rows":    {head, "must have at least 1 item"},
+		"CR alone":   {strings.ReplaceAll(head, "\n", "") + "c,Ada,ada@example.com,L,l@example.com,7,S\r", "lines that end with CR alone"},
+		"one fault":  {head + "c,Ada,ada,L,l@example.com,7,S\n", `"message":"row 1, tenant.email: must be an e-mail address; nothing was sent"`},
+		"two faults": {"tenant.name,tenant.age\nAda\n", `"message":"column \"tenant.age\": is not known`},
+		"of a row":   {head + "c,Ada\n", `"message":"row 1: has 2 values for 7 columns (and 1 more); nothing was sent"`},
 		"nothing":    {"", "has no line of column names"},
 	} {
 		got := post("", c.body).refused(http.StatusBadRequest, "validation_error")
@@ -275,6 +280,7 @@ func TestBulkSendFromATable(t *testing.T) {
 	for _, query := range []string{"&perMinute=x", "&perMinute=0", "&dryRun=yes", "&templateVersion=2", "&templateVersion=0"} {
 		post(query, head+"d,Ada,ada@example.com,Lena,lena@example.com,7,S\n").refused(http.StatusBadRequest, "validation_error")
 	}
+	post("&dryRun=TRUE", "tenant.notify,"+head+"FALSE,d,Ada,ada@example.com,Lena,lena@example.com,7,S\n").want(http.StatusOK) // as spreadsheets write it
 	dry := post("&dryRun=true", head+"d,Ada,ada@example.com,Lena,lena@example.com,7,S\n").want(http.StatusOK)
 	assert.EqualValues(t, 1, dry.body["total"])
 	c.send(http.MethodPost, "/v1/bulk-sends", "application/pdf", testkit.OnePage()).refused(http.StatusBadRequest, "content_type")
