@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -172,6 +173,9 @@ func (s *Server) envelopeInput(c *gin.Context, app caller, o *object) (models.En
 	for _, so := range o.objects("signers", 1, models.MaxSigners) {
 		signer := s.signerInput(so)
 		signer.Check(o.p, so.path)
+		if signer.Role != "" && slices.ContainsFunc(signers, func(before models.SignerInput) bool { return before.Role == signer.Role }) {
+			so.bad("role", "is the role of another signer")
+		}
 		signers = append(signers, signer)
 	}
 	models.ResolveWitnesses(o.p, signers, func(i int) string { return fmt.Sprintf("signers[%d].", i) })

@@ -156,6 +156,7 @@ func TestRecipientsThatCannotBe(t *testing.T) {
 		"kind":                {"kind", "boss", 1, "signers[1].kind"},
 		"kind of a type":      {"kind", 7, 1, "signers[1].kind"},
 		"language":            {"language", "xx", 1, "signers[1].language"},
+		"a role twice":        {"role", "Tenant", 1, "signers[4].role"},
 		"notify":              {"notify", "no", 1, "signers[1].notify"},
 		"mailed code":         {"authMethod", "email_otp", 4, "signers[4].authMethod"},
 		"no host":             {"host", nil, 4, "signers[4].host"},
