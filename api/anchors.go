@@ -1,14 +1,13 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -106,7 +105,7 @@ func (s *Server) addDraftFields(c *gin.Context, e *models.Envelope, act models.A
 // for each; path names that in problems.
 func (s *Server) placeAnchors(ctx context.Context, fields []models.FieldInput, r io.ReaderAt, size int64, path func(int) string) (placed []models.FieldInput, at []int, err error) {
 	var anchored []prepare.AnchoredField
-	for i, in := range fields {
+	for _, in := range fields {
 		if in.Anchor == nil {
 			continue
 		}
@@ -114,7 +113,7 @@ func (s *Server) placeAnchors(ctx context.Context, fields []models.FieldInput, r
 		if err != nil {
 			return nil, nil, err
 		}
-		anchored = append(anchored, prepare.AnchoredField{Name: anchoredName(in, path(i)), Anchor: a, W: in.W, H: in.H})
+		anchored = append(anchored, prepare.AnchoredField{Anchor: a, W: in.W, H: in.H})
 	}
 	var places [][]prepare.Place
 	if len(anchored) > 0 {
@@ -159,29 +158,30 @@ func (s *Server) resolveAnchors(ctx context.Context, r io.ReaderAt, size int64, 
 	return prepare.Resolve(ctx, f, fields)
 }
 
-// anchoredName is what problems call a field, whose place in the request is path.
-func anchoredName(in models.FieldInput, path string) string {
-	return cmp.Or(in.Name, strings.TrimSuffix(path, "."), "the field")
-}
-
 // anchorProblem makes of what is wrong with an anchor the refusal that names its field.
 func anchorProblem(err error, fields []models.FieldInput, path func(int) string) error {
-	var name string
+	var nth int // of the fields with an anchor
 	if missing, ok := errors.AsType[*prepare.AnchorError](err); ok {
-		name = missing.Field
+		nth = missing.Field
 	} else if page, ok := errors.AsType[*prepare.PageError](err); ok {
-		name = page.Field
+		nth = page.Field
 	} else if errors.Is(err, pagetext.ErrLimit) || errors.Is(err, context.DeadlineExceeded) {
 		return models.Refuse(models.KindInvalid, "anchor_too_complex", "The document's text is too large to look for anchors in it.")
 	} else {
 		return err
 	}
 	for i, in := range fields {
-		if in.Anchor != nil && anchoredName(in, path(i)) == name {
+		if in.Anchor == nil {
+			continue
+		}
+		if nth--; nth < 0 {
+			if in.Name != "" {
+				err = fmt.Errorf("field %s: %w", in.Name, err)
+			}
 			return models.InvalidField(path(i)+"anchor", "%s", err.Error())
 		}
 	}
-	return models.InvalidField("fields", "%s", err.Error())
+	return err
 }
 
 // placeOnDocuments is placeAnchors for fields of a draft: each on the document that it

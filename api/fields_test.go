@@ -208,7 +208,7 @@ func TestAnchors(t *testing.T) {
 		path  string
 		says  string
 	}{
-		{at(object{"text": "Contrakt"}, object{"name": "sig"}), "fields[0].anchor", `there is "Contract"`},
+		{at(object{"text": "Contrakt"}, object{"name": "sig"}), "fields[0].anchor", `field sig: the text "Contrakt" of its anchor is not in the document; there is "Contract"`},
 		{at(object{"text": "t", "match": 3}, nil), "fields[0].anchor", "only 2 times"},
 		{at(object{"text": "t", "page": 2}, nil), "fields[0].anchor", "page 2"},
 		{at(object{"text": ""}, nil), "fields[0].anchor", "must not be empty"},

@@ -168,11 +168,10 @@ func TestAnchorProblems(t *testing.T) {
 		err  error
 		path string
 	}{
-		{&prepare.AnchorError{Field: "a"}, "fields[1].anchor"},
-		{&prepare.PageError{Field: "a"}, "fields[1].anchor"},
-		{&prepare.AnchorError{Field: "fields[2]"}, "fields[2].anchor"},
-		{&prepare.AnchorError{Field: "b"}, "fields[3].anchor"},
-		{&prepare.AnchorError{Field: "c"}, "fields"},
+		{&prepare.AnchorError{Field: 0}, "fields[1].anchor"},
+		{&prepare.PageError{Field: 0}, "fields[1].anchor"},
+		{&prepare.AnchorError{Field: 1}, "fields[2].anchor"},
+		{&prepare.AnchorError{Field: 2, Found: 1001}, "fields[3].anchor"},
 	} {
 		var refused *models.Error
 		require.ErrorAs(t, anchorProblem(c.err, fields, models.IndexedPath), &refused)

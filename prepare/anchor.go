@@ -119,7 +119,6 @@ func (a Anchor) Validate() error {
 
 // AnchoredField is a field that stands at a text.
 type AnchoredField struct {
-	Name   string // for errors
 	Anchor Anchor
 	W, H   float64
 }
@@ -130,25 +129,30 @@ type Place struct {
 	X, Y, W, H float64
 }
 
-// AnchorError says that the text of an anchor is not there.
+// AnchorError says that the text of an anchor is not there, or stands in too many places.
 type AnchorError struct {
-	Field, Text string
-	Page        int      // that it was looked for on, 0 if on all
-	Found       int      // places, fewer than asked for
-	Similar     []string // text that is there, the most similar first
-	Scanned     bool     // the pages hold pictures and no text
+	Field   int // index of the field
+	Text    string
+	Page    int      // that it was looked for on, 0 if on all
+	Found   int      // places, fewer than asked for or more than there may be
+	Similar []string // text that is there, the most similar first
+	Scanned bool     // the pages hold pictures and no text
 }
 
-// Error says which field's anchor is not there, and what is instead.
+// Error says what is there instead.
 func (e *AnchorError) Error() string {
 	where := "in the document"
 	if e.Page > 0 {
 		where = fmt.Sprintf("on page %d", e.Page)
 	}
-	text := fmt.Sprintf("field %q: the text %q of its anchor is not %s", e.Field, e.Text, where)
+	text := fmt.Sprintf("the text %q of its anchor is not %s", e.Text, where)
 	switch {
+	case e.Found > maxPlaces:
+		return fmt.Sprintf("the text %q of its anchor stands more than %d times %s", e.Text, maxPlaces, where)
+	case e.Found == 1:
+		return fmt.Sprintf("the text %q of its anchor stands only once %s", e.Text, where)
 	case e.Found > 0:
-		return fmt.Sprintf("field %q: the text %q of its anchor stands only %d times %s", e.Field, e.Text, e.Found, where)
+		return fmt.Sprintf("the text %q of its anchor stands only %d times %s", e.Text, e.Found, where)
 	case e.Scanned && e.Page > 0:
 		return text + ": the page is a picture without text (a scan)"
 	case e.Scanned:
@@ -165,13 +169,13 @@ func (e *AnchorError) Error() string {
 
 // PageError says that a field's anchor names a page that the document lacks.
 type PageError struct {
-	Field       string
+	Field       int // index of the field
 	Page, Pages int
 }
 
-// Error names the field, the page and how many there are.
+// Error names the page and how many there are.
 func (e *PageError) Error() string {
-	return fmt.Sprintf("field %q: its anchor names page %d of a document with %d pages", e.Field, e.Page, e.Pages)
+	return fmt.Sprintf("its anchor names page %d of a document with %d page(s)", e.Page, e.Pages)
 }
 
 // maxPlaces bounds how many fields one anchor makes.
@@ -181,6 +185,7 @@ const maxPlaces = 1000
 type anchorSearch struct {
 	AnchoredField
 
+	field   int     // its index
 	places  []Place // all of them, or the last one only
 	count   int
 	similar similar
@@ -199,9 +204,9 @@ func Resolve(ctx context.Context, f *pdf.File, fields []AnchoredField) ([][]Plac
 	all := make([]anchorSearch, len(fields))
 	for i, field := range fields {
 		if err := field.Anchor.Validate(); err != nil {
-			return nil, fmt.Errorf("field %q: %w", field.Name, err)
+			return nil, fmt.Errorf("field %d: %w", i, err)
 		}
-		all[i] = anchorSearch{AnchoredField: field, similar: newSimilar(field.Anchor.Text)}
+		all[i] = anchorSearch{AnchoredField: field, field: i, similar: newSimilar(field.Anchor.Text)}
 	}
 	r := pagetext.NewReader(f)
 	scans := make(map[int]bool) // pages that were read: whether they are pictures without text
@@ -232,7 +237,7 @@ func Resolve(ctx context.Context, f *pdf.File, fields []AnchoredField) ([][]Plac
 	for i := range all {
 		s := &all[i]
 		if s.Anchor.Page > pages {
-			return nil, &PageError{s.Name, s.Anchor.Page, pages}
+			return nil, &PageError{i, s.Anchor.Page, pages}
 		}
 		if places[i], err = s.result(scans); err != nil {
 			return nil, err
@@ -252,7 +257,7 @@ func (s *anchorSearch) look(p *pagetext.Page) error {
 			s.places = append(s.places[:0], place)
 		case a.Match == First && s.count > 1 || a.Match > 0 && s.count != int(a.Match):
 		case len(s.places) == maxPlaces:
-			return fmt.Errorf("field %q: the text %q of its anchor stands more than %d times in the document", s.Name, a.Text, maxPlaces)
+			return &AnchorError{Field: s.field, Text: a.Text, Page: a.Page, Found: s.count}
 		default:
 			s.places = append(s.places, place)
 		}
@@ -286,7 +291,7 @@ func (s *anchorSearch) result(scans map[int]bool) ([]Place, error) {
 	if len(s.places) > 0 || s.Anchor.IfMissing == Skip {
 		return s.places, nil
 	}
-	e := &AnchorError{Field: s.Name, Text: s.Anchor.Text, Page: s.Anchor.Page, Found: s.count, Similar: s.similar.texts()}
+	e := &AnchorError{Field: s.field, Text: s.Anchor.Text, Page: s.Anchor.Page, Found: s.count, Similar: s.similar.texts()}
 	if s.Anchor.Page > 0 {
 		e.Scanned = scans[s.Anchor.Page]
 	} else {

@@ -65,7 +65,7 @@ const signHere = 10 * (.667 + .222 + .556 + .556 + .278 + .556 + .556 + .333 + .
 
 func resolve(t *testing.T, a prepare.Anchor, pages ...string) ([]prepare.Place, error) {
 	t.Helper()
-	places, err := prepare.Resolve(t.Context(), document(t, pages...), []prepare.AnchoredField{{Name: "Tenant", Anchor: a, W: 120, H: 20}})
+	places, err := prepare.Resolve(t.Context(), document(t, pages...), []prepare.AnchoredField{{Anchor: a, W: 120, H: 20}})
 	if err != nil {
 		return nil, err
 	}
@@ -144,16 +144,16 @@ func TestMiss(t *testing.T) {
 		pages  []string
 		want   string
 	}{
-		"similar":        {prepare.Anchor{Text: "sign HERE"}, []string{pageOne}, `field "Tenant": the text "sign HERE" of its anchor is not in the document; there is "Sign here:"`},
+		"similar":        {prepare.Anchor{Text: "sign HERE"}, []string{pageOne}, `the text "sign HERE" of its anchor is not in the document; there is "Sign here:"`},
 		"misspelt":       {prepare.Anchor{Text: "Sing here"}, []string{pageOne}, `there is "Sign here:"`},
 		"nothing":        {prepare.Anchor{Text: "Xylophone"}, []string{pageOne}, `the text "Xylophone" of its anchor is not in the document`},
 		"other page":     {prepare.Anchor{Text: "Sign here:", Page: 2}, []string{pageOne, pageTwo}, "is not on page 2; there is"},
 		"too few":        {prepare.Anchor{Text: "Sign here:", Match: 3}, []string{pageOne}, "stands only 2 times in the document"},
-		"no such page":   {prepare.Anchor{Text: "Sign here:", Page: 3}, []string{pageOne}, "names page 3 of a document with 1 pages"},
+		"no such page":   {prepare.Anchor{Text: "Sign here:", Page: 3}, []string{pageOne}, "names page 3 of a document with 1 page(s)"},
 		"scan":           {prepare.Anchor{Text: "Sign here:"}, []string{scan, scan}, "pictures without text (scans)"},
 		"scan of a page": {prepare.Anchor{Text: "Sign here:", Page: 2}, []string{pageOne, scan}, "the page is a picture without text (a scan)"},
 		"empty page":     {prepare.Anchor{Text: "Sign here:"}, []string{""}, "is not in the document"},
-		"no text":        {prepare.Anchor{Text: " "}, []string{pageOne}, `field "Tenant": anchor.text must not be empty`},
+		"no text":        {prepare.Anchor{Text: " "}, []string{pageOne}, "anchor.text must not be empty"},
 		"bad place":      {prepare.Anchor{Text: "x", At: "under"}, []string{pageOne}, "anchor.at must be"},
 		"whole word":     {prepare.Anchor{Text: "ign", WholeWord: true}, []string{pageOne}, "is not in the document"},
 	} {
@@ -180,7 +180,9 @@ func TestTooMany(t *testing.T) {
 		pages[i] = page
 	}
 	_, err := resolve(t, prepare.Anchor{Text: "a", Match: prepare.All}, pages...)
-	require.ErrorContains(t, err, "more than 1000 times")
+	var refused *prepare.AnchorError
+	require.ErrorAs(t, err, &refused)
+	require.ErrorContains(t, err, "more than 1000 times in the document")
 }
 
 // TestAnchorJSON: "match" is a name or a number, and nothing else.
