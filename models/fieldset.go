@@ -142,11 +142,11 @@ func (s *fieldSet) checkGroup(f *Field) {
 			s.add(f, "group", "has a field of another signer (%s)", f.Attributes.Group)
 		case other != f && other.Attributes.Option == f.Attributes.Option:
 			s.add(f, "option", "stands twice in the group %s", f.Attributes.Group)
-		case other.prefilled():
+		case other.Prefilled(nil) == "true":
 			chosen++
 		}
 	}
-	if chosen > 1 && f.prefilled() {
+	if chosen > 1 && f.Prefilled(nil) == "true" {
 		s.add(f, "defaultValue", "is true for several fields of the group %s", f.Attributes.Group)
 	}
 }

@@ -178,6 +178,7 @@ func TestFieldSets(t *testing.T) {
 		"a group named as a field":           {[]models.FieldInput{of("A", models.FieldText, "g"), of("A", models.FieldRadio, "", radio("g", "x"))}, "fields[1].group", "another field"},
 		"choices of one name":                {[]models.FieldInput{of("A", models.FieldRadio, "r", radio("g", "x")), of("A", models.FieldRadio, "r", radio("g", "y"))}, "fields[1].name", "of their own"},
 		"two choices prefilled":              {[]models.FieldInput{of("A", models.FieldRadio, "", radio("g", "x"), prefilled("true")), of("A", models.FieldRadio, "", radio("g", "y"), prefilled("true"))}, "fields[0].defaultValue", "several"},
+		"two choices in other words":         {[]models.FieldInput{of("A", models.FieldRadio, "", radio("g", "x"), prefilled("yes")), of("A", models.FieldRadio, "", radio("g", "y"), prefilled("X"))}, "fields[0].defaultValue", "several"},
 		"a condition on a later field":       {fields: []models.FieldInput{of("A", models.FieldText, "b", when(filled("a"))), of("A", models.FieldText, "a")}},
 		"a condition on nothing":             {[]models.FieldInput{of("A", models.FieldText, "b", when(filled("a")))}, "fields[0].condition.all[0].field", "no field"},
 		"a condition on an earlier signer":   {fields: []models.FieldInput{of("A", models.FieldText, "a"), of("C", models.FieldText, "b", when(filled("a")))}},
