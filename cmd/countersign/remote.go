@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"golang.org/x/term"
@@ -186,6 +187,9 @@ var errNoTenant = errors.New("name the tenant with --tenant, COUNTERSIGN_TENANT 
 
 // printJSON prints one value as a line of JSON.
 func printJSON(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }
+
+// inUTC writes a time for people, with its zone.
+func inUTC(t time.Time) string { return t.UTC().Format(time.DateTime + "Z") }
 
 // say prints a line for people.
 func say(format string, args ...any) error {

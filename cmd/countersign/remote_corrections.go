@@ -61,7 +61,7 @@ func (x extendCommand) Run(ctx context.Context) error {
 	}
 	deadline := "without a deadline"
 	if e.ExpiresAt != nil {
-		deadline = "until " + e.ExpiresAt.UTC().Format(time.DateTime)
+		deadline = "until " + inUTC(*e.ExpiresAt)
 	}
 	return x.print(e, "%s  %s  %s", e.ID, e.Status, deadline)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"text/tabwriter"
-	"time"
 
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
@@ -35,7 +34,7 @@ func (s statusCommand) Run(ctx context.Context) error {
 	}
 	_, _ = fmt.Fprintln(w)
 	for _, ev := range e.AuditLog {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", ev.Timestamp.UTC().Format(time.DateTime), plain(&ev.Event), plain(&ev.Actor))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", inUTC(ev.Timestamp), plain(&ev.Event), plain(&ev.Actor))
 	}
 	return w.Flush()
 }
@@ -65,7 +64,7 @@ func (l listCommand) Run(ctx context.Context) error {
 		if l.JSON {
 			err = printJSON(e)
 		} else {
-			_, err = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", e.ID, e.Status, e.CreatedAt.UTC().Format(time.DateTime), plain(e.Subject))
+			_, err = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", e.ID, e.Status, inUTC(e.CreatedAt), plain(e.Subject))
 		}
 		if err != nil {
 			return err

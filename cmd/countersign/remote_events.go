@@ -79,7 +79,7 @@ func (f *forwarder) deliver(ctx context.Context, e countersign.EventRecord, asJS
 		return printJSON(e.Raw)
 	}
 	name := string(e.Event.Event)
-	return say("%s  %-22s %s  %s", e.CreatedAt.UTC().Format(time.DateTime), plain(&name), e.EnvelopeID, plain(&outcome))
+	return say("%s  %-22s %s  %s", inUTC(e.CreatedAt), plain(&name), e.EnvelopeID, plain(&outcome))
 }
 
 // deliverAll delivers one event after the other, until there are no more.

@@ -64,7 +64,7 @@ func TestExtendAndReplace(t *testing.T) {
 	}
 
 	day := time.Now().UTC().AddDate(0, 0, 40).Format(time.DateOnly)
-	require.Contains(t, c.must(t, "extend", id, "--until", day), day+" 23:59:59")
+	require.Contains(t, c.must(t, "extend", id, "--until", day), day+" 23:59:59Z")
 	require.Equal(t, day, read().ExpiresAt.UTC().Format(time.DateOnly))
 	c.must(t, "extend", id, "--days", "3")
 	require.WithinDuration(t, time.Now().AddDate(0, 0, 3), *read().ExpiresAt, time.Minute)
