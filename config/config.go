@@ -110,7 +110,7 @@ type Config struct {
 	ReadBeforeCode bool `env:"READ_BEFORE_CODE"`
 	// LeakedPasswords is a file of passwords that no console user may choose: SHA-1 in order, as Have I Been Pwned has them; empty: none.
 	LeakedPasswords string `env:"LEAKED_PASSWORDS"`
-	// BulkInFlight is how many envelopes may await their invitations before a bulk send sends the next (while only bulk sends send, three times as many); 0: half the processors.
+	// BulkInFlight is how many envelopes may await their invitations before a bulk send sends the next (while only bulk sends send, six times as many); 0: half the processors.
 	BulkInFlight int `env:"BULK_IN_FLIGHT"`
 	// WorkerDeployment names the workers to Temporal's worker versioning; empty: none.
 	WorkerDeployment string `env:"WORKER_DEPLOYMENT"`
