@@ -76,7 +76,10 @@ func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInpu
 		return fmt.Errorf("write %s mail: %w", models.MailCompleted, err)
 	}
 	mail := newMail(models.MailCompleted, person(s), v, a.Mail.MessageID("copies", in.Request.String()), content)
-	return ignoreRefused(a.mailOnce(ctx, e, s, mail, func(id string) error {
+	return ignoreRefused(a.mailOnce(ctx, e, s, mail, func(id, refused string) error {
+		if refused != "" {
+			return a.noteMail(ctx, id, refused)
+		}
 		_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.CopySent(a.systemContext(), s.ID, id) })
 		return err
 	}))

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,8 +61,8 @@ func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *mod
 		return fmt.Errorf("write invitation: %w", err)
 	}
 	err = a.mailOnce(ctx, e, s, newMail(models.MailInvitation, invitee(s), v, a.invitationID(s), content),
-		func(id string) error { return a.recordInvited(ctx, in, false, id) })
-	if err := a.noteBounce(ctx, in, e, s, v, s.LinkID.String(), err); err != nil {
+		func(id, refused string) error { return a.recordInvited(ctx, in, id, refused) })
+	if err := a.reportBounce(ctx, e, s, v, s.LinkID.String(), err); err != nil {
 		return err
 	}
 	if err := a.noticeDelegation(ctx, e, s, v); err != nil {
@@ -197,35 +198,64 @@ func (a *Activities) mailEach(ctx, begin context.Context, e *models.Envelope, to
 }
 
 // mailOnce is sendOnce of a mail.
-func (a *Activities) mailOnce(ctx context.Context, e *models.Envelope, s *models.Signer, m notify.Mail, record func(id string) error) error {
+func (a *Activities) mailOnce(ctx context.Context, e *models.Envelope, s *models.Signer, m notify.Mail, record recordMail) error {
 	return a.sendOnce(ctx, e, s, models.MailKind(m.Kind), m.MessageID, func() error { return a.Mail.Send(ctx, m) }, record)
 }
 
-// sendOnce sends a message unless it has gone out or been given up before, and
-// records that it did; record nil notes it with the message alone. If the process ends
-// between the two it is sent again, under the same Message-ID.
+// recordMail records that a message went out or, if refused says why, that it was refused for good.
+type recordMail func(id, refused string) error
+
+// sendOnce sends a message unless it has gone out or been refused for good before, and
+// records which; record nil notes it with the message alone. If the process ends
+// between the two it is sent again, under the same Message-ID. A refusal is a
+// *notify.PermanentError, also where it was recorded by a former attempt.
 func (a *Activities) sendOnce(ctx context.Context, e *models.Envelope, s *models.Signer, kind models.MailKind, id string,
-	send func() error, record func(id string) error,
+	send func() error, record recordMail,
 ) error {
 	done, err := a.Store.BeginMail(ctx, models.Mail{ID: id, EnvelopeID: e.ID, SignerID: s.ID, Kind: kind})
-	if err != nil || done {
+	if err != nil {
 		return err
+	}
+	if done {
+		return a.refusedBefore(ctx, e, id)
+	}
+	if record == nil {
+		record = func(id, refused string) error { return a.noteMail(ctx, id, refused) }
 	}
 	if kind == models.MailInvitation {
 		a.BulkRoom.invitationBegan()
 	}
 	err = send()
 	if refused, ok := errors.AsType[*notify.PermanentError](err); ok {
-		return errors.Join(err, a.Store.MailFailed(ctx, id, refused.Error()))
+		return cmp.Or(record(id, refused.Error()), err)
 	}
 	if err != nil {
 		return fmt.Errorf("send %s mail: %w", kind, err)
 	}
 	failpoint.Inject("mail.sent")
-	if record == nil {
-		return a.Store.MailSent(ctx, id)
+	return record(id, "")
+}
+
+// refusedBefore is the refusal of a message that is settled; nil if it went out.
+func (a *Activities) refusedBefore(ctx context.Context, e *models.Envelope, id string) error {
+	mails, err := a.Store.Mails(ctx, e.ID)
+	if err != nil {
+		return err
 	}
-	return record(id)
+	for i := range mails {
+		if mails[i].ID == id && mails[i].FailedAt != nil {
+			return &notify.PermanentError{Err: errors.New(mails[i].Error)}
+		}
+	}
+	return nil
+}
+
+// noteMail notes with a message alone what became of it.
+func (a *Activities) noteMail(ctx context.Context, id, refused string) error {
+	if refused != "" {
+		return a.Store.MailFailed(ctx, id, refused)
+	}
+	return a.Store.MailSent(ctx, id)
 }
 
 // ignoreRefused is err, unless it is that an address was refused for good, which is
@@ -237,13 +267,21 @@ func ignoreRefused(err error) error {
 	return err
 }
 
-// recordInvited notes in the audit trail, and with the mail, that it went out.
-func (a *Activities) recordInvited(ctx context.Context, in temporal.InviteInput, reminder bool, mailID string) error {
-	_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error {
-		return e.Invited(a.systemContext(), in.SignerID, reminder, mailID)
+// recordInvited notes in the audit trail, and with the mail, that an invitation went out or was refused.
+func (a *Activities) recordInvited(ctx context.Context, in temporal.InviteInput, mailID, refused string) error {
+	return a.recordMail(ctx, in.EnvelopeInput, mailID, refused, func(e *models.Envelope) error {
+		if refused != "" {
+			return e.InvitationFailed(a.systemContext(), in.SignerID, refused, mailID)
+		}
+		return e.Invited(a.systemContext(), in.SignerID, false, mailID)
 	})
+}
+
+// recordMail records what became of a mail by a change of its envelope.
+func (a *Activities) recordMail(ctx context.Context, in temporal.EnvelopeInput, mailID, refused string, change func(*models.Envelope) error) error {
+	_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, change)
 	if models.IsRefusal(err) {
-		return a.Store.MailSent(ctx, mailID) // the envelope was closed while the mail went out
+		return a.noteMail(ctx, mailID, refused) // the envelope was closed while the mail went out
 	}
 	return err
 }

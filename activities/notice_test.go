@@ -1,8 +1,10 @@
 package activities_test
 
 import (
+	"context"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -77,6 +79,37 @@ func TestFailedInvitationsAreMailed(t *testing.T) {
 			assert.Contains(env.t, notices[0].Text, "550")
 		})
 	}
+}
+
+// TestARefusalIsToldWhereverItWasCutOff: before it was on record, and before the sender's people were told.
+func TestARefusalIsToldWhereverItWasCutOff(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		own := "office@acme.example"
+		require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, NotifyEmail: &own}))
+		e, in := env.sent("a@example.com")
+		invite := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
+		env.mails.refuse, env.mails.later = "a@example.com", own
+
+		ctx, stop := context.WithCancel(env.t.Context())
+		newID := env.NewID
+		env.NewID = func() uuid.UUID { stop(); return newID() } // of the event
+		require.ErrorIs(env.t, env.Invite(ctx, invite), context.Canceled)
+		env.NewID = newID
+		require.Zero(env.t, env.events(e, models.EventInvitationFailed))
+
+		require.ErrorContains(env.t, env.Invite(env.t.Context(), invite), "451")
+		require.Equal(env.t, 1, env.events(e, models.EventInvitationFailed))
+		require.NotNil(env.t, env.mail(e, models.MailInvitation).FailedAt)
+
+		env.mails.later = ""
+		for range 2 {
+			require.NoError(env.t, env.Invite(env.t.Context(), invite))
+		}
+		require.Equal(env.t, 1, env.events(e, models.EventInvitationFailed))
+		require.Contains(env.t, env.mails.mails[0].Text, "550")
+		require.Equal(env.t, []string{"notice " + own}, env.mailedTo())
+	})
 }
 
 // TestStuckSealingIsMailed: once for each problem.

@@ -70,8 +70,8 @@ func (a *Activities) announceCopy(ctx context.Context, in temporal.InviteInput, 
 		return fmt.Errorf("write %s mail: %w", models.MailCopyNotice, err)
 	}
 	id := a.copyNoticeID(s)
-	err = a.mailOnce(ctx, e, s, newMail(models.MailCopyNotice, person(s), v, id, content), func(id string) error { return a.recordInvited(ctx, in, false, id) })
-	return a.noteBounce(ctx, in, e, s, v, id, err)
+	err = a.mailOnce(ctx, e, s, newMail(models.MailCopyNotice, person(s), v, id, content), func(id, refused string) error { return a.recordInvited(ctx, in, id, refused) })
+	return a.reportBounce(ctx, e, s, v, id, err)
 }
 
 // replacedLater reports whether a notice to who gets a copy was asked for by a replacement, and
@@ -120,21 +120,15 @@ func (a *Activities) toldOfCopies(ctx context.Context, e *models.Envelope) ([]*m
 	return slices.DeleteFunc(slices.Clone(e.Copies), func(s *models.Signer) bool { return !told[s.ID] }), nil
 }
 
-// noteBounce records, and tells the tenant, that a recipient's address was refused for
-// good, if err says so; all else is returned. what tells such refusals apart.
-func (a *Activities) noteBounce(ctx context.Context, in temporal.InviteInput, e *models.Envelope, s *models.Signer, v mailSettings, what string, err error) error {
+// reportBounce tells the tenant that a recipient's address was refused for good, if err
+// says so; all else is returned. what tells such refusals apart.
+func (a *Activities) reportBounce(ctx context.Context, e *models.Envelope, s *models.Signer, v mailSettings, what string, err error) error {
 	refused, ok := errors.AsType[*notify.PermanentError](err)
 	if !ok {
 		return err
 	}
-	_, err = a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error {
-		return e.InvitationFailed(a.systemContext(), s.ID, refused.Error())
-	})
-	if models.IsRefusal(err) {
-		err = nil // closed meanwhile
-	}
 	to := invitee(s)
-	return errors.Join(err, a.notifyTenant(ctx, e, v, s.ID, templates.Notice{
+	return a.notifyTenant(ctx, e, v, s.ID, templates.Notice{
 		Kind: templates.NoticeBounced, ByName: to.Name, ByAddress: to.Email, ByAsk: templates.Ask(e.Asked(s)), ReasonText: refused.Error(), At: a.Now(),
-	}, what))
+	}, what)
 }

@@ -73,8 +73,11 @@ func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *m
 		return fmt.Errorf("write reminder: %w", err)
 	}
 	mail := newMail(models.MailReminder, invitee(s), v, a.Mail.MessageID("reminder", s.ID.String(), fmt.Sprint(number)), content)
-	return ignoreRefused(a.mailOnce(ctx, e, s, mail, func(id string) error { // the invitation's failure is in the audit trail
-		return a.recordInvited(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: s.ID}, true, id)
+	return ignoreRefused(a.mailOnce(ctx, e, s, mail, func(id, refused string) error {
+		if refused != "" { // the invitation's failure is in the audit trail
+			return a.noteMail(ctx, id, refused)
+		}
+		return a.recordMail(ctx, in, id, refused, func(e *models.Envelope) error { return e.Invited(a.systemContext(), s.ID, true, id) })
 	}))
 }
 

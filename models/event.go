@@ -90,8 +90,9 @@ type Event struct {
 
 	// SignerID is the signer the event is about, for routing it to webhooks and workflows.
 	SignerID uuid.UUID `gorm:"-"`
-	// MailID is the mail that the event reports as sent; "" for all others.
-	MailID string `gorm:"-"`
+	// MailID is the mail that the event reports as sent, or, where MailRefused says why, as refused for good; "" for all others.
+	MailID      string `gorm:"-"`
+	MailRefused string `gorm:"-"`
 }
 
 // TableName is the table of the audit chain.

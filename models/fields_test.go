@@ -427,7 +427,7 @@ func TestReminderInterval(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, start.Add(3*time.Hour), *e.ReminderAt(s, mails, time.Hour))
 	require.NoError(t, e.Void(act(start), nil))
-	for _, err := range []error{e.Invited(act(start), s.ID, false, "m"), e.InvitationFailed(act(start), s.ID, "why"), e.RenewLink(act(start), s.ID)} {
+	for _, err := range []error{e.Invited(act(start), s.ID, false, "m"), e.InvitationFailed(act(start), s.ID, "why", "mail"), e.RenewLink(act(start), s.ID)} {
 		var refusal *models.Error
 		require.ErrorAs(t, err, &refusal)
 		require.Equal(t, models.KindInvalid, refusal.Kind)

@@ -171,12 +171,13 @@ func (e *Envelope) Invited(act ActionContext, signer uuid.UUID, reminder bool, m
 	return nil
 }
 
-// InvitationFailed records that a signer cannot be reached by mail.
-func (e *Envelope) InvitationFailed(act ActionContext, signer uuid.UUID, why string) error {
+// InvitationFailed records that a signer cannot be reached by a mail, and why.
+func (e *Envelope) InvitationFailed(act ActionContext, signer uuid.UUID, why, mailID string) error {
 	if err := e.check(ActionInvite); err != nil {
 		return err
 	}
-	e.record(act, EventInvitationFailed, signer, Detail{"signerId": signer.String(), "reason": why})
+	ev := e.record(act, EventInvitationFailed, signer, Detail{"signerId": signer.String(), "reason": why})
+	ev.MailID, ev.MailRefused = mailID, why
 	return nil
 }
 

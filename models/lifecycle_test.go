@@ -264,21 +264,23 @@ func TestInvitationsAreRecorded(t *testing.T) {
 	for name, record := range map[models.EventName]func() error{
 		models.EventInvitationSent:   func() error { return e.Invited(act(start), id, false, "mail") },
 		models.EventReminderSent:     func() error { return e.Invited(act(start), id, true, "mail") },
-		models.EventInvitationFailed: func() error { return e.InvitationFailed(act(start), id, "no such address") },
+		models.EventInvitationFailed: func() error { return e.InvitationFailed(act(start), id, "no such address", "mail") },
 	} {
 		require.NoError(t, record())
 		require.Equal(t, name, newest(e).Name)
 		require.Equal(t, id, newest(e).SignerID)
 		require.Equal(t, id.String(), newest(e).Detail["signerId"])
+		require.Equal(t, "mail", newest(e).MailID)
 		if name == models.EventInvitationFailed {
 			require.Equal(t, "no such address", newest(e).Detail["reason"])
+			require.Equal(t, "no such address", newest(e).MailRefused)
 		} else {
-			require.Equal(t, "mail", newest(e).MailID)
+			require.Empty(t, newest(e).MailRefused)
 		}
 	}
 	require.NoError(t, e.Void(act(start), nil))
 	require.Error(t, e.Invited(act(start), id, false, "mail"))
-	require.Error(t, e.InvitationFailed(act(start), id, "why"))
+	require.Error(t, e.InvitationFailed(act(start), id, "why", "mail"))
 	require.Error(t, e.Reinvite(act(start), id))
 }
 

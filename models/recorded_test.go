@@ -171,7 +171,7 @@ func TestEachActionIsRefusedByItsOwnName(t *testing.T) {
 		assert.Equal(t, "signing_link_closed", code(t, err), name)
 	}
 	for name, err := range map[string]error{
-		"invited": e.Invited(act(start), s, false, ""), "not reached": e.InvitationFailed(act(start), s, "unknown"),
+		"invited": e.Invited(act(start), s, false, ""), "not reached": e.InvitationFailed(act(start), s, "unknown", ""),
 		"new link": e.RenewLink(act(start), s), "invite again": e.Reinvite(act(start), s), "void": e.Void(act(start), nil),
 	} {
 		assert.Equal(t, "envelope_terminal", code(t, err), name)

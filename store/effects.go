@@ -38,7 +38,11 @@ func (s *Store) recordEffects(t *transaction, e *models.Envelope, webhooks []*mo
 			purgeContents(&t.batch, e.ID, ev.Timestamp) // once: an envelope's documents are purged together
 			purged = true
 		}
-		if ev.MailID != "" {
+		switch {
+		case ev.MailID == "":
+		case ev.MailRefused != "":
+			markMailFailed(&t.batch, ev.MailID, ev.Timestamp, ev.MailRefused)
+		default:
 			markMailSent(&t.batch, ev.MailID, ev.Timestamp)
 		}
 		if ev.Name == models.EventEnvelopeSent {

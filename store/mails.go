@@ -41,11 +41,18 @@ func markMailSent(b *batch, id string, at time.Time) {
 	b.exec("UPDATE mails SET sent_at = $1 WHERE id = $2", at, id)
 }
 
-// MailFailed notes that a mail was refused for good. why must be safe to show.
+// MailFailed notes that a mail was refused for good. why must be safe to show. Mails
+// whose refusal the audit chain reports are noted by their event instead.
 func (s *Store) MailFailed(ctx context.Context, id, why string) error {
-	err := s.db.WithContext(ctx).Model(&models.Mail{}).Where("id = ?", id).
-		Updates(map[string]any{"failed_at": s.now(), "error": why}).Error
+	err := s.transact(ctx, readWrite, func(t *transaction) error {
+		markMailFailed(&t.batch, id, s.now(), why)
+		return nil
+	})
 	return wrap(err, "note failed mail")
+}
+
+func markMailFailed(b *batch, id string, at time.Time, why string) {
+	b.exec("UPDATE mails SET failed_at = $1, error = $2 WHERE id = $3", at, why, id)
 }
 
 // Mails are the mails of an envelope, in the order in which they were begun.
