@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Modules that keep versions of their own. Temporal uses KeyValue of go.opentelemetry.io/otel/log, which v0.21.0
+// lacks, and newer modules of OpenTelemetry ask for newer ones of it.
+const otel = "go.opentelemetry.io/otel"
+
+// What both programs compile from the same version of a module is compiled once, for both (ADR 72). After an upgrade
+// in one go.mod, do the same in the other.
+func TestModulesAreThoseOfCountersign(t *testing.T) {
+	t.Parallel()
+	server, service := modules(t, "."), modules(t, "../../cmd/countersign")
+	require.Contains(t, server, "modernc.org/sqlite")
+	require.NotEqual(t, service[otel], server[otel], "the exception is not needed any more")
+
+	for module, version := range server {
+		if module == otel || strings.HasPrefix(module, otel+"/") {
+			continue
+		}
+		if other := service[module]; other != "" && other != version {
+			t.Errorf("%s is %s in temporal/devserver/go.mod and %s in go.mod", module, version, other)
+		}
+	}
+}
+
+// modules returns the versions of the modules of which the program in a folder compiles something, without those
+// that have a stand-in.
+func modules(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "-C", folder, "list", "-deps",
+		"-f", "{{with .Module}}{{if not .Replace}}{{.Path}} {{.Version}}{{end}}{{end}}", ".").Output()
+	require.NoError(t, err)
+	versions := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		if module, version, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			versions[module] = version
+		}
+	}
+	return versions
+}
