@@ -54,6 +54,9 @@ func (s *Server) observe(c *gin.Context) {
 	if s.Observe != nil {
 		s.Observe(c.Request.Method, c.FullPath(), c.Writer.Status(), s.Now().Sub(start))
 	}
+	if !s.Log.Enabled(c.Request.Context(), level) {
+		return
+	}
 	s.Log.Log(c.Request.Context(), level, "request", "request", id, "method", c.Request.Method, "route", c.FullPath(),
 		"envelope", c.GetString(envelopeKey), "status", c.Writer.Status(), "ms", s.Now().Sub(start).Milliseconds(), "ip", c.ClientIP())
 }

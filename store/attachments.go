@@ -53,8 +53,10 @@ func withdrawAttachments(b *batch, signer uuid.UUID) {
 	b.exec("UPDATE attachments SET withdrawn = $1 WHERE signer_id = $2 AND NOT used", true, signer)
 }
 
+var attachmentRows = selectionOf("attachments", attachmentColumns)
+
 func queueAttachments(b *batch, out *[]*models.Attachment, envelope uuid.UUID) {
-	selectRows(b, out, attachmentColumns, "attachments", "envelope_id = $1 AND NOT withdrawn ORDER BY created_at, id", envelope)
+	selectRows(b, out, attachmentRows, "envelope_id = $1 AND NOT withdrawn ORDER BY created_at, id", envelope)
 }
 
 // Attachments are those of an envelope, in the order in which they came, without those

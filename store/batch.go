@@ -304,14 +304,23 @@ func (b *batch) update(table string, key, columns []column) {
 	b.execOne("UPDATE "+table+" SET "+set+" WHERE "+strings.Join(assign(key), " AND "), args...)
 }
 
+// selection is how rows of a table are read.
+type selection[T any] struct {
+	columns func(*T) []column
+	query   string // up to its condition
+}
+
+func selectionOf[T any](table string, columns func(*T) []column) selection[T] {
+	return selection[T]{columns, "SELECT " + strings.Join(namesOf(columns(new(T))), ", ") + " FROM " + table + " WHERE "}
+}
+
 // selectRows adds a query whose rows are appended to out.
-func selectRows[T any](b *batch, out *[]*T, columns func(*T) []column, table, where string, args ...any) {
-	read := func(r row) error {
+func selectRows[T any](b *batch, out *[]*T, from selection[T], where string, args ...any) {
+	b.query(func(r row) error {
 		v := new(T)
 		*out = append(*out, v)
-		return r.Scan(mapSlice(columns(v), func(c column) any { return c.value })...)
-	}
-	b.query(read, "SELECT "+strings.Join(namesOf(columns(new(T))), ", ")+" FROM "+table+" WHERE "+where, args...)
+		return r.Scan(mapSlice(from.columns(v), func(c column) any { return c.value })...)
+	}, from.query+where, args...)
 }
 
 func namesOf(columns []column) []string {

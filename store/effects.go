@@ -153,7 +153,7 @@ func (s *Store) deliveryRow(at time.Time, d *models.Delivery) models.OutboxRow {
 // queueActiveWebhooks adds the query for the endpoints of an app that want to be
 // told of anything.
 func queueActiveWebhooks(b *batch, out *[]*models.Webhook, app uuid.UUID) {
-	selectRows(b, out, webhookColumns, "webhooks", "app_id = $1 AND active ORDER BY created_at, id", app)
+	selectRows(b, out, webhookRows, "app_id = $1 AND active ORDER BY created_at, id", app)
 }
 
 func (s *Store) outboxRow(at time.Time, key uuid.UUID, kind models.OutboxKind, refs models.OutboxRefs) models.OutboxRow {

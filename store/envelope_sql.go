@@ -243,6 +243,15 @@ func outboxColumns(r *models.OutboxRow) []column {
 	}
 }
 
+var (
+	envelopeRows = selectionOf("envelopes", envelopeColumns)
+	signerRows   = selectionOf("signers", signerColumns)
+	documentRows = selectionOf("documents", documentColumns)
+	fieldRows    = selectionOf("fields", fieldColumns)
+	eventRows    = selectionOf("audit_events", eventColumns)
+	webhookRows  = selectionOf("webhooks", webhookColumns)
+)
+
 // inJSON keeps a value as JSON text; null is NULL, and so is, where optional, an
 // object without members.
 type inJSON struct {

@@ -131,10 +131,10 @@ func (s *Store) queueEnvelope(t *transaction, app, id uuid.UUID, o loadOptions) 
 	if !o.deleted {
 		where += " AND status <> 'deleted'"
 	}
-	selectRows(&t.batch, &l.envelopes, envelopeColumns, "envelopes", where+s.forUpdate(o.lock), id, app)
+	selectRows(&t.batch, &l.envelopes, envelopeRows, where+s.forUpdate(o.lock), id, app)
 	l.queueParts(&t.batch, id)
 	if o.events {
-		selectRows(&t.batch, &l.events, eventColumns, "audit_events", "envelope_id = $1 ORDER BY seq", id)
+		selectRows(&t.batch, &l.events, eventRows, "envelope_id = $1 ORDER BY seq", id)
 	}
 	if o.values {
 		queueValues(&t.batch, &l.values, id)
@@ -161,16 +161,16 @@ func (s *Store) forUpdate(lock bool) string {
 func (s *Store) queueEnvelopes(t *transaction, order string, lock bool, ids ...uuid.UUID) *loaded {
 	l := &loaded{}
 	in, args := inList(ids)
-	selectRows(&t.batch, &l.envelopes, envelopeColumns, "envelopes", "id "+in+" ORDER BY "+order+s.forUpdate(lock), args...)
+	selectRows(&t.batch, &l.envelopes, envelopeRows, "id "+in+" ORDER BY "+order+s.forUpdate(lock), args...)
 	l.queueParts(&t.batch, ids...)
 	return l
 }
 
 func (l *loaded) queueParts(b *batch, ids ...uuid.UUID) {
 	in, args := inList(ids)
-	selectRows(b, &l.signers, signerColumns, "signers", "envelope_id "+in+" ORDER BY position", args...)
-	selectRows(b, &l.fields, fieldColumns, "fields", "envelope_id "+in+" ORDER BY position", args...)
-	selectRows(b, &l.documents, documentColumns, "documents", "envelope_id "+in+" ORDER BY kind, document_order", args...)
+	selectRows(b, &l.signers, signerRows, "envelope_id "+in+" ORDER BY position", args...)
+	selectRows(b, &l.fields, fieldRows, "envelope_id "+in+" ORDER BY position", args...)
+	selectRows(b, &l.documents, documentRows, "envelope_id "+in+" ORDER BY kind, document_order", args...)
 }
 
 func inList(ids []uuid.UUID) (in string, args []any) {

@@ -11,6 +11,13 @@ import (
 	"countersign/models"
 )
 
+var (
+	templateRows         = selectionOf("templates", templateColumns)
+	templateVersionRows  = selectionOf("template_versions", templateVersionColumns)
+	versionSummaryRows   = selectionOf("template_versions", versionSummaryColumns)
+	templateDocumentRows = selectionOf("template_documents", templateDocumentColumns)
+)
+
 func templateColumns(v *models.Template) []column {
 	return []column{
 		{"id", &v.ID},
@@ -91,16 +98,16 @@ func (s *Store) queueTemplate(t *transaction, app, id uuid.UUID, version int, lo
 	if lock == useTemplate {
 		s.lockTemplate(&t.batch, id, true)
 	}
-	selectRows(&t.batch, &q.templates, templateColumns, "templates", "id = $1 AND app_id = $2"+s.forUpdate(lock == changeTemplate), id, app)
+	selectRows(&t.batch, &q.templates, templateRows, "id = $1 AND app_id = $2"+s.forUpdate(lock == changeTemplate), id, app)
 	number, args := "(SELECT version FROM templates WHERE id = $1)", []any{id}
 	if version > 0 {
 		number, args = "$2", append(args, version)
 	}
-	selectRows(&t.batch, &q.versions, templateVersionColumns, "template_versions", "template_id = $1 AND number = "+number, args...)
-	selectRows(&t.batch, &q.documents, templateDocumentColumns, "template_documents",
+	selectRows(&t.batch, &q.versions, templateVersionRows, "template_id = $1 AND number = "+number, args...)
+	selectRows(&t.batch, &q.documents, templateDocumentRows,
 		"version_id = (SELECT id FROM template_versions WHERE template_id = $1 AND number = "+number+") ORDER BY document_order", args...)
 	if lock != useTemplate {
-		selectRows(&t.batch, &q.history, versionSummaryColumns, "template_versions", "template_id = $1 ORDER BY number DESC LIMIT $2", id, maxVersionsShown)
+		selectRows(&t.batch, &q.history, versionSummaryRows, "template_id = $1 ORDER BY number DESC LIMIT $2", id, maxVersionsShown)
 	}
 	return q
 }
@@ -134,7 +141,7 @@ func (q *templateQuery) load(s *Store, t *transaction) (*models.LoadedTemplate, 
 	out := &models.LoadedTemplate{Template: *q.templates[0], Of: *q.versions[0], Documents: q.documents, Versions: q.history}
 	if len(q.documents) > 0 && q.documents[0].VersionID != out.Of.ID {
 		q.documents = nil
-		selectRows(&t.batch, &q.documents, templateDocumentColumns, "template_documents", "version_id = $1 ORDER BY document_order", out.Of.ID)
+		selectRows(&t.batch, &q.documents, templateDocumentRows, "version_id = $1 ORDER BY document_order", out.Of.ID)
 		if err := t.send(); err != nil {
 			return nil, err
 		}
@@ -368,7 +375,7 @@ func (s *Store) ArchiveTemplate(ctx context.Context, app, id uuid.UUID, check fu
 	err = s.transact(ctx, readWrite, func(t *transaction) error {
 		s.lockTemplate(&t.batch, id, false)
 		var found []*models.Template
-		selectRows(&t.batch, &found, templateColumns, "templates", "id = $1 AND app_id = $2"+s.forUpdate(true), id, app)
+		selectRows(&t.batch, &found, templateRows, "id = $1 AND app_id = $2"+s.forUpdate(true), id, app)
 		t.query(func(r row) error {
 			var key, prepared string
 			err := r.Scan(&key, &prepared)

@@ -27,9 +27,12 @@ func withoutPictures(values []models.FieldValue) []models.FieldValue {
 	return values
 }
 
+// valueRows are values without their pictures.
+var valueRows = selectionOf("field_values", func(v *models.FieldValue) []column { return without(valueColumns(v), []string{"image"}) })
+
 // queueValues adds the query for the values of an envelope, without their pictures.
 func queueValues(b *batch, out *[]*models.FieldValue, envelope uuid.UUID) {
-	selectRows(b, out, func(v *models.FieldValue) []column { return without(valueColumns(v), []string{"image"}) }, "field_values", "envelope_id = $1", envelope)
+	selectRows(b, out, valueRows, "envelope_id = $1", envelope)
 }
 
 // loadValues are the values of an envelope, from the rows that narrow selects or from its
