@@ -1,8 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +44,14 @@ type ListPlace struct {
 	UpdatedAt time.Time
 }
 
+// pageSize is how many are asked for.
+func (f EnvelopeFilter) pageSize() int {
+	if f.Peek {
+		return f.Size + 1
+	}
+	return f.Size
+}
+
 // isNarrow reports whether the filter selects by more than app, tenant and status,
 // whose totals are kept.
 func (f EnvelopeFilter) isNarrow() bool {
@@ -61,8 +71,25 @@ func (f EnvelopeFilter) statuses() []models.Status {
 	}
 }
 
+// isSearch reports whether the filter is nothing but a search among all envelopes of an app.
+func (f EnvelopeFilter) isSearch() bool {
+	return f.Search != "" && f == EnvelopeFilter{App: f.App, Search: f.Search, Page: f.Page, Size: f.Size}
+}
+
+// searchedID is the id that is searched for.
+func (f EnvelopeFilter) searchedID() (uuid.UUID, bool) {
+	id, err := uuid.Parse(strings.TrimSpace(f.Search))
+	return id, err == nil
+}
+
 // matching are the ids of the envelopes of some statuses (none: any) that match.
 func (s *Store) matching(db *gorm.DB, f EnvelopeFilter, statuses ...models.Status) *gorm.DB {
+	searched, isID := f.searchedID()
+	if f.isSearch() && !isID {
+		// A deleted draft has no row there, so the envelopes themselves need not be looked at.
+		found, args := s.search(f.App, f.Search)
+		return db.Table("("+found+") AS found", args...).Select("envelope_id AS id")
+	}
 	q := whereGiven(db.Model(&models.Envelope{}).Select("id").Where("app_id = ?", f.App), "tenant_id = ?", f.Tenant)
 	switch len(statuses) {
 	case 0:
@@ -88,8 +115,8 @@ func (s *Store) matching(db *gorm.DB, f EnvelopeFilter, statuses ...models.Statu
 	if f.Undelivered {
 		q = q.Where("id IN (SELECT envelope_id FROM mails WHERE failed_at IS NOT NULL)")
 	}
-	if id, err := uuid.Parse(strings.TrimSpace(f.Search)); err == nil {
-		q = q.Where("id = ?", id)
+	if isID {
+		q = q.Where("id = ?", searched)
 	} else if f.Search != "" {
 		found, args := s.search(f.App, f.Search)
 		q = q.Where("id IN ("+found+")", args...)
@@ -129,19 +156,11 @@ func (s *Store) envelopes(ctx context.Context, f EnvelopeFilter) ([]*models.Enve
 		if err != nil {
 			return err
 		}
-		if f.isNarrow() {
-			total, err = countUpTo(tx, s.matching(tx, f, f.statuses()...))
-		}
-		if err != nil || int64(offset) >= total {
-			return err
-		}
 		var ids []uuid.UUID
-		few := f.isNarrow() && total < countLimit
-		if err := s.pageIDs(tx, f, offset, few).Pluck("id", &ids).Error; err != nil || len(ids) == 0 {
-			return err
+		if ids, total, err = s.findPage(tx, f, offset, total); err == nil && len(ids) > 0 {
+			l = s.queueEnvelopes(t, order, false, ids...)
 		}
-		l = s.queueEnvelopes(t, order, false, ids...)
-		return nil
+		return err
 	})
 	if err == nil && len(l.envelopes) > 0 {
 		err = l.assemble(s)
@@ -152,14 +171,37 @@ func (s *Store) envelopes(ctx context.Context, f EnvelopeFilter) ([]*models.Enve
 	return l.envelopes, total, nil
 }
 
+// fewMatches is up to how many that match are read to make a page of them.
+const fewMatches = 1000
+
+// findPage is the ids of a page, and the number of all that match, which is known of a filter that is not narrow. What
+// few match is looked for once; else it is counted, and looked for again in the order of an index.
+func (s *Store) findPage(db *gorm.DB, f EnvelopeFilter, offset int, total int64) (ids []uuid.UUID, _ int64, err error) {
+	if f.isNarrow() && !f.ByUpdate && f.After == nil {
+		if err := s.matching(db, f, f.statuses()...).Limit(fewMatches).Pluck("id", &ids).Error; err != nil {
+			return nil, 0, err
+		}
+		if n := len(ids); n < fewMatches {
+			slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(b[:], a[:]) })
+			return ids[min(offset, n):min(offset+f.pageSize(), n)], int64(n), nil
+		}
+	}
+	if f.isNarrow() {
+		total, err = countUpTo(db, s.matching(db, f, f.statuses()...))
+	}
+	if err != nil || int64(offset) >= total {
+		return nil, total, err
+	}
+	few := f.isNarrow() && total < countLimit
+	err = s.pageIDs(db, f, offset, few).Pluck("id", &ids).Error
+	return ids, total, err
+}
+
 // pageIDs selects the ids of the page. If few match they are found and then sorted;
 // else each part of the page comes in the order of an index: one status needs no
 // sorting, and two are merged.
 func (s *Store) pageIDs(db *gorm.DB, f EnvelopeFilter, offset int, few bool) *gorm.DB {
-	of, size := f.statuses(), f.Size
-	if f.Peek {
-		size++
-	}
+	of, size := f.statuses(), f.pageSize()
 	switch {
 	case f.ByUpdate:
 		q := s.matching(db, f, of...)
