@@ -216,8 +216,8 @@ bench-scale: $(TOOLS)/testenv ## Compare 1,000 and ENVELOPES (1000000) envelopes
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench/scale -envelopes $(or $(ENVELOPES),1000000)
 
 .PHONY: bench-archive
-bench-archive: $(TOOLS)/testenv ## Move ENVELOPES (10000) completed envelopes to archives: bytes before and after, how fast, and what reading one takes
-	$(TOOLS)/testenv -durable $(GO) run ./test/bench/scale -archive $(or $(ENVELOPES),10000)
+bench-archive: $(TOOLS)/testenv ## Move ENVELOPES (10000) completed envelopes to archives: bytes before and after, how fast, and what reading one takes (AMONG=others, S3=1)
+	$(TOOLS)/testenv -durable $(GO) run ./test/bench/scale -archive $(or $(ENVELOPES),10000) $(if $(AMONG),-among $(AMONG)) $(if $(S3),-s3)
 
 .PHONY: walk
 walk: $(TOOLS)/testenv ## Count the packages whose code one signature runs (TREE=another working tree)

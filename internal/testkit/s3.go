@@ -1,7 +1,10 @@
 package testkit
 
 import (
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/xml"
+	"hash/crc32"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,10 +17,13 @@ import (
 )
 
 // S3 is an S3 store with one bucket, as far as a file store asks anything of it:
-// objects are put, got, deleted and listed, two at a time.
+// objects are put, got, deleted and listed.
 type S3 struct {
 	// URL is that of the bucket, as blob.Open takes it.
 	URL string
+
+	server *httptest.Server
+	page   int // objects of one listing
 
 	mu      sync.Mutex
 	objects map[string]s3Object
@@ -28,18 +34,25 @@ type s3Object struct {
 	modified time.Time
 }
 
-const s3Page = 2
-
-// NewS3 starts one that ends with the test.
+// NewS3 starts one that ends with the test and lists two objects at a time.
 func NewS3(t testing.TB) *S3 {
 	t.Helper()
-	s := &S3{objects: make(map[string]s3Object)}
-	srv := httptest.NewServer(s)
-	t.Cleanup(srv.Close)
-	q := url.Values{"endpoint": {srv.URL}, "region": {"here"}, "use_path_style": {"true"}, "anonymous": {"true"}}
+	s := StartS3(2)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// StartS3 starts one that lists so many objects at a time, until it is closed.
+func StartS3(page int) *S3 {
+	s := &S3{page: page, objects: make(map[string]s3Object)}
+	s.server = httptest.NewServer(s)
+	q := url.Values{"endpoint": {s.server.URL}, "region": {"here"}, "use_path_style": {"true"}, "anonymous": {"true"}}
 	s.URL = "s3://bucket?" + q.Encode()
 	return s
 }
+
+// Close ends it.
+func (s *S3) Close() { s.server.Close() }
 
 // Age makes an object older.
 func (s *S3) Age(key string, by time.Duration) {
@@ -72,6 +85,10 @@ func (s *S3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 	case (r.Method == http.MethodGet || r.Method == http.MethodHead) && known:
 		w.Header().Set("ETag", `"1"`)
+		if r.Header.Get("Range") == "" {
+			sum := binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(o.content))
+			w.Header().Set("X-Amz-Checksum-Crc32", base64.StdEncoding.EncodeToString(sum))
+		}
 		http.ServeContent(w, r, "", o.modified, strings.NewReader(string(o.content)))
 	case !known:
 		w.WriteHeader(http.StatusNotFound)
@@ -103,9 +120,9 @@ func (s *S3) list(w http.ResponseWriter, q url.Values) {
 		}
 	}
 	slices.Sort(keys)
-	if len(keys) > s3Page {
-		out.IsTruncated, out.NextContinuationToken = true, keys[s3Page]
-		keys = keys[:s3Page]
+	if len(keys) > s.page {
+		out.IsTruncated, out.NextContinuationToken = true, keys[s.page]
+		keys = keys[:s.page]
 	}
 	for _, k := range keys {
 		o := s.objects[k]

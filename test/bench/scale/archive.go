@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -28,14 +26,33 @@ const (
 // archivedTables are those whose rows are moved, and where the archives are recorded.
 var archivedTables = []string{"audit_events", "field_values", "envelope_archives"}
 
-// measureArchives completes n envelopes as the mix of "make load" does, moves all of them to archives, and prints what
-// that saves, how fast it is, and what reading one costs from then on.
-func measureArchives(ctx context.Context, server string, n int) error {
-	b, err := open(ctx, server, fmt.Sprintf("archive_%d_%d", n, now().Unix()))
+// archiveOptions say how many envelopes are archived, among how many others, and whether to S3.
+type archiveOptions struct {
+	n, among int
+	s3       bool
+}
+
+// measureArchives completes envelopes as the mix of "make load" does, moves all of them to archives, and prints what
+// that saves, how fast it is, and what reading one costs from then on. The bytes of the others are left out.
+func measureArchives(ctx context.Context, server string, o archiveOptions) error {
+	n := o.n
+	b, err := open(ctx, server, fmt.Sprintf("archive_%d_%d", n, now().Unix()), o.s3)
 	if err != nil {
 		return err
 	}
 	defer b.close()
+	others := map[string]int64{}
+	if o.among > 0 {
+		if err := b.fill(ctx, o.among); err != nil {
+			return err
+		}
+		if _, err := b.pool.Exec(ctx, "UPDATE envelopes SET archived = true"); err != nil {
+			return fmt.Errorf("mark the others as archived: %w", err)
+		}
+		if others, err = b.archiveSizes(ctx); err != nil {
+			return err
+		}
+	}
 	refs, err := b.completeMany(ctx, n)
 	if err != nil {
 		return err
@@ -55,7 +72,7 @@ func measureArchives(ctx context.Context, server string, n int) error {
 	say("\n%d completed envelopes of two signers; after VACUUM FULL, with indexes:", n)
 	say("%-34s %14s %14s", "bytes for each envelope", "before", "after")
 	for _, name := range append([]string{"the database"}, append(slices.Clone(archivedTables), "the file store")...) {
-		say("%-34s %14.0f %14.0f", name, float64(before[name])/float64(n), float64(after[name])/float64(n))
+		say("%-34s %14.0f %14.0f", name, float64(before[name]-others[name])/float64(n), float64(after[name]-others[name])/float64(n))
 	}
 	say("%-34s %14.0f", "envelopes archived per second", float64(n)/took.Seconds())
 	return b.compareArchived(ctx, refs)
@@ -188,20 +205,10 @@ func (b *bench) archiveSizes(ctx context.Context) (map[string]int64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sizes: %w", err)
 	}
-	err = filepath.WalkDir(filepath.Join(b.files, blob.Archives), func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if err == nil {
-			out["the file store"] += info.Size()
-		}
-		return err
+	return out, b.files.Walk(ctx, blob.Archives, func(e blob.Entry) error {
+		out["the file store"] += e.Size
+		return nil
 	})
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // nothing was archived yet
-	}
-	return out, err
 }
 
 // compareArchived brings some envelopes back into the database, and gets those and others, which are in archives, in

@@ -37,11 +37,14 @@ func main() {
 	large := flag.Int("envelopes", 1_000_000, "envelopes of the large database")
 	server := flag.String("server", "", "postgres:// URL of a server on which the databases are kept; none: one of its own")
 	fill := flag.Bool("fill", false, "only fill the databases of -server")
-	archive := flag.Int("archive", 0, "move so many completed envelopes to archives, and measure nothing else")
+	var archive archiveOptions
+	flag.IntVar(&archive.n, "archive", 0, "move so many completed envelopes to archives, and measure nothing else")
+	flag.IntVar(&archive.among, "among", 0, "with -archive: so many envelopes that were archived before are in the database")
+	flag.BoolVar(&archive.s3, "s3", false, "with -archive: keep the files in an S3 store in the memory of this process, instead of a directory")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *server, *large, *archive, *fill); err != nil {
+	if err := run(ctx, *server, *large, archive, *fill); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "bench-scale:", err)
 		os.Exit(1)
 	}
@@ -63,7 +66,8 @@ type bench struct {
 	store  *store.Store
 	pool   *pgxpool.Pool
 	server *httptest.Server
-	files  string
+	files  blob.Store
+	ended  func() // what removes the files
 	app    uuid.UUID
 	tokens *credential.Tokens
 	client *countersign.Client // of the app
@@ -78,7 +82,7 @@ func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 func say(format string, args ...any) { _, _ = fmt.Fprintf(os.Stdout, format+"\n", args...) }
 
-func run(ctx context.Context, server string, large, archive int, onlyFill bool) (err error) {
+func run(ctx context.Context, server string, large int, archive archiveOptions, onlyFill bool) (err error) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	if server == "" {
 		pg, err := testkit.StartPostgres(ctx, testkit.PostgresOptions{Durable: true})
@@ -88,7 +92,7 @@ func run(ctx context.Context, server string, large, archive int, onlyFill bool) 
 		defer func() { err = errors.Join(err, pg.Stop(context.WithoutCancel(ctx))) }()
 		server = pg.URL
 	}
-	if archive > 0 {
+	if archive.n > 0 {
 		return measureArchives(ctx, server, archive)
 	}
 	var both []*bench
@@ -132,7 +136,7 @@ func database(ctx context.Context, server, name string) (string, error) {
 
 // setUp is a service on a database of n envelopes.
 func setUp(ctx context.Context, server string, n int) (*bench, error) {
-	b, err := open(ctx, server, fmt.Sprintf("scale_%d", n))
+	b, err := open(ctx, server, fmt.Sprintf("scale_%d", n), false)
 	if err != nil {
 		return nil, err
 	}
@@ -147,8 +151,8 @@ func setUp(ctx context.Context, server string, n int) (*bench, error) {
 	return b, err
 }
 
-// open is a service on a database.
-func open(ctx context.Context, server, name string) (*bench, error) {
+// open is a service on a database, with its files in a directory or in S3.
+func open(ctx context.Context, server, name string, s3 bool) (*bench, error) {
 	url, err := database(ctx, server, name)
 	if err != nil {
 		return nil, err
@@ -167,7 +171,28 @@ func open(ctx context.Context, server, name string) (*bench, error) {
 	if b.pool, err = pgxpool.New(ctx, url); err != nil {
 		return nil, err
 	}
+	if err := b.openFiles(ctx, s3); err != nil {
+		return nil, err
+	}
 	return b, b.serve(ctx)
+}
+
+// openFiles makes an empty file store.
+func (b *bench) openFiles(ctx context.Context, s3 bool) (err error) {
+	if s3 {
+		const page = 1000 // as S3 lists them
+		bucket := testkit.StartS3(page)
+		b.ended = bucket.Close
+		b.files, err = blob.Open(ctx, bucket.URL)
+		return err
+	}
+	dir, err := os.MkdirTemp("", "countersign-scale-")
+	if err != nil {
+		return err
+	}
+	b.ended = func() { _ = os.RemoveAll(dir) }
+	b.files, err = blob.OpenDir(dir)
+	return err
 }
 
 // serve runs the API on the database.
@@ -181,18 +206,11 @@ func (b *bench) serve(ctx context.Context) error {
 		return err
 	}
 	b.tokens = tokens
-	if b.files, err = os.MkdirTemp("", "countersign-scale-"); err != nil {
-		return err
-	}
-	files, err := blob.OpenDir(b.files)
-	if err != nil {
-		return err
-	}
-	b.store.UseArchives(files)
+	b.store.UseArchives(b.files)
 	b.server = httptest.NewUnstartedServer(nil)
 	base := "http://" + b.server.Listener.Addr().String()
 	h, err := api.New(api.Config{
-		Store: b.store, Blobs: files, Tokens: tokens, BaseURL: base, SigningURL: base + "/sign", RateLimit: 100_000_000, SharedLimits: true, DefaultExpiryDays: 30,
+		Store: b.store, Blobs: b.files, Tokens: tokens, BaseURL: base, SigningURL: base + "/sign", RateLimit: 100_000_000, SharedLimits: true, DefaultExpiryDays: 30,
 		UploadLimit: 1 << 20, Log: slog.Default(), Now: now, NewID: newID,
 	})
 	if err != nil {
@@ -210,5 +228,5 @@ func (b *bench) close() {
 	b.server.Close()
 	b.pool.Close()
 	_ = b.store.Close() // it ends with the process
-	_ = os.RemoveAll(b.files)
+	b.ended()
 }
