@@ -218,6 +218,8 @@ func (s *Server) patchField(c *gin.Context, app caller) error {
 		case !edit.has("origin"):
 			o.m["origin"] = string(e.FieldOrigin)
 		}
+		o.refuse("is for new fields: give page, x and y", "anchor")
+		delete(o.m, "anchor")
 		in := fieldInput(o, e.FieldOrigin)
 		if err := cmp.Or(o.err(), app.allowFields(in)); err != nil {
 			return nil, err
