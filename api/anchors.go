@@ -15,6 +15,7 @@ import (
 	"countersign/models"
 	"countersign/prepare"
 	"countersign/prepare/pagetext"
+	"countersign/seal/admission"
 	"countersign/seal/pdf"
 )
 
@@ -168,7 +169,7 @@ func anchorProblem(err error, fields []models.FieldInput, path func(int) string)
 	} else if errors.Is(err, pagetext.ErrLimit) || errors.Is(err, context.DeadlineExceeded) {
 		return models.Refuse(models.KindInvalid, "anchor_too_complex", "The document's text is too large to look for anchors in it.")
 	} else {
-		return err
+		return admission.RefusalOf(err)
 	}
 	for i, in := range fields {
 		if in.Anchor == nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -21,6 +22,8 @@ import (
 	"countersign/prepare"
 	"countersign/prepare/pagetext"
 	"countersign/seal/admission"
+	"countersign/seal/pdf"
+	"countersign/seal/refusal"
 	"countersign/store"
 )
 
@@ -179,6 +182,11 @@ func TestAnchorProblems(t *testing.T) {
 	}
 	for _, err := range []error{pagetext.ErrLimit, context.DeadlineExceeded} {
 		require.Equal(t, "anchor_too_complex", codeOf(t, anchorProblem(err, fields, models.IndexedPath)))
+	}
+	for _, damage := range []error{pdf.ErrDamaged, pdf.ErrFilter} {
+		var refused *refusal.Error
+		require.ErrorAs(t, anchorProblem(fmt.Errorf("page 1: content: %w", damage), fields, models.IndexedPath), &refused)
+		require.Equal(t, refusal.PDFNeedsRepair, refused.Code)
 	}
 	other := errors.New("the disk is gone")
 	require.Equal(t, other, anchorProblem(other, fields, models.IndexedPath))

@@ -78,7 +78,7 @@ func admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits, findActiv
 	defer cancel()
 	info, err := examine(reading, r, size, lim, findActive)
 	if err != nil {
-		return Info{}, refusalOf(err)
+		return Info{}, RefusalOf(err)
 	}
 	validating, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
 	defer cancel()
@@ -96,8 +96,8 @@ func admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits, findActiv
 	return info, err
 }
 
-// refusalOf turns errors of the readers of files, tags and forms into refusals; others stay as they are.
-func refusalOf(err error) error {
+// RefusalOf turns errors of the readers of files, tags and forms into refusals; others stay as they are.
+func RefusalOf(err error) error {
 	var r *refusal.Error
 	var tag *prepare.TagError
 	switch {

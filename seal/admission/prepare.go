@@ -46,7 +46,7 @@ func AdmitUpload(ctx context.Context, u Upload, lim Limits, opt prepare.Options)
 	if u.Password != nil && u.Size <= lim.MaxBytes {
 		var err error
 		if locked, err = isEncrypted(u.File, u.Size, lim); err != nil {
-			return Info{}, nil, refusalOf(err)
+			return Info{}, nil, RefusalOf(err)
 		}
 	}
 	if !locked {
@@ -60,7 +60,7 @@ func AdmitUpload(ctx context.Context, u Upload, lim Limits, opt prepare.Options)
 	defer cancel()
 	plain, err := decrypt(opening, u.File, u.Size, lim, *u.Password)
 	if err != nil {
-		return Info{}, nil, refusalOf(err)
+		return Info{}, nil, RefusalOf(err)
 	}
 	lim.MaxBytes += int64(len(plain)) // it bounds what is uploaded
 	info, rev, err := AdmitPrepared(ctx, bytes.NewReader(plain), int64(len(plain)), sha256.Sum256(plain), lim, opt)
@@ -92,7 +92,7 @@ func AdmitPrepared(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.
 	defer cancel()
 	rev, signed, err := revise(reading, r, size, hash, lim, opt)
 	if err != nil {
-		return Info{}, nil, refusalOf(err)
+		return Info{}, nil, RefusalOf(err)
 	}
 	if len(rev.Appended) > 0 {
 		r, size = seal.Concat(r, size, rev.Appended)
@@ -138,15 +138,15 @@ func Suggest(ctx context.Context, r io.ReaderAt, size int64, lim Limits) ([]prep
 	defer cancel()
 	f, err := open(r, size, lim)
 	if err != nil {
-		return nil, nil, refusalOf(err)
+		return nil, nil, RefusalOf(err)
 	}
 	tags, err := prepare.FindTags(reading, f)
 	if err != nil {
-		return nil, nil, refusalOf(err)
+		return nil, nil, RefusalOf(err)
 	}
 	fields, err := prepare.ReadForm(reading, f)
 	if err != nil {
-		return nil, nil, refusalOf(err)
+		return nil, nil, RefusalOf(err)
 	}
 	return tags, fields, nil
 }

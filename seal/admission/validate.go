@@ -70,9 +70,9 @@ func validateHere(ctx context.Context, r io.ReaderAt, size int64, lim Limits) er
 	go func() { done <- validateWithPDFCPU(ctx, r, size, lim) }()
 	select {
 	case err := <-done:
-		return refusalOf(err)
+		return RefusalOf(err)
 	case <-ctx.Done():
-		return refusalOf(ctx.Err())
+		return RefusalOf(ctx.Err())
 	}
 }
 
