@@ -71,7 +71,10 @@ func queryTime(c *gin.Context, p models.Problems, name string) time.Time {
 		return time.Time{}
 	}
 	t, err := time.Parse(time.RFC3339, raw)
-	if err != nil {
+	switch {
+	case err != nil && strings.Contains(raw, " "):
+		p.Add(name, "%s; the + of a zone is written %%2B", notATime) // a + means a blank here
+	case err != nil:
 		p.Add(name, notATime)
 	}
 	return t
