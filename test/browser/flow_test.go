@@ -203,6 +203,28 @@ func TestTurnedPhone(t *testing.T) {
 }
 
 // Small boxes are hit in at least 24 pixels each, and no area reaches into another.
+// A double tap on "Review and sign" only opens the review: its second half finds no button below it.
+func TestDoubleTapDoesNotSign(t *testing.T) {
+	t.Parallel()
+	fields := []object{{"signerId": "0", "type": "checkbox", "page": 1, "x": 100, "y": 300, "w": 12, "h": 12, "required": false}}
+	e := svc.create(t, "Double tap", []object{{"name": "Ada Lovelace", "email": "double@example.com", "authMethod": "none"}}, fields, leaseDocument())
+	b := open(t, phone)
+	b.visit(e.Signers[0].SigningURL)
+	b.button("I agree")
+	b.focused(next)
+	b.read()
+	b.until("Boolean(" + buttonOf("Review and sign") + ")")
+	require.True(t, eval[bool](b, `(async () => {
+		document.querySelector("#next").click();
+		while (!document.querySelector("dialog[open] #sign")) await null;
+		const r = document.querySelector("#sign").getBoundingClientRect();
+		return !document.querySelector("dialog").contains(document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2));
+	})()`))
+	b.button("Sign")
+	b.see("You have signed")
+	b.waitUntilStill()
+}
+
 func TestSmallBoxes(t *testing.T) {
 	t.Parallel()
 	var fields []object

@@ -2,6 +2,8 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { languages, type Language, type Localization } from "./i18n";
 
+const doubleClick = 500; // milliseconds
+
 /** A modal dialog: the browser keeps the focus inside and closes it with Escape. */
 export function Dialog({ label, onClose, children }: { label: string; onClose: () => void; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
@@ -13,7 +15,11 @@ export function Dialog({ label, onClose, children }: { label: string; onClose: (
     // It begins at its top, wherever the first button is: what is to be entered first, else the heading, takes the focus.
     (dialog.querySelector<HTMLElement>("[data-first]") ?? dialog.querySelector<HTMLElement>("h2[tabindex]"))?.focus({ preventScroll: true });
     dialog.scrollTop = 0;
+    // The second tap of a double tap was meant for what opened the dialog, not for the button that now lies there.
+    dialog.style.pointerEvents = "none";
+    const timer = setTimeout(() => { dialog.style.pointerEvents = ""; }, doubleClick);
     return () => {
+      clearTimeout(timer);
       dialog.close();
       before?.focus({ preventScroll: true });
     };
