@@ -99,6 +99,35 @@ func TestVerify(t *testing.T) {
 	b.waitUntilStill()
 }
 
+// What people did is called what it was: who approves has not signed, and a host's link went to the host.
+func TestVerifyNamesTheParts(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Parts", []object{
+		{"name": "Ann", "email": "part-ann@example.com", "authMethod": "none", "kind": "approver"},
+		{"name": "Ines", "email": "part-ines@example.com", "authMethod": "none", "kind": "in_person", "host": object{"name": "Hugo", "email": "part-hugo@example.com"}},
+	}, []object{{"signerId": "1", "type": "text", "page": 1, "x": 72, "y": 500, "w": 200, "h": 20}}, leaseDocument())
+	ann := signingPath(e.Signers[0].SigningURL)
+	svc.signerPosts(t, ann+"/consent", object{})
+	svc.signerPosts(t, ann+"/sign", object{"fields": []object{}})
+	svc.signs(t, signingPath(e.Signers[1].SigningURL))
+	b := open(t, desktop)
+	b.visit(svc.base + "/verify")
+	b.see("Verify a document")
+	b.choose("#file", "parts.pdf", svc.completed(t, e.ID))
+	b.see("Genuine and unchanged")
+	person := func(i int) string {
+		return eval[string](b, fmt.Sprintf(`document.querySelectorAll(".people > li")[%d].innerText`, i))
+	}
+	require.Contains(t, person(0), "Approver · ")
+	require.Contains(t, person(0), "Agreed to answer electronically")
+	require.NotContains(t, person(0), "Signed")
+	require.Regexp(t, `Signed in person, on a device handed over by .?Hugo.? \(.?part-hugo@example.com.?\)`, person(1))
+	require.NotContains(t, person(1), "the link that was sent to this address")
+	require.Equal(t, 1, eval[int](b, `[...document.querySelectorAll(".chain li > span:first-of-type")].filter((x) => x.textContent === "Signed").length`))
+	b.checked("verify-parts")
+	b.waitUntilStill()
+}
+
 // TestVerifyAltered: never green, no signers, and the sealed part can be taken out.
 func TestVerifyAltered(t *testing.T) {
 	t.Parallel()

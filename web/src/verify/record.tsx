@@ -27,11 +27,21 @@ export function Facts({ record: r, say, when, file, stampedAt }: Shown & { file:
 
 /** How the service knew who signed. */
 function identified(s: RecordSigner, say: VerifyTranslate): string {
-  if (!s.verifiedAt) return say("byLink");
+  if (!s.verifiedAt) return s.host ? say("hostedBy", s.host) : say("byLink");
   return say(s.authMethod === "sms_otp" ? "bySMS" : "byMail");
 }
 
+/** What was done instead of signing. */
+const answer = (s: RecordSigner | undefined): "approver" | "viewer" | null => (s?.kind === "approver" || s?.kind === "viewer" ? s.kind : null);
+
+/** What an event of who does not sign is called, where that is not what a signer's is. */
+function answered(event: string, s: RecordSigner | undefined): VerifyKey | null {
+  const kind = answer(s);
+  return kind && event === "consent.given" ? "consentedAnswer" : event === "signer.signed" ? kind : null;
+}
+
 export function Signers({ record: r, say, when }: Shown) {
+  const names = new Map(r.signers.map((s) => [s.id, s.name]));
   return (
     <section class="card">
       <h2>{say(r.confirmed ? "signers" : "signersClaimed")}</h2>
@@ -42,8 +52,10 @@ export function Signers({ record: r, say, when }: Shown) {
             <li key={s.id}>
               <strong><bdi>{s.name}</bdi></strong> <span class="quiet"><bdi>{s.email}</bdi></span>
               <p class="small">{identified(s, say)}{s.verifiedAt && <> · {when(s.verifiedAt)}</>}</p>
-              {s.consentAt && <p class="small quiet">{say("consented")} · <time dateTime={s.consentAt}>{when(s.consentAt)}</time></p>}
-              {s.signedAt && <p class="small">{say("signed")} · <time dateTime={s.signedAt}>{when(s.signedAt)}</time>{s.ip && <span class="quiet"> {say("from", { ip: s.ip })}</span>}</p>}
+              {s.verifiedAt && s.host && <p class="small">{say("hostedBy", s.host)}</p>}
+              {s.witnessFor && <p class="small">{say("witnessOf", { name: names.get(s.witnessFor) ?? "–" })}</p>}
+              {s.consentAt && <p class="small quiet">{say(answer(s) ? "consentedAnswer" : "consented")} · <time dateTime={s.consentAt}>{when(s.consentAt)}</time></p>}
+              {s.signedAt && <p class="small">{say(answer(s) ?? "signed")} · <time dateTime={s.signedAt}>{when(s.signedAt)}</time>{s.ip && <span class="quiet"> {say("from", { ip: s.ip })}</span>}</p>}
               {(s.previous ?? []).map((p) => (
                 <p key={p.until} class="small quiet">{say("previousUntil", { time: when(p.until), name: p.name, email: p.email })}{p.reason && <> · <bdi>{say("reasonGiven", { reason: p.reason })}</bdi></>}</p>
               ))}
@@ -85,6 +97,7 @@ function actorNames(r: SealRecord): Map<number, string> {
 /** The audit trail, in words. */
 export function Events({ record: r, say, when }: Shown) {
   const names = actorNames(r);
+  const signers = new Map(r.signers.map((s) => [`signer:${s.id}`, s]));
   const who = (seq: number, actor: string) => names.get(seq) ?? say(actor.startsWith("app:") ? "application" : actor.startsWith("user:") ? "staff" : "service");
   return (
     <section class="card">
@@ -92,7 +105,7 @@ export function Events({ record: r, say, when }: Shown) {
       <p class="quiet small">{say("eventsText", { n: r.events.length })}</p>
       <ol class="chain" tabIndex={0} aria-label={say("events")}>
         {r.events.map((e) => {
-          const key = known(`e_${e.event.replace(".", "_")}`);
+          const key = answered(e.event, signers.get(e.actor)) ?? known(`e_${e.event.replace(".", "_")}`);
           return (
             <li key={e.seq}>
               <time class="quiet small" dateTime={e.timestamp}>{when(e.timestamp)}</time>

@@ -5,7 +5,10 @@ export type Verdict = "valid" | "altered" | "broken" | "untrusted" | "not_sealed
 export interface Finding { check: string; code: string; status: Status; detail: string; values?: Record<string, string> }
 
 export interface RecordDocument { id: string; name?: string; order: number; of: number; pageCount: number; sha256: string }
-export interface RecordSigner { id: string; name: string; email: string; authMethod: string; verifiedAt?: string; consentAt?: string; signedAt?: string; ip?: string; previous?: PreviousSigner[] }
+export interface RecordSigner { id: string; name: string; email: string; authMethod: string; verifiedAt?: string; consentAt?: string; signedAt?: string; ip?: string; previous?: PreviousSigner[];
+  /** What else than signing was asked for; of in_person, who got the link and handed the device over; whose signature was witnessed (a signer's id). */
+  kind?: "approver" | "viewer" | "in_person"; host?: { name: string; email: string }; witnessFor?: string;
+}
 
 /** Who was to sign until another person took the place. */
 export interface PreviousSigner { name: string; email: string; until: string; reason?: string }
