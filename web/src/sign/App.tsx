@@ -383,7 +383,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
         <SenderLogo name={context.senderName} logo={logo} />
         <div class="what">
           <span class="quiet small">{t(textFor(context.kind, "asksYou"), { sender: context.senderName })}</span>
-          <h1><bdi>{context.subject ?? context.documents[0]?.name}</bdi></h1>
+          <h1 dir="auto">{context.subject ?? context.documents[0]?.name}</h1>
         </div>
         <StepIndicator context={context} now={reviewing ? "stepSign" : "stepFill"} t={t} />
         <LanguageChoice speech={speech} onChoose={choose} />

@@ -132,7 +132,7 @@ function FilledBox({ f, t, events }: { f: FilledField; t: Translate; events: She
       {failed && <span class="hint">{t("pictureFailed")}</span>}
       {!f.picture && value && <Written f={f} value={value} />}
       {f.attachment && <button type="button" class="bare small file" aria-label={t("openFile", { name: f.attachment.name })} onClick={() => events.openFile(f.attachment!)}>↓</button>}
-      <span class="whose" aria-hidden="true"><bdi>{f.signerName}</bdi></span>
+      <span class="whose" dir="auto" aria-hidden="true">{f.signerName}</span>
     </div>
   );
 }
