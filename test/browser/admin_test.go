@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"countersign/models"
 )
 
 // row is the table row that has the text in it.
@@ -156,6 +158,11 @@ func TestConsoleEndpoints(t *testing.T) {
 	b.click(in(dialog, "Add"))
 	b.until(`document.querySelector("dialog .notice.bad") !== null`)
 	b.fill("#hookurl", sink.URL+"/one")
+	var offered []string
+	for _, event := range models.WebhookEvents {
+		offered = append(offered, string(event))
+	}
+	require.Equal(t, strings.Join(offered, " "), eval[string](b, `[...document.querySelectorAll("dialog[open] .ticks label")].map((l) => l.textContent.trim()).join(" ")`))
 	b.checked("console-endpoint-new")
 	b.click(in(dialog, "Add"))
 	b.see("The endpoint’s secret.")
@@ -278,6 +285,29 @@ func TestConsoleTimeline(t *testing.T) {
 	b.click(`document.querySelector("details summary")`)
 	b.until(`[...document.querySelectorAll("details li")].filter((x) => x.checkVisibility()).length === 30`)
 	b.checked("console-timeline")
+	b.waitUntilStill()
+}
+
+// TestConsoleOnABadDay: a sealing that is stuck stands out, and a host who cannot be reached is told apart from a signer.
+func TestConsoleOnABadDay(t *testing.T) {
+	t.Parallel()
+	b := open(t, desktop)
+	id, ines := "0197a1c2-0000-7000-8000-000000000002", "0197a1c2-0000-7000-8000-0000000000bb"
+	b.answers("/v1/console/envelopes/"+id, 200, fmt.Sprintf(`{"id": %q, "tenantId": "acme", "status": "in_progress", "subject": "A bad day", "createdBy": "x", "createdAt": "2026-11-20T08:00:00Z",
+		"expiresAt": null, "completedAt": null, "documents": [], "auditLog": [], "deliveries": [],
+		"sealingProblem": {"code": "file_missing", "message": "A file is missing.", "since": "2026-11-20T09:00:00Z"},
+		"signers": [{"id": %q, "name": "Ines", "email": "ines@example.com", "routingOrder": 1, "status": "sent", "authMethod": "none", "signedAt": null,
+			"kind": "in_person", "host": {"name": "Hugo", "email": "hugo@exmaple.com"}}],
+		"mails": [{"signerId": %q, "kind": "invitation", "attempts": 1, "createdAt": "2026-11-20T08:00:01Z", "sentAt": null, "failedAt": "2026-11-20T08:00:02Z", "error": "the server refused the recipient (550)"}]}`,
+		id, ines, ines))
+	b.answers("/v1/console/envelopes/"+id+"/progress", 503, `{"error": "workflow_unavailable", "message": "No.", "details": null, "status": 503, "errors": {}}`)
+	consoleUser(b, "badday", "support")
+	b.visit(svc.base + "/console#/envelopes/" + id)
+	b.see("A file is missing.")
+	require.True(t, eval[bool](b, `[...document.querySelectorAll(".notice.bad")].some((n) => n.textContent.includes("A file is missing."))`))
+	b.see("signs in person; Hugo (hugo@exmaple.com) gets the link")
+	b.see("A host cannot be replaced")
+	b.checked("console-bad-day")
 	b.waitUntilStill()
 }
 

@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"net/http"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -81,13 +82,14 @@ func TestConsoleStartsABulkSend(t *testing.T) {
 	b.click(`[...document.querySelectorAll("a")].find((a) => a.textContent === "Send to many")`)
 	b.see("Tenant.name, Tenant.email")
 	const head = "Tenant.name,Tenant.email,Landlord.name,Landlord.email\r\n"
-	b.choose("#btable", "bad.csv", []byte(head+"Ada,ada@example.com,Grace,grace@example.com\r\nBo,not an address,\"Hopper, Grace\",grace@example.com\r\n"))
+	table := filepath.Join(t.TempDir(), "table.csv")
+	b.chooseAt("#btable", table, []byte(head+"Ada,ada@example.com,Grace,grace@example.com\r\nBo,not an address,\"Hopper, Grace\",grace@example.com\r\n"))
 	b.see("1 fault in 2 rows. Nothing was sent.")
 	b.see("Hopper, Grace")
 	require.Equal(t, "2", eval[string](b, `document.querySelector("tr.faulty td").textContent`))
 	b.checked("console-bulk-faults")
 	b.forgetRefused("400")
-	b.choose("#btable", "good.csv", []byte(head+"Ada,ada@example.com,Grace,grace@example.com\r\nBo,bo@example.com,\"Hopper, Grace\",grace@example.com\r\n"))
+	b.chooseAt("#btable", table, []byte(head+"Ada,ada@example.com,Grace,grace@example.com\r\nBo,bo@example.com,\"Hopper, Grace\",grace@example.com\r\n"))
 	b.see("2 rows are right.")
 	b.fill("#bname", "Leases of July")
 	b.checked("console-bulk-new")

@@ -36,8 +36,14 @@ func (s *service) signs(t *testing.T, at string) {
 // choose gives a file to the page's file input.
 func (b *tab) choose(selector, name string, content []byte) {
 	b.t.Helper()
-	path := filepath.Join(b.t.TempDir(), name)
+	b.chooseAt(selector, filepath.Join(b.t.TempDir(), name), content)
+}
+
+// chooseAt gives the file at a path, with this content, to the page's file input, as who chooses it there.
+func (b *tab) chooseAt(selector, path string, content []byte) {
+	b.t.Helper()
 	require.NoError(b.t, os.WriteFile(path, content, 0o600))
+	eval[bool](b, fmt.Sprintf(`document.querySelector(%q).dispatchEvent(new Event("click", { bubbles: true }))`, selector)) // an Event opens no window
 	root := call(b, dom.GetDocument, dom.GetDocumentParams{})
 	node := call(b, dom.QuerySelector, dom.QuerySelectorParams{NodeID: root.Root.NodeID, Selector: selector})
 	call(b, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: []string{path}, NodeID: node.NodeID})

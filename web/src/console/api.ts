@@ -19,7 +19,11 @@ export type SignIn = "password" | "provider";
 /** How one may sign in here beside the password. */
 export interface SignInOptions { provider: { name: string } | null; passkeys: boolean }
 
-export interface Signer { id: string; name: string; email: string; routingOrder: number; status: string; authMethod: string; signedAt: string | null; previous?: PreviousSigner[] }
+export interface Signer { id: string; name: string; email: string; routingOrder: number; status: string; authMethod: string; signedAt: string | null; previous?: PreviousSigner[];
+  /** What else than signing is asked for; of in_person, who gets the link and hands the device over. */
+  kind?: "approver" | "viewer" | "in_person"; host?: { name: string; email: string };
+  role?: string; /** The role whose signature is witnessed. */ witnessFor?: string;
+}
 /** Who gets a copy and is asked nothing. */
 export interface CopyRecipient { id: string; name: string; email: string; routingOrder: number; status: "pending" | "sent"; previous?: PreviousSigner[] }
 /** Somebody who was to sign until another person took the place. */
@@ -123,6 +127,8 @@ export const background = (): RequestOptions => ({ headers: { "Countersign-Backg
 export const webhookEvents = [
   "envelope.created", "envelope.sent", "envelope.completed", "envelope.declined", "envelope.voided", "envelope.expired",
   "signer.viewed", "signer.signed", "signer.declined", "signer.otp_failed",
+  "invitation.failed", "reminder.sent", "signer.replaced", "signer.delegated", "copy.sent", "link.issued", "envelope.updated",
+  "document.timestamped", "document.purged", "bulk.completed",
 ];
 
 export interface Loaded<T> { data: T | null; problem: string; reload: () => void }

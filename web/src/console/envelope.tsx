@@ -52,7 +52,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
         {templatable && <button type="button" class="plain small" onClick={() => setCopying(true)}>Make a template of it</button>}</div>
       <ErrorNotice text={problem} />
       <p class="notice good" role="status">{told}</p>
-      {e.sealingProblem && <p class="problem" role="alert">Everyone has signed, but the documents cannot be sealed since {formatTime(e.sealingProblem.since)}: {e.sealingProblem.message} Whoever runs the service can mend it or close the envelope.</p>}
+      {e.sealingProblem && <p class="notice bad" role="alert">Everyone has signed, but the documents cannot be sealed since {formatTime(e.sealingProblem.since)}: {e.sealingProblem.message} Whoever runs the service can mend it or close the envelope.</p>}
       <div class="columns">
         <div class="stack">
           <section class="card">
@@ -115,6 +115,19 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   );
 }
 
+const proofs: Record<string, string> = { none: "no code", email_otp: "code by e-mail", sms_otp: "code by text message" };
+
+/** What is asked of a signer, where that is not an ordinary signature. */
+function part(s: Signer): string {
+  if (s.witnessFor) return `witness for ${s.witnessFor}`;
+  switch (s.kind) {
+    case "approver": return "approves";
+    case "viewer": return "reads";
+    case "in_person": return `signs in person; ${s.host?.name} (${s.host?.email}) gets the link`;
+  }
+  return "";
+}
+
 interface SignerActions { resend?: () => Promise<void>; replace?: () => void; copies?: () => Promise<void> }
 
 function SignerRow({ s, mail, resend, replace, copies }: { s: Signer; mail?: Mail } & SignerActions) {
@@ -122,8 +135,8 @@ function SignerRow({ s, mail, resend, replace, copies }: { s: Signer; mail?: Mai
     <li>
       <div>
         <strong><bdi>{s.name}</bdi></strong> <Badge>{s.status}</Badge><br />
-        <span class="quiet small"><bdi>{s.email}</bdi> · group {s.routingOrder} · {s.authMethod.replace("_", " ")}{s.signedAt ? ` · signed ${formatTime(s.signedAt)}` : ""}</span>
-        {mail && <p class="notice bad small">The mail server refused the {mail.kind} ({formatTime(mail.failedAt)}){mail.error && `: ${mail.error}`}. {s.signedAt ? "" : "The address may be wrong: ask for the right one and replace the signer, with the same name."}</p>}
+        <span class="quiet small"><bdi>{s.email}</bdi> · {[s.role, part(s), `group ${s.routingOrder}`, proofs[s.authMethod], s.signedAt && `signed ${formatTime(s.signedAt)}`].filter(Boolean).join(" · ")}</span>
+        {mail && <p class="notice bad small">The mail server refused the {mail.kind} ({formatTime(mail.failedAt)}){mail.error && `: ${mail.error}`}. {s.signedAt ? "" : s.host ? "The host’s address may be wrong. A host cannot be replaced: void the envelope, and send it again with the right one." : "The address may be wrong: ask for the right one and replace the signer, with the same name."}</p>}
         <Before previous={s.previous} />
       </div>
       <Corrections who={s} {...{ resend, replace, copies }} />

@@ -93,7 +93,7 @@ export function NewBulkSend({ client, who }: { client: Client; who: Identity }) 
               <h2>2. Table</h2>
               <p class="quiet small">A CSV file in UTF-8 with a row for each envelope, up to 10,000. Its first line names the columns: <span class="mono">{columnsOf(template).join(", ")}</span>; also <span class="mono">value.</span> and the name of a field that is filled in already.</p>
               <p><button type="button" class="plain small" onClick={() => saveAs(`${columnsOf(template).map(cellOf).join(",")}\r\n`, `${template.name}.csv`)}>Download an empty table</button></p>
-              <div><label for="btable">Table</label><input id="btable" type="file" accept=".csv,text/csv" onChange={(e) => setFile(e.currentTarget.files?.[0] ?? null)} /></div>
+              <div><label for="btable">Table</label><input id="btable" type="file" accept=".csv,text/csv" onClick={(e) => { e.currentTarget.value = ""; setFile(null); /* so that the mended file can be chosen again */ }} onChange={(e) => setFile(e.currentTarget.files?.[0] ?? null)} /></div>
               {busy && !checked && <p class="quiet" role="status">Every row is checked …</p>}
               <ErrorNotice text={refused} />
             </section>

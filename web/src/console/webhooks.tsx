@@ -150,7 +150,7 @@ function Deliveries({ client, who }: { client: Client; who: Identity }) {
               </tr>
             ))}
           </Table>
-          {data.total === 0 && <p class="quiet">{status === "any" ? "There are none." : `None is ${status}.`}</p>}
+          {data.total === 0 && <p class="quiet">{status === "any" ? "There are none." : `There are no ${status} deliveries.`}</p>}
           <Pager page={data.page} size={data.pageSize} total={data.total} onPage={(p) => set({ page: p === 1 ? "" : String(p) })} />
         </>
       )}
