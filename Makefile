@@ -30,8 +30,12 @@ help: ## List the targets
 
 ##### Build
 
+# The pages wait for their packages and Temporal compiles meanwhile. The server comes after both: at once with
+# Temporal it would compile again what they share.
 .PHONY: build
-build: web server temporal ## Build bin/countersign and bin/countersign-temporal
+build: ## Build bin/countersign and bin/countersign-temporal
+	@$(MAKE) --no-print-directory -j2 --output-sync=target web temporal
+	@$(MAKE) --no-print-directory server
 
 # go build decides itself what is out of date, and links nothing when nothing is.
 .PHONY: server
@@ -71,12 +75,20 @@ generate: ## Run the code generators
 clean: ## Remove what was built (data/ stays)
 	rm -rf $(BIN) web/dist web/node_modules
 
+# Not part of the build, so that a first run does not wait for it.
+$(BIN)/.web-checked: web/node_modules/.package-lock.json $(WEB_SOURCES)
+	npm --prefix web run check
+	@mkdir -p $(BIN) && touch $@
+
 ##### Check
+
+.PHONY: check-web
+check-web: $(BIN)/.web-checked ## Check the pages' types, imports and texts
 
 # Each test server that the environment does not name (COUNTERSIGN_TEST_POSTGRES,
 # COUNTERSIGN_TEST_TEMPORAL) is a private one.
 .PHONY: test
-test: setup build $(BIN)/.clients $(TOOLS)/gotestsum $(TOOLS)/testenv ## Run all tests, on real PostgreSQL, Temporal and PDF tools (PKG=./store/...)
+test: setup build check-web $(BIN)/.clients $(TOOLS)/gotestsum $(TOOLS)/testenv ## Run all tests, on real PostgreSQL, Temporal and PDF tools (PKG=./store/...)
 	@PKG='$(PKG)' NORACE='$(NORACE)' TIMEOUT='$(TIMEOUT)' $(TOOLS)/testenv \
 		$(TOOLS)/gotestsum --format pkgname-and-test-fails --hide-summary=output --raw-command -- .ci/test-events
 
@@ -107,7 +119,7 @@ setup: ## Install the Debian packages that the tests need and this machine lacks
 	@.ci/packages
 
 .PHONY: lint
-lint: web $(TOOLS)/golangci-lint $(TOOLS)/workflowcheck check-compose check-deploy ## Check style, imports, formatting and that workflows are deterministic
+lint: web check-web $(TOOLS)/golangci-lint $(TOOLS)/workflowcheck check-compose check-deploy ## Check style, imports, formatting and that workflows are deterministic
 	$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
 	cd temporal/devserver && $(CURDIR)/$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
 	cd tools && $(CURDIR)/$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
