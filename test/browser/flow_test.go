@@ -202,7 +202,6 @@ func TestTurnedPhone(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// Small boxes are hit in at least 24 pixels each, and no area reaches into another.
 // A double tap on "Review and sign" only opens the review: its second half finds no button below it.
 func TestDoubleTapDoesNotSign(t *testing.T) {
 	t.Parallel()
@@ -225,6 +224,7 @@ func TestDoubleTapDoesNotSign(t *testing.T) {
 	b.waitUntilStill()
 }
 
+// Small boxes are hit in at least 24 pixels each, and no area reaches into another.
 func TestSmallBoxes(t *testing.T) {
 	t.Parallel()
 	var fields []object
