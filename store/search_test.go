@@ -1,9 +1,12 @@
 package store_test
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"countersign/internal/testkit"
@@ -68,4 +71,50 @@ func TestSearch(t *testing.T) {
 			require.Contains(t, plan, "envelope_search_text")
 		})
 	}
+}
+
+// TestSearchOfMany: pages and total are the same however many match.
+func TestSearchOfMany(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		e := f.prepared()
+		ids := []uuid.UUID{e.ID}
+		rows, err := pool(t, s).QueryContext(ctx, "SELECT * FROM envelopes LIMIT 0")
+		require.NoError(t, err)
+		columns, err := rows.Columns()
+		require.NoError(t, errors.Join(err, rows.Err(), rows.Close()))
+		others := strings.Join(slices.DeleteFunc(columns, func(c string) bool { return c == "id" }), ", ")
+		for _, n := range []int{999, 1000, 1003} {
+			tx, err := pool(t, s).BeginTx(ctx, nil)
+			require.NoError(t, err)
+			for len(ids) < n {
+				id := newID()
+				ids = append(ids, id)
+				for _, sql := range []string{
+					"INSERT INTO envelopes (id, " + others + ") SELECT '" + id.String() + "', " + others + " FROM envelopes WHERE id = '" + e.ID.String() + "'",
+					"INSERT INTO envelope_search (envelope_id, app_id, text, addresses) SELECT '" + id.String() + "', app_id, text, addresses FROM envelope_search WHERE envelope_id = '" + e.ID.String() + "'",
+				} {
+					_, err := tx.ExecContext(ctx, sql)
+					require.NoError(t, err)
+				}
+			}
+			require.NoError(t, tx.Commit())
+			slices.SortFunc(ids, func(a, b uuid.UUID) int { return strings.Compare(b.String(), a.String()) })
+			for _, filter := range []store.EnvelopeFilter{{Search: "mill"}, {Search: "mill", Status: models.StatusDraft}, {Text: "mill", Tenant: e.TenantID}} {
+				filter.App, filter.Size = f.app.ID, 100
+				for _, page := range []int{1, 10, 11, 12} {
+					filter.Page = page
+					found, total, err := s.Envelopes(ctx, filter)
+					require.NoError(t, err)
+					require.EqualValues(t, n, total, "%+v", filter)
+					got := []uuid.UUID{}
+					for _, v := range found {
+						got = append(got, v.ID)
+					}
+					require.Equal(t, ids[min(n, 100*page-100):min(n, 100*page)], got, "%d: %+v", n, filter)
+				}
+			}
+		}
+	})
 }
