@@ -172,7 +172,7 @@ func (s *Store) envelopes(ctx context.Context, f EnvelopeFilter) ([]*models.Enve
 }
 
 // fewMatches is up to how many that match are read to make a page of them.
-const fewMatches = 1000
+const fewMatches = 200
 
 // findPage is the ids of a page, and the number of all that match, which is known of a filter that is not narrow. What
 // few match is looked for once; else it is counted, and looked for again in the order of an index.
