@@ -73,6 +73,17 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// columns are the names of a table's columns.
+func columns(t *testing.T, s *store.Store, table string) []string {
+	t.Helper()
+	rows, err := pool(t, s).QueryContext(t.Context(), "SELECT * FROM "+table+" LIMIT 0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, rows.Close()) }()
+	names, err := rows.Columns()
+	require.NoError(t, errors.Join(err, rows.Err()))
+	return names
+}
+
 // TestSearchOfMany: pages and total are the same however many match.
 func TestSearchOfMany(t *testing.T) {
 	t.Parallel()
@@ -80,11 +91,7 @@ func TestSearchOfMany(t *testing.T) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := f.prepared()
 		ids := []uuid.UUID{e.ID}
-		rows, err := pool(t, s).QueryContext(ctx, "SELECT * FROM envelopes LIMIT 0")
-		require.NoError(t, err)
-		columns, err := rows.Columns()
-		require.NoError(t, errors.Join(err, rows.Err(), rows.Close()))
-		others := strings.Join(slices.DeleteFunc(columns, func(c string) bool { return c == "id" }), ", ")
+		others := strings.Join(slices.DeleteFunc(columns(t, s, "envelopes"), func(c string) bool { return c == "id" }), ", ")
 		for _, n := range []int{199, 200, 203} {
 			tx, err := pool(t, s).BeginTx(ctx, nil)
 			require.NoError(t, err)
