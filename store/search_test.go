@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -31,18 +32,26 @@ func TestSearch(t *testing.T) {
 			require.NoError(t, err)
 			house := draft(t, s, app.ID, "t", "Mietvertrag Straße 50%_\\")
 			greek := draft(t, s, app.ID, "t", "ΟΔΟΣ Ἀθῆναι")
-			draft(t, s, other.ID, "t", "Straße")
+			numbers := draft(t, s, app.ID, "t", "Order 1234567/890123 of １２３４５, AB987654321")
+			draft(t, s, other.ID, "t", "Straße 1234567")
 			_, err = s.Change(t.Context(), app.ID, greek.ID, func(e *models.Envelope) error {
-				_, err := e.AddSigner(models.ActionContext{At: clock(), Actor: "system", NewID: newID}, models.SignerInput{Name: "Łukasz É\u0301", Email: "Late@Example.com", RoutingOrder: 1, AuthMethod: models.AuthNone})
-				return err
+				for _, in := range []models.SignerInput{{Name: "Łukasz É\u0301", Email: "Late@Example.com"}, {Name: "54321", Email: "late@54321"}} {
+					in.RoutingOrder, in.AuthMethod = 1, models.AuthNone
+					if _, err := e.AddSigner(models.ActionContext{At: clock(), Actor: "system", NewID: newID}, in); err != nil {
+						return err
+					}
+				}
+				return nil
 			})
 			require.NoError(t, err)
 			_, err = s.SaveContact(t.Context(), models.Contact{AppID: app.ID, Name: "Ἀδελφός", Email: "A@example.com"}, false)
 			require.NoError(t, err)
 			for text, want := range map[string][]*models.Envelope{
 				"STRASSE": {house}, "straße 50%": {house}, `%_\`: {house}, "%%": nil, "οδος": {greek}, "ΆΘ": nil, "ŁUKASZ": {greek},
-				"LATE@example": nil, "late@EXAMPLE.com ": {greek}, "ada mietvertrag": {house}, "vertrag\nada": nil, "ADA@EXAMPLE.COM": {greek, house},
-				"@example.com": {greek, house}, "Example.COM": {greek, house}, "example.co": nil, "nobody": nil,
+				"LATE@example": nil, "late@EXAMPLE.com ": {greek}, "ada mietvertrag": {house}, "vertrag\nada": nil, "ADA@EXAMPLE.COM": {numbers, greek, house},
+				"@example.com": {numbers, greek, house}, "Example.COM": {numbers, greek, house}, "example.co": nil, "nobody": nil,
+				"1234567": {numbers}, "34567": {numbers}, "67/89012": {numbers}, "7/890123 OF": {numbers}, "ab987654321": {numbers}, "１２３４５６７": {numbers},
+				"2345678": nil, "12345678": nil, "1234567 890123": nil, "23456 ": nil, "4567": {numbers}, "54321": {numbers, greek}, "@54321": {greek},
 				house.ID.String(): {house}, " " + strings.ToUpper(greek.ID.String()): {greek},
 			} {
 				found, total, err := s.Envelopes(t.Context(), store.EnvelopeFilter{App: app.ID, Search: text, Page: 1, Size: 10})
@@ -91,6 +100,8 @@ func TestSearchOfMany(t *testing.T) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := f.prepared()
 		ids := []uuid.UUID{e.ID}
+		_, err := pool(t, s).ExecContext(ctx, "UPDATE envelope_search SET text = text || ' 1234567'")
+		require.NoError(t, err)
 		others := strings.Join(slices.DeleteFunc(columns(t, s, "envelopes"), func(c string) bool { return c == "id" }), ", ")
 		for _, n := range []int{199, 200, 203} {
 			tx, err := pool(t, s).BeginTx(ctx, nil)
@@ -108,7 +119,8 @@ func TestSearchOfMany(t *testing.T) {
 			}
 			require.NoError(t, tx.Commit())
 			slices.SortFunc(ids, func(a, b uuid.UUID) int { return strings.Compare(b.String(), a.String()) })
-			for _, filter := range []store.EnvelopeFilter{{Search: "mill"}, {Search: "mill", Status: models.StatusDraft}, {Text: "mill", Tenant: e.TenantID}} {
+			for _, filter := range []store.EnvelopeFilter{{Search: "mill"}, {Search: "mill", Status: models.StatusDraft}, {Text: "mill", Tenant: e.TenantID},
+				{Search: "234567"}, {Search: "1234567", Status: models.StatusDraft}, {Text: "12345", Tenant: e.TenantID}} {
 				filter.App, filter.Size = f.app.ID, 100
 				for _, page := range []int{1, 2, 3, 4} {
 					filter.Page = page
@@ -121,6 +133,55 @@ func TestSearchOfMany(t *testing.T) {
 					}
 					require.Equal(t, ids[min(n, 100*page-100):min(n, 100*page)], got, "%d: %+v", n, filter)
 				}
+			}
+		}
+	})
+}
+
+// TestSearchFindsEveryPart: any part of any subject is found where it stands and nowhere else,
+// whether it has digits or not.
+func TestSearchFindsEveryPart(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
+		require.NoError(t, err)
+		random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // texts of a test
+		of := func(alphabet string, n int) string {
+			var b strings.Builder
+			for range n {
+				b.WriteByte(alphabet[random.IntN(len(alphabet))])
+			}
+			return b.String()
+		}
+		subjects := make([]string, 40)
+		for i := range subjects {
+			// Few digits, so that parts of numbers stand in many subjects.
+			subjects[i] = of("0123", 8) + of(" -/x", 1) + of("01", 6) + of("1% x", 3) + of("0123", 5)
+			draft(t, s, app.ID, "t", subjects[i])
+		}
+		for range 300 {
+			subject := subjects[random.IntN(len(subjects))]
+			from := random.IntN(len(subject) - 3)
+			part := subject[from : from+3+random.IntN(len(subject)-from-2)]
+			if random.IntN(3) == 0 {
+				part += of("01x", 1)
+			}
+			var want []string
+			for _, v := range slices.Backward(subjects) {
+				if strings.Contains("Ada "+v, part) { // the signer's name, see draft, and so the subject
+					want = append(want, v)
+				}
+			}
+			for _, filter := range []store.EnvelopeFilter{{Search: part}, {Text: part}, {Search: part, Tenant: "t"}} {
+				filter.App, filter.Page, filter.Size = app.ID, 1, 100
+				found, total, err := s.Envelopes(t.Context(), filter)
+				require.NoError(t, err)
+				var got []string
+				for _, e := range found {
+					got = append(got, *e.Subject)
+				}
+				require.Equal(t, want, got, "%q", part)
+				require.EqualValues(t, len(want), total)
 			}
 		}
 	})
