@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/subtle"
 	"time"
 
 	"github.com/google/uuid"
@@ -97,7 +98,16 @@ func (s *Store) PatchWebhook(ctx context.Context, app, id uuid.UUID, c WebhookPa
 	return w, wrap(err, "patch webhook %s", id)
 }
 
+// rotateSecret replaces the secret. One that is given again, such as by a request that is repeated because its answer was lost, leaves
+// the one before as it is; with a shorter overlap that one ends earlier.
 func (s *Store) rotateSecret(tx *gorm.DB, w *models.Webhook, secret string, overlap time.Duration) error {
+	until := s.now().Add(overlap)
+	if s.signsWith(w, secret) {
+		if w.PreviousSigns(until) {
+			w.PreviousUntil = &until
+		}
+		return nil
+	}
 	old := w.Secret
 	if old == nil {
 		plain, err := s.clientSecrets(tx, w.AppID)
@@ -110,6 +120,16 @@ func (s *Store) rotateSecret(tx *gorm.DB, w *models.Webhook, secret string, over
 	if secret != "" {
 		fresh = s.vault.Encrypt([]byte(secret), labelWebhookSecret)
 	}
-	w.RotateSecret(fresh, old, s.now().Add(overlap))
+	w.RotateSecret(fresh, old, until)
 	return nil
+}
+
+// signsWith reports whether the endpoint's deliveries are signed with this secret already; "" is the client secret. One that cannot be
+// read is another.
+func (s *Store) signsWith(w *models.Webhook, secret string) bool {
+	if w.Secret == nil || secret == "" {
+		return w.Secret == nil && secret == ""
+	}
+	plain, err := s.vault.Decrypt(w.Secret, labelWebhookSecret)
+	return err == nil && subtle.ConstantTimeCompare(plain, []byte(secret)) == 1
 }
