@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -246,6 +247,64 @@ func TestATokenIsWaitedForAsLongAsTheCallerLikes(t *testing.T) {
 	require.NoError(t, <-first)
 }
 
+// TestTheEndOfAContextIsTold: also where it comes while the client waits for a repeat.
+func TestTheEndOfAContextIsTold(t *testing.T) {
+	t.Parallel()
+	refused := answer{status: 503, body: problemJSON("unavailable"), header: map[string]string{"Retry-After": "60"}}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := newFakeService(t, refused).client(t).WaitUntilCompleted(ctx, uuid.New())
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Equal(t, "unavailable", ErrorCode(err), "and what it waited for")
+
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "60")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, problemJSON("unavailable"))
+	}))
+	t.Cleanup(site.Close)
+	c, err := New(site.URL, "id", "secret")
+	require.NoError(t, err)
+	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err = c.Envelope(ctx, uuid.New())
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Equal(t, "unavailable", ErrorCode(err))
+}
+
+// TestARefusedTokenIsDroppedAsLongAsTheCallerLikes: another request, which gets a token meanwhile, holds nobody up.
+func TestARefusedTokenIsDroppedAsLongAsTheCallerLikes(t *testing.T) {
+	t.Parallel()
+	var tr *transport
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/oauth/token" {
+			_, _ = io.WriteString(w, `{"access_token":"t","expires_in":3600}`)
+			return
+		}
+		tr.lock <- struct{}{} // as another request does that gets a token
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, problemJSON("invalid_token"))
+	}))
+	t.Cleanup(site.Close)
+	c, err := New(site.URL, "id", "secret")
+	require.NoError(t, err)
+	tr = c.transport
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		_, err := c.Envelope(ctx, uuid.New())
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	case <-time.After(10 * time.Second):
+		<-tr.lock
+		t.Fatal("the call goes on after the end of its context")
+	}
+}
+
 func TestUploadsAreReadAgain(t *testing.T) {
 	t.Parallel()
 	pdf := bytes.Repeat([]byte("%PDF-1.7 "), 100_000)
@@ -270,9 +329,14 @@ func TestADeletionThatWasLostIsDone(t *testing.T) {
 	f := newFakeService(t, answer{lose: true}, answer{status: 404, body: problemJSON("not_found")})
 	_, err := f.client(t).API.DeleteAWebhookWithResponse(t.Context(), uuid.New())
 	require.NoError(t, err)
-	f = newFakeService(t, answer{status: 404, body: problemJSON("not_found")})
+	f = newFakeService(t, answer{status: 502, body: "<h1>Bad gateway</h1>"}, answer{status: 404, body: problemJSON("not_found")})
 	_, err = f.client(t).API.DeleteAWebhookWithResponse(t.Context(), uuid.New())
-	require.True(t, IsNotFound(err))
+	require.NoError(t, err)
+	for _, before := range [][]answer{nil, {{status: 429, body: problemJSON("rate_limited")}}, {{status: 401, body: problemJSON("invalid_token")}}} {
+		f = newFakeService(t, append(before, answer{status: 404, body: problemJSON("not_found")})...)
+		_, err = f.client(t).API.DeleteAWebhookWithResponse(t.Context(), uuid.New())
+		require.True(t, IsNotFound(err), "nothing was deleted: after %v", before)
+	}
 }
 
 func TestARequestOfOnesOwn(t *testing.T) {
@@ -362,29 +426,78 @@ func TestARedirectGetsNoSecret(t *testing.T) {
 	require.Empty(t, reached)
 }
 
+// fakeList lists envelopes as the service does: by page, or behind a cursor, those that are sent.
+type fakeList struct {
+	mu   sync.Mutex
+	sent []int
+}
+
+func (f *fakeList) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/oauth/token" {
+		_, _ = io.WriteString(w, `{"access_token":"t","expires_in":3600}`)
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	q := r.URL.Query()
+	size, _ := strconv.Atoi(q.Get("pageSize"))
+	rows := f.sent
+	if page, err := strconv.Atoi(q.Get("page")); err == nil {
+		rows = rows[min((page-1)*size, len(rows)):]
+	}
+	if cursor, err := strconv.Atoi(q.Get("cursor")); err == nil {
+		rows = rows[len(rows)-len(slices.DeleteFunc(slices.Clone(rows), func(n int) bool { return n <= cursor })):]
+	}
+	next := "null"
+	if len(rows) > size {
+		rows = rows[:size]
+		next = fmt.Sprintf(`"%d"`, rows[size-1])
+	}
+	var data []string
+	for _, n := range rows {
+		data = append(data, fmt.Sprintf(`{"id":"0199d7a0-0000-7000-8000-%012d","status":"sent"}`, n))
+	}
+	_, _ = fmt.Fprintf(w, `{"data":[%s],"total":%d,"page":1,"pageSize":%d,"nextCursor":%s}`, strings.Join(data, ","), len(f.sent), size, next)
+}
+
+func (f *fakeList) change(fn func([]int) []int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sent = fn(f.sent)
+}
+
 func TestListsGoOverPages(t *testing.T) {
 	t.Parallel()
-	page := func(from, to int) answer {
-		var rows []string
-		for i := from; i < to; i++ {
-			rows = append(rows, fmt.Sprintf(`{"id":"0199d7a0-0000-7000-8000-%012d","status":"sent"}`, i))
-		}
-		return answer{status: 200, body: fmt.Sprintf(`{"data":[%s],"total":150,"page":1,"pageSize":100}`, strings.Join(rows, ","))}
+	list := &fakeList{}
+	for n := range 250 {
+		list.sent = append(list.sent, n)
 	}
-	f := newFakeService(t, page(0, 100), page(98, 150), answer{status: 500, body: problemJSON("internal_error")})
-	c := f.client(t, WithRetries(0))
+	site := httptest.NewServer(list)
+	t.Cleanup(site.Close)
+	c, err := New(site.URL, "id", "secret")
+	require.NoError(t, err)
 	n := 0
 	for e, err := range c.Envelopes(t.Context(), ListOptions{TenantID: "acme", Status: api.EnvelopeStatusSent}) {
 		require.NoError(t, err)
-		require.Equal(t, fmt.Sprintf("0199d7a0-0000-7000-8000-%012d", n), e.ID.String(), "each once, although two moved to the second page")
+		require.Equal(t, fmt.Sprintf("0199d7a0-0000-7000-8000-%012d", n), e.ID.String(), "each once")
+		switch ended := n; {
+		case n < 120: // as a caller does who voids what the list names
+			list.change(func(rows []int) []int { return slices.DeleteFunc(rows, func(row int) bool { return row == ended }) })
+		case n == 130: // newer ones
+			list.change(func(rows []int) []int { return append([]int{-2, -1}, rows...) })
+		}
 		n++
 	}
-	require.Equal(t, 150, n)
-	for _, err := range c.Envelopes(t.Context(), ListOptions{TenantID: "acme"}) {
+	require.Equal(t, 250, n, "none is missed")
+
+	f := newFakeService(t, answer{status: 500, body: problemJSON("internal_error")})
+	n = 0
+	for _, err := range f.client(t, WithRetries(0)).Envelopes(t.Context(), ListOptions{TenantID: "acme"}) {
 		require.Error(t, err)
 		n++
 	}
-	require.Equal(t, 151, n, "an error ends it")
+	require.Equal(t, 1, n, "an error ends it")
 }
 
 func TestWaiting(t *testing.T) {

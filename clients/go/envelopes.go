@@ -190,30 +190,25 @@ type ListOptions struct {
 }
 
 // Envelopes lists the envelopes of a tenant, newest first. It reads a page when it
-// comes to it; after an error it ends.
+// comes to it; after an error it ends. None is missed or given twice where envelopes
+// are made, sent or ended meanwhile, by the caller too.
 func (c *Client) Envelopes(ctx context.Context, o ListOptions) iter.Seq2[*Envelope, error] {
 	return func(yield func(*Envelope, error) bool) {
-		size := 100
-		seen := map[uuid.UUID]bool{} // what moved to this page while the one before was read
-		for page := 1; ; page++ {
-			params := &api.ListEnvelopesParams{TenantID: o.TenantID, Page: &page, PageSize: &size, Status: Optional(o.Status)}
+		params := &api.ListEnvelopesParams{TenantID: o.TenantID, PageSize: Ptr(100), Status: Optional(o.Status)}
+		for {
 			list, err := Answer(c.API.ListEnvelopesWithResponse(ctx, params))
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			current := make(map[uuid.UUID]bool, size)
 			for i := range list.Data {
-				e := &list.Data[i]
-				current[e.ID] = true
-				if !seen[e.ID] && !yield(e, nil) {
+				if !yield(&list.Data[i], nil) {
 					return
 				}
 			}
-			if len(list.Data) < size {
+			if params.Cursor = list.NextCursor; params.Cursor == nil {
 				return
 			}
-			seen = current
 		}
 	}
 }

@@ -46,7 +46,7 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 	if t.retries > 0 && req.Method == http.MethodPost && req.Header.Get(keyHeader) == "" { // without repeats nothing would use it
 		req.Header.Set(keyHeader, rand.Text())
 	}
-	renewed := false
+	renewed, lost := false, false // lost: an attempt may have been worked on without a usable answer
 	for attempt := 0; ; attempt++ {
 		token, err := t.accessToken(req.Context())
 		if err != nil {
@@ -60,23 +60,28 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 		if err == nil {
 			refused := refusal(res, t.now())
 			err = refused
-			if attempt > 0 && refused.Status == http.StatusNotFound && req.Method == http.MethodDelete {
+			if lost && refused.Status == http.StatusNotFound && req.Method == http.MethodDelete {
 				return &http.Response{Status: "204 No Content", StatusCode: http.StatusNoContent, Header: res.Header, Body: http.NoBody, Request: req}, nil // the lost attempt deleted it
 			}
 			if refused.Status == http.StatusUnauthorized && !renewed {
 				renewed = true
-				t.dropToken(token)
+				if dropErr := t.dropToken(req.Context(), token); dropErr != nil {
+					return nil, dropErr
+				}
 				if rewind(req) {
 					continue
 				}
 			}
+			lost = lost || refused.Status >= http.StatusInternalServerError
+		} else {
+			lost = true
 		}
 		wait, again := t.backoff(req.Context(), attempt, err)
 		if !again || !rewind(req) {
 			return nil, err
 		}
 		if waitErr := sleep(req.Context(), wait); waitErr != nil {
-			return nil, err
+			return nil, fmt.Errorf("countersign: %w, after: %w", waitErr, err)
 		}
 	}
 }
@@ -136,10 +141,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // accessToken is a token that is good for a while yet.
 func (t *transport) accessToken(ctx context.Context) (string, error) {
-	select {
-	case t.lock <- struct{}{}:
-	case <-ctx.Done(): // while another request gets a token
-		return "", fmt.Errorf("countersign: get an access token: %w", ctx.Err())
+	if err := t.takeLock(ctx); err != nil {
+		return "", err
 	}
 	defer func() { <-t.lock }()
 	if t.token != "" && t.now().Before(t.renewAt) {
@@ -153,8 +156,11 @@ func (t *transport) accessToken(ctx context.Context) (string, error) {
 			return t.token, nil
 		}
 		wait, again := t.backoff(ctx, attempt, err)
-		if !again || sleep(ctx, wait) != nil {
+		if !again {
 			return "", fmt.Errorf("countersign: get an access token: %w", err)
+		}
+		if waitErr := sleep(ctx, wait); waitErr != nil {
+			return "", fmt.Errorf("countersign: get an access token: %w, after: %w", waitErr, err)
 		}
 	}
 }
@@ -191,10 +197,23 @@ func (t *transport) requestToken(ctx context.Context, form string) (string, time
 }
 
 // dropToken forgets a token that was not accepted, unless it was replaced already.
-func (t *transport) dropToken(token string) {
-	t.lock <- struct{}{}
+func (t *transport) dropToken(ctx context.Context, token string) error {
+	if err := t.takeLock(ctx); err != nil {
+		return err
+	}
 	defer func() { <-t.lock }()
 	if t.token == token {
 		t.token = ""
+	}
+	return nil
+}
+
+// takeLock waits while another request gets a token.
+func (t *transport) takeLock(ctx context.Context) error {
+	select {
+	case t.lock <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("countersign: get an access token: %w", ctx.Err())
 	}
 }

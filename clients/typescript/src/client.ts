@@ -1,4 +1,4 @@
-import { CountersignError, EndedError } from "./errors.js";
+import { ConnectionError, CountersignError, EndedError } from "./errors.js";
 import type { components, paths } from "./schema.js";
 import { blocks } from "./stream.js";
 import { type Body, type Options, sleep, Transport } from "./transport.js";
@@ -17,7 +17,9 @@ type Method = "get" | "post" | "put" | "patch" | "delete";
 type PathsWith<M extends Method> = { [P in keyof paths]: paths[P][M] extends { responses: unknown } ? P : never }[keyof paths];
 type Operation<M extends Method, P extends keyof paths> = paths[P][M];
 type Json<T> = T extends { content: { "application/json": infer J } } ? J : never;
-type Success<O> = O extends { responses: infer R } ? Json<R[keyof R & (200 | 201 | 202)]> : never;
+type Answered<O> = O extends { responses: infer R } ? Json<R[keyof R & (200 | 201 | 202)]> : never;
+/** What a call answers; undefined where that has no body (204). */
+type Success<O> = [Answered<O>] extends [never] ? undefined : Answered<O>;
 type JsonBody<O> = O extends { requestBody?: infer B } ? Json<NonNullable<B>> : never;
 type Parameters<O, In extends "path" | "query"> = O extends { parameters: infer P } ? (P extends { [K in In]?: infer V } ? NonNullable<V> : never) : never;
 
@@ -73,11 +75,7 @@ export class Countersign {
     if (init.body !== undefined) headers["Content-Type"] = "application/json";
     const res = await this.send(method, path as string, init, headers, init.body === undefined ? undefined : JSON.stringify(init.body));
     if (res.status === 204) return undefined as Success<Operation<M, P>>;
-    try {
-      return (await res.json()) as Success<Operation<M, P>>;
-    } catch {
-      throw new CountersignError("the answer is not JSON", res.status, "unexpected_response");
-    }
+    return json<Success<Operation<M, P>>>(res, init.signal);
   }
 
   /**
@@ -95,6 +93,7 @@ export class Countersign {
     const values = (init.path ?? {}) as Record<string, unknown>;
     const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
       if (values[name] === undefined || values[name] === "") throw new TypeError(`${name} of ${template} is missing`);
+      if (values[name] === "." || values[name] === "..") throw new TypeError(`${name} of ${template} cannot be ${values[name]}`); // would name another path
       return encodeURIComponent(String(values[name]));
     });
     if (init.idempotencyKey) headers["Idempotency-Key"] = init.idempotencyKey;
@@ -113,7 +112,7 @@ export class Countersign {
     const headers: Record<string, string> = { "Content-Type": "application/octet-stream" };
     if (password != null) headers["X-Document-Password"] = password;
     const res = await this.send("post", "/v1/envelopes/{id}/document", { ...call, path: { id }, query }, headers, pdf as Body);
-    return (await res.json()) as Document;
+    return json<Document>(res, call.signal);
   }
 
   /** Invites the first signers of a draft. The answer has the links of those who may sign now; no other call gives them. */
@@ -142,15 +141,16 @@ export class Countersign {
     return opened(await this.send("get", "/v1/envelopes/{id}/documents.zip", { ...options, path: { id } }, { Accept: "application/zip" }));
   }
 
-  /** The envelopes of a tenant, newest first. A page is read when its turn comes. */
+  /**
+   * The envelopes of a tenant, newest first. A page is read when its turn comes. None is missed or given twice where envelopes are made, sent or ended
+   * meanwhile, by the caller too.
+   */
   async *envelopes(tenantId: string, status?: EnvelopeStatus, options?: CallOptions): AsyncGenerator<Envelope, void, undefined> {
-    const pageSize = 100;
-    let seen = new Set<string>(); // what moved to this page while the one before was read
-    for (let page = 1; ; page++) {
-      const { data } = await this.call("get", "/v1/envelopes", { ...options, query: { tenantId, page, pageSize, ...(status ? { status } : {}) } });
-      for (const e of data) if (!seen.has(e.id)) yield e;
-      if (data.length < pageSize) return;
-      seen = new Set(data.map((e) => e.id));
+    for (let cursor: string | null = null; ; ) {
+      const page: Schemas["EnvelopePage"] = await this.call("get", "/v1/envelopes", { ...options, query: { tenantId, pageSize: 100, ...(status ? { status } : {}), ...(cursor ? { cursor } : {}) } });
+      yield* page.data;
+      cursor = page.nextCursor;
+      if (!cursor) return;
     }
   }
 
@@ -249,6 +249,22 @@ export class Countersign {
       yield* data;
       if (data.length < pageSize) return;
     }
+  }
+}
+
+/** The body of an answer. One that does not come whole is no answer, and says nothing of the service. */
+async function json<T>(res: Response, signal?: AbortSignal): Promise<T> {
+  let text: string;
+  try {
+    text = await res.text();
+  } catch (err) {
+    signal?.throwIfAborted();
+    throw new ConnectionError(`the answer ended before it was whole: ${(err as Error).message}`, { cause: err });
+  }
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    throw new CountersignError("the answer is not JSON", res.status, "unexpected_response");
   }
 }
 

@@ -62,7 +62,7 @@ export class Transport {
     const headers = new Headers(request.headers);
     if (this.retries > 0 && request.method === "POST" && !headers.has("Idempotency-Key")) headers.set("Idempotency-Key", crypto.randomUUID());
     const streams = request.body instanceof ReadableStream; // it is read once, and so sent once
-    let renewed = false;
+    let renewed = false, lost = false; // lost: an attempt may have been worked on without a usable answer
     for (let attempt = 0; ; attempt++) {
       headers.set("Authorization", `Bearer ${await this.accessToken(request.signal)}`);
       let failure: unknown;
@@ -78,13 +78,14 @@ export class Transport {
         failure = err;
       }
       if (failure instanceof CountersignError) {
-        if (attempt > 0 && failure.status === 404 && request.method === "DELETE") return new Response(null, { status: 204 }); // the lost attempt deleted it
+        if (lost && failure.status === 404 && request.method === "DELETE") return new Response(null, { status: 204 }); // the lost attempt deleted it
         if (failure.status === 401 && !renewed) {
           renewed = true;
           this.token = null;
           if (!streams) continue;
         }
       }
+      lost ||= !(failure instanceof CountersignError) || failure.status >= 500;
       const wait = streams ? null : this.backoff(attempt, failure, request.signal);
       if (wait === null) throw this.told(failure, request.signal);
       await sleep(wait, request.signal);

@@ -68,7 +68,7 @@ export function fetchHandler(secrets: string | readonly string[], fn: (event: We
 interface NodeRequest extends AsyncIterable<Uint8Array> {
   method?: string | undefined;
   headers: Record<string, string | string[] | undefined>;
-  /** Set by a body parser: it must be express.raw(), for the signature covers the bytes. */
+  /** Set by a body parser: it must be express.raw() for all types, for the signature covers the bytes. */
   body?: unknown;
 }
 interface NodeResponse {
@@ -86,7 +86,7 @@ export function expressHandler(secrets: string | readonly string[], fn: (event: 
     if (req.method !== "POST") return done(405, "POST only");
     let event: WebhookEvent;
     try {
-      if (req.body !== undefined && !(req.body instanceof Uint8Array)) return done(500, "the body was parsed before its signature was checked: use express.raw()");
+      if (req.body !== undefined && !(req.body instanceof Uint8Array)) return done(500, 'the body was parsed before its signature was checked: use express.raw({ type: "*/*" })');
       event = await verify(req.body instanceof Uint8Array ? req.body : await limited(req), req.headers, secrets);
     } catch (err) {
       return done(err instanceof SignatureError ? 401 : 400, "no valid signature");

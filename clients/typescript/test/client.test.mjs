@@ -143,13 +143,47 @@ test("a stream is sent once", async () => {
   assert.equal(again.calls.length, 2);
 });
 
-test("lists go over pages, each envelope once", async () => {
-  const page = (from, to) => [200, { data: Array.from({ length: to - from }, (_, i) => ({ id: String(from + i) })), total: 150, page: 1, pageSize: 100 }];
-  const s = service(page(0, 100), page(98, 150));
+test("lists go over pages, each envelope once, also if what is listed changes", async () => {
+  let sent = Array.from({ length: 250 }, (_, i) => i);
+  const fetch = async (url) => { // lists as the service does: by page, or behind a cursor
+    const { searchParams: q, pathname } = new URL(url);
+    if (pathname === "/oauth/token") return Response.json({ access_token: "t", expires_in: 3600 });
+    const size = Number(q.get("pageSize")), cursor = q.get("cursor");
+    let rows = q.has("page") ? sent.slice((Number(q.get("page")) - 1) * size) : sent;
+    if (cursor) rows = rows.filter((n) => n > Number(cursor));
+    const nextCursor = rows.length > size ? String(rows[size - 1]) : null;
+    return Response.json({ data: rows.slice(0, size).map((n) => ({ id: String(n) })), total: sent.length, page: 1, pageSize: size, nextCursor });
+  };
+  const c = new Countersign({ address: "https://sign.example.com", clientId: "id", clientSecret: "secret", fetch });
   const ids = [];
-  for await (const e of s.client().envelopes("acme", "sent")) ids.push(e.id);
-  assert.deepEqual(ids, Array.from({ length: 150 }, (_, i) => String(i)));
-  assert.match(s.calls[1].url, /tenantId=acme&page=2&pageSize=100&status=sent/);
+  for await (const e of c.envelopes("acme", "sent")) {
+    if (ids.length < 120) sent = sent.filter((n) => String(n) !== e.id); // as a caller does who voids what the list names
+    if (ids.length === 130) sent = [-2, -1, ...sent]; // newer ones
+    ids.push(e.id);
+  }
+  assert.deepEqual(ids, Array.from({ length: 250 }, (_, i) => String(i)));
+});
+
+test("an answer that does not come whole is told as such", async () => {
+  const half = (end) => new Response(new ReadableStream({ start: (body) => { body.enqueue(new TextEncoder().encode('{"id": "e')); end(body); } }), { headers: { "Content-Type": "application/json" } });
+  const cut = new Countersign({ address: "https://sign.example.com", token: "t", fetch: async () => half((body) => body.error(new TypeError("terminated"))) });
+  for (const call of [() => cut.envelope("e1"), () => cut.upload("e1", new Uint8Array(1))]) {
+    await assert.rejects(call(), (err) => err instanceof ConnectionError && err.cause.message === "terminated");
+  }
+  const stop = new AbortController();
+  const slow = new Countersign({ address: "https://sign.example.com", token: "t", fetch: async () => half((body) => {
+    stop.signal.addEventListener("abort", () => body.error(stop.signal.reason));
+    queueMicrotask(() => stop.abort());
+  }) });
+  await assert.rejects(slow.envelope("e1", { signal: stop.signal }), { name: "AbortError" });
+});
+
+test("a deletion that was lost is done, and one that was refused is not", async () => {
+  const remove = (...answers) => service(...answers).client().call("delete", "/v1/webhooks/{id}", { path: { id: "w1" } });
+  for (const lost of ["lost", [502, problem("bad_gateway")]]) assert.equal(await remove(lost, [404, problem("not_found")]), undefined);
+  for (const refused of [[429, problem("rate_limited")], [401, problem("invalid_token")]]) {
+    await assert.rejects(remove(refused, [404, problem("not_found")]), (err) => err instanceof CountersignError && err.status === 404);
+  }
 });
 
 test("waiting ends with the envelope", async () => {
@@ -168,5 +202,5 @@ test("what belongs into the path stays there", async () => {
   const s = service([200, envelope("sent")]);
   await s.client().envelope("../webhooks?x=1");
   assert.equal(s.calls[0].url, "https://sign.example.com/v1/envelopes/..%2Fwebhooks%3Fx%3D1");
-  await assert.rejects(s.client().envelope(""), TypeError);
+  for (const id of ["", ".", ".."]) await assert.rejects(s.client().envelope(id), TypeError);
 });
