@@ -119,8 +119,14 @@ func TestSearchOfMany(t *testing.T) {
 			}
 			require.NoError(t, tx.Commit())
 			slices.SortFunc(ids, func(a, b uuid.UUID) int { return strings.Compare(b.String(), a.String()) })
-			for _, filter := range []store.EnvelopeFilter{{Search: "mill"}, {Search: "mill", Status: models.StatusDraft}, {Text: "mill", Tenant: e.TenantID},
-				{Search: "234567"}, {Search: "1234567", Status: models.StatusDraft}, {Text: "12345", Tenant: e.TenantID}} {
+			for _, filter := range []store.EnvelopeFilter{
+				{Search: "mill"},
+				{Search: "mill", Status: models.StatusDraft},
+				{Text: "mill", Tenant: e.TenantID},
+				{Search: "234567"},
+				{Search: "1234567", Status: models.StatusDraft},
+				{Text: "12345", Tenant: e.TenantID},
+			} {
 				filter.App, filter.Size = f.app.ID, 100
 				for _, page := range []int{1, 2, 3, 4} {
 					filter.Page = page
@@ -142,10 +148,10 @@ func TestSearchOfMany(t *testing.T) {
 // whether it has digits or not.
 func TestSearchFindsEveryPart(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
 		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
 		require.NoError(t, err)
-		random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // texts of a test
+		random := rand.New(rand.NewPCG(1, 2))
 		of := func(alphabet string, n int) string {
 			var b strings.Builder
 			for range n {

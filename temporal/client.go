@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/interceptor"
 	sdklog "go.temporal.io/sdk/log"
+	"google.golang.org/grpc/codes"
 
 	"countersign/config"
 )
@@ -57,6 +58,17 @@ func Check(ctx context.Context, c client.Client) error {
 		return fmt.Errorf("temporal does not answer: %w", err)
 	}
 	return nil
+}
+
+// MayPass reports whether Temporal may do what it did not do when it is asked again: not what
+// is wrong, forbidden or missing.
+func MayPass(err error) bool {
+	switch serviceerror.ToStatus(err).Code() {
+	case codes.InvalidArgument, codes.NotFound, codes.PermissionDenied, codes.Unauthenticated, codes.Unimplemented, codes.FailedPrecondition:
+		return false
+	default:
+		return true
+	}
 }
 
 // Workflows asks running workflows.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
@@ -32,7 +31,6 @@ import (
 	"countersign/store/blob"
 	"countersign/temporal"
 	"countersign/web"
-	"countersign/worker"
 )
 
 // app is the service, put together from its settings.
@@ -184,10 +182,9 @@ func signInProvider(cfg config.Config) *api.ProviderConfig {
 	})}
 }
 
-// newWorkers puts the Temporal workers together. The seal makes a trial signature
-// here, so that a missing or expired key is noticed before anyone has signed. A worker
-// that gives up ends the process by cancel, so that it is started again or missed.
-func (a *app) newWorkers(ctx context.Context, cancel context.CancelCauseFunc) (worker.Workers, error) {
+// newActivities puts together what the Temporal workers run. The seal makes a trial signature
+// here, so that a missing or expired key is noticed before anyone has signed.
+func (a *app) newActivities(ctx context.Context) (*activities.Activities, error) {
 	sealer, err := newReloadingSealer(ctx, a.cfg, a.store)
 	if err != nil {
 		return nil, err
@@ -197,16 +194,14 @@ func (a *app) newWorkers(ctx context.Context, cancel context.CancelCauseFunc) (w
 	}
 	a.sealer = sealer
 	a.metrics.Certificate(sealer.NotAfter)
-	return worker.New(a.client, &activities.Activities{
+	return &activities.Activities{
 		Store: a.store, Blobs: a.blobs, Tokens: a.tokens, Mail: a.mail, SMS: a.sms, Sealer: a.metrics.Sealer(sealer, now),
 		Webhooks: a.deliverer(), Anchors: a.anchorer(),
 		BaseURL: a.cfg.BaseURL, SigningURL: a.cfg.SigningURL, AttachmentLimit: a.cfg.EmailAttachmentLimit,
 		ReminderInterval: a.cfg.ReminderInterval, Now: now, NewID: newID, Random: rand.Int64N,
 		ArchiveAfter: time.Duration(a.cfg.ArchiveAfterDays) * 24 * time.Hour,
 		BulkRoom:     &activities.BulkRoom{InFlight: cmp.Or(a.cfg.BulkInFlight, runtime.GOMAXPROCS(0)/2)},
-	}, worker.Deployment{Name: a.cfg.WorkerDeployment, BuildID: cmp.Or(a.cfg.WorkerBuildID, version)}, func(err error) {
-		cancel(fmt.Errorf("%w: worker: %w", errPartEnded, err))
-	}), nil
+	}, nil
 }
 
 // newDispatcher delivers the outbox to Temporal.

@@ -93,17 +93,15 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	ws, err := a.newWorkers(ctx, cancel)
+	acts, err := a.newActivities(ctx)
 	if err != nil {
 		return err
 	}
-	if err := ws.Start(); err != nil {
+	ws, err := a.startWorkers(ctx, acts, cancel)
+	if err != nil {
 		return err
 	}
 	defer ws.Stop()
-	if err := a.ensureSchedules(ctx); err != nil {
-		return err
-	}
 	wg.Go(func() { a.newDispatcher().Run(ctx) })
 	wg.Go(func() { a.watchCertificate(ctx) })
 	if err := a.serveOperators(ctx, &wg); err != nil {

@@ -1,15 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
-	"go.temporal.io/sdk/client"
-
+	"countersign/activities"
 	"countersign/temporal"
+	"countersign/worker"
 )
 
 type workerCommand struct{}
@@ -29,7 +30,7 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 	defer wg.Wait()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	ws, err := a.newWorkers(ctx, cancel)
+	acts, err := a.newActivities(ctx)
 	if err != nil {
 		return err
 	}
@@ -37,16 +38,11 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	wg.Go(func() { a.watchCertificate(ctx) })
-	if err := waitForTemporal(ctx, a.client); err != nil {
-		return err
-	}
-	if err := ws.Start(); err != nil {
+	ws, err := a.startWorkers(ctx, acts, cancel)
+	if err != nil {
 		return err
 	}
 	defer ws.Stop()
-	if err := a.ensureSchedules(ctx); err != nil {
-		return err
-	}
 	a.log.InfoContext(ctx, "worker started", "temporal", cfg.TemporalAddress, "namespace", cfg.TemporalNamespace, "version", version)
 	a.newDispatcher().Run(ctx)
 	return whatEnded(ctx)
@@ -62,15 +58,43 @@ func whatEnded(ctx context.Context) error {
 	return nil
 }
 
-// waitForTemporal lets a worker be started before Temporal is.
-func waitForTemporal(ctx context.Context, c client.Client) error {
+// callLimit bounds what is asked of Temporal while a process starts.
+const callLimit = 10 * time.Second
+
+// startWorkers starts the Temporal workers and has what is done at certain times scheduled,
+// as soon as Temporal answers: it may be started later than this process, and be slow at
+// first. A worker that gives up later ends the process by cancel, so that it is started
+// again or missed.
+func (a *app) startWorkers(ctx context.Context, acts *activities.Activities, cancel context.CancelCauseFunc) (ws worker.Workers, err error) {
+	deployment := worker.Deployment{Name: a.cfg.WorkerDeployment, BuildID: cmp.Or(a.cfg.WorkerBuildID, version)}
+	gaveUp := func(err error) { cancel(fmt.Errorf("%w: worker: %w", errPartEnded, err)) }
+	if err := a.untilTemporalAnswers(ctx, func(ctx context.Context) error { return temporal.Check(ctx, a.client) }); err != nil {
+		return nil, err
+	}
+	if err := a.untilTemporalAnswers(ctx, func(context.Context) error {
+		ws = worker.New(a.client, acts, deployment, gaveUp) // one that could not be started is not started again
+		return ws.Start()
+	}); err != nil {
+		return nil, err
+	}
+	if err := a.untilTemporalAnswers(ctx, a.ensureSchedules); err != nil {
+		ws.Stop()
+		return nil, err
+	}
+	return ws, nil
+}
+
+// untilTemporalAnswers calls ask until it succeeds, fails for a reason that may not pass by
+// itself, or ctx ends.
+func (a *app) untilTemporalAnswers(ctx context.Context, ask func(context.Context) error) error {
 	for {
-		try, cancel := context.WithTimeout(ctx, 5*time.Second)
-		err := temporal.Check(try, c)
+		try, cancel := context.WithTimeout(ctx, callLimit)
+		err := ask(try)
 		cancel()
-		if err == nil {
-			return nil
+		if err == nil || ctx.Err() == nil && !temporal.MayPass(err) {
+			return err
 		}
+		a.log.WarnContext(ctx, "waiting for Temporal", "error", err)
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("stopped while waiting: %w", err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -197,7 +198,8 @@ func (p *process) start() {
 	ended := make(chan struct{})
 	p.cmd, p.ended = cmd, ended
 	go func() {
-		_ = cmd.Wait()
+		err := cmd.Wait()
+		_, _ = fmt.Fprintf(p.w, "%v has ended: %v\n", p.args, err)
 		close(ended)
 	}()
 	p.w.t.Cleanup(p.kill)

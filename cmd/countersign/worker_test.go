@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health/grpc_health_v1"
+
+	"countersign/activities"
+)
+
+// startAgainst starts workers whose Temporal answers requests with what answer returns.
+func startAgainst(t *testing.T, answer func(ctx context.Context, request any) error) error {
+	t.Helper()
+	intercept := func(ctx context.Context, _ string, request, reply any, _ *grpc.ClientConn, _ grpc.UnaryInvoker, _ ...grpc.CallOption) error {
+		switch request.(type) {
+		case *workflowservice.PollWorkflowTaskQueueRequest, *workflowservice.PollActivityTaskQueueRequest:
+			<-ctx.Done() // there is nothing to do
+			return ctx.Err()
+		}
+		if health, ok := reply.(*grpc_health_v1.HealthCheckResponse); ok {
+			health.Status = grpc_health_v1.HealthCheckResponse_SERVING
+		}
+		if err := answer(ctx, request); err != nil {
+			return serviceerror.ToStatus(err).Err()
+		}
+		return nil
+	}
+	c, err := client.NewLazyClient(client.Options{
+		ConnectionOptions: client.ConnectionOptions{DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(intercept)}},
+		Logger:            slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	defer c.Close()
+	a := &app{client: c, log: slog.New(slog.DiscardHandler)}
+	ws, err := a.startWorkers(t.Context(), &activities.Activities{Now: time.Now, NewID: uuid.New}, func(error) {})
+	if err == nil {
+		ws.Stop()
+	}
+	return err
+}
+
+// TestAWorkerWaitsForASlowTemporal: whatever Temporal does not answer in time, the worker asks again
+// instead of ending.
+func TestAWorkerWaitsForASlowTemporal(t *testing.T) {
+	t.Parallel()
+	requests := map[string]func(any) bool{
+		"capabilities": func(r any) bool { _, ok := r.(*workflowservice.GetSystemInfoRequest); return ok },
+		"namespace":    func(r any) bool { _, ok := r.(*workflowservice.DescribeNamespaceRequest); return ok },
+		"schedule":     func(r any) bool { _, ok := r.(*workflowservice.CreateScheduleRequest); return ok },
+	}
+	for name, slow := range requests {
+		for reason, fault := range map[string]func(context.Context) error{
+			"slow": func(ctx context.Context) error {
+				<-ctx.Done()
+				return ctx.Err()
+			},
+			"unavailable": func(context.Context) error { return serviceerror.NewUnavailable("starting") },
+		} {
+			t.Run(name+"/"+reason, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { // minutes pass at once
+					started, asked := time.Now(), 0
+					err := startAgainst(t, func(ctx context.Context, request any) error {
+						if !slow(request) {
+							return nil
+						}
+						asked++
+						if time.Since(started) < 3*time.Minute {
+							return fault(ctx)
+						}
+						return nil
+					})
+					require.NoError(t, err)
+					assert.Greater(t, asked, 5)
+				})
+			})
+		}
+	}
+}
+
+// TestAWorkerOfAMissingNamespaceEnds: waiting does not bring it, and an operator sees a process that ends.
+func TestAWorkerOfAMissingNamespaceEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		err := startAgainst(t, func(_ context.Context, request any) error {
+			if _, ok := request.(*workflowservice.DescribeNamespaceRequest); ok {
+				return serviceerror.NewNamespaceNotFound("contracts")
+			}
+			return nil
+		})
+		require.ErrorContains(t, err, "contracts")
+	})
+}
