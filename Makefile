@@ -22,7 +22,7 @@ export GOFLAGS := -trimpath -tags=nomsgpack$(addprefix $(comma),$(TAGS)) $(GOFLA
 # drive processes of their own (test).
 PKG     ?= ./...
 NORACE  ?= ^countersign/(api|seal|test)(/|$$)
-TIMEOUT ?= 15m
+TIMEOUT ?= 25m
 
 .PHONY: help
 help: ## List the targets

@@ -85,7 +85,7 @@ func corpus(t *testing.T) map[string][]byte {
 	tool("linearized streams", "qpdf", "--linearize", "--object-streams=generate", "IN", "OUT")
 	html := filepath.Join(dir, "a.html")
 	require.NoError(t, os.WriteFile(html, []byte("<h1>Agreement</h1><p>Some text."), 0o600))
-	tool("chromium", "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+dir+"/profile",
+	tool("chromium", "chromium-headless-shell", "--no-sandbox", "--disable-gpu", "--user-data-dir="+dir+"/profile",
 		"--no-pdf-header-footer", "--print-to-pdf=OUT", html)
 	tool("mupdf", "mutool", "clean", "-gg", "IN", "OUT")
 	tool("cairo of poppler", "pdftocairo", "-pdf", "IN", "OUT")
@@ -107,7 +107,7 @@ func TestTagged(t *testing.T) {
 	dir := t.TempDir()
 	html, in := filepath.Join(dir, "a.html"), filepath.Join(dir, "in.pdf")
 	require.NoError(t, os.WriteFile(html, []byte("<h1>Agreement</h1><p>Some text.<ul><li>One<li>Two"), 0o600))
-	msg, err := run(t, "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+dir+"/profile", "--export-tagged-pdf",
+	msg, err := run(t, "chromium-headless-shell", "--no-sandbox", "--disable-gpu", "--user-data-dir="+dir+"/profile", "--export-tagged-pdf",
 		"--no-pdf-header-footer", "--print-to-pdf="+in, html)
 	require.NoError(t, err, msg)
 	original, err := os.ReadFile(in)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log"
@@ -28,6 +29,11 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	// Much of the time a test waits: for a key's effect, for the page's own pauses.
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = flag.Set("test.parallel", "4")
+	}
 	code, err := run(m)
 	if err != nil {
 		log.Print(err)
@@ -53,7 +59,7 @@ func run(m *testing.M) (int, error) {
 		return 1, err
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath("/usr/bin/chromium"), chromedp.NoSandbox, chromedp.Flag("hide-scrollbars", true), chromedp.Flag("force-color-profile", "srgb"),
+		chromedp.ExecPath("/usr/bin/chromium-headless-shell"), chromedp.NoSandbox, chromedp.Flag("hide-scrollbars", true), chromedp.Flag("force-color-profile", "srgb"),
 		// Nothing needs a graphics card, and on a busy machine the watchdog takes the process that draws for a hung one.
 		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-gpu-watchdog", true),
 		// Frames of other origins live in the page's own process, so that one connection reaches them.
