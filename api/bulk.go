@@ -7,7 +7,9 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -58,6 +60,11 @@ func (s *Server) createBulkSend(c *gin.Context, app caller) error {
 		rows   bulkRows
 		faults bulkFaults
 	)
+	for name := range c.Request.URL.Query() {
+		if err := unknownBulkMember(name); err != nil {
+			return err
+		}
+	}
 	if t, _, err := mime.ParseMediaType(c.ContentType()); err == nil && t == "text/csv" {
 		o = bulkQuery(c)
 		if rows, err = newBulkTable(body, &faults); err != nil {
@@ -97,6 +104,18 @@ func (s *Server) createBulkSend(c *gin.Context, app caller) error {
 // maxConcurrentBulkRequests is how many requests with rows are read at a time: each may
 // hold some hundred megabytes.
 const maxConcurrentBulkRequests = 2
+
+// bulkMembers are those of a bulk send beside its rows.
+var bulkMembers = []string{"templateId", "templateVersion", "tenantId", "name", "createdBy", "perMinute", "dryRun"}
+
+// unknownBulkMember refuses a name that a bulk send does not have. Elsewhere such names are
+// ignored; here a "dryrun" would send thousands of mails.
+func unknownBulkMember(name string) error {
+	if slices.Contains(bulkMembers, name) {
+		return nil
+	}
+	return models.InvalidField(plaintext.Cut(plaintext.Strip(name), 60), "is not known; a bulk send has %s", strings.Join(bulkMembers, ", "))
+}
 
 // bulkQuery is what of a request comes in the query string beside a table.
 func bulkQuery(c *gin.Context) *object {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strconv"
 
-	"countersign/internal/plaintext"
 	"countersign/models"
 )
 
@@ -79,13 +78,19 @@ func readBulkObject(body []byte) (*object, *jsonRows, error) {
 			}
 			continue
 		}
+		text, _ := name.(string)
+		if err := unknownBulkMember(text); err != nil {
+			return nil, nil, err
+		}
+		if o.has(text) {
+			return nil, nil, models.InvalidField(text, "must be given once")
+		}
 		var raw json.RawMessage
 		if err := dec.Decode(&raw); err != nil {
 			return nil, nil, invalid()
 		}
-		text, _ := name.(string)
 		if len(raw) > maxBulkRow {
-			o.bad(plaintext.Strip(text), "is larger than %d bytes", maxBulkRow)
+			o.bad(text, "is larger than %d bytes", maxBulkRow)
 			continue
 		}
 		if o.m[text], err = parseJSON(raw, ""); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -206,8 +207,18 @@ func TestBulkSendRefused(t *testing.T) {
 		c.post("/v1/bulk-sends", bulkRequest(others, good)).refused(http.StatusBadRequest, "validation_error")
 		over := make([]int, models.MaxBulkRows+1)
 		c.post("/v1/bulk-sends", object{"templateId": template, "tenantId": "acme", "rows": over}).refused(http.StatusBadRequest, "validation_error")
-		for _, body := range []string{`[]`, `{"rows": [`, `{"rows": []} x`, `{"rows": 1}`, `{"rows": [], "rows": []}`, ``} {
+		for _, body := range []string{`[]`, `{"rows": [`, `{"rows": []} x`, `{"rows": 1}`, `{"rows": [], "rows": []}`, `{"dryRun": true, "dryRun": false}`, ``} {
 			c.send(http.MethodPost, "/v1/bulk-sends", "application/json", []byte(body)).want(http.StatusBadRequest)
+		}
+		// What is meant to send nothing sends nothing.
+		for _, name := range []string{"dryrun", "dry_run", "", strings.Repeat("ä", 5000)} {
+			for _, r := range []*answer{
+				c.post("/v1/bulk-sends", with(bulkRequest(template, good), name, true)), c.post("/v1/bulk-sends?"+url.QueryEscape(name)+"=true", bulkRequest(template, good)),
+			} {
+				r.refused(http.StatusBadRequest, "validation_error")
+				assert.Contains(t, string(r.raw), "dryRun")
+				assert.Less(t, len(r.raw), 1000)
+			}
 		}
 
 		dry := c.post("/v1/bulk-sends", with(bulkRequest(template, good), "dryRun", true)).want(http.StatusOK)
@@ -277,7 +288,7 @@ func TestBulkSendFromATable(t *testing.T) {
 		got := post("", c.body).refused(http.StatusBadRequest, "validation_error")
 		assert.Contains(t, string(got.raw), c.want, what)
 	}
-	for _, query := range []string{"&perMinute=x", "&perMinute=0", "&dryRun=yes", "&templateVersion=2", "&templateVersion=0"} {
+	for _, query := range []string{"&perMinute=x", "&perMinute=0", "&dryRun=yes", "&dryrun=true", "&templateVersion=2", "&templateVersion=0"} {
 		post(query, head+"d,Ada,ada@example.com,Lena,lena@example.com,7,S\n").refused(http.StatusBadRequest, "validation_error")
 	}
 	post("&dryRun=TRUE", "tenant.notify,"+head+"FALSE,d,Ada,ada@example.com,Lena,lena@example.com,7,S\n").want(http.StatusOK) // as spreadsheets write it
