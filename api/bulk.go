@@ -60,9 +60,12 @@ func (s *Server) createBulkSend(c *gin.Context, app caller) error {
 		rows   bulkRows
 		faults bulkFaults
 	)
-	for name := range c.Request.URL.Query() {
+	for name, values := range c.Request.URL.Query() {
 		if err := unknownBulkMember(name); err != nil {
 			return err
+		}
+		if len(values) > 1 {
+			return models.InvalidField(name, "must be given once")
 		}
 	}
 	if t, _, err := mime.ParseMediaType(c.ContentType()); err == nil && t == "text/csv" {

@@ -288,7 +288,7 @@ func TestBulkSendFromATable(t *testing.T) {
 		got := post("", c.body).refused(http.StatusBadRequest, "validation_error")
 		assert.Contains(t, string(got.raw), c.want, what)
 	}
-	for _, query := range []string{"&perMinute=x", "&perMinute=0", "&dryRun=yes", "&dryrun=true", "&templateVersion=2", "&templateVersion=0"} {
+	for _, query := range []string{"&perMinute=x", "&perMinute=0", "&dryRun=yes", "&dryrun=true", "&dryRun=false&dryRun=true", "&templateVersion=2", "&templateVersion=0"} {
 		post(query, head+"d,Ada,ada@example.com,Lena,lena@example.com,7,S\n").refused(http.StatusBadRequest, "validation_error")
 	}
 	post("&dryRun=TRUE", "tenant.notify,"+head+"FALSE,d,Ada,ada@example.com,Lena,lena@example.com,7,S\n").want(http.StatusOK) // as spreadsheets write it

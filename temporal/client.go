@@ -60,9 +60,9 @@ func Check(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// MayPass reports whether Temporal may do what it did not do when it is asked again: not what
-// is wrong, forbidden or missing.
-func MayPass(err error) bool {
+// Retryable reports whether a request that Temporal answered with err may succeed when it is
+// sent again. One that is invalid, not permitted, or about something that is not there does not.
+func Retryable(err error) bool {
 	switch serviceerror.ToStatus(err).Code() {
 	case codes.InvalidArgument, codes.NotFound, codes.PermissionDenied, codes.Unauthenticated, codes.Unimplemented, codes.FailedPrecondition:
 		return false

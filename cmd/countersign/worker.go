@@ -65,7 +65,8 @@ const callLimit = 10 * time.Second
 // as soon as Temporal answers: it may be started later than this process, and be slow at
 // first. A worker that gives up later ends the process by cancel, so that it is started
 // again or missed.
-func (a *app) startWorkers(ctx context.Context, acts *activities.Activities, cancel context.CancelCauseFunc) (ws worker.Workers, err error) {
+func (a *app) startWorkers(ctx context.Context, acts *activities.Activities, cancel context.CancelCauseFunc) (worker.Workers, error) {
+	var ws worker.Workers
 	deployment := worker.Deployment{Name: a.cfg.WorkerDeployment, BuildID: cmp.Or(a.cfg.WorkerBuildID, version)}
 	gaveUp := func(err error) { cancel(fmt.Errorf("%w: worker: %w", errPartEnded, err)) }
 	if err := a.untilTemporalAnswers(ctx, func(ctx context.Context) error { return temporal.Check(ctx, a.client) }); err != nil {
@@ -84,21 +85,21 @@ func (a *app) startWorkers(ctx context.Context, acts *activities.Activities, can
 	return ws, nil
 }
 
-// untilTemporalAnswers calls ask until it succeeds, fails for a reason that may not pass by
-// itself, or ctx ends.
+// untilTemporalAnswers calls ask until it succeeds, fails with an error that another try
+// does not mend, or ctx ends. The pauses grow to ten seconds.
 func (a *app) untilTemporalAnswers(ctx context.Context, ask func(context.Context) error) error {
-	for {
+	for pause := time.Second; ; pause = min(2*pause, 10*time.Second) {
 		try, cancel := context.WithTimeout(ctx, callLimit)
 		err := ask(try)
 		cancel()
-		if err == nil || ctx.Err() == nil && !temporal.MayPass(err) {
+		if err == nil || ctx.Err() == nil && !temporal.Retryable(err) {
 			return err
 		}
 		a.log.WarnContext(ctx, "waiting for Temporal", "error", err)
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("stopped while waiting: %w", err)
-		case <-time.After(time.Second):
+		case <-time.After(pause):
 		}
 	}
 }

@@ -1,0 +1,112 @@
+package pdf
+
+import (
+	"bytes"
+	"slices"
+)
+
+// objectStream holds several objects in one stream (7.5.7).
+type objectStream struct {
+	num     int
+	data    []byte
+	numbers []int
+	offsets []int
+}
+
+// Object streams that are kept decoded.
+const (
+	keptObjectStreams = 32
+	keptObjectBytes   = 4 << 20
+)
+
+// compressed reads an object out of its object stream.
+func (f *File) compressed(num int, e entry) (Value, error) {
+	s, err := f.objectStream(e.stream)
+	if err != nil {
+		return nil, err
+	}
+	i := e.index
+	if i >= len(s.numbers) || s.numbers[i] != num {
+		return nil, damaged("object %d is not in object stream %d", num, e.stream)
+	}
+	start := SkipSpace(s.data, s.offsets[i])
+	end, err := skipValue(s.data, start, 0)
+	if err != nil {
+		return nil, damaged("object %d: %v", num, err)
+	}
+	return bytes.Clone(s.data[start:end]), nil
+}
+
+func (f *File) objectStream(num int) (*objectStream, error) {
+	for i, s := range f.objstms {
+		if s.num == num {
+			copy(f.objstms[1:i+1], f.objstms[:i])
+			f.objstms[0] = s
+			return s, nil
+		}
+	}
+	// The length of one object stream may lie in another one, and so on.
+	if f.nesting++; f.nesting > 8 {
+		return nil, damaged("object streams need each other in a circle")
+	}
+	defer func() { f.nesting-- }()
+	e, err := f.lookup(num)
+	if err != nil {
+		return nil, err
+	}
+	if e.kind != entryInUse {
+		return nil, damaged("object stream %d does not exist", num)
+	}
+	o, err := f.objectAt(Ref{num, e.gen}, e.offset)
+	if err != nil {
+		return nil, err
+	}
+	s, err := f.parseObjectStream(o)
+	if err != nil {
+		return nil, err
+	}
+	f.objstms = slices.Insert(f.objstms, 0, s)
+	kept := 0
+	for i, s := range f.objstms {
+		kept += len(s.data)
+		if i == keptObjectStreams || i > 0 && kept > keptObjectBytes {
+			f.objstms = f.objstms[:i]
+			break
+		}
+	}
+	return s, nil
+}
+
+func (f *File) parseObjectStream(o Object) (*objectStream, error) {
+	d, err := o.Value.Dict()
+	if err != nil || !o.IsStream() || !d.Get("Type").IsName("ObjStm") {
+		return nil, damaged("object %d is not an object stream", o.Ref.Num)
+	}
+	n, err := f.Int(d.Get("N"))
+	if err != nil || n < 0 || n > int64(f.lim.MaxObjects) {
+		return nil, damaged("object stream %d: bad N", o.Ref.Num)
+	}
+	first, err := f.Int(d.Get("First"))
+	if err != nil {
+		return nil, err
+	}
+	data, err := f.StreamData(o)
+	if err != nil {
+		return nil, err
+	}
+	if first < 0 || first > int64(len(data)) || n > first {
+		return nil, damaged("object stream %d: bad First", o.Ref.Num)
+	}
+	s := &objectStream{num: o.Ref.Num, numbers: make([]int, 0, n), offsets: make([]int, 0, n)}
+	for i := 0; int64(len(s.numbers)) < n; {
+		num, j, ok1 := scanUint(data, SkipSpace(data, i))
+		off, k, ok2 := scanUint(data, SkipSpace(data, j))
+		if !ok1 || !ok2 || int64(k) > first || off > len(data) {
+			return nil, damaged("object stream %d: bad header", o.Ref.Num)
+		}
+		s.numbers, s.offsets = append(s.numbers, num), append(s.offsets, int(first)+off)
+		i = k
+	}
+	s.data = append(data, " endobj "...) // ends the last object's token
+	return s, nil
+}
