@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"slices"
@@ -111,14 +112,21 @@ const maxConcurrentBulkRequests = 2
 // bulkMembers are those of a bulk send beside its rows.
 var bulkMembers = []string{"templateId", "templateVersion", "tenantId", "name", "createdBy", "perMinute", "dryRun"}
 
+// bulkRowMembers are those of a row. One that is not known is a fault: with "value" for "values"
+// thousands would get their envelopes without them.
+var bulkRowMembers = []string{"externalId", "signers", "values", "variables"}
+
 // unknownBulkMember refuses a name that a bulk send does not have. Elsewhere such names are
 // ignored; here a "dryrun" would send thousands of mails.
 func unknownBulkMember(name string) error {
 	if slices.Contains(bulkMembers, name) {
 		return nil
 	}
-	return models.InvalidField(plaintext.Cut(plaintext.Strip(name), 60), "is not known; a bulk send has %s", strings.Join(bulkMembers, ", "))
+	return models.InvalidField(printableName(name), "is not known; a bulk send has %s", strings.Join(bulkMembers, ", "))
 }
+
+// printableName is a name that a request made up, as an answer may repeat it.
+func printableName(name string) string { return plaintext.Cut(plaintext.Strip(name), 60) }
 
 // bulkQuery is what of a request comes in the query string beside a table.
 func bulkQuery(c *gin.Context) *object {
@@ -204,6 +212,11 @@ func (s *Server) checkBulkRows(c *gin.Context, app caller, b *models.BulkSend, o
 		r := &models.BulkRow{ID: s.NewID(), Row: n, ExternalID: o.strippedText("externalId"), Status: models.BulkRowPending}
 		if err := r.SetData(s.bulkRowData(o, chosen)); err != nil {
 			return nil, err
+		}
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			if !slices.Contains(bulkRowMembers, name) {
+				o.bad(printableName(name), "is not known; a row has %s", strings.Join(bulkRowMembers, ", "))
+			}
 		}
 		if id := r.ExternalID; id != nil {
 			if first, twice := ids[*id]; twice {

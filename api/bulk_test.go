@@ -165,17 +165,20 @@ func TestBulkSendRefused(t *testing.T) {
 			with(good, "externalId", "taken"),
 			with(with(good, "externalId", "7"), "signers", 7),
 			with(with(good, "externalId", "8"), "signers", []object{good["signers"].([]object)[0], good["signers"].([]object)[0], good["signers"].([]object)[1]}),
+			with(with(good, "externalId", "9"), "value", object{"flat": "7"}),
+			with(with(good, "externalId", "10"), strings.Repeat("x\u202e", 100), 1),
 		)).refused(http.StatusBadRequest, "validation_error")
 		faults := strings.Join(faultsOf(got), "\n")
 		for _, want := range []string{
 			"2 externalId: stands in row 1, too", "3 variables.street: is required", "4 values.flat: ", "4 values.roof: names no field of the template",
 			"5 signers[0].email: ", "5 signers[1].role: is no role of the template", "5 signers: has nobody for the role landlord",
 			"6 externalId: is another envelope's already", "7 signers: must be an array", "8 signers[1].role: is given twice (tenant)",
+			"9 value: is not known; a row has externalId, signers, values, variables", "10 " + strings.Repeat("x", 60) + ": is not known",
 		} {
 			assert.Contains(t, faults, want)
 		}
 		assert.NotContains(t, faults, "\n1 ")
-		assert.EqualValues(t, 8, got.body["details"].(object)["total"])
+		assert.EqualValues(t, 10, got.body["details"].(object)["total"])
 
 		many := bulkRequest(template)
 		rows := make([]object, 150)

@@ -4894,7 +4894,7 @@ type ClientInterface interface {
 
 	// CreateABulkSendWithBody Send many envelopes from one template
 	//
-	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200.
+	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4903,7 +4903,7 @@ type ClientInterface interface {
 
 	// CreateABulkSend Send many envelopes from one template
 	//
-	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200.
+	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5778,7 +5778,7 @@ func (c *Client) ListBulkSends(ctx context.Context, params *ListBulkSendsParams,
 
 // CreateABulkSendWithBody Send many envelopes from one template
 //
-// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200.
+// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5797,7 +5797,7 @@ func (c *Client) CreateABulkSendWithBody(ctx context.Context, params *CreateABul
 
 // CreateABulkSend Send many envelopes from one template
 //
-// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200.
+// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -13381,7 +13381,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateABulkSendWithBodyWithResponse Send many envelopes from one template
 	//
-	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200.
+	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13390,7 +13390,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateABulkSendWithResponse Send many envelopes from one template
 	//
-	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200.
+	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18057,7 +18057,7 @@ func (c *ClientWithResponses) ListBulkSendsWithResponse(ctx context.Context, par
 
 // CreateABulkSendWithBodyWithResponse Send many envelopes from one template
 //
-// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200.
+// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18072,7 +18072,7 @@ func (c *ClientWithResponses) CreateABulkSendWithBodyWithResponse(ctx context.Co
 
 // CreateABulkSendWithResponse Send many envelopes from one template
 //
-// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200.
+// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
