@@ -64,7 +64,7 @@ func TestConsolePasskeys(t *testing.T) {
 	enter(b)
 	b.see("Recovery code")
 	require.NotContains(t, b.text(), "authenticator app")
-	require.Equal(t, "Use a passkey", eval[string](b, `document.activeElement.textContent`))
+	b.until(`document.activeElement.textContent === "Use a passkey"`)
 	b.checked("console-login-passkey")
 	call(b, webauthn.SetUserVerified, webauthn.SetUserVerifiedParams{AuthenticatorID: device, IsUserVerified: false})
 	b.button("Use a passkey")

@@ -137,6 +137,9 @@ func (b *tab) see(text string) {
 	b.until(fmt.Sprintf("document.body.innerText.replaceAll(/[\\u2066-\\u2069]/g,'').includes(%q)", text))
 }
 
+// titled waits until the page has a title. It gets it after it was drawn.
+func (b *tab) titled(want string) { b.t.Helper(); b.until(fmt.Sprintf("document.title === %q", want)) }
+
 // until waits until a JavaScript expression is true.
 func (b *tab) until(expression string) {
 	b.t.Helper()

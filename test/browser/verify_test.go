@@ -52,7 +52,7 @@ func TestVerify(t *testing.T) {
 	b.see("It is exactly the file that this service keeps for this envelope.")
 	b.see("Sent for signature")
 	b.see("the certificate of the service.")
-	require.Equal(t, "Genuine and unchanged – lease.pdf", eval[string](b, "document.title"))
+	b.titled("Genuine and unchanged – lease.pdf")
 	require.NotContains(t, b.text(), "envelope.sent", "events are in words")
 	require.NotContains(t, eval[string](b, `performance.getEntriesByType("resource").map((r) => r.name).join(" ")`), "pdf", "the page reads no PDF itself")
 	b.checked("verify-valid")
