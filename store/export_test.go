@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 
 	"countersign/models"
 )
@@ -33,6 +34,31 @@ func (s *Store) WritersWaiting() int {
 	s.writers.mu.Lock()
 	defer s.writers.mu.Unlock()
 	return len(s.writers.waiting)
+}
+
+// ExpectedMatches is how many envelopes PostgreSQL expects to match a filter.
+func (s *Store) ExpectedMatches(ctx context.Context, f EnvelopeFilter, few bool) (rows float64, err error) {
+	err = s.transact(ctx, readOnly, func(t *transaction) error {
+		db, err := t.gorm()
+		if err != nil {
+			return err
+		}
+		var plan string
+		if err := db.Raw("EXPLAIN (FORMAT JSON) ?", s.matching(db, f, few)).Row().Scan(&plan); err != nil {
+			return err
+		}
+		var explained []struct {
+			Plan struct {
+				Rows float64 `json:"Plan Rows"`
+			}
+		}
+		if err := json.Unmarshal([]byte(plan), &explained); err != nil {
+			return err
+		}
+		rows = explained[0].Plan.Rows
+		return nil
+	})
+	return rows, err
 }
 
 // UUIDCodec is the codec of PostgreSQL's UUIDs.

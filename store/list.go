@@ -82,12 +82,12 @@ func (f EnvelopeFilter) searchedID() (uuid.UUID, bool) {
 	return id, err == nil
 }
 
-// matching are the ids of the envelopes of some statuses (none: any) that match.
-func (s *Store) matching(db *gorm.DB, f EnvelopeFilter, statuses ...models.Status) *gorm.DB {
+// matching are the ids of the envelopes of some statuses (none: any) that match; few as of search.
+func (s *Store) matching(db *gorm.DB, f EnvelopeFilter, few bool, statuses ...models.Status) *gorm.DB {
 	searched, isID := f.searchedID()
 	if f.isSearch() && !isID {
 		// A deleted draft has no row there, so the envelopes themselves need not be looked at.
-		found, args := s.search(f.App, f.Search)
+		found, args := s.search(f.App, f.Search, few)
 		return db.Table("("+found+") AS found", args...).Select("envelope_id AS id")
 	}
 	q := whereGiven(db.Model(&models.Envelope{}).Select("id").Where("app_id = ?", f.App), "tenant_id = ?", f.Tenant)
@@ -106,7 +106,7 @@ func (s *Store) matching(db *gorm.DB, f EnvelopeFilter, statuses ...models.Statu
 	q = whereGiven(q, "id IN (SELECT envelope_id FROM bulk_send_rows WHERE bulk_send_id = ?)", f.BulkSend)
 	q = whereGiven(q, "template_id = ?", f.TemplateID)
 	if f.SignerEmail != "" {
-		found, args := s.searchAddress(f.App, f.SignerEmail)
+		found, args := s.searchAddress(f.App, f.SignerEmail, few)
 		q = q.Where("id IN ("+found+")", args...)
 	}
 	if f.Text != "" {
@@ -118,7 +118,7 @@ func (s *Store) matching(db *gorm.DB, f EnvelopeFilter, statuses ...models.Statu
 	if isID {
 		q = q.Where("id = ?", searched)
 	} else if f.Search != "" {
-		found, args := s.search(f.App, f.Search)
+		found, args := s.search(f.App, f.Search, few)
 		q = q.Where("id IN ("+found+")", args...)
 	}
 	return q
@@ -178,7 +178,7 @@ const fewMatches = 200
 // few match is looked for once; else it is counted, and looked for again in the order of an index.
 func (s *Store) findPage(db *gorm.DB, f EnvelopeFilter, offset int, total int64) (ids []uuid.UUID, _ int64, err error) {
 	if f.isNarrow() && !f.ByUpdate && f.After == nil {
-		if err := s.matching(db, f, f.statuses()...).Limit(fewMatches).Pluck("id", &ids).Error; err != nil {
+		if err := s.matching(db, f, true, f.statuses()...).Limit(fewMatches).Pluck("id", &ids).Error; err != nil {
 			return nil, 0, err
 		}
 		if n := len(ids); n < fewMatches {
@@ -187,7 +187,7 @@ func (s *Store) findPage(db *gorm.DB, f EnvelopeFilter, offset int, total int64)
 		}
 	}
 	if f.isNarrow() {
-		total, err = countUpTo(db, s.matching(db, f, f.statuses()...))
+		total, err = countUpTo(db, s.matching(db, f, true, f.statuses()...))
 	}
 	if err != nil || int64(offset) >= total {
 		return nil, total, err
@@ -204,21 +204,21 @@ func (s *Store) pageIDs(db *gorm.DB, f EnvelopeFilter, offset int, few bool) *go
 	of, size := f.statuses(), f.pageSize()
 	switch {
 	case f.ByUpdate:
-		q := s.matching(db, f, of...)
+		q := s.matching(db, f, few, of...)
 		if a := f.After; a != nil {
 			q = q.Where("(updated_at, id) > (?, ?)", a.UpdatedAt.UTC(), a.ID)
 		}
 		return db.Table("(?) AS page", q.Order("updated_at, id").Offset(offset).Limit(size)).Select("id")
 	case f.After != nil:
-		return db.Table("(?) AS page", s.matching(db, f, of...).Where("id < ?", f.After.ID).Order("id DESC").Limit(size)).Select("id")
+		return db.Table("(?) AS page", s.matching(db, f, few, of...).Where("id < ?", f.After.ID).Order("id DESC").Limit(size)).Select("id")
 	case few:
 		return db.Table("(SELECT id FROM (?) AS found ORDER BY id DESC LIMIT ? OFFSET ?) AS page",
-			s.matching(db, f, of...).Limit(countLimit), size, offset).Select("id")
+			s.matching(db, f, few, of...).Limit(countLimit), size, offset).Select("id")
 	case len(of) < 2:
-		return db.Table("(?) AS page", s.matching(db, f, of...).Order("id DESC").Offset(offset).Limit(size)).Select("id")
+		return db.Table("(?) AS page", s.matching(db, f, few, of...).Order("id DESC").Offset(offset).Limit(size)).Select("id")
 	}
 	top := offset + size
-	a, b := s.matching(db, f, of[0]).Order("id DESC").Limit(top), s.matching(db, f, of[1]).Order("id DESC").Limit(top)
+	a, b := s.matching(db, f, few, of[0]).Order("id DESC").Limit(top), s.matching(db, f, few, of[1]).Order("id DESC").Limit(top)
 	return db.Table("(SELECT id FROM (?) AS a UNION ALL SELECT id FROM (?) AS b ORDER BY id DESC LIMIT ? OFFSET ?) AS page",
 		a, b, size, offset).Select("id")
 }

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -189,6 +190,46 @@ func TestSearchFindsEveryPart(t *testing.T) {
 				require.Equal(t, want, got, "%q", part)
 				require.EqualValues(t, len(want), total)
 			}
+		}
+	})
+}
+
+// TestRareAddressesAreExpectedToBeRare: PostgreSQL expects next to nobody for an address that nobody has, so that it takes
+// the index among millions; and everybody for one that all have, so that it does not.
+func TestRareAddressesAreExpectedToBeRare(t *testing.T) {
+	t.Parallel()
+	const n = 20_000
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		clock := testkit.NewClock()
+		s := testkit.Store(t, "postgres", clock.Now)
+		f, ctx := newFixture(t, s, clock), t.Context()
+		e := f.prepared()
+		for _, sql := range []string{
+			"ALTER TABLE envelope_search DROP CONSTRAINT envelope_search_envelope_id_fkey", // the others are there for this table's statistics alone
+			fmt.Sprintf(`INSERT INTO envelope_search (envelope_id, app_id, text, addresses)
+				SELECT gen_random_uuid(), app_id, 'contract ' || g, array_append(addresses[2:2], md5(g::text)) FROM envelope_search, generate_series(2, %d) AS g`, n),
+			"ANALYZE envelope_search",
+		} {
+			_, err := pool(t, s).ExecContext(ctx, sql)
+			require.NoError(t, err)
+		}
+		everybody := e.Signers[0].Email[strings.LastIndex(e.Signers[0].Email, "@")+1:]
+		for _, c := range []struct {
+			filter      store.EnvelopeFilter
+			few         bool
+			least, most float64
+		}{
+			{store.EnvelopeFilter{Search: "nobody@example.org"}, true, 0, 10},
+			{store.EnvelopeFilter{Search: "1234567"}, true, 0, 10},
+			{store.EnvelopeFilter{Search: everybody}, true, n, n},
+			{store.EnvelopeFilter{Search: everybody}, false, n, n},
+		} {
+			c.filter.App = f.app.ID
+			rows, err := s.ExpectedMatches(ctx, c.filter, c.few)
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, rows, c.least, "%+v", c)
+			require.LessOrEqual(t, rows, c.most, "%+v", c)
 		}
 	})
 }

@@ -39,6 +39,16 @@ var reads = []struct{ name, path string }{
 	{"search, a number", "/v1/console/envelopes?search={number}"},
 	{"search, a name of all", "/v1/console/envelopes?search=byron"},
 	{"search, an address", "/v1/console/envelopes?search=nobody@example.com"},
+	{"address, completed", "/v1/console/envelopes?search=nobody@example.com&status=completed"},
+	{"number, completed", "/v1/console/envelopes?search={number}&status=completed"},
+	{"name, completed", "/v1/console/envelopes?search=byron&status=completed"},
+	{"number, one tenant", "/v1/console/envelopes?search={number}&tenantId=" + tenant},
+	{"q, a number", "/v1/envelopes?tenantId=" + tenant + "&q={number}"},
+	{"q, a name of all", "/v1/envelopes?tenantId=" + tenant + "&q=byron"},
+	{"signer of none", "/v1/envelopes?tenantId=" + tenant + "&signerEmail=nobody@example.com"},
+	{"domain of all", "/v1/console/envelopes?search=example.com"},
+	{"changed since", "/v1/envelopes?tenantId=" + tenant + "&sort=updatedAt&updatedSince=2026-11-01T00:00:00Z"},
+	{"made in a week", "/v1/envelopes?tenantId=" + tenant + "&createdAfter=2025-06-01T00:00:00Z&createdBefore=2025-06-08T00:00:00Z"},
 	{"the month's usage", "/v1/console/usage"},
 }
 
