@@ -106,13 +106,14 @@ func TestConsoleApplication(t *testing.T) {
 	require.Equal(t, "ops@demo.example", app.Contact)
 	b.checked("console-application")
 
+	secrets := eval[int](b, `document.querySelectorAll("tbody tr").length`)
 	b.button("Make a new secret")
 	b.fill("#proof", "not the password")
 	b.click(in(dialog, "Make it"))
 	b.until(`document.querySelector("dialog .notice.bad") !== null`)
 	b.fill("#proof", "a long password")
 	b.checked("console-secret-new")
-	b.click(in(dialog, "Make it"))
+	b.twice(in(dialog, "Make it"))
 	b.see("The new client secret.")
 	b.checked("console-secret-once")
 	made.ClientID, made.ClientSecret = svc.client, eval[string](b, `document.querySelector(".secret").textContent`)
@@ -130,6 +131,7 @@ func TestConsoleApplication(t *testing.T) {
 	b.see("newest")
 	require.NotContains(t, eval[string](b, "document.documentElement.outerHTML"), made.ClientSecret)
 	require.Equal(t, 1, eval[int](b, `document.querySelectorAll("tbody .badge.good").length`))
+	require.Equal(t, secrets+1, eval[int](b, `document.querySelectorAll("tbody tr").length`), "a double click makes one")
 	b.waitUntilStill()
 }
 

@@ -26,6 +26,13 @@ func (b *tab) click(find string) {
 	}, func() point { return point{} })
 }
 
+// twice clicks the element that an expression finds, and once more before the service has answered.
+func (b *tab) twice(find string) {
+	b.t.Helper()
+	b.until("Boolean(" + find + ")")
+	eval[bool](b, `(async () => { const x = `+find+`; x.click(); await new Promise((done) => setTimeout(done)); x.click(); return true; })()`)
+}
+
 // point is a place in a window, in CSS pixels; Ready and Hit say what aim and clicked found there.
 type point struct {
 	X, Y       float64

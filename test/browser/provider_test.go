@@ -42,6 +42,12 @@ func startProvider(t *testing.T) {
 func (b *tab) toProvider(login string) {
 	b.t.Helper()
 	b.button("Sign in with Staff login")
+	b.atProvider(login)
+}
+
+// atProvider says at the provider who one is.
+func (b *tab) atProvider(login string) {
+	b.t.Helper()
 	b.see("Asked for: login")
 	b.fill("#login", login)
 	b.button("Continue")
@@ -122,9 +128,16 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		for login, told := range map[string]string{"guest": "none of the roles viewer, support, sender and admin", "fresh": "does not say that your e-mail address was verified"} {
 			b := open(t, phone)
 			b.visit(svc.base + "/console")
-			b.toProvider(login)
+			eval[bool](b, `(() => {
+				const real = fetch;
+				window.fetch = (...asked) => { if (String(asked[0]).includes("provider/begin")) sessionStorage.begun = (sessionStorage.begun ?? "") + "x"; return real(...asked); };
+				return true;
+			})()`)
+			b.twice(buttonOf("Sign in with Staff login"))
+			b.atProvider(login)
 			b.see(told)
 			b.clean("")
+			require.Equal(t, "x", eval[string](b, "sessionStorage.begun"), "a second sign-in would make the first one worthless")
 			b.checked("console-login-" + login)
 			b.waitUntilStill()
 		}

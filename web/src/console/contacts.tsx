@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
 import { errorText, hasRole, query, useLoad, type Client, type Identity } from "./api";
 import { Empty } from "./empty";
-import { ActionButton, ErrorNotice, Table } from "./parts";
+import { ActionButton, ErrorNotice, Table, useBusy } from "./parts";
 import { useFilters, usePageTitle } from "./route";
 
 interface Contact { id: string; name: string; email: string; phone: string | null }
@@ -15,8 +15,8 @@ export function Contacts({ client, who }: { client: Client; who: Identity }) {
   const [form, setForm] = useState({ name: "", email: "", phone: "" });
   const [refused, setRefused] = useState("");
   const set = (k: keyof typeof form) => (e: { currentTarget: { value: string } }) => setForm({ ...form, [k]: e.currentTarget.value });
-  const add = async (e: SubmitEvent) => {
-    e.preventDefault();
+  const [busy, run] = useBusy();
+  const add = async () => {
     try {
       await client.call("contacts", { body: { name: form.name, email: form.email, ...(form.phone ? { phone: form.phone } : {}) } });
       setForm({ name: "", email: "", phone: "" });
@@ -42,7 +42,7 @@ export function Contacts({ client, who }: { client: Client; who: Identity }) {
       {data?.length === 0 && search && <p class="quiet">Nothing matches.</p>}
       {data?.length === 0 && !search && <Empty icon="pen" title="No contact yet">Whom you send to often: the builder offers contacts as you type a name. {hasRole(who, "support") ? "Add the first one below; applications add theirs by the API." : "Support adds them here."}</Empty>}
       {hasRole(who, "support") && (
-        <form class="card later" onSubmit={(e) => void add(e)}>
+        <form class="card later" onSubmit={(e) => { e.preventDefault(); void run(add); }}>
           <h2>Add a contact</h2>
           <div class="filters">
             <div><label for="cname">Name</label><input id="cname" required value={form.name} onInput={set("name")} /></div>
@@ -50,7 +50,7 @@ export function Contacts({ client, who }: { client: Client; who: Identity }) {
             <div><label for="cphone">Phone (may be empty)</label><input id="cphone" type="tel" value={form.phone} onInput={set("phone")} /></div>
           </div>
           <ErrorNotice text={refused} />
-          <button class="small">Add</button>
+          <button class="small" aria-disabled={busy}>Add</button>
         </form>
       )}
     </>

@@ -3,7 +3,7 @@ import { ApiError, request } from "../ui/http";
 import { Title } from "../ui/parts";
 import { errorText, type Client, type Identity, type SignInOptions } from "./api";
 import { SecondFactorInput } from "./factors";
-import { ErrorNotice } from "./parts";
+import { ErrorNotice, useBusy } from "./parts";
 import { passkeysKnown, signInByPasskey } from "./passkeys";
 import { signInAtProvider } from "./provider";
 import { usePageTitle } from "./route";
@@ -21,33 +21,31 @@ export function Login({ client, ended, told, onIn }: { client: Client; ended: bo
   const [options, setOptions] = useState<SignInOptions>({ provider: null, passkeys: false });
   const { provider } = options;
   useEffect(() => { request<SignInOptions>("/v1/console/sign-in").then(setOptions, () => undefined); }, []);
-  const [busy, setBusy] = useState(false);
+  const [busy, run] = useBusy();
   const enter = async (passkey: boolean) => {
-    if (busy) return;
-    setBusy(true);
     setProblem("");
     try {
       onIn(await client.login(email, password, passkey ? { passkey: await signInByPasskey(email, password) } : second ? { code } : {}));
     } catch (x) {
       if (x instanceof ApiError && x.code === "code_required") setSecond({ app: x.details.authenticatorApp === true, passkey: x.details.passkey === true && passkeysKnown() });
       else setProblem(errorText(x));
-      setBusy(false);
     }
   };
+  const toProvider = () => signInAtProvider({ otherAccount: told.account }).catch((x: unknown) => setProblem(errorText(x)));
   return (
     <main class="narrow">
-      <form class="card stack" onSubmit={(e) => { e.preventDefault(); void enter(false); }}>
+      <form class="card stack" onSubmit={(e) => { e.preventDefault(); void run(() => enter(false)); }}>
         <Title>Countersign console</Title>
         {ended && <p class="notice" role="status">Your session has ended. Please sign in again.</p>}
         <div><label for="email">E-mail</label><input id="email" type="email" autocomplete="username" required value={email} onInput={(e) => { setEmail(e.currentTarget.value); setSecond(null); setCode(""); }} /></div>
         <div><label for="password">Password</label><input id="password" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
-        {second && <SecondFactorInput app={second.app} onPasskey={second.passkey ? () => void enter(true) : null} code={code} onCode={setCode} focus />}
+        {second && <SecondFactorInput app={second.app} onPasskey={second.passkey ? () => void run(() => enter(true)) : null} code={code} onCode={setCode} focus />}
         <ErrorNotice text={problem} />
         <button class={second?.passkey ? "plain" : ""} aria-disabled={busy}>Sign in</button>
         {provider && !second && (
           <>
             <p class="or quiet small"><span>or</span></p>
-            <button type="button" class="plain" onClick={() => { signInAtProvider({ otherAccount: told.account }).catch((x: unknown) => setProblem(errorText(x))); }}>{told.account ? `Sign in with another account at ${provider.name}` : `Sign in with ${provider.name}`}</button>
+            <button type="button" class="plain" aria-disabled={busy} onClick={() => void run(toProvider)}>{told.account ? `Sign in with another account at ${provider.name}` : `Sign in with ${provider.name}`}</button>
           </>
         )}
       </form>

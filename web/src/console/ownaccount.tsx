@@ -2,7 +2,7 @@ import { useContext, useState } from "preact/hooks";
 import { Title } from "../ui/parts";
 import { useLoad, formatTime, errorText, type Client, type SignInOptions } from "./api";
 import { Code, noSecondFactor, SecondFactorInput, useSecondFactors, type Factor, type Passkey, type SecondFactors } from "./factors";
-import { ErrorNotice, Table } from "./parts";
+import { ErrorNotice, Table, useBusy } from "./parts";
 import { addPasskey, passkeysKnown, type PasskeyAnswer } from "./passkeys";
 import { AtProvider, Owner, Prove, type Proof } from "./proof";
 import { goToProvider } from "./provider";
@@ -18,8 +18,8 @@ function AuthenticatorApp({ client, email, factor, factors, keys, onChange }: { 
   const [codes, setCodes] = useState<string[] | null>(null);
   const [code, setCode] = useState("");
   const [problem, setProblem] = useState("");
-  const confirm = async (e: SubmitEvent) => {
-    e.preventDefault();
+  const [busy, run] = useBusy();
+  const confirm = async () => {
     try {
       setCodes((await client.call<{ recoveryCodes: string[] }>("totp/confirm", { body: { code } })).recoveryCodes);
       setSecret(null);
@@ -30,7 +30,7 @@ function AuthenticatorApp({ client, email, factor, factors, keys, onChange }: { 
   if (codes) return <NewCodes codes={codes} onKept={() => { setCodes(null); onChange(); }} />;
   if (secret) {
     return (
-      <form class="stack" onSubmit={(e) => void confirm(e)}>
+      <form class="stack" onSubmit={(e) => { e.preventDefault(); void run(confirm); }}>
         <p>Scan this with your authenticator app, then type the six digits that it shows.</p>
         <div class="enrol">
           <img class="qr" alt="QR code of the secret, which is also written below" src={`data:image/svg+xml,${encodeURIComponent(secret.qr)}`} />
@@ -40,7 +40,7 @@ function AuthenticatorApp({ client, email, factor, factors, keys, onChange }: { 
           </div>
         </div>
         <ErrorNotice text={problem} />
-        <div class="row"><button>Confirm</button><button type="button" class="bare" onClick={() => { setSecret(null); setCode(""); setProblem(""); }}>Go back</button></div>
+        <div class="row"><button aria-disabled={busy}>Confirm</button><button type="button" class="bare" onClick={() => { setSecret(null); setCode(""); setProblem(""); }}>Go back</button></div>
       </form>
     );
   }
@@ -136,6 +136,7 @@ function Password({ client, email, factors, onChange }: { client: Client; email:
   const [form, setForm] = useState(empty);
   const [told, setTold] = useState({ bad: false, text: "" });
   const set = (k: keyof typeof form) => (e: { currentTarget: { value: string } }) => setForm({ ...form, [k]: e.currentTarget.value });
+  const [busy, run] = useBusy();
   const byPasskey = factors.passkey;
   const change = async (passkey?: () => Promise<PasskeyAnswer>) => {
     const { code, ...rest } = form;
@@ -149,14 +150,14 @@ function Password({ client, email, factors, onChange }: { client: Client; email:
     }
   };
   return (
-    <form class="stack" onSubmit={(e) => { e.preventDefault(); void change(); }}>
+    <form class="stack" onSubmit={(e) => { e.preventDefault(); void run(() => change()); }}>
       <Owner email={email} />
       <div><label for="now">The one you have</label><input id="now" type="password" autocomplete="current-password" required value={form.password} onInput={set("password")} /></div>
       <div><label for="fresh">The new one</label><input id="fresh" type="password" autocomplete="new-password" required minLength={10} maxLength={128} aria-describedby="freshhint" value={form.newPassword} onInput={set("newPassword")} />
         <p id="freshhint" class="quiet small">10 characters or more, of any kind.</p></div>
-      {factors.needed && <SecondFactorInput app={factors.app} onPasskey={byPasskey && (() => void change(byPasskey))} code={form.code} onCode={(code) => setForm({ ...form, code })} />}
+      {factors.needed && <SecondFactorInput app={factors.app} onPasskey={byPasskey && (() => void run(() => change(byPasskey)))} code={form.code} onCode={(code) => setForm({ ...form, code })} />}
       {told.text && <p class={`notice ${told.bad ? "bad" : "good"}`} role={told.bad ? "alert" : "status"}>{told.text}</p>}
-      <button class={byPasskey ? "plain small" : "small"}>Change the password</button>
+      <button class={byPasskey ? "plain small" : "small"} aria-disabled={busy}>Change the password</button>
     </form>
   );
 }

@@ -26,15 +26,28 @@ export function ActionRow({ children }: { children: ComponentChildren }) {
   );
 }
 
+/** Whether work is running, and what runs it unless some is: a second press does nothing. */
+export function useBusy(): [boolean, (work: () => Promise<unknown>) => Promise<void>] {
+  const [busy, setBusy] = useState(false);
+  const run = async (work: () => Promise<unknown>) => {
+    if (busy) return;
+    setBusy(true);
+    try {
+      await work();
+    } finally {
+      setBusy(false);
+    }
+  };
+  return [busy, run];
+}
+
 /** A button that does something at the service and tells how it went: what the work itself says, or else done. A name says which, where there are several. */
 export function ActionButton({ label, name, done, work, tone = "plain", disabled }: { label: string; name?: string; done?: string; work: () => Promise<unknown>; tone?: string; disabled?: boolean }) {
-  const [busy, setBusy] = useState(false);
+  const [busy, run] = useBusy();
   const [own, setOwn] = useState<ActionResult | null>(null);
   const tellInRow = useContext(RowResult);
   const setTold = tellInRow ?? setOwn;
-  const run = async () => {
-    if (busy) return;
-    setBusy(true);
+  const act = async () => {
     setTold(null);
     try {
       const said = await work();
@@ -42,13 +55,11 @@ export function ActionButton({ label, name, done, work, tone = "plain", disabled
       setTold(text ? { bad: false, text } : null);
     } catch (e) {
       setTold({ bad: true, text: errorText(e) });
-    } finally {
-      setBusy(false);
     }
   };
   return (
     <span class="act">
-      <button type="button" class={`${tone} small`} aria-label={name} disabled={disabled} aria-disabled={busy} onClick={() => void run()}>{label}</button>
+      <button type="button" class={`${tone} small`} aria-label={name} disabled={disabled} aria-disabled={busy} onClick={() => void run(act)}>{label}</button>
       {!tellInRow && <ResultText told={own} />}
     </span>
   );
@@ -57,12 +68,10 @@ export function ActionButton({ label, name, done, work, tone = "plain", disabled
 /** A dialog with a form: it closes when the work is done, and tells why it is not. */
 export function FormDialog({ title, label, tone = "", work, other, onClose, children }: { title: string; label: string; tone?: string; work: () => Promise<unknown>; /** What else can be done with what was entered. */ other?: { label: string; work: () => Promise<unknown> }; onClose: () => void; children: ComponentChildren }) {
   const [problem, setProblem] = useState("");
-  const [busy, setBusy] = useState(false);
+  const [busy, run] = useBusy();
   const submit = (e: SubmitEvent) => {
     e.preventDefault();
-    if (busy) return;
-    setBusy(true);
-    (other && (e.submitter as HTMLButtonElement | null)?.value === "other" ? other.work : work)().then(onClose, (x: unknown) => { setProblem(errorText(x)); setBusy(false); });
+    void run(() => (other && (e.submitter as HTMLButtonElement | null)?.value === "other" ? other.work : work)().then(onClose, (x: unknown) => setProblem(errorText(x))));
   };
   return (
     <Dialog label={title} onClose={onClose}>
@@ -95,17 +104,11 @@ export function makeSecret(): string {
 /** Asks before something that cannot be undone, with a reason if one is wanted. */
 export function Confirm({ title, text, label, reason, work, onClose }: { title: string; text: string; label: string; reason?: string; work: (reason: string) => Promise<unknown>; onClose: () => void }) {
   const [why, setWhy] = useState("");
-  const [problem, setProblem] = useState("");
   return (
-    <Dialog label={title} onClose={onClose}>
-      <form class="stack" onSubmit={(e) => { e.preventDefault(); work(why).then(onClose, (x: unknown) => setProblem(errorText(x))); }}>
-        <h2>{title}</h2>
-        <p>{text}</p>
-        {reason && <div><label for="why">{reason}</label><textarea id="why" maxLength={1000} value={why} onInput={(e) => setWhy(e.currentTarget.value)} /></div>}
-        <p class="notice bad" role="alert">{problem}</p>
-        <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button class="bad">{label}</button></div>
-      </form>
-    </Dialog>
+    <FormDialog title={title} label={label} tone="bad" work={() => work(why)} onClose={onClose}>
+      <p>{text}</p>
+      {reason && <div><label for="why">{reason}</label><textarea id="why" maxLength={1000} value={why} onInput={(e) => setWhy(e.currentTarget.value)} /></div>}
+    </FormDialog>
   );
 }
 

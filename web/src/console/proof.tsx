@@ -4,7 +4,7 @@ import { ApiError } from "../ui/http";
 import { Dialog } from "../ui/parts";
 import { errorText } from "./api";
 import { SecondFactorInput, type SecondFactors } from "./factors";
-import { ErrorNotice } from "./parts";
+import { ErrorNotice, useBusy } from "./parts";
 import type { PasskeyAnswer } from "./passkeys";
 import { signInAtProvider } from "./provider";
 
@@ -24,11 +24,13 @@ export function Prove({ email, title, text, label, factors, children, work, onCl
   const [problem, setProblem] = useState("");
   const [again, setAgain] = useState(false);
   const provider = useContext(AtProvider);
+  const [busy, run] = useBusy();
   const byPasskey = factors.passkey;
   const failed = (x: unknown) => {
     if (x instanceof ApiError && x.code === "sign_in_again") setAgain(true);
     else setProblem(errorText(x));
   };
+  const prove = (proof: () => Promise<Proof>) => void run(() => proof().then(work).then(onClose, failed));
   if (again) {
     return (
       <Dialog label={title} onClose={onClose}>
@@ -36,14 +38,14 @@ export function Prove({ email, title, text, label, factors, children, work, onCl
           <h2>{title}</h2>
           <p>Before this, show at the provider once more that it is you. Then come back and choose it again.</p>
           <ErrorNotice text={problem} />
-          <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button type="button" onClick={() => { signInAtProvider({ again: true }).catch(failed); }}>Sign in again</button></div>
+          <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button type="button" aria-disabled={busy} onClick={() => void run(() => signInAtProvider({ again: true }).catch(failed))}>Sign in again</button></div>
         </div>
       </Dialog>
     );
   }
   return (
     <Dialog label={title} onClose={onClose}>
-      <form class="stack" onSubmit={(e) => { e.preventDefault(); work(provider ? { password: "-" } : factors.needed ? { password, code } : { password }).then(onClose, failed); }}>
+      <form class="stack" onSubmit={(e) => { e.preventDefault(); prove(async () => provider ? { password: "-" } : factors.needed ? { password, code } : { password }); }}>
         <h2>{title}</h2>
         <p>{text}</p>
         {children}
@@ -53,9 +55,9 @@ export function Prove({ email, title, text, label, factors, children, work, onCl
             <div><label for="proof">Your password</label><input id="proof" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
           </>
         )}
-        {factors.needed && !provider && <SecondFactorInput id="proofcode" app={factors.app} onPasskey={byPasskey && (() => { byPasskey().then((passkey) => work({ password, passkey })).then(onClose, failed); })} code={code} onCode={setCode} />}
+        {factors.needed && !provider && <SecondFactorInput id="proofcode" app={factors.app} onPasskey={byPasskey && (() => prove(async () => ({ password, passkey: await byPasskey() })))} code={code} onCode={setCode} />}
         <ErrorNotice text={problem} />
-        <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button>{label}</button></div>
+        <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button aria-disabled={busy}>{label}</button></div>
       </form>
     </Dialog>
   );

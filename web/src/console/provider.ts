@@ -11,9 +11,16 @@ export function goToProvider(address: string): void {
   location.assign(address);
 }
 
-/** Begins to sign in at the provider, which asks the person again who it is, or with which account. */
+/** For how long the way to the provider is waited for, in milliseconds, until it may be tried again. */
+const leaving = 10_000;
+
+/**
+ * Begins to sign in at the provider, which asks the person again who it is, or with which account. It is done when the
+ * page is left, or is not left: a second sign-in that is begun meanwhile would make the first one worthless.
+ */
 export async function signInAtProvider(asked: { again?: boolean; otherAccount?: boolean }): Promise<void> {
   goToProvider((await request<{ url: string }>("/v1/console/provider/begin", { body: asked })).url);
+  await new Promise((done) => { setTimeout(done, leaving); addEventListener("pageshow", done, { once: true }); }); // shown again: by Back
 }
 
 /**
