@@ -10,12 +10,14 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -247,12 +249,14 @@ func moduleRoot() (string, error) {
 	return "", errors.New("no go.mod above the tests")
 }
 
+// freePort is a port that nobody listens on. It is below those that the system gives to connections
+// by itself, so that none of them takes it before it is listened on.
 func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // released at once
-	if err != nil {
-		return "", err
+	for range 50 {
+		port := strconv.Itoa(10_000 + rand.IntN(20_000))
+		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil { //nolint:noctx // released at once
+			return port, l.Close()
+		}
 	}
-	defer func() { _ = l.Close() }()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
+	return "", errors.New("no port is free")
 }
