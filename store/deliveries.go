@@ -36,7 +36,7 @@ func (s *Store) deliveries(ctx context.Context, f DeliveryFilter) ([]models.Deli
 	q = whereGiven(q, "status = ?", f.Status)
 	q = whereGiven(q, "event = ?", f.Event)
 	q = whereGiven(q, "webhook_id = ?", f.Webhook)
-	q = whereGiven(q, "envelope_id = ?", f.Envelope)
+	q = whereGiven(q, "event_id IN (SELECT id FROM webhook_events WHERE envelope_id = ?)", f.Envelope) // by two indexes
 	total, err := countUpTo(db, q)
 	if err != nil {
 		return nil, 0, fmt.Errorf("count deliveries: %w", err)
