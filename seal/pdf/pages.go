@@ -243,6 +243,20 @@ type Geometry struct {
 // Matrix is a transformation [a b c d e f] (8.3.3).
 type Matrix [6]float64
 
+// Times returns the matrix that applies first m, then n (8.3.4).
+func (m Matrix) Times(n Matrix) Matrix {
+	return Matrix{
+		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
+		m[2]*n[0] + m[3]*n[2], m[2]*n[1] + m[3]*n[3],
+		m[4]*n[0] + m[5]*n[2] + n[4], m[4]*n[1] + m[5]*n[3] + n[5],
+	}
+}
+
+// Apply returns where a point goes.
+func (m Matrix) Apply(x, y float64) (float64, float64) {
+	return m[0]*x + m[2]*y + m[4], m[1]*x + m[3]*y + m[5]
+}
+
 // Geometry reads the boxes of a page. As readers do, it falls back to US
 // Letter without a MediaBox, and to the MediaBox if the CropBox misses it.
 func (f *File) Geometry(p *Page) (Geometry, error) {

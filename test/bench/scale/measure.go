@@ -47,8 +47,8 @@ var reads = []struct{ name, path string }{
 	{"q, a name of all", "/v1/envelopes?tenantId=" + tenant + "&q=byron"},
 	{"signer of none", "/v1/envelopes?tenantId=" + tenant + "&signerEmail=nobody@example.com"},
 	{"domain of all", "/v1/console/envelopes?search=example.com"},
-	{"changed since", "/v1/envelopes?tenantId=" + tenant + "&sort=updatedAt&updatedSince=2026-11-01T00:00:00Z"},
-	{"made in a week", "/v1/envelopes?tenantId=" + tenant + "&createdAfter=2025-06-01T00:00:00Z&createdBefore=2025-06-08T00:00:00Z"},
+	{"changed since", "/v1/envelopes?tenantId=" + tenant + "&sort=updatedAt&updatedSince=2023-11-14T22:30:00Z"},
+	{"made in half an hour", "/v1/envelopes?tenantId=" + tenant + "&createdAfter=2023-11-14T22:15:00Z&createdBefore=2023-11-14T22:45:00Z"},
 	{"the month's usage", "/v1/console/usage"},
 }
 

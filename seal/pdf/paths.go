@@ -1,0 +1,121 @@
+package pdf
+
+import "math"
+
+// maxSubpaths is how many subpaths a path may have. What follows is left out.
+const maxSubpaths = 100_000
+
+// subpath is part of a path; its last point is joined to its first.
+type subpath [][2]float64
+
+// construct adds to the path (8.5.2).
+func (s *stream) construct(op string) {
+	if s.reader.work--; s.reader.work < 0 {
+		return
+	}
+	add := func(x, y float64) {
+		px, py := s.g.ctm.Apply(x, y)
+		last := len(s.path) - 1
+		s.path[last] = append(s.path[last], [2]float64{px, py})
+	}
+	want := 2
+	switch op {
+	case "re", "v", "y":
+		want = 4
+	case "c":
+		want = 6
+	}
+	n, ok := s.numbers(want)
+	if !ok {
+		s.broken()
+		return
+	}
+	if len(s.path) > maxSubpaths {
+		return
+	}
+	if op == "re" {
+		s.path = append(s.path, nil)
+		add(n[0], n[1])
+		add(n[0]+n[2], n[1])
+		add(n[0]+n[2], n[1]+n[3])
+		add(n[0], n[1]+n[3])
+		return
+	}
+	if op == "m" || len(s.path) == 0 {
+		s.path = append(s.path, nil)
+	}
+	for i := 0; i < want; i += 2 { // of curves, the control points are taken for corners
+		add(n[i], n[i+1])
+	}
+}
+
+// bounds returns the box around the path, and whether the path is that box.
+func (s *stream) bounds() (b Box, exact bool) {
+	b = Box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+	for _, sub := range s.path {
+		for _, p := range sub {
+			b = Box{min(b.X0, p[0]), min(b.Y0, p[1]), max(b.X1, p[0]), max(b.Y1, p[1])}
+		}
+	}
+	if len(s.path) != 1 {
+		return b, false
+	}
+	for _, p := range s.path[0] {
+		if p[0] != b.X0 && p[0] != b.X1 || p[1] != b.Y0 && p[1] != b.Y1 {
+			return b, false
+		}
+	}
+	return b, len(s.path[0]) >= 4
+}
+
+func (s *stream) fill(evenOdd bool) {
+	segments := 0
+	for _, sub := range s.path {
+		segments += len(sub)
+	}
+	if s.reader.work -= segments * len(s.reader.points) / 4; s.reader.work < 0 || segments == 0 {
+		return
+	}
+	b, exact := s.bounds()
+	s.reader.paint(&s.g, func(x, y float64) bool {
+		if x < b.X0 || x > b.X1 || y < b.Y0 || y > b.Y1 {
+			return false
+		}
+		if exact {
+			return true
+		}
+		n := winding(s.path, x, y)
+		return n != 0 && (!evenOdd || n%2 != 0)
+	})
+}
+
+// winding is how often a path goes around a point.
+func winding(path []subpath, x, y float64) int {
+	n := 0
+	for _, sub := range path {
+		for i, p := range sub {
+			q := sub[(i+1)%len(sub)]
+			if (p[1] > y) == (q[1] > y) || x >= (q[0]-p[0])*(y-p[1])/(q[1]-p[1])+p[0] {
+				continue
+			}
+			if q[1] > p[1] {
+				n++
+			} else {
+				n--
+			}
+		}
+	}
+	return n
+}
+
+// endPath clips to the path, if that was asked for (8.5.4), and begins a new one.
+func (s *stream) endPath() {
+	if s.clipping {
+		b, exact := s.bounds()
+		c := &s.g.clip
+		*c = Box{max(c.X0, b.X0), max(c.Y0, b.Y0), min(c.X1, b.X1), min(c.Y1, b.Y1)}
+		s.g.exact = s.g.exact && exact
+		s.clipping = false
+	}
+	s.path = s.path[:0]
+}
