@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
+	"gorm.io/gorm"
+
 	"countersign/models"
 )
 
@@ -36,14 +38,13 @@ func (s *Store) WritersWaiting() int {
 	return len(s.writers.waiting)
 }
 
-// ExpectedMatches is how many envelopes PostgreSQL expects to match a filter.
-func (s *Store) ExpectedMatches(ctx context.Context, f EnvelopeFilter, few bool) (rows float64, err error) {
+// ExpectedMatches is how many envelopes PostgreSQL expects to match a filter, and how it looks for them.
+func (s *Store) ExpectedMatches(ctx context.Context, f EnvelopeFilter, few bool) (rows float64, plan string, err error) {
 	err = s.transact(ctx, readOnly, func(t *transaction) error {
 		db, err := t.gorm()
 		if err != nil {
 			return err
 		}
-		var plan string
 		if err := db.Raw("EXPLAIN (FORMAT JSON) ?", s.matching(db, f, few)).Row().Scan(&plan); err != nil {
 			return err
 		}
@@ -58,7 +59,25 @@ func (s *Store) ExpectedMatches(ctx context.Context, f EnvelopeFilter, few bool)
 		rows = explained[0].Plan.Rows
 		return nil
 	})
-	return rows, err
+	return rows, plan, err
+}
+
+// Plans are how PostgreSQL finds the first envelopes that match a filter, and how a page of many.
+func (s *Store) Plans(ctx context.Context, f EnvelopeFilter) (plans [2]string, err error) {
+	err = s.transact(ctx, readOnly, func(t *transaction) error {
+		db, err := t.gorm()
+		if err != nil {
+			return err
+		}
+		found := f.inTimeOrder(s.matching(db, f, true, f.statuses()...)).Limit(fewMatches)
+		for i, q := range []*gorm.DB{found, s.pageIDs(db, f, 0, false)} {
+			if err := db.Raw("EXPLAIN (FORMAT JSON) ?", q).Row().Scan(&plans[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return plans, err
 }
 
 // UUIDCodec is the codec of PostgreSQL's UUIDs.

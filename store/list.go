@@ -110,7 +110,8 @@ func (s *Store) matching(db *gorm.DB, f EnvelopeFilter, few bool, statuses ...mo
 		q = q.Where("id IN ("+found+")", args...)
 	}
 	if f.Text != "" {
-		q = q.Where(`id IN (SELECT envelope_id FROM envelope_search WHERE app_id = ? AND text LIKE ? ESCAPE '\')`, f.App, containsPattern(normalizeForSearch(f.Text)))
+		found, args := s.searchText(f.App, f.Text, few)
+		q = q.Where("id IN ("+found+")", args...)
 	}
 	if f.Undelivered {
 		q = q.Where("id IN (SELECT envelope_id FROM mails WHERE failed_at IS NOT NULL)")
@@ -142,10 +143,6 @@ func (s *Store) envelopes(ctx context.Context, f EnvelopeFilter) ([]*models.Enve
 			return nil, total, err
 		}
 	}
-	order := "id DESC"
-	if f.ByUpdate {
-		order = "updated_at, id"
-	}
 	l := &loaded{}
 	err = s.transact(ctx, readOnly, func(t *transaction) error {
 		if f.isNarrow() && s.postgres {
@@ -158,7 +155,7 @@ func (s *Store) envelopes(ctx context.Context, f EnvelopeFilter) ([]*models.Enve
 		}
 		var ids []uuid.UUID
 		if ids, total, err = s.findPage(tx, f, offset, total); err == nil && len(ids) > 0 {
-			l = s.queueEnvelopes(t, order, false, ids...)
+			l = s.queueEnvelopes(t, f.order(), false, ids...)
 		}
 		return err
 	})
@@ -177,17 +174,20 @@ const fewMatches = 200
 // findPage is the ids of a page, and the number of all that match, which is known of a filter that is not narrow. What
 // few match is looked for once; else it is counted, and looked for again in the order of an index.
 func (s *Store) findPage(db *gorm.DB, f EnvelopeFilter, offset int, total int64) (ids []uuid.UUID, _ int64, err error) {
+	found := func() *gorm.DB { return f.inTimeOrder(s.matching(db, f, true, f.statuses()...)) }
 	if f.isNarrow() && !f.ByUpdate && f.After == nil {
-		if err := s.matching(db, f, true, f.statuses()...).Limit(fewMatches).Pluck("id", &ids).Error; err != nil {
+		if err := found().Limit(fewMatches).Pluck("id", &ids).Error; err != nil {
 			return nil, 0, err
 		}
 		if n := len(ids); n < fewMatches {
-			slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(b[:], a[:]) })
+			if !f.byCreation() {
+				slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(b[:], a[:]) })
+			}
 			return ids[min(offset, n):min(offset+f.pageSize(), n)], int64(n), nil
 		}
 	}
 	if f.isNarrow() {
-		total, err = countUpTo(db, s.matching(db, f, true, f.statuses()...))
+		total, err = countUpTo(db, found())
 	}
 	if err != nil || int64(offset) >= total {
 		return nil, total, err
@@ -197,28 +197,65 @@ func (s *Store) findPage(db *gorm.DB, f EnvelopeFilter, offset int, total int64)
 	return ids, total, err
 }
 
+// byCreation reports whether a list that is bounded by when envelopes were made is in that order, and not in that of
+// their ids, which differs for envelopes of nearly the same moment.
+func (f EnvelopeFilter) byCreation() bool {
+	return !f.ByUpdate && (!f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero())
+}
+
+// order is the order of the list.
+func (f EnvelopeFilter) order() string {
+	switch {
+	case f.ByUpdate:
+		return "updated_at, id"
+	case f.byCreation():
+		return "created_at DESC, id DESC"
+	}
+	return "id DESC"
+}
+
+// inTimeOrder has what a time bounds read by the index of that time. In any order, PostgreSQL would read a table from its
+// beginning if it expects many to match, as if they were spread evenly, and find none in the millions of rows before that time.
+func (f EnvelopeFilter) inTimeOrder(q *gorm.DB) *gorm.DB {
+	switch {
+	case f.byCreation():
+		return q.Order(f.order())
+	case !f.UpdatedSince.IsZero():
+		return q.Order("updated_at")
+	}
+	return q
+}
+
 // pageIDs selects the ids of the page. If few match they are found and then sorted;
 // else each part of the page comes in the order of an index: one status needs no
 // sorting, and two are merged.
 func (s *Store) pageIDs(db *gorm.DB, f EnvelopeFilter, offset int, few bool) *gorm.DB {
-	of, size := f.statuses(), f.pageSize()
-	switch {
-	case f.ByUpdate:
+	of, size, order := f.statuses(), f.pageSize(), f.order()
+	matching := func(of ...models.Status) *gorm.DB {
 		q := s.matching(db, f, few, of...)
-		if a := f.After; a != nil {
-			q = q.Where("(updated_at, id) > (?, ?)", a.UpdatedAt.UTC(), a.ID)
+		switch at := f.After; {
+		case at == nil:
+			return q
+		case f.ByUpdate:
+			return q.Where("(updated_at, id) > (?, ?)", at.UpdatedAt.UTC(), at.ID)
+		case f.byCreation():
+			return q.Where("(created_at, id) < (SELECT created_at, id FROM envelopes WHERE id = ?)", at.ID)
+		default:
+			return q.Where("id < ?", at.ID)
 		}
-		return db.Table("(?) AS page", q.Order("updated_at, id").Offset(offset).Limit(size)).Select("id")
-	case f.After != nil:
-		return db.Table("(?) AS page", s.matching(db, f, few, of...).Where("id < ?", f.After.ID).Order("id DESC").Limit(size)).Select("id")
-	case few:
+	}
+	switch {
+	case few && f.byCreation():
+		found := matching(of...).Select("id, created_at").Order(order).Limit(countLimit)
+		return db.Table("(SELECT id FROM (?) AS found ORDER BY "+order+" LIMIT ? OFFSET ?) AS page", found, size, offset).Select("id")
+	case few && !f.ByUpdate:
 		return db.Table("(SELECT id FROM (?) AS found ORDER BY id DESC LIMIT ? OFFSET ?) AS page",
-			s.matching(db, f, few, of...).Limit(countLimit), size, offset).Select("id")
-	case len(of) < 2:
-		return db.Table("(?) AS page", s.matching(db, f, few, of...).Order("id DESC").Offset(offset).Limit(size)).Select("id")
+			f.inTimeOrder(matching(of...)).Limit(countLimit), size, offset).Select("id")
+	case len(of) < 2 || f.ByUpdate || f.byCreation():
+		return db.Table("(?) AS page", matching(of...).Order(order).Offset(offset).Limit(size)).Select("id")
 	}
 	top := offset + size
-	a, b := s.matching(db, f, few, of[0]).Order("id DESC").Limit(top), s.matching(db, f, few, of[1]).Order("id DESC").Limit(top)
+	a, b := matching(of[0]).Order(order).Limit(top), matching(of[1]).Order(order).Limit(top)
 	return db.Table("(SELECT id FROM (?) AS a UNION ALL SELECT id FROM (?) AS b ORDER BY id DESC LIMIT ? OFFSET ?) AS page",
 		a, b, size, offset).Select("id")
 }

@@ -1,12 +1,14 @@
 package store_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -79,6 +81,11 @@ func TestSearch(t *testing.T) {
 			err = conn.QueryRowContext(t.Context(), `EXPLAIN (FORMAT JSON) SELECT envelope_id FROM envelope_search WHERE text LIKE '%strasse%' ESCAPE '\'`).Scan(&plan)
 			require.NoError(t, err)
 			require.Contains(t, plan, "envelope_search_text")
+			for searched, want := range map[string]string{"123456 of 98765": "filo fc9", "1234 of 9876": "", "a00000z": "000"} {
+				var groups sql.NullString
+				require.NoError(t, conn.QueryRowContext(t.Context(), "SELECT number_groups($1)", searched).Scan(&groups))
+				require.Equal(t, want, groups.String, searched)
+			}
 		})
 	}
 }
@@ -93,6 +100,17 @@ func columns(t *testing.T, s *store.Store, table string) []string {
 	require.NoError(t, errors.Join(err, rows.Err()))
 	return names
 }
+
+func idsOf(list []*models.Envelope) []uuid.UUID {
+	ids := []uuid.UUID{}
+	for _, e := range list {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
+// after is the place behind the last of some envelopes.
+func after(ids []uuid.UUID) *store.ListPlace { return &store.ListPlace{ID: ids[len(ids)-1]} }
 
 // TestSearchOfMany: pages and total are the same however many match.
 func TestSearchOfMany(t *testing.T) {
@@ -127,19 +145,32 @@ func TestSearchOfMany(t *testing.T) {
 				{Search: "234567"},
 				{Search: "1234567", Status: models.StatusDraft},
 				{Text: "12345", Tenant: e.TenantID},
+				{CreatedAfter: e.CreatedAt},
+				{CreatedBefore: e.CreatedAt.Add(time.Second), Status: models.StatusInProgress},
+				{CreatedAfter: e.CreatedAt, CreatedBefore: e.CreatedAt.Add(time.Second), Text: "mill", Tenant: e.TenantID},
+				{UpdatedSince: e.UpdatedAt, Tenant: e.TenantID},
 			} {
+				want := ids
+				if filter.Status == models.StatusInProgress {
+					want = []uuid.UUID{}
+				}
 				filter.App, filter.Size = f.app.ID, 100
 				for _, page := range []int{1, 2, 3, 4} {
 					filter.Page = page
 					found, total, err := s.Envelopes(ctx, filter)
 					require.NoError(t, err)
-					require.EqualValues(t, n, total, "%+v", filter)
-					got := []uuid.UUID{}
-					for _, v := range found {
-						got = append(got, v.ID)
-					}
-					require.Equal(t, ids[min(n, 100*page-100):min(n, 100*page)], got, "%d: %+v", n, filter)
+					require.EqualValues(t, len(want), total, "%+v", filter)
+					require.Equal(t, want[min(len(want), 100*page-100):min(len(want), 100*page)], idsOf(found), "%d: %+v", n, filter)
 				}
+				got := []uuid.UUID{} // by cursors
+				for filter.Page = 1; ; filter.After = after(got) {
+					found, _, err := s.Envelopes(ctx, filter)
+					require.NoError(t, err)
+					if got = append(got, idsOf(found)...); len(found) < filter.Size {
+						break
+					}
+				}
+				require.Equal(t, want, got, "%d: %+v", n, filter)
 			}
 		}
 	})
@@ -194,9 +225,9 @@ func TestSearchFindsEveryPart(t *testing.T) {
 	})
 }
 
-// TestRareAddressesAreExpectedToBeRare: PostgreSQL expects next to nobody for an address that nobody has, so that it takes
-// the index among millions; and everybody for one that all have, so that it does not.
-func TestRareAddressesAreExpectedToBeRare(t *testing.T) {
+// TestRareMatchesAreExpectedToBeRare: PostgreSQL expects next to nobody for an address or a number that nobody has, so that it
+// takes an index among millions, and for a number that of its groups alone; and it expects many for what many have, so that it does not.
+func TestRareMatchesAreExpectedToBeRare(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
 	t.Run("postgres", func(t *testing.T) {
@@ -208,8 +239,8 @@ func TestRareAddressesAreExpectedToBeRare(t *testing.T) {
 		for _, sql := range []string{
 			"ALTER TABLE envelope_search DROP CONSTRAINT envelope_search_envelope_id_fkey", // the others are there for this table's statistics alone
 			fmt.Sprintf(`INSERT INTO envelope_search (envelope_id, app_id, text, addresses)
-				SELECT gen_random_uuid(), app_id, 'contract ' || g, array_append(addresses[2:2], md5(g::text)) FROM envelope_search, generate_series(2, %d) AS g`, n),
-			"ANALYZE envelope_search",
+				SELECT gen_random_uuid(), app_id, CASE WHEN mod(g, 5) = 0 THEN 'contract of 20261122, ' ELSE 'contract ' END || 3000000 + g, array_append(addresses[2:2], md5(g::text)) FROM envelope_search, generate_series(2, %d) AS g`, n),
+			"VACUUM (ANALYZE) envelope_search",
 		} {
 			_, err := pool(t, s).ExecContext(ctx, sql)
 			require.NoError(t, err)
@@ -219,17 +250,69 @@ func TestRareAddressesAreExpectedToBeRare(t *testing.T) {
 			filter      store.EnvelopeFilter
 			few         bool
 			least, most float64
+			byGroups    bool // of its number
 		}{
-			{store.EnvelopeFilter{Search: "nobody@example.org"}, true, 0, 10},
-			{store.EnvelopeFilter{Search: "1234567"}, true, 0, 10},
-			{store.EnvelopeFilter{Search: everybody}, true, n, n},
-			{store.EnvelopeFilter{Search: everybody}, false, n, n},
+			{store.EnvelopeFilter{Search: "nobody@example.org"}, true, 0, 10, false},
+			{store.EnvelopeFilter{Search: "contract 77"}, true, 1, 1000, false},
+			{store.EnvelopeFilter{Search: "1234567"}, true, 0, 10, true},
+			{store.EnvelopeFilter{Search: "no 1234567/76543"}, true, 0, 10, true},
+			{store.EnvelopeFilter{Search: everybody}, true, n, n, false},
+			{store.EnvelopeFilter{Search: everybody}, false, n, n, false},
+			{store.EnvelopeFilter{Search: "20261122"}, true, n / 30, n, false},
+			{store.EnvelopeFilter{Search: "20261122"}, false, n / 7, n / 4, false},
 		} {
 			c.filter.App = f.app.ID
-			rows, err := s.ExpectedMatches(ctx, c.filter, c.few)
+			rows, plan, err := s.ExpectedMatches(ctx, c.filter, c.few)
 			require.NoError(t, err)
+			if c.byGroups {
+				require.Contains(t, plan, `"envelope_search_numbers"`, "%+v", c)
+				require.NotContains(t, plan, `"envelope_search_text"`, "%+v", c)
+			}
 			require.GreaterOrEqual(t, rows, c.least, "%+v", c)
 			require.LessOrEqual(t, rows, c.most, "%+v", c)
+		}
+	})
+}
+
+// TestTimesAreReadByTheirIndex: PostgreSQL finds envelopes that a time bounds by the index of that time, and does not
+// read the table from one end for what is at the other.
+func TestTimesAreReadByTheirIndex(t *testing.T) {
+	t.Parallel()
+	const n = 20_000
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		clock := testkit.NewClock()
+		s := testkit.Store(t, "postgres", clock.Now)
+		f, ctx := newFixture(t, s, clock), t.Context()
+		e := f.prepared()
+		others := strings.Join(slices.DeleteFunc(columns(t, s, "envelopes"), func(c string) bool { return slices.Contains([]string{"id", "created_at", "updated_at"}, c) }), ", ")
+		for _, sql := range []string{
+			fmt.Sprintf(`INSERT INTO envelopes (id, created_at, updated_at, %[1]s)
+				SELECT (lpad(to_hex(1700000000000 + g * 3000), 12, '0') || '7a00800000000000000a')::uuid, created_at + make_interval(secs => g), updated_at + make_interval(secs => g), %[1]s
+				FROM envelopes, generate_series(1, %[2]d) AS g WHERE id = '%[3]s'`, others, n, e.ID),
+			"VACUUM (ANALYZE) envelopes",
+		} {
+			_, err := pool(t, s).ExecContext(ctx, sql)
+			require.NoError(t, err)
+		}
+		middle := e.CreatedAt.Add(n / 2 * time.Second)
+		for name, c := range map[string]struct {
+			filter store.EnvelopeFilter
+			index  string
+		}{
+			"made after":             {store.EnvelopeFilter{CreatedAfter: middle}, "envelopes_created"},
+			"made before":            {store.EnvelopeFilter{CreatedBefore: middle, Tenant: e.TenantID}, "envelopes_created"},
+			"drafts made before":     {store.EnvelopeFilter{CreatedBefore: middle, Status: models.StatusDraft}, "envelopes_created"},
+			"changed since":          {store.EnvelopeFilter{UpdatedSince: middle, ByUpdate: true, Tenant: e.TenantID}, "envelopes_updated"},
+			"made and changed since": {store.EnvelopeFilter{UpdatedSince: middle, CreatedBefore: middle.Add(time.Hour), Tenant: e.TenantID}, "envelopes_created"},
+		} {
+			c.filter.App, c.filter.Page, c.filter.Size = f.app.ID, 1, 20
+			plans, err := s.Plans(ctx, c.filter)
+			require.NoError(t, err)
+			for _, plan := range plans {
+				require.Contains(t, plan, `"`+c.index+`"`, name)
+				require.NotContains(t, plan, `"Seq Scan"`, name)
+			}
 		}
 	})
 }

@@ -14,6 +14,9 @@ import (
 // wholeOf is of how many envelopes one has its fields and its audit trail as well: that is what is got.
 const wholeOf = 10
 
+// firstMade is near when the first envelope was made, in seconds since 1970; the others follow it.
+const firstMade, secondsApart = 1_700_000_000, 3
+
 // uuidOf is an id of version 7 for row g, made of its time; a digit says of what it is the id.
 func uuidOf(digit string) string {
 	return fmt.Sprintf("(lpad(to_hex(1700000000000 + g * 3000), 12, '0') || '7%s00800000000000000%s')::uuid", digit, digit)
