@@ -197,13 +197,13 @@ func TestListsByChange(t *testing.T) {
 	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		foreign := newFixture(t, s, clock)
-		foreign.prepared()
 		var made []*models.Envelope
 		for range 4 {
 			clock.Add(time.Second)
 			made = append(made, f.prepared())
 		}
 		clock.Add(time.Second)
+		theirs := foreign.prepared() // the newest
 		void(t, s, made[1])
 		made[1] = must(s.Envelope(ctx, f.app.ID, made[1].ID))
 		list := func(filter store.EnvelopeFilter) (out []int) {
@@ -227,29 +227,30 @@ func TestListsByChange(t *testing.T) {
 			filter store.EnvelopeFilter
 			want   []int
 		}{
-			"by change":                 {store.EnvelopeFilter{ByUpdate: true}, []int{0, 2, 3, 1}},
-			"behind a place":            {store.EnvelopeFilter{ByUpdate: true, After: place(2)}, []int{3, 1}},
-			"behind one, a page later":  {store.EnvelopeFilter{ByUpdate: true, After: place(0), Page: 3, Size: 2}, []int{2, 3}},
-			"one more":                  {store.EnvelopeFilter{ByUpdate: true, After: place(0), Size: 2, Peek: true}, []int{2, 3, 1}},
-			"a second page":             {store.EnvelopeFilter{ByUpdate: true, Page: 2, Size: 3}, []int{1}},
-			"since":                     {store.EnvelopeFilter{ByUpdate: true, UpdatedSince: made[3].UpdatedAt}, []int{3, 1}},
-			"since, and drafts":         {store.EnvelopeFilter{ByUpdate: true, UpdatedSince: made[2].UpdatedAt.Add(time.Microsecond), Status: models.StatusDraft}, []int{3}},
-			"newest first":              {store.EnvelopeFilter{Size: 2, Peek: true}, newest[:3]},
-			"older than one":            {store.EnvelopeFilter{After: place(newest[1])}, newest[2:]},
-			"address":                   {store.EnvelopeFilter{SignerEmail: "Ada@First.example", ByUpdate: true}, []int{0, 2, 3, 1}},
-			"domain":                    {store.EnvelopeFilter{SignerEmail: "second.example", ByUpdate: true, Size: 1}, []int{0}},
-			"part of an address":        {store.EnvelopeFilter{SignerEmail: "ada"}, nil},
-			"text":                      {store.EnvelopeFilter{Text: "of the", Status: models.StatusVoided}, []int{1}},
-			"no such text":              {store.EnvelopeFilter{Text: "of%the"}, nil},
-			"no such external id":       {store.EnvelopeFilter{ExternalID: "x"}, nil},
-			"not given up":              {store.EnvelopeFilter{Undelivered: true}, nil},
-			"made from a time on":       {store.EnvelopeFilter{CreatedAfter: made[1].CreatedAt}, []int{3, 2, 1}},
-			"made before a time":        {store.EnvelopeFilter{CreatedBefore: made[3].CreatedAt, Size: 2}, []int{2, 1}},
-			"made before, a page later": {store.EnvelopeFilter{CreatedBefore: made[3].CreatedAt, Size: 2, Page: 2}, []int{0}},
-			"made between, behind one":  {store.EnvelopeFilter{CreatedAfter: made[1].CreatedAt, CreatedBefore: made[3].CreatedAt.Add(1), After: place(3)}, []int{2, 1}},
-			"made later":                {store.EnvelopeFilter{CreatedAfter: clock.Now().Add(time.Hour)}, nil},
-			"made earlier":              {store.EnvelopeFilter{CreatedBefore: clock.Now().Add(-time.Hour)}, nil},
-			"changed later":             {store.EnvelopeFilter{UpdatedSince: clock.Now().Add(time.Hour)}, nil},
+			"by change":                {store.EnvelopeFilter{ByUpdate: true}, []int{0, 2, 3, 1}},
+			"behind a place":           {store.EnvelopeFilter{ByUpdate: true, After: place(2)}, []int{3, 1}},
+			"behind one, a page later": {store.EnvelopeFilter{ByUpdate: true, After: place(0), Page: 3, Size: 2}, []int{2, 3}},
+			"one more":                 {store.EnvelopeFilter{ByUpdate: true, After: place(0), Size: 2, Peek: true}, []int{2, 3, 1}},
+			"a second page":            {store.EnvelopeFilter{ByUpdate: true, Page: 2, Size: 3}, []int{1}},
+			"since":                    {store.EnvelopeFilter{ByUpdate: true, UpdatedSince: made[3].UpdatedAt}, []int{3, 1}},
+			"since, and drafts":        {store.EnvelopeFilter{ByUpdate: true, UpdatedSince: made[2].UpdatedAt.Add(time.Microsecond), Status: models.StatusDraft}, []int{3}},
+			"newest first":             {store.EnvelopeFilter{Size: 2, Peek: true}, newest[:3]},
+			"older than one":           {store.EnvelopeFilter{After: place(newest[1])}, newest[2:]},
+			"address":                  {store.EnvelopeFilter{SignerEmail: "Ada@First.example", ByUpdate: true}, []int{0, 2, 3, 1}},
+			"domain":                   {store.EnvelopeFilter{SignerEmail: "second.example", ByUpdate: true, Size: 1}, []int{0}},
+			"part of an address":       {store.EnvelopeFilter{SignerEmail: "ada"}, nil},
+			"text":                     {store.EnvelopeFilter{Text: "of the", Status: models.StatusVoided}, []int{1}},
+			"no such text":             {store.EnvelopeFilter{Text: "of%the"}, nil},
+			"no such external id":      {store.EnvelopeFilter{ExternalID: "x"}, nil},
+			"not given up":             {store.EnvelopeFilter{Undelivered: true}, nil},
+			"made from a time on":      {store.EnvelopeFilter{CreatedAfter: made[1].CreatedAt}, []int{3, 2, 1}},
+			"made before a time":       {store.EnvelopeFilter{CreatedBefore: made[3].CreatedAt, Size: 2}, []int{2, 1}},
+			"before, a page later":     {store.EnvelopeFilter{CreatedBefore: made[3].CreatedAt, Size: 2, Page: 2}, []int{0}},
+			"made between, behind one": {store.EnvelopeFilter{CreatedAfter: made[1].CreatedAt, CreatedBefore: made[3].CreatedAt.Add(1), After: place(3)}, []int{2, 1}},
+			"behind another app's":     {store.EnvelopeFilter{CreatedAfter: made[0].CreatedAt, After: &store.ListPlace{ID: theirs.ID}}, nil},
+			"made later":               {store.EnvelopeFilter{CreatedAfter: clock.Now().Add(time.Hour)}, nil},
+			"made earlier":             {store.EnvelopeFilter{CreatedBefore: clock.Now().Add(-time.Hour)}, nil},
+			"changed later":            {store.EnvelopeFilter{UpdatedSince: clock.Now().Add(time.Hour)}, nil},
 		} {
 			assert.Equal(t, c.want, list(c.filter), name)
 		}

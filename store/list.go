@@ -239,18 +239,19 @@ func (s *Store) pageIDs(db *gorm.DB, f EnvelopeFilter, offset int, few bool) *go
 		case f.ByUpdate:
 			return q.Where("(updated_at, id) > (?, ?)", at.UpdatedAt.UTC(), at.ID)
 		case f.byCreation():
-			return q.Where("(created_at, id) < (SELECT created_at, id FROM envelopes WHERE id = ?)", at.ID)
+			place := whereGiven(db.Model(&models.Envelope{}).Select("created_at, id").Where("id = ? AND app_id = ?", at.ID, f.App), "tenant_id = ?", f.Tenant)
+			return q.Where("(created_at, id) < (?)", place)
 		default:
 			return q.Where("id < ?", at.ID)
 		}
 	}
 	switch {
-	case few && f.byCreation():
-		found := matching(of...).Select("id, created_at").Order(order).Limit(countLimit)
-		return db.Table("(SELECT id FROM (?) AS found ORDER BY "+order+" LIMIT ? OFFSET ?) AS page", found, size, offset).Select("id")
 	case few && !f.ByUpdate:
-		return db.Table("(SELECT id FROM (?) AS found ORDER BY id DESC LIMIT ? OFFSET ?) AS page",
-			f.inTimeOrder(matching(of...)).Limit(countLimit), size, offset).Select("id")
+		found := f.inTimeOrder(matching(of...)).Limit(countLimit)
+		if f.byCreation() {
+			found = found.Select("id, created_at")
+		}
+		return db.Table("(SELECT id FROM (?) AS found ORDER BY "+order+" LIMIT ? OFFSET ?) AS page", found, size, offset).Select("id")
 	case len(of) < 2 || f.ByUpdate || f.byCreation():
 		return db.Table("(?) AS page", matching(of...).Order(order).Offset(offset).Limit(size)).Select("id")
 	}

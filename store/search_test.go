@@ -101,6 +101,15 @@ func columns(t *testing.T, s *store.Store, table string) []string {
 	return names
 }
 
+// execute runs statements, one after another.
+func execute(t *testing.T, s *store.Store, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		_, err := pool(t, s).ExecContext(t.Context(), statement)
+		require.NoError(t, err)
+	}
+}
+
 func idsOf(list []*models.Envelope) []uuid.UUID {
 	ids := []uuid.UUID{}
 	for _, e := range list {
@@ -236,15 +245,12 @@ func TestRareMatchesAreExpectedToBeRare(t *testing.T) {
 		s := testkit.Store(t, "postgres", clock.Now)
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := f.prepared()
-		for _, sql := range []string{
+		execute(t, s,
 			"ALTER TABLE envelope_search DROP CONSTRAINT envelope_search_envelope_id_fkey", // the others are there for this table's statistics alone
 			fmt.Sprintf(`INSERT INTO envelope_search (envelope_id, app_id, text, addresses)
 				SELECT gen_random_uuid(), app_id, CASE WHEN mod(g, 5) = 0 THEN 'contract of 20261122, ' ELSE 'contract ' END || 3000000 + g, array_append(addresses[2:2], md5(g::text)) FROM envelope_search, generate_series(2, %d) AS g`, n),
 			"VACUUM (ANALYZE) envelope_search",
-		} {
-			_, err := pool(t, s).ExecContext(ctx, sql)
-			require.NoError(t, err)
-		}
+		)
 		everybody := e.Signers[0].Email[strings.LastIndex(e.Signers[0].Email, "@")+1:]
 		for _, c := range []struct {
 			filter      store.EnvelopeFilter
@@ -286,15 +292,12 @@ func TestTimesAreReadByTheirIndex(t *testing.T) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := f.prepared()
 		others := strings.Join(slices.DeleteFunc(columns(t, s, "envelopes"), func(c string) bool { return slices.Contains([]string{"id", "created_at", "updated_at"}, c) }), ", ")
-		for _, sql := range []string{
+		execute(t, s,
 			fmt.Sprintf(`INSERT INTO envelopes (id, created_at, updated_at, %[1]s)
 				SELECT (lpad(to_hex(1700000000000 + g * 3000), 12, '0') || '7a00800000000000000a')::uuid, created_at + make_interval(secs => g), updated_at + make_interval(secs => g), %[1]s
 				FROM envelopes, generate_series(1, %[2]d) AS g WHERE id = '%[3]s'`, others, n, e.ID),
 			"VACUUM (ANALYZE) envelopes",
-		} {
-			_, err := pool(t, s).ExecContext(ctx, sql)
-			require.NoError(t, err)
-		}
+		)
 		middle := e.CreatedAt.Add(n / 2 * time.Second)
 		for name, c := range map[string]struct {
 			filter store.EnvelopeFilter

@@ -14,12 +14,15 @@ import (
 // wholeOf is of how many envelopes one has its fields and its audit trail as well: that is what is got.
 const wholeOf = 10
 
-// firstMade is near when the first envelope was made, in seconds since 1970; the others follow it.
-const firstMade, secondsApart = 1_700_000_000, 3
+// Envelope g is made g times secondsApart after startSeconds, which is in seconds since 1970.
+const startSeconds, secondsApart = 1_700_000_000, 3
+
+// madeAt is when row g is made.
+var madeAt = fmt.Sprintf("to_timestamp(%d + g * %d)", startSeconds, secondsApart)
 
 // uuidOf is an id of version 7 for row g, made of its time; a digit says of what it is the id.
 func uuidOf(digit string) string {
-	return fmt.Sprintf("(lpad(to_hex(1700000000000 + g * 3000), 12, '0') || '7%s00800000000000000%s')::uuid", digit, digit)
+	return fmt.Sprintf("(lpad(to_hex(%d + g * %d), 12, '0') || '7%[3]s00800000000000000%[3]s')::uuid", startSeconds*1000, secondsApart*1000, digit)
 }
 
 // inserts make the rows of $2 envelopes of an app, spread over the statuses as in life: most are done. Ids and
@@ -29,9 +32,9 @@ var inserts = []struct{ table, sql string }{
 	SELECT ` + uuidOf("a") + `, $1::uuid, 'acme',
 		CASE WHEN g % 100 < 80 THEN 'completed' WHEN g % 100 < 88 THEN 'declined' WHEN g % 100 < 92 THEN 'in_progress' WHEN g % 100 < 96 THEN 'draft' ELSE 'sent' END,
 		'Contract ' || g, 'bench', ` + uuidOf("d") + `, t, t, t, t, NULL, 3, repeat('0', 64), 5
-	FROM generate_series(1, $2::bigint) AS g CROSS JOIN LATERAL (SELECT to_timestamp(1700000000 + g * 3) AS t) AS at`},
+	FROM generate_series(1, $2::bigint) AS g CROSS JOIN LATERAL (SELECT ` + madeAt + ` AS t) AS at`},
 	{"signers", `INSERT INTO signers (id, envelope_id, position, name, email, mailbox, routing_order, status, auth_method, signed_at, ip, user_agent)
-	SELECT ` + uuidOf("5") + `, ` + uuidOf("a") + `, 0, 'Ada Byron', '', 0, 1, 'signed', 'none', to_timestamp(1700000000 + g * 3), '192.0.2.1', repeat('u', 90)
+	SELECT ` + uuidOf("5") + `, ` + uuidOf("a") + `, 0, 'Ada Byron', '', 0, 1, 'signed', 'none', ` + madeAt + `, '192.0.2.1', repeat('u', 90)
 	FROM generate_series(1, $2::bigint) AS g WHERE $1::text <> ''`},
 	{"documents", `INSERT INTO documents (id, envelope_id, kind, name, mime_type, sha256, size, page_count, pages, document_order, blob_key, purge_status, created_at)
 	SELECT ` + uuidOf("d") + `, ` + uuidOf("a") + `, 'original', 'contract.pdf', 'application/pdf', repeat('0', 64), 1000, 1, '[]', 1, 'k', 'active', now()
@@ -43,7 +46,7 @@ var inserts = []struct{ table, sql string }{
 	SELECT ` + uuidOf("f") + `, ` + uuidOf("a") + `, ` + uuidOf("d") + `, ` + uuidOf("5") + `, 0, 'signature', 1, 1, 1, 9, 9, true, 'top-left', 'signature_1'
 	FROM generate_series(1, $2::bigint, ` + fmt.Sprint(wholeOf) + `) AS g WHERE $1::text <> ''`},
 	{"audit_events", `INSERT INTO audit_events (id, envelope_id, seq, name, timestamp, actor, prev_hash, hash)
-	SELECT md5('e' || s || g)::uuid, ` + uuidOf("a") + `, s, 'envelope.created', to_timestamp(1700000000 + g * 3), 'system', repeat('0', 64), repeat('0', 64)
+	SELECT md5('e' || s || g)::uuid, ` + uuidOf("a") + `, s, 'envelope.created', ` + madeAt + `, 'system', repeat('0', 64), repeat('0', 64)
 	FROM generate_series(1, $2::bigint, ` + fmt.Sprint(wholeOf) + `) AS g CROSS JOIN generate_series(1, 3) AS s WHERE $1::text <> ''`},
 	{"envelope_counts", `INSERT INTO envelope_counts (app_id, tenant_id, status, n)
 	SELECT app_id, tenant_id, status, count(*) FROM envelopes WHERE app_id = $1::uuid AND $2::bigint > 0 GROUP BY 1, 2, 3`},

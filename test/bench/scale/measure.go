@@ -49,11 +49,11 @@ var reads = []struct{ name, path string }{
 	{"signer of none", "/v1/envelopes?tenantId=" + tenant + "&signerEmail=nobody@example.com"},
 	{"domain of all", "/v1/console/envelopes?search=example.com"},
 	{"changed since a time", "/v1/envelopes?tenantId=" + tenant + "&sort=updatedAt&updatedSince={middle}"},
-	{"so, newest first", "/v1/envelopes?tenantId=" + tenant + "&updatedSince={middle}"},
+	{"the same, newest first", "/v1/envelopes?tenantId=" + tenant + "&updatedSince={middle}"},
 	{"made after a time", "/v1/envelopes?tenantId=" + tenant + "&createdAfter={middle}"},
 	{"made before a time", "/v1/envelopes?tenantId=" + tenant + "&createdBefore={middle}"},
 	{"made between two", "/v1/envelopes?tenantId=" + tenant + "&createdAfter={middle}&createdBefore={later}"},
-	{"so, completed", "/v1/console/envelopes?createdAfter={middle}&createdBefore={later}&status=completed"},
+	{"the same, completed", "/v1/console/envelopes?createdAfter={middle}&createdBefore={later}&status=completed"},
 	{"made in half an hour", "/v1/envelopes?tenantId=" + tenant + "&createdAfter=2023-11-14T22:15:00Z&createdBefore=2023-11-14T22:45:00Z"},
 	{"the month's usage", "/v1/console/usage"},
 }
@@ -131,7 +131,7 @@ func (b *bench) choose(ctx context.Context) (err error) {
 func compareRead(ctx context.Context, few, many *bench, path string) (took [2][]time.Duration, err error) {
 	for i := range 2 * rounds {
 		for k, b := range []*bench{few, many} {
-			made := func(g int) string { return time.Unix(int64(firstMade+g*secondsApart), 0).UTC().Format(time.RFC3339) }
+			made := func(g int) string { return time.Unix(int64(startSeconds+g*secondsApart), 0).UTC().Format(time.RFC3339) }
 			at := strings.NewReplacer("{id}", b.ids[i%rounds], "{number}", fmt.Sprint(b.n/2+i%rounds), "{middle}", made(b.n/2), "{later}", made(b.n*6/10)).Replace(path)
 			t, err := b.read(ctx, at)
 			if err != nil {
