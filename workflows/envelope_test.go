@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -30,13 +31,37 @@ var acts *activities.Activities
 // quiet shows what the SDK logs only where a test fails.
 func quiet(t *testing.T) log.Logger {
 	t.Helper()
-	return log.NewStructuredLogger(slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})))
+	return log.NewStructuredLogger(slog.New(slog.NewTextHandler(outputOf(t), &slog.HandlerOptions{Level: slog.LevelError})))
 }
 
 // strict shows them too, and fails the test if a signal was left unread.
 func strict(t *testing.T) log.Logger {
 	t.Helper()
-	return log.NewStructuredLogger(slog.New(unexpectedLogs{slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}), t}))
+	return log.NewStructuredLogger(slog.New(unexpectedLogs{slog.NewTextHandler(outputOf(t), &slog.HandlerOptions{Level: slog.LevelWarn}), t}))
+}
+
+// testOutput is the output of a test until its end: the SDK's test environment does not
+// wait for the activities of a workflow that was cancelled, and these log until they return.
+type testOutput struct {
+	mu sync.Mutex
+	w  io.Writer // io.Discard after the end
+}
+
+func outputOf(t *testing.T) *testOutput {
+	t.Helper()
+	o := &testOutput{w: t.Output()}
+	t.Cleanup(func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.w = io.Discard
+	})
+	return o
+}
+
+func (o *testOutput) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.w.Write(b)
 }
 
 type unexpectedLogs struct {
