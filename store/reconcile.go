@@ -53,8 +53,9 @@ func (s *Store) Unfinished(ctx context.Context, kind models.OutboxKind, after uu
 // unnotified is true of an envelope that was closed since a time, which is given four
 // times, and whose copies, or the news of its end, have not all gone out.
 const unnotified = `
-	status = 'completed' AND completed_at >= ? AND (SELECT COUNT(DISTINCT mailbox) FROM signers AS s WHERE s.envelope_id = envelopes.id AND NOT s.silent)
-		> (SELECT COUNT(*) FROM mails AS m WHERE m.envelope_id = envelopes.id AND m.kind = 'completed' AND (m.sent_at IS NOT NULL OR m.failed_at IS NOT NULL))
+	status = 'completed' AND completed_at >= ? AND EXISTS (SELECT 1 FROM signers AS s WHERE s.envelope_id = envelopes.id AND NOT s.silent AND NOT EXISTS (
+		SELECT 1 FROM mails AS m JOIN signers AS t ON t.id = m.signer_id WHERE m.envelope_id = envelopes.id AND m.kind = 'completed'
+		AND (m.sent_at IS NOT NULL OR m.failed_at IS NOT NULL) AND t.mailbox = s.mailbox AND t.envelope_id = s.envelope_id))
 	OR (status = 'voided' AND voided_at >= ? OR status = 'expired' AND expires_at >= ?
 		OR status = 'declined' AND EXISTS (SELECT 1 FROM signers AS s WHERE s.envelope_id = envelopes.id AND s.declined_at >= ?)) AND (
 		EXISTS (SELECT 1 FROM mails AS m WHERE m.envelope_id = envelopes.id AND m.kind = 'closed' AND m.sent_at IS NULL AND m.failed_at IS NULL)

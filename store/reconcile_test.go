@@ -88,3 +88,32 @@ func TestUnfinished(t *testing.T) {
 		assert.Equal(t, open.ID, told[0].Key)
 	})
 }
+
+// TestUnfinishedCopies: each person of an envelope has to have a copy. That one has got it twice, as
+// it was asked for again, says nothing of another.
+func TestUnfinishedCopies(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f := newFixture(t, s, clock)
+		ctx := t.Context()
+		e := f.sent(2, nil)
+		f.sealed(e)
+		unfinished := func() int {
+			t.Helper()
+			rows, err := s.Unfinished(ctx, models.OutboxStart, uuid.Nil, 10)
+			require.NoError(t, err)
+			return len(rows)
+		}
+		mailed := func(id string, signer int) {
+			t.Helper()
+			_, err := s.BeginMail(ctx, models.Mail{ID: id, EnvelopeID: e.ID, SignerID: e.Signers[signer].ID, Kind: models.MailCompleted})
+			require.NoError(t, err)
+			require.NoError(t, s.MailSent(ctx, id))
+		}
+		mailed("a", 0)
+		mailed("a, again", 0)
+		assert.Equal(t, 1, unfinished(), "the other has none")
+		mailed("b", 1)
+		assert.Zero(t, unfinished())
+	})
+}
