@@ -50,37 +50,38 @@ func (a *Activities) seal(ctx context.Context, in temporal.EnvelopeInput) (*mode
 	default:
 		return nil, nonRetryable(models.Refuse(models.KindConflict, "envelope_not_sealing", "The envelope is %s.", e.Status))
 	}
-	done, err := a.sealAll(ctx, e)
+	done, kept, err := a.sealAll(ctx, e)
 	if err != nil {
 		return nil, a.sealingFailed(ctx, e, err)
 	}
 	failpoint.Inject("seal.completed")
-	if err := a.removeUnrecorded(ctx, done); err != nil {
+	if err := a.removeUnrecorded(ctx, done, kept); err != nil {
 		return nil, err
 	}
 	failpoint.Inject("seal.swept")
 	return done, nil
 }
 
-// sealAll seals the documents and records the files.
-func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.Envelope, error) {
+// sealAll seals the documents and records the files. It also returns the keys of sealed
+// files of which those that are not recorded are left over: by runs that were cut off, or by this one.
+func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.Envelope, []string, error) {
 	_, settings, err := a.Store.Settings(ctx, e.AppID, e.TenantID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	app, err := a.Store.App(ctx, e.AppID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	job, err := a.sealJob(ctx, e)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	job.Language, job.Envelope.Sender = settings.LanguageOrDefault(), settings.SenderOrDefault(app.Name)
 	job.Color = models.Deref(settings.PrimaryColor, "")
 	if settings.LogoSHA256 != nil {
 		if job.Logo, err = a.Store.Logo(ctx, e.AppID, e.TenantID); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	failpoint.Inject("seal.loaded")
@@ -88,11 +89,17 @@ func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.E
 	for _, d := range e.Originals() {
 		f, err := a.sealDocument(ctx, e, d, job)
 		if err != nil {
-			return nil, fmt.Errorf("seal document %d: %w", d.Order, err)
+			return nil, nil, fmt.Errorf("seal document %d: %w", d.Order, err)
 		}
 		files = append(files, f)
 	}
 	failpoint.Inject("seal.stored")
+	// Looked for before the envelope is completed: a file that is made afterwards, with a
+	// later time-stamp, is recorded after it was kept.
+	kept, err := a.Blobs.List(ctx, sealedPrefix(e.ID))
+	if err != nil {
+		return nil, nil, err
+	}
 	done, err := a.Store.Change(ctx, e.AppID, e.ID, func(e *models.Envelope) error {
 		if err := e.Complete(a.systemContext(), files); err != nil {
 			return err
@@ -102,8 +109,14 @@ func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.E
 	})
 	if models.IsRefusal(err) {
 		done, err = a.Store.Envelope(ctx, e.AppID, e.ID) // another run was first, or an operator
+		if err == nil && done.Status == models.StatusCompleted {
+			kept = kept[:0] // made since the other run completed it, but for this run's
+			for _, f := range files {
+				kept = append(kept, f.BlobKey)
+			}
+		}
 	}
-	return done, err
+	return done, kept, err
 }
 
 // openUpload opens a file that the sender or a signer gave.
@@ -244,13 +257,9 @@ func preparation(d *models.Document, upload *blob.File) (*seal.Prepared, error) 
 
 func utcOrZero(t *time.Time) time.Time { return models.Deref(t, time.Time{}).UTC() }
 
-// removeUnrecorded removes sealed files that are not recorded: those of runs that were cut off.
-func (a *Activities) removeUnrecorded(ctx context.Context, e *models.Envelope) error {
-	keys, err := a.Blobs.List(ctx, sealedPrefix(e.ID))
-	if err != nil {
-		return err
-	}
-	return a.deleteFiles(ctx, slices.DeleteFunc(keys, func(key string) bool {
+// removeUnrecorded removes those of the kept sealed files that are not recorded.
+func (a *Activities) removeUnrecorded(ctx context.Context, e *models.Envelope, kept []string) error {
+	return a.deleteFiles(ctx, slices.DeleteFunc(kept, func(key string) bool {
 		return slices.ContainsFunc(e.Sealed(), func(d *models.Document) bool { return d.BlobKey == key })
 	}))
 }

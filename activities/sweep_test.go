@@ -1,0 +1,112 @@
+package activities_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+	"countersign/store/blob"
+	"countersign/temporal"
+)
+
+// watchedFiles is a file store of which it is seen when files are listed or deleted.
+type watchedFiles struct {
+	blob.Store
+
+	before func()
+}
+
+func (w watchedFiles) List(ctx context.Context, prefix string) ([]string, error) {
+	w.before()
+	return w.Store.List(ctx, prefix)
+}
+
+func (w watchedFiles) Delete(ctx context.Context, key string) error {
+	w.before()
+	return w.Store.Delete(ctx, key)
+}
+
+// keep puts a file into the store.
+func (env *fakeEnv) keep(key string) {
+	env.t.Helper()
+	f, err := env.Blobs.Temp()
+	require.NoError(env.t, err)
+	defer blob.Discard(f)
+	require.NoError(env.t, env.Blobs.Keep(env.t.Context(), f, key))
+}
+
+// load is an envelope as it is now.
+func (env *fakeEnv) load(in temporal.EnvelopeInput) *models.Envelope {
+	env.t.Helper()
+	e, err := env.Store.Envelope(env.t.Context(), in.AppID, in.EnvelopeID)
+	require.NoError(env.t, err)
+	return e
+}
+
+// timestamps has the first document of a completed envelope switched to a file with a later
+// time-stamp. The file is kept at once and recorded by the function that is returned.
+func (env *fakeEnv) timestamps(in temporal.EnvelopeInput) (key string, record func()) {
+	env.t.Helper()
+	d := env.load(in).Sealed()[0]
+	key = "envelopes/" + in.EnvelopeID.String() + "/sealed/" + d.OriginalID.String() + "-later.pdf"
+	env.keep(key)
+	return key, func() {
+		file := models.SealedFile{SHA256: emptyHash, Size: 1, PageCount: 2, BlobKey: key, TimestampedUntil: env.clock.Now().AddDate(1, 0, 0)}
+		env.change(env.load(in), func(e *models.Envelope) error { return e.Timestamped(env.act(), d.ID, d.SHA256, file) })
+	}
+}
+
+// TestSweepLeavesLaterFiles: when a run of a sealing removes what others left behind, a file
+// that was made since the envelope was completed stays, recorded or about to be.
+func TestSweepLeavesLaterFiles(t *testing.T) {
+	t.Parallel()
+	t.Run("of the run that completed it", func(t *testing.T) {
+		t.Parallel()
+		onBoth(t, func(env *fakeEnv) {
+			e, in := env.sent("a@example.com")
+			env.signAll(e)
+			left := "envelopes/" + e.ID.String() + "/sealed/left.pdf"
+			env.keep(left)
+			var once sync.Once
+			files := env.Blobs
+			env.Blobs = watchedFiles{files, func() {
+				if env.load(in).Status == models.StatusCompleted {
+					once.Do(func() { _, record := env.timestamps(in); record() })
+				}
+			}}
+			env.sealed(in)
+			keys, err := files.List(env.t.Context(), "envelopes/"+e.ID.String()+"/sealed/")
+			require.NoError(env.t, err)
+			assert.NotContains(env.t, keys, left)
+			now := env.load(in).Sealed()
+			assert.Contains(env.t, now[0].BlobKey, "-later.pdf")
+			for _, d := range now {
+				assert.Contains(env.t, keys, d.BlobKey)
+			}
+		})
+	})
+	t.Run("of a run that came too late", func(t *testing.T) {
+		t.Parallel()
+		onBoth(t, func(env *fakeEnv) {
+			e, in := env.sent("a@example.com")
+			env.signAll(e)
+			var later string
+			var record func()
+			env.sealer.meanwhile = func() {
+				env.sealer.meanwhile = nil
+				env.sealed(in)
+				later, record = env.timestamps(in)
+			}
+			env.sealed(in)
+			record()
+			keys, err := env.Blobs.List(env.t.Context(), "envelopes/"+e.ID.String()+"/sealed/")
+			require.NoError(env.t, err)
+			assert.Contains(env.t, keys, later)
+			assert.Len(env.t, keys, 3, "with the one that it replaced, and without those of the late run")
+		})
+	})
+}
