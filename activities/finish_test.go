@@ -1,8 +1,10 @@
 package activities_test
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
@@ -40,6 +42,16 @@ func TestFinish(t *testing.T) {
 		assert.Equal(env.t, activities.Finished{Status: models.StatusCompleted, Copied: true}, got)
 		assert.Equal(env.t, runs, env.sealer.n)
 		assert.Len(env.t, env.mails.mails, 2)
+	})
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
+		env.signAll(e)
+		late, cancel := context.WithTimeout(env.t.Context(), 15*time.Second)
+		defer cancel()
+		got, err := env.Finish(late, in)
+		require.NoError(env.t, err)
+		assert.Equal(env.t, activities.Finished{Status: models.StatusCompleted}, got)
+		assert.Empty(env.t, env.mails.mails, "the activity could end before the mail has gone out")
 	})
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")

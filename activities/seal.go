@@ -299,7 +299,12 @@ func (a *Activities) Finish(ctx context.Context, in temporal.EnvelopeInput) (Fin
 	return done, nil
 }
 
+// copyOnce begins no mail where the activity's time is nearly over: SendCopies would begin
+// while this one is still sending it.
 func (a *Activities) copyOnce(ctx context.Context, e *models.Envelope) error {
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < copiesBegin+copiesEnd {
+		return context.DeadlineExceeded
+	}
 	begin, cancelBegin := context.WithTimeout(ctx, copiesBegin)
 	defer cancelBegin()
 	mails, cancelMails := context.WithTimeout(context.WithoutCancel(ctx), copiesEnd)
