@@ -212,12 +212,15 @@ type recordMail func(id, refused string) error
 func (a *Activities) sendOnce(ctx context.Context, e *models.Envelope, s *models.Signer, kind models.MailKind, id string,
 	send func() error, record recordMail,
 ) error {
-	done, err := a.Store.BeginMail(ctx, models.Mail{ID: id, EnvelopeID: e.ID, SignerID: s.ID, Kind: kind})
+	begun, err := a.Store.BeginMail(ctx, models.Mail{ID: id, EnvelopeID: e.ID, SignerID: s.ID, Kind: kind})
 	if err != nil {
 		return err
 	}
-	if done {
-		return a.refusedBefore(ctx, e, id)
+	switch {
+	case begun.FailedAt != nil:
+		return &notify.PermanentError{Err: errors.New(begun.Error)}
+	case begun.SentAt != nil:
+		return nil
 	}
 	if record == nil {
 		record = func(id, refused string) error { return a.noteMail(ctx, id, refused) }
@@ -234,20 +237,6 @@ func (a *Activities) sendOnce(ctx context.Context, e *models.Envelope, s *models
 	}
 	failpoint.Inject("mail.sent")
 	return record(id, "")
-}
-
-// refusedBefore is the refusal of a message that is settled; nil if it went out.
-func (a *Activities) refusedBefore(ctx context.Context, e *models.Envelope, id string) error {
-	mails, err := a.Store.Mails(ctx, e.ID)
-	if err != nil {
-		return err
-	}
-	for i := range mails {
-		if mails[i].ID == id && mails[i].FailedAt != nil {
-			return &notify.PermanentError{Err: errors.New(mails[i].Error)}
-		}
-	}
-	return nil
 }
 
 // noteMail notes with a message alone what became of it.

@@ -52,6 +52,9 @@ func RemindersSettled(mails []Mail, signer uuid.UUID) (n int) {
 	return n
 }
 
+// Settled reports whether the mail went out or was given up.
+func (m *Mail) Settled() bool { return m.settledAt() != nil }
+
 // settledAt is when the mail went out or was given up; nil while neither is so.
 func (m *Mail) settledAt() *time.Time {
 	return firstNonNil(m.SentAt, m.FailedAt)

@@ -115,11 +115,14 @@ func (s *Store) removeOldDeliveries(ctx context.Context) (int64, error) {
 }
 
 // removeOldMails removes the records of mails of envelopes that have ended. Those of
-// open ones stay: by them nobody is mailed twice, and reminders are counted.
+// open ones stay: by them nobody is mailed twice, and reminders are counted. So do those
+// of which somebody is still to get the last mail: the others have theirs.
 func (s *Store) removeOldMails(db *gorm.DB) (int64, error) {
 	before := s.historyStart()
 	done := db.Exec(`DELETE FROM mails WHERE id IN (SELECT m.id FROM mails AS m JOIN envelopes AS e ON e.id = m.envelope_id
-		WHERE m.envelope_id < ? AND m.created_at < ? AND e.status IN ? ORDER BY m.envelope_id LIMIT ?)`, firstID(before), before, endedStatuses, CleanupBatch)
+		WHERE m.envelope_id < ? AND m.created_at < ? AND e.status IN ?
+		AND NOT EXISTS (SELECT 1 FROM mails AS w WHERE w.envelope_id = m.envelope_id AND w.kind IN ('completed', 'closed') AND w.sent_at IS NULL AND w.failed_at IS NULL)
+		ORDER BY m.envelope_id LIMIT ?)`, firstID(before), before, endedStatuses, CleanupBatch)
 	return done.RowsAffected, done.Error
 }
 

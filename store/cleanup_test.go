@@ -73,9 +73,9 @@ func TestOldMailsGo(t *testing.T) {
 		open, voided, completed, declined, expired := f.sent(1, nil), f.sent(1, nil), f.sent(1, nil), f.sent(2, nil), f.sent(1, &days)
 		mail := func(e *models.Envelope, kind models.MailKind) {
 			id := fmt.Sprint(kind, e.ID)
-			done, err := s.BeginMail(ctx, models.Mail{ID: id, EnvelopeID: e.ID, SignerID: e.Signers[0].ID, Kind: kind})
+			begun, err := s.BeginMail(ctx, models.Mail{ID: id, EnvelopeID: e.ID, SignerID: e.Signers[0].ID, Kind: kind})
 			require.NoError(t, err)
-			require.False(t, done)
+			require.False(t, begun.Settled())
 			require.NoError(t, s.MailSent(ctx, id))
 		}
 		all := []*models.Envelope{open, voided, completed, declined, expired}
@@ -107,11 +107,21 @@ func TestOldMailsGo(t *testing.T) {
 			mail(e, kind)
 		}
 		assert.Equal(t, []uuid.UUID{open.ID}, unfinished())
+		late := models.Mail{ID: "late", EnvelopeID: declined.ID, SignerID: declined.Signers[1].ID, Kind: models.MailClosed}
+		_, err := s.BeginMail(ctx, late)
+		require.NoError(t, err)
 
 		clock.Add(history - time.Hour)
 		require.NoError(t, s.DeleteExpired(ctx))
-		assert.Equal(t, 5, f.rows("mails"), "invitations of those that have ended are older than that, news of the end is not")
+		assert.Equal(t, 7, f.rows("mails"), "invitations of those that have ended are older than that, news of the end is not")
 		clock.Add(2 * time.Hour)
+		require.NoError(t, s.DeleteExpired(ctx))
+		assert.Len(t, must(s.Mails(ctx, declined.ID)), 3, "one is still to be told of the end, and nobody else again")
+		begun, err := s.BeginMail(ctx, late)
+		require.NoError(t, err)
+		assert.Equal(t, 2, begun.Attempts)
+		assert.WithinDuration(t, clock.Now().Add(-history-time.Hour), begun.CreatedAt, 0, "it was begun then")
+		require.NoError(t, s.MailSent(ctx, late.ID))
 		require.NoError(t, s.DeleteExpired(ctx))
 		assert.Equal(t, 1, f.rows("mails"))
 		assert.Len(t, must(s.Mails(ctx, open.ID)), 1)

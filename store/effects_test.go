@@ -196,16 +196,16 @@ func TestMailsGoOutOnce(t *testing.T) {
 	t.Parallel()
 	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
 		m := models.Mail{ID: "m1", EnvelopeID: uuid.New(), SignerID: uuid.New(), Kind: models.MailCompleted}
-		done, err := s.BeginMail(t.Context(), m)
+		begun, err := s.BeginMail(t.Context(), m)
 		require.NoError(t, err)
-		assert.False(t, done)
-		done, err = s.BeginMail(t.Context(), m)
+		assert.False(t, begun.Settled())
+		begun, err = s.BeginMail(t.Context(), m)
 		require.NoError(t, err)
-		assert.False(t, done, "it may not have gone out")
+		assert.False(t, begun.Settled(), "it may not have gone out")
 		require.NoError(t, s.MailSent(t.Context(), m.ID))
-		done, err = s.BeginMail(t.Context(), m)
+		begun, err = s.BeginMail(t.Context(), m)
 		require.NoError(t, err)
-		assert.True(t, done)
+		assert.True(t, begun.Settled())
 	})
 }
 

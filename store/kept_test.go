@@ -87,9 +87,9 @@ func TestMailsAreKept(t *testing.T) {
 		ada, bob := newID(), newID()
 		begin := func(id string, envelope, signer uuid.UUID) bool {
 			clock.Add(time.Second)
-			done, err := s.BeginMail(ctx, models.Mail{ID: id, EnvelopeID: envelope, SignerID: signer, Kind: models.MailInvitation})
+			begun, err := s.BeginMail(ctx, models.Mail{ID: id, EnvelopeID: envelope, SignerID: signer, Kind: models.MailInvitation})
 			require.NoError(t, err)
-			return done
+			return begun.Settled()
 		}
 		require.False(t, begin("1", e, ada))
 		begun := clock.Now()
@@ -246,13 +246,13 @@ func TestWhatEachEventStarts(t *testing.T) {
 		assert.Empty(t, kinds(func(e *models.Envelope) error { return e.Expire(f.act()) }, e), "its workflow did that")
 		clock.Add(-24 * time.Hour)
 		assert.Empty(t, kinds(func(e *models.Envelope) error { return e.Void(f.act(), nil) }, draft(t, s, f.app.ID, "t", "a draft")), "a draft has no workflow")
-		done, err := s.BeginMail(ctx, models.Mail{ID: "m7", EnvelopeID: e.ID, Kind: models.MailInvitation})
+		begun, err := s.BeginMail(ctx, models.Mail{ID: "m7", EnvelopeID: e.ID, Kind: models.MailInvitation})
 		require.NoError(t, err)
-		require.False(t, done)
+		require.False(t, begun.Settled())
 		e = f.sent(1, nil)
 		assert.Empty(t, kinds(func(e *models.Envelope) error { return e.Invited(f.act(), e.Signers[0].ID, false, "m7") }, e))
-		done, err = s.BeginMail(ctx, models.Mail{ID: "m7", EnvelopeID: e.ID, Kind: models.MailInvitation})
+		begun, err = s.BeginMail(ctx, models.Mail{ID: "m7", EnvelopeID: e.ID, Kind: models.MailInvitation})
 		require.NoError(t, err)
-		assert.True(t, done, "the event says that it went out")
+		assert.True(t, begun.Settled(), "the event says that it went out")
 	})
 }

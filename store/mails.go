@@ -12,19 +12,19 @@ import (
 	"countersign/models"
 )
 
-// BeginMail notes that a mail is about to go out. It reports true if it has
-// gone out already, or was given up.
-func (s *Store) BeginMail(ctx context.Context, m models.Mail) (done bool, err error) {
+// BeginMail notes that a mail is about to go out. It returns what is noted of it: when it
+// was first begun, and whether it has gone out already or was given up.
+func (s *Store) BeginMail(ctx context.Context, m models.Mail) (models.Mail, error) {
 	m.CreatedAt = s.now()
 	m.Attempts = 1
-	err = s.db.WithContext(ctx).Clauses(
+	err := s.db.WithContext(ctx).Clauses(
 		clause.OnConflict{
 			Columns:   []clause.Column{{Name: "id"}},
 			DoUpdates: clause.Assignments(map[string]any{"attempts": gorm.Expr("mails.attempts + 1")}),
 		},
 		clause.Returning{},
 	).Create(&m).Error
-	return m.SentAt != nil || m.FailedAt != nil, wrap(err, "note mail")
+	return m, wrap(err, "note mail")
 }
 
 // MailSent notes that a mail went out. Mails that the audit chain reports are
