@@ -55,7 +55,7 @@ func (p *fakeMailer) Send(_ context.Context, m notify.Mail) error {
 		return p.fail
 	}
 	if p.later != "" && m.To.Email == p.later {
-		return errors.New("451 later")
+		return &notify.RefusedError{Err: errors.New("451 later")}
 	}
 	if p.refuse != "" && m.To.Email == p.refuse {
 		return &notify.PermanentError{Err: errors.New("550 no such user")}

@@ -46,7 +46,7 @@ func TestFinish(t *testing.T) {
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
-		late, cancel := context.WithTimeout(env.t.Context(), 15*time.Second)
+		late, cancel := context.WithTimeout(env.t.Context(), 18*time.Second)
 		defer cancel()
 		got, err := env.Finish(late, in)
 		require.NoError(env.t, err)

@@ -142,23 +142,21 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 	if msg.ReasonText, err = a.reason(ctx, e); err != nil {
 		return err
 	}
+	var notice error // keeps nobody from theirs
 	if decliner != nil {
-		err := a.notifyTenant(ctx, e, v, decliner.ID, templates.Notice{Kind: templates.NoticeDeclined, ByName: decliner.Name, ByAsk: msg.ByAsk, ReasonText: msg.ReasonText, At: msg.At}, "")
-		if err != nil {
-			return err
-		}
+		notice = a.notifyTenant(ctx, e, v, decliner.ID, templates.Notice{Kind: templates.NoticeDeclined, ByName: decliner.Name, ByAsk: msg.ByAsk, ReasonText: msg.ReasonText, At: msg.At}, "")
 	}
 	told, err := a.toldOfCopies(ctx, e)
 	if err != nil {
 		return err
 	}
 	asked := slices.DeleteFunc(slices.Clone(e.Signers), func(s *models.Signer) bool { return s.LinkID == nil || s == decliner })
-	return a.mailEach(ctx, ctx, e, mailed(slices.Concat(asked, told), invitee), models.MailClosed, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
+	return errors.Join(notice, a.mailEach(ctx, ctx, e, mailed(slices.Concat(asked, told), invitee), models.MailClosed, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
 		own := msg
 		own.Language, own.RecipientName, own.Copy = v.languageOf(s), invitee(s).Name, e.Signer(s.ID) == nil
 		content, err := own.Render()
 		return content, nil, err
-	})
+	}))
 }
 
 // reason is what the audit trail says of why the envelope was closed.
@@ -205,10 +203,15 @@ func (a *Activities) mailOnce(ctx context.Context, e *models.Envelope, s *models
 // recordMail records that a message went out or, if refused says why, that it was refused for good.
 type recordMail func(id, refused string) error
 
+// refusedFor is for how long a mail is tried that the server refuses, though not for good
+// (RFC 5321 section 4.5.4.1). One that the server was not asked about, as it is down, is tried for as long as it takes.
+const refusedFor = 5 * 24 * time.Hour
+
 // sendOnce sends a message unless it has gone out or been refused for good before, and
 // records which; record nil notes it with the message alone. If the process ends
 // between the two it is sent again, under the same Message-ID. A refusal is a
-// *notify.PermanentError, also where it was recorded by a former attempt.
+// *notify.PermanentError, also where it was recorded by a former attempt, and where it
+// was first tried refusedFor ago.
 func (a *Activities) sendOnce(ctx context.Context, e *models.Envelope, s *models.Signer, kind models.MailKind, id string,
 	send func() error, record recordMail,
 ) error {
@@ -229,6 +232,9 @@ func (a *Activities) sendOnce(ctx context.Context, e *models.Envelope, s *models
 		a.BulkRoom.invitationBegan()
 	}
 	err = send()
+	if refused, ok := errors.AsType[*notify.RefusedError](err); ok && a.Now().Sub(begun.CreatedAt) >= refusedFor {
+		err = &notify.PermanentError{Err: fmt.Errorf("%w, for days", refused)}
+	}
 	if refused, ok := errors.AsType[*notify.PermanentError](err); ok {
 		return cmp.Or(record(id, refused.Error()), err)
 	}

@@ -47,28 +47,57 @@ func sendFailure(ctx context.Context, err error) error {
 		return errors.New("mail: not sent")
 	}
 	var step string
-	var final bool
 	switch failed.Reason {
 	case gomail.ErrSMTPMailFrom:
-		step = "sender" // a matter of configuration: worth a retry
+		step = stepSender
 	case gomail.ErrSMTPRcptTo:
-		step, final = "recipient", true
+		step = stepRecipient
 	case gomail.ErrSMTPData, gomail.ErrSMTPDataClose:
-		step, final = "message", true
+		step = stepMessage
 	case gomail.ErrWriteContent, gomail.ErrConnCheck:
 		return errors.New("mail: connection lost while sending")
 	default:
 		return errors.New("mail: not sent")
 	}
-	code := failed.ErrorCode()
+	code, enhanced := failed.ErrorCode(), failed.EnhancedStatusCode()
 	if code == 0 {
 		return fmt.Errorf("mail: connection lost at the %s", step)
 	}
-	err = fmt.Errorf("mail: %s refused with %s", step, smtpCodes(code, failed.EnhancedStatusCode()))
-	if final && code >= 500 {
+	err = fmt.Errorf("mail: %s refused with %s", step, smtpCodes(code, enhanced))
+	switch {
+	case step == stepSender, code == 421, strings.HasPrefix(enhanced, "4.3."):
+		return err // the server takes no mails of ours, or none at the moment
+	case final(step, code, enhanced):
 		return &PermanentError{err}
 	}
-	return err
+	return &RefusedError{err}
+}
+
+// At what the server refuses a mail.
+const (
+	stepSender    = "sender"
+	stepRecipient = "recipient"
+	stepMessage   = "message"
+)
+
+// final reports whether an answer says that this address, or this message, will never be
+// taken. Servers answer by 5xx also what concerns the sender, the login or a quota, and many
+// do so only after RCPT or DATA: that can be mended.
+func final(step string, code int, enhanced string) bool {
+	if code < 500 {
+		return false
+	}
+	if enhanced == "" || strings.HasPrefix(enhanced, "5.0.") {
+		return step == stepRecipient && code >= 550 // the others are about commands and the login
+	}
+	switch enhanced {
+	case "5.1.7", "5.1.8", "5.2.252": // the sender's address; Microsoft's SendAsDenied
+		return false
+	case "5.1.0", "5.2.0", "5.6.0": // of what kind is not said
+		return step == stepRecipient
+	}
+	subject := enhanced[:strings.LastIndexByte(enhanced, '.')]
+	return subject == "5.1" || subject == "5.2" || subject == "5.6"
 }
 
 func smtpCodes(code int, enhanced string) string {

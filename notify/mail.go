@@ -59,9 +59,19 @@ type Mail struct {
 	Inline []Inline
 }
 
-// PermanentError marks a failure that no further attempt can mend: a malformed or
-// refused address, a message the server refused for good (SMTP 5xx on RCPT or
-// DATA). Find it with errors.As.
+// RefusedError marks an answer by which the server refused this one mail, for a reason
+// that may pass or be mended. It is final for whoever gets it for days. Find it with
+// errors.As.
+type RefusedError struct{ Err error }
+
+// Error returns the cause. It names no address and no person.
+func (r *RefusedError) Error() string { return r.Err.Error() }
+
+// Unwrap returns the cause.
+func (r *RefusedError) Unwrap() error { return r.Err }
+
+// PermanentError marks a failure that no further attempt can mend: a malformed address,
+// or one that the server refused for good, as it did the message. Find it with errors.As.
 type PermanentError struct{ Err error }
 
 // Error returns the cause. It names no address and no person.

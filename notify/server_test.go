@@ -10,6 +10,8 @@ import (
 	"log"
 	"math/big"
 	"net"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -143,8 +145,15 @@ func (s *authSession) Auth(string) (sasl.Server, error) {
 	}), nil
 }
 
-func refusal(code int, text string) error {
-	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{code / 100, 1, 1}, Message: text}
+// refusal is an answer; enhanced is such as 5.1.1, or "" for none.
+func refusal(code int, enhanced, text string) error {
+	e := &smtp.SMTPError{Code: code, EnhancedCode: smtp.NoEnhancedCode, Message: text}
+	if enhanced != "" {
+		for i, n := range strings.Split(enhanced, ".") {
+			e.EnhancedCode[i], _ = strconv.Atoi(n)
+		}
+	}
+	return e
 }
 
 func certificate(t *testing.T) (*tls.Config, *x509.CertPool) {

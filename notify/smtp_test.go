@@ -241,18 +241,45 @@ func TestInternationalAddresses(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	t.Parallel()
+	const other, refused, permanent = "other", "refused", "permanent"
+	rcpt := func(code int, enhanced string) func(*mailServer) {
+		return func(m *mailServer) { m.rcptErr = refusal(code, enhanced, "ada@example.net") }
+	}
+	data := func(code int, enhanced string) func(*mailServer) {
+		return func(m *mailServer) { m.dataErr = refusal(code, enhanced, "from ada@example.net") }
+	}
+	sender550 := func(m *mailServer) { m.mailErr = refusal(550, "5.1.1", "no ada@example.net") }
 	cases := []struct {
-		name      string
-		refuse    func(*mailServer)
-		permanent bool
-		text      string
+		name   string
+		refuse func(*mailServer)
+		want   string
+		text   string
 	}{
-		{"sender 550", func(m *mailServer) { m.mailErr = refusal(550, "no ada@example.net") }, false, "sender refused with 550 5.1.1"},
-		{"recipient 550", func(m *mailServer) { m.rcptErr = refusal(550, "no ada@example.net") }, true, "recipient refused with 550 5.1.1"},
-		{"recipient 450", func(m *mailServer) { m.rcptErr = refusal(450, "later ada@example.net") }, false, "recipient refused with 450 4.1.1"},
-		{"recipient 421", func(m *mailServer) { m.rcptErr = refusal(421, "busy") }, false, "recipient refused with 421"},
-		{"message 554", func(m *mailServer) { m.dataErr = refusal(554, "spam from ada@example.net") }, true, "message refused with 554 5.1.1"},
-		{"message 451", func(m *mailServer) { m.dataErr = refusal(451, "greylisted") }, false, "message refused with 451 4.1.1"},
+		{"sender 550", sender550, other, "sender refused with 550 5.1.1"},
+		{"recipient 421", rcpt(421, "4.3.2"), other, "recipient refused with 421 4.3.2"},
+		{"server's disk is full", data(452, "4.3.1"), other, "message refused with 452 4.3.1"},
+
+		{"no such mailbox", rcpt(550, "5.1.1"), permanent, "recipient refused with 550 5.1.1"},
+		{"bad address, by another code", rcpt(501, "5.1.3"), permanent, "recipient refused with 501 5.1.3"},
+		{"mailbox is closed", rcpt(550, "5.2.1"), permanent, "recipient refused with 550 5.2.1"},
+		{"no mailbox, no reason", rcpt(550, ""), permanent, "recipient refused with 550"},
+		{"no mailbox, undefined", rcpt(550, "5.0.0"), permanent, "recipient refused with 550 5.0.0"},
+		{"address rejected", rcpt(550, "5.1.0"), permanent, "recipient refused with 550 5.1.0"},
+		{"no such mailbox, said late", data(554, "5.1.1"), permanent, "message refused with 554 5.1.1"},
+		{"content is not converted", data(554, "5.6.3"), permanent, "message refused with 554 5.6.3"},
+
+		{"recipient later", rcpt(450, "4.1.1"), refused, "recipient refused with 450 4.1.1"},
+		{"greylisted", data(451, "4.7.1"), refused, "message refused with 451 4.7.1"},
+		{"relay access denied", rcpt(554, "5.7.1"), refused, "recipient refused with 554 5.7.1"},
+		{"sender address not owned by user", rcpt(553, "5.7.1"), refused, "recipient refused with 553 5.7.1"},
+		{"sender's domain not found", rcpt(550, "5.1.8"), refused, "recipient refused with 550 5.1.8"},
+		{"login required", rcpt(530, ""), refused, "recipient refused with 530"},
+		{"daily quota", data(550, "5.4.5"), refused, "message refused with 550 5.4.5"},
+		{"message too big for the system", data(552, "5.3.4"), refused, "message refused with 552 5.3.4"},
+		{"sender identity not verified, no reason", data(554, ""), refused, "message refused with 554"},
+		{"not allowed to send as", data(554, "5.2.252"), refused, "message refused with 554 5.2.252"},
+		{"some error on submission", data(554, "5.2.0"), refused, "message refused with 554 5.2.0"},
+		{"spam", data(554, "5.7.1"), refused, "message refused with 554 5.7.1"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -260,8 +287,13 @@ func TestRefusals(t *testing.T) {
 			err := sender(t, serve(t, serverKind{}, c.refuse), "?tls=none").Send(t.Context(), hello())
 			require.ErrorContains(t, err, c.text)
 			assert.NotContains(t, err.Error(), "ada")
-			var permanent *notify.PermanentError
-			assert.Equal(t, c.permanent, errors.As(err, &permanent))
+			got := other
+			if _, ok := errors.AsType[*notify.PermanentError](err); ok {
+				got = permanent
+			} else if _, ok := errors.AsType[*notify.RefusedError](err); ok {
+				got = refused
+			}
+			assert.Equal(t, c.want, got)
 		})
 	}
 }
