@@ -33,6 +33,7 @@ func TestCleanupIsBounded(t *testing.T) {
 		require.NoError(env.t, tx.Commit())
 		_, err = env.Store.BeginMail(ctx, models.Mail{ID: "m", EnvelopeID: e.ID, SignerID: e.Signers[0].ID, Kind: models.MailClosed})
 		require.NoError(env.t, err)
+		require.NoError(env.t, env.Store.MailSent(ctx, "m"))
 		log, err := env.Store.AuditEvents(ctx, e)
 		require.NoError(env.t, err)
 
