@@ -41,6 +41,8 @@ type fakeMailer struct {
 	refuse string
 	// later is an address that is not taken yet.
 	later string
+	// small: mails with attachments are refused for their size.
+	small bool
 	// meanwhile happens while the mail goes out; nil: nothing.
 	meanwhile func()
 }
@@ -59,6 +61,9 @@ func (p *fakeMailer) Send(_ context.Context, m notify.Mail) error {
 	}
 	if p.refuse != "" && m.To.Email == p.refuse {
 		return &notify.PermanentError{Err: errors.New("550 no such user")}
+	}
+	if p.small && len(m.Attachments) > 0 {
+		return &notify.TooLargeError{Err: &notify.PermanentError{Err: errors.New("552 too large")}}
 	}
 	p.mails = append(p.mails, m)
 	return p.after

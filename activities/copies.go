@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -29,10 +30,50 @@ func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) 
 
 // sendCopies begins no mail after the end of begin.
 func (a *Activities) sendCopies(ctx, begin context.Context, e *models.Envelope, v mailSettings) error {
-	attach := a.attachmentsFit(e)
-	return a.mailEach(ctx, begin, e, mailed(e.Recipients(), person), models.MailCompleted, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
-		return a.completedMail(e, s, v, attach)
-	})
+	return mailEach(begin, mailed(e.Recipients(), person), func(to addressee) error { return a.sendCopy(ctx, e, to, v) })
+}
+
+// errPurged refuses copies for good.
+var errPurged = &notify.PermanentError{Err: errors.New("the files were deleted at the end of their retention")}
+
+// sendCopy sends the files attached, where they fit, or else as links: also where the
+// mail server finds the mail too large. That is in the audit trail, as who has links alone is
+// reminded before the files are deleted.
+func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addressee, v mailSettings) error {
+	id, tooLarge := a.Mail.MessageID(string(models.MailCompleted), to.signer.ID.String()), false
+	send := func(attach bool) error {
+		content, files, err := a.completedMail(e, to.signer, v, attach)
+		if err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
+		m := newMail(models.MailCompleted, to.address, v, id, content)
+		m.Attachments = files
+		return a.Mail.Send(ctx, m)
+	}
+	return ignoreRefused(a.sendOnce(ctx, e, to.signer, models.MailCompleted, id, func() error {
+		if purged(e) {
+			return errPurged
+		}
+		err := send(a.attachmentsFit(e))
+		if _, tooLarge = errors.AsType[*notify.TooLargeError](err); tooLarge {
+			err = send(false)
+		}
+		return err
+	}, func(id, refused string) error {
+		if refused != "" || !tooLarge {
+			return a.noteMail(ctx, id, refused)
+		}
+		return a.copySent(ctx, temporal.EnvelopeInput{AppID: e.AppID, EnvelopeID: e.ID}, to.signer, id)
+	}))
+}
+
+// copySent records that links to the files went out.
+func (a *Activities) copySent(ctx context.Context, in temporal.EnvelopeInput, s *models.Signer, mailID string) error {
+	return a.recordMail(ctx, in, mailID, "", func(e *models.Envelope) error { return e.CopySent(a.systemContext(), s.ID, mailID) })
+}
+
+func purged(e *models.Envelope) bool {
+	return slices.ContainsFunc(e.Sealed(), func(d *models.Document) bool { return d.PurgeStatus == models.PurgePurged })
 }
 
 // completedMail is the mail with the sealed files, attached or as links.
@@ -67,8 +108,7 @@ func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInpu
 		return err
 	}
 	s := e.Recipient(in.SignerID)
-	purged := slices.ContainsFunc(e.Sealed(), func(d *models.Document) bool { return d.PurgeStatus == models.PurgePurged })
-	if s == nil || e.Status != models.StatusCompleted || purged {
+	if s == nil || e.Status != models.StatusCompleted || purged(e) {
 		return nil
 	}
 	content, _, err := a.completedMail(e, s, v, false)
@@ -80,8 +120,7 @@ func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInpu
 		if refused != "" {
 			return a.noteMail(ctx, id, refused)
 		}
-		_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.CopySent(a.systemContext(), s.ID, id) })
-		return err
+		return a.copySent(ctx, in.EnvelopeInput, s, id)
 	}))
 }
 
@@ -95,7 +134,7 @@ func (a *Activities) attachmentsFit(e *models.Envelope) bool {
 }
 
 func (a *Activities) attachment(e *models.Envelope, d *models.Document) notify.Attachment {
-	return notify.Attachment{Name: e.FileName(d), ContentType: d.MimeType, Open: func(ctx context.Context) (io.ReadCloser, error) {
+	return notify.Attachment{Name: e.FileName(d), ContentType: d.MimeType, Size: d.Size, Open: func(ctx context.Context) (io.ReadCloser, error) {
 		f, err := blob.OpenRecorded(ctx, a.Blobs, store.FileRecord(d))
 		if err != nil {
 			return nil, err

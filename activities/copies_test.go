@@ -263,3 +263,53 @@ func TestARenewalBeforeTheInvitation(t *testing.T) {
 		})
 	})
 }
+
+// TestCopiesThatAreTooLarge for the mail server go out as links, once and under the same
+// Message-ID, and the audit trail says so.
+func TestCopiesThatAreTooLarge(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com", "b@example.com")
+		env.signAll(e)
+		env.sealed(in)
+		env.mails.small, env.mails.later = true, "b@example.com"
+		require.Error(env.t, env.SendCopies(env.t.Context(), in))
+		env.mails.later = ""
+		for range 2 {
+			require.NoError(env.t, env.SendCopies(env.t.Context(), in))
+		}
+		require.Len(env.t, env.mails.mails, 2)
+		for i, m := range env.mails.mails {
+			require.Empty(env.t, m.Attachments)
+			require.Contains(env.t, m.Text, "https://example.com/download/")
+			require.Equal(env.t, env.Mail.MessageID("completed", e.Signers[i].ID.String()), m.MessageID)
+		}
+		require.Equal(env.t, 2, env.events(e, models.EventCopySent))
+		require.False(env.t, env.unfinished(e))
+	})
+}
+
+// TestCopiesAfterThePurge: who has not got a copy until the files are deleted gets none, and
+// no link to what is not there.
+func TestCopiesAfterThePurge(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []int64{1000, 1} { // attached, or as links
+		onBoth(t, func(env *fakeEnv) {
+			env.AttachmentLimit = limit
+			days := 1
+			require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, RetentionDays: &days}))
+			e, in := env.sent("a@example.com", "b@example.com")
+			env.signAll(e)
+			env.sealed(in)
+			env.mails.later = "b@example.com"
+			require.Error(env.t, env.SendCopies(env.t.Context(), in))
+			require.Equal(env.t, []string{"completed a@example.com"}, env.mailedTo())
+			env.clock.Add(25 * time.Hour)
+			require.NoError(env.t, env.Purge(env.t.Context(), in))
+			env.mails.later = ""
+			require.NoError(env.t, env.SendCopies(env.t.Context(), in))
+			require.Empty(env.t, env.mailedTo())
+			require.False(env.t, env.unfinished(e), "nobody is to get one any more")
+		})
+	}
+}

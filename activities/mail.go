@@ -151,11 +151,15 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 		return err
 	}
 	asked := slices.DeleteFunc(slices.Clone(e.Signers), func(s *models.Signer) bool { return s.LinkID == nil || s == decliner })
-	return errors.Join(notice, a.mailEach(ctx, ctx, e, mailed(slices.Concat(asked, told), invitee), models.MailClosed, v, func(s *models.Signer) (templates.Content, []notify.Attachment, error) {
+	return errors.Join(notice, mailEach(ctx, mailed(slices.Concat(asked, told), invitee), func(to addressee) error {
 		own := msg
-		own.Language, own.RecipientName, own.Copy = v.languageOf(s), invitee(s).Name, e.Signer(s.ID) == nil
+		own.Language, own.RecipientName, own.Copy = v.languageOf(to.signer), to.address.Name, e.Signer(to.signer.ID) == nil
 		content, err := own.Render()
-		return content, nil, err
+		if err != nil {
+			return fmt.Errorf("write %s mail: %w", models.MailClosed, err)
+		}
+		id := a.Mail.MessageID(string(models.MailClosed), to.signer.ID.String())
+		return ignoreRefused(a.mailOnce(ctx, e, to.signer, newMail(models.MailClosed, to.address, v, id, content), nil))
 	}))
 }
 
@@ -176,21 +180,13 @@ func (a *Activities) reason(ctx context.Context, e *models.Envelope) (string, er
 
 // mailEach mails each of the addressees. One that cannot be reached does not keep the others from theirs. No mail is begun
 // after the end of begin, which is an error then.
-func (a *Activities) mailEach(ctx, begin context.Context, e *models.Envelope, to []addressee, kind models.MailKind, v mailSettings,
-	write func(*models.Signer) (templates.Content, []notify.Attachment, error),
-) error {
+func mailEach(begin context.Context, all []addressee, send func(addressee) error) error {
 	var failed error
-	for _, r := range to {
+	for _, to := range all {
 		if begin.Err() != nil {
 			return errors.Join(failed, begin.Err())
 		}
-		content, files, err := write(r.signer)
-		if err != nil {
-			return fmt.Errorf("write %s mail: %w", kind, err)
-		}
-		m := newMail(kind, r.address, v, a.Mail.MessageID(string(kind), r.signer.ID.String()), content)
-		m.Attachments = files
-		failed = errors.Join(failed, ignoreRefused(a.mailOnce(ctx, e, r.signer, m, nil)))
+		failed = errors.Join(failed, send(to))
 	}
 	return failed
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"countersign/models"
@@ -16,6 +17,8 @@ type RetentionPlan struct {
 	Until *time.Time `json:"until"` // nil: for ever
 	// RemindDays are the days before it on which recipients are reminded, in order.
 	RemindDays []int `json:"remindDays"`
+	// LookAgainAt is when, before the first reminder is due, it is known who has a link alone; nil: now.
+	LookAgainAt *time.Time `json:"lookAgainAt,omitempty"`
 }
 
 // RemindDeletionInput asks for the reminder that Days days are left.
@@ -25,21 +28,64 @@ type RemindDeletionInput struct {
 	Days int `json:"days"`
 }
 
+// deletionReminders are the days before the end of the retention on which recipients are reminded.
+func deletionReminders() []int { return []int{14, 7, 1} }
+
 // LoadRetention reads until when the files are kept. There are reminders only
-// where the files were too large to be mailed: who has them needs none.
+// where the files were too large to be mailed: who has them needs none. That a mail server
+// finds them too large is seen when they are sent, which may be after this.
 func (a *Activities) LoadRetention(ctx context.Context, in temporal.EnvelopeInput) (RetentionPlan, error) {
 	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
 	if err != nil {
 		return RetentionPlan{}, nonRetryable(err)
 	}
 	p := RetentionPlan{Until: e.RetainedUntil(), RemindDays: []int{}}
-	if p.Until != nil && !a.attachmentsFit(e) {
-		p.RemindDays = []int{14, 7, 1}
+	if p.Until == nil {
+		return p, nil
+	}
+	links, err := a.haveLinks(ctx, e)
+	if err != nil {
+		return RetentionPlan{}, err
+	}
+	if len(links) > 0 {
+		p.RemindDays = deletionReminders()
+		return p, nil
+	}
+	for _, days := range deletionReminders() {
+		if at := p.Until.AddDate(0, 0, -days).Add(-time.Hour); at.After(a.Now()) {
+			p.LookAgainAt = &at
+			break
+		}
 	}
 	return p, nil
 }
 
-// RemindDeletion reminds every recipient who has not downloaded all files yet.
+// haveLinks are the recipients who were sent links to the files: all where these are not
+// attached, and else whom the audit trail names.
+func (a *Activities) haveLinks(ctx context.Context, e *models.Envelope) ([]addressee, error) {
+	all := mailed(e.Recipients(), person)
+	if !a.attachmentsFit(e) {
+		return all, nil
+	}
+	events, err := a.Store.AuditEvents(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	sent := make(map[string]bool)
+	for _, ev := range events {
+		if ev.Name != models.EventCopySent {
+			continue
+		}
+		for _, s := range e.Recipients() {
+			if ev.Detail["signerId"] == s.ID.String() {
+				sent[models.EmailKey(s.Email)] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(r addressee) bool { return !sent[models.EmailKey(r.address.Email)] }), nil
+}
+
+// RemindDeletion reminds every recipient who was sent links and has not downloaded all files yet.
 func (a *Activities) RemindDeletion(ctx context.Context, in RemindDeletionInput) error {
 	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
 	if err != nil {
@@ -49,12 +95,19 @@ func (a *Activities) RemindDeletion(ctx context.Context, in RemindDeletionInput)
 	if until == nil {
 		return nil
 	}
+	links, err := a.haveLinks(ctx, e)
+	if err != nil {
+		return err
+	}
+	if len(links) == 0 { // they were too large for the limit at the time
+		links = mailed(e.Recipients(), person)
+	}
 	downloaded, err := a.downloads(ctx, e)
 	if err != nil {
 		return err
 	}
 	var failed error
-	for _, r := range mailed(e.Recipients(), person) {
+	for _, r := range links {
 		for _, d := range e.Sealed() {
 			if !downloaded[downloadKey{models.EmailKey(r.address.Email), d.ID.String()}] && d.PurgeStatus != models.PurgePurged {
 				failed = errors.Join(failed, a.remindDeletion(ctx, e, r.signer, d, v, in.Days, *until))

@@ -89,5 +89,36 @@ func TestNoRemindersForThoseWhoHaveTheFiles(t *testing.T) {
 		require.NoError(env.t, err)
 		require.NotNil(env.t, plan.Until)
 		require.Empty(env.t, plan.RemindDays)
+		require.Equal(env.t, plan.Until.AddDate(0, 0, -14).Add(-time.Hour), *plan.LookAgainAt)
+
+		env.clock.Add(17 * 24 * time.Hour)
+		require.NoError(env.t, env.SendCopies(ctx, in))
+		plan, err = env.LoadRetention(ctx, in)
+		require.NoError(env.t, err)
+		require.Empty(env.t, plan.RemindDays)
+		require.Equal(env.t, plan.Until.AddDate(0, 0, -7).Add(-time.Hour), *plan.LookAgainAt)
+	})
+}
+
+// TestRemindersForThoseWhoseMailWasTooLarge: of the recipients those alone who have but links.
+func TestRemindersForThoseWhoseMailWasTooLarge(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		days, ctx := 30, env.t.Context()
+		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
+		e, in := env.sent("a@example.com", "b@example.com")
+		env.signAll(e)
+		env.sealed(in)
+		env.mails.later = "b@example.com"
+		require.Error(env.t, env.SendCopies(ctx, in))
+		env.mails.later, env.mails.small = "", true
+		require.NoError(env.t, env.SendCopies(ctx, in))
+		require.Equal(env.t, []string{"completed a@example.com", "completed b@example.com"}, env.mailedTo())
+		plan, err := env.LoadRetention(ctx, in)
+		require.NoError(env.t, err)
+		require.Equal(env.t, []int{14, 7, 1}, plan.RemindDays)
+		require.Nil(env.t, plan.LookAgainAt)
+		require.NoError(env.t, env.RemindDeletion(ctx, activities.RemindDeletionInput{EnvelopeInput: in, Days: 14}))
+		require.Equal(env.t, []string{"deletion b@example.com", "deletion b@example.com"}, env.mailedTo(), "one for each document")
 	})
 }

@@ -37,8 +37,8 @@ func connectFailure(ctx context.Context, err error) error {
 	return fmt.Errorf("mail server: %w", err) // the library's own words: no TLS or no AUTH on offer
 }
 
-// sendFailure describes why the server did not take the mail.
-func sendFailure(ctx context.Context, err error) error {
+// sendFailure describes why the server did not take the mail, which may have attachments.
+func sendFailure(ctx context.Context, err error, attached bool) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("mail: %w", ctx.Err())
 	}
@@ -63,7 +63,15 @@ func sendFailure(ctx context.Context, err error) error {
 	if code == 0 {
 		return fmt.Errorf("mail: connection lost at the %s", step)
 	}
-	err = fmt.Errorf("mail: %s refused with %s", step, smtpCodes(code, enhanced))
+	err = refusal(fmt.Errorf("mail: %s refused with %s", step, smtpCodes(code, enhanced)), step, code, enhanced)
+	if attached && (code == 552 || enhanced == "5.3.4" || enhanced == "5.2.3") {
+		return &TooLargeError{err}
+	}
+	return err
+}
+
+// refusal marks the error of an answer of the server.
+func refusal(err error, step string, code int, enhanced string) error {
 	switch {
 	case step == stepSender, code == 421, strings.HasPrefix(enhanced, "4.3."):
 		return err // the server takes no mails of ours, or none at the moment

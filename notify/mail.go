@@ -18,6 +18,7 @@ type Address struct{ Name, Email string }
 type Attachment struct {
 	Name        string
 	ContentType string
+	Size        int64 // in bytes; 0: not known
 	Open        func(context.Context) (io.ReadCloser, error)
 }
 
@@ -69,6 +70,16 @@ func (r *RefusedError) Error() string { return r.Err.Error() }
 
 // Unwrap returns the cause.
 func (r *RefusedError) Unwrap() error { return r.Err }
+
+// TooLargeError marks a refusal of a mail with attachments for its size: without them it
+// may be taken. Find it with errors.As.
+type TooLargeError struct{ Err error }
+
+// Error returns the cause. It names no address and no person.
+func (t *TooLargeError) Error() string { return t.Err.Error() }
+
+// Unwrap returns the cause.
+func (t *TooLargeError) Unwrap() error { return t.Err }
 
 // PermanentError marks a failure that no further attempt can mend: a malformed address,
 // or one that the server refused for good, as it did the message. Find it with errors.As.

@@ -44,6 +44,7 @@ type serverKind struct {
 	implicit bool
 	auth     bool
 	noUTF8   bool
+	limit    int64 // of a mail's size, as the server says; 0: it says none
 }
 
 func serve(t *testing.T, kind serverKind, refuse ...func(*mailServer)) *mailServer {
@@ -61,6 +62,7 @@ func serve(t *testing.T, kind serverKind, refuse ...func(*mailServer)) *mailServ
 	})
 	server := smtp.NewServer(backend)
 	server.Domain, server.EnableSMTPUTF8, server.AllowInsecureAuth = "localhost", !kind.noUTF8, true
+	server.MaxMessageBytes = kind.limit
 	server.ErrorLog = log.New(io.Discard, "", 0)
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -166,6 +166,10 @@ func (s *SMTP) Send(ctx context.Context, m Mail) error {
 		if ok, _ := sc.Extension("SMTPUTF8"); out.utf8 && !ok {
 			return &PermanentError{errors.New("mail: the server takes no addresses outside ASCII (SMTPUTF8)")}
 		}
+		_, limit := sc.Extension("SIZE")
+		if err := fits(limit, m.Attachments); err != nil {
+			return err
+		}
 		err := c.SendWithSMTPClient(sc, out.msg)
 		if out.msg.IsDelivered() {
 			return nil
@@ -173,8 +177,25 @@ func (s *SMTP) Send(ctx context.Context, m Mail) error {
 		if readErr := out.readErr(); readErr != nil {
 			return fmt.Errorf("mail: attachment: %w", readErr)
 		}
-		return sendFailure(ctx, err)
+		return sendFailure(ctx, err, len(m.Attachments) > 0)
 	})
+}
+
+// fits compares files, as they are written into a mail, with the size of mails that the
+// server says it takes (RFC 1870); a limit of "", 0 or no number is none.
+func fits(limit string, files []Attachment) error {
+	most, err := strconv.ParseInt(limit, 10, 64)
+	if err != nil || most <= 0 {
+		return nil //nolint:nilerr // the server names no size
+	}
+	var size int64
+	for _, f := range files {
+		size += (f.Size + 56) / 57 * 78 // base64 in lines of 76 characters
+	}
+	if size > most {
+		return &TooLargeError{&PermanentError{errors.New("mail: larger than the server takes")}}
+	}
+	return nil
 }
 
 // Check connects, greets, authenticates and quits: it shows that mails could

@@ -298,6 +298,33 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestTooLarge: a mail whose attachments the server does not take for their size can be told
+// from others, before they are sent where the server says what it takes.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	m := hello()
+	m.Attachments = []notify.Attachment{bytesFile("a.pdf", make([]byte, 1000))}
+	m.Attachments[0].Size = 1000
+	large := func(err error) bool {
+		_, ok := errors.AsType[*notify.TooLargeError](err)
+		return ok
+	}
+	for _, answer := range []error{refusal(552, "5.3.4", ""), refusal(552, "", ""), refusal(554, "5.2.3", "")} {
+		server := serve(t, serverKind{}, func(m *mailServer) { m.dataErr = answer })
+		assert.True(t, large(sender(t, server, "?tls=none").Send(t.Context(), m)), "%v", answer)
+		assert.False(t, large(sender(t, server, "?tls=none").Send(t.Context(), hello())), "there is nothing to leave out")
+	}
+	server := serve(t, serverKind{}, func(m *mailServer) { m.dataErr = refusal(554, "5.7.1", "") })
+	assert.False(t, large(sender(t, server, "?tls=none").Send(t.Context(), m)))
+
+	says := serve(t, serverKind{limit: 1300}, func(m *mailServer) { m.dataErr = refusal(451, "", "") })
+	err := sender(t, says, "?tls=none").Send(t.Context(), m)
+	assert.True(t, large(err), "the encoded file has 1404 bytes")
+	var permanent *notify.PermanentError
+	require.ErrorAs(t, err, &permanent)
+	assert.False(t, large(sender(t, says, "?tls=none").Send(t.Context(), hello())))
+}
+
 func TestTLSAndAuth(t *testing.T) {
 	t.Parallel()
 	login := func(c *notify.SMTPConfig) { c.URL = strings.Replace(c.URL, "://", "://mailer:p%40ss%3Aword@", 1) }

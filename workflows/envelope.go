@@ -295,7 +295,7 @@ func (w *envelope) oneIntervalOn(ctx workflow.Context) *time.Time {
 // sealing.
 func (w *envelope) sendCopies(ctx workflow.Context) error {
 	opts := activityOptions("Send the sealed documents", 10*time.Minute)
-	return w.sendLast(ctx, stepCopies, stuckCopies, opts, acts.SendCopies, "Completed: sealed, and everyone has a copy.")
+	return w.sendLast(ctx, stepCopies, stuckCopies, opts, acts.SendCopies, "Completed: sealed, and everyone was sent a copy, or their address was refused.")
 }
 
 // sendClosing tells those who were asked that there is nothing left to sign.

@@ -23,6 +23,18 @@ func Retention(ctx workflow.Context, in temporal.EnvelopeInput) error {
 	if plan.Until == nil {
 		return nil
 	}
+	if plan.LookAgainAt != nil {
+		if err := sleepUntil(ctx, *plan.LookAgainAt, "Who has only a link"); err != nil {
+			return err
+		}
+		local := workflow.WithLocalActivityOptions(ctx, localOptions("Read who has only a link"))
+		if err := workflow.ExecuteLocalActivity(local, acts.LoadRetention, in).Get(ctx, &plan); err != nil {
+			return err
+		}
+		if plan.Until == nil {
+			return nil
+		}
+	}
 	for _, days := range plan.RemindDays {
 		at := plan.Until.AddDate(0, 0, -days)
 		if at.Before(workflow.Now(ctx)) {

@@ -24,12 +24,15 @@ func TestRetention(t *testing.T) {
 	for name, test := range map[string]struct {
 		keep    int // days
 		remind  []int
+		late    bool // it is known later who has a link alone
 		fails   bool
 		expects []string // day.what
 	}{
 		"ninety days":          {keep: 90, remind: []int{14, 7, 1}, expects: []string{"76 remind 14", "83 remind 7", "89 remind 1", "90 purge"}},
 		"ten days":             {keep: 10, remind: []int{14, 7, 1}, expects: []string{"3 remind 7", "9 remind 1", "10 purge"}},
 		"everybody has a copy": {keep: 30, remind: []int{}, expects: []string{"30 purge"}},
+		"seen later":           {keep: 90, remind: []int{14, 7, 1}, late: true, expects: []string{"76 remind 14", "83 remind 7", "89 remind 1", "90 purge"}},
+		"nobody later, either": {keep: 30, remind: []int{}, late: true, expects: []string{"30 purge"}},
 		"mail server is down":  {keep: 10, remind: []int{7, 1}, fails: true, expects: []string{"10 purge"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +44,12 @@ func TestRetention(t *testing.T) {
 			a := &activities.Activities{}
 			env.RegisterActivity(a)
 			until := start.AddDate(0, 0, test.keep)
-			env.OnActivity(a.LoadRetention, mock.Anything, mock.Anything).Return(activities.RetentionPlan{Until: &until, RemindDays: test.remind}, nil)
+			plan := activities.RetentionPlan{Until: &until, RemindDays: test.remind}
+			if test.late {
+				at := until.AddDate(0, 0, -14).Add(-time.Hour)
+				env.OnActivity(a.LoadRetention, mock.Anything, mock.Anything).Return(activities.RetentionPlan{Until: &until, RemindDays: []int{}, LookAgainAt: &at}, nil).Once()
+			}
+			env.OnActivity(a.LoadRetention, mock.Anything, mock.Anything).Return(plan, nil)
 			var happened []string
 			note := func(what string) {
 				happened = append(happened, fmt.Sprintf("%d %s", int(env.Now().Sub(start).Hours()/24), what))

@@ -61,6 +61,7 @@ func TestEverythingIsCounted(t *testing.T) {
 	m.Requests()("GET", "/v1/envelopes/:id", 200, 20*time.Millisecond)
 	m.Requests()("BREW", "", 404, time.Millisecond)
 	refused := &notify.PermanentError{Err: errors.New("no such mailbox")}
+	_ = m.Mailer(fake{err: &notify.TooLargeError{Err: refused}}).Send(ctx, notify.Mail{Kind: "completed"})
 	for _, err := range []error{nil, refused, errors.New("down")} {
 		_ = m.Mailer(fake{err: err}).Send(ctx, notify.Mail{Kind: "invitation"})
 		_, _ = m.Sealer(fake{err: err}, time.Now).Seal(ctx, nil, seal.Job{})
@@ -85,6 +86,7 @@ func TestEverythingIsCounted(t *testing.T) {
 		`countersign_mails_total{kind="invitation",result="sent"} 1`,
 		`countersign_mails_total{kind="invitation",result="refused"} 1`,
 		`countersign_mails_total{kind="invitation",result="failed"} 1`,
+		`countersign_mails_total{kind="completed",result="too_large"} 1`,
 		`countersign_mails_total{kind="sms",result="sent"} 1`,
 		`countersign_seal_duration_seconds_count{result="sealed"} 1`,
 		`countersign_seal_duration_seconds_count{result="failed"} 2`,

@@ -54,6 +54,9 @@ func mailOutcome(err error) string {
 	if err == nil {
 		return "sent"
 	}
+	if _, large := errors.AsType[*notify.TooLargeError](err); large {
+		return "too_large"
+	}
 	if _, refused := errors.AsType[*notify.PermanentError](err); refused {
 		return "refused"
 	}
