@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"math/rand/v2"
 	"mime/multipart"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -255,6 +257,64 @@ func TestAttachmentsAreBounded(t *testing.T) {
 
 	s.clock.advance(40 * 24 * time.Hour)
 	c.attach(token, field, "a.pdf", testkit.OnePage()).refused(401, "signing_link_expired")
+}
+
+// TestAttachmentsRemovedWhileSigning: of a removal and a signature at the same moment one
+// wins. A file that was signed with stays; without its file, nobody has signed.
+func TestAttachmentsRemovedWhileSigning(t *testing.T) {
+	t.Parallel()
+	s := start(t, databases["postgres"](t), nil)
+	c := s.client(t)
+	prepared := func() (at, id string, field any, blobs func() []string) {
+		e, token := c.sent(attaching())
+		at, field = "/v1/signing/"+token, e.field(0)["id"]
+		c.get(at).want(200)
+		c.post(at+"/consent", nil).want(200)
+		id = c.attach(token, field, "passport.pdf", testkit.OnePage()).want(201).str("attachmentId")
+		return at, id, field, func() []string {
+			kept, err := s.cfg.Blobs.List(t.Context(), "envelopes/"+e.str("id")+"/attachments/")
+			require.NoError(t, err)
+			return kept
+		}
+	}
+	at, id, _, blobs := prepared()
+	s.during(t, "UPDATE attachments SET used = true WHERE id = $1", id, "DELETE%attachments%", func() {
+		c.del(at+"/attachments/"+id).refused(404, "not_found")
+	})
+	require.Len(t, blobs(), 1, "it was signed with")
+
+	at, id, field, _ := prepared()
+	s.during(t, "DELETE FROM attachments WHERE id = $1", id, "%UPDATE attachments%", func() {
+		refused := c.post(at+"/sign", object{"fields": []object{{"fieldId": field, "attachmentId": id}}}).refused(400, "validation_error")
+		require.Contains(t, refused.body["errors"], "fields[0].attachmentId")
+	})
+	again := object{"fieldId": field, "attachmentId": c.attach(strings.TrimPrefix(at, "/v1/signing/"), field, "passport.pdf", testkit.OnePage()).want(201).str("attachmentId")}
+	c.post(at+"/sign", object{"fields": []object{again}}).want(200)
+}
+
+// during makes a change of one row and commits it once a statement of the request waits
+// for it. It is for PostgreSQL.
+func (s *service) during(t *testing.T, change, id, waiting string, request func()) {
+	t.Helper()
+	ctx := t.Context()
+	db, err := sql.Open("pgx", s.url)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	tx, err := db.BeginTx(ctx, nil)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback() }() // it is over by then
+	_, err = tx.ExecContext(ctx, change, id)
+	require.NoError(t, err)
+	var done sync.WaitGroup
+	done.Go(request)
+	require.Eventually(t, func() bool {
+		var waits bool
+		err := db.QueryRowContext(context.WithoutCancel(ctx),
+			"SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE $1)", waiting).Scan(&waits)
+		return err == nil && waits
+	}, time.Minute, 10*time.Millisecond)
+	require.NoError(t, tx.Commit())
+	done.Wait()
 }
 
 // TestAttachmentsAreScanned like uploads: what is known is refused, and all while the

@@ -71,7 +71,26 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	err = command(s, c, func(st *store.Store) (*models.Envelope, error) {
+	err = s.submit(c, l, snapshot, sub, invalid, receipt)
+	if errors.Is(err, store.ErrAttachmentRemoved) { // the refusal of one more try says which
+		if snapshot, err = s.Store.Snapshot(c.Request.Context(), l.App, l.EnvelopeID); err != nil {
+			return notFoundAsInvalidLink(err)
+		}
+		if err = s.submittedAttachments(c, l, &sub); err != nil {
+			return err
+		}
+		err = s.submit(c, l, snapshot, sub, invalid, receipt)
+	}
+	err = notFoundAsInvalidLink(err)
+	if errors.Is(err, models.ErrValuesChanged) {
+		return s.changedValues(c, l)
+	}
+	return err
+}
+
+// submit signs with what was submitted, and answers with what became of the envelope.
+func (s *Server) submit(c *gin.Context, l signerLink, snapshot *store.Snapshot, sub models.Submission, invalid error, receipt string) error {
+	return command(s, c, func(st *store.Store) (*models.Envelope, error) {
 		return st.ChangeSnapshot(c.Request.Context(), snapshot, func(e *models.Envelope) error {
 			act := s.signerContext(c, l)
 			if err := cmp.Or(e.CheckSign(act, l.Link), invalid); err != nil {
@@ -84,11 +103,6 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 		signer := e.Signer(l.SignerID)
 		return gin.H{"status": signer.Status, "envelopeStatus": e.Status.Public(), "signedAt": utcPtr(signer.SignedAt), "receiptToken": receipt}
 	}))
-	err = notFoundAsInvalidLink(err)
-	if errors.Is(err, models.ErrValuesChanged) {
-		return s.changedValues(c, l)
-	}
-	return err
 }
 
 // fieldsToSign are the fields of a link that may sign now, so that nothing of a

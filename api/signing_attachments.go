@@ -200,8 +200,12 @@ func (s *Server) detach(c *gin.Context, l signerLink) error {
 	if a == nil {
 		return models.ErrNotFound
 	}
-	if _, err := s.Store.RemoveAttachment(c.Request.Context(), a.ID); err != nil {
+	removed, err := s.Store.RemoveAttachment(c.Request.Context(), a.ID)
+	if err != nil {
 		return err
+	}
+	if !removed { // signed with meanwhile: the file is evidence now
+		return models.ErrNotFound
 	}
 	s.discardBlob(c, a.BlobKey)
 	return answerNothing(c)

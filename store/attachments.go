@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,6 +29,10 @@ func attachmentColumns(a *models.Attachment) []column {
 		{"purged_at", &a.PurgedAt},
 	}
 }
+
+// ErrAttachmentRemoved says that a file that somebody signs with was removed meanwhile.
+// Nothing was changed.
+var ErrAttachmentRemoved = errors.New("store: an attachment was removed meanwhile")
 
 // saveAttachments adds new attachments to a batch, and marks those that somebody
 // signs with. One that was removed meanwhile undoes the transaction.

@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -32,6 +34,9 @@ func (s *Store) changeWith(ctx context.Context, app, id uuid.UUID, o loadOptions
 		}
 		return err
 	})
+	if errors.Is(err, errLostUpdate) && e != nil && slices.ContainsFunc(e.Attached, func(a *models.Attachment) bool { return a.Used }) {
+		err = ErrAttachmentRemoved // the lock keeps all else as it was loaded
+	}
 	if err != nil {
 		return nil, fmt.Errorf("change envelope %s: %w", id, err)
 	}
