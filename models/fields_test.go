@@ -200,7 +200,7 @@ func TestMoreFieldSets(t *testing.T) {
 	// A name that the service made is given to no other field, and a condition that an edit of the signers breaks is found when the draft is sent.
 	e := unfilled(t)
 	made, err := e.AddFields(act(start), []models.FieldInput{
-		of("A", models.FieldText, "a"), of("A", models.FieldText, ""), of("C", models.FieldText, "c", when(filled("a"))), of("C", models.FieldRadio, "", radio("g", "x"), required, with(func(a *models.FieldAttributes) { a.ReadOnly = true })),
+		of("A", models.FieldText, "a"), of("A", models.FieldText, ""), of("C", models.FieldText, "c", when(filled("a"))), of("C", models.FieldRadio, "", radio("g", "x"), required, with(func(a *models.FieldAttributes) { a.ReadOnly = true }), prefilled("true")),
 		of("A", models.FieldText, "n", with(func(a *models.FieldAttributes) { a.ReadOnly = true })), of("A", models.FieldText, "must", required),
 	}, models.IndexedPath)
 	require.NoError(t, err)
@@ -221,6 +221,40 @@ func TestMoreFieldSets(t *testing.T) {
 	require.NoError(t, e.Send(act(start), nil))
 	require.Empty(t, e.EarlierNames(e.Signers[1].ID))
 	require.Equal(t, []string{"a"}, e.EarlierNames(e.Signers[2].ID))
+}
+
+// TestFixedGroups: a group of radio fields is sent if somebody can sign it, with a choice
+// of their own or the sender's.
+func TestFixedGroups(t *testing.T) {
+	t.Parallel()
+	readOnly := with(func(a *models.FieldAttributes) { a.ReadOnly = true })
+	choice := func(option string, more ...func(*models.FieldInput)) models.FieldInput {
+		return of("A", models.FieldRadio, "", append([]func(*models.FieldInput){radio("g", option)}, more...)...)
+	}
+	for name, c := range map[string]struct {
+		fields []models.FieldInput
+		sent   bool
+	}{
+		"none can be chosen":             {[]models.FieldInput{choice("x", required, readOnly), choice("y", readOnly)}, false},
+		"another of it is required":      {[]models.FieldInput{choice("x", readOnly), choice("y", required, readOnly, prefilled("false"))}, false},
+		"it is shown on a condition":     {[]models.FieldInput{of("A", models.FieldText, "a"), choice("x", required, readOnly, when(filled("a")))}, false},
+		"one is chosen":                  {[]models.FieldInput{choice("x", required, readOnly), choice("y", readOnly, prefilled("true"))}, true},
+		"one can be chosen":              {[]models.FieldInput{choice("x", required, readOnly), choice("y")}, true},
+		"none has to be":                 {[]models.FieldInput{choice("x", readOnly), choice("y", readOnly)}, true},
+		"another group can be chosen of": {[]models.FieldInput{choice("x", readOnly), of("A", models.FieldRadio, "", radio("h", "x"), required)}, true},
+	} {
+		e := unfilled(t)
+		fields := append(c.fields, of("A", models.FieldText, "must", required), of("B", models.FieldText, "", required), of("C", models.FieldText, "", required))
+		_, err := e.AddFields(act(start), fields, models.IndexedPath)
+		require.NoError(t, err, name)
+		err = e.Send(act(start), nil)
+		if c.sent {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.Equal(t, []string{"fields"}, problemsOf(t, err), name)
+		require.ErrorContains(t, err, "a choice of the group g is required", name)
+	}
 }
 
 // TestConditionValues: what a later signer's conditions see, by kind of field.

@@ -2,6 +2,7 @@ package models
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -53,6 +54,28 @@ func (e *Envelope) CheckFields(p Problems) {
 	for _, f := range e.Fields {
 		if f.Required && f.Attributes.ReadOnly && f.Prefilled(e.Signer(f.SignerID)) == "" && f.Type != FieldSignedDate && f.Type != FieldRadio {
 			p.Add("fields", "the field %s is required and read-only, and has no value", f.Name)
+		}
+	}
+	e.checkFixedGroups(p)
+}
+
+// checkFixedGroups notes groups of radio fields of which one is required and none can be chosen.
+func (e *Envelope) checkFixedGroups(p Problems) {
+	required, open := make(map[string]bool), make(map[string]bool)
+	for _, f := range e.Fields {
+		if f.Type != FieldRadio {
+			continue
+		}
+		if f.Required {
+			required[f.Attributes.Group] = true
+		}
+		if !f.Attributes.ReadOnly || f.Prefilled(nil) == "true" {
+			open[f.Attributes.Group] = true
+		}
+	}
+	for _, group := range slices.Sorted(maps.Keys(required)) {
+		if !open[group] {
+			p.Add("fields", "a choice of the group %s is required, and all its fields are read-only without a value", group)
 		}
 	}
 }
