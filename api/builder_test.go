@@ -131,6 +131,22 @@ func TestBuilderFeatures(t *testing.T) {
 	page.patch(at+"/fields/"+made.str("id"), object{"type": "date"}).refused(403, "feature_forbidden")
 	require.Len(t, c.get(at).want(200).body["fields"], 2, "what is refused changes nothing")
 
+	// What tags and forms describe is added like any other field.
+	tagged := preparable("Sign {{signature;role=signer1}} on {{When_es_:signer1:date}}", "", "")
+	plain := c.draftOf(pairOfSigners(), tagged).want(201)
+	_, page = c.builder(plain, object{"fieldTypes": []string{"signature"}})
+	of := "/v1/envelopes/" + plain.str("id")
+	document = plain.document(0)["id"].(string)
+	page.post(of+"/documents/"+document+"/prepare", object{"tags": "detect"}).refused(403, "feature_forbidden")
+	page.send(http.MethodPost, of+"/document?tags=detect", "application/pdf", tagged).refused(403, "feature_forbidden")
+	now := c.get(of).want(200)
+	require.Empty(t, now.body["fields"])
+	require.Len(t, now.body["documents"], 1)
+	_, page = c.builder(plain, object{"fieldTypes": []string{"signature", "date"}})
+	require.Len(t, page.post(of+"/documents/"+document+"/prepare", object{"tags": "detect"}).want(200).body["fields"], 2)
+	page.send(http.MethodPost, of+"/document?tags=detect", "application/pdf", tagged).want(200)
+	require.Len(t, c.get(of).want(200).body["fields"], 4)
+
 	_, sender := c.builder(e, object{"send": true})
 	sender.patch(at, object{"subject": "Mine"}).want(200)
 	sent := sender.post(at+"/send", nil).want(200)

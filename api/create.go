@@ -256,7 +256,7 @@ func (s *Server) buildDraft(c *gin.Context, app caller, in models.Envelope, sign
 		return nil, err
 	}
 	if file != nil {
-		if err := addFoundFields(e, act, d, file); err != nil {
+		if err := addFoundFields(app, e, act, d, file); err != nil {
 			return nil, err
 		}
 		if err := s.keepUpload(c, file); err != nil {

@@ -16,13 +16,20 @@ import (
 )
 
 // addFoundFields adds the fields that tags and the form of an upload describe.
-func addFoundFields(e *models.Envelope, act models.ActionContext, d *models.Document, u *upload) error {
-	found, err := foundFields(e, d, u.revision, u.preparing.Options)
+func addFoundFields(app caller, e *models.Envelope, act models.ActionContext, d *models.Document, u *upload) error {
+	found, err := allowedFields(app, e, d, u)
 	if err != nil || len(found) == 0 {
 		return err
 	}
 	_, err = e.AddFields(act, found, foundPath)
 	return err
+}
+
+// allowedFields are the fields that tags and the form of an upload describe. Their types
+// must be ones that the caller may add.
+func allowedFields(app caller, e *models.Envelope, d *models.Document, u *upload) ([]models.FieldInput, error) {
+	found, err := foundFields(e, d, u.revision, u.preparing.Options)
+	return found, cmp.Or(err, app.allowFields(found...))
 }
 
 // foundPath names a field that was found, by its number.

@@ -72,7 +72,7 @@ func (s *Server) prepareDocument(c *gin.Context, app caller, o *object) error {
 			before = was.PreparedKey
 		}
 		_, err := e.Prepare(act, d.ID, u.DocumentInput, func(d *models.Document) ([]models.FieldInput, error) {
-			return foundFields(e, d, u.revision, u.preparing.Options)
+			return allowedFields(app, e, d, u)
 		}, foundPath)
 		return err
 	})

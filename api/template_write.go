@@ -264,7 +264,7 @@ func (s *Server) examine(c *gin.Context, app caller, d *templateDraft) error {
 		return err
 	}
 	if d.file != nil {
-		if err := addFoundFields(e, act, added, d.file); err != nil {
+		if err := addFoundFields(app, e, act, added, d.file); err != nil {
 			return err
 		}
 	}

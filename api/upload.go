@@ -153,7 +153,7 @@ func (s *Server) addDocument(c *gin.Context, app caller, u *upload, status int, 
 			if d, err = e.AddDocument(act, u.DocumentInput, limits.Documents); err != nil {
 				return err
 			}
-			return addFoundFields(e, act, d, u)
+			return addFoundFields(app, e, act, d, u)
 		})
 	}, func(*models.Envelope) (*store.StoredResponse, error) { return inJSON(status, view(d)) })
 	if models.IsRefusal(err) {
