@@ -89,7 +89,10 @@ func (s *Server) edited(c *gin.Context, app caller, o *object, file *upload, see
 	case file != nil:
 		d.documents = nil
 	}
-	origin := s.templateOrigin(c, app, o, seen.TenantID)
+	origin := seen.Content.FieldOrigin
+	if o.has("origin") || origin == "" {
+		origin = s.templateOrigin(c, app, o, seen.TenantID)
+	}
 	d.read(s, o, origin)
 	if d.paths == nil {
 		if o.has("documents") {

@@ -56,6 +56,17 @@ func TestTemplateForms(t *testing.T) {
 	require.InDelta(t, 6, changed.field(0)["y"], 0.001)
 	c.patch("/v1/templates/"+made.str("id"), object{"externalId": "third", "origin": "bottom-left", "fields": []object{{"role": "tenant", "type": "text", "page": 1, "x": 5, "y": 6, "w": 100, "h": 20}}}).want(200)
 
+	// Where y counts from is kept until an edit says otherwise.
+	low := object{"role": "tenant", "type": "text", "page": 1, "x": 5, "y": 100, "w": 100, "h": 20}
+	kept := c.patch("/v1/templates/"+made.str("id"), object{"fields": []object{low}}).want(200)
+	require.InDelta(t, 842-100-20, kept.field(0)["y"], 1)
+	c.patch("/v1/templates/"+made.str("id"), object{"subject": "S"}).want(200)
+	use := object{"tenantId": "acme", "templateId": made.str("id"), "signers": []object{{"role": "tenant", "name": "Ada", "email": "ada@example.com"}}}
+	e := c.post("/v1/envelopes", use).want(201)
+	added := c.post("/v1/envelopes/"+e.str("id")+"/fields", low).want(201)
+	require.Equal(t, kept.field(0)["y"], added.body["y"], "envelopes made of it count as it does")
+	require.InDelta(t, 100, c.patch("/v1/templates/"+made.str("id"), object{"origin": nil, "fields": []object{low}}).want(200).field(0)["y"], 0.001, "null is the default")
+
 	noFile := leaseTemplate()
 	delete(noFile, "fields")
 	noFile["origin"] = "top-left"

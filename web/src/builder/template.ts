@@ -253,9 +253,8 @@ export class TemplateEditor implements Editor {
       ...(same(roles, everybody(this.saved).map(roleOf)) ? {} : { roles }),
       ...(same(documents, this.saved.documents.map((d) => ({ id: d.id, name: d.name }))) ? {} : { documents }),
       ...(same([c.fields, roles, documents], [this.saved.fields, everybody(this.saved).map(roleOf), this.saved.documents.map((d) => ({ id: d.id, name: d.name }))]) ? {} : {
-        origin: "top-left",
         fields: c.fields.map((f) => {
-          const out: Record<string, unknown> = { role: names.get(f.signerId) };
+          const out: Record<string, unknown> = { role: names.get(f.signerId), origin: "top-left" };
           for (const name of contentMembers) if (name !== "signerId" && f[name] !== undefined) out[name] = f[name];
           return out;
         }),
