@@ -520,6 +520,8 @@ func TestRolesOnEnvelopes(t *testing.T) {
 		c.post(at+"/signers", object{"name": "B", "email": "b@example.com"}).refused(403, "role_forbidden")
 		c.post(at+"/fields", object{}).refused(403, "role_forbidden")
 		c.send(http.MethodPost, at+"/document", "application/octet-stream", nil).refused(403, "role_forbidden")
+		kind, body := multipartBody(t, nil, testkit.OnePage())
+		c.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", kind, body).refused(403, "role_forbidden")
 		for _, part := range []string{"", signer, field, doc} {
 			c.patch(at+part, object{}).refused(403, "role_forbidden")
 			c.del(at+part).refused(403, "role_forbidden")
@@ -527,6 +529,8 @@ func TestRolesOnEnvelopes(t *testing.T) {
 	}
 	by[models.RoleViewer].post(at+"/void", nil).refused(403, "role_forbidden")
 	by[models.RoleSender].patch(at, object{"subject": "Mine"}).want(200)
+	kind, body := multipartBody(t, nil, testkit.OnePage())
+	by[models.RoleSender].send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", kind, body).want(201)
 	sent := by[models.RoleSender].post(at+"/send", nil).want(200)
 	prepared := sent.body["auditLog"].([]any)[len(sent.eventNames())-2].(object)["detail"].(object)
 	require.Regexp(t, "^user:", prepared["editors"].([]any)[0])

@@ -200,7 +200,7 @@ func (s *Server) routes() []route {
 		con(viewer, get, "/envelopes/:id", s.ofEnvelope(s.inspectEnvelope)),
 		con(viewer, get, "/envelopes/:id/progress", s.ofEnvelope(s.progress)),
 		con(viewer, get, "/envelopes/:id/document", s.ofEnvelope(s.getDocument)),
-		con(support, post, "/envelopes/:id/documents", s.uploadConsoleDocument),
+		con(sender, post, "/envelopes/:id/documents", s.uploadConsoleDocument),
 		con(support, post, "/envelopes/:id/void", withOptionalBody(s.voidEnvelope)),
 		con(support, post, "/envelopes/:id/signers/:signerId/resend", s.resendInvitation),
 		con(viewer, get, "/contacts", s.listContacts),
