@@ -267,12 +267,27 @@ func TestIfMatch(t *testing.T) {
 		stale.post(at+"/signers", object{"name": "B", "email": "b@example.com"}).refused(412, "precondition_failed")
 		stale.post(at+"/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9}).refused(412, "precondition_failed")
 		stale.post(at+"/void", nil).refused(412, "precondition_failed")
+		kind, body := multipartBody(t, nil, testkit.OnePage())
+		console := "/v1/console" + strings.TrimPrefix(at, "/v1") + "/documents"
+		stale.send(http.MethodPost, at+"/document", "application/pdf", testkit.OnePage()).refused(412, "precondition_failed")
+		stale.send(http.MethodPost, console, kind, body).refused(412, "precondition_failed")
+		stale.post(at+doc+"/prepare", nil).refused(412, "precondition_failed")
 		refused := stale.post(at+"/send", nil).refused(412, "precondition_failed")
 		require.Equal(t, next, refused.body["details"].(object)["etag"])
 		stale.del(at).refused(412, "precondition_failed")
 		require.Equal(t, "One", c.get(at).want(200).str("subject"))
 		c.with("If-Match", `"x", `+next).patch(at, object{"subject": "Three"}).want(200)
 		c.with("If-Match", "*").patch(at+doc, object{"name": "x"}).want(200)
+		for _, upload := range []func(*client) *answer{
+			func(c *client) *answer { return c.send(http.MethodPost, at+"/document", "application/pdf", testkit.OnePage()).want(200) },
+			func(c *client) *answer { return c.send(http.MethodPost, console, kind, body).want(201) },
+			func(c *client) *answer { return c.post(at+doc+"/prepare", nil).want(200) },
+		} {
+			was := c.get(at).want(200).header.Get("ETag")
+			answered := upload(c.with("If-Match", was)).header.Get("ETag")
+			require.NotEqual(t, was, answered)
+			require.Equal(t, c.get(at).want(200).header.Get("ETag"), answered)
+		}
 
 		tag = c.get(at).want(200).header.Get("ETag")
 		won := make([]int, 8)

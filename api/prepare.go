@@ -44,6 +44,9 @@ func (s *Server) prepareDocument(c *gin.Context, app caller, o *object) error {
 	if err != nil {
 		return err
 	}
+	if err := checkIfMatch(c, e); err != nil {
+		return err
+	}
 	if _, err := e.Status.Next(models.ActionAddDocument); err != nil {
 		return err
 	}

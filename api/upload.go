@@ -148,14 +148,16 @@ func (s *Server) addDocument(c *gin.Context, app caller, u *upload, status int, 
 	limits := s.Store.PlanLimits(app.Plan)
 	var d *models.Document
 	err = command(s, c, func(st *store.Store) (*models.Envelope, error) {
-		return st.Change(c.Request.Context(), app.ID, e.ID, func(e *models.Envelope) (err error) {
-			act := s.actionContext(c, app.actor())
+		return st.Change(c.Request.Context(), app.ID, e.ID, s.by(c, app, nil, func(e *models.Envelope, act models.ActionContext) (err error) {
 			if d, err = e.AddDocument(act, u.DocumentInput, limits.Documents); err != nil {
 				return err
 			}
 			return addFoundFields(app, e, act, d, u)
-		})
-	}, func(*models.Envelope) (*store.StoredResponse, error) { return inJSON(status, view(d)) })
+		}))
+	}, func(e *models.Envelope) (*store.StoredResponse, error) {
+		r, err := inJSON(status, view(d))
+		return withETag(r, e), err
+	})
 	if models.IsRefusal(err) {
 		s.discardUpload(c, u)
 	}
@@ -203,11 +205,14 @@ func (s *Server) uploadDocument(c *gin.Context, app caller) error {
 	})
 }
 
-// checkUpload refuses another app's envelope, and one that takes no more
-// documents, before a byte is read.
+// checkUpload refuses another app's envelope, one in another version than the caller has
+// seen, and one that takes no more documents, before a byte is read.
 func (s *Server) checkUpload(c *gin.Context, app caller) error {
 	e, err := s.callerEnvelope(c, app)
 	if err != nil {
+		return err
+	}
+	if err := checkIfMatch(c, e); err != nil {
 		return err
 	}
 	return e.CheckAddDocument(s.Store.PlanLimits(app.Plan).Documents)
