@@ -73,7 +73,11 @@ func (e *Envelope) Prepare(act ActionContext, id uuid.UUID, in DocumentInput, fo
 	}
 	d.PreparedSHA256, d.PreparedSize, d.PreparedKey, d.PreparedEncrypted = in.PreparedSHA256, in.PreparedSize, in.PreparedKey, in.PreparedEncrypted
 	d.PreparedChanges, d.Preparation, d.SealFacts = in.PreparedChanges, in.Preparation, in.SealFacts
+	before := len(e.Fields)
 	e.Fields = slices.DeleteFunc(e.Fields, func(f *Field) bool { return f.DocumentID == d.ID && f.Source != SourceRequest })
+	if len(e.Fields) < before {
+		e.edited(act)
+	}
 	e.recordPrepared(act, d)
 	if len(fields) > 0 {
 		if _, err := e.AddFields(act, fields, path); err != nil {
