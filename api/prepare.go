@@ -47,7 +47,7 @@ func (s *Server) prepareDocument(c *gin.Context, app caller, o *object) error {
 	if err := checkIfMatch(c, e); err != nil {
 		return err
 	}
-	if _, err := e.Status.Next(models.ActionAddDocument); err != nil {
+	if _, err := e.Status.Next(models.ActionEditDocument); err != nil {
 		return err
 	}
 	opt := documentOptions(o)
