@@ -279,7 +279,9 @@ func TestIfMatch(t *testing.T) {
 		c.with("If-Match", `"x", `+next).patch(at, object{"subject": "Three"}).want(200)
 		c.with("If-Match", "*").patch(at+doc, object{"name": "x"}).want(200)
 		for _, upload := range []func(*client) *answer{
-			func(c *client) *answer { return c.send(http.MethodPost, at+"/document", "application/pdf", testkit.OnePage()).want(200) },
+			func(c *client) *answer {
+				return c.send(http.MethodPost, at+"/document", "application/pdf", testkit.OnePage()).want(200)
+			},
 			func(c *client) *answer { return c.send(http.MethodPost, console, kind, body).want(201) },
 			func(c *client) *answer { return c.post(at+doc+"/prepare", nil).want(200) },
 		} {
@@ -525,11 +527,19 @@ func TestRolesOnEnvelopes(t *testing.T) {
 	e := s.client(t).draft(contract())
 	at := "/v1/envelopes/" + e.str("id")
 	signer, field, doc := "/signers/"+e.signer(0)["id"].(string), "/fields/"+e.field(0)["id"].(string), "/documents/"+e.original(0)["id"].(string)
+	attached, token := s.client(t).sent(attaching())
+	link := "/v1/signing/" + token
+	by[models.RoleViewer].get(link).want(200)
+	by[models.RoleViewer].post(link+"/consent", nil).want(200)
+	file := by[models.RoleViewer].attach(token, attached.field(0)["id"], "a.pdf", testkit.OnePage()).want(201).str("attachmentId")
+	by[models.RoleViewer].post(link+"/sign", object{"fields": []object{{"fieldId": attached.field(0)["id"], "attachmentId": file}}}).want(200)
 	for _, role := range []models.Role{models.RoleViewer, models.RoleSupport} {
 		c := by[role]
 		c.get(at).want(200)
 		c.get("/v1/envelopes?tenantId=acme").want(200)
 		c.get(at + "/document").want(200)
+		c.get(at + "/values").want(200)
+		require.Equal(t, testkit.OnePage(), c.get("/v1/envelopes/"+attached.str("id")+"/attachments/"+file).want(200).raw)
 		c.post("/v1/envelopes", contract()).refused(403, "role_forbidden")
 		c.post(at+"/send", nil).refused(403, "role_forbidden")
 		c.post(at+"/signers", object{"name": "B", "email": "b@example.com"}).refused(403, "role_forbidden")

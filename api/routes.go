@@ -144,8 +144,8 @@ func (s *Server) routes() []route {
 		built(models.BuilderAlways, templates(viewer, get, "/:id/documents/:documentId/suggestions", s.templateSuggestions)),
 		built(models.BuilderAlways, templates(sender, patch, "/:id", s.patchTemplate)),
 		templates(sender, del, "/:id", s.archiveTemplate),
-		app(get, "/v1/envelopes/:id/values", s.ofEnvelope(s.getValues)),
-		app(get, "/v1/envelopes/:id/attachments/:aid", s.ofEnvelope(s.getAttachment)),
+		both(viewer, get, "/:id/values", s.ofEnvelope(s.getValues)),
+		both(viewer, get, "/:id/attachments/:aid", s.ofEnvelope(s.getAttachment)),
 		built(models.BuilderDocuments, both(sender, post, "/:id/documents/:documentId/prepare", withOptionalBody(s.prepareDocument))),
 		built(models.BuilderAlways, both(viewer, get, "/:id/documents/:documentId/suggestions", s.suggestions)),
 
