@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"countersign/models"
 	"countersign/store"
@@ -41,7 +43,8 @@ func (s *Server) createSession(c *gin.Context, app caller, o *object) error {
 	if e.TenantID != in.TenantID {
 		return models.ErrNotFound
 	}
-	if _, err := e.CheckEmbed(in.SignerID, in.CreatedAt); err != nil {
+	signer, err := e.CheckEmbed(in.SignerID, in.CreatedAt)
+	if err != nil {
 		return err
 	}
 	if e.ExpiresAt != nil && e.ExpiresAt.Before(in.ExpiresAt) {
@@ -49,7 +52,10 @@ func (s *Server) createSession(c *gin.Context, app caller, o *object) error {
 	}
 	token, hash := newEmbeddedToken("")
 	in.TokenHash = hash
-	return storeSession(s, c, &in, (*store.Store).CreateEmbeddedSession, func(e *models.EmbeddedSession) madeSession {
+	create := func(st *store.Store, ctx context.Context, in *models.EmbeddedSession) error {
+		return st.CreateEmbeddedSession(ctx, in, models.Deref(signer.LinkID, uuid.Nil))
+	}
+	return storeSession(s, c, &in, create, func(e *models.EmbeddedSession) madeSession {
 		return madeSession{e.ID, token, s.EmbedURL + "/" + token, e.ExpiresAt}
 	})
 }

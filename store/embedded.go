@@ -14,10 +14,26 @@ import (
 // Sessions of pages that an app embeds in its own: an embedded session lets a signer sign,
 // and a builder session lets somebody prepare a draft or a template.
 
-// CreateEmbeddedSession stores an embedded session.
-func (s *Store) CreateEmbeddedSession(ctx context.Context, e *models.EmbeddedSession) error {
+// CreateEmbeddedSession stores an embedded session, if its signer still has the link with
+// which the caller has seen them: another person who took the place meanwhile has another
+// one, and no session of the person before.
+func (s *Store) CreateEmbeddedSession(ctx context.Context, e *models.EmbeddedSession, link uuid.UUID) error {
 	e.ID = s.newID()
-	return wrap(s.make(ctx, e, func(tx *gorm.DB) error { return tx.Create(e).Error }), "create embedded session")
+	return wrap(s.make(ctx, e, func(tx *gorm.DB) error {
+		if s.postgres { // no change of the envelope until the session is there for it to revoke; SQLite has one writer
+			if err := tx.Exec("SELECT id FROM envelopes WHERE id = ? FOR SHARE", e.EnvelopeID).Error; err != nil {
+				return err
+			}
+		}
+		var n int64
+		if err := tx.Model(&models.Signer{}).Where("id = ? AND link_id = ?", e.SignerID, link).Count(&n).Error; err != nil {
+			return err
+		}
+		if n == 0 {
+			return models.ErrSignerChanged
+		}
+		return tx.Create(e).Error
+	}), "create embedded session")
 }
 
 // EmbeddedSessionByToken finds the session of a token's hash.

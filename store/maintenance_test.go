@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"testing"
@@ -128,7 +129,7 @@ func TestWhatHasRunOutIsRemoved(t *testing.T) {
 		embedded := &models.EmbeddedSession{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, PageSession: models.PageSession{
 			AppID: app.ID, TenantID: "t", TokenHash: []byte("h"), AllowedOrigin: "https://example.com", CreatedAt: clock.Now(), ExpiresAt: clock.Now().Add(time.Hour),
 		}}
-		require.NoError(t, s.CreateEmbeddedSession(ctx, embedded))
+		require.NoError(t, s.CreateEmbeddedSession(ctx, embedded, *e.Signers[0].LinkID))
 		require.NotEqual(t, uuid.Nil, embedded.ID)
 		r := store.IdempotentRequest{Scope: "s", Method: "POST", Path: "/", Key: "k", Fingerprint: []byte("f")}
 		_, _, err := s.ClaimKey(ctx, r, time.Hour)
@@ -157,6 +158,57 @@ func TestWhatHasRunOutIsRemoved(t *testing.T) {
 	})
 }
 
+// TestEmbeddedSessionsOfOnePerson: a session that was checked for a person who is replaced
+// before it is stored is not the successor's.
+func TestEmbeddedSessionsOfOnePerson(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		ctx := t.Context()
+		f := newFixture(t, s, clock)
+		e := f.sent(1, nil)
+		embed := func(link uuid.UUID) error {
+			return s.CreateEmbeddedSession(ctx, &models.EmbeddedSession{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, PageSession: models.PageSession{
+				AppID: f.app.ID, TenantID: "t", AllowedOrigin: "https://example.com", TokenHash: link[:], CreatedAt: clock.Now(), ExpiresAt: clock.Now().Add(time.Hour),
+			}}, link)
+		}
+		checked := *e.Signers[0].LinkID
+		var successor uuid.UUID
+		require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error {
+			now, err := e.Replace(f.act(), e.Signers[0].ID, models.Replacement{Name: "Grete", Email: "grete@navy.example"})
+			successor = *now.LinkID
+			return err
+		}))
+		assert.Equal(t, "signer_changed", refusalOf(t, embed(checked)))
+		require.NoError(t, embed(successor))
+	})
+}
+
+// TestEmbeddedSessionsWaitForAReplacement: also one that is not committed yet.
+func TestEmbeddedSessionsWaitForAReplacement(t *testing.T) {
+	t.Parallel()
+	ctx, clock := t.Context(), testkit.NewClock()
+	s := testkit.Store(t, "postgres", clock.Now)
+	f := newFixture(t, s, clock)
+	e := f.sent(1, nil)
+	made := make(chan error, 1)
+	require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error {
+		signer, link := e.Signers[0].ID, *e.Signers[0].LinkID
+		go func() {
+			made <- s.CreateEmbeddedSession(ctx, &models.EmbeddedSession{EnvelopeID: e.ID, SignerID: signer, PageSession: models.PageSession{
+				AppID: f.app.ID, TenantID: "t", AllowedOrigin: "https://example.com", TokenHash: []byte("h"), CreatedAt: clock.Now(), ExpiresAt: clock.Now().Add(time.Hour),
+			}}, link)
+		}()
+		require.Eventually(t, func() bool {
+			var waiting bool
+			err := pool(t, s).QueryRowContext(context.WithoutCancel(ctx), "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')").Scan(&waiting)
+			return err == nil && waiting
+		}, time.Minute, 10*time.Millisecond)
+		_, err := e.Replace(f.act(), signer, models.Replacement{Name: "Grete", Email: "grete@navy.example"})
+		return err
+	}))
+	assert.Equal(t, "signer_changed", refusalOf(t, <-made))
+}
+
 // TestEmbeddedSessions: found by their token, ended by their own app and tenant.
 func TestEmbeddedSessions(t *testing.T) {
 	t.Parallel()
@@ -170,7 +222,7 @@ func TestEmbeddedSessions(t *testing.T) {
 			v := &models.EmbeddedSession{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, PageSession: models.PageSession{
 				AppID: app.ID, TenantID: "t", AllowedOrigin: "https://example.com", TokenHash: []byte(hash), CreatedAt: clock.Now(), ExpiresAt: clock.Now().Add(time.Hour),
 			}}
-			require.NoError(t, s.CreateEmbeddedSession(ctx, v))
+			require.NoError(t, s.CreateEmbeddedSession(ctx, v, *e.Signers[0].LinkID))
 			return v
 		}
 		one, two := embed("one"), embed("two")
