@@ -322,6 +322,47 @@ func TestEmbeddedSessions(t *testing.T) {
 	})
 }
 
+// TestEmbeddedSessionsOutliveLinks: a session can be signed in until it ends, also where
+// the signer's link has ended, or ends before, which nobody renews for who gets no mail.
+func TestEmbeddedSessionsOutliveLinks(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		data := contract()
+		data["expiresInDays"] = nil
+		data["signers"].([]object)[0]["notify"] = false
+		e, old := s.client(t).sent(data)
+		nobody := &client{t: t, s: s}
+		embed := func(renewed int) (signing string) {
+			c := s.client(t) // its token has expired meanwhile
+			made := c.post("/v1/embedded/signing-sessions", object{
+				"tenantId": "acme", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "allowedOrigin": "https://app.example.com",
+			}).want(201)
+			signing = "/v1/signing/" + nobody.get("/v1/embedded/sessions/"+made.str("sessionToken")).want(200).str("signingToken")
+			nobody.get(signing).want(200)
+			issued := c.get("/v1/envelopes/" + e.str("id")).want(200).events("link.issued")
+			require.Len(t, issued, renewed)
+			for _, detail := range issued {
+				require.Equal(t, true, detail["rotated"])
+			}
+			return signing
+		}
+		first := embed(0)
+		nobody.get("/v1/signing/" + old).want(200)
+
+		s.clock.advance(models.LinkLifetime - 29*time.Minute)
+		second := embed(1)
+		nobody.get("/v1/signing/"+old).refused(401, "signing_link_invalid")
+		nobody.get(first).refused(401, "signing_link_expired") // the session's own end
+		require.NotEqual(t, second, embed(1), "the new link lasts")
+		nobody.get(second).want(200)
+
+		s.clock.advance(models.LinkLifetime + 24*time.Hour)
+		last := embed(2)
+		s.clock.advance(29 * time.Minute)
+		nobody.get(last).want(200)
+	})
+}
+
 func TestEmbeddedOnLocalhostInDevelopment(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Development = true })

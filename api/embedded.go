@@ -50,6 +50,14 @@ func (s *Server) createSession(c *gin.Context, app caller, o *object) error {
 	if e.ExpiresAt != nil && e.ExpiresAt.Before(in.ExpiresAt) {
 		in.ExpiresAt = *e.ExpiresAt
 	}
+	if !signer.LinkLasts(in.ExpiresAt) {
+		if _, err := s.Store.Change(c.Request.Context(), app.ID, e.ID, func(e *models.Envelope) (err error) {
+			signer, err = e.LinkUntil(s.actionContext(c, app.actor()), in.SignerID, in.ExpiresAt)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
 	token, hash := newEmbeddedToken("")
 	in.TokenHash = hash
 	create := func(st *store.Store, ctx context.Context, in *models.EmbeddedSession) error {

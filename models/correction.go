@@ -218,6 +218,21 @@ func (e *Envelope) IssueLink(act ActionContext, signer uuid.UUID, rotate bool) (
 	return s, nil
 }
 
+// LinkUntil is for an awaited signer's embedded page: it gives a new link, as IssueLink
+// does, unless the present one is good until then.
+func (e *Envelope) LinkUntil(act ActionContext, signer uuid.UUID, until time.Time) (*Signer, error) {
+	s, err := e.CheckEmbed(signer, act.At)
+	if err != nil || s.LinkLasts(until) {
+		return s, err
+	}
+	return e.IssueLink(act, signer, true)
+}
+
+// LinkLasts reports whether the signer's link is good until then, if no deadline ends it.
+func (s *Signer) LinkLasts(until time.Time) bool {
+	return s.LinkID != nil && s.LinkExpiresAt != nil && !s.LinkExpiresAt.Before(until)
+}
+
 // LinkEnds is when a signer's link ends: by itself, or with the deadline.
 func (e *Envelope) LinkEnds(s *Signer) *time.Time {
 	if s.LinkExpiresAt != nil && e.ExpiresAt != nil && e.ExpiresAt.Before(*s.LinkExpiresAt) {
