@@ -4,7 +4,9 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -252,4 +254,45 @@ func TestResponseOfACommand(t *testing.T) {
 		require.Equal(t, id, again)
 		require.Equal(t, &want, answer)
 	})
+}
+
+// TestKeysOfPublicCallsReadLittle: of a body that nobody is let in with, no more is read
+// than the call takes, and nothing where it is refused without.
+func TestKeysOfPublicCallsReadLittle(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	send := func(path, kind string, size int64) (status int, read int64) {
+		body := &countedZeros{left: size}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, body)
+		r.Header.Set("Idempotency-Key", newID().String())
+		r.Header.Set("Content-Type", kind)
+		w := httptest.NewRecorder()
+		s.api.ServeHTTP(w, r)
+		return w.Code, body.read
+	}
+	const large = 100 << 20
+	for path, kind := range map[string]string{"/v1/console/login": "application/json", "/oauth/token": "application/x-www-form-urlencoded", "/v1/console/passkeys/challenge": "application/json"} {
+		status, read := send(path, kind, large)
+		require.Equal(t, 413, status, path)
+		require.LessOrEqual(t, read, int64(2<<20), path)
+	}
+	for range 30 {
+		status, _ := send("/v1/verify", "application/pdf", 9)
+		require.NotEqual(t, 429, status)
+	}
+	status, read := send("/v1/verify", "application/pdf", large)
+	require.Equal(t, []any{429, int64(0)}, []any{status, read})
+}
+
+// countedZeros is a body that counts what is read of it.
+type countedZeros struct{ left, read int64 }
+
+func (z *countedZeros) Read(b []byte) (int, error) {
+	n := min(int64(len(b)), z.left)
+	if n == 0 {
+		return 0, io.EOF
+	}
+	clear(b[:n])
+	z.left, z.read = z.left-n, z.read+n
+	return int(n), nil
 }

@@ -53,6 +53,7 @@ type route struct {
 	allowExpiredLink bool                  // signing: also for a link that has expired
 	builder          models.BuilderFeature // bearer, console: the feature that lets a builder session make the call
 	replay           replayPolicy
+	before           func(*gin.Context) error // public: comes before a body is read, which may be large then
 	public           func(*gin.Context) error
 	app              func(*gin.Context, caller) error
 	signer           func(*gin.Context, signerLink) error
@@ -64,6 +65,10 @@ func (s *Server) routes() []route {
 	}
 	app := func(method, path string, h func(*gin.Context, caller) error) route {
 		return route{method: method, path: path, access: bearer, app: h}
+	}
+	large := func(before func(*gin.Context) error, r route) route {
+		r.before = before
+		return r
 	}
 	type row = func(role models.Role, method, path string, h func(*gin.Context, caller) error) route
 	group := func(access credentialKind, prefix string) row {
@@ -239,7 +244,7 @@ func (s *Server) routes() []route {
 		pub(get, "/embed/:token", s.embedPage),
 		pub(get, "/embed/build/:token", s.builderPage),
 
-		anew(pub(post, "/v1/verify", s.verify)),
+		large(s.countVerification, anew(pub(post, "/v1/verify", s.verify))),
 
 		sig(get, "", s.signingContext),
 		sig(post, "/otp/request", s.requestCode),
@@ -363,6 +368,11 @@ func (s *Server) serve(c *gin.Context, r route) error {
 		// The path holds the token, so the route stands for it.
 		return s.idempotent(c, "link:"+l.ID.String(), c.FullPath(), r.replay.lifetime(), func() error { return r.signer(c, l) })
 	case public:
+		if r.before == nil {
+			limitBody(c, maxJSON)
+		} else if err := r.before(c); err != nil {
+			return err
+		}
 	}
 	return s.idempotent(c, publicScope(c), path, r.replay.lifetime(), func() error { return r.public(c) })
 }

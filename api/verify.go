@@ -24,11 +24,13 @@ const (
 	verifyPatience  = 3 // times what the processors may take: they have other work, too
 )
 
+// countVerification refuses who has had too many documents verified lately.
+func (s *Server) countVerification(c *gin.Context) error {
+	return s.newAttempts("verify:"+callerNetwork(c), rateWindow, verifyPerMinute).count(c, tooManyTries)
+}
+
 // verify examines a PDF, given raw or as the part "file", and keeps nothing of it.
 func (s *Server) verify(c *gin.Context) error {
-	if err := s.newAttempts("verify:"+callerNetwork(c), rateWindow, verifyPerMinute).count(c, tooManyTries); err != nil {
-		return err
-	}
 	u, err := s.receiveSealed(c)
 	if err != nil {
 		return err
