@@ -141,6 +141,7 @@ check-compose: $(TOOLS)/composecheck ## Parse docker-compose.yml and check what 
 .PHONY: check-deploy
 check-deploy: $(TOOLS)/deploycheck ## Parse the alert rules, the dashboard and the Kubernetes manifests
 	$(TOOLS)/deploycheck deploy
+	$(GO) -C tools/deploycheck test -vet=off .
 
 .PHONY: conformance
 conformance: build $(TOOLS)/testenv ## Check a deployment against the interface (BASE_URL=… CLIENT_ID=… CLIENT_SECRET=…)

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -239,6 +240,10 @@ func parseProblems(err error) error {
 	return errors.Join(out...)
 }
 
+// serviceLink are the names of the variables that Kubernetes puts into a pod for each Service (unless enableServiceLinks
+// is false). Those of a Service called countersign, or countersign-api, look like settings.
+var serviceLink = regexp.MustCompile(`^` + Prefix + `([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
+
 // unknown finds settings that do not exist: most likely misspelt ones.
 func unknown(vars map[string]string) error {
 	var known []string
@@ -246,10 +251,12 @@ func unknown(vars map[string]string) error {
 		known = append(known, Prefix+f.Tag.Get("env"))
 	}
 	var out []error
+	_, inPod := vars["KUBERNETES_SERVICE_HOST"]
 	for name := range vars {
-		if strings.HasPrefix(name, Prefix) && !strings.HasPrefix(name, Prefix+"TEST_") && !slices.Contains(known, name) {
-			out = append(out, fmt.Errorf("  %s: there is no such setting", name))
+		if !strings.HasPrefix(name, Prefix) || strings.HasPrefix(name, Prefix+"TEST_") || slices.Contains(known, name) || inPod && serviceLink.MatchString(name) {
+			continue
 		}
+		out = append(out, fmt.Errorf("  %s: there is no such setting", name))
 	}
 	slices.SortFunc(out, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(out...)

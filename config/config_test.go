@@ -29,6 +29,26 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, [5]time.Duration{0, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}, [5]time.Duration(c.WebhookSchedule))
 }
 
+// TestAServiceOfKubernetesIsNoSetting: Kubernetes tells each pod of the Services beside it in variables
+// that begin with the Service's name, and the Service is mostly called countersign.
+func TestAServiceOfKubernetesIsNoSetting(t *testing.T) {
+	t.Parallel()
+	links := []string{
+		"COUNTERSIGN_SERVICE_HOST=10.0.0.7", "COUNTERSIGN_SERVICE_PORT=80", "COUNTERSIGN_SERVICE_PORT_HTTP=80", "COUNTERSIGN_PORT=tcp://10.0.0.7:80",
+		"COUNTERSIGN_PORT_80_TCP=tcp://10.0.0.7:80", "COUNTERSIGN_PORT_80_TCP_PROTO=tcp", "COUNTERSIGN_PORT_80_TCP_PORT=80", "COUNTERSIGN_PORT_80_TCP_ADDR=10.0.0.7",
+		"COUNTERSIGN_API_SERVICE_HOST=10.0.0.8", "COUNTERSIGN_API_PORT_53_UDP=udp://10.0.0.8:53",
+	}
+	_, err := load(append(links, "KUBERNETES_SERVICE_HOST=10.0.0.1")...)
+	require.NoError(t, err)
+	for _, link := range links {
+		name, _, _ := strings.Cut(link, "=")
+		_, err := load(link)
+		require.ErrorContains(t, err, name, "elsewhere it is a mistake")
+	}
+	_, err = load("KUBERNETES_SERVICE_HOST=10.0.0.1", "COUNTERSIGN_BASE_ULR=https://sign.example.com")
+	require.ErrorContains(t, err, "COUNTERSIGN_BASE_ULR", "misspelt ones are found in a pod, too")
+}
+
 func TestTheEnvironmentWins(t *testing.T) {
 	t.Parallel()
 	c, err := load("COUNTERSIGN_BASE_URL=https://sign.example.com/", "COUNTERSIGN_SIGNING_URL=https://s.example.com/x/", "COUNTERSIGN_WEBHOOK_SCHEDULE=detailed",

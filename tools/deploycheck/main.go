@@ -142,23 +142,80 @@ func manifests(file string) error {
 	if err != nil {
 		return err
 	}
+	objects, err := decode(b)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	for _, check := range []func([]any) error{deployments, serviceLinks} {
+		if err := check(objects); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+// decode reads all documents of a manifest, strictly.
+func decode(b []byte) ([]any, error) {
+	var objects []any
 	for i, doc := range bytes.Split(b, []byte("\n---\n")) {
 		var head struct{ APIVersion, Kind string }
 		if err := yaml.Unmarshal(doc, &head); err != nil {
-			return fmt.Errorf("%s: document %d: %w", file, i+1, err)
+			return nil, fmt.Errorf("document %d: %w", i+1, err)
 		}
 		object, ok := kinds[head.APIVersion+"/"+head.Kind]
 		if !ok {
-			return fmt.Errorf("%s: document %d is a %s %s", file, i+1, head.APIVersion, head.Kind)
+			return nil, fmt.Errorf("document %d is a %s %s", i+1, head.APIVersion, head.Kind)
 		}
 		into := object()
 		if err := yaml.UnmarshalStrict(doc, into); err != nil {
-			return fmt.Errorf("%s: %s: %w", file, head.Kind, err)
+			return nil, fmt.Errorf("%s: %w", head.Kind, err)
 		}
-		if d, ok := into.(*appsv1.Deployment); ok {
+		objects = append(objects, into)
+	}
+	return objects, nil
+}
+
+func deployments(objects []any) error {
+	for _, o := range objects {
+		if d, ok := o.(*appsv1.Deployment); ok {
 			if err := deployment(d); err != nil {
-				return fmt.Errorf("%s: %w", file, err)
+				return err
 			}
+		}
+	}
+	return nil
+}
+
+// settingsPrefix begins the name of every setting in the environment; the service refuses those that it does not know.
+const settingsPrefix = "COUNTERSIGN_"
+
+// serviceLinks refuses pods that get the variables of a Service whose name makes them look like settings.
+func serviceLinks(objects []any) error {
+	var link string
+	for _, o := range objects {
+		if s, ok := o.(*corev1.Service); ok {
+			name := strings.ReplaceAll(strings.ToUpper(s.Name), "-", "_") + "_SERVICE_HOST"
+			if strings.HasPrefix(name, settingsPrefix) {
+				link = name
+			}
+		}
+	}
+	if link == "" {
+		return nil
+	}
+	for _, o := range objects {
+		var name string
+		var pod corev1.PodSpec
+		switch o := o.(type) {
+		case *appsv1.Deployment:
+			name, pod = o.Name, o.Spec.Template.Spec
+		case *batchv1.Job:
+			name, pod = o.Name, o.Spec.Template.Spec
+		default:
+			continue
+		}
+		if pod.EnableServiceLinks == nil || *pod.EnableServiceLinks {
+			return fmt.Errorf("%s: its pods get %s, which is no setting: say enableServiceLinks: false", name, link)
 		}
 	}
 	return nil

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestFaults puts faults into what deploy/ has, one after another, and demands that each is named.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	const kubernetes = "kubernetes/countersign.yaml"
+	for _, fault := range []struct{ file, old, with, says string }{
+		{kubernetes, "", "", ""}, // none
+		{kubernetes, "enableServiceLinks: false", "enableServiceLinks: true", "COUNTERSIGN_SERVICE_HOST"},
+		{kubernetes, "      enableServiceLinks: false #", "      #", "COUNTERSIGN_SERVICE_HOST"},
+	} {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS("../../deploy")); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, fault.file)
+		b, err := os.ReadFile(file) //nolint:gosec // in the repository
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(b), fault.old) {
+			t.Fatalf("%s has no %q", fault.file, fault.old)
+		}
+		if err := os.WriteFile(file, []byte(strings.Replace(string(b), fault.old, fault.with, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		switch err := check(dir); {
+		case fault.says == "" && err != nil:
+			t.Errorf("without a fault: %v", err)
+		case fault.says != "" && (err == nil || !strings.Contains(err.Error(), fault.says)):
+			t.Errorf("%q for %q: %v", fault.with, fault.old, err)
+		}
+	}
+}
