@@ -194,4 +194,5 @@ func TestOthersDoNotAnswer(t *testing.T) {
 	a := nobody.get("/readyz").want(503)
 	require.Equal(t, "down", a.str("temporal"))
 	require.Equal(t, "ok", a.str("database"))
+	require.Equal(t, object{"database": "ok", "files": "ok"}, nobody.get("/readyz?for=requests").want(200).body, "signers sign without Temporal")
 }

@@ -142,6 +142,11 @@ func TestTemporalStops(t *testing.T) {
 		require.NoError(t, before.complete())
 		t.Logf("while Temporal was down, a whole envelope took at most %v", slowest)
 		require.Less(t, slowest, time.Minute, "signing answers while Temporal is down")
+		for path, want := range map[string]int{"/readyz": http.StatusServiceUnavailable, "/readyz?for=requests": http.StatusOK} {
+			a, err := w.client.do(http.MethodGet, path, "", nil)
+			require.NoError(t, err)
+			assert.Equal(t, want, a.status, "a balancer keeps the API: %s: %s", path, a.body)
+		}
 		time.Sleep(time.Until(expired.Add(time.Second)))
 		a, err := late.sign(0)
 		require.NoError(t, err)

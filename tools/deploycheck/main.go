@@ -21,6 +21,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 )
 
@@ -146,9 +147,31 @@ func manifests(file string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	for _, check := range []func([]any) error{deployments, serviceLinks} {
+	for _, check := range []func([]any) error{deployments, serviceLinks, readiness} {
 		if err := check(objects); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+// readiness refuses a probe that takes all pods out of their Service while Temporal is down: signing goes on without it.
+func readiness(objects []any) error {
+	for _, o := range objects {
+		s, ok := o.(*corev1.Service)
+		if !ok {
+			continue
+		}
+		for _, o := range objects {
+			d, ok := o.(*appsv1.Deployment)
+			if !ok || !labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(d.Spec.Template.Labels)) {
+				continue
+			}
+			for _, c := range d.Spec.Template.Spec.Containers {
+				if get := c.ReadinessProbe.HTTPGet; get != nil && get.Path == "/readyz" {
+					return fmt.Errorf("%s: %s leaves its Service while Temporal is down: ask for /readyz?for=requests", d.Name, c.Name)
+				}
+			}
 		}
 	}
 	return nil

@@ -15,6 +15,7 @@ func TestFaults(t *testing.T) {
 		{kubernetes, "", "", ""}, // none
 		{kubernetes, "enableServiceLinks: false", "enableServiceLinks: true", "COUNTERSIGN_SERVICE_HOST"},
 		{kubernetes, "      enableServiceLinks: false #", "      #", "COUNTERSIGN_SERVICE_HOST"},
+		{kubernetes, "/readyz?for=requests", "/readyz", "while Temporal is down"},
 	} {
 		dir := t.TempDir()
 		if err := os.CopyFS(dir, os.DirFS("../../deploy")); err != nil {
