@@ -51,9 +51,10 @@ func Optional[T comparable](v T) *T {
 }
 
 // NewField is a field for a signer, who is named by index, id or address: its left
-// and top edge, width and height on a page, in points.
+// and top edge, width and height on a page, in points from the top left, whatever the
+// tenant's own origin is.
 func NewField(kind api.FieldType, signer string, page int, x, y, w, h float64) FieldRequest {
-	return FieldRequest{Type: kind, SignerID: &signer, Page: &page, X: &x, Y: &y, W: &w, H: &h}
+	return FieldRequest{Type: kind, SignerID: &signer, Page: &page, X: &x, Y: &y, W: &w, H: &h, Origin: Ptr(api.FieldRequestOriginTopLeft)}
 }
 
 // Create makes a draft. Its documents are uploaded after it.

@@ -24,7 +24,7 @@ const (
 
 // templateOrder is the order of the members in a file that is written.
 var templateOrder = []string{
-	"name", "externalId", "document", "subject", "message", "expiresInDays", "reminderHours", "metadata", "roles", "fields",
+	"name", "externalId", "document", "subject", "message", "expiresInDays", "reminderHours", "metadata", "origin", "roles", "fields",
 	"role", "kind", "routingOrder", "authMethod", "type", "page", "x", "y", "w", "h",
 }
 
@@ -149,6 +149,7 @@ func templateYAML(t *api.Template, document string) ([]byte, error) {
 		delete(data, name)
 	}
 	data["document"] = document
+	data["origin"] = api.TemplateRequestOriginTopLeft // as the service answers, whatever the tenant's own origin is
 	for _, list := range []string{"fields", "roles"} {
 		members, _ := data[list].([]any)
 		for _, m := range members {

@@ -35,6 +35,52 @@ func lease(t *testing.T, c *cli) string {
 	return dir
 }
 
+// TestFieldsCountFromTheTopLeft: fields land where they were said to be, also where a tenant counts from below.
+func TestFieldsCountFromTheTopLeft(t *testing.T) {
+	t.Parallel()
+	s, dir := &service{}, t.TempDir()
+	s.run(t, dir, "127.0.0.1:0")
+	c := &cli{home: t.TempDir(), env: s.env()}
+	operator := &cli{home: c.home}
+	operator.must(t, "tenant", "set", "--data-dir", dir, "--app", s.ClientID, "--origin", "bottom-left")
+	pdf := filepath.Join(c.home, "contract.pdf")
+	require.NoError(t, os.WriteFile(pdf, testkit.OnePage(), 0o600))
+	placed := func(id string) (x, y float64) {
+		e, err := s.client(t).Envelope(t.Context(), uuid.MustParse(id))
+		require.NoError(t, err)
+		require.Len(t, e.Fields, 1)
+		return e.Fields[0].X, e.Fields[0].Y
+	}
+
+	id := strings.Fields(c.must(t, "send", pdf, "--to", "Ada <ada@example.com>", "--no-code", "--draft", "--field", "signature:0:1:72:600:180:50"))[0]
+	x, y := placed(id)
+	require.Equal(t, []float64{72, 600}, []float64{x, y}, "send --field")
+
+	a := newAgent(t, s, protocols[0], nil)
+	e := draft(t, s, "Placed by an agent")
+	a.must(t, "add_fields", map[string]any{"envelope_id": e, "fields": []map[string]any{{"type": "text", "signer": "0", "page": 1, "x": 72, "y": 100, "w": 90, "h": 20}}})
+	added, err := s.client(t).Envelope(t.Context(), e)
+	require.NoError(t, err)
+	require.InDelta(t, 100, added.Fields[len(added.Fields)-1].Y, 0, "add_fields")
+
+	// The file says nothing, so that the tenant's origin holds; what is pulled does.
+	template := strings.Fields(c.must(t, "template", "push", lease(t, c)))[0]
+	other := filepath.Join(c.home, "other")
+	var before []api.TemplateField
+	for _, version := range []int{1, 2, 3} {
+		res, err := s.client(t).API.GetATemplateWithResponse(t.Context(), uuid.MustParse(template), &api.GetATemplateParams{})
+		require.NoError(t, err)
+		require.Equal(t, version, res.JSON200.Version)
+		require.Len(t, res.JSON200.Fields, 3)
+		for i := range before {
+			require.Equal(t, []float64{before[i].X, before[i].Y}, []float64{res.JSON200.Fields[i].X, res.JSON200.Fields[i].Y}, "pulled and pushed")
+		}
+		before = res.JSON200.Fields
+		c.must(t, "template", "pull", template, other, "--force")
+		c.must(t, "template", "push", other)
+	}
+}
+
 // TestTemplatesAsFiles: what is pushed, pulled and pushed again is the same template.
 func TestTemplatesAsFiles(t *testing.T) {
 	t.Parallel()
