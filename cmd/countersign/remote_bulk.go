@@ -54,7 +54,7 @@ func (b bulkSendCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t, err := findTemplate(ctx, c, tenant, b.Template, b.Version)
+	t, _, err := findTemplate(ctx, c, tenant, b.Template, b.Version)
 	if err != nil {
 		return err
 	}

@@ -166,7 +166,7 @@ func (p templatePullCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t, err := findTemplate(ctx, c, tenant, p.Template, p.Version)
+	t, answer, err := findTemplate(ctx, c, tenant, p.Template, p.Version)
 	if err != nil {
 		return err
 	}
@@ -174,11 +174,14 @@ func (p templatePullCommand) Run(ctx context.Context) error {
 		return codedError{fmt.Errorf("the template has %d documents: only those of one are kept as files", len(t.Documents)), exitRefused}
 	}
 	name := fileName(t.Documents[0].Name)
-	text, err := templateYAML(t, name)
+	text, err := templateYAML(t, answer, name)
 	if err != nil {
 		return err
 	}
 	params := &api.DownloadATemplateDocumentParams{Version: &t.Version}
+	if t.Documents[0].Prepared != nil { // the fields of tags and forms are in the description, and must not be found again
+		params.Kind = countersign.Ptr(api.DownloadATemplateDocumentParamsKindPrepared)
+	}
 	res, err := c.API.DownloadATemplateDocumentWithResponse(ctx, t.ID, params)
 	if err != nil {
 		return coded(err)
@@ -225,25 +228,29 @@ func fileName(name string) string {
 	return name
 }
 
-// findTemplate is the template with this id or externalId.
-func findTemplate(ctx context.Context, c *countersign.Client, tenant, name string, version int) (*api.Template, error) {
+// findTemplate is the template with this id or externalId, and the service's whole answer.
+func findTemplate(ctx context.Context, c *countersign.Client, tenant, name string, version int) (*api.Template, []byte, error) {
 	id, err := uuid.Parse(name)
 	if err != nil {
 		params := &api.ListTemplatesParams{ExternalID: &name, TenantID: countersign.Optional(tenant)}
 		list, err := countersign.Answer(c.API.ListTemplatesWithResponse(ctx, params))
 		if err != nil {
-			return nil, coded(err)
+			return nil, nil, coded(err)
 		}
 		switch len(list.Data) {
 		case 0:
-			return nil, codedError{fmt.Errorf("there is no template %q", name), exitNotFound}
+			return nil, nil, codedError{fmt.Errorf("there is no template %q", name), exitNotFound}
 		case 1:
 			id = list.Data[0].ID
 		default:
-			return nil, codedError{fmt.Errorf("there are several templates %q: name one by id, or the tenant", name), exitRefused}
+			return nil, nil, codedError{fmt.Errorf("there are several templates %q: name one by id, or the tenant", name), exitRefused}
 		}
 	}
 	params := &api.GetATemplateParams{Version: countersign.Optional(max(version, 0))}
-	t, err := countersign.Answer(c.API.GetATemplateWithResponse(ctx, id, params))
-	return t, coded(err)
+	res, err := c.API.GetATemplateWithResponse(ctx, id, params)
+	t, err := countersign.Answer(res, err)
+	if err != nil {
+		return nil, nil, coded(err)
+	}
+	return t, res.Body, nil
 }

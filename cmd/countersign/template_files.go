@@ -134,9 +134,8 @@ func plainDates(v any) any {
 	return v
 }
 
-// templateYAML is a template in the form that push takes. document is the name of
-// its PDF.
-func templateYAML(t *api.Template, document string) ([]byte, error) {
+// templateYAML is a template in the form that push takes. answer is the service's, and document the name of its PDF.
+func templateYAML(t *api.Template, answer []byte, document string) ([]byte, error) {
 	b, err := json.Marshal(t)
 	if err != nil {
 		return nil, err
@@ -160,6 +159,14 @@ func templateYAML(t *api.Template, document string) ([]byte, error) {
 		}
 	}
 	dropDefaults(data)
+	// Only here null says something else than nothing: no deadline, where nothing is the tenant's. The client reads both alike.
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(answer, &raw); err != nil {
+		return nil, err
+	}
+	if string(raw["expiresInDays"]) == "null" {
+		data["expiresInDays"] = nil
+	}
 	if b, err = json.Marshal(data); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
 	"countersign/internal/testkit"
 )
@@ -128,6 +129,21 @@ func TestTemplatesAsFiles(t *testing.T) {
 	require.Len(t, versions[1].Fields, 3)
 	require.Equal(t, "2020-01-31", versions[1].Fields[0].Validation.Min)
 
+	// No deadline is another thing than the tenant's.
+	never := filepath.Join(c.home, "never")
+	require.NoError(t, os.Rename(other, never))
+	file := filepath.Join(never, "template.yaml")
+	require.NoError(t, os.WriteFile(file, append(pulled, "expiresInDays: null\n"...), 0o600))
+	c.must(t, "template", "push", never)
+	c.must(t, "template", "pull", id, never, "--force")
+	again, err = os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(again), "expiresInDays: null\n")
+	c.must(t, "template", "push", never)
+	res, err := s.client(t).API.GetATemplateWithResponse(t.Context(), uuid.MustParse(id), &api.GetATemplateParams{})
+	require.NoError(t, err)
+	require.Contains(t, string(res.Body), `"expiresInDays":null`)
+
 	// What is wrong is named before anything is sent, or by the service.
 	for text, want := range map[string]string{
 		"":                                       "is empty",
@@ -154,6 +170,42 @@ func TestTemplatesAsFiles(t *testing.T) {
 	out = c.must(t, "import", "docuseal", filepath.Join(c.home, "theirs.json"), "--pdf", contractPDF(t))
 	require.Contains(t, out, "v1  Service agreement")
 	require.Contains(t, c.must(t, "template", "list", "--json"), `"service-agreement"`)
+}
+
+// TestTemplatesOfTagsAsFiles: signers of a template that was pulled and pushed again read what they read before, not the
+// tags in the document that it was made of.
+func TestTemplatesOfTagsAsFiles(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	c := &cli{home: t.TempDir(), env: s.env()}
+	dir := lease(t, c)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "lease.pdf"), testkit.OnePageWith("{{signature;role=Client;width=180;height=40}}"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "template.yaml"), []byte("name: Tags\nroles: [{role: Client, authMethod: none}]\ndocumentOptions: {tags: detect}\n"), 0o600))
+	id := uuid.MustParse(strings.Fields(c.must(t, "template", "push", dir))[0])
+	read := func() (*api.Template, []byte) { // what signers read
+		res, err := s.client(t).API.GetATemplateWithResponse(t.Context(), id, &api.GetATemplateParams{})
+		require.NoError(t, err)
+		require.Len(t, res.JSON200.Documents, 1)
+		params := &api.DownloadATemplateDocumentParams{}
+		if res.JSON200.Documents[0].Prepared != nil {
+			params.Kind = countersign.Ptr(api.DownloadATemplateDocumentParamsKindPrepared)
+		}
+		doc, err := s.client(t).API.DownloadATemplateDocumentWithResponse(t.Context(), id, params)
+		require.NoError(t, err)
+		return res.JSON200, doc.Body
+	}
+	made, before := read()
+	require.NotNil(t, made.Documents[0].Prepared)
+	require.Len(t, made.Fields, 1)
+	other := filepath.Join(c.home, "other")
+	c.must(t, "template", "pull", id.String(), other)
+	c.must(t, "template", "push", other)
+	pushed, after := read()
+	require.Equal(t, 2, pushed.Version)
+	require.Equal(t, before, after)
+	require.Len(t, pushed.Fields, 1)
+	made.Fields[0].DocumentID = pushed.Fields[0].DocumentID
+	require.Equal(t, made.Fields, pushed.Fields)
 }
 
 func contractPDF(t *testing.T) string {
