@@ -137,6 +137,7 @@ fmt: $(TOOLS)/golangci-lint ## Format the Go code
 .PHONY: check-compose
 check-compose: $(TOOLS)/composecheck ## Parse docker-compose.yml and check what it refers to
 	$(TOOLS)/composecheck -env deploy/env.example docker-compose.yml
+	$(GO) -C tools test -vet=off ./composecheck
 
 .PHONY: check-deploy
 check-deploy: $(TOOLS)/deploycheck ## Parse the alert rules, the dashboard and the Kubernetes manifests

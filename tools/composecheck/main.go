@@ -1,6 +1,6 @@
 // Command composecheck parses a compose file as "docker compose config" does and checks what that
 // does not: every file it mounts is in the repository, every image has a version, every setting that
-// it or the example of .env names is one that Countersign reads, and none is left out.
+// it or the example of .env names is one that Countersign reads, none is left out, and what .env sets reaches Countersign.
 //
 //	composecheck -env deploy/env.example -config config/config.go docker-compose.yml
 package main
@@ -72,7 +72,7 @@ func check(ctx context.Context, composeFile, envFile, config string) error {
 	}
 
 	var faults []error
-	mentioned := map[string]bool{}
+	mentioned, passed := map[string]bool{}, map[string]bool{} // passed on to a container of ours
 	for _, name := range example {
 		mentioned[name] = true
 		if strings.HasPrefix(name, prefix) && !known[name] && !composeOnly[name] {
@@ -82,8 +82,14 @@ func check(ctx context.Context, composeFile, envFile, config string) error {
 	for _, service := range project.Services {
 		for name := range service.Environment {
 			mentioned[name] = true
+			passed[name] = passed[name] || service.Build != nil
 		}
 		faults = append(faults, checkService(&service, known)...)
+	}
+	for _, name := range example {
+		if known[name] && !passed[name] {
+			faults = append(faults, fmt.Errorf("%s: %s of %s is not passed on to Countersign", composeFile, name, envFile))
+		}
 	}
 	for name := range known {
 		if !mentioned[name] {

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestFaults puts faults into the compose file, one after another, and demands that each is named.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(root, "docker-compose.yml")) //nolint:gosec // in the repository
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range []struct{ old, with, says string }{
+		{"", "", ""}, // none
+		{"    COUNTERSIGN_HISTORY_DAYS:\n", "", "COUNTERSIGN_HISTORY_DAYS"},
+		{"    COUNTERSIGN_LOG_LEVEL:\n", "    COUNTERSIGN_LOG_LEVL:\n", "COUNTERSIGN_LOG_LEVL"},
+		{"image: caddy:2.10-alpine", "image: caddy", "has no version"},
+	} {
+		if !strings.Contains(string(b), fault.old) {
+			t.Fatalf("docker-compose.yml has no %q", fault.old)
+		}
+		f, err := os.CreateTemp(root, "compose-*.yml") // beside it, as its paths begin there
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.Remove(f.Name()) })
+		_, err = f.WriteString(strings.Replace(string(b), fault.old, fault.with, 1))
+		if err == nil {
+			err = f.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = check(t.Context(), f.Name(), filepath.Join(root, "deploy/env.example"), filepath.Join(root, "config/config.go"))
+		switch {
+		case fault.says == "" && err != nil:
+			t.Errorf("without a fault: %v", err)
+		case fault.says != "" && (err == nil || !strings.Contains(err.Error(), fault.says)):
+			t.Errorf("%q for %q: %v", fault.with, fault.old, err)
+		}
+	}
+}
