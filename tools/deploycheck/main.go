@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/common/model"
@@ -49,6 +50,7 @@ func check(dir string) error {
 		alerts(filepath.Join(dir, "prometheus", "alerts.yaml"), known),
 		dashboard(filepath.Join(dir, "grafana", "countersign.json"), known),
 		manifests(filepath.Join(dir, "kubernetes", "countersign.yaml")),
+		caddyfile(filepath.Join(dir, "Caddyfile")),
 	)
 }
 
@@ -147,7 +149,7 @@ func manifests(file string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	for _, check := range []func([]any) error{deployments, serviceLinks, readiness} {
+	for _, check := range []func([]any) error{deployments, serviceLinks, readiness, ingresses} {
 		if err := check(objects); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
@@ -172,6 +174,30 @@ func readiness(objects []any) error {
 					return fmt.Errorf("%s: %s leaves its Service while Temporal is down: ask for /readyz?for=requests", d.Name, c.Name)
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// ingresses refuses one whose controller would log the paths of requests, which hold signers' tokens.
+func ingresses(objects []any) error {
+	for _, o := range objects {
+		if i, ok := o.(*networkingv1.Ingress); ok && i.Annotations["nginx.ingress.kubernetes.io/enable-access-log"] != "false" {
+			return fmt.Errorf("%s: its access log would hold signers' tokens", i.Name)
+		}
+	}
+	return nil
+}
+
+// caddyfile looks for what keeps signers' tokens out of Caddy's log.
+func caddyfile(file string) error {
+	b, err := os.ReadFile(file) //nolint:gosec // named on the command line
+	if err != nil {
+		return err
+	}
+	for _, line := range []string{"exclude http.log.access", "request>uri delete", "request>headers>Referer delete"} {
+		if !slices.Contains(strings.FieldsFunc(string(b), func(r rune) bool { return r == '\n' || r == '\t' }), line) {
+			return fmt.Errorf("%s: without %q its log would hold signers' tokens", file, line)
 		}
 	}
 	return nil

@@ -16,6 +16,8 @@ func TestFaults(t *testing.T) {
 		{kubernetes, "enableServiceLinks: false", "enableServiceLinks: true", "COUNTERSIGN_SERVICE_HOST"},
 		{kubernetes, "      enableServiceLinks: false #", "      #", "COUNTERSIGN_SERVICE_HOST"},
 		{kubernetes, "/readyz?for=requests", "/readyz", "while Temporal is down"},
+		{kubernetes, `enable-access-log: "false"`, `enable-access-log: "true"`, "signers' tokens"},
+		{"Caddyfile", "request>uri delete", "", "signers' tokens"},
 	} {
 		dir := t.TempDir()
 		if err := os.CopyFS(dir, os.DirFS("../../deploy")); err != nil {
