@@ -1,0 +1,39 @@
+package docs_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestProxiesLetWhatIsVerifiedThrough compares what POST /v1/verify takes with what the documents say of it, and with what the
+// proxies let through that come with the service.
+func TestProxiesLetWhatIsVerifiedThrough(t *testing.T) {
+	t.Parallel()
+	read := func(file string) string {
+		b, err := os.ReadFile("../" + file)
+		require.NoError(t, err)
+		return string(b)
+	}
+	number := func(file, pattern string) int {
+		m := regexp.MustCompile(pattern).FindStringSubmatch(read(file))
+		require.NotNil(t, m, "%s: %s", file, pattern)
+		n, err := strconv.Atoi(m[1])
+		require.NoError(t, err)
+		return n
+	}
+	beside := number("api/body.go", `besideOriginal = (\d+) << 20`)
+	form := number("api/body.go", `besideFile += (\d+) << 20`)
+	upload := number("config/config.go", `UploadLimit: (\d+) << 20`)
+	assert.Contains(t, read("docs/operations.md"), fmt.Sprintf("`POST /v1/verify` takes %d MiB more", beside))
+	assert.Contains(t, read("docs/operations.md"), fmt.Sprintf("`UPLOAD_LIMIT` and %d MiB (`POST /v1/verify`; %d MiB elsewhere)", beside+form, form))
+	assert.Contains(t, read("docs/verify.md"), fmt.Sprintf("`UPLOAD_LIMIT` and %d MiB", beside))
+	most := (upload + beside + form) << 20
+	assert.GreaterOrEqual(t, number("deploy/Caddyfile", `max_size (\d+)MB`)*1_000_000, most)
+	assert.GreaterOrEqual(t, number("deploy/kubernetes/countersign.yaml", `proxy-body-size: (\d+)m`)<<20, most)
+}
