@@ -244,9 +244,19 @@ func parseProblems(err error) error {
 // is false). Those of a Service called countersign, or countersign-api, look like settings.
 var serviceLink = regexp.MustCompile(`^` + Prefix + `([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
+// notOurs are the names that others read, and that stand in the same environment: the commands that call a service
+// (docs/cli.md), and docker-compose.yml.
+var notOurs = []string{
+	"URL", "CLIENT_ID", "CLIENT_SECRET", "TENANT", "WEBHOOK_SECRET",
+	"SITE", "VERSION", "DB_PASSWORD", "HTTP_PORT", "HTTPS_PORT",
+}
+
 // unknown finds settings that do not exist: most likely misspelt ones.
 func unknown(vars map[string]string) error {
 	var known []string
+	for _, name := range notOurs {
+		known = append(known, Prefix+name)
+	}
 	for f := range reflect.TypeFor[Config]().Fields() {
 		known = append(known, Prefix+f.Tag.Get("env"))
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,34 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, "http://127.0.0.1:8080/sign", c.SigningURL)
 	assert.Equal(t, "http://127.0.0.1:8080/embed", c.EmbedURL)
 	assert.Equal(t, [5]time.Duration{0, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}, [5]time.Duration(c.WebhookSchedule))
+}
+
+// TestNamesOfOthersAreLeftAlone: a developer's shell has those of the command line, and one that read .env those of the compose file.
+func TestNamesOfOthersAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	of := map[string]*regexp.Regexp{
+		"../docs/cli.md":          regexp.MustCompile(`COUNTERSIGN_[A-Z_]+`),
+		"../deploy/env.example":   regexp.MustCompile(`(?m)^#?(COUNTERSIGN_[A-Z_]+)=`),
+		"../docker-compose.yml":   regexp.MustCompile(`\$\{(COUNTERSIGN_[A-Z_]+)`),
+		"../clients/go/README.md": regexp.MustCompile(`COUNTERSIGN_[A-Z_]+`),
+	}
+	settings := map[string]bool{}
+	for f := range reflect.TypeFor[config.Config]().Fields() {
+		settings[config.Prefix+f.Tag.Get("env")] = true
+	}
+	found := 0
+	for file, pattern := range of {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, m := range pattern.FindAllStringSubmatch(string(text), -1) {
+			if name := m[len(m)-1]; !settings[name] {
+				found++
+				_, err := load(name + "=x")
+				require.NoError(t, err, "%s names it", file)
+			}
+		}
+	}
+	require.Greater(t, found, 10)
 }
 
 // TestAServiceOfKubernetesIsNoSetting: Kubernetes tells each pod of the Services beside it in variables
