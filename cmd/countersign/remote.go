@@ -26,9 +26,10 @@ const (
 	exitRefused      = 2 // the service refuses what was asked for
 	exitUnauthorized = 3 // not signed in, or not allowed to
 	exitNotFound     = 4
-	exitUnavailable  = 5 // the service cannot be reached, or cannot do it now
-	exitEnded        = 6 // the envelope was declined or voided, or has expired
-	exitTimeout      = 7 // --timeout ended the wait
+	exitUnavailable  = 5   // the service cannot be reached, or cannot do it now
+	exitEnded        = 6   // the envelope was declined or voided, or has expired
+	exitTimeout      = 7   // --timeout ended the wait
+	exitInterrupted  = 130 // Ctrl-C, as shells number it
 )
 
 // codedError is an error with the exit code that it ends the program with.
@@ -54,9 +55,9 @@ func coded(err error) error {
 		return err
 	case ended:
 		return codedError{err, exitEnded}
-	case errors.Is(err, context.DeadlineExceeded):
-		return codedError{errors.New("the time for waiting is over; what was sent goes on"), exitTimeout}
-	case !ok:
+	case errors.Is(err, context.Canceled):
+		return codedError{errors.New("interrupted"), exitInterrupted}
+	case !ok: // also where the network's own time is over, which is a context.DeadlineExceeded, too
 		return codedError{fmt.Errorf("%w: is the service running, and its address right?", err), exitUnavailable}
 	case refused.Status == 401:
 		return codedError{fmt.Errorf("%w: sign in again with \"countersign login\"", err), exitUnauthorized}
@@ -68,6 +69,25 @@ func coded(err error) error {
 		return codedError{err, exitUnavailable}
 	}
 	return codedError{err, exitRefused}
+}
+
+// waited is the error that ended waiting for something that was sent; what names it with its id.
+func waited(waiting context.Context, err error, what string) error {
+	switch {
+	case errors.Is(waiting.Err(), context.DeadlineExceeded):
+		return codedError{fmt.Errorf("the time for waiting is over; %s goes on", what), exitTimeout}
+	case waiting.Err() != nil:
+		return codedError{fmt.Errorf("interrupted; %s goes on", what), exitInterrupted}
+	}
+	if _, ended := errors.AsType[*countersign.EndedError](err); !ended { // which names it
+		err = fmt.Errorf("%s was sent: %w", what, coded(err))
+	}
+	return coded(err)
+}
+
+// tell prints a line for people beside what a command prints.
+func tell(format string, args ...any) {
+	_, _ = fmt.Fprintf(os.Stderr, format+"\n", args...) // only told
 }
 
 // service names the service that a command calls, and for whom.

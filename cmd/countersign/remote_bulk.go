@@ -76,13 +76,26 @@ func (b bulkSendCommand) Run(ctx context.Context) error {
 	if !b.Wait {
 		return b.print(accepted, "%s  %s  %d rows", accepted.ID, accepted.Status, accepted.Total)
 	}
+	tell("%s  %s  %d rows", accepted.ID, accepted.Status, accepted.Total) // who ends the wait knows what was sent
 	waiting, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
 	s, err := waitForBulk(waiting, c, accepted.ID)
 	if err != nil {
-		return coded(err)
+		err = waited(waiting, err, "the bulk send "+accepted.ID.String())
+		if b.JSON {
+			err = cmp.Or(b.printLast(s, accepted), err)
+		}
+		return err
 	}
 	return b.end(s)
+}
+
+// printLast prints what is known of a bulk send whose wait failed.
+func (b bulkSendCommand) printLast(s *api.BulkSend, accepted *api.BulkSendAccepted) error {
+	if s == nil {
+		return printJSON(accepted)
+	}
+	return printJSON(s)
 }
 
 // end tells how it ended. Rows that failed make it fail.

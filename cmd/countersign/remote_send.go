@@ -32,14 +32,25 @@ type sendCommand struct {
 	Days    int           `help:"Deadline in days; the tenant's unless given." placeholder:"N"`
 	Tags    bool          `help:"Text tags such as {{signature;role=Client}} become fields; name the role as in --to \"Client=Ada <ada@example.com>\"."`
 	Form    bool          `help:"The fields of a PDF form become fields."`
-	Draft   bool          `help:"Leave it a draft."`
+	Draft   bool          `help:"Leave it a draft." xor:"wait"`
 	Wait    bool          `help:"Wait until all have signed." xor:"wait"`
 	Timeout time.Duration `help:"How long to wait." default:"24h"`
 	Out     string        `help:"With --wait, write the first sealed PDF to this new file." type:"path" placeholder:"FILE"`
 }
 
+// Validate refuses what would be ignored.
+func (s sendCommand) Validate() error {
+	if s.Out != "" && !s.Wait {
+		return errors.New("--out needs --wait: there is no sealed PDF before all have signed")
+	}
+	return nil
+}
+
 // Run makes an envelope, uploads its files and sends it.
 func (s sendCommand) Run(ctx context.Context) error {
+	if err := checkNewFile(s.Out); err != nil { // before anybody is asked to sign
+		return err
+	}
 	c, tenant, err := s.clientAndTenant()
 	if err != nil {
 		return err
@@ -68,25 +79,19 @@ func (s sendCommand) Run(ctx context.Context) error {
 		}
 	}
 	if err := s.addSignatures(ctx, c, e.ID, first); err != nil {
-		return coded(err)
+		return fmt.Errorf("the envelope %s stays a draft: %w", e.ID, coded(err))
 	}
 	if !s.Draft {
-		if e, err = c.Send(ctx, e.ID, s.Message); err != nil {
-			return coded(err)
+		id := e.ID
+		if e, err = c.Send(ctx, id, s.Message); err != nil {
+			return fmt.Errorf("the envelope %s: %w", id, coded(err))
 		}
 	}
-	if !s.Wait || s.Draft {
+	if !s.Wait {
 		return s.printEnvelope(e)
 	}
-	if !s.JSON {
-		if err := s.printEnvelope(e); err != nil {
-			return err
-		}
-	}
-	waiting, cancel := context.WithTimeout(ctx, s.Timeout)
-	defer cancel()
-	if e, err = c.WaitUntilCompleted(waiting, e.ID); err != nil {
-		return coded(err)
+	if e, err = s.wait(ctx, c, e); err != nil {
+		return err
 	}
 	if s.Out != "" {
 		if err := save(ctx, c, e.ID, countersign.Sealed, s.Out); err != nil {
@@ -94,6 +99,26 @@ func (s sendCommand) Run(ctx context.Context) error {
 		}
 	}
 	return s.printEnvelope(e)
+}
+
+// wait waits until all have signed. Whoever ends it knows by then which envelope was sent, and does not send another.
+func (s sendCommand) wait(ctx context.Context, c *countersign.Client, sent *countersign.Envelope) (*countersign.Envelope, error) {
+	if s.JSON {
+		tell("%s  %s", sent.ID, sent.Status)
+	} else if err := s.printEnvelope(sent); err != nil {
+		return nil, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	e, err := c.WaitUntilCompleted(waiting, sent.ID)
+	if err == nil {
+		return e, nil
+	}
+	err = waited(waiting, err, "the envelope "+sent.ID.String())
+	if s.JSON {
+		err = cmp.Or(s.printEnvelope(cmp.Or(e, sent)), err)
+	}
+	return nil, err
 }
 
 func (s sendCommand) printEnvelope(e *countersign.Envelope) error {
@@ -244,6 +269,20 @@ func (p *progress) ReadAt(b []byte, off int64) (int, error) {
 	n, err := p.File.ReadAt(b, off)
 	p.show(off+int64(n), p.size)
 	return n, err
+}
+
+// checkNewFile refuses a path where save could make no file.
+func checkNewFile(path string) error {
+	if path == "" || path == "-" {
+		return nil
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("%s exists, and is not overwritten", path)
+	}
+	if st, err := os.Stat(filepath.Dir(path)); err != nil || !st.IsDir() {
+		return fmt.Errorf("%s: there is no such folder", path)
+	}
+	return nil
 }
 
 // save writes a document to a new file, whole or not at all; "-" is standard output.

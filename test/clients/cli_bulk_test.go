@@ -34,10 +34,12 @@ func TestBulkSend(t *testing.T) {
 	require.Contains(t, c.must(t, "bulk", "send", good, "--template", "lease", "--dry-run"), "2 rows without a fault")
 	require.NotContains(t, c.must(t, "list"), "Lease of", "nothing was sent")
 
-	out := c.must(t, "bulk", "send", good, "--template", "lease", "--wait", "--timeout", "2m", "--json")
+	code, out, said := c.run(t, "", "bulk", "send", good, "--template", "lease", "--wait", "--timeout", "2m", "--json")
+	require.Zero(t, code, said)
 	var done api.BulkSend
 	require.NoError(t, json.Unmarshal([]byte(out), &done))
 	require.EqualValues(t, "completed", done.Status)
+	require.Contains(t, said, done.ID.String(), "it is named as soon as it is known")
 	require.Equal(t, 2, done.Counts.Sent)
 	require.Equal(t, "good.csv", done.Name)
 	require.Contains(t, c.must(t, "list"), "Lease of Mill Lane, 12")

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -143,8 +144,41 @@ func TestCommandLine(t *testing.T) {
 	app := s.client(t)
 	opened, err := app.Send(t.Context(), uuid.MustParse(draft), "")
 	require.NoError(t, err)
-	code, _, _ = c.run(t, "", "send", pdf, "--to", "Ada <ada@example.com>", "--no-code", "--wait", "--timeout", "1s")
+	code, out, said = c.run(t, "", "send", pdf, "--to", "Ada <ada@example.com>", "--no-code", "--wait", "--timeout", "1s", "--json")
 	require.Equal(t, 7, code)
+	var waited countersign.Envelope
+	require.NoError(t, json.Unmarshal([]byte(out), &waited), "what was sent is named")
+	require.EqualValues(t, "sent", waited.Status)
+	require.Contains(t, said, "the envelope "+waited.ID.String()+" goes on")
+	require.NotContains(t, out, "signingUrl")
+	interrupted := c.command(t.Context(), t, "send", pdf, "--to", "Ada <ada@example.com>", "--no-code", "--wait", "--json")
+	stderr, err := interrupted.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, interrupted.Start())
+	lines := bufio.NewReader(stderr)
+	known, err := lines.ReadString('\n')
+	require.NoError(t, err)
+	require.NoError(t, interrupted.Process.Signal(os.Interrupt))
+	rest, err := io.ReadAll(lines)
+	require.NoError(t, err)
+	require.Error(t, interrupted.Wait())
+	require.Equal(t, 130, interrupted.ProcessState.ExitCode())
+	require.Contains(t, string(rest), "interrupted; the envelope "+strings.Fields(known)[0]+" goes on")
+	require.NotContains(t, string(rest), "is the service running")
+
+	// What could not be written is refused before anybody is asked to sign.
+	before := c.must(t, "list")
+	for want, args := range map[string][]string{
+		"--out needs --wait": {"--out", "new.pdf"},
+		"exists":             {"--wait", "--out", pdf},
+		"no such folder":     {"--wait", "--out", "nowhere/new.pdf"},
+		"--draft":            {"--wait", "--draft"},
+	} {
+		code, _, said := c.run(t, "", append([]string{"send", pdf, "--to", "Ada <ada@example.com>"}, args...)...)
+		require.NotZero(t, code, args)
+		require.Contains(t, said, want)
+	}
+	require.Equal(t, before, c.must(t, "list"))
 	sign(t, s, opened)
 	_, err = app.WaitUntilCompleted(t.Context(), opened.ID)
 	require.NoError(t, err)

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestExitCodesOfCalls: the network's own time is another thing than the time that the user gave, and Ctrl-C no fault of the service.
+func TestExitCodesOfCalls(t *testing.T) {
+	t.Parallel()
+	network := fmt.Errorf("Get %q: %w", "http://192.0.2.1/", &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded})
+	code := func(err error) int {
+		var coded codedError
+		require.ErrorAs(t, err, &coded)
+		return coded.ExitCode()
+	}
+	require.Equal(t, exitUnavailable, code(coded(network)))
+	require.Equal(t, exitUnavailable, code(coded(fmt.Errorf("dial: %w", context.DeadlineExceeded))), "as Go's client says it")
+	require.Contains(t, coded(network).Error(), "is the service running")
+	require.Equal(t, exitInterrupted, code(coded(fmt.Errorf("get: %w", context.Canceled))))
+	require.NotContains(t, coded(context.Canceled).Error(), "is the service running")
+
+	over, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer cancel()
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for name, c := range map[string]struct {
+		waiting context.Context
+		err     error
+		code    int
+	}{
+		"--timeout":            {over, over.Err(), exitTimeout},
+		"--timeout, in a call": {over, errors.New("lost"), exitTimeout},
+		"Ctrl-C":               {stopped, stopped.Err(), exitInterrupted},
+		"the network":          {t.Context(), network, exitUnavailable},
+	} {
+		err := waited(c.waiting, c.err, "the envelope 7")
+		require.Equal(t, c.code, code(err), name)
+		require.Contains(t, err.Error(), "the envelope 7", name)
+	}
+}
