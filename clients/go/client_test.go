@@ -6,11 +6,14 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,6 +120,28 @@ func TestARepeatKeepsTheKey(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, f.seen()[0].key, f.seen()[4].key, "another request has another key")
 	require.Equal(t, 1, f.tokens)
+}
+
+// TestAPatchIsNotDoneTwice: one that may have been done is the caller's to look at.
+func TestAPatchIsNotDoneTwice(t *testing.T) {
+	t.Parallel()
+	subject := "New"
+	patch := func(c *Client) error {
+		_, err := c.API.EditADraftWithResponse(t.Context(), uuid.New(), nil, api.EditADraftJSONRequestBody{Subject: &subject})
+		return err
+	}
+	for _, unsure := range []answer{{lose: true}, {status: 500, body: problemJSON("internal")}, {status: 502, body: "<html>"}, {status: 504, body: "<html>"}} {
+		f := newFakeService(t, unsure, answer{status: 200, body: envelopeJSON})
+		require.Error(t, patch(f.client(t)))
+		require.Len(t, f.seen(), 1)
+	}
+	for _, status := range []int{429, 503} {
+		f := newFakeService(t, answer{status: status, body: problemJSON("unavailable")}, answer{status: 200, body: envelopeJSON})
+		require.NoError(t, patch(f.client(t)))
+		require.Len(t, f.seen(), 2)
+	}
+	require.True(t, repeatable(http.MethodPatch, &url.Error{Op: "Patch", Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}))
+	require.False(t, repeatable(http.MethodPatch, &url.Error{Op: "Patch", Err: &net.OpError{Op: "read", Err: errors.New("connection reset")}}))
 }
 
 func TestRefusalsAreNotRepeated(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	mathrand "math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -77,7 +78,7 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 			lost = true
 		}
 		wait, again := t.backoff(req.Context(), attempt, err)
-		if !again || !rewind(req) {
+		if !again || !repeatable(req.Method, err) || !rewind(req) {
 			return nil, err
 		}
 		if waitErr := sleep(req.Context(), wait); waitErr != nil {
@@ -102,9 +103,22 @@ func rewind(req *http.Request) bool {
 	return true
 }
 
-// backoff says whether a request that failed with err is sent again, and after
-// which wait. Requests are safe to repeat: POSTs carry a key, and all others come
-// to the same when they are done twice.
+// repeatable says whether a request that failed with err may be sent again. POSTs carry a key, and GET, PUT and DELETE come to
+// the same when they are done twice. A PATCH does not: it could make a second version of a template, or be refused for
+// the change that the lost attempt made. It is repeated only where nothing was done.
+func repeatable(method string, err error) bool {
+	if method != http.MethodPatch {
+		return true
+	}
+	var refused *Error
+	if errors.As(err, &refused) {
+		return refused.Status == http.StatusTooManyRequests || refused.Status == http.StatusServiceUnavailable
+	}
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial" // nobody was reached
+}
+
+// backoff says whether a request that failed with err, and may be repeated, is sent again, and after which wait.
 func (t *transport) backoff(ctx context.Context, attempt int, err error) (time.Duration, bool) {
 	if attempt >= t.retries || ctx.Err() != nil {
 		return 0, false

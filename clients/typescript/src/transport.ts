@@ -5,7 +5,7 @@ export interface Options {
   address: string;
   clientId?: string;
   clientSecret?: string;
-  /** Instead of client id and secret: a token, or what gets one, as in a browser, which must not know the secret. */
+  /** Instead of client id and secret: an access token, or what gets one. It may do all that the application may, and does not belong into a browser. */
   token?: string | (() => Promise<string>);
   /**
    * How often a request is repeated that was lost, was one too many for the rate limit or met a server that was not ready: 4 unless set. With 0, POSTs
@@ -86,7 +86,7 @@ export class Transport {
         }
       }
       lost ||= !(failure instanceof CountersignError) || failure.status >= 500;
-      const wait = streams ? null : this.backoff(attempt, failure, request.signal);
+      const wait = streams || !repeatable(request.method, failure) ? null : this.backoff(attempt, failure, request.signal);
       if (wait === null) throw this.told(failure, request.signal);
       await sleep(wait, request.signal);
     }
@@ -148,6 +148,17 @@ export class Transport {
       await sleep(wait);
     }
   }
+}
+
+/**
+ * Whether a request that failed may be sent again. POSTs carry a key, and GET, PUT and DELETE come to the same when they are done twice. A PATCH does not: it
+ * could make a second version of a template, or be refused for the change that the lost attempt made. It is repeated only where nothing was done.
+ */
+function repeatable(method: string, failure: unknown): boolean {
+  if (method !== "PATCH") return true;
+  if (failure instanceof CountersignError) return failure.status === 429 || failure.status === 503;
+  const cause: unknown = (failure as Error).cause;
+  return cause instanceof Error && "code" in cause && (cause.code === "ECONNREFUSED" || cause.code === "ENOTFOUND");
 }
 
 /** What a promise becomes, unless the signal comes before. */

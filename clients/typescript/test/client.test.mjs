@@ -186,6 +186,12 @@ test("a deletion that was lost is done, and one that was refused is not", async 
   }
 });
 
+test("a change that may have been done is not repeated", async () => {
+  const change = (s) => s.client().call("patch", "/v1/envelopes/{id}", { path: { id: "e1" }, body: { subject: "New" } });
+  for (const unsure of ["lost", [500, problem("internal")], [502, problem("bad_gateway")], [504, problem("timeout")]]) await assert.rejects(change(service(unsure, [200, envelope("draft")])));
+  for (const status of [429, 503]) assert.equal((await change(service([status, problem("unavailable")], [200, envelope("draft")]))).status, "draft");
+});
+
 test("waiting ends with the envelope", async () => {
   assert.equal((await service([200, envelope("in_progress")], [200, envelope("completed")]).client().waitUntilCompleted("e1")).status, "completed");
   await assert.rejects(service([200, envelope("voided")]).client().waitUntilCompleted("e1"), EndedError);
