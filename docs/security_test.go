@@ -131,3 +131,17 @@ func atoi(t *testing.T, s string) int {
 	require.NoError(t, err)
 	return n
 }
+
+// TestAccessTokensStayWithServers: a token may do all that its application may. Nothing tells anybody to put one into a browser.
+func TestAccessTokensStayWithServers(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]string{
+		"docs/security.md":                    "access tokens to the app's server alone",
+		"clients/typescript/README.md":        "neither belongs into a browser",
+		"clients/typescript/src/transport.ts": "does not belong into a browser",
+	} {
+		text, err := os.ReadFile(filepath.Join("..", file))
+		require.NoError(t, err)
+		assert.Contains(t, strings.Join(strings.Fields(string(text)), " "), want, file)
+	}
+}
