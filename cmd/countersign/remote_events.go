@@ -191,6 +191,11 @@ func madeUpEvent(name models.EventName) (uuid.UUID, []byte, error) {
 	}
 	at := now().Truncate(time.Microsecond)
 	subject := "A made-up envelope"
+	if name == models.EventBulkCompleted { // it belongs to no envelope
+		id := newID()
+		body, err := models.BulkCompletedPayload(id, newID(), models.BulkCounts{Sent: 9, Failed: 1}, at)
+		return id, body, err
+	}
 	signer := &models.Signer{ID: newID(), Name: "Ada Lovelace", Email: "ada@example.com", RoutingOrder: 1, Status: models.SignerSent}
 	e := &models.Envelope{ID: newID(), TenantID: "trigger", Subject: &subject, Status: models.StatusSent, CreatedAt: at, SentAt: &at, Signers: []*models.Signer{signer}}
 	ev := &models.Event{ID: newID(), EnvelopeID: e.ID, Name: name, Timestamp: at}
@@ -199,8 +204,14 @@ func madeUpEvent(name models.EventName) (uuid.UUID, []byte, error) {
 		e.Status, e.SentAt, signer.Status = models.StatusDraft, nil, models.SignerPending
 	case models.EventEnvelopeCompleted:
 		e.Status, e.CompletedAt, signer.Status, signer.SignedAt = models.StatusCompleted, &at, models.SignerSigned, &at
+	case models.EventDocumentStamped, models.EventDocumentPurged:
+		e.Status, e.CompletedAt, signer.Status, signer.SignedAt = models.StatusCompleted, &at, models.SignerSigned, &at
+	case models.EventCopySent:
+		e.Status, e.CompletedAt, signer.Status, signer.SignedAt, ev.SignerID = models.StatusCompleted, &at, models.SignerSigned, &at, signer.ID
+	case models.EventReminderSent, models.EventInvitationFailed, models.EventLinkIssued, models.EventSignerReplaced, models.EventSignerDelegated:
+		ev.SignerID = signer.ID
 	case models.EventEnvelopeDeclined:
-		e.Status, signer.Status, ev.Detail = models.StatusDeclined, models.SignerDeclined, models.Detail{"reason": "No."}
+		e.Status, signer.Status, ev.SignerID, ev.Detail = models.StatusDeclined, models.SignerDeclined, signer.ID, models.Detail{"reason": "No."}
 	case models.EventEnvelopeVoided:
 		e.Status, e.VoidedAt, ev.Detail = models.StatusVoided, &at, models.Detail{"reason": "A mistake."}
 	case models.EventEnvelopeExpired:
@@ -211,6 +222,7 @@ func madeUpEvent(name models.EventName) (uuid.UUID, []byte, error) {
 		e.Status, signer.Status, signer.SignedAt, ev.SignerID = models.StatusInProgress, models.SignerSigned, &at, signer.ID
 	case models.EventSignerDeclined:
 		e.Status, signer.Status, ev.SignerID = models.StatusDeclined, models.SignerDeclined, signer.ID
+		ev.Detail = models.Detail{"reason": "No."}
 	}
 	body, err := e.WebhookPayload(ev, "https://sign.example.com", nil)
 	return ev.ID, body, err

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+)
+
+// TestMadeUpEventsAreAsRealOnes: a made-up event has the members that an event of its name has when the service sends it.
+func TestMadeUpEventsAreAsRealOnes(t *testing.T) {
+	t.Parallel()
+	about := map[models.EventName]bool{ // whose events are of one signer (docs/webhooks.md)
+		models.EventEnvelopeDeclined: true, models.EventSignerViewed: true, models.EventSignerSigned: true, models.EventSignerDeclined: true, models.EventSignerOTPFailed: true,
+		models.EventInvitationFailed: true, models.EventReminderSent: true, models.EventSignerReplaced: true, models.EventSignerDelegated: true, models.EventCopySent: true,
+		models.EventLinkIssued: true,
+	}
+	completed := map[models.EventName]bool{models.EventEnvelopeCompleted: true, models.EventDocumentStamped: true, models.EventDocumentPurged: true, models.EventCopySent: true}
+	for _, name := range models.WebhookEvents {
+		id, body, err := madeUpEvent(name)
+		require.NoError(t, err, name)
+		var got map[string]any
+		require.NoError(t, json.Unmarshal(body, &got))
+		require.Equal(t, string(name), got["event"])
+		require.Equal(t, id.String(), got["id"])
+		data, ok := got["data"].(map[string]any)
+		require.True(t, ok, name)
+		if name == models.EventBulkCompleted {
+			require.NotContains(t, got, "envelopeId", name)
+			require.Contains(t, data, "bulkSendId")
+			require.Contains(t, data, "counts")
+			continue
+		}
+		require.Equal(t, got["envelopeId"], data["envelopeId"], name)
+		require.Equal(t, about[name], data["signer"] != nil, name)
+		require.Equal(t, completed[name], data["status"] == "completed", name)
+	}
+}
