@@ -18,8 +18,8 @@ import (
 type question struct {
 	call     [sha256.Size]byte // of the tool and its arguments
 	envelope uuid.UUID
-	tag      string      // the version of the envelope that the person was told of
-	signers  []uuid.UUID // whom to remind
+	tag      string     // the version of the envelope that the person was told of
+	remind   []reminded // whom to remind
 	asked    time.Time
 }
 

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	countersign "countersign/clients/go"
@@ -98,13 +100,58 @@ func (s *server) askToSend(ctx context.Context, req *mcp.CallToolRequest, in sen
 	return s.ask(req, question{envelope: e.ID, tag: tag}, text, "Send it to these people")
 }
 
+// reminded is a signer whom the person agreed to remind, as they were shown.
+type reminded struct {
+	id   uuid.UUID
+	line string
+}
+
 func (s *server) remindSigners(ctx context.Context, q question, _ idInput) (any, error) {
-	for i, signer := range q.signers {
-		if err := s.Client.Remind(ctx, q.envelope, signer); err != nil {
-			return nil, fmt.Errorf("the signer %s (%d before were reminded): %w", signer, i, err)
+	ids := make([]uuid.UUID, 0, len(q.remind))
+	for _, r := range q.remind {
+		if err := s.remind(ctx, q.envelope, r); err != nil {
+			return nil, fmt.Errorf("the signer %s (%d before were reminded): %w", r.id, len(ids), err)
+		}
+		ids = append(ids, r.id)
+	}
+	return map[string]any{"envelopeId": q.envelope, "reminded": ids, "page": s.page(q.envelope)}, nil
+}
+
+// remind mails a signer who is still as the person was shown: a replacement keeps the id, and is somebody else. Mails that are
+// recorded meanwhile change the envelope, too; then it is looked at again.
+func (s *server) remind(ctx context.Context, envelope uuid.UUID, r reminded) error {
+	const attempts = 5
+	for n := 1; ; n++ {
+		e, tag, err := s.envelope(ctx, envelope.String())
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(e.Signers, func(g api.Signer) bool { return g.ID == r.id })
+		if i < 0 || shown(&e.Signers[i]) != r.line {
+			return errors.New("not done: the signer changed after the person was asked; read the envelope, and ask again")
+		}
+		_, err = s.Client.API.SendASignerANewLinkWithResponse(ctx, envelope, r.id, nil, ifUnchanged(tag))
+		if refused, ok := errors.AsType[*countersign.Error](err); !ok || refused.Status != http.StatusPreconditionFailed || n == attempts {
+			return err
 		}
 	}
-	return map[string]any{"envelopeId": q.envelope, "reminded": q.signers, "page": s.page(q.envelope)}, nil
+}
+
+// shown is all of a signer that decides whom a reminder reaches, and whether it is due.
+func shown(g *api.Signer) string {
+	phone := ""
+	if g.Phone != nil {
+		phone = *g.Phone
+	}
+	return fmt.Sprintf("%q %q %q %s", g.Name, g.Email, phone, awaited(g))
+}
+
+// awaited is empty for a signer who need not be reminded. Whether the link was opened meanwhile makes no difference.
+func awaited(g *api.Signer) string {
+	if g.Status == api.SignerStatusSent || g.Status == api.SignerStatusViewed {
+		return "awaited"
+	}
+	return ""
 }
 
 func (s *server) askToRemind(ctx context.Context, req *mcp.CallToolRequest, in idInput) (any, error) {
@@ -115,12 +162,12 @@ func (s *server) askToRemind(ctx context.Context, req *mcp.CallToolRequest, in i
 	q := question{envelope: e.ID}
 	text := []string{heading("Send new links for", e), "The links they have end. To:"}
 	for i := range e.Signers {
-		if g := &e.Signers[i]; g.Status == api.SignerStatusSent || g.Status == api.SignerStatusViewed {
-			q.signers = append(q.signers, g.ID)
+		if g := &e.Signers[i]; awaited(g) != "" {
+			q.remind = append(q.remind, reminded{g.ID, shown(g)})
 			text = append(text, signerLine(g))
 		}
 	}
-	if len(q.signers) == 0 {
+	if len(q.remind) == 0 {
 		return nil, fmt.Errorf("nobody is awaited: the envelope is %s", e.Status)
 	}
 	return s.ask(req, q, text, "Remind these people")

@@ -148,6 +148,18 @@ func TestMCPConfirmationIsBound(t *testing.T) {
 		require.Contains(t, a.refused(t, "send_envelope", arg(id)), "changed after the person was asked")
 		require.EqualValues(t, "draft", statusOf(t, s, id))
 	}
+	// A reminder reaches nobody who was not shown: a successor has the id of the one before.
+	open, err := app.Send(t.Context(), draft(t, s, "Replaced meanwhile"), "")
+	require.NoError(t, err)
+	a := newAgent(t, s, protocols[0], func(r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		_, err := app.API.ReplaceASignerWithResponse(t.Context(), open.ID, open.Signers[0].ID, nil, api.ReplaceASignerJSONRequestBody{Name: "Mallory", Email: "mallory@example.com"})
+		require.NoError(t, err)
+		return saysYes(r)
+	})
+	require.Contains(t, a.refused(t, "remind_signers", arg(open.ID)), "changed after the person was asked")
+	a = newAgent(t, s, protocols[0], saysYes)
+	a.must(t, "remind_signers", arg(open.ID))
+	require.Contains(t, a.questions()[0], "mallory@example.com")
 	// Answers that a client sends by itself.
 	id, other := draft(t, s, "Bound"), draft(t, s, "Other")
 	user := &cli{home: t.TempDir(), env: s.env()}
