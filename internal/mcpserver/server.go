@@ -57,6 +57,8 @@ func New(cfg Config) (*mcp.Server, error) {
 	reads := &mcp.ToolAnnotations{ReadOnlyHint: true}
 	add(m, reads, "list_envelopes", "Find envelopes, newest first, by words in their subject or their signers' names and addresses, and by status.", s.listEnvelopes)
 	add(m, reads, "get_envelope", "Read an envelope: its signers, documents, and what happened last.", s.getEnvelope)
+	add(m, reads, "list_templates", "Find templates by a part of their name.", s.listTemplates)
+	add(m, reads, "get_template", "Read a template: its roles, fields, documents, and the variables of its texts.", s.getTemplate)
 	add(m, reads, "suggest_fields", "Suggest where fields could be in a document, from its form, its text tags and its text.", s.suggestFields)
 	add(m, reads, "explain_envelope", "Say what an envelope waits for and what is stuck: signers, mails, sealing, workflow and webhook deliveries in one answer.", s.explainEnvelope)
 	if cfg.Files != nil {

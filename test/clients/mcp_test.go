@@ -242,7 +242,7 @@ func TestMCPReadOnly(t *testing.T) {
 	id := draft(t, s, "Read")
 	a := newAgent(t, s, protocols[1], saysYes, "--read-only")
 	tools := a.tools(t)
-	require.Len(t, tools, 5)
+	require.Len(t, tools, 7)
 	for name, tool := range tools {
 		require.True(t, tool.Annotations.ReadOnlyHint, name)
 	}
@@ -251,7 +251,34 @@ func TestMCPReadOnly(t *testing.T) {
 	}
 	require.Empty(t, a.questions())
 	require.Equal(t, "draft", a.must(t, "get_envelope", arg(id))["status"])
-	require.Len(t, newAgent(t, s, protocols[1], saysYes).tools(t), 11)
+	require.Len(t, newAgent(t, s, protocols[1], saysYes).tools(t), 13)
+}
+
+// Templates are found by their names and read, with what an envelope of them needs.
+func TestMCPTemplates(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	c := &cli{home: t.TempDir(), env: s.env()}
+	id := strings.Fields(c.must(t, "template", "push", lease(t, c)))[0]
+	a := newAgent(t, s, protocols[1], nil, "--read-only")
+	require.EqualValues(t, 0, a.must(t, "list_templates", map[string]any{"search": "nothing"})["total"])
+	found := a.must(t, "list_templates", map[string]any{"search": "eas"})
+	require.EqualValues(t, 1, found["total"])
+	row, ok := found["templates"].([]any)[0].(map[string]any)
+	require.True(t, ok)
+	require.Equal(t, id, row["id"])
+	require.Equal(t, "lease", row["externalId"])
+	read := a.must(t, "get_template", map[string]any{"template_id": id})
+	require.Equal(t, "Lease", read["name"])
+	require.Equal(t, []any{"place"}, read["variables"])
+	require.Len(t, read["roles"], 2)
+	require.Len(t, read["fields"], 3)
+	require.Len(t, read["documents"], 1)
+	for _, wrong := range []string{"", "lease", "../app", uuid.NewString()} {
+		a.refused(t, "get_template", map[string]any{"template_id": wrong})
+	}
+	a.refused(t, "list_templates", map[string]any{"limit": 51})
+	a.requireNoSecrets(t, s)
 }
 
 // Only the shared folder is read and written, and only what is a PDF is read.
