@@ -96,16 +96,28 @@ func (w *bulkSend) obey(ctx workflow.Context) error {
 	return nil
 }
 
-// sendBatch sends the next rows.
+// changeBulkGoesOn is the version from which a batch follows one that was stuck, whatever the
+// state was before.
+const changeBulkGoesOn = "bulk-goes-on-after-stuck"
+
+// sendBatch sends the next rows. What came of a batch that was stuck is not asked: the next
+// one, which follows at once, reads how far the rows are.
 func (w *bulkSend) sendBatch(ctx workflow.Context) error {
 	opts := activityOptions("Send the next rows", 10*time.Minute)
 	opts.TaskQueue = temporal.QueueBulk
 	w.step.Wait = 0
 	err := executeFirst(ctx, opts, acts.SendBulkRows, w.BulkInput).Get(ctx, &w.step)
-	if retryable(err) {
-		err = keepTrying(ctx, stuckBulk, opts, acts.SendBulkRows, w.BulkInput)
+	if !retryable(err) {
+		return err
 	}
-	return err
+	if err := keepTrying(ctx, stuckBulk, opts, acts.SendBulkRows, w.BulkInput); err != nil {
+		return err
+	}
+	rests := w.step.Status.Ended() || w.step.Status == models.BulkPaused // which was before the failures
+	if rests && workflow.GetVersion(ctx, changeBulkGoesOn, workflow.DefaultVersion, 1) == 1 {
+		w.step.Status = models.BulkRunning
+	}
+	return nil
 }
 
 func (w *bulkSend) details() string {

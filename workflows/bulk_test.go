@@ -28,6 +28,7 @@ type fakeBulk struct {
 	counts models.BulkCounts
 	wait   time.Duration
 	fails  int
+	then   func() // what happens at the end of the next batch; nil: nothing
 
 	begun []time.Time // each attempt at a batch
 
@@ -56,7 +57,12 @@ func (f *fakeBulk) start(t *testing.T) *testsuite.TestWorkflowEnvironment {
 	env := newEnvironment(&suite)
 	env.RegisterActivity(acts)
 	env.OnActivity(acts.SendBulkRows, mock.Anything, mock.Anything).Return(func(context.Context, temporal.BulkInput) (activities.BulkStep, error) {
-		return f.send()
+		step, err := f.send()
+		if then := f.then; then != nil && err == nil {
+			f.then = nil
+			then()
+		}
+		return step, err
 	})
 	env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
 		if info.ActivityType.Name == "SendBulkRows" {
@@ -121,6 +127,39 @@ func TestBulkGoesOnUntilNoneIsPending(t *testing.T) {
 	require.Len(t, f.begun, 13+3)
 	require.Equal(t, []string{"stuck in bulk", "not stuck"}, *shown)
 	require.Equal(t, 20*time.Second, f.begun[15].Sub(f.begun[14]))
+}
+
+// TestBulkGoesOnAfterABadPeriod that began with a state of before: paused, and resumed since.
+func TestBulkGoesOnAfterABadPeriod(t *testing.T) {
+	t.Parallel()
+	f := &fakeBulk{status: models.BulkPaused, counts: models.BulkCounts{Pending: 25}, wait: 20 * time.Second}
+	env := f.start(t)
+	shown := upserts(env)
+	env.RegisterDelayedCallback(func() {
+		f.set(models.BulkRunning)
+		f.mu.Lock()
+		f.fails = 12
+		f.mu.Unlock()
+		env.SignalWorkflow(temporal.SignalChanged, nil)
+	}, time.Hour)
+	run(t, env)
+	require.Equal(t, models.BulkCounts{Sent: 25}, f.counts)
+	require.Equal(t, []string{"stuck in bulk", "not stuck"}, *shown)
+}
+
+// TestBulkGoesOnAfterABadRetry: rows that failed were to be sent again when the last batch ended.
+func TestBulkGoesOnAfterABadRetry(t *testing.T) {
+	t.Parallel()
+	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 5}}
+	env := f.start(t)
+	f.then = func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.status, f.counts.Pending, f.fails = models.BulkRunning, 20, 12
+		env.SignalWorkflow(temporal.SignalChanged, nil)
+	}
+	run(t, env)
+	require.Equal(t, models.BulkCounts{Sent: 25}, f.counts)
 }
 
 // TestBulkObeysOperators: their signals change the database, between two batches.
