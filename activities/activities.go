@@ -40,7 +40,7 @@ type Deliverer interface {
 	Deliver(ctx context.Context, req webhook.Request) webhook.Result
 }
 
-// Activities does the work. All fields but SMS, SealSlots, Anchors, BulkRoom and Random are needed.
+// Activities does the work. All fields but SMS, SealSlots, StampSlots, Anchors, BulkRoom and Random are needed.
 type Activities struct {
 	Store  *store.Store
 	Blobs  blob.Store
@@ -51,8 +51,11 @@ type Activities struct {
 	// SealSlots has room for as many envelopes as are sealed at the same time;
 	// nil: for any number.
 	SealSlots chan struct{}
-	Webhooks  Deliverer
-	Anchors   Anchorer // nil: the audit trail is not anchored
+	// StampSlots has room for as many envelopes as have time-stamps added at the same time,
+	// which waits for the authority; nil: for any number.
+	StampSlots chan struct{}
+	Webhooks   Deliverer
+	Anchors    Anchorer // nil: the audit trail is not anchored
 	// BaseURL and SigningURL begin the links in mails.
 	BaseURL, SigningURL string
 	// AttachmentLimit is the size in bytes up to which sealed PDFs are attached.

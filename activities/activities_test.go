@@ -81,9 +81,14 @@ type fakeSealer struct {
 	last seal.Job
 	// meanwhile happens while a document is sealed; nil: nothing.
 	meanwhile func()
+	pending   bool   // documents are sealed without a time-stamp
+	renewing  func() // happens while the time-stamp authority is asked for one; nil: nothing
 }
 
 func (s *fakeSealer) Renew(context.Context, io.ReaderAt, int64, *os.File) (seal.Result, error) {
+	if s.renewing != nil {
+		s.renewing()
+	}
 	return seal.Result{}, errors.New("not renewed here")
 }
 
@@ -103,7 +108,7 @@ func (s *fakeSealer) Seal(_ context.Context, out *os.File, job seal.Job) (seal.R
 		return seal.Result{}, err
 	}
 	sum := sha256.Sum256([]byte(text))
-	return seal.Result{SHA256: hex.EncodeToString(sum[:]), Size: int64(len(text)), PageCount: 2}, nil
+	return seal.Result{SHA256: hex.EncodeToString(sum[:]), Size: int64(len(text)), PageCount: 2, Pending: s.pending}, nil
 }
 
 // fakeEndpoint answers deliveries.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"countersign/activities"
 	"countersign/models"
@@ -94,6 +95,43 @@ func TestSealSlots(t *testing.T) {
 		close(send)
 		require.NoError(env.t, <-done)
 		assert.Empty(env.t, env.SealSlots)
+	})
+}
+
+// TestAHangingTimestampAuthorityHoldsUpNoSeal: one that is asked for the time-stamps of one
+// envelope keeps no other from being sealed, and no activity waits for another's answer.
+func TestAHangingTimestampAuthorityHoldsUpNoSeal(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		env.SealSlots, env.StampSlots = make(chan struct{}, 1), make(chan struct{}, 1)
+		env.sealer.pending = true
+		first, one := env.sent("a@example.com")
+		second, two := env.sent("b@example.com")
+		env.signAll(first)
+		env.signAll(second)
+		_, err := env.Seal(env.t.Context(), one)
+		require.NoError(env.t, err)
+		asked, answer := make(chan struct{}), make(chan struct{})
+		env.sealer.renewing = func() {
+			asked <- struct{}{}
+			<-answer
+		}
+		done := make(chan error, 1)
+		go func() { done <- env.Timestamp(env.t.Context(), one) }()
+		<-asked
+		limited, cancel := context.WithTimeout(env.t.Context(), time.Minute)
+		defer cancel()
+		status, err := env.Seal(limited, two)
+		require.NoError(env.t, err)
+		assert.Equal(env.t, models.StatusCompleted, status)
+		err = env.Timestamp(limited, two)
+		busy, is := errors.AsType[*sdktemporal.ApplicationError](err)
+		require.True(env.t, is, "it does not wait: %v", err)
+		assert.Equal(env.t, "StampsBusy", busy.Type())
+		assert.False(env.t, busy.NonRetryable())
+		close(answer)
+		require.ErrorContains(env.t, <-done, "not renewed here")
+		assert.Empty(env.t, env.StampSlots)
 	})
 }
 

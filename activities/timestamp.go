@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"go.temporal.io/sdk/activity"
+	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"countersign/operate/renewal"
 	"countersign/store"
@@ -36,14 +37,23 @@ func (a *Activities) AnchorAudit(ctx context.Context) (AnchorResult, error) {
 	return AnchorResult{Number: made.Number, Entries: made.Entries}, nil
 }
 
+// errTypeStampsBusy is the type of an error that a later attempt meets no more.
+const errTypeStampsBusy = "StampsBusy"
+
 // Timestamp adds the time-stamps that the authority did not give when the
-// documents of an envelope were sealed.
+// documents of an envelope were sealed. It takes no SealSlot, and does not wait for its own
+// kind: an authority that hangs would keep documents from being sealed. Where others are at
+// it the envelope's turn comes with a later attempt.
 func (a *Activities) Timestamp(ctx context.Context, in temporal.EnvelopeInput) error {
-	release, err := a.takeSealSlot(ctx)
-	if err != nil {
-		return err
+	if a.StampSlots != nil {
+		select {
+		case a.StampSlots <- struct{}{}:
+			defer func() { <-a.StampSlots }()
+		default:
+			return sdktemporal.NewApplicationErrorWithOptions("other envelopes are at the time-stamp authority", errTypeStampsBusy,
+				sdktemporal.ApplicationErrorOptions{Category: sdktemporal.ApplicationErrorCategoryBenign})
+		}
 	}
-	defer release()
 	r := renewal.Renewer{Store: a.Store, Blobs: a.Blobs, Sealer: a.Sealer, Now: a.Now, NewID: a.NewID}
 	return nonRetryable(r.Pending(ctx, store.EnvelopeRef{ID: in.EnvelopeID, AppID: in.AppID}))
 }

@@ -32,7 +32,8 @@ type Config struct {
 	TSAURL         string              // RFC 3161 time-stamp authority; empty: none
 	// TSAOptional lets Seal go on without a time-stamp when the authority does
 	// not answer: Result.Pending then tells, and Renew can add one later.
-	// Otherwise Seal fails and can be tried again.
+	// For a minute after the authority has hung Seal does not ask it. Otherwise Seal fails
+	// and can be tried again.
 	TSAOptional bool
 	// LongTerm adds validation data and a document time-stamp (B-LTA) at once.
 	LongTerm    bool
@@ -83,7 +84,7 @@ func New(cfg Config) (*Sealer, error) {
 		if cfg.HTTPClient == nil {
 			return nil, errors.New("seal: a time-stamp authority needs an HTTP client")
 		}
-		s.tsa = &authority{Authority: cms.Authority{URL: cfg.TSAURL, Client: cfg.HTTPClient, Rand: cfg.Rand}}
+		s.tsa = &authority{Authority: cms.Authority{URL: cfg.TSAURL, Client: cfg.HTTPClient, Rand: cfg.Rand}, now: cfg.Now}
 		s.contents += 12 << 10
 		s.stamp = verify.StampRequired
 		if cfg.TSAOptional {
@@ -340,6 +341,10 @@ func (s *Sealer) prepareStamp(ctx context.Context, a *assembly) error {
 	if s.tsa == nil {
 		return nil
 	}
+	if s.cfg.TSAOptional && s.tsa.hangs() {
+		a.stamp = verify.StampNone
+		return nil
+	}
 	issuers, err := s.tsa.issuers(ctx)
 	switch {
 	case err == nil:
@@ -354,7 +359,7 @@ func (s *Sealer) prepareStamp(ctx context.Context, a *assembly) error {
 
 // sign makes the signature, with a time-stamp if its dictionary tells of one.
 func (s *Sealer) sign(ctx context.Context, digest [sha256.Size]byte, a *assembly) (der []byte, stamped bool, err error) {
-	if a.stamp == verify.StampRequired || a.stamp == verify.StampOptional {
+	if a.stamp == verify.StampRequired || a.stamp == verify.StampOptional && !s.tsa.hangs() {
 		der, err = s.signer.Sign(ctx, digest, func(ctx context.Context, digest []byte) ([]byte, error) { return s.stampDigest(ctx, digest, a.issuers) })
 		if err == nil {
 			return der, true, nil

@@ -201,6 +201,58 @@ func TestTimestampAuthorityGoesDown(t *testing.T) {
 	}
 }
 
+// TestTimestampAuthorityHangs: a seal that can do without it asks it once a minute, and again
+// as soon as it has answered anybody.
+func TestTimestampAuthorityHangs(t *testing.T) {
+	t.Parallel()
+	for _, known := range []bool{false, true} {
+		a := newAuthority(t)
+		k := a.keys(t)
+		h := &slowClient{}
+		k.cfg.TSAOptional, k.cfg.Now, k.cfg.HTTPClient = true, h.now, &http.Client{Transport: h}
+		s := k.sealer(t)
+		seal := func(stamped bool, asked int32) []byte {
+			t.Helper()
+			before := h.asked.Load()
+			_, b := sealed(t, s, job(t, simplePDF(1)))
+			require.Equal(t, stamped, verified(t, b, k.trust()).StampedAt != nil)
+			require.Equal(t, asked, h.asked.Load()-before)
+			return b
+		}
+		if known {
+			seal(true, 2) // once for its certificates
+		}
+		a.tsa.Down.Store(true)
+		for range 2 { // whoever says at once that there is none is asked each time
+			seal(false, 1)
+		}
+		h.takes.Store(int64(30 * time.Second))
+		seal(false, 1)
+		seal(false, 0)
+		h.later.Add(int64(time.Minute))
+		seal(false, 1)
+		h.takes.Store(0)
+		a.tsa.Down.Store(false)
+		b := seal(false, 0)
+		renewed(t, s, b)
+		seal(true, 1)
+	}
+}
+
+// slowClient is a client on whose clock each answer takes a while.
+type slowClient struct {
+	asked        atomic.Int32
+	takes, later atomic.Int64 // in nanoseconds; how far its clock is ahead
+}
+
+func (c *slowClient) now() time.Time { return time.Now().Add(time.Duration(c.later.Load())) }
+
+func (c *slowClient) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.asked.Add(1)
+	c.later.Add(c.takes.Load())
+	return http.DefaultTransport.RoundTrip(r)
+}
+
 func readAll(t *testing.T, r io.ReaderAt, size int64) []byte {
 	t.Helper()
 	b, err := io.ReadAll(io.NewSectionReader(r, 0, size))

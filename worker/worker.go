@@ -88,6 +88,9 @@ func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(er
 	if a.SealSlots == nil {
 		a.SealSlots = make(chan struct{}, runtime.GOMAXPROCS(0))
 	}
+	if a.StampSlots == nil {
+		a.StampSlots = make(chan struct{}, 1)
+	}
 	Register(main, a)
 	sealing := sdkworker.New(c, temporal.QueueSeal, options(finishing*runtime.GOMAXPROCS(0), sealGrace))
 	sealing.RegisterActivity(a.Finish)
