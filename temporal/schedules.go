@@ -23,13 +23,32 @@ func EnsureAnchorSchedule(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// DeleteAnchorSchedule removes the schedule; one that is not there is no error.
+// DeleteAnchorSchedule cancels the anchor that is being made, which would ask for ever where no
+// worker has a time-stamp authority, and removes the schedule; one that is not there is no error.
+// The schedule goes last, so that what was cut off is done by another call.
 func DeleteAnchorSchedule(ctx context.Context, c client.Client) error {
-	err := c.ScheduleClient().GetHandle(ctx, ScheduleAnchor).Delete(ctx)
-	if _, missing := errors.AsType[*serviceerror.NotFound](err); err != nil && !missing {
+	schedule := c.ScheduleClient().GetHandle(ctx, ScheduleAnchor)
+	d, err := schedule.Describe(ctx)
+	if err == nil {
+		for _, run := range d.Info.RunningWorkflows {
+			err = errors.Join(err, unlessMissing(c.CancelWorkflow(ctx, run.WorkflowID, "")))
+		}
+	}
+	if err == nil {
+		err = schedule.Delete(ctx)
+	}
+	if err := unlessMissing(err); err != nil {
 		return fmt.Errorf("end the anchors of the audit trail: %w", err)
 	}
 	return nil
+}
+
+// unlessMissing is err, unless it says that what was asked for is not there.
+func unlessMissing(err error) error {
+	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
+		return nil
+	}
+	return err
 }
 
 // EnsureCleanupSchedule has old rows removed at once and then every ten minutes, by a

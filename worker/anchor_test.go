@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"context"
 	"crypto/rand"
 	"net/http"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
+	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"countersign/activities"
 	"countersign/internal/testkit"
@@ -80,8 +82,23 @@ func TestTheAuditTrailIsAnchoredBySchedule(t *testing.T) {
 	assert.Equal(t, 24*time.Hour, d.Info.NextActionTimes[1].Sub(d.Info.NextActionTimes[0]))
 	assert.Equal(t, enums.SCHEDULE_OVERLAP_POLICY_SKIP, d.Schedule.Policy.Overlap)
 
+	tsa.Down.Store(true)
+	require.NoError(t, schedule.Trigger(t.Context(), client.ScheduleTriggerOptions{}))
+	waits := ""
+	require.Eventually(t, func() bool {
+		d, err := schedule.Describe(t.Context())
+		if err != nil || len(d.Info.RunningWorkflows) == 0 {
+			return false
+		}
+		waits = d.Info.RunningWorkflows[0].WorkflowID
+		return true
+	}, patience, often)
 	require.NoError(t, temporal.DeleteAnchorSchedule(t.Context(), c))
 	require.NoError(t, temporal.DeleteAnchorSchedule(t.Context(), c))
+	limited, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	err = c.GetWorkflow(limited, waits, "").Get(limited, nil)
+	assert.True(t, sdktemporal.IsCanceledError(err), "what waits for the authority ends: %v", err)
 	require.Eventually(t, func() bool {
 		_, err := schedule.Describe(t.Context())
 		return err != nil

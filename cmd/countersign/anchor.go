@@ -46,6 +46,9 @@ func (a *app) ensureSchedules(ctx context.Context) error {
 		return temporal.EnsureAnchorSchedule(ctx, a.client)
 	}
 	if err := temporal.DeleteAnchorSchedule(ctx, a.client); err != nil {
+		if temporal.Retryable(err) {
+			return err
+		}
 		a.log.WarnContext(ctx, "it is not known whether the audit trail is still anchored", "error", err)
 	}
 	return nil

@@ -10,7 +10,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	schedulepb "go.temporal.io/api/schedule/v1"
 	"go.temporal.io/api/serviceerror"
+	taskqueuepb "go.temporal.io/api/taskqueue/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc"
@@ -30,6 +34,12 @@ func startAgainst(t *testing.T, answer func(ctx context.Context, request any) er
 		}
 		if health, ok := reply.(*grpc_health_v1.HealthCheckResponse); ok {
 			health.Status = grpc_health_v1.HealthCheckResponse_SERVING
+		}
+		if described, ok := reply.(*workflowservice.DescribeScheduleResponse); ok {
+			described.Info = &schedulepb.ScheduleInfo{}
+			described.Schedule = &schedulepb.Schedule{Action: &schedulepb.ScheduleAction{
+				Action: &schedulepb.ScheduleAction_StartWorkflow{StartWorkflow: &workflowpb.NewWorkflowExecutionInfo{WorkflowType: &commonpb.WorkflowType{}, TaskQueue: &taskqueuepb.TaskQueue{}}},
+			}}
 		}
 		if err := answer(ctx, request); err != nil {
 			return serviceerror.ToStatus(err).Err()
@@ -58,6 +68,8 @@ func TestAWorkerWaitsForASlowTemporal(t *testing.T) {
 		"capabilities": func(r any) bool { _, ok := r.(*workflowservice.GetSystemInfoRequest); return ok },
 		"namespace":    func(r any) bool { _, ok := r.(*workflowservice.DescribeNamespaceRequest); return ok },
 		"schedule":     func(r any) bool { _, ok := r.(*workflowservice.CreateScheduleRequest); return ok },
+		"anchors":      func(r any) bool { _, ok := r.(*workflowservice.DescribeScheduleRequest); return ok },
+		"no anchors":   func(r any) bool { _, ok := r.(*workflowservice.DeleteScheduleRequest); return ok },
 	}
 	for name, slow := range requests {
 		for reason, fault := range map[string]func(context.Context) error{
