@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -13,7 +14,7 @@ import (
 )
 
 // EnsureAnchorSchedule has the audit trail anchored once and then every day at three,
-// UTC, by a schedule that it makes if there is none. What was missed for a while is made
+// UTC, by a schedule that it makes or brings up to date. What was missed for a while is made
 // up for once. An anchor that is not done when the next one is due takes its place.
 func EnsureAnchorSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 24 * time.Hour, Offset: 3 * time.Hour}
@@ -52,7 +53,7 @@ func unlessMissing(err error) error {
 }
 
 // EnsureCleanupSchedule has old rows removed at once and then every ten minutes, by a
-// schedule that it makes if there is none. A run that takes longer is not joined by
+// schedule that it makes or brings up to date. A run that takes longer is not joined by
 // another.
 func EnsureCleanupSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 10 * time.Minute}
@@ -63,15 +64,26 @@ func EnsureCleanupSchedule(ctx context.Context, c client.Client) error {
 }
 
 // ensureSchedule makes a schedule that runs a workflow at once and then in intervals,
-// one run at a time, if there is none of that id. note names the setting that it follows.
+// one run at a time. One that is there becomes what this version of the program makes, and
+// stays paused if an operator has paused it. note names the setting that it follows.
 func ensureSchedule(ctx context.Context, c client.Client, id, workflow string, every client.ScheduleIntervalSpec, summary, note string) error {
+	spec := client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{every}}
+	action := &client.ScheduleWorkflowAction{ID: id, Workflow: workflow, TaskQueue: QueueMain, StaticSummary: summary}
+	const overlap = enums.SCHEDULE_OVERLAP_POLICY_SKIP
 	_, err := c.ScheduleClient().Create(ctx, client.ScheduleOptions{
-		ID: id, Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{every}},
-		Action:  &client.ScheduleWorkflowAction{ID: id, Workflow: workflow, TaskQueue: QueueMain, StaticSummary: summary},
-		Overlap: enums.SCHEDULE_OVERLAP_POLICY_SKIP, CatchupWindow: every.Every, TriggerImmediately: true, Note: note,
+		ID: id, Spec: spec, Action: action, Overlap: overlap, CatchupWindow: every.Every, TriggerImmediately: true, Note: note,
 	})
-	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
-		return nil
+	if !errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
+		return err
 	}
-	return err
+	return c.ScheduleClient().GetHandle(ctx, id).Update(ctx, client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
+		s := in.Description.Schedule
+		is, ok := s.Action.(*client.ScheduleWorkflowAction)
+		if ok && is.Workflow == workflow && is.TaskQueue == QueueMain && is.StaticSummary == summary &&
+			slices.Equal(s.Spec.Intervals, spec.Intervals) && s.Policy.Overlap == overlap && s.Policy.CatchupWindow == every.Every {
+			return nil, temporal.ErrSkipScheduleUpdate
+		}
+		s.Spec, s.Action, s.Policy.Overlap, s.Policy.CatchupWindow = &spec, action, overlap, every.Every
+		return &client.ScheduleUpdate{Schedule: &s}, nil
+	}})
 }

@@ -104,3 +104,40 @@ func TestTheAuditTrailIsAnchoredBySchedule(t *testing.T) {
 		return err != nil
 	}, patience, often)
 }
+
+// TestSchedulesFollowTheProgram: one that another version has made runs when this one says, is
+// changed no more then, and stays paused.
+func TestSchedulesFollowTheProgram(t *testing.T) {
+	t.Parallel()
+	c, err := client.DialContext(t.Context(), testkit.Temporal(t))
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	schedule, err := c.ScheduleClient().Create(t.Context(), client.ScheduleOptions{
+		ID: temporal.ScheduleAnchor, Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: 48 * time.Hour}}},
+		Action:  &client.ScheduleWorkflowAction{ID: temporal.ScheduleAnchor, Workflow: "Former", TaskQueue: "former", StaticSummary: "Before"},
+		Overlap: enums.SCHEDULE_OVERLAP_POLICY_ALLOW_ALL, CatchupWindow: time.Hour, Note: "COUNTERSIGN_FORMER",
+	})
+	require.NoError(t, err)
+	require.NoError(t, schedule.Pause(t.Context(), client.SchedulePauseOptions{Note: "until Monday"}))
+
+	var changed time.Time
+	for range 2 {
+		require.NoError(t, temporal.EnsureAnchorSchedule(t.Context(), c))
+		d, err := schedule.Describe(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, []client.ScheduleIntervalSpec{{Every: 24 * time.Hour, Offset: 3 * time.Hour}}, d.Schedule.Spec.Intervals)
+		action, ok := d.Schedule.Action.(*client.ScheduleWorkflowAction)
+		require.True(t, ok)
+		assert.Equal(t, temporal.WorkflowAnchor, action.Workflow)
+		assert.Equal(t, temporal.QueueMain, action.TaskQueue)
+		assert.Equal(t, "Heads of audit chains, time-stamped", action.StaticSummary)
+		assert.Equal(t, enums.SCHEDULE_OVERLAP_POLICY_SKIP, d.Schedule.Policy.Overlap)
+		assert.Equal(t, 24*time.Hour, d.Schedule.Policy.CatchupWindow)
+		assert.True(t, d.Schedule.State.Paused)
+		assert.Equal(t, "until Monday", d.Schedule.State.Note)
+		if !changed.IsZero() {
+			assert.Equal(t, changed, d.Info.LastUpdateAt, "nothing has changed since")
+		}
+		changed = d.Info.LastUpdateAt
+	}
+}
