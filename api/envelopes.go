@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -166,24 +167,48 @@ func (s *Server) getDocument(c *gin.Context, _ caller, e *models.Envelope) error
 // kindPrepared asks for the file that people read instead of an original.
 const kindPrepared models.DocumentKind = "prepared"
 
+type progressView struct {
+	temporal.Progress
+
+	WorkflowURL *string `json:"workflowUrl"`
+	AnsweredBy  string  `json:"answeredBy"`
+}
+
 func (s *Server) progress(c *gin.Context, _ caller, e *models.Envelope) error {
 	if e.SentAt == nil {
 		return models.Refuse(models.KindConflict, "envelope_draft", "The envelope has not been sent.")
 	}
 	p, err := s.Workflows.Progress(c.Request.Context(), e.ID)
+	if errors.Is(err, temporal.ErrNoWorkflow) {
+		return s.recordedProgress(c, e)
+	}
 	if err != nil {
 		s.Log.WarnContext(c.Request.Context(), "workflow does not answer", "envelope", e.ID, "error", err)
 		return models.Refuse(models.KindUnavailable, "workflow_unavailable", "The workflow does not answer right now.")
 	}
-	out := struct {
-		temporal.Progress
-
-		WorkflowURL *string `json:"workflowUrl"`
-	}{Progress: p}
+	out := progressView{Progress: p, AnsweredBy: "workflow"}
 	if s.WorkflowsURL != "" {
 		out.WorkflowURL = new(s.WorkflowsURL + "/" + url.PathEscape(temporal.EnvelopeWorkflowID(e.ID)))
 	}
 	return answer(c, http.StatusOK, out)
+}
+
+// recordedProgress answers progress from the database.
+func (s *Server) recordedProgress(c *gin.Context, e *models.Envelope) error {
+	ctx := c.Request.Context()
+	if !e.Status.Terminal() {
+		s.Log.WarnContext(ctx, "no workflow runs for the envelope; if this stays: countersign reconcile", "envelope", e.ID)
+	}
+	_, settings, err := s.Store.Settings(ctx, e.AppID, e.TenantID)
+	if err != nil {
+		return err
+	}
+	mails, err := s.Store.Mails(ctx, e.ID)
+	if err != nil {
+		return err
+	}
+	next := e.NextReminder(mails, e.ReminderInterval(settings.ReminderInterval(s.ReminderInterval)))
+	return answer(c, http.StatusOK, progressView{Progress: temporal.ProgressOf(e, next), AnsweredBy: "database"})
 }
 
 // callerEnvelope loads the envelope that the path names, if it is the caller's.

@@ -10,6 +10,7 @@ import (
 
 	"countersign/api"
 	"countersign/models"
+	"countersign/temporal"
 )
 
 // A signer who has signed sees what becomes of it and gets the sealed copy, for
@@ -104,4 +105,42 @@ func TestProgressLinksToTheWorkflow(t *testing.T) {
 			require.Equal(t, at+e.str("id"), link)
 		}
 	}
+}
+
+// TestProgressWithoutAWorkflow: where none runs the database tells how far the envelope is.
+func TestProgressWithoutAWorkflow(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, func(cfg *api.Config) {
+		cfg.Workflows, cfg.ReminderInterval = fakeWorkflows{temporal.ErrNoWorkflow}, 48*time.Hour
+		cfg.WorkflowsURL = "https://temporal.example.com"
+	})
+	c := s.client(t)
+	data := contract()
+	data["expiresInDays"] = 10
+	e, token := c.sent(data)
+	progress := func() object { return c.get("/v1/console/envelopes/" + e.str("id") + "/progress").want(200).body }
+	p := progress()
+	require.Equal(t, e.body["expiresAt"], p["deadline"])
+	remind, err := time.Parse(time.RFC3339, p["nextReminder"].(string))
+	require.NoError(t, err)
+	require.WithinDuration(t, s.clock.now().Add(48*time.Hour), remind, time.Hour)
+	delete(p, "deadline")
+	delete(p, "nextReminder")
+	require.Equal(t, object{"step": "waiting", "openGroup": 1.0, "awaiting": []any{e.signer(0)["id"]}, "workflowUrl": nil, "answeredBy": "database"}, p)
+
+	nothing := func(step string) object {
+		return object{"step": step, "openGroup": 0.0, "awaiting": []any{}, "deadline": nil, "nextReminder": nil, "workflowUrl": nil, "answeredBy": "database"}
+	}
+	c.signs(e, token)
+	require.Equal(t, nothing("sealing"), progress())
+	_, err = s.store.Change(t.Context(), s.app.ID, uuid.MustParse(e.str("id")), func(e *models.Envelope) error {
+		return e.SealingFailed(s.act("system"), models.SealingFailing)
+	})
+	require.NoError(t, err)
+	require.Equal(t, nothing("sealing_failed"), progress())
+	s.completes(t, e.str("id"), 0)
+	require.Equal(t, nothing("done"), progress())
+	e, _ = c.sent(contract())
+	c.post("/v1/envelopes/"+e.str("id")+"/void", nil).want(200)
+	require.Equal(t, nothing("done"), progress())
 }

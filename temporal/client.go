@@ -74,12 +74,19 @@ func Retryable(err error) bool {
 // Workflows asks running workflows.
 type Workflows struct{ Client client.Client }
 
-// Progress is how far an envelope's workflow is.
+// Progress is how far an envelope's workflow is; ErrNoWorkflow where there is none, or one
+// that has not ended well, which would answer as if it lived.
 func (w Workflows) Progress(ctx context.Context, envelope uuid.UUID) (Progress, error) {
 	var p Progress
-	v, err := w.Client.QueryWorkflow(ctx, EnvelopeWorkflowID(envelope), "", QueryProgress)
+	res, err := w.Client.QueryWorkflowWithOptions(ctx, &client.QueryWorkflowWithOptionsRequest{
+		WorkflowID: EnvelopeWorkflowID(envelope), QueryType: QueryProgress, QueryRejectCondition: enums.QUERY_REJECT_CONDITION_NOT_COMPLETED_CLEANLY,
+	})
+	_, missing := errors.AsType[*serviceerror.NotFound](err)
+	if missing || err == nil && res.QueryRejected != nil {
+		return p, ErrNoWorkflow
+	}
 	if err == nil {
-		err = v.Get(&p)
+		err = res.QueryResult.Get(&p)
 	}
 	if err != nil {
 		return p, fmt.Errorf("ask the workflow of envelope %s: %w", envelope, err)

@@ -13,13 +13,13 @@ import (
 
 // The steps of an envelope's workflow, as Progress and the Temporal UI show them.
 const (
-	stepWaiting       = "waiting"
+	stepWaiting       = temporal.StepWaiting
 	stepExpiring      = "expiring"
-	stepSealing       = "sealing"
-	stepSealingFailed = "sealing_failed"
+	stepSealing       = temporal.StepSealing
+	stepSealingFailed = temporal.StepSealingFailed
 	stepCopies        = "sending_copies"
 	stepClosing       = "closing"
-	stepDone          = "done"
+	stepDone          = temporal.StepDone
 )
 
 // enter begins a step and tells operators in the Temporal UI, in plain words, what

@@ -750,6 +750,24 @@ func (e PingEvent) Valid() bool {
 	}
 }
 
+// Defines values for ProgressAnsweredBy.
+const (
+	Database ProgressAnsweredBy = "database"
+	Workflow ProgressAnsweredBy = "workflow"
+)
+
+// Valid indicates whether the value is a known member of the ProgressAnsweredBy enum.
+func (e ProgressAnsweredBy) Valid() bool {
+	switch e {
+	case Database:
+		return true
+	case Workflow:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ReplacementAuthMethod.
 const (
 	ReplacementAuthMethodEmailOtp    ReplacementAuthMethod = "email_otp"
@@ -2711,15 +2729,20 @@ type PreviousSigner struct {
 
 // Progress defines model for Progress.
 type Progress struct {
+	// AnsweredBy `database`: no workflow runs. Once an envelope has ended that is as it should be; any other waits for `countersign reconcile` if it stays so for minutes.
+	AnsweredBy   ProgressAnsweredBy   `json:"answeredBy"`
 	Awaiting     []openapi_types.UUID `json:"awaiting"`
 	Deadline     *time.Time           `json:"deadline"`
 	NextReminder *time.Time           `json:"nextReminder"`
 	OpenGroup    int                  `json:"openGroup"`
 	Step         string               `json:"step"`
 
-	// WorkflowURL In the Temporal UI; null where its address is not set.
+	// WorkflowURL In the Temporal UI; null where its address is not set, or no workflow has answered.
 	WorkflowURL *string `json:"workflowUrl"`
 }
+
+// ProgressAnsweredBy `database`: no workflow runs. Once an envelope has ended that is as it should be; any other waits for `countersign reconcile` if it stays so for minutes.
+type ProgressAnsweredBy string
 
 // ReasonRequest defines model for ReasonRequest.
 type ReasonRequest struct {
@@ -5020,6 +5043,8 @@ type ClientInterface interface {
 
 	// AskTheWorkflowForProgress Ask the workflow for progress
 	//
+	// Where no workflow of the envelope runs or has ended well (it is removed some time after the end), the database answers: see `answeredBy`.
+	//
 	// Corresponds with GET /v1/console/envelopes/{id}/progress (the `AskTheWorkflowForProgress` operationId).
 	AskTheWorkflowForProgress(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -6103,6 +6128,8 @@ func (c *Client) AddADocumentInTheConsoleWithBody(ctx context.Context, id openap
 }
 
 // AskTheWorkflowForProgress Ask the workflow for progress
+//
+// Where no workflow of the envelope runs or has ended well (it is removed some time after the end), the database answers: see `answeredBy`.
 //
 // Corresponds with GET /v1/console/envelopes/{id}/progress (the `AskTheWorkflowForProgress` operationId).
 func (c *Client) AskTheWorkflowForProgress(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -13533,6 +13560,8 @@ type ClientWithResponsesInterface interface {
 
 	// AskTheWorkflowForProgressWithResponse Ask the workflow for progress
 	//
+	// Where no workflow of the envelope runs or has ended well (it is removed some time after the end), the database answers: see `answeredBy`.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/console/envelopes/{id}/progress (the `AskTheWorkflowForProgress` operationId).
@@ -18328,6 +18357,8 @@ func (c *ClientWithResponses) AddADocumentInTheConsoleWithBodyWithResponse(ctx c
 }
 
 // AskTheWorkflowForProgressWithResponse Ask the workflow for progress
+//
+// Where no workflow of the envelope runs or has ended well (it is removed some time after the end), the database answers: see `answeredBy`.
 //
 // Returns a wrapper object for the known response body format(s).
 //

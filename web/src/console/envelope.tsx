@@ -8,7 +8,7 @@ import { listHref, usePageTitle } from "./route";
 import { TemplateOfEnvelope } from "./templates";
 import { sortable, timeline, type Line } from "./timeline";
 
-interface Progress { step: string; openGroup: number; awaiting: string[]; deadline: string | null; nextReminder: string | null; workflowUrl: string | null }
+interface Progress { step: string; openGroup: number; awaiting: string[]; deadline: string | null; nextReminder: string | null; workflowUrl: string | null; answeredBy: string }
 
 const pages = (n: number): string => `${n.toLocaleString()} ${n === 1 ? "page" : "pages"}`;
 
@@ -77,6 +77,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
                     <dt>Next reminder</dt><dd>{formatTime(progress.data.nextReminder)}</dd>
                   </>
                 )}
+                {progress.data.answeredBy === "database" && open && <><dt>Not running</dt><dd>The workflow does not run. If this stays, an operator starts it: <code>countersign reconcile</code></dd></>}
                 <dt>Workflow</dt><dd class="mono">{progress.data.workflowUrl ? <a href={progress.data.workflowUrl} target="_blank" rel="noreferrer">envelope/{e.id}</a> : `envelope/${e.id}`}</dd>
               </dl>
             </section>

@@ -1,0 +1,43 @@
+package temporal
+
+import (
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/models"
+)
+
+// Steps of an envelope's workflow, as Progress names them. It has others of its own, which are
+// over within moments.
+const (
+	StepWaiting       = "waiting"
+	StepSealing       = "sealing"
+	StepSealingFailed = "sealing_failed"
+	StepDone          = "done"
+)
+
+// ErrNoWorkflow says that an envelope has no workflow that could be asked: it was not started
+// yet, is removed some time after its end, or has failed or was ended by an operator.
+var ErrNoWorkflow = errors.New("no workflow runs for the envelope")
+
+// ProgressOf is how far an envelope that was sent is as the database tells it, for one without
+// a workflow. nextReminder is the envelope's (see models.Envelope.NextReminder).
+func ProgressOf(e *models.Envelope, nextReminder *time.Time) Progress {
+	p := Progress{Step: StepDone, Awaiting: []uuid.UUID{}}
+	switch {
+	case e.Status == models.StatusSealing && e.SealingProblem != nil:
+		p.Step = StepSealingFailed
+	case e.Status == models.StatusSealing:
+		p.Step = StepSealing
+	case e.Status.Open():
+		p.Step, p.Deadline, p.NextReminder = StepWaiting, e.ExpiresAt, nextReminder
+		for _, s := range e.Signers {
+			if s.Awaited() {
+				p.OpenGroup, p.Awaiting = s.RoutingOrder, append(p.Awaiting, s.ID)
+			}
+		}
+	}
+	return p
+}

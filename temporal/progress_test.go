@@ -1,0 +1,77 @@
+package temporal_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	sdkworker "go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"countersign/internal/testkit"
+	"countersign/temporal"
+)
+
+// asked plays an envelope's workflow that answers the query, until it is told to end or fail.
+func asked(ctx workflow.Context) error {
+	err := workflow.SetQueryHandler(ctx, temporal.QueryProgress, func() (temporal.Progress, error) {
+		return temporal.Progress{Step: temporal.StepWaiting, OpenGroup: 2}, nil
+	})
+	if err != nil {
+		return err
+	}
+	workflow.GetSignalChannel(ctx, temporal.SignalVoided).Receive(ctx, nil)
+	return nil
+}
+
+// TestProgressIsThatOfALivingWorkflow on a real Temporal: one that was ended by an operator
+// would go on answering that it waits.
+func TestProgressIsThatOfALivingWorkflow(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	opts := testkit.Temporal(t)
+	c, err := client.Dial(opts)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	w := sdkworker.New(c, temporal.QueueMain, sdkworker.Options{})
+	w.RegisterWorkflow(asked)
+	require.NoError(t, w.Start())
+	t.Cleanup(w.Stop)
+	workflows, envelope := temporal.Workflows{Client: c}, uuid.New()
+
+	_, err = workflows.Progress(ctx, envelope)
+	require.ErrorIs(t, err, temporal.ErrNoWorkflow)
+	begin := func() client.WorkflowRun {
+		run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: temporal.EnvelopeWorkflowID(envelope), TaskQueue: temporal.QueueMain}, asked)
+		require.NoError(t, err)
+		return run
+	}
+	answers := func(when string) {
+		p, err := workflows.Progress(ctx, envelope)
+		require.NoError(t, err, when)
+		assert.Equal(t, 2, p.OpenGroup, when)
+	}
+	run := begin()
+	answers("while it runs")
+	require.NoError(t, c.SignalWorkflow(ctx, run.GetID(), "", temporal.SignalVoided, nil))
+	require.NoError(t, run.Get(ctx, nil))
+	answers("when it has ended well")
+	run = begin()
+	answers("while it runs again")
+	require.NoError(t, c.TerminateWorkflow(ctx, run.GetID(), "", "an operator"))
+	_, err = workflows.Progress(ctx, envelope)
+	require.ErrorIs(t, err, temporal.ErrNoWorkflow)
+
+	opts.Namespace += "-none"
+	other, err := client.NewLazyClient(opts)
+	require.NoError(t, err)
+	t.Cleanup(other.Close)
+	_, err = temporal.Workflows{Client: other}.Progress(ctx, envelope)
+	require.Error(t, err)
+	require.NotErrorIs(t, err, temporal.ErrNoWorkflow, "it is not known whether there is one")
+}
