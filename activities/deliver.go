@@ -29,13 +29,14 @@ type DeliverInput struct {
 
 // Deliver makes one attempt at a delivery and records it; its number follows from
 // the attempts recorded before. After a failed one the next follows on the
-// schedule. A delivery that is settled already, or whose endpoint is gone, needs
-// nothing: it is not delivered then. One that the endpoint has no place for comes
+// schedule. A delivery that is settled already needs nothing, and one whose endpoint is
+// switched off or gone fails: it is not delivered then. One that the endpoint has no place for comes
 // back later, which is no attempt.
 func (a *Activities) Deliver(ctx context.Context, in DeliverInput) (delivered bool, err error) {
 	job, err := a.Store.DeliveryJob(ctx, in.DeliveryID)
 	if errors.Is(err, models.ErrNotFound) {
-		return false, nil
+		// One that was made while its endpoint went is pending yet, and nothing else would settle it.
+		return false, a.Store.AbandonDelivery(ctx, in.DeliveryID, in.Resend)
 	}
 	if err != nil {
 		return false, err

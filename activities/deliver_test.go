@@ -112,6 +112,29 @@ func TestTheLastAttemptSettles(t *testing.T) {
 	})
 }
 
+// TestNothingWaitsForAnEndpointThatIsGone: a delivery that was made in the moment in which its
+// endpoint was switched off or deleted fails, and can be sent again. Other runs are left alone.
+func TestNothingWaitsForAnEndpointThatIsGone(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		for _, gone := range []string{"UPDATE webhooks SET active = false", "DELETE FROM webhooks"} {
+			to := env.withWebhook()
+			d := to.ping()
+			db, err := env.Store.DB()
+			require.NoError(env.t, err)
+			_, err = db.ExecContext(env.t.Context(), gone)
+			require.NoError(env.t, err)
+			require.NoError(env.t, to.try(d, 1, make([]time.Duration, 5)))
+			status, _ := to.state(d)
+			assert.Equal(env.t, models.DeliveryPending, status, "it is not that run's")
+			require.NoError(env.t, to.try(d, 0, make([]time.Duration, 5)))
+			status, n := to.state(d)
+			assert.Equal(env.t, models.DeliveryFailed, status)
+			assert.Zero(env.t, n)
+		}
+	})
+}
+
 // TestWaitingForTheLimitIsNoAttempt: nothing is recorded of it.
 func TestWaitingForTheLimitIsNoAttempt(t *testing.T) {
 	t.Parallel()
