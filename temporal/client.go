@@ -137,10 +137,11 @@ func MissingAttributes(ctx context.Context, c client.Client, namespace string) (
 // QueuesWithoutWorkers names the task queues that no worker has asked for work lately.
 func QueuesWithoutWorkers(ctx context.Context, c client.Client, namespace string) ([]string, error) {
 	var out []string
-	for queue, kind := range map[string]enums.TaskQueueType{
-		QueueMain: enums.TASK_QUEUE_TYPE_WORKFLOW, QueueSeal: enums.TASK_QUEUE_TYPE_ACTIVITY, QueueWebhooks: enums.TASK_QUEUE_TYPE_ACTIVITY,
-		QueueBulk: enums.TASK_QUEUE_TYPE_ACTIVITY,
-	} {
+	for _, queue := range Queues {
+		kind := enums.TASK_QUEUE_TYPE_ACTIVITY
+		if queue == QueueMain {
+			kind = enums.TASK_QUEUE_TYPE_WORKFLOW
+		}
 		res, err := c.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
 			Namespace: namespace, TaskQueue: &taskqueue.TaskQueue{Name: queue}, TaskQueueType: kind,
 		})

@@ -23,6 +23,9 @@ const (
 	QueueBulk     = "countersign-bulk"
 )
 
+// Queues are all task queues.
+var Queues = []string{QueueMain, QueueSeal, QueueWebhooks, QueueBulk}
+
 // Workflow types.
 const (
 	WorkflowEnvelope  = "Envelope"

@@ -243,7 +243,7 @@ func (x *doctor) namespace(ctx context.Context, c client.Client, name string) {
 	case err != nil:
 		x.fail("workers", err, "See the Temporal server's log.")
 	case len(unserved) > 0:
-		x.add("workers", warned, fmt.Sprintf("%d of 3 task queues have no worker", len(unserved)), "Start `countersign worker`.")
+		x.add("workers", warned, fmt.Sprintf("%d of %d task queues have no worker", len(unserved), len(temporal.Queues)), "Start `countersign worker`.")
 	default:
 		x.ok("workers", "ask for work on every task queue")
 	}

@@ -40,10 +40,9 @@ func (r reconcileCommand) Run(ctx context.Context) error {
 }
 
 func (r reconcileCommand) print(found map[models.OutboxKind]reconcile.Count) error {
-	names := []string{"envelopes", "retentions", "timestamps", "deliveries"}
 	counts := make(map[string]reconcile.Count)
-	for i, kind := range []models.OutboxKind{models.OutboxStart, models.OutboxRetention, models.OutboxTimestamp, models.OutboxDeliver} {
-		counts[names[i]] = found[kind]
+	for _, k := range reconcile.Kinds {
+		counts[k.Name] = found[k.Kind]
 	}
 	if r.JSON {
 		return printJSON(counts)
@@ -52,8 +51,8 @@ func (r reconcileCommand) print(found map[models.OutboxKind]reconcile.Count) err
 	if r.DryRun {
 		verb = "without a workflow"
 	}
-	for _, name := range names {
-		if err := say("%-11s %d unfinished, %d %s", name, counts[name].Unfinished, counts[name].Started, verb); err != nil {
+	for _, k := range reconcile.Kinds {
+		if err := say("%-11s %d unfinished, %d %s", k.Name, found[k.Kind].Unfinished, found[k.Kind].Started, verb); err != nil {
 			return err
 		}
 	}

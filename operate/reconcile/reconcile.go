@@ -45,14 +45,22 @@ const (
 	callTimeout = 8 * time.Second
 )
 
-// kinds are the outbox rows that start the workflows that are looked for.
-var kinds = []models.OutboxKind{models.OutboxStart, models.OutboxRetention, models.OutboxTimestamp, models.OutboxDeliver, models.OutboxBulk}
+// Kinds are the outbox rows that start the workflows that are looked for, with the names that
+// operators read.
+var Kinds = []struct {
+	Kind models.OutboxKind
+	Name string
+}{
+	{models.OutboxStart, "envelopes"}, {models.OutboxRetention, "retentions"}, {models.OutboxTimestamp, "timestamps"},
+	{models.OutboxDeliver, "deliveries"}, {models.OutboxBulk, "bulk_sends"},
+}
 
 // Run looks at all kinds. What was started up to an error stays started, and it
 // can be run again at any time.
 func (r *Reconciler) Run(ctx context.Context) (map[models.OutboxKind]Count, error) {
 	out := make(map[models.OutboxKind]Count)
-	for _, kind := range kinds {
+	for _, k := range Kinds {
+		kind := k.Kind
 		var sum Count
 		for after := uuid.Nil; ; {
 			rows, err := r.Store.Unfinished(ctx, kind, after, pageSize)

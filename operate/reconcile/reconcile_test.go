@@ -50,6 +50,7 @@ func TestWhatDoesNotRunIsRequeued(t *testing.T) {
 		models.OutboxStart:     temporal.EnvelopeWorkflowID,
 		models.OutboxRetention: temporal.RetentionWorkflowID,
 		models.OutboxTimestamp: temporal.TimestampWorkflowID,
+		models.OutboxBulk:      temporal.BulkWorkflowID,
 		models.OutboxDeliver:   func(id uuid.UUID) string { return temporal.DeliveryWorkflowID(id, 2) },
 	}
 	s := &fakeStore{unfinished: map[models.OutboxKind][]models.OutboxRow{}}
@@ -64,7 +65,7 @@ func TestWhatDoesNotRunIsRequeued(t *testing.T) {
 		}
 		lost = append(lost, terminated, unknown)
 	}
-	want := map[models.OutboxKind]reconcile.Count{models.OutboxBulk: {}}
+	want := map[models.OutboxKind]reconcile.Count{}
 	for kind := range ids {
 		want[kind] = reconcile.Count{Unfinished: 3, Started: 2}
 	}

@@ -97,9 +97,10 @@ func (s *service) reconcile(t *testing.T, flags ...string) counts {
 	t.Helper()
 	out, err := run(t, s.env, append([]string{"reconcile", "--json"}, flags...)...)
 	require.NoError(t, err, out)
-	var found struct{ Envelopes counts }
-	require.NoError(t, json.Unmarshal([]byte(out[strings.Index(out, `{"deliveries"`):]), &found), out)
-	return found.Envelopes
+	var found map[string]counts
+	require.NoError(t, json.Unmarshal([]byte(out[strings.Index(out, `{"bulk_sends"`):]), &found), out)
+	require.Len(t, found, 5, "whatever is started is told")
+	return found["envelopes"]
 }
 
 // postgresTool finds a program that Debian keeps out of $PATH.

@@ -1,0 +1,24 @@
+package temporal_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"countersign/internal/testkit"
+	"countersign/temporal"
+)
+
+// TestQueuesWithoutWorkers: where no worker runs all queues are named.
+func TestQueuesWithoutWorkers(t *testing.T) {
+	t.Parallel()
+	opts := testkit.Temporal(t)
+	c, err := client.Dial(opts)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	unserved, err := temporal.QueuesWithoutWorkers(t.Context(), c, opts.Namespace)
+	require.NoError(t, err)
+	assert.ElementsMatch(t, temporal.Queues, unserved)
+}
