@@ -175,22 +175,53 @@ func takeReady(ctx workflow.Context, sel workflow.Selector) {
 // invited yet, and tells those who will get copies so. It does not wait: a mail server that is down must not keep a void
 // from being seen.
 func (w *envelope) inviteOpenGroup(ctx workflow.Context) {
+	first := w.group == 0
 	if group := w.openGroup(); group != w.group {
-		if w.group != 0 { // the first one's times are in the plan
+		if !first { // the first one's times are in the plan
 			w.groupOpenedAt = workflow.Now(ctx)
 			w.plan.RemindAt = w.oneIntervalOn(ctx)
 		}
 		w.group = group
 	}
 	var ids []uuid.UUID
-	for _, id := range append(w.awaited(), w.reachedCopies()...) {
+	awaited, signers := w.awaited(), 0
+	for i, id := range append(awaited, w.reachedCopies()...) {
 		if !w.invited[id] {
 			w.invited[id] = true
 			ids = append(ids, id)
+			if i < len(awaited) {
+				signers++
+			}
 		}
+	}
+	if signers > 0 && !first {
+		w.timeLaterSigners(ctx)
 	}
 	if len(ids) > 0 {
 		w.invite(ids)
+	}
+}
+
+// changeLaterSigners is the version from which signers who are invited later have times of
+// their own where those before them had none.
+const changeLaterSigners = "times-of-later-signers"
+
+// timeLaterSigners sets the next reminder and renewal where there are none when further signers
+// are invited: the sender delivers the links of those before. The database corrects both when
+// they are due.
+func (w *envelope) timeLaterSigners(ctx workflow.Context) {
+	remind, renew := w.plan.RemindAt, w.plan.RenewAt
+	if remind == nil {
+		remind = w.oneIntervalOn(ctx)
+	}
+	if end := workflow.Now(ctx).Add(models.LinkLifetime); renew == nil && (w.plan.Deadline == nil || w.plan.Deadline.After(end)) {
+		renew = new(end.Add(-models.RenewBefore))
+	}
+	if remind == w.plan.RemindAt && renew == w.plan.RenewAt {
+		return
+	}
+	if workflow.GetVersion(ctx, changeLaterSigners, workflow.DefaultVersion, 1) == 1 {
+		w.plan.RemindAt, w.plan.RenewAt = remind, renew
 	}
 }
 

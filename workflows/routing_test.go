@@ -1,10 +1,13 @@
 package workflows_test
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 
 	"countersign/temporal"
@@ -42,4 +45,59 @@ func TestWitnessAfterARestart(t *testing.T) {
 	env.signs(time.Hour, 1)
 	env.run(t)
 	require.Equal(t, []string{"invite B", "seal", "copies"}, env.calls)
+}
+
+// TestTimesOfThoseInvitedLater: where the plan has no time of a reminder or renewal, because the sender
+// delivers the links of those awaited first, they are those of who is invited then.
+func TestTimesOfThoseInvitedLater(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	for name, c := range map[string]struct {
+		groups   []int
+		every    time.Duration
+		deadline time.Duration // 0: none
+		want     []string
+	}{
+		"another group":              {groups: []int{1, 2}, want: []string{"renew 29", "renew 56"}},
+		"another group, reminded":    {groups: []int{1, 2}, every: 20 * day, want: []string{"remind 22", "renew 29", "remind 42", "renew 56"}},
+		"a witness":                  {groups: []int{1, 1}, every: 20 * day, want: []string{"remind 22", "renew 29", "remind 42", "renew 56"}},
+		"a witness and no reminders": {groups: []int{1, 1}, want: []string{"renew 29", "renew 56"}},
+		"a late deadline":            {groups: []int{1, 2}, deadline: 90 * day, want: []string{"renew 29", "renew 56"}},
+		"links end by the deadline":  {groups: []int{1, 2}, deadline: 32 * day},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newFakeEnv(t, c.groups...)
+			env.seals()
+			env.plan.ReminderEvery = c.every
+			if c.groups[1] == 1 {
+				env.plan.Signers[1].After = &env.plan.Signers[0].ID
+			}
+			if c.deadline > 0 {
+				env.plan.Deadline = new(env.begin.Add(c.deadline))
+			}
+			var got []string
+			note := func(what string) {
+				env.mu.Lock()
+				defer env.mu.Unlock()
+				got = append(got, fmt.Sprintf("%s %.0f", what, env.env.Now().Sub(env.begin).Hours()/24))
+			}
+			env.env.OnActivity(acts.RenewLinks, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (*time.Time, error) {
+				note("renew")
+				return new(env.env.Now().Add(27 * day)), nil
+			}).Maybe()
+			env.nextDue = func() *time.Time {
+				note("remind")
+				return new(env.env.Now().Add(c.every))
+			}
+			last := 60 * day
+			if c.deadline > 0 && c.deadline < last {
+				last = c.deadline - day
+			}
+			env.signs(2*day, 0)
+			env.signs(last, 1)
+			env.run(t)
+			require.Equal(t, c.want, got)
+		})
+	}
 }
