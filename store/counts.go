@@ -65,7 +65,11 @@ func (s *Store) count(ctx context.Context, app uuid.UUID, tenant string, statuse
 		return 0, fmt.Errorf("count envelopes: %w", err)
 	}
 	if sum.Changes >= compactThreshold {
-		if _, err := s.CompactCounts(ctx); err != nil {
+		writer := s
+		if s.primary != nil {
+			writer = s.primary
+		}
+		if _, err := writer.CompactCounts(ctx); err != nil {
 			return 0, err
 		}
 	}

@@ -38,6 +38,9 @@ func (s *Store) WritersWaiting() int {
 	return len(s.writers.waiting)
 }
 
+// ReplicaPaused reports whether lists are read from the primary because the replica failed.
+func (s *Store) ReplicaPaused() bool { return s.now().UnixNano() < s.replica.notBefore.Load() }
+
 // ExpectedMatches is how many envelopes PostgreSQL expects to match a filter, and how it looks for them.
 func (s *Store) ExpectedMatches(ctx context.Context, f EnvelopeFilter, few bool) (rows float64, plan string, err error) {
 	err = s.transact(ctx, readOnly, func(t *transaction) error {

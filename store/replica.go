@@ -63,7 +63,7 @@ func (s *Store) fromReplica(ctx context.Context, list func(*Store) error) error 
 	err := s.waitForReplica(ctx)
 	if err == nil {
 		of := *s
-		of.db, of.replica = r.db, nil
+		of.db, of.replica, of.primary = r.db, nil, s
 		err = list(&of)
 	}
 	switch {

@@ -76,11 +76,27 @@ func TestListsFromAReplica(t *testing.T) {
 	weak, err := writer.WeakDurability(ctx)
 	require.NoError(t, err)
 	require.Empty(t, weak)
-	require.NoError(t, keepsUp())
+	require.Eventually(t, func() bool { return keepsUp() == nil }, time.Minute, 50*time.Millisecond)
 	for range 20 {
 		sees()
 	}
 	require.Positive(t, readThere(), "the replica was read")
+
+	// A list that finds so many changes of counts that it adds them up does that in the primary, and does not take the replica for failed.
+	const many = 201
+	busy := newApp()
+	for range many {
+		draft(t, writer, busy, "acme", "Lease")
+	}
+	require.Eventually(t, func() bool { return keepsUp() == nil }, time.Minute, 50*time.Millisecond)
+	clock.Add(time.Minute)
+	_, total, err := reader.Envelopes(ctx, store.EnvelopeFilter{App: busy, Page: 1, Size: 1})
+	require.NoError(t, err)
+	require.EqualValues(t, many, total)
+	require.False(t, reader.ReplicaPaused(), "the next list is read there")
+	left, err := writer.CompactCounts(ctx)
+	require.NoError(t, err)
+	require.Zero(t, left, "the changes are added up")
 
 	require.NoError(t, standby.Exec(ctx, "SELECT pg_wal_replay_pause()"))
 	sees()

@@ -54,6 +54,7 @@ type Config struct {
 type Store struct {
 	db       *gorm.DB
 	replica  *replica // nil: none
+	primary  *Store   // of a store that reads from the replica: the one that writes; else nil
 	postgres bool
 	writers  *writeLine // of SQLite; nil: the database has them wait
 	baseURL  string
