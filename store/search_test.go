@@ -319,3 +319,31 @@ func TestTimesAreReadByTheirIndex(t *testing.T) {
 		}
 	})
 }
+
+// TestExternalIDsAreReadByTheirIndex: PostgreSQL finds the envelopes of an external id, also those that have failed, without
+// reading all of the tenant.
+func TestExternalIDsAreReadByTheirIndex(t *testing.T) {
+	t.Parallel()
+	const n = 20_000
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		clock := testkit.NewClock()
+		s := testkit.Store(t, "postgres", clock.Now)
+		f, ctx := newFixture(t, s, clock), t.Context()
+		e := f.prepared()
+		others := strings.Join(slices.DeleteFunc(columns(t, s, "envelopes"), func(c string) bool { return slices.Contains([]string{"id", "external_id", "status"}, c) }), ", ")
+		execute(t, s,
+			fmt.Sprintf(`INSERT INTO envelopes (id, external_id, status, %[1]s)
+				SELECT gen_random_uuid(), CASE WHEN mod(g, 2) = 0 THEN 'order ' || g END, CASE mod(g, 3) WHEN 0 THEN 'voided' WHEN 1 THEN 'in_progress' ELSE 'draft' END, %[1]s FROM envelopes, generate_series(1, %[2]d) AS g WHERE id = '%[3]s'`, others, n, e.ID),
+			"VACUUM (ANALYZE) envelopes",
+		)
+		for _, filter := range []store.EnvelopeFilter{{}, {Status: models.StatusVoided}} {
+			filter.App, filter.Tenant, filter.ExternalID, filter.Page, filter.Size = f.app.ID, e.TenantID, "order 14", 1, 20
+			plans, err := s.Plans(ctx, filter)
+			require.NoError(t, err)
+			for _, plan := range plans {
+				require.Contains(t, plan, `"envelopes_list_external_id"`, "%+v", filter)
+			}
+		}
+	})
+}

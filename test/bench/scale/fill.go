@@ -28,10 +28,10 @@ func uuidOf(digit string) string {
 // inserts make the rows of $2 envelopes of an app, spread over the statuses as in life: most are done. Ids and
 // times grow as in life. Every table gets its rows in the order of their ids.
 var inserts = []struct{ table, sql string }{
-	{"envelopes", `INSERT INTO envelopes (id, app_id, tenant_id, status, subject, created_by, first_document_id, created_at, sent_at, completed_at, updated_at, hash_original, audit_seq, audit_head, version)
+	{"envelopes", `INSERT INTO envelopes (id, app_id, tenant_id, status, subject, external_id, created_by, first_document_id, created_at, sent_at, completed_at, updated_at, hash_original, audit_seq, audit_head, version)
 	SELECT ` + uuidOf("a") + `, $1::uuid, 'acme',
 		CASE WHEN g % 100 < 80 THEN 'completed' WHEN g % 100 < 88 THEN 'declined' WHEN g % 100 < 92 THEN 'in_progress' WHEN g % 100 < 96 THEN 'draft' ELSE 'sent' END,
-		'Contract ' || g, 'bench', ` + uuidOf("d") + `, t, t, t, t, NULL, 3, repeat('0', 64), 5
+		'Contract ' || g, 'order-' || g, 'bench', ` + uuidOf("d") + `, t, t, t, t, NULL, 3, repeat('0', 64), 5
 	FROM generate_series(1, $2::bigint) AS g CROSS JOIN LATERAL (SELECT ` + madeAt + ` AS t) AS at`},
 	{"signers", `INSERT INTO signers (id, envelope_id, position, name, email, mailbox, routing_order, status, auth_method, signed_at, ip, user_agent)
 	SELECT ` + uuidOf("5") + `, ` + uuidOf("a") + `, 0, 'Ada Byron', '', 0, 1, 'signed', 'none', ` + madeAt + `, '192.0.2.1', repeat('u', 90)

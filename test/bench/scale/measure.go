@@ -28,7 +28,7 @@ const (
 
 const getPath = "/v1/envelopes/{id}"
 
-// reads are what is measured. {id} is an envelope that has all its rows, {number} is in the subject of one, half were made and
+// reads are what is measured. {id} is an envelope that has all its rows, {number} is in the subject of one and in its external id, half were made and
 // changed before {middle}, and a tenth from then to {later}.
 var reads = []struct{ name, path string }{
 	{"get", getPath},
@@ -55,6 +55,7 @@ var reads = []struct{ name, path string }{
 	{"made between two", "/v1/envelopes?tenantId=" + tenant + "&createdAfter={middle}&createdBefore={later}"},
 	{"the same, completed", "/v1/console/envelopes?createdAfter={middle}&createdBefore={later}&status=completed"},
 	{"made in half an hour", "/v1/envelopes?tenantId=" + tenant + "&createdAfter=2023-11-14T22:15:00Z&createdBefore=2023-11-14T22:45:00Z"},
+	{"an external id", "/v1/envelopes?tenantId=" + tenant + "&externalId=order-{number}"},
 	{"the month's usage", "/v1/console/usage"},
 }
 
