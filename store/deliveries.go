@@ -32,17 +32,22 @@ func (s *Store) Deliveries(ctx context.Context, f DeliveryFilter) ([]models.Deli
 
 func (s *Store) deliveries(ctx context.Context, f DeliveryFilter) ([]models.Delivery, int64, error) {
 	db := s.db.WithContext(ctx)
-	q := db.Model(&models.Delivery{}).Where("app_id = ?", f.App)
-	q = whereGiven(q, "status = ?", f.Status)
-	q = whereGiven(q, "event = ?", f.Event)
-	q = whereGiven(q, "webhook_id = ?", f.Webhook)
-	q = whereGiven(q, "event_id IN (SELECT id FROM webhook_events WHERE envelope_id = ?)", f.Envelope) // by two indexes
+	q := s.matchingDeliveries(db, f)
 	total, err := countUpTo(db, q)
 	if err != nil {
 		return nil, 0, fmt.Errorf("count deliveries: %w", err)
 	}
 	out, err := find[models.Delivery](q.Order("id DESC").Offset((f.Page - 1) * f.Size).Limit(f.Size))
 	return out, total, wrap(err, "list deliveries")
+}
+
+// matchingDeliveries are the deliveries that a filter selects.
+func (s *Store) matchingDeliveries(db *gorm.DB, f DeliveryFilter) *gorm.DB {
+	q := db.Model(&models.Delivery{}).Where("app_id = ?", f.App)
+	q = whereGiven(q, "status = ?", f.Status)
+	q = whereGiven(q, "event = ?", f.Event)
+	q = whereGiven(q, "webhook_id = ?", f.Webhook)
+	return whereGiven(q, "event_id IN (SELECT id FROM webhook_events WHERE envelope_id = ?)", f.Envelope) // by two indexes
 }
 
 // Delivery loads an app's delivery with its event and every attempt, oldest

@@ -26,7 +26,8 @@ type EventQuery struct {
 // EventPage is a part of an app's events.
 type EventPage struct {
 	Events []*models.WebhookEvent
-	// Cursor is the id of the last event that was looked at, also if it was not selected; uuid.Nil: there is none yet.
+	// Cursor is the id of the last event that was looked at, also if it was not selected; uuid.Nil: there is none yet. Few are selected
+	// of many: then a page may have none and there is more after it.
 	Cursor uuid.UUID
 	More   bool // there are more that can be read at once
 }
@@ -59,12 +60,16 @@ func (s *Store) readEvents(ctx context.Context, q EventQuery) (*EventPage, error
 	if err != nil {
 		return nil, err
 	}
-	sel := db.Model(&models.WebhookEvent{}).Where("app_id = ? AND position > ? AND position <= ? AND created_at >= ? AND "+kept, q.App, from, last, s.historyStart())
+	end, err := endOfWindow(db, q.App, from, last)
+	if err != nil {
+		return nil, err
+	}
+	sel := db.Model(&models.WebhookEvent{}).Where("app_id = ? AND position > ? AND position <= ? AND created_at >= ? AND "+kept, q.App, from, end, s.historyStart())
 	sel = whereGiven(sel, "name = ?", q.Name)
 	if len(q.Tenants) > 0 {
 		sel = sel.Where("tenant_id IN ?", q.Tenants)
 	}
-	page := &EventPage{Cursor: q.After, More: more}
+	page := &EventPage{Cursor: q.After, More: more || end < last}
 	if err := sel.Order("position").Limit(q.Limit + 1).Find(&page.Events).Error; err != nil {
 		return nil, err
 	}
@@ -72,7 +77,7 @@ func (s *Store) readEvents(ctx context.Context, q EventQuery) (*EventPage, error
 		page.Events, page.More = page.Events[:q.Limit], true
 		page.Cursor = page.Events[q.Limit-1].ID
 	} else {
-		at, err := first[models.WebhookEvent](db.Select("id").Where("app_id = ? AND position <= ?", q.App, last).Order("position DESC"))
+		at, err := first[models.WebhookEvent](db.Select("id").Where("app_id = ? AND position <= ?", q.App, end).Order("position DESC"))
 		if err != nil {
 			return nil, err
 		}
@@ -83,20 +88,78 @@ func (s *Store) readEvents(ctx context.Context, q EventQuery) (*EventPage, error
 	return page, decryptAll(s, page.Events)
 }
 
+// eventPlace is where an event is in the feed of its app.
+type eventPlace struct {
+	Position  int64
+	CreatedAt time.Time
+}
+
+// TableName is the table of events.
+func (eventPlace) TableName() string { return eventTable.name }
+
+// eventWindow is how many events are looked at for one page: a selection of few among millions is read in many pages, most of them
+// empty, each of which has a cursor to go on from.
+const eventWindow = 10_000
+
+// endOfWindow is up to which position a page that begins after one looks: there is an event in between, unless it is the last position.
+func endOfWindow(db *gorm.DB, app uuid.UUID, from, last int64) (int64, error) {
+	next, err := first[eventPlace](db.Select("position").Where("app_id = ? AND position > ? AND position <= ?", app, from, last).Order("position"))
+	if err != nil || next == nil {
+		return last, err
+	}
+	return min(last, next.Position+eventWindow-1), nil
+}
+
 // startOf is the position after which a query begins.
 func (s *Store) startOf(db *gorm.DB, q EventQuery, last int64) (int64, error) {
-	var from int64
 	switch {
 	case q.After != uuid.Nil:
 		return s.positionOf(db, q.App, q.After)
 	case q.Latest:
 		return last, nil
-	case !q.Since.IsZero():
-		err := db.Raw(`SELECT coalesce(min(position) - 1, ?) FROM webhook_events WHERE app_id = ? AND created_at >= ? AND position <= ?`,
-			last, q.App, q.Since.UTC(), last).Scan(&from).Error
-		return from, err
 	}
-	return 0, nil
+	since := s.historyStart()
+	if q.Since.After(since) {
+		since = q.Since.UTC()
+	}
+	early, err := earlyPosition(db, q.App, since, last)
+	if err != nil {
+		return 0, err
+	}
+	at, err := first[eventPlace](firstSince(db, q.App, early, since, last))
+	if err != nil || at == nil {
+		return last, err
+	}
+	return at.Position - 1, nil
+}
+
+// firstSince is the first event after a position that is not older than a time.
+func firstSince(db *gorm.DB, app uuid.UUID, after int64, since time.Time, last int64) *gorm.DB {
+	return db.Model(&eventPlace{}).Select("position").
+		Where("app_id = ? AND position > ? AND position <= ? AND created_at >= ?", app, after, last, since).Order("position").Limit(1)
+}
+
+// eventsApart is how much later than it was made an event gets into the order at most: a transaction takes seconds, and clocks
+// differ by seconds.
+const eventsApart = time.Hour
+
+// earlyPosition is a position before all events that are not older than a time, and not much before: it looks for it by halves,
+// because the positions are nearly in the order of time. No index has both.
+func earlyPosition(db *gorm.DB, app uuid.UUID, since time.Time, last int64) (int64, error) {
+	low, high := int64(0), last // what is at low, or there is nothing, is older
+	for low < high {
+		middle := low + (high-low)/2
+		at, err := first[eventPlace](db.Select("position, created_at").Where("app_id = ? AND position > ? AND position <= ?", app, middle, high).Order("position"))
+		switch {
+		case err != nil:
+			return 0, err
+		case at == nil || !at.CreatedAt.Before(since.Add(-eventsApart)):
+			high = middle
+		default:
+			low = at.Position
+		}
+	}
+	return low, nil
 }
 
 // positionOf is the position of an event that a reader names. One that is too old

@@ -1,6 +1,11 @@
 package store_test
 
 import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -130,5 +135,103 @@ func TestEventsOfAnApp(t *testing.T) {
 		theirs, page = read(store.EventQuery{App: other.app.ID})
 		assert.Empty(t, theirs)
 		assert.Equal(t, foreignPage.Cursor, page.Cursor, "the newest is kept")
+	})
+}
+
+// manyEvents adds n events with positions to an app's feed, a second apart and as old as a history is, and returns the place of the last.
+func (f *fixture) manyEvents(s *store.Store, like *models.Envelope, n int, oldest time.Time) (last int64) {
+	f.t.Helper()
+	_, err := s.Events(f.t.Context(), store.EventQuery{App: f.app.ID, Limit: 1}) // so that what there is has its positions
+	require.NoError(f.t, err)
+	db, err := s.DB()
+	require.NoError(f.t, err)
+	where := fmt.Sprintf("app_id = '%s'", f.app.ID)
+	require.NoError(f.t, db.QueryRowContext(f.t.Context(), "SELECT last_position FROM event_feeds WHERE "+where).Scan(&last))
+	others := strings.Join(slices.DeleteFunc(columns(f.t, s, "webhook_events"), func(c string) bool {
+		return slices.Contains([]string{"id", "seq", "position", "created_at"}, c)
+	}), ", ")
+	id, at := "gen_random_uuid()", fmt.Sprintf("'%s'::timestamptz + make_interval(secs => g)", oldest.Format(time.RFC3339Nano))
+	if !s.HasPartitions() { // SQLite
+		id, at = "lower(hex(randomblob(4)) || '-0000-4000-8000-' || hex(randomblob(6)))", fmt.Sprintf("strftime('%%Y-%%m-%%d %%H:%%M:%%S', '%s', '+' || g || ' seconds') || '+00:00'", oldest.UTC().Format("2006-01-02 15:04:05"))
+	}
+	execute(f.t, s,
+		fmt.Sprintf(`WITH RECURSIVE g(g) AS (SELECT 1 UNION ALL SELECT g + 1 FROM g WHERE g < %[1]d)
+			INSERT INTO webhook_events (id, position, created_at, %[2]s)
+			SELECT %[3]s, %[4]d + g, %[5]s, %[2]s FROM g, (SELECT * FROM webhook_events WHERE name = '%[6]s' AND envelope_id = '%[7]s' LIMIT 1) AS one`,
+			n, others, id, last, at, models.EventEnvelopeCreated, like.ID),
+		fmt.Sprintf("UPDATE event_feeds SET last_position = last_position + %d WHERE %s", n, where),
+	)
+	return last + int64(n)
+}
+
+// TestFewEventsOfMany: a selection of few events among many is read in pages each of which looks at a bounded number, and every
+// page has a cursor to go on from.
+func TestFewEventsOfMany(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		e := must(f.draft(models.Envelope{}))
+		f.manyEvents(s, e, 2*store.EventWindow, clock.Now())
+		clock.Add(2 * store.EventWindow * time.Second)
+		require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
+
+		q := store.EventQuery{App: f.app.ID, Name: models.EventEnvelopeVoided, Limit: 100}
+		var found []*models.WebhookEvent
+		pages := 0
+		for more := true; more; pages++ {
+			require.Less(t, pages, 10)
+			page, err := s.Events(ctx, q)
+			require.NoError(t, err)
+			require.NotEqual(t, q.After, page.Cursor, "it goes on")
+			found, q.After, more = append(found, page.Events...), page.Cursor, page.More
+		}
+		require.Len(t, found, 1)
+		assert.Equal(t, 3, pages)
+		assert.Equal(t, found[0].ID, q.After, "the last event of all")
+	})
+}
+
+// TestEventsSinceATimeAreFoundByHalves: neither for a time near the beginning nor for one near the end are many events read.
+func TestEventsSinceATimeAreFoundByHalves(t *testing.T) {
+	t.Parallel()
+	const n = 20_000
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		clock := testkit.NewClock()
+		s := testkit.Store(t, "postgres", clock.Now)
+		f, ctx := newFixture(t, s, clock), t.Context()
+		e := must(f.draft(models.Envelope{}))
+		oldest := clock.Now()
+		last := f.manyEvents(s, e, n, oldest)
+		execute(t, s, "ANALYZE webhook_events")
+		for _, seconds := range []int{1, n / 2, n - 1} {
+			since := oldest.Add(time.Duration(seconds) * time.Second)
+			first, plan, err := s.FirstSince(ctx, f.app.ID, since, last)
+			require.NoError(t, err)
+			require.Equal(t, last-n+int64(seconds), first)
+			for _, removed := range regexp.MustCompile(`"Rows Removed by Filter": (\d+)`).FindAllStringSubmatch(plan, -1) {
+				require.LessOrEqual(t, must(strconv.Atoi(removed[1])), 3700, "those of an hour: %s", plan)
+			}
+		}
+	})
+}
+
+// TestDeliveriesOfAnEventAreReadByTheirIndex: a page of the deliveries of one event among many is not looked for among all.
+func TestDeliveriesOfAnEventAreReadByTheirIndex(t *testing.T) {
+	t.Parallel()
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		clock := testkit.NewClock()
+		s := testkit.Store(t, "postgres", clock.Now)
+		f := newFixture(t, s, clock)
+		newEndpoint(f).ping()
+		others := strings.Join(slices.DeleteFunc(columns(t, s, "webhook_deliveries"), func(c string) bool { return c == "id" || c == "event" }), ", ")
+		execute(t, s,
+			fmt.Sprintf("INSERT INTO webhook_deliveries (id, event, %[1]s) SELECT gen_random_uuid(), CASE WHEN mod(g, 2000) = 0 THEN 'bulk.completed' ELSE 'envelope.sent' END, %[1]s FROM webhook_deliveries, generate_series(1, 20000) AS g", others),
+			"ANALYZE webhook_deliveries",
+		)
+		plan, err := s.PlanOfDeliveries(t.Context(), store.DeliveryFilter{App: f.app.ID, Event: models.EventBulkCompleted, Size: 20})
+		require.NoError(t, err)
+		require.Contains(t, plan, "_app_id_event_id_idx", plan)
 	})
 }

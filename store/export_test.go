@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"time"
 
+	"github.com/google/uuid"
 	"gorm.io/gorm"
 
 	"countersign/models"
@@ -81,6 +83,29 @@ func (s *Store) Plans(ctx context.Context, f EnvelopeFilter) (plans [2]string, e
 		return nil
 	})
 	return plans, err
+}
+
+// EventWindow is how many events are looked at for one page.
+const EventWindow = eventWindow
+
+// FirstSince is the position of the first event since a time, and what PostgreSQL reads to find it.
+func (s *Store) FirstSince(ctx context.Context, app uuid.UUID, since time.Time, last int64) (position int64, plan string, err error) {
+	db := s.db.WithContext(ctx)
+	early, err := earlyPosition(db, app, since, last)
+	if err != nil {
+		return 0, "", err
+	}
+	query := firstSince(db, app, early, since, last)
+	if err := query.Session(&gorm.Session{}).Scan(&position).Error; err != nil {
+		return 0, "", err
+	}
+	return position, plan, db.Raw("EXPLAIN (ANALYZE, FORMAT JSON) ?", query).Row().Scan(&plan)
+}
+
+// PlanOfDeliveries is how PostgreSQL finds a page of deliveries.
+func (s *Store) PlanOfDeliveries(ctx context.Context, f DeliveryFilter) (plan string, err error) {
+	db := s.db.WithContext(ctx)
+	return plan, db.Raw("EXPLAIN (FORMAT JSON) ?", s.matchingDeliveries(db, f).Order("id DESC").Limit(f.Size)).Row().Scan(&plan)
 }
 
 // UUIDCodec is the codec of PostgreSQL's UUIDs.

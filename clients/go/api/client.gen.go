@@ -2411,7 +2411,7 @@ type EnvelopeStatus string
 type EventPage struct {
 	Data []Notice `json:"data"`
 
-	// HasMore There are more events that can be read now.
+	// HasMore There are more events that can be read now. A page without any may say so too.
 	HasMore bool `json:"hasMore"`
 
 	// NextCursor Where to go on; null while there is no event.
