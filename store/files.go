@@ -36,6 +36,14 @@ func (s *Store) Files(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID
 	return out, nil
 }
 
+// HasUnmarkedFiles reports whether there is a record of a file that MarkEncrypted may be called for.
+func (s *Store) HasUnmarkedFiles(ctx context.Context) (found bool, err error) {
+	err = s.db.WithContext(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM documents WHERE purge_status <> ? AND (NOT encrypted OR prepared_key <> '' AND NOT prepared_encrypted))
+		OR EXISTS (SELECT 1 FROM attachments WHERE purged_at IS NULL AND NOT encrypted)
+		OR EXISTS (SELECT 1 FROM template_documents WHERE NOT encrypted OR prepared_key <> '' AND NOT prepared_encrypted)`, models.PurgePurged).Scan(&found).Error
+	return found, wrap(err, "look for files that are not marked")
+}
+
 // MarkEncrypted notes that the file under key is encrypted: from then on it is
 // not read if it is plain text.
 func (s *Store) MarkEncrypted(ctx context.Context, key string) error {

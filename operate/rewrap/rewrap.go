@@ -4,7 +4,9 @@ package rewrap
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"countersign/store"
 	"countersign/store/blob"
@@ -32,34 +34,41 @@ func (r Rewrapper) Run(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	out := Result{Secrets: rows.Secrets, Rows: rows.Rows}
+	unmarked, err := r.Store.HasUnmarkedFiles(ctx)
+	if err != nil {
+		return out, err
+	}
 	for _, folder := range []string{blob.Envelopes, blob.Templates, blob.Anchors, blob.Archives} {
-		keys, err := r.Blobs.List(ctx, folder)
-		if err != nil {
-			return out, err
-		}
-		out.AllFiles += len(keys)
-		for _, key := range keys {
-			changed, err := r.file(ctx, key)
-			if err != nil {
-				return out, err
+		err := r.Blobs.Walk(ctx, folder, func(e blob.Entry) error {
+			there, changed, err := r.file(ctx, e.Key, unmarked)
+			if there {
+				out.AllFiles++
 			}
 			if changed {
 				out.Files++
 			}
+			return err
+		})
+		if err != nil {
+			return out, err
 		}
 	}
 	return out, nil
 }
 
-// file changes the key of one file. The record of a document whose file is
-// encrypted by now says so afterwards.
-func (r Rewrapper) file(ctx context.Context, key string) (changed bool, err error) {
+// file changes the key of one file, unless that was removed since it was listed. The record
+// of a document whose file is encrypted by now says so afterwards; mark says that there are
+// records which do not, perhaps because a run was cut off between the two.
+func (r Rewrapper) file(ctx context.Context, key string, mark bool) (there, changed bool, err error) {
 	changed, encrypted, err := r.Blobs.Rewrap(ctx, key)
-	if err == nil && encrypted {
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, false, nil
+	}
+	if err == nil && encrypted && mark {
 		err = r.Store.MarkEncrypted(ctx, key)
 	}
 	if err != nil {
-		return changed, fmt.Errorf("change the key of %s: %w", key, err)
+		return true, changed, fmt.Errorf("change the key of %s: %w", key, err)
 	}
-	return changed, nil
+	return true, changed, nil
 }

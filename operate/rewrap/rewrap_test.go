@@ -2,9 +2,11 @@ package rewrap_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -142,5 +144,58 @@ func TestRun(t *testing.T) {
 			require.ErrorIs(t, err, vault.ErrUnknownKey)
 			require.ErrorContains(t, err, "change the key of ")
 		})
+	}
+}
+
+// removing is a file store from which a file is removed once it was listed.
+type removing struct {
+	blob.Store
+
+	key string
+}
+
+func (r removing) List(ctx context.Context, prefix string) ([]string, error) {
+	keys, err := r.Store.List(ctx, prefix)
+	return keys, errors.Join(err, r.Delete(ctx, r.key))
+}
+
+func (r removing) Walk(ctx context.Context, prefix string, visit func(blob.Entry) error) error {
+	return r.Store.Walk(ctx, prefix, func(e blob.Entry) error {
+		if e.Key == r.key {
+			if err := r.Delete(ctx, r.key); err != nil {
+				return err
+			}
+		}
+		return visit(e)
+	})
+}
+
+// TestFilesAreRemovedMeanwhile: a file that was removed since it was listed does not end the run, and one that was encrypted by a run
+// which was cut off before it said so is marked by the next.
+func TestFilesAreRemovedMeanwhile(t *testing.T) {
+	t.Parallel()
+	ctx, clock := t.Context(), testkit.NewClock()
+	files, err := blob.OpenDir(t.TempDir())
+	require.NoError(t, err)
+	keys := masterKeys(t, 1)
+	s := openStore(t, testkit.DatabaseURL(t, "sqlite"), clock, keys)
+	_, err = s.Migrate(ctx)
+	require.NoError(t, err)
+	app, _, err := s.CreateApp(ctx, "Acme", models.PlanEnterprise, nil)
+	require.NoError(t, err)
+	_, removed := draft(t, s, clock, app.ID, false)
+	cutOff, cutOffKey := draft(t, s, clock, app.ID, false)
+	plain, plainKey := draft(t, s, clock, app.ID, false)
+	keepFile(t, files, removed)
+	keepFile(t, blob.NewEncrypted(files, keys, true), cutOffKey)
+	keepFile(t, files, plainKey)
+
+	n, err := rewrap.Rewrapper{Store: s, Blobs: blob.NewEncrypted(removing{files, removed}, keys, true)}.Run(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, rewrap.Result{Files: 1, AllFiles: 2}, n)
+	for _, e := range []*models.Envelope{cutOff, plain} {
+		got, err := s.Envelope(ctx, app.ID, e.ID)
+		require.NoError(t, err)
+		assert.True(t, got.Documents[0].Encrypted)
 	}
 }
