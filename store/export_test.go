@@ -108,6 +108,17 @@ func (s *Store) PlanOfDeliveries(ctx context.Context, f DeliveryFilter) (plan st
 	return plan, db.Raw("EXPLAIN (FORMAT JSON) ?", s.matchingDeliveries(db, f).Order("id DESC").Limit(f.Size)).Row().Scan(&plan)
 }
 
+// PlansOfArchiveKeys are how PostgreSQL finds a page of the keys of archives, and one of them.
+func (s *Store) PlansOfArchiveKeys(ctx context.Context, id string) (plans [2]string, err error) {
+	db := s.db.WithContext(ctx)
+	for i, q := range []*gorm.DB{secretsAfter(db, Archive{}.TableName(), "key", id), secretOf(db, Archive{}.TableName(), id).Select("key")} {
+		if err := db.Raw("EXPLAIN (FORMAT JSON) ?", q).Row().Scan(&plans[i]); err != nil {
+			return plans, err
+		}
+	}
+	return plans, nil
+}
+
 // UUIDCodec is the codec of PostgreSQL's UUIDs.
 type UUIDCodec = uuidCodec
 

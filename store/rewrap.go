@@ -89,24 +89,23 @@ func eachPage[K comparable](ctx context.Context, total *int, page func(ctx conte
 // rewrapSecrets looks at the secrets after one and returns the last.
 func (s *Store) rewrapSecrets(ctx context.Context, table, column, label, after string) (last string, n int, err error) {
 	var rows []struct {
-		ID        string
+		Key       string // its id
 		Encrypted []byte
 	}
 	err = s.tx(ctx, func(tx *gorm.DB) error {
-		q := tx.Table(table).Select("CAST(id AS text) AS id, "+column+" AS encrypted").Where("CAST(id AS text) > ? AND "+column+" IS NOT NULL", after)
-		if err := s.locked(q).Order("CAST(id AS text)").Limit(rewrapPage).Scan(&rows).Error; err != nil {
+		if err := s.locked(secretsAfter(tx, table, column, after)).Scan(&rows).Error; err != nil {
 			return err
 		}
 		for _, r := range rows {
-			last = r.ID
+			last = r.Key
 			if len(r.Encrypted) == 0 || !s.vault.NeedsRewrap(r.Encrypted) {
 				continue
 			}
 			plain, err := s.vault.Decrypt(r.Encrypted, label)
 			if err != nil {
-				return fmt.Errorf("%s: %w", r.ID, err)
+				return fmt.Errorf("%s: %w", r.Key, err)
 			}
-			err = tx.Table(table).Where("CAST(id AS text) = ?", r.ID).Update(column, s.vault.Encrypt(plain, label)).Error
+			err = secretOf(tx, table, r.Key).Update(column, s.vault.Encrypt(plain, label)).Error
 			if err != nil {
 				return err
 			}
@@ -116,6 +115,15 @@ func (s *Store) rewrapSecrets(ctx context.Context, table, column, label, after s
 	})
 	return last, n, err
 }
+
+// secretsAfter selects a page of the secrets of a table after an id; "": the first page. Ids are UUIDs in some tables, and texts in others.
+func secretsAfter(tx *gorm.DB, table, column, after string) *gorm.DB {
+	q := tx.Table(table).Select("CAST(id AS text) AS key, " + column + " AS encrypted").Where(column + " IS NOT NULL")
+	return whereGiven(q, "id > ?", after).Order(table + ".id").Limit(rewrapPage)
+}
+
+// secretOf selects a row of secrets.
+func secretOf(tx *gorm.DB, table, id string) *gorm.DB { return tx.Table(table).Where("id = ?", id) }
 
 // rewrapTable encrypts anew what is stale in the table of T, page by page along its
 // key: an id, or the id of an app and what names the row within the app.

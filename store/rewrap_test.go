@@ -3,6 +3,7 @@ package store_test
 import (
 	"bytes"
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,11 @@ func TestRewrap(t *testing.T) {
 			require.NoError(t, err)
 			_, err = first.CreateWebhook(t.Context(), app.ID, "https://example.com/2", []models.EventName{models.EventEnvelopeSent}, "")
 			require.NoError(t, err)
+			const apps = 150 // more than are looked at in one transaction
+			for range apps - 1 {
+				_, _, err = first.CreateApp(t.Context(), "B", models.PlanEnterprise, nil)
+				require.NoError(t, err)
+			}
 			before, err := first.Keys(t.Context(), models.KeyTokens)
 			require.NoError(t, err)
 			_, err = open(2).Keys(t.Context(), models.KeyTokens)
@@ -57,7 +63,7 @@ func TestRewrap(t *testing.T) {
 			both := open(2, 1)
 			n, err := both.Rewrap(t.Context())
 			require.NoError(t, err)
-			assert.Equal(t, store.RewrapCounts{Secrets: 3}, n, "a signing key, a client secret and a webhook's secret")
+			assert.Equal(t, store.RewrapCounts{Secrets: apps + 2}, n, "client secrets, a signing key and a webhook's secret")
 			n, err = both.Rewrap(t.Context())
 			require.NoError(t, err)
 			assert.Zero(t, n, "once is enough")
@@ -73,4 +79,28 @@ func TestRewrap(t *testing.T) {
 			require.ErrorIs(t, err, vault.ErrUnknownKey)
 		})
 	}
+}
+
+// TestKeysOfArchivesAreReadByTheirPrimaryKey: neither a page of the keys of archives nor one of them is looked for among all.
+func TestKeysOfArchivesAreReadByTheirPrimaryKey(t *testing.T) {
+	t.Parallel()
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		clock := testkit.NewClock()
+		s := testkit.Store(t, "postgres", clock.Now)
+		f := newFixture(t, s, clock)
+		e := f.prepared()
+		execute(t, s,
+			fmt.Sprintf(`INSERT INTO envelope_archives (id, envelope_id, sha256, size, key, events, last_event_at, created_at, released_at)
+				SELECT gen_random_uuid(), '%s', '', 1, 'k', 1, now(), now(), now() FROM generate_series(1, 20000)`, e.ID),
+			"ANALYZE envelope_archives",
+		)
+		plans, err := s.PlansOfArchiveKeys(t.Context(), "70000000-0000-4000-8000-000000000000")
+		require.NoError(t, err)
+		for _, plan := range plans {
+			require.Contains(t, plan, `"Index Name": "envelope_archives_pkey"`)
+			require.Contains(t, plan, `"Index Cond"`)
+			require.NotContains(t, plan, `"Sort"`)
+		}
+	})
 }
