@@ -93,7 +93,10 @@ func (s *Store) transact(ctx context.Context, m mode, fn func(*transaction) erro
 		if !ok || attempt == archiveAttempts {
 			return err
 		}
-		if err := s.Restore(ctx, archived.id); err != nil {
+		// That is not what the request asks for: it has not taken effect yet.
+		plain := *s
+		plain.execution = execution{}
+		if err := plain.Restore(ctx, archived.id); err != nil {
 			return err
 		}
 	}

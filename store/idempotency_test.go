@@ -171,3 +171,29 @@ func TestResponsesAreStoredWithWhatTheyTell(t *testing.T) {
 		assert.True(t, told)
 	})
 }
+
+// TestRestoringIsNotWhatARequestAskedFor: a request that has an archived envelope restored, and does nothing more, has not taken effect.
+func TestRestoringIsNotWhatARequestAskedFor(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newArchiveFixture(t, s, clock), t.Context()
+		require.NoError(t, s.Archive(ctx, f.ended[0]))
+		r := store.IdempotentRequest{Scope: "app", Method: "POST", Path: "/v1/envelopes/1/copies", Key: "k", Fingerprint: []byte("body")}
+		id, _, err := s.ClaimKey(ctx, r, time.Hour)
+		require.NoError(t, err)
+		tries, boom := 0, errors.New("boom")
+		_, err = s.ForKey(id, nil).Change(ctx, f.app.ID, f.completed.ID, func(e *models.Envelope) error {
+			if tries++; tries > 1 {
+				return boom
+			}
+			return e.Downloaded(f.act(), e.Signers[0].ID, e.Sealed()[0].ID)
+		})
+		require.ErrorIs(t, err, boom)
+		require.Equal(t, 2, tries)
+		require.Zero(t, f.rows("envelopes WHERE archived AND id = $1", f.completed.ID), "it is restored")
+		clock.Add(time.Minute) // its process is taken for dead
+		_, answer, err := s.ClaimKey(ctx, r, time.Hour)
+		require.NoError(t, err)
+		require.Nil(t, answer)
+	})
+}
