@@ -233,7 +233,7 @@ type DeliveryJob struct {
 }
 
 // DeliveryJob loads a pending delivery. It returns models.ErrNotFound if the
-// delivery is settled or its endpoint is gone: there is nothing to do.
+// delivery is settled, its endpoint is gone or what it would send was purged: there is nothing to do.
 func (s *Store) DeliveryJob(ctx context.Context, id uuid.UUID) (*DeliveryJob, error) {
 	db := s.db.WithContext(ctx)
 	d, err := take[models.Delivery](db, "id = ? AND status = ?", id, models.DeliveryPending)
@@ -250,6 +250,9 @@ func (s *Store) DeliveryJob(ctx context.Context, id uuid.UUID) (*DeliveryJob, er
 	}
 	if err != nil {
 		return nil, fmt.Errorf("load event of delivery %s: %w", id, err)
+	}
+	if len(ev.Body) == 0 { // it was sent again while it was purged
+		return nil, fmt.Errorf("event of delivery %s has no body: %w", id, models.ErrNotFound)
 	}
 	ev.Body, ev.ValuesBody = ev.BodyFor(w), nil
 	secrets, err := s.webhookSecrets(db, w)

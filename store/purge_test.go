@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -122,5 +123,27 @@ func TestAPurgeRemovesContents(t *testing.T) {
 			}
 		}
 		assert.Equal(t, map[models.EventName]int{models.EventDocumentPurged: 2}, told)
+	})
+}
+
+// TestWhatWasPurgedIsNotSent: a delivery that was sent again while its envelope was purged is pending and has no body.
+func TestWhatWasPurgedIsNotSent(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		newEndpoint(f)
+		e := f.sent(1, nil)
+		f.sealed(e)
+		deliveries, _, err := s.Deliveries(ctx, store.DeliveryFilter{App: f.app.ID, Envelope: e.ID, Page: 1, Size: 100})
+		require.NoError(t, err)
+		d := deliveries[len(deliveries)-1].ID
+		_, err = s.DeliveryJob(ctx, d)
+		require.NoError(t, err)
+		clock.Add(25 * time.Hour)
+		require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { return e.Purge(f.act()) }))
+		// As the two leave it where the purge did not wait for the other.
+		execute(t, s, fmt.Sprintf("UPDATE webhook_deliveries SET status = 'pending' WHERE id = '%s'", d))
+		_, err = s.DeliveryJob(ctx, d)
+		require.ErrorIs(t, err, models.ErrNotFound)
 	})
 }
