@@ -290,8 +290,14 @@ func (s *Store) webhookSecrets(db *gorm.DB, w *models.Webhook) ([][]byte, error)
 func (s *Store) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o models.DeliveryOutcome) (disabled string, err error) {
 	a.ID = s.newID()
 	err = s.tx(ctx, func(tx *gorm.DB) error {
-		// Before the delivery: who switches the endpoint off goes on to its other deliveries.
-		if !o.Delivered {
+		w, err := first[models.Webhook](tx.Where("id = ?", o.WebhookID))
+		if err != nil {
+			return err
+		}
+		// Endpoints that do well are not locked by their deliveries. Others are, before the delivery: who switches an endpoint
+		// off goes on to its deliveries.
+		unwell := w != nil && (!o.Delivered || w.FailingSince != nil || w.LastError != "")
+		if unwell {
 			if err := s.locked(tx).Select("id").Where("id = ?", o.WebhookID).Find(&[]models.Webhook{}).Error; err != nil {
 				return err
 			}
@@ -316,15 +322,15 @@ func (s *Store) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o m
 		if err := tx.Create(encrypt(s, &a)).Error; err != nil {
 			return err
 		}
-		disabled, err = s.updateEndpointHealth(tx, &a, o)
+		if unwell {
+			disabled, err = s.updateEndpointHealth(tx, &a, o)
+		}
 		return err
 	})
 	return disabled, wrap(err, "record attempt at delivery %s", a.DeliveryID)
 }
 
-// updateEndpointHealth saves what an attempt tells of the endpoint, which is locked
-// if the attempt failed. It writes only what changes: endpoints that do well are not
-// locked by their deliveries.
+// updateEndpointHealth saves what an attempt tells of the endpoint, which is locked. It writes only what changes.
 func (s *Store) updateEndpointHealth(tx *gorm.DB, a *models.DeliveryAttempt, o models.DeliveryOutcome) (disabled string, err error) {
 	w, err := first[models.Webhook](tx.Where("id = ?", o.WebhookID))
 	if err != nil || w == nil {

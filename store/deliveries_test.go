@@ -294,3 +294,44 @@ func TestSecretsOfEndpointsAreRotated(t *testing.T) {
 		assert.Equal(t, []string{client, got[0]}, secrets())
 	})
 }
+
+// waitsForALock returns once a statement in the database waits for a lock.
+func waitsForALock(t *testing.T, s *store.Store) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		var n int
+		err := pool(t, s).QueryRowContext(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&n)
+		return err == nil && n > 0
+	}, time.Minute, 10*time.Millisecond)
+}
+
+// TestARecoveringEndpointIsSwitchedOff: a delivery that succeeds after others failed does not hold its row while it waits for the
+// endpoint, whose pending deliveries somebody else is about to fail.
+func TestARecoveringEndpointIsSwitchedOff(t *testing.T) {
+	t.Parallel()
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		clock := testkit.NewClock()
+		s := testkit.Store(t, "postgres", clock.Now)
+		p, ctx := newEndpoint(newFixture(t, s, clock)), t.Context()
+		failed, succeeds := p.ping(), p.ping()
+		p.attempt(failed, 500, models.DeliveryOutcome{})
+		tx, err := pool(t, s).BeginTx(ctx, nil) // as who switches it off
+		require.NoError(t, err)
+		_, err = tx.ExecContext(ctx, "UPDATE webhooks SET active = false WHERE id = $1", p.hook.ID)
+		require.NoError(t, err)
+		recorded := make(chan error, 1)
+		go func() {
+			_, err := s.RecordAttempt(ctx, models.DeliveryAttempt{DeliveryID: succeeds, At: clock.Now(), Status: 200}, models.DeliveryOutcome{WebhookID: p.hook.ID, Delivered: true})
+			recorded <- err
+		}()
+		waitsForALock(t, s)
+		_, switchedOff := tx.ExecContext(ctx, "UPDATE webhook_deliveries SET status = 'failed', failed_at = now() WHERE webhook_id = $1 AND status = 'pending'", p.hook.ID)
+		committed := tx.Commit()
+		require.NoError(t, <-recorded)
+		require.NoError(t, switchedOff)
+		require.NoError(t, committed)
+		assert.Equal(t, models.DeliveryFailed, p.status(failed))
+		assert.Empty(t, p.now().LastError)
+	})
+}
