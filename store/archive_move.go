@@ -66,9 +66,12 @@ func (s *Store) PostponeArchiving(ctx context.Context, envelope uuid.UUID) error
 // for one that was moved before. The rows are removed in the transaction that records the
 // file, after the file was read again and compared; cut off before that, it leaves a file
 // that nobody can read, for the sweep. An envelope that is not as its audit chain says, or
-// too large, is ErrNotArchivable.
+// too large, or has a value that cannot be decrypted, is ErrNotArchivable.
 func (s *Store) Archive(ctx context.Context, ref EnvelopeRef) error {
 	if err := s.archive(ctx, ref); err != nil {
+		if errors.Is(err, errUnreadable) {
+			err = fmt.Errorf("%w: %w", ErrNotArchivable, err)
+		}
 		return fmt.Errorf("archive envelope %s: %w", ref.ID, err)
 	}
 	return nil

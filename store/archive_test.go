@@ -575,3 +575,19 @@ func TestArchivesOutliveTheMasterKey(t *testing.T) {
 		})
 	}
 }
+
+// TestAnUnreadableValueIsNotArchived: it is said of the one envelope, and keeps no other from being archived.
+func TestAnUnreadableValueIsNotArchived(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newArchiveFixture(t, s, clock), t.Context()
+		for _, table := range []string{"field_values SET text =", "fields SET default_value ="} {
+			execute(t, s, fmt.Sprintf("UPDATE %s 'damaged' WHERE envelope_id = '%s'", table, f.completed.ID))
+			err := s.Archive(ctx, f.ended[0])
+			require.ErrorIs(t, err, store.ErrNotArchivable)
+			require.ErrorContains(t, err, f.completed.ID.String())
+		}
+		require.NoError(t, s.PostponeArchiving(ctx, f.completed.ID))
+		require.NoError(t, s.Archive(ctx, f.ended[1]))
+	})
+}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -113,7 +114,10 @@ func encrypt[T any](s *Store, row *T) *T {
 	return &out
 }
 
-// decrypt decrypts, in place, a row that was read.
+// errUnreadable says that a value is there and cannot be decrypted.
+var errUnreadable = errors.New("a value cannot be decrypted")
+
+// decrypt decrypts, in place, a row that was read. Its error is errUnreadable.
 func decrypt[T any](s *Store, row *T) (err error) {
 	r := encryptedRowOf(row)
 	for _, c := range r.columns {
@@ -127,7 +131,7 @@ func decrypt[T any](s *Store, row *T) (err error) {
 			*c.data, err = decompress(*c.data)
 		}
 		if err != nil {
-			return fmt.Errorf("store: %w", err)
+			return fmt.Errorf("store: %w: %w", errUnreadable, err)
 		}
 	}
 	return nil
