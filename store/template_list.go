@@ -40,7 +40,7 @@ func (s *Store) templates(ctx context.Context, f TemplateFilter) ([]*models.Temp
 	}
 	q = whereGiven(q, "external_id = ?", f.ExternalID)
 	if f.Text != "" {
-		q = q.Where(`lower(name) LIKE ? ESCAPE '\'`, containsPattern(strings.ToLower(f.Text)))
+		return templatesNamed(q, f)
 	}
 	total, err := count(q.Session(&gorm.Session{}))
 	if err != nil {
@@ -54,4 +54,45 @@ func (s *Store) templates(ctx context.Context, f TemplateFilter) ([]*models.Temp
 	}
 	out, err := find[*models.Template](page)
 	return out, total, wrap(err, "list templates")
+}
+
+// namesAtOnce is how many names of templates are read in one statement.
+const namesAtOnce = 1000
+
+// templatesNamed are those of some templates with the text in their names, as Templates has them. Names are compared here, as a search
+// for envelopes compares: in SQLite, and in PostgreSQL where it depends on the database's locale, lower may know the letters of ASCII alone.
+func templatesNamed(q *gorm.DB, f TemplateFilter) (out []*models.Template, total int64, err error) {
+	text, skip := normalizeForSearch(f.Text), int64((f.Page-1)*f.Size)
+	if f.After != uuid.Nil {
+		skip = 0
+	}
+	var ids []uuid.UUID // of the page, and of one more
+	for last, more := uuid.Max, true; more; {
+		var names []struct {
+			ID   uuid.UUID
+			Name string
+		}
+		if err := q.Session(&gorm.Session{}).Select("id, name").Where("id < ?", last).Order("id DESC").Limit(namesAtOnce).Find(&names).Error; err != nil {
+			return nil, 0, fmt.Errorf("list templates by name: %w", err)
+		}
+		more = len(names) == namesAtOnce
+		for _, v := range names {
+			last = v.ID
+			if !strings.Contains(normalizeForSearch(v.Name), text) {
+				continue
+			}
+			total++
+			switch {
+			case f.After != uuid.Nil && !before(v.ID, f.After), len(ids) > f.Size:
+			case skip > 0:
+				skip--
+			default:
+				ids = append(ids, v.ID)
+			}
+		}
+	}
+	if len(ids) > 0 {
+		out, err = find[*models.Template](q.Session(&gorm.Session{}).Where("id IN ?", ids).Order("id DESC"))
+	}
+	return out, total, wrap(err, "list templates by name")
 }
