@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -80,9 +81,24 @@ func (s *Store) EachChainHead(ctx context.Context, since time.Time, visit func(C
 // ChainLinks are those of the given places of audit chains, by envelope and number,
 // whose event is there with that very hash.
 func (s *Store) ChainLinks(ctx context.Context, places []ChainHead) (map[ChainHead]bool, error) {
-	if len(places) == 0 {
-		return nil, nil
+	found := make(map[ChainHead]bool)
+	for range archiveAttempts {
+		if len(places) == 0 {
+			break
+		}
+		if err := s.addLinks(ctx, places, found); err != nil {
+			return nil, err
+		}
+		var err error
+		if places, err = s.addArchivedLinks(ctx, places, found); err != nil {
+			return nil, err
+		}
 	}
+	return found, nil
+}
+
+// addLinks adds those of some places whose events are rows.
+func (s *Store) addLinks(ctx context.Context, places []ChainHead, found map[ChainHead]bool) error {
 	pairs, args := make([]string, len(places)), make([]any, 0, 2*len(places))
 	for i, p := range places {
 		pairs[i] = "(?,?)"
@@ -96,15 +112,15 @@ func (s *Store) ChainLinks(ctx context.Context, places []ChainHead) (map[ChainHe
 	err := s.db.WithContext(ctx).Table("audit_events").Select("envelope_id, seq, hash").
 		Where("(envelope_id, seq) IN ("+values+strings.Join(pairs, ",")+")", args...).Scan(&rows).Error
 	if err != nil {
-		return nil, fmt.Errorf("look up events: %w", err)
+		return fmt.Errorf("look up events: %w", err)
 	}
-	out := setOf(rows)
-	return out, s.addArchivedLinks(ctx, places, out)
+	maps.Copy(found, setOf(rows))
+	return nil
 }
 
-// addArchivedLinks adds to the places that were found those whose events are in archives.
-// An archive that is broken has none of them.
-func (s *Store) addArchivedLinks(ctx context.Context, places []ChainHead, found map[ChainHead]bool) error {
+// addArchivedLinks adds to the places that were found those whose events are in archives. An archive that is broken has none of them.
+// It returns the places that are in no archive: those of an envelope that was restored since its rows were looked for are rows now.
+func (s *Store) addArchivedLinks(ctx context.Context, places []ChainHead, found map[ChainHead]bool) (again []ChainHead, err error) {
 	missing := make(map[uuid.UUID][]ChainHead)
 	for _, p := range places {
 		if !found[p] {
@@ -115,10 +131,13 @@ func (s *Store) addArchivedLinks(ctx context.Context, places []ChainHead, found 
 		c, err := s.readArchive(ctx, envelope)
 		var broken *ArchiveError
 		switch {
-		case errors.Is(err, errNotArchived), errors.As(err, &broken):
+		case errors.Is(err, errNotArchived):
+			again = append(again, of...)
+			continue
+		case errors.As(err, &broken):
 			continue
 		case err != nil:
-			return err
+			return nil, err
 		}
 		for _, p := range of {
 			for _, ev := range c.Events {
@@ -128,5 +147,5 @@ func (s *Store) addArchivedLinks(ctx context.Context, places []ChainHead, found 
 			}
 		}
 	}
-	return nil
+	return again, nil
 }

@@ -591,3 +591,42 @@ func TestAnUnreadableValueIsNotArchived(t *testing.T) {
 		require.NoError(t, s.Archive(ctx, f.ended[1]))
 	})
 }
+
+// TestChainLinksOfWhatIsRestoredMeanwhile: an event is found that was in an archive when rows were looked at, and a row when archives were.
+func TestChainLinksOfWhatIsRestoredMeanwhile(t *testing.T) {
+	t.Parallel()
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		clock := testkit.NewClock()
+		s := testkit.Store(t, "postgres", clock.Now)
+		f, ctx := newArchiveFixture(t, s, clock), t.Context()
+		e, _ := f.check(f.completed.ID)
+		execute(t, s, fmt.Sprintf("CREATE TABLE restored AS SELECT * FROM audit_events WHERE envelope_id = '%s'", e.ID))
+		require.NoError(t, s.Archive(ctx, f.ended[0]))
+		tx, err := pool(t, s).BeginTx(ctx, nil) // as Restore does it
+		require.NoError(t, err)
+		exec := func(query string) {
+			_, err := tx.ExecContext(ctx, query)
+			require.NoError(t, err)
+		}
+		exec("LOCK TABLE envelope_archives IN ACCESS EXCLUSIVE MODE")
+		head := store.ChainHead{EnvelopeID: e.ID, Seq: e.AuditSeq, Hash: e.AuditHead}
+		type result struct {
+			links map[store.ChainHead]bool
+			err   error
+		}
+		looked := make(chan result, 1)
+		go func() {
+			links, err := s.ChainLinks(ctx, []store.ChainHead{head})
+			looked <- result{links, err}
+		}()
+		waitsForALock(t, s)
+		exec("INSERT INTO audit_events SELECT * FROM restored")
+		exec(fmt.Sprintf("UPDATE envelopes SET archived = false WHERE id = '%s'", e.ID))
+		exec(fmt.Sprintf("UPDATE envelope_archives SET key = NULL, released_at = now() WHERE envelope_id = '%s'", e.ID))
+		require.NoError(t, tx.Commit())
+		got := <-looked
+		require.NoError(t, got.err)
+		assert.Equal(t, map[store.ChainHead]bool{head: true}, got.links)
+	})
+}
