@@ -3763,6 +3763,9 @@ type AddADocumentInTheConsoleParams struct {
 
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // SendASignerANewLinkParams defines parameters for SendASignerANewLink.
@@ -3954,6 +3957,9 @@ type UploadADocumentParams struct {
 
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // UploadADocumentParamsTags defines parameters for UploadADocument.
@@ -3984,6 +3990,9 @@ type PrepareADocumentParams struct {
 
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // AddAFieldParams defines parameters for AddAField.
@@ -9021,6 +9030,17 @@ func NewAddADocumentInTheConsoleRequestWithBody(server string, id openapi_types.
 			req.Header.Set("Idempotency-Key", headerParam1)
 		}
 
+		if params.IfMatch != nil {
+			var headerParam2 string
+
+			headerParam2, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam2)
+		}
+
 	}
 
 	return req, nil
@@ -11179,6 +11199,17 @@ func NewUploadADocumentRequestWithBody(server string, id openapi_types.UUID, par
 			req.Header.Set("Idempotency-Key", headerParam1)
 		}
 
+		if params.IfMatch != nil {
+			var headerParam2 string
+
+			headerParam2, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam2)
+		}
+
 	}
 
 	return req, nil
@@ -11416,6 +11447,17 @@ func NewPrepareADocumentRequestWithBody(server string, id openapi_types.UUID, do
 			}
 
 			req.Header.Set("Idempotency-Key", headerParam1)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam2 string
+
+			headerParam2, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam2)
 		}
 
 	}
