@@ -96,6 +96,9 @@ func TestEveryKindOfField(t *testing.T) {
 			b.keys("\r")
 			b.see("At least 100.")
 			b.shot("kinds-wrong-" + name)
+			b.replace("1234,5") // no grouping of English: not 12345
+			b.keys("\r")
+			b.see("Please enter a number")
 			b.replace("1,234.50")
 			b.keys("\r")
 			b.until(field("rent") + `.getAttribute("aria-label").endsWith("1234.50")`)

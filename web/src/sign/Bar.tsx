@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Localization } from "../ui/i18n";
 import { FileEntry, type FileActions } from "./FileEntry";
-import { readNumber, writeDay } from "./formats";
+import { readNumber, typedNumber, writeDay } from "./formats";
 import { isChoice, isFixed, isPicture, isWritten, today, type Context, type Field, type Values } from "./model";
 import { textFor } from "./roles";
 
@@ -95,7 +95,7 @@ function Entry({ f, name, speech, value, day, problem, onValue, onDone }: EntryP
   const { t, locale } = speech;
   const ref = useRef<HTMLInputElement & HTMLTextAreaElement & HTMLSelectElement>(null);
   const [left, setLeft] = useState(problem !== "");
-  const [typed, setTyped] = useState(() => (f.type === "number" && /^-?\d+(\.\d+)?$/.test(value) ? new Intl.NumberFormat(locale, { useGrouping: false, maximumFractionDigits: 20 }).format(Number(value)) : value));
+  const [typed, setTyped] = useState(() => (f.type === "number" ? typedNumber(value, locale) : value));
   const wrong = left ? problem : "";
   // In the turn of the tap that led here: some phones open the keyboard only then.
   useLayoutEffect(() => ref.current?.focus({ preventScroll: true }), []);

@@ -11,15 +11,37 @@ export function writeDay(f: Field, iso: string, locale: string): string {
   return f.format.replaceAll(/yyyy|MM|M|dd|d/g, (token) => ({ yyyy: y, MM: m, M: String(Number(m)), dd: d, d: String(Number(d)) })[token]!);
 }
 
-/** Reads a number as people type it in the language, and writes it as it is sealed: 1234.5. What is no number stays as it is. */
+/** How numbers are written in the language: its signs, its digits from 9 to 0, and how many digits stand between two group signs. */
+function numeralsOf(locale: string): { decimal: string; group: string; digits: string[]; between: number } {
+  const parts = new Intl.NumberFormat(locale).formatToParts(-123456789.6);
+  const sign = (type: "decimal" | "group", otherwise: string) => parts.find((p) => p.type === type)?.value ?? otherwise;
+  return {
+    decimal: sign("decimal", "."), group: sign("group", ","), digits: [...new Intl.NumberFormat(locale, { useGrouping: false }).format(9876543210)],
+    between: parts.filter((p) => p.type === "integer")[1]?.value.length ?? 3,
+  };
+}
+
+/**
+ * Reads a number as people type it in the language, and writes it as it is sealed: 1234.5. Group signs and spaces are left out only where they
+ * group digits. What is no number stays as it is, so that it is refused: a number is never taken for another one.
+ */
 export function readNumber(typed: string, locale: string): string {
-  const parts = new Intl.NumberFormat(locale).formatToParts(-12345.6);
-  const [decimal, group] = [parts.find((p) => p.type === "decimal")?.value ?? ".", parts.find((p) => p.type === "group")?.value ?? ","];
-  const digits = new Intl.NumberFormat(locale, { useGrouping: false }).format(9876543210);
-  let text = [...typed.trim()].map((c) => { const at = [...digits].indexOf(c); return at < 0 ? c : String(9 - at); }).join("").replaceAll(/[\s\u2212]/g, (c) => (c === "\u2212" ? "-" : ""));
-  if (decimal !== "." && text.includes(decimal)) text = text.replaceAll(group, "").replace(decimal, ".");
-  else if (decimal === ".") text = text.replaceAll(group, "");
-  return text;
+  const { decimal, group, digits, between } = numeralsOf(locale);
+  const text = [...typed.trim()].map((c) => { const at = digits.indexOf(c); return at < 0 ? c : String(9 - at); }).join("")
+    .replaceAll(/[\u200e\u200f\u061c]/g, "").replaceAll("\u2212", "-").replaceAll(/\s/g, " ").replaceAll("'", "\u2019");
+  const at = text.indexOf(decimal);
+  const [whole, rest] = at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + decimal.length)];
+  const [, sign, size] = /^([+-]?) ?(.*)$/.exec(whole)!;
+  const signs = `[ ${group.replace(/\s/, " ").replace("'", "\u2019")}]`;
+  // 1,234,567; in India 12,34,567.
+  const grouped = [3, between].some((n) => new RegExp(`^\\d{1,${n}}(?=(${signs}))(?:\\1\\d{${n}})*\\1\\d{3}$`).test(size!));
+  if ((!grouped && !/^\d*$/.test(size!)) || !/^\d*$/.test(rest)) return text;
+  return `${sign}${size!.replaceAll(/\D/g, "")}${at < 0 ? "" : `.${rest}`}`;
+}
+
+/** Writes a number that was read as people type it in the language, each digit as it stands. */
+export function typedNumber(value: string, locale: string): string {
+  return /^[+-]?\d+(\.\d+)?$/.test(value) ? value.replace(".", numeralsOf(locale).decimal) : value;
 }
 
 /** What is wrong with a value, in the person's language; "" if the page sees nothing. */
