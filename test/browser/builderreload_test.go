@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"testing"
 
@@ -155,4 +156,74 @@ func TestUndoSurvivesAReload(t *testing.T) {
 	b.see("Those who sign first have been invited.")
 	b.until(`sessionStorage.length === 0`)
 	b.waitUntilStill()
+}
+
+// TestBuilderSessionEnds: what was not saved when a session ended is back in the next one, of a draft and of a template, until nothing can be saved any more.
+func TestBuilderSessionEnds(t *testing.T) {
+	t.Parallel()
+	session := func(of object) (id, address string) {
+		var made struct{ SessionID, EmbedURL string }
+		in := object{"tenantId": "harbour", "allowedOrigin": "http://localhost:9", "features": object{"send": true}}
+		maps.Copy(in, of)
+		svc.json(t, http.MethodPost, "/v1/embedded/builder-sessions", in, &made)
+		return made.SessionID, made.EmbedURL
+	}
+	ends := func(id string) { svc.json(t, http.MethodDelete, "/v1/embedded/builder-sessions/"+id, nil, nil) }
+	b := open(t, desktop)
+	b.leavesWithoutAsking()
+	opens := func(address string) {
+		b.visit(address)
+		b.until(`document.querySelector(".bpaint canvas") !== null`)
+	}
+
+	of := svc.templateOf(t, "A session that ends")
+	id, address := session(object{"templateId": of})
+	opens(address)
+	b.button("Text")
+	b.press(1, 300, 550)
+	b.until(fmt.Sprintf(stateIs, "Not saved yet"))
+	ends(id)
+	b.button("Save")
+	b.see("What is not saved yet is kept in this tab")
+	b.until(fmt.Sprintf(stateIs, "The session has ended"))
+	b.checked("builder-session-ended")
+	b.button("Initials") // what is done after that is kept as well
+	b.press(1, 300, 650)
+	b.until(fmt.Sprintf(placedFields, 4))
+	_, address = session(object{"templateId": of})
+	opens(address)
+	b.see("Work that had not been saved before is back")
+	b.until(fmt.Sprintf(placedFields, 4))
+	b.button("Save")
+	b.saved()
+	require.Len(t, svc.savedTemplate(t, of).Fields, 4)
+
+	e := svc.draft(t, "A session that ends", twoPeople(), leaseDocument())
+	id, address = session(object{"envelopeId": e.ID})
+	opens(address)
+	b.connected(false)
+	b.button("Signature")
+	b.press(1, 200, 300)
+	b.until(`document.querySelector(".bstate.offline") !== null`)
+	ends(id)
+	b.connected(true)
+	b.until(fmt.Sprintf(stateIs, "The session has ended"))
+	id, address = session(object{"envelopeId": e.ID})
+	opens(address)
+	b.see("Work that had not been saved before is back")
+	b.saved()
+	require.Len(t, svc.fields(t, e.ID), 1)
+
+	// The draft is sent elsewhere: the page that is opened later has nothing to go on with.
+	b.connected(false)
+	b.button("Text")
+	b.press(1, 200, 400)
+	b.until(`document.querySelector(".bstate.offline") !== null`)
+	svc.json(t, http.MethodDelete, "/v1/envelopes/"+e.ID, nil, nil)
+	b.connected(true)
+	b.until(fmt.Sprintf(stateIs, "The session has ended"))
+	b.visit(address)
+	b.until(`document.querySelector(".notice.bad") !== null`)
+	require.NotContains(t, eval[string](b, `Object.keys(sessionStorage).join()`), e.ID)
+	ends(id)
 }

@@ -36,7 +36,7 @@ interface Props {
 
 const letter: Size = { width: 612, height: 792 }; // points, until a page is known
 const stateTexts: Record<Snapshot["state"], TextKey> = {
-  saved: "stateSaved", saving: "stateSaving", unsaved: "stateUnsaved", offline: "stateOffline", conflict: "stateConflict", refused: "stateRefused", over: "stateOver",
+  saved: "stateSaved", saving: "stateSaving", unsaved: "stateUnsaved", offline: "stateOffline", conflict: "stateConflict", refused: "stateRefused", ended: "stateEnded", over: "stateOver",
 };
 
 /** Prepares a draft, or a template: documents, recipients and fields. What is done to a draft is saved at once. */
@@ -116,6 +116,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
   useEffect(() => {
     if (state === "saved" && before.current === "saving") onEvent?.("saved", editor instanceof TemplateEditor ? { version: editor.version } : {});
     if (state === "over" && before.current !== "over") onEvent?.("error", { code: "session_over" });
+    if (state === "ended" && before.current !== "ended") onEvent?.("error", { code: "session_expired" });
     before.current = state;
   }, [state]);
 
@@ -400,7 +401,8 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
           <button type="button" class="plain small" onClick={() => setRestored(false)}>{t("goOn")}</button>
         </div>
       )}
-      {shot.told && state !== "over" && state !== "conflict" && <p class="bconflict notice bad" role="alert" dir="auto">{shot.told}</p>}
+      {state === "ended" && <p class="bconflict notice bad" role="alert">{t(shot.kept ? "endedKept" : "sessionExpired")}</p>}
+      {shot.told && state !== "ended" && state !== "over" && state !== "conflict" && <p class="bconflict notice bad" role="alert" dir="auto">{shot.told}</p>}
       {state === "over" && <p class="bconflict notice bad" role="alert" dir="auto">{shot.told || t("stateOver")}</p>}
       {dialog === "preview" && <Preview recipients={recipients} fields={fields} onClose={() => setDialog("")} />}
       {dialog === "texts" && editor.texts && <TextsDialog texts={editor.texts} onTexts={(texts) => editor.setTexts?.(texts)} onClose={() => setDialog("")} />}

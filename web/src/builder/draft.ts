@@ -212,7 +212,7 @@ export class DraftEditor implements Editor {
   }
 
   private schedule(ms: number): void {
-    if (this.closed || this.state === "conflict" || this.state === "over") return;
+    if (this.closed || this.stopped) return;
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => void this.save(), ms);
   }
@@ -220,6 +220,11 @@ export class DraftEditor implements Editor {
   /** Whether something here is not at the service yet. */
   get dirty(): boolean {
     return this.work().length > 0;
+  }
+
+  /** Whether nothing can be saved as it stands. */
+  private get stopped(): boolean {
+    return this.state === "conflict" || this.state === "ended" || this.state === "over";
   }
 
   /** Whether something here differs from what the service has, what it refused included. */
@@ -246,7 +251,7 @@ export class DraftEditor implements Editor {
 
   private async saveAll(): Promise<void> {
     try {
-      while (!this.closed && this.state !== "conflict" && this.state !== "over") {
+      while (!this.closed && !this.stopped) {
         const here = new Map(this.fields.map((f) => [f.key, f]));
         const gone = [...this.saved].find(([key]) => !here.has(key));
         if (gone) {
@@ -279,7 +284,9 @@ export class DraftEditor implements Editor {
     } else if (e instanceof ApiError && e.status === 412) {
       this.state = "conflict";
       void this.lookAtTheirs();
-    } else if (e instanceof ApiError && (e.status === 401 || e.status === 404 || e.status === 409)) {
+    } else if (e instanceof ApiError && e.status === 401) {
+      this.state = "ended"; // what is here is kept for the next session
+    } else if (e instanceof ApiError && (e.status === 404 || e.status === 409)) {
       this.state = "over";
       this.told = e.message;
     } else {
@@ -392,7 +399,7 @@ export class DraftEditor implements Editor {
       await this.reload();
       return out;
     } catch (e) {
-      if (e instanceof ApiError && e.status === 412) this.failed(e);
+      if (e instanceof ApiError && (e.status === 412 || e.status === 401)) this.failed(e);
       throw e;
     }
   }

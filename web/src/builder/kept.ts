@@ -51,6 +51,11 @@ export function kept<T extends object>(name: string, fits: (content: T) => boole
 
 export const keepWork = (draftId: string, work: Work): boolean => keep(nameOf(draftId), work);
 
+/** Forgets all that is kept of a draft or a template. */
+export function forgetAll(id: string): void {
+  for (const kind of ["draft", "history", "template"]) forget(`countersign.${kind}.${id}`);
+}
+
 export const forgetWork = (draftId: string): void => forget(nameOf(draftId));
 
 /** The work that was kept, if there is any that can be read and is not older than a day. */

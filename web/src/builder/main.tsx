@@ -4,6 +4,7 @@ import { Loading } from "../ui/parts";
 import { start, type LocalizedProps } from "../ui/start";
 import { paintTheme, type Theme } from "../ui/theme";
 import { Builder, type BuilderEvent } from "./Builder";
+import { forgetAll } from "./kept";
 import type { Features } from "./model";
 import { loadTexts, t, type TextKey } from "./texts";
 
@@ -39,6 +40,8 @@ function BuilderPage({ speech }: LocalizedProps) {
       setSession(s);
     }, (e: unknown) => {
       const code = e instanceof ApiError ? e.code : "unreachable";
+      // The draft was sent or deleted, the template archived: nothing can be saved any more.
+      if (e instanceof ApiError && code === "session_completed") forgetAll(String(e.details.envelopeId ?? e.details.templateId));
       setProblem(ends[code] ?? (e instanceof ApiError && e.status < 500 ? "sessionInvalid" : "tryLater"));
       if (e instanceof ApiError && typeof e.details.allowedOrigin === "string") post(e.details as unknown as Session, "error", { code });
     });

@@ -224,7 +224,7 @@ export class TemplateEditor implements Editor {
   }
 
   private async saveAll(): Promise<void> {
-    if (!this.dirty || this.state === "conflict" || this.state === "over") return;
+    if (!this.dirty || this.state === "conflict" || this.state === "ended" || this.state === "over") return;
     this.state = "saving";
     this.publish();
     try {
@@ -322,7 +322,8 @@ export class TemplateEditor implements Editor {
     else if (e instanceof ApiError && (e.status === 412 || e.code === "template_changed")) {
       this.state = "conflict";
       void this.lookAtTheirs();
-    } else if (e instanceof ApiError && [401, 404, 409].includes(e.status)) this.state = "over";
+    } else if (e instanceof ApiError && e.status === 401) this.state = "ended"; // what is here is kept for the next session
+    else if (e instanceof ApiError && [404, 409].includes(e.status)) this.state = "over";
     else {
       this.state = "refused";
       if (e instanceof ApiError) this.note(e);
@@ -354,6 +355,7 @@ export class TemplateEditor implements Editor {
         ...(same(theirs.documents, this.saved.documents) ? [] : [t("changedDocuments")]), ...(fields(theirs) === fields(this.saved) ? [] : [t("changedFields")]), ...(same(theirs.texts, this.saved.texts) ? [] : [t("changedTexts")])];
     } catch (e) {
       this.told = e instanceof Error ? e.message : String(e);
+      if (e instanceof ApiError && e.status === 401) this.failed(e);
     }
     this.publish();
   }
