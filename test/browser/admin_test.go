@@ -326,3 +326,41 @@ func TestConsoleUsageAtTheLimit(t *testing.T) {
 	b.checked("console-usage-full")
 	b.waitUntilStill()
 }
+
+// TestConsoleMakesASecretOnce: where the answer was lost, a second press adds no second endpoint and makes no second secret: the one that the receiver has
+// signs until its time is over.
+func TestConsoleMakesASecretOnce(t *testing.T) {
+	t.Parallel()
+	sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	defer sink.Close()
+	b := open(t, desktop)
+	consoleUser(b, "secrets", "admin")
+	b.visit(svc.base + "/console#/webhooks")
+	b.button("Add an endpoint")
+	b.losesAnAnswer("/webhooks")
+	b.fill("#hookurl", sink.URL+"/once")
+	b.click(in(dialog, "Add"))
+	b.see("The service cannot be reached.")
+	b.click(in(dialog, "Add"))
+	b.see("The endpoint’s secret.")
+	b.button("I have kept it")
+	cards := fmt.Sprintf(`[...document.querySelectorAll("section[aria-label='%s/once']")]`, sink.URL)
+	b.until(cards + `.length > 0`)
+	require.Equal(t, 1, eval[int](b, cards+`.length`))
+
+	b.losesAnAnswer("/secret")
+	eval[bool](b, `(() => { const before = window.fetch; window.secrets = new Set();
+		window.fetch = (...a) => { if (String(a[0]).endsWith("/secret")) window.secrets.add(a[1].body + a[1].headers["Idempotency-Key"]); return before(...a); }; return true; })()`)
+	b.click(in(cards+`[0]`, "New secret"))
+	b.click(in(dialog, "Make it"))
+	b.see("The service cannot be reached.")
+	b.click(in(dialog, "Make it"))
+	b.see("The endpoint’s secret.")
+	require.Equal(t, 1, eval[int](b, `window.secrets.size`), "one secret, with one key")
+	require.True(t, eval[bool](b, `[...window.secrets][0].includes(document.querySelector(".secret").textContent) && !/undefined$/.test([...window.secrets][0])`))
+	b.button("I have kept it")
+	b.click(in(cards+`[0]`, "Delete"))
+	b.click(in(dialog, "Delete"))
+	b.until(cards + `.length === 0`)
+	b.waitUntilStill()
+}

@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"testing"
@@ -128,5 +129,71 @@ func TestConsoleTriesFailedRowsAgain(t *testing.T) {
 	b.until(`document.querySelector(".head .badge")?.textContent === "completed" && document.body.innerText.includes("Sent\n2\n")`) // before the retry it was completed too
 	require.NotContains(t, b.text(), "external_id_taken")
 	svc.invited(t, "again-2@example.com")
+	b.waitUntilStill()
+}
+
+// losesAnAnswer lets the answer to the next POST to an address that ends so be lost on its way.
+func (b *tab) losesAnAnswer(end string) {
+	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`(() => { const before = window.fetch; window.lost = 0;
+		window.fetch = async (...a) => { const answer = await before(...a); if (a[1]?.method === "POST" && new URL(a[0], location.href).pathname.endsWith(%q) && !a[0].includes("dryRun=true") && !window.lost++) throw new TypeError("lost"); return answer; }; return true; })()`, end))
+}
+
+// TestConsoleSendsOnce: where the answer was lost, a second press repeats the same act: one bulk send, and one envelope of a template.
+func TestConsoleSendsOnce(t *testing.T) {
+	t.Parallel()
+	id := svc.templateOf(t, "Sent once")
+	b := open(t, desktop)
+	consoleUser(b, "once", "sender")
+	b.visit(svc.base + "/console#/bulk/new?template=" + id)
+	b.see("Tenant.name, Tenant.email")
+	b.losesAnAnswer("/v1/bulk-sends")
+	b.choose("#btable", "table.csv", []byte("Tenant.name,Tenant.email,Landlord.name,Landlord.email\r\nAda,ada-once@example.com,Grace,grace@example.com\r\n"))
+	b.see("1 row is right.")
+	b.fill("#bname", "Once and no more")
+	b.button("Send 1 envelope")
+	b.see("The service cannot be reached.")
+	b.button("Send 1 envelope")
+	b.see("1 of 1 rows are done.")
+	var sends struct{ Data []struct{ ID, Name string } }
+	svc.json(t, http.MethodGet, "/v1/bulk-sends?tenantId=harbour&pageSize=100", nil, &sends)
+	count := 0
+	for _, s := range sends.Data {
+		if s.Name == "Once and no more" {
+			count++
+		}
+	}
+	require.Equal(t, 1, count)
+
+	b.visit(svc.base + "/console#/templates/" + id)
+	b.button("New envelope")
+	b.losesAnAnswer("/v1/envelopes")
+	b.fill("#pname0", "Ada Lovelace")
+	b.fill("#pmail0", "sent-once@example.com")
+	b.fill("#pname1", "Grace Hopper")
+	b.fill("#pmail1", "grace@example.com")
+	b.click(in(dialog, "Send"))
+	b.see("The service cannot be reached.")
+	b.click(in(dialog, "Send"))
+	b.see("What happened")
+	var envelopes struct{ Total int }
+	svc.json(t, http.MethodGet, "/v1/envelopes?tenantId=harbour&search=sent-once@example.com", nil, &envelopes)
+	require.Equal(t, 1, envelopes.Total)
+
+	// Another person instead: that may have been meant, but is not done without a word.
+	b.visit(svc.base + "/console#/templates/" + id)
+	b.button("New envelope")
+	b.losesAnAnswer("/v1/envelopes")
+	b.fill("#pname0", "Ada Lovelace")
+	b.fill("#pmail0", "sent-first@example.com")
+	b.fill("#pname1", "Grace Hopper")
+	b.fill("#pmail1", "grace@example.com")
+	b.click(in(dialog, "Send"))
+	b.see("The service cannot be reached.")
+	b.fill("#pmail0", "sent-second@example.com")
+	b.click(in(dialog, "Send"))
+	b.see("This may have been done already: look before you do it again.")
+	svc.json(t, http.MethodGet, "/v1/envelopes?tenantId=harbour&search=sent-second@example.com", nil, &envelopes)
+	require.Zero(t, envelopes.Total)
 	b.waitUntilStill()
 }

@@ -1,5 +1,5 @@
-import { useEffect, useState } from "preact/hooks";
-import { request, ApiError, NetworkError, type RequestOptions } from "../ui/http";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { newKey, request, ApiError, NetworkError, type RequestOptions } from "../ui/http";
 import type { PasskeyAnswer } from "./passkeys";
 import type { Returned } from "./provider";
 
@@ -112,9 +112,29 @@ export class Client {
 /** Finds the application's contacts by a part of a name. */
 export const contactsOf = (client: Client) => (search: string): Promise<{ name: string; email: string; phone: string | null }[]> => client.call(`contacts?${query({ search })}`);
 
+/** Whether the service says that something else was done with a key. */
+const usedKey = (e: ApiError): boolean => e.code === "idempotency_key_reused" || e.code === "idempotency_interrupted";
+
+/** Does an act with an Idempotency-Key. The key stays until the act is done, so that one whose answer was lost is repeated as the same one and nothing is done twice. */
+export function useKey(): <T>(work: (key: string) => Promise<T>) => Promise<T> {
+  const key = useRef(newKey());
+  return async (work) => {
+    try {
+      const done = await work(key.current);
+      key.current = newKey();
+      return done;
+    } catch (e) {
+      // Other refusals leave the key free, also for another body. After this one the person decides.
+      if (e instanceof ApiError && usedKey(e)) key.current = newKey();
+      throw e;
+    }
+  };
+}
+
 /** What to tell of an error. */
 export function errorText(e: unknown): string {
   if (e instanceof NetworkError) return "The service cannot be reached.";
+  if (e instanceof ApiError && usedKey(e)) return "This may have been done already: look before you do it again.";
   // The message tells of the first wrong field only.
   if (e instanceof ApiError) return Object.entries(e.errors).map(([k, v]) => `${k} ${v.join(", ")}`).join("; ") || e.message;
   return e instanceof Error ? e.message : String(e);

@@ -12,10 +12,10 @@ export function ReplaceDialog({ client, envelope, signer, onDone, onClose }: Dia
   const copy = !("authMethod" in signer);
   const [form, setForm] = useState({ name: "", email: "", phone: "", authMethod: copy ? "" : signer.authMethod, reason: "" });
   const set = (k: keyof typeof form) => (e: { currentTarget: { value: string } }) => setForm({ ...form, [k]: e.currentTarget.value });
-  const work = async () => {
+  const work = async (key: string) => {
     const reason = form.reason || null;
     const body = copy ? { name: form.name, email: form.email, reason } : { ...form, phone: form.phone || null, reason };
-    const made = await client.call<Signer>(`/v1/envelopes/${envelope}/signers/${signer.id}/replace`, { body });
+    const made = await client.call<Signer>(`/v1/envelopes/${envelope}/signers/${signer.id}/replace`, { body, key });
     if (copy) onDone(made.status === "pending" ? `${made.name} gets the copy instead of ${signer.name}.` : `${made.name} gets the copy instead of ${signer.name}, and a mail that says so.`);
     else onDone(made.status === "pending" ? `${made.name} signs instead of ${signer.name} and is invited in turn.` : `${made.name} signs instead of ${signer.name}. The invitation is on its way.`);
   };

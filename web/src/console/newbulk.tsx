@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../ui/http";
 import { Title } from "../ui/parts";
-import { errorText, query, useLoad, type Client, type Identity, type Paged } from "./api";
+import { errorText, query, useKey, useLoad, type Client, type Identity, type Paged } from "./api";
 import { cellOf, rowsOf } from "./csv";
 import { Empty } from "./empty";
 import { ErrorNotice, Table } from "./parts";
@@ -42,7 +42,8 @@ export function NewBulkSend({ client, who }: { client: Client; who: Identity }) 
   const [perMinute, setPerMinute] = useState("");
   const turn = useRef(0);
   const tenant = template?.tenantId ?? tenantId;
-  const post = <T,>(dryRun: boolean) => client.call<T>(`/v1/bulk-sends?${query({ templateId: id, tenantId: tenant, templateVersion: template?.version, name: dryRun ? "" : name, perMinute, dryRun: dryRun ? "true" : "" })}`, { body: new Blob([file!], { type: "text/csv" }) });
+  const once = useKey();
+  const post = <T,>(dryRun: boolean, key?: string) => client.call<T>(`/v1/bulk-sends?${query({ templateId: id, tenantId: tenant, templateVersion: template?.version, name: dryRun ? "" : name, perMinute, dryRun: dryRun ? "true" : "" })}`, { body: new Blob([file!], { type: "text/csv" }), key });
   const failed = (e: unknown): void => {
     const details = e instanceof ApiError ? e.details as Partial<Checked> : {};
     if (Array.isArray(details.faults)) setChecked({ total: details.total ?? 0, faults: details.faults, faultCount: details.faultCount ?? details.faults.length });
@@ -62,7 +63,7 @@ export function NewBulkSend({ client, who }: { client: Client; who: Identity }) 
     if (busy) return;
     setBusy(true);
     try {
-      const made = await post<{ id: string }>(false);
+      const made = await once((key) => post<{ id: string }>(false, key));
       location.hash = `#/bulk/${made.id}`;
     } catch (e) {
       failed(e);

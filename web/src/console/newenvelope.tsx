@@ -15,15 +15,15 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
     setFiles(pdfs);
     if (!subject && pdfs[0]) setSubject(pdfs[0].name.replace(/\.pdf$/i, ""));
   };
-  const make = async () => {
+  const make = async (key: string) => {
     const first = files[0];
     if (!first) throw new Error("Choose the PDF that is to be signed.");
     const form = new FormData();
     form.append("data", JSON.stringify({ tenantId, subject: subject || null, signers: [{ name, email }] }));
     form.append("file", first, first.name);
-    const draft = await client.call<{ id: string }>("/v1/envelopes", { body: form });
-    for (const file of files.slice(1)) {
-      const { documentId } = await client.call<{ documentId: string }>(`/v1/envelopes/${draft.id}/document`, { body: file });
+    const draft = await client.call<{ id: string }>("/v1/envelopes", { body: form, key });
+    for (const [i, file] of files.slice(1).entries()) {
+      const { documentId } = await client.call<{ documentId: string }>(`/v1/envelopes/${draft.id}/document`, { body: file, key: `${key}-${i}` });
       await client.call(`/v1/envelopes/${draft.id}/documents/${documentId}`, { method: "PATCH", body: { name: file.name } });
     }
     location.hash = `#/build/${draft.id}`;

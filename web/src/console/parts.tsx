@@ -1,7 +1,7 @@
 import { createContext, type ComponentChildren } from "preact";
 import { useContext, useState } from "preact/hooks";
 import { Dialog } from "../ui/parts";
-import { errorText } from "./api";
+import { errorText, useKey } from "./api";
 
 const tones: Record<string, string> = {
   completed: "good", delivered: "good", signed: "good", active: "good", declined: "bad", voided: "bad", expired: "bad", failed: "bad", failing: "bad", gone: "bad", "mail refused": "bad",
@@ -65,13 +65,16 @@ export function ActionButton({ label, name, done, work, tone = "plain", disabled
   );
 }
 
-/** A dialog with a form: it closes when the work is done, and tells why it is not. */
-export function FormDialog({ title, label, tone = "", work, other, onClose, children }: { title: string; label: string; tone?: string; work: () => Promise<unknown>; /** What else can be done with what was entered. */ other?: { label: string; work: () => Promise<unknown> }; onClose: () => void; children: ComponentChildren }) {
+type KeyedWork = (key: string) => Promise<unknown>;
+
+/** A dialog with a form: it closes when the work is done, and tells why it is not. The work is given the Idempotency-Key of what the dialog does. */
+export function FormDialog({ title, label, tone = "", work, other, onClose, children }: { title: string; label: string; tone?: string; work: KeyedWork; /** What else can be done with what was entered. */ other?: { label: string; work: KeyedWork }; onClose: () => void; children: ComponentChildren }) {
   const [problem, setProblem] = useState("");
   const [busy, run] = useBusy();
+  const once = useKey();
   const submit = (e: SubmitEvent) => {
     e.preventDefault();
-    void run(() => (other && (e.submitter as HTMLButtonElement | null)?.value === "other" ? other.work : work)().then(onClose, (x: unknown) => setProblem(errorText(x))));
+    void run(() => once(other && (e.submitter as HTMLButtonElement | null)?.value === "other" ? other.work : work).then(onClose, (x: unknown) => setProblem(errorText(x))));
   };
   return (
     <Dialog label={title} onClose={onClose}>

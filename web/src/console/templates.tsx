@@ -130,13 +130,13 @@ function NewTemplate({ client, who, onClose }: { client: Client; who: Identity; 
     setFiles(pdfs);
     if (!name && pdfs[0]) setName(pdfs[0].name.replace(/\.pdf$/i, ""));
   };
-  const make = async () => {
+  const make = async (key: string) => {
     const names = roles.split(",").map((r) => r.trim()).filter(Boolean);
     if (new Set(names).size < names.length) throw new Error("Two roles have the same name.");
     const form = new FormData();
     form.append("data", JSON.stringify({ tenantId: tenantId || null, name, roles: names.map((role, i) => ({ role, routingOrder: i + 1 })) }));
     form.append("file", files[0]!, files[0]!.name);
-    let made = await client.call<Template>("/v1/templates", { body: form });
+    let made = await client.call<Template>("/v1/templates", { body: form, key });
     for (const file of files.slice(1)) {
       const more = new FormData();
       more.append("data", JSON.stringify({ documents: made.documents.map((d) => ({ id: d.id })) }));
@@ -162,8 +162,8 @@ function NewTemplate({ client, who, onClose }: { client: Client; who: Identity; 
 /** Makes a template of an envelope: its documents and fields, with roles instead of its persons. */
 export function TemplateOfEnvelope({ client, envelope, onClose }: { client: Client; envelope: { id: string; tenantId: string; subject: string | null }; onClose: () => void }) {
   const [name, setName] = useState(envelope.subject ?? "");
-  const make = async () => {
-    const made = await client.call<TemplateSummary>("/v1/templates", { body: { tenantId: envelope.tenantId, name, fromEnvelope: envelope.id } });
+  const make = async (key: string) => {
+    const made = await client.call<TemplateSummary>("/v1/templates", { body: { tenantId: envelope.tenantId, name, fromEnvelope: envelope.id }, key });
     location.hash = `#/templates/${made.id}`;
   };
   return (

@@ -15,7 +15,7 @@ export function UseTemplate({ client, who, template, onClose }: { client: Client
   const [tenantId, setTenant] = useState(template.tenantId ?? who.app.tenants[0] ?? "");
   const personOf = (role: string): Person => people[role] ?? nobody;
   const set = (role: string, change: Partial<Person>) => setPeople((old) => ({ ...old, [role]: { ...(old[role] ?? nobody), ...change } }));
-  const make = (send: boolean) => async () => {
+  const make = (send: boolean) => async (key: string) => {
     const signers = template.roles.map((r) => {
       const p = personOf(r.role);
       return {
@@ -23,7 +23,7 @@ export function UseTemplate({ client, who, template, onClose }: { client: Client
         ...(r.kind === "in_person" ? { host: { name: p.hostName, email: p.hostEmail } } : {}),
       };
     });
-    const made = await client.call<{ id: string }>("/v1/envelopes", { body: { tenantId, templateId: template.id, templateVersion: template.version, signers, variables, send } });
+    const made = await client.call<{ id: string }>("/v1/envelopes", { body: { tenantId, templateId: template.id, templateVersion: template.version, signers, variables, send }, key });
     location.hash = send ? `#/envelopes/${made.id}` : `#/build/${made.id}`;
   };
   return (

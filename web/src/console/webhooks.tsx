@@ -36,8 +36,8 @@ export function Webhooks({ client, who }: { client: Client; who: Identity }) {
       <div class="stack">{data?.map((w) => <Endpoint key={w.id} client={client} who={who} w={w} onChange={reload} onSecret={setSecret} />)}</div>
       {hasRole(who, "admin") && (data?.length ?? 0) > 0 && <p>{button}</p>}
       {adding && (
-        <EndpointForm title="Add an endpoint" label="Add" fresh onClose={() => setAdding(false)} work={async (url, events, own) => {
-          await client.call("webhooks", { body: { url, events, secret: own } });
+        <EndpointForm title="Add an endpoint" label="Add" fresh onClose={() => setAdding(false)} work={async (url, events, own, key) => {
+          await client.call("webhooks", { body: { url, events, secret: own }, key });
           if (own) setSecret(own);
           reload();
         }} />
@@ -93,14 +93,15 @@ function Endpoint({ client, who, w, onChange, onSecret }: { client: Client; who:
 }
 
 function EndpointForm({ title, label, url: first = "https://", events: chosen = ["envelope.completed", "envelope.declined", "signer.signed"], fresh = false, work, onClose }: {
-  title: string; label: string; url?: string; events?: string[]; fresh?: boolean; work: (url: string, events: string[], secret: string | null) => Promise<void>; onClose: () => void;
+  title: string; label: string; url?: string; events?: string[]; fresh?: boolean; work: (url: string, events: string[], secret: string | null, key: string) => Promise<void>; onClose: () => void;
 }) {
   const [url, setURL] = useState(first);
   const [events, setEvents] = useState(chosen);
   const [own, setOwn] = useState(true);
+  const [secret] = useState(makeSecret); // of this dialog: a repeated request is the same one
   const all = [...webhookEvents, ...events.filter((e) => !webhookEvents.includes(e))];
   return (
-    <FormDialog title={title} label={label} onClose={onClose} work={() => work(url, all.filter((e) => events.includes(e)), own ? makeSecret() : null)}>
+    <FormDialog title={title} label={label} onClose={onClose} work={(key) => work(url, all.filter((e) => events.includes(e)), own ? secret : null, key)}>
       <div><label for="hookurl">Address</label><input id="hookurl" type="url" required maxLength={2048} value={url} onInput={(e) => setURL(e.currentTarget.value)} /></div>
       <fieldset class="ticks"><legend>Events</legend>
         {all.map((e) => <label key={e}><input type="checkbox" checked={events.includes(e)} onChange={(x) => setEvents(x.currentTarget.checked ? [...events, e] : events.filter((y) => y !== e))} /> {e}</label>)}
@@ -112,9 +113,9 @@ function EndpointForm({ title, label, url: first = "https://", events: chosen = 
 
 function Rotate({ client, w, onClose, onSecret }: { client: Client; w: Webhook; onClose: () => void; onSecret: (s: string) => void }) {
   const [hours, setHours] = useState("24");
-  const work = async () => {
-    const secret = makeSecret();
-    await client.call(`webhooks/${w.id}/secret`, { body: { secret, overlapHours: Number(hours) } });
+  const [secret] = useState(makeSecret); // of this dialog: a second one would end the receiver's own at once
+  const work = async (key: string) => {
+    await client.call(`webhooks/${w.id}/secret`, { body: { secret, overlapHours: Number(hours) }, key });
     onSecret(secret);
   };
   return (

@@ -1,11 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { ApiError } from "../ui/http";
+import { ApiError, newKey } from "../ui/http";
 import type { Localization } from "../ui/i18n";
 import type { Key } from "../ui/locales";
 import { Dialog, StatusIcon, Title } from "../ui/parts";
 import type { Client } from "./client";
-import { newKey } from "./draft";
 import type { Context } from "./model";
 import { textFor } from "./roles";
 import { errorText } from "./Steps";

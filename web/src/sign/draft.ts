@@ -1,3 +1,4 @@
+import { newKey } from "../ui/http";
 import { isPicture, type Context, type Values } from "./model";
 
 /**
@@ -24,9 +25,6 @@ export interface AdoptedSignature { picture: string; fontLabel: string | null }
 const prefix = "countersign:draft:";
 const lifetime = 24 * 3600 * 1000; // milliseconds
 const name = (c: Pick<Context, "envelopeId" | "signerId">) => `${prefix}${c.envelopeId}:${c.signerId}`;
-
-/** A new Idempotency-Key. */
-export const newKey = (): string => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 
 export function emptyDraft(): Draft {
   return { values: {}, days: {}, read: [], seen: [], signature: null, initials: null, reason: "", signKey: newKey() };

@@ -16,6 +16,9 @@ export class ApiError extends Error {
 /** The service could not be reached. */
 export class NetworkError extends Error {}
 
+/** A new Idempotency-Key. */
+export const newKey = (): string => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
+
 export interface RequestOptions {
   method?: string;
   body?: unknown;
