@@ -364,3 +364,35 @@ func TestConsoleMakesASecretOnce(t *testing.T) {
 	b.until(cards + `.length === 0`)
 	b.waitUntilStill()
 }
+
+// TestConsoleSettingsOfOneTenant: settings of one tenant are never saved to another, and what another administrator has changed meanwhile stays.
+func TestConsoleSettingsOfOneTenant(t *testing.T) {
+	t.Parallel()
+	at := func(tenant string) string { return "/v1/console/settings?tenantId=" + tenant }
+	svc.json(t, http.MethodPut, at("pier-one"), object{"retentionDays": 3650}, nil)
+	b := open(t, desktop)
+	consoleUser(b, "settings", "admin")
+	b.visit(svc.base + "/console#/settings?tenant=pier-one")
+	b.until(`document.querySelector("#retentionDays")?.value === "3650"`)
+	eval[bool](b, `(() => { const before = window.fetch; window.fetch = (...a) => (a[0].includes("pier-two") && a[1].method === "GET" ? Promise.resolve(new Response("{}", { status: 503 })) : before(...a)); return true; })()`)
+	b.fill("#stenant", "pier-two\t")
+	b.until(`document.querySelector(".notice.bad") !== null`)
+	require.True(t, eval[bool](b, `document.querySelector("#retentionDays") === null`), "they are not this tenant's")
+
+	b.fill("#stenant", "pier-one\t")
+	b.until(`document.querySelector("#retentionDays")?.value === "3650"`)
+	svc.json(t, http.MethodPut, at("pier-one"), object{"retentionDays": 30}, nil)
+	b.fill("#senderName", "Pier One")
+	b.button("Save")
+	b.see("Saved.")
+	var kept struct {
+		Own struct {
+			RetentionDays *int
+			SenderName    string
+		}
+	}
+	svc.json(t, http.MethodGet, at("pier-one"), nil, &kept)
+	require.Equal(t, "Pier One", kept.Own.SenderName)
+	require.Equal(t, 30, *kept.Own.RetentionDays)
+	b.waitUntilStill()
+}

@@ -32,7 +32,8 @@ export function NewBulkSend({ client, who }: { client: Client; who: Identity }) 
   const id = get("template");
   const [tenantId, setTenant] = useState(who.app.tenants[0] ?? "");
   const templates = useLoad<Paged<TemplateSummary>>(client, `/v1/templates?${query({ tenantId: who.app.tenants[0], pageSize: 100 })}`);
-  const { data: template, problem } = useLoad<Template>(client, id ? `/v1/templates/${id}` : null);
+  const { data: loaded, problem } = useLoad<Template>(client, id ? `/v1/templates/${id}` : null);
+  const template = loaded?.id === id ? loaded : null; // that of before is here until this one comes
   const [file, setFile] = useState<File | null>(null);
   const [rows, setRows] = useState<string[][]>([]);
   const [checked, setChecked] = useState<Checked | null>(null);

@@ -19,7 +19,8 @@ export function SettingsPage({ client, who }: { client: Client; who: Identity })
   usePageTitle("Settings");
   const { get, set: setFilter } = useFilters();
   const tenantId = get("tenant");
-  const { data, problem, reload } = useLoad<{ own: Settings; effective: Settings }>(client, `settings?${query({ tenantId })}`);
+  const { data: loaded, problem, reload } = useLoad<{ tenantId: string; own: Settings; effective: Settings }>(client, `settings?${query({ tenantId })}`);
+  const data = loaded?.tenantId === tenantId ? loaded : null; // those of another tenant are here until these come
   const [changed, setChanged] = useState<Partial<Settings>>({});
   const fixed = !hasRole(who, "admin");
   const own = data && { ...data.own, ...changed };
@@ -48,7 +49,7 @@ export function SettingsPage({ client, who }: { client: Client; who: Identity })
               <option value="">not chosen: {data.effective.fieldOrigin}</option><option value="top-left">top left</option><option value="bottom-left">bottom left</option>
             </select></div>
           {fixed ? <p class="quiet small">Only administrators change settings.</p>
-            : <ActionButton label="Save" tone="" done="Saved." work={async () => { await client.call(`settings?${query({ tenantId })}`, { method: "PUT", body: own }); setChanged({}); reload(); }} />}
+            : <ActionButton label="Save" tone="" done="Saved." work={async () => { await client.call(`settings?${query({ tenantId })}`, { method: "PUT", body: changed }); setChanged({}); reload(); }} />}
         </section>
       )}
     </>
