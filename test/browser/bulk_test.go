@@ -177,7 +177,7 @@ func TestConsoleSendsOnce(t *testing.T) {
 	b.click(in(dialog, "Send"))
 	b.see("What happened")
 	var envelopes struct{ Total int }
-	svc.json(t, http.MethodGet, "/v1/envelopes?tenantId=harbour&search=sent-once@example.com", nil, &envelopes)
+	svc.json(t, http.MethodGet, "/v1/envelopes?tenantId=harbour&signerEmail=sent-once@example.com", nil, &envelopes)
 	require.Equal(t, 1, envelopes.Total)
 
 	// Another person instead: that may have been meant, but is not done without a word.
@@ -193,7 +193,7 @@ func TestConsoleSendsOnce(t *testing.T) {
 	b.fill("#pmail0", "sent-second@example.com")
 	b.click(in(dialog, "Send"))
 	b.see("This may have been done already: look before you do it again.")
-	svc.json(t, http.MethodGet, "/v1/envelopes?tenantId=harbour&search=sent-second@example.com", nil, &envelopes)
+	svc.json(t, http.MethodGet, "/v1/envelopes?tenantId=harbour&signerEmail=sent-second@example.com", nil, &envelopes)
 	require.Zero(t, envelopes.Total)
 	b.waitUntilStill()
 }

@@ -136,7 +136,7 @@ export function errorText(e: unknown): string {
   if (e instanceof NetworkError) return "The service cannot be reached.";
   if (e instanceof ApiError && usedKey(e)) return "This may have been done already: look before you do it again.";
   // The message tells of the first wrong field only.
-  if (e instanceof ApiError) return Object.entries(e.errors).map(([k, v]) => `${k} ${v.join(", ")}`).join("; ") || e.message;
+  if (e instanceof ApiError) return Object.entries(e.errors).map(([k, v]) => `${k} ${v.join(", ")}`).join("; ") || e.message || "The service cannot be reached."; // a proxy says nothing
   return e instanceof Error ? e.message : String(e);
 }
 
