@@ -1,13 +1,17 @@
 package browser_test
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 )
 
@@ -184,4 +188,108 @@ func TestBuilderInTwoTabs(t *testing.T) {
 	first.button("Undo") // what was mine is back
 	first.saved()
 	require.Len(t, svc.fields(t, e.ID), 2)
+}
+
+// delays holds calls of a method to addresses that end so, until release is called in the page; then they are made.
+func (b *tab) delays(method, end string) {
+	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`(() => { const before = window.fetch; window.held = 0;
+		const gate = new Promise((open) => { window.release = () => { open(); return true; }; });
+		window.fetch = async (...a) => { if (a[1]?.method === %q && new URL(a[0], location.href).pathname.endsWith(%q)) { window.held++; await gate; } return before(...a); }; return true; })()`, method, end))
+}
+
+// TestBuilderKeepsWhatIsEditedMeanwhile: while a document is on its way, fields are edited, added and removed, and nothing of it is lost; what was refused
+// stays as well. Two presses that follow each other fast are done one after the other.
+func TestBuilderKeepsWhatIsEditedMeanwhile(t *testing.T) {
+	t.Parallel()
+	e := svc.draft(t, "Edited meanwhile", twoPeople()[:1], leaseDocument())
+	places := []object{}
+	for i, name := range []string{"a", "b", "c"} {
+		places = append(places, object{"signerId": e.Signers[0].ID, "type": "text", "name": name, "page": 1, "x": 100, "y": 100 + 100*i, "w": 160, "h": 20})
+	}
+	svc.json(t, "POST", "/v1/envelopes/"+e.ID+"/fields", places, nil)
+	b := open(t, desktop)
+	b.builds(e, nil)
+	b.press(1, 120, 310)
+	b.fill("#pname", "not a name!")
+	b.until(`document.querySelector(".bfield.wrong") !== null`)
+	b.delays("POST", "/document")
+	b.choose(`.badd input`, "annex.pdf", leaseDocument())
+	b.until(`window.held === 1`)
+	b.press(1, 120, 110)
+	b.fill("#plabel", "Typed meanwhile")
+	b.press(1, 120, 210)
+	b.keys(kb.Delete)
+	b.button("Signature")
+	b.press(1, 200, 500)
+	b.until(fmt.Sprintf(placedFields, 3))
+	b.until(`window.release()`)
+	b.until(`document.querySelectorAll(".bdocuments > li").length === 2`)
+	b.until(`document.querySelector(".bstate").textContent.includes("1 field")`) // but for the refused one all is saved
+	require.True(t, eval[bool](b, fmt.Sprintf(placedFields, 3)))
+	b.press(1, 120, 310)
+	b.until(`document.querySelector("#pname")?.value === "not a name!"`)
+	b.fill("#pname", "c")
+	b.saved()
+	got := map[string]placedField{}
+	for _, f := range svc.fields(t, e.ID) {
+		got[cmp.Or(f.Label, f.Type)] = f
+	}
+	require.Len(t, got, 3)
+	require.Contains(t, got, "Typed meanwhile")
+	require.Contains(t, got, "signature")
+
+	b.choose(`.badd input`, "second.pdf", leaseDocument())
+	b.until(`document.querySelectorAll(".bdocuments > li").length === 3 && document.querySelector(".badd").textContent === "Add a PDF"`)
+	eval[bool](b, `(() => { document.querySelector('[aria-label="lease.pdf: further down"]').click(); document.querySelector('[aria-label="second.pdf: further up"]').click(); return true; })()`)
+	b.saved()
+	b.eventually("both are moved", func() bool {
+		var names []string
+		for _, d := range svc.people(t, e.ID).Documents {
+			names = append(names, d.Name)
+		}
+		return !slices.Contains(names[:1], "lease.pdf") && len(names) == 3
+	})
+	require.NotContains(t, b.text(), "meanwhile.")
+	b.forgetRefused("400")
+	b.waitUntilStill()
+}
+
+// TestTemplateKeepsWhatIsEditedMeanwhile: while a document is on its way to a template, the texts are edited; both are there afterwards, and a document
+// that is removed and comes back is the same one.
+func TestTemplateKeepsWhatIsEditedMeanwhile(t *testing.T) {
+	t.Parallel()
+	id := svc.templateOf(t, "Edited meanwhile, too")
+	b := open(t, desktop)
+	b.buildsTemplate(id, nil)
+	b.delays("PATCH", "/v1/templates/"+id)
+	three := pdfOf(leaf{title: "One"}, leaf{title: "Two"}, leaf{title: "Three"})
+	b.choose(`.badd input`, "three.pdf", three)
+	b.until(`window.held === 1`)
+	b.button("Text")
+	b.press(1, 300, 550)
+	b.until(fmt.Sprintf(placedFields, 3))
+	b.until(`window.release()`)
+	b.until(`document.querySelectorAll(".bdocuments > li").length === 2`)
+	b.until(fmt.Sprintf(stateIs, "Not saved yet"))
+	b.button("Save")
+	b.saved()
+	got := svc.savedTemplate(t, id)
+	require.Len(t, got.Documents, 2)
+	require.Len(t, got.Fields, 3)
+	b.click(`document.querySelector('[aria-label="Edit lease.pdf"]')`)
+	b.click(inDialog("Remove, with its fields"))
+	b.until(`document.querySelectorAll(".bdocuments > li").length === 1`)
+	b.button("Save")
+	b.saved()
+	b.button("Undo")
+	b.until(`document.querySelectorAll(".bdocuments > li").length === 2`)
+	b.button("Save")
+	b.saved()
+	pages := map[string]int{}
+	for _, d := range svc.savedTemplate(t, id).Documents {
+		pages[d.Name] = d.PageCount
+	}
+	require.Equal(t, map[string]int{"lease.pdf": 2, "three.pdf": 3}, pages)
+	b.waitUntilStill()
 }

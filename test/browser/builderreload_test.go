@@ -188,7 +188,7 @@ func TestBuilderSessionEnds(t *testing.T) {
 	b.until(fmt.Sprintf(stateIs, "The session has ended"))
 	b.checked("builder-session-ended")
 	b.button("Initials") // what is done after that is kept as well
-	b.press(1, 300, 650)
+	b.press(1, 400, 350)
 	b.until(fmt.Sprintf(placedFields, 4))
 	_, address = session(object{"templateId": of})
 	opens(address)
@@ -226,4 +226,40 @@ func TestBuilderSessionEnds(t *testing.T) {
 	b.until(`document.querySelector(".notice.bad") !== null`)
 	require.NotContains(t, eval[string](b, `Object.keys(sessionStorage).join()`), e.ID)
 	ends(id)
+}
+
+// TestTemplateWithoutARemovedDocument: who keeps his own work after somebody else removed a document of the template can save it: the document is named and left out.
+func TestTemplateWithoutARemovedDocument(t *testing.T) {
+	t.Parallel()
+	id := svc.templateOf(t, "Removed elsewhere")
+	b := open(t, desktop)
+	b.leavesWithoutAsking()
+	b.buildsTemplate(id, nil)
+	b.choose(`.badd input`, "annex.pdf", leaseDocument())
+	b.until(`document.querySelectorAll(".bdocuments > li").length === 2 && document.querySelector(".badd").textContent === "Add a PDF"`)
+	b.again() // the file is not in the page any more
+	b.button("Text")
+	b.press(1, 300, 550)
+	b.button("Text")
+	b.shows(3)
+	b.press(3, 300, 150)
+	b.until(fmt.Sprintf(placedFields, 4))
+	got := svc.savedTemplate(t, id)
+	svc.json(t, http.MethodPatch, "/v1/templates/"+id, object{"documents": []object{{"id": got.Documents[0].ID}}}, nil)
+	b.button("Save")
+	b.see("Somebody else changed this template meanwhile.")
+	b.button("Keep mine")
+	b.see("Somebody else removed these documents, so they are left out: annex.pdf")
+	b.button("Save")
+	b.saved()
+	got = svc.savedTemplate(t, id)
+	require.Len(t, got.Documents, 1)
+	require.Len(t, got.Fields, 3)
+	b.button("Undo") // what was before has the document
+	b.until(`document.querySelector(".bstate").textContent !== "Saved"`)
+	b.button("Save")
+	b.saved()
+	require.Len(t, svc.savedTemplate(t, id).Documents, 1)
+	b.forgetRefusals()
+	b.waitUntilStill()
 }

@@ -24,7 +24,10 @@ type savedTemplate struct {
 		Role, Type, DocumentID string
 		X                      float64
 	}
-	Documents []struct{ ID, Name string }
+	Documents []struct {
+		ID, Name  string
+		PageCount int
+	}
 }
 
 func (s *service) savedTemplate(t *testing.T, id string) savedTemplate {

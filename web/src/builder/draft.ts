@@ -45,7 +45,8 @@ export class DraftEditor implements Editor {
   private theirs: string[] = [];
   private server: Draft | null = null;
   private timer = 0;
-  private running: Promise<void> | null = null;
+  private running: Promise<void> | null = null; // the save that is under way or waits for its turn
+  private queue: Promise<unknown> = Promise.resolve();
   private wait = 1000;
   private closed = false;
   private lastMerge = "";
@@ -245,8 +246,15 @@ export class DraftEditor implements Editor {
   /** Saves all that is to be saved, and resolves when nothing is left or something stands in the way. */
   async save(): Promise<void> {
     clearTimeout(this.timer);
-    this.running ??= this.saveAll().finally(() => { this.running = null; });
+    this.running ??= this.inTurn(() => this.saveAll()).finally(() => { this.running = null; });
     return this.running;
+  }
+
+  /** Does one thing after the other at the service: each needs the version that the one before has made. */
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.queue.then(work);
+    this.queue = done.catch(() => undefined);
+    return done;
   }
 
   private async saveAll(): Promise<void> {
@@ -389,10 +397,15 @@ export class DraftEditor implements Editor {
   }
 
   /**
-   * Does something to the draft that is not a field's, such as adding a recipient, and takes what came of it. Fields are saved first.
+   * Does something to the draft that is not a field's, such as adding a recipient, and takes what came of it. Fields are saved first; those that change
+   * meanwhile, afterwards.
    */
-  async act<T>(method: string, path: string, body?: unknown): Promise<T> {
-    await this.save();
+  act<T>(method: string, path: string, body?: unknown): Promise<T> {
+    return this.inTurn(() => this.actNow<T>(method, path, body));
+  }
+
+  private async actNow<T>(method: string, path: string, body?: unknown): Promise<T> {
+    await this.saveAll();
     if (this.dirty) throw new Error(t("notYetSaved"));
     try {
       const out = await this.call<T>(path, method, body);
@@ -405,21 +418,30 @@ export class DraftEditor implements Editor {
   }
 
   /** Sends the draft as it is saved; it cannot be edited any more then. */
-  async send(): Promise<void> {
-    await this.save();
-    if (this.dirty || this.problems.size > 0) throw new Error(t("fixFirst"));
-    await this.call("/send", "POST", {});
-    this.state = "over";
-    this.told = t("envelopeSent");
-    this.publish();
+  send(): Promise<void> {
+    return this.inTurn(async () => {
+      await this.saveAll();
+      if (this.dirty || this.problems.size > 0) throw new Error(t("fixFirst"));
+      await this.call("/send", "POST", {});
+      this.state = "over";
+      this.told = t("envelopeSent");
+      this.publish();
+    });
   }
 
-  /** Takes the draft as the service has it. */
-  async reload(): Promise<void> {
+  /** Takes the draft as the service has it, with what differs here laid over it: what was changed since it was saved, and what was refused. */
+  private async reload(): Promise<void> {
     const { draft, etag } = await read(this.at, this.bearer, this.pageSize);
-    const unsaved = this.fields.filter((f) => !this.saved.has(f.key) && this.problems.has(f.key));
+    const [was, mine] = [this.saved, new Map(this.fields.map((f) => [f.key, f]))];
     this.take(draft, etag);
-    this.fields = [...this.fields, ...this.standing(unsaved)];
+    const came = this.fields.flatMap((f) => {
+      const before = was.get(f.key);
+      if (!before) return [f]; // it came with what was done
+      const own = mine.get(f.key);
+      if (!own) return []; // removed here
+      return [same(contentOf(own), before.content) ? f : this.standing([own])[0] ?? f];
+    });
+    this.fields = [...came, ...this.standing([...mine.values()].filter((f) => !was.has(f.key)))];
     this.publish();
   }
 

@@ -32,6 +32,8 @@ function roleOf(r: Recipient): Record<string, unknown> {
   };
 }
 
+const numbered = (documents: readonly DraftDocument[]): DraftDocument[] => documents.map((d, i) => ({ ...d, document_order: i + 1 }));
+
 const everybody = (c: Content): Recipient[] => [...c.signers, ...c.copies];
 
 /**
@@ -49,7 +51,8 @@ export class TemplateEditor implements Editor {
   private problems: ReadonlyMap<string, string> = new Map();
   private theirs: string[] = [];
   private server: Template | null = null;
-  private running: Promise<void> | null = null;
+  private running: Promise<void> | null = null; // the save that is under way or waits for its turn
+  private queue: Promise<unknown> = Promise.resolve();
   private lastMerge = "";
   private closed = false;
   private kept = true;
@@ -57,7 +60,7 @@ export class TemplateEditor implements Editor {
   private readonly keeper: Keeper;
 
   private constructor(private template: Template, private etag: string, readonly bearer: string, private readonly onChange: (s: Snapshot) => void) {
-    this.content = this.saved = this.read(template, []);
+    this.content = this.saved = this.read(template, [], []);
     this.keeper = new Keeper(`countersign.template.${template.id}`, (steps) => (
       this.state === "over" || (!this.dirty && this.past.length + this.future.length === 0) ? null
         : writeTemplate({ etag: this.etag, saved: this.saved, content: this.content, past: this.past, future: this.future }, steps)
@@ -111,8 +114,8 @@ export class TemplateEditor implements Editor {
   }
 
   /** What is edited of a version. Roles and fields that were here before keep their keys. */
-  private read(t: Template, fields: readonly BuilderField[]): Content {
-    const known = new Map(this.content ? everybody(this.content).map((r) => [r.role, r.id]) : []);
+  private read(t: Template, people: readonly Recipient[], fields: readonly BuilderField[]): Content {
+    const known = new Map(people.map((r) => [r.role, r.id]));
     const roles = t.roles.map((r) => recipientOf(r, known.get(r.role) ?? freshKey()));
     const ids = new Map(roles.map((r) => [r.role, r.id]));
     const documents = [...t.documents].sort((a, b) => a.document_order - b.document_order);
@@ -147,11 +150,20 @@ export class TemplateEditor implements Editor {
   }
 
   private set(next: Content): void {
-    this.content = next;
     this.problems = new Map();
     if (this.state === "refused") this.state = "saved";
     this.told = "";
+    this.content = this.available(next);
     this.publish();
+  }
+
+  /** Leaves out, and names, the documents whose file is neither at the service nor here: somebody else removed them. */
+  private available(c: Content): Content {
+    const ids = new Set([...this.saved.documents.map((d) => d.id), ...this.files.keys()]);
+    const lost = c.documents.filter((d) => !ids.has(d.id));
+    if (lost.length === 0) return c;
+    this.told = t("documentsRemoved", { names: listed(lost.map((d) => d.name)) });
+    return { ...c, documents: numbered(c.documents.filter((d) => ids.has(d.id))), fields: c.fields.filter((f) => ids.has(f.documentId)) };
   }
 
   change(next: readonly BuilderField[], merge = ""): void { this.put({ ...this.content, fields: next }, merge); }
@@ -181,7 +193,7 @@ export class TemplateEditor implements Editor {
       const gone = everybody(this.content).find((r) => r.id === id);
       this.setRecipients(everybody(this.content).filter((r) => r.id !== id && !(gone && r.witnessFor === gone.role)));
     },
-    addDocument: (file) => this.upload(file),
+    addDocument: (file) => this.inTurn(() => this.upload(file)),
     renameDocument: async (id, name) => this.setDocuments(this.content.documents.map((d) => (d.id === id ? { ...d, name } : d))),
     moveDocument: async (id, to) => {
       const rest = this.content.documents.filter((d) => d.id !== id);
@@ -214,13 +226,20 @@ export class TemplateEditor implements Editor {
 
   private setDocuments(documents: readonly DraftDocument[]): void {
     const ids = new Set(documents.map((d) => d.id));
-    this.put({ ...this.content, documents: documents.map((d, i) => ({ ...d, document_order: i + 1 })), fields: this.content.fields.filter((f) => ids.has(f.documentId)) });
+    this.put({ ...this.content, documents: numbered(documents), fields: this.content.fields.filter((f) => ids.has(f.documentId)) });
   }
 
   /** Saves what has changed as one version; documents that were removed and saved, and are here again, come first. */
   async save(): Promise<void> {
-    this.running ??= this.saveAll().finally(() => { this.running = null; });
+    this.running ??= this.inTurn(() => this.saveAll()).finally(() => { this.running = null; });
     return this.running;
+  }
+
+  /** Does one thing after the other at the service: each needs the version that the one before has made. */
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.queue.then(work);
+    this.queue = done.catch(() => undefined);
+    return done;
   }
 
   private async saveAll(): Promise<void> {
@@ -228,8 +247,13 @@ export class TemplateEditor implements Editor {
     this.state = "saving";
     this.publish();
     try {
-      for (let d = this.unknown()[0]; d; d = this.unknown()[0]) await this.give(d, this.files.get(d.id)!);
-      if (this.dirty) await this.patch(this.body(this.content));
+      for (let d = this.unknown()[0]; d; d = this.unknown()[0]) await this.giveBack(d);
+      if (this.dirty) {
+        const sent = this.content;
+        await this.patch(this.body(sent), sent);
+        // What was changed meanwhile is still to be saved.
+        if (same(sent, this.content)) this.content = this.saved;
+      }
       this.state = "saved";
       this.told = "";
     } catch (e) {
@@ -263,49 +287,48 @@ export class TemplateEditor implements Editor {
     };
   }
 
-  private async patch(body: unknown): Promise<void> {
-    const sent = this.content;
+  /** Makes a version, of which sent is what it has of roles and fields. */
+  private async patch(body: unknown, sent: Content): Promise<void> {
     let etag = "";
     this.template = await request<Template>(this.at, { method: "PATCH", body, bearer: this.bearer, headers: { "If-Match": this.etag }, onHeaders: (h) => { etag = h.get("ETag") ?? ""; } });
     this.etag = etag || this.etag;
-    const now = this.read(this.template, sent.fields);
-    // What was changed meanwhile is still to be saved.
-    if (same(sent, this.content)) this.content = now;
-    this.saved = now;
+    this.saved = this.read(this.template, everybody(sent), sent.fields);
   }
 
   private async upload(file: File): Promise<void> {
-    await this.save();
-    if (this.dirty) throw new Error(this.told || t("notYetSaved"));
-    const before = this.content;
+    await this.saveAll();
+    if (this.dirty && this.state !== "saved") throw new Error(this.told || t("notYetSaved"));
+    const [before, unchanged] = [this.content, !this.dirty];
+    let made: DraftDocument;
     try {
-      await this.give(null, file);
+      made = await this.give(file, file.name);
     } catch (e) {
       if (!(e instanceof ApiError && e.status === 400)) this.failed(e);
       this.publish();
       throw e;
     }
-    this.past.push(before);
+    // It comes to what is here now: fields and texts may have changed while the file was on its way.
+    this.past.push(this.content);
     this.future = [];
-    const made = this.content.documents.at(-1);
-    if (made) this.files.set(made.id, file);
+    this.lastMerge = "";
+    this.content = unchanged && same(this.content, before) ? this.saved : { ...this.content, documents: numbered([...this.content.documents, made]) };
     this.publish();
   }
 
-  /** Gives a file to the template as its last document, beside those that are saved; again says which document of the history it is. */
-  private async give(again: DraftDocument | null, file: File): Promise<void> {
+  /** Gives a file to the template as its last document, beside those that are saved. */
+  private async give(file: File, name: string): Promise<DraftDocument> {
     const form = new FormData();
     form.append("data", JSON.stringify({ documents: this.saved.documents.map((d) => ({ id: d.id, name: d.name })) }));
-    form.append("file", file, again?.name || file.name);
-    const kept = this.content;
-    this.content = this.saved;
-    try {
-      await this.patch(form);
-    } finally {
-      if (again) this.content = kept;
-    }
-    if (!again) return;
+    form.append("file", file, name || file.name);
+    await this.patch(form, this.saved);
     const made = this.saved.documents.at(-1)!;
+    this.files.set(made.id, file);
+    return made;
+  }
+
+  /** Gives a document that was removed and saved, and is here again, back to the template. */
+  private async giveBack(again: DraftDocument): Promise<void> {
+    const made = await this.give(this.files.get(again.id)!, again.name);
     const swap = (c: Content): Content => ({
       ...c, documents: c.documents.map((d) => (d.id === again.id ? { ...made, name: d.name, document_order: d.document_order } : d)),
       fields: c.fields.map((f) => (f.documentId === again.id ? { ...f, documentId: made.id } : f)),
@@ -313,7 +336,6 @@ export class TemplateEditor implements Editor {
     this.content = swap(this.content);
     this.past = this.past.map(swap);
     this.future = this.future.map(swap);
-    this.files.set(made.id, file);
   }
 
   private failed(e: unknown): void {
@@ -349,7 +371,7 @@ export class TemplateEditor implements Editor {
       let etag = "";
       this.server = await request<Template>(this.at, { bearer: this.bearer, onHeaders: (h) => { etag = h.get("ETag") ?? ""; } });
       this.etag = etag;
-      const theirs = this.read(this.server, []);
+      const theirs = this.read(this.server, everybody(this.content), []);
       const fields = (c: Content) => JSON.stringify(c.fields.map(({ key: _, ...f }) => f));
       this.theirs = [t("versionSaved", { version: this.server.version }), ...(same(everybody(theirs).map(roleOf), everybody(this.saved).map(roleOf)) ? [] : [t("changedRoles")]),
         ...(same(theirs.documents, this.saved.documents) ? [] : [t("changedDocuments")]), ...(fields(theirs) === fields(this.saved) ? [] : [t("changedFields")]), ...(same(theirs.texts, this.saved.texts) ? [] : [t("changedTexts")])];
@@ -364,14 +386,14 @@ export class TemplateEditor implements Editor {
     if (!this.server) return;
     const mine = this.content;
     this.template = this.server;
-    this.saved = this.read(this.server, []);
+    this.saved = this.read(this.server, everybody(mine), []);
+    this.told = "";
     if (keep === "theirs") {
       this.past.push(mine);
       this.content = this.saved;
-    }
+    } else this.content = this.available(mine);
     this.server = null;
     this.theirs = [];
-    this.told = "";
     this.state = "saved";
     this.publish();
   }
