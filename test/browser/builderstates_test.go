@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"fmt"
 	"strconv"
 	"testing"
 
@@ -120,5 +121,41 @@ func TestBuilderSelectsSeveral(t *testing.T) {
 	require.InDelta(t, moved[0].X, all[6].X, 0.01)
 	b.button("All fields (7)")
 	b.checked("builder-list")
+	b.waitUntilStill()
+}
+
+// TestBuilderTakesTypedSizes: place and size are typed as they are meant, and taken when they are complete; the page's edges bound them.
+func TestBuilderTakesTypedSizes(t *testing.T) {
+	t.Parallel()
+	e := svc.draft(t, "Typed", twoPeople(), leaseDocument())
+	svc.json(t, "POST", "/v1/envelopes/"+e.ID+"/fields", object{"signerId": e.Signers[0].ID, "type": "text", "name": "a", "page": 1, "x": 300, "y": 100, "w": 160, "h": 20}, nil)
+	b := open(t, desktop)
+	b.builds(e, nil)
+	b.press(1, 350, 110)
+	b.click(`[...document.querySelectorAll("summary")].find((s) => s.textContent === "Place")`)
+	shows := func(box, value string) { b.until(fmt.Sprintf(`document.querySelector(%q)?.value === %q`, box, value)) }
+	b.fill("#pw", "200")
+	shows("#pw", "200") // not bounded while it is typed
+	b.keys("\r")
+	b.saved()
+	got := svc.fields(t, e.ID)[0]
+	require.InDelta(t, 200, got.W, 0.01)
+	require.InDelta(t, 300, got.X, 0.01)
+	b.fill("#px", "72\t")
+	b.saved()
+	require.InDelta(t, 72, svc.fields(t, e.ID)[0].X, 0.01)
+	eval[bool](b, `(document.querySelector("#pw").select(), document.querySelector("#pw").focus(), true)`)
+	b.keys(kb.Backspace + "\t") // nothing is no width
+	shows("#pw", "200")
+	b.fill("#pw", "9999\t")
+	shows("#pw", "595")
+	b.fill("#pw", "9998\t")
+	shows("#pw", "595")
+	b.saved()
+	b.fill("#ppage", "2\t")
+	b.saved()
+	require.Equal(t, 2, svc.fields(t, e.ID)[0].Page)
+	b.fill("#ppage", "7\t")
+	shows("#ppage", "2")
 	b.waitUntilStill()
 }

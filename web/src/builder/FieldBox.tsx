@@ -1,4 +1,4 @@
-import { memo } from "preact/compat";
+import { memo } from "../ui/memo";
 import type { Box, Handle } from "./geometry";
 import { describe, typeName, type BuilderField } from "./model";
 import { t } from "./texts";

@@ -1,4 +1,4 @@
-import { memo } from "preact/compat";
+import { memo } from "../ui/memo";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Sheet, Viewer } from "../sign/viewer";
 import { FieldBox, place, type FieldEvents } from "./FieldBox";

@@ -1,6 +1,6 @@
 import type { Condition, Clause } from "../sign/conditions";
 import { align, distribute, onPage, type Alignment, type Size } from "./geometry";
-import { describe, fieldTypes, freshContent, isWritten, typeName, type BuilderField, type FieldContent, type FieldType, type Recipient } from "./model";
+import { describe, fieldTypes, freshContent, isWritten, round, typeName, type BuilderField, type FieldContent, type FieldType, type Recipient } from "./model";
 import { t } from "./texts";
 
 interface Props {
@@ -72,7 +72,17 @@ const orNone = (text: string): string | undefined => text || undefined;
 
 function One({ f, fields, recipients, types, problem, sizeOf, pagesOf, onChange, onCopyToAllPages, onDuplicate, onDelete }: Props & { f: BuilderField }) {
   const set = (change: Partial<FieldContent>, what: string) => onChange([{ ...f, ...change }], `${what}:${f.key}`);
-  const place = (name: "x" | "y" | "w" | "h", value: number) => { if (Number.isFinite(value)) onChange([onPage({ ...f, [name]: value }, sizeOf(f))], `${name}:${f.key}`); };
+  /** Takes what was typed once it is complete; the box then shows what has come of it: the page's edges bound it, and nothing is no number. */
+  const place = (name: "x" | "y" | "w" | "h", box: HTMLInputElement) => {
+    const next = box.value === "" ? f : onPage({ ...f, [name]: Number(box.value) }, sizeOf(f));
+    box.value = String(round(next[name]));
+    if (next !== f) onChange([next], `${name}:${f.key}`);
+  };
+  const turnTo = (box: HTMLInputElement) => {
+    const page = Number(box.value);
+    if (Number.isInteger(page) && page >= 1 && page <= pagesOf(f.documentId)) set({ page }, "");
+    else box.value = String(f.page);
+  };
   const text = (name: "label" | "name" | "placeholder" | "defaultValue" | "format" | "group" | "option", label: string, hint?: string) => (
     <div><label for={`p${name}`}>{label}</label><input id={`p${name}`} value={f[name] ?? ""} aria-describedby={hint ? `p${name}h` : undefined} onInput={(e) => set({ [name]: orNone(e.currentTarget.value) }, name)} />{hint && <p id={`p${name}h`} class="quiet small bhint">{hint}</p>}</div>
   );
@@ -111,8 +121,8 @@ function One({ f, fields, recipients, types, problem, sizeOf, pagesOf, onChange,
       <ConditionEditor f={f} fields={fields} recipients={recipients} set={set} />
       <details><summary>{t("place")}</summary>
         <div class="bpair">
-          {(["x", "y", "w", "h"] as const).map((name, i) => <div key={name}><label for={`p${name}`}>{t((["fromLeft", "fromTop", "fieldWidth", "fieldHeight"] as const)[i]!)}</label><input id={`p${name}`} type="number" step={0.5} value={Math.round(f[name] * 100) / 100} onChange={(e) => place(name, Number(e.currentTarget.value))} /></div>)}
-          <div><label for="ppage">{t("page")}</label><input id="ppage" type="number" min={1} max={pagesOf(f.documentId)} value={f.page} onChange={(e) => { const page = Number(e.currentTarget.value); if (page >= 1 && page <= pagesOf(f.documentId)) set({ page }, ""); }} /></div>
+          {(["x", "y", "w", "h"] as const).map((name, i) => <div key={name}><label for={`p${name}`}>{t((["fromLeft", "fromTop", "fieldWidth", "fieldHeight"] as const)[i]!)}</label><input id={`p${name}`} type="number" step={0.5} value={round(f[name])} onChange={(e) => place(name, e.currentTarget)} /></div>)}
+          <div><label for="ppage">{t("page")}</label><input id="ppage" type="number" min={1} max={pagesOf(f.documentId)} value={f.page} onChange={(e) => turnTo(e.currentTarget)} /></div>
         </div>
       </details>
       <div class="row">

@@ -1,4 +1,4 @@
-import { memo } from "preact/compat";
+import { memo } from "../ui/memo";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Translate } from "../ui/i18n";
 import { fitText } from "./fit";
