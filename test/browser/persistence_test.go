@@ -104,6 +104,18 @@ func TestDraftSurvivesAClosedTab(t *testing.T) {
 	b.see("First, confirm that it is you")
 	require.False(t, eval[bool](b, `document.body.innerHTML.includes("Kept on the device")`))
 
+	// With a new code it is there again, and stays.
+	mails := len(svc.mailsTo(t, "draft@example.com"))
+	b.button("Send the code")
+	b.eventually("another code comes", func() bool { return len(svc.mailsTo(t, "draft@example.com")) > mails })
+	text, _ := svc.mail(t, "draft@example.com", "code", "code")
+	b.keysOn(codeField, regexp.MustCompile(`\b\d{6}\b`).FindString(text))
+	b.until(`document.querySelector(".field.text")?.textContent === "Kept on the device"`)
+	b.forgetTab()
+	b.visit(e.Signers[0].SigningURL)
+	b.until(`document.querySelector(".field.text")?.textContent === "Kept on the device"`)
+	call(b, network.ClearBrowserCookies, cdp.Empty{})
+
 	// After a day it is gone.
 	eval[bool](b, `(() => { for (const k of Object.keys(localStorage)) if (k.startsWith("countersign:draft:")) { const d = JSON.parse(localStorage.getItem(k)); d.at -= 25 * 3600 * 1000; localStorage.setItem(k, JSON.stringify(d)); } return true; })()`)
 	b.forgetTab()

@@ -166,7 +166,8 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   // A draft belongs to an open signing: what was answered is not kept.
   const open = context !== null && !receipt && !end && delegatedTo === null;
   // In the same turn as it is shown: what the signer sees as done is kept.
-  useLayoutEffect(() => { if (open) saveDraft(context, draft); }, [draft]);
+  // Before the code nothing was entered, and the draft on the device cannot be read: it stays as it is.
+  useLayoutEffect(() => { if (open && isIdentified(context)) saveDraft(context, draft); }, [draft]);
 
   /** Refusals that end the signing end it; others are the caller's to tell. */
   const guarded = async <T,>(work: () => Promise<T>): Promise<T> => {
