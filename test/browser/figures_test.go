@@ -1,12 +1,16 @@
 package browser_test
 
 import (
+	"bytes"
 	"fmt"
+	"image"
+	"image/jpeg"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/stretchr/testify/require"
 )
 
@@ -94,4 +98,36 @@ const countFetched = `performance.getEntriesByType("resource").filter((r) => /\/
 // fetched is whether a page has something of this name.
 func fetched(name string) string {
 	return `performance.getEntriesByType("resource").some((r) => r.name.includes("` + name + `") && r.responseEnd > 0)`
+}
+
+// TestDecodedPagesAreFreed: of a long document with pictures, what was decoded for pages that are out of sight is freed.
+func TestDecodedPagesAreFreed(t *testing.T) {
+	t.Parallel()
+	const pages = 60
+	leaves := make([]leaf, pages)
+	for i := range leaves {
+		picture := image.NewGray(image.Rect(0, 0, 300, 420))
+		for j := range picture.Pix {
+			picture.Pix[j] = uint8(j + i)
+		}
+		var b bytes.Buffer
+		require.NoError(t, jpeg.Encode(&b, picture, nil))
+		leaves[i] = leaf{title: fmt.Sprintf("Sheet %d", i+1), picture: b.Bytes()}
+	}
+	e := svc.create(t, "Scans", []object{{"name": "Ada", "email": "scans@example.com", "authMethod": "none"}}, leaseFields(), pdfOf(leaves...))
+	b := open(t, phone)
+	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `{
+		window.freed = 0;
+		for (const kind of [ImageBitmap, window.VideoFrame].filter(Boolean)) { // what pictures are decoded to
+			const close = kind.prototype.close;
+			kind.prototype.close = function () { window.freed++; return close.call(this); };
+		}
+	}`})
+	b.visit(e.Signers[0].SigningURL)
+	b.button("I agree")
+	for i := range pages {
+		b.until(fmt.Sprintf(`(() => { const s = document.querySelectorAll(".sheet")[%d]; s?.scrollIntoView({ block: "center", behavior: "instant" }); return Boolean(s?.querySelector("canvas")); })()`, i))
+	}
+	b.until(fmt.Sprintf(`window.freed >= %d`, pages-20)) // some are still in sight, or kept
+	b.waitUntilStill()
 }

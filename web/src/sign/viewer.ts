@@ -1,4 +1,4 @@
-import type { PDFDocumentProxy, RenderTask, TextLayer } from "pdfjs-dist";
+import type { PDFDocumentProxy, PDFPageProxy, RenderTask, TextLayer } from "pdfjs-dist";
 import modernWorker from "pdfjs-dist/build/pdf.worker.mjs?worker&url";
 import legacyWorker from "pdfjs-dist/legacy/build/pdf.worker.mjs?worker&url";
 
@@ -66,7 +66,7 @@ export interface Sheet {
   onFailed: () => void;
 }
 
-interface Drawn { task?: RenderTask; text?: TextLayer; density: number; cancelled: boolean }
+interface Drawn { page?: PDFPageProxy; task?: RenderTask; text?: TextLayer; density: number; cancelled: boolean }
 
 /**
  * Draws pages of the documents. It reads the files by ranges, keeps few drawn pages, and draws one page at a time,
@@ -125,6 +125,8 @@ export class Viewer {
     const found = await doc.getPage(page);
     const { fnArray, argsArray } = await found.getOperatorList();
     const names = new Map(Object.entries(lib.OPS).map(([name, op]) => [op as number, name]));
+    // A page that is drawn frees what was decoded for it when it is erased.
+    if (![...this.drawn.keys()].some((s) => s.documentId === documentId && s.page === page)) found.cleanup();
     return { ops: fnArray, args: argsArray as unknown[], names, toPage: found.getViewport({ scale: 1 }).transform as number[] };
   }
 
@@ -169,6 +171,7 @@ export class Viewer {
       const lib = await loadViewer();
       const page = await (await this.open(sheet.documentId)).getPage(sheet.page);
       if (d.cancelled) return;
+      d.page = page;
       const unit = page.getViewport({ scale: 1 });
       let scale = (d.density * sheet.width) / unit.width;
       scale *= Math.min(1, Math.sqrt(maxCanvasPixels / (unit.width * unit.height * scale * scale)));
@@ -253,6 +256,7 @@ export class Viewer {
     d.cancelled = true;
     d.task?.cancel();
     d.text?.cancel();
+    d.page?.cleanup(); // pictures and operators, which pdf.js keeps otherwise as long as the document is open
     this.drawn.delete(sheet);
     const canvas = sheet.holder.querySelector("canvas");
     if (canvas) freeCanvas(canvas);
