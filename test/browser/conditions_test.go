@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -29,4 +30,30 @@ console.log(cases.length + " cases agree");`
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "cases agree")
+}
+
+// TestConditionOnTheDateOfSigning: a field that is shown if the signer's own date of signing is filled is asked for, and can be signed with.
+func TestConditionOnTheDateOfSigning(t *testing.T) {
+	t.Parallel()
+	filled := func(is bool) object { return object{"all": []object{{"field": "signed_on", "filled": is}}} }
+	at := func(kind, name string, y int, more object) object {
+		f := object{"signerId": "0", "type": kind, "name": name, "label": name, "page": 1, "x": 60, "y": y, "w": 200, "h": 22}
+		maps.Copy(f, more)
+		return f
+	}
+	e := svc.create(t, "On the day", []object{{"name": "Ada", "email": "ontheday@example.com", "authMethod": "none"}}, []object{
+		at("signed_date", "signed_on", 100, nil), at("text", "witness", 140, object{"condition": filled(true)}), at("text", "never", 180, object{"condition": filled(false)}),
+	}, leaseDocument())
+	b := open(t, desktop)
+	b.visit(e.Signers[0].SigningURL)
+	b.button("I agree")
+	b.see("1 field to fill")
+	require.Nil(t, eval[any](b, field("never")+` ?? null`))
+	b.button("Start")
+	b.write(entry, "Grace Hopper")
+	b.read()
+	b.button("Review and sign")
+	b.button("Sign")
+	b.see("You have signed")
+	b.waitUntilStill()
 }

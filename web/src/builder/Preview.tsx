@@ -1,5 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import { visibleFields } from "../sign/conditions";
+import { today, withSigningDate } from "../sign/model";
 import { Dialog } from "../ui/parts";
 import { describe, typeName, type BuilderField, type Recipient } from "./model";
 import { t } from "./texts";
@@ -15,11 +16,12 @@ export function Preview({ recipients, fields, onClose }: Props) {
   const mine = useMemo(() => fields.filter((f) => f.signerId === who).sort((a, b) => a.page - b.page || a.y - b.y || a.x - b.x), [fields, who]);
   const earlier = Object.fromEntries(fields.filter((f) => orderOf(f.signerId) < orderOf(who)).flatMap((f) => {
     const name = f.type === "radio" ? f.group : f.name;
-    const value = entered[f.key] ?? f.defaultValue ?? "";
+    const value = f.type === "signed_date" ? today() : entered[f.key] ?? f.defaultValue ?? "";
     return name ? [[name, f.type === "radio" ? (value === "true" ? f.option ?? "" : "") : value] as const] : [];
   }).filter(([, v]) => v !== ""));
   const values = Object.fromEntries(mine.map((f) => [f.key, entered[f.key] ?? f.defaultValue ?? ""]));
-  const shown = visibleFields(mine.map((f) => ({ ...f, id: f.key })), values, earlier);
+  const asked = mine.map((f) => ({ ...f, id: f.key }));
+  const shown = visibleFields(asked, withSigningDate(asked, values), earlier);
   const enter = (f: BuilderField, value: string) => {
     const rest = f.type === "radio" && value ? Object.fromEntries(mine.filter((o) => o.group === f.group).map((o) => [o.key, ""])) : {};
     setEntered({ ...entered, ...rest, [f.key]: value });

@@ -141,10 +141,15 @@ export const isWritten = (type: FieldType): boolean => !isPicture(type) && !isCh
 /** Whether the sender or the service sets the value. */
 export const isFixed = (f: Field): boolean => f.readOnly === true || f.type === "signed_date";
 
+/** What stands in the fields when conditions are looked at as the signer signs: the service fills in the date of signing before it does. */
+export function withSigningDate(fields: readonly { id: string; type: FieldType }[], values: Values): Values {
+  return { ...values, ...Object.fromEntries(fields.filter((f) => f.type === "signed_date").map((f) => [f.id, today()])) };
+}
+
 /** What the signer sees: the fields whose conditions are met. */
 export function shownContext(c: Context, values: Values): Context {
   if (!c.fields.some((f) => f.condition)) return c;
-  const shown = visibleFields(c.fields, values, c.conditionValues);
+  const shown = visibleFields(c.fields, withSigningDate(c.fields, values), c.conditionValues);
   return { ...c, fields: c.fields.filter((f) => shown.has(f.id)) };
 }
 
