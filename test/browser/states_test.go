@@ -169,6 +169,7 @@ func TestOtherEnds(t *testing.T) {
 		{"download-invalid", "/download/x", download, 401, refusal("download_link_invalid", "This download link is not valid or has expired."), "This link does not work"},
 		{"purged", "/download/x", download, 410, refusal("document_purged", "The document was deleted at the end of its retention."), "This document was deleted"},
 		{"download-down", "/download/x", download, 500, "", "No connection to the service"},
+		{"download-unavailable", "/download/x", download, 200, `{"available": false, "name": "lease.pdf", "size": 1000, "sha256": "00", "completedAt": null, "expiresAt": null}`, "The file cannot be had right now."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -176,6 +177,7 @@ func TestOtherEnds(t *testing.T) {
 			b.answers(c.call, c.status, c.body)
 			b.visit(svc.base + c.page)
 			b.see(c.see)
+			require.True(t, eval[bool](b, `document.querySelector("a[download]") === null`))
 			b.checked(c.name)
 			b.waitUntilStill()
 		})

@@ -50,7 +50,8 @@ function Download({ speech, choose }: LocalizedProps) {
               {found.expiresAt && <><dt>{t("linkUntil")}</dt><dd>{day(found.expiresAt)}</dd></>}
               <dt>SHA-256</dt><dd class="mono" dir="ltr">{found.sha256}</dd>
             </dl>
-            <p><a class="button" href={`${base}/document`} download>{t("download")}</a></p>
+            {found.available ? <p><a class="button" href={`${base}/document`} download>{t("download")}</a></p>
+              : <><p class="notice bad" role="alert">{t("downloadUnavailable")}</p><p><button type="button" onClick={() => { setFound(null); void load(); }}>{t("tryAgain")}</button></p></>}
             <p class="quiet small">{t("downloadHint")} <a href="/verify">{t("checkIt")}</a></p>
           </>
         )}
