@@ -396,3 +396,18 @@ func TestConsoleSettingsOfOneTenant(t *testing.T) {
 	require.Equal(t, 30, *kept.Own.RetentionDays)
 	b.waitUntilStill()
 }
+
+// TestConsoleNavigationFits: an administrator's sections stand on one line, on all but the narrowest screens.
+func TestConsoleNavigationFits(t *testing.T) {
+	t.Parallel()
+	b := open(t, desktop)
+	consoleUser(b, "navigation", "admin")
+	b.see("Application")
+	for _, width := range []int64{1600, 1441, 1440, 1280, 1024, 820} {
+		b.size(width, 860)
+		b.until(fmt.Sprintf(`innerWidth === %d`, width))
+		b.shot(fmt.Sprintf("console-navigation-%d", width))
+		require.Equal(t, 1, eval[int](b, `new Set([...document.querySelectorAll(".masthead nav a")].map((a) => a.getBoundingClientRect().top)).size`), "%d pixels", width)
+	}
+	b.waitUntilStill()
+}
