@@ -152,3 +152,48 @@ func TestEveryKindOfField(t *testing.T) {
 		})
 	}
 }
+
+// TestFilesArriveWhileTheSignerGoesOn: a file on its way takes the focus from no other field and is waited for; one that did not get there is told, whatever
+// the signer does meanwhile.
+func TestFilesArriveWhileTheSignerGoesOn(t *testing.T) {
+	t.Parallel()
+	at := func(kind, name string, y int, required bool) object {
+		return object{"signerId": "0", "type": kind, "name": name, "label": name, "required": required, "page": 1, "x": 60, "y": y, "w": 200, "h": 22}
+	}
+	e := svc.create(t, "Files on their way", []object{{"name": "Ada", "email": "onitsway@example.com", "authMethod": "none"}},
+		[]object{at("attachment", "passport", 100, false), at("text", "place", 140, true)}, leaseDocument())
+	b := open(t, phone)
+	b.visit(e.Signers[0].SigningURL)
+	b.button("I agree")
+	b.see("1 field to fill")
+	b.delays("POST", "/attachments")
+	b.click(field("passport"))
+	b.choose(`.entry input[type=file]`, "passport.png", paper(true))
+	b.until(`window.held === 1`)
+	b.click(field("place"))
+	b.write(entry, "Berlin")
+	b.see("Sending the file …")
+	b.accessible()
+	b.until(`window.release()`)
+	b.until(field("passport") + `.getAttribute("aria-label").endsWith("passport.png")`)
+	b.focused(entry)
+	b.read()
+
+	// The next one fails while it is reviewed.
+	eval[bool](b, `(() => { const before = window.fetch; const gate = new Promise((open) => { window.lose = () => { open(); return true; }; });
+		window.fetch = async (...a) => { if (String(a[0]).endsWith("/attachments") && a[1]?.method === "POST") { await gate; throw new TypeError("lost"); } return before(...a); }; return true; })()`)
+	b.click(field("passport"))
+	b.choose(`.entry input[type=file]`, "other.png", paper(false))
+	b.click(field("place"))
+	b.button("Review and sign")
+	b.see("Please check once more")
+	b.until(`document.querySelector("#sign").disabled`) // it is waited for
+	b.accessible()
+	b.until(`window.lose()`)
+	b.until(`!document.querySelector("#sign").disabled`)
+	b.until(`document.querySelector("dialog .notice.bad bdi")?.textContent.includes("passport")`)
+	b.accessible()
+	b.click(`document.querySelector("dialog .filenotices button")`)
+	b.until(`document.querySelector("#entry-problem")?.textContent.includes("cannot be reached")`)
+	b.waitUntilStill()
+}

@@ -15,7 +15,7 @@ import { EndPage, endStateOf, type EndState } from "./EndPage";
 import { HandOver, isHosted, Witnessing } from "./HandOver";
 import { Identify } from "./Identify";
 import { Narrow } from "./Frame";
-import type { FileActions } from "./FileEntry";
+import { isTooLarge, useFileStates, type FileActions } from "./FileEntry";
 import { fieldsToDo, problemsOf, refusalsIn, type Refusals } from "./formats";
 import { SenderFoot, SenderLogo, type Branding } from "./Look";
 import { changedWith, sortFields, fieldNames, isFixed, isIdentified, isPicture, pageKey, shownContext, withPrefilled, type Attached, type CodeState, type Context, type Field, type FilledField } from "./model";
@@ -65,6 +65,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   const [delegatedTo, setDelegatedTo] = useState<string | null>(null);
   const [confirmAgain, setConfirmAgain] = useState(false);
   const [files, setFiles] = useState<readonly Attached[]>([]);
+  const fileStates = useFileStates(t);
   const [refused, setRefused] = useState<Refusals>({});
   const [handed, setHanded] = useState(false);
   const [branding, setBranding] = useState<Branding | null>(null);
@@ -355,19 +356,22 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   });
   const fileActions: FileActions = {
     of: (f) => files.find((a) => a.attachmentId === values[f.id]),
-    attach: (f, file) => guarded(async () => {
+    state: fileStates.of,
+    attach: (f, file) => isTooLarge(file) ? Promise.resolve(fileStates.refuse(f, t("fileLarge"))) : fileStates.run(f, () => guarded(async () => {
       const before = files.find((a) => a.attachmentId === values[f.id]);
       const given = await client.attach(f.id, file);
       setFiles((all) => [...all, given]);
       setValue(f, given.attachmentId);
       if (before) await client.detach(before.attachmentId).catch(() => undefined); // removed by itself after a day
-      document.getElementById("next")?.focus({ preventScroll: true });
-    }),
-    detach: (f) => guarded(async () => {
+      // On to what comes next, unless the signer has gone on already. The entry that waits has lost the focus to the page.
+      const at = document.activeElement;
+      if (document.getElementById(`entry-${f.id}`) && (at === document.body || at?.id === `entry-${f.id}`)) document.getElementById("next")?.focus({ preventScroll: true });
+    })),
+    detach: (f) => fileStates.run(f, () => guarded(async () => {
       const id = values[f.id];
       setValue(f, "");
       if (id) await client.detach(id);
-    }),
+    })),
     open: (a) => { void client.openAttachment(a).catch(() => undefined); },
   };
   const problems = problemsOf(visible!.fields, shownValues, draft.days, refused, t, speech.locale);
@@ -405,7 +409,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
           onAdopt={(m) => adopt(adopting, m)} onClose={() => setAdopting(null)} />
       )}
       {reviewing && (
-        <Review context={visible!} names={names} values={shownValues} toDo={fieldsToDo(visible!, shownValues, problems)} problems={problems} read={read} news={news} speech={speech} sign={sign}
+        <Review context={visible!} names={names} values={shownValues} toDo={fieldsToDo(visible!, shownValues, problems)} problems={problems} read={read} news={news} files={fileActions} speech={speech} sign={sign}
           onGo={(target) => {
             if (typeof target !== "string" && "fieldId" in target) {
               lookAt(target);

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Localization } from "../ui/i18n";
-import { FileEntry, type FileActions } from "./FileEntry";
+import { FileEntry, FileNotices, type FileActions } from "./FileEntry";
 import { readNumber, typedNumber, writeDay } from "./formats";
 import { isChoice, isFixed, isPicture, isWritten, today, type Context, type Field, type Values } from "./model";
 import { textFor } from "./roles";
@@ -23,13 +23,14 @@ interface Props {
   onValue: (f: Field, value: string, day?: string) => void;
   onNext: () => void;
   onAdvance: (f: Field) => void;
+  onGo: (f: Field) => void;
   onPicture: (f: Field) => boolean;
   onChange: (f: Field) => void;
   onLeave: () => void;
 }
 
 /** The bar below the pages: what is left, the way to it, and the entry of the field that is being filled. */
-export function Bar({ zoom, context, speech, names, active, values, days, missing, problems, files, unread, small, onValue, onNext, onAdvance, onPicture, onChange, onLeave }: Props) {
+export function Bar({ zoom, context, speech, names, active, values, days, missing, problems, files, unread, small, onValue, onNext, onAdvance, onGo, onPicture, onChange, onLeave }: Props) {
   const { t } = speech;
   const required = context.fields.filter((f) => f.required && !isFixed(f)).length;
   const total = required + context.documents.reduce((n, d) => n + d.pageCount, 0);
@@ -50,6 +51,7 @@ export function Bar({ zoom, context, speech, names, active, values, days, missin
     <footer class="bar noprint" onKeyDown={(e) => { if (e.key === "Escape" && active) onLeave(); }}>
       {zoom}
       <div class="progress" aria-hidden="true"><span style={{ width: `${total ? (100 * (total - left)) / total : 100}%` }} /></div>
+      <FileNotices fields={context.fields.filter((f) => f !== active)} names={names} files={files} t={t} onGo={onGo} />
       {active && isWritten(active.type) && !isFixed(active) && (
         <Entry key={active.id} f={active} name={names.get(active.id) ?? ""} speech={speech} value={filled} day={days[active.id]} problem={problems.get(active.id) ?? ""} onValue={onValue} onDone={() => onAdvance(active)} />
       )}

@@ -1,11 +1,17 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { ApiError } from "../ui/http";
-import { formatBytes, type Localization } from "../ui/i18n";
+import { formatBytes, type Localization, type Translate } from "../ui/i18n";
 import type { Attached, Field } from "./model";
 
-/** What can be done about the files of attachment fields. */
+/** How it stands with the file of a field: whether it is on its way, and why it did not get there. */
+export interface FileState { busy: boolean; problem: string }
+
+const idle: FileState = { busy: false, problem: "" };
+
+/** What can be done about the files of attachment fields. What fails is told by the state of the field. */
 export interface FileActions {
   of: (f: Field) => Attached | undefined;
+  state: (f: Field) => FileState;
   attach: (f: Field, file: File) => Promise<void>;
   detach: (f: Field) => Promise<void>;
   open: (a: Attached) => void;
@@ -13,30 +19,44 @@ export interface FileActions {
 
 const largest = 10 * 2 ** 20; // bytes
 
+function problemWith(e: unknown, t: Translate): string {
+  if (!(e instanceof ApiError)) return t("unreachable");
+  if (e.status === 413) return t("fileLarge");
+  if (e.code === "too_many_attachments") return t("fileTooMany");
+  if (e.code === "scanner_unavailable") return t("fileScan");
+  if (e.status === 400) return t("fileType");
+  return t("wentWrong", { message: e.message });
+}
+
+/** Files that are sent and removed, each field for itself: the signer may go on to another field meanwhile. */
+export function useFileStates(t: Translate) {
+  const [states, setStates] = useState<Readonly<Record<string, FileState>>>({});
+  const busy = useRef(new Set<string>());
+  const put = (f: Field, state: FileState) => setStates((all) => ({ ...all, [f.id]: state }));
+  return {
+    of: (f: Field): FileState => states[f.id] ?? idle,
+    refuse: (f: Field, problem: string) => put(f, { busy: false, problem }),
+    run: async (f: Field, work: () => Promise<void>) => {
+      if (busy.current.has(f.id)) return;
+      busy.current.add(f.id);
+      put(f, { busy: true, problem: "" });
+      let problem = "";
+      try {
+        await work();
+      } catch (e) {
+        problem = problemWith(e, t);
+      }
+      busy.current.delete(f.id);
+      put(f, { busy: false, problem });
+    },
+  };
+}
+
 /** Chooses the file of a field, shows it, and takes it away. */
 export function FileEntry({ f, name, speech, files }: { f: Field; name: string; speech: Localization; files: FileActions }) {
   const { t, locale } = speech;
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState("");
+  const { busy, problem } = files.state(f);
   const given = files.of(f);
-  const run = async (work: () => Promise<void>) => {
-    setBusy(true);
-    setProblem("");
-    try {
-      await work();
-    } catch (e) {
-      setProblem(problemWith(e));
-    }
-    setBusy(false);
-  };
-  const problemWith = (e: unknown): string => {
-    if (!(e instanceof ApiError)) return t("unreachable");
-    if (e.status === 413) return t("fileLarge");
-    if (e.code === "too_many_attachments") return t("fileTooMany");
-    if (e.code === "scanner_unavailable") return t("fileScan");
-    if (e.status === 400) return t("fileType");
-    return t("wentWrong", { message: e.message });
-  };
   return (
     <div class="entry">
       <label for={`entry-${f.id}`}><bdi>{name}</bdi>{f.required ? "" : ` (${t("optional")})`}</label>
@@ -45,15 +65,29 @@ export function FileEntry({ f, name, speech, files }: { f: Field; name: string; 
           onChange={(e) => {
             const file = e.currentTarget.files?.[0];
             e.currentTarget.value = "";
-            if (!file) return;
-            if (file.size > largest) setProblem(t("fileLarge"));
-            else void run(() => files.attach(f, file));
+            if (file) void files.attach(f, file);
           }} />
-        {given && <button type="button" class="bare small" disabled={busy} onClick={() => void run(() => files.detach(f))}>{t("remove")}</button>}
+        {given && <button type="button" class="bare small" disabled={busy} onClick={() => void files.detach(f)}>{t("remove")}</button>}
         {given && <button type="button" class="plain small" onClick={() => files.open(given)}>{t("openFile", { name: `\u2068${given.name}\u2069` })}</button>}
       </div>
       <p id="entry-hint" class="quiet small hintline" role="status">{busy ? t("uploading") : given ? <><bdi>{given.name}</bdi> · {formatBytes(given.size, locale)}</> : t("fileHint")}</p>
       <p id="entry-problem" class="notice bad" role="alert">{problem}</p>
+    </div>
+  );
+}
+
+export const isTooLarge = (file: File): boolean => file.size > largest;
+
+/** The files of these fields that are on their way, and those that did not get there. */
+export function FileNotices({ fields, names, files, t, onGo }: { fields: readonly Field[]; names: Map<string, string>; files: FileActions; t: Translate; onGo: (f: Field) => void }) {
+  const told = fields.filter((f) => f.type === "attachment" && (files.state(f).busy || files.state(f).problem));
+  return (
+    <div class="filenotices" role="status">
+      {told.map((f) => (
+        <p key={f.id} class={files.state(f).busy ? "quiet small" : "notice bad small"}>
+          <bdi>{names.get(f.id)}</bdi>: {files.state(f).busy ? t("uploading") : files.state(f).problem} {!files.state(f).busy && <button type="button" class="bare small" onClick={() => onGo(f)}>{t("goThere")}</button>}
+        </p>
+      ))}
     </div>
   );
 }

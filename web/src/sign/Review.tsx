@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { FileNotices, type FileActions } from "./FileEntry";
 import { ApiError } from "../ui/http";
 import type { Localization, Translate } from "../ui/i18n";
 import { Dialog, Title } from "../ui/parts";
@@ -17,6 +18,7 @@ interface Props {
   read: ReadonlySet<string>;
   /** What others added that this signer has not looked at yet. */
   news: readonly FilledField[];
+  files: FileActions;
   speech: Localization;
   sign: () => Promise<void>;
   onGo: (target: Target) => void;
@@ -24,11 +26,12 @@ interface Props {
 }
 
 /** Says what is missing, or shows what will be signed and signs it. */
-export function Review({ context, names, values, toDo: missing, problems, read, news, speech, sign, onGo, onClose }: Props) {
+export function Review({ context, names, values, toDo: missing, problems, read, news, files, speech, sign, onGo, onClose }: Props) {
   const { t } = speech;
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string[]>([]);
   const unread = unreadPages(context, read);
+  const sending = context.fields.some((f) => files.state(f).busy);
   const complete = missing.length === 0 && unread.length === 0;
   const title = t(complete ? "reviewTitle" : "reviewMissing");
   const submit = async () => {
@@ -58,6 +61,7 @@ export function Review({ context, names, values, toDo: missing, problems, read, 
           )}
         </ul>
       )}
+      <FileNotices fields={context.fields} names={names} files={files} t={t} onGo={onGo} />
       {complete && (
         <>
           {context.documents.map((d) => <Entries key={d.documentId} doc={d} context={context} values={values} speech={speech} />)}
@@ -67,7 +71,7 @@ export function Review({ context, names, values, toDo: missing, problems, read, 
       <div class="notice bad" role="alert">{problem.map((p) => <p key={p}>{p}</p>)}</div>
       <div class="row end">
         <button type="button" class="bare" onClick={onClose}>{t("goBack")}</button>
-        <button type="button" id="sign" disabled={!complete || news.length > 0} aria-disabled={busy} onClick={() => void submit()}>{t(busy && !context.kind ? "signing" : textFor(context.kind, "sign"))}</button>
+        <button type="button" id="sign" disabled={!complete || sending || news.length > 0} aria-disabled={busy} onClick={() => void submit()}>{t(busy && !context.kind ? "signing" : textFor(context.kind, "sign"))}</button>
       </div>
     </Dialog>
   );
