@@ -13,6 +13,7 @@ import (
 // pages reads the page tree, and refuses what in it would be read in two ways.
 func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 	var sizes []PageSize
+	var leaves []pdf.Ref
 	checked := map[pdf.Ref]bool{} // resources
 	_, err := n.f.WalkTree(n.checkNode, func(p *pdf.Page) error {
 		if ctx.Err() != nil {
@@ -43,6 +44,7 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 		}
 		w, h := g.Size()
 		sizes = append(sizes, PageSize{w, h})
+		leaves = append(leaves, p.Ref)
 		return nil
 	})
 	if errors.Is(err, pdf.ErrLimit) && len(sizes) >= n.lim.MaxPages {
@@ -56,8 +58,10 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 		return nil, err
 	}
 	root, _ := catalog.Get("Pages").Ref() // it has been walked
-	_, err = n.checkPageTree(ctx, root, nil)
-	return sizes, err
+	if _, err = n.checkPageTree(ctx, root, nil); err != nil {
+		return nil, err
+	}
+	return sizes, n.refuse(n.f.LinearizationProblem(leaves))
 }
 
 // withLocation adds to an error of the reader where in the document it was met.
@@ -120,8 +124,20 @@ func (n *inspector) resources(v pdf.Value, checked map[pdf.Ref]bool, depth int) 
 	return nil
 }
 
+// refuse refuses what the reader says of the file's structure, unless nothing will
+// be appended to the file.
+func (n *inspector) refuse(problem string, err error) error {
+	if err != nil || problem == "" || n.signed {
+		return err
+	}
+	return refusal.Ambiguous("it %s", problem)
+}
+
 // checkDocument looks at the trailers and at the catalog.
 func (n *inspector) checkDocument() error {
+	if err := n.refuse(n.f.SectionProblem()); err != nil {
+		return err
+	}
 	for i, t := range n.f.Trailers() {
 		if d, err := t.Dict(); err == nil {
 			if info, ok := d.Get("Info").Ref(); ok {

@@ -1,0 +1,207 @@
+package pdf
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+)
+
+// Programs read a section that stands at the end of a file otherwise than the same
+// section below an update: what they object to makes them search the whole file for
+// objects in the one case, and is passed over in the other. So a section has to be
+// written as all of them read it.
+
+var fileEnd = regexp.MustCompile(`^startxref[ \t\r\n]+[0-9]+[ \t\r\n]+%%EOF`)
+
+// SectionProblem says why programs could read the cross-reference of the file
+// otherwise once it is continued, or "".
+func (f *File) SectionProblem() (string, error) {
+	const near = 1024 // bytes in which poppler and MuPDF look
+	n := min(f.size, near)
+	tail, err := f.in.read(f.size-n, n)
+	if err != nil {
+		return "", err
+	}
+	if i := bytes.LastIndex(tail, []byte("startxref")); i < 0 || !fileEnd.Match(tail[i:]) {
+		return "does not end with startxref, a number and %%EOF", nil
+	}
+	for i := range f.sections {
+		s := &f.sections[i]
+		check := f.tableProblem
+		if s.isStream {
+			check = f.xrefStreamProblem
+		}
+		problem, err := check(s)
+		if err == nil && problem == "" && s.hybrid != nil {
+			problem, err = f.hybridProblem(s)
+		}
+		if err != nil || problem != "" {
+			return problem, err
+		}
+	}
+	return "", nil
+}
+
+// isTableSpace reports the white space that all programs accept in a table.
+func isTableSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+
+func skipTableSpace(b []byte, i int) int {
+	for i < len(b) && isTableSpace(b[i]) {
+		i++
+	}
+	return i
+}
+
+// tableProblem follows a table as readTable has read it.
+func (f *File) tableProblem(s *section) (string, error) {
+	wrong := func(what string, at int64) (string, error) {
+		return fmt.Sprintf("has %s in a cross-reference table, at byte %d", what, at), nil
+	}
+	b, err := f.in.read(s.at, min(32, f.size-s.at))
+	if err != nil {
+		return "", err
+	}
+	i := skipTableSpace(b, 0)
+	if !bytes.HasPrefix(b[i:], []byte("xref")) {
+		return wrong("something else than xref", s.at)
+	}
+	pos := s.at + int64(i) + 4
+	for isFirst := true; ; isFirst = false {
+		if b, err = f.in.read(pos, min(128, f.size-pos)); err != nil {
+			return "", err
+		}
+		i := skipTableSpace(b, 0)
+		if bytes.HasPrefix(b[i:], []byte("trailer")) {
+			return "", nil
+		}
+		first, j, ok1 := scanUint(b, i)
+		k := skipTableSpace(b, j)
+		count, k, ok2 := scanUint(b, k)
+		end := skipTableSpace(b, k)
+		if !ok1 || !ok2 || end == k && count > 0 {
+			return wrong("a bad subsection", pos)
+		}
+		r := subsection{first, count, pos + int64(end), tableEntry}
+		pos = r.pos
+		if count == 0 {
+			continue
+		}
+		if err := f.measureEntries(&r, isFirst); err != nil {
+			return "", err
+		}
+		for n := range count {
+			last := n == count-1
+			width := r.width
+			if last {
+				width = entryContent
+			}
+			if b, err = f.in.read(pos, int64(width)); err != nil {
+				return "", err
+			}
+			switch {
+			case !tableEntryIsPlain(b):
+				return wrong("a bad entry", pos)
+			case r.first+n == 0 && b[17] == 'n':
+				return wrong("object 0 in use", pos)
+			}
+			pos += int64(width)
+		}
+	}
+}
+
+// tableEntryIsPlain reports "nnnnnnnnnn ggggg n" or f and white space.
+func tableEntryIsPlain(b []byte) bool {
+	for i, c := range b {
+		var ok bool
+		switch {
+		case i == 10 || i == 16:
+			ok = c == ' '
+		case i < 16:
+			ok = c >= '0' && c <= '9'
+		case i == 17:
+			ok = c == 'n' || c == 'f'
+		default:
+			ok = isTableSpace(c)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *File) xrefStreamProblem(s *section) (string, error) {
+	wrong := func(what string) (string, error) {
+		return fmt.Sprintf("has %s in the cross-reference stream at byte %d", what, s.at), nil
+	}
+	b, err := f.in.read(s.at, min(64, f.size-s.at))
+	if err != nil {
+		return "", err
+	}
+	if i := skipTableSpace(b, 0); i == len(b) || b[i] < '0' || b[i] > '9' {
+		return wrong("something else than an object's number")
+	}
+	if _, ok := s.trailer.Get("Length").Int(); !ok {
+		return wrong("no Length of its own")
+	}
+	num, i, _ := scanUint(b, skipTableSpace(b, 0))
+	gen, _, _ := scanUint(b, SkipSpace(b, i))
+	o, err := f.objectAt(Ref{num, gen}, s.at)
+	if err != nil {
+		return "", err
+	}
+	if ok, err := f.LengthIsRight(o); err != nil || !ok {
+		what, _ := wrong("a wrong Length")
+		return what, err
+	}
+	width := int64(s.widths[0] + s.widths[1] + s.widths[2])
+	promised := int64(0)
+	if index, err := s.trailer.Get("Index").Array(); err == nil {
+		for k := 1; k < len(index); k += 2 {
+			n, _ := index[k].Int()
+			promised += n
+		}
+	} else if n, ok := s.trailer.Get("Size").Int(); ok {
+		promised = n
+	}
+	if promised > int64(len(s.data))/width {
+		return wrong("fewer entries than it says")
+	}
+	for _, r := range s.ranges {
+		for n := range r.count {
+			kind := uint64(1) // the default (Table 17)
+			if w := s.widths[0]; w > 0 {
+				kind = 0
+				for _, c := range s.data[r.pos+int64(n)*width:][:w] {
+					kind = kind<<8 | uint64(c)
+				}
+			}
+			switch {
+			case kind > 2:
+				return wrong("an entry of an unknown type")
+			case kind > 0 && r.first+n == 0:
+				return wrong("object 0 in use")
+			}
+		}
+	}
+	return "", nil
+}
+
+// hybridProblem looks at the stream that a table names in XRefStm. Some programs
+// follow a Prev in it.
+func (f *File) hybridProblem(s *section) (string, error) {
+	at := s.hybrid.at
+	if _, ok := s.trailer.Get("XRefStm").Int(); !ok || !s.hybrid.isStream {
+		return fmt.Sprintf("has something else than a cross-reference stream where XRefStm points, at byte %d", at), nil
+	}
+	if v := s.hybrid.trailer.Get("Prev"); !v.IsNull() {
+		prev, ok := v.Int()
+		for i := range f.sections {
+			if ok && f.sections[i].at == prev {
+				return f.xrefStreamProblem(s.hybrid)
+			}
+		}
+		return fmt.Sprintf("has a cross-reference stream, at byte %d, that names a section which no other one names", at), nil
+	}
+	return f.xrefStreamProblem(s.hybrid)
+}
