@@ -2,6 +2,8 @@ package seal
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -65,6 +67,14 @@ func (p *painter) annotations(page *pdf.Page, g pdf.Geometry, values []Value) (*
 	for i, v := range values {
 		boxes[i] = g.Box(v.X, h-v.Y-v.H, v.X+v.W, h-v.Y)
 	}
+	if len(o.annots) > maxOverlaid { // what the rest of them covers is not known
+		if p.dryRun {
+			return nil, fmt.Errorf("%w: page %d has more than %d annotations", pdf.ErrLimit, page.Index+1, maxOverlaid)
+		}
+		for i := range values {
+			o.values[i], o.dark[i] = true, true
+		}
+	}
 	for at, v := range o.annots[:min(len(o.annots), maxOverlaid)] {
 		d, err := pdf.OptionalDict(p.file, v)
 		if err != nil {
@@ -80,7 +90,8 @@ func (p *painter) annotations(page *pdf.Page, g pdf.Geometry, values []Value) (*
 func (p *painter) annotation(o *overlay, at int, v pdf.Value, d pdf.Dict, boxes []pdf.Box) error {
 	kind, _ := d.Get("Subtype").Name()
 	flags, _ := d.Get("F").Int()
-	if d == nil || kind == "Link" || kind == "Popup" || flags&(flagHidden|flagNoView) != 0 {
+	without := (kind == "Link" || kind == "Popup") && d.Get("AP").IsNull() // programs draw them if they have looks
+	if d == nil || without || flags&flagHidden != 0 || flags&(flagNoView|flagPrint) == flagNoView {
 		return nil // nothing that could cover a value
 	}
 	rect, ok, err := p.rectangle(d.Get("Rect"))
@@ -155,8 +166,13 @@ func (p *painter) darkAnnotation(d pdf.Dict, kind string) (bool, error) {
 	return light < 0.55, nil
 }
 
+// rectangle reads where an annotation stands: everywhere, if programs could read it
+// in other ways.
 func (p *painter) rectangle(v pdf.Value) (pdf.Box, bool, error) {
 	list, err := pdf.ArrayIn(p.file, v)
+	if len(list) > 4 { // MuPDF takes the first ones
+		return everywhere, true, err
+	}
 	if err != nil || len(list) != 4 {
 		return pdf.Box{}, false, nil //nolint:nilerr // readers do not show it
 	}
@@ -166,10 +182,15 @@ func (p *painter) rectangle(v pdf.Value) (pdf.Box, bool, error) {
 		if err != nil {
 			return pdf.Box{}, false, err
 		}
-		n[i], _ = e.Float()
+		var ok bool
+		if n[i], ok = e.Float(); !ok {
+			return everywhere, true, nil
+		}
 	}
 	return pdf.Box{X0: min(n[0], n[2]), Y0: min(n[1], n[3]), X1: max(n[0], n[2]), Y1: max(n[1], n[3])}, true, nil
 }
+
+var everywhere = pdf.Box{X0: math.Inf(-1), Y0: math.Inf(-1), X1: math.Inf(1), Y1: math.Inf(1)}
 
 // valuesAbove draws the values that annotations would cover.
 func (p *painter) valuesAbove(o *overlay, page pdf.Ref, g pdf.Geometry, values []Value, look pdf.Content) error {

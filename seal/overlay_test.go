@@ -64,6 +64,10 @@ func TestValuesAboveAnnotations(t *testing.T) {
 		"annotation":           {"/Annots 1002 0 R", "", "<</Type/Annot/Subtype/Square/F 4/Rect[100 150 300 250]/AP<</N 1001 0 R>>>>"},
 		"annotation, rotated":  {"/Rotate 90/Annots 1002 0 R", "", "<</Type/Annot/Subtype/Stamp/F 4/Rect[0 0 300 400]/AP<</N 1001 0 R>>>>"},
 		"direct annotation":    {"/Annots[<</Type/Annot/Subtype/Stamp/F 4/Rect[100 150 300 250]/AP<</N 1001 0 R>>>>]", "", "null"},
+		"link with looks":      {"/Annots 1002 0 R", "", "<</Type/Annot/Subtype/Link/F 4/Rect[100 150 300 250]/AP<</N 1001 0 R>>>>"},
+		"popup with looks":     {"/Annots 1002 0 R", "", "<</Type/Annot/Subtype/Popup/F 4/Rect[100 150 300 250]/AP<</N 1001 0 R>>>>"},
+		"a long number":        {"/Annots 1002 0 R", "", "<</Type/Annot/Subtype/Square/F 4/Rect[100 150 300 250." + strings.Repeat("0", 70) + "]/AP<</N 1001 0 R>>>>"},
+		"a fifth number":       {"/Annots 1002 0 R", "", "<</Type/Annot/Subtype/Square/F 4/Rect[100 150 300 250 0]/AP<</N 1001 0 R>>>>"},
 		"user unit, turned":    {"/Rotate 270/UserUnit 1/Annots 1002 0 R", "", "<</Type/Annot/Subtype/Stamp/F 4/Rect[0 0 400 300]/AP<</N 1001 0 R>>>>"},
 		"not shown, not moved": {"/Annots 1002 0 R", "", "<</Type/Annot/Subtype/Square/F 2/Rect[100 150 300 250]/AP<</N 1001 0 R>>>>"},
 	} {
@@ -134,6 +138,7 @@ func TestUncleanContent(t *testing.T) {
 		"unknown operators":        {content: text + "7 c8.734"},
 		"too few operands":         {content: text + "7 m 8 9 l"},
 		"stray delimiters":         {content: text + ") > }"},
+		"states without end":       {content: text + "q 1 0 0 1 5000 0 cm " + strings.Repeat("q ", 4999)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -177,11 +182,23 @@ func TestUncleanContent(t *testing.T) {
 // known how readers get there.
 func TestHiddenAndBroken(t *testing.T) {
 	t.Parallel()
-	b := classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 400 300]" + ownResources, content: "/OC /Hidden BDC ("}}})
+	for _, content := range []string{"/OC /Hidden BDC (", strings.Repeat("/OC /Hidden BDC ", 5000)} {
+		b := classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 400 300]" + ownResources, content: content}}})
+		_, err := admission.Admit(t.Context(), strings.NewReader(string(b)), int64(len(b)), admission.DefaultLimits())
+		var refused *refusal.Error
+		require.ErrorAs(t, err, &refused)
+		require.Equal(t, refusal.PDFAmbiguous, refused.Code)
+	}
+}
+
+// TestTooManyAnnotations: a page whose annotations cannot all be looked at is refused.
+func TestTooManyAnnotations(t *testing.T) {
+	t.Parallel()
+	b := classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 400 300]" + ownResources + "/Annots[" + strings.Repeat("null ", 20_001) + "]"}}})
 	_, err := admission.Admit(t.Context(), strings.NewReader(string(b)), int64(len(b)), admission.DefaultLimits())
 	var refused *refusal.Error
 	require.ErrorAs(t, err, &refused)
-	require.Equal(t, refusal.PDFAmbiguous, refused.Code)
+	require.Equal(t, refusal.PDFTooComplex, refused.Code)
 }
 
 // TestDarkPages: dark ink stands on a light backing where the page is dark, or may

@@ -42,7 +42,8 @@ const (
 	maxContentRead = 4 << 20
 	// maxContentDryRun is that at the upload.
 	maxContentDryRun = 64 << 20
-	// maxOpenStates bounds the graphics states that are closed for a page.
+	// maxOpenStates bounds the graphics states, and the sequences of marked content,
+	// that are closed for a page.
 	maxOpenStates = 4096
 )
 
@@ -159,6 +160,7 @@ func (p *painter) look(page *pdf.Page, contents []pdf.Value, g pdf.Geometry, val
 			p.remarkable = true
 		}
 	}
+	c.Unclean = c.Unclean || c.Open > maxOpenStates || c.Marked > maxOpenStates
 	p.remarkable = p.remarkable || c.Unclean || c.Open > 0 || c.Marked > 0 || slices.Contains(c.Dark, true)
 	return c, err
 }
@@ -286,8 +288,8 @@ func (p *painter) marked(c *canvas, page pdf.Ref, bbox pdf.Value, marks []marked
 // drawing returns the operators that end the original content, with what it leaves
 // open, and paint ours.
 func (p *painter) drawing(g pdf.Geometry, look pdf.Content, stamped bool) []byte {
-	b := bytes.Repeat([]byte("\nEMC"), min(look.Marked, maxOpenStates))
-	b = append(b, bytes.Repeat([]byte("\nQ"), min(look.Open, maxOpenStates))...)
+	b := bytes.Repeat([]byte("\nEMC"), look.Marked)
+	b = append(b, bytes.Repeat([]byte("\nQ"), look.Open)...)
 	b = append(b, "\nQ\n"...)
 	m := g.ToUser()
 	if stamped {
