@@ -81,16 +81,13 @@ func (a *assembly) embedAttachments() ([]attachment, error) {
 // document: Flate leaves some data as it is, and base 85 writes that without a space.
 func packAttachment(data []byte) (packed []byte, filter string) {
 	packed = pdf.Deflate(data)
-	if !slices.ContainsFunc(structureWords, func(word string) bool { return bytes.Contains(packed, []byte(word)) }) {
+	if !slices.ContainsFunc(pdf.StructureWords, func(word string) bool { return bytes.Contains(packed, []byte(word)) }) {
 		return packed, "/FlateDecode"
 	}
 	coded := make([]byte, ascii85.MaxEncodedLen(len(packed)), ascii85.MaxEncodedLen(len(packed))+2)
 	coded = coded[:ascii85.Encode(coded, packed)]
 	return append(coded, "~>"...), "[/ASCII85Decode/FlateDecode]"
 }
-
-// structureWords stand in every part of a file that a reader could search for.
-var structureWords = []string{" obj", "endobj", "endstream", "xref", "trailer", "%%EOF", "%PDF-", "_Seal<<"}
 
 // manifestAttachments are the attachments as the record lists them.
 func manifestAttachments(job *Job) []manifest.Attachment {

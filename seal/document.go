@@ -55,7 +55,7 @@ func (a *assembly) writeCertificate(parent, field, sig pdf.Ref) error {
 					{Key: "Rect", Value: c.rectangle(c.linkBox)},
 					{Key: "Border", Value: pdf.Value("[0 0 0]")},
 					{Key: "F", Value: pdf.Value("4")},
-					{Key: "A", Value: append(pdf.AppendText(pdf.Value("<</S/URI/URI"), a.job.VerifyURL), ">>"...)},
+					{Key: "A", Value: append(pdf.AppendURI(pdf.Value("<</S/URI/URI"), a.job.VerifyURL), ">>"...)},
 				}.Value()).Value())
 			}
 			d.Set("Annots", pdf.JoinArray(annots))

@@ -212,6 +212,39 @@ func TestTextOfTheMark(t *testing.T) {
 	require.Equal(t, refusal.PDFAmbiguous, refused.Code)
 }
 
+// TestEnteredTextOfTheMark: what people enter, and their names, are never taken
+// for a part of the file, wherever the seal writes them.
+func TestEnteredTextOfTheMark(t *testing.T) {
+	t.Parallel()
+	k := newSealerFixture(t)
+	s := k.sealer(t)
+	text := strings.Repeat("_Seal<</V ", 8)
+	for name, l := range map[string]layout{
+		"form":    {catalog: "/AcroForm<</Fields[1000 0 R]>>", pages: []page{{extra: "/MediaBox[0 0 612 792]" + ownResources + "/Annots[1000 0 R]"}}, objects: []string{"<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/F 4/Rect[0 0 612 792]>>"}},
+		"unclean": {pages: []page{{extra: "/MediaBox[0 0 612 792]" + ownResources, content: "q Q Q"}}},
+		"tagged": {
+			catalog: "/MarkInfo<</Marked true>>/StructTreeRoot 1000 0 R", pages: []page{{extra: "/MediaBox[0 0 612 792]" + ownResources}},
+			objects: []string{"<</Type/StructTreeRoot/K[]/ParentTree 1001 0 R/ParentTreeNextKey 1>>", "<</Nums[]>>"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := job(t, classicPDF(l))
+			for i := range j.Signers {
+				j.Signers[i].Name = text
+			}
+			j.Values = []seal.Value{
+				{FieldID: "t", SignerID: adaID, Kind: seal.Text, Page: 1, X: 20, Y: 60, W: 560, H: 20, Text: text},
+				{FieldID: "s", SignerID: adaID, Kind: seal.Signature, Page: 1, X: 20, Y: 100, W: 80, H: 40, PNG: marker(t)},
+			}
+			_, file := sealed(t, s, j)
+			require.Equal(t, 1, bytes.Count(file, []byte("_Seal<</V ")))
+			r := verified(t, file, k.trust())
+			require.True(t, r.OK(), textOf(t, r))
+		})
+	}
+}
+
 // TestSealedInASeal: a sealed file that is sent out again is embedded, and its
 // own seal is not taken for that of the file around it.
 func TestSealedInASeal(t *testing.T) {

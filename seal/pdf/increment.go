@@ -332,9 +332,18 @@ func AppendHex(b, s []byte) []byte {
 	return fmt.Appendf(b, "<%X>", s)
 }
 
-// AppendText writes a text string (7.9.2.2): ASCII as it stands, else UTF-16.
+// StructureWords are what a reader that searches a file takes for a part of it, and
+// the beginning of the seal's mark: no text that people enter stands there as it is.
+var StructureWords = []string{" obj", "endobj", "endstream", "xref", "trailer", "%%EOF", "%PDF-", "_Seal<<"}
+
+func holdsStructureWord(s string) bool {
+	return slices.ContainsFunc(StructureWords, func(word string) bool { return strings.Contains(s, word) })
+}
+
+// AppendText writes a text string (7.9.2.2): ASCII as it stands, unless it could be
+// taken for a part of the file, else UTF-16.
 func AppendText(b []byte, s string) []byte {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+	if !holdsStructureWord(s) && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
 		b = append(b, '(')
 		for i := range len(s) {
 			if c := s[i]; c == '(' || c == ')' || c == '\\' {
@@ -347,6 +356,14 @@ func AppendText(b []byte, s string) []byte {
 	b = append(b, "<FEFF"...)
 	b = AppendUTF16(b, s)
 	return append(b, '>')
+}
+
+// AppendURI writes an address, which is ASCII in either form (12.6.4.8).
+func AppendURI(b []byte, s string) []byte {
+	if holdsStructureWord(s) {
+		return AppendHex(b, []byte(s))
+	}
+	return AppendText(b, s)
 }
 
 // AppendUTF16 writes s as hexadecimal digits of UTF-16BE.
