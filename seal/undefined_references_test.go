@@ -282,7 +282,7 @@ func TestFaultsThatAllReadersPassOver(t *testing.T) {
 	simple := simplePDF(2)
 	table := func(b []byte) int { return bytes.LastIndex(b, []byte("xref\n0 1")) }
 	for name, b := range map[string][]byte{
-		"an object in use at 0":       bytes.Replace(simple, []byte("0000000000 65535 f \n"), []byte("0000000000 00000 n \n"), 1),
+		"an object in use at 0":       bytes.Replace(simple, []byte("trailer"), []byte("900 1\n0000000000 00000 n \ntrailer"), 1),
 		"entries of 19 bytes":         append(bytes.Clone(simple[:table(simple)]), bytes.ReplaceAll(simple[table(simple):], []byte(" n \n"), []byte(" n\n"))...),
 		"a table that begins with 1":  oneByteReader(simple),
 		"what pdfcpu cannot validate": classicPDF(layout{catalog: "/ViewerPreferences 5", pages: letterPage("")}),
