@@ -191,7 +191,7 @@ func (s *Server) sendReadingCopy(c *gin.Context, e *models.Envelope, d *models.D
 		return err
 	}
 	d = d.Presented()
-	job := seal.Reading{OriginalSHA256: d.SHA256, Version: now.Digest, PageCount: d.PageCount, Names: map[string]string{}}
+	job := seal.Reading{OriginalSHA256: d.SHA256, Version: now.Digest, PageCount: d.PageCount, Names: map[string]string{}, Facts: seal.DecodeFacts(d.SealFacts)}
 	pictures := make(map[string][]byte)
 	for _, v := range filled {
 		if v.DocumentID != d.ID {
@@ -226,7 +226,7 @@ func (s *Server) sendReadingCopy(c *gin.Context, e *models.Envelope, d *models.D
 	}
 	defer s.readingCopies.Release(1)
 	job.Original, job.Size = f, f.Size()
-	copied, err := seal.ReadingCopy(job)
+	copied, err := seal.ReadingCopy(ctx, job)
 	if err != nil {
 		return err
 	}

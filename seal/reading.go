@@ -1,7 +1,9 @@
 package seal
 
 import (
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -17,6 +19,7 @@ type Reading struct {
 	PageCount      int
 	Values         []Value
 	Names          map[string]string // of signers, by id
+	Facts          *Facts            // of the original; nil: they are found out
 	// Version names the values: the same version of the same original is made of
 	// the same bytes each time, so that a reader can ask for parts of it.
 	Version string
@@ -25,8 +28,9 @@ type Reading struct {
 // ReadingCopy draws values on a document as Seal will, and nothing else: it has
 // no certificate, no seal and no line at the foot. The result reads from Original,
 // which must stay open. An original that is signed is drawn on as well: its own
-// signature then shows that the copy is not the original.
-func ReadingCopy(r Reading) (*io.SectionReader, error) {
+// signature then shows that the copy is not the original. One whose open references
+// cannot be defined is returned as it is.
+func ReadingCopy(ctx context.Context, r Reading) (*io.SectionReader, error) {
 	original := io.NewSectionReader(r.Original, 0, r.Size)
 	if !slices.ContainsFunc(r.Values, func(v Value) bool { return !v.empty() }) {
 		return original, nil
@@ -36,6 +40,13 @@ func ReadingCopy(r Reading) (*io.SectionReader, error) {
 		return nil, fmt.Errorf("seal: %w", err)
 	}
 	w, err := pdf.NewIncrement(f)
+	if err != nil {
+		return nil, fmt.Errorf("seal: %w", err)
+	}
+	err = defineUndefined(ctx, f, w, r.Facts)
+	if errors.Is(err, pdf.ErrDamaged) || errors.Is(err, pdf.ErrLimit) { // signed already: no other such upload is accepted
+		return original, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("seal: %w", err)
 	}
@@ -54,6 +65,23 @@ func ReadingCopy(r Reading) (*io.SectionReader, error) {
 	}
 	all := concatReader{r.Original, r.Size, w.Bytes()}
 	return io.NewSectionReader(all, 0, w.Offset()), nil
+}
+
+// defineUndefined defines what the original left open, as the seal will: nothing
+// that is added gets a number to which the original refers.
+func defineUndefined(ctx context.Context, f *pdf.File, w *pdf.Increment, facts *Facts) error {
+	if facts != nil && f.Fits(facts.mentioned) {
+		return w.DefineUndefined(facts.mentioned)
+	}
+	scan, err := f.ReferenceScan()
+	if err != nil {
+		return err
+	}
+	m, err := scan.Find(ctx)
+	if err != nil {
+		return err
+	}
+	return w.DefineUndefined(m)
 }
 
 // buildReading writes the pages that have values.

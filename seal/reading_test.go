@@ -2,6 +2,7 @@ package seal_test
 
 import (
 	"bytes"
+	"fmt"
 	"image"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal"
+	"countersign/seal/pdf"
 )
 
 func readingOf(j seal.Job, version string) seal.Reading {
@@ -47,7 +49,7 @@ func TestReadingCopyLooksAsSealed(t *testing.T) {
 				{FieldID: "h", SignerID: adaID, Kind: seal.Checkbox, Page: 1, X: 210, Y: 90, W: 20, H: 20, Checked: true},
 			}
 			file, _ := sealed(t, s, j)
-			copied, err := seal.ReadingCopy(readingOf(j, "1"))
+			copied, err := seal.ReadingCopy(t.Context(), readingOf(j, "1"))
 			require.NoError(t, err)
 			b, err := io.ReadAll(copied)
 			require.NoError(t, err)
@@ -68,7 +70,7 @@ func TestReadingCopyLooksAsSealed(t *testing.T) {
 			require.Contains(t, words, "999,999")
 			require.NotContains(t, words, "Sealed by")
 
-			again, err := seal.ReadingCopy(readingOf(j, "1"))
+			again, err := seal.ReadingCopy(t.Context(), readingOf(j, "1"))
 			require.NoError(t, err)
 			same, err := io.ReadAll(again)
 			require.NoError(t, err)
@@ -83,9 +85,48 @@ func TestReadingCopyOfNothing(t *testing.T) {
 	original := simplePDF(1)
 	j := job(t, original)
 	j.Values = []seal.Value{{FieldID: "h", SignerID: adaID, Kind: seal.Checkbox, Page: 1, X: 10, Y: 10, W: 20, H: 20}}
-	copied, err := seal.ReadingCopy(readingOf(j, "0"))
+	copied, err := seal.ReadingCopy(t.Context(), readingOf(j, "0"))
 	require.NoError(t, err)
 	b, err := io.ReadAll(copied)
 	require.NoError(t, err)
 	require.Equal(t, original, b)
+}
+
+// TestReadingCopyDefinesWhatIsOpen: nothing in an original can refer to what the
+// copy adds, whether the facts of the original are known or not.
+func TestReadingCopyDefinesWhatIsOpen(t *testing.T) {
+	t.Parallel()
+	open, content := "", ""
+	first := 0
+	for range 2 { // the second time the size is known
+		open, content = "", ""
+		for i := range 21 {
+			open += fmt.Sprintf("/Z%d %d 0 R", i, first+i)
+			content += fmt.Sprintf("q 1 0 0 1 0 -100 cm /Z%d Do Q ", i)
+		}
+		b := classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 400 300]/Resources<</Font<</F1 3 0 R>>/XObject<<" + open + ">>>>", content: content}}})
+		f, err := pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits())
+		require.NoError(t, err)
+		size, _ := f.Trailer().Get("Size").Int()
+		first = int(size)
+	}
+	original := classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 400 300]/Resources<</Font<</F1 3 0 R>>/XObject<<" + open + ">>>>", content: content}}})
+	facts := admitted(t, original).Facts
+	require.NotNil(t, facts)
+	j := job(t, original)
+	j.Values = []seal.Value{{FieldID: "f", SignerID: adaID, Kind: seal.Signature, Page: 1, X: 120, Y: 60, W: 80, H: 40, PNG: marker(t)}}
+	for _, known := range []*seal.Facts{facts, nil} {
+		r := readingOf(j, "1")
+		r.Facts = known
+		copied, err := seal.ReadingCopy(t.Context(), r)
+		require.NoError(t, err)
+		b, err := io.ReadAll(copied)
+		require.NoError(t, err)
+		path := filepath.Join(t.TempDir(), "reading.pdf")
+		require.NoError(t, os.WriteFile(path, b, 0o600))
+		for reader, img := range renderings(t, path, 1) {
+			got := inkBounds(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 })
+			require.InDelta(t, 40*20, got.Dx()*got.Dy(), 130, "%s shows the signature once: %v", reader, got)
+		}
+	}
 }
