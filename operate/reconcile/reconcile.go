@@ -51,8 +51,11 @@ var Kinds = []struct {
 	Kind models.OutboxKind
 	Name string
 }{
-	{models.OutboxStart, "envelopes"}, {models.OutboxRetention, "retentions"}, {models.OutboxTimestamp, "timestamps"},
-	{models.OutboxDeliver, "deliveries"}, {models.OutboxBulk, "bulk_sends"},
+	{models.OutboxStart, "envelopes"},
+	{models.OutboxRetention, "retentions"},
+	{models.OutboxTimestamp, "timestamps"},
+	{models.OutboxDeliver, "deliveries"},
+	{models.OutboxBulk, "bulk_sends"},
 }
 
 // Run looks at all kinds. What was started up to an error stays started, and it
