@@ -3,11 +3,13 @@ package seal_test
 import (
 	"bytes"
 	"compress/zlib"
+	"context"
 	"encoding/hex"
 	"fmt"
 	"io"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf16"
 
 	"github.com/stretchr/testify/require"
@@ -428,6 +430,60 @@ func TestContentBombs(t *testing.T) {
 		require.ErrorAs(t, err, &refused, name)
 		require.Equal(t, refusal.PDFTooComplex, refused.Code, refused.Message)
 		require.Contains(t, refused.Message, "64 MB")
+	}
+}
+
+// TestContentThatTakesLong: content that is small to send takes no more time than reading it.
+func TestContentThatTakesLong(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 20
+	names := func(kind, value string) string { // a dictionary of a megabyte
+		b := &strings.Builder{}
+		for b.Len() < size {
+			fmt.Fprintf(b, "/%s%d %s", kind, b.Len(), value)
+		}
+		return "<<" + b.String() + "/" + kind + " " + value + ">>"
+	}
+	for name, tt := range map[string]struct{ content, resources, object string }{
+		"strings that do not end":      {content: strings.Repeat("(", size)},
+		"numbers that do not end":      {content: strings.Repeat("<a", size/2)},
+		"arrays that do not end":       {content: strings.Repeat("[(", size/2)},
+		"arrays that cannot be read":   {content: strings.Repeat("["+strings.Repeat("0 ", 4096), 256) + "}"},
+		"arrays in arrays":             {content: strings.Repeat("[", size)},
+		"dictionaries without a key":   {content: strings.Repeat("<<", size/2) + ">"},
+		"images that do not end":       {content: strings.Repeat("ID ", size/3)},
+		"many pictures of many":        {content: strings.Repeat("/X Do ", 170_000), resources: "/XObject" + names("X", "1000 0 R"), object: formOf("", "")},
+		"many pictures with much data": {content: strings.Repeat("/X Do ", 170_000), resources: "/XObject<</X 1000 0 R>>", object: "<</Subtype/Image/Length 0/Data" + names("D", "0") + ">>\nstream\n\nendstream"},
+		"many forms":                   {content: strings.Repeat("/X Do ", 170_000), resources: "/XObject<</X 1000 0 R>>", object: formOf("/Resources"+names("X", "0"), "/A gs")},
+		"many graphics states":         {content: strings.Repeat("/G gs ", 170_000), resources: "/ExtGState" + names("G", "1000 0 R"), object: names("D", "0")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if tt.object == "" {
+				tt.object = "null"
+			}
+			content := deflated([]byte(tt.content))
+			b := classicPDF(layout{
+				pages:   []page{{extra: "/MediaBox[0 0 612 792]/Contents 1001 0 R/Resources<<" + tt.resources + ">>"}},
+				objects: []string{tt.object, fmt.Sprintf("<</Filter/FlateDecode/Length %d>>\nstream\n%s\nendstream", len(content), content)},
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+			defer cancel()
+			lim := admission.DefaultLimits()
+			lim.Timeout = 3 * time.Minute
+			_, err := admission.Admit(ctx, bytes.NewReader(b), int64(len(b)), lim)
+			require.NoError(t, err)
+			f := open(t, b)
+			p, err := f.Walk(func(p *pdf.Page) error {
+				contents, err := f.Contents(p.Dict)
+				require.NoError(t, err)
+				_, err = f.ReadContent(contents, p.Resources, []pdf.Box{{X1: 612, Y1: 792}}, pdf.MaxContent)
+				return err
+			})
+			require.NoError(t, err)
+			require.Equal(t, 1, p)
+			require.NoError(t, ctx.Err())
+		})
 	}
 }
 

@@ -39,7 +39,7 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 		if err := n.resources(p.Resources, checked, 0); err != nil {
 			return withLocation(err, "resources of page %d", p.Index+1)
 		}
-		if err := n.pageText(p, contents); err != nil {
+		if err := n.pageText(ctx, p, contents); err != nil {
 			return withLocation(err, "content of page %d", p.Index+1)
 		}
 		w, h := g.Size()

@@ -86,7 +86,7 @@ func (n *inspector) objects(ctx context.Context) error {
 		if count%64 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := n.object(o); err != nil {
+		if err := n.object(ctx, o); err != nil {
 			if _, ok := errors.AsType[*refusal.Error](err); ok || errors.Is(err, pdf.ErrLimit) || errors.Is(err, pdf.ErrDamaged) || errors.Is(err, errActiveContent) {
 				return err
 			}
@@ -111,12 +111,12 @@ func (n *inspector) objects(ctx context.Context) error {
 	return nil
 }
 
-func (n *inspector) object(o pdf.Object) error {
+func (n *inspector) object(ctx context.Context, o pdf.Object) error {
 	if err := n.activeContent(o); err != nil {
 		return err
 	}
 	if o.IsStream() {
-		if err := n.stream(o); err != nil {
+		if err := n.stream(ctx, o); err != nil {
 			return err
 		}
 	}
@@ -165,7 +165,7 @@ func runsSomething(v pdf.Value) error {
 	return errors.Join(err, refused)
 }
 
-func (n *inspector) stream(o pdf.Object) error {
+func (n *inspector) stream(ctx context.Context, o pdf.Object) error {
 	d, err := o.Value.Dict()
 	if err != nil {
 		return err
@@ -206,7 +206,7 @@ func (n *inspector) stream(o pdf.Object) error {
 			return refusal.New(refusal.PDFTooComplex, fmt.Sprintf("The PDF is too complex: the content of stream %d has more than %d MB.", o.Ref.Num, maxContent>>20))
 		}
 		if !n.isContent(o.Ref) {
-			return n.formText(o)
+			return n.formText(ctx, o)
 		}
 	}
 	return nil

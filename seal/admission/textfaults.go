@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"context"
 	"fmt"
 
 	"countersign/seal/pdf"
@@ -17,8 +18,8 @@ func (n *inspector) isContent(ref pdf.Ref) bool {
 }
 
 // pageText looks at the text of a page.
-func (n *inspector) pageText(p *pdf.Page, contents []pdf.Value) error {
-	faults, size, err := n.f.PageTextFaults(contents, p.Resources, n.budget)
+func (n *inspector) pageText(ctx context.Context, p *pdf.Page, contents []pdf.Value) error {
+	faults, size, err := n.f.PageTextFaults(ctx, contents, p.Resources, n.budget)
 	if err != nil {
 		return err
 	}
@@ -26,8 +27,8 @@ func (n *inspector) pageText(p *pdf.Page, contents []pdf.Value) error {
 }
 
 // formText looks at the text of a form, an annotation's appearance or a pattern.
-func (n *inspector) formText(o pdf.Object) error {
-	faults, size, err := n.f.StreamTextFaults(o, n.budget)
+func (n *inspector) formText(ctx context.Context, o pdf.Object) error {
+	faults, size, err := n.f.StreamTextFaults(ctx, o, n.budget)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"context"
 	"io"
 	"math"
 	"slices"
@@ -26,7 +27,7 @@ type Content struct {
 const MaxContent = 16 << 20
 
 // ReadContent reads a page's content streams, at most so many decoded bytes.
-func (f *File) ReadContent(contents []Value, resources Value, boxes []Box, most int64) (Content, error) {
+func (f *File) ReadContent(contents []Value, resourceDict Value, boxes []Box, most int64) (Content, error) {
 	data, whole, err := f.contentData(contents, min(most, MaxContent))
 	if err != nil {
 		return Content{}, err
@@ -40,7 +41,7 @@ func (f *File) ReadContent(contents []Value, resources Value, boxes []Box, most 
 		r.addPoints(b)
 	}
 	begin := graphics{ctm: Matrix{1, 0, 0, 1, 0, 0}, clip: Box{-1e9, -1e9, 1e9, 1e9}, exact: true, space: "DeviceGray"}
-	if err := r.run(data, resources, begin, 0); err != nil {
+	if err := r.run(data, &resources{f: f, value: resourceDict}, begin, 0); err != nil {
 		return c, err
 	}
 	c.Open, c.Marked, c.Unclean = r.depth, r.marked, c.Unclean || r.unclean || r.inText
@@ -120,7 +121,7 @@ type contentReader struct {
 	inText  bool // between BT and ET
 	marked  int  // sequences that are open (14.6)
 	unclean bool
-	work    int   // that may still be done
+	work    int   // that may still be done, or less than nothing
 	data    int64 // bytes of forms that may still be read
 }
 
@@ -175,9 +176,9 @@ func (r *contentReader) paint(g *graphics, in func(x, y float64) bool) {
 
 // run interprets one stream, whose spare capacity it uses. Of a form only what it
 // paints matters: it cannot end the states of the page.
-func (r *contentReader) run(b []byte, resources Value, g graphics, level int) error {
-	s := &stream{reader: r, resources: resources, level: level, g: g}
-	tokens(b, s.operand, func(op string) bool {
+func (r *contentReader) run(b []byte, own *resources, g graphics, level int) error {
+	s := &stream{reader: r, resources: own, level: level, g: g}
+	_ = tokens(context.Background(), b, s.operand, func(op string) bool {
 		s.operator(op)
 		s.operands = s.operands[:0]
 		return s.err == nil && (r.work > 0 || level == 0)

@@ -1,6 +1,8 @@
 package pdf
 
 import (
+	"context"
+	"errors"
 	"math"
 	"strings"
 )
@@ -19,18 +21,33 @@ const afterTokens = " endobj "
 
 // tokens splits a content stream (7.8.2) into operands and operators; it ends
 // when operator returns false. It writes behind b. broken is called where one reader may go on in
-// another way than the next.
-func tokens(b []byte, operand func(Value), operator func(string) bool, inlineImage, broken func()) {
+// another way than the next: what is open at the end takes all that follows it, and an array or
+// dictionary that cannot be read is gone into. No byte is looked at more than a few times. An error is
+// the context's.
+func tokens(ctx context.Context, b []byte, operand func(Value), operator func(string) bool, inlineImage, broken func()) error {
 	end := len(b)
 	b = append(b, afterTokens...)
+	within := 0 // the end of an array or dictionary that cannot be read
+	count := 0
 	for i := SkipSpace(b, 0); i < end; i = SkipSpace(b, i) {
+		if count++; count%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		c := b[i]
 		switch {
+		case i < within && c == '[':
+			i++
+		case i < within && c == '<' && b[i+1] == '<':
+			i += 2
 		case c == '(' || c == '<' || c == '[' || c == '/':
 			next, err := skipValue(b, i, 0)
-			if err != nil || next <= i || next > end {
+			if errors.Is(err, errEnd) || next > end {
 				broken()
-				i++
+				return nil
+			}
+			if err != nil {
+				broken()
+				within = next
 				continue
 			}
 			operand(b[i:next])
@@ -54,10 +71,11 @@ func tokens(b []byte, operand func(Value), operator func(string) bool, inlineIma
 				continue
 			}
 			if !operator(string(token)) {
-				return
+				return nil
 			}
 		}
 	}
+	return nil
 }
 
 // endOfImage returns where an inline image ends whose data begin after b[i].
@@ -73,8 +91,7 @@ func endOfImage(b []byte, i int) int {
 // stream is a content stream being interpreted.
 type stream struct {
 	reader    *contentReader
-	resources Value
-	dict      Dict // of resources, read when first needed
+	resources *resources
 	level     int
 	g         graphics
 	saved     []graphics
@@ -251,25 +268,73 @@ func (s *stream) colour(op string) {
 	}
 }
 
-// resource returns a resource by kind and name.
+// resources are those of content. Each kind is read once, when it is first needed: content may name
+// one a hundred thousand times.
+type resources struct {
+	f     *File
+	value Value
+	dict  Dict // of value, once a kind was asked for
+	kinds map[string]map[string]Value
+	read  int // bytes of what was read
+}
+
+// get returns a resource by kind and name, nil if there is none.
+func (r *resources) get(kind, name string) (Value, error) {
+	named, ok := r.kinds[kind]
+	if ok {
+		return named[name], nil
+	}
+	look := &Lookup{File: r.f}
+	if r.kinds == nil {
+		r.kinds = make(map[string]map[string]Value)
+		v := look.Value(r.value)
+		r.read += len(v)
+		r.dict = look.Dict(v)
+	}
+	v := look.Value(r.dict.Get(kind))
+	r.read += len(v)
+	all := look.Dict(v)
+	named = make(map[string]Value, len(all))
+	for _, e := range all {
+		if _, twice := named[e.Key]; !twice { // as Dict.Get has it
+			named[e.Key] = e.Value
+		}
+	}
+	r.kinds[kind] = named
+	return named[name], look.Err
+}
+
+// resource returns a resource by kind and the name that is the last operand.
 func (s *stream) resource(kind string) Value {
-	if len(s.operands) == 0 {
+	if len(s.operands) == 0 || s.reader.work < 0 {
 		return nil
 	}
 	name, ok := s.operands[len(s.operands)-1].Name()
 	if !ok {
 		return nil
 	}
-	if s.dict == nil {
-		s.dict, _ = OptionalDict(s.reader.f, s.resources) // none if it cannot be read
-	}
-	d, _ := OptionalDict(s.reader.f, s.dict.Get(kind))
-	return d.Get(name)
+	before := s.resources.read
+	v, _ := s.resources.get(kind, name) // none if it cannot be read
+	s.reader.reads(s.resources.read - before)
+	return v
 }
+
+// reads counts what takes as much time as reading so many bytes of dictionaries.
+func (r *contentReader) reads(n int) { r.work -= n / bytesPerWork }
+
+const (
+	bytesPerWork = 6    // of a dictionary, read in the time of one comparison
+	readForm     = 4096 // bytes: what reading a form takes that is empty
+)
 
 // extGState takes note of paint that lets through what is below (11.6).
 func (s *stream) extGState() {
-	d, err := OptionalDict(s.reader.f, s.resource("ExtGState"))
+	v, err := s.reader.f.Resolve(s.resource("ExtGState"))
+	if err != nil || !v.IsDict() {
+		return
+	}
+	s.reader.reads(len(v))
+	d, err := v.Dict()
 	if err != nil {
 		return
 	}
@@ -312,6 +377,7 @@ func (s *stream) do() {
 	if err != nil || !o.IsStream() {
 		return
 	}
+	s.reader.reads(len(o.Value))
 	d, err := o.Value.Dict()
 	if err != nil {
 		return
@@ -325,6 +391,7 @@ func (s *stream) do() {
 	case !d.Get("Subtype").IsName("Form") || s.level >= maxForms || s.reader.data <= 0:
 		return
 	}
+	s.reader.reads(readForm)
 	b, _ := s.reader.f.decodeSome(nil, o, s.reader.data)
 	s.reader.data -= int64(len(b))
 	g := s.g
@@ -335,9 +402,9 @@ func (s *stream) do() {
 		}
 		g.ctm = m.Times(g.ctm)
 	}
-	resources := d.Get("Resources")
-	if resources == nil {
-		resources = s.resources // as old files have it
+	own := s.resources // as old files have it
+	if v := d.Get("Resources"); v != nil {
+		own = &resources{f: s.reader.f, value: v}
 	}
-	s.err = s.reader.run(b, resources, g, s.level+1)
+	s.err = s.reader.run(b, own, g, s.level+1)
 }

@@ -76,10 +76,10 @@ func skipDigits(b []byte, i int) int {
 }
 
 // skipValue returns the end of the object that begins at b[i]. It returns
-// errEnd when b ends too early to tell.
+// errEnd when b ends too early to tell; with any other error, where that is.
 func skipValue(b []byte, i, depth int) (int, error) {
 	if depth > MaxDepth {
-		return 0, errDepth
+		return i, errDepth
 	}
 	if i >= len(b) {
 		return 0, errEnd
@@ -111,7 +111,7 @@ func skipValue(b []byte, i, depth int) (int, error) {
 			}
 			end, err := skipValue(b, i, depth+1)
 			if err != nil {
-				return 0, err
+				return end, err
 			}
 			i = end
 		}
@@ -120,7 +120,7 @@ func skipValue(b []byte, i, depth int) (int, error) {
 	case IsRegular(c):
 		return endOfToken(b, skipRegular(b, i))
 	}
-	return 0, errors.New("pdf: unexpected delimiter")
+	return i, errors.New("pdf: unexpected delimiter")
 }
 
 // endOfToken refuses a token that runs to the end of the buffer: more of it
@@ -159,11 +159,11 @@ func skipDict(b []byte, i, depth int) (int, error) {
 			return i + 2, nil
 		}
 		if b[i] != '/' {
-			return 0, errors.New("pdf: dictionary key is not a name")
+			return i, errors.New("pdf: dictionary key is not a name")
 		}
 		end, err := skipValue(b, SkipSpace(b, skipRegular(b, i+1)), depth+1)
 		if err != nil {
-			return 0, err
+			return end, err
 		}
 		i = end
 	}

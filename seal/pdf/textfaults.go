@@ -1,6 +1,9 @@
 package pdf
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // TextFaults are operators in content that programs take in different ways, so
 // that some show a text and others do not. "" stands for none.
@@ -18,30 +21,31 @@ type TextFaults struct {
 
 // PageTextFaults looks at a page's content, at most so many decoded bytes. It
 // returns how many there were.
-func (f *File) PageTextFaults(contents []Value, resources Value, most int64) (TextFaults, int64, error) {
+func (f *File) PageTextFaults(ctx context.Context, contents []Value, resources Value, most int64) (TextFaults, int64, error) {
 	data, whole, err := f.contentData(contents, most)
 	if err != nil {
 		return TextFaults{}, 0, err
 	}
-	return f.textFaults(data, resources, whole, most)
+	return f.textFaults(ctx, data, resources, whole, most)
 }
 
 // StreamTextFaults looks at the content of a form or a pattern that has
 // resources of its own. One without is looked at where it is used.
-func (f *File) StreamTextFaults(o Object, most int64) (TextFaults, int64, error) {
+func (f *File) StreamTextFaults(ctx context.Context, o Object, most int64) (TextFaults, int64, error) {
 	d, err := o.Value.Dict()
 	if err != nil || d.Get("Resources").IsNull() {
 		return TextFaults{}, 0, err
 	}
 	data, whole := f.decodeSome(nil, o, most)
-	return f.textFaults(data, d.Get("Resources"), whole, most)
+	return f.textFaults(ctx, data, d.Get("Resources"), whole, most)
 }
 
 // textReader looks for faults in one content, and in the forms without resources
 // that it paints: they use those of the content.
 type textReader struct {
+	ctx       context.Context //nolint:containedctx // of one call
 	f         *File
-	resources Dict
+	resources resources
 	fonts     map[string]bool
 	forms     map[Ref]bool // looked at
 	faults    TextFaults
@@ -50,11 +54,11 @@ type textReader struct {
 }
 
 // textFaults looks for faults. It writes behind data.
-func (f *File) textFaults(data []byte, resources Value, whole bool, most int64) (TextFaults, int64, error) {
-	r := &textReader{f: f, forms: make(map[Ref]bool)}
-	var err error
-	if r.resources, err = OptionalDict(f, resources); err == nil {
-		r.fonts, err = f.fontNames(r.resources)
+func (f *File) textFaults(ctx context.Context, data []byte, own Value, whole bool, most int64) (TextFaults, int64, error) {
+	r := &textReader{ctx: ctx, f: f, resources: resources{f: f, value: own}, forms: make(map[Ref]bool)}
+	d, err := OptionalDict(f, own)
+	if err == nil {
+		r.fonts, err = f.fontNames(d)
 	}
 	if err != nil {
 		return TextFaults{}, 0, err
@@ -70,7 +74,7 @@ func (r *textReader) read(data []byte, whole bool, most int64, level int) {
 		return
 	}
 	var operands []Value
-	tokens(data, func(v Value) {
+	err := tokens(r.ctx, data, func(v Value) {
 		if len(operands) < maxOperands {
 			operands = append(operands, v)
 		}
@@ -88,17 +92,20 @@ func (r *textReader) read(data []byte, whole bool, most int64, level int) {
 		operands = operands[:0]
 		return r.err == nil
 	}, func() { operands = operands[:0] }, func() {})
+	if r.err == nil {
+		r.err = err
+	}
 }
 
 // form reads a form that has no resources.
 func (r *textReader) form(name Value, most int64, level int) {
-	xobjects, err := OptionalDict(r.f, r.resources.Get("XObject"))
+	key, _ := name.Name()
+	v, err := r.resources.get("XObject", key)
 	if err != nil {
 		r.err = err
 		return
 	}
-	key, _ := name.Name()
-	ref, ok := xobjects.Get(key).Ref()
+	ref, ok := v.Ref()
 	if !ok || r.forms[ref] || level >= maxForms {
 		return
 	}
