@@ -46,7 +46,7 @@ func parseCMap(b []byte) *cmap {
 			for i := 0; i+1 < len(s.operands); i += 2 {
 				lo, n := code(s.operands[i])
 				hi, _ := code(s.operands[i+1])
-				if n >= 1 && n <= 4 {
+				if n >= 1 && n <= 4 && len(c.spaces) < maxSpaces {
 					c.spaces = append(c.spaces, codeRange{n, lo, hi})
 					c.size++
 				}

@@ -25,9 +25,11 @@ type walk struct {
 	r         *Reader
 	page      *Page
 	operators int
+	codes     int // that were read
 	left      int // bytes of forms that may still be read
 	forms     int
 	active    map[pdf.Ref]bool // forms being painted
+	others    map[pdf.Ref]bool // XObjects that are no forms; true: an image
 	marks     []mark
 	off       int // marks that are not shown
 }
@@ -41,11 +43,8 @@ type mark struct {
 }
 
 // run interprets one content stream, of a use in Page.Uses.
-func (w *walk) run(b []byte, use int, resources pdf.Value, g state, level int) error {
-	s := &interpreter{
-		walk: w, scanner: scanner{b: b}, use: use, resources: dict(w.r.f, resources), kinds: make(map[string]pdf.Dict),
-		g: g, tm: identity, tlm: identity, level: level,
-	}
+func (w *walk) run(b []byte, use int, own *resources, g state, level int) error {
+	s := &interpreter{walk: w, scanner: scanner{b: b}, use: use, resources: own, g: g, tm: identity, tlm: identity, level: level}
 	marks := len(w.marks)
 	for {
 		op, ok := s.next()
@@ -114,8 +113,7 @@ type interpreter struct {
 	scanner
 
 	use       int
-	resources pdf.Dict
-	kinds     map[string]pdf.Dict // of resources, by category
+	resources *resources
 	g         state
 	saved     []state
 	tm, tlm   pdf.Matrix
@@ -161,7 +159,7 @@ func (s *interpreter) operator(op string) error {
 	case "Tf":
 		if len(s.operands) >= 2 {
 			s.g.size = s.n(1)
-			return s.useFont(s.resource("Font", 0))
+			return s.useFont(s.name(0))
 		}
 	case "Td":
 		s.move(s.n(0), s.n(1))
@@ -207,24 +205,29 @@ func (s *interpreter) move(x, y float64) {
 	s.tm = s.tlm
 }
 
-// resource returns a resource by kind and the name that the operand is.
-func (s *interpreter) resource(kind string, i int) pdf.Value {
+// name returns the name that the operand at a place from the left is.
+func (s *interpreter) name(i int) string {
 	if i >= len(s.operands) {
-		return nil
+		return ""
 	}
-	name, ok := s.operands[i].value.Name()
-	if !ok {
-		return nil
-	}
-	d, ok := s.kinds[kind]
-	if !ok {
-		d = dict(s.r.f, s.resources.Get(kind))
-		s.kinds[kind] = d
-	}
-	return d.Get(name)
+	name, _ := s.operands[i].value.Name()
+	return name
 }
 
-func (s *interpreter) useFont(v pdf.Value) error {
+// useFont selects the font of a name.
+func (s *interpreter) useFont(name string) error {
+	if a, ok := s.resources.faces[name]; ok {
+		s.g.font = a
+		return nil
+	}
+	err := s.selectFont(s.resources.get("Font", name))
+	if err == nil {
+		s.resources.faces[name] = s.g.font
+	}
+	return err
+}
+
+func (s *interpreter) selectFont(v pdf.Value) error {
 	ref, isRef := v.Ref()
 	if isRef {
 		if a, ok := s.r.fonts[ref]; ok {
@@ -252,32 +255,29 @@ func (s *interpreter) useFont(v pdf.Value) error {
 
 // extGState takes the font that a graphics state may set (8.4.5).
 func (s *interpreter) extGState() error {
-	v := dict(s.r.f, s.resource("ExtGState", 0)).Get("Font")
-	if v == nil {
+	a := s.resources.stateFont(s.name(0))
+	if len(a) != 2 {
 		return nil
 	}
-	if a := array(s.r.f, v); len(a) == 2 {
-		s.g.size, _ = num(s.r.f, a[1])
-		return s.useFont(a[0])
-	}
-	return nil
+	s.g.size, _ = num(s.r.f, a[1])
+	return s.selectFont(a[0])
 }
 
 func (s *interpreter) beginMark() {
 	m := mark{first: len(s.page.runs)}
 	if len(s.operands) == 2 {
-		var properties pdf.Dict
-		var v pdf.Value
+		var v, actual pdf.Value
 		if s.operands[1].value.IsDict() {
-			properties, _ = s.operands[1].value.Dict()
+			properties, _ := s.operands[1].value.Dict()
+			actual = properties.Get("ActualText")
 		} else {
-			v = s.resource("Properties", 1)
-			properties = dict(s.r.f, v)
+			v = s.resources.get("Properties", s.name(1))
+			actual = s.resources.actualText(s.name(1))
 		}
 		if ref, ok := v.Ref(); ok && s.operands[0].value.IsName("OC") {
 			m.hidden = s.r.hidden[ref]
 		}
-		if b, ok := properties.Get("ActualText").Bytes(); ok && len(b) <= 4096 {
+		if b, ok := actual.Bytes(); ok && len(b) <= 4096 {
 			m.actual, m.replaces = pdf.DecodeText(b), true
 		}
 	}

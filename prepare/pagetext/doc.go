@@ -25,9 +25,11 @@ const (
 	maxForms     = 12        // nested
 	maxSaved     = 512       // q without Q
 	maxOperands  = 512
-	maxContent   = 32 << 20 // decoded bytes of a page, those of its forms included
-	maxFonts     = 256      // that are kept
-	maxCMap      = 1 << 17  // entries of one CMap
+	maxContent   = 32 << 20       // decoded bytes of a page, those of its forms included
+	maxFonts     = 256            // that are kept
+	maxCMap      = 1 << 17        // entries of one CMap
+	maxSpaces    = 256            // codespace ranges of one; real ones have less than ten
+	maxCodes     = 10 * maxGlyphs // of a page, those that are not shown included
 )
 
 // Box is a rectangle in points from the top left corner of the page as shown.

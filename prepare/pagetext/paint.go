@@ -9,7 +9,7 @@ import (
 
 // paint paints an XObject (8.8).
 func (s *interpreter) paint() error {
-	ref, ok := s.resource("XObject", 0).Ref()
+	ref, ok := s.resources.get("XObject", s.name(0)).Ref()
 	if !ok || s.off > 0 {
 		return nil
 	}
@@ -18,9 +18,18 @@ func (s *interpreter) paint() error {
 
 // paintForm paints a form XObject; of an image it takes note. inherited are the resources of a
 // form that has none of its own, as old files have it.
-func (w *walk) paintForm(ref pdf.Ref, use Use, g state, inherited pdf.Dict, level int) error {
+func (w *walk) paintForm(ref pdf.Ref, use Use, g state, inherited *resources, level int) error {
 	if w.active[ref] {
 		return nil
+	}
+	if image, ok := w.others[ref]; ok {
+		if image {
+			w.page.Images++
+		}
+		return nil
+	}
+	if w.ctx.Err() != nil {
+		return w.ctx.Err()
 	}
 	o, err := w.r.f.Object(ref)
 	if err != nil || !o.IsStream() {
@@ -31,9 +40,11 @@ func (w *walk) paintForm(ref pdf.Ref, use Use, g state, inherited pdf.Dict, leve
 		return nil //nolint:nilerr // readers show nothing
 	}
 	if oc, ok := d.Get("OC").Ref(); ok && w.r.hidden[oc] {
+		w.others[ref] = false
 		return nil
 	}
 	if d.Get("Subtype").IsName("Image") {
+		w.others[ref] = true
 		w.page.Images++
 		return nil
 	}
@@ -54,12 +65,12 @@ func (w *walk) paintForm(ref pdf.Ref, use Use, g state, inherited pdf.Dict, leve
 	g.ctm = matrix(w.r.f, d.Get("Matrix"), identity).Times(g.ctm) // 8.10.2
 	w.active[ref] = true
 	defer delete(w.active, ref)
-	resources := d.Get("Resources")
-	if resources.IsNull() {
-		resources = inherited.Value()
+	own := inherited
+	if v := d.Get("Resources"); !v.IsNull() || own == nil {
+		own = newResources(w.r.f, v)
 	}
 	w.page.Uses = append(w.page.Uses, use)
-	return w.run(b, len(w.page.Uses)-1, resources, g, level)
+	return w.run(b, len(w.page.Uses)-1, own, g, level)
 }
 
 // matrix reads a matrix; where there is none, otherwise.
@@ -81,6 +92,9 @@ const (
 // annotations paints the appearances of a page's annotations (12.5.5), but for those of a form's widgets.
 func (w *walk) annotations(p *pdf.Page, g state) error {
 	for _, v := range array(w.r.f, p.Dict.Get("Annots")) {
+		if w.ctx.Err() != nil {
+			return w.ctx.Err()
+		}
 		d := dict(w.r.f, v)
 		switch kind, _ := d.Get("Subtype").Name(); kind {
 		case "", "Widget", "Popup":

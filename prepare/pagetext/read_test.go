@@ -3,8 +3,10 @@ package pagetext_test
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf16"
 
 	"github.com/stretchr/testify/require"
@@ -200,4 +202,47 @@ func FuzzPage(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestContentThatTakesLong: content that is small to send takes no more time than reading it.
+func TestContentThatTakesLong(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 20
+	names := func(kind, value string) string { // a dictionary of a megabyte
+		b := &strings.Builder{}
+		for b.Len() < size {
+			fmt.Fprintf(b, "/%s%d %s", kind, b.Len(), value)
+		}
+		return "<<" + b.String() + "/" + kind + " " + value + ">>"
+	}
+	spaces := &strings.Builder{}
+	for i := range 1 << 16 {
+		fmt.Fprintf(spaces, "<FF%06X><FF%06X>", i, i)
+		if i%200 == 199 {
+			spaces.WriteString("endcodespacerange\n")
+		}
+	}
+	composite := "<</Subtype/Type0/Encoding 8 0 R/DescendantFonts[]>>"
+	for name, tt := range map[string]struct{ content, resources, object string }{
+		"strings that do not end":  {content: strings.Repeat("(", size)},
+		"numbers that do not end":  {content: strings.Repeat("<a", size/2)},
+		"arrays that do not end":   {content: strings.Repeat("[(", size/2)},
+		"many fonts":               {content: strings.Repeat("/F 9 Tf ", 100_000), resources: "/Font" + names("F", "<<>>")},
+		"a font with much data":    {content: strings.Repeat("/F 9 Tf ", 100_000), resources: "/Font<</F<</Data" + names("D", "0") + ">>>>"},
+		"many pictures of many":    {content: strings.Repeat("/X Do ", 100_000), resources: "/XObject" + names("X", "7 0 R"), object: "<</Subtype/Image/Length 0>>\nstream\n\nendstream"},
+		"a picture with much data": {content: strings.Repeat("/X Do ", 100_000), resources: "/XObject<</X 7 0 R>>", object: "<</Subtype/Image/Length 0/Data" + names("D", "0") + ">>\nstream\n\nendstream"},
+		"many graphics states":     {content: strings.Repeat("/G gs ", 100_000), resources: "/ExtGState" + names("G", "7 0 R"), object: names("D", "0")},
+		"many property lists":      {content: strings.Repeat("/P/P BDC EMC ", 100_000), resources: "/Properties" + names("P", "7 0 R"), object: names("D", "0")},
+		"codes in no codespace":    {content: "/F 9 Tf <" + strings.Repeat("00", 150_000) + "> Tj", resources: "/Font<</F 7 0 R>>", object: composite},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+			defer cancel()
+			b := build("/Resources<<"+tt.resources+">>", tt.content, map[int]string{7: tt.object + " ", 8: flow("", spaces.String())})
+			_, err := readAll(ctx, b)
+			require.NoError(t, err)
+			require.NoError(t, ctx.Err())
+		})
+	}
 }

@@ -105,8 +105,8 @@ func (r *Reader) interpret(ctx context.Context, p *pdf.Page) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &walk{ctx: ctx, r: r, page: out, left: maxContent - len(data), active: make(map[pdf.Ref]bool)}
-	if err := w.run(data, 0, p.Resources, newState(toShown(g)), 0); err != nil {
+	w := &walk{ctx: ctx, r: r, page: out, left: maxContent - len(data), active: make(map[pdf.Ref]bool), others: make(map[pdf.Ref]bool)}
+	if err := w.run(data, 0, newResources(r.f, p.Resources), newState(toShown(g)), 0); err != nil {
 		return nil, fmt.Errorf("page %d: %w", p.Index+1, err)
 	}
 	if err := w.annotations(p, newState(toShown(g))); err != nil {

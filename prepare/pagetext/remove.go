@@ -32,7 +32,7 @@ type Removal struct {
 // nothing else moves, and an ActualText that gives their text goes with them: a property list that
 // holds one is written into the content, without it. All else is copied as it stands.
 func Remove(content []byte, what Removal) ([]byte, error) {
-	r := remover{in: content, what: what, codes: make(map[int]map[int]Position)}
+	r := remover{in: content, what: what, codes: make(map[int]map[int]Position), lists: make(map[string]replaced)}
 	for _, g := range what.Glyphs {
 		if r.codes[g.Start] == nil {
 			r.codes[g.Start] = make(map[int]Position)
@@ -88,6 +88,7 @@ type remover struct {
 	codes map[int]map[int]Position // by the start of the string and the code in it
 	edits []edit
 	marks []replaced
+	lists map[string]replaced // property lists of the resources, by name
 	err   error
 }
 
@@ -110,28 +111,36 @@ func (r *remover) replacedBy(operands []operand) replaced {
 		return none
 	}
 	o := operands[1]
-	var d pdf.Dict
+	var m replaced
 	if name, ok := o.value.Name(); ok {
 		if r.what.Properties == nil {
 			return replaced{start: o.start, fixed: true}
 		}
-		d = r.what.Properties(name)
-	} else {
-		var err error
-		if d, err = o.value.Dict(); err != nil {
-			return none
+		if m, ok = r.lists[name]; !ok {
+			m = withoutTexts(r.what.Properties(name))
+			r.lists[name] = m
 		}
+	} else if d, err := o.value.Dict(); err == nil {
+		m = withoutTexts(d)
 	}
-	if d.Get("ActualText") == nil && d.Get("Alt") == nil && d.Get("E") == nil {
+	if m.properties == nil {
 		return none
+	}
+	m.start, m.end = o.start, o.start+len(o.value)
+	return m
+}
+
+// withoutTexts returns a property list without the texts in it; none if it has none.
+func withoutTexts(d pdf.Dict) replaced {
+	if d.Get("ActualText") == nil && d.Get("Alt") == nil && d.Get("E") == nil {
+		return replaced{}
 	}
 	d = d.Clone()
 	for _, key := range []string{"ActualText", "Alt", "E"} {
 		d.Delete(key)
 	}
-	m := replaced{start: o.start, end: o.start + len(o.value), properties: d}
-	m.fixed = d.Value().References(func(pdf.Ref) error { return ErrReplacedText }) != nil // content holds no references (7.8.2)
-	return m
+	fixed := d.Value().References(func(pdf.Ref) error { return ErrReplacedText }) != nil // content holds no references (7.8.2)
+	return replaced{properties: d, fixed: fixed}
 }
 
 func (r *remover) endMark(m replaced) {
@@ -163,7 +172,7 @@ func (r *remover) show(op string, operands []operand, end int) {
 	if !slices.ContainsFunc(parts, func(o operand) bool { return r.codes[o.start] != nil }) {
 		return
 	}
-	for i := range r.marks {
+	for i := len(r.marks) - 1; i >= 0 && !r.marks[i].removed; i-- { // those around one that is, are
 		r.marks[i].removed = true
 	}
 	var b bytes.Buffer

@@ -72,6 +72,9 @@ func (s *interpreter) show(o operand) error {
 	r := run{codes: b, font: a, size: s.g.size, char: s.g.char, word: s.g.word}
 	total, count := 0.0, 0
 	for i := 0; i < len(b); {
+		if s.codes++; s.codes > maxCodes {
+			return fmt.Errorf("%w: too many characters", ErrLimit)
+		}
 		n, c := a.code(b[i:])
 		total += r.step(n, b[i], c)
 		r.braces = r.braces || c.brace

@@ -38,7 +38,9 @@ func (s *scanner) next() (string, bool) {
 		default:
 			word := s.b[start:end]
 			if string(word) == "true" || string(word) == "false" || string(word) == "null" {
-				s.operands = append(s.operands, operand{word, start})
+				if len(s.operands) < maxOperands {
+					s.operands = append(s.operands, operand{word, start})
+				}
 				continue
 			}
 			if string(word) == "ID" {

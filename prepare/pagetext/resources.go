@@ -1,0 +1,62 @@
+package pagetext
+
+import "countersign/seal/pdf"
+
+// resources are those of content (7.8.3). What was looked up is kept: content may name
+// the same one a hundred thousand times.
+type resources struct {
+	f      *pdf.File
+	value  pdf.Value
+	dict   pdf.Dict // of value, once a kind was asked for
+	kinds  map[string]map[string]pdf.Value
+	faces  map[string]*face       // by name
+	texts  map[string]pdf.Value   // ActualText of property lists, by name
+	states map[string][]pdf.Value // fonts of graphics states, by name
+}
+
+func newResources(f *pdf.File, v pdf.Value) *resources {
+	return &resources{f: f, value: v, faces: make(map[string]*face), texts: make(map[string]pdf.Value), states: make(map[string][]pdf.Value)}
+}
+
+// get returns a resource by kind and name, nil if there is none.
+func (r *resources) get(kind, name string) pdf.Value {
+	named, ok := r.kinds[kind]
+	if ok {
+		return named[name]
+	}
+	if r.kinds == nil {
+		r.kinds = make(map[string]map[string]pdf.Value)
+		r.dict = dict(r.f, r.value)
+	}
+	all := dict(r.f, r.dict.Get(kind))
+	named = make(map[string]pdf.Value, len(all))
+	for _, e := range all {
+		if _, twice := named[e.Key]; !twice { // as Dict.Get has it
+			named[e.Key] = e.Value
+		}
+	}
+	r.kinds[kind] = named
+	return named[name]
+}
+
+// actualText returns the ActualText in the property list of a name (14.6.2, 14.9.4), nil if there is none.
+func (r *resources) actualText(name string) pdf.Value {
+	v, ok := r.texts[name]
+	if !ok {
+		v = dict(r.f, r.get("Properties", name)).Get("ActualText")
+		r.texts[name] = v
+	}
+	return v
+}
+
+// stateFont returns the font and its size that a graphics state sets (8.4.5), nil if it sets none.
+func (r *resources) stateFont(name string) []pdf.Value {
+	a, ok := r.states[name]
+	if !ok {
+		if v := dict(r.f, r.get("ExtGState", name)).Get("Font"); v != nil {
+			a = array(r.f, v)
+		}
+		r.states[name] = a
+	}
+	return a
+}
