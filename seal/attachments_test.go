@@ -76,6 +76,28 @@ func appendEvents(t *testing.T, raw []json.RawMessage, more ...map[string]any) (
 	return chain(t, all...)
 }
 
+// withNameTree has an embedded file in a name tree whose nodes are objects of their own.
+func withNameTree() []byte {
+	return classicPDF(layout{catalog: "/Names<</EmbeddedFiles 1000 0 R>>", pages: letterPage(""), objects: []string{
+		"<</Kids[1001 0 R 1002 0 R]>>", "<</Limits[(a)(b)]/Names[(a)1003 0 R(b)1003 0 R]>>", "<</Limits[(x)(z)]/Names[(x)1003 0 R(z)1003 0 R]>>",
+		"<</Type/Filespec/F(other.txt)/UF(other.txt)/EF<</F 1004 0 R>>>>", "<</Type/EmbeddedFile/Length 2>>\nstream\nhi\nendstream",
+	}})
+}
+
+func withAttachmentByQPDF(t *testing.T) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	in, more, file := filepath.Join(dir, "in.pdf"), filepath.Join(dir, "invoice.xml"), filepath.Join(dir, "out.pdf")
+	require.NoError(t, os.WriteFile(in, simplePDF(1), 0o600))
+	require.NoError(t, os.WriteFile(more, []byte("<invoice/>"), 0o600))
+	out, err := run(t, "qpdf", in, "--add-attachment", more, "--", file)
+	require.NoError(t, err, out)
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Regexp(t, `/EmbeddedFiles \d+ 0 R`, string(b))
+	return b
+}
+
 // TestAttachmentsAreEmbedded: byte for byte, under names that are there once, and in
 // a way that neither a seal inside one of them nor a part of a file is taken for the
 // document's. Other programs agree.
@@ -89,7 +111,9 @@ func TestAttachmentsAreEmbedded(t *testing.T) {
 		"scan.pdf": simplePDF(1), "scan.pdf#2": sealedBefore, "original.pdf": evil, "seal.json": []byte("{}"), "Größe 大.pdf": random(3),
 	}
 	names := []string{"scan.pdf", "scan.pdf#2", "original.pdf", "seal.json", "Größe 大.pdf"}
-	for name, original := range map[string][]byte{"prefix": simplePDF(3), "embedded": sealedBefore} {
+	for name, original := range map[string][]byte{
+		"prefix": simplePDF(3), "embedded": sealedBefore, "tree of objects": withNameTree(), "added by qpdf": withAttachmentByQPDF(t),
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j := attached(t, original, files, names...)

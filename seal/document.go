@@ -147,10 +147,8 @@ func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.R
 	if err != nil {
 		return err
 	}
-	for _, at := range append(attached, given...) {
-		if err := a.attach(&catalog, at); err != nil {
-			return err
-		}
+	if err := a.attach(&catalog, append(attached, given...)); err != nil {
+		return err
 	}
 	catalog.Delete("DSS") // validation data is what later increments add, and nothing else
 	a.w.PutDict(root, catalog)
@@ -166,30 +164,36 @@ type attachment struct {
 	data                                 pdf.Ref
 }
 
-func (a *assembly) attach(catalog *pdf.Dict, at attachment) error {
-	spec := a.w.Add(pdf.Dict{
-		{Key: "Type", Value: pdf.Value("/Filespec")},
-		{Key: "F", Value: pdf.AppendText(nil, at.name)},
-		{Key: "UF", Value: pdf.AppendText(nil, at.name)},
-		{Key: "Desc", Value: pdf.AppendText(nil, at.description)},
-		{Key: "AFRelationship", Value: pdf.AppendName(nil, at.relationship)},
-		{Key: "EF", Value: slices.Concat(pdf.Value("<</F "), at.data.Value(), pdf.Value("/UF "), at.data.Value(), pdf.Value(">>"))},
-	}.Value())
+// attach lists files among the embedded ones and the associated ones (14.13).
+func (a *assembly) attach(catalog *pdf.Dict, all []attachment) error {
+	af, err := pdf.ArrayIn(a.file, catalog.Get("AF"))
+	if err != nil {
+		return err
+	}
+	var entries []pdf.Entry
+	for _, at := range all {
+		spec := a.w.Add(pdf.Dict{
+			{Key: "Type", Value: pdf.Value("/Filespec")},
+			{Key: "F", Value: pdf.AppendText(nil, at.name)},
+			{Key: "UF", Value: pdf.AppendText(nil, at.name)},
+			{Key: "Desc", Value: pdf.AppendText(nil, at.description)},
+			{Key: "AFRelationship", Value: pdf.AppendName(nil, at.relationship)},
+			{Key: "EF", Value: slices.Concat(pdf.Value("<</F "), at.data.Value(), pdf.Value("/UF "), at.data.Value(), pdf.Value(">>"))},
+		}.Value()).Value()
+		entries = append(entries, pdf.Entry{Key: at.key, Value: spec})
+		af = append(af, spec)
+	}
 	names, err := a.dict(catalog.Get("Names"))
 	if err != nil {
 		return err
 	}
-	tree, err := pdf.InsertName(a.file, a.w, names.Get("EmbeddedFiles"), at.key, spec.Value())
+	tree, err := pdf.InsertNames(a.file, a.w, names.Get("EmbeddedFiles"), entries)
 	if err != nil {
 		return err
 	}
 	names.Set("EmbeddedFiles", tree)
 	catalog.Set("Names", names.Value())
-	af, err := pdf.ArrayIn(a.file, catalog.Get("AF"))
-	if err != nil {
-		return err
-	}
-	catalog.Set("AF", pdf.JoinArray(append(af, spec.Value())))
+	catalog.Set("AF", pdf.JoinArray(af))
 	return nil
 }
 

@@ -151,12 +151,23 @@ func TestSealPreparedDeclines(t *testing.T) {
 // was, under a name that is free, and compared.
 func TestSealRewritten(t *testing.T) {
 	t.Parallel()
+	for name, tree := range map[string]string{"tree in the catalog": "<</Names[(original.pdf)4 0 R]>>", "tree of objects": "6 0 R"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sealRewritten(t, tree)
+		})
+	}
+}
+
+func sealRewritten(t *testing.T, tree string) {
+	t.Helper()
 	dir := t.TempDir()
 	plain, locked, open := filepath.Join(dir, "plain.pdf"), filepath.Join(dir, "locked.pdf"), filepath.Join(dir, "open.pdf")
 	require.NoError(t, os.WriteFile(plain, assembled(
-		"<</Type/Catalog/Pages 2 0 R/Names<</EmbeddedFiles<</Names[(original.pdf)4 0 R]>>>>>>",
+		"<</Type/Catalog/Pages 2 0 R/Names<</EmbeddedFiles "+tree+">>>>",
 		"<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 612 792]>>", "<</Type/Page/Parent 2 0 R>>",
 		"<</Type/Filespec/F(other.pdf)/UF(Original-2.pdf)/EF<</F 5 0 R>>>>", "<</Type/EmbeddedFile/Length 2>>\nstream\nhi\nendstream",
+		"<</Kids[7 0 R]>>", "<</Limits[(original.pdf)(original.pdf)]/Names[(original.pdf)4 0 R]>>",
 	), 0o600))
 	out, err := run(t, "qpdf", "--encrypt", "secret", "owner", "256", "--", plain, locked)
 	require.NoError(t, err, out)

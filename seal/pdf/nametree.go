@@ -5,23 +5,45 @@ import (
 	"slices"
 )
 
-// InsertName puts a key into a name tree (ISO 32000-2, 7.9.6) and returns the
-// new root node. Nodes that are objects of their own are written anew.
-func InsertName(f *File, w *Increment, root Value, key string, v Value) (Value, error) {
-	t := treeWriter{treeReader: treeReader{f: f, seen: map[Ref]bool{}}, w: w, key: key, written: AppendHex(nil, []byte(key)), value: v}
-	d, err := t.node(root)
-	if err != nil {
-		return nil, err
+// InsertNames puts keys into a name tree (ISO 32000-2, 7.9.6) and returns the
+// new root node. Nodes that are objects of their own are written anew, each once: a tree
+// gets all its new keys by one call.
+func InsertNames(f *File, w *Increment, root Value, entries []Entry) (Value, error) {
+	t := treeWriter{changed: map[Ref]Dict{}}
+	for _, e := range entries {
+		t.treeReader = treeReader{f: f, seen: map[Ref]bool{}}
+		t.key, t.written, t.value = e.Key, AppendHex(nil, []byte(e.Key)), e.Value
+		d, err := t.node(root)
+		if err != nil {
+			return nil, err
+		}
+		if root, err = t.insert(root, d, 0); err != nil {
+			return nil, err
+		}
 	}
-	return t.insert(root, d, 0)
+	for _, ref := range t.order {
+		w.PutDict(ref, t.changed[ref])
+	}
+	return root, nil
 }
 
-// treeWriter inserts one key.
+// treeWriter inserts keys, one after the other.
 type treeWriter struct {
 	treeReader
-	w              *Increment
-	key            string
+	changed        map[Ref]Dict // nodes that are objects of their own, as they are now
+	order          []Ref        // of changed, as they are written
+	key            string       // that is being inserted
 	written, value Value
+}
+
+// node returns a node as it is now.
+func (t *treeWriter) node(v Value) (Dict, error) {
+	if ref, ok := v.Ref(); ok {
+		if d, ok := t.changed[ref]; ok {
+			return d, nil
+		}
+	}
+	return t.treeReader.node(v)
 }
 
 // insert puts the key below a node that has been read.
@@ -52,7 +74,10 @@ func (t *treeWriter) insert(node Value, d Dict, depth int) (Value, error) {
 		d.Set("Limits", JoinArray(limits))
 	}
 	if ref, ok := node.Ref(); ok {
-		t.w.PutDict(ref, d)
+		if t.changed[ref] == nil {
+			t.order = append(t.order, ref)
+		}
+		t.changed[ref] = d
 		return node, nil
 	}
 	return d.Value(), nil
