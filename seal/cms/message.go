@@ -13,6 +13,8 @@ import (
 	"go.mozilla.org/pkcs7"
 	"golang.org/x/crypto/cryptobyte"
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
+
+	"countersign/seal/trust"
 )
 
 // message is a SignedData (RFC 5652, 5.1) with one signer, as far as it is of
@@ -106,6 +108,9 @@ func (m *message) readCertificates(list cryptobyte.String) error {
 		c, err := x509.ParseCertificate(one)
 		if err != nil || !endsWithSignature(one) {
 			return malformed("certificate")
+		}
+		if err := trust.CheckKeySize(c); err != nil {
+			return malformed(err.Error())
 		}
 		if m.certificates = append(m.certificates, c); len(m.certificates) > maxCertificates {
 			return malformed("too many certificates")

@@ -40,7 +40,6 @@ type Signed struct {
 const (
 	maxDER          = 1 << 20
 	maxCertificates = 16
-	maxRSABits      = 8192
 )
 
 // ErrStructure is wrapped by errors about a CMS that cannot be understood.
@@ -228,7 +227,7 @@ func (s *Signed) Verify(digest []byte) error {
 			return ErrSignature
 		}
 	case *rsa.PublicKey:
-		if n := pub.N.BitLen(); n < 2048 || n > maxRSABits {
+		if n := pub.N.BitLen(); n < 2048 || n > trust.MaxRSABits {
 			return fmt.Errorf("%w: RSA key of %d bits", ErrSignature, n)
 		}
 		if rsa.VerifyPKCS1v15(pub, s.hash, sum, s.Signature) != nil {

@@ -111,8 +111,11 @@ func NormalizeCRL(der []byte, issuer *x509.Certificate) ([]byte, error) {
 // delegated responder alone, if the issuer did not sign itself.
 func NormalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 	bad := func(what string) ([]byte, error) { return nil, fmt.Errorf("cms: OCSP answer: %s", what) }
+	if len(der) > trust.MaxOCSP {
+		return bad("it is too large")
+	}
 	r, err := ocsp.ParseResponseForCert(der, c, issuer)
-	if err != nil {
+	if err != nil || r.Certificate != nil && trust.CheckKeySize(r.Certificate) != nil {
 		return bad("it is malformed, about another certificate, or not signed by the issuer")
 	}
 	// What ParseResponse reads, read again for what lies around the signed part.

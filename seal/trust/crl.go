@@ -46,11 +46,14 @@ func parseCRL(der []byte) (*x509.RevocationList, error) {
 // answerOfCRL reads what a revocation list says about a certificate. A list that
 // is not the complete one for this certificate (a delta, an indirect one, one
 // for some reasons, or for other certificates) is an error.
-func answerOfCRL(list *x509.RevocationList, c, issuer *x509.Certificate) (Answer, error) {
+func answerOfCRL(list *x509.RevocationList, c, issuer *x509.Certificate, may *checks) (Answer, error) {
 	if !bytes.Equal(list.RawIssuer, c.RawIssuer) || !bytes.Equal(c.RawIssuer, issuer.RawSubject) {
 		return Answer{}, errOther
 	}
 	if err := checkScope(list, c); err != nil {
+		return Answer{}, err
+	}
+	if err := may.take(); err != nil {
 		return Answer{}, err
 	}
 	if err := list.CheckSignatureFrom(issuer); err != nil {

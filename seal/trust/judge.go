@@ -102,7 +102,7 @@ const Skew = 5 * time.Minute
 // Judge judges a seal at a moment. The outermost time-stamp is judged now, each
 // inner one at the time that the next outer one proves, and the seal at the
 // time that the innermost proves (EN 319 102-1, 5.6.3). The work is bounded by
-// the number of certificates and maxStatements.
+// the number of certificates, maxStatements and maxChecks, and by CheckKeySize.
 func (p Policy) Judge(in Seal, now time.Time) Judgement {
 	var j Judgement
 	known := parseStatements(in.Evidence)

@@ -74,7 +74,12 @@ var (
 	}
 )
 
-const maxResponderCertificates = 8
+// Bounds of an OCSP answer: real ones have some thousand bytes, and speak of one certificate.
+const (
+	MaxOCSP                  = 64 << 10 // bytes
+	maxResponses             = 64
+	maxResponderCertificates = 8
+)
 
 // ocspAnswer is a parsed OCSP answer, not checked.
 type ocspAnswer struct {
@@ -85,6 +90,9 @@ type ocspAnswer struct {
 func parseOCSP(der []byte) (*ocspAnswer, error) {
 	var outer ocspResponse
 	bad := errors.New("the OCSP answer cannot be read")
+	if len(der) > MaxOCSP {
+		return nil, errors.New("the OCSP answer is too large")
+	}
 	if rest, err := asn1.Unmarshal(der, &outer); err != nil || len(rest) > 0 {
 		return nil, bad
 	}
@@ -98,13 +106,16 @@ func parseOCSP(der []byte) (*ocspAnswer, error) {
 	if !encodes(outer, der) || !encodes(o.basic, outer.Bytes.Response) {
 		return nil, bad
 	}
-	if len(o.basic.Certificates) > maxResponderCertificates {
-		return nil, errors.New("the OCSP answer has too many certificates")
+	if len(o.basic.Certificates) > maxResponderCertificates || len(o.basic.Data.Responses) > maxResponses {
+		return nil, errors.New("the OCSP answer has too many certificates or answers")
 	}
 	for _, raw := range o.basic.Certificates {
 		c, err := x509.ParseCertificate(raw.FullBytes)
 		if err != nil {
 			return nil, bad
+		}
+		if err := CheckKeySize(c); err != nil {
+			return nil, err
 		}
 		o.certificates = append(o.certificates, c)
 	}
@@ -121,7 +132,7 @@ func encodes(v any, der []byte) bool {
 // about reads what the answer says about a certificate. One signed by the
 // certificate's authority counts, or by a responder that this authority itself has
 // certified for OCSP (RFC 6960, section 4.2.2.2).
-func (o *ocspAnswer) about(c, issuer *x509.Certificate) (Answer, error) {
+func (o *ocspAnswer) about(c, issuer *x509.Certificate, may *checks) (Answer, error) {
 	var a Answer
 	found := false
 	for i := range o.basic.Data.Responses {
@@ -150,7 +161,7 @@ func (o *ocspAnswer) about(c, issuer *x509.Certificate) (Answer, error) {
 	if hasCritical(o.basic.Data.Extensions) {
 		return Answer{}, errCritical
 	}
-	return a, o.checkSignature(issuer)
+	return a, o.checkSignature(issuer, may)
 }
 
 var errCritical = errors.New("the OCSP answer has a critical extension that is not known here")
@@ -182,13 +193,13 @@ func (r *singleResponse) names(issuer *x509.Certificate) bool {
 
 // checkSignature checks that the issuer signed the answer, or one whom it has
 // delegated.
-func (o *ocspAnswer) checkSignature(issuer *x509.Certificate) error {
+func (o *ocspAnswer) checkSignature(issuer *x509.Certificate, may *checks) error {
 	algorithm, ok := signatureAlgorithms[o.basic.Algorithm.Algorithm.String()]
 	if !ok {
 		return errors.New("the OCSP answer is signed in a way that is not known here")
 	}
 	signed := func(c *x509.Certificate) bool {
-		return c.CheckSignature(algorithm, o.basic.Data.Raw, o.basic.Signature.RightAlign()) == nil
+		return may.take() == nil && c.CheckSignature(algorithm, o.basic.Data.Raw, o.basic.Signature.RightAlign()) == nil
 	}
 	if signed(issuer) {
 		return nil
@@ -199,7 +210,7 @@ func (o *ocspAnswer) checkSignature(issuer *x509.Certificate) error {
 		}
 		at := o.basic.Data.ProducedAt
 		switch {
-		case !bytes.Equal(c.RawIssuer, issuer.RawSubject) || issuer.CheckSignature(c.SignatureAlgorithm, c.RawTBSCertificate, c.Signature) != nil:
+		case !bytes.Equal(c.RawIssuer, issuer.RawSubject) || may.take() != nil || issuer.CheckSignature(c.SignatureAlgorithm, c.RawTBSCertificate, c.Signature) != nil:
 			return errors.New("the OCSP responder is not of the certificate's authority")
 		case c.IsCA || !slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageOCSPSigning):
 			return errors.New("the OCSP responder's certificate is not for OCSP")

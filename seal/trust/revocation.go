@@ -46,6 +46,23 @@ type statements struct {
 	crls  []*x509.RevocationList
 	// weighed is what was found out already, by certificate and issuer.
 	weighed map[string]RevocationStatus
+	checks  *checks
+}
+
+// checks counts the signatures of statements that may still be checked.
+type checks struct{ left int }
+
+// maxChecks bounds them. A document with a time-stamp a year for decades needs some hundred.
+const maxChecks = 1024
+
+// errTooMany says that no more signatures are checked.
+var errTooMany = errors.New("too many statements")
+
+func (c *checks) take() error {
+	if c.left--; c.left < 0 {
+		return errTooMany
+	}
+	return nil
 }
 
 // maxStatements bounds what is read: a document has a few for each of its
@@ -53,7 +70,7 @@ type statements struct {
 const maxStatements = 512
 
 func parseStatements(e Evidence) statements {
-	s := statements{weighed: make(map[string]RevocationStatus)}
+	s := statements{weighed: make(map[string]RevocationStatus), checks: &checks{left: maxChecks}}
 	for _, b := range e.OCSPs[:min(len(e.OCSPs), maxStatements)] {
 		if o, err := parseOCSP(b); err == nil {
 			s.ocsps = append(s.ocsps, o)
@@ -97,10 +114,13 @@ func (s statements) status(c, issuer *x509.Certificate) RevocationStatus {
 		}
 	}
 	for _, o := range s.ocsps {
-		weigh(o.about(c, issuer))
+		weigh(o.about(c, issuer, s.checks))
 	}
 	for _, l := range s.crls {
-		weigh(answerOfCRL(l, c, issuer))
+		weigh(answerOfCRL(l, c, issuer, s.checks))
+	}
+	if s.checks.left < 0 { // what was not checked may name a revocation
+		k.Good = time.Time{}
 	}
 	s.weighed[key] = k
 	return k

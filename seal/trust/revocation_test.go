@@ -2,9 +2,12 @@ package trust_test
 
 import (
 	"bytes"
+	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
+	"math/big"
 	"testing"
 	"time"
 
@@ -215,6 +218,44 @@ func TestManyStatements(t *testing.T) {
 	begin := time.Now()
 	require.False(t, trust.WeighStatements(e, leaf.cert, root.cert).Good.IsZero())
 	require.Less(t, time.Since(begin), 20*time.Second)
+}
+
+// TestCostlyStatements: evidence that is sound in itself costs no more than honest evidence does, and what was not
+// checked makes nothing good.
+func TestCostlyStatements(t *testing.T) {
+	t.Parallel()
+	root := issue(t, nil, authority("Root"))
+	leaf := issue(t, root, sealing("Acme Ltd"))
+	good := root.ocsp(leaf, root, year(1), nil)
+	weigh := func(answers ...[]byte) trust.RevocationStatus {
+		return trust.WeighStatements(trust.Evidence{OCSPs: answers}, leaf.cert, root.cert)
+	}
+	require.False(t, weigh(good).Good.IsZero())
+
+	n := new(big.Int).Lsh(big.NewInt(1), 60_000)
+	tmpl := &x509.Certificate{
+		SerialNumber: big.NewInt(9), Subject: pkix.Name{CommonName: "OCSP"}, NotBefore: start, NotAfter: year(9),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageOCSPSigning},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, root.cert, &rsa.PublicKey{N: n.SetBit(n, 0, 1), E: 1<<31 - 1}, root.key)
+	require.NoError(t, err)
+	huge, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	require.Zero(t, weigh(root.ocsp(leaf, root, year(1), func(r *ocsp.Response) { r.Certificate = huge })), "a key of 60,000 bits")
+
+	require.Zero(t, weigh(root.ocsp(leaf, root, year(1), func(r *ocsp.Response) {
+		r.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{1, 2, 3}, Value: make([]byte, 70_000)}}
+	})), "70,000 bytes")
+
+	// Answers that somebody else signed take three checks each: too many of them before the good one.
+	stranger := issueFor(t, nil, authority("Root"), issue(t, nil, authority("x")).key)
+	wrong := root.ocsp(leaf, &identity{cert: stranger.cert, key: stranger.key}, year(1), nil)
+	many := make([][]byte, 511)
+	for i := range many {
+		many[i] = wrong
+	}
+	require.Zero(t, weigh(append([][]byte{good}, many...)...), "1,532 checks")
+	require.False(t, weigh(append([][]byte{good}, many[:100]...)...).Good.IsZero(), "301 checks")
 }
 
 // FuzzStatements: no bytes make a statement but those that the authority signed.
