@@ -41,6 +41,26 @@ func active() []byte {
 	})
 }
 
+// TestResourcesCalledLikeActions: a picture and a font that are called AA stay; the page is shown as it was.
+func TestResourcesCalledLikeActions(t *testing.T) {
+	t.Parallel()
+	stream := func(entries, s string) string {
+		return fmt.Sprintf("<<%s/Length %d>>\nstream\n%s\nendstream", entries, len(s), s)
+	}
+	b := assemble([]string{
+		"<</Type/Catalog/Pages 2 0 R/OpenAction<</S/JavaScript/JS(a)>>>>", "<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 200 200]>>",
+		"<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</XObject<</AA 5 0 R>>/Font<</AA 6 0 R>>>>/AA<</O<</S/Named/N/NextPage>>>>>>",
+		stream("", "q 100 0 0 100 50 20 cm /AA Do Q BT /AA 24 Tf 20 150 Td (Text) Tj ET"),
+		stream("/Type/XObject/Subtype/Image/Width 2/Height 2/BitsPerComponent 8/ColorSpace/DeviceGray", "\x10\x80\xa0\x20"),
+		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
+	})
+	r := revision(t, b, prepare.Options{})
+	require.Equal(t, []prepare.Change{
+		{Kind: revision1.ActionsRemoved, Page: 1, Count: 1, Detail: "page opened"}, {Kind: revision1.JavaScriptRemoved, Count: 1},
+	}, r.Changes)
+	rendersAlike(t, b, append(bytes.Clone(b), r.Appended...))
+}
+
 // TestActiveContent: scripts and actions leave and are counted where they are;
 // links and pages stay.
 func TestActiveContent(t *testing.T) {

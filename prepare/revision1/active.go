@@ -104,16 +104,32 @@ func mayBeActive(v pdf.Value) bool {
 
 // IsActive reports whether an object holds something that a revision without active
 // content leaves out.
-func IsActive(v pdf.Value) (bool, error) {
+func IsActive(f *pdf.File, v pdf.Value) (bool, error) {
 	if !mayBeActive(v) {
 		return false, nil
 	}
 	active := false
 	err := v.Dicts(func(d pdf.Dict, _ string) error {
-		active = active || actionKind(d) != "" || !d.Get("AA").IsNull()
-		return nil
+		if active = active || actionKind(d) != ""; active {
+			return nil
+		}
+		var err error
+		active, err = hasEvents(f, d.Get("AA"))
+		return err
 	})
 	return active, err
+}
+
+// hasEvents reports whether what a key AA refers to is additional actions (12.6.3): a dictionary with an
+// action for an event. Resources, glyphs and destinations can be called AA, too.
+func hasEvents(f *pdf.File, v pdf.Value) (bool, error) {
+	look := &pdf.Lookup{File: f}
+	for _, e := range look.Dict(v) {
+		if eventNames[e.Key] != "" && look.Value(e.Value).IsDict() {
+			return true, nil
+		}
+	}
+	return false, look.Err
 }
 
 // actionKind returns the kind of change that takes an action out (12.6.4), "" if it stays.
@@ -191,7 +207,14 @@ func (c *cleaner) clean(v pdf.Value, depth int) (pdf.Value, error) {
 func (c *cleaner) dict(v pdf.Value, d pdf.Dict, depth int) (pdf.Value, error) {
 	out, touched := make(pdf.Dict, 0, len(d)), false
 	for _, e := range d {
-		if e.Key == "AA" && !e.Value.IsNull() { // additional actions (12.6.3)
+		additional := false
+		if e.Key == "AA" {
+			var err error
+			if additional, err = hasEvents(c.w.f, e.Value); err != nil {
+				return nil, err
+			}
+		}
+		if additional {
 			c.w.count(ActionsRemoved, c.page, 1)
 			for _, name := range c.w.events(d) {
 				c.w.detail(ActionsRemoved, c.page, name)

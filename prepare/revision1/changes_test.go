@@ -1,12 +1,14 @@
 package revision1_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"countersign/prepare/revision1"
+	"countersign/seal/pdf"
 )
 
 // TestDetails: a change names what an action was for, without passwords and queries, in bounded printable text.
@@ -35,4 +37,41 @@ func TestDetails(t *testing.T) {
 	_, changes, err := write(t, b, revision1.Plan{Active: true})
 	require.NoError(t, err)
 	require.Equal(t, []revision1.Change{{Kind: revision1.ActionsRemoved, Page: 1, Count: 2, Detail: "focus, page closed, page opened, value computed"}}, changes)
+}
+
+// TestNamesLikeActions: resources, glyphs and destinations that are called AA, as programs that count A to Z, AA, AB have
+// them, stay; additional actions do not.
+func TestNamesLikeActions(t *testing.T) {
+	t.Parallel()
+	for name, kept := range map[string]string{
+		"image": "/XObject<</AA 4 0 R>>", "font": "/Font<</AA 5 0 R/AB 5 0 R>>", "graphics state": "/ExtGState<</AA<</D[[3]0]>>>>",
+		"glyph": "/CharProcs<</AA 4 0 R>>", "destination": "/Dests<</AA[3 0 R/Fit]>>", "destination with more": "/Dests<</AA<</D[3 0 R/Fit]>>>>",
+		"class": "/ClassMap<</AA<</O/Table>>>>", "role": "/RoleMap<</AA/P>>", "nothing": "/X<</AA null/AB<<>>>>", "no actions": "/AA<<>>",
+	} {
+		b := file(false, "<</Type/Catalog/Pages 2 0 R"+kept+"/AA<</WC<</S/Named>>>>>>", "<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 9 9]>>",
+			"<</Type/Page/Parent 2 0 R/Resources<<"+kept+">>>>", "<</Subtype/Image/Length 0>>\nstream\n\nendstream", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>")
+		if name == "no actions" { // the catalog has one AA
+			b = file(false, "<</Type/Catalog/Pages 2 0 R/A<<"+kept+">>/AA 5 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 9 9]>>",
+				"<</Type/Page/Parent 2 0 R/Resources<<"+kept+">>>>", "null", "<</WC 6 0 R>>", "<</S/Named>>")
+		}
+		out, changes, err := write(t, b, revision1.Plan{Active: true})
+		require.NoError(t, err, name)
+		require.Equal(t, []revision1.Change{{Kind: revision1.ActionsRemoved, Count: 1, Detail: "document closed"}}, changes, name)
+		out = append(bytes.Clone(b), out...)
+		f, err := pdf.Open(bytes.NewReader(out), int64(len(out)), pdf.DefaultLimits())
+		require.NoError(t, err)
+		page, err := f.Object(pdf.Ref{Num: 3})
+		require.NoError(t, err)
+		require.Contains(t, string(page.Value), kept, name)
+		catalog, _, err := f.Catalog()
+		require.NoError(t, err)
+		require.Nil(t, catalog.Get("AA"), name)
+		for _, o := range []pdf.Ref{{Num: 1}, {Num: 3}} {
+			o, err := f.Object(o)
+			require.NoError(t, err)
+			active, err := revision1.IsActive(f, o.Value)
+			require.NoError(t, err)
+			require.False(t, active, name)
+		}
+	}
 }

@@ -141,7 +141,7 @@ func (n *inspector) activeContent(o pdf.Object) error {
 	case err != nil:
 		return errActiveContent
 	}
-	active, err := revision1.IsActive(o.Value)
+	active, err := revision1.IsActive(n.f, o.Value)
 	if err == nil && active && !o.IsStream() {
 		return errActiveContent
 	}
