@@ -33,6 +33,9 @@ func (s *Sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.
 	if r.Verdict != verify.VerdictValid && r.Verdict != verify.VerdictUntrusted {
 		return Result{}, fmt.Errorf("seal: the document to renew is %s: %s", r.Verdict, r.FirstFailure())
 	}
+	if slices.ContainsFunc(r.Findings, func(f verify.Finding) bool { return f.Status == verify.Failed }) { // whom nobody trusts may have altered it, too
+		return Result{}, fmt.Errorf("seal: the document to renew is %s: %s", verify.VerdictAltered, r.FirstFailure())
+	}
 	if r.Has("revocation.revoked") {
 		return Result{}, errors.New("seal: the document to renew was sealed with a certificate that was revoked by then")
 	}

@@ -335,3 +335,22 @@ func TestRevokedCertificateIsNotArchived(t *testing.T) {
 	_, err = s.Renew(t.Context(), bytes.NewReader(b), int64(len(b)), out)
 	require.ErrorContains(t, err, "revoked")
 }
+
+// TestAlteredIsNotRenewed: what was added to a sealed file is found before any authority is asked, and nothing is written.
+func TestAlteredIsNotRenewed(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	k := a.keys(t)
+	s := k.sealer(t)
+	_, b := sealed(t, s, job(t, simplePDF(1)))
+	b = append(b, "% more\n"...)
+	a.tsa.Down.Store(true)
+	out, err := os.Create(filepath.Join(t.TempDir(), "renewed.pdf"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, out.Close()) }()
+	_, err = s.Renew(t.Context(), bytes.NewReader(b), int64(len(b)), out)
+	require.ErrorContains(t, err, "the document to renew is altered")
+	info, err := out.Stat()
+	require.NoError(t, err)
+	require.Zero(t, info.Size())
+}
