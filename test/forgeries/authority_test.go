@@ -135,6 +135,7 @@ type network struct {
 	issuers map[string]*identity // by serial number
 	revoked map[string]time.Time // by serial number
 	tokens  func(*token)         // alters time-stamps before they are signed
+	others  int                  // further certificates that every list names
 }
 
 func (n *network) client() *http.Client { return &http.Client{Transport: n} }
@@ -195,6 +196,9 @@ func (n *network) list(issuer *identity, change ...func(*x509.RevocationList)) [
 	for serial, at := range n.revoked {
 		number, _ := new(big.Int).SetString(serial, 10)
 		list.RevokedCertificateEntries = append(list.RevokedCertificateEntries, x509.RevocationListEntry{SerialNumber: number, RevocationTime: at})
+	}
+	for i := range n.others {
+		list.RevokedCertificateEntries = append(list.RevokedCertificateEntries, x509.RevocationListEntry{SerialNumber: big.NewInt(1<<40 + int64(i)), RevocationTime: sealTime})
 	}
 	for _, f := range change {
 		f(list)
