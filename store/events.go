@@ -146,7 +146,7 @@ const eventsApart = time.Hour
 // earlyPosition is a position before all events that are not older than a time, and not much before: it looks for it by halves,
 // because the positions are nearly in the order of time. No index has both.
 func earlyPosition(db *gorm.DB, app uuid.UUID, since time.Time, last int64) (int64, error) {
-	low, high := int64(0), last // what is at low, or there is nothing, is older
+	low, high := int64(0), last // the event at low, if there is one, is older
 	for low < high {
 		middle := low + (high-low)/2
 		at, err := first[eventPlace](db.Select("position, created_at").Where("app_id = ? AND position > ? AND position <= ?", app, middle, high).Order("position"))

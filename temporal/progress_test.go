@@ -32,7 +32,7 @@ func asked(ctx workflow.Context) error {
 // would go on answering that it waits.
 func TestProgressIsThatOfALivingWorkflow(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	opts := testkit.Temporal(t)
 	c, err := client.Dial(opts)

@@ -149,3 +149,22 @@ func TestConsoleMustEnrol(t *testing.T) {
 	b.until(`document.querySelector("nav") !== null`)
 	b.waitUntilStill()
 }
+
+// TestConsoleKeepsWorkForItsPerson: work that was not saved waits for the person who did it, and is not there for the next one in the same tab.
+func TestConsoleKeepsWorkForItsPerson(t *testing.T) {
+	t.Parallel()
+	other := open(t, desktop)
+	consoleUser(other, "keeper-two", "sender")
+	b := open(t, desktop)
+	consoleUser(b, "keeper-one", "sender")
+	const left = `sessionStorage.getItem("countersign.draft.left") !== null`
+	eval[bool](b, `(sessionStorage.setItem("countersign.draft.left", "{}"), true)`)
+	b.button("Sign out")
+	b.enter("keeper-one")
+	b.see("Sign out")
+	require.True(t, eval[bool](b, left))
+	b.button("Sign out")
+	b.enter("keeper-two")
+	b.see("Sign out")
+	require.False(t, eval[bool](b, left))
+}

@@ -214,6 +214,14 @@ func TestBuilderSessionEnds(t *testing.T) {
 	b.saved()
 	require.Len(t, svc.fields(t, e.ID), 1)
 
+	// An action is the first to meet the end: the page says so, too.
+	ends(id)
+	b.button("Send …")
+	b.button("Send to 2 people")
+	b.until(fmt.Sprintf(stateIs, "The session has ended"))
+	_, address = session(object{"envelopeId": e.ID})
+	opens(address)
+
 	// The draft is sent elsewhere: the page that is opened later has nothing to go on with.
 	b.connected(false)
 	b.button("Text")
@@ -225,7 +233,6 @@ func TestBuilderSessionEnds(t *testing.T) {
 	b.visit(address)
 	b.until(`document.querySelector(".notice.bad") !== null`)
 	require.NotContains(t, eval[string](b, `Object.keys(sessionStorage).join()`), e.ID)
-	ends(id)
 }
 
 // TestTemplateWithoutARemovedDocument: who keeps his own work after somebody else removed a document of the template can save it: the document is named and left out.

@@ -128,7 +128,10 @@ func TestBuilderSelectsSeveral(t *testing.T) {
 func TestBuilderTakesTypedSizes(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Typed", twoPeople(), leaseDocument())
-	svc.json(t, "POST", "/v1/envelopes/"+e.ID+"/fields", object{"signerId": e.Signers[0].ID, "type": "text", "name": "a", "page": 1, "x": 300, "y": 100, "w": 160, "h": 20}, nil)
+	svc.json(t, "POST", "/v1/envelopes/"+e.ID+"/fields", []object{
+		{"signerId": e.Signers[0].ID, "type": "text", "name": "a", "page": 1, "x": 300, "y": 100, "w": 160, "h": 20},
+		{"signerId": e.Signers[0].ID, "type": "text", "name": "b", "page": 1, "x": 72, "y": 300, "w": 120, "h": 20},
+	}, nil)
 	b := open(t, desktop)
 	b.builds(e, nil)
 	b.press(1, 350, 110)
@@ -152,6 +155,20 @@ func TestBuilderTakesTypedSizes(t *testing.T) {
 	b.fill("#pw", "9998\t")
 	shows("#pw", "595")
 	b.saved()
+
+	// What is typed counts for the field that it is typed for, also when another one is pressed next.
+	b.press(1, 100, 310)
+	shows("#pw", "120")
+	b.fill("#pw", "150")
+	b.press(1, 350, 110)
+	shows("#pw", "595")
+	b.saved()
+	widths := map[string]float64{}
+	for _, f := range svc.fields(t, e.ID) {
+		widths[f.Name] = f.W
+	}
+	require.InDeltaMapValues(t, map[string]float64{"a": 595, "b": 150}, widths, 0.5)
+
 	b.fill("#ppage", "2\t")
 	b.saved()
 	require.Equal(t, 2, svc.fields(t, e.ID)[0].Page)

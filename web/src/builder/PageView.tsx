@@ -94,9 +94,12 @@ export const PageView = memo(function PageView({ documentId, page, pages, name, 
     const r = ref.current!.getBoundingClientRect();
     return { x: (e.clientX - r.left) / scale, y: (e.clientY - r.top) / scale };
   };
+  const boxesOf = (keys: ReadonlySet<string>) => new Map(fields.filter((x) => keys.has(x.key)).map((x) => [x.key, { x: x.x, y: x.y, w: x.w, h: x.h }]));
   const begin = (e: PointerEvent, f: BuilderField, handle: Handle | null) => {
     if (e.button !== 0 || armed) return;
     e.stopPropagation();
+    // What is typed in the properties counts for the field that they are of, not for the one that is pressed.
+    if (document.activeElement instanceof HTMLInputElement) document.activeElement.blur();
     const was = selected.has(f.key);
     const add = e.shiftKey || several;
     // A finger that comes down on a field may be about to scroll: it moves only what is selected already.
@@ -106,7 +109,7 @@ export const PageView = memo(function PageView({ documentId, page, pages, name, 
       if (!was) events.select([f.key], add);
     }
     const keys = handle ? new Set([f.key]) : was ? selected : new Set(add ? [...selected, f.key] : [f.key]);
-    const boxes = new Map(fields.filter((x) => keys.has(x.key)).map((x) => [x.key, { x: x.x, y: x.y, w: x.w, h: x.h }]));
+    const boxes = boxesOf(keys);
     const others = fields.filter((x) => !boxes.has(x.key));
     const d: Drag = { start: point(e), boxes, handle, moved: false, was, add, tap, targets: targetsOf(others, size, noLines) };
     drag.current = d;
@@ -119,6 +122,7 @@ export const PageView = memo(function PageView({ documentId, page, pages, name, 
     let dx = at.x - d.start.x;
     let dy = at.y - d.start.y;
     if (!d.moved && Math.hypot(dx, dy) * scale < 4) return;
+    if (!d.moved) d.boxes = boxesOf(new Set(d.boxes.keys()));
     d.moved = true;
     const next = new Map<string, Box>();
     const [box] = d.boxes.values();

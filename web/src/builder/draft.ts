@@ -412,9 +412,16 @@ export class DraftEditor implements Editor {
       await this.reload();
       return out;
     } catch (e) {
-      if (e instanceof ApiError && (e.status === 412 || e.status === 401)) this.failed(e);
+      this.refused(e);
       throw e;
     }
+  }
+
+  /** Tells of an action after which nothing can be saved until the person has decided, or opens the builder again. */
+  private refused(e: unknown): void {
+    if (!(e instanceof ApiError) || (e.status !== 412 && e.status !== 401)) return;
+    this.failed(e);
+    this.publish();
   }
 
   /** Sends the draft as it is saved; it cannot be edited any more then. */
@@ -422,7 +429,12 @@ export class DraftEditor implements Editor {
     return this.inTurn(async () => {
       await this.saveAll();
       if (this.dirty || this.problems.size > 0) throw new Error(t("fixFirst"));
-      await this.call("/send", "POST", {});
+      try {
+        await this.call("/send", "POST", {});
+      } catch (e) {
+        this.refused(e);
+        throw e;
+      }
       this.state = "over";
       this.told = t("envelopeSent");
       this.publish();

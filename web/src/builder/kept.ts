@@ -56,6 +56,21 @@ export function forgetAll(id: string): void {
   for (const kind of ["draft", "history", "template"]) forget(`countersign.${kind}.${id}`);
 }
 
+const owner = "countersign.kept-for";
+
+/** Says who uses the tab now. What somebody else has left in it is forgotten: saved later, it would be theirs who sign in after them. */
+export function keepFor(person: string): void {
+  try {
+    const before = sessionStorage.getItem(owner);
+    if (before !== null && before !== person) {
+      for (const name of Object.keys(sessionStorage)) if (/^countersign\.(draft|history|template)\./.test(name)) sessionStorage.removeItem(name);
+    }
+    sessionStorage.setItem(owner, person);
+  } catch {
+    // Nothing is kept either.
+  }
+}
+
 export const forgetWork = (draftId: string): void => forget(nameOf(draftId));
 
 /** The work that was kept, if there is any that can be read and is not older than a day. */

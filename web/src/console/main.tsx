@@ -4,6 +4,7 @@ import { ApiError } from "../ui/http";
 import { Loading } from "../ui/parts";
 import "../ui/base.css";
 import "./console.css";
+import { keepFor } from "../builder/kept";
 import { background, Client, contactsOf, errorText, hasRole, type Identity } from "./api";
 import { Application } from "./application";
 import { BulkSendPage, BulkSends } from "./bulk";
@@ -40,18 +41,22 @@ function Console() {
   const [asked, setAsked] = useState(false);
   const [ended, setEnded] = useState(false);
   const [told, setTold] = useState<SignInProblem>(noProblem);
+  const enter = (w: Identity) => {
+    keepFor(w.user?.id ?? w.app.id);
+    setWho(w);
+  };
   const client = useMemo(() => new Client((ended) => { setWho(null); setEnded(ended); }), []);
   useEffect(() => {
     if (returned && "error" in returned) setTold({ text: returned.error, account: false });
     else if (returned) {
-      void client.complete(returned).then((w) => { setWho(w); setEnded(false); }, async (e: unknown) => {
+      void client.complete(returned).then((w) => { enter(w); setEnded(false); }, async (e: unknown) => {
         setTold({ text: errorText(e), account: e instanceof ApiError && [403, 409].includes(e.status) });
-        if (client.token) await client.call<Identity>("me").then(setWho, () => undefined);
+        if (client.token) await client.call<Identity>("me").then(enter, () => undefined);
       }).finally(() => setAsked(true));
       return;
     }
     if (!client.token) setAsked(true);
-    else void client.call<Identity>("me").then(setWho, () => undefined).finally(() => setAsked(true));
+    else void client.call<Identity>("me").then(enter, () => undefined).finally(() => setAsked(true));
   }, []);
   useEffect(() => {
     if (!who) return;
@@ -59,7 +64,7 @@ function Console() {
     return () => clearInterval(timer);
   }, [who]);
   if (!asked) return null;
-  if (!who) return <Login client={client} ended={ended} told={told} onIn={(w) => { setTold(noProblem); setWho(w); }} />;
+  if (!who) return <Login client={client} ended={ended} told={told} onIn={(w) => { setTold(noProblem); enter(w); }} />;
   if (who.mustEnrol) return <MustEnrol client={client} email={who.user?.email ?? ""} onDone={() => setWho({ ...who, mustEnrol: false })} />;
   if ((section === "build" || section === "edit") && id && hasRole(who, "sender")) return <Workshop key={id} client={client} section={section} id={id} />;
   const current = section === "deliveries" ? "webhooks" : section;

@@ -10,12 +10,15 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
   const [name, setName] = useState("");
   const [email, setEmail] = useState("");
   const [tenantId, setTenant] = useState(who.app.tenants[0] ?? "");
+  const [chosen, setChosen] = useState(0); // how often files were
   const take = (list: FileList | null | undefined) => {
     const pdfs = [...(list ?? [])];
     setFiles(pdfs);
+    setChosen(chosen + 1);
     if (!subject && pdfs[0]) setSubject(pdfs[0].name.replace(/\.pdf$/i, ""));
   };
-  const make = async (key: string) => {
+  const make = async (once: string) => {
+    const key = `${once}-${chosen}`; // other files are another request
     const first = files[0];
     if (!first) throw new Error("Choose the PDF that is to be signed.");
     const form = new FormData();

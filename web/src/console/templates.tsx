@@ -125,12 +125,15 @@ function NewTemplate({ client, who, onClose }: { client: Client; who: Identity; 
   const [name, setName] = useState("");
   const [roles, setRoles] = useState("");
   const [tenantId, setTenant] = useState(who.app.tenants[0] ?? "");
+  const [chosen, setChosen] = useState(0); // how often files were
   const take = (list: FileList | null | undefined) => {
     const pdfs = [...(list ?? [])];
     setFiles(pdfs);
+    setChosen(chosen + 1);
     if (!name && pdfs[0]) setName(pdfs[0].name.replace(/\.pdf$/i, ""));
   };
-  const make = async (key: string) => {
+  const make = async (once: string) => {
+    const key = `${once}-${chosen}`; // other files are another request
     const names = roles.split(",").map((r) => r.trim()).filter(Boolean);
     if (new Set(names).size < names.length) throw new Error("Two roles have the same name.");
     const form = new FormData();
