@@ -15,25 +15,23 @@ import (
 // for no signal: who has downloaded is found in the audit trail when a
 // reminder is due.
 func Retention(ctx workflow.Context, in temporal.EnvelopeInput) error {
-	local := workflow.WithLocalActivityOptions(ctx, localOptions("Read until when the files are kept"))
-	var plan activities.RetentionPlan
-	if err := workflow.ExecuteLocalActivity(local, acts.LoadRetention, in).Get(ctx, &plan); err != nil {
+	plan, err := loadRetention(ctx, in, "Read until when the files are kept")
+	if err != nil {
 		return err
 	}
-	if plan.Until == nil {
-		return nil
-	}
-	if plan.LookAgainAt != nil {
+	for range maxLooks {
+		if plan.Until == nil || plan.LookAgainAt == nil {
+			break
+		}
 		if err := sleepUntil(ctx, *plan.LookAgainAt, "Who has only a link"); err != nil {
 			return err
 		}
-		local := workflow.WithLocalActivityOptions(ctx, localOptions("Read who has only a link"))
-		if err := workflow.ExecuteLocalActivity(local, acts.LoadRetention, in).Get(ctx, &plan); err != nil {
+		if plan, err = loadRetention(ctx, in, "Read who has only a link"); err != nil {
 			return err
 		}
-		if plan.Until == nil {
-			return nil
-		}
+	}
+	if plan.Until == nil {
+		return nil
 	}
 	for _, days := range plan.RemindDays {
 		at := plan.Until.AddDate(0, 0, -days)
@@ -60,6 +58,15 @@ func Retention(ctx workflow.Context, in temporal.EnvelopeInput) error {
 	}
 	workflow.SetCurrentDetails(ctx, "The files are purged; the record and the audit trail stay.")
 	return nil
+}
+
+// maxLooks is how often it is looked again who has only a link: before each reminder.
+const maxLooks = 3
+
+func loadRetention(ctx workflow.Context, in temporal.EnvelopeInput, summary string) (plan activities.RetentionPlan, err error) {
+	local := workflow.WithLocalActivityOptions(ctx, localOptions(summary))
+	err = workflow.ExecuteLocalActivity(local, acts.LoadRetention, in).Get(ctx, &plan)
+	return plan, err
 }
 
 func sleepUntil(ctx workflow.Context, at time.Time, summary string) error {

@@ -24,15 +24,17 @@ func TestRetention(t *testing.T) {
 	for name, test := range map[string]struct {
 		keep    int // days
 		remind  []int
-		late    bool // it is known later who has a link alone
+		looks   []int // the days before the end on which it is looked again who has a link alone; after the last it is known
 		fails   bool
 		expects []string // day.what
 	}{
 		"ninety days":          {keep: 90, remind: []int{14, 7, 1}, expects: []string{"76 remind 14", "83 remind 7", "89 remind 1", "90 purge"}},
 		"ten days":             {keep: 10, remind: []int{14, 7, 1}, expects: []string{"3 remind 7", "9 remind 1", "10 purge"}},
 		"everybody has a copy": {keep: 30, remind: []int{}, expects: []string{"30 purge"}},
-		"seen later":           {keep: 90, remind: []int{14, 7, 1}, late: true, expects: []string{"76 remind 14", "83 remind 7", "89 remind 1", "90 purge"}},
-		"nobody later, either": {keep: 30, remind: []int{}, late: true, expects: []string{"30 purge"}},
+		"seen later":           {keep: 90, remind: []int{14, 7, 1}, looks: []int{14}, expects: []string{"76 remind 14", "83 remind 7", "89 remind 1", "90 purge"}},
+		"nobody later, either": {keep: 30, remind: []int{}, looks: []int{14, 7, 1}, expects: []string{"30 purge"}},
+		"seen a week before":   {keep: 30, remind: []int{14, 7, 1}, looks: []int{14, 7}, expects: []string{"23 remind 7", "29 remind 1", "30 purge"}},
+		"seen on the last day": {keep: 30, remind: []int{14, 7, 1}, looks: []int{14, 7, 1}, expects: []string{"29 remind 1", "30 purge"}},
 		"mail server is down":  {keep: 10, remind: []int{7, 1}, fails: true, expects: []string{"10 purge"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -45,8 +47,8 @@ func TestRetention(t *testing.T) {
 			env.RegisterActivity(a)
 			until := start.AddDate(0, 0, test.keep)
 			plan := activities.RetentionPlan{Until: &until, RemindDays: test.remind}
-			if test.late {
-				at := until.AddDate(0, 0, -14).Add(-time.Hour)
+			for _, days := range test.looks {
+				at := until.AddDate(0, 0, -days).Add(-time.Hour)
 				env.OnActivity(a.LoadRetention, mock.Anything, mock.Anything).Return(activities.RetentionPlan{Until: &until, RemindDays: []int{}, LookAgainAt: &at}, nil).Once()
 			}
 			env.OnActivity(a.LoadRetention, mock.Anything, mock.Anything).Return(plan, nil)
