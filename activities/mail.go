@@ -62,13 +62,12 @@ func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *mod
 	}
 	err = a.mailOnce(ctx, e, s, newMail(models.MailInvitation, invitee(s), v, a.invitationID(s), content),
 		func(id, refused string) error { return a.recordInvited(ctx, in, id, refused) })
-	if err := a.reportBounce(ctx, e, s, v, s.LinkID.String(), err); err != nil {
-		return err
+	err = a.reportBounce(ctx, e, s, v, s.LinkID.String(), err)
+	var text error
+	if err == nil || textHasLink(s) { // the other text says to look for the mail
+		text = a.textInvitation(ctx, e, s, msg)
 	}
-	if err := a.noticeDelegation(ctx, e, s, v); err != nil {
-		return err
-	}
-	return a.textInvitation(ctx, e, s, msg)
+	return errors.Join(err, a.noticeDelegation(ctx, e, s, v), text) // none of them waits for another
 }
 
 // renewalSends is for how long the invitation of a routing group leaves a link, or a
@@ -103,13 +102,16 @@ func (a *Activities) invitationID(s *models.Signer) string {
 	return a.Mail.MessageID("invitation", s.LinkID.String())
 }
 
+// textHasLink reports whether a signer's text message has the link: who is to prove to have
+// the phone gets it by mail alone.
+func textHasLink(s *models.Signer) bool { return s.AuthMethod != models.AuthSMSOTP }
+
 func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *models.Signer, msg templates.Invitation) error {
 	if a.SMS == nil || s.Phone == nil || s.Host() != nil { // the host has the link
 		return nil
 	}
-	// Who is to prove to have the phone gets the link by mail alone.
 	msg.SigningURL = ""
-	if s.AuthMethod != models.AuthSMSOTP {
+	if textHasLink(s) {
 		msg.SigningURL = a.SigningURL + "/" + a.Store.ShortLink(*s.LinkID)
 	}
 	err := a.sendOnce(ctx, e, s, models.MailInvitation, "sms-"+s.LinkID.String(), func() error { return a.SMS.Send(ctx, *s.Phone, msg.SMS()) }, nil)

@@ -60,6 +60,53 @@ func TestTextMessages(t *testing.T) {
 	})
 }
 
+// TestTextMessagesWhileAMailIsRefused: the text that has the link does not wait for the mail, nor
+// for a notice to the sender; the one that says to look for the mail waits for the mail alone.
+func TestTextMessagesWhileAMailIsRefused(t *testing.T) {
+	t.Parallel()
+	number, notify := "+442079460958", "sender@example.com"
+	for _, test := range []struct {
+		method    models.AuthMethod
+		delegated bool
+		later     string
+		texts     int
+	}{
+		{method: models.AuthEmailOTP, later: "a@example.com", texts: 1},
+		{method: models.AuthSMSOTP, later: "a@example.com", texts: 0},
+		{method: models.AuthEmailOTP, delegated: true, later: notify, texts: 1},
+		{method: models.AuthSMSOTP, delegated: true, later: notify, texts: 1},
+	} {
+		onBoth(t, func(env *fakeEnv) {
+			ctx, phone := env.t.Context(), &fakeSMS{}
+			env.SMS = phone
+			e, in := env.sent("a@example.com")
+			require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, TenantID: e.TenantID, NotifyEmail: &notify}))
+			env.change(e, func(e *models.Envelope) error {
+				s := e.Signers[0]
+				if test.delegated {
+					s.AllowDelegation = true
+					if _, err := e.Delegate(env.act(), models.Link{EnvelopeID: e.ID, SignerID: s.ID, ID: *s.LinkID},
+						models.Replacement{Name: "Bea", Email: "b@example.com"}); err != nil {
+						return err
+					}
+				}
+				s.Phone, s.AuthMethod = &number, test.method
+				return nil
+			})
+			s := env.load(in).Signers[0]
+			invite := temporal.InviteInput{EnvelopeInput: in, SignerID: s.ID, LinkID: s.LinkID}
+			env.mails.later = test.later
+			for range 2 {
+				require.ErrorContains(env.t, env.Invite(ctx, invite), "451")
+			}
+			require.Len(env.t, phone.sent, test.texts)
+			env.mails.later = ""
+			require.NoError(env.t, env.Invite(ctx, invite))
+			require.Len(env.t, phone.sent, 1, "once in all")
+		})
+	}
+}
+
 // TestExpireWithoutADatabase is tried again: nothing is known of the envelope's end.
 func TestExpireWithoutADatabase(t *testing.T) {
 	t.Parallel()
