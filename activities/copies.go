@@ -25,10 +25,10 @@ func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) 
 	if e.Status != models.StatusCompleted {
 		return nil
 	}
-	return a.sendCopies(ctx, ctx, e, v)
+	return tryLater(a.sendCopies(ctx, ctx, e, v))
 }
 
-// sendCopies begins no mail after the end of begin.
+// sendCopies begins no mail when the context begin has ended.
 func (a *Activities) sendCopies(ctx, begin context.Context, e *models.Envelope, v mailSettings) error {
 	return mailEach(begin, mailed(e.Recipients(), person), func(to addressee) error { return a.sendCopy(ctx, e, to, v) })
 }
@@ -40,7 +40,7 @@ var errPurged = &notify.PermanentError{Err: errors.New("the files were deleted a
 // mail server finds the mail too large. That is in the audit trail, as who has links alone is
 // reminded before the files are deleted.
 func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addressee, v mailSettings) error {
-	id, tooLarge := a.Mail.MessageID(string(models.MailCompleted), to.signer.ID.String()), false
+	id, tooLarge := a.completedID(to.signer), false
 	send := func(attach bool) error {
 		content, files, err := a.completedMail(e, to.signer, v, attach)
 		if err != nil {
@@ -65,6 +65,11 @@ func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addres
 		}
 		return a.copySent(ctx, temporal.EnvelopeInput{AppID: e.AppID, EnvelopeID: e.ID}, to.signer, id)
 	}))
+}
+
+// completedID is the Message-ID of the first mail with the sealed files.
+func (a *Activities) completedID(s *models.Signer) string {
+	return a.Mail.MessageID(string(models.MailCompleted), s.ID.String())
 }
 
 // copySent records that links to the files went out.
@@ -116,12 +121,12 @@ func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInpu
 		return fmt.Errorf("write %s mail: %w", models.MailCompleted, err)
 	}
 	mail := newMail(models.MailCompleted, person(s), v, a.Mail.MessageID("copies", in.Request.String()), content)
-	return ignoreRefused(a.mailOnce(ctx, e, s, mail, func(id, refused string) error {
+	return tryLater(ignoreRefused(a.mailOnce(ctx, e, s, mail, func(id, refused string) error {
 		if refused != "" {
 			return a.noteMail(ctx, id, refused)
 		}
 		return a.copySent(ctx, in.EnvelopeInput, s, id)
-	}))
+	})))
 }
 
 // attachmentsFit reports whether the sealed files go along with the mails.

@@ -29,7 +29,7 @@ func (a *Activities) Invite(ctx context.Context, in temporal.InviteInput) error 
 	if err != nil {
 		return err
 	}
-	return a.invite(ctx, in, e, v)
+	return tryLater(a.invite(ctx, in, e, v))
 }
 
 func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *models.Envelope, v mailSettings) error {
@@ -153,7 +153,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 		return err
 	}
 	asked := slices.DeleteFunc(slices.Clone(e.Signers), func(s *models.Signer) bool { return s.LinkID == nil || s == decliner })
-	return errors.Join(notice, mailEach(ctx, mailed(slices.Concat(asked, told), invitee), func(to addressee) error {
+	return tryLater(errors.Join(notice, mailEach(ctx, mailed(slices.Concat(asked, told), invitee), func(to addressee) error {
 		own := msg
 		own.Language, own.RecipientName, own.Copy = v.languageOf(to.signer), to.address.Name, e.Signer(to.signer.ID) == nil
 		content, err := own.Render()
@@ -162,7 +162,7 @@ func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput)
 		}
 		id := a.Mail.MessageID(string(models.MailClosed), to.signer.ID.String())
 		return ignoreRefused(a.mailOnce(ctx, e, to.signer, newMail(models.MailClosed, to.address, v, id, content), nil))
-	}))
+	})))
 }
 
 // reason is what the audit trail says of why the envelope was closed.
@@ -180,8 +180,8 @@ func (a *Activities) reason(ctx context.Context, e *models.Envelope) (string, er
 	return "", nil
 }
 
-// mailEach mails each of the addressees. One that cannot be reached does not keep the others from theirs. No mail is begun
-// after the end of begin, which is an error then.
+// mailEach mails each of the addressees. One that cannot be reached does not keep the others from theirs. When the
+// context begin has ended no further mail is begun, which is an error.
 func mailEach(begin context.Context, all []addressee, send func(addressee) error) error {
 	var failed error
 	for _, to := range all {
@@ -230,8 +230,12 @@ func (a *Activities) sendOnce(ctx context.Context, e *models.Envelope, s *models
 		a.BulkRoom.invitationBegan()
 	}
 	err = send()
-	if refused, ok := errors.AsType[*notify.RefusedError](err); ok && a.Now().Sub(begun.CreatedAt) >= refusedFor {
-		err = &notify.PermanentError{Err: fmt.Errorf("%w, for days", refused)}
+	if refused, ok := errors.AsType[*notify.RefusedError](err); ok {
+		if age := a.Now().Sub(begun.CreatedAt); age < refusedFor {
+			err = &refusedError{error: err, wait: min(age/4, longestWait)}
+		} else {
+			err = &notify.PermanentError{Err: fmt.Errorf("%w, for days", refused)}
+		}
 	}
 	if refused, ok := errors.AsType[*notify.PermanentError](err); ok {
 		return cmp.Or(record(id, refused.Error()), err)
@@ -241,6 +245,50 @@ func (a *Activities) sendOnce(ctx context.Context, e *models.Envelope, s *models
 	}
 	failpoint.Inject("mail.sent")
 	return record(id, "")
+}
+
+// longestWait is the longest time between two attempts at a mail that the server refuses; RFC 5321
+// section 4.5.4.1 asks for no less. It is come to slowly, as most refusals are short.
+const longestWait = 30 * time.Minute
+
+// refusedError is that the server refused a mail, though not for good. It is tried again after wait.
+type refusedError struct {
+	error
+
+	wait time.Duration
+}
+
+func (r *refusedError) Unwrap() error { return r.error }
+
+// tryLater is the error of an activity that sends mails. Where it says nothing but that mails were refused, the
+// activity is tried again when the first of them is to be, though not before the retry policy's longest delay.
+func tryLater(err error) error {
+	wait, refused := waitOfRefused(err)
+	if !refused || wait <= time.Minute {
+		return err
+	}
+	return sdktemporal.NewApplicationErrorWithOptions(err.Error(), "MailRefused", sdktemporal.ApplicationErrorOptions{NextRetryDelay: wait})
+}
+
+// waitOfRefused is the shortest wait of the mails that were refused, where err is about nothing else.
+func waitOfRefused(err error) (wait time.Duration, refused bool) {
+	switch e := err.(type) { //nolint:errorlint // each error of those that are joined is looked at
+	case *refusedError:
+		return e.wait, true
+	case interface{ Unwrap() []error }:
+		wait = longestWait
+		for _, one := range e.Unwrap() {
+			w, refused := waitOfRefused(one)
+			if !refused {
+				return 0, false
+			}
+			wait = min(wait, w)
+		}
+		return wait, true
+	case interface{ Unwrap() error }:
+		return waitOfRefused(e.Unwrap())
+	}
+	return 0, false
 }
 
 // noteMail notes with a message alone what became of it.

@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"countersign/models"
 	"countersign/temporal"
@@ -71,5 +73,47 @@ func TestAnAddressThatIsRefusedForDays(t *testing.T) {
 		env.mails.fail = nil
 		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
 		assert.Equal(env.t, []string{"completed a@example.com"}, env.mailedTo())
+	})
+}
+
+// TestRefusedMailsAreTriedLessAndLessOften: at first as the retry policy says, at last every half
+// hour; but not where the mail server is down.
+func TestRefusedMailsAreTriedLessAndLessOften(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		ctx := env.t.Context()
+		signing, asked := env.sent("a@example.com")
+		signed, completed := env.sent("a@example.com", "b@example.com")
+		env.signAll(signed)
+		env.sealed(completed)
+		env.mails.later = "a@example.com"
+		wait := func(err error) time.Duration {
+			require.ErrorContains(env.t, err, "451")
+			if app, ok := errors.AsType[*sdktemporal.ApplicationError](err); ok {
+				require.False(env.t, app.NonRetryable())
+				return app.NextRetryDelay()
+			}
+			return 0
+		}
+		again := temporal.CopiesInput{EnvelopeInput: completed, SignerID: signed.Signers[0].ID, Request: uuid.New()}
+		sends := map[string]func() error{
+			"invitation": func() error {
+				return env.Invite(ctx, temporal.InviteInput{EnvelopeInput: asked, SignerID: signing.Signers[0].ID})
+			},
+			"copies":      func() error { return env.SendCopies(ctx, completed) },
+			"copies anew": func() error { return env.SendCopiesAgain(ctx, again) },
+		}
+		start := env.clock.Now()
+		for _, step := range []struct{ age, wait time.Duration }{
+			{0, 0}, {3 * time.Minute, 0}, {20 * time.Minute, 5 * time.Minute}, {2 * time.Hour, 30 * time.Minute}, {48 * time.Hour, 30 * time.Minute},
+		} {
+			env.clock.Add(start.Add(step.age).Sub(env.clock.Now()))
+			for what, send := range sends {
+				assert.InDelta(env.t, step.wait, wait(send()), float64(time.Second), "%s after %s", what, step.age)
+			}
+		}
+		env.mails.fail = errors.New("mail server: connection refused")
+		_, later := errors.AsType[*sdktemporal.ApplicationError](env.SendCopies(ctx, completed))
+		require.False(env.t, later, "that may pass at any time")
 	})
 }

@@ -34,7 +34,7 @@ func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*ti
 		failed = errors.Join(failed, a.remind(ctx, in, e, s, v, interval, number))
 	}
 	if failed != nil {
-		return nil, failed
+		return nil, tryLater(failed)
 	}
 	if mails, err = a.Store.Mails(ctx, e.ID); err != nil {
 		return nil, err

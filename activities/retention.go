@@ -114,7 +114,7 @@ func (a *Activities) RemindDeletion(ctx context.Context, in RemindDeletionInput)
 			}
 		}
 	}
-	return failed
+	return tryLater(failed)
 }
 
 func (a *Activities) remindDeletion(ctx context.Context, e *models.Envelope, s *models.Signer, d *models.Document, v mailSettings,

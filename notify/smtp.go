@@ -154,8 +154,10 @@ func (s *SMTP) MessageID(parts ...string) string {
 }
 
 // Send hands one mail to the server; nil means that the server took it. The
-// error is a *Permanent if another attempt cannot succeed. Its text names the
-// step and the server's status codes, never an address.
+// error is a *PermanentError if another attempt cannot succeed, a *RefusedError if
+// one may though the server refused this mail, and a *TooLargeError, around one of them,
+// if it may be taken without its attachments. Its text names the step and the server's
+// status codes, never an address.
 func (s *SMTP) Send(ctx context.Context, m Mail) error {
 	out, err := s.compose(ctx, m)
 	if err != nil {
