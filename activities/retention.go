@@ -61,7 +61,8 @@ func (a *Activities) LoadRetention(ctx context.Context, in temporal.EnvelopeInpu
 }
 
 // haveLinks are the recipients who were sent links to the files: all where these are not
-// attached, and else whom the audit trail names.
+// attached, and else whom the audit trail names. Where it names only whom copies were sent again, it may be
+// that they were too large for the limit of that time, and everybody has links: then all, too.
 func (a *Activities) haveLinks(ctx context.Context, e *models.Envelope) ([]addressee, error) {
 	all := mailed(e.Recipients(), person)
 	if !a.attachmentsFit(e) {
@@ -71,7 +72,7 @@ func (a *Activities) haveLinks(ctx context.Context, e *models.Envelope) ([]addre
 	if err != nil {
 		return nil, err
 	}
-	sent := make(map[string]bool)
+	sent, tooLarge := make(map[string]bool), false
 	for _, ev := range events {
 		if ev.Name != models.EventCopySent {
 			continue
@@ -79,8 +80,12 @@ func (a *Activities) haveLinks(ctx context.Context, e *models.Envelope) ([]addre
 		for _, s := range e.Recipients() {
 			if ev.Detail["signerId"] == s.ID.String() {
 				sent[models.EmailKey(s.Email)] = true
+				tooLarge = tooLarge || ev.MailID == a.completedID(s)
 			}
 		}
+	}
+	if len(sent) > 0 && !tooLarge {
+		return all, nil
 	}
 	return slices.DeleteFunc(all, func(r addressee) bool { return !sent[models.EmailKey(r.address.Email)] }), nil
 }

@@ -5,11 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"countersign/activities"
 	"countersign/models"
+	"countersign/temporal"
 )
 
 // TestRetentionFromSettingsToPurge: the tenant's choice is set on completion,
@@ -120,5 +122,26 @@ func TestRemindersForThoseWhoseMailWasTooLarge(t *testing.T) {
 		require.Nil(env.t, plan.LookAgainAt)
 		require.NoError(env.t, env.RemindDeletion(ctx, activities.RemindDeletionInput{EnvelopeInput: in, Days: 14}))
 		require.Equal(env.t, []string{"deletion b@example.com", "deletion b@example.com"}, env.mailedTo(), "one for each document")
+	})
+}
+
+// TestRemindersWhereTheLimitWasRaised: everybody was sent links, and one of them again under a
+// limit that the files fit in.
+func TestRemindersWhereTheLimitWasRaised(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		days, ctx := 30, env.t.Context()
+		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
+		e, in := env.sent("a@example.com", "b@example.com")
+		env.signAll(e)
+		env.sealed(in)
+		limit := env.AttachmentLimit
+		env.AttachmentLimit = 1
+		require.NoError(env.t, env.SendCopies(ctx, in))
+		env.AttachmentLimit = limit
+		require.NoError(env.t, env.SendCopiesAgain(ctx, temporal.CopiesInput{EnvelopeInput: in, SignerID: e.Signers[0].ID, Request: uuid.New()}))
+		env.mailedTo()
+		require.NoError(env.t, env.RemindDeletion(ctx, activities.RemindDeletionInput{EnvelopeInput: in, Days: 14}))
+		require.ElementsMatch(env.t, []string{"deletion a@example.com", "deletion a@example.com", "deletion b@example.com", "deletion b@example.com"}, env.mailedTo())
 	})
 }
