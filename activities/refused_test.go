@@ -117,3 +117,38 @@ func TestRefusedMailsAreTriedLessAndLessOften(t *testing.T) {
 		require.False(env.t, later, "that may pass at any time")
 	})
 }
+
+// TestAReminderToAnotherPersonHasItsOwnDays: the reminder of the one before had the same
+// Message-ID, and was refused.
+func TestAReminderToAnotherPersonHasItsOwnDays(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	onBoth(t, func(env *fakeEnv) {
+		env.ReminderInterval = 7 * day
+		e, in := env.sent("a@example.com")
+		env.noDeadline(e)
+		env.groupInvites(in, e)
+		env.clock.Add(7 * day)
+		env.mails.later = "a@example.com"
+		_, err := env.Remind(env.t.Context(), in)
+		require.ErrorContains(env.t, err, "451")
+		env.clock.Add(6 * day)
+		env.change(e, func(e *models.Envelope) error {
+			_, err := e.Replace(env.act(), e.Signers[0].ID, models.Replacement{Name: "Bea", Email: "b@example.com"})
+			return err
+		})
+		env.takeReinvites(in)
+		env.clock.Add(4 * day)
+		_, err = env.Remind(env.t.Context(), in) // nobody is to be reminded yet
+		require.NoError(env.t, err)
+		env.clock.Add(3 * day)
+		env.mailedTo()
+		env.mails.later = "b@example.com"
+		_, err = env.Remind(env.t.Context(), in)
+		assert.Error(env.t, err, "it is tried again")
+		env.mails.later = ""
+		_, err = env.Remind(env.t.Context(), in)
+		require.NoError(env.t, err)
+		assert.Equal(env.t, []string{"reminder b@example.com"}, env.mailedTo())
+	})
+}

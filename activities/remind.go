@@ -72,7 +72,11 @@ func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *m
 	if err != nil {
 		return fmt.Errorf("write reminder: %w", err)
 	}
-	mail := newMail(models.MailReminder, invitee(s), v, a.Mail.MessageID("reminder", s.ID.String(), fmt.Sprint(number)), content)
+	id := []string{"reminder", s.ID.String(), fmt.Sprint(number)}
+	if previous := len(s.Previous()); previous > 0 { // another person's mail
+		id = append(id, fmt.Sprint(previous+1))
+	}
+	mail := newMail(models.MailReminder, invitee(s), v, a.Mail.MessageID(id...), content)
 	return ignoreRefused(a.mailOnce(ctx, e, s, mail, func(id, refused string) error {
 		if refused != "" { // the invitation's failure is in the audit trail
 			return a.noteMail(ctx, id, refused)
