@@ -2,6 +2,7 @@ package revision1
 
 import (
 	"bytes"
+	"context"
 
 	"countersign/seal/pdf"
 )
@@ -102,9 +103,25 @@ func mayBeActive(v pdf.Value) bool {
 	return false
 }
 
+// Finder finds in a file what a revision without active content leaves out. It keeps
+// what it has read: a file may refer to a large object from each of its dictionaries.
+type Finder struct {
+	f          *pdf.File
+	additional map[pdf.Ref]bool // whether it is additional actions
+	dicts      map[pdf.Ref]bool // whether it is a dictionary
+}
+
+// maxKept bounds what is kept of each kind.
+const maxKept = 1 << 16
+
+// NewFinder returns one for a file.
+func NewFinder(f *pdf.File) *Finder {
+	return &Finder{f: f, additional: make(map[pdf.Ref]bool), dicts: make(map[pdf.Ref]bool)}
+}
+
 // IsActive reports whether an object holds something that a revision without active
 // content leaves out.
-func IsActive(f *pdf.File, v pdf.Value) (bool, error) {
+func (n *Finder) IsActive(ctx context.Context, v pdf.Value) (bool, error) {
 	if !mayBeActive(v) {
 		return false, nil
 	}
@@ -113,8 +130,12 @@ func IsActive(f *pdf.File, v pdf.Value) (bool, error) {
 		if active = active || actionKind(d) != ""; active {
 			return nil
 		}
+		aa := d.Get("AA")
+		if aa == nil {
+			return nil
+		}
 		var err error
-		active, err = hasEvents(f, d.Get("AA"))
+		active, err = n.hasEvents(ctx, aa)
 		return err
 	})
 	return active, err
@@ -122,14 +143,47 @@ func IsActive(f *pdf.File, v pdf.Value) (bool, error) {
 
 // hasEvents reports whether what a key AA refers to is additional actions (12.6.3): a dictionary with an
 // action for an event. Resources, glyphs and destinations can be called AA, too.
-func hasEvents(f *pdf.File, v pdf.Value) (bool, error) {
-	look := &pdf.Lookup{File: f}
-	for _, e := range look.Dict(v) {
-		if eventNames[e.Key] != "" && look.Value(e.Value).IsDict() {
-			return true, nil
+func (n *Finder) hasEvents(ctx context.Context, v pdf.Value) (bool, error) {
+	return n.is(ctx, v, n.additional, func(v pdf.Value) (bool, error) {
+		if !v.IsDict() {
+			return false, nil
 		}
+		d, err := v.Dict()
+		for _, e := range d {
+			if eventNames[e.Key] == "" {
+				continue
+			}
+			found, err := n.is(ctx, e.Value, n.dicts, func(v pdf.Value) (bool, error) { return v.IsDict(), nil })
+			if found || err != nil {
+				return found, err
+			}
+		}
+		return false, err
+	})
+}
+
+// is asks something of what v is or refers to, once for each object.
+func (n *Finder) is(ctx context.Context, v pdf.Value, known map[pdf.Ref]bool, ask func(pdf.Value) (bool, error)) (bool, error) {
+	ref, isRef := v.Ref()
+	if !isRef {
+		return ask(v)
 	}
-	return false, look.Err
+	if yes, ok := known[ref]; ok {
+		return yes, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	v, err := n.f.Resolve(v)
+	if err != nil {
+		return false, err
+	}
+	yes, err := ask(v)
+	if len(known) >= maxKept {
+		clear(known)
+	}
+	known[ref] = yes
+	return yes, err
 }
 
 // actionKind returns the kind of change that takes an action out (12.6.4), "" if it stays.
@@ -174,6 +228,9 @@ func (c *cleaner) clean(v pdf.Value, depth int) (pdf.Value, error) {
 			return nil, err
 		}
 		if kind := actionKind(d); kind != "" {
+			if err := c.w.ctx.Err(); err != nil {
+				return nil, err
+			}
 			c.w.count(kind, c.page, 1)
 			if kind != JavaScriptRemoved {
 				c.w.detail(kind, c.page, c.w.target(d))
@@ -210,7 +267,7 @@ func (c *cleaner) dict(v pdf.Value, d pdf.Dict, depth int) (pdf.Value, error) {
 		additional := false
 		if e.Key == "AA" {
 			var err error
-			if additional, err = hasEvents(c.w.f, e.Value); err != nil {
+			if additional, err = c.w.finder.hasEvents(c.w.ctx, e.Value); err != nil {
 				return nil, err
 			}
 		}

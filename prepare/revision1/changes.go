@@ -96,21 +96,47 @@ func plain(text string) string {
 
 // events returns the names of the events that the additional actions of something are for (12.6.3).
 func (w *writer) events(of pdf.Dict) []string {
-	d, err := w.dict(of.Get("AA"))
-	if err != nil {
-		return nil
-	}
 	var names []string
-	for _, e := range d {
-		name := eventNames[e.Key]
-		if e.Key == "C" && !of.Get("Type").IsName("Page") {
-			name = "value computed"
-		}
-		if name != "" {
-			names = append(names, name)
+	for _, key := range w.eventKeys(of.Get("AA")) {
+		if key == "C" && !of.Get("Type").IsName("Page") {
+			names = append(names, "value computed")
+		} else {
+			names = append(names, eventNames[key])
 		}
 	}
 	return names
+}
+
+// keptKeys are the keys of events in an object, before or after it was changed.
+type keptKeys struct {
+	keys    []string
+	changed bool
+}
+
+// eventKeys returns the different keys of events in what v is or refers to, once for each object.
+func (w *writer) eventKeys(v pdf.Value) []string {
+	ref, isRef := v.Ref()
+	changed := w.changed[ref] != nil
+	if known, ok := w.keys[ref]; ok && isRef && known.changed == changed {
+		return known.keys
+	}
+	d, err := w.dict(v)
+	if err != nil {
+		return nil
+	}
+	var keys []string
+	for _, e := range d {
+		if eventNames[e.Key] != "" && !slices.Contains(keys, e.Key) {
+			keys = append(keys, e.Key)
+		}
+	}
+	if isRef {
+		if len(w.keys) >= maxKept {
+			clear(w.keys)
+		}
+		w.keys[ref] = keptKeys{keys, changed}
+	}
+	return keys
 }
 
 //nolint:gochecknoglobals // a constant table

@@ -2,6 +2,7 @@ package revision1_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"strings"
 	"testing"
 
@@ -69,9 +70,58 @@ func TestNamesLikeActions(t *testing.T) {
 		for _, o := range []pdf.Ref{{Num: 1}, {Num: 3}} {
 			o, err := f.Object(o)
 			require.NoError(t, err)
-			active, err := revision1.IsActive(f, o.Value)
+			active, err := revision1.NewFinder(f).IsActive(t.Context(), o.Value)
 			require.NoError(t, err)
 			require.False(t, active, name)
 		}
+	}
+}
+
+// counted counts the bytes that are read.
+type counted struct {
+	*bytes.Reader
+	n int
+}
+
+func (c *counted) ReadAt(b []byte, at int64) (int, error) {
+	n, err := c.Reader.ReadAt(b, at)
+	c.n += n
+	return n, err
+}
+
+// TestActionsThatTakeLong: what many dictionaries refer to is read once.
+func TestActionsThatTakeLong(t *testing.T) {
+	t.Parallel()
+	const times = 300
+	large := strings.Repeat("/a 0", 250_000)
+	for name, tt := range map[string]struct {
+		list, object, other string
+		removed             int
+	}{
+		"no actions":      {"<</AA 5 0 R>>", "<<" + large + ">>", "null", 0},
+		"actions":         {"<</AA 5 0 R>>", "<</E<</S/Named>>" + large + ">>", "null", times},
+		"something else":  {"<</AA 5 0 R>>", "(" + large + ")", "null", 0},
+		"an event":        {"<</AA 6 0 R>>", "(" + large + ")", "<<" + strings.Repeat("/E 5 0 R", times) + ">>", 0},
+		"the same events": {"<</AA<</E 5 0 R>>>>", "(" + large + ")", "null", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := file(false, "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 9 9]>>", "<</Type/Page/Parent 2 0 R>>",
+				"["+strings.Repeat(tt.list, times)+"]", tt.object, tt.other)
+			r := &counted{Reader: bytes.NewReader(b)}
+			f, err := pdf.Open(r, int64(len(b)), pdf.DefaultLimits())
+			require.NoError(t, err)
+			o, err := f.Object(pdf.Ref{Num: 4})
+			require.NoError(t, err)
+			active, err := revision1.NewFinder(f).IsActive(t.Context(), o.Value)
+			require.NoError(t, err)
+			require.Equal(t, tt.removed > 0, active)
+			_, changes, err := revision1.Write(t.Context(), f, sha256.Sum256(b), revision1.Plan{Active: true})
+			require.NoError(t, err)
+			if tt.removed > 0 {
+				require.Equal(t, []revision1.Change{{Kind: revision1.ActionsRemoved, Count: times, Detail: "pointer enters"}}, changes)
+			}
+			require.Less(t, r.n, 20*len(b))
+		})
 	}
 }

@@ -92,6 +92,7 @@ func Write(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, plan Plan) 
 	w := &writer{
 		ctx: ctx, f: f, plan: plan, changed: make(map[pdf.Ref]pdf.Value), streams: make(map[pdf.Ref][]byte),
 		pageOf: make(map[pdf.Ref]int), counts: make(map[Change]int), details: make(map[Change][]string), clones: make(map[int]pdf.Ref),
+		finder: NewFinder(f), keys: make(map[pdf.Ref]keptKeys),
 	}
 	catalog, root, err := f.Catalog()
 	if err != nil {
@@ -155,6 +156,8 @@ type writer struct {
 	details map[Change][]string
 	clones  map[int]pdf.Ref
 	done    int // cuts of pages
+	finder  *Finder
+	keys    map[pdf.Ref]keptKeys // of events
 }
 
 // putStream writes a stream as it is, uncompressed.

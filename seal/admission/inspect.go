@@ -42,6 +42,7 @@ type inspector struct {
 	signed bool
 	// findActive says that active content of every kind ends the inspection.
 	findActive bool
+	finder     *revision1.Finder
 	contents   map[pdf.Ref]bool // of pages; true: it is a stream
 	info       map[pdf.Ref]bool // document information (14.3.3), which no page shows
 	budget     int64            // bytes of content whose text may still be looked at
@@ -56,7 +57,7 @@ type extent struct{ start, end int64 }
 const maxContent = 64 << 20
 
 func newInspector(f *pdf.File, lim Limits, signed bool) *inspector {
-	return &inspector{f: f, lim: lim, signed: signed, contents: map[pdf.Ref]bool{}, info: map[pdf.Ref]bool{}, budget: maxContent, warnings: map[string]*Warning{}}
+	return &inspector{f: f, finder: revision1.NewFinder(f), lim: lim, signed: signed, contents: map[pdf.Ref]bool{}, info: map[pdf.Ref]bool{}, budget: maxContent, warnings: map[string]*Warning{}}
 }
 
 func (n *inspector) warn(code, format string, args ...any) {
@@ -112,7 +113,7 @@ func (n *inspector) objects(ctx context.Context) error {
 }
 
 func (n *inspector) object(ctx context.Context, o pdf.Object) error {
-	if err := n.activeContent(o); err != nil {
+	if err := n.activeContent(ctx, o); err != nil {
 		return err
 	}
 	if o.IsStream() {
@@ -121,6 +122,9 @@ func (n *inspector) object(ctx context.Context, o pdf.Object) error {
 		}
 	}
 	return o.Value.Dicts(func(d pdf.Dict, repeated string) error {
+		if err := ctx.Err(); err != nil { // what is referred to is read each time
+			return err
+		}
 		if repeated != "" && !n.info[o.Ref] {
 			return refusal.Ambiguous("object %d has the key %s twice", o.Ref.Num, safeText(repeated))
 		}
@@ -129,7 +133,7 @@ func (n *inspector) object(ctx context.Context, o pdf.Object) error {
 }
 
 // activeContent finds actions that would run something. A signed PDF keeps the rest.
-func (n *inspector) activeContent(o pdf.Object) error {
+func (n *inspector) activeContent(ctx context.Context, o pdf.Object) error {
 	err := runsSomething(o.Value)
 	switch {
 	case !n.findActive:
@@ -141,7 +145,7 @@ func (n *inspector) activeContent(o pdf.Object) error {
 	case err != nil:
 		return errActiveContent
 	}
-	active, err := revision1.IsActive(n.f, o.Value)
+	active, err := n.finder.IsActive(ctx, o.Value)
 	if err == nil && active && !o.IsStream() {
 		return errActiveContent
 	}
