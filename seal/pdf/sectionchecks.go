@@ -71,6 +71,9 @@ func (f *File) tableProblem(s *section) (string, error) {
 			return "", err
 		}
 		i := skipTableSpace(b, 0)
+		if i == 0 { // pdf.js reads on to the end of a word
+			return wrong("no white space", pos)
+		}
 		if bytes.HasPrefix(b[i:], []byte("trailer")) {
 			return "", nil
 		}
@@ -81,9 +84,11 @@ func (f *File) tableProblem(s *section) (string, error) {
 		if !ok1 || !ok2 || end == k && count > 0 {
 			return wrong("a bad subsection", pos)
 		}
+		afterCount := pos + int64(k)
 		r := subsection{first, count, pos + int64(end), tableEntry}
 		pos = r.pos
 		if count == 0 {
+			pos = afterCount
 			continue
 		}
 		if err := f.measureEntries(&r, isFirst); err != nil {
