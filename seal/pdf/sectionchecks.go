@@ -200,13 +200,11 @@ func (f *File) hybridProblem(s *section) (string, error) {
 		return fmt.Sprintf("has something else than a cross-reference stream where XRefStm points, at byte %d", at), nil
 	}
 	if v := s.hybrid.trailer.Get("Prev"); !v.IsNull() {
-		prev, ok := v.Int()
-		for i := range f.sections {
-			if ok && f.sections[i].at == prev {
-				return f.xrefStreamProblem(s.hybrid)
-			}
+		named, ok1 := v.Int()
+		prev, ok2 := s.trailer.Get("Prev").Int()
+		if !ok1 || !ok2 || named != prev { // it could pass over sections
+			return fmt.Sprintf("has a cross-reference stream, at byte %d, that names another section than its table", at), nil
 		}
-		return fmt.Sprintf("has a cross-reference stream, at byte %d, that names a section which no other one names", at), nil
 	}
 	return f.xrefStreamProblem(s.hybrid)
 }
