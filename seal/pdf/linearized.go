@@ -2,7 +2,6 @@ package pdf
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 )
 
@@ -80,11 +79,15 @@ func (f *File) firstDict() (Dict, error) {
 			return nil, nil
 		case err == nil:
 			v = bytes.Clone(v)
+			d, err := v.Dict()
+			if err != nil || d.Get("Linearized") == nil { // such as the document information
+				return d, err
+			}
 			if key, err := v.RepeatedKey(); err != nil || key != "" {
 				return nil, damaged("a key twice in the first object")
 			}
-			return v.Dict()
-		case !errors.Is(err, errEnd) || n == f.size || n > f.lim.MaxObject:
+			return d, nil
+		case n == f.size || n > f.lim.MaxObject:
 			return nil, err
 		}
 	}
