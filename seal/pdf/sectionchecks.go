@@ -25,6 +25,7 @@ func (f *File) SectionProblem() (string, error) {
 	if i := bytes.LastIndex(tail, []byte("startxref")); i < 0 || !fileEnd.Match(tail[i:]) {
 		return "does not end with startxref, a number and %%EOF", nil
 	}
+	hidden := make(map[*section]bool) // those looked at: many tables may name one
 	for i := range f.sections {
 		s := &f.sections[i]
 		check := f.tableProblem
@@ -33,7 +34,10 @@ func (f *File) SectionProblem() (string, error) {
 		}
 		problem, err := check(s)
 		if err == nil && problem == "" && s.hybrid != nil {
-			problem, err = f.hybridProblem(s)
+			if problem = hybridProblem(s); problem == "" && !hidden[s.hybrid] {
+				hidden[s.hybrid] = true
+				problem, err = f.xrefStreamProblem(s.hybrid)
+			}
 		}
 		if err != nil || problem != "" {
 			return problem, err
@@ -194,17 +198,17 @@ func (f *File) xrefStreamProblem(s *section) (string, error) {
 
 // hybridProblem looks at the stream that a table names in XRefStm. Some programs
 // follow a Prev in it.
-func (f *File) hybridProblem(s *section) (string, error) {
+func hybridProblem(s *section) string {
 	at := s.hybrid.at
 	if _, ok := s.trailer.Get("XRefStm").Int(); !ok || !s.hybrid.isStream {
-		return fmt.Sprintf("has something else than a cross-reference stream where XRefStm points, at byte %d", at), nil
+		return fmt.Sprintf("has something else than a cross-reference stream where XRefStm points, at byte %d", at)
 	}
 	if v := s.hybrid.trailer.Get("Prev"); !v.IsNull() {
 		named, ok1 := v.Int()
 		prev, ok2 := s.trailer.Get("Prev").Int()
 		if !ok1 || !ok2 || named != prev { // it could pass over sections
-			return fmt.Sprintf("has a cross-reference stream, at byte %d, that names another section than its table", at), nil
+			return fmt.Sprintf("has a cross-reference stream, at byte %d, that names another section than its table", at)
 		}
 	}
-	return f.xrefStreamProblem(s.hybrid)
+	return ""
 }
