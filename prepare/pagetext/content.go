@@ -255,12 +255,23 @@ func (s *interpreter) selectFont(v pdf.Value) error {
 
 // extGState takes the font that a graphics state may set (8.4.5).
 func (s *interpreter) extGState() error {
-	a := s.resources.stateFont(s.name(0))
-	if len(a) != 2 {
-		return nil
+	name := s.name(0)
+	set, ok := s.resources.states[name]
+	if !ok {
+		if a := array(s.r.f, dict(s.r.f, s.resources.get("ExtGState", name)).Get("Font")); len(a) == 2 {
+			before := s.g.font
+			if err := s.selectFont(a[0]); err != nil {
+				return err
+			}
+			set.font, s.g.font = s.g.font, before
+			set.size, _ = num(s.r.f, a[1])
+		}
+		s.resources.states[name] = set
 	}
-	s.g.size, _ = num(s.r.f, a[1])
-	return s.selectFont(a[0])
+	if set.font != nil {
+		s.g.font, s.g.size = set.font, set.size
+	}
+	return nil
 }
 
 func (s *interpreter) beginMark() {

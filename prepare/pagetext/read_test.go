@@ -232,6 +232,7 @@ func TestContentThatTakesLong(t *testing.T) {
 		"many pictures of many":    {content: strings.Repeat("/X Do ", 100_000), resources: "/XObject" + names("X", "7 0 R"), object: "<</Subtype/Image/Length 0>>\nstream\n\nendstream"},
 		"a picture with much data": {content: strings.Repeat("/X Do ", 100_000), resources: "/XObject<</X 7 0 R>>", object: "<</Subtype/Image/Length 0/Data" + names("D", "0") + ">>\nstream\n\nendstream"},
 		"many graphics states":     {content: strings.Repeat("/G gs ", 100_000), resources: "/ExtGState" + names("G", "7 0 R"), object: names("D", "0")},
+		"a state's font of much":   {content: strings.Repeat("/G gs ", 100_000), resources: "/ExtGState<</G<</Font[<</Subtype/Type1/Data" + names("D", "0") + ">>9]>>>>"},
 		"many property lists":      {content: strings.Repeat("/P/P BDC EMC ", 100_000), resources: "/Properties" + names("P", "7 0 R"), object: names("D", "0")},
 		"codes in no codespace":    {content: "/F 9 Tf <" + strings.Repeat("00", 150_000) + "> Tj", resources: "/Font<</F 7 0 R>>", object: composite},
 	} {

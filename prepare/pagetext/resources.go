@@ -9,13 +9,13 @@ type resources struct {
 	value  pdf.Value
 	dict   pdf.Dict // of value, once a kind was asked for
 	kinds  map[string]map[string]pdf.Value
-	faces  map[string]*face       // by name
-	texts  map[string]pdf.Value   // ActualText of property lists, by name
-	states map[string][]pdf.Value // fonts of graphics states, by name
+	faces  map[string]*face     // by name
+	texts  map[string]pdf.Value // ActualText of property lists, by name
+	states map[string]stateFont // of graphics states, by name
 }
 
 func newResources(f *pdf.File, v pdf.Value) *resources {
-	return &resources{f: f, value: v, faces: make(map[string]*face), texts: make(map[string]pdf.Value), states: make(map[string][]pdf.Value)}
+	return &resources{f: f, value: v, faces: make(map[string]*face), texts: make(map[string]pdf.Value), states: make(map[string]stateFont)}
 }
 
 // get returns a resource by kind and name, nil if there is none.
@@ -49,14 +49,8 @@ func (r *resources) actualText(name string) pdf.Value {
 	return v
 }
 
-// stateFont returns the font and its size that a graphics state sets (8.4.5), nil if it sets none.
-func (r *resources) stateFont(name string) []pdf.Value {
-	a, ok := r.states[name]
-	if !ok {
-		if v := dict(r.f, r.get("ExtGState", name)).Get("Font"); v != nil {
-			a = array(r.f, v)
-		}
-		r.states[name] = a
-	}
-	return a
+// stateFont is the font and its size that a graphics state sets (8.4.5), nil if it sets none.
+type stateFont struct {
+	font *face
+	size float64
 }
