@@ -60,34 +60,20 @@ func (a *Activities) LoadRetention(ctx context.Context, in temporal.EnvelopeInpu
 	return p, nil
 }
 
-// haveLinks are the recipients who were sent links to the files: all where these are not
-// attached, and else whom the audit trail names. Where it names only whom copies were sent again, it may be
-// that they were too large for the limit of that time, and everybody has links: then all, too.
+// haveLinks are the recipients who may have nothing but links to the files: none where the files
+// are attached and nobody was sent links, and else all. That one was sent links says that the limit was another
+// at that time, or that a mail server found the mail too large; nothing tells who else was.
 func (a *Activities) haveLinks(ctx context.Context, e *models.Envelope) ([]addressee, error) {
-	all := mailed(e.Recipients(), person)
-	if !a.attachmentsFit(e) {
-		return all, nil
-	}
-	events, err := a.Store.AuditEvents(ctx, e)
-	if err != nil {
-		return nil, err
-	}
-	sent, tooLarge := make(map[string]bool), false
-	for _, ev := range events {
-		if ev.Name != models.EventCopySent {
-			continue
+	if a.attachmentsFit(e) {
+		events, err := a.Store.AuditEvents(ctx, e)
+		if err != nil {
+			return nil, err
 		}
-		for _, s := range e.Recipients() {
-			if ev.Detail["signerId"] == s.ID.String() {
-				sent[models.EmailKey(s.Email)] = true
-				tooLarge = tooLarge || ev.MailID == a.completedID(s)
-			}
+		if !slices.ContainsFunc(events, func(ev models.Event) bool { return ev.Name == models.EventCopySent }) {
+			return nil, nil
 		}
 	}
-	if len(sent) > 0 && !tooLarge {
-		return all, nil
-	}
-	return slices.DeleteFunc(all, func(r addressee) bool { return !sent[models.EmailKey(r.address.Email)] }), nil
+	return mailed(e.Recipients(), person), nil
 }
 
 // RemindDeletion reminds every recipient who was sent links and has not downloaded all files yet.
