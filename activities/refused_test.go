@@ -145,7 +145,7 @@ func TestAReminderToAnotherPersonHasItsOwnDays(t *testing.T) {
 		env.mailedTo()
 		env.mails.later = "b@example.com"
 		_, err = env.Remind(env.t.Context(), in)
-		assert.Error(env.t, err, "it is tried again")
+		require.Error(env.t, err, "it is tried again")
 		env.mails.later = ""
 		_, err = env.Remind(env.t.Context(), in)
 		require.NoError(env.t, err)
