@@ -37,7 +37,7 @@ func (a *Activities) sendCopies(ctx, begin context.Context, e *models.Envelope, 
 var errPurged = &notify.PermanentError{Err: errors.New("the files were deleted at the end of their retention")}
 
 // sendCopy sends the files attached, where they fit, or else as links: also where the
-// mail server finds the mail too large. That is in the audit trail, as who has links alone is
+// mail server finds the mail too large. That is in the audit trail: where somebody has links alone, all are
 // reminded before the files are deleted.
 func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addressee, v mailSettings) error {
 	id, tooLarge := a.completedID(to.signer), false

@@ -43,11 +43,11 @@ func (a *Activities) LoadRetention(ctx context.Context, in temporal.EnvelopeInpu
 	if p.Until == nil {
 		return p, nil
 	}
-	links, err := a.haveLinks(ctx, e)
+	links, err := a.linksWereSent(ctx, e)
 	if err != nil {
 		return RetentionPlan{}, err
 	}
-	if len(links) > 0 {
+	if links {
 		p.RemindDays = deletionReminders()
 		return p, nil
 	}
@@ -60,23 +60,18 @@ func (a *Activities) LoadRetention(ctx context.Context, in temporal.EnvelopeInpu
 	return p, nil
 }
 
-// haveLinks are the recipients who may have nothing but links to the files: none where the files
-// are attached and nobody was sent links, and else all. That one was sent links says that the limit was another
-// at that time, or that a mail server found the mail too large; nothing tells who else was.
-func (a *Activities) haveLinks(ctx context.Context, e *models.Envelope) ([]addressee, error) {
-	if a.attachmentsFit(e) {
-		events, err := a.Store.AuditEvents(ctx, e)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.ContainsFunc(events, func(ev models.Event) bool { return ev.Name == models.EventCopySent }) {
-			return nil, nil
-		}
+// linksWereSent says whether somebody may have nothing but links to the files: they are not attached, or
+// somebody was sent links although they would be, because the limit was another at that time or a mail server found
+// the mail too large. Nothing tells who else was.
+func (a *Activities) linksWereSent(ctx context.Context, e *models.Envelope) (bool, error) {
+	if !a.attachmentsFit(e) {
+		return true, nil
 	}
-	return mailed(e.Recipients(), person), nil
+	events, err := a.Store.AuditEvents(ctx, e)
+	return slices.ContainsFunc(events, func(ev models.Event) bool { return ev.Name == models.EventCopySent }), err
 }
 
-// RemindDeletion reminds every recipient who was sent links and has not downloaded all files yet.
+// RemindDeletion reminds every recipient who has not downloaded all files yet.
 func (a *Activities) RemindDeletion(ctx context.Context, in RemindDeletionInput) error {
 	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
 	if err != nil {
@@ -86,19 +81,12 @@ func (a *Activities) RemindDeletion(ctx context.Context, in RemindDeletionInput)
 	if until == nil {
 		return nil
 	}
-	links, err := a.haveLinks(ctx, e)
-	if err != nil {
-		return err
-	}
-	if len(links) == 0 { // they were too large for the limit at the time
-		links = mailed(e.Recipients(), person)
-	}
 	downloaded, err := a.downloads(ctx, e)
 	if err != nil {
 		return err
 	}
 	var failed error
-	for _, r := range links {
+	for _, r := range mailed(e.Recipients(), person) {
 		for _, d := range e.Sealed() {
 			if !downloaded[downloadKey{models.EmailKey(r.address.Email), d.ID.String()}] && d.PurgeStatus != models.PurgePurged {
 				failed = errors.Join(failed, a.remindDeletion(ctx, e, r.signer, d, v, in.Days, *until))
