@@ -22,7 +22,7 @@ import (
 func TestListsFromAReplica(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	primary, err := testkit.StartPostgres(ctx, testkit.PostgresOptions{Durable: true}) // without it a commit is acknowledged before it is flushed
+	primary, err := testkit.StartPostgres(ctx, testkit.PostgresOptions{Durable: true}) // otherwise its settings are weak, see below
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, primary.Stop(context.WithoutCancel(ctx))) })
 	standby, err := primary.StartStandby(ctx, testkit.PostgresOptions{})
@@ -139,6 +139,7 @@ func TestWeakDurability(t *testing.T) {
 	server, err := testkit.StartPostgres(t.Context(), testkit.PostgresOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
+	require.NoError(t, server.Exec(t.Context(), "ALTER ROLE postgres SET synchronous_commit = off"))
 	s, err := store.Open(t.Context(), store.Config{URL: server.URL, Vault: testkit.Vault(t), Now: testkit.NewClock().Now, NewID: uuid.New})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })

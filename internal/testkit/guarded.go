@@ -76,6 +76,12 @@ func (g *guarded) Stop(ctx context.Context) error {
 	}
 }
 
+// Log is what the server has said; "" once it has stopped.
+func (g *guarded) Log() string {
+	text, _ := os.ReadFile(filepath.Join(g.dir, "log")) // gone with its directory
+	return string(text)
+}
+
 // pid is the process of the server.
 func (g *guarded) pid() (int, error) {
 	text, err := os.ReadFile(filepath.Join(g.dir, "pid"))

@@ -10,7 +10,7 @@ import (
 )
 
 // Crash ends the server as "pg_ctl stop -m immediate" does: at once, without a checkpoint or a word
-// to its clients. Its data stays for Restart. A server that is not Durable loses its newest commits.
+// to its clients. Its data stays for Restart.
 func (s *PostgresServer) Crash(ctx context.Context) error {
 	if err := os.WriteFile(s.down(), nil, 0o600); err != nil {
 		return fmt.Errorf("crash PostgreSQL: %w", err)

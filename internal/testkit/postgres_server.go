@@ -22,8 +22,8 @@ import (
 
 // PostgresOptions are the choices of a private PostgreSQL server.
 type PostgresOptions struct {
-	// Durable keeps fsync on, as measurements need it. Off, a commit survives a crash of the
-	// server but not of the machine.
+	// Durable keeps fsync on and the data on disk, as measurements need it. Off, a commit survives a crash of
+	// the server but not of the machine, and nothing waits for the disk.
 	Durable bool
 	// Statements counts what each statement takes, in the view pg_stat_statements.
 	Statements bool
@@ -131,7 +131,7 @@ func launchPostgres(
 		"-c", "max_wal_size=256MB",
 	}
 	if !opts.Durable {
-		args = append(args, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
+		args = append(args, "-c", "fsync=off", "-c", "full_page_writes=off")
 	}
 	if opts.Statements {
 		args = append(args, "-c", "shared_preload_libraries=pg_stat_statements")
@@ -149,8 +149,7 @@ func launchPostgres(
 		guarded: running,
 	}
 	if err := s.waitReady(ctx); err != nil {
-		log, _ := os.ReadFile(filepath.Join(dir, "log")) //nolint:gosec // in a directory of our own
-		return nil, errors.Join(fmt.Errorf("start PostgreSQL: %w: %s", err, lastLine(log)), s.Stop(ctx))
+		return nil, errors.Join(fmt.Errorf("start PostgreSQL: %w: %s", err, lastLine([]byte(s.Log()))), s.Stop(ctx))
 	}
 	return s, nil
 }

@@ -100,7 +100,7 @@ func TestCrashAndRestart(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	server, err := testkit.StartPostgres(ctx, testkit.PostgresOptions{Durable: true})
+	server, err := testkit.StartPostgres(ctx, testkit.PostgresOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(ctx))) })
 	conn := connect(t, server.URL)

@@ -1,7 +1,6 @@
 package faults_test
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -13,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
 )
@@ -143,9 +141,7 @@ func TestKillDuringBulk(t *testing.T) {
 func TestPostgresStopsDuringBulk(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
-		server, err := testkit.StartPostgres(t.Context(), testkit.PostgresOptions{Durable: true})
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = server.Stop(context.WithoutCancel(t.Context())) })
+		server := startPostgres(t)
 		w := newScenario(t, setting{postgres: server.URL})
 		w.api()
 		w.worker()

@@ -1,7 +1,6 @@
 package faults_test
 
 import (
-	"context"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -18,21 +17,16 @@ func TestStandbyIsPromoted(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
 		ctx := t.Context()
-		stop := func(s interface{ Stop(context.Context) error }) {
-			t.Cleanup(func() { _ = s.Stop(context.WithoutCancel(ctx)) }) // the primary has been stopped before
-		}
-		primary, err := testkit.StartPostgres(ctx, testkit.PostgresOptions{Durable: true})
+		primary := startPostgres(t)
+		standby, err := primary.StartStandby(ctx, testkit.PostgresOptions{})
 		require.NoError(t, err)
-		stop(primary)
-		standby, err := primary.StartStandby(ctx, testkit.PostgresOptions{Durable: true})
-		require.NoError(t, err)
-		stop(standby)
+		stopAfter(t, "the standby", standby)
 		for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
 			require.NoError(t, primary.Exec(ctx, statement))
 		}
 		pool, err := testkit.StartPgBouncer(ctx, primary.URL)
 		require.NoError(t, err)
-		stop(pool)
+		stopAfter(t, "PgBouncer", pool)
 
 		w := newScenario(t, setting{postgres: pool.URL, env: []string{"COUNTERSIGN_DATABASE_READ_URL=" + standby.URL}})
 		require.Equal(t, 1, w.count("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"))

@@ -119,11 +119,15 @@ func newScenario(t *testing.T, s setting) *scenario {
 		if t.Failed() {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			lines := strings.Split(w.log.String(), "\n")
-			t.Logf("the last the processes said:\n%s", strings.Join(lines[max(0, len(lines)-80):], "\n"))
+			t.Logf("the last the processes said:\n%s", lastLines(w.log.String(), 80))
 		}
 	})
 	return w
+}
+
+func lastLines(text string, n int) string {
+	lines := strings.Split(text, "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
 func clock() time.Time { return time.Now().UTC() }

@@ -44,20 +44,43 @@ func (w *scenario) load(n int) (stop func()) {
 // pause waits for between one and two times d.
 func pause(rnd *rand.Rand, d time.Duration) { time.Sleep(d + time.Duration(rnd.Int64N(int64(d)))) }
 
+// startPostgres starts a PostgreSQL for this test alone, which can be crashed.
+func startPostgres(t *testing.T) *testkit.PostgresServer {
+	t.Helper()
+	server, err := testkit.StartPostgres(t.Context(), testkit.PostgresOptions{})
+	require.NoError(t, err)
+	stopAfter(t, "PostgreSQL", server)
+	return server
+}
+
+// stopAfter stops a server when the test ends; if it failed, what the server said is told.
+func stopAfter(t *testing.T, name string, server interface {
+	Log() string
+	Stop(ctx context.Context) error
+},
+) {
+	t.Helper()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the last that %s said:\n%s", name, lastLines(server.Log(), 40))
+		}
+		_ = server.Stop(context.WithoutCancel(t.Context())) // the test may have stopped it
+	})
+}
+
 // TestPostgresStops ends PostgreSQL at once, under load, and starts it again:
 // no acknowledged change is lost, and nothing else has to be started again.
 func TestPostgresStops(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
-		server, err := testkit.StartPostgres(t.Context(), testkit.PostgresOptions{Durable: true})
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = server.Stop(context.WithoutCancel(t.Context())) })
+		server := startPostgres(t)
 		w := newScenario(t, setting{postgres: server.URL})
 		w.api()
 		w.worker()
 		w.login()
 		w.subscribe("/all")
 		stop := w.load(3)
+		eventually(t, func() bool { return w.acknowledgedSignatures() > 0 }, "nobody signs before PostgreSQL stops")
 		for range map[bool]int{true: 3, false: 1}[long()] {
 			pause(rnd, 700*time.Millisecond)
 			require.NoError(t, server.Crash(t.Context()))
