@@ -201,8 +201,8 @@ func (a *Activities) mailOnce(ctx context.Context, e *models.Envelope, s *models
 // recordMail records that a message went out or, if refused says why, that it was refused for good.
 type recordMail func(id, refused string) error
 
-// refusedFor is for how long a mail is tried that the server refuses, though not for good
-// (RFC 5321 section 4.5.4.1). One that the server was not asked about, as it is down, is tried for as long as it takes.
+// refusedFor is for how long a message is tried that the server refuses, though not for good
+// (RFC 5321 section 4.5.4.1, which text messages follow too). One that the server was not asked about, as it is down, is tried for as long as it takes.
 const refusedFor = 5 * 24 * time.Hour
 
 // sendOnce sends a message unless it has gone out or been refused for good before, and

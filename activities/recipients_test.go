@@ -72,6 +72,8 @@ func TestTextMessagesThatAreRefused(t *testing.T) {
 		}
 		require.NoError(env.t, invite(1))
 		require.ErrorContains(env.t, invite(0), "provider is down")
+		env.SMS = failingSMS{&notify.RefusedError{Err: errors.New("wrong token")}}
+		require.ErrorContains(env.t, invite(0), "wrong token", "it may be mended")
 		env.SMS = failingSMS{&notify.PermanentError{Err: errors.New("no such number")}}
 		require.NoError(env.t, invite(0))
 		env.SMS = failingSMS{errors.New("not asked again")}

@@ -60,7 +60,7 @@ type Mail struct {
 	Inline []Inline
 }
 
-// RefusedError marks an answer by which the server refused this one mail, for a reason
+// RefusedError marks an answer by which the server refused this one message, for a reason
 // that may pass or be mended. It is final for whoever gets it for days. Find it with
 // errors.As.
 type RefusedError struct{ Err error }

@@ -26,7 +26,8 @@ const (
 var e164 = regexp.MustCompile(`^\+[1-9]\d{6,14}$`)
 
 // SMS sends a text message to a telephone number in E.164 form. Its error is a
-// *Permanent if another attempt cannot succeed; its text carries no number.
+// *PermanentError if another attempt cannot succeed, a *RefusedError if the server refused this message for a
+// reason that may pass or be mended; its text carries no number.
 type SMS interface {
 	Send(ctx context.Context, to, text string) error
 }
@@ -114,8 +115,11 @@ func (t *Twilio) Send(ctx context.Context, to, text string) error {
 	}
 	_ = json.Unmarshal(body, &refusal)
 	err = fmt.Errorf("SMS: refused with %d (code %d)", res.StatusCode, refusal.Code)
-	if res.StatusCode == http.StatusBadRequest && recipientErrorCodes(refusal.Code) {
+	switch {
+	case res.StatusCode == http.StatusBadRequest && recipientErrorCodes(refusal.Code):
 		return &PermanentError{err}
+	case res.StatusCode >= 400 && res.StatusCode <= 499:
+		return &RefusedError{err}
 	}
 	return err
 }

@@ -50,21 +50,22 @@ func TestTwilio(t *testing.T) {
 
 func TestTwilioRefusals(t *testing.T) {
 	t.Parallel()
+	const forGood, refused, server = "for good", "refused", "the server"
 	cases := []struct {
-		name      string
-		status    int
-		body      string
-		permanent bool
+		name   string
+		status int
+		body   string
+		kind   string
 	}{
-		{"invalid number", 400, `{"code":21211,"message":"The 'To' number +4915112345678 is not valid"}`, true},
-		{"unsubscribed", 400, `{"code":21610}`, true},
-		{"invalid sender", 400, `{"code":21212}`, false},
-		{"no reason", 400, `nonsense`, false},
-		{"wrong token", 401, `{"code":20003}`, false},
-		{"not found", 404, `{"code":20404}`, false},
-		{"too many", 429, `{"code":20429}`, false},
-		{"broken", 500, ``, false},
-		{"redirect", 302, ``, false},
+		{"invalid number", 400, `{"code":21211,"message":"The 'To' number +4915112345678 is not valid"}`, forGood},
+		{"unsubscribed", 400, `{"code":21610}`, forGood},
+		{"invalid sender", 400, `{"code":21212}`, refused},
+		{"no reason", 400, `nonsense`, refused},
+		{"wrong token", 401, `{"code":20003}`, refused},
+		{"not found", 404, `{"code":20404}`, refused},
+		{"too many", 429, `{"code":20429}`, refused},
+		{"broken", 500, ``, server},
+		{"redirect", 302, ``, server},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -79,8 +80,13 @@ func TestTwilioRefusals(t *testing.T) {
 			err := tw.Send(t.Context(), number, "text")
 			require.ErrorContains(t, err, "SMS: refused with ")
 			assert.NotContains(t, err.Error(), "4915")
-			var permanent *notify.PermanentError
-			assert.Equal(t, c.permanent, errors.As(err, &permanent))
+			kind := server
+			if _, ok := errors.AsType[*notify.PermanentError](err); ok {
+				kind = forGood
+			} else if _, ok := errors.AsType[*notify.RefusedError](err); ok {
+				kind = refused
+			}
+			assert.Equal(t, c.kind, kind)
 			assert.Equal(t, 1, hits)
 		})
 	}

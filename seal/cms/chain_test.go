@@ -23,6 +23,7 @@ import (
 	"golang.org/x/crypto/ocsp"
 
 	"countersign/seal/cms"
+	"countersign/seal/trust"
 )
 
 // below makes an authority that another one certified. The names of authorities are theirs to choose.
@@ -355,6 +356,25 @@ func TestRespondersAreCertifiedForOCSP(t *testing.T) {
 	normal, err = cms.NormalizeOCSP(der, leaf, root)
 	require.NoError(t, err)
 	require.Equal(t, der, normal)
+}
+
+// TestARespondersKeyIsMeasuredFirst: no signature is checked by a key that takes long.
+func TestARespondersKeyIsMeasuredFirst(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	c := ca.issue(t, 7)
+	present := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	modulus := new(big.Int).SetBit(big.NewInt(1), trust.MaxRSABits, 1)
+	responder := ca.sign(t, &x509.Certificate{
+		SerialNumber: big.NewInt(3), Subject: pkix.Name{CommonName: "Responder"}, NotBefore: ca.cert.NotBefore, NotAfter: ca.cert.NotAfter,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageOCSPSigning},
+	}, ca.cert, &rsa.PublicKey{N: modulus, E: 65537})
+	der, err := ocsp.CreateResponse(ca.cert, responder, ocsp.Response{
+		Status: ocsp.Good, SerialNumber: c.SerialNumber, ThisUpdate: present, NextUpdate: present.Add(time.Hour), Certificate: responder,
+	}, ca.key)
+	require.NoError(t, err)
+	_, err = cms.NormalizeOCSP(der, c, ca.cert)
+	require.ErrorContains(t, err, "the key is too large")
 }
 
 // TestAnswersWithSHA1 are refused: nobody can rely on what they are signed with.

@@ -114,20 +114,27 @@ func NormalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 	if len(der) > trust.MaxOCSP {
 		return bad("it is too large")
 	}
-	r, err := ocsp.ParseResponseForCert(der, c, issuer)
-	if err != nil || r.Certificate != nil && trust.CheckKeySize(r.Certificate) != nil {
-		return bad("it is malformed, about another certificate, or not signed by the issuer")
-	}
-	// What ParseResponse reads, read again for what lies around the signed part.
+	// Read before ParseResponseForCert, which checks a signature by the key of the certificate that the answer carries.
 	in := cryptobyte.String(der)
-	var response, wrapped, bytesOf, octets, basic, data, algorithm, sum cryptobyte.String
+	var response, wrapped, bytesOf, octets, basic, data, algorithm, sum, carriers, list cryptobyte.String
+	var carries bool
 	var status int
 	var kind asn1.ObjectIdentifier
 	if !in.ReadASN1(&response, cbasn1.SEQUENCE) || !response.ReadASN1Enum(&status) || !response.ReadASN1(&wrapped, tag0) ||
 		!wrapped.ReadASN1(&bytesOf, cbasn1.SEQUENCE) || !bytesOf.ReadASN1ObjectIdentifier(&kind) || !bytesOf.ReadASN1(&octets, cbasn1.OCTET_STRING) ||
 		!octets.ReadASN1(&basic, cbasn1.SEQUENCE) || !basic.ReadASN1Element(&data, cbasn1.SEQUENCE) || !basic.ReadASN1(&algorithm, cbasn1.SEQUENCE) ||
-		!basic.ReadASN1(&sum, cbasn1.BIT_STRING) || len(sum) == 0 || sum[0] != 0 {
+		!basic.ReadASN1(&sum, cbasn1.BIT_STRING) || len(sum) == 0 || sum[0] != 0 ||
+		!basic.ReadOptionalASN1(&carriers, &carries, tag0) || carries && !carriers.ReadASN1(&list, cbasn1.SEQUENCE) {
 		return bad("it is malformed")
+	}
+	if first := (cryptobyte.String)(nil); list.ReadASN1Element(&first, cbasn1.SEQUENCE) { // the only one that is used
+		if responder, err := x509.ParseCertificate(first); err != nil || trust.CheckKeySize(responder) != nil {
+			return bad("its signer's certificate is malformed, or the key is too large")
+		}
+	}
+	r, err := ocsp.ParseResponseForCert(der, c, issuer)
+	if err != nil {
+		return bad("it is malformed, about another certificate, or not signed by the issuer")
 	}
 	responder := issuer
 	var carried *x509.Certificate

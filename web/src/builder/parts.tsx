@@ -7,7 +7,7 @@ import { t } from "./texts";
 /** What to tell of an error. */
 export function errorText(e: unknown): string {
   if (e instanceof NetworkError) return t("unreachable");
-  if (e instanceof ApiError) return Object.entries(e.errors).map(([k, v]) => `${k} ${v.join(", ")}`).join("; ") || e.message || t("unreachable"); // a proxy says nothing
+  if (e instanceof ApiError) return Object.entries(e.errors).map(([k, v]) => `${k} ${v.join(", ")}`).join("; ") || e.message;
   return e instanceof Error ? e.message : String(e);
 }
 

@@ -29,6 +29,8 @@ export interface CopyRecipient { id: string; name: string; email: string; routin
 /** Somebody who was to sign until another person took the place. */
 export interface PreviousSigner { name: string; email: string; until: string; reason: string | null }
 export interface Document { id: string; kind: "original" | "sealed"; name: string; document_order: number; size: number; pageCount: number; sha256: string; purgeStatus: string }
+/** A field; value is what it holds once its signer has signed: of an attachment, the file's name. */
+export interface Field { id: string; value?: unknown }
 export interface Event { id: string; event: string; timestamp: string; actor: string; ip: string | null; detail: Record<string, unknown> | null; seq: number }
 export interface Mail { signerId: string; kind: string; attempts: number; createdAt: string; sentAt: string | null; failedAt: string | null; error: string | null }
 export interface Delivery {
@@ -40,7 +42,7 @@ export interface Attempt { number: number; at: string; status: number | null; la
 export interface Envelope {
   id: string; tenantId: string; status: string; subject: string | null; createdBy: string; createdAt: string; expiresAt: string | null; completedAt: string | null;
   sealingProblem?: { code: string; message: string; since: string };
-  signers: Signer[]; copies?: CopyRecipient[]; documents: Document[]; auditLog: Event[]; mails?: Mail[]; deliveries?: Delivery[]; undelivered?: string[];
+  signers: Signer[]; copies?: CopyRecipient[]; documents: Document[]; fields: Field[]; auditLog: Event[]; mails?: Mail[]; deliveries?: Delivery[]; undelivered?: string[];
 }
 export interface User { id: string; email: string; name: string; role: Role; createdAt: string; signIn: SignIn; secondFactor: boolean; seenAt: string | null }
 export interface Webhook {
@@ -136,7 +138,7 @@ export function errorText(e: unknown): string {
   if (e instanceof NetworkError) return "The service cannot be reached.";
   if (e instanceof ApiError && usedKey(e)) return "This may have been done already: look before you do it again.";
   // The message tells of the first wrong field only.
-  if (e instanceof ApiError) return Object.entries(e.errors).map(([k, v]) => `${k} ${v.join(", ")}`).join("; ") || e.message || "The service cannot be reached."; // a proxy says nothing
+  if (e instanceof ApiError) return Object.entries(e.errors).map(([k, v]) => `${k} ${v.join(", ")}`).join("; ") || e.message;
   return e instanceof Error ? e.message : String(e);
 }
 

@@ -61,11 +61,12 @@ export function BulkSendPage({ client, who, id }: { client: Client; who: Identit
   const { data: b, problem, reload } = useLoad<BulkSend>(client, at, live);
   const [page, setPage] = useState(1);
   const failed = useLoad<Paged<Row>>(client, b && b.counts.failed > 0 ? `${at}/rows?${query({ status: "failed", page, pageSize: 20 })}` : null, live);
+  const template = useLoad<{ name: string }>(client, b ? `/v1/templates/${b.templateId}` : null);
   const [cancelling, setCancelling] = useState(false);
   usePageTitle(b ? b.name || `Bulk send ${id}` : "Bulk send");
   if (!b) return <><ErrorNotice text={problem} />{!problem && <p class="quiet">One moment …</p>}</>;
   const open = ["queued", "running", "paused"].includes(b.status);
-  const act = (verb: string) => async () => { await client.call(`${at}/${verb}`, { method: "POST" }); reload(); };
+  const act = (verb: string) => async (key: string) => { await client.call(`${at}/${verb}`, { method: "POST", key }); reload(); };
   return (
     <>
       <p class="small"><a href={listHref("bulk")}>Bulk sends</a></p>
@@ -81,7 +82,7 @@ export function BulkSendPage({ client, who, id }: { client: Client; who: Identit
           <dt>Cancelled</dt><dd>{b.counts.cancelled.toLocaleString()}</dd>
           <dt>Rows in a minute</dt><dd>{b.perMinute === null ? "without limit" : `at most ${b.perMinute.toLocaleString()}`}</dd>
           <dt>Tenant</dt><dd><bdi>{b.tenantId}</bdi></dd>
-          <dt>Template</dt><dd class="mono">{b.templateId}, version {b.templateVersion}</dd>
+          <dt>Template</dt><dd><a href={`#/templates/${b.templateId}`}>{template.data ? <bdi>{template.data.name}</bdi> : <span class="mono">{b.templateId}</span>}</a>, version {b.templateVersion}</dd>
           <dt>Created</dt><dd>{formatTime(b.createdAt)}</dd>
           {b.completedAt && <><dt>Ended</dt><dd>{formatTime(b.completedAt)}</dd></>}
         </dl>
@@ -114,7 +115,7 @@ export function BulkSendPage({ client, who, id }: { client: Client; who: Identit
           )}
         </>
       )}
-      {cancelling && <Confirm title="Cancel this bulk send?" text="Rows that were not sent are never sent. What was sent stays. This cannot be undone." label="Cancel it" work={act("cancel")} onClose={() => setCancelling(false)} />}
+      {cancelling && <Confirm title="Cancel this bulk send?" text="Rows that were not sent are never sent. What was sent stays. This cannot be undone." label="Cancel it" work={(_, key) => act("cancel")(key)} onClose={() => setCancelling(false)} />}
     </>
   );
 }

@@ -22,7 +22,7 @@ export function DeliveryPage({ client, who, id }: { client: Client; who: Identit
         {d.failedAt && <><dt>Given up</dt><dd>{formatTime(d.failedAt)}</dd></>}
         <dt>Resent</dt><dd>{d.resends} {d.resends === 1 ? "time" : "times"}</dd>
       </dl>
-      {d.status !== "pending" && d.webhookUrl && d.payload !== null && hasRole(who, "support") && <p><ActionButton label="Resend" done="It is on its way." work={async () => { await client.call(`webhook-deliveries/${id}/resend`, { method: "POST" }); reload(); }} /></p>}
+      {d.status !== "pending" && d.webhookUrl && d.payload !== null && hasRole(who, "support") && <p><ActionButton label="Resend" done="It is on its way." work={async (key) => { await client.call(`webhook-deliveries/${id}/resend`, { method: "POST", key }); reload(); }} /></p>}
       <h2 class="later">Attempts</h2>
       {(d.attemptLog ?? []).length === 0 && <p class="quiet">None yet.</p>}
       <div class="stack">

@@ -19,6 +19,20 @@ function refused(mails: Mail[], s: Signer): Mail | undefined {
   return last?.failedAt ? last : undefined;
 }
 
+interface AttachedFile { id: string; name: string; by: string; size: number }
+
+/** The files that signers signed with, while they are kept. */
+function attachedFiles(e: Envelope): AttachedFile[] {
+  if (e.documents.every((d) => d.purgeStatus === "purged")) return [];
+  return e.auditLog.filter((x) => x.event === "attachment.added").map(({ detail }) => {
+    const name = e.fields.find((f) => f.id === detail?.fieldId)?.value;
+    return {
+      id: String(detail?.attachmentId), name: typeof name === "string" && name ? name : "A file",
+      by: e.signers.find((s) => s.id === detail?.signerId)?.name ?? "", size: Number(detail?.size),
+    };
+  });
+}
+
 export function EnvelopePage({ client, who, id }: { client: Client; who: Identity; id: string }) {
   const { data: e, problem, reload } = useLoad<Envelope>(client, `envelopes/${id}`, live);
   const progress = useLoad<Progress>(client, e && e.status !== "draft" ? `envelopes/${id}/progress` : null, e && ["sent", "in_progress"].includes(e.status) ? live : 0);
@@ -37,9 +51,9 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   const copies = e.status === "completed" && support && files.length > 0 && files.every((d) => d.purgeStatus !== "purged");
   const templatable = hasRole(who, "sender") && e.documents.some((d) => d.kind === "original" && d.purgeStatus !== "purged");
   const changed = (words: string) => { setTold(words); reload(); progress.reload(); };
-  const sendCopies = (to: { email: string }) => async () => { await client.call(`/v1/envelopes/${id}/copies`, { body: { email: to.email } }); reload(); };
+  const sendCopies = (to: { email: string }) => async (key: string) => { await client.call(`/v1/envelopes/${id}/copies`, { body: { email: to.email }, key }); reload(); };
   const actions = (s: Signer): SignerActions => ({
-    resend: correctable && ["sent", "viewed"].includes(s.status) ? async () => { await client.call(`envelopes/${id}/signers/${s.id}/resend`, { method: "POST" }); reload(); } : undefined,
+    resend: correctable && ["sent", "viewed"].includes(s.status) ? async (key) => { await client.call(`envelopes/${id}/signers/${s.id}/resend`, { method: "POST", key }); reload(); } : undefined,
     replace: correctable && !s.signedAt ? () => setReplacing(s) : undefined,
     copies: copies ? sendCopies(s) : undefined,
   });
@@ -91,6 +105,12 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
                   {d.purgeStatus !== "purged" && <ActionButton label="Download" work={() => client.download(`envelopes/${id}/document?${query({ kind: d.kind, documentId: d.id })}`, d.name || "document.pdf")} />}
                 </li>
               ))}
+              {attachedFiles(e).map((a) => (
+                <li key={a.id}>
+                  <div><bdi>{a.name}</bdi> <span class="badge">attached</span><br /><span class="quiet small">by <bdi>{a.by}</bdi> · {Math.ceil(a.size / 1024).toLocaleString()} KiB</span></div>
+                  <ActionButton label="Download" name={`Download ${a.name}`} work={() => client.download(`/v1/envelopes/${id}/attachments/${a.id}`, a.name)} />
+                </li>
+              ))}
             </ul>
           </section>
           {open && support && (
@@ -110,7 +130,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
       {rescheduling && <DeadlineDialog client={client} envelope={id} expiresAt={e.expiresAt} onDone={changed} onClose={() => setRescheduling(false)} />}
       {voiding && (
         <Confirm title="Void this envelope?" text="All signing links end at once. This cannot be undone." label="Void" reason="Reason (for the record; may be empty)"
-          work={async (reason) => { await client.call(`envelopes/${id}/void`, { body: { reason: reason || null } }); reload(); }} onClose={() => setVoiding(false)} />
+          work={async (reason, key) => { await client.call(`envelopes/${id}/void`, { body: { reason: reason || null }, key }); reload(); }} onClose={() => setVoiding(false)} />
       )}
     </>
   );
@@ -129,7 +149,7 @@ function part(s: Signer): string {
   return "";
 }
 
-interface SignerActions { resend?: () => Promise<void>; replace?: () => void; copies?: () => Promise<void> }
+interface SignerActions { resend?: (key: string) => Promise<void>; replace?: () => void; copies?: (key: string) => Promise<void> }
 
 function SignerRow({ s, mail, resend, replace, copies }: { s: Signer; mail?: Mail } & SignerActions) {
   return (

@@ -41,16 +41,19 @@ export function useBusy(): [boolean, (work: () => Promise<unknown>) => Promise<v
   return [busy, run];
 }
 
-/** A button that does something at the service and tells how it went: what the work itself says, or else done. A name says which, where there are several. */
-export function ActionButton({ label, name, done, work, tone = "plain", disabled }: { label: string; name?: string; done?: string; work: () => Promise<unknown>; tone?: string; disabled?: boolean }) {
+type KeyedWork = (key: string) => Promise<unknown>;
+
+/** A button that does something at the service and tells how it went: what the work itself says, or else done. A name says which, where there are several. The work is given the Idempotency-Key of what the button does. */
+export function ActionButton({ label, name, done, work, tone = "plain", disabled }: { label: string; name?: string; done?: string; work: KeyedWork; tone?: string; disabled?: boolean }) {
   const [busy, run] = useBusy();
+  const once = useKey();
   const [own, setOwn] = useState<ActionResult | null>(null);
   const tellInRow = useContext(RowResult);
   const setTold = tellInRow ?? setOwn;
   const act = async () => {
     setTold(null);
     try {
-      const said = await work();
+      const said = await once(work);
       const text = typeof said === "string" ? said : done;
       setTold(text ? { bad: false, text } : null);
     } catch (e) {
@@ -64,8 +67,6 @@ export function ActionButton({ label, name, done, work, tone = "plain", disabled
     </span>
   );
 }
-
-type KeyedWork = (key: string) => Promise<unknown>;
 
 /** A dialog with a form: it closes when the work is done, and tells why it is not. The work is given the Idempotency-Key of what the dialog does. */
 export function FormDialog({ title, label, tone = "", work, other, onClose, children }: { title: string; label: string; tone?: string; work: KeyedWork; /** What else can be done with what was entered. */ other?: { label: string; work: KeyedWork }; onClose: () => void; children: ComponentChildren }) {
@@ -105,10 +106,10 @@ export function makeSecret(): string {
 }
 
 /** Asks before something that cannot be undone, with a reason if one is wanted. */
-export function Confirm({ title, text, label, reason, work, onClose }: { title: string; text: string; label: string; reason?: string; work: (reason: string) => Promise<unknown>; onClose: () => void }) {
+export function Confirm({ title, text, label, reason, work, onClose }: { title: string; text: string; label: string; reason?: string; work: (reason: string, key: string) => Promise<unknown>; onClose: () => void }) {
   const [why, setWhy] = useState("");
   return (
-    <FormDialog title={title} label={label} tone="bad" work={() => work(why)} onClose={onClose}>
+    <FormDialog title={title} label={label} tone="bad" work={(key) => work(why, key)} onClose={onClose}>
       <p>{text}</p>
       {reason && <div><label for="why">{reason}</label><textarea id="why" maxLength={1000} value={why} onInput={(e) => setWhy(e.currentTarget.value)} /></div>}
     </FormDialog>

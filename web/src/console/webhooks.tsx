@@ -50,8 +50,8 @@ export function Webhooks({ client, who }: { client: Client; who: Identity }) {
 function Endpoint({ client, who, w, onChange, onSecret }: { client: Client; who: Identity; w: Webhook; onChange: () => void; onSecret: (s: string) => void }) {
   const [asking, setAsking] = useState<"edit" | "rotate" | "delete" | null>(null);
   const close = () => setAsking(null);
-  const post = (path: string) => async () => {
-    await client.call(`webhooks/${w.id}/${path}`, { method: "POST" });
+  const post = (path: string) => async (key: string) => {
+    await client.call(`webhooks/${w.id}/${path}`, { method: "POST", key });
     onChange();
   };
   const overlapping = w.previousSecretUntil !== null && new Date(w.previousSecretUntil) > new Date();
@@ -147,7 +147,7 @@ function Deliveries({ client, who }: { client: Client; who: Identity }) {
                 <td class="mono">{d.webhookUrl ?? "deleted"}</td>
                 <td>{d.attempts}</td>
                 <td>{formatTime(d.createdAt)}</td>
-                <td>{d.status !== "pending" && d.webhookUrl && hasRole(who, "support") ? <ActionButton label="Resend" work={async () => { await client.call(`webhook-deliveries/${d.id}/resend`, { method: "POST" }); reload(); }} /> : "–"}</td>
+                <td>{d.status !== "pending" && d.webhookUrl && hasRole(who, "support") ? <ActionButton label="Resend" work={async (key) => { await client.call(`webhook-deliveries/${d.id}/resend`, { method: "POST", key }); reload(); }} /> : "–"}</td>
               </tr>
             ))}
           </Table>

@@ -49,7 +49,7 @@ export class Client {
   /** Fetches a file, which needs the session, and opens it. */
   async openAttachment(a: { attachmentId: string; name: string }): Promise<void> {
     const res = await fetch(`${this.base}/attachments/${a.attachmentId}`, { headers: this.headers(), credentials: "same-origin" });
-    if (!res.ok) throw new Error(res.statusText);
+    if (!res.ok) throw new Error(`HTTP ${res.status}`);
     const address = URL.createObjectURL(await res.blob());
     const link = document.createElement("a");
     [link.href, link.download] = [address, a.name];
@@ -78,7 +78,7 @@ export class Client {
 
   private async fetchPicture(sha256: string): Promise<string> {
     const res = await fetch(`${this.base}/pictures/${sha256}`, { headers: this.headers(), credentials: "same-origin" });
-    if (!res.ok) throw new Error(res.statusText);
+    if (!res.ok) throw new Error(`HTTP ${res.status}`);
     return URL.createObjectURL(await res.blob());
   }
 

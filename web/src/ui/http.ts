@@ -34,7 +34,10 @@ export interface RequestOptions {
   onHeaders?: (h: Headers) => void;
 }
 
-/** Asks the service and returns its JSON answer. Throws Refusal or Unreachable. */
+/** What a proxy answers by itself where the service cannot be reached (RFC 9110, section 15.6). */
+const gateway = [502, 503, 504];
+
+/** Asks the service and returns its JSON answer. Throws ApiError or NetworkError. */
 export async function request<T>(path: string, { method, body, bearer, key, session, keepalive, headers = {}, onHeaders }: RequestOptions = {}): Promise<T> {
   const raw = body instanceof Blob || body instanceof FormData;
   if (body !== undefined && !raw) headers["Content-Type"] = "application/json";
@@ -62,9 +65,10 @@ export async function request<T>(path: string, { method, body, bearer, key, sess
     answer = undefined;
   }
   if (res.ok) return answer as T;
+  if (answer === undefined && gateway.includes(res.status)) throw new NetworkError();
   const problem = (answer ?? {}) as { error?: string; message?: string; errors?: Record<string, string[]>; details?: Record<string, unknown> };
   throw new ApiError(
-    res.status, problem.error ?? "unknown", problem.message ?? res.statusText, Number(res.headers.get("Retry-After")) || 0,
+    res.status, problem.error ?? "unknown", problem.message || `HTTP ${res.status}`, Number(res.headers.get("Retry-After")) || 0,
     problem.errors ?? {}, problem.details ?? {},
   );
 }
