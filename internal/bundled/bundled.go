@@ -31,12 +31,24 @@ type Server struct {
 	ended  chan struct{}
 }
 
+// startAttempts bounds the starts after another process took one of the free ports that the server had chosen.
+const startAttempts = 3
+
 // Start runs the program at path with flags of its start-dev command, and
 // returns when the server is healthy or has failed to be.
 func Start(ctx context.Context, path string, flags ...string) (*Server, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("the bundled Temporal server %s is missing: run \"make build\" first", path)
 	}
+	for attempt := 1; ; attempt++ {
+		s, err := startOnce(ctx, path, flags)
+		if err == nil || attempt == startAttempts || !strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) {
+			return s, err
+		}
+	}
+}
+
+func startOnce(ctx context.Context, path string, flags []string) (*Server, error) {
 	args := append([]string{"server", "start-dev", "--watch-stdin", "--log-level", "error"}, flags...)
 	// Not bound to ctx: it has to outlive the start.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, args...) //nolint:gosec // our own program
