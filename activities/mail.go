@@ -106,8 +106,16 @@ func (a *Activities) invitationID(s *models.Signer) string {
 // the phone gets it by mail alone.
 func textHasLink(s *models.Signer) bool { return s.AuthMethod != models.AuthSMSOTP }
 
+// getsText reports whether a signer is sent text messages; the link of who has a host is the host's.
+func (a *Activities) getsText(s *models.Signer) bool {
+	return a.SMS != nil && s.Phone != nil && s.Host() == nil
+}
+
+// textsLink reports whether a signer is sent the link by text message, too.
+func (a *Activities) textsLink(s *models.Signer) bool { return a.getsText(s) && textHasLink(s) }
+
 func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *models.Signer, msg templates.Invitation) error {
-	if a.SMS == nil || s.Phone == nil || s.Host() != nil { // the host has the link
+	if !a.getsText(s) {
 		return nil
 	}
 	msg.SigningURL = ""

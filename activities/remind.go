@@ -12,8 +12,9 @@ import (
 )
 
 // Remind asks again those who are awaited and were last asked an interval of the
-// tenant ago. A link that is about to run out is replaced by a new one. It returns
-// when the next reminder is due; nil if none is.
+// tenant ago. A link that is about to run out is replaced by a new one, unless it is in a text
+// message, too: RenewLinks has both sent anew. It returns when the next reminder is due; nil if
+// none is.
 func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*time.Time, error) {
 	e, v, err := a.loadEnvelope(ctx, in)
 	if err != nil {
@@ -54,7 +55,7 @@ func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *m
 	interval time.Duration, number int,
 ) error {
 	// A link that is to be renewed before the next reminder goes out with this one; one that is new does already.
-	if at := e.RenewLinkAt(s); at != nil && !at.After(a.Now().Add(interval+time.Hour)) && a.Now().Sub(*s.LinkIssuedAt) > time.Hour {
+	if at := e.RenewLinkAt(s); at != nil && !a.textsLink(s) && !at.After(a.Now().Add(interval+time.Hour)) && a.Now().Sub(*s.LinkIssuedAt) > time.Hour {
 		fresh, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.RenewLink(a.systemContext(), s.ID) })
 		if models.IsRefusal(err) {
 			return nil // acted meanwhile

@@ -3,6 +3,7 @@ package activities_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
@@ -105,6 +106,40 @@ func TestTextMessagesWhileAMailIsRefused(t *testing.T) {
 			require.Len(env.t, phone.sent, 1, "once in all")
 		})
 	}
+}
+
+// TestTheLinkInATextMessage is not replaced by a reminder, which is a mail alone: text and mail go
+// out anew together, also to who signs by the text, as the address is refused.
+func TestTheLinkInATextMessage(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	onBoth(t, func(env *fakeEnv) {
+		phone := &fakeSMS{}
+		env.SMS = phone
+		e, in := env.sent("a@example.com")
+		env.noDeadline(e)
+		number := "+442079460958"
+		env.change(e, func(e *models.Envelope) error {
+			e.Signers[0].Phone, e.Signers[0].AuthMethod = &number, models.AuthEmailOTP
+			return nil
+		})
+		env.mails.refuse = "a@example.com"
+		env.groupInvites(in, e)
+		env.takeReinvites(in)
+		link := func() uuid.UUID { return *env.load(in).Signers[0].LinkID }
+		first := link()
+		require.Len(env.t, phone.sent, 1)
+		env.clock.Add(25 * day)
+		env.reminded(in)
+		assert.Equal(env.t, first, link(), "the text's link works")
+		env.clock.Add(2 * day)
+		_, err := env.RenewLinks(env.t.Context(), in)
+		require.NoError(env.t, err)
+		require.Equal(env.t, 1, env.takeReinvites(in))
+		require.NotEqual(env.t, first, link())
+		require.Len(env.t, phone.sent, 2)
+		assert.Contains(env.t, phone.sent[1], env.Store.ShortLink(link()))
+	})
 }
 
 // TestExpireWithoutADatabase is tried again: nothing is known of the envelope's end.
