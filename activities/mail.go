@@ -209,15 +209,16 @@ func (a *Activities) mailOnce(ctx context.Context, e *models.Envelope, s *models
 // recordMail records that a message went out or, if refused says why, that it was refused for good.
 type recordMail func(id, refused string) error
 
-// refusedFor is for how long a message is tried that the server refuses, though not for good
-// (RFC 5321 section 4.5.4.1, which text messages follow too). One that the server was not asked about, as it is down, is tried for as long as it takes.
+// refusedFor is for how long a message is tried that the server refuses, though not for good, from
+// the first refusal (RFC 5321 section 4.5.4.1, which text messages follow too). One that the server
+// was not asked about, as it is down, is tried for as long as it takes.
 const refusedFor = 5 * 24 * time.Hour
 
 // sendOnce sends a message unless it has gone out or been refused for good before, and
 // records which; record nil notes it with the message alone. If the process ends
 // between the two it is sent again, under the same Message-ID. A refusal is a
-// *notify.PermanentError, also where it was recorded by a former attempt, and where it
-// was first tried refusedFor ago.
+// *notify.PermanentError, also where it was recorded by a former attempt, and where the
+// first one was refusedFor ago.
 func (a *Activities) sendOnce(ctx context.Context, e *models.Envelope, s *models.Signer, kind models.MailKind, id string,
 	send func() error, record recordMail,
 ) error {
@@ -239,11 +240,7 @@ func (a *Activities) sendOnce(ctx context.Context, e *models.Envelope, s *models
 	}
 	err = send()
 	if refused, ok := errors.AsType[*notify.RefusedError](err); ok {
-		if age := a.Now().Sub(begun.CreatedAt); age < refusedFor {
-			err = &refusedError{error: err, wait: min(age/4, longestWait)}
-		} else {
-			err = &notify.PermanentError{Err: fmt.Errorf("%w, for days", refused)}
-		}
+		err = a.triedAgain(ctx, begun, refused)
 	}
 	if refused, ok := errors.AsType[*notify.PermanentError](err); ok {
 		return cmp.Or(record(id, refused.Error()), err)
@@ -253,6 +250,19 @@ func (a *Activities) sendOnce(ctx context.Context, e *models.Envelope, s *models
 	}
 	failpoint.Inject("mail.sent")
 	return record(id, "")
+}
+
+// triedAgain is the error of a message that the server refused, though not for good: of the kind
+// that is tried again, until the first refusal was refusedFor ago.
+func (a *Activities) triedAgain(ctx context.Context, m models.Mail, refused *notify.RefusedError) error {
+	if m.RefusedAt == nil {
+		return cmp.Or[error](a.Store.MailRefused(ctx, m.ID), &refusedError{error: refused})
+	}
+	age := a.Now().Sub(*m.RefusedAt)
+	if age >= refusedFor {
+		return &notify.PermanentError{Err: fmt.Errorf("%w, for days", refused)}
+	}
+	return &refusedError{error: refused, wait: min(age/4, longestWait)}
 }
 
 // longestWait is the longest time between two attempts at a mail that the server refuses; RFC 5321

@@ -11,6 +11,7 @@ import (
 	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"countersign/models"
+	"countersign/notify"
 	"countersign/temporal"
 )
 
@@ -73,6 +74,47 @@ func TestAnAddressThatIsRefusedForDays(t *testing.T) {
 		env.mails.fail = nil
 		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
 		assert.Equal(env.t, []string{"completed a@example.com"}, env.mailedTo())
+	})
+}
+
+// TestTheDaysBeforeTheFirstRefusal are not counted: a server that comes back answers "later" to some of
+// what has waited, mails and text messages alike.
+func TestTheDaysBeforeTheFirstRefusal(t *testing.T) {
+	t.Parallel()
+	const days = 5 * 24 * time.Hour
+	down := errors.New("connection refused")
+	onBoth(t, func(env *fakeEnv) {
+		ctx := env.t.Context()
+		e, in := env.sent("a@example.com")
+		env.signAll(e)
+		env.sealed(in)
+		env.mails.fail = down
+		require.Error(env.t, env.SendCopies(ctx, in))
+		env.clock.Add(2 * days)
+		env.mails.fail, env.mails.later = nil, "a@example.com"
+		require.ErrorContains(env.t, env.SendCopies(ctx, in), "451")
+		env.clock.Add(days - time.Minute)
+		require.ErrorContains(env.t, env.SendCopies(ctx, in), "451")
+		env.mails.later = ""
+		require.NoError(env.t, env.SendCopies(ctx, in))
+		assert.Equal(env.t, []string{"completed a@example.com"}, env.mailedTo())
+	})
+	onBoth(t, func(env *fakeEnv) {
+		ctx, phone, number := env.t.Context(), &fakeSMS{fail: down}, "+442079460958"
+		env.SMS = phone
+		e, in := env.sent("a@example.com")
+		env.change(e, func(e *models.Envelope) error {
+			e.Signers[0].Phone, e.Signers[0].AuthMethod = &number, models.AuthEmailOTP
+			return nil
+		})
+		invite := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
+		require.Error(env.t, env.Invite(ctx, invite))
+		env.clock.Add(2 * days)
+		phone.fail = &notify.RefusedError{Err: errors.New("rate")}
+		require.ErrorContains(env.t, env.Invite(ctx, invite), "rate")
+		env.clock.Add(days)
+		require.NoError(env.t, env.Invite(ctx, invite), "given up")
+		assert.Empty(env.t, phone.sent)
 	})
 }
 

@@ -13,9 +13,15 @@ import (
 	"countersign/temporal"
 )
 
-type fakeSMS struct{ sent []string }
+type fakeSMS struct {
+	sent []string
+	fail error
+}
 
 func (x *fakeSMS) Send(_ context.Context, _, text string) error {
+	if x.fail != nil {
+		return x.fail
+	}
 	x.sent = append(x.sent, text)
 	return nil
 }

@@ -72,6 +72,7 @@ type Mail struct {
 	Kind       MailKind
 	Attempts   int
 	CreatedAt  time.Time
+	RefusedAt  *time.Time // when the server first refused it, though not for good
 	SentAt     *time.Time
 	FailedAt   *time.Time
 	Error      string // safe words, no address

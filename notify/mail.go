@@ -61,7 +61,7 @@ type Mail struct {
 }
 
 // RefusedError marks an answer by which the server refused this one message, for a reason
-// that may pass or be mended. It is final for whoever gets it for days. Find it with
+// that may pass or be mended. A message that gets it for days is given up. Find it with
 // errors.As.
 type RefusedError struct{ Err error }
 

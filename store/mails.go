@@ -12,8 +12,8 @@ import (
 	"countersign/models"
 )
 
-// BeginMail notes that a mail is about to go out. It returns what is noted of it: when it
-// was first begun, and whether it has gone out already or was given up.
+// BeginMail notes that a mail is about to go out. It returns what is noted of it: when the server
+// first refused it, and whether it has gone out already or was given up.
 func (s *Store) BeginMail(ctx context.Context, m models.Mail) (models.Mail, error) {
 	m.CreatedAt = s.now()
 	m.Attempts = 1
@@ -39,6 +39,15 @@ func (s *Store) MailSent(ctx context.Context, id string) error {
 
 func markMailSent(b *batch, id string, at time.Time) {
 	b.exec("UPDATE mails SET sent_at = $1 WHERE id = $2", at, id)
+}
+
+// MailRefused notes that the server refused a mail for the first time, though not for good.
+func (s *Store) MailRefused(ctx context.Context, id string) error {
+	err := s.transact(ctx, readWrite, func(t *transaction) error {
+		t.exec("UPDATE mails SET refused_at = $1 WHERE id = $2 AND refused_at IS NULL", s.now(), id)
+		return nil
+	})
+	return wrap(err, "note refused mail")
 }
 
 // MailFailed notes that a mail was refused for good. why must be safe to show. Mails

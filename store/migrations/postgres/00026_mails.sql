@@ -1,0 +1,3 @@
+-- +goose Up
+-- When the server first refused a mail, though not for good: it is tried for five days from then.
+ALTER TABLE mails ADD COLUMN refused_at timestamptz;
