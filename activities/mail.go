@@ -62,9 +62,10 @@ func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *mod
 	}
 	err = a.mailOnce(ctx, e, s, newMail(models.MailInvitation, invitee(s), v, a.invitationID(s), content),
 		func(id, refused string) error { return a.recordInvited(ctx, in, id, refused) })
+	wentOut := err == nil
 	err = a.reportBounce(ctx, e, s, v, s.LinkID.String(), err)
 	var text error
-	if err == nil || textHasLink(s) { // the other text says to look for the mail
+	if wentOut || textHasLink(s) { // the other text says to look for the mail
 		text = a.textInvitation(ctx, e, s, msg)
 	}
 	return errors.Join(err, a.noticeDelegation(ctx, e, s, v), text) // none of them waits for another

@@ -114,6 +114,27 @@ func TestTextMessagesWhileAMailIsRefused(t *testing.T) {
 	}
 }
 
+// TestNoTextMessageAboutAMailThatWasRefused for good: whoever proves to have the phone is not told to
+// look for it.
+func TestNoTextMessageAboutAMailThatWasRefused(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		ctx, phone, number := env.t.Context(), &fakeSMS{}, "+442079460958"
+		env.SMS = phone
+		e, in := env.sent("a@example.com")
+		env.change(e, func(e *models.Envelope) error {
+			e.Signers[0].Phone, e.Signers[0].AuthMethod = &number, models.AuthSMSOTP
+			return nil
+		})
+		env.mails.refuse = "a@example.com"
+		for range 2 { // an activity may run again
+			require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
+		}
+		assert.Equal(env.t, 1, env.events(e, models.EventInvitationFailed))
+		assert.Empty(env.t, phone.sent)
+	})
+}
+
 // TestTheLinkInATextMessage is not replaced by a reminder, which is a mail alone: text and mail go
 // out anew together, also to who signs by the text, as the address is refused.
 func TestTheLinkInATextMessage(t *testing.T) {
