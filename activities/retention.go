@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
 	"countersign/models"
 	"countersign/notify/templates"
+	"countersign/store"
 	"countersign/temporal"
 )
 
@@ -62,12 +64,17 @@ func (a *Activities) LoadRetention(ctx context.Context, in temporal.EnvelopeInpu
 
 // linksWereSent says whether somebody may have nothing but links to the files: they are not attached, or
 // somebody was sent links although they would be, because the limit was another at that time or a mail server found
-// the mail too large. Nothing tells who else was.
+// the mail too large. Nothing tells who else was. Where the archive that has the audit trail is damaged, it may be
+// so: one reminder too many is better than a retention that waits for ever, and the purge says what is wrong.
 func (a *Activities) linksWereSent(ctx context.Context, e *models.Envelope) (bool, error) {
 	if !a.attachmentsFit(e) {
 		return true, nil
 	}
 	events, err := a.Store.AuditEvents(ctx, e)
+	if broken, ok := errors.AsType[*store.ArchiveError](err); ok {
+		slog.WarnContext(ctx, "who was sent links to the files cannot be read; reminders of their deletion are sent", "envelope", e.ID, "error", broken)
+		return true, nil
+	}
 	return slices.ContainsFunc(events, func(ev models.Event) bool { return ev.Name == models.EventCopySent }), err
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"countersign/activities"
 	"countersign/models"
+	"countersign/store"
+	"countersign/store/blob"
 	"countersign/temporal"
 )
 
@@ -99,6 +101,32 @@ func TestNoRemindersForThoseWhoHaveTheFiles(t *testing.T) {
 		require.NoError(env.t, err)
 		require.Empty(env.t, plan.RemindDays)
 		require.Equal(env.t, plan.Until.AddDate(0, 0, -7).Add(-time.Hour), *plan.LookAgainAt)
+	})
+}
+
+// TestRemindersWhereTheArchiveIsLost: nobody knows who was sent links, and the retention goes on.
+func TestRemindersWhereTheArchiveIsLost(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		days, ctx := 90, env.t.Context()
+		env.Store.UseArchives(env.Blobs)
+		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
+		e, in := env.sent("a@example.com")
+		env.signAll(e)
+		env.sealed(in)
+		require.NoError(env.t, env.SendCopies(ctx, in))
+		env.clock.Add(60 * 24 * time.Hour)
+		require.NoError(env.t, env.Store.Archive(ctx, store.EnvelopeRef{AppID: env.app.ID, ID: e.ID}))
+		plan, err := env.LoadRetention(ctx, in)
+		require.NoError(env.t, err)
+		require.Empty(env.t, plan.RemindDays, "everybody has the files")
+		files, err := env.Blobs.List(ctx, blob.Archives)
+		require.NoError(env.t, err)
+		require.Len(env.t, files, 1)
+		require.NoError(env.t, env.Blobs.Delete(ctx, files[0]))
+		plan, err = env.LoadRetention(ctx, in)
+		require.NoError(env.t, err)
+		require.Equal(env.t, []int{14, 7, 1}, plan.RemindDays)
 	})
 }
 
