@@ -40,17 +40,18 @@ var errPurged = &notify.PermanentError{Err: errors.New("the files were deleted a
 // mail server finds the mail too large. That is in the audit trail: where somebody has links alone, all are
 // reminded before the files are deleted.
 func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addressee, v mailSettings) error {
-	id, tooLarge := a.completedID(to.signer), false
+	begun := models.Mail{ID: a.completedID(to.signer), EnvelopeID: e.ID, SignerID: to.signer.ID, Kind: models.MailCompleted}
+	tooLarge := false
 	send := func(attach bool) error {
 		content, files, err := a.completedMail(e, to.signer, v, attach)
 		if err != nil {
 			return fmt.Errorf("write: %w", err)
 		}
-		m := newMail(models.MailCompleted, to.address, v, id, content)
+		m := newMail(begun.Kind, to.address, v, begun.ID, content)
 		m.Attachments = files
 		return a.Mail.Send(ctx, m)
 	}
-	return ignoreRefused(a.sendOnce(ctx, e, to.signer, models.MailCompleted, id, func() error {
+	return ignoreRefused(a.sendOnce(ctx, begun, func() error {
 		if purged(e) {
 			return errPurged
 		}
@@ -113,15 +114,20 @@ func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInpu
 		return err
 	}
 	s := e.Recipient(in.SignerID)
-	if s == nil || e.Status != models.StatusCompleted || purged(e) {
+	if s == nil || e.Status != models.StatusCompleted {
 		return nil
 	}
-	content, _, err := a.completedMail(e, s, v, false)
-	if err != nil {
-		return fmt.Errorf("write %s mail: %w", models.MailCompleted, err)
-	}
-	mail := newMail(models.MailCompleted, person(s), v, a.Mail.MessageID("copies", in.Request.String()), content)
-	return tryLater(ignoreRefused(a.mailOnce(ctx, e, s, mail, func(id, refused string) error {
+	m := models.Mail{ID: a.Mail.MessageID("copies", in.Request.String()), EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailCompleted, RequestID: &in.Request}
+	return tryLater(ignoreRefused(a.sendOnce(ctx, m, func() error {
+		if purged(e) {
+			return errPurged
+		}
+		content, _, err := a.completedMail(e, s, v, false)
+		if err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
+		return a.Mail.Send(ctx, newMail(m.Kind, person(s), v, m.ID, content))
+	}, func(id, refused string) error {
 		if refused != "" {
 			return a.noteMail(ctx, id, refused)
 		}

@@ -45,12 +45,26 @@ func TestCopiesAreSentAgain(t *testing.T) {
 			return nil
 		})
 		require.NoError(env.t, err)
+		unsent := func() (n int) {
+			rows, err := env.Store.Unfinished(env.t.Context(), models.OutboxCopies, uuid.Nil, 9)
+			require.NoError(env.t, err)
+			return len(rows)
+		}
+		require.Zero(env.t, unsent())
+		late := temporal.CopiesInput{EnvelopeInput: in, SignerID: e.Signers[1].ID, Request: uuid.New()}
+		env.mails.fail = errors.New("the mail server is down")
+		require.Error(env.t, env.SendCopiesAgain(env.t.Context(), late))
+		require.Equal(env.t, 1, unsent(), "a workflow that is lost is started anew")
 		env.clock.Add(48 * time.Hour)
 		_, err = env.Store.Change(env.t.Context(), env.app.ID, e.ID, func(e *models.Envelope) error { return e.Purge(env.act()) })
 		require.NoError(env.t, err)
+		env.mails.fail = nil
 		again.Request = uuid.New()
-		require.NoError(env.t, env.SendCopiesAgain(env.t.Context(), again))
+		for _, request := range []temporal.CopiesInput{again, late} {
+			require.NoError(env.t, env.SendCopiesAgain(env.t.Context(), request))
+		}
 		require.Len(env.t, env.mails.mails, 1)
+		require.Zero(env.t, unsent(), "nobody is to get one any more")
 	})
 }
 

@@ -123,7 +123,8 @@ func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *
 	if textHasLink(s) {
 		msg.SigningURL = a.SigningURL + "/" + a.Store.ShortLink(*s.LinkID)
 	}
-	err := a.sendOnce(ctx, e, s, models.MailInvitation, "sms-"+s.LinkID.String(), func() error { return a.SMS.Send(ctx, *s.Phone, msg.SMS()) }, nil)
+	m := models.Mail{ID: "sms-" + s.LinkID.String(), EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailInvitation}
+	err := a.sendOnce(ctx, m, func() error { return a.SMS.Send(ctx, *s.Phone, msg.SMS()) }, nil)
 	return ignoreRefused(err) // the mail carries the same link
 }
 
@@ -204,7 +205,8 @@ func mailEach(begin context.Context, all []addressee, send func(addressee) error
 
 // mailOnce is sendOnce of a mail.
 func (a *Activities) mailOnce(ctx context.Context, e *models.Envelope, s *models.Signer, m notify.Mail, record recordMail) error {
-	return a.sendOnce(ctx, e, s, models.MailKind(m.Kind), m.MessageID, func() error { return a.Mail.Send(ctx, m) }, record)
+	begun := models.Mail{ID: m.MessageID, EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailKind(m.Kind)}
+	return a.sendOnce(ctx, begun, func() error { return a.Mail.Send(ctx, m) }, record)
 }
 
 // recordMail records that a message went out or, if refused says why, that it was refused for good.
@@ -220,10 +222,8 @@ const refusedFor = 5 * 24 * time.Hour
 // between the two it is sent again, under the same Message-ID. A refusal is a
 // *notify.PermanentError, also where it was recorded by a former attempt, and where the
 // first one was refusedFor ago.
-func (a *Activities) sendOnce(ctx context.Context, e *models.Envelope, s *models.Signer, kind models.MailKind, id string,
-	send func() error, record recordMail,
-) error {
-	begun, err := a.Store.BeginMail(ctx, models.Mail{ID: id, EnvelopeID: e.ID, SignerID: s.ID, Kind: kind})
+func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func() error, record recordMail) error {
+	begun, err := a.Store.BeginMail(ctx, m)
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func (a *Activities) sendOnce(ctx context.Context, e *models.Envelope, s *models
 	if record == nil {
 		record = func(id, refused string) error { return a.noteMail(ctx, id, refused) }
 	}
-	if kind == models.MailInvitation {
+	if m.Kind == models.MailInvitation {
 		a.BulkRoom.invitationBegan()
 	}
 	err = send()
@@ -244,13 +244,13 @@ func (a *Activities) sendOnce(ctx context.Context, e *models.Envelope, s *models
 		err = a.triedAgain(ctx, begun, refused)
 	}
 	if refused, ok := errors.AsType[*notify.PermanentError](err); ok {
-		return cmp.Or(record(id, refused.Error()), err)
+		return cmp.Or(record(m.ID, refused.Error()), err)
 	}
 	if err != nil {
-		return fmt.Errorf("send %s mail: %w", kind, err)
+		return fmt.Errorf("send %s mail: %w", m.Kind, err)
 	}
 	failpoint.Inject("mail.sent")
-	return record(id, "")
+	return record(m.ID, "")
 }
 
 // triedAgain is the error of a message that the server refused, though not for good: of the kind

@@ -70,6 +70,7 @@ type Mail struct {
 	EnvelopeID uuid.UUID
 	SignerID   uuid.UUID
 	Kind       MailKind
+	RequestID  *uuid.UUID // the outbox row that asked for copies again
 	Attempts   int
 	CreatedAt  time.Time
 	RefusedAt  *time.Time // when the server first refused it, though not for good

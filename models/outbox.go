@@ -43,6 +43,15 @@ type OutboxRow struct {
 // TableName is the table of outbox rows.
 func (OutboxRow) TableName() string { return "outbox" }
 
+// ListedBy is the id by which rows that start lost workflows are listed: an envelope may be asked
+// for copies more than once.
+func (r OutboxRow) ListedBy() uuid.UUID {
+	if r.Kind == OutboxCopies {
+		return r.ID
+	}
+	return r.Key
+}
+
 // OutboxRefs are the ids that a row carries along.
 type OutboxRefs struct {
 	AppID     uuid.UUID  `json:"appId"`

@@ -10,12 +10,13 @@ import (
 	"countersign/models"
 )
 
-// Unfinished lists what workflows of a kind are still for, by key and n at a
-// time after the given one, each as the outbox row that would start its workflow:
+// Unfinished lists what workflows of a kind are still for, n at a time after the given
+// OutboxRow.ListedBy, each as the outbox row that would start its workflow:
 // envelopes that are open or whose signers have not been notified of the end
 // (OutboxStart), files to be purged one day (OutboxRetention), files that lack a
-// time-stamp (OutboxTimestamp), deliveries on their way (OutboxDeliver) and bulk
-// sends that have not ended (OutboxBulk).
+// time-stamp (OutboxTimestamp), deliveries on their way (OutboxDeliver), bulk
+// sends that have not ended (OutboxBulk) and copies that were asked for again and
+// begun (OutboxCopies).
 func (s *Store) Unfinished(ctx context.Context, kind models.OutboxKind, after uuid.UUID, n int) ([]models.OutboxRow, error) {
 	db := s.db.WithContext(ctx)
 	var (
@@ -44,6 +45,8 @@ func (s *Store) Unfinished(ctx context.Context, kind models.OutboxKind, after uu
 		rows, err = unfinished(db.Where("status = ?", models.DeliveryPending), after, n, func(d *models.Delivery) models.OutboxRow { return s.deliveryRow(s.now(), d) })
 	case models.OutboxBulk:
 		rows, err = unfinished(db.Where("status IN ?", []models.BulkStatus{models.BulkQueued, models.BulkRunning, models.BulkPaused}), after, n, s.bulkRow)
+	case models.OutboxCopies:
+		rows, err = s.unsentCopies(db, after, n)
 	default:
 		err = fmt.Errorf("outbox kind %q has no workflow of its own", kind)
 	}
@@ -68,6 +71,23 @@ const unnotified = `
 func unfinished[T any](q *gorm.DB, after uuid.UUID, n int, row func(*T) models.OutboxRow) ([]models.OutboxRow, error) {
 	found, err := find[*T](q.Where("id > ?", after).Order("id").Limit(n))
 	return mapSlice(found, row), err
+}
+
+// unsentCopies are the rows that asked for copies again whose mails were begun, and neither went
+// out nor were given up.
+func (s *Store) unsentCopies(db *gorm.DB, after uuid.UUID, n int) ([]models.OutboxRow, error) {
+	type request struct {
+		RequestID, EnvelopeID, SignerID, AppID uuid.UUID
+		TenantID                               string
+	}
+	var found []request
+	err := db.Raw(`SELECT m.request_id, m.envelope_id, m.signer_id, e.app_id, e.tenant_id FROM mails AS m JOIN envelopes AS e ON e.id = m.envelope_id
+		WHERE m.request_id > ? AND m.sent_at IS NULL AND m.failed_at IS NULL ORDER BY m.request_id LIMIT ?`, after, n).Scan(&found).Error
+	return mapSlice(found, func(r request) models.OutboxRow {
+		row := s.outboxRow(s.now(), r.EnvelopeID, models.OutboxCopies, models.OutboxRefs{AppID: r.AppID, TenantID: r.TenantID, SignerID: &r.SignerID, Restart: true})
+		row.ID = r.RequestID // the ids of the workflow and the mail are made of it
+		return row
+	}), err
 }
 
 // Requeue puts rows into the outbox, from where the dispatcher takes them.

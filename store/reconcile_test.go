@@ -117,3 +117,44 @@ func TestUnfinishedCopies(t *testing.T) {
 		assert.Zero(t, unfinished())
 	})
 }
+
+// TestUnfinishedRequestsForCopies are those whose mail was begun and not settled, each of them though
+// they are of one envelope, with what starts their workflow anew.
+func TestUnfinishedRequestsForCopies(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f := newFixture(t, s, clock)
+		ctx := t.Context()
+		e := f.sent(2, nil)
+		f.sealed(e)
+		begin := func(id string, signer int, request *uuid.UUID) {
+			t.Helper()
+			_, err := s.BeginMail(ctx, models.Mail{ID: id, EnvelopeID: e.ID, SignerID: e.Signers[signer].ID, Kind: models.MailCompleted, RequestID: request})
+			require.NoError(t, err)
+		}
+		var requests []uuid.UUID
+		for i, id := range []string{"a", "b", "sent", "refused"} {
+			requests = append(requests, uuid.Must(uuid.NewV7()))
+			begin(id, i%2, &requests[i])
+		}
+		begin("not asked for", 0, nil)
+		require.NoError(t, s.MailSent(ctx, "sent"))
+		require.NoError(t, s.MailFailed(ctx, "refused", "550"))
+		for i, request := range requests[:2] {
+			after := uuid.Nil
+			if i > 0 {
+				after = requests[i-1]
+			}
+			rows, err := s.Unfinished(ctx, models.OutboxCopies, after, 1)
+			require.NoError(t, err)
+			require.Len(t, rows, 1)
+			assert.Equal(t, request, rows[0].ID)
+			assert.Equal(t, request, rows[0].ListedBy())
+			assert.Equal(t, e.ID, rows[0].Key)
+			assert.Equal(t, models.OutboxRefs{AppID: f.app.ID, TenantID: "t", SignerID: &e.Signers[i].ID, Restart: true}, rows[0].Refs)
+		}
+		rows, err := s.Unfinished(ctx, models.OutboxCopies, requests[1], 1)
+		require.NoError(t, err)
+		assert.Empty(t, rows)
+	})
+}

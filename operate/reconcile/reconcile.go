@@ -56,6 +56,7 @@ var Kinds = []struct {
 	{models.OutboxTimestamp, "timestamps"},
 	{models.OutboxDeliver, "deliveries"},
 	{models.OutboxBulk, "bulk_sends"},
+	{models.OutboxCopies, "copies"},
 }
 
 // Run looks at all kinds. What was started up to an error stays started, and it
@@ -83,7 +84,7 @@ func (r *Reconciler) Run(ctx context.Context) (map[models.OutboxKind]Count, erro
 			if len(rows) < pageSize {
 				break
 			}
-			after = rows[len(rows)-1].Key
+			after = rows[len(rows)-1].ListedBy()
 		}
 	}
 	return out, nil
@@ -123,6 +124,8 @@ func (r *Reconciler) running(ctx context.Context, row models.OutboxRow) (bool, e
 		id = temporal.DeliveryWorkflowID(row.Key, row.Refs.Resend)
 	case models.OutboxBulk:
 		id = temporal.BulkWorkflowID(row.Key)
+	case models.OutboxCopies:
+		id = temporal.CopiesWorkflowID(row.ID)
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -51,6 +51,7 @@ func TestWhatDoesNotRunIsRequeued(t *testing.T) {
 		models.OutboxRetention: temporal.RetentionWorkflowID,
 		models.OutboxTimestamp: temporal.TimestampWorkflowID,
 		models.OutboxBulk:      temporal.BulkWorkflowID,
+		models.OutboxCopies:    temporal.CopiesWorkflowID,
 		models.OutboxDeliver:   func(id uuid.UUID) string { return temporal.DeliveryWorkflowID(id, 2) },
 	}
 	s := &fakeStore{unfinished: map[models.OutboxKind][]models.OutboxRow{}}
@@ -61,7 +62,7 @@ func TestWhatDoesNotRunIsRequeued(t *testing.T) {
 		start(id(terminated))
 		require.NoError(t, c.TerminateWorkflow(t.Context(), id(terminated), "", "a test"))
 		for _, key := range []uuid.UUID{running, terminated, unknown} {
-			s.unfinished[kind] = append(s.unfinished[kind], models.OutboxRow{Key: key, Kind: kind, Refs: models.OutboxRefs{Resend: 2}})
+			s.unfinished[kind] = append(s.unfinished[kind], models.OutboxRow{ID: key, Key: key, Kind: kind, Refs: models.OutboxRefs{Resend: 2}})
 		}
 		lost = append(lost, terminated, unknown)
 	}

@@ -99,7 +99,7 @@ func (s *service) reconcile(t *testing.T, flags ...string) counts {
 	require.NoError(t, err, out)
 	var found map[string]counts
 	require.NoError(t, json.Unmarshal([]byte(out[strings.Index(out, `{"bulk_sends"`):]), &found), out)
-	require.Len(t, found, 5, "whatever is started is told")
+	require.Len(t, found, 6, "whatever is started is told")
 	return found["envelopes"]
 }
 
