@@ -37,12 +37,12 @@ func (a *Activities) sendCopies(ctx, begin context.Context, e *models.Envelope, 
 var errPurged = &notify.PermanentError{Err: errors.New("the files were deleted at the end of their retention")}
 
 // sendCopy sends the files attached, where they fit, or else as links: also where the
-// mail server finds the mail too large. That is in the audit trail: where somebody has links alone, all are
+// mail server finds the mail too large. Links are in the audit trail: where somebody has links alone, all are
 // reminded before the files are deleted.
 func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addressee, v mailSettings) error {
 	begun := models.Mail{ID: a.completedID(to.signer), EnvelopeID: e.ID, SignerID: to.signer.ID, Kind: models.MailCompleted}
-	tooLarge := false
-	send := func(attach bool) error {
+	attach := a.attachmentsFit(e)
+	send := func() error {
 		content, files, err := a.completedMail(e, to.signer, v, attach)
 		if err != nil {
 			return fmt.Errorf("write: %w", err)
@@ -55,13 +55,14 @@ func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addres
 		if purged(e) {
 			return errPurged
 		}
-		err := send(a.attachmentsFit(e))
-		if _, tooLarge = errors.AsType[*notify.TooLargeError](err); tooLarge {
-			err = send(false)
+		err := send()
+		if _, tooLarge := errors.AsType[*notify.TooLargeError](err); tooLarge && attach {
+			attach = false
+			err = send()
 		}
 		return err
 	}, func(id, refused string) error {
-		if refused != "" || !tooLarge {
+		if refused != "" || attach {
 			return a.noteMail(ctx, id, refused)
 		}
 		return a.copySent(ctx, temporal.EnvelopeInput{AppID: e.AppID, EnvelopeID: e.ID}, to.signer, id)

@@ -154,7 +154,7 @@ func TestRemindersForThoseWhoseMailWasTooLarge(t *testing.T) {
 }
 
 // TestRemindersWhereTheLimitWasRaised: everybody was sent links, and one of them again under a
-// limit that the files fit in.
+// limit that the files fit in. A retention that is started anew finds that.
 func TestRemindersWhereTheLimitWasRaised(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -167,6 +167,9 @@ func TestRemindersWhereTheLimitWasRaised(t *testing.T) {
 		env.AttachmentLimit = 1
 		require.NoError(env.t, env.SendCopies(ctx, in))
 		env.AttachmentLimit = limit
+		plan, err := env.LoadRetention(ctx, in)
+		require.NoError(env.t, err)
+		require.Equal(env.t, []int{14, 7, 1}, plan.RemindDays)
 		require.NoError(env.t, env.SendCopiesAgain(ctx, temporal.CopiesInput{EnvelopeInput: in, SignerID: e.Signers[0].ID, Request: uuid.New()}))
 		env.mailedTo()
 		require.NoError(env.t, env.RemindDeletion(ctx, activities.RemindDeletionInput{EnvelopeInput: in, Days: 14}))
