@@ -1,6 +1,8 @@
 package activities_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -91,5 +93,37 @@ func TestCleanupArchives(t *testing.T) {
 		files, err := blobs.List(ctx, blob.Archives)
 		require.NoError(t, err)
 		assert.Len(t, files, 2)
+	})
+}
+
+// keepsFiles is a file store that deletes nothing.
+type keepsFiles struct{ blob.Store }
+
+func (keepsFiles) Delete(context.Context, string) error { return errors.New("the object is locked") }
+
+// TestCleanupArchivesBesideAFileThatStays: what cannot be deleted is told, and holds up no archiving.
+func TestCleanupArchivesBesideAFileThatStays(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		ctx := env.t.Context()
+		env.Blobs = keepsFiles{env.Blobs}
+		env.Store.UseArchives(env.Blobs)
+		env.ArchiveAfter = 24 * time.Hour
+		voided := func() store.EnvelopeRef {
+			e, _ := env.sent("a@example.com")
+			env.change(e, func(e *models.Envelope) error { return e.Void(env.act(), nil) })
+			return store.EnvelopeRef{AppID: env.app.ID, ID: e.ID}
+		}
+		restored := voided()
+		require.NoError(env.t, env.Store.Archive(ctx, restored))
+		require.NoError(env.t, env.Store.Restore(ctx, restored.ID))
+		env.clock.Add(store.ReleasedArchivesKept + time.Hour)
+		late := voided()
+		env.clock.Add(25 * time.Hour)
+		_, err := env.Cleanup(ctx)
+		require.ErrorContains(env.t, err, "locked")
+		e, err := env.Store.Envelope(ctx, late.AppID, late.ID)
+		require.NoError(env.t, err)
+		assert.True(env.t, e.Archived)
 	})
 }

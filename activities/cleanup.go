@@ -39,7 +39,8 @@ const roundBatches = 20
 
 // Cleanup makes the partitions of the months to come, drops those that are over, and removes, in small transactions, what is older than it is to be kept: a
 // bounded number of rows of each kind, and files that nobody has signed with. It also
-// adds up the counts of envelopes, and moves ended ones to archives. What was done up to an error stays done.
+// adds up the counts of envelopes, and moves ended ones to archives. What was done up to an error stays done. A file that cannot be
+// deleted holds up no archiving.
 func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 	var out CleanupRound
 	var err error
@@ -65,10 +66,7 @@ func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 	}
 	unused, err := sweep.Unused(ctx, a.Store, a.Blobs, a.Now())
 	out.count("unused attachments", unused)
-	if err != nil {
-		return out, err
-	}
-	err = a.archiveRound(ctx, &out)
+	err = errors.Join(err, a.removeReleased(ctx, &out), a.archiveRound(ctx, &out))
 	return out, err
 }
 
@@ -76,21 +74,30 @@ func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 // the files of former archives that it removes.
 const archiveBatch = 100
 
-// archiveRound moves envelopes that ended long ago to archives, one after the other, and
-// removes files of archives that are not needed any more. An envelope that cannot be
-// archived stays where it is, and is tried again some days later.
-func (a *Activities) archiveRound(ctx context.Context, round *CleanupRound) error {
+// removeReleased removes files of archives that are not needed any more. One that cannot be
+// deleted holds up no other.
+func (a *Activities) removeReleased(ctx context.Context, round *CleanupRound) error {
 	released, err := a.Store.ReleasedArchives(ctx, archiveBatch)
 	if err != nil {
 		return err
 	}
+	var failed error
+	removed := 0
 	for _, archive := range released {
 		if err := a.Store.RemoveReleasedArchive(ctx, archive); err != nil {
-			return err
+			failed = errors.Join(failed, err)
+			continue
 		}
+		removed++
 	}
-	round.count("files of former archives", len(released))
+	round.count("files of former archives", removed)
 	round.More = round.More || len(released) == archiveBatch
+	return failed
+}
+
+// archiveRound moves envelopes that ended long ago to archives, one after the other. An
+// envelope that cannot be archived stays where it is, and is tried again some days later.
+func (a *Activities) archiveRound(ctx context.Context, round *CleanupRound) error {
 	if a.ArchiveAfter <= 0 {
 		return nil
 	}
