@@ -194,3 +194,28 @@ func TestAReminderToAnotherPersonHasItsOwnDays(t *testing.T) {
 		assert.Equal(env.t, []string{"reminder b@example.com"}, env.mailedTo())
 	})
 }
+
+// TestAReminderThatIsRefusedForHours replaces the link once, however long it is to the next one.
+func TestAReminderThatIsRefusedForHours(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	onBoth(t, func(env *fakeEnv) {
+		env.ReminderInterval = 28 * day
+		e, in := env.sent("a@example.com")
+		env.noDeadline(e)
+		env.groupInvites(in, e)
+		env.clock.Add(28 * day)
+		env.mails.later = "a@example.com"
+		link := func() uuid.UUID {
+			_, err := env.Remind(env.t.Context(), in)
+			require.ErrorContains(env.t, err, "451")
+			return *env.load(in).Signers[0].LinkID
+		}
+		fresh := link()
+		require.NotEqual(env.t, *e.Signers[0].LinkID, fresh)
+		for range 4 {
+			env.clock.Add(2 * time.Hour)
+			require.Equal(env.t, fresh, link())
+		}
+	})
+}

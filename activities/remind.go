@@ -54,8 +54,10 @@ func tolerance(interval time.Duration) time.Duration { return min(interval/10, t
 func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *models.Envelope, s *models.Signer, v mailSettings,
 	interval time.Duration, number int,
 ) error {
-	// A link that is to be renewed before the next reminder goes out with this one; one that is new does already.
-	if at := e.RenewLinkAt(s); at != nil && !a.textsLink(s) && !at.After(a.Now().Add(interval+time.Hour)) && a.Now().Sub(*s.LinkIssuedAt) > time.Hour {
+	// A link that is to be renewed before the next reminder goes out with this one; one that is new does already, also
+	// where the next one is far away and this one cannot be sent for days.
+	soon := a.Now().Add(min(interval+time.Hour, models.LinkLifetime/2))
+	if at := e.RenewLinkAt(s); at != nil && !a.textsLink(s) && !at.After(soon) {
 		fresh, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.RenewLink(a.systemContext(), s.ID) })
 		if models.IsRefusal(err) {
 			return nil // acted meanwhile
