@@ -54,7 +54,8 @@ func (a *Activities) LoadRetention(ctx context.Context, in temporal.EnvelopeInpu
 		return p, nil
 	}
 	for _, days := range deletionReminders() {
-		if at := p.Until.AddDate(0, 0, -days).Add(-time.Hour); at.After(a.Now()) {
+		// This clock may be behind the one by which the workflow slept until the last look.
+		if at := p.Until.AddDate(0, 0, -days).Add(-time.Hour); at.After(a.Now().Add(time.Minute)) {
 			p.LookAgainAt = &at
 			break
 		}

@@ -101,6 +101,11 @@ func TestNoRemindersForThoseWhoHaveTheFiles(t *testing.T) {
 		require.NoError(env.t, err)
 		require.Empty(env.t, plan.RemindDays)
 		require.Equal(env.t, plan.Until.AddDate(0, 0, -7).Add(-time.Hour), *plan.LookAgainAt)
+
+		env.clock.Add(plan.LookAgainAt.Add(-5 * time.Second).Sub(env.clock.Now()))
+		plan, err = env.LoadRetention(ctx, in)
+		require.NoError(env.t, err)
+		require.Equal(env.t, plan.Until.AddDate(0, 0, -1).Add(-time.Hour), *plan.LookAgainAt, "the workflow's clock is ahead")
 	})
 }
 
