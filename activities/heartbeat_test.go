@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	sdktemporal "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
+	sdkworker "go.temporal.io/sdk/worker"
 
 	"countersign/activities"
 )
@@ -25,7 +25,7 @@ func TestActivitiesAreHandedBack(t *testing.T) {
 	run := func(stop chan struct{}, work func(context.Context) error) error {
 		var suite testsuite.WorkflowTestSuite
 		env := suite.NewTestActivityEnvironment()
-		env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&activities.KeepAlive{Grace: 50 * time.Millisecond}}})
+		env.SetWorkerOptions(sdkworker.Options{Interceptors: []interceptor.WorkerInterceptor{&activities.KeepAlive{Grace: 50 * time.Millisecond}}})
 		env.SetWorkerStopChannel(stop)
 		env.RegisterActivityWithOptions(work, activity.RegisterOptions{Name: "Work"})
 		_, err := env.ExecuteActivity("Work")

@@ -17,7 +17,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
-	"go.temporal.io/sdk/temporal"
+	sdktemporal "go.temporal.io/sdk/temporal"
 	"golang.org/x/sync/errgroup"
 
 	"countersign/internal/tracing"
@@ -147,7 +147,7 @@ func (d *Dispatcher) deliverRow(ctx context.Context, row models.OutboxRow) error
 		opts := options(row, DeliveryWorkflowID(row.Key, row.Refs.Resend), "Delivery to webhook "+webhook.String())
 		// A resend runs again under the same id; a settled delivery does nothing.
 		opts.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
-		opts.TypedSearchAttributes = temporal.NewSearchAttributes(AttrAppID.ValueSet(row.Refs.AppID.String()))
+		opts.TypedSearchAttributes = sdktemporal.NewSearchAttributes(AttrAppID.ValueSet(row.Refs.AppID.String()))
 		return d.start(ctx, opts, WorkflowDelivery, DeliveryInput{DeliveryID: row.Key, WebhookID: webhook, Delays: d.Delays, Resend: row.Refs.Resend})
 	case models.OutboxBulk:
 		// A workflow that runs looks at the database: a signal too many does no harm.
@@ -196,7 +196,7 @@ func envelopeOptions(row models.OutboxRow, start EnvelopeStart) client.StartWork
 		status = start.Plan.Status
 	}
 	opts := options(row, EnvelopeWorkflowID(row.Key), "Envelope "+row.Key.String())
-	opts.TypedSearchAttributes = temporal.NewSearchAttributes(opts.TypedSearchAttributes.Copy(), AttrEnvelopeStatus.ValueSet(ShownStatus(status)))
+	opts.TypedSearchAttributes = sdktemporal.NewSearchAttributes(opts.TypedSearchAttributes.Copy(), AttrEnvelopeStatus.ValueSet(ShownStatus(status)))
 	return opts
 }
 
@@ -210,10 +210,10 @@ func options(row models.OutboxRow, id, summary string) client.StartWorkflowOptio
 		reuse = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 	}
 	return client.StartWorkflowOptions{
-		ID: id, TaskQueue: QueueMain, StaticSummary: summary, Priority: temporal.Priority{FairnessKey: row.Refs.FairnessKey().String()},
+		ID: id, TaskQueue: QueueMain, StaticSummary: summary, Priority: sdktemporal.Priority{FairnessKey: row.Refs.FairnessKey().String()},
 		WorkflowIDReusePolicy:    reuse,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		TypedSearchAttributes:    temporal.NewSearchAttributes(AttrAppID.ValueSet(row.Refs.AppID.String()), AttrTenantID.ValueSet(row.Refs.TenantID)),
+		TypedSearchAttributes:    sdktemporal.NewSearchAttributes(AttrAppID.ValueSet(row.Refs.AppID.String()), AttrTenantID.ValueSet(row.Refs.TenantID)),
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"go.temporal.io/sdk/temporal"
+	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"countersign/models"
 )
@@ -60,16 +60,16 @@ const (
 
 // The search attributes of the workflows.
 var (
-	AttrAppID    = temporal.NewSearchAttributeKeyKeyword("AppId")
-	AttrTenantID = temporal.NewSearchAttributeKeyKeyword("TenantId")
+	AttrAppID    = sdktemporal.NewSearchAttributeKeyKeyword("AppId")
+	AttrTenantID = sdktemporal.NewSearchAttributeKeyKeyword("TenantId")
 	// AttrEnvelopeStatus is what ShownStatus returns, or sealing_failed.
-	AttrEnvelopeStatus = temporal.NewSearchAttributeKeyKeyword("EnvelopeStatus")
+	AttrEnvelopeStatus = sdktemporal.NewSearchAttributeKeyKeyword("EnvelopeStatus")
 	// AttrStuck names what a workflow has tried in vain for minutes; it is not set where all goes well.
-	AttrStuck = temporal.NewSearchAttributeKeyKeyword("Stuck")
+	AttrStuck = sdktemporal.NewSearchAttributeKeyKeyword("Stuck")
 )
 
 // SearchAttributes are those that the namespace must have.
-var SearchAttributes = []temporal.SearchAttributeKeyKeyword{AttrAppID, AttrTenantID, AttrEnvelopeStatus, AttrStuck}
+var SearchAttributes = []sdktemporal.SearchAttributeKeyKeyword{AttrAppID, AttrTenantID, AttrEnvelopeStatus, AttrStuck}
 
 // EnvelopeWorkflowID is the id of an envelope's workflow.
 func EnvelopeWorkflowID(envelope uuid.UUID) string { return "envelope/" + envelope.String() }

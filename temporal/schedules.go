@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
+	sdktemporal "go.temporal.io/sdk/temporal"
 )
 
 // EnsureAnchorSchedule has the audit trail anchored once and then every day at three,
@@ -73,7 +73,7 @@ func ensureSchedule(ctx context.Context, c client.Client, id, workflow string, e
 	_, err := c.ScheduleClient().Create(ctx, client.ScheduleOptions{
 		ID: id, Spec: spec, Action: action, Overlap: overlap, CatchupWindow: every.Every, TriggerImmediately: true, Note: note,
 	})
-	if !errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
+	if !errors.Is(err, sdktemporal.ErrScheduleAlreadyRunning) {
 		return err
 	}
 	return c.ScheduleClient().GetHandle(ctx, id).Update(ctx, client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
@@ -81,7 +81,7 @@ func ensureSchedule(ctx context.Context, c client.Client, id, workflow string, e
 		is, ok := s.Action.(*client.ScheduleWorkflowAction)
 		if ok && is.Workflow == workflow && is.TaskQueue == QueueMain && is.StaticSummary == summary &&
 			slices.Equal(s.Spec.Intervals, spec.Intervals) && s.Policy.Overlap == overlap && s.Policy.CatchupWindow == every.Every {
-			return nil, temporal.ErrSkipScheduleUpdate
+			return nil, sdktemporal.ErrSkipScheduleUpdate
 		}
 		s.Spec, s.Action, s.Policy.Overlap, s.Policy.CatchupWindow = &spec, action, overlap, every.Every
 		return &client.ScheduleUpdate{Schedule: &s}, nil

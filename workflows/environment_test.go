@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
+	sdkworker "go.temporal.io/sdk/worker"
 )
 
 // patience is how long a busy machine may leave a workflow without a processor: the SDK's own limits, a second for its
@@ -14,7 +14,7 @@ const patience = 30 * time.Second
 // newEnvironment is the suite's, for busy machines.
 func newEnvironment(suite *testsuite.WorkflowTestSuite) *testsuite.TestWorkflowEnvironment {
 	env := suite.NewTestWorkflowEnvironment()
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: patience})
+	env.SetWorkerOptions(sdkworker.Options{DeadlockDetectionTimeout: patience})
 	env.SetTestTimeout(patience)
 	return env
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/worker"
+	sdktemporal "go.temporal.io/sdk/temporal"
+	sdkworker "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"countersign/internal/testkit"
@@ -34,7 +34,7 @@ func TestTemporalGivesEachTestANamespace(t *testing.T) {
 			c, err := client.DialContext(t.Context(), testkit.Temporal(t))
 			require.NoError(t, err)
 			t.Cleanup(c.Close)
-			w := worker.New(c, "queue", worker.Options{})
+			w := sdkworker.New(c, "queue", sdkworker.Options{})
 			w.RegisterWorkflow(echoWorkflow)
 			require.NoError(t, w.Start())
 			t.Cleanup(w.Stop)
@@ -42,10 +42,10 @@ func TestTemporalGivesEachTestANamespace(t *testing.T) {
 			// The same id in each namespace, with the attributes at once.
 			run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
 				ID: "same", TaskQueue: "queue",
-				TypedSearchAttributes: temporal.NewSearchAttributes(
-					temporal.NewSearchAttributeKeyKeyword("AppId").ValueSet("a"),
-					temporal.NewSearchAttributeKeyKeyword("TenantId").ValueSet("t"),
-					temporal.NewSearchAttributeKeyKeyword("EnvelopeStatus").ValueSet("sent")),
+				TypedSearchAttributes: sdktemporal.NewSearchAttributes(
+					sdktemporal.NewSearchAttributeKeyKeyword("AppId").ValueSet("a"),
+					sdktemporal.NewSearchAttributeKeyKeyword("TenantId").ValueSet("t"),
+					sdktemporal.NewSearchAttributeKeyKeyword("EnvelopeStatus").ValueSet("sent")),
 			}, echoWorkflow, t.Name())
 			require.NoError(t, err)
 			var answer string

@@ -11,9 +11,9 @@ import (
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
+	sdktemporal "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
+	sdkworker "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 )
 
@@ -34,7 +34,7 @@ func dial(t *testing.T, address string) client.Client {
 
 func runWorker(t *testing.T, c client.Client) {
 	t.Helper()
-	w := worker.New(c, "queue", worker.Options{})
+	w := sdkworker.New(c, "queue", sdkworker.Options{})
 	w.RegisterWorkflow(waiting)
 	require.NoError(t, w.Start())
 	t.Cleanup(w.Stop)
@@ -43,7 +43,7 @@ func runWorker(t *testing.T, c client.Client) {
 // The SDK's own launcher must be able to run the server, as it runs the Temporal CLI.
 func TestUnderTheSDK(t *testing.T) {
 	t.Setenv(roleVariable, "server")
-	extra := temporal.NewSearchAttributeKeyInt64("Pages")
+	extra := sdktemporal.NewSearchAttributeKeyInt64("Pages")
 	srv, err := testsuite.StartDevServer(t.Context(), testsuite.DevServerOptions{
 		ExistingPath:     os.Args[0],
 		DBFilename:       filepath.Join(t.TempDir(), "sdk.db"),
@@ -51,7 +51,7 @@ func TestUnderTheSDK(t *testing.T) {
 		UIPort:           "0",
 		LogFormat:        "json",
 		LogLevel:         "error",
-		SearchAttributes: temporal.NewSearchAttributes(extra.ValueSet(0)),
+		SearchAttributes: sdktemporal.NewSearchAttributes(extra.ValueSet(0)),
 		ExtraArgs: []string{
 			"--dynamic-config-value", "system.forceSearchAttributesCacheRefreshOnRead=true",
 			"--dynamic-config-value", "limit.maxIDLength=200",
@@ -64,10 +64,10 @@ func TestUnderTheSDK(t *testing.T) {
 
 	run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
 		ID: "envelope/1", TaskQueue: "queue",
-		TypedSearchAttributes: temporal.NewSearchAttributes(
-			temporal.NewSearchAttributeKeyKeyword("AppId").ValueSet("app-1"),
-			temporal.NewSearchAttributeKeyKeyword("TenantId").ValueSet("tenant-1"),
-			temporal.NewSearchAttributeKeyKeyword("EnvelopeStatus").ValueSet("sent"),
+		TypedSearchAttributes: sdktemporal.NewSearchAttributes(
+			sdktemporal.NewSearchAttributeKeyKeyword("AppId").ValueSet("app-1"),
+			sdktemporal.NewSearchAttributeKeyKeyword("TenantId").ValueSet("tenant-1"),
+			sdktemporal.NewSearchAttributeKeyKeyword("EnvelopeStatus").ValueSet("sent"),
 			extra.ValueSet(3),
 		),
 	}, waiting)
