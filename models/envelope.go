@@ -1,5 +1,5 @@
 // Package models holds the rules of Countersign: what an envelope is, which
-// transitions it allows, and what each move records.
+// transitions it allows, and what each transition records.
 //
 // An Envelope is a pure aggregate. Its methods check the table of transitions, change
 // the values in memory and record Events; they know neither database nor
@@ -91,7 +91,7 @@ type ActionContext struct {
 // ActorSystem is the actor of what the service does by itself.
 const ActorSystem = "system"
 
-// AppActor and SignerActor name the actor of an event.
+// AppActor names an app as an event's actor.
 func AppActor(id uuid.UUID) string { return "app:" + id.String() }
 
 // SignerActor names a signer as an event's actor.
@@ -170,7 +170,7 @@ func (e *Envelope) Chain() error {
 }
 
 // check refuses an action that the state does not allow. Methods ask first and
-// move last, so that a refused action leaves the envelope as it was.
+// change the state last, so that a refused action leaves the envelope as it was.
 func (e *Envelope) check(action Action) error {
 	_, err := e.Status.Next(action)
 	return err

@@ -96,7 +96,7 @@ func TestLateAttempts(t *testing.T) {
 	assert.Equal(t, &models.Delivery{Status: models.DeliveryDelivered, DeliveredAt: &start, Run: 1, RunAttempts: 3, Attempts: 10}, d)
 }
 
-// TestShownIsOrderedById: and not by the signers' places; and who was shown a part
+// TestShownIsOrderedByID: and not by the signers' places; and who was shown a part
 // alone, and did not name it, was not shown everything.
 func TestShownIsOrderedByID(t *testing.T) {
 	t.Parallel()

@@ -34,7 +34,7 @@ type assembly struct {
 	certPages []pdf.Ref
 	record    []byte // seal.json
 	recordRef pdf.Ref
-	// What the signature's dictionary says besides: see sealMark.
+	// What the signature's dictionary says besides: see verify.SealMark.
 	originalAt     int64 // in a document of its own
 	stamp, issuers string
 

@@ -52,7 +52,7 @@ type Sealer struct {
 	name     string     // of who seals, as readers show it
 	contents int        // bytes reserved for the signature
 	codes    qrCache
-	// What the signature's dictionary says of it: see sealMark.
+	// What the signature's dictionary says of it: see verify.SealMark.
 	chain, stamp string
 }
 

@@ -35,13 +35,13 @@ type tracingInterceptor struct {
 
 type traceKey struct{}
 
-// WithTrace makes carried (see tracing.Carry) the trace of what is done with the
+// WithTrace makes traceparent (see tracing.Traceparent) the trace of what is done with the
 // returned context; "" leaves the trace that ctx is in.
-func WithTrace(ctx workflow.Context, carried string) workflow.Context {
-	if carried == "" {
+func WithTrace(ctx workflow.Context, traceparent string) workflow.Context {
+	if traceparent == "" {
 		return ctx
 	}
-	return workflow.WithValue(ctx, traceKey{}, carried)
+	return workflow.WithValue(ctx, traceKey{}, traceparent)
 }
 
 // WithoutTrace leaves the trace: for what a timer starts rather than a request.
@@ -49,20 +49,20 @@ func WithoutTrace(ctx workflow.Context) workflow.Context {
 	return workflow.WithValue(ctx, traceKey{}, "")
 }
 
-func injectTrace(header map[string]*commonpb.Payload, carried string) {
-	if header == nil || carried == "" {
+func injectTrace(header map[string]*commonpb.Payload, traceparent string) {
+	if header == nil || traceparent == "" {
 		return
 	}
-	if p, err := converter.GetDefaultDataConverter().ToPayload(carried); err == nil {
+	if p, err := converter.GetDefaultDataConverter().ToPayload(traceparent); err == nil {
 		header[traceHeader] = p
 	}
 }
 
-func extractTrace(header map[string]*commonpb.Payload) (carried string) {
+func extractTrace(header map[string]*commonpb.Payload) (traceparent string) {
 	if p, ok := header[traceHeader]; ok {
-		_ = converter.GetDefaultDataConverter().FromPayload(p, &carried) // what cannot be read is no trace
+		_ = converter.GetDefaultDataConverter().FromPayload(p, &traceparent) // what cannot be read is no trace
 	}
-	return carried
+	return traceparent
 }
 
 // InterceptClient implements interceptor.ClientInterceptor.
@@ -126,23 +126,23 @@ func (s *scheduleTracer) ExecuteLocalActivity(ctx workflow.Context, activityType
 }
 
 func (s *scheduleTracer) inject(ctx workflow.Context, activityType string) {
-	if carried, _ := ctx.Value(traceKey{}).(string); carried != "" {
+	if traceparent, _ := ctx.Value(traceKey{}).(string); traceparent != "" {
 		if !workflow.IsReplaying(ctx) {
-			carried = s.scheduled(workflow.GetInfo(ctx), activityType, carried)
+			traceparent = s.scheduled(workflow.GetInfo(ctx), activityType, traceparent)
 		}
-		injectTrace(interceptor.WorkflowHeader(ctx), carried)
+		injectTrace(interceptor.WorkflowHeader(ctx), traceparent)
 	}
 }
 
 // scheduled notes the moment at which a workflow asks for an activity.
-func (s *scheduleTracer) scheduled(info *workflow.Info, activityType, carried string) string {
-	ctx, span := s.tracer.Start(tracing.WithTraceparent(context.Background(), carried), "workflow "+info.WorkflowType.Name, trace.WithSpanKind(trace.SpanKindProducer),
+func (s *scheduleTracer) scheduled(info *workflow.Info, activityType, traceparent string) string {
+	ctx, span := s.tracer.Start(tracing.WithTraceparent(context.Background(), traceparent), "workflow "+info.WorkflowType.Name, trace.WithSpanKind(trace.SpanKindProducer),
 		trace.WithAttributes(attribute.String("temporal.workflow_id", info.WorkflowExecution.ID), attribute.String("temporal.activity", activityType)))
 	defer span.End()
 	if next := tracing.Traceparent(ctx); next != "" {
 		return next
 	}
-	return carried
+	return traceparent
 }
 
 // InterceptActivity implements interceptor.WorkerInterceptor.

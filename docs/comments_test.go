@@ -1,0 +1,92 @@
+package docs_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	// qualifiedName is a name of a package, as store.Change.
+	qualifiedName = regexp.MustCompile(`\b([a-z]\w*)\.([A-Z]\w*)`)
+	// goName is what can only be meant as a name in Go code: a test, or a name with an inner capital
+	// that stands in backquotes or behind "see".
+	goName = regexp.MustCompile("\\b((?:Test|Benchmark|Fuzz)[A-Z]\\w+)|(?:\\b[Ss]ee |`)(\\w*[a-z][A-Z]\\w*)\\b")
+)
+
+// goFile is what a file of Go names: in its code, its imports and its comments.
+type goFile struct {
+	name, pkg string
+	imports   map[string]string // paths by the last element
+	comments  []string          // none of generated files
+}
+
+// TestNamesInCommentsExist checks the comments of the Go code against the code: a name of one of our
+// packages, a test, and what a reader is sent to see must be there. Names change; comments that keep
+// the old one send their reader nowhere.
+func TestNamesInCommentsExist(t *testing.T) {
+	t.Parallel()
+	var files []goFile
+	everywhere, packages := make(map[string]bool), make(map[string]map[string]bool) // names in the code
+	for _, name := range trackedFiles(t) {
+		if path.Ext(name) != ".go" {
+			continue
+		}
+		f, names := readGoFile(t, name)
+		files = append(files, f)
+		if packages[f.pkg] == nil {
+			packages[f.pkg] = make(map[string]bool)
+		}
+		for _, n := range names {
+			everywhere[n], packages[f.pkg][n] = true, true
+		}
+	}
+	for _, f := range files {
+		for _, comment := range f.comments {
+			for _, m := range qualifiedName.FindAllStringSubmatch(comment, -1) {
+				known, ours := packages[m[1]]
+				if imported, ok := f.imports[m[1]]; ok && !strings.HasPrefix(imported, "countersign/") {
+					continue // another package of that name
+				}
+				assert.True(t, !ours || known[m[2]], "%s: a comment names %s, which does not exist", f.name, m[0])
+			}
+			for _, m := range goName.FindAllStringSubmatch(comment, -1) {
+				assert.True(t, everywhere[m[1]+m[2]], "%s: a comment names %s, which does not exist", f.name, m[1]+m[2])
+			}
+		}
+	}
+}
+
+// readGoFile parses a file. names are all that its code uses.
+func readGoFile(t *testing.T, name string) (f goFile, names []string) {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", name), nil, parser.ParseComments|parser.SkipObjectResolution)
+	require.NoError(t, err)
+	f = goFile{name: name, pkg: strings.TrimSuffix(parsed.Name.Name, "_test"), imports: make(map[string]string)}
+	for _, i := range parsed.Imports {
+		imported, err := strconv.Unquote(i.Path.Value)
+		require.NoError(t, err)
+		f.imports[path.Base(imported)] = imported
+	}
+	if !ast.IsGenerated(parsed) {
+		for _, c := range parsed.Comments {
+			f.comments = append(f.comments, c.Text())
+		}
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			names = append(names, id.Name)
+		}
+		return true
+	})
+	return f, names
+}
