@@ -108,10 +108,10 @@ func (s *Store) transactOnce(ctx context.Context, m mode, fn func(*transaction) 
 		return err
 	}
 	if m == readWrite {
-		if err := s.writers.enter(ctx); err != nil {
+		if err := s.writers.acquire(ctx); err != nil {
 			return err
 		}
-		defer s.writers.leave()
+		defer s.writers.release()
 	}
 	conn, err := db.Conn(ctx)
 	if err != nil {

@@ -27,18 +27,11 @@ func ColumnsOf() map[any][]string {
 	}
 }
 
-// Enter waits for a turn to write.
-func (s *Store) Enter(ctx context.Context) error { return s.writers.enter(ctx) }
+// AcquireWrites waits for the lock of writers.
+func (s *Store) AcquireWrites(ctx context.Context) error { return s.writers.acquire(ctx) }
 
-// Leave ends it.
-func (s *Store) Leave() { s.writers.leave() }
-
-// WritersWaiting is how many wait for their turn.
-func (s *Store) WritersWaiting() int {
-	s.writers.mu.Lock()
-	defer s.writers.mu.Unlock()
-	return len(s.writers.waiting)
-}
+// ReleaseWrites gives it to the next one.
+func (s *Store) ReleaseWrites() { s.writers.release() }
 
 // ReplicaPaused reports whether lists are read from the primary because the replica failed.
 func (s *Store) ReplicaPaused() bool { return s.now().UnixNano() < s.replica.notBefore.Load() }

@@ -22,7 +22,7 @@ import (
 // sqliteConns bounds the connections: one writes, the others read.
 const sqliteConns = 8
 
-func openSQLite(cfg Config, gc *gorm.Config, writers *writeLine) (*gorm.DB, error) {
+func openSQLite(cfg Config, gc *gorm.Config, writers *writeQueue) (*gorm.DB, error) {
 	path := strings.TrimPrefix(cfg.URL, "sqlite://")
 	if path == "" {
 		return nil, errors.New("database URL: sqlite:// needs a path")
@@ -47,7 +47,7 @@ func openSQLite(cfg Config, gc *gorm.Config, writers *writeLine) (*gorm.DB, erro
 	conn.SetMaxIdleConns(sqliteConns)
 	db, err := gorm.Open(dialect{conn}, gc)
 	if err == nil {
-		err = orderWrites(db, writers)
+		err = queueWrites(db, writers)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), conn.Close())

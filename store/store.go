@@ -56,7 +56,7 @@ type Store struct {
 	replica  *replica // nil: none
 	primary  *Store   // of a store that reads from the replica: the one that writes; else nil
 	postgres bool
-	writers  *writeLine // of SQLite; nil: the database has them wait
+	writers  *writeQueue // of SQLite; nil: the database has them wait
 	baseURL  string
 	vault    *vault.Vault
 	index    *vault.Index // of addresses
@@ -102,7 +102,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		}
 		s.db, err = openPostgres(cfg, gc)
 	case "sqlite":
-		s.writers = &writeLine{}
+		s.writers = newWriteQueue()
 		s.db, err = openSQLite(cfg, gc, s.writers)
 	default:
 		err = fmt.Errorf("database URL: unknown scheme %q; use postgres:// or sqlite://", u.Scheme)

@@ -1,0 +1,113 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// enqueue begins to write, and waits until that stands in the queue.
+func enqueue(write func()) {
+	go write()
+	synctest.Wait()
+}
+
+// lookBehind has the lock behind write i: that one is done, and no later one.
+func lookBehind(ctx context.Context, s *store.Store, done []chan error, i int) error {
+	if err := s.AcquireWrites(ctx); err != nil {
+		return err
+	}
+	defer s.ReleaseWrites()
+	select {
+	case err := <-done[i]:
+		if err != nil {
+			return fmt.Errorf("write %d: %w", i, err)
+		}
+	case <-ctx.Done():
+		return fmt.Errorf("write %d has had the lock, and is not done", i)
+	}
+	for later, ch := range done[i+1:] {
+		if len(ch) > 0 {
+			return fmt.Errorf("write %d is done before it has the lock, behind %d", i+1+later, i)
+		}
+	}
+	return nil
+}
+
+// TestSQLiteWritersQueue in the order in which they came, whatever they write: transactions,
+// claims of the outbox, single statements. Who gives up waiting is passed over.
+func TestSQLiteWritersQueue(t *testing.T) {
+	t.Parallel()
+	clock := testkit.NewClock()
+	s := testkit.Store(t, "sqlite", clock.Now)
+	f := newFixture(t, s, clock)
+	e := f.sent(1, nil)
+	b, err := f.bulk(1, 0)
+	require.NoError(t, err)
+	kinds := []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"change an envelope", func(ctx context.Context) error {
+			_, err := s.Change(ctx, f.app.ID, e.ID, func(*models.Envelope) error { return nil })
+			return err
+		}},
+		{"claim the outbox", func(ctx context.Context) error { return must2(s.ClaimOutbox(ctx, 1, time.Minute)) }},
+		{"finish a row of it", func(ctx context.Context) error { return s.FinishOutbox(ctx, 999) }},
+		{"give a row of it back", func(ctx context.Context) error { return s.RetryOutbox(ctx, 999, time.Second) }},
+		{"note a mail", func(ctx context.Context) error {
+			return must2(s.BeginMail(ctx, models.Mail{ID: "m", EnvelopeID: e.ID, SignerID: e.Signers[0].ID, Kind: models.MailInvitation}))
+		}},
+		{"note that it was sent", func(ctx context.Context) error { return s.MailSent(ctx, "m") }},
+		{"count a request", func(ctx context.Context) error {
+			_, _, err := s.ReserveQuota(ctx, "key", clock.Now(), time.Minute, 1, 9)
+			return err
+		}},
+		{"take rows of a bulk send", func(ctx context.Context) error { return must2(s.BulkWork(ctx, f.app.ID, b.ID, 1, 1)) }},
+	}
+	synctest.Test(t, func(t *testing.T) { // it knows when a writer waits
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		const rounds = 3
+		require.NoError(t, s.AcquireWrites(ctx))
+		var (
+			done   = make([]chan error, rounds*len(kinds)) // of each write
+			looked = make(chan error, rounds*len(kinds))
+		)
+		for i := range done {
+			done[i] = make(chan error, 1)
+		}
+		impatient, giveUp := context.WithCancel(ctx)
+		gaveUp := make(chan error, len(kinds))
+		for i := range done {
+			k := kinds[i%len(kinds)]
+			enqueue(func() { done[i] <- k.do(ctx) })
+			// Behind it stands one who looks: this write is done, and no later one.
+			enqueue(func() { looked <- lookBehind(ctx, s, done, i) })
+			if i == len(done)/2 { // these stand in the middle, and give up
+				for _, k := range kinds {
+					enqueue(func() { gaveUp <- k.do(impatient) })
+				}
+			}
+		}
+		giveUp()
+		for range kinds {
+			require.ErrorIs(t, <-gaveUp, context.Canceled)
+		}
+		s.ReleaseWrites()
+		for range done {
+			require.NoError(t, <-looked)
+		}
+		require.NoError(t, s.AcquireWrites(ctx), "the lock is free again")
+		require.ErrorContains(t, s.FinishOutbox(ctx, 999), "for too long", "one does not wait for ever")
+		s.ReleaseWrites()
+	})
+}
