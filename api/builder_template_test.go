@@ -56,7 +56,7 @@ func TestBuilderSessionsOfTemplates(t *testing.T) {
 		made, page = c.templateBuilder(template, nil)
 		s.clock.advance(31 * time.Minute)
 		page.get(at).refused(401, "session_expired")
-		require.NoError(t, s.store.DeleteExpired(t.Context()))
+		require.NoError(t, testkit.RemoveExpired(t.Context(), s.store))
 		nobody.get("/v1/embedded/builders/"+made.str("sessionToken")).refused(401, "session_invalid")
 
 		c = s.client(t)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"countersign/internal/testkit"
 	"countersign/models"
 )
 
@@ -66,7 +67,7 @@ func TestBuilderSessions(t *testing.T) {
 		made, page = c.builder(e, nil)
 		s.clock.advance(31 * time.Minute)
 		page.get(at).refused(401, "session_expired")
-		require.NoError(t, s.store.DeleteExpired(t.Context()))
+		require.NoError(t, testkit.RemoveExpired(t.Context(), s.store))
 		nobody.get("/v1/embedded/builders/"+made.str("sessionToken")).refused(401, "session_invalid")
 
 		c = s.client(t) // its token has expired meanwhile

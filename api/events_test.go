@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/api"
+	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
 )
@@ -186,7 +187,7 @@ func TestOldEvents(t *testing.T) {
 		none, cursor := readAll(c, last, 100, "")
 		require.Empty(t, none)
 		require.Equal(t, last, cursor, "nothing followed it, so nothing was missed")
-		require.NoError(t, s.store.DeleteExpired(t.Context()))
+		require.NoError(t, testkit.RemoveExpired(t.Context(), s.store))
 		none, _ = readAll(c, last, 100, "")
 		require.Empty(t, none, "the newest stays for those who hold its id")
 		c.get("/v1/events?cursor="+old[0]["id"].(string)).refused(410, "cursor_expired")
@@ -195,7 +196,7 @@ func TestOldEvents(t *testing.T) {
 		fresh, _ := readAll(c, last, 100, "")
 		require.Len(t, fresh, 2)
 		s.clock.advance(92 * day)
-		require.NoError(t, s.store.DeleteExpired(t.Context()))
+		require.NoError(t, testkit.RemoveExpired(t.Context(), s.store))
 		c = s.client(t)
 		c.get("/v1/events?cursor="+last).refused(410, "cursor_expired")
 		c.get("/v1/events?cursor="+fresh[0]["id"].(string)).refused(410, "cursor_expired")
@@ -214,7 +215,7 @@ func TestOldEventsThatNobodyRead(t *testing.T) {
 		_, last := readAll(c, "", 100, "")
 		c.sent(contract()) // not read
 		s.clock.advance(92 * 24 * time.Hour)
-		require.NoError(t, s.store.DeleteExpired(t.Context()))
+		require.NoError(t, testkit.RemoveExpired(t.Context(), s.store))
 		c = s.client(t)
 		c.get("/v1/events?cursor="+last).refused(410, "cursor_expired")
 		events, next := readAll(c, "", 100, "")

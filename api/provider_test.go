@@ -24,6 +24,7 @@ import (
 
 	"countersign/api"
 	"countersign/internal/openid"
+	"countersign/internal/testkit"
 	"countersign/models"
 )
 
@@ -385,7 +386,7 @@ func TestASignInBelongsToItsBrowser(t *testing.T) {
 		back = p.authorize(address)
 		s.clock.advance(10*time.Minute + time.Second)
 		browser.post(completePath, back).refused(401, "sign_in_expired")
-		require.NoError(t, s.store.DeleteExpired(t.Context()))
+		require.NoError(t, testkit.RemoveExpired(t.Context(), s.store))
 
 		// Of many requests with the same answer one wins.
 		browser, address = s.begin(t, object{})

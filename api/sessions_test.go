@@ -18,6 +18,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"countersign/api"
+	"countersign/internal/testkit"
 	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/store"
@@ -71,7 +72,7 @@ func TestIdleSessionsEnd(t *testing.T) {
 		busy.me().want(200)
 		s.clock.advance(30 * time.Minute) // more than eight hours since the login
 		busy.me().want(401)
-		require.NoError(t, s.store.DeleteExpired(t.Context()))
+		require.NoError(t, testkit.RemoveExpired(t.Context(), s.store))
 	})
 }
 

@@ -38,7 +38,7 @@ func (e *TagError) Error() string {
 	return fmt.Sprintf("the tag %q on page %d cannot be read: %v", e.Text, e.Page, e.Err)
 }
 
-// Unwrap returns what ParseTag expected, or one of the errors below.
+// Unwrap returns what parseTag expected, or one of the errors below.
 func (e *TagError) Unwrap() error { return e.Err }
 
 // What else can be wrong with a tag.
@@ -201,7 +201,7 @@ func excerpt(text string) string {
 // a tag is broken wherever the line is full.
 func readTag(page *pagetext.Page, q *pagetext.Passage, start, end int) (FoundTag, error) {
 	text := norm.NFC.String(q.Text[start:end])
-	t, err := ParseTag(text)
+	t, err := parseTag(text)
 	if err != nil {
 		var joined strings.Builder
 		for i := start; i < end; i++ {
@@ -210,7 +210,7 @@ func readTag(page *pagetext.Page, q *pagetext.Passage, start, end int) (FoundTag
 			}
 		}
 		var again error
-		if t, again = ParseTag(norm.NFC.String(joined.String())); again != nil {
+		if t, again = parseTag(norm.NFC.String(joined.String())); again != nil {
 			return FoundTag{}, &TagError{text, page.Index + 1, err}
 		}
 		text = norm.NFC.String(joined.String())

@@ -71,13 +71,13 @@ var (
 	signerRole = regexp.MustCompile(`^(?:r|signer)([1-9][0-9]?)$`)
 )
 
-// ParseTag reads a tag of one of the four kinds:
+// parseTag reads a tag of one of the four kinds:
 //
 //	{{Name;role=Tenant;type=signature;required=true}}
 //	{{signature, r1, required=true}}
 //	{{*Name_es_:signer1:signature}}
 //	[sig|req|signer1|Label|id]
-func ParseTag(text string) (Tag, error) {
+func parseTag(text string) (Tag, error) {
 	if len(text) > 4*maxTag {
 		return Tag{}, expected("at most %d characters", maxTag)
 	}

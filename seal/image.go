@@ -22,13 +22,13 @@ const (
 	maxPNGBytes  = 2 << 20
 	maxPNGSide   = 8192
 	maxPNGPixels = 8 << 20 // before scaling down
-	keptPixels   = 1 << 20 // what CheckPNG scales down to: 300 dpi over 11 inches by 1
+	keptPixels   = 1 << 20 // what checkPNG scales down to: 300 dpi over 11 inches by 1
 )
 
-// CheckPNG decodes a picture within bounds and returns it encoded anew, with
+// checkPNG decodes a picture within bounds and returns it encoded anew, with
 // its transparency, scaled down if it has more than a million pixels. The
 // error is a *refusal.Error that says what is wrong with it.
-func CheckPNG(b []byte) ([]byte, error) {
+func checkPNG(b []byte) ([]byte, error) {
 	img, err := decodePNG(b, maxPNGPixels)
 	if err != nil {
 		return nil, err
@@ -273,7 +273,7 @@ func sha256Of(b []byte) []byte {
 // largest that are accepted alone, as a signature and initials.
 const maxAllPixels = 2 * maxPNGPixels
 
-// Pictures checks the pictures of one submission, as CheckPNG does. Equal ones
+// Pictures checks the pictures of one submission, as checkPNG does. Equal ones
 // are decoded once, and what all others may cost is bounded.
 type Pictures struct {
 	checked map[[sha256.Size]byte]checkedPicture
@@ -288,7 +288,7 @@ type checkedPicture struct {
 // Check returns a picture encoded anew. The error is a *refusal.Error.
 func (p *Pictures) Check(b []byte) ([]byte, error) {
 	if len(b) > maxPNGBytes { // not worth a hash
-		return CheckPNG(b)
+		return checkPNG(b)
 	}
 	key := sha256.Sum256(b)
 	if c, ok := p.checked[key]; ok {
@@ -301,7 +301,7 @@ func (p *Pictures) Check(b []byte) ([]byte, error) {
 		}
 	}
 	var c checkedPicture
-	c.png, c.err = CheckPNG(b)
+	c.png, c.err = checkPNG(b)
 	if p.checked == nil {
 		p.checked = map[[sha256.Size]byte]checkedPicture{}
 	}

@@ -152,17 +152,3 @@ func firstID(at time.Time) uuid.UUID {
 	}
 	return id
 }
-
-// DeleteExpired removes all rows whose time is over, and adds up the counts of
-// envelopes.
-func (s *Store) DeleteExpired(ctx context.Context) error {
-	for _, rows := range AllExpiredRows {
-		for n := CleanupBatch; n == CleanupBatch; {
-			var err error
-			if n, err = s.RemoveExpired(ctx, rows); err != nil {
-				return err
-			}
-		}
-	}
-	return s.CompactAllCounts(ctx)
-}

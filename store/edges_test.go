@@ -72,7 +72,7 @@ func TestADatabaseThatDoesNotAnswer(t *testing.T) {
 			"settings":            func() error { _, _, err := s.Settings(ctx, app, "t"); return err },
 			"seal certificates":   func() error { return must2(s.SealCertificates(ctx)) },
 			"compact counts":      func() error { return must2(s.CompactCounts(ctx)) },
-			"delete what ran out": func() error { return s.DeleteExpired(ctx) },
+			"remove expired rows": func() error { return must2(s.RemoveExpired(ctx, store.ExpiredKeys)) },
 			"unfinished":          func() error { return must2(s.Unfinished(ctx, models.OutboxStart, uuid.Nil, 1)) },
 			"claim outbox rows":   func() error { return must2(s.ClaimOutbox(ctx, 1, time.Minute)) },
 			"rewrap":              func() error { return must2(s.Rewrap(ctx)) },

@@ -124,10 +124,10 @@ func TestEventsOfAnApp(t *testing.T) {
 			require.NoError(t, db.QueryRowContext(ctx, "SELECT count(*) FROM webhook_events WHERE name <> 'ping' AND app_id = '"+f.app.ID.String()+"'").Scan(&n))
 			return n
 		}
-		require.NoError(t, s.DeleteExpired(ctx))
+		require.NoError(t, testkit.RemoveExpired(ctx, s))
 		assert.Equal(t, 4, rows(), "they are kept for a day longer than they are read")
 		clock.Add(24*time.Hour + time.Microsecond)
-		require.NoError(t, s.DeleteExpired(ctx))
+		require.NoError(t, testkit.RemoveExpired(ctx, s))
 		assert.Equal(t, 1, rows(), "but for the newest")
 		names, page = read(store.EventQuery{After: last})
 		assert.Empty(t, names)

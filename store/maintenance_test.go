@@ -147,13 +147,13 @@ func TestWhatHasRunOutIsRemoved(t *testing.T) {
 			}
 			return out
 		}
-		require.NoError(t, s.DeleteExpired(ctx))
+		require.NoError(t, testkit.RemoveExpired(ctx, s))
 		assert.Equal(t, []int{1, 1, 1, 1, 0}, rows(), "nothing has run out; counts are folded")
 		clock.Add(time.Hour + time.Microsecond)
-		require.NoError(t, s.DeleteExpired(ctx))
+		require.NoError(t, testkit.RemoveExpired(ctx, s))
 		assert.Equal(t, []int{0, 0, 0, 1, 0}, rows(), "embedded sessions are remembered for a month")
 		clock.Add(30 * 24 * time.Hour)
-		require.NoError(t, s.DeleteExpired(ctx))
+		require.NoError(t, testkit.RemoveExpired(ctx, s))
 		assert.Equal(t, []int{0, 0, 0, 0, 0}, rows())
 	})
 }

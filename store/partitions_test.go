@@ -98,7 +98,7 @@ func TestMonthsAreDropped(t *testing.T) {
 	_, dropped, err := s.MaintainPartitions(ctx)
 	require.NoError(t, err)
 	assert.NotContains(t, dropped, "webhook_deliveries_"+month)
-	require.NoError(t, s.DeleteExpired(ctx))
+	require.NoError(t, testkit.RemoveExpired(ctx, s))
 	assert.Equal(t, map[string]int{month: 3}, in(t, db, "webhook_deliveries"), "no row of a month goes alone")
 
 	clock.Add(2 * time.Hour)
@@ -117,7 +117,7 @@ func TestMonthsAreDropped(t *testing.T) {
 	_, dropped, err = s.MaintainPartitions(ctx)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"webhook_events_" + month}, dropped)
-	require.NoError(t, s.DeleteExpired(ctx))
+	require.NoError(t, testkit.RemoveExpired(ctx, s))
 	assert.Equal(t, map[string]int{"default": 3}, in(t, db, "webhook_events"), "two of deliveries, and the newest")
 	_, err = s.DeliveryJob(ctx, pending)
 	require.NoError(t, err, "it can still be sent")
@@ -129,7 +129,7 @@ func TestMonthsAreDropped(t *testing.T) {
 
 	// Rows outside of months are deleted when they are old enough.
 	clock.Add(history)
-	require.NoError(t, s.DeleteExpired(ctx))
+	require.NoError(t, testkit.RemoveExpired(ctx, s))
 	assert.Equal(t, map[string]int{"default": 1}, in(t, db, "webhook_deliveries"), "the pending one")
 	assert.Empty(t, in(t, db, "delivery_attempts"))
 }
@@ -200,7 +200,7 @@ func TestManyRowsKeepTheirMonth(t *testing.T) {
 	for _, table := range []string{"webhook_deliveries_", "delivery_attempts_"} {
 		assert.NotContains(t, dropped, table+month)
 	}
-	require.NoError(t, s.DeleteExpired(ctx))
+	require.NoError(t, testkit.RemoveExpired(ctx, s))
 	assert.Equal(t, map[string]int{month: 10_002}, in(t, db, "webhook_deliveries"))
 	assert.Empty(t, in(t, db, "delivery_attempts"))
 }

@@ -13,7 +13,7 @@ import (
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	seen := map[int]verify.Verdict{0: verify.VerdictValid, 1: "an error"}
-	for _, v := range verify.Verdicts() {
+	for _, v := range []verify.Verdict{verify.VerdictNotSealed, verify.VerdictBroken, verify.VerdictUntrusted, verify.VerdictAltered, verify.VerdictValid} {
 		err := exitError(verify.Report{Verdict: v})
 		if v == verify.VerdictValid {
 			require.NoError(t, err)

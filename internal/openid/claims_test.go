@@ -27,6 +27,6 @@ func TestErrorWord(t *testing.T) {
 	for text, want := range map[string]string{
 		"invalid_grant": "invalid_grant", "": "", "ada@example.com": "", "Invalid": "", "a\nb": "", "x x": "", "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz": "",
 	} {
-		require.Equal(t, want, ErrorWord(text), text)
+		require.Equal(t, want, errorWord(text), text)
 	}
 }

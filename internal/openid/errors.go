@@ -46,13 +46,13 @@ func unreachable(err error) error {
 // word is how OAuth 2.0 names errors.
 var word = regexp.MustCompile(`^[a-z_]{1,40}$`)
 
-// ErrorWord returns the name of an error that a provider sent, or "" if it is none.
-func ErrorWord(s string) string { return word.FindString(s) }
+// errorWord returns the name of an error that a provider sent, or "" if it is none.
+func errorWord(s string) string { return word.FindString(s) }
 
 // exchangeError tells a code that was refused from a provider that does not answer.
 func exchangeError(err error) error {
 	if answered, ok := errors.AsType[*oauth2.RetrieveError](err); ok && answered.Response != nil && answered.Response.StatusCode < http.StatusInternalServerError {
-		return refused("code: " + ErrorWord(answered.ErrorCode))
+		return refused("code: " + errorWord(answered.ErrorCode))
 	}
 	return unreachable(err)
 }

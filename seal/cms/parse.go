@@ -55,7 +55,7 @@ func Parse(der []byte) (*Signed, error) {
 	return s, err
 }
 
-// ParseStrict is Parse of a message in the one form that Sign and Normalize
+// ParseStrict is Parse of a message in the one form that Sign and normalize
 // write: nothing in it can be changed that no signature covers, but the padding
 // (which must be zero) and how many of the certificates at the chain's end are there.
 func ParseStrict(der []byte) (*Signed, error) {
@@ -85,11 +85,11 @@ func ParseStrict(der []byte) (*Signed, error) {
 	return s, nil
 }
 
-// Normalize returns a message in the form that ParseStrict accepts: with the
+// normalize returns a message in the form that ParseStrict accepts: with the
 // certificates of the signer's chain alone, without unsigned attributes, and with
 // the smaller one of two right signature values. None of this is covered by its
 // signature.
-func Normalize(der []byte) ([]byte, error) {
+func normalize(der []byte) ([]byte, error) {
 	s, _, err := parse(der)
 	if err != nil {
 		return nil, err

@@ -41,11 +41,11 @@ func FetchStatement(ctx context.Context, client *http.Client, c, issuer *x509.Ce
 	switch byOCSP, byCRL := RevocationSources(c); {
 	case byOCSP:
 		if b, err = askOCSP(ctx, client, c, issuer); err == nil {
-			s.OCSP, err = NormalizeOCSP(b, c, issuer)
+			s.OCSP, err = normalizeOCSP(b, c, issuer)
 		}
 	case byCRL:
 		if b, err = fetch(ctx, client, http.MethodGet, c.CRLDistributionPoints[0], "", nil); err == nil {
-			s.CRL, err = NormalizeCRL(b, issuer)
+			s.CRL, err = normalizeCRL(b, issuer)
 		}
 	}
 	return s, err
@@ -57,13 +57,13 @@ func FetchStatement(ctx context.Context, client *http.Client, c, issuer *x509.Ce
 func (s Statement) CheckSound(c, issuer *x509.Certificate) error {
 	switch {
 	case s.OCSP != nil && s.CRL == nil:
-		b, err := NormalizeOCSP(s.OCSP, c, issuer)
+		b, err := normalizeOCSP(s.OCSP, c, issuer)
 		if err == nil && !bytes.Equal(b, s.OCSP) {
 			err = errors.New("cms: an OCSP answer is not in the form in which the seal writes it")
 		}
 		return err
 	case s.CRL != nil && s.OCSP == nil:
-		b, err := NormalizeCRL(s.CRL, issuer)
+		b, err := normalizeCRL(s.CRL, issuer)
 		if err == nil && !bytes.Equal(b, s.CRL) {
 			err = errors.New("cms: a revocation list is not in the form in which the seal writes it")
 		}
@@ -85,8 +85,8 @@ func (s Statement) CheckGood(c, issuer *x509.Certificate, at time.Time) error {
 	return nil
 }
 
-// NormalizeCRL returns a list in one form.
-func NormalizeCRL(der []byte, issuer *x509.Certificate) ([]byte, error) {
+// normalizeCRL returns a list in one form.
+func normalizeCRL(der []byte, issuer *x509.Certificate) ([]byte, error) {
 	in := cryptobyte.String(der)
 	var list, data, algorithm, sum cryptobyte.String
 	if !in.ReadASN1(&list, cbasn1.SEQUENCE) || !in.Empty() || !list.ReadASN1Element(&data, cbasn1.SEQUENCE) ||
@@ -107,9 +107,9 @@ func NormalizeCRL(der []byte, issuer *x509.Certificate) ([]byte, error) {
 	return sequence(data, algorithm, bitString(signature)), nil
 }
 
-// NormalizeOCSP returns an answer in one form: with the certificate of a
+// normalizeOCSP returns an answer in one form: with the certificate of a
 // delegated responder alone, if the issuer did not sign itself.
-func NormalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
+func normalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 	bad := func(what string) ([]byte, error) { return nil, fmt.Errorf("cms: OCSP answer: %s", what) }
 	if len(der) > trust.MaxOCSP {
 		return bad("it is too large")
@@ -127,7 +127,7 @@ func NormalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 		!basic.ReadOptionalASN1(&carriers, &carries, tag0) || carries && !carriers.ReadASN1(&list, cbasn1.SEQUENCE) {
 		return bad("it is malformed")
 	}
-	if first := (cryptobyte.String)(nil); list.ReadASN1Element(&first, cbasn1.SEQUENCE) { // the only one that is used
+	if first := cryptobyte.String(nil); list.ReadASN1Element(&first, cbasn1.SEQUENCE) { // the only one that is used
 		if responder, err := x509.ParseCertificate(first); err != nil || trust.CheckKeySize(responder) != nil {
 			return bad("its signer's certificate is malformed, or the key is too large")
 		}

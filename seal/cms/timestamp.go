@@ -110,7 +110,7 @@ func readResponse(body, digest []byte, nonce *big.Int) ([]byte, error) {
 	}
 	// What the authority's signature does not cover is left out or put in order:
 	// it must not be possible to change it later.
-	token, err := Normalize(r.Token.FullBytes)
+	token, err := normalize(r.Token.FullBytes)
 	if err != nil {
 		return nil, fmt.Errorf("time-stamp: %w", err)
 	}

@@ -74,7 +74,7 @@ func ParsePinned(data []byte) ([]Sealer, error) {
 			}
 			switch key.(type) {
 			case *ecdsa.PublicKey, *rsa.PublicKey:
-				out = append(out, PinnedKey(key))
+				out = append(out, pinnedKey(key))
 				return nil
 			}
 			return fmt.Errorf("it holds a key of type %T, which cannot seal", key)

@@ -59,8 +59,8 @@ type RecordKey struct {
 // PinnedCertificate trusts one certificate.
 func PinnedCertificate(c *x509.Certificate) Sealer { return Sealer{Certificate: c} }
 
-// PinnedKey trusts one key, whatever certificate it comes with.
-func PinnedKey(key crypto.PublicKey) Sealer { return Sealer{Key: key} }
+// pinnedKey trusts one key, whatever certificate it comes with.
+func pinnedKey(key crypto.PublicKey) Sealer { return Sealer{Key: key} }
 
 // IssuedBy trusts the proper sealing certificates that an authority, or one below
 // it, has issued: all of them, or those of exactly one organisation.

@@ -66,11 +66,6 @@ const (
 	VerdictValid Verdict = "valid"
 )
 
-// Verdicts lists the verdicts.
-func Verdicts() []Verdict {
-	return []Verdict{VerdictNotSealed, VerdictBroken, VerdictUntrusted, VerdictAltered, VerdictValid}
-}
-
 // Report is everything that Verify found.
 type Report struct {
 	Verdict  Verdict   `json:"verdict"`

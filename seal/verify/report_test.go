@@ -135,7 +135,7 @@ func TestWriteText(t *testing.T) {
 			require.ErrorIs(t, r.WriteText(&failsAfter{n}), errFull, "line %d", n+1)
 		}
 	}
-	require.Equal(t, []Verdict{"not_sealed", "broken", "untrusted", "altered", "valid"}, Verdicts())
+	require.Equal(t, []Verdict{"not_sealed", "broken", "untrusted", "altered", "valid"}, []Verdict{VerdictNotSealed, VerdictBroken, VerdictUntrusted, VerdictAltered, VerdictValid})
 }
 
 var errFull = errors.New("no room")

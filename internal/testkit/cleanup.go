@@ -1,0 +1,21 @@
+package testkit
+
+import (
+	"context"
+
+	"countersign/store"
+)
+
+// RemoveExpired removes all rows whose time is over, and adds up the counts of envelopes. The
+// cleanup of a service does so in rounds, and drops partitions as well.
+func RemoveExpired(ctx context.Context, s *store.Store) error {
+	for _, rows := range store.AllExpiredRows {
+		for n := store.CleanupBatch; n == store.CleanupBatch; {
+			var err error
+			if n, err = s.RemoveExpired(ctx, rows); err != nil {
+				return err
+			}
+		}
+	}
+	return s.CompactAllCounts(ctx)
+}

@@ -1,0 +1,4 @@
+package prepare
+
+// ParseTag is how FindTags reads a tag.
+var ParseTag = parseTag

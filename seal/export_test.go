@@ -1,0 +1,4 @@
+package seal
+
+// CheckPNG is how Pictures checks each picture.
+var CheckPNG = checkPNG
