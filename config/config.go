@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/netip"
 	"net/url"
 	"reflect"
 	"regexp"
@@ -18,8 +16,6 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
-	"countersign/internal/clamd"
-	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/webhook"
 )
@@ -270,115 +266,6 @@ func unknown(vars map[string]string) error {
 	}
 	slices.SortFunc(out, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(out...)
-}
-
-const maxDays = 3650 // of any setting that counts days
-
-// check notes what is wrong with the values themselves.
-func (c *Config) check() []error {
-	var out []error
-	bad := func(name, format string, args ...any) {
-		out = append(out, fmt.Errorf("  %s%s: %s", Prefix, name, fmt.Sprintf(format, args...)))
-	}
-	for name, addr := range map[string]string{"LISTEN": c.Listen, "TEMPORAL_ADDRESS": c.TemporalAddress, "METRICS_LISTEN": c.MetricsListen} {
-		if _, _, err := net.SplitHostPort(addr); err != nil && (addr != "" || name != "METRICS_LISTEN") {
-			bad(name, "must be host:port")
-		}
-	}
-	if host, _, err := net.SplitHostPort(c.PprofListen); c.PprofListen != "" {
-		if ip, notIP := netip.ParseAddr(host); err != nil || notIP != nil || !ip.IsLoopback() {
-			bad("PPROF_LISTEN", "must be a loopback address and a port, such as 127.0.0.1:6060: whoever reaches it sees how the program runs")
-		}
-	}
-	for name, v := range map[string]string{"BASE_URL": c.BaseURL, "SIGNING_URL": c.SigningURL, "EMBED_URL": c.EmbedURL, "TSA_URL": c.TSAURL, "TEMPORAL_UI_URL": c.TemporalUIURL} {
-		if u, err := url.Parse(v); v != "" && (err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https")) {
-			bad(name, "must be an http or https address")
-		}
-	}
-	for _, s := range []struct {
-		name, v string
-		schemes []string
-	}{
-		{"DATABASE_URL", string(c.DatabaseURL), []string{"postgres", "postgresql", "sqlite"}},
-		{"DATABASE_READ_URL", string(c.DatabaseReadURL), []string{"postgres", "postgresql"}},
-		{"BLOB_URL", c.BlobURL, []string{"file", "s3", "azblob"}},
-		{"SMTP_URL", string(c.SMTPURL), []string{"smtp", "smtps"}},
-		{"SMS_URL", string(c.SMSURL), []string{"http", "https"}},
-	} {
-		scheme, _, ok := strings.Cut(s.v, "://")
-		if s.v != "" && (!ok || !slices.Contains(s.schemes, scheme)) {
-			bad(s.name, "must begin with %s://", strings.Join(s.schemes, ":// or "))
-		}
-	}
-	if c.DatabaseReadURL != "" && !strings.HasPrefix(string(c.DatabaseURL), "postgres") {
-		bad("DATABASE_READ_URL", "needs a %sDATABASE_URL that is postgres://", Prefix)
-	}
-	for name, on := range map[string]bool{"TSA_OPTIONAL": c.TSAOptional, "SEAL_LONG_TERM": c.SealLongTerm, "TSA_ANCHOR": c.TSAAnchor} {
-		if on && c.TSAURL == "" {
-			bad(name, "needs %sTSA_URL", Prefix)
-		}
-	}
-	if len(c.TrustCA) > 0 && len(c.TrustSealers) == 0 {
-		bad("TRUST_CA", "needs %sTRUST_SEALERS: an authority alone would vouch for anybody who buys a certificate", Prefix)
-	}
-	if c.MasterKey != "" {
-		if _, err := vault.New(string(c.MasterKey)); err != nil {
-			bad("MASTER_KEY", "%s", err)
-		}
-	}
-	p := models.Problems{}
-	if i := strings.LastIndex(c.MailFrom, "<"); i >= 0 {
-		models.CheckEmail(p, "", strings.TrimSuffix(c.MailFrom[i+1:], ">"))
-	} else {
-		models.CheckEmail(p, "", c.MailFrom)
-	}
-	if len(p) > 0 {
-		bad("MAIL_FROM", `must be an address such as "Countersign <sign@example.com>"`)
-	}
-	for _, t := range c.TrustedProxies {
-		_, err1 := netip.ParsePrefix(t)
-		_, err2 := netip.ParseAddr(t)
-		if err1 != nil && err2 != nil {
-			bad("TRUSTED_PROXIES", "%q is neither an address nor a network such as 10.0.0.0/8", t)
-		}
-	}
-	for name, v := range map[string]int64{"RATE_LIMIT": int64(c.RateLimit), "UPLOAD_LIMIT": c.UploadLimit} {
-		if v < 1 {
-			bad(name, "must be 1 or more")
-		}
-	}
-	for name, days := range map[string]int{"DEFAULT_EXPIRY_DAYS": c.DefaultExpiryDays, "HISTORY_DAYS": c.HistoryDays} {
-		switch {
-		case days < 1:
-			bad(name, "must be 1 or more")
-		case days > maxDays:
-			bad(name, "must be %d or less", maxDays)
-		}
-	}
-	if c.EmailAttachmentLimit < 0 {
-		bad("EMAIL_ATTACHMENT_LIMIT", "must be 0 or more")
-	}
-	if c.BulkInFlight < 0 || c.BulkInFlight > 100 {
-		bad("BULK_IN_FLIGHT", "must be between 0 and 100")
-	}
-	if c.ArchiveAfterDays < 0 || c.ArchiveAfterDays > maxDays {
-		bad("ARCHIVE_AFTER_DAYS", "must be between 0 and %d; 0 turns archiving off", maxDays)
-	}
-	if d := c.ReminderInterval; d != 0 && d < time.Minute {
-		bad("REMINDER_INTERVAL", "must be 0 or at least 1m")
-	}
-	if _, err := clamd.Parse(c.ClamdURL); err != nil && c.ClamdURL != "" {
-		bad("CLAMD_URL", "%s", err)
-	}
-	if c.ConsoleIdle < time.Minute || c.ConsoleIdle > 8*time.Hour {
-		bad("CONSOLE_IDLE", "must be between 1m and 8h")
-	}
-	if !c.ConsoleTOTP.Valid() {
-		bad("CONSOLE_TOTP", "must be optional, admins or required")
-	}
-	c.checkOIDC(bad)
-	slices.SortFunc(out, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return out
 }
 
 // Warnings tell of settings that are allowed and rarely meant: the pages of

@@ -150,97 +150,147 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	if info, err := out.Stat(); err != nil || info.Size() != 0 {
 		return Result{}, errors.Join(errors.New("seal: the file to write is not empty"), err)
 	}
-	f, err := pdf.Open(job.Original, job.Size, pdf.DefaultLimits())
+	f, signed, err := openOriginal(&job)
+	if err != nil {
+		return Result{}, err
+	}
+	var d *sealing
+	if signed {
+		d, err = s.embed(&job)
+	} else {
+		d, err = s.drawOn(&job, f)
+	}
 	if err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
+	}
+	defer func() { d.w.Free() }() // all who read it have ended then
+	if err := s.prepareStamp(ctx, d.assembly); err != nil {
+		return Result{}, fmt.Errorf("seal: %w", err)
+	}
+	done, err := d.write(ctx, out)
+	if err != nil {
+		return Result{}, err
+	}
+	return s.finish(ctx, out, d.assembly, done)
+}
+
+// openOriginal opens the file to seal. signed says that it carries signatures, so that nothing may be drawn on it.
+func openOriginal(job *Job) (f *pdf.File, signed bool, err error) {
+	if f, err = pdf.Open(job.Original, job.Size, pdf.DefaultLimits()); err != nil {
+		return nil, false, fmt.Errorf("seal: %w", err)
 	}
 	if !f.Trailer().Get("Encrypt").IsNull() { // what is added would have to be encrypted, too
-		return Result{}, refusal.New(refusal.PDFEncrypted, "The PDF is encrypted.")
+		return nil, false, refusal.New(refusal.PDFEncrypted, "The PDF is encrypted.")
 	}
-	signed, err := verify.IsSigned(f)
-	if err != nil {
-		return Result{}, fmt.Errorf("seal: %w", err)
+	if signed, err = verify.IsSigned(f); err != nil {
+		return nil, false, fmt.Errorf("seal: %w", err)
 	}
-	var a *assembly
-	var original *pdf.Ref
-	var head []byte
-	var mentions *pdf.ReferenceScan
 	if signed && job.Prepared != nil {
-		return Result{}, errors.New("seal: a signed file was prepared")
+		return nil, false, errors.New("seal: a signed file was prepared")
 	}
-	if signed {
-		w := pdf.NewDocument()
-		ref := w.Reserve()
-		original = &ref
-		a, err = s.newAssembly(&job, w, nil)
-		if err == nil {
-			head = a.beginOriginal(ref)
-		}
-	} else {
-		var w *pdf.Increment
-		if w, err = pdf.NewIncrement(f); err == nil && (job.Facts == nil || !f.Fits(job.Facts.mentioned)) {
-			mentions, err = f.ReferenceScan()
-		}
-		if err == nil {
-			a, err = s.newAssembly(&job, w, f)
-		}
-		if err == nil && mentions == nil {
-			a.plain = job.Facts.plain
-			err = w.DefineUndefined(job.Facts.mentioned)
-		}
-	}
+	return f, signed, nil
+}
+
+// sealing is a document that is being sealed.
+type sealing struct {
+	*assembly
+
+	original *pdf.Ref           // where the original is embedded; nil: it is drawn on
+	head     []byte             // what precedes an embedded original
+	mentions *pdf.ReferenceScan // finds what the original mentions; nil: that is known
+}
+
+// embed begins a document that embeds the original.
+func (s *Sealer) embed(job *Job) (*sealing, error) {
+	w := pdf.NewDocument()
+	ref := w.Reserve()
+	a, err := s.newAssembly(job, w, nil)
 	if err != nil {
-		return Result{}, fmt.Errorf("seal: %w", err)
+		return nil, err
 	}
+	return &sealing{assembly: a, original: &ref, head: a.beginOriginal(ref)}, nil
+}
 
-	defer func() { a.w.Free() }() // all who read it have ended then
-	if err := s.prepareStamp(ctx, a); err != nil {
-		return Result{}, fmt.Errorf("seal: %w", err)
+// drawOn begins what is added to the original.
+func (s *Sealer) drawOn(job *Job, f *pdf.File) (*sealing, error) {
+	w, err := pdf.NewIncrement(f)
+	if err != nil {
+		return nil, err
 	}
+	known := job.Facts != nil && f.Fits(job.Facts.mentioned)
+	var mentions *pdf.ReferenceScan
+	if !known {
+		if mentions, err = f.ReferenceScan(); err != nil {
+			return nil, err
+		}
+	}
+	a, err := s.newAssembly(job, w, f)
+	if err != nil {
+		return nil, err
+	}
+	if known {
+		a.plain = job.Facts.plain
+		if err := w.DefineUndefined(job.Facts.mentioned); err != nil {
+			return nil, err
+		}
+	}
+	return &sealing{assembly: a, mentions: mentions}, nil
+}
 
+// write writes everything but the signature.
+func (d *sealing) write(ctx context.Context, out *os.File) (verify.Prefix, error) {
 	// What the file holds is hashed, which takes longest, while the original is
 	// being copied, the rest is being made, and the seal and the pages are read.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c := newCopier(out, &job, head, mentions)
+	c := newCopier(out, d.job, d.head, d.mentions)
 	hashed, record := make(chan error, 1), make(chan *verify.OpenedRecord, 1)
 	go func() { hashed <- c.hash(ctx) }()
-	err = c.copy(ctx)
-	if err == nil && mentions != nil {
-		var m pdf.Mentioned
-		if m, err = mentions.Find(ctx); err == nil {
-			err = a.w.DefineUndefined(m)
-		}
-	}
-	if err == nil {
-		err = a.build(original)
-	}
-	if err == nil {
-		go func() { record <- verify.OpenRecord(a.record) }()
-		err = c.end(a.ending())
-	}
-	var found *verify.Found
-	if err == nil {
-		found, err = verify.Find(ctx, out, a.w.Offset())
-	}
-	if err == nil {
-		err = found.ReadPages(ctx)
-	}
+	found, err := d.writeParts(ctx, out, c, record)
 	if err != nil {
 		cancel()
 		if late := <-hashed; !errors.Is(late, context.Canceled) { // else it was cut off here
 			err = errors.Join(err, late)
 		}
-		return Result{}, fmt.Errorf("seal: %w", err)
+		return verify.Prefix{}, fmt.Errorf("seal: %w", err)
 	}
 	if err := <-hashed; err != nil {
-		return Result{}, fmt.Errorf("seal: %w", err)
+		return verify.Prefix{}, fmt.Errorf("seal: %w", err)
 	}
-	if hex.EncodeToString(c.done.Original) != job.sha256() {
-		return Result{}, refusal.New(refusal.OriginalChanged, "The original is not the file that was uploaded: its hash differs.")
+	if hex.EncodeToString(c.done.Original) != d.job.sha256() {
+		return verify.Prefix{}, refusal.New(refusal.OriginalChanged, "The original is not the file that was uploaded: its hash differs.")
 	}
 	c.done.Record, c.done.Found = <-record, found
-	return s.finish(ctx, out, a, c.done)
+	return c.done, nil
+}
+
+// writeParts copies the original, builds what follows it, and reads the pages of both. The seal record is opened
+// meanwhile.
+func (d *sealing) writeParts(ctx context.Context, out *os.File, c *copier, record chan<- *verify.OpenedRecord) (*verify.Found, error) {
+	if err := c.copy(ctx); err != nil {
+		return nil, err
+	}
+	if d.mentions != nil {
+		m, err := d.mentions.Find(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := d.w.DefineUndefined(m); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.build(d.original); err != nil {
+		return nil, err
+	}
+	go func() { record <- verify.OpenRecord(d.record) }()
+	if err := c.end(d.ending()); err != nil {
+		return nil, err
+	}
+	found, err := verify.Find(ctx, out, d.w.Offset())
+	if err != nil {
+		return nil, err
+	}
+	return found, found.ReadPages(ctx)
 }
 
 func (j *Job) validate() error {

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -47,73 +49,27 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	defer cancel(nil)
 	started := now()
 	d.DataDir = cmp.Or(d.DataDir, config.Default().DataDir) // the variable may be set to nothing
-	if err := prepareDataDir(d.DataDir); err != nil {
-		return err
-	}
-	unlock, err := lockDataDir(d.DataDir)
+	l, cfg, release, err := d.prepare(ctx)
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	l, err := listen(ctx, d.Listen)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = l.Close() }() // the server closes it too
-	cfg, err := devConfig(d.DataDir, l.Addr().String())
-	if err != nil {
-		return err
-	}
+	defer release()
 	log := logger(cfg, true)
 
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel(nil)
-	before := readDemo(d.DataDir)
-	inboxURL, smtp, err := d.startInbox(ctx, &wg, &cfg, before)
+	info, stopServers, err := d.startServers(ctx, cancel, &wg, &cfg)
 	if err != nil {
 		return err
 	}
-	ui, stopTemporal, err := d.startTemporal(ctx, cancel, &cfg, before)
+	defer func() { err = errors.Join(err, stopServers()) }()
+	h, stopService, err := startService(ctx, cancel, &wg, cfg, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stopTemporal()) }()
+	defer func() { err = errors.Join(err, stopService()) }()
 
-	made, user, err := prepareStore(ctx, cfg, before)
-	if err != nil {
-		return err
-	}
-	a, err := newApp(ctx, cfg, log)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, a.close()) }()
-	h, err := a.newHandler(ctx)
-	if err != nil {
-		return err
-	}
-	acts, err := a.newActivities(ctx)
-	if err != nil {
-		return err
-	}
-	ws, err := a.startWorkers(ctx, acts, cancel)
-	if err != nil {
-		return err
-	}
-	defer ws.Stop()
-	wg.Go(func() { a.newDispatcher().Run(ctx) })
-	wg.Go(func() { a.watchCertificate(ctx) })
-	if err := a.serveOperators(ctx, &wg); err != nil {
-		return err
-	}
-
-	info := demo{
-		BaseURL: cfg.BaseURL, credentials: made, InboxURL: inboxURL, SMTPAddress: smtp, TemporalUIURL: ui, ConsoleURL: cfg.BaseURL + "/console", consoleLogin: user,
-	}
-	if ui != "" {
-		info.TemporalAddress = cfg.TemporalAddress
-	}
 	served := make(chan error, 1)
 	go func() { served <- serve(ctx, l, h) }()
 	if err := writeJSON(filepath.Join(d.DataDir, demoFile), info); err != nil {
@@ -122,6 +78,85 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	d.greet(info, now().Sub(started))
 	err = <-served
 	return cmp.Or(whatEnded(ctx), err)
+}
+
+// prepare takes the data directory and the address of the API, and reads the settings. release gives both up.
+func (d devCommand) prepare(ctx context.Context) (l net.Listener, cfg config.Config, release func(), err error) {
+	if err := prepareDataDir(d.DataDir); err != nil {
+		return nil, cfg, nil, err
+	}
+	unlock, err := lockDataDir(d.DataDir)
+	if err != nil {
+		return nil, cfg, nil, err
+	}
+	l, err = listen(ctx, d.Listen)
+	if err != nil {
+		unlock()
+		return nil, cfg, nil, err
+	}
+	release = func() {
+		_ = l.Close() // the server closes it too
+		unlock()
+	}
+	cfg, err = devConfig(d.DataDir, l.Addr().String())
+	if err != nil {
+		release()
+		return nil, cfg, nil, err
+	}
+	return l, cfg, release, nil
+}
+
+// startServers starts what the service asks others for, mail, text messages and Temporal, and prepares the database.
+// The settings then name them, and info tells of all. stop ends Temporal.
+func (d devCommand) startServers(ctx context.Context, cancel context.CancelCauseFunc, wg *sync.WaitGroup, cfg *config.Config) (info demo, stop func() error, err error) {
+	before := readDemo(d.DataDir)
+	info.BaseURL, info.ConsoleURL = cfg.BaseURL, cfg.BaseURL+"/console"
+	if info.InboxURL, info.SMTPAddress, err = d.startInbox(ctx, wg, cfg, before); err != nil {
+		return demo{}, nil, err
+	}
+	if info.TemporalUIURL, stop, err = d.startTemporal(ctx, cancel, cfg, before); err != nil {
+		return demo{}, nil, err
+	}
+	if info.TemporalUIURL != "" {
+		info.TemporalAddress = cfg.TemporalAddress
+	}
+	if info.credentials, info.consoleLogin, err = prepareStore(ctx, *cfg, before); err != nil {
+		return demo{}, nil, errors.Join(err, stop())
+	}
+	return info, stop, nil
+}
+
+// startService starts everything of the service but its API's listener, which serves h. stop ends what does not end
+// with ctx.
+func startService(ctx context.Context, cancel context.CancelCauseFunc, wg *sync.WaitGroup, cfg config.Config, log *slog.Logger) (h http.Handler, stop func() error, err error) {
+	a, err := newApp(ctx, cfg, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	end := a.close
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, end())
+		}
+	}()
+	if h, err = a.newHandler(ctx); err != nil {
+		return nil, nil, err
+	}
+	acts, err := a.newActivities(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	ws, err := a.startWorkers(ctx, acts, cancel)
+	if err != nil {
+		return nil, nil, err
+	}
+	end = func() error { ws.Stop(); return a.close() }
+	wg.Go(func() { a.newDispatcher().Run(ctx) })
+	wg.Go(func() { a.watchCertificate(ctx) })
+	if err := a.serveOperators(ctx, wg); err != nil {
+		return nil, nil, err
+	}
+	return h, end, nil
 }
 
 // startInbox runs the mail and SMS inbox, unless the settings name other servers.

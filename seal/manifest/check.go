@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,72 +94,107 @@ func (m *Manifest) checkPrepared(d File) error {
 	return nil
 }
 
-// checkEvents compares documents and signers with what the audit chain says of them.
+// chainEvents are the events of the audit chain that the record's other parts are compared with.
+type chainEvents struct {
+	added     []event            // documents
+	prepared  map[string]string  // the hash of the prepared file, by document
+	attached  map[string]event   // by attachment
+	signed    map[string]event   // by signer
+	succeeded map[string][]event // the coming of each next person, by signer
+}
+
+// checkEvents compares documents, signers and attachments with what the audit chain says of them.
 func (m *Manifest) checkEvents() error {
-	added, signed, prepared, given := 0, map[string]event{}, map[string]string{}, map[string]event{}
-	succeeded := map[string][]event{}
-	for i, raw := range m.Audit.Events {
-		var ev event
-		if err := json.Unmarshal(raw, &ev); err != nil {
-			return fmt.Errorf("event %d cannot be read", i+1)
+	chain, err := collectEvents(m.Audit.Events)
+	if err == nil {
+		err = m.checkDocuments(chain)
+	}
+	if err == nil {
+		err = m.checkSigners(chain)
+	}
+	if err == nil {
+		err = m.checkAttachments(chain)
+	}
+	return err
+}
+
+func collectEvents(raw []json.RawMessage) (chainEvents, error) {
+	out := chainEvents{prepared: map[string]string{}, attached: map[string]event{}, signed: map[string]event{}, succeeded: map[string][]event{}}
+	for i, b := range raw {
+		ev := event{seq: i}
+		if err := json.Unmarshal(b, &ev); err != nil {
+			return out, fmt.Errorf("event %d cannot be read", i+1)
 		}
 		switch ev.Event {
 		case "document.added":
-			if added++; added > len(m.All) {
-				return fmt.Errorf("more documents were added than it names")
-			}
-			d := m.All[added-1]
-			if ev.Detail.DocumentID != d.ID || ev.Detail.SHA256 != d.SHA256 || ev.Detail.Order != d.Order {
-				return fmt.Errorf("document %d is not the one that was added", added)
-			}
-			delete(prepared, d.ID)
+			out.added = append(out.added, ev)
+			delete(out.prepared, ev.Detail.DocumentID)
 		case "document.prepared":
-			prepared[ev.Detail.DocumentID] = ev.Detail.SHA256
+			out.prepared[ev.Detail.DocumentID] = ev.Detail.SHA256
 		case "attachment.added":
-			given[ev.Detail.AttachmentID] = ev
+			out.attached[ev.Detail.AttachmentID] = ev
 		case "signer.signed":
 			id, ok := strings.CutPrefix(ev.Actor, "signer:")
-			if _, twice := signed[id]; !ok || twice {
-				return fmt.Errorf("event %d, a signature, is of nobody or the second of the same signer", i+1)
+			if _, twice := out.signed[id]; !ok || twice {
+				return out, fmt.Errorf("event %d, a signature, is of nobody or the second of the same signer", i+1)
 			}
-			ev.seq = i
-			signed[id] = ev
+			out.signed[id] = ev
 		case "signer.replaced", "signer.delegated":
-			succeeded[ev.Detail.SignerID] = append(succeeded[ev.Detail.SignerID], ev)
+			out.succeeded[ev.Detail.SignerID] = append(out.succeeded[ev.Detail.SignerID], ev)
 		}
 	}
-	if added != len(m.All) {
+	return out, nil
+}
+
+func (m *Manifest) checkDocuments(chain chainEvents) error {
+	for i, ev := range chain.added {
+		if i == len(m.All) {
+			return fmt.Errorf("more documents were added than it names")
+		}
+		if d := m.All[i]; ev.Detail.DocumentID != d.ID || ev.Detail.SHA256 != d.SHA256 || ev.Detail.Order != d.Order {
+			return fmt.Errorf("document %d is not the one that was added", i+1)
+		}
+	}
+	if added := len(chain.added); added != len(m.All) {
 		return fmt.Errorf("%d documents were added, but it names %d", added, len(m.All))
 	}
+	left := maps.Clone(chain.prepared)
 	for _, d := range m.All {
-		if want := cmp.Or(d.PreparedSHA256, d.SHA256); cmp.Or(prepared[d.ID], d.SHA256) != want {
+		if want := cmp.Or(d.PreparedSHA256, d.SHA256); cmp.Or(left[d.ID], d.SHA256) != want {
 			return fmt.Errorf("document %d was prepared as another file", d.Order)
 		}
-		delete(prepared, d.ID)
+		delete(left, d.ID)
 	}
-	if len(prepared) > 0 {
+	if len(left) > 0 {
 		return fmt.Errorf("a document was prepared that it does not name")
 	}
+	return nil
+}
+
+func (m *Manifest) checkSigners(chain chainEvents) error {
 	for _, s := range m.Signers {
-		ev, ok := signed[s.ID]
+		ev, ok := chain.signed[s.ID]
 		if ok != (s.SignedAt != nil) || ok && !ev.Timestamp.Equal(*s.SignedAt) {
 			return fmt.Errorf("whether and when signer %s signed", s.ID)
 		}
-		if err := s.checkPart(signed); err != nil {
+		if err := s.checkPart(chain.signed); err != nil {
 			return err
 		}
-		if err := s.checkPrevious(succeeded[s.ID]); err != nil {
+		if err := s.checkPrevious(chain.succeeded[s.ID]); err != nil {
 			return err
 		}
 	}
-	for _, s := range m.Signers {
-		delete(signed, s.ID)
+	for id := range chain.signed {
+		if !slices.ContainsFunc(m.Signers, func(s Signer) bool { return s.ID == id }) {
+			return fmt.Errorf("somebody signed who is not among the signers")
+		}
 	}
-	if len(signed) > 0 {
-		return fmt.Errorf("somebody signed who is not among the signers")
-	}
+	return nil
+}
+
+func (m *Manifest) checkAttachments(chain chainEvents) error {
 	for _, a := range m.Attachments {
-		if ev := given[a.ID]; ev.Detail.SHA256 != a.SHA256 || ev.Detail.FieldID != a.FieldID || ev.Actor != "signer:"+a.SignerID {
+		if ev := chain.attached[a.ID]; ev.Detail.SHA256 != a.SHA256 || ev.Detail.FieldID != a.FieldID || ev.Actor != "signer:"+a.SignerID {
 			return fmt.Errorf("attachment %s is not the one that was added", a.ID)
 		}
 	}
