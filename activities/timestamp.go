@@ -41,7 +41,7 @@ func (a *Activities) AnchorAudit(ctx context.Context) (AnchorResult, error) {
 const errTypeStampsBusy = "StampsBusy"
 
 // Timestamp adds the time-stamps that the authority did not give when the
-// documents of an envelope were sealed. It takes no SealSlot, and does not wait for its own
+// documents of an envelope were sealed. It takes none of SealSlots, and does not wait for its own
 // kind: an authority that hangs would keep documents from being sealed. Where others are at
 // it the envelope's turn comes with a later attempt.
 func (a *Activities) Timestamp(ctx context.Context, in temporal.EnvelopeInput) error {

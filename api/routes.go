@@ -48,7 +48,7 @@ func (r replayPolicy) lifetime() time.Duration {
 type route struct {
 	method, path     string
 	access           credentialKind
-	role             models.Role           // console, person: the least that a user needs
+	role             models.Role           // console, consoleUser: the least that a user needs
 	allowWithoutMFA  bool                  // console: also while the user's second factor is missing
 	allowExpiredLink bool                  // signing: also for a link that has expired
 	builder          models.BuilderFeature // bearer, console: the feature that lets a builder session make the call
