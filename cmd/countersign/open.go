@@ -63,19 +63,27 @@ func (d database) config() (config.Config, error) {
 	return devConfig(d.DataDir, config.Default().Listen)
 }
 
-// with runs fn on the store, which is brought up to date before. The service may
-// be running.
+// with runs fn on the store, which must be up to date. The service may be running, as an older
+// program: to migrate its database is for its operator to decide. That of 'dev' is brought up to date.
 func (d database) with(ctx context.Context, fn func(*store.Store) error) error {
 	cfg, err := d.config()
 	if err != nil {
 		return err
 	}
 	return withStore(ctx, cfg, func(s *store.Store, _ *vault.Vault) error {
-		if _, err := s.Migrate(ctx); err != nil {
+		if err := d.prepare(ctx, s); err != nil {
 			return err
 		}
 		return fn(s)
 	})
+}
+
+func (d database) prepare(ctx context.Context, s *store.Store) error {
+	if d.DataDir == "" {
+		return s.Migrated(ctx)
+	}
+	_, err := s.Migrate(ctx)
+	return err
 }
 
 // withApp is with for an app, which is named by its client id or its own.
