@@ -41,6 +41,8 @@ type fakeMailer struct {
 	refuse string
 	// later is an address that is not taken yet.
 	later string
+	// lastAttempts says of each of those whether it was the last attempt.
+	lastAttempts []bool
 	// small: mails with attachments are refused for their size.
 	small bool
 	// meanwhile happens while the mail goes out; nil: nothing.
@@ -57,6 +59,7 @@ func (p *fakeMailer) Send(_ context.Context, m notify.Mail) error {
 		return p.fail
 	}
 	if p.later != "" && m.To.Email == p.later {
+		p.lastAttempts = append(p.lastAttempts, m.LastAttempt)
 		return &notify.RefusedError{Err: errors.New("451 later")}
 	}
 	if p.refuse != "" && m.To.Email == p.refuse {

@@ -42,23 +42,23 @@ var errPurged = &notify.PermanentError{Err: errors.New("the files were deleted a
 func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addressee, v mailSettings) error {
 	begun := models.Mail{ID: a.completedID(to.signer), EnvelopeID: e.ID, SignerID: to.signer.ID, Kind: models.MailCompleted}
 	attach := a.attachmentsFit(e)
-	send := func() error {
+	send := func(last bool) error {
 		content, files, err := a.completedMail(e, to.signer, v, attach)
 		if err != nil {
 			return fmt.Errorf("write: %w", err)
 		}
 		m := newMail(begun.Kind, to.address, v, begun.ID, content)
-		m.Attachments = files
+		m.Attachments, m.LastAttempt = files, last
 		return a.Mail.Send(ctx, m)
 	}
-	return ignoreRefused(a.sendOnce(ctx, begun, func() error {
+	return ignoreRefused(a.sendOnce(ctx, begun, func(last bool) error {
 		if purged(e) {
 			return errPurged
 		}
-		err := send()
+		err := send(last)
 		if _, tooLarge := errors.AsType[*notify.TooLargeError](err); tooLarge && attach {
 			attach = false
-			err = send()
+			err = send(last)
 		}
 		return err
 	}, func(id, refused string) error {

@@ -124,7 +124,7 @@ func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *
 		msg.SigningURL = a.SigningURL + "/" + a.Store.ShortLink(*s.LinkID)
 	}
 	m := models.Mail{ID: "sms-" + s.LinkID.String(), EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailInvitation}
-	err := a.sendOnce(ctx, m, func() error { return a.SMS.Send(ctx, *s.Phone, msg.SMS()) }, nil)
+	err := a.sendOnce(ctx, m, func(bool) error { return a.SMS.Send(ctx, *s.Phone, msg.SMS()) }, nil)
 	return ignoreRefused(err) // the mail carries the same link
 }
 
@@ -206,7 +206,10 @@ func mailEach(begin context.Context, all []addressee, send func(addressee) error
 // mailOnce is sendOnce of a mail.
 func (a *Activities) mailOnce(ctx context.Context, e *models.Envelope, s *models.Signer, m notify.Mail, record recordMail) error {
 	begun := models.Mail{ID: m.MessageID, EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailKind(m.Kind)}
-	return a.sendOnce(ctx, begun, func() error { return a.Mail.Send(ctx, m) }, record)
+	return a.sendOnce(ctx, begun, func(last bool) error {
+		m.LastAttempt = last
+		return a.Mail.Send(ctx, m)
+	}, record)
 }
 
 // recordMail records that a message went out or, if refused says why, that it was refused for good.
@@ -221,8 +224,8 @@ const refusedFor = 5 * 24 * time.Hour
 // records which; record nil notes it with the message alone. If the process ends
 // between the two it is sent again, under the same Message-ID. A refusal is a
 // *notify.PermanentError, also where it was recorded by a former attempt, and where the
-// first one was refusedFor ago.
-func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func() error, record recordMail) error {
+// first one was refusedFor ago: send is told that it is the last attempt then.
+func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(last bool) error, record recordMail) error {
 	begun, err := a.Store.BeginMail(ctx, m)
 	if err != nil {
 		return err
@@ -239,7 +242,7 @@ func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func() er
 	if m.Kind == models.MailInvitation {
 		a.BulkRoom.invitationBegan()
 	}
-	err = send()
+	err = send(a.lastAttempt(begun))
 	if refused, ok := errors.AsType[*notify.RefusedError](err); ok {
 		err = a.triedAgain(ctx, begun, refused)
 	}
@@ -259,11 +262,15 @@ func (a *Activities) triedAgain(ctx context.Context, m models.Mail, refused *not
 	if m.RefusedAt == nil {
 		return cmp.Or[error](a.Store.MailRefused(ctx, m.ID), &refusedError{error: refused})
 	}
-	age := a.Now().Sub(*m.RefusedAt)
-	if age >= refusedFor {
+	if a.lastAttempt(m) {
 		return &notify.PermanentError{Err: fmt.Errorf("%w, for days", refused)}
 	}
-	return &refusedError{error: refused, wait: min(age/4, longestWait)}
+	return &refusedError{error: refused, wait: min(a.Now().Sub(*m.RefusedAt)/4, longestWait)}
+}
+
+// lastAttempt reports whether the next refusal of a message is final.
+func (a *Activities) lastAttempt(m models.Mail) bool {
+	return m.RefusedAt != nil && a.Now().Sub(*m.RefusedAt) >= refusedFor
 }
 
 // longestWait is the longest time between two attempts at a mail that the server refuses; RFC 5321

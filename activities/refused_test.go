@@ -38,6 +38,7 @@ func TestAnAddressThatIsRefusedForDays(t *testing.T) {
 		require.NoError(env.t, err)
 		require.Len(env.t, mails, 2)
 		assert.Equal(env.t, "451 later, for days", mails[0].Error)
+		assert.Equal(env.t, []bool{false, false, true}, env.mails.lastAttempts, "what is given up is counted as refused")
 	})
 	onBoth(t, func(env *fakeEnv) { // likewise who is to sign, and the sender is told
 		e, in := env.sent("a@example.com")
@@ -48,6 +49,7 @@ func TestAnAddressThatIsRefusedForDays(t *testing.T) {
 		env.clock.Add(days)
 		require.NoError(env.t, env.Invite(env.t.Context(), invite))
 		assert.Equal(env.t, 1, env.events(e, models.EventInvitationFailed))
+		assert.Equal(env.t, []bool{false, true}, env.mails.lastAttempts)
 	})
 	onBoth(t, func(env *fakeEnv) { // and the sender's own address
 		notify := "sender@example.com"

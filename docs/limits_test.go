@@ -11,6 +11,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// TestTheAlertOutlastsTheWaitForTheNextAttempt compares for how long CountersignMailFails goes on after a failure with the longest
+// time between two attempts at a mail that is refused: else it ends between them, while nothing was mended.
+func TestTheAlertOutlastsTheWaitForTheNextAttempt(t *testing.T) {
+	t.Parallel()
+	minutes := func(file, pattern string) int {
+		b, err := os.ReadFile("../" + file)
+		require.NoError(t, err)
+		m := regexp.MustCompile(pattern).FindSubmatch(b)
+		require.NotNil(t, m, "%s: %s", file, pattern)
+		n, err := strconv.Atoi(string(m[1]))
+		require.NoError(t, err)
+		return n
+	}
+	assert.Greater(t, minutes("deploy/prometheus/alerts.yaml", `alert: CountersignMailFails\n(?: .*\n)*? +keep_firing_for: (\d+)m`),
+		minutes("activities/mail.go", `const longestWait = (\d+) \* time\.Minute`))
+}
+
 // TestProxiesLetWhatIsVerifiedThrough compares what POST /v1/verify takes with what the documents say of it, and with what the
 // proxies let through that come with the service.
 func TestProxiesLetWhatIsVerifiedThrough(t *testing.T) {

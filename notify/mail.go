@@ -44,6 +44,8 @@ type Mail struct {
 	To Address
 	// Kind is what the mail is for, such as invitation. It is counted, not sent.
 	Kind string
+	// LastAttempt says that the mail has been refused for days, and is given up if it is refused again. It is counted, not sent.
+	LastAttempt bool
 	// FromName overrides the display name of the configured sender; empty keeps it.
 	FromName string
 	// ReplyTo is the address that answers go to; empty: the sender's.

@@ -56,7 +56,7 @@ func New(version string) *Metrics {
 		}),
 		mails: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "mails_total",
-			Help: "Mails and text messages by kind; result is sent, refused (for good), too_large (sent again with links) or failed (tried again).",
+			Help: "Mails and text messages by kind; result is sent, refused (for good, or given up after days), too_large (sent again with links) or failed (tried again).",
 		}, []string{"kind", "result"}),
 		filesMissing: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "files_missing_total", Help: "Requests for a document or an archived envelope whose file is not in the file store, or is not what was recorded.",

@@ -66,6 +66,9 @@ func TestEverythingIsCounted(t *testing.T) {
 		_ = m.Mailer(fake{err: err}).Send(ctx, notify.Mail{Kind: "invitation"})
 		_, _ = m.Sealer(fake{err: err}, time.Now).Seal(ctx, nil, seal.Job{})
 	}
+	later := fake{err: &notify.RefusedError{Err: errors.New("451 later")}}
+	_ = m.Mailer(later).Send(ctx, notify.Mail{Kind: "closed"})
+	_ = m.Mailer(later).Send(ctx, notify.Mail{Kind: "closed", LastAttempt: true})
 	assert.Equal(t, "id", m.Mailer(fake{}).MessageID("a"))
 	require.NoError(t, m.SMS(text{}).Send(ctx, "", ""))
 	assert.Nil(t, m.SMS(nil))
@@ -86,6 +89,9 @@ func TestEverythingIsCounted(t *testing.T) {
 		`countersign_mails_total{kind="invitation",result="sent"} 1`,
 		`countersign_mails_total{kind="invitation",result="refused"} 1`,
 		`countersign_mails_total{kind="invitation",result="failed"} 1`,
+		`countersign_mails_total{kind="closed",result="failed"} 1`,
+		`countersign_mails_total{kind="closed",result="refused"} 1`,
+		`countersign_mails_total{kind="reminder",result="failed"} 0`,
 		`countersign_mails_total{kind="completed",result="too_large"} 1`,
 		`countersign_mails_total{kind="sms",result="sent"} 1`,
 		`countersign_seal_duration_seconds_count{result="sealed"} 1`,

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"countersign/models"
 	"countersign/notify"
 	"countersign/seal"
 	"countersign/webhook"
@@ -35,6 +36,10 @@ func (m *Metrics) Mailer(next Mailer) Mailer {
 	if m == nil {
 		return next
 	}
+	for _, kind := range mailKinds { // Prometheus does not see the first failure of a counter that begins with it
+		m.mails.WithLabelValues(string(kind), resultFailed)
+		m.mails.WithLabelValues(string(kind), resultRefused)
+	}
 	return mailer{next, m}
 }
 
@@ -46,8 +51,23 @@ type mailer struct {
 
 func (w mailer) Send(ctx context.Context, mail notify.Mail) error {
 	err := w.Mailer.Send(ctx, mail)
-	w.m.mails.WithLabelValues(cmp.Or(mail.Kind, "other"), mailOutcome(err)).Inc()
+	result := mailOutcome(err)
+	if _, refused := errors.AsType[*notify.RefusedError](err); refused && mail.LastAttempt {
+		result = resultRefused
+	}
+	w.m.mails.WithLabelValues(cmp.Or(mail.Kind, "other"), result).Inc()
 	return err
+}
+
+// What became of an attempt at a mail that was not taken.
+const (
+	resultRefused = "refused" // for good
+	resultFailed  = "failed"  // it is tried again
+)
+
+// mailKinds are those whose mails are tried again.
+var mailKinds = []models.MailKind{
+	models.MailInvitation, models.MailReminder, models.MailCopyNotice, models.MailCompleted, models.MailClosed, models.MailDeletion, models.MailHook, models.MailNotice,
 }
 
 func mailOutcome(err error) string {
@@ -58,9 +78,9 @@ func mailOutcome(err error) string {
 		return "too_large"
 	}
 	if _, refused := errors.AsType[*notify.PermanentError](err); refused {
-		return "refused"
+		return resultRefused
 	}
-	return "failed"
+	return resultFailed
 }
 
 // SMS counts the text messages that next sends; nil stays nil.
