@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/tink-crypto/tink-go/v2/streamingaead/subtle"
 )
@@ -38,7 +39,7 @@ var ErrDamaged = errors.New("the encrypted file is damaged, or of another master
 // NewEncrypted keeps files in next encrypted, each with a data key of its own that is
 // encrypted with the master key. Sizes and hashes are those of the plain content.
 // Files that were kept before are read as they are. With write false nothing new
-// is encrypted, and what was encrypted before is still read.
+// is encrypted, and what was encrypted before is still read. Anchors are not encrypted.
 func NewEncrypted(next Store, v Vault, write bool) *Encrypted {
 	return &Encrypted{Store: next, vault: v, write: write}
 }
@@ -72,6 +73,10 @@ func anonymousFile() (*os.File, error) {
 	return f, nil
 }
 
+// keptPlain reports whether a file is kept in plain always: who checks an anchor needs nothing but its list and
+// its token, which hold ids, numbers and hashes.
+func keptPlain(key string) bool { return strings.HasPrefix(key, Anchors) }
+
 // Keep implements Store.
 func (s *Encrypted) Keep(ctx context.Context, f *os.File, key string) error {
 	if !s.write {
@@ -84,12 +89,21 @@ func (s *Encrypted) Keep(ctx context.Context, f *os.File, key string) error {
 	defer Discard(out)
 	st, err := f.Stat()
 	if err == nil {
-		err = s.encrypt(out, io.NewSectionReader(f, 0, st.Size()), key)
+		err = s.fill(out, io.NewSectionReader(f, 0, st.Size()), key)
 	}
 	if err != nil {
-		return fmt.Errorf("encrypt %s: %w", key, err)
+		return fmt.Errorf("write %s: %w", key, err)
 	}
 	return s.Store.Keep(ctx, out, key)
+}
+
+// fill writes to out what is to be kept under key.
+func (s *Encrypted) fill(out io.Writer, in io.Reader, key string) error {
+	if keptPlain(key) {
+		_, err := io.Copy(out, in)
+		return err
+	}
+	return s.encrypt(out, in, key)
 }
 
 func (s *Encrypted) encrypt(out io.Writer, in io.Reader, key string) error {
@@ -231,8 +245,8 @@ func (w *trackedReader) classify(err error) error {
 func (s *Encrypted) Check(ctx context.Context) error { return check(ctx, s) }
 
 // Rewrap encrypts the data key of a file with the newest master key, and encrypts a
-// file that is not yet. It reports whether it changed the file, and whether the
-// file is encrypted afterwards.
+// file that is not yet. An anchor that was encrypted is in plain afterwards. It reports
+// whether it changed the file, and whether the file is encrypted afterwards.
 func (s *Encrypted) Rewrap(ctx context.Context, key string) (changed, encrypted bool, err error) {
 	f, err := s.Store.Open(ctx, key)
 	if err != nil {
@@ -243,6 +257,11 @@ func (s *Encrypted) Rewrap(ctx context.Context, key string) (changed, encrypted 
 	switch {
 	case err != nil:
 		return false, false, fmt.Errorf("rewrap %s: %w", key, err)
+	case keptPlain(key):
+		if encryptedKey == nil {
+			return false, false, nil
+		}
+		return true, false, s.keepDecrypted(ctx, key)
 	case encryptedKey == nil && !s.write, encryptedKey != nil && !s.vault.NeedsRewrap(encryptedKey):
 		return false, encryptedKey != nil, nil
 	}
@@ -266,4 +285,22 @@ func (s *Encrypted) Rewrap(ctx context.Context, key string) (changed, encrypted 
 		return false, false, fmt.Errorf("rewrap %s: %w", key, err)
 	}
 	return true, true, s.Store.Keep(ctx, out, key)
+}
+
+// keepDecrypted keeps a file anew that is to be in plain and was encrypted.
+func (s *Encrypted) keepDecrypted(ctx context.Context, key string) error {
+	f, err := s.Open(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // read only
+	out, err := s.Store.Temp()
+	if err != nil {
+		return err
+	}
+	defer Discard(out)
+	if _, err := io.Copy(out, f); err != nil {
+		return fmt.Errorf("decrypt %s: %w", key, err)
+	}
+	return s.Store.Keep(ctx, out, key)
 }

@@ -136,3 +136,27 @@ func TestRewrap(t *testing.T) {
 	_, err := before.Open(t.Context(), "f")
 	require.Error(t, err)
 }
+
+// TestAnchorsAreKeptInPlain: openssl and a reader without the master key are to read them. One that was encrypted is read, and Rewrap
+// keeps it in plain, whatever its key.
+func TestAnchorsAreKeptInPlain(t *testing.T) {
+	t.Parallel()
+	const key, list = "anchors/00000001-ab.txt", "countersign-anchor 1\n"
+	encrypted, err := base64.StdEncoding.DecodeString("Q1NmaWxlMQoAQEXJsH0/h83Qqyvv+b4vttOU+U/cyGGjbbrPdHzhMO3A2QmEPQPrLWOrvk0BtAZsetZVxiP63mtVqI6LypmywAgo0ysXSLoya8w8nJ6oLoETln9dcE8Kw9GIpDBQF4uXaTBITLcfOlkUT7LDEKCPes1kF8Wbk/TU3crUUQND5R+0v/J1FdDNyEwkoKZiDw==") // as a program wrote it that encrypted anchors, with the first master key
+	require.NoError(t, err)
+	plain, raw := onDisk(t)
+	former, now := blob.NewEncrypted(plain, masterKeys(t, 1), true), blob.NewEncrypted(plain, masterKeys(t, 2, 1), true)
+	keep(t, former, key, list)
+	assert.Equal(t, list, string(raw(key)))
+	for _, s := range []*blob.Encrypted{former, now} {
+		keep(t, plain, key, string(encrypted))
+		assert.Equal(t, list, read(t, s, key))
+		for _, changes := range []bool{true, false} {
+			changed, still, err := s.Rewrap(t.Context(), key)
+			require.NoError(t, err)
+			assert.Equal(t, changes, changed)
+			assert.False(t, still, "encrypted")
+			assert.Equal(t, list, string(raw(key)))
+		}
+	}
+}
