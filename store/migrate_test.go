@@ -61,6 +61,38 @@ func TestMigrationsOnlyGrow(t *testing.T) {
 	assert.Empty(t, added.String(), "new migrations: run go test ./store -run TestMigrationsOnlyGrow -update")
 }
 
+// TestMigrateSetsThePlanner: also of a database that has all migrations and was restored from a dump, in which such settings are not.
+func TestMigrateSetsThePlanner(t *testing.T) {
+	t.Parallel()
+	open := func(url string) *store.Store {
+		s, err := store.Open(t.Context(), store.Config{URL: url, Vault: testkit.Vault(t), Now: testkit.NewClock().Now, NewID: uuid.New})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		return s
+	}
+	url := testkit.DirectURL(t, testkit.DatabaseURL(t, "postgres")) // PgBouncer keeps connections from before
+	slow := func() []string {
+		settings, err := open(url).SlowPlanner(t.Context())
+		require.NoError(t, err)
+		return settings
+	}
+	migrate := func() {
+		_, err := open(url).Migrate(t.Context())
+		require.NoError(t, err)
+	}
+	migrate()
+	require.Empty(t, slow())
+	execute(t, open(url), `DO $$ BEGIN EXECUTE format('ALTER ROLE %I IN DATABASE %I RESET ALL', current_user, current_database()); END $$`)
+	require.Equal(t, []string{"jit = on", "max_parallel_workers_per_gather = 2"}, slow())
+	for range 2 {
+		migrate()
+		require.Empty(t, slow())
+	}
+	sqlite, err := open(testkit.DatabaseURL(t, "sqlite")).SlowPlanner(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, sqlite)
+}
+
 // TestMigrationsAtOnce: processes that start together bring an empty database to the same version.
 func TestMigrationsAtOnce(t *testing.T) {
 	t.Parallel()

@@ -117,6 +117,7 @@ func (x *doctor) database(ctx context.Context, cfg config.Config) *store.Store {
 	if weak, err := s.WeakDurability(within); err != nil || len(weak) > 0 {
 		x.add("durability", warned, "a crash may lose what was acknowledged: "+cmp.Or(strings.Join(weak, ", "), "the server did not tell its settings"), "Set these settings of PostgreSQL to on, also for this user and this database.")
 	}
+	x.planner(within, s)
 	x.clock(within, s)
 	if err := s.Migrated(within); err != nil {
 		x.fail("migrations", err, "Run `countersign migrate`, and then start the service again.")
@@ -128,6 +129,22 @@ func (x *doctor) database(ctx context.Context, cfg config.Config) *store.Store {
 	x.masterKey(within, s)
 	x.partitions(within, s)
 	return s
+}
+
+// planner looks for settings that a restored database has lost, or that `migrate` made for another user.
+func (x *doctor) planner(ctx context.Context, s *store.Store) {
+	if !s.HasPartitions() { // SQLite
+		return
+	}
+	switch slow, err := s.SlowPlanner(ctx); {
+	case err != nil:
+		x.fail("planner", err, "See the database.")
+	case len(slow) > 0:
+		x.add("planner", warned, "searches among millions of envelopes take ten times as long: "+strings.Join(slow, ", "),
+			"Run `countersign migrate` as the user of COUNTERSIGN_DATABASE_URL and restart the service (and PgBouncer's connections), or set jit to off and max_parallel_workers_per_gather to 0 for this user in this database.")
+	default:
+		x.ok("planner", "as the service's queries need it")
+	}
 }
 
 // monthEnd is how long before the end of the last partition one is warned: the cleanup makes them months ahead.

@@ -1,0 +1,39 @@
+package store
+
+import (
+	"context"
+	"fmt"
+)
+
+// plannerLock names the lock under which the planner's settings are changed: PostgreSQL refuses two processes at once.
+const plannerLock = 7_518_020
+
+// quickPlans has the planner neither compile a query nor start processes for it, which it does where it expects many rows, as of a
+// search in millions of envelopes: both take longer than any query of the service. It is so for this user in this database.
+const quickPlans = `DO $$
+BEGIN
+    PERFORM pg_advisory_xact_lock(%d);
+    EXECUTE format('ALTER ROLE %%I IN DATABASE %%I SET jit = off', current_user, current_database());
+    EXECUTE format('ALTER ROLE %%I IN DATABASE %%I SET max_parallel_workers_per_gather = 0', current_user, current_database());
+EXCEPTION WHEN insufficient_privilege THEN
+    RAISE NOTICE 'jit and max_parallel_workers_per_gather stay as they are: %%', SQLERRM;
+END $$`
+
+// setPlanner sets the planner's settings, which a restored database does not have: they are the server's, and in no dump.
+func (s *Store) setPlanner(ctx context.Context) error {
+	if !s.postgres {
+		return nil
+	}
+	return wrap(s.db.WithContext(ctx).Exec(fmt.Sprintf(quickPlans, plannerLock)).Error, "set the planner's settings")
+}
+
+// SlowPlanner names the settings of PostgreSQL under which searches among millions of envelopes take ten times as long.
+func (s *Store) SlowPlanner(ctx context.Context) ([]string, error) {
+	if !s.postgres {
+		return nil, nil
+	}
+	var slow []string
+	err := s.db.WithContext(ctx).Raw(`SELECT name || ' = ' || setting FROM pg_settings
+		WHERE (name = 'jit' AND setting <> 'off') OR (name = 'max_parallel_workers_per_gather' AND setting <> '0') ORDER BY name`).Scan(&slow).Error
+	return slow, wrap(err, "read the server's settings")
+}
