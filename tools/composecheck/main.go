@@ -1,6 +1,7 @@
 // Command composecheck parses a compose file as "docker compose config" does and checks what that
 // does not: every file it mounts is in the repository, every image has a version, every setting that
-// it or the example of .env names is one that Countersign reads, none is left out, and what .env sets reaches Countersign.
+// it or the example of .env names is one that Countersign reads, none is left out, and what .env sets reaches Countersign,
+// the files that the example names among it.
 //
 //	composecheck -env deploy/env.example -config config/config.go docker-compose.yml
 package main
@@ -17,6 +18,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,12 +93,44 @@ func check(ctx context.Context, composeFile, envFile, config string) error {
 			faults = append(faults, fmt.Errorf("%s: %s of %s is not passed on to Countersign", composeFile, name, envFile))
 		}
 	}
+	files, err := exampleFiles(envFile)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if !seen(project, file) {
+			faults = append(faults, fmt.Errorf("%s: %s of %s is in no directory that Countersign sees", composeFile, file, envFile))
+		}
+	}
 	for name := range known {
 		if !mentioned[name] {
 			faults = append(faults, fmt.Errorf("%s: %s is missing", envFile, name))
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// exampleFiles lists the files within containers that settings of Countersign name in a file of assignments.
+func exampleFiles(envFile string) ([]string, error) {
+	text, err := os.ReadFile(envFile) //nolint:gosec // named on the command line
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, m := range regexp.MustCompile(`(?m)^#?`+prefix+`\w+=(/\S+)$`).FindAllStringSubmatch(string(text), -1) {
+		files = append(files, m[1])
+	}
+	return files, nil
+}
+
+// seen reports whether every container of ours has a mount that holds the file.
+func seen(project *types.Project, file string) bool {
+	for _, service := range project.Services {
+		if service.Build != nil && !slices.ContainsFunc(service.Volumes, func(v types.ServiceVolumeConfig) bool { return strings.HasPrefix(file, v.Target+"/") }) {
+			return false
+		}
+	}
+	return true
 }
 
 func checkService(service *types.ServiceConfig, known map[string]bool) []error {

@@ -22,6 +22,7 @@ func TestFaults(t *testing.T) {
 		{"", "", ""}, // none
 		{"    COUNTERSIGN_HISTORY_DAYS:\n", "", "COUNTERSIGN_HISTORY_DAYS"},
 		{"    COUNTERSIGN_LOG_LEVEL:\n", "    COUNTERSIGN_LOG_LEVL:\n", "COUNTERSIGN_LOG_LEVL"},
+		{"    - ./deploy/config:/etc/countersign:ro", "    - ./deploy/config:/etc/elsewhere:ro", "/etc/countersign/tsa.pem"},
 		{"image: caddy:2.10-alpine", "image: caddy", "has no version"},
 	} {
 		if !strings.Contains(string(b), fault.old) {
