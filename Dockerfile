@@ -33,5 +33,6 @@ VOLUME /var/lib/countersign
 EXPOSE 8080
 ENTRYPOINT ["/usr/local/bin/countersign"]
 CMD ["api"]
+# Of the API, and without Temporal: signing goes on while it is down. A worker serves nothing here, and is run with --no-healthcheck.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=6 \
-    CMD wget -q -O /dev/null http://127.0.0.1:8080/readyz
+    CMD wget -q -O /dev/null "http://127.0.0.1:8080/readyz?for=requests"

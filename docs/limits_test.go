@@ -28,6 +28,14 @@ func TestTheAlertOutlastsTheWaitForTheNextAttempt(t *testing.T) {
 		minutes("activities/mail.go", `const longestWait = (\d+) \* time\.Minute`))
 }
 
+// TestTheImageIsHealthyWithoutTemporal: signing goes on while Temporal is down, so that no orchestrator may take the APIs away.
+func TestTheImageIsHealthyWithoutTemporal(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../Dockerfile")
+	require.NoError(t, err)
+	assert.Regexp(t, `HEALTHCHECK [^\n]*\\\n +CMD wget [^\n]*/readyz\?for=requests"\n`, string(b))
+}
+
 // TestProxiesLetWhatIsVerifiedThrough compares what POST /v1/verify takes with what the documents say of it, and with what the
 // proxies let through that come with the service.
 func TestProxiesLetWhatIsVerifiedThrough(t *testing.T) {
