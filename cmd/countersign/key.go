@@ -23,13 +23,20 @@ type keyCommand struct {
 type keyRotate struct {
 	database
 
-	Purpose string `arg:"" help:"tokens or manifests." enum:"tokens,manifests"`
+	Purpose string `arg:"" help:"tokens or records (also manifests, their former name)." enum:"tokens,records,manifests"`
+}
+
+func (k keyRotate) purpose() models.KeyPurpose {
+	if k.Purpose == "records" {
+		return models.KeyManifests
+	}
+	return models.KeyPurpose(k.Purpose)
 }
 
 // Run makes the key.
 func (k keyRotate) Run(ctx context.Context) error {
 	return k.with(ctx, func(s *store.Store) error {
-		id, err := s.RotateKey(ctx, models.KeyPurpose(k.Purpose))
+		id, err := s.RotateKey(ctx, k.purpose())
 		if err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ type commands struct {
 	Migrate   migrateCommand   `cmd:"" help:"Bring the database up to date."`
 	App       appCommand       `cmd:"" help:"Manage the apps that may call the API."`
 	User      userCommand      `cmd:"" help:"Manage the people who sign in to the console."`
-	Key       keyCommand       `cmd:"" help:"Replace the keys that sign tokens or manifests."`
+	Key       keyCommand       `cmd:"" help:"Replace the keys that sign tokens or records."`
 	Tenant    tenantCommand    `cmd:"" help:"Choose what holds for a tenant: deadline, reminders, retention."`
 	Doctor    doctorCommand    `cmd:"" help:"Check settings, database, Temporal, files, mail, the seal's key and the clock, and say what to do."`
 	Envelope  envelopeCommand  `cmd:"" help:"Look after envelopes whose documents cannot be sealed."`

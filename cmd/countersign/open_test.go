@@ -4,11 +4,13 @@ import (
 	"context"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"countersign/internal/testkit"
+	"countersign/models"
 	"countersign/store"
 )
 
@@ -38,4 +40,34 @@ func TestCommandsDoNotMigrateTheDatabaseOfAService(t *testing.T) {
 		})
 	}
 	require.NoError(t, appCreate{database: database{DataDir: t.TempDir()}, Name: "Acme", Plan: "free"}.Run(t.Context()))
+}
+
+// TestRotatingTheKeyOfRecords: by the word that is used everywhere, and by the one before it.
+func TestRotatingTheKeyOfRecords(t *testing.T) {
+	url := testkit.MigratedURL(t, "sqlite")
+	t.Setenv("COUNTERSIGN_DATABASE_URL", url)
+	t.Setenv("COUNTERSIGN_MASTER_KEY", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+	s, err := store.Open(t.Context(), store.Config{URL: url, Vault: testkit.Vault(t), Now: now, NewID: newID})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	count := func() (records, tokens int) {
+		for purpose, n := range map[models.KeyPurpose]*int{models.KeyManifests: &records, models.KeyTokens: &tokens} {
+			keys, err := s.Keys(t.Context(), purpose)
+			require.NoError(t, err)
+			*n = len(keys)
+		}
+		return records, tokens
+	}
+	records, tokens := count()
+	for _, name := range []string{"records", "manifests"} {
+		var rotate struct{ keyRotate }
+		parser, err := kong.New(&rotate)
+		require.NoError(t, err)
+		_, err = parser.Parse([]string{name})
+		require.NoError(t, err)
+		require.NoError(t, rotate.Run(t.Context()))
+	}
+	after, same := count()
+	assert.Equal(t, records+2, after)
+	assert.Equal(t, tokens, same)
 }
