@@ -119,7 +119,7 @@ func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInpu
 		return nil
 	}
 	m := models.Mail{ID: a.Mail.MessageID("copies", in.Request.String()), EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailCompleted, RequestID: &in.Request}
-	return tryLater(ignoreRefused(a.sendOnce(ctx, m, func() error {
+	return tryLater(ignoreRefused(a.sendOnce(ctx, m, func(last bool) error {
 		if purged(e) {
 			return errPurged
 		}
@@ -127,7 +127,9 @@ func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInpu
 		if err != nil {
 			return fmt.Errorf("write: %w", err)
 		}
-		return a.Mail.Send(ctx, newMail(m.Kind, person(s), v, m.ID, content))
+		mail := newMail(m.Kind, person(s), v, m.ID, content)
+		mail.LastAttempt = last
+		return a.Mail.Send(ctx, mail)
 	}, func(id, refused string) error {
 		if refused != "" {
 			return a.noteMail(ctx, id, refused)
