@@ -48,7 +48,7 @@ func (env webhookFixture) try(d *models.Delivery, run int, delays []time.Duratio
 
 func (env webhookFixture) state(d *models.Delivery) (models.DeliveryStatus, int) {
 	env.t.Helper()
-	got, _, attempts, err := env.Store.Delivery(env.t.Context(), env.app.ID, d.ID)
+	got, _, attempts, err := env.Store.Delivery(env.t.Context(), env.app, d.ID)
 	require.NoError(env.t, err)
 	require.Len(env.t, attempts, got.Attempts)
 	return got.Status, got.Attempts
@@ -158,7 +158,7 @@ func TestOnlyTheNewestRunDelivers(t *testing.T) {
 		to := env.withWebhook()
 		d := to.ping()
 		require.Error(env.t, to.try(d, 0, make([]time.Duration, 1), webhook.Result{Status: 500}))
-		again, err := env.Store.Resend(env.t.Context(), env.app.ID, d.ID)
+		again, err := env.Store.Resend(env.t.Context(), env.app, d.ID)
 		require.NoError(env.t, err)
 		require.Equal(env.t, 1, again.Run)
 		require.NoError(env.t, to.try(d, 0, make([]time.Duration, 3)), "the former run asks nobody")
@@ -194,7 +194,7 @@ func TestAttemptsAreCountedFromTheRecord(t *testing.T) {
 			assert.True(env.t, failed.NonRetryable())
 			status, _ := to.state(d)
 			assert.Equal(env.t, models.DeliveryFailed, status)
-			_, err := env.Store.Resend(env.t.Context(), env.app.ID, d.ID)
+			_, err := env.Store.Resend(env.t.Context(), env.app, d.ID)
 			require.NoError(env.t, err)
 		}
 		_, err := env.Store.RecordAttempt(env.t.Context(), models.DeliveryAttempt{DeliveryID: d.ID, At: env.Now(), Status: 500},

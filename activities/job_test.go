@@ -238,7 +238,7 @@ func TestFailuresOfDeliveriesSayWhy(t *testing.T) {
 			assert.Equal(env.t, c.want, failed.Message())
 			assert.Equal(env.t, []int64{int64(10 * time.Second)}, asked)
 			assert.Equal(env.t, 110*time.Second-1, failed.NextRetryDelay())
-			_, _, attempts, err := env.Store.Delivery(env.t.Context(), env.app.ID, d.ID)
+			_, _, attempts, err := env.Store.Delivery(env.t.Context(), env.app, d.ID)
 			require.NoError(env.t, err)
 			require.Len(env.t, attempts, 1)
 			assert.Equal(env.t, c.res.Status, attempts[0].Status)

@@ -65,7 +65,7 @@ func viewAttempt(a *models.DeliveryAttempt) attemptView {
 func (s *Server) listDeliveries(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.DeliveryFilter{
-		App: app.ID, Status: models.DeliveryStatus(c.Query("status")), Event: models.EventName(c.Query("event")),
+		App: app.ID, Tenants: app.Tenants, Status: models.DeliveryStatus(c.Query("status")), Event: models.EventName(c.Query("event")),
 		Webhook: queryID(c, p, "webhookId"), Envelope: queryID(c, p, "envelopeId"),
 	}
 	f.Page, f.Size = pageQuery(c, p)
@@ -94,7 +94,7 @@ func (s *Server) listDeliveries(c *gin.Context, app caller) error {
 }
 
 func (s *Server) getDelivery(c *gin.Context, app caller) error {
-	d, ev, attempts, err := s.Store.Delivery(c.Request.Context(), app.ID, checkedID(c, "id"))
+	d, ev, attempts, err := s.Store.Delivery(c.Request.Context(), app.App, checkedID(c, "id"))
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *Server) getDelivery(c *gin.Context, app caller) error {
 
 func (s *Server) resendDelivery(c *gin.Context, app caller) error {
 	return command(s, c, func(st *store.Store) (*models.Delivery, error) {
-		return st.Resend(c.Request.Context(), app.ID, checkedID(c, "id"))
+		return st.Resend(c.Request.Context(), app.App, checkedID(c, "id"))
 	}, asJSON(http.StatusAccepted, viewDelivery))
 }
 

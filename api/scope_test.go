@@ -16,6 +16,7 @@ import (
 	"countersign/internal/credential"
 	"countersign/internal/testkit"
 	"countersign/models"
+	"countersign/store"
 )
 
 // TestATenantsLimitHoldsWithEveryFilter: whatever else is asked for.
@@ -68,6 +69,76 @@ func TestATenantsLimitHoldsWithEveryFilter(t *testing.T) {
 			c.get("/v1/envelopes?tenantId=globex"+status).refused(403, "tenant_forbidden")
 		}
 		c.get("/v1/envelopes/"+foreign.str("id")).refused(404, "not_found")
+	})
+}
+
+// TestDeliveriesOfOtherTenants: an app that was restricted to some tenants neither sees nor resends deliveries of others, and its
+// endpoints are told of nothing new that happens there.
+func TestDeliveriesOfOtherTenants(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		hook := c.post("/v1/webhooks", object{"url": "https://example.com/hook", "events": []string{"envelope.sent", "envelope.voided", "signer.signed"}, "include": []string{"values"}}).want(201)
+		sent := func(tenant string) *answer {
+			data := contract()
+			data["tenantId"] = tenant
+			e, _ := c.sent(data)
+			return e
+		}
+		own, foreign, pending := sent("acme"), sent("globex"), sent("globex")
+		ping := c.post("/v1/webhooks/"+hook.str("id")+"/test", nil).want(202)
+		all, _, err := s.store.Deliveries(t.Context(), store.DeliveryFilter{App: s.app.ID, Page: 1, Size: 100})
+		require.NoError(t, err)
+		require.Len(t, all, 4)
+		byEnvelope := make(map[uuid.UUID]string)
+		for _, d := range all {
+			byEnvelope[d.EnvelopeID] = d.ID.String()
+			if d.EnvelopeID == id(pending) {
+				continue
+			}
+			_, err := s.store.RecordAttempt(t.Context(), models.DeliveryAttempt{DeliveryID: d.ID, At: s.clock.now(), Status: 500}, models.DeliveryOutcome{WebhookID: d.WebhookID, Last: true})
+			require.NoError(t, err)
+		}
+
+		s.limit(t, "acme", "initech")
+		s.clock.advance(time.Second) // a change of an app holds after a second
+		since := object{"since": s.clock.now().Add(-time.Hour).Format(time.RFC3339)}
+		for _, caller := range []*client{c, s.person(t, models.RoleAdmin)} {
+			list := caller.get("/v1/console/webhook-deliveries").want(200)
+			require.EqualValues(t, 2, list.body["total"])
+			require.Len(t, rowsOf(list), 2)
+			require.NotContains(t, string(list.raw), foreign.str("id"))
+			for _, filter := range []string{"envelopeId=" + foreign.str("id"), "status=pending"} {
+				require.Empty(t, rowsOf(caller.get("/v1/console/webhook-deliveries?"+filter).want(200)), filter)
+			}
+			require.Len(t, rowsOf(caller.get("/v1/console/webhook-deliveries?envelopeId="+own.str("id")).want(200)), 1)
+			for _, delivery := range []string{byEnvelope[id(own)], ping.str("id")} {
+				caller.get("/v1/console/webhook-deliveries/" + delivery).want(200)
+			}
+			for _, e := range []*answer{foreign, pending} {
+				caller.get("/v1/console/webhook-deliveries/"+byEnvelope[id(e)]).refused(404, "not_found")
+				caller.post("/v1/console/webhook-deliveries/"+byEnvelope[id(e)]+"/resend", nil).refused(404, "not_found")
+			}
+		}
+		again := c.post("/v1/console/webhooks/"+hook.str("id")+"/resend", since).want(202)
+		require.EqualValues(t, 2, again.body["resent"])
+		require.EqualValues(t, 0, again.body["remaining"])
+		_, err = s.store.DeliveryJob(t.Context(), uuid.MustParse(byEnvelope[id(pending)]))
+		require.NoError(t, err, "what was on its way goes on")
+
+		for _, e := range []*answer{own, foreign} {
+			_, err := s.store.Change(t.Context(), s.app.ID, id(e), func(e *models.Envelope) error { return e.Void(s.act("system"), nil) })
+			require.NoError(t, err)
+		}
+		voided, _, err := s.store.Deliveries(t.Context(), store.DeliveryFilter{App: s.app.ID, Event: models.EventEnvelopeVoided, Page: 1, Size: 100})
+		require.NoError(t, err)
+		require.Len(t, voided, 1)
+		require.Equal(t, id(own), voided[0].EnvelopeID)
+
+		s.limit(t) // to none
+		s.clock.advance(time.Second)
+		require.EqualValues(t, 5, c.get("/v1/console/webhook-deliveries").want(200).body["total"])
+		require.Contains(t, string(c.get("/v1/events?event=envelope.voided").want(200).raw), foreign.str("id"), "what it was not told it can read")
 	})
 }
 

@@ -152,6 +152,6 @@ func (s *Server) resendSince(c *gin.Context, app caller) error {
 		return err
 	}
 	return command(s, c, func(st *store.Store) (*store.ResendResult, error) {
-		return st.ResendSince(c.Request.Context(), app.ID, id, since)
+		return st.ResendSince(c.Request.Context(), app.App, id, since)
 	}, asJSON(http.StatusAccepted, func(n *store.ResendResult) gin.H { return gin.H{"resent": n.Resent, "remaining": n.Remaining} }))
 }

@@ -31,10 +31,15 @@ type App struct {
 
 // CheckTenant refuses a tenant that the app is not allowed to act for.
 func (a *App) CheckTenant(tenant string) error {
-	if len(a.Tenants) == 0 || slices.Contains(a.Tenants, tenant) {
+	if allowsTenant(a.Tenants, tenant) {
 		return nil
 	}
 	return Refuse(KindForbidden, "tenant_forbidden", "This client may not act for that tenant.")
+}
+
+// allowsTenant reports whether an app of some tenants (none: of all) may act for one.
+func allowsTenant(tenants []string, tenant string) bool {
+	return len(tenants) == 0 || slices.Contains(tenants, tenant)
 }
 
 // ClientSecret is one of an app's secrets: hashed to log in with, and encrypted

@@ -47,15 +47,18 @@ func TestListsAreWhole(t *testing.T) {
 	}
 }
 
-// TestEndpointsGetWhatTheyWant: while they are switched on.
+// TestEndpointsGetWhatTheyWant: while they are switched on, of tenants that their app may act for.
 func TestEndpointsGetWhatTheyWant(t *testing.T) {
 	t.Parallel()
 	w := &models.Webhook{Active: true, Events: []models.EventName{models.EventEnvelopeSent, models.EventSignerSigned}}
 	for _, event := range models.WebhookEvents {
-		require.Equal(t, event == models.EventEnvelopeSent || event == models.EventSignerSigned, w.SubscribesTo(event), event)
+		require.Equal(t, event == models.EventEnvelopeSent || event == models.EventSignerSigned, w.SubscribesTo(event, "t"), event)
 	}
-	w.Active = false
-	require.False(t, w.SubscribesTo(models.EventEnvelopeSent))
+	w.Tenants = []string{"a", "b"}
+	require.True(t, w.SubscribesTo(models.EventEnvelopeSent, "b"))
+	require.False(t, w.SubscribesTo(models.EventEnvelopeSent, "t"))
+	w.Active, w.Tenants = false, nil
+	require.False(t, w.SubscribesTo(models.EventEnvelopeSent, "t"))
 }
 
 // TestDigests: lower-case hex of a SHA-256 and nothing else.

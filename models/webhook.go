@@ -39,6 +39,9 @@ type Webhook struct {
 	LastError      string     // why the last attempt failed, in safe words
 	DisabledAt     *time.Time // when the service switched it off
 	DisabledReason string     // "gone" or "failing"; "" while it is active or paused by its owner
+
+	// Tenants are those of its app (empty: all), where they were loaded with it.
+	Tenants []string `gorm:"-"`
 }
 
 // Reasons why the service switches an endpoint off.
@@ -47,8 +50,10 @@ const (
 	DisabledFailing = "failing" // nothing reached it for days
 )
 
-// SubscribesTo reports whether the endpoint subscribes to the event.
-func (w *Webhook) SubscribesTo(n EventName) bool { return w.Active && slices.Contains(w.Events, n) }
+// SubscribesTo reports whether the endpoint subscribes to the event, of a tenant that its app may act for.
+func (w *Webhook) SubscribesTo(n EventName, tenant string) bool {
+	return w.Active && slices.Contains(w.Events, n) && allowsTenant(w.Tenants, tenant)
+}
 
 // WebhookInclude is what an endpoint can ask for beyond the ordinary body.
 type WebhookInclude string

@@ -140,13 +140,19 @@ func TestAppsAreApart(t *testing.T) {
 				_, err := s.PatchWebhook(ctx, app, o.hook.ID, store.WebhookPatch{Secret: new("a secret of its own"), Overlap: time.Hour})
 				return err
 			},
-			"ping":       func(app uuid.UUID, o *owned) error { _, err := s.PingWebhook(ctx, app, o.hook.ID); return err },
-			"send again": func(app uuid.UUID, o *owned) error { _, err := s.Resend(ctx, app, o.delivery.ID); return err },
-			"send all again": func(app uuid.UUID, o *owned) error {
-				_, err := s.ResendSince(ctx, app, o.hook.ID, clock.Now().Add(-time.Hour))
+			"ping": func(app uuid.UUID, o *owned) error { _, err := s.PingWebhook(ctx, app, o.hook.ID); return err },
+			"send again": func(app uuid.UUID, o *owned) error {
+				_, err := s.Resend(ctx, &models.App{ID: app}, o.delivery.ID)
 				return err
 			},
-			"load the delivery": func(app uuid.UUID, o *owned) error { _, _, _, err := s.Delivery(ctx, app, o.delivery.ID); return err },
+			"send all again": func(app uuid.UUID, o *owned) error {
+				_, err := s.ResendSince(ctx, &models.App{ID: app}, o.hook.ID, clock.Now().Add(-time.Hour))
+				return err
+			},
+			"load the delivery": func(app uuid.UUID, o *owned) error {
+				_, _, _, err := s.Delivery(ctx, &models.App{ID: app}, o.delivery.ID)
+				return err
+			},
 			"load the envelope": func(app uuid.UUID, o *owned) error { _, err := s.Envelope(ctx, app, o.envelope.ID); return err },
 			"change the user": func(app uuid.UUID, o *owned) error {
 				_, err := s.UpdateUser(ctx, app, o.user.ID, store.UserChange{Role: &role})

@@ -29,7 +29,7 @@ func TestOldDeliveriesGo(t *testing.T) {
 			p.attempt(id, 500, models.DeliveryOutcome{})
 		}
 		clock.Add(history - time.Hour)
-		_, err := s.Resend(ctx, f.app.ID, resent)
+		_, err := s.Resend(ctx, f.app, resent)
 		require.NoError(t, err)
 		p.attempt(resent, 200, models.DeliveryOutcome{Run: 1})
 		young := p.ping()
@@ -46,7 +46,7 @@ func TestOldDeliveriesGo(t *testing.T) {
 		clock.Add(time.Hour + time.Minute)
 		require.NoError(t, testkit.RemoveExpired(ctx, s))
 		assert.Equal(t, []int{3, 4, 4}, left())
-		_, _, _, err = s.Delivery(ctx, f.app.ID, settled)
+		_, _, _, err = s.Delivery(ctx, f.app, settled)
 		require.ErrorIs(t, err, models.ErrNotFound)
 		for id, want := range map[uuid.UUID]models.DeliveryStatus{pending: models.DeliveryPending, resent: models.DeliveryDelivered, young: models.DeliveryDelivered} {
 			assert.Equal(t, want, p.status(id))

@@ -16,6 +16,7 @@ import (
 // DeliveryFilter selects deliveries for a list. Zero values select all.
 type DeliveryFilter struct {
 	App      uuid.UUID
+	Tenants  []string // none: all
 	Status   models.DeliveryStatus
 	Event    models.EventName
 	Webhook  uuid.UUID
@@ -43,18 +44,28 @@ func (s *Store) deliveries(ctx context.Context, f DeliveryFilter) ([]models.Deli
 
 // matchingDeliveries are the deliveries that a filter selects.
 func (s *Store) matchingDeliveries(db *gorm.DB, f DeliveryFilter) *gorm.DB {
-	q := db.Model(&models.Delivery{}).Where("app_id = ?", f.App)
+	q := ownDeliveries(db.Model(&models.Delivery{}), f.App, f.Tenants)
 	q = whereGiven(q, "status = ?", f.Status)
 	q = whereGiven(q, "event = ?", f.Event)
 	q = whereGiven(q, "webhook_id = ?", f.Webhook)
 	return whereGiven(q, "event_id IN (SELECT id FROM webhook_events WHERE envelope_id = ?)", f.Envelope) // by two indexes
 }
 
+// ownDeliveries are the deliveries of an app that is restricted to some tenants (none: to none), and its pings, which are no
+// tenant's. The event is looked up for each delivery, so that a page comes in the order of the index of deliveries.
+func ownDeliveries(db *gorm.DB, app uuid.UUID, tenants []string) *gorm.DB {
+	q := db.Where("app_id = ?", app)
+	if len(tenants) == 0 {
+		return q
+	}
+	return q.Where("EXISTS (SELECT 1 FROM webhook_events AS v WHERE v.id = event_id AND v.tenant_id IN ?)", append([]string{""}, tenants...))
+}
+
 // Delivery loads an app's delivery with its event and every attempt, oldest
 // first, as they are at one moment.
-func (s *Store) Delivery(ctx context.Context, app, id uuid.UUID) (d *models.Delivery, ev *models.WebhookEvent, attempts []models.DeliveryAttempt, err error) {
+func (s *Store) Delivery(ctx context.Context, app *models.App, id uuid.UUID) (d *models.Delivery, ev *models.WebhookEvent, attempts []models.DeliveryAttempt, err error) {
 	err = s.read(ctx, func(tx *gorm.DB) error {
-		if d, err = take[models.Delivery](tx, "id = ? AND app_id = ?", id, app); err != nil {
+		if d, err = take[models.Delivery](ownDeliveries(tx, app.ID, app.Tenants), "id = ?", id); err != nil {
 			return err
 		}
 		if ev, err = take[models.WebhookEvent](tx, "id = ?", d.EventID); err != nil {
@@ -69,10 +80,10 @@ func (s *Store) Delivery(ctx context.Context, app, id uuid.UUID) (d *models.Deli
 }
 
 // Resend puts a settled delivery on its way again, under the same event id.
-func (s *Store) Resend(ctx context.Context, app, id uuid.UUID) (*models.Delivery, error) {
+func (s *Store) Resend(ctx context.Context, app *models.App, id uuid.UUID) (*models.Delivery, error) {
 	var d *models.Delivery
 	err := s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) (err error) {
-		if d, err = take[models.Delivery](s.locked(tx), "id = ? AND app_id = ?", id, app); err != nil {
+		if d, err = take[models.Delivery](ownDeliveries(s.locked(tx), app.ID, app.Tenants), "id = ?", id); err != nil {
 			return err
 		}
 		if d.SettledBefore(s.historyStart()) { // it is about to be removed
@@ -114,11 +125,11 @@ type ResendResult struct {
 
 // ResendSince puts all failed deliveries of an endpoint that were made since a
 // time on their way again, oldest first and at most 1,000 at once.
-func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since time.Time) (*ResendResult, error) {
+func (s *Store) ResendSince(ctx context.Context, app *models.App, webhook uuid.UUID, since time.Time) (*ResendResult, error) {
 	out := &ResendResult{}
 	err := s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {
 		t.result = out
-		hook, err := take[models.Webhook](tx, "id = ? AND app_id = ?", webhook, app)
+		hook, err := take[models.Webhook](tx, "id = ? AND app_id = ?", webhook, app.ID)
 		if err != nil {
 			return err
 		}
@@ -127,7 +138,7 @@ func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since t
 		}
 		const resendable = "webhook_id = ? AND status = ? AND created_at >= ? AND " + settledAt + " >= ? AND run < ? AND EXISTS (SELECT 1 FROM webhook_events AS v WHERE v.id = event_id AND " + kept + ")"
 		which := []any{webhook, models.DeliveryFailed, since.UTC(), s.historyStart(), models.MaxRuns}
-		failed, err := find[*models.Delivery](s.locked(tx).Where(resendable, which...).Order("id").Limit(resendLimit))
+		failed, err := find[*models.Delivery](ownDeliveries(s.locked(tx), app.ID, app.Tenants).Where(resendable, which...).Order("id").Limit(resendLimit))
 		if err != nil {
 			return err
 		}
@@ -140,7 +151,7 @@ func (s *Store) ResendSince(ctx context.Context, app, webhook uuid.UUID, since t
 		if err := s.requeueDeliveries(t, tx, failed); err != nil {
 			return err
 		}
-		out.Remaining, err = count(tx.Model(&models.Delivery{}).Where(resendable, which...))
+		out.Remaining, err = count(ownDeliveries(tx.Model(&models.Delivery{}), app.ID, app.Tenants).Where(resendable, which...))
 		return err
 	})
 	if err != nil {

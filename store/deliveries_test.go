@@ -44,7 +44,7 @@ func (p *endpoint) attempt(delivery uuid.UUID, status int, o models.DeliveryOutc
 
 func (p *endpoint) status(delivery uuid.UUID) models.DeliveryStatus {
 	p.t.Helper()
-	d, _, _, err := p.Delivery(p.t.Context(), p.app.ID, delivery)
+	d, _, _, err := p.Delivery(p.t.Context(), p.app, delivery)
 	require.NoError(p.t, err)
 	return d.Status
 }
@@ -90,7 +90,7 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 		drainOutbox(t, s)
 		f.awake()
 
-		out, err := s.ResendSince(ctx, f.app.ID, p.hook.ID, since)
+		out, err := s.ResendSince(ctx, f.app, p.hook.ID, since)
 		require.NoError(t, err)
 		assert.Equal(t, &store.ResendResult{Resent: 1}, out)
 		assert.True(t, f.awake())
@@ -102,31 +102,31 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 		} {
 			assert.Equal(t, want, p.status(d))
 		}
-		again, _, attempts, err := s.Delivery(ctx, f.app.ID, failed)
+		again, _, attempts, err := s.Delivery(ctx, f.app, failed)
 		require.NoError(t, err)
 		assert.Equal(t, []any{1, 1, 0}, []any{again.Run, again.Attempts, again.RunAttempts})
 		assert.Nil(t, again.FailedAt)
 		require.Len(t, attempts, 1)
 		assert.NotEqual(t, uuid.Nil, attempts[0].ID)
-		out, err = s.ResendSince(ctx, f.app.ID, p.hook.ID, since)
+		out, err = s.ResendSince(ctx, f.app, p.hook.ID, since)
 		require.NoError(t, err)
 		assert.Equal(t, &store.ResendResult{}, out, "nothing is left")
 		assert.Empty(t, drainOutbox(t, s))
 
-		_, err = s.Resend(ctx, f.app.ID, failed)
+		_, err = s.Resend(ctx, f.app, failed)
 		assert.Equal(t, "delivery_pending", refusalOf(t, err))
 		f.awake()
-		sent, err := s.Resend(ctx, f.app.ID, delivered)
+		sent, err := s.Resend(ctx, f.app, delivered)
 		require.NoError(t, err)
 		assert.Equal(t, []any{1, models.DeliveryPending}, []any{sent.Run, sent.Status})
 		assert.True(t, f.awake())
 		require.Len(t, drainOutbox(t, s), 1)
 		require.NoError(t, s.DeleteWebhook(ctx, f.app.ID, other.hook.ID))
-		_, err = s.Resend(ctx, f.app.ID, others)
+		_, err = s.Resend(ctx, f.app, others)
 		assert.Equal(t, "webhook_deleted", refusalOf(t, err))
 		_, err = s.PatchWebhook(ctx, f.app.ID, p.hook.ID, store.WebhookPatch{Active: new(false)})
 		require.NoError(t, err)
-		_, err = s.ResendSince(ctx, f.app.ID, p.hook.ID, since)
+		_, err = s.ResendSince(ctx, f.app, p.hook.ID, since)
 		assert.Equal(t, "webhook_inactive", refusalOf(t, err))
 		_, err = s.PingWebhook(ctx, f.app.ID, p.hook.ID)
 		assert.Equal(t, "webhook_inactive", refusalOf(t, err))
@@ -148,11 +148,11 @@ func TestManyFailedDeliveriesAreSentInParts(t *testing.T) {
 			SELECT `+map[bool]string{true: "CAST('ffffffff-0000-7000-8000-' || lpad(CAST(i AS text), 12, '0') AS uuid)", false: "'ffffffff-0000-7000-8000-' || printf('%012d', i)"}[isPostgres(ctx, t, s)]+`,
 			app_id, webhook_id, event_id, envelope_id, event, status, created_at, failed_at FROM webhook_deliveries CROSS JOIN n WHERE id = '`+first.String()+`'`)
 		require.NoError(t, err)
-		out, err := s.ResendSince(ctx, f.app.ID, p.hook.ID, clock.Now())
+		out, err := s.ResendSince(ctx, f.app, p.hook.ID, clock.Now())
 		require.NoError(t, err)
 		assert.Equal(t, &store.ResendResult{Resent: 1000, Remaining: 3}, out)
 		assert.Equal(t, models.DeliveryPending, p.status(first))
-		out, err = s.ResendSince(ctx, f.app.ID, p.hook.ID, clock.Now())
+		out, err = s.ResendSince(ctx, f.app, p.hook.ID, clock.Now())
 		require.NoError(t, err)
 		assert.Equal(t, &store.ResendResult{Resent: 3}, out)
 	})
@@ -226,7 +226,7 @@ func TestEndpointsAreSwitchedOffOnce(t *testing.T) {
 		assert.Equal(t, models.DeliveryDelivered, p.status(done))
 		require.NoError(t, s.AbandonDelivery(ctx, others, 0))
 		assert.Equal(t, models.DeliveryFailed, p.status(others))
-		abandoned, _, _, err := s.Delivery(ctx, f.app.ID, others)
+		abandoned, _, _, err := s.Delivery(ctx, f.app, others)
 		require.NoError(t, err)
 		assert.Equal(t, clock.Now(), abandoned.FailedAt.UTC())
 

@@ -106,7 +106,7 @@ func (s *Store) enqueueDeliveries(t *transaction, e *models.Envelope, webhooks [
 		posted := &models.WebhookEvent{
 			ID: ev.ID, AppID: e.AppID, EnvelopeID: e.ID, TenantID: e.TenantID, Name: ev.Name, Body: body, CreatedAt: ev.Timestamp,
 		}
-		if slices.ContainsFunc(webhooks, func(w *models.Webhook) bool { return w.SubscribesTo(ev.Name) && w.GetsValues(ev.Name) }) {
+		if slices.ContainsFunc(webhooks, func(w *models.Webhook) bool { return w.SubscribesTo(ev.Name, e.TenantID) && w.GetsValues(ev.Name) }) {
 			values, err := s.valuesInside(t, e.ID)
 			if err != nil {
 				return nil, err
@@ -125,7 +125,7 @@ func (s *Store) enqueueDeliveries(t *transaction, e *models.Envelope, webhooks [
 func (s *Store) addDeliveries(t *transaction, ev *models.WebhookEvent, webhooks []*models.Webhook) []models.OutboxRow {
 	var ds []*models.Delivery
 	for _, w := range webhooks {
-		if w.SubscribesTo(ev.Name) {
+		if w.SubscribesTo(ev.Name, ev.TenantID) {
 			ds = append(ds, s.newDelivery(ev, w.ID))
 		}
 	}
@@ -151,7 +151,7 @@ func (s *Store) deliveryRow(at time.Time, d *models.Delivery) models.OutboxRow {
 }
 
 // queueActiveWebhooks adds the query for the endpoints of an app that want to be
-// told of anything.
+// told of anything, with the tenants that it may act for.
 func queueActiveWebhooks(b *batch, out *[]*models.Webhook, app uuid.UUID) {
 	selectRows(b, out, webhookRows, "app_id = $1 AND active ORDER BY created_at, id", app)
 }

@@ -215,7 +215,7 @@ func (sc *scenario) check(s *store.Store) {
 	assert.Equal(t, "\x89PNG A hand's stroke", string(saved.Image))
 	assert.Equal(t, "Courier Hand", *saved.FontLabel)
 
-	_, ev, attempts, err := s.Delivery(ctx, sc.app.ID, sc.delivery)
+	_, ev, attempts, err := s.Delivery(ctx, sc.app, sc.delivery)
 	require.NoError(t, err)
 	var notice models.WebhookPayload
 	require.NoError(t, json.Unmarshal(ev.Body, &notice))

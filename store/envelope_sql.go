@@ -202,6 +202,7 @@ func webhookColumns(w *models.Webhook) []column {
 		{"include", inJSON{value: &w.Include}},
 		{"active", &w.Active},
 		{"created_at", &w.CreatedAt},
+		{"(SELECT tenants FROM apps WHERE apps.id = webhooks.app_id)", inJSON{value: &w.Tenants}},
 	}
 }
 

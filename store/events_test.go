@@ -216,6 +216,35 @@ func TestEventsSinceATimeAreFoundByHalves(t *testing.T) {
 	})
 }
 
+// TestDeliveriesOfSomeTenantsAreReadByTheirIndex: a page of those comes in the order of the index of deliveries, and each event is
+// looked up by its id.
+func TestDeliveriesOfSomeTenantsAreReadByTheirIndex(t *testing.T) {
+	t.Parallel()
+	const n = 20_000
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		clock := testkit.NewClock()
+		s := testkit.Store(t, "postgres", clock.Now)
+		f := newFixture(t, s, clock)
+		newEndpoint(f).ping()
+		others := func(table string, own ...string) string {
+			return strings.Join(slices.DeleteFunc(columns(t, s, table), func(c string) bool { return slices.Contains(own, c) }), ", ")
+		}
+		const number = "(lpad(to_hex(g), 12, '0') || '7a00800000000000000a')::uuid"
+		execute(t, s,
+			fmt.Sprintf("INSERT INTO webhook_events (id, tenant_id, %[1]s) SELECT %[3]s, 'tenant ' || mod(g, 2), %[1]s FROM webhook_events, generate_series(1, %[2]d) AS g", others("webhook_events", "id", "tenant_id", "seq", "position"), n, number),
+			fmt.Sprintf("INSERT INTO webhook_deliveries (id, event_id, %[1]s) SELECT %[3]s, %[3]s, %[1]s FROM webhook_deliveries, generate_series(1, %[2]d) AS g", others("webhook_deliveries", "id", "event_id"), n, number),
+			"ANALYZE webhook_events", "ANALYZE webhook_deliveries",
+		)
+		plan, err := s.PlanOfDeliveries(t.Context(), store.DeliveryFilter{App: f.app.ID, Tenants: []string{"tenant 1"}, Size: 20})
+		require.NoError(t, err)
+		require.Contains(t, plan, `"webhook_events_pkey"`, plan)
+		for _, dear := range []string{`"Sort"`, `"Hash"`, `"Materialize"`} {
+			require.NotContains(t, plan, dear, plan)
+		}
+	})
+}
+
 // TestDeliveriesOfAnEventAreReadByTheirIndex: a page of the deliveries of one event among many is not looked for among all.
 func TestDeliveriesOfAnEventAreReadByTheirIndex(t *testing.T) {
 	t.Parallel()

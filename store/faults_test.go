@@ -98,8 +98,8 @@ func TestAStatementThatFails(t *testing.T) {
 				return change(ctx, f, draft.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) })
 			}
 			ping := func() error { return must2(s.PingWebhook(ctx, app, p.hook.ID)) }
-			resend := func() error { return must2(s.Resend(ctx, app, failed)) }
-			resendAll := func() error { return must2(s.ResendSince(ctx, app, failing.hook.ID, time.Time{})) }
+			resend := func() error { return must2(s.Resend(ctx, &models.App{ID: app}, failed)) }
+			resendAll := func() error { return must2(s.ResendSince(ctx, &models.App{ID: app}, failing.hook.ID, time.Time{})) }
 			deleteHook := func() error { return s.DeleteWebhook(ctx, app, p.hook.ID) }
 			patch := func() error {
 				return must2(s.PatchWebhook(ctx, app, p.hook.ID, store.WebhookPatch{Active: &off, Secret: &name}))

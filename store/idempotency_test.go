@@ -97,7 +97,7 @@ func TestResponsesAreStoredWithWhatTheyTell(t *testing.T) {
 		d, err := s.PingWebhook(ctx, f.app.ID, hook.ID)
 		require.NoError(t, err)
 		fail := func() { // so that the delivery can be sent again
-			now, _, _, err := s.Delivery(ctx, f.app.ID, d.ID)
+			now, _, _, err := s.Delivery(ctx, f.app, d.ID)
 			require.NoError(t, err)
 			_, err = s.RecordAttempt(ctx, models.DeliveryAttempt{DeliveryID: d.ID, At: clock.Now(), Status: 500}, models.DeliveryOutcome{WebhookID: hook.ID, Run: now.Run, Last: true})
 			require.NoError(t, err)
@@ -111,8 +111,8 @@ func TestResponsesAreStoredWithWhatTheyTell(t *testing.T) {
 				require.NoError(t, err)
 				return s.Create(ctx, fresh)
 			},
-			"resend":       func(s *store.Store) error { _, err := s.Resend(ctx, f.app.ID, d.ID); return err },
-			"resend since": func(s *store.Store) error { _, err := s.ResendSince(ctx, f.app.ID, hook.ID, clock.Now()); return err },
+			"resend":       func(s *store.Store) error { _, err := s.Resend(ctx, f.app, d.ID); return err },
+			"resend since": func(s *store.Store) error { _, err := s.ResendSince(ctx, f.app, hook.ID, clock.Now()); return err },
 			"ping":         func(s *store.Store) error { _, err := s.PingWebhook(ctx, f.app.ID, hook.ID); return err },
 			"make": func(s *store.Store) error {
 				_, err := s.CreateWebhook(ctx, f.app.ID, "https://example.com/2", models.WebhookEvents, "")

@@ -263,12 +263,12 @@ func TestDeliveryIsOneSnapshot(t *testing.T) {
 				reading = false
 			default:
 			}
-			got, _, log, err := s.Delivery(t.Context(), app.ID, d.ID)
+			got, _, log, err := s.Delivery(t.Context(), app, d.ID)
 			require.NoError(t, err)
 			require.Len(t, log, got.Attempts)
 			require.Equal(t, len(log) == 40, got.Status == models.DeliveryDelivered)
 		}
-		_, _, _, err = s.Delivery(t.Context(), uuid.New(), d.ID)
+		_, _, _, err = s.Delivery(t.Context(), &models.App{ID: uuid.New()}, d.ID)
 		require.ErrorIs(t, err, models.ErrNotFound)
 	})
 }

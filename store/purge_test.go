@@ -89,12 +89,12 @@ func TestAPurgeRemovesContents(t *testing.T) {
 		assert.False(t, stays.Purged())
 		assert.Equal(t, "prefilled", stays.Fields[0].DefaultValue)
 
-		d, ev, attempts, err := s.Delivery(ctx, f.app.ID, answered)
+		d, ev, attempts, err := s.Delivery(ctx, f.app, answered)
 		require.NoError(t, err)
 		assert.Equal(t, []any{models.DeliveryDelivered, 1, 200}, []any{d.Status, d.Attempts, attempts[0].Status})
 		assert.Empty(t, ev.Body)
 		assert.Empty(t, attempts[0].Body)
-		assert.Equal(t, "payload_purged", refusalOf(t, must2(s.Resend(ctx, f.app.ID, answered))))
+		assert.Equal(t, "payload_purged", refusalOf(t, must2(s.Resend(ctx, f.app, answered))))
 		// What was on its way has failed: there is nothing to send.
 		onItsWay := deliveries[1].ID
 		assert.Equal(t, models.DeliveryFailed, p.status(onItsWay))
@@ -103,13 +103,13 @@ func TestAPurgeRemovesContents(t *testing.T) {
 		// The answer to an attempt that was on its way is not kept either.
 		_, err = s.RecordAttempt(ctx, models.DeliveryAttempt{DeliveryID: onItsWay, At: clock.Now(), Status: 500, Body: []byte("cannot take: yes")}, models.DeliveryOutcome{WebhookID: p.hook.ID, Last: true})
 		require.NoError(t, err)
-		_, _, attempts, err = s.Delivery(ctx, f.app.ID, onItsWay)
+		_, _, attempts, err = s.Delivery(ctx, f.app, onItsWay)
 		require.NoError(t, err)
 		require.Len(t, attempts, 1)
 		assert.Empty(t, attempts[0].Body)
 
 		// Who sends failed deliveries again sends those that can be, and is not told that others remain.
-		again, err := s.ResendSince(ctx, f.app.ID, p.hook.ID, time.Time{})
+		again, err := s.ResendSince(ctx, f.app, p.hook.ID, time.Time{})
 		require.NoError(t, err)
 		assert.Equal(t, store.ResendResult{}, *again)
 		// Readers of events go on over what was removed.
