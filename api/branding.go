@@ -168,5 +168,5 @@ func (s *Server) serveLogo(c *gin.Context, app uuid.UUID, tenant string) error {
 	if err != nil || png == nil {
 		return cmp.Or(err, error(models.ErrNotFound))
 	}
-	return serveContent(c, "image/png", "", *chosen.LogoSHA256, time.Time{}, bytes.NewReader(png))
+	return s.serveContent(c, "image/png", "", *chosen.LogoSHA256, time.Time{}, bytes.NewReader(png))
 }

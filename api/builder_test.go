@@ -150,6 +150,13 @@ func TestBuilderFeatures(t *testing.T) {
 
 	_, sender := c.builder(e, object{"send": true})
 	sender.patch(at, object{"subject": "Mine"}).want(200)
+	c.patch(at, object{"metadata": object{"order": "7"}}).want(200)
+	for _, metadata := range []any{object{"order": "8"}, nil} {
+		sender.patch(at, object{"subject": "Mine, too", "metadata": metadata}).refused(403, "feature_forbidden")
+	}
+	kept := c.get(at).want(200)
+	require.Equal(t, object{"order": "7"}, kept.body["metadata"], "it is the application's")
+	require.Equal(t, "Mine", kept.str("subject"))
 	sent := sender.post(at+"/send", nil).want(200)
 	require.NotContains(t, string(sent.raw), "signingUrl", "a page gets no signer's credential")
 	require.Empty(t, sent.body["auditLog"])

@@ -98,5 +98,5 @@ func (s *Server) downloadDocument(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return serveFile(c, e, d, f, "attachment")
+	return s.serveFile(c, e, d, f, "attachment")
 }

@@ -72,6 +72,9 @@ func (o *object) metadata(name string) map[string]string {
 // patchEnvelope edits a draft, or changes when an envelope that was sent ends and when
 // it is reminded of.
 func (s *Server) patchEnvelope(c *gin.Context, app caller, o *object) error {
+	if app.builder != nil && o.has("metadata") { // it is the application's
+		return app.builder.Allow(models.BuilderNever)
+	}
 	edit := models.EnvelopeEdit{
 		Subject: changed(o, "subject", o.strippedText), Message: changed(o, "message", o.strippedText),
 		ExpiresInDays: changed(o, "expiresInDays", o.optInt), ReminderHours: changed(o, "reminderHours", o.optInt),

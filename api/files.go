@@ -27,7 +27,7 @@ func (s *Server) sendFile(c *gin.Context, e *models.Envelope, d *models.Document
 		return err
 	}
 	defer func() { _ = f.Close() }() // read only
-	return serveFile(c, e, d, f, disposition)
+	return s.serveFile(c, e, d, f, disposition)
 }
 
 // openFile opens a document's file. One that is being purged is open in whole or
@@ -127,20 +127,22 @@ func (s *Server) archiveFails(c *gin.Context, err error) error {
 	return err
 }
 
-func serveFile(c *gin.Context, e *models.Envelope, d *models.Document, f io.ReadSeeker, disposition string) error {
-	return serveContent(c, d.MimeType, contentDisposition(disposition, e.FileName(d)), d.SHA256, d.CreatedAt, f)
+func (s *Server) serveFile(c *gin.Context, e *models.Envelope, d *models.Document, f io.ReadSeeker, disposition string) error {
+	return s.serveContent(c, d.MimeType, contentDisposition(disposition, e.FileName(d)), d.SHA256, d.CreatedAt, f)
 }
 
 // serveContent streams content, with ranges. It is not named where disposition is "", and
 // has no date where modified is zero.
-func serveContent(c *gin.Context, mimeType, disposition, tag string, modified time.Time, content io.ReadSeeker) error {
+func (s *Server) serveContent(c *gin.Context, mimeType, disposition, tag string, modified time.Time, content io.ReadSeeker) error {
 	h := c.Writer.Header()
 	h.Set("Content-Type", mimeType)
 	if disposition != "" {
 		h.Set("Content-Disposition", disposition)
 	}
 	h.Set("ETag", `"`+tag+`"`)
-	http.ServeContent(c.Writer, c.Request, "", modified, content)
+	w := s.newFileWriter(c)
+	defer w.end()
+	http.ServeContent(w, c.Request, "", modified, content)
 	return nil
 }
 

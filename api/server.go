@@ -84,6 +84,8 @@ type Config struct {
 	Version           string
 	// StreamLimit ends streams of events; 0: after 15 minutes.
 	StreamLimit time.Duration
+	// StallLimit ends an answer with a file of which its client takes nothing; 0: after two minutes.
+	StallLimit time.Duration
 	// Stopping, when it is closed, ends streams of events; nil: nothing does.
 	Stopping <-chan struct{}
 
@@ -135,6 +137,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.ConsoleIdle = cmp.Or(s.ConsoleIdle, consoleIdle)
 	s.StreamLimit = cmp.Or(s.StreamLimit, streamLimit)
+	s.StallLimit = cmp.Or(s.StallLimit, stallLimit)
 	var shared Quotas
 	if cfg.SharedLimits {
 		shared = cfg.Store

@@ -250,7 +250,7 @@ func (s *Server) sendAttachment(c *gin.Context, e *models.Envelope, shown func(*
 		return s.refuseFile(ctx, err, "an attachment", e.ID, a.ID, a.BlobKey)
 	}
 	defer func() { _ = f.Close() }() // read only
-	return serveContent(c, a.MimeType, contentDisposition("attachment", a.Name), a.SHA256, a.CreatedAt, f)
+	return s.serveContent(c, a.MimeType, contentDisposition("attachment", a.Name), a.SHA256, a.CreatedAt, f)
 }
 
 // submittedAttachments finds the files that a sign request names.

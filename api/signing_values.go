@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -155,7 +156,7 @@ func (s *Server) signingPicture(c *gin.Context, l signerLink) error {
 		if err != nil {
 			return err
 		}
-		return serveContent(c, "image/png", "", hash, time.Time{}, bytes.NewReader(v.Image))
+		return s.serveContent(c, "image/png", "", hash, time.Time{}, bytes.NewReader(v.Image))
 	}
 	return models.ErrNotFound
 }
@@ -178,6 +179,18 @@ func readingCopyRequested(c *gin.Context) (bool, error) {
 
 // maxConcurrentReadingCopies is how many reading copies are made at a time.
 const maxConcurrentReadingCopies = 4
+
+// readingCopyWait is how long a reader waits until others' copies are made.
+const readingCopyWait = 10 * time.Second
+
+// readingCopy makes a reading copy when its turn has come.
+func (s *Server) readingCopy(ctx context.Context, job seal.Reading) (*io.SectionReader, error) {
+	if err := acquire(ctx, s.readingCopies, readingCopyWait, "Too many documents are being prepared for reading"); err != nil {
+		return nil, err
+	}
+	defer s.readingCopies.Release(1)
+	return seal.ReadingCopy(ctx, job)
+}
 
 // sendReadingCopy streams a document with the values of those who have signed.
 func (s *Server) sendReadingCopy(c *gin.Context, e *models.Envelope, d *models.Document) error {
@@ -221,14 +234,10 @@ func (s *Server) sendReadingCopy(c *gin.Context, e *models.Envelope, d *models.D
 		return err
 	}
 	defer func() { _ = f.Close() }() // read only
-	if err := s.readingCopies.Acquire(ctx, 1); err != nil {
-		return err
-	}
-	defer s.readingCopies.Release(1)
 	job.Original, job.Size = f, f.Size()
-	copied, err := seal.ReadingCopy(ctx, job)
+	copied, err := s.readingCopy(ctx, job)
 	if err != nil {
 		return err
 	}
-	return serveContent(c, d.MimeType, contentDisposition("inline", e.FileName(d)), d.SHA256+"-"+now.Digest, time.Time{}, copied)
+	return s.serveContent(c, d.MimeType, contentDisposition("inline", e.FileName(d)), d.SHA256+"-"+now.Digest, time.Time{}, copied)
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -36,12 +35,9 @@ func (s *Server) verify(c *gin.Context) error {
 		return err
 	}
 	defer u.discard()
-	ctx, cancel := context.WithTimeout(c.Request.Context(), verifyWait)
-	defer cancel()
-	if s.verifications.Acquire(ctx, 1) != nil {
-		busy := models.Refuse(models.KindUnavailable, "busy", "Too many documents are being verified; please try again in a moment.")
-		busy.RetryAfter = verifyWait
-		return busy
+	ctx := c.Request.Context()
+	if err := acquire(ctx, s.verifications, verifyWait, "Too many documents are being verified"); err != nil {
+		return err
 	}
 	defer s.verifications.Release(1)
 	policy, err := s.trustPolicy(ctx)
@@ -49,14 +45,14 @@ func (s *Server) verify(c *gin.Context) error {
 		return err
 	}
 	opt := verify.Options{Trust: policy, Now: s.Now}
-	work, stop := context.WithTimeout(c.Request.Context(), verifyPatience*verify.ExaminationTime(u.Size))
+	work, stop := context.WithTimeout(ctx, verifyPatience*verify.ExaminationTime(u.Size))
 	defer stop()
 	found, err := s.examineSealed(work, u.file, u.Size)
 	if err != nil {
 		return err
 	}
 	report := found.Report(opt)
-	if err := s.compareWithRecord(c.Request.Context(), &report); err != nil {
+	if err := s.compareWithRecord(ctx, &report); err != nil {
 		return err
 	}
 	return answer(c, http.StatusOK, report)

@@ -37,7 +37,9 @@ func (s *Server) sealedArchive(c *gin.Context, _ caller, e *models.Envelope) err
 	h.Set("Content-Type", "application/zip")
 	h.Set("Content-Disposition", contentDisposition("attachment", archiveName(e)))
 	c.Status(http.StatusOK)
-	if err := writeArchive(c.Writer, e, docs, files); err != nil {
+	w := s.newFileWriter(c)
+	defer w.end()
+	if err := writeArchive(w, e, docs, files); err != nil {
 		// The answer has begun: without its directory at the end, it is no ZIP file.
 		s.Log.ErrorContext(c.Request.Context(), "an archive was cut off", "request", requestID(c), "envelope", e.ID, "error", err)
 	}

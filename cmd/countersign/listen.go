@@ -14,11 +14,22 @@ const (
 	readLimit       = 5 * time.Minute // a 25 MB file over a slow line
 	idleLimit       = 2 * time.Minute
 	shutdownLimit   = 15 * time.Second
+	// sendBuffer is how much of an answer waits in the kernel, in bytes. Linux would let it grow to megabytes, and wakes who waits for room
+	// once a third is free: on a slow line minutes would pass in which a download that goes on cannot be told from one that stopped.
+	sendBuffer = 256 << 10
 )
 
 // serve answers requests on l until ctx ends, and lets those in flight end.
 func serve(ctx context.Context, l net.Listener, h http.Handler) error {
-	srv := &http.Server{Handler: h, ReadHeaderTimeout: readHeaderLimit, ReadTimeout: readLimit, IdleTimeout: idleLimit, MaxHeaderBytes: 64 << 10}
+	srv := &http.Server{
+		Handler: h, ReadHeaderTimeout: readHeaderLimit, ReadTimeout: readLimit, IdleTimeout: idleLimit, MaxHeaderBytes: 64 << 10,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			if tcp, ok := c.(*net.TCPConn); ok {
+				_ = tcp.SetWriteBuffer(sendBuffer) // it is closed already, or has the buffer that it has
+			}
+			return ctx
+		},
+	}
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(l) }()
 	select {

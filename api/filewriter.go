@@ -1,0 +1,53 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+)
+
+// stallLimit is how long a client may take nothing of a file that it is sent. It bounds no download: a phone with 3 KB/s takes
+// hours for 25 MB, and some of it every minute.
+const stallLimit = 2 * time.Minute
+
+// fileWriter sends a file to a client, each part of it within a time: a client that stops reading would else hold the file,
+// and the copy that was decrypted for it, for as long as it likes.
+type fileWriter struct {
+	http.ResponseWriter
+
+	conn  *http.ResponseController
+	now   func() time.Time
+	stall time.Duration
+}
+
+// newFileWriter begins to send a file. The caller ends it.
+func (s *Server) newFileWriter(c *gin.Context) *fileWriter {
+	return &fileWriter{ResponseWriter: c.Writer, conn: http.NewResponseController(c.Writer), now: s.Now, stall: s.StallLimit}
+}
+
+// Write implements io.Writer.
+func (w *fileWriter) Write(b []byte) (int, error) {
+	if err := w.extend(); err != nil {
+		return 0, err
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// extend gives the client the whole time for what comes next.
+func (w *fileWriter) extend() error { return w.setDeadline(w.now().Add(w.stall)) }
+
+func (w *fileWriter) setDeadline(at time.Time) error {
+	if err := w.conn.SetWriteDeadline(at); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return nil
+}
+
+// end sends what is buffered. The connection may serve other requests, which have no such bound.
+func (w *fileWriter) end() {
+	if w.extend() == nil && w.conn.Flush() == nil {
+		_ = w.setDeadline(time.Time{}) // the client has gone
+	}
+}
