@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,13 +49,20 @@ func viewBulkSend(b *store.BulkSendWithCounts) bulkSendView {
 // createBulkSend takes rows as JSON, or a CSV table with everything else in the query
 // string. All rows are checked before anything is stored.
 func (s *Server) createBulkSend(c *gin.Context, app caller) error {
-	if err := s.bulkRequests.Acquire(c.Request.Context(), 1); err != nil {
-		return err
-	}
-	defer s.bulkRequests.Release(1)
-	body, err := readBody(c, maxBulkBody)
+	limitBody(c, maxBulkBody)
+	received, discard, err := s.spool(c.Request.Body) // before a place is taken: it arrives as slowly as its client likes
 	if err != nil {
 		return err
+	}
+	defer discard()
+	release, err := s.bulkPlaces.acquire(c.Request.Context(), app.ID, cmp.Or(s.QueueWait, bulkWait))
+	if err != nil {
+		return err
+	}
+	defer release()
+	body, err := io.ReadAll(received)
+	if err != nil {
+		return fmt.Errorf("read rows: %w", err)
 	}
 	var (
 		o      *object
@@ -105,7 +113,7 @@ func (s *Server) createBulkSend(c *gin.Context, app caller) error {
 	})
 }
 
-// maxConcurrentBulkRequests is how many requests with rows are read at a time: each may
+// maxConcurrentBulkRequests is how many requests with rows are worked on at a time: each may
 // hold some hundred megabytes.
 const maxConcurrentBulkRequests = 2
 

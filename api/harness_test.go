@@ -361,18 +361,24 @@ func (c *client) signs(e *answer, token string) (receipt string) {
 // the download token of the first signer.
 func (s *service) completes(t *testing.T, envelope string, retentionDays int) string {
 	t.Helper()
+	return s.completesWith(t, envelope, retentionDays, testkit.OnePage())
+}
+
+// completesWith is completes where each sealed file has this content.
+func (s *service) completesWith(t *testing.T, envelope string, retentionDays int, content []byte) string {
+	t.Helper()
 	f, err := s.cfg.Blobs.Temp()
 	require.NoError(t, err)
 	defer blob.Discard(f)
-	_, err = f.Write(testkit.OnePage())
+	_, err = f.Write(content)
 	require.NoError(t, err)
-	sum := sha256.Sum256(testkit.OnePage())
+	sum := sha256.Sum256(content)
 	require.NoError(t, s.cfg.Blobs.Keep(t.Context(), f, "envelopes/"+envelope+"/sealed/x.pdf"))
 	e, err := s.store.Change(t.Context(), s.app.ID, uuid.MustParse(envelope), func(e *models.Envelope) error {
 		var files []models.SealedFile
 		for _, d := range e.Originals() {
 			files = append(files, models.SealedFile{
-				OriginalID: d.ID, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(testkit.OnePage())), PageCount: 1, BlobKey: "envelopes/" + envelope + "/sealed/x.pdf",
+				OriginalID: d.ID, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(content)), PageCount: 1, BlobKey: "envelopes/" + envelope + "/sealed/x.pdf",
 			})
 		}
 		if err := e.Complete(s.act("system"), files); err != nil {

@@ -172,12 +172,21 @@ func (s *Server) fingerprint(c *gin.Context) (sum []byte, discard func(), err er
 		discard()
 		return nil, nil, fmt.Errorf("digest body: %w", err)
 	}
-	c.Request.Body = io.NopCloser(body)
+	c.Request.Body = spooledBody{body}
 	return h.Sum(nil), discard, nil
 }
 
+// spooledBody is a body that was read to its end and put back.
+type spooledBody struct{ io.ReadSeeker }
+
+// Close implements io.Closer.
+func (spooledBody) Close() error { return nil }
+
 // spool reads a body to its end: into memory, or into a temporary file, which discard removes.
 func (s *Server) spool(src io.Reader) (body io.ReadSeeker, discard func(), err error) {
+	if b, ok := src.(spooledBody); ok {
+		return b, func() {}, nil // by who discards it
+	}
 	head, err := io.ReadAll(io.LimitReader(src, maxBodyInMemory+1))
 	if err != nil {
 		return nil, nil, bodyError(err)

@@ -84,6 +84,8 @@ type Config struct {
 	Version           string
 	// StreamLimit ends streams of events; 0: after 15 minutes.
 	StreamLimit time.Duration
+	// QueueWait is how long a request waits until others are done, where only so many are worked on at a time; 0: 10 or 30 seconds.
+	QueueWait time.Duration
 	// StallLimit ends an answer with a file of which its client takes nothing; 0: after two minutes.
 	StallLimit time.Duration
 	// Stopping, when it is closed, ends streams of events; nil: nothing does.
@@ -105,8 +107,10 @@ type Server struct {
 	Config
 
 	// How many may be worked on at the moment: PDFs that are examined, reading copies that are
-	// made, requests with rows that are read, and documents that are verified.
-	admissions, readingCopies, bulkRequests, verifications *semaphore.Weighted
+	// made, and documents that are verified.
+	admissions, readingCopies, verifications *semaphore.Weighted
+
+	bulkPlaces *bulkPlaces // for requests with rows
 
 	relyingParty *webauthn.WebAuthn // of passkeys; nil: there are none here
 
@@ -126,7 +130,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{
 		Config: cfg, files: blob.NewReader(cfg.Blobs), engine: gin.New(), docsPage: sync.OnceValues(renderDocs),
 		admissions: semaphore.NewWeighted(maxConcurrentAdmissions), readingCopies: semaphore.NewWeighted(maxConcurrentReadingCopies),
-		bulkRequests: semaphore.NewWeighted(maxConcurrentBulkRequests), verifications: semaphore.NewWeighted(int64(runtime.NumCPU())),
+		bulkPlaces: newBulkPlaces(), verifications: semaphore.NewWeighted(int64(runtime.NumCPU())),
 	}
 	var err error
 	if s.relyingParty, err = newRelyingParty(s.BaseURL); err != nil {

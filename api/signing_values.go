@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -180,12 +181,9 @@ func readingCopyRequested(c *gin.Context) (bool, error) {
 // maxConcurrentReadingCopies is how many reading copies are made at a time.
 const maxConcurrentReadingCopies = 4
 
-// readingCopyWait is how long a reader waits until others' copies are made.
-const readingCopyWait = 10 * time.Second
-
 // readingCopy makes a reading copy when its turn has come.
 func (s *Server) readingCopy(ctx context.Context, job seal.Reading) (*io.SectionReader, error) {
-	if err := acquire(ctx, s.readingCopies, readingCopyWait, "Too many documents are being prepared for reading"); err != nil {
+	if err := acquire(ctx, s.readingCopies, cmp.Or(s.QueueWait, readingCopyWait), "Too many documents are being prepared for reading"); err != nil {
 		return nil, err
 	}
 	defer s.readingCopies.Release(1)

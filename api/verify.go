@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +20,7 @@ import (
 
 const (
 	verifyPerMinute = 30 // and address
-	verifyWait      = 10 * time.Second
-	verifyPatience  = 3 // times what the processors may take: they have other work, too
+	verifyPatience  = 3  // times what the processors may take: they have other work, too
 )
 
 // countVerification refuses who has had too many documents verified lately.
@@ -36,7 +36,7 @@ func (s *Server) verify(c *gin.Context) error {
 	}
 	defer u.discard()
 	ctx := c.Request.Context()
-	if err := acquire(ctx, s.verifications, verifyWait, "Too many documents are being verified"); err != nil {
+	if err := acquire(ctx, s.verifications, cmp.Or(s.QueueWait, verifyWait), "Too many documents are being verified"); err != nil {
 		return err
 	}
 	defer s.verifications.Release(1)

@@ -1,0 +1,49 @@
+package api
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// TestBulkPlaces: two requests with rows are worked on at a time, and of each app one.
+func TestBulkPlaces(t *testing.T) {
+	t.Parallel()
+	places := newBulkPlaces()
+	take := func(app uuid.UUID, wait time.Duration) func() {
+		t.Helper()
+		release, err := places.acquire(t.Context(), app, wait)
+		require.NoError(t, err)
+		return release
+	}
+	busy := func(app uuid.UUID) {
+		t.Helper()
+		_, err := places.acquire(t.Context(), app, 10*time.Millisecond)
+		require.Equal(t, "busy", codeOf(t, err))
+	}
+	a, b, c := uuid.New(), uuid.New(), uuid.New()
+	first := take(a, time.Minute)
+	busy(a)
+	second := take(b, time.Minute)
+	busy(c)
+	busy(a)
+	first()
+	first = take(a, time.Minute)
+	second()
+	third := take(c, time.Minute)
+	waited := make(chan func())
+	go func() {
+		release, err := places.acquire(t.Context(), a, time.Minute)
+		if err != nil {
+			release = nil
+		}
+		waited <- release
+	}()
+	third()
+	first()
+	last := <-waited
+	require.NotNil(t, last)
+	last()
+}
