@@ -227,7 +227,7 @@ func TestFingerprints(t *testing.T) {
 	s, _ := serverWithFiles(t)
 	of := func(target, contentType, body string) string {
 		c, _ := request(http.MethodPost, target, contentType, body)
-		sum, discard, err := s.fingerprint(c)
+		sum, discard, err := s.fingerprint(c, 0)
 		require.NoError(t, err)
 		defer discard()
 		again, err := io.ReadAll(c.Request.Body)
@@ -277,9 +277,16 @@ func TestFingerprints(t *testing.T) {
 	otherType, otherBody = form(parts[3:]...)
 	require.Equal(t, of("/", contentType, body), of("/", otherType, otherBody))
 
-	c, _ := request(http.MethodPost, "/", "", strings.Repeat("x", int(s.UploadLimit+besideOriginal+besideFile)+1))
-	_, _, err := s.fingerprint(c)
-	require.Equal(t, "request_too_large", codeOf(t, err))
+	for _, tt := range []struct {
+		contentType string
+		file        int64
+		code        string
+	}{{"", 0, "request_too_large"}, {"application/pdf", 5, "file_too_large"}, {"application/json", 5, "request_too_large"}} {
+		c, _ := request(http.MethodPost, "/", tt.contentType, "12345678")
+		limitBody(c, 7)
+		_, _, err := s.fingerprint(c, tt.file)
+		require.Equal(t, tt.code, codeOf(t, err))
+	}
 	h1, h2 := sha256.New(), sha256.New()
 	writeHashPart(h1, "ab")
 	writeHashPart(h1, "c")

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strconv"
@@ -242,6 +243,7 @@ func TestLargeBodies(t *testing.T) {
 			return slices.Concat([]byte(strings.Repeat(" ", size-len(b))), b)
 		}
 		c.raw(method, at, padded(limit+1)).refused(413, "request_too_large")
+		c.with("Idempotency-Key", "large").raw(method, at, padded(limit+1)).refused(413, "request_too_large")
 		a := c.raw(method, at, padded(limit))
 		require.NotEqual(t, 413, a.status, "%s %s: %s", method, path, a.raw)
 		require.NotContains(t, a.str("error"), "json", "%s %s: %s", method, path, a.raw)
@@ -253,6 +255,68 @@ func TestLargeBodies(t *testing.T) {
 	}
 	ct, body := multipartBody(t, map[string]string{"a": strings.Repeat("x", 1<<20), "b": strings.Repeat("x", 1<<20)}, testkit.OnePage())
 	c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(413, "request_too_large")
+}
+
+// counted is a body that knows how much of it was read.
+type counted struct {
+	io.Reader
+
+	read int64
+}
+
+func (r *counted) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	r.read += int64(n)
+	return n, err
+}
+
+// TestAKeyHasNoMoreReadThanTheRouteTakes: what a request with an Idempotency-Key brings is kept on the disk before anything of it is looked at.
+func TestAKeyHasNoMoreReadThanTheRouteTakes(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c, viewer, nobody := s.client(t), s.person(t, models.RoleViewer), &client{t: t, s: s}
+	draft := c.draft(contract())
+	sent, token := c.sent(contract())
+	c.post("/v1/envelopes/"+sent.str("id")+"/void", nil).want(200) // its link is of no use
+	link, at := "/v1/signing/"+token, "/v1/envelopes/"+draft.str("id")
+	const mb = 1 << 20
+	for _, tt := range []struct {
+		c                 *client
+		path, contentType string
+		limit             int64
+		code              string
+	}{
+		{nobody, link + "/otp/request", "", mb, "request_too_large"},
+		{nobody, link + "/consent", "application/json", mb, "request_too_large"},
+		{nobody, link + "/page-view", "application/json", mb, "request_too_large"},
+		{nobody, link + "/decline", "application/json", mb, "request_too_large"},
+		{nobody, link + "/sign", "application/json", 12 * mb, "request_too_large"},
+		{nobody, link + "/attachments", "multipart/form-data; boundary=x", 11 * mb, "file_too_large"},
+		{nobody, "/oauth/token", "application/x-www-form-urlencoded", mb, "request_too_large"},
+		{viewer, "/v1/console/password", "application/json", mb, "request_too_large"},
+		{viewer, "/v1/console/logout", "", mb, "request_too_large"},
+		{c, "/v1/webhooks", "application/json", mb, "request_too_large"},
+		{c, at + "/send", "application/json", mb, "request_too_large"},
+		{c, at + "/document", "application/pdf", 2 * mb, "file_too_large"},
+		{c, "/v1/console" + strings.TrimPrefix(at, "/v1") + "/documents", "multipart/form-data; boundary=x", 2 * mb, "file_too_large"},
+		{c, "/v1/envelopes", "multipart/form-data; boundary=x", 2 * mb, "file_too_large"},
+		{c, "/v1/templates", "multipart/form-data; boundary=x", 2 * mb, "file_too_large"},
+		{c, "/v1/envelopes", "application/json", 2 * mb, "request_too_large"},
+		{c, "/v1/bulk-sends", "application/json", 32 * mb, "request_too_large"},
+	} {
+		body := &counted{Reader: strings.NewReader(strings.Repeat("x", 40*mb))}
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, tt.path, body)
+		req.Header.Set("Content-Type", tt.contentType)
+		req.Header.Set("Idempotency-Key", "k")
+		if tt.c.token != "" {
+			req.Header.Set("Authorization", "Bearer "+tt.c.token)
+		}
+		w := httptest.NewRecorder()
+		s.api.ServeHTTP(w, req)
+		require.Equal(t, 413, w.Code, "%s: %s", tt.path, w.Body)
+		require.Contains(t, w.Body.String(), tt.code, tt.path)
+		require.LessOrEqual(t, body.read, tt.limit+mb/2, tt.path)
+	}
 }
 
 // TestBadForms does with the parts of a multipart body what TestBadInput does

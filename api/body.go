@@ -54,6 +54,11 @@ func bodyError(err error) error {
 	return models.Refuse(models.KindInvalid, "body_unreadable", "The request's body could not be read to its end.")
 }
 
+// fileTooLarge is the refusal of a file.
+func fileTooLarge(limit int64) error {
+	return models.Refuse(models.KindTooLarge, "file_too_large", "The file is larger than %d bytes.", limit)
+}
+
 // receiveUpload copies a file of at most so many bytes from r into a temporary one,
 // hashing it on the way. The caller discards it.
 func (s *Server) receiveUpload(r io.Reader, name string, limit int64) (_ *upload, err error) {
@@ -71,7 +76,7 @@ func (s *Server) receiveUpload(r io.Reader, name string, limit int64) (_ *upload
 	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
 	switch {
 	case n > limit || tooLarge:
-		return nil, models.Refuse(models.KindTooLarge, "file_too_large", "The file is larger than %d bytes.", limit)
+		return nil, fileTooLarge(limit)
 	case isWriteError(err):
 		return nil, fmt.Errorf("receive upload: %w", err)
 	case err != nil:

@@ -49,7 +49,6 @@ func viewBulkSend(b *store.BulkSendWithCounts) bulkSendView {
 // createBulkSend takes rows as JSON, or a CSV table with everything else in the query
 // string. All rows are checked before anything is stored.
 func (s *Server) createBulkSend(c *gin.Context, app caller) error {
-	limitBody(c, maxBulkBody)
 	received, discard, err := s.spool(c.Request.Body) // before a place is taken: it arrives as slowly as its client likes
 	if err != nil {
 		return err

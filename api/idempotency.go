@@ -57,10 +57,10 @@ func storableHeaders(h http.Header) http.Header {
 }
 
 // idempotent runs fn, or answers as the first request with the same Idempotency-Key
-// was answered. scope says whose key it is, keep how long answers are kept: 0,
+// was answered. scope says whose key it is, the route how long answers are kept: 0,
 // where they hold what is shown once, makes the key only keep two requests from
 // being worked on at the same time.
-func (s *Server) idempotent(c *gin.Context, scope, path string, keep time.Duration, fn func() error) error {
+func (s *Server) idempotent(c *gin.Context, r route, scope, path string, fn func() error) error {
 	key := c.GetHeader(idempotencyHeader)
 	if key == "" || c.Request.Method != http.MethodPost {
 		return fn()
@@ -68,12 +68,12 @@ func (s *Server) idempotent(c *gin.Context, scope, path string, keep time.Durati
 	if len(key) > maxKey || strings.ContainsFunc(key, func(r rune) bool { return r < 0x20 || r > 0x7e }) {
 		return models.InvalidField(idempotencyHeader, "must have at most %d printable ASCII characters", maxKey)
 	}
-	sum, discard, err := s.fingerprint(c)
+	sum, discard, err := s.fingerprint(c, r.body.file)
 	if err != nil {
 		return err
 	}
 	defer discard()
-	ctx := c.Request.Context()
+	ctx, keep := c.Request.Context(), r.replay.lifetime()
 	id, answer, err := s.Store.ClaimKey(ctx, store.IdempotentRequest{Scope: scope, Method: c.Request.Method, Path: path, Key: key, Fingerprint: sum}, max(keep, minResponseLifetime))
 	if err != nil {
 		return err
@@ -156,11 +156,14 @@ func (r *responseRecorder) WriteString(s string) (int, error) { return r.Write([
 // maxBodyInMemory is the size up to which a body waits in memory.
 const maxBodyInMemory = 256 << 10
 
-// fingerprint digests the request's body, which is read to its end and put back.
-func (s *Server) fingerprint(c *gin.Context) (sum []byte, discard func(), err error) {
-	limitBody(c, s.UploadLimit+besideOriginal+besideFile)
+// fingerprint digests the request's body, which is read to its end and put back; file bounds the file
+// in it (0: there is none).
+func (s *Server) fingerprint(c *gin.Context, file int64) (sum []byte, discard func(), err error) {
 	body, discard, err := s.spool(c.Request.Body)
 	if err != nil {
+		if refused, ok := errors.AsType[*models.Error](err); ok && refused.Kind == models.KindTooLarge && file > 0 && c.ContentType() != "application/json" {
+			err = fileTooLarge(file) // as without a key
+		}
 		return nil, nil, err
 	}
 	h := sha256.New()

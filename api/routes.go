@@ -44,6 +44,12 @@ func (r replayPolicy) lifetime() time.Duration {
 	return responseLifetime
 }
 
+// bodyLimit is how large the body of a request may be, in bytes.
+type bodyLimit struct {
+	all  int64 // 0: maxJSON
+	file int64 // of the file in it; 0: it has none
+}
+
 // route is one row of the table that lists every endpoint.
 type route struct {
 	method, path     string
@@ -53,7 +59,8 @@ type route struct {
 	allowExpiredLink bool                  // signing: also for a link that has expired
 	builder          models.BuilderFeature // bearer, console: the feature that lets a builder session make the call
 	replay           replayPolicy
-	before           func(*gin.Context) error // public: comes before a body is read, which may be large then
+	body             bodyLimit
+	before           func(*gin.Context) error // public: comes before a body is read
 	public           func(*gin.Context) error
 	app              func(*gin.Context, caller) error
 	signer           func(*gin.Context, signerLink) error
@@ -66,7 +73,15 @@ func (s *Server) routes() []route {
 	app := func(method, path string, h func(*gin.Context, caller) error) route {
 		return route{method: method, path: path, access: bearer, app: h}
 	}
-	large := func(before func(*gin.Context) error, r route) route {
+	large := func(limit int64, r route) route {
+		r.body.all = limit
+		return r
+	}
+	withFile := func(limit int64, r route) route {
+		r.body = bodyLimit{limit + besideFile, limit}
+		return r
+	}
+	first := func(before func(*gin.Context) error, r route) route {
 		r.before = before
 		return r
 	}
@@ -120,7 +135,7 @@ func (s *Server) routes() []route {
 		pub(get, "/.well-known/jwks.json", s.jwks),
 		token(pub(post, "/oauth/token", s.token)),
 
-		both(sender, post, "", s.createEnvelope),
+		withFile(s.UploadLimit, both(sender, post, "", s.createEnvelope)),
 		both(viewer, get, "", s.listEnvelopes),
 		built(models.BuilderAlways, both(viewer, get, "/:id", s.getEnvelope)),
 		built(models.BuilderSend, both(support, patch, "/:id", withBody(s.patchEnvelope))),
@@ -137,24 +152,24 @@ func (s *Server) routes() []route {
 		built(models.BuilderAlways, both(sender, post, "/:id/fields", s.addField)),
 		built(models.BuilderAlways, both(sender, patch, "/:id/fields/:fieldId", s.patchField)),
 		built(models.BuilderAlways, both(sender, del, "/:id/fields/:fieldId", s.deleteField)),
-		built(models.BuilderDocuments, both(sender, post, "/:id/document", s.uploadDocument)),
+		withFile(s.UploadLimit, built(models.BuilderDocuments, both(sender, post, "/:id/document", s.uploadDocument))),
 		built(models.BuilderAlways, both(viewer, get, "/:id/document", s.ofEnvelope(s.getDocument))),
 		built(models.BuilderDocuments, both(sender, patch, "/:id/documents/:documentId", s.patchDocument)),
 		built(models.BuilderDocuments, both(sender, del, "/:id/documents/:documentId", s.deleteDocument)),
 		both(viewer, get, "/:id/documents.zip", s.ofEnvelope(s.sealedArchive)),
-		templates(sender, post, "", s.createTemplate),
+		withFile(s.UploadLimit, templates(sender, post, "", s.createTemplate)),
 		templates(viewer, get, "", s.listTemplates),
 		built(models.BuilderAlways, templates(viewer, get, "/:id", s.getTemplate)),
 		built(models.BuilderAlways, templates(viewer, get, "/:id/document", s.templateDocument)),
 		built(models.BuilderAlways, templates(viewer, get, "/:id/documents/:documentId/suggestions", s.templateSuggestions)),
-		built(models.BuilderAlways, templates(sender, patch, "/:id", s.patchTemplate)),
+		withFile(s.UploadLimit, built(models.BuilderAlways, templates(sender, patch, "/:id", s.patchTemplate))),
 		templates(sender, del, "/:id", s.archiveTemplate),
 		both(viewer, get, "/:id/values", s.ofEnvelope(s.getValues)),
 		both(viewer, get, "/:id/attachments/:aid", s.ofEnvelope(s.getAttachment)),
 		built(models.BuilderDocuments, both(sender, post, "/:id/documents/:documentId/prepare", withOptionalBody(s.prepareDocument))),
 		built(models.BuilderAlways, both(viewer, get, "/:id/documents/:documentId/suggestions", s.suggestions)),
 
-		bulk(sender, post, "", s.createBulkSend),
+		large(maxBulkBody, bulk(sender, post, "", s.createBulkSend)),
 		bulk(viewer, get, "", s.listBulkSends),
 		bulk(viewer, get, "/:id", s.getBulkSend),
 		bulk(viewer, get, "/:id/rows", s.listBulkRows),
@@ -205,7 +220,7 @@ func (s *Server) routes() []route {
 		con(viewer, get, "/envelopes/:id", s.ofEnvelope(s.inspectEnvelope)),
 		con(viewer, get, "/envelopes/:id/progress", s.ofEnvelope(s.progress)),
 		con(viewer, get, "/envelopes/:id/document", s.ofEnvelope(s.getDocument)),
-		con(sender, post, "/envelopes/:id/documents", s.uploadConsoleDocument),
+		withFile(s.UploadLimit, con(sender, post, "/envelopes/:id/documents", s.uploadConsoleDocument)),
 		con(support, post, "/envelopes/:id/void", withOptionalBody(s.voidEnvelope)),
 		con(support, post, "/envelopes/:id/signers/:signerId/resend", s.resendInvitation),
 		con(viewer, get, "/contacts", s.listContacts),
@@ -244,13 +259,13 @@ func (s *Server) routes() []route {
 		pub(get, "/embed/:token", s.embedPage),
 		pub(get, "/embed/build/:token", s.builderPage),
 
-		large(s.countVerification, anew(pub(post, "/v1/verify", s.verify))),
+		first(s.countVerification, withFile(s.UploadLimit+besideOriginal, anew(pub(post, "/v1/verify", s.verify)))),
 
 		sig(get, "", s.signingContext),
 		sig(post, "/otp/request", s.requestCode),
 		sig(post, "/otp/verify", withBody(s.verifyCode)),
 		sig(post, "/consent", withOptionalBody(s.consent)),
-		sig(post, "/sign", s.sign),
+		large(maxSign, sig(post, "/sign", s.sign)),
 		sig(post, "/decline", withOptionalBody(s.decline)),
 		sig(post, "/delegate", withBody(s.delegate)),
 		sig(get, "/document", s.signingDocument),
@@ -258,7 +273,7 @@ func (s *Server) routes() []route {
 		sig(get, "/documents/:docId", s.signingDocumentByID),
 		sig(post, "/page-view", withBody(s.pageView)),
 		sig(get, "/shown", s.shown),
-		sig(post, "/attachments", s.attach),
+		withFile(models.MaxAttachmentSize, sig(post, "/attachments", s.attach)),
 		sig(get, "/attachments/:aid", s.signingAttachment),
 		sig(del, "/attachments/:aid", s.detach),
 		sig(get, "/pictures/:sha256", s.signingPicture),
@@ -338,6 +353,7 @@ func (s *Server) handle(r route) gin.HandlerFunc {
 
 func (s *Server) serve(c *gin.Context, r route) error {
 	path := c.Request.URL.Path
+	limitBody(c, cmp.Or(r.body.all, maxJSON))
 	switch r.access {
 	case bearer, console, consoleUser:
 		var app caller
@@ -355,7 +371,7 @@ func (s *Server) serve(c *gin.Context, r route) error {
 		if err := cmp.Or(s.checkPath(c, app), checkQuery(c)); err != nil {
 			return err
 		}
-		return s.idempotent(c, app.actor(), path, r.replay.lifetime(), func() error { return r.app(c, app) })
+		return s.idempotent(c, r, app.actor(), path, func() error { return r.app(c, app) })
 	case signing:
 		l, err := s.authenticateSigner(c, r.allowExpiredLink)
 		if err == nil {
@@ -366,13 +382,13 @@ func (s *Server) serve(c *gin.Context, r route) error {
 		}
 		tagEnvelope(c, l.EnvelopeID)
 		// The path holds the token, so the route stands for it.
-		return s.idempotent(c, "link:"+l.ID.String(), c.FullPath(), r.replay.lifetime(), func() error { return r.signer(c, l) })
+		return s.idempotent(c, r, "link:"+l.ID.String(), c.FullPath(), func() error { return r.signer(c, l) })
 	case public:
-		if r.before == nil {
-			limitBody(c, maxJSON)
-		} else if err := r.before(c); err != nil {
-			return err
+		if r.before != nil {
+			if err := r.before(c); err != nil {
+				return err
+			}
 		}
 	}
-	return s.idempotent(c, publicScope(c), path, r.replay.lifetime(), func() error { return r.public(c) })
+	return s.idempotent(c, r, publicScope(c), path, func() error { return r.public(c) })
 }
