@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 
 	"countersign/models"
 	"countersign/store"
@@ -43,25 +42,20 @@ func (s *Server) createSession(c *gin.Context, app caller, o *object) error {
 	if e.TenantID != in.TenantID {
 		return models.ErrNotFound
 	}
-	signer, err := e.CheckEmbed(in.SignerID, in.CreatedAt)
+	seen, err := e.CheckEmbed(in.SignerID, in.CreatedAt)
 	if err != nil {
 		return err
 	}
-	if e.ExpiresAt != nil && e.ExpiresAt.Before(in.ExpiresAt) {
-		in.ExpiresAt = *e.ExpiresAt
-	}
-	if !signer.LinkLasts(in.ExpiresAt) {
-		if _, err := s.Store.Change(c.Request.Context(), app.ID, e.ID, func(e *models.Envelope) (err error) {
-			signer, err = e.LinkUntil(s.actionContext(c, app.actor()), in.SignerID, in.ExpiresAt)
-			return err
-		}); err != nil {
-			return err
-		}
-	}
 	token, hash := newEmbeddedToken("")
 	in.TokenHash = hash
+	until := in.ExpiresAt
 	create := func(st *store.Store, ctx context.Context, in *models.EmbeddedSession) error {
-		return st.CreateEmbeddedSession(ctx, in, models.Deref(signer.LinkID, uuid.Nil))
+		return st.CreateEmbeddedSession(ctx, in, func(e *models.Envelope) error {
+			if in.ExpiresAt = until; e.ExpiresAt != nil && e.ExpiresAt.Before(until) {
+				in.ExpiresAt = *e.ExpiresAt
+			}
+			return e.LinkUntil(s.actionContext(c, app.actor()), seen, in.ExpiresAt)
+		})
 	}
 	return storeSession(s, c, &in, create, func(e *models.EmbeddedSession) madeSession {
 		return madeSession{e.ID, token, s.EmbedURL + "/" + token, e.ExpiresAt}

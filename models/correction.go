@@ -218,18 +218,24 @@ func (e *Envelope) IssueLink(act ActionContext, signer uuid.UUID, rotate bool) (
 	return s, nil
 }
 
-// LinkUntil is for an awaited signer's embedded page: it gives a new link, as IssueLink
-// does, unless the present one is good until then.
-func (e *Envelope) LinkUntil(act ActionContext, signer uuid.UUID, until time.Time) (*Signer, error) {
-	s, err := e.CheckEmbed(signer, act.At)
-	if err != nil || s.LinkLasts(until) {
-		return s, err
+// LinkUntil is for the embedded page of an awaited signer, as the caller has seen them: it gives a
+// new link, as IssueLink does, unless the present one is good until then.
+func (e *Envelope) LinkUntil(act ActionContext, seen *Signer, until time.Time) error {
+	s, err := e.CheckEmbed(seen.ID, act.At)
+	switch {
+	case err != nil:
+		return err
+	case len(s.Previous()) != len(seen.Previous()): // it is another person
+		return ErrSignerChanged
+	case s.linkLasts(until):
+		return nil
 	}
-	return e.IssueLink(act, signer, true)
+	_, err = e.IssueLink(act, s.ID, true)
+	return err
 }
 
-// LinkLasts reports whether the signer's link is good until then, if no deadline ends it.
-func (s *Signer) LinkLasts(until time.Time) bool {
+// linkLasts reports whether the signer's link is good until then, if no deadline ends it.
+func (s *Signer) linkLasts(until time.Time) bool {
 	return s.LinkID != nil && s.LinkExpiresAt != nil && !s.LinkExpiresAt.Before(until)
 }
 

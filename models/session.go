@@ -123,8 +123,8 @@ func (s *PageSession) Live(at time.Time) error {
 // ErrSessionInvalid is the answer to a token that is no session's, or was revoked.
 var ErrSessionInvalid = Refuse(KindUnauthorized, "session_invalid", "This embedded session is not valid.")
 
-// ErrSignerChanged is the answer to an embedded session for a signer who was replaced, or
-// got another link, while it was made.
+// ErrSignerChanged is the answer to an embedded session for a signer who was replaced while it
+// was made.
 var ErrSignerChanged = Refuse(KindConflict, "signer_changed", "The signer was changed meanwhile; read the envelope again.")
 
 // CheckEmbed refuses a signer who cannot be asked to sign in an embedded page now.

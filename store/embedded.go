@@ -14,26 +14,28 @@ import (
 // Sessions of pages that an app embeds in its own: an embedded session lets a signer sign,
 // and a builder session lets somebody prepare a draft or a template.
 
-// CreateEmbeddedSession stores an embedded session, if its signer still has the link with
-// which the caller has seen them: another person who took the place meanwhile has another
-// one, and no session of the person before.
-func (s *Store) CreateEmbeddedSession(ctx context.Context, e *models.EmbeddedSession, link uuid.UUID) error {
-	e.ID = s.newID()
-	return wrap(s.make(ctx, e, func(tx *gorm.DB) error {
-		if s.postgres { // no change of the envelope until the session is there for it to revoke; SQLite has one writer
-			if err := tx.Exec("SELECT id FROM envelopes WHERE id = ? FOR SHARE", e.EnvelopeID).Error; err != nil {
-				return err
-			}
-		}
-		var n int64
-		if err := tx.Model(&models.Signer{}).Where("id = ? AND link_id = ?", e.SignerID, link).Count(&n).Error; err != nil {
+// CreateEmbeddedSession stores an embedded session with what fn changes of its envelope, or
+// neither. The envelope is locked until the session is there, for what changes it next to revoke.
+func (s *Store) CreateEmbeddedSession(ctx context.Context, session *models.EmbeddedSession, fn func(*models.Envelope) error) error {
+	session.ID = s.newID()
+	var e *models.Envelope
+	err := s.transact(ctx, readWrite, func(t *transaction) error {
+		l, err := s.change(t, session.AppID, session.EnvelopeID, loadOptions{}, func(l *loaded) error { return fn(l.envelopes[0]) })
+		if err != nil {
 			return err
 		}
-		if n == 0 {
-			return models.ErrSignerChanged
+		tx, err := t.gorm()
+		if err != nil {
+			return err
 		}
-		return tx.Create(e).Error
-	}), "create embedded session")
+		e, t.result = l.envelopes[0], session
+		return tx.Create(session).Error
+	})
+	if err != nil {
+		return fmt.Errorf("create embedded session: %w", err)
+	}
+	s.committed(e)
+	return nil
 }
 
 // EmbeddedSessionByToken finds the session of a token's hash.
