@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -477,6 +478,25 @@ func TestListsAreFilteredAndContinued(t *testing.T) {
 		}
 		found, _ = get("&pageSize=3&cursor=" + cursor)
 		require.Equal(t, []string{ids[3], ids[2], ids[1]}, found)
+
+		// Of a period: also behind an envelope that is not in the list.
+		period := "&createdAfter=" + url.QueryEscape(c.get("/v1/envelopes/"+ids[2]).str("createdAt")) + "&createdBefore=" + url.QueryEscape(c.get("/v1/envelopes/"+ids[6]).str("createdAt"))
+		found, a = get("&pageSize=2" + period)
+		require.Equal(t, []string{ids[5], ids[4]}, found)
+		found, last := get("&pageSize=2" + period + "&cursor=" + a.str("nextCursor"))
+		require.Equal(t, []string{ids[3], ids[2]}, found)
+		require.Nil(t, last.body["nextCursor"])
+		for range 2 {
+			c.post("/v1/envelopes", with(contract(), "tenantId", "globex")).want(201)
+		}
+		foreign := c.get("/v1/envelopes?tenantId=globex&pageSize=1&createdAfter=" + at).want(200).str("nextCursor")
+		found, _ = get("&pageSize=2" + period + "&cursor=" + foreign)
+		require.Equal(t, []string{ids[5], ids[4]}, found)
+		for query, other := range map[string]string{period: cursor, "": foreign, "&sort=updatedAt": foreign} {
+			require.Contains(t, c.get("/v1/envelopes?tenantId=acme&cursor="+other+query).refused(400, "validation_error").body["errors"], "cursor", query)
+		}
+		nobodys := base64.RawURLEncoding.EncodeToString([]byte(uuid.NewString()))
+		c.get("/v1/envelopes?tenantId=acme&cursor="+nobodys+period).refused(400, "validation_error")
 	})
 }
 

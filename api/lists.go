@@ -33,7 +33,7 @@ func (s *Server) listEnvelopes(c *gin.Context, app caller) error {
 	case given && sort != "createdAt":
 		p.Add("sort", "must be createdAt or updatedAt")
 	}
-	f.After = cursorQuery(c, p, f.ByUpdate, "must be the nextCursor of a list with the same sort")
+	f.After = cursorQuery(c, p, cursorKindOf(f), "must be the nextCursor of a list with the same sort and bounds")
 	if f.Tenant == "" {
 		p.Add("tenantId", "is required")
 	}
@@ -47,7 +47,7 @@ func (s *Server) listEnvelopes(c *gin.Context, app caller) error {
 	var next *string
 	if len(list) > f.Size {
 		list = list[:f.Size]
-		next = new(cursorAfter(list[f.Size-1], f.ByUpdate))
+		next = new(cursorAfter(list[f.Size-1], cursorKindOf(f)))
 	}
 	data := viewEach(list, listedEnvelope)
 	return answer(c, http.StatusOK, gin.H{"data": data, "total": total, "page": f.Page, "pageSize": f.Size, "nextCursor": next})
@@ -76,10 +76,30 @@ func checkTenantQuery(p models.Problems, app caller, tenant string) error {
 }
 
 // A cursor is a place in a list: the id of the envelope before it, and in the order of
-// changes the microsecond of its change.
+// a time the microsecond of that, behind a mark that says which time it is.
+
+// cursorKind is the mark.
+type cursorKind string
+
+const (
+	cursorByID       cursorKind = ""
+	cursorByUpdate   cursorKind = "/"
+	cursorByCreation cursorKind = "@"
+)
+
+// cursorKindOf is the kind of the cursors of a list.
+func cursorKindOf(f store.EnvelopeFilter) cursorKind {
+	switch {
+	case f.ByUpdate:
+		return cursorByUpdate
+	case f.ByCreation():
+		return cursorByCreation
+	}
+	return cursorByID
+}
 
 // cursorQuery reads the place behind which a page begins; nil: at the first.
-func cursorQuery(c *gin.Context, p models.Problems, byUpdate bool, problem string) *store.ListPlace {
+func cursorQuery(c *gin.Context, p models.Problems, kind cursorKind, problem string) *store.ListPlace {
 	cursor, given := c.GetQuery("cursor")
 	if !given {
 		return nil
@@ -87,38 +107,36 @@ func cursorQuery(c *gin.Context, p models.Problems, byUpdate bool, problem strin
 	if _, paged := c.GetQuery("page"); paged {
 		p.Add("cursor", "cannot be given together with page")
 	}
-	at, ok := readCursor(cursor, byUpdate)
+	at, ok := readCursor(cursor, kind)
 	if !ok {
 		p.Add("cursor", "%s", problem)
 	}
 	return at
 }
 
-func cursorAfter(e *models.Envelope, byUpdate bool) string {
+func cursorAfter(e *models.Envelope, kind cursorKind) string {
 	text := e.ID.String()
-	if byUpdate {
-		text += "/" + strconv.FormatInt(e.UpdatedAt.UnixMicro(), 10)
+	switch kind {
+	case cursorByUpdate:
+		text += string(kind) + strconv.FormatInt(e.UpdatedAt.UnixMicro(), 10)
+	case cursorByCreation:
+		text += string(kind) + strconv.FormatInt(e.CreatedAt.UnixMicro(), 10)
+	case cursorByID:
 	}
 	return base64.RawURLEncoding.EncodeToString([]byte(text))
 }
 
-func readCursor(cursor string, byUpdate bool) (*store.ListPlace, bool) {
+func readCursor(cursor string, kind cursorKind) (*store.ListPlace, bool) {
 	text, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil {
 		return nil, false
 	}
-	first, micro, timed := strings.Cut(string(text), "/")
-	id, err := uuid.Parse(first)
-	if err != nil || timed != byUpdate {
-		return nil, false
+	if kind == cursorByID {
+		id, err := uuid.Parse(string(text))
+		return &store.ListPlace{ID: id}, err == nil
 	}
-	at := &store.ListPlace{ID: id}
-	if timed {
-		n, err := strconv.ParseInt(micro, 10, 64)
-		if err != nil || n < 0 {
-			return nil, false
-		}
-		at.UpdatedAt = time.UnixMicro(n).UTC()
-	}
-	return at, true
+	first, micro, _ := strings.Cut(string(text), string(kind))
+	id, err1 := uuid.Parse(first)
+	n, err2 := strconv.ParseInt(micro, 10, 64)
+	return &store.ListPlace{ID: id, At: time.UnixMicro(n).UTC()}, err1 == nil && err2 == nil && n >= 0
 }

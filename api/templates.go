@@ -65,7 +65,7 @@ func (s *Server) listTemplates(c *gin.Context, app caller) error {
 		Text: queryText(c, p, "q", maxSearch), Archived: queryFlag(c, p, "archived"),
 	}
 	f.Page, f.Size = pageQuery(c, p)
-	if at := cursorQuery(c, p, false, "must be the nextCursor of a list"); at != nil {
+	if at := cursorQuery(c, p, cursorByID, "must be the nextCursor of a list"); at != nil {
 		f.After = at.ID
 	}
 	if _, given := c.GetQuery("tenantId"); f.Tenant == "" && (given || len(app.Tenants) > 0) {
@@ -81,7 +81,7 @@ func (s *Server) listTemplates(c *gin.Context, app caller) error {
 	var next *string
 	if len(list) > f.Size {
 		list = list[:f.Size]
-		next = new(cursorAfter(&models.Envelope{ID: list[f.Size-1].ID}, false))
+		next = new(cursorAfter(&models.Envelope{ID: list[f.Size-1].ID}, cursorByID))
 	}
 	data := viewEach(list, viewTemplate)
 	return answer(c, http.StatusOK, gin.H{"data": data, "total": total, "page": f.Page, "pageSize": f.Size, "nextCursor": next})

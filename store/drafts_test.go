@@ -221,7 +221,8 @@ func TestListsByChange(t *testing.T) {
 			}
 			return out
 		}
-		place := func(i int) *store.ListPlace { return &store.ListPlace{ID: made[i].ID, UpdatedAt: made[i].UpdatedAt} }
+		place := func(i int) *store.ListPlace { return &store.ListPlace{ID: made[i].ID, At: made[i].UpdatedAt} }
+		created := func(e *models.Envelope) *store.ListPlace { return &store.ListPlace{ID: e.ID, At: e.CreatedAt} }
 		newest := slices.SortedFunc(slices.Values([]int{0, 1, 2, 3}), func(a, b int) int { return slices.Compare(made[b].ID[:], made[a].ID[:]) })
 		for name, c := range map[string]struct {
 			filter store.EnvelopeFilter
@@ -246,8 +247,8 @@ func TestListsByChange(t *testing.T) {
 			"made from a time on":      {store.EnvelopeFilter{CreatedAfter: made[1].CreatedAt}, []int{3, 2, 1}},
 			"made before a time":       {store.EnvelopeFilter{CreatedBefore: made[3].CreatedAt, Size: 2}, []int{2, 1}},
 			"before, a page later":     {store.EnvelopeFilter{CreatedBefore: made[3].CreatedAt, Size: 2, Page: 2}, []int{0}},
-			"made between, behind one": {store.EnvelopeFilter{CreatedAfter: made[1].CreatedAt, CreatedBefore: made[3].CreatedAt.Add(1), After: place(3)}, []int{2, 1}},
-			"behind another app's":     {store.EnvelopeFilter{CreatedAfter: made[0].CreatedAt, After: &store.ListPlace{ID: theirs.ID}}, nil},
+			"made between, behind one": {store.EnvelopeFilter{CreatedAfter: made[1].CreatedAt, CreatedBefore: made[3].CreatedAt.Add(1), After: created(made[3])}, []int{2, 1}},
+			"behind another app's":     {store.EnvelopeFilter{CreatedAfter: made[1].CreatedAt, After: created(theirs)}, []int{3, 2, 1}},
 			"made later":               {store.EnvelopeFilter{CreatedAfter: clock.Now().Add(time.Hour)}, nil},
 			"made earlier":             {store.EnvelopeFilter{CreatedBefore: clock.Now().Add(-time.Hour)}, nil},
 			"changed later":            {store.EnvelopeFilter{UpdatedSince: clock.Now().Add(time.Hour)}, nil},

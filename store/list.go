@@ -38,10 +38,10 @@ type EnvelopeFilter struct {
 }
 
 // ListPlace is a place in a list of envelopes: behind the one with that id, and, in
-// the order of changes, that time.
+// the order of a time, that time.
 type ListPlace struct {
-	ID        uuid.UUID
-	UpdatedAt time.Time
+	ID uuid.UUID
+	At time.Time
 }
 
 // pageSize is how many are asked for.
@@ -180,7 +180,7 @@ func (s *Store) findPage(db *gorm.DB, f EnvelopeFilter, offset int, total int64)
 			return nil, 0, err
 		}
 		if n := len(ids); n < fewMatches {
-			if !f.byCreation() {
+			if !f.ByCreation() {
 				slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(b[:], a[:]) })
 			}
 			return ids[min(offset, n):min(offset+f.pageSize(), n)], int64(n), nil
@@ -197,9 +197,9 @@ func (s *Store) findPage(db *gorm.DB, f EnvelopeFilter, offset int, total int64)
 	return ids, total, err
 }
 
-// byCreation reports whether a list that is bounded by when envelopes were made is in that order, and not in that of
+// ByCreation reports whether a list that is bounded by when envelopes were made is in that order, and not in that of
 // their ids, which differs for envelopes of nearly the same moment.
-func (f EnvelopeFilter) byCreation() bool {
+func (f EnvelopeFilter) ByCreation() bool {
 	return !f.ByUpdate && (!f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero())
 }
 
@@ -208,7 +208,7 @@ func (f EnvelopeFilter) order() string {
 	switch {
 	case f.ByUpdate:
 		return "updated_at, id"
-	case f.byCreation():
+	case f.ByCreation():
 		return "created_at DESC, id DESC"
 	}
 	return "id DESC"
@@ -218,7 +218,7 @@ func (f EnvelopeFilter) order() string {
 // beginning if it expects many to match, as if they were spread evenly, and find none in the millions of rows before that time.
 func (f EnvelopeFilter) inTimeOrder(q *gorm.DB) *gorm.DB {
 	switch {
-	case f.byCreation():
+	case f.ByCreation():
 		return q.Order(f.order())
 	case !f.UpdatedSince.IsZero():
 		return q.Order("updated_at")
@@ -237,10 +237,9 @@ func (s *Store) pageIDs(db *gorm.DB, f EnvelopeFilter, offset int, few bool) *go
 		case at == nil:
 			return q
 		case f.ByUpdate:
-			return q.Where("(updated_at, id) > (?, ?)", at.UpdatedAt.UTC(), at.ID)
-		case f.byCreation():
-			place := whereGiven(db.Model(&models.Envelope{}).Select("created_at, id").Where("id = ? AND app_id = ?", at.ID, f.App), "tenant_id = ?", f.Tenant)
-			return q.Where("(created_at, id) < (?)", place)
+			return q.Where("(updated_at, id) > (?, ?)", at.At.UTC(), at.ID)
+		case f.ByCreation():
+			return q.Where("(created_at, id) < (?, ?)", at.At.UTC(), at.ID)
 		default:
 			return q.Where("id < ?", at.ID)
 		}
@@ -248,11 +247,11 @@ func (s *Store) pageIDs(db *gorm.DB, f EnvelopeFilter, offset int, few bool) *go
 	switch {
 	case few && !f.ByUpdate:
 		found := f.inTimeOrder(matching(of...)).Limit(countLimit)
-		if f.byCreation() {
+		if f.ByCreation() {
 			found = found.Select("id, created_at")
 		}
 		return db.Table("(SELECT id FROM (?) AS found ORDER BY "+order+" LIMIT ? OFFSET ?) AS page", found, size, offset).Select("id")
-	case len(of) < 2 || f.ByUpdate || f.byCreation():
+	case len(of) < 2 || f.ByUpdate || f.ByCreation():
 		return db.Table("(?) AS page", matching(of...).Order(order).Offset(offset).Limit(size)).Select("id")
 	}
 	top := offset + size

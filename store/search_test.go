@@ -118,9 +118,6 @@ func idsOf(list []*models.Envelope) []uuid.UUID {
 	return ids
 }
 
-// after is the place behind the last of some envelopes.
-func after(ids []uuid.UUID) *store.ListPlace { return &store.ListPlace{ID: ids[len(ids)-1]} }
-
 // TestSearchOfMany: pages and total are the same however many match.
 func TestSearchOfMany(t *testing.T) {
 	t.Parallel()
@@ -172,7 +169,7 @@ func TestSearchOfMany(t *testing.T) {
 					require.Equal(t, want[min(len(want), 100*page-100):min(len(want), 100*page)], idsOf(found), "%d: %+v", n, filter)
 				}
 				got := []uuid.UUID{} // by cursors
-				for filter.Page = 1; ; filter.After = after(got) {
+				for filter.Page = 1; ; filter.After = (&store.ListPlace{ID: got[len(got)-1], At: e.CreatedAt}) {
 					found, _, err := s.Envelopes(ctx, filter)
 					require.NoError(t, err)
 					if got = append(got, idsOf(found)...); len(found) < filter.Size {
