@@ -270,3 +270,68 @@ func TestTemplateWithoutARemovedDocument(t *testing.T) {
 	b.forgetRefusals()
 	b.waitUntilStill()
 }
+
+// TestConflictSurvivesAReload: who loads the page again while it asks what to do about the work of somebody else is asked again, as often as that is, and
+// meanwhile nothing is saved, added or sent.
+func TestConflictSurvivesAReload(t *testing.T) {
+	t.Parallel()
+	of := svc.templateOf(t, "Asked again")
+	b := open(t, desktop)
+	b.leavesWithoutAsking()
+	b.buildsTemplate(of, object{"send": true})
+	b.button("Text")
+	b.press(1, 300, 550)
+	b.until(fmt.Sprintf(stateIs, "Not saved yet"))
+	svc.json(t, http.MethodPatch, "/v1/templates/"+of, object{"message": "Theirs"}, nil)
+	b.button("Save")
+	for range 2 {
+		b.see("Somebody else changed this template meanwhile.")
+		require.Len(t, svc.savedTemplate(t, of).Fields, 2)
+		b.again()
+	}
+	b.see("Somebody else changed this template meanwhile.")
+	b.button("Keep mine")
+	b.button("Save")
+	b.saved()
+	require.Len(t, svc.savedTemplate(t, of).Fields, 3)
+
+	e := svc.draft(t, "Asked again", twoPeople(), leaseDocument())
+	b.builds(e, object{"send": true})
+	b.button("Signature")
+	b.press(1, 200, 300)
+	b.saved()
+	svc.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/fields", object{"signerId": e.Signers[0].ID, "type": "text", "name": "theirs", "page": 1, "x": 50, "y": 50, "w": 100, "h": 20}, nil)
+	svc.json(t, http.MethodDelete, "/v1/envelopes/"+e.ID+"/fields/"+svc.fields(t, e.ID)[0].ID, nil, nil)
+	b.drags(b.onPage(1, 200, 300), b.onPage(1, 300, 400)) // the one that is gone
+	for range 2 {
+		b.see("Somebody else changed this draft meanwhile.")
+		b.see("added: theirs on page 1")
+		b.see("removed: signature_1 on page 1")
+		b.again()
+	}
+	b.see("added: theirs on page 1")
+	b.button("Send …")
+	b.click(inDialog("Send to 2 people"))
+	b.until(`document.querySelector("dialog[open] .notice.bad") !== null`)
+	require.Equal(t, "draft", svc.envelope(t, e.ID).Status)
+	b.click(inDialog("Go back"))
+	b.button("Keep mine")
+	b.saved()
+	require.Len(t, svc.fields(t, e.ID), 1)
+
+	// Only the message was changed: that is told again, too.
+	b.button("Go on") // the notice of what was restored lies over the page
+	svc.json(t, http.MethodPatch, "/v1/envelopes/"+e.ID, object{"message": "Theirs"}, nil)
+	b.button("Initials")
+	b.press(1, 200, 600)
+	for range 2 {
+		b.see("recipients, documents, subject or message")
+		b.again()
+	}
+	b.see("recipients, documents, subject or message")
+	b.button("Take theirs")
+	b.saved()
+	b.forgetRefusals()
+	b.forgetRefused("beforeunload")
+	b.waitUntilStill()
+}

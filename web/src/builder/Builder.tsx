@@ -395,7 +395,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
       {state === "conflict" && shot.theirs.length > 0 && (
         <Conflict isTemplate={isTemplate} theirs={shot.theirs} onResolve={(keep) => editor.resolve(keep)} />
       )}
-      {restored && (
+      {restored && state !== "conflict" && (
         <div class="bconflict notice" role="status">
           <p>{t(state === "saved" ? "restoredSaved" : "restored")}</p>
           <button type="button" class="plain small" onClick={() => setRestored(false)}>{t("goOn")}</button>

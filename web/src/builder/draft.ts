@@ -40,10 +40,11 @@ export class DraftEditor implements Editor {
   private problems = new Map<string, string>();
   private refusedContent = new Map<string, string>();
   private etag = "";
+  private around = ""; // what of that version was not its fields
   private state: SaveState = "saved";
   private told = "";
   private theirs: string[] = [];
-  private server: Draft | null = null;
+  private server: { draft: Draft; etag: string } | null = null; // theirs, in a conflict: nothing is saved over it before the person has decided
   private timer = 0;
   private running: Promise<void> | null = null; // the save that is under way or waits for its turn
   private queue: Promise<unknown> = Promise.resolve();
@@ -82,10 +83,10 @@ export class DraftEditor implements Editor {
     this.saved = new Map(work.saved.map((s) => [keys.get(s.id) ?? freshKey(), s]));
     this.fields = work.fields.map(({ key, content }) => ({ ...content, key }));
     if (!this.unsaved) return this.take(now, etag);
-    this.etag = work.etag;
+    [this.etag, this.around] = [work.etag, work.around];
     this.restored = true;
     this.state = "saving";
-    if (work.etag !== etag) this.compare(now, etag, work.around);
+    if (work.etag !== etag) this.compare(now, etag);
     else this.schedule(0);
   }
 
@@ -93,7 +94,7 @@ export class DraftEditor implements Editor {
     if (!this.unsaved || this.state === "over") forgetWork(this.draft.id);
     else {
       const fields = this.fields.map((f) => ({ id: this.saved.get(f.key)?.id, key: f.key, content: contentOf(f) }));
-      this.kept = keepWork(this.draft.id, { etag: this.etag, saved: [...this.saved.values()], fields, around: aroundFields(this.draft) });
+      this.kept = keepWork(this.draft.id, { etag: this.etag, saved: [...this.saved.values()], fields, around: this.around });
     }
   }
 
@@ -116,8 +117,7 @@ export class DraftEditor implements Editor {
 
   /** Takes the draft as the service has it. Fields that are here keep their keys. */
   private take(draft: Draft, etag: string, keys = new Map([...this.saved].map(([key, s]) => [s.id, key]))): void {
-    this.draft = draft;
-    this.etag = etag;
+    [this.draft, this.etag, this.around] = [draft, etag, aroundFields(draft)];
     this.saved = new Map();
     this.fields = draft.fields.map((f) => {
       const key = keys.get(f.id) ?? freshKey();
@@ -283,13 +283,14 @@ export class DraftEditor implements Editor {
     this.publish();
   }
 
-  private failed(e: unknown): void {
+  /** looked: it was met while looking at what somebody else made of the draft. */
+  private failed(e: unknown, looked = false): void {
     if (e instanceof NetworkError || (e instanceof ApiError && (e.status >= 500 || e.status === 429))) {
       this.state = "offline";
       const after = e instanceof ApiError && e.retryAfter ? e.retryAfter * 1000 : this.wait;
       this.wait = Math.min(this.wait * 2, longestWait);
       this.schedule(after);
-    } else if (e instanceof ApiError && e.status === 412) {
+    } else if (e instanceof ApiError && (e.status === 412 || (e.status === 404 && !looked))) { // a field that is gone, or the draft
       this.state = "conflict";
       void this.lookAtTheirs();
     } else if (e instanceof ApiError && e.status === 401) {
@@ -354,26 +355,25 @@ export class DraftEditor implements Editor {
   private async lookAtTheirs(): Promise<void> {
     try {
       const { draft, etag } = await read(this.at, this.bearer, this.pageSize);
-      this.compare(draft, etag, aroundFields(this.draft));
+      this.compare(draft, etag);
     } catch (e) {
-      this.failed(e);
+      this.failed(e, true);
     }
     this.publish();
   }
 
   /** Compares the draft as the service has it with what was saved from here. A difference that was made here, by a save whose answer was lost, is none. */
-  private compare(draft: Draft, etag: string, around: string): void {
+  private compare(draft: Draft, etag: string): void {
     adopt(draft.fields, this.saved, this.fields);
     const theirs = differences(draft.fields, this.saved);
-    if (aroundFields(draft) !== around) theirs.push(t("aroundFields"));
-    this.etag = etag;
+    if (aroundFields(draft) !== this.around) theirs.push(t("aroundFields"));
     this.theirs = theirs;
-    this.server = draft;
     if (theirs.length > 0) {
+      this.server = { draft, etag };
       this.state = "conflict";
       return;
     }
-    this.server = null;
+    this.etag = etag;
     this.state = "saving";
     this.schedule(0);
   }
@@ -383,7 +383,7 @@ export class DraftEditor implements Editor {
     if (!this.server) return;
     const mine = this.fields;
     this.past.push(mine);
-    this.take(this.server, this.etag);
+    this.take(this.server.draft, this.server.etag);
     if (keep === "mine") {
       const signers = new Set(this.draft.signers.map((s) => s.id));
       const documents = new Set(this.draft.documents.map((d) => d.id));

@@ -50,7 +50,7 @@ export class TemplateEditor implements Editor {
   private told = "";
   private problems: ReadonlyMap<string, string> = new Map();
   private theirs: string[] = [];
-  private server: Template | null = null;
+  private server: { template: Template; etag: string } | null = null; // theirs, in a conflict: nothing is saved over it before the person has decided
   private running: Promise<void> | null = null; // the save that is under way or waits for its turn
   private queue: Promise<unknown> = Promise.resolve();
   private lastMerge = "";
@@ -81,6 +81,7 @@ export class TemplateEditor implements Editor {
     if (lost.length > 0) this.told = t("documentsLost", { names: listed(lost) });
     if (etag === this.etag) [this.past, this.future] = [past, future];
     else {
+      this.etag = etag;
       this.state = "conflict";
       void this.lookAtTheirs();
     }
@@ -369,11 +370,11 @@ export class TemplateEditor implements Editor {
   private async lookAtTheirs(): Promise<void> {
     try {
       let etag = "";
-      this.server = await request<Template>(this.at, { bearer: this.bearer, onHeaders: (h) => { etag = h.get("ETag") ?? ""; } });
-      this.etag = etag;
-      const theirs = this.read(this.server, everybody(this.content), []);
+      const template = await request<Template>(this.at, { bearer: this.bearer, onHeaders: (h) => { etag = h.get("ETag") ?? ""; } });
+      this.server = { template, etag };
+      const theirs = this.read(template, everybody(this.content), []);
       const fields = (c: Content) => JSON.stringify(c.fields.map(({ key: _, ...f }) => f));
-      this.theirs = [t("versionSaved", { version: this.server.version }), ...(same(everybody(theirs).map(roleOf), everybody(this.saved).map(roleOf)) ? [] : [t("changedRoles")]),
+      this.theirs = [t("versionSaved", { version: template.version }), ...(same(everybody(theirs).map(roleOf), everybody(this.saved).map(roleOf)) ? [] : [t("changedRoles")]),
         ...(same(theirs.documents, this.saved.documents) ? [] : [t("changedDocuments")]), ...(fields(theirs) === fields(this.saved) ? [] : [t("changedFields")]), ...(same(theirs.texts, this.saved.texts) ? [] : [t("changedTexts")])];
     } catch (e) {
       this.told = e instanceof Error ? e.message : String(e);
@@ -385,8 +386,8 @@ export class TemplateEditor implements Editor {
   resolve(keep: "mine" | "theirs"): void {
     if (!this.server) return;
     const mine = this.content;
-    this.template = this.server;
-    this.saved = this.read(this.server, everybody(mine), []);
+    [this.template, this.etag] = [this.server.template, this.server.etag];
+    this.saved = this.read(this.template, everybody(mine), []);
     this.told = "";
     if (keep === "theirs") {
       this.past.push(mine);
