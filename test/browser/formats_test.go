@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,6 +47,18 @@ func TestNumbersAsTyped(t *testing.T) {
 		same("fr-FR", "1 5"),
 		{"sv", "\u221212,5", "-12.5", "-12,5"},
 		{"ar-EG", "١٬٢٣٤٫٥", "1234.5", "1234٫5"},
+		// Digits of any script, whatever the language of the page; Arabic digits come with signs of their own.
+		{"ar", "١٢٣", "123", "123"},
+		{"ar", "١٬٢٣٤٫٥", "1234.5", "1234.5"},
+		{"ar", "1,234.5", "1234.5", "1234.5"},
+		{"ar-EG", "1234", "1234", "1234"},
+		{"de", "١٬٢٣٤٫٥", "1234.5", "1234,5"},
+		{"en", "۱۲۳", "123", "123"},
+		{"hi", "१२,३४५", "12345", "12345"},
+		{"ja", "１２３", "123", "123"},
+		{"ja", "－１，２３４．５", "-1234.5", "-1234.5"},
+		{"en", "𝟝𝟞𝟟", "567", "567"},
+		same("en", "5²"), same("en", "½"), same("ja", "三"),
 		same("en-US", "about 5"),
 		{"en-US", "", "", ""},
 	}
@@ -63,4 +76,25 @@ console.log(JSON.stringify(JSON.parse(process.argv[1]).map((e) => { const read =
 	var got []example
 	require.NoError(t, json.Unmarshal(out, &got), "%s", out)
 	require.Equal(t, examples, got)
+}
+
+// TestDigitsOfAllScripts: every decimal digit that Unicode knows means what Unicode says.
+func TestDigitsOfAllScripts(t *testing.T) {
+	t.Parallel()
+	const script = `
+import { buildSync } from "esbuild";
+const { outputFiles } = buildSync({ entryPoints: ["src/ui/digits.ts"], bundle: true, write: false, format: "esm" });
+const { latinDigits } = await import("data:text/javascript;base64," + Buffer.from(outputFiles[0].text).toString("base64"));
+const rows = [];
+for (let c = 0; c < 0x110000; c++) if (/\p{Nd}/u.test(String.fromCodePoint(c))) rows.push(latinDigits(String.fromCodePoint(c)));
+console.log(JSON.stringify({ rows: rows.join(""), mixed: latinDigits("٣ and 7, x²") }));`
+	cmd := exec.CommandContext(t.Context(), "node", "--input-type=module", "--eval", script)
+	cmd.Dir = filepath.Join(svc.root, "web")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	var got struct{ Rows, Mixed string }
+	require.NoError(t, json.Unmarshal(out, &got), "%s", out)
+	require.Greater(t, len(got.Rows), 500)
+	require.Equal(t, strings.Repeat("0123456789", len(got.Rows)/10), got.Rows)
+	require.Equal(t, "3 and 7, x²", got.Mixed)
 }

@@ -234,3 +234,25 @@ func TestReceiptWaits(t *testing.T) {
 		})
 	}
 }
+
+// TestDigitsOfTheKeyboard: the code and numbers can be typed in the digits that the keyboard of the language has.
+func TestDigitsOfTheKeyboard(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "أرقام", []object{{"name": "Ada Lovelace", "email": "digits@example.com"}},
+		[]object{{"signerId": "0", "type": "number", "name": "rent", "label": "rent", "format": "2", "page": 1, "x": 72, "y": 300, "w": 120, "h": 20}}, leaseDocument())
+	b := open(t, look{width: 390, height: 844, touch: true, language: "ar"})
+	b.visit(e.Signers[0].SigningURL)
+	b.click(`document.querySelector(".card button")`)
+	text, _ := svc.mail(t, "digits@example.com", "code")
+	code := regexp.MustCompile(`\b\d{6}\b`).FindString(text)
+	require.NotEmpty(t, code)
+	arabic := strings.NewReplacer("0", "٠", "1", "١", "2", "٢", "3", "٣", "4", "٤", "5", "٥", "6", "٦", "7", "٧", "8", "٨", "9", "٩")
+	b.keysOn(codeField, arabic.Replace(code))
+	b.until(`document.querySelector(".legal") !== null`)
+	b.click(`document.querySelector(".card button")`)
+	b.click(`document.querySelector("#next")`)
+	b.write(entry, "١٬٢٣٤٫٥")
+	b.keys("\r")
+	b.until(`document.querySelector(".field.number").getAttribute("aria-label").endsWith("1234.5")`)
+	b.waitUntilStill()
+}

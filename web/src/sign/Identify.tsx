@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../ui/http";
+import { latinDigits } from "../ui/digits";
 import { formatMoment, type Localization } from "../ui/i18n";
 import { Title } from "../ui/parts";
 import { errorText } from "./Steps";
@@ -86,7 +87,7 @@ export function Identify({ context, speech, why, request, verify }: Props) {
             <input ref={input} id="code" class="code" dir="ltr" inputMode="numeric" autocomplete="one-time-code" pattern="[0-9]{6}" required maxLength={6} value={code}
               aria-describedby="code-state code-notice" aria-invalid={notice?.bad ?? false}
               onInput={(e) => {
-                const digits = e.currentTarget.value.normalize("NFKC").replace(/\D/g, "").slice(0, 6);
+                const digits = latinDigits(e.currentTarget.value).replace(/\D/g, "").slice(0, 6);
                 e.currentTarget.value = digits;
                 setCode(digits);
                 if (digits.length === 6 && !busy) void check(digits);

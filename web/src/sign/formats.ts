@@ -1,6 +1,7 @@
 import type { ApiError } from "../ui/http";
 /** How dates and numbers are written, and what the page itself can say of a value. The service checks all of it again. */
 
+import { latinDigits } from "../ui/digits";
 import type { Translate } from "../ui/i18n";
 import { isWritten, missingFields, writeDate, type Context, type Field, type Values } from "./model";
 
@@ -11,23 +12,24 @@ export function writeDay(f: Field, iso: string, locale: string): string {
   return f.format.replaceAll(/yyyy|MM|M|dd|d/g, (token) => ({ yyyy: y, MM: m, M: String(Number(m)), dd: d, d: String(Number(d)) })[token]!);
 }
 
-/** How numbers are written in the language: its signs, its digits from 9 to 0, and how many digits stand between two group signs. */
-function numeralsOf(locale: string): { decimal: string; group: string; digits: string[]; between: number } {
+/** How numbers are written in the language: its signs, and how many digits stand between two group signs. */
+function numeralsOf(locale: string): { decimal: string; group: string; between: number } {
   const parts = new Intl.NumberFormat(locale).formatToParts(-123456789.6);
   const sign = (type: "decimal" | "group", otherwise: string) => parts.find((p) => p.type === type)?.value ?? otherwise;
   return {
-    decimal: sign("decimal", "."), group: sign("group", ","), digits: [...new Intl.NumberFormat(locale, { useGrouping: false }).format(9876543210)],
+    decimal: sign("decimal", "."), group: sign("group", ","),
     between: parts.filter((p) => p.type === "integer")[1]?.value.length ?? 3,
   };
 }
 
 /**
- * Reads a number as people type it in the language, and writes it as it is sealed: 1234.5. Group signs and spaces are left out only where they
- * group digits. What is no number stays as it is, so that it is refused: a number is never taken for another one.
+ * Reads a number as people type it in the language, in digits of any script, and writes it as it is sealed: 1234.5. Group signs and spaces are left
+ * out only where they group digits. What is no number stays as it is, so that it is refused: a number is never taken for another one.
  */
 export function readNumber(typed: string, locale: string): string {
-  const { decimal, group, digits, between } = numeralsOf(locale);
-  const text = [...typed.trim()].map((c) => { const at = digits.indexOf(c); return at < 0 ? c : String(9 - at); }).join("")
+  const { decimal, group, between } = numeralsOf(locale);
+  // The signs of Arabic digits mean the language's own, whichever digits it uses; those of wide digits are signs of another width.
+  const text = latinDigits(typed.trim()).replaceAll("\u066b", decimal).replaceAll("\u066c", group).replaceAll(/[\uff0b-\uff0e]/g, (c) => c.normalize("NFKC"))
     .replaceAll(/[\u200e\u200f\u061c]/g, "").replaceAll("\u2212", "-").replaceAll(/\s/g, " ").replaceAll("'", "\u2019");
   const at = text.indexOf(decimal);
   const [whole, rest] = at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + decimal.length)];
