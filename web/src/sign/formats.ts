@@ -35,8 +35,8 @@ export function readNumber(typed: string, locale: string): string {
   const [whole, rest] = at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + decimal.length)];
   const [, sign, size] = /^([+-]?) ?(.*)$/.exec(whole)!;
   const signs = `[ ${group.replace(/\s/, " ").replace("'", "\u2019")}]`;
-  // 1,234,567; in India 12,34,567.
-  const grouped = [3, between].some((n) => new RegExp(`^\\d{1,${n}}(?=(${signs}))(?:\\1\\d{${n}})*\\1\\d{3}$`).test(size!));
+  // 1,234,567; in India 12,34,567. Nobody groups behind a leading zero: 0.500 is a half everywhere.
+  const grouped = [3, between].some((n) => new RegExp(`^[1-9]\\d{0,${n - 1}}(?=(${signs}))(?:\\1\\d{${n}})*\\1\\d{3}$`).test(size!));
   if ((!grouped && !/^\d*$/.test(size!)) || !/^\d*$/.test(rest)) return text;
   return `${sign}${size!.replaceAll(/\D/g, "")}${at < 0 ? "" : `.${rest}`}`;
 }
