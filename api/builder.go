@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -131,9 +132,13 @@ func (s *Server) checkBuilt(c *gin.Context, session *models.BuilderSession) erro
 		}
 		return err
 	}
+	over := models.Refuse(models.KindGone, "session_completed", "The draft was sent or deleted.")
 	e, err := s.Store.Envelope(c.Request.Context(), session.AppID, *session.EnvelopeID)
-	if isNotFound(err) || err == nil && e.Status != models.StatusDraft {
-		return models.Refuse(models.KindGone, "session_completed", "The draft was sent or deleted.")
+	if isNotFound(err) {
+		return over
+	}
+	if err == nil && e.Status != models.StatusDraft {
+		return withDetails(over, map[string]any{"status": e.Status.Public()})
 	}
 	return err
 }
@@ -166,7 +171,9 @@ func (s *Server) authenticateBuilder(c *gin.Context, token string, needs models.
 		return caller{}, models.ErrNotFound
 	}
 	if err := s.checkBuilt(c, session); models.IsRefusal(err) {
-		return caller{}, models.ErrSessionInvalid
+		over, _ := errors.AsType[*models.Error](err)
+		// A page that got no answer to its sending learns that the envelope was sent.
+		return caller{}, withDetails(models.ErrSessionInvalid, over.Details)
 	} else if err != nil {
 		return caller{}, err
 	}

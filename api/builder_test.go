@@ -73,8 +73,9 @@ func TestBuilderSessions(t *testing.T) {
 		c = s.client(t) // its token has expired meanwhile
 		made, page = c.builder(e, nil)
 		c.post(at+"/send", nil).want(200)
-		page.get(at).refused(401, "session_invalid")
-		nobody.get("/v1/embedded/builders/"+made.str("sessionToken")).refused(410, "session_completed")
+		require.Equal(t, object{"status": "sent"}, page.get(at).refused(401, "session_invalid").body["details"], "so that a page that got no answer to its sending learns of it")
+		over = nobody.get("/v1/embedded/builders/"+made.str("sessionToken")).refused(410, "session_completed")
+		require.Equal(t, "sent", over.body["details"].(object)["status"])
 		c.post("/v1/embedded/builder-sessions", object{"tenantId": "acme", "envelopeId": e.str("id"), "allowedOrigin": "https://app.example.com"}).refused(409, "envelope_not_draft")
 	})
 }

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -292,4 +295,129 @@ func TestTemplateKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	}
 	require.Equal(t, map[string]int{"lease.pdf": 2, "three.pdf": 3}, pages)
 	b.waitUntilStill()
+}
+
+// losesWhatFollows lets the next answer to a GET of the draft be lost after a call of a method to an address that ends so, or holds that.
+func (b *tab) losesWhatFollows(method, part string) {
+	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`(() => { const before = window.fetch; let [after, lost] = [false, false]; window.lost = 0;
+		window.fetch = async (...a) => { const path = new URL(a[0], location.href).pathname;
+			if (after && !lost && (a[1]?.method ?? "GET") === "GET" && /^\/v1\/envelopes\/[^/]+$/.test(path)) { lost = true; window.lost++; throw new TypeError("lost"); }
+			const answer = await before(...a); if (a[1]?.method === %q && path.includes(%q)) after = true; return answer; }; return true; })()`, method, part))
+}
+
+// TestBuilderActsOnce: what was done to recipients and documents is done, although it could not be read what came of it: it is neither told as a failure nor done twice,
+// and can be taken back.
+func TestBuilderActsOnce(t *testing.T) {
+	t.Parallel()
+	e := svc.draft(t, "Done once", twoPeople()[:1], leaseDocument())
+	b := open(t, desktop)
+	b.builds(e, nil)
+	b.losesWhatFollows("POST", "/signers")
+	b.button("Add")
+	b.fill("#rname", "Grace Hopper")
+	b.fill("#remail", "grace@example.com")
+	b.choice("#rauth", "none")
+	b.click(inDialog("Add"))
+	b.until(`window.lost === 1`)
+	b.until(`document.querySelector("dialog[open]") === null && document.querySelector(".brecipient.on strong")?.textContent === "Grace Hopper"`)
+	b.saved()
+	require.Len(t, svc.people(t, e.ID).Signers, 2)
+
+	// She is taken out with her field, and put back with it.
+	b.button("Signature")
+	b.press(1, 200, 300)
+	b.saved()
+	require.Len(t, svc.fields(t, e.ID), 1)
+	b.losesWhatFollows("DELETE", "/signers/")
+	b.click(`document.querySelector('[aria-label="Edit Grace Hopper"]')`)
+	b.click(inDialog("Remove, with the fields"))
+	b.until(`window.lost === 1 && document.querySelectorAll(".brecipient").length === 1 && ` + fmt.Sprintf(placedFields, 0))
+	b.saved()
+	b.losesWhatFollows("POST", "/signers")
+	b.button("Undo")
+	b.until(`window.lost === 1 && document.querySelectorAll(".brecipient").length === 2 && ` + fmt.Sprintf(placedFields, 1))
+	b.saved()
+	back := svc.fields(t, e.ID)
+	require.Len(t, back, 1)
+	require.Equal(t, find(svc.people(t, e.ID), "Grace Hopper"), back[0].SignerID)
+
+	// The file is there, although it could not be given its name.
+	eval[bool](b, `(() => { const before = window.fetch; window.lost = 0;
+		window.fetch = async (...a) => { if (a[1]?.method === "PATCH" && a[0].includes("/documents/") && !window.lost++) throw new TypeError("lost"); return before(...a); }; return true; })()`)
+	b.choose(`.badd input`, "annex.pdf", leaseDocument())
+	b.until(`window.lost === 1 && document.querySelectorAll(".bdocuments > li").length === 2 && document.querySelector(".badd").textContent === "Add a PDF"`)
+	require.Equal(t, 0, eval[int](b, `document.querySelectorAll(".notice.bad").length`))
+	b.button("Undo")
+	b.until(`document.querySelectorAll(".bdocuments > li").length === 1`)
+	b.saved()
+	require.Len(t, svc.people(t, e.ID).Documents, 1)
+	b.waitUntilStill()
+}
+
+// TestBuilderSendsWithoutAnAnswer: an envelope that was sent although the answer was lost is told as sent, to the sender and to the application around the frame.
+func TestBuilderSendsWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	draft := func() envelope {
+		e := svc.draft(t, "Sent without an answer", twoPeople()[:1], leaseDocument())
+		svc.json(t, "POST", "/v1/envelopes/"+e.ID+"/fields", object{"signerId": e.Signers[0].ID, "type": "signature", "page": 1, "x": 72, "y": 300, "w": 160, "h": 40}, nil)
+		return e
+	}
+	embedded := func(e envelope) *tab {
+		var address string
+		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			_, _ = fmt.Fprint(w, `<!doctype html><title>Shop</title><iframe src="`+address+`" style="width:1200px;height:800px"></iframe><script>
+				window.told = []; addEventListener("message", (m) => { if (m.data.event.startsWith("service.builder.") && m.data.event !== "service.builder.resize") told.push(m.data.event.slice(16) + (m.data.code ? " " + m.data.code : "")); });</script>`)
+		}))
+		t.Cleanup(h.Close)
+		origin := strings.Replace(h.URL, "127.0.0.1", "localhost", 1)
+		var made struct{ EmbedURL string }
+		svc.json(t, http.MethodPost, "/v1/embedded/builder-sessions", object{"tenantId": "harbour", "envelopeId": e.ID, "allowedOrigin": origin, "features": object{"send": true}}, &made)
+		address = made.EmbedURL
+		b := open(t, desktop)
+		b.visit(origin)
+		b.until(`told.includes("ready")`)
+		return b
+	}
+
+	// The connection is gone for a while: the answer, and what is asked after it.
+	e := draft()
+	b := embedded(e)
+	_, err := inFrame[bool](b, `(() => { const before = window.fetch; window.lost = 0;
+		window.fetch = async (...a) => { if (window.lost === 1) { window.lost++; throw new TypeError("lost"); }
+			const answer = await before(...a); if (a[0].endsWith("/send") && !window.lost++) throw new TypeError("lost"); return answer; }; return true; })()`)
+	require.NoError(t, err)
+	b.frameButton("Send …")
+	b.frameButton("Send to 1 person")
+	b.framed("The service cannot be reached.")
+	require.Equal(t, "sent", svc.envelope(t, e.ID).Status)
+	b.frameButton("Send to 1 person")
+	b.framed("Those who sign first have been invited.")
+	b.until(`told.includes("sent")`)
+	require.Empty(t, eval[[]string](b, `told.filter((m) => m.startsWith("error"))`))
+
+	// The application has sent it meanwhile.
+	e = draft()
+	b = embedded(e)
+	svc.json(t, "POST", "/v1/envelopes/"+e.ID+"/send", object{}, nil)
+	b.frameButton("Initials")
+	_, err = inFrame[bool](b, `(document.querySelector(".notice .bare").click(), true)`) // places it in view
+	require.NoError(t, err)
+	b.framed("The envelope was sent.")
+	b.until(`told.includes("error session_over")`)
+	require.NotContains(t, eval[[]string](b, `told`), "sent")
+
+	// In the console: only the answer is lost.
+	e = draft()
+	c := open(t, desktop)
+	consoleUser(c, "sends-unanswered", "sender")
+	c.visit(svc.base + "/console#/build/" + e.ID)
+	c.until(`document.querySelector(".bpaint canvas") !== null`)
+	c.losesAnAnswer("/send")
+	c.button("Send …")
+	c.button("Send to 1 person")
+	c.see("What happened")
+	require.Equal(t, "sent", svc.envelope(t, e.ID).Status)
+	c.waitUntilStill()
 }

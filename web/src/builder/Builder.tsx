@@ -36,7 +36,7 @@ interface Props {
 
 const letter: Size = { width: 612, height: 792 }; // points, until a page is known
 const stateTexts: Record<Snapshot["state"], TextKey> = {
-  saved: "stateSaved", saving: "stateSaving", unsaved: "stateUnsaved", offline: "stateOffline", conflict: "stateConflict", refused: "stateRefused", ended: "stateEnded", over: "stateOver",
+  saved: "stateSaved", saving: "stateSaving", unsaved: "stateUnsaved", offline: "stateOffline", conflict: "stateConflict", refused: "stateRefused", ended: "stateEnded", over: "stateOver", sent: "sent",
 };
 
 /** Prepares a draft, or a template: documents, recipients and fields. What is done to a draft is saved at once. */
@@ -115,6 +115,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
   const before = useRef(state);
   useEffect(() => {
     if (state === "saved" && before.current === "saving") onEvent?.("saved", editor instanceof TemplateEditor ? { version: editor.version } : {});
+    if (state === "sent" && before.current !== "sent") onEvent?.("sent");
     if (state === "over" && before.current !== "over") onEvent?.("error", { code: "session_over" });
     if (state === "ended" && before.current !== "ended") onEvent?.("error", { code: "session_expired" });
     before.current = state;
@@ -407,7 +408,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
       {dialog === "preview" && <Preview recipients={recipients} fields={fields} onClose={() => setDialog("")} />}
       {dialog === "texts" && editor.texts && <TextsDialog texts={editor.texts} onTexts={(texts) => editor.setTexts?.(texts)} onClose={() => setDialog("")} />}
       {dialog === "leave" && onClose && <LeaveDialog editor={editor} onLeave={() => { editor.forget(); onClose(); }} onClose={() => setDialog("")} />}
-      {dialog === "send" && editor instanceof DraftEditor && <SendDialog editor={editor} draft={draft} onSent={() => onEvent?.("sent")} onClose={() => setDialog("")} />}
+      {dialog === "send" && editor instanceof DraftEditor && <SendDialog editor={editor} draft={draft} onClose={() => setDialog("")} />}
     </div>
   );
 }

@@ -5,13 +5,12 @@ import { FormDialog } from "./parts";
 import { t } from "./texts";
 
 /** Subject and message, and then it goes out. */
-export function SendDialog({ editor, draft, onSent, onClose }: { editor: DraftEditor; draft: Draft; onSent: () => void; onClose: () => void }) {
+export function SendDialog({ editor, draft, onClose }: { editor: DraftEditor; draft: Draft; onClose: () => void }) {
   const [subject, setSubject] = useState(draft.subject ?? "");
   const [message, setMessage] = useState(draft.message ?? "");
   const send = async () => {
     if (subject !== (draft.subject ?? "") || message !== (draft.message ?? "")) await editor.act("PATCH", "", { subject: subject || null, message: message || null });
     await editor.send();
-    onSent();
   };
   return (
     <FormDialog title={t("sendTitle")} label={t("sendTo", { n: draft.signers.length })} work={send} onClose={onClose}>

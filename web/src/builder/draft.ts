@@ -13,6 +13,9 @@ const saveDelay = 500; // milliseconds after the last change
 const maxHistory = 500;
 const longestWait = 30_000;
 
+/** Whether an error leaves it open if the service has done what it was asked for. */
+const isUndecided = (e: unknown): boolean => e instanceof NetworkError || (e instanceof ApiError && e.status >= 500);
+
 type PageSize = (document: DraftDocument, page: number) => Promise<{ width: number; height: number }>;
 
 /** Reads a draft and its version. Fields whose y was counted from the bottom of the page are counted from its top. */
@@ -49,6 +52,9 @@ export class DraftEditor implements Editor {
   private running: Promise<void> | null = null; // the save that is under way or waits for its turn
   private queue: Promise<unknown> = Promise.resolve();
   private wait = 1000;
+  private stale = false; // something was done whose outcome was not read yet
+  private returning: BuilderField[] = []; // fields to put back once that is read
+  private sending = false; // the service was asked to send, and has not refused
   private closed = false;
   private lastMerge = "";
   private kept = true;
@@ -57,7 +63,7 @@ export class DraftEditor implements Editor {
 
   private constructor(private draft: Draft, etag: string, readonly bearer: string, private readonly pageSize: PageSize, private readonly onChange: (s: Snapshot) => void) {
     this.keeper = new Keeper(`countersign.history.${draft.id}`, (steps) => (
-      this.state === "over" || this.past.length + this.future.length === 0 ? null
+      this.gone || this.past.length + this.future.length === 0 ? null
         : writeHistory({ etag: this.etag, keys: [...this.saved].map(([key, s]) => [s.id, key]), successors: [...this.successors], past: this.past, future: this.future }, steps)
     ));
     const history = this.keeper.read((content) => readHistory(content, this.parts));
@@ -91,7 +97,7 @@ export class DraftEditor implements Editor {
   }
 
   private keep(): void {
-    if (!this.unsaved || this.state === "over") forgetWork(this.draft.id);
+    if (!this.unsaved || this.gone) forgetWork(this.draft.id);
     else {
       const fields = this.fields.map((f) => ({ id: this.saved.get(f.key)?.id, key: f.key, content: contentOf(f) }));
       this.kept = keepWork(this.draft.id, { etag: this.etag, saved: [...this.saved.values()], fields, around: this.around });
@@ -189,7 +195,8 @@ export class DraftEditor implements Editor {
 
   /** Puts fields back that went with their recipient or document. */
   putBack(fields: readonly BuilderField[]): void {
-    this.set(this.standing([...this.fields, ...fields]));
+    if (this.stale) this.returning.push(...fields); // theirs was made again, but not read yet
+    else this.set(this.standing([...this.fields, ...fields]));
   }
 
   /** The fields whose recipient and document are there, by the ids that these have now. */
@@ -225,7 +232,12 @@ export class DraftEditor implements Editor {
 
   /** Whether nothing can be saved as it stands. */
   private get stopped(): boolean {
-    return this.state === "conflict" || this.state === "ended" || this.state === "over";
+    return this.state === "conflict" || this.state === "ended" || this.gone;
+  }
+
+  /** Whether there is no draft any more. */
+  private get gone(): boolean {
+    return this.state === "over" || this.state === "sent";
   }
 
   /** Whether something here differs from what the service has, what it refused included. */
@@ -259,6 +271,7 @@ export class DraftEditor implements Editor {
 
   private async saveAll(): Promise<void> {
     try {
+      if (this.stale && !this.closed && !this.stopped) await this.reload();
       while (!this.closed && !this.stopped) {
         const here = new Map(this.fields.map((f) => [f.key, f]));
         const gone = [...this.saved].find(([key]) => !here.has(key));
@@ -278,21 +291,23 @@ export class DraftEditor implements Editor {
       this.wait = 1000;
       if (this.state === "saving" || this.state === "offline" || this.state === "refused") this.state = this.problems.size ? "refused" : "saved";
     } catch (e) {
-      this.failed(e);
+      await this.failed(e);
     }
     this.publish();
   }
 
   /** looked: it was met while looking at what somebody else made of the draft. */
-  private failed(e: unknown, looked = false): void {
-    if (e instanceof NetworkError || (e instanceof ApiError && (e.status >= 500 || e.status === 429))) {
+  private async failed(e: unknown, looked = false): Promise<void> {
+    if (isUndecided(e) || (e instanceof ApiError && e.status === 429)) {
       this.state = "offline";
       const after = e instanceof ApiError && e.retryAfter ? e.retryAfter * 1000 : this.wait;
       this.wait = Math.min(this.wait * 2, longestWait);
       this.schedule(after);
     } else if (e instanceof ApiError && (e.status === 412 || (e.status === 404 && !looked))) { // a field that is gone, or the draft
       this.state = "conflict";
-      void this.lookAtTheirs();
+      await this.lookAtTheirs();
+    } else if (e instanceof ApiError && e.status === 401 && typeof e.details.status === "string") {
+      this.endDraft();
     } else if (e instanceof ApiError && e.status === 401) {
       this.state = "ended"; // what is here is kept for the next session
     } else if (e instanceof ApiError && (e.status === 404 || e.status === 409)) {
@@ -355,9 +370,10 @@ export class DraftEditor implements Editor {
   private async lookAtTheirs(): Promise<void> {
     try {
       const { draft, etag } = await read(this.at, this.bearer, this.pageSize);
-      this.compare(draft, etag);
+      if (draft.status === "draft") this.compare(draft, etag);
+      else this.endDraft();
     } catch (e) {
-      this.failed(e, true);
+      await this.failed(e, true);
     }
     this.publish();
   }
@@ -406,21 +422,29 @@ export class DraftEditor implements Editor {
 
   private async actNow<T>(method: string, path: string, body?: unknown): Promise<T> {
     await this.saveAll();
-    if (this.dirty) throw new Error(t("notYetSaved"));
+    if (this.dirty || this.stale) throw new Error(t("notYetSaved"));
+    let out: T;
     try {
-      const out = await this.call<T>(path, method, body);
-      await this.reload();
-      return out;
+      out = await this.call<T>(path, method, body);
     } catch (e) {
-      this.refused(e);
+      await this.refused(e);
       throw e;
     }
+    this.stale = true;
+    try {
+      await this.reload();
+    } catch (e) {
+      // It is done all the same; done once more, it would be there twice. What came of it is read before anything else is saved.
+      await this.failed(e);
+      this.publish();
+    }
+    return out;
   }
 
   /** Tells of an action after which nothing can be saved until the person has decided, or opens the builder again. */
-  private refused(e: unknown): void {
+  private async refused(e: unknown): Promise<void> {
     if (!(e instanceof ApiError) || (e.status !== 412 && e.status !== 401)) return;
-    this.failed(e);
+    await this.failed(e);
     this.publish();
   }
 
@@ -428,22 +452,35 @@ export class DraftEditor implements Editor {
   send(): Promise<void> {
     return this.inTurn(async () => {
       await this.saveAll();
+      if (this.stale) throw new Error(t("notYetSaved"));
       if (this.dirty || this.problems.size > 0) throw new Error(t("fixFirst"));
+      this.sending = true;
       try {
         await this.call("/send", "POST", {});
+        this.endDraft();
       } catch (e) {
-        this.refused(e);
-        throw e;
+        // Without an answer it may have been sent: the service is asked now, or by what is done next.
+        if (isUndecided(e)) await this.lookAtTheirs();
+        else await this.refused(e);
+        if (!this.gone) {
+          this.sending = isUndecided(e);
+          throw e;
+        }
       }
-      this.state = "over";
-      this.told = t("envelopeSent");
       this.publish();
     });
+  }
+
+  /** Notes that the envelope is no draft any more: it was sent, from here or elsewhere. */
+  private endDraft(): void {
+    this.state = this.sending ? "sent" : "over";
+    this.told = this.sending ? "" : t("envelopeSent");
   }
 
   /** Takes the draft as the service has it, with what differs here laid over it: what was changed since it was saved, and what was refused. */
   private async reload(): Promise<void> {
     const { draft, etag } = await read(this.at, this.bearer, this.pageSize);
+    this.stale = false;
     const [was, mine] = [this.saved, new Map(this.fields.map((f) => [f.key, f]))];
     this.take(draft, etag);
     const came = this.fields.flatMap((f) => {
@@ -453,7 +490,8 @@ export class DraftEditor implements Editor {
       if (!own) return []; // removed here
       return [same(contentOf(own), before.content) ? f : this.standing([own])[0] ?? f];
     });
-    this.fields = [...came, ...this.standing([...mine.values()].filter((f) => !was.has(f.key)))];
+    this.fields = [...came, ...this.standing([...[...mine.values()].filter((f) => !was.has(f.key)), ...this.returning])];
+    this.returning = [];
     this.publish();
   }
 
@@ -467,7 +505,7 @@ export class DraftEditor implements Editor {
     this.closed = true;
     clearTimeout(this.timer);
     this.keeper.close();
-    if (!this.unsaved || this.state === "over") this.forget();
+    if (!this.unsaved || this.gone) this.forget();
   }
 }
 

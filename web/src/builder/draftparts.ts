@@ -118,9 +118,10 @@ export class DraftParts implements Parts {
     this.editor.done(step);
   }
 
+  /** Gives a file to the draft, and then its name to the document. Without that it is there all the same and can be renamed: given once more, it would be there twice. */
   private async upload(file: File): Promise<string> {
     const { documentId } = await this.editor.act<{ documentId: string }>("POST", "/document", file);
-    await this.editor.act("PATCH", `/documents/${documentId}`, { name: file.name });
+    await this.editor.act("PATCH", `/documents/${documentId}`, { name: file.name }).catch(() => undefined);
     return documentId;
   }
 

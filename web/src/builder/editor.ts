@@ -2,8 +2,8 @@
 import type { BuilderField, Draft, Recipient } from "./model";
 import { t } from "./texts";
 
-/** How the work stands with the service. ended: the session has, and another one can go on; over: there is nothing to go on with. */
-export type SaveState = "saved" | "saving" | "unsaved" | "offline" | "conflict" | "refused" | "ended" | "over";
+/** How the work stands with the service. ended: the session has, and another one can go on; over: there is nothing to go on with; sent: because the envelope was sent from here. */
+export type SaveState = "saved" | "saving" | "unsaved" | "offline" | "conflict" | "refused" | "ended" | "over" | "sent";
 
 export interface Snapshot {
   draft: Draft;
