@@ -256,3 +256,37 @@ func TestDigitsOfTheKeyboard(t *testing.T) {
 	b.until(`document.querySelector(".field.number").getAttribute("aria-label").endsWith("1234.5")`)
 	b.waitUntilStill()
 }
+
+// TestAdoptsWhatIsShown: while a signature is still being drawn, the one before it cannot be used.
+func TestAdoptsWhatIsShown(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Still drawn", []object{{"name": "Ada Lovelace", "email": "still-drawn@example.com", "authMethod": "none"}}, leaseFields()[1:2], leaseDocument())
+	b := open(t, desktop)
+	b.visit(e.Signers[0].SigningURL)
+	b.button("I agree")
+	b.button("Start")
+	b.button("Sign here")
+	const usable = `document.querySelector("dialog[open] form .end button:last-child").disabled === false`
+	b.until(usable)
+	eval[bool](b, `(() => { const gate = new Promise((open) => { window.drawn = () => { open(); return true; }; });
+		const [load, decode] = [document.fonts.load.bind(document.fonts), window.createImageBitmap];
+		document.fonts.load = async (...a) => { await gate; return load(...a); };
+		window.createImageBitmap = async (...a) => { await gate; return decode(...a); }; return true; })()`)
+	b.keysOn(typedName, " King")
+	require.False(t, eval[bool](b, usable), "it is the name as it was before")
+	b.until(`window.drawn()`)
+	b.until(usable)
+
+	b.button("Picture")
+	b.choose("#picture", "ink.png", paper(true))
+	b.until(usable)
+	eval[bool](b, `(() => { const gate = new Promise((open) => { window.drawn = () => { open(); return true; }; });
+		const decode = window.createImageBitmap; window.createImageBitmap = async (...a) => { await gate; return decode(...a); }; return true; })()`)
+	b.choose("#picture", "other.png", paper(true))
+	b.until(`!(` + usable + `)`)
+	require.True(t, eval[bool](b, `document.querySelector("dialog[open] .preview") === null`), "the picture before is shown no longer")
+	b.until(`window.drawn()`)
+	b.until(usable)
+	b.until(`document.querySelector("dialog[open] .preview img")?.naturalWidth > 300`)
+	b.waitUntilStill()
+}

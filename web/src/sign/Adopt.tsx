@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type SignaturePad from "signature_pad";
 import type { Translate } from "../ui/i18n";
 import { Dialog, Title } from "../ui/parts";
@@ -72,12 +72,11 @@ function Type({ name, label, t, onMark }: { name: string; label: string; t: Tran
   const faces = typefacesFor(text);
   const face = faces.find((f) => f.label === style) ?? faces[0]!;
   const drawable = hasLetters(text, face);
-  useEffect(() => {
+  // Before the next press can come: what is shown is not what was drawn before.
+  useLayoutEffect(() => {
     let stale = false;
-    if (!drawable) {
-      onMark(null);
-      return;
-    }
+    onMark(null);
+    if (!drawable) return;
     void drawTypedText(text, face).then((picture) => { if (!stale) onMark(picture ? { picture, fontLabel: face.label } : null); });
     return () => { stale = true; };
   }, [text, face, drawable]);
@@ -169,9 +168,11 @@ function Upload({ t, onMark }: { t: Translate; onMark: OnMark }) {
   const [clean, setClean] = useState(true);
   const [shown, setShown] = useState<string | null>(null);
   const [problem, setProblem] = useState("");
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!file) return;
     let stale = false;
+    onMark(null);
+    setShown(null);
     drawUploadedImage(file, clean).then(
       (picture) => {
         if (stale) return;
@@ -181,9 +182,7 @@ function Upload({ t, onMark }: { t: Translate; onMark: OnMark }) {
       },
       () => {
         if (stale) return;
-        setShown(null);
         setProblem(t("pictureBad"));
-        onMark(null);
       },
     );
     return () => { stale = true; };
