@@ -131,3 +131,38 @@ func TestDecodedPagesAreFreed(t *testing.T) {
 	b.until(fmt.Sprintf(`window.freed >= %d`, pages-20)) // some are still in sight, or kept
 	b.waitUntilStill()
 }
+
+// TestErasedPagesAreNotRead: a page that was erased to save memory counts as read, and as looked at, only once it is drawn again.
+func TestErasedPagesAreNotRead(t *testing.T) {
+	t.Parallel()
+	const pages = 24
+	leaves := make([]leaf, pages)
+	for i := range leaves {
+		leaves[i] = leaf{title: fmt.Sprintf("Sheet %d", i+1), lines: []string{"A line of text"}}
+	}
+	e := svc.create(t, "Erased", []object{{"name": "Ada", "email": "erased@example.com", "authMethod": "none"}}, leaseFields()[:1], pdfOf(leaves...))
+	b := open(t, phone)
+	b.visit(e.Signers[0].SigningURL)
+	b.until(`Boolean(` + buttonOf("I agree") + `)`)
+	// Nothing is looked at while the pages are drawn for the first time.
+	eval[bool](b, `(Object.defineProperty(document, "visibilityState", { configurable: true, get: () => window.looking ? "visible" : "hidden" }), true)`)
+	b.button("I agree")
+	for i := range pages {
+		b.until(fmt.Sprintf(`(() => { const s = document.querySelectorAll(".sheet")[%d]; s?.scrollIntoView({ block: "center", behavior: "instant" }); return Boolean(s?.querySelector("canvas")); })()`, i))
+	}
+	b.until(`document.querySelector(".sheet canvas") !== null && document.querySelector(".sheet").querySelector("canvas") === null`)
+	b.see("24 pages to read")
+	// The viewer draws with the frames of the browser: without them it does not come to an end.
+	eval[bool](b, `(() => { const before = window.requestAnimationFrame.bind(window); window.waiting = [];
+		window.requestAnimationFrame = (f) => { if (!window.waiting) return before(f); window.waiting.push(f); return 0; };
+		window.draw = () => { const all = window.waiting; window.waiting = null; for (const f of all ?? []) before(f); return true; };
+		window.looking = true; document.dispatchEvent(new Event("visibilitychange")); document.querySelector(".sheet").scrollIntoView({ block: "center", behavior: "instant" }); return true; })()`)
+	b.until(`window.waiting.length > 0`)
+	eval[bool](b, `new Promise((done) => setTimeout(() => done(true), 3000))`)
+	require.True(t, eval[bool](b, `document.querySelector(".sheet").querySelector("canvas") === null`))
+	b.see("24 pages to read")
+	b.until(`window.draw()`)
+	b.until(`document.querySelector(".sheet").querySelector("canvas") !== null`)
+	b.see("23 pages to read")
+	b.waitUntilStill()
+}

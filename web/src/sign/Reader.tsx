@@ -208,7 +208,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
     };
   }, [active]);
   const events = useMemo<SheetEvents>(() => ({
-    place: tracking.place, drawn: tracking.drawn, retry: tracking.look, picture, openFile: (a) => latest.current.openFile(a),
+    place: tracking.place, drawn: tracking.drawn, erased: tracking.erased, retry: tracking.look, picture, openFile: (a) => latest.current.openFile(a),
     press: (f) => latest.current.press(f), advance: (f) => latest.current.advance(f),
   }), []);
 

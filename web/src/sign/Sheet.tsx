@@ -10,6 +10,8 @@ export interface SheetEvents {
   /** The page is on the screen (or, with null, gone from it). */
   place: (key: string, sheet: Sheet, element: HTMLElement | null) => void;
   drawn: (key: string) => void;
+  /** The page is drawn no longer, or could not be. */
+  erased: (key: string) => void;
   retry: () => void;
   press: (f: Field) => void;
   /** The field is as it should be; the next one is wanted. */
@@ -41,7 +43,8 @@ export const PageSheet = memo(function PageSheet({ doc, page, pageKey, fields, f
     const sheet: Sheet = {
       documentId: doc.documentId, page, holder: holder.current!, width,
       onDrawn: () => { setFailed(false); events.drawn(pageKey); },
-      onFailed: () => setFailed(true),
+      onErased: () => events.erased(pageKey),
+      onFailed: () => { setFailed(true); events.erased(pageKey); },
     };
     events.place(pageKey, sheet, ref.current);
     return () => events.place(pageKey, sheet, null);

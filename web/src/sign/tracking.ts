@@ -90,12 +90,21 @@ export class ReadingTracker {
     this.look();
   };
 
+  erased = (key: string): void => {
+    this.ready.delete(key);
+    this.see();
+  };
+
   /** Brings drawing and dwell times in line with what is on the screen. */
   look = (): void => {
     const urgent = [...this.inSight, ...[...this.near].filter((k) => !this.inSight.has(k))];
     this.viewer.want(urgent.map((k) => this.sheets.get(k)?.sheet).filter((s): s is Sheet => s !== undefined));
-    if (document.visibilityState === "visible") this.dwell.see(new Set([...this.inSight].filter((k) => this.ready.has(k))));
+    this.see();
   };
+
+  private see(): void {
+    if (document.visibilityState === "visible") this.dwell.see(new Set([...this.inSight].filter((k) => this.ready.has(k))));
+  }
 
   /** Counts the time since the last look for everything that can be read now. */
   private count = (): void => {

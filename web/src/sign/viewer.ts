@@ -63,6 +63,8 @@ export interface Sheet {
   /** Width of the page in points. */
   width: number;
   onDrawn: () => void;
+  /** What was drawn is gone, to save memory; it is drawn again when it comes near. */
+  onErased?: () => void;
   onFailed: () => void;
 }
 
@@ -261,6 +263,7 @@ export class Viewer {
     const canvas = sheet.holder.querySelector("canvas");
     if (canvas) freeCanvas(canvas);
     sheet.holder.replaceChildren();
+    sheet.onErased?.();
   }
 
   close(): void {
