@@ -197,3 +197,39 @@ func TestFilesArriveWhileTheSignerGoesOn(t *testing.T) {
 	b.until(`document.querySelector("#entry-problem")?.textContent.includes("cannot be reached")`)
 	b.waitUntilStill()
 }
+
+// TestRefusedFileIsForgotten: who keeps the file that is there, instead of one that was refused, is told so once.
+func TestRefusedFileIsForgotten(t *testing.T) {
+	t.Parallel()
+	at := func(kind, name string, y int) object {
+		return object{"signerId": "0", "type": kind, "name": name, "label": name, "page": 1, "x": 60, "y": y, "w": 200, "h": 22}
+	}
+	e := svc.create(t, "A refused file", []object{{"name": "Ada", "email": "refused-file@example.com", "authMethod": "none"}}, []object{at("attachment", "passport", 100), at("text", "place", 140)}, leaseDocument())
+	b := open(t, phone)
+	b.visit(e.Signers[0].SigningURL)
+	b.button("I agree")
+	b.see("2 fields to fill")
+	const told = `document.querySelector(".filenotices .notice.bad") !== null`
+	tooLarge := func() {
+		b.click(field("passport"))
+		b.choose(`.entry input[type=file]`, "large.png", make([]byte, 11<<20))
+		b.see("That file is too large.")
+	}
+	tooLarge()
+	b.click(field("place"))
+	b.until(told) // there is no file
+	b.click(field("passport"))
+	b.choose(`.entry input[type=file]`, "passport.png", paper(true))
+	b.until(field("passport") + `.getAttribute("aria-label").endsWith("passport.png")`)
+	tooLarge()
+	b.click(field("place"))
+	b.write(entry, "Berlin")
+	require.False(t, eval[bool](b, told))
+	b.read()
+	tooLarge()
+	b.button("Review and sign") // the entry is still open
+	b.see("Please check once more")
+	require.False(t, eval[bool](b, told))
+	b.accessible()
+	b.waitUntilStill()
+}

@@ -367,6 +367,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       const at = document.activeElement;
       if (document.getElementById(`entry-${f.id}`) && (at === document.body || at?.id === `entry-${f.id}`)) document.getElementById("next")?.focus({ preventScroll: true });
     })),
+    left: (f) => { if (files.some((a) => a.attachmentId === values[f.id])) fileStates.forgive(f); },
     detach: (f) => fileStates.run(f, () => guarded(async () => {
       const id = values[f.id];
       setValue(f, "");

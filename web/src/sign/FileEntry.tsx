@@ -1,4 +1,4 @@
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../ui/http";
 import { formatBytes, type Localization, type Translate } from "../ui/i18n";
 import type { Attached, Field } from "./model";
@@ -15,6 +15,8 @@ export interface FileActions {
   attach: (f: Field, file: File) => Promise<void>;
   detach: (f: Field) => Promise<void>;
   open: (a: Attached) => void;
+  /** The entry of a field is left: who keeps the file that is there has been told what became of another one. */
+  left: (f: Field) => void;
 }
 
 const largest = 10 * 2 ** 20; // bytes
@@ -36,6 +38,7 @@ export function useFileStates(t: Translate) {
   return {
     of: (f: Field): FileState => states[f.id] ?? idle,
     refuse: (f: Field, problem: string) => put(f, { busy: false, problem }),
+    forgive: (f: Field) => setStates((all) => (all[f.id]?.busy ? all : { ...all, [f.id]: idle })),
     run: async (f: Field, work: () => Promise<void>) => {
       if (busy.current.has(f.id)) return;
       busy.current.add(f.id);
@@ -44,7 +47,8 @@ export function useFileStates(t: Translate) {
       try {
         await work();
       } catch (e) {
-        problem = problemWith(e, t);
+        // The page has asked for the code once more.
+        if (!(e instanceof ApiError && e.code === "otp_required")) problem = problemWith(e, t);
       }
       busy.current.delete(f.id);
       put(f, { busy: false, problem });
@@ -57,6 +61,9 @@ export function FileEntry({ f, name, speech, files }: { f: Field; name: string; 
   const { t, locale } = speech;
   const { busy, problem } = files.state(f);
   const given = files.of(f);
+  const left = useRef(() => {});
+  left.current = () => files.left(f);
+  useEffect(() => () => left.current(), []);
   return (
     <div class="entry">
       <label for={`entry-${f.id}`}><bdi>{name}</bdi>{f.required ? "" : ` (${t("optional")})`}</label>

@@ -216,7 +216,10 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
     const next = nextField(context.fields, missing, active);
     if (next) go(next);
     else if (unread[0]) go(pageKey(unread[0].doc.documentId, unread[0].page), true);
-    else onReview();
+    else {
+      if (activeField?.type === "attachment") files.left(activeField);
+      onReview();
+    }
   };
   const [out, larger] = [nextStep(k, fitScale, -1), nextStep(k, fitScale, 1)];
   const zoomButtons = (
