@@ -1,11 +1,16 @@
 package browser_test
 
 import (
+	"net/http"
+	"net/url"
 	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/stretchr/testify/require"
 )
 
@@ -213,4 +218,59 @@ func TestDocumentsClosedBeforeTheCode(t *testing.T) {
 	require.False(t, eval[bool](b, `performance.getEntriesByType("resource").some((r) => r.name.includes("/documents/"))`))
 	b.checked("locked")
 	b.waitUntilStill()
+}
+
+// TestConfirmationEndsWithoutStorage: also where the browser keeps nothing for the page, what was entered and read is there after the code was asked for again.
+// That the code is asked for is no answer to a file, which stays unsent.
+func TestConfirmationEndsWithoutStorage(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "Ends early", []object{{"name": "Ada Lovelace", "email": "ends-unkept@example.com"}}, append(leaseFields()[2:3],
+		object{"signerId": "0", "type": "attachment", "name": "passport", "label": "passport", "required": false, "page": 1, "x": 60, "y": 100, "w": 200, "h": 22}), leaseDocument())
+	b := open(t, desktop)
+	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `for (const name of ["sessionStorage", "localStorage"]) Object.defineProperty(window, name, { get() { throw new DOMException("denied", "SecurityError"); } });`})
+	b.visit(e.Signers[0].SigningURL)
+	identified(b, "ends-unkept@example.com")
+	b.button("I agree")
+	b.button("Start")
+	b.write(entry, "Not lost")
+	b.read()
+	call(b, network.ClearBrowserCookies, cdp.Empty{})
+	eval[bool](b, `(() => { const before = fetch; window.fetch = (input, init) => { delete init?.headers?.["X-Signer-Session"]; return before(input, init); }; return true; })()`)
+	b.click(field("passport"))
+	b.choose(`.entry input[type=file]`, "passport.png", paper(true))
+	b.see("Your confirmation is over. What you have entered is kept")
+	b.button("Send the code")
+	b.keysOn(codeField, svc.laterCode(t, "ends-unkept@example.com"))
+	b.see("All fields filled")
+	b.see("Everything read")
+	b.until(field("Not lost") + ` !== undefined`)
+	require.NotContains(t, b.text(), "Something went wrong")
+	b.button("Review and sign")
+	require.NotContains(t, b.text(), "Something went wrong")
+	b.button("Sign")
+	b.see("You have signed")
+	b.waitUntilStill()
+}
+
+// laterCode waits for the second code that somebody is sent.
+func (s *service) laterCode(t *testing.T, email string) (code string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		var list []struct{ Text string }
+		if _, err := s.do(http.MethodGet, s.inbox+"/api/messages?to="+url.QueryEscape(email), "", nil, &list); err != nil {
+			return false
+		}
+		var codes []string // the newest comes first
+		for _, m := range list {
+			if c := regexp.MustCompile(`\b\d{6}\b`).FindString(m.Text); c != "" && strings.Contains(m.Text, "code") {
+				codes = append(codes, c)
+			}
+		}
+		if len(codes) < 2 {
+			return false
+		}
+		code = codes[0]
+		return true
+	}, patience, 100*time.Millisecond)
+	return code
 }

@@ -106,6 +106,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   };
   const draftNow = useRef(draft);
   draftNow.current = draft;
+  const enteredBy = useRef(""); // whose draft it is, by id; before the code nothing was entered
 
   const look = (b: Branding | undefined) => {
     setBranding(b ?? null);
@@ -120,7 +121,10 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       look(c.branding);
       const wished = chosenLanguage() ? null : languageOf(c.language);
       if (wished && wished !== language.current) choose(wished, false);
-      const kept = await loadDraft(c);
+      const found = await loadDraft(c);
+      // What is here is newer than what is kept, and some browsers keep nothing for a framed page.
+      const kept = enteredBy.current === c.signerId ? draftNow.current : found;
+      if (isIdentified(c)) enteredBy.current = c.signerId;
       const taken = take(kept ?? emptyDraft(), c.filled);
       setDraft(taken.draft);
       // Who comes back is told what was added meanwhile; who comes first sees it all for the first time.
