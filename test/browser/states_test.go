@@ -224,3 +224,57 @@ func TestOffline(t *testing.T) {
 	b.see("You have signed")
 	svc.completed(t, e.ID)
 }
+
+// TestWhoHasAnsweredIsTold: whose answer was lost on its way, or who has answered in another tab, is told what became of it, whatever the page asks the service next.
+func TestWhoHasAnsweredIsTold(t *testing.T) {
+	t.Parallel()
+	one := func(email string) envelope {
+		return svc.create(t, "Answered", []object{{"name": "Ada", "email": email, "authMethod": "none", "allowDelegation": true}, {"name": "Bob", "email": "b-" + email, "authMethod": "none"}},
+			[]object{{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 500, "w": 100, "h": 20}}, leaseDocument())
+	}
+	b := open(t, look{width: 390, height: 844, touch: true, language: "de"})
+	e := one("decline-lost@example.com")
+	b.visit(e.Signers[0].SigningURL)
+	b.button("Ablehnen")
+	b.losesAnAnswer("/decline")
+	b.button("Ablehnen")
+	b.until(`document.querySelector("dialog[open] .notice.bad:not(:empty)") !== null`)
+	b.button("Ablehnen")
+	b.see("Sie haben abgelehnt")
+	b.checked("declined-lost")
+	b.waitUntilStill()
+
+	for _, what := range []string{"decline", "delegate"} {
+		e = one(what + "-other@example.com")
+		b.visit(e.Signers[0].SigningURL)
+		b.button(map[string]string{"decline": "Ablehnen", "delegate": "Jemand anderen unterschreiben lassen"}[what])
+		svc.signByAPI(t, e.Signers[0].SigningURL, "Elsewhere")
+		if what == "decline" {
+			b.button("Ablehnen")
+		} else {
+			b.fill("#delegate-name", "Grace Hopper")
+			b.fill("#delegate-email", "grace@example.com")
+			b.click(`document.querySelector("dialog[open] form .end button:last-child")`)
+		}
+		b.see("Sie haben unterschrieben")
+		require.NotContains(t, b.text(), "This signer")
+	}
+
+	// Before the code, in another tab than the one that signs.
+	code := svc.create(t, "Answered", []object{{"name": "Ada", "email": "answered-code@example.com"}, {"name": "Bob", "email": "b-answered-code@example.com", "authMethod": "none"}},
+		leaseFields()[2:3], leaseDocument())
+	other := open(t, desktop)
+	b.visit(code.Signers[0].SigningURL)
+	other.visit(code.Signers[0].SigningURL)
+	identified(other, "answered-code@example.com")
+	other.button("I agree")
+	other.button("Start")
+	other.write(entry, "Here")
+	other.read()
+	other.button("Review and sign")
+	other.button("Sign")
+	other.see("You have signed")
+	b.click(`document.querySelector(".card button")`)
+	b.see("Sie haben unterschrieben")
+	b.waitUntilStill()
+}

@@ -114,6 +114,18 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   };
   const logo = branding?.logo ? `${client.base}/logo` : null;
 
+  /** Shows what an error ended; true: the signer has answered, and is shown the receipt. */
+  const showEnd = async (e: unknown): Promise<boolean> => {
+    const over = e instanceof ApiError && [401, 409, 410].includes(e.status);
+    const outcome = over ? await findOutcome(client) : null;
+    if (outcome) look(outcome.branding);
+    const kept = over ? loadReceipt(token) : null;
+    const known = outcome ? receiptOf(outcome, kept) : over && e.status === 410 ? kept : null;
+    if (known) setReceipt(known);
+    else setEnd({ end: endStateOf(e, host.framed) ?? "offline", outcome });
+    return known !== null;
+  };
+
   const load = useCallback(async () => {
     setEnd(null);
     try {
@@ -135,18 +147,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       if (!ready.current) host.emit("ready", c);
       ready.current = true;
     } catch (e) {
-      const found = endStateOf(e, host.framed) ?? "offline";
-      const over = e instanceof ApiError && (e.status === 410 || e.status === 401);
-      const outcome = over ? await findOutcome(client) : null;
-      if (outcome) look(outcome.branding);
-      const kept = over ? loadReceipt(token) : null;
-      const known = outcome ? receiptOf(outcome, kept) : e instanceof ApiError && e.status === 410 ? kept : null;
-      if (known) {
-        setReceipt(known);
-        return;
-      }
-      setEnd({ end: found, outcome });
-      host.emit("error", null, { code: e instanceof ApiError ? e.code : "unreachable" });
+      if (!(await showEnd(e))) host.emit("error", null, { code: e instanceof ApiError ? e.code : "unreachable" });
     }
   }, [client]);
   useLayoutEffect(() => { void load(); }, [load]);
@@ -186,11 +187,11 @@ export function Sign({ token, session, host, speech, choose }: Props) {
         setReviewing(false);
         setConfirmAgain(true);
         setContext((c) => c && { ...c, otpVerified: false, code: null });
-      } else if (e instanceof ApiError && found && (e.status === 401 || e.status === 410) && e.code !== "consent_required") {
+      } else if (e instanceof ApiError && found && (e.status === 401 || e.status === 410 || found === "used") && e.code !== "consent_required") {
         setReviewing(false);
         setDeclining(false);
         setDelegating(false);
-        setEnd({ end: found, outcome: await findOutcome(client) });
+        await showEnd(e);
       }
       throw e;
     }
@@ -246,8 +247,17 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       })} />
   );
   const decline = () => guarded(async () => {
-    await client.ask("/decline", { body: { reason: draft.reason.trim() || null } });
-    finishWith(newReceipt(context, "declined", new Date().toISOString()));
+    try {
+      await client.ask("/decline", { body: { reason: draft.reason.trim() || null } });
+      finishWith(newReceipt(context, "declined", new Date().toISOString()));
+    } catch (e) {
+      if (!(e instanceof ApiError && e.code === "already_signed_or_declined")) throw e;
+      // The answer to an earlier try was lost on its way, or another tab has answered.
+      const outcome = await findOutcome(client);
+      const known = outcome && receiptOf(outcome, null);
+      if (!known) throw e;
+      finishWith(known);
+    }
   });
   const declineDialog = declining && (
     <Decline kind={context.kind} sender={context.senderName} reason={draft.reason} speech={speech} onReason={(reason) => setDraft((d) => ({ ...d, reason }))} decline={decline}

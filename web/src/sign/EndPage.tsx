@@ -32,7 +32,7 @@ function endOfLink(e: unknown): EndState | null {
   if (e instanceof NetworkError) return "offline";
   if (!(e instanceof ApiError)) return null;
   switch (e.code) {
-    case "signing_link_used": return "used";
+    case "signing_link_used": case "already_signed_or_declined": case "already_declined": return "used";
     case "signing_link_expired": return "expired";
     case "signing_link_closed": {
       // The state is in the details, or else the last word of the message.
