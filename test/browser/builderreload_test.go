@@ -335,3 +335,50 @@ func TestConflictSurvivesAReload(t *testing.T) {
 	b.forgetRefused("beforeunload")
 	b.waitUntilStill()
 }
+
+// TestNothingIsAddedInAConflict: while a page asks what to do about the work of somebody else, a file that is given does not take away the document that was
+// added elsewhere.
+func TestNothingIsAddedInAConflict(t *testing.T) {
+	t.Parallel()
+	of := svc.templateOf(t, "Two files")
+	names := func() (out []string) {
+		for _, d := range svc.savedTemplate(t, of).Documents {
+			out = append(out, d.Name)
+		}
+		return out
+	}
+	first, second := open(t, desktop), open(t, desktop)
+	first.buildsTemplate(of, nil)
+	second.buildsTemplate(of, nil)
+	second.choose(`.badd input`, "theirs.pdf", leaseDocument())
+	second.until(`document.querySelectorAll(".bdocuments > li").length === 2`)
+	for range 2 {
+		first.choose(`.badd input`, "mine.pdf", leaseDocument())
+		first.see("Somebody else changed this template meanwhile.")
+		first.until(`document.querySelector(".badd").textContent === "Add a PDF"`)
+		require.Equal(t, []string{"lease.pdf", "theirs.pdf"}, names())
+	}
+	first.button("Take theirs")
+	first.choose(`.badd input`, "mine.pdf", leaseDocument())
+	first.until(`document.querySelectorAll(".bdocuments > li").length === 3`)
+	require.Equal(t, []string{"lease.pdf", "theirs.pdf", "mine.pdf"}, names())
+	first.forgetRefusals()
+	first.waitUntilStill()
+
+	e := svc.draft(t, "Two recipients", twoPeople()[:1], leaseDocument())
+	first.builds(e, nil)
+	svc.json(t, http.MethodPatch, "/v1/envelopes/"+e.ID, object{"message": "Theirs"}, nil)
+	for range 2 {
+		first.button("Add")
+		first.fill("#rname", "Grace Hopper")
+		first.fill("#remail", "grace@example.com")
+		first.choice("#rauth", "none")
+		first.click(inDialog("Add"))
+		first.until(`document.querySelector("dialog[open] .notice.bad") !== null`)
+		first.click(inDialog("Go back"))
+		first.see("Somebody else changed this draft meanwhile.")
+		require.Len(t, svc.people(t, e.ID).Signers, 1)
+	}
+	first.forgetRefusals()
+	first.waitUntilStill()
+}

@@ -422,7 +422,7 @@ export class DraftEditor implements Editor {
 
   private async actNow<T>(method: string, path: string, body?: unknown): Promise<T> {
     await this.saveAll();
-    if (this.dirty || this.stale) throw new Error(t("notYetSaved"));
+    if (this.dirty || this.stale || this.stopped) throw new Error(t("notYetSaved"));
     let out: T;
     try {
       out = await this.call<T>(path, method, body);
@@ -452,7 +452,7 @@ export class DraftEditor implements Editor {
   send(): Promise<void> {
     return this.inTurn(async () => {
       await this.saveAll();
-      if (this.stale) throw new Error(t("notYetSaved"));
+      if (this.stopped || this.stale) throw new Error(t("notYetSaved"));
       if (this.dirty || this.problems.size > 0) throw new Error(t("fixFirst"));
       this.sending = true;
       try {

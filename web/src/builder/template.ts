@@ -101,6 +101,9 @@ export class TemplateEditor implements Editor {
 
   get dirty(): boolean { return !same(this.content, this.saved); }
 
+  /** Whether nothing can be saved as it stands. */
+  private get stopped(): boolean { return this.state === "conflict" || this.state === "ended" || this.state === "over"; }
+
   isPrepared(documentId: string): boolean {
     return Boolean(this.content.documents.find((d) => d.id === documentId)?.prepared);
   }
@@ -244,7 +247,7 @@ export class TemplateEditor implements Editor {
   }
 
   private async saveAll(): Promise<void> {
-    if (!this.dirty || this.state === "conflict" || this.state === "ended" || this.state === "over") return;
+    if (!this.dirty || this.stopped) return;
     this.state = "saving";
     this.publish();
     try {
@@ -298,7 +301,7 @@ export class TemplateEditor implements Editor {
 
   private async upload(file: File): Promise<void> {
     await this.saveAll();
-    if (this.dirty && this.state !== "saved") throw new Error(this.told || t("notYetSaved"));
+    if (this.stopped || (this.dirty && this.state !== "saved")) throw new Error(this.told || t("notYetSaved"));
     const [before, unchanged] = [this.content, !this.dirty];
     let made: DraftDocument;
     try {
