@@ -411,3 +411,48 @@ func TestConsoleNavigationFits(t *testing.T) {
 	}
 	b.waitUntilStill()
 }
+
+// TestConsoleKeepsWhatIsTypedMeanwhile: what is typed while the service still answers to "Save" or "Add" stays.
+func TestConsoleKeepsWhatIsTypedMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := open(t, desktop)
+	consoleUser(b, "meanwhile", "admin")
+	b.visit(svc.base + "/console#/settings?tenant=pier-meanwhile")
+	b.until(`document.querySelector("#senderName") !== null`)
+	b.delays("PUT", "/settings")
+	b.fill("#senderName", "Pier One")
+	b.fill("#retentionDays", "30")
+	b.button("Save")
+	b.until(`window.held === 1`)
+	b.fill("#replyTo", "office@pier.example")
+	b.fill("#retentionDays", "40")
+	b.until(`window.release()`)
+	b.see("Saved.")
+	b.until(`document.querySelector("#senderName").value === "Pier One"`)
+	require.Equal(t, []string{"40", "office@pier.example"}, eval[[]string](b, `["retentionDays", "replyTo"].map((id) => document.getElementById(id).value)`))
+	b.button("Save")
+	b.until(`window.held === 2`)
+	b.eventually("all of it is saved", func() bool {
+		var kept struct {
+			Own struct {
+				RetentionDays       *int
+				SenderName, ReplyTo *string
+			}
+		}
+		svc.json(t, http.MethodGet, "/v1/console/settings?tenantId=pier-meanwhile", nil, &kept)
+		return kept.Own.ReplyTo != nil && *kept.Own.ReplyTo == "office@pier.example" && *kept.Own.RetentionDays == 40 && *kept.Own.SenderName == "Pier One"
+	})
+
+	b.visit(svc.base + "/console#/contacts")
+	b.see("Add a contact")
+	b.delays("POST", "/contacts")
+	b.fill("#cname", "Grace Hopper")
+	b.fill("#cmail", "grace-meanwhile@example.com")
+	b.click(`document.querySelector("form.card button.small")`)
+	b.until(`window.held === 1`)
+	b.fill("#cphone", "+447400123456")
+	b.until(`window.release()`)
+	b.until(row("grace-meanwhile@example.com") + ` !== undefined`)
+	require.Equal(t, "+447400123456", eval[string](b, `document.querySelector("#cphone").value`))
+	b.waitUntilStill()
+}

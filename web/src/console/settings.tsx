@@ -22,6 +22,12 @@ export function SettingsPage({ client, who }: { client: Client; who: Identity })
   const { data: loaded, problem, reload } = useLoad<{ tenantId: string; own: Settings; effective: Settings }>(client, `settings?${query({ tenantId })}`);
   const data = loaded?.tenantId === tenantId ? loaded : null; // those of another tenant are here until these come
   const [changed, setChanged] = useState<Partial<Settings>>({});
+  const save = async () => {
+    await client.call(`settings?${query({ tenantId })}`, { method: "PUT", body: changed });
+    // What was changed meanwhile is still to be saved.
+    setChanged((now) => Object.fromEntries(Object.entries(now).filter(([key, value]) => value !== changed[key as keyof Settings])));
+    reload();
+  };
   const fixed = !hasRole(who, "admin");
   const own = data && { ...data.own, ...changed };
   return (
@@ -49,7 +55,7 @@ export function SettingsPage({ client, who }: { client: Client; who: Identity })
               <option value="">not chosen: {data.effective.fieldOrigin}</option><option value="top-left">top left</option><option value="bottom-left">bottom left</option>
             </select></div>
           {fixed ? <p class="quiet small">Only administrators change settings.</p>
-            : <ActionButton label="Save" tone="" done="Saved." work={async () => { await client.call(`settings?${query({ tenantId })}`, { method: "PUT", body: changed }); setChanged({}); reload(); }} />}
+            : <ActionButton label="Save" tone="" done="Saved." work={save} />}
         </section>
       )}
     </>
