@@ -2,7 +2,8 @@ package pdf
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
+	"slices"
 )
 
 // LinearizationProblem says why programs could take other pages from a linearized
@@ -53,7 +54,7 @@ func (f *File) LinearizationProblem(pages []Ref) (string, error) {
 	if !ok1 || !ok2 || !ok3 || count != int64(len(pages)) || first < 0 || first >= count || pages[first] != (Ref{int(object), 0}) {
 		return "has other pages than its linearization dictionary says", nil
 	}
-	return f.hintProblem(d, pages, int(object))
+	return f.hintProblem(d, pages, int(first))
 }
 
 // skipTableSpaceAt returns the position behind white space, of which there is little.
@@ -93,78 +94,140 @@ func (f *File) firstDict() (Dict, error) {
 	}
 }
 
-// hintProblem compares the pages of the page offset hint table (F.4.1) with those
-// of the page tree. A table that names anything but pages is not heeded.
+// hintProblem compares the pages of the page offset hint table (F.4.1) with those of
+// the page tree. A table that names anything but pages is not heeded. first is the
+// index of the page that opens the file: its object is named by the dictionary.
 func (f *File) hintProblem(d Dict, pages []Ref, first int) (string, error) {
-	const header, wrong = 36, "has other pages in its hint tables than in its page tree"
 	hints, err := d.Get("H").Array()
-	if err != nil || len(hints) < 2 {
-		return "", nil //nolint:nilerr // readers ignore it
+	if err != nil || len(hints) < 2 || len(pages) == 1 {
+		return "", nil //nolint:nilerr // there is no table, or no other page
 	}
-	if len(hints) > 2 {
-		return "has hint tables in several parts", nil
+	data, err := f.hintData(hints)
+	var counts []uint32
+	if err == nil {
+		counts, err = objectCounts(data, len(pages))
 	}
-	at, ok := hints[0].Int()
-	if !ok || at <= 0 || at >= f.size {
-		return "", nil
+	if errors.Is(err, ErrDamaged) || errors.Is(err, ErrLimit) || errors.Is(err, ErrFilter) {
+		return "has hint tables that cannot be read", nil // others might read them
 	}
-	b, err := f.in.read(at, min(64, f.size-at))
 	if err != nil {
 		return "", err
+	}
+	hinted := hintedPages(counts, pages[first].Num, first)
+	if slices.EqualFunc(hinted, pages, func(num int, page Ref) bool { return num == page.Num }) {
+		return "", nil
+	}
+	for _, num := range hinted {
+		if is, err := f.isPage(num); err != nil || !is {
+			return "", err
+		}
+	}
+	return "has other pages in its hint tables than in its page tree", nil
+}
+
+// hintData returns the data of the hint stream (F.4). poppler reads it with a parser
+// that is more lenient, and that does not look beyond the length that H gives: what
+// the two could read in different ways is an error. Hints in two parts are two
+// streams, of which the first has to be complete: it begins with the page offset table.
+func (f *File) hintData(hints []Value) ([]byte, error) {
+	unclear := damaged("the hint stream is not clear")
+	at, ok1 := hints[0].Int()
+	length, ok2 := hints[1].Int()
+	if !ok1 || !ok2 || at <= 0 || at >= f.size || length <= 0 || length > f.size-at {
+		return nil, unclear
+	}
+	b, err := f.in.read(at, min(64, length))
+	if err != nil {
+		return nil, err
 	}
 	num, i, _ := scanUint(b, SkipSpace(b, 0))
 	gen, _, _ := scanUint(b, SkipSpace(b, i))
 	o, err := f.objectAt(Ref{num, gen}, at)
-	if err != nil || !o.IsStream() {
-		return "", nil //nolint:nilerr // readers ignore it
+	if err != nil {
+		return nil, err
 	}
-	data, err := f.StreamData(o)
-	if err != nil || len(data) < header {
-		return "", nil //nolint:nilerr // readers ignore it
+	if !o.IsStream() {
+		return nil, unclear
+	}
+	size, err := f.StreamLength(o)
+	if err != nil {
+		return nil, err
+	}
+	if key, err := o.Value.RepeatedKey(); err != nil || key != "" || o.Data+size > at+length {
+		return nil, unclear
+	}
+	if b, err = f.in.read(o.Data-1, 1); err != nil {
+		return nil, err
+	}
+	plain, err := f.isPlainFlate(o)
+	if err != nil {
+		return nil, err
+	}
+	if !plain || b[0] != '\n' && b[0] != '\r' { // poppler goes on to the end of the line
+		return nil, unclear
+	}
+	return f.StreamData(o)
+}
+
+// isPlainFlate reports whether a stream has no filter, or Flate alone: programs differ
+// in how they read damaged data of the others, parameters, and what stands for them.
+func (f *File) isPlainFlate(o Object) (bool, error) {
+	d, err := o.Value.Dict()
+	if err != nil {
+		return false, err
+	}
+	for _, key := range []string{"DecodeParms", "F", "DP"} {
+		if !d.Get(key).IsNull() {
+			return false, nil
+		}
+	}
+	names, _, err := f.filters(o)
+	return len(names) == 0 || len(names) == 1 && (names[0] == "FlateDecode" || names[0] == "Fl"), err
+}
+
+// objectCounts reads from a page offset hint table how many objects each page has:
+// the least number, and how many more. The sums are those of 32 bits, as in readers.
+func objectCounts(data []byte, pages int) ([]uint32, error) {
+	const header = 36
+	if len(data) < header {
+		return nil, damaged("the page offset hint table is too short")
 	}
 	bits := bitReader{b: data}
 	least := bits.next(32)
 	bits.at = 64
-	width := bits.next(16)
+	width := int(bits.next(16))
 	bits.at = 8 * header
-	if width > 32 || bits.at+len(pages)*int(width) > 8*len(data) {
-		return "", nil
+	if width > 32 || bits.at+pages*width > 8*len(data) {
+		return nil, damaged("the page offset hint table is too short")
 	}
-	named := make([]Ref, len(pages))
-	next := int64(1)
-	for i := range named {
-		n := least + bits.next(int(width))
-		if i == 0 {
-			named[i] = Ref{first, 0}
-			continue
-		}
-		if next > maxObjectNum {
-			return "", nil
-		}
-		named[i] = Ref{int(next), 0}
+	counts := make([]uint32, pages)
+	for i := range counts {
+		counts[i] = least + bits.next(width)
+	}
+	return counts, nil
+}
+
+// hintedPages returns the objects of the pages, in the order of the pages. The first
+// count is that of the page at index first, whose object is given; the objects of the
+// others are numbered from 1, page by page.
+func hintedPages(counts []uint32, object, first int) []int {
+	nums := make([]int, 0, len(counts))
+	next := uint32(1)
+	for _, n := range counts[1:] {
+		nums = append(nums, int(next))
 		next += n
 	}
-	same := true
-	for i, ref := range named {
-		same = same && ref == pages[i]
+	return slices.Insert(nums, first, object)
+}
+
+// isPage reports whether the newest object of a number is a page.
+func (f *File) isPage(num int) (bool, error) {
+	o, err := f.Newer(num)
+	if err != nil {
+		return false, err
 	}
-	if same {
-		return "", nil
-	}
-	for _, ref := range named {
-		e, err := f.lookup(ref.Num)
-		if err != nil {
-			return "", err
-		}
-		o, err := f.Object(Ref{ref.Num, e.gen})
-		if err != nil {
-			return "", fmt.Errorf("hint tables: %w", err)
-		}
-		if page, err := o.Value.Dict(); err != nil || !page.Get("Type").IsName("Page") {
-			return "", nil //nolint:nilerr // readers ignore the table
-		}
-	}
-	return wrong, nil
+	d, err := o.Value.Dict()
+	return err == nil && d.Get("Type").IsName("Page"), nil
 }
 
 // bitReader reads numbers of some bits, the highest bit first.
@@ -173,10 +236,10 @@ type bitReader struct {
 	at int // in bits
 }
 
-func (r *bitReader) next(n int) int64 {
-	v := int64(0)
+func (r *bitReader) next(n int) uint32 {
+	v := uint32(0)
 	for range n {
-		v = v<<1 | int64(r.b[r.at/8]>>(7-r.at%8)&1)
+		v = v<<1 | uint32(r.b[r.at/8]>>(7-r.at%8)&1)
 		r.at++
 	}
 	return v

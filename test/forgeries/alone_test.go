@@ -3,9 +3,13 @@ package forgeries_test
 import (
 	"bytes"
 	"cmp"
-	"encoding/hex"
+	"compress/zlib"
+	"encoding/binary"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -71,13 +75,39 @@ func continuations() []continuation {
 		{"linearized-section", func() []byte {
 			return linearized{objects: map[int]string{objContent: textStream(forgedText)}, entries: "/H[1 1]/O 4/E 1/N 2/T 1", hidden: textStream(honestText), second: true}.bytes()
 		}, append(inPDFjs(honestText), poppler(honestText)), append(inPDFjs(forgedText), poppler(forgedText))},
-		{"linearized-hints", func() []byte {
-			hints := make([]byte, 36)
-			hints[3] = 1
-			return linearized{objects: map[int]string{
-				objText2: textStream(forgedText), objCatalog: decoy[8], 9: decoy[9],
-				21: streamOf("/S 36/Filter/ASCIIHexDecode", hex.EncodeToString(append(hints, make([]byte, 64)...))+">"),
-			}, entries: "/H[HINTS 400]/O 4/E 1/N 2/T 1", root: 22}.bytes()
+		{"linearized-hints", func() []byte { return hinted(hintStream("", forgedHints)).bytes() }, inPoppler(honestText), inPoppler(forgedText)},
+		// Sums are those of 32 bits.
+		{"linearized-hints-wrap", func() []byte { return hinted(hintStream("", hintTables(1<<31, 0, 1<<31+7, 0))).bytes() }, inPoppler(honestText), inPoppler(forgedText)},
+		{"linearized-hints-damaged", func() []byte {
+			damaged := string(stored(forgedHints)) + "\x07" // a kind of block that does not exist
+			return hinted(hintStream("/Filter/FlateDecode", damaged)).bytes()
+		}, inPoppler(honestText), inPoppler(forgedText)},
+		{"linearized-hints-predictor", func() []byte {
+			// poppler goes on in the same row when it begins anew, to find the second table.
+			differences := []byte(forgedHints + strings.Repeat("\x00", 16) + forgedHints[hintHeader+3*4:])
+			for i := len(differences) - 1; i > 0; i-- {
+				differences[i] -= differences[i-1]
+			}
+			return hinted(hintStream(fmt.Sprintf("/Filter/FlateDecode/DecodeParms<</Predictor 2/Columns %d>>", len(differences)), string(stored(string(differences))))).bytes()
+		}, inPoppler(honestText), inPoppler(forgedText)},
+		{"linearized-hints-in-parts", func() []byte {
+			l := hinted(hintStream("", honestHints))
+			rest := forgedHints[hintHeader:] + "\nendstream\nendobj\n"
+			l.objects[23] = streamOf("", rest)
+			const begin = "stream\n"
+			l.hints = func(place func(n int) (at, length int)) string {
+				first, _ := place(21)
+				second, _ := place(23)
+				return fmt.Sprintf("%010d %d %010d %d", first, len("21 0 obj\n")+strings.Index(l.objects[21], begin)+len(begin)+hintHeader,
+					second+len("23 0 obj\n")+strings.Index(l.objects[23], begin)+len(begin), len(rest))
+			}
+			return l.bytes()
+		}, inPoppler(honestText), inPoppler(forgedText)},
+		{"linearized-hints-at-another-page", func() []byte {
+			l := hinted(hintStream("", forgedHints))
+			l.objects[objPages] = "<</Type/Pages/Kids[1 0 R 4 0 R 10 0 R]/Count 3>>"
+			l.entries += "/P 1"
+			return l.bytes()
 		}, inPoppler(honestText), inPoppler(forgedText)},
 		// Its length may become that of the sealed file: whoever seals the same often
 		// enough meets it.
@@ -119,15 +149,168 @@ func TestContinuations(t *testing.T) {
 	}
 }
 
+// hintHeader is how many bytes precede the counts in a page offset hint table (F.4.1).
+const hintHeader = 36
+
+// hintTables are a page offset hint table and a shared object hint table: of each page
+// they say how many objects more than the least it has. The first count is not used.
+func hintTables(least uint32, more ...uint32) string {
+	b := make([]byte, hintHeader)
+	binary.BigEndian.PutUint32(b, least)
+	b[9] = 32 // bits of a count
+	for _, n := range more {
+		b = binary.BigEndian.AppendUint32(b, n)
+	}
+	shared := make([]byte, 32)
+	shared[11], shared[15] = 1, 1 // one group, of the first page
+	return string(append(b, shared...))
+}
+
+// The pages of hinted but the first begin with object 1; the next one is 10, or 8.
+var (
+	honestHints = hintTables(1, 0, 8, 0)
+	forgedHints = hintTables(1, 0, 6, 0)
+)
+
+func hintStream(entries, data string) string {
+	return streamOf(fmt.Sprintf("%s/S %d", entries, hintHeader+3*4), data)
+}
+
+// stored is zlib data without compression and without an end.
+func stored(data string) []byte {
+	var b bytes.Buffer
+	z := must(zlib.NewWriterLevel(&b, zlib.NoCompression))
+	must(z.Write([]byte(data)))
+	if err := z.Flush(); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// hinted has three pages, 4, 1 and 10; the last one has the forged text, and 8, which is
+// in no page tree, the honest one.
+func hinted(hints string) linearized {
+	return linearized{objects: map[int]string{
+		objPages: "<</Type/Pages/Kids[4 0 R 1 0 R 10 0 R]/Count 3>>", objContent: textStream("First page"), objCatalog: pageOf(objText2, ""),
+		8: strings.Replace(pageOf(9, ""), "/Parent 2 0 R", "", 1), 9: textStream(honestText), 10: pageOf(11, ""), 11: textStream(forgedText), 21: hints,
+	}, entries: "/O 4/E 1/N 3/T 1", root: 22}
+}
+
+// TestHonestHints: a linearized file is admitted if its hint tables name its own pages,
+// at whatever page it opens and in however many parts.
+func TestHonestHints(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(l *linearized){
+		"first page": func(*linearized) {},
+		"second page": func(l *linearized) {
+			l.objects[objPages] = "<</Type/Pages/Kids[1 0 R 4 0 R 10 0 R]/Count 3>>"
+			l.entries += "/P 1"
+		},
+		"third page": func(l *linearized) {
+			l.objects[objPages] = "<</Type/Pages/Kids[1 0 R 10 0 R 4 0 R]/Count 3>>"
+			l.entries += "/P 2"
+		},
+		"two parts": func(l *linearized) {
+			l.objects[23] = streamOf("", "more")
+			l.hints = func(place func(n int) (at, length int)) string {
+				first, n := place(21)
+				second, m := place(23)
+				return fmt.Sprintf("%010d %d %010d %d", first, n, second, m)
+			}
+		},
+		"compressed": func(l *linearized) { l.objects[21] = hintStream("/Filter[/FlateDecode]", string(stored(honestHints))) },
+	} {
+		l := hinted(hintStream("", honestHints))
+		change(&l)
+		admits(t, name, l.bytes())
+	}
+}
+
+// TestHintsOfQPDF: a file linearized by qpdf, that opens at its first page or another.
+func TestHintsOfQPDF(t *testing.T) {
+	t.Parallel()
+	d := newDraft()
+	d.objects[objPages] = "<</Type/Pages/Kids[4 0 R 6 0 R 8 0 R]/Count 3>>"
+	d.objects[8], d.objects[9] = pageOf(9, ""), textStream("Third page")
+	dir := t.TempDir()
+	run(dir, "qpdf", "--linearize", "--object-streams=disable", saved(dir, d.bytes()), filepath.Join(dir, "out.pdf"))
+	b := must(os.ReadFile(filepath.Join(dir, "out.pdf")))
+	admits(t, "at the first page", b)
+	kids := regexp.MustCompile(`/Kids \[ (\d+ 0 R) (\d+ 0 R) `)
+	end := regexp.MustCompile(`(/T \d+ )>>\nendobj\n {8}`)
+	require.Regexp(t, kids, string(b))
+	require.Regexp(t, end, string(b))
+	b = kids.ReplaceAll(b, []byte("/Kids [ $2 $1 "))
+	_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
+	require.ErrorContains(t, err, "has other pages than its linearization dictionary says")
+	admits(t, "at the second page", end.ReplaceAll(b, []byte("${1}/P 1 >>\nendobj\n   ")))
+}
+
+// admits: a file is admitted, and poppler shows the same of it once something follows.
+func admits(t *testing.T, name string, b []byte) {
+	t.Helper()
+	_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
+	require.NoError(t, err, name)
+	dir := t.TempDir()
+	alone := popplerText(dir, saved(dir, b))
+	require.Contains(t, alone, "Second page", name)
+	require.Equal(t, alone, popplerText(dir, saved(dir, append(bytes.Clone(b), '\n'))), name)
+}
+
+// TestHintsThatCannotBeRead: other programs might read them.
+func TestHintsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	short := honestHints[:hintHeader+11]
+	wide := []byte(honestHints)
+	wide[9] = 33
+	for name, hints := range map[string]string{
+		"no stream":               "<</S 48>>",
+		"junk":                    hintStream("(junk)", honestHints),
+		"another filter":          hintStream("/Filter/ASCIIHexDecode", fmt.Sprintf("%x>", honestHints)),
+		"two filters":             hintStream("/Filter[/ASCIIHexDecode/FlateDecode]", fmt.Sprintf("%x>", stored(honestHints))),
+		"parameters":              hintStream("/Filter/FlateDecode/DecodeParms<</Predictor 12 0 R>>", string(stored(honestHints))),
+		"a filter in short":       hintStream("/F/ASCIIHexDecode", honestHints),
+		"a key twice":             hintStream("/Length 9", honestHints),
+		"a Length too large":      hintStream("", honestHints+strings.Repeat(" ", 99)) + strings.Repeat(" ", 400),
+		"blanks in front":         strings.Replace(hintStream("", honestHints), "stream\n", "stream \n", 1),
+		"too few counts":          hintStream("", short),
+		"no header":               hintStream("", short[:9]),
+		"counts of too many bits": hintStream("", string(wide)),
+	} {
+		l := hinted(hints)
+		if name == "a Length too large" {
+			l.hints = func(place func(n int) (at, length int)) string {
+				first, _ := place(21)
+				return fmt.Sprintf("%010d 100", first)
+			}
+		}
+		b := l.bytes()
+		_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
+		require.ErrorContains(t, err, "has hint tables that cannot be read", name)
+	}
+	for _, place := range []string{"0 100", "9 100000", "(a) 100", "%010d -1", "%010d (a)"} {
+		l := hinted(hintStream("", honestHints))
+		l.hints = func(at func(n int) (at, length int)) string {
+			first, _ := at(21)
+			return strings.Replace(place, "%010d", fmt.Sprintf("%010d", first), 1)
+		}
+		b := l.bytes()
+		_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
+		require.ErrorContains(t, err, "has hint tables that cannot be read", place)
+	}
+}
+
 // linearized is the agreement, with a linearization dictionary before all else
 // (ISO 32000-2, Annex F).
 type linearized struct {
 	objects map[int]string // beside, or instead of, those of the agreement
-	entries string         // of the dictionary; HINTS is where object 21 is
-	length  int            // that it gives; 0: that of the file
-	root    int            // the catalog's number, 0: 1
-	hidden  string         // another object 5, which the section behind the dictionary lists
-	second  bool           // startxref names another section than that one
+	entries string         // of the dictionary
+	// hints is the array H, made of where an object is and how long; nil: object 21, if there is one.
+	hints  func(place func(n int) (at, length int)) string
+	length int    // that it gives; 0: that of the file
+	root   int    // the catalog's number, 0: 1
+	hidden string // another object 5, which the section behind the dictionary lists
+	second bool   // startxref names another section than that one
 }
 
 func (l linearized) bytes() []byte {
@@ -136,6 +319,13 @@ func (l linearized) bytes() []byte {
 	objects[l.root] = "<</Type/Catalog/Pages 2 0 R>>"
 	maps.Copy(objects, l.objects)
 	at, hidden, size := map[int]int{}, 0, 0
+	place := func(n int) (int, int) { return at[n], len(fmt.Sprintf("%d 0 obj\n%s\nendobj\n", n, objects[n])) }
+	if l.hints == nil && objects[21] != "" {
+		l.hints = func(place func(n int) (at, length int)) string {
+			first, n := place(21)
+			return fmt.Sprintf("%010d %d", first, n)
+		}
+	}
 	table := func(hidden int) string {
 		out := "xref\n0 1\n0000000000 65535 f \n"
 		for _, n := range sorted(objects) {
@@ -150,7 +340,11 @@ func (l linearized) bytes() []byte {
 	var b []byte
 	for range 2 { // the second time all places are known
 		length := cmp.Or(l.length, size)
-		b = fmt.Appendf(nil, "%%PDF-1.6\n20 0 obj<</Linearized 1/L %010d%s>>endobj\n", length, strings.Replace(l.entries, "HINTS", fmt.Sprintf("%010d", at[21]), 1))
+		entries := l.entries
+		if l.hints != nil {
+			entries += "/H[" + l.hints(place) + "]"
+		}
+		b = fmt.Appendf(nil, "%%PDF-1.6\n20 0 obj<</Linearized 1/L %010d%s>>endobj\n", length, entries)
 		start := len(b)
 		b = append(b, table(max(hidden, 0))+"startxref\n0\n%%EOF\n"...)
 		for _, n := range sorted(objects) {
