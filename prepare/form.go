@@ -42,6 +42,7 @@ const (
 	maxFormFields = 20_000
 	maxFormDepth  = 32
 	maxFormText   = 64 << 10 // bytes of one text
+	maxFormTexts  = 32 << 20 // bytes of all
 	maxFormAction = 4 << 10  // bytes of a script that is looked at
 )
 
@@ -66,7 +67,7 @@ func ReadForm(ctx context.Context, f *pdf.File) ([]FormField, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &formReader{Lookup: pdf.Lookup{File: f}, ctx: ctx, seen: make(map[pdf.Ref]bool)}
+	r := &formReader{Lookup: pdf.Lookup{File: f}, ctx: ctx, seen: make(map[pdf.Ref]bool), options: make(map[pdf.Ref][]FormOption)}
 	form := r.Dict(cat.Get("AcroForm"))
 	fields := r.array(form.Get("Fields"))
 	if r.Err != nil || form == nil {
@@ -121,7 +122,10 @@ type formReader struct {
 	order  []pdf.Ref         // of widgets, as they stand on the pages
 	seen   map[pdf.Ref]bool
 	nodes  int
-	fields []FormField
+	texts  int // bytes of the texts so far
+	// options of fields that share a list: they are kept once.
+	options map[pdf.Ref][]FormOption
+	fields  []FormField
 }
 
 // inherited is what a field takes from the one above (12.7.4.1).
@@ -157,6 +161,9 @@ func (r *formReader) findWidgets() error {
 			return err
 		}
 		for _, v := range annots {
+			if r.ctx.Err() != nil {
+				return r.ctx.Err()
+			}
 			ref, ok := v.Ref()
 			if !ok {
 				continue
@@ -246,8 +253,23 @@ func (r *formReader) inherit(in inherited, d pdf.Dict) inherited {
 }
 
 // text returns a text string, or the text of a stream, as far as it is of use;
-// the name of a name.
+// the name of a name. All fields may name the same long one.
 func (r *formReader) text(v pdf.Value) string {
+	const each = 16 // a choice without a text takes room, too
+	text := r.textOf(v)
+	if r.texts += len(text) + each; r.texts > maxFormTexts && r.Err == nil {
+		r.Err = fmt.Errorf("%w: the texts of the form have more than %d MB", pagetext.ErrLimit, maxFormTexts>>20)
+	}
+	if r.Err == nil {
+		r.Err = r.ctx.Err()
+	}
+	if r.Err != nil {
+		return ""
+	}
+	return text
+}
+
+func (r *formReader) textOf(v pdf.Value) string {
 	var b []byte
 	at, isRef := v.Ref()
 	if v = r.Value(v); isRef && v.IsDict() { // a stream, perhaps

@@ -2,17 +2,20 @@ package prepare_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"countersign/prepare"
+	"countersign/prepare/pagetext"
 	"countersign/seal/pdf"
 )
 
@@ -253,4 +256,59 @@ func FuzzReadForm(f *testing.F) {
 			require.Regexp(t, `^[A-Za-z0-9_.-]{1,64}$`, name)
 		}
 	})
+}
+
+// TestFormsThatTakeLong: the texts of a form are bounded, however often it names one, and
+// its choices are kept once. The context is asked for each annotation and each text.
+func TestFormsThatTakeLong(t *testing.T) {
+	t.Parallel()
+	const choice = "<<" + at + "/FT/Ch/T(a)/Opt "
+	long := "(" + strings.Repeat("x", 64<<10) + ")"
+	list := "[" + strings.Repeat("("+strings.Repeat("x", 100)+")", 1000) + "]"
+	kids := slices.Repeat([]string{"<<" + at + "/Parent 5 0 R>>"}, 200)
+	var refs strings.Builder
+	for i := range kids {
+		fmt.Fprintf(&refs, "%d 0 R ", i+6)
+	}
+	for name, tt := range map[string]struct {
+		widgets []string
+		fields  int // 0: too much
+	}{
+		"one long choice":         {[]string{choice + "[" + strings.Repeat("6 0 R ", 2000) + "]>>", long}, 0},
+		"choices without a text":  {append([]string{"<</FT/Ch/T(a)/Opt[" + strings.Repeat("()", 20_000) + "]/Kids[" + refs.String() + "]>>"}, kids...), 0},
+		"one long label":          {append([]string{"<</FT/Tx/T(a)/TU" + long + "/V" + long + "/DV" + long + "/Kids[" + refs.String() + "]>>"}, kids...), 0},
+		"a shared list":           {append([]string{list}, slices.Repeat([]string{choice + "5 0 R>>"}, 500)...), 500},
+		"a list for each of many": {slices.Repeat([]string{choice + list[:20*102+1] + "]>>"}, 500), 500},
+	} {
+		f := open(t, assemble(formObjects("", tt.widgets...)))
+		fields, err := prepare.ReadForm(t.Context(), f)
+		if tt.fields == 0 {
+			require.ErrorIs(t, err, pagetext.ErrLimit, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Len(t, fields, tt.fields, name)
+		require.NotEmpty(t, fields[tt.fields-1].Options, name)
+	}
+	for name, b := range map[string][]byte{
+		"annotations": assemble(formObjects("", slices.Repeat([]string{"<</Subtype/Square>>"}, 1000)...)),
+		"choices":     assemble(formObjects("", choice+list+">>")),
+	} {
+		_, err := prepare.ReadForm(&endsAfter{t.Context(), 500}, open(t, b))
+		require.ErrorIs(t, err, context.Canceled, name)
+	}
+}
+
+// endsAfter is a context that ends when it was asked so many times.
+type endsAfter struct {
+	context.Context
+
+	left int
+}
+
+func (c *endsAfter) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
 }

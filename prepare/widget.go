@@ -30,7 +30,7 @@ func (r *formReader) widget(ref pdf.Ref, d pdf.Dict, in inherited, place Place) 
 		r.button(&out, d)
 	case "Ch":
 		out.Type = "select"
-		r.choices(&out, in.options)
+		out.Options = r.choices(in.options)
 	case "Sig":
 		out.Type = "signature"
 	default:
@@ -99,21 +99,32 @@ func (r *formReader) button(out *FormField, d pdf.Dict) {
 	}
 }
 
-func (r *formReader) choices(out *FormField, options pdf.Value) {
+func (r *formReader) choices(options pdf.Value) (out []FormOption) {
+	ref, isRef := options.Ref()
+	if known, ok := r.options[ref]; ok && isRef {
+		return known
+	}
 	list := r.array(options)
 	if len(list) > maxFormFields {
 		r.Err = fmt.Errorf("%w: a form field has more than %d choices", pagetext.ErrLimit, maxFormFields)
-		return
+		return nil
 	}
 	for _, v := range list {
 		pair := r.array(v)
 		if len(pair) != 2 {
 			text := r.text(v)
-			out.Options = append(out.Options, FormOption{text, text})
-			continue
+			out = append(out, FormOption{text, text})
+		} else {
+			out = append(out, FormOption{Export: r.text(pair[0]), Text: r.text(pair[1])})
 		}
-		out.Options = append(out.Options, FormOption{Export: r.text(pair[0]), Text: r.text(pair[1])})
+		if r.Err != nil {
+			return nil
+		}
 	}
+	if isRef {
+		r.options[ref] = out
+	}
+	return out
 }
 
 // fontSize reads the size in a default appearance: "/Helv 12 Tf 0 g". 0 means that

@@ -494,3 +494,27 @@ func deflated(b []byte) []byte {
 	_ = w.Close()
 	return z.Bytes()
 }
+
+// TestLayersThatTakeLong: groups of optional content that many usages name are read
+// once, and there may be so many.
+func TestLayersThatTakeLong(t *testing.T) {
+	t.Parallel()
+	b := classicPDF(layout{
+		catalog: "/OCProperties<</OCGs[1002 0 R]/D<</AS[" + strings.Repeat("1000 0 R ", 400) + "]>>>>", pages: letterPage(""),
+		objects: []string{"<</Event/View/Category[/Zoom]/OCGs 1001 0 R>>", "[" + strings.Repeat("1002 0 R ", 20_000) + "]", "<</Type/OCG/Name(a)>>"},
+	})
+	n, err := work(t, b)
+	require.NoError(t, err)
+	require.Less(t, n, int64(20*len(b)))
+	many := &strings.Builder{}
+	for i := range 100_001 {
+		fmt.Fprintf(many, "%d 0 R ", 2000+i)
+	}
+	for _, entry := range []string{"/OCGs[%s]", "/D<</AS[<</OCGs[%s]>>]>>", "/D<</OFF[%s]>>"} {
+		_, err = work(t, classicPDF(layout{catalog: "/OCProperties<<" + fmt.Sprintf(entry, many) + ">>", pages: letterPage("")}))
+		var refused *refusal.Error
+		require.ErrorAs(t, err, &refused)
+		require.Equal(t, refusal.PDFTooComplex, refused.Code)
+		require.Contains(t, refused.Message, "more than 100000 layers")
+	}
+}

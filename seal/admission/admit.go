@@ -162,7 +162,7 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, findAct
 	}
 	n := newInspector(f, lim, signed)
 	n.findActive = findActive
-	if err := n.checkDocument(); err != nil {
+	if err := n.checkDocument(ctx); err != nil {
 		return Info{}, err
 	}
 	pages, err := n.pages(ctx)

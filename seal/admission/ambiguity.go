@@ -134,7 +134,7 @@ func (n *inspector) refuse(problem string, err error) error {
 }
 
 // checkDocument looks at the trailers and at the catalog.
-func (n *inspector) checkDocument() error {
+func (n *inspector) checkDocument(ctx context.Context) error {
 	if err := n.refuse(n.f.SectionProblem()); err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (n *inspector) checkDocument() error {
 		return errors.Join(err, refusal.Ambiguous("it is a portfolio, a collection of files"))
 	}
 	if !n.signed {
-		if err := attachmentKeys(n.f, catalog); err != nil {
+		if err := attachmentKeys(ctx, n.f, catalog); err != nil {
 			return err
 		}
 	}
@@ -173,5 +173,5 @@ func (n *inspector) checkDocument() error {
 	if redrawn {
 		n.warn(WarnRedrawn, "NeedAppearances is true")
 	}
-	return n.optionalContent(catalog)
+	return n.optionalContent(ctx, catalog)
 }

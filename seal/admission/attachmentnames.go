@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -51,12 +52,15 @@ func (n *inspector) fileSpec(d pdf.Dict) error {
 }
 
 // attachmentKeys refuses a name tree of embedded files with our key.
-func attachmentKeys(f *pdf.File, catalog pdf.Dict) error {
+func attachmentKeys(ctx context.Context, f *pdf.File, catalog pdf.Dict) error {
 	names, err := pdf.OptionalDict(f, catalog.Get("Names"))
 	if err != nil || names == nil {
 		return err
 	}
 	return pdf.WalkNames(f, names.Get("EmbeddedFiles"), func(key, _ pdf.Value) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if name, ok := textOfString(key); ok && slices.ContainsFunc(name, isReserved) {
 			return reserved(manifest.AttachmentKey)
 		}

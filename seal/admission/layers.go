@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
 	"countersign/seal/pdf"
@@ -11,49 +13,75 @@ import (
 // magnification, in a language. Some programs follow what a group says of its
 // use, some only if the configuration asks for that, and some never do: the
 // warning does not depend on who is right.
-func (n *inspector) optionalContent(catalog pdf.Dict) error {
+func (n *inspector) optionalContent(ctx context.Context, catalog pdf.Dict) error {
 	look := &pdf.Lookup{File: n.f}
 	props := look.Dict(catalog.Get("OCProperties"))
 	config := look.Dict(props.Get("D"))
 	off := layersOff(look, config)
-	groups := look.Array(props.Get("OCGs"))
-	asked := map[pdf.Ref]bool{} // groups that depend on the reader or on the magnification
+	var all, asked groups // asked depend on the reader or on the magnification
+	all.add(look, look.Array(props.Get("OCGs")))
+	read := map[pdf.Ref]bool{}
 	for _, u := range look.Array(config.Get("AS")) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if ref, ok := u.Ref(); ok {
+			if read[ref] {
+				continue
+			}
+			read[ref] = true
+		}
 		usage := look.Dict(u)
 		of := look.Array(usage.Get("OCGs"))
-		groups = append(groups, of...)
+		all.add(look, of)
 		categories := look.Array(usage.Get("Category"))
 		if slices.ContainsFunc(categories, func(c pdf.Value) bool { return c.IsName("Zoom") || c.IsName("Language") || c.IsName("User") }) {
-			for _, g := range of {
-				if ref, ok := g.Ref(); ok {
-					asked[ref] = true
-				}
-			}
+			asked.add(look, of)
 		}
 	}
-	seen := map[pdf.Ref]bool{}
-	for _, g := range groups {
-		if ref, ok := g.Ref(); ok && !seen[ref] {
-			seen[ref] = true
-			n.optionalContentGroup(look, ref, !off(ref), asked[ref])
+	for _, ref := range all.order {
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
+		n.optionalContentGroup(look, ref, !off(ref), asked.has[ref])
 	}
 	return look.Err
 }
 
+// maxGroups is how many groups of optional content are looked at.
+const maxGroups = 100_000
+
+// groups are groups of optional content, each once, in the order in which they are named.
+type groups struct {
+	order []pdf.Ref
+	has   map[pdf.Ref]bool
+}
+
+func (g *groups) add(look *pdf.Lookup, named []pdf.Value) {
+	if g.has == nil {
+		g.has = map[pdf.Ref]bool{}
+	}
+	for _, v := range named {
+		ref, ok := v.Ref()
+		if !ok || g.has[ref] {
+			continue
+		}
+		if len(g.order) == maxGroups {
+			look.Err = fmt.Errorf("%w: more than %d layers", pdf.ErrLimit, maxGroups)
+			return
+		}
+		g.order, g.has[ref] = append(g.order, ref), true
+	}
+}
+
 // layersOff returns which groups a configuration has switched off at the beginning.
 func layersOff(look *pdf.Lookup, config pdf.Dict) func(pdf.Ref) bool {
-	sets := map[string]map[pdf.Ref]bool{"ON": {}, "OFF": {}}
-	for key, set := range sets {
-		for _, v := range look.Array(config.Get(key)) {
-			if ref, ok := v.Ref(); ok {
-				set[ref] = true
-			}
-		}
-	}
+	var on, off groups
+	on.add(look, look.Array(config.Get("ON")))
+	off.add(look, look.Array(config.Get("OFF")))
 	allOff := config.Get("BaseState").IsName("OFF")
 	return func(group pdf.Ref) bool {
-		return sets["OFF"][group] || allOff && !sets["ON"][group]
+		return off.has[group] || allOff && !on.has[group]
 	}
 }
 
