@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -67,7 +68,7 @@ func (s *Sealer) newAssembly(job *Job, w *pdf.Increment, f *pdf.File) (*assembly
 
 // build writes pages, certificate, attachment and signature; original is the
 // embedded file if there is no file to draw on.
-func (a *assembly) build(original *pdf.Ref) error {
+func (a *assembly) build(ctx context.Context, original *pdf.Ref) error {
 	a.t.font = a.w.Reserve()
 	var root, parent pdf.Ref
 	var catalog pdf.Dict
@@ -81,7 +82,7 @@ func (a *assembly) build(original *pdf.Ref) error {
 		}
 		parent, _ = catalog.Get("Pages").Ref()
 		a.tags = newTagger(a.file, a.w, catalog)
-		if err := a.drawOnPages(); err != nil {
+		if err := a.drawOnPages(ctx); err != nil {
 			return err
 		}
 	}
@@ -112,7 +113,7 @@ func (a *assembly) build(original *pdf.Ref) error {
 }
 
 // drawOnPages draws the values and the line at the foot of every page.
-func (a *assembly) drawOnPages() error {
+func (a *assembly) drawOnPages(ctx context.Context) error {
 	values := map[int][]Value{}
 	for _, v := range a.job.Values {
 		values[v.Page-1] = append(values[v.Page-1], v)
@@ -134,7 +135,7 @@ func (a *assembly) drawOnPages() error {
 	}
 	pages := min(max(a.job.Document.PageCount, 0), pdf.DefaultLimits().MaxPages)
 	a.w.Grow(pages+typicalExtraObjects, pages*rewrittenPageSize)
-	a.pages, err = a.file.Walk(p.page)
+	a.pages, err = a.file.Walk(func(page *pdf.Page) error { return p.page(ctx, page) })
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func DryRun(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages i
 		return nil, err
 	}
 	a.dryRun = true
-	if err := a.build(nil); err != nil {
+	if err := a.build(ctx, nil); err != nil {
 		return nil, err
 	}
 	facts.plain = !a.remarkable

@@ -2,6 +2,7 @@ package seal
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -43,7 +44,7 @@ func RedrawsFields(f *pdf.File) (bool, error) {
 }
 
 // annotations finds out which values have an annotation above them.
-func (p *painter) annotations(page *pdf.Page, g pdf.Geometry, values []Value) (*overlay, error) {
+func (p *painter) annotations(ctx context.Context, page *pdf.Page, g pdf.Geometry, values []Value) (*overlay, error) {
 	o := &p.over
 	*o = overlay{}
 	if n := len(values); n > 0 {
@@ -76,6 +77,9 @@ func (p *painter) annotations(page *pdf.Page, g pdf.Geometry, values []Value) (*
 		}
 	}
 	for at, v := range o.annots[:min(len(o.annots), maxOverlaid)] {
+		if ctx.Err() != nil { // pages may share one long list
+			return nil, ctx.Err()
+		}
 		d, err := pdf.OptionalDict(p.file, v)
 		if err != nil {
 			return nil, err

@@ -1,6 +1,8 @@
 package seal_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"image"
 	"image/png"
@@ -13,6 +15,7 @@ import (
 
 	"countersign/seal"
 	"countersign/seal/admission"
+	"countersign/seal/pdf"
 	"countersign/seal/refusal"
 )
 
@@ -268,4 +271,40 @@ func TestDarkPages(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAnnotationsThatTakeLong: pages may share a long list of annotations, all of them
+// one large object. The dry run ends at what may be read of a file, or by its context.
+func TestAnnotationsThatTakeLong(t *testing.T) {
+	t.Parallel()
+	one := page{extra: "/MediaBox[0 0 400 300]" + ownResources + "/Annots 1000 0 R"}
+	b := classicPDF(layout{
+		pages:   []page{one, one},
+		objects: []string{"[" + strings.Repeat("1001 0 R ", 5000) + "]", "<</Type/Annot/Subtype/Square/X(" + strings.Repeat("x", 1000) + ")>>"},
+	})
+	dryRun := func(ctx context.Context, most int64) error {
+		lim := pdf.DefaultLimits()
+		lim.MaxParsed = most
+		f, err := pdf.Open(bytes.NewReader(b), int64(len(b)), lim)
+		require.NoError(t, err)
+		_, err = seal.DryRun(ctx, f, bytes.NewReader(b), int64(len(b)), 2)
+		return err
+	}
+	require.NoError(t, dryRun(t.Context(), 20<<20))
+	require.ErrorIs(t, dryRun(t.Context(), 5<<20), pdf.ErrLimit)
+	require.ErrorIs(t, dryRun(&endsAfter{t.Context(), 1000}, 20<<20), context.Canceled)
+}
+
+// endsAfter is a context that ends when it was asked so many times.
+type endsAfter struct {
+	context.Context
+
+	left int
+}
+
+func (c *endsAfter) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package seal
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -59,7 +60,7 @@ type pageEnd struct {
 type sharedResources struct{ at, line pdf.Ref }
 
 // page writes a page anew: its content between q and Q, then what is drawn.
-func (p *painter) page(page *pdf.Page) error {
+func (p *painter) page(ctx context.Context, page *pdf.Page) error {
 	values := p.values[page.Index]
 	if p.valuesOnly && values == nil {
 		return nil
@@ -75,11 +76,11 @@ func (p *painter) page(page *pdf.Page) error {
 	if err != nil {
 		return err
 	}
-	look, err := p.look(page, contents, g, values)
+	look, err := p.look(page, contents, g, values) //nolint:contextcheck // what is read of one page is bounded
 	if err != nil {
 		return err
 	}
-	over, err := p.annotations(page, g, values)
+	over, err := p.annotations(ctx, page, g, values)
 	if err != nil {
 		return err
 	}

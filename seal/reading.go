@@ -60,7 +60,7 @@ func ReadingCopy(ctx context.Context, r Reading) (*io.SectionReader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal: %w", err)
 	}
-	if err := a.buildReading(id[:16]); err != nil {
+	if err := a.buildReading(ctx, id[:16]); err != nil {
 		return nil, fmt.Errorf("seal: %w", err)
 	}
 	all := concatReader{r.Original, r.Size, w.Bytes()}
@@ -85,14 +85,14 @@ func defineUndefined(ctx context.Context, f *pdf.File, w *pdf.Increment, facts *
 }
 
 // buildReading writes the pages that have values.
-func (a *assembly) buildReading(id []byte) error {
+func (a *assembly) buildReading(ctx context.Context, id []byte) error {
 	_, root, err := a.file.Catalog()
 	if err != nil {
 		return err
 	}
 	a.valuesOnly = true
 	a.t.font = a.w.Reserve()
-	if err := a.drawOnPages(); err != nil {
+	if err := a.drawOnPages(ctx); err != nil {
 		return err
 	}
 	if err := a.t.fonts.Write(a.w, a.t.font); err != nil {

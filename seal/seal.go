@@ -279,7 +279,7 @@ func (d *sealing) writeParts(ctx context.Context, out *os.File, c *copier, recor
 			return nil, err
 		}
 	}
-	if err := d.build(d.original); err != nil {
+	if err := d.build(ctx, d.original); err != nil {
 		return nil, err
 	}
 	go func() { record <- verify.OpenRecord(d.record) }()

@@ -2,6 +2,7 @@ package revision1_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"strings"
 	"testing"
@@ -124,4 +125,29 @@ func TestActionsThatTakeLong(t *testing.T) {
 			require.Less(t, r.n, 20*len(b))
 		})
 	}
+}
+
+// TestAnnotationsAskTheContext: each annotation of a page may be the same large object.
+func TestAnnotationsAskTheContext(t *testing.T) {
+	t.Parallel()
+	b := file(false, "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 9 9]>>",
+		"<</Type/Page/Parent 2 0 R/Annots["+strings.Repeat("4 0 R ", 1000)+"]>>", "<</Type/Annot/Subtype/Square>>")
+	f, err := pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits())
+	require.NoError(t, err)
+	_, _, err = revision1.Write(&endsAfter{t.Context(), 500}, f, sha256.Sum256(b), revision1.Plan{Active: true})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// endsAfter is a context that ends when it was asked so many times.
+type endsAfter struct {
+	context.Context
+
+	left int
+}
+
+func (c *endsAfter) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
 }

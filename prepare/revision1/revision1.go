@@ -239,6 +239,9 @@ func (w *writer) annotations(v pdf.Value, page int) (rest []pdf.Value, widgets i
 		return nil, 0, err
 	}
 	for _, a := range list {
+		if w.ctx.Err() != nil { // each may be the same large object
+			return nil, 0, w.ctx.Err()
+		}
 		d, err := w.dict(a)
 		if err != nil {
 			return nil, 0, err

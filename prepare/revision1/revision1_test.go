@@ -182,7 +182,7 @@ func FuzzWrite(f *testing.F) {
 	f.Add(file(false, objects()...))
 	f.Add(file(true, objects()...))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		in, err := pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.Limits{MaxObjects: 1000, MaxPages: 50, MaxObject: 1 << 16, MaxStream: 1 << 20})
+		in, err := pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.Limits{MaxObjects: 1000, MaxPages: 50, MaxObject: 1 << 16, MaxStream: 1 << 20, MaxParsed: 1 << 26})
 		if err != nil {
 			return
 		}

@@ -190,6 +190,7 @@ func open(r io.ReaderAt, size int64, lim Limits) (*pdf.File, error) {
 	}
 	limits := pdf.DefaultLimits()
 	limits.MaxObjects, limits.MaxPages = lim.MaxObjects, lim.MaxPages
+	limits.MaxParsed /= 2 // what is admitted can be sealed
 	return pdf.Open(r, size, limits)
 }
 

@@ -14,11 +14,12 @@ type Limits struct {
 	MaxPages   int   // leaves of the page tree
 	MaxObject  int64 // bytes of one object, its stream not counted
 	MaxStream  int64 // decoded bytes of one stream that must be read whole
+	MaxParsed  int64 // bytes of all objects that are read; one that is read again counts again
 }
 
 // DefaultLimits fit documents of some thousand pages.
 func DefaultLimits() Limits {
-	return Limits{MaxObjects: 1_000_000, MaxPages: 10_000, MaxObject: 4 << 20, MaxStream: 16 << 20}
+	return Limits{MaxObjects: 1_000_000, MaxPages: 10_000, MaxObject: 4 << 20, MaxStream: 16 << 20, MaxParsed: 2 << 30}
 }
 
 // ErrDamaged is wrapped by every error about a file that does not follow the
@@ -44,6 +45,8 @@ type File struct {
 	objstms  []*objectStream // most recently used first
 	nesting  int             // of object streams being read
 	decoded  int64           // bytes so far
+	parsed   int64           // bytes so far
+	dicts    map[Ref]bool    // whether an object is a dictionary, where that was asked
 	content  []byte          // memory for the content of a page
 }
 
@@ -117,7 +120,7 @@ func (f *File) objectAhead(ref Ref) (Object, error) {
 		}
 		if o, err := parseIndirect(b, e.offset); err == nil && o.Ref == ref {
 			o.Value = bytes.Clone(o.Value) // b is the window's
-			return o, nil
+			return o, f.spend(len(b))
 		}
 	}
 	return f.Object(ref)
@@ -187,8 +190,8 @@ func (f *File) objectAt(ref Ref, offset int64) (Object, error) {
 		case err == nil && o.Ref != ref:
 			return Object{}, damaged("object %d is not where the cross-reference table says, at byte %d", ref.Num, offset)
 		case err == nil:
-			o.Value = bytes.Clone(o.Value) // b is the window's
-			return o, nil
+			o.Value = bytes.Clone(o.Value)                     // b is the window's
+			return o, f.spend(SkipSpace(b, int(o.End-offset))) // white space takes time, too
 		case !errors.Is(err, errEnd):
 			return Object{}, damaged("object %d, at byte %d: %w", ref.Num, offset, err)
 		case offset+n >= f.size:
@@ -197,6 +200,38 @@ func (f *File) objectAt(ref Ref, offset int64) (Object, error) {
 			return Object{}, fmt.Errorf("%w: object %d is too large", ErrLimit, ref.Num)
 		}
 	}
+}
+
+// spend counts the bytes of an object that was read. A file may name one large
+// object, or many small ones, as often as it likes.
+func (f *File) spend(n int) error {
+	const each = 64 // finding it takes time, too
+	if f.parsed += int64(n) + each; f.parsed > f.lim.MaxParsed {
+		return fmt.Errorf("%w: its objects are named too often", ErrLimit)
+	}
+	return nil
+}
+
+// isDict reports whether v is or refers to a dictionary. The answer is kept: each
+// page may name all fonts of a document.
+func (f *File) isDict(v Value) (bool, error) {
+	const maxKept = 1 << 16
+	ref, ok := v.Ref()
+	if !ok {
+		return v.IsDict(), nil
+	}
+	if is, ok := f.dicts[ref]; ok {
+		return is, nil
+	}
+	v, err := f.Resolve(v)
+	if err != nil {
+		return false, err
+	}
+	if f.dicts == nil || len(f.dicts) == maxKept {
+		f.dicts = make(map[Ref]bool)
+	}
+	f.dicts[ref] = v.IsDict()
+	return v.IsDict(), nil
 }
 
 // peekSize is enough for the header of an object.

@@ -162,11 +162,11 @@ func WalkNames(f *File, root Value, visit func(key, v Value) error) error {
 }
 
 // treeReader reads name trees within a budget: each node once, and so many bytes
-// of nodes in all.
+// of nodes and keys in all.
 type treeReader struct {
 	f    *File
 	seen map[Ref]bool
-	cost int // bytes of the nodes so far
+	cost int // bytes so far
 }
 
 const (
@@ -182,6 +182,11 @@ func (t *treeReader) read(v Value) (Value, error) {
 		}
 		t.seen[ref] = true
 	}
+	return t.resolve(v)
+}
+
+// resolve follows references and counts what it finds.
+func (t *treeReader) resolve(v Value) (Value, error) {
 	v, err := ResolveIn(t.f, v)
 	if err != nil {
 		return nil, err
@@ -225,9 +230,11 @@ func (t *treeReader) walk(v Value, visit func(key, value Value) error, depth int
 		return err
 	}
 	for i := 0; i+1 < len(names); i += 2 {
-		key, err := ResolveIn(t.f, names[i])
-		if err != nil {
-			return err
+		key := names[i]
+		if _, ok := key.Ref(); ok { // else it was counted with its node
+			if key, err = t.resolve(key); err != nil {
+				return err
+			}
 		}
 		if err := visit(key, names[i+1]); err != nil {
 			return err

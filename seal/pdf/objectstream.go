@@ -34,7 +34,7 @@ func (f *File) compressed(num int, e entry) (Value, error) {
 	if err != nil {
 		return nil, damaged("object %d: %v", num, err)
 	}
-	return bytes.Clone(s.data[start:end]), nil
+	return bytes.Clone(s.data[start:end]), f.spend(end - s.offsets[i])
 }
 
 func (f *File) objectStream(num int) (*objectStream, error) {

@@ -58,7 +58,7 @@ func (f *File) textFaults(ctx context.Context, data []byte, own Value, whole boo
 	r := &textReader{ctx: ctx, f: f, resources: resources{f: f, value: own}, forms: make(map[Ref]bool)}
 	d, err := OptionalDict(f, own)
 	if err == nil {
-		r.fonts, err = f.fontNames(d)
+		r.fonts, err = f.fontNames(ctx, d)
 	}
 	if err != nil {
 		return TextFaults{}, 0, err
@@ -159,13 +159,20 @@ func (t *TextFaults) mode(operands []Value) {
 }
 
 // fontNames returns the names of the fonts among resources.
-func (f *File) fontNames(resources Dict) (map[string]bool, error) {
+func (f *File) fontNames(ctx context.Context, resources Dict) (map[string]bool, error) {
 	names := make(map[string]bool)
-	look := &Lookup{File: f}
-	for _, e := range look.Dict(resources.Get("Font")) {
-		if look.Value(e.Value).IsDict() {
+	fonts, err := OptionalDict(f, resources.Get("Font"))
+	for _, e := range fonts {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		is, err := f.isDict(e.Value)
+		if err != nil {
+			return nil, err
+		}
+		if is {
 			names[e.Key] = true
 		}
 	}
-	return names, look.Err
+	return names, err
 }

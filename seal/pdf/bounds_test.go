@@ -1,0 +1,144 @@
+package pdf_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal/pdf"
+)
+
+// opened is a file of objects from 1, of which the first is the catalog, within limits.
+func opened(t *testing.T, lim pdf.Limits, objects ...string) *pdf.File {
+	t.Helper()
+	b := []byte("%PDF-1.7\n")
+	table := fmt.Sprintf("xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)
+	for i, o := range objects {
+		table += fmt.Sprintf("%010d 00000 n \n", len(b))
+		b = fmt.Appendf(b, "%d 0 obj\n%s\nendobj\n", i+1, o)
+	}
+	b = fmt.Appendf(b, "%strailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", table, len(objects)+1, len(b))
+	f, err := pdf.Open(bytes.NewReader(b), int64(len(b)), lim)
+	require.NoError(t, err)
+	return f
+}
+
+// TestObjectsReadTooOften: what is read of all objects is bounded, whatever they are
+// and however often each is read.
+func TestObjectsReadTooOften(t *testing.T) {
+	t.Parallel()
+	const large = 100_000
+	lim := pdf.DefaultLimits()
+	lim.MaxParsed = 10 * large
+	space := strings.Repeat(" ", large)
+	for name, tt := range map[string]struct {
+		object string
+		times  int // that it can be read
+	}{
+		"a large string":    {"(" + space + ")", 9},
+		"blanks before":     {space + "1", 9},
+		"blanks behind":     {"1" + space, 9},
+		"a large comment":   {"1%" + space + "\n", 9},
+		"a small number":    {"1", 10 * large / 80},
+		"a small stream":    {"<</Length 1>>\nstream\nx\nendstream", 10 * large / 100},
+		"a number of a few": {"12345", 10 * large / 82},
+	} {
+		f := opened(t, lim, "<</Type/Catalog>>", tt.object)
+		var err error
+		times := 0
+		for err == nil && times < 20_000 {
+			_, err = f.Object(pdf.Ref{Num: 2})
+			times++
+		}
+		require.ErrorIs(t, err, pdf.ErrLimit, name)
+		require.InEpsilon(t, tt.times, times-1, 0.2, "%s", name)
+		_, err = f.Object(pdf.Ref{Num: 1})
+		require.ErrorIs(t, err, pdf.ErrLimit, "%s: nothing else is read then", name)
+	}
+}
+
+// TestCompressedObjectsReadTooOften: white space before an object in an object stream counts.
+func TestCompressedObjectsReadTooOften(t *testing.T) {
+	t.Parallel()
+	const large = 100_000
+	lim := pdf.DefaultLimits()
+	lim.MaxParsed = 10 * large
+	data := "4 0 " + strings.Repeat(" ", large) + "1"
+	b := []byte("%PDF-1.7\n1 0 obj\n<</Type/Catalog>>\nendobj\n")
+	at := len(b)
+	b = fmt.Appendf(b, "2 0 obj\n<</Type/ObjStm/N 1/First 4/Length %d>>\nstream\n%s\nendstream\nendobj\n", len(data), data)
+	section := len(b)
+	entries := fmt.Sprintf("0000000001%06X01%06X01%06X02000002", 9, at, section)
+	b = fmt.Appendf(b, "3 0 obj\n<</Type/XRef/Size 5/W[1 3 0]/Root 1 0 R/Filter/ASCIIHexDecode/Length %d>>\nstream\n%s>\nendstream\nendobj\nstartxref\n%d\n%%%%EOF\n", len(entries)+1, entries, section)
+	f, err := pdf.Open(bytes.NewReader(b), int64(len(b)), lim)
+	require.NoError(t, err)
+	times := 0
+	for err == nil && times < 1000 {
+		var o pdf.Object
+		if o, err = f.Object(pdf.Ref{Num: 4}); err == nil {
+			require.Equal(t, "1", string(o.Value))
+		}
+		times++
+	}
+	require.ErrorIs(t, err, pdf.ErrLimit)
+	require.LessOrEqual(t, times, 10)
+}
+
+// TestKeysOfNameTrees: keys that are objects of their own count as often as they are named.
+func TestKeysOfNameTrees(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 20
+	f := opened(t, pdf.DefaultLimits(), "<</Type/Catalog>>", "<</Names["+strings.Repeat("3 0 R 1 0 R ", 100)+"]>>", "("+strings.Repeat("a", size)+")")
+	visits := 0
+	err := pdf.WalkNames(f, pdf.Ref{Num: 2}.Value(), func(_, _ pdf.Value) error {
+		visits++
+		return nil
+	})
+	require.ErrorIs(t, err, pdf.ErrLimit)
+	require.Less(t, visits, 16)
+}
+
+// endsAfter is a context that ends when it was asked so many times.
+type endsAfter struct {
+	context.Context
+
+	left int
+}
+
+func (c *endsAfter) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestFontsOfManyNames: one large font is read once for all pages, however many names it
+// has; the context is asked for each name.
+func TestFontsOfManyNames(t *testing.T) {
+	t.Parallel()
+	const names = 1000
+	fonts := ""
+	for i := range names {
+		fonts += fmt.Sprintf("/F%d 3 0 R", i)
+	}
+	lim := pdf.DefaultLimits()
+	lim.MaxParsed = 1 << 20
+	f := opened(t, lim, "<</Type/Catalog>>", stream("", "BT /F7 9 Tf ET"), "<</Type/Font/X("+strings.Repeat("x", 100_000)+")>>")
+	resources := pdf.Value("<</Font<<" + fonts + ">>>>")
+	contents := []pdf.Value{pdf.Ref{Num: 2}.Value()}
+	for range 10 {
+		faults, _, err := f.PageTextFaults(t.Context(), contents, resources, 1<<20)
+		require.NoError(t, err)
+		require.Empty(t, faults.Font)
+	}
+	_, _, err := f.PageTextFaults(&endsAfter{t.Context(), names / 2}, contents, resources, 1<<20)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func stream(entries, data string) string {
+	return fmt.Sprintf("<<%s/Length %d>>\nstream\n%s\nendstream", entries, len(data), data)
+}
