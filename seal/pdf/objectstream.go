@@ -26,7 +26,7 @@ func (f *File) compressed(num int, e entry) (Value, error) {
 		return nil, err
 	}
 	i := e.index
-	if i >= len(s.numbers) || s.numbers[i] != num {
+	if i < 0 || i >= len(s.numbers) || s.numbers[i] != num {
 		return nil, damaged("object %d is not in object stream %d", num, e.stream)
 	}
 	start := SkipSpace(s.data, s.offsets[i])

@@ -112,6 +112,10 @@ func (f *File) tableProblem(s *section) (string, error) {
 				return wrong("a bad entry", pos)
 			case r.first+n == 0 && b[17] == 'n':
 				return wrong("object 0 in use", pos)
+			case b[17] == 'n' && bytes.HasPrefix(b, []byte("0000000000")): // poppler reads what follows the header
+				return wrong("an object in use at byte 0", pos)
+			case n == 0 && r.first == 1 && b[17] == 'f': // pdf.js takes it for object 0
+				return wrong("a subsection that begins with a free object 1", pos)
 			}
 			pos += int64(width)
 		}
@@ -190,11 +194,15 @@ func (f *File) xrefStreamProblem(s *section) (string, error) {
 				return wrong("an entry of an unknown type")
 			case kind > 0 && r.first+n == 0:
 				return wrong("object 0 in use")
+			case kind == 1 && allZero(s.data[r.pos+int64(n)*width+int64(s.widths[0]):][:s.widths[1]]):
+				return wrong("an object in use at byte 0")
 			}
 		}
 	}
 	return "", nil
 }
+
+func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 
 // hybridProblem looks at the stream that a table names in XRefStm. Some programs
 // follow a Prev in it.

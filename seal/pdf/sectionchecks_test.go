@@ -75,3 +75,18 @@ func firstProblem(t *testing.T, object string) string {
 	require.NoError(t, err)
 	return problem
 }
+
+// TestEntryBeyondItsStream: an index that no object stream has is an error of the file.
+func TestEntryBeyondItsStream(t *testing.T) {
+	t.Parallel()
+	b := []byte("%PDF-1.5\n1 0 obj\n<</Type/Catalog>>\nendobj\n")
+	objects := len(b)
+	b = append(b, "2 0 obj\n<</Type/ObjStm/N 1/First 4/Length 9>>\nstream\n3 0 <<>>\nendstream\nendobj\n"...)
+	at := len(b)
+	data := fmt.Sprintf("0100090000000000000000 01%04X0000000000000000 0200028000000000000000 01%04X0000000000000000>", objects, at)
+	b = fmt.Appendf(b, "4 0 obj\n<</Type/XRef/Size 5/W[1 2 8]/Index[1 4]/Root 1 0 R/Filter/ASCIIHexDecode/Length %d>>\nstream\n%s\nendstream\nendobj\nstartxref\n%d\n%%%%EOF\n", len(data), data, at)
+	f, err := pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits())
+	require.NoError(t, err)
+	_, err = f.Object(pdf.Ref{Num: 3})
+	require.ErrorIs(t, err, pdf.ErrDamaged)
+}

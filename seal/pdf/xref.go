@@ -398,7 +398,11 @@ func (f *File) entryIn(s *section, num int) (entry, bool, error) {
 // entryAt reads the entry of an object that a subsection lists.
 func (f *File) entryAt(s *section, r subsection, num int) (entry, error) {
 	if s.isStream {
-		return s.streamEntry(r.pos, num-r.first), nil
+		e, ok := s.streamEntry(r.pos, num-r.first)
+		if !ok {
+			return entry{}, damaged("bad entry of object %d in the cross-reference stream at byte %d", num, s.at)
+		}
+		return e, nil
 	}
 	at := r.pos + int64(num-r.first)*int64(r.width)
 	b, err := f.in.read(at, entryContent)
@@ -434,6 +438,8 @@ func parseEntry(b []byte) (entry, bool) {
 		return entry{}, false
 	}
 	switch {
+	case b[17] == 'n' && gen > maxEntryGen:
+		return entry{}, false
 	case b[17] == 'n' && offset > 0:
 		return entry{kind: entryInUse, offset: int64(offset), gen: gen}, true
 	case b[17] == 'n', b[17] == 'f':
@@ -442,13 +448,21 @@ func parseEntry(b []byte) (entry, bool) {
 	return entry{}, false
 }
 
-func (s *section) streamEntry(pos int64, i int) entry {
+// What fits into an entry. Programs fold larger numbers into 32 bits, and find an
+// object where others find none.
+const (
+	maxEntryOffset = 1<<31 - 1
+	maxEntryGen    = 65_535
+)
+
+// streamEntry reads an entry of a cross-reference stream (Table 18).
+func (s *section) streamEntry(pos int64, i int) (entry, bool) {
 	width := s.widths[0] + s.widths[1] + s.widths[2]
 	b := s.data[pos+int64(i*width):]
-	var f [3]int64
+	var f [3]uint64
 	for k, w := range s.widths {
 		for _, c := range b[:w] {
-			f[k] = f[k]<<8 | int64(c)
+			f[k] = f[k]<<8 | uint64(c)
 		}
 		b = b[w:]
 	}
@@ -456,10 +470,12 @@ func (s *section) streamEntry(pos int64, i int) entry {
 		f[0] = 1 // the default type (Table 17)
 	}
 	switch {
+	case f[0] == 1 && (f[1] > maxEntryOffset || f[2] > maxEntryGen), f[0] == 2 && (f[1] > maxObjectNum || f[2] > maxObjectNum):
+		return entry{}, false
 	case f[0] == 1 && f[1] > 0:
-		return entry{kind: entryInUse, offset: f[1], gen: int(f[2])}
+		return entry{kind: entryInUse, offset: int64(f[1]), gen: int(f[2])}, true
 	case f[0] == 2:
-		return entry{kind: entryCompressed, stream: int(f[1]), index: int(f[2])}
+		return entry{kind: entryCompressed, stream: int(f[1]), index: int(f[2])}, true
 	}
-	return entry{} // free, or a type that means null
+	return entry{}, true // free, or a type that means null
 }
