@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"countersign/seal/pdf"
+	"countersign/seal/refusal"
 )
 
 // DryRun builds what sealing will add to a file, and reads the result: what
@@ -33,6 +34,13 @@ func DryRun(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages i
 	if facts.mentioned, err = m.Find(ctx); err != nil {
 		return nil, err
 	}
+	problem, err := f.RepairProblem(ctx, facts.mentioned.Undefined)
+	if err != nil {
+		return nil, err
+	}
+	if problem != "" {
+		return nil, refusal.Ambiguous("it %s", problem)
+	}
 	if err := w.DefineUndefined(facts.mentioned); err != nil {
 		return nil, err
 	}
@@ -47,7 +55,11 @@ func DryRun(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages i
 		return nil, err
 	}
 	facts.plain = !a.remarkable
-	return facts, readPages(ctx, concatReader{r, size, w.Bytes()}, w.Offset())
+	pages, err = readPages(ctx, concatReader{r, size, w.Bytes()}, w.Offset())
+	if want := a.pages + len(a.certPages); err == nil && pages != want {
+		err = fmt.Errorf("%w: the sealed file would have %d pages instead of %d", pdf.ErrDamaged, pages, want)
+	}
+	return facts, err
 }
 
 // Facts are what a seal needs to know of an original and what only reading all of

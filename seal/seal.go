@@ -316,13 +316,13 @@ func (a *assembly) ending() sealTail {
 	return sealTail{bytes: a.w.Bytes(), signature: a.sig.contents - base}
 }
 
-// readPages opens a file and reads every page of it.
-func readPages(ctx context.Context, r io.ReaderAt, size int64) error {
+// readPages opens a file, reads every page of it, and returns their number.
+func readPages(ctx context.Context, r io.ReaderAt, size int64) (int, error) {
 	f, err := pdf.Open(r, size, pdf.DefaultLimits())
-	if err == nil {
-		_, err = f.Walk(func(*pdf.Page) error { return ctx.Err() })
+	if err != nil {
+		return 0, err
 	}
-	return err
+	return f.Walk(func(*pdf.Page) error { return ctx.Err() })
 }
 
 // beginOriginal opens the stream that holds an original on which nothing may
@@ -451,7 +451,7 @@ func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, size int64, done *
 		return verify.Report{}, fmt.Errorf("seal: verifying the sealed file: %w", err)
 	}
 	if x.Embedded && (done == nil || done.Found == nil) { // others have been read already
-		if err := readPages(ctx, out, size); err != nil {
+		if _, err := readPages(ctx, out, size); err != nil {
 			return verify.Report{}, fmt.Errorf("seal: the sealed file does not verify: %w", err)
 		}
 	}
