@@ -158,7 +158,7 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, findAct
 		return Info{}, err
 	}
 	if resembles, err := verify.ResemblesSeal(ctx, r, size, signed); err != nil || resembles {
-		return Info{}, cmp.Or(err, error(refusal.New(refusal.PDFAmbiguous, "The PDF holds what looks like a seal of this service, but is none. Printing it into a new PDF helps.")))
+		return Info{}, cmp.Or(err, error(errResemblesSeal()))
 	}
 	n := newInspector(f, lim, signed)
 	n.findActive = findActive
@@ -181,6 +181,10 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, findAct
 	}
 	info.Facts, err = seal.DryRun(ctx, f, r, size, len(pages))
 	return info, err
+}
+
+func errResemblesSeal() *refusal.Error {
+	return refusal.New(refusal.PDFAmbiguous, "The PDF holds what looks like a seal of this service, but is none. Printing it into a new PDF helps.")
 }
 
 // open opens a file whose ends are those of a PDF.
@@ -242,8 +246,11 @@ func checkForm(f *pdf.File, findActive, signed bool) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", pdf.ErrDamaged, err)
 	}
+	rendered, err := f.Resolve(cat.Get("NeedsRendering"))
 	switch {
-	case !findActive || len(fields) == 0 || cat.Get("NeedsRendering").Bool():
+	case err != nil:
+		return err
+	case !findActive || len(fields) == 0 || rendered.Bool():
 		return refusal.New(refusal.PDFXFA, "The PDF holds an XFA form. Print it into a new PDF first.")
 	case signed:
 		return errDocumentSigned("an XFA form")

@@ -113,3 +113,25 @@ func TestAdmitEncrypted(t *testing.T) {
 		require.NoError(t, err, name)
 	}
 }
+
+// TestAdmitEncryptedMarks: an encrypted upload, which the seal holds as it is, must not
+// hold what looks like a seal.
+func TestAdmitEncryptedMarks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	in, locked := filepath.Join(dir, "in.pdf"), filepath.Join(dir, "locked.pdf")
+	require.NoError(t, os.WriteFile(in, file("", ""), 0o600))
+	out, err := exec.CommandContext(t.Context(), "qpdf", "--encrypt", "user", "owner", "256", "--", in, locked).CombinedOutput()
+	require.NoError(t, err, string(out))
+	b, err := os.ReadFile(locked)
+	require.NoError(t, err)
+	marks := "%" + strings.Repeat("/CSGN_Seal<</V 1/Record 1 0 R/Original[0 1]", 8) + "\n"
+	at := bytes.LastIndex(b, []byte("startxref"))
+	b = append(b[:at:at], append([]byte(marks), b[at:]...)...)
+	password := "user"
+	u := admission.Upload{File: bytes.NewReader(b), Size: int64(len(b)), SHA256: sha256.Sum256(b), Password: &password}
+	_, _, err = admission.AdmitUpload(t.Context(), u, admission.DefaultLimits(), prepare.Options{})
+	var r *refusal.Error
+	require.ErrorAs(t, err, &r)
+	require.Equal(t, refusal.PDFAmbiguous, r.Code)
+}

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -58,6 +59,10 @@ func AdmitUpload(ctx context.Context, u Upload, lim Limits, opt prepare.Options)
 	}
 	opening, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
 	defer cancel()
+	// The seal holds the upload, byte for byte, beside its own signature.
+	if marked, err := verify.HoldsMark(opening, u.File, u.Size); err != nil || marked {
+		return Info{}, nil, RefusalOf(cmp.Or(err, error(errResemblesSeal())))
+	}
 	plain, err := decrypt(opening, u.File, u.Size, lim, *u.Password)
 	if err != nil {
 		return Info{}, nil, RefusalOf(err)

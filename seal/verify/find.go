@@ -202,6 +202,16 @@ func (f *Found) ReadPages(ctx context.Context) error {
 	return err
 }
 
+// HoldsMark reports whether a file holds what looks like a seal's signature.
+func HoldsMark(ctx context.Context, r io.ReaderAt, size int64) (bool, error) {
+	var m Marks
+	err := ReadRange(ctx, r, 0, size, func(_ int64, b []byte) error { return m.Scan(b) })
+	if errors.Is(err, errTooManyMarks) {
+		err = nil
+	}
+	return len(m.at) > 0, err
+}
+
 // ResemblesSeal reports whether an upload holds what would be taken for its seal
 // once it is sealed: a file has one seal that everybody finds.
 func ResemblesSeal(ctx context.Context, r io.ReaderAt, size int64, signed bool) (bool, error) {
