@@ -169,7 +169,7 @@ func (r *formReader) findWidgets() error {
 				continue
 			}
 			d := r.Dict(v)
-			if !d.Get("Subtype").IsName("Widget") {
+			if !r.Value(d.Get("Subtype")).IsName("Widget") {
 				continue
 			}
 			if len(r.places) == maxFormFields {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"countersign/seal/pdf"
+	"countersign/seal/refusal"
 )
 
 // overlay is what a page's annotations do to what is drawn on it. Annotations are
@@ -92,10 +93,20 @@ func (p *painter) annotations(ctx context.Context, page *pdf.Page, g pdf.Geometr
 }
 
 func (p *painter) annotation(o *overlay, at int, v pdf.Value, d pdf.Dict, boxes []pdf.Box) error {
-	kind, _ := d.Get("Subtype").Name()
-	flags, _ := d.Get("F").Int()
-	without := (kind == "Link" || kind == "Popup") && d.Get("AP").IsNull() // programs draw them if they have looks
-	if d == nil || without || flags&flagHidden != 0 || flags&(flagNoView|flagPrint) == flagNoView {
+	if d == nil {
+		return nil
+	}
+	kind, err := p.file.Resolve(d.Get("Subtype"))
+	if err != nil {
+		return err
+	}
+	flags, err := p.flags(at, d)
+	if err != nil {
+		return err
+	}
+	isWidget := kind.IsName("Widget")
+	without := (kind.IsName("Link") || kind.IsName("Popup")) && d.Get("AP").IsNull() // programs draw them if they have looks
+	if without || flags&flagHidden != 0 || flags&(flagNoView|flagPrint) == flagNoView {
 		return nil // nothing that could cover a value
 	}
 	rect, ok, err := p.rectangle(d.Get("Rect"))
@@ -106,18 +117,32 @@ func (p *painter) annotation(o *overlay, at int, v pdf.Value, d pdf.Dict, boxes 
 	for i, b := range boxes {
 		if rect.Overlaps(b) {
 			o.values[i], covers = true, true
-			o.fields[i] = o.fields[i] || kind == "Widget"
-			dark, err := p.darkAnnotation(d, kind)
+			o.fields[i] = o.fields[i] || isWidget
+			dark, err := p.darkAnnotation(d, isWidget)
 			if err != nil {
 				return err
 			}
 			o.dark[i] = o.dark[i] || dark
 		}
 	}
-	if covers && kind == "Widget" {
+	if covers && isWidget {
 		return p.lock(o, at, v, d, flags)
 	}
 	return nil
+}
+
+// flags reads the flags of an annotation. What is no plain integer hides it in some
+// programs and not in others.
+func (p *painter) flags(at int, d pdf.Dict) (int64, error) {
+	v, err := p.file.Resolve(d.Get("F"))
+	if err != nil || v.IsNull() {
+		return 0, err
+	}
+	flags, ok := v.Int()
+	if !ok || flags < 0 || flags > math.MaxInt32 {
+		return 0, refusal.Ambiguous("the flags of annotation %d of a page are no flags", at+1)
+	}
+	return flags, nil
 }
 
 // lock makes a form field below a value what it is in a sealed document: no
@@ -143,21 +168,22 @@ func (p *painter) lock(o *overlay, at int, v pdf.Value, d pdf.Dict, flags int64)
 }
 
 // darkAnnotation reports whether dark ink might not be readable on an annotation.
-func (p *painter) darkAnnotation(d pdf.Dict, kind string) (bool, error) {
-	if kind != "Widget" {
+func (p *painter) darkAnnotation(d pdf.Dict, isWidget bool) (bool, error) {
+	if !isWidget {
 		return true, nil // unknown
 	}
-	look, err := pdf.OptionalDict(p.file, d.Get("MK"))
+	drawn, err := pdf.OptionalDict(p.file, d.Get("MK"))
 	if err != nil {
 		return false, err
 	}
-	colour, err := pdf.ArrayIn(p.file, look.Get("BG"))
+	colour, err := pdf.ArrayIn(p.file, drawn.Get("BG"))
 	if err != nil || len(colour) == 0 { // none, or no array: readers ignore it
 		return false, nil //nolint:nilerr // see above
 	}
 	light := 1.0
+	look := &pdf.Lookup{File: p.file}
 	for i, c := range colour {
-		n, _ := c.Float()
+		n, _ := look.Value(c).Float()
 		switch len(colour) {
 		case 1:
 			light = n
@@ -167,7 +193,7 @@ func (p *painter) darkAnnotation(d pdf.Dict, kind string) (bool, error) {
 			light -= n * []float64{0.3, 0.59, 0.11, 1}[min(i, 3)]
 		}
 	}
-	return light < 0.55, nil
+	return light < 0.55, look.Err
 }
 
 // rectangle reads where an annotation stands: everywhere, if programs could read it

@@ -350,7 +350,7 @@ func (p *painter) withXObjects(page *pdf.Page, line pdf.Ref, stamp *pdf.Ref) (pd
 			return v, nil
 		}
 	}
-	res, err := p.file.Resolve(page.Resources)
+	res, err := p.file.ResolvePlain(page.Resources)
 	if err != nil {
 		return nil, err
 	}
@@ -361,7 +361,7 @@ func (p *painter) withXObjects(page *pdf.Page, line pdf.Ref, stamp *pdf.Ref) (pd
 		}
 	}
 	p.dict = d
-	xobjects, err := p.file.Resolve(d.Get("XObject"))
+	xobjects, err := p.file.ResolvePlain(d.Get("XObject"))
 	if err != nil {
 		return nil, err
 	}

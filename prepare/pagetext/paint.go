@@ -43,12 +43,13 @@ func (w *walk) paintForm(ref pdf.Ref, use Use, g state, inherited *resources, le
 		w.others[ref] = false
 		return nil
 	}
-	if d.Get("Subtype").IsName("Image") {
+	kind := w.value(d.Get("Subtype"))
+	if kind.IsName("Image") {
 		w.others[ref] = true
 		w.page.Images++
 		return nil
 	}
-	if !d.Get("Subtype").IsName("Form") && use.At >= 0 {
+	if !kind.IsName("Form") && use.At >= 0 {
 		return nil
 	}
 	if level > maxForms || w.forms >= maxOperators/100 {
@@ -71,6 +72,15 @@ func (w *walk) paintForm(ref pdf.Ref, use Use, g state, inherited *resources, le
 	}
 	w.page.Uses = append(w.page.Uses, use)
 	return w.run(b, len(w.page.Uses)-1, own, g, level)
+}
+
+// value returns what v is or refers to, null if that cannot be read.
+func (w *walk) value(v pdf.Value) pdf.Value {
+	v, err := w.r.f.Resolve(v)
+	if err != nil {
+		return nil
+	}
+	return v
 }
 
 // matrix reads a matrix; where there is none, otherwise.
@@ -96,7 +106,8 @@ func (w *walk) annotations(p *pdf.Page, g state) error {
 			return w.ctx.Err()
 		}
 		d := dict(w.r.f, v)
-		switch kind, _ := d.Get("Subtype").Name(); kind {
+		kind, _ := w.value(d.Get("Subtype")).Name()
+		switch kind {
 		case "", "Widget", "Popup":
 			continue
 		}
@@ -108,7 +119,7 @@ func (w *walk) annotations(p *pdf.Page, g state) error {
 		}
 		ref, ok := w.appearance(d)
 		if !ok {
-			if d.Get("Subtype").IsName("FreeText") {
+			if kind == "FreeText" {
 				w.undrawn(d)
 			}
 			continue
@@ -145,7 +156,7 @@ func (w *walk) undrawn(d pdf.Dict) {
 func (w *walk) appearance(d pdf.Dict) (pdf.Ref, bool) {
 	look := dict(w.r.f, d.Get("AP")).Get("N")
 	if _, ok := stream(w.r.f, look); !ok {
-		state, _ := d.Get("AS").Name()
+		state, _ := w.value(d.Get("AS")).Name()
 		look = dict(w.r.f, look).Get(state)
 	}
 	return look.Ref()

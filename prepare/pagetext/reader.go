@@ -46,7 +46,7 @@ func hiddenGroups(f *pdf.File) map[pdf.Ref]bool {
 	}
 	properties := dict(f, cat.Get("OCProperties"))
 	config := dict(f, properties.Get("D"))
-	if config.Get("BaseState").IsName("OFF") {
+	if base, err := f.Resolve(config.Get("BaseState")); err == nil && base.IsName("OFF") {
 		for _, ref := range references(f, properties.Get("OCGs")) {
 			hidden[ref] = true
 		}

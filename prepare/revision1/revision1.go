@@ -263,7 +263,11 @@ func (w *writer) annotations(v pdf.Value, page int) (rest []pdf.Value, widgets i
 				}
 			}
 		}
-		if d.Get("Subtype").IsName("Widget") {
+		kind, err := w.resolve(d.Get("Subtype"))
+		if err != nil {
+			return nil, 0, err
+		}
+		if kind.IsName("Widget") {
 			widgets++
 			continue
 		}

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,9 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 		g, err := n.f.Geometry(p)
 		if err != nil {
 			return withLocation(err, "page %d", p.Index+1)
+		}
+		if turn, err := n.f.Resolve(p.Rotate); err != nil || !turnsPage(turn) {
+			return cmp.Or(err, error(refusal.Ambiguous("the Rotate of page %d is no multiple of 90", p.Index+1)))
 		}
 		contents, err := n.f.Contents(p.Dict)
 		if err != nil {
@@ -64,6 +68,13 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 	return sizes, n.refuse(n.f.LinearizationProblem(leaves))
 }
 
+// turnsPage reports what all programs take for a rotation: some take 90.0 for none,
+// and some 45 for 90.
+func turnsPage(v pdf.Value) bool {
+	n, ok := v.Int()
+	return v.IsNull() || ok && n%90 == 0
+}
+
 // withLocation adds to an error of the reader where in the document it was met.
 func withLocation(err error, format string, args ...any) error {
 	if _, ok := errors.AsType[*refusal.Error](err); ok {
@@ -102,7 +113,7 @@ func (n *inspector) resources(v pdf.Value, checked map[pdf.Ref]bool, depth int) 
 		checked[ref] = true
 		name = fmt.Sprintf("object %d", ref.Num)
 	}
-	v, err := n.f.Resolve(v)
+	v, err := n.f.ResolvePlain(v)
 	if err != nil || !v.IsDict() {
 		return err
 	}

@@ -113,6 +113,9 @@ func (n *inspector) objects(ctx context.Context) error {
 }
 
 func (n *inspector) object(ctx context.Context, o pdf.Object) error {
+	if _, ok := o.Value.Ref(); ok { // some programs follow one reference, and some all
+		return refusal.Ambiguous("object %d is nothing but a reference to another", o.Ref.Num)
+	}
 	if err := n.activeContent(ctx, o); err != nil {
 		return err
 	}
@@ -177,6 +180,13 @@ func (n *inspector) stream(ctx context.Context, o pdf.Object) error {
 	if d.Get("F") != nil {
 		return refusal.Ambiguous("the data of stream %d are in another file", o.Ref.Num)
 	}
+	if d.Get("DP") != nil { // programs take it for DecodeParms
+		return refusal.Ambiguous("stream %d has the key DP, which only inline images have", o.Ref.Num)
+	}
+	kind, err := n.f.Resolve(d.Get("Subtype"))
+	if err != nil {
+		return err
+	}
 	ends, err := n.f.LengthIsRight(o)
 	if err != nil {
 		return err
@@ -201,7 +211,7 @@ func (n *inspector) stream(ctx context.Context, o pdf.Object) error {
 		if problem != "" {
 			return refusal.Ambiguous("object stream %d %s", o.Ref.Num, problem)
 		}
-	case n.isContent(o.Ref), d.Get("Subtype").IsName("Form"), d.Get("PatternType") != nil:
+	case n.isContent(o.Ref), kind.IsName("Form"), d.Get("PatternType") != nil:
 		large, err := n.f.DecodesBeyond(o, maxContent)
 		if err != nil {
 			return err
@@ -222,23 +232,24 @@ func (n *inspector) dict(o pdf.Object, d pdf.Dict) error {
 			return err
 		}
 	}
-	switch kind, _ := d.Get("Type").Name(); kind {
+	look := &pdf.Lookup{File: n.f}
+	switch kind, _ := look.Value(d.Get("Type")).Name(); kind {
 	case "ExtGState":
-		if d.Get("OP").Bool() || d.Get("op").Bool() {
+		if look.Value(d.Get("OP")).Bool() || look.Value(d.Get("op")).Bool() {
 			n.warn(WarnOverprint, "object %d", o.Ref.Num)
 		}
-		return nil
+		return look.Err
 	case "Font":
 		return n.font(o, d)
 	case "StructElem", "Page", "Pages", "FontDescriptor", "XObject":
 		return nil
 	}
-	if kind, ok := d.Get("Subtype").Name(); ok && d.Get("Rect") != nil {
+	if kind, ok := look.Value(d.Get("Subtype")).Name(); ok && d.Get("Rect") != nil {
 		return n.annotation(o, d, kind)
 	}
-	action, err := n.f.Resolve(d.Get("S"))
-	if err != nil {
-		return err
+	action := look.Value(d.Get("S"))
+	if look.Err != nil {
+		return look.Err
 	}
 	switch name, _ := action.Name(); name { // 12.6.4
 	case "Hide", "SetOCGState", "ImportData", "GoTo3DView", "Rendition", "RichMediaExecute":
@@ -249,7 +260,11 @@ func (n *inspector) dict(o pdf.Object, d pdf.Dict) error {
 
 // font warns of a font that each program replaces by one of its own.
 func (n *inspector) font(o pdf.Object, d pdf.Dict) error {
-	switch kind, _ := d.Get("Subtype").Name(); kind {
+	kind, err := n.f.Resolve(d.Get("Subtype"))
+	if err != nil {
+		return err
+	}
+	switch kind, _ := kind.Name(); kind {
 	case "Type1", "MMType1", "TrueType", "CIDFontType0", "CIDFontType2":
 	default:
 		return nil
@@ -266,8 +281,9 @@ func (n *inspector) font(o pdf.Object, d pdf.Dict) error {
 // annotation warns of one that each program draws in its own way.
 func (n *inspector) annotation(o pdf.Object, d pdf.Dict, kind string) error {
 	const hidden = 1<<1 | 1<<5 // Hidden, NoView (12.5.3)
-	if flags, _ := d.Get("F").Int(); flags&hidden != 0 {
-		return nil
+	v, err := n.f.Resolve(d.Get("F"))
+	if flags, _ := v.Int(); err != nil || flags&hidden != 0 {
+		return err
 	}
 	switch kind {
 	case "Link", "Popup", "Form", "Image":

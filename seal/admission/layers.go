@@ -15,7 +15,10 @@ import (
 // warning does not depend on who is right.
 func (n *inspector) optionalContent(ctx context.Context, catalog pdf.Dict) error {
 	look := &pdf.Lookup{File: n.f}
-	props := look.Dict(catalog.Get("OCProperties"))
+	props, err := pdf.OptionalDict(n.f, catalog.Get("OCProperties"))
+	if err != nil {
+		return err
+	}
 	config := look.Dict(props.Get("D"))
 	off := layersOff(look, config)
 	var all, asked groups // asked depend on the reader or on the magnification
@@ -35,7 +38,10 @@ func (n *inspector) optionalContent(ctx context.Context, catalog pdf.Dict) error
 		of := look.Array(usage.Get("OCGs"))
 		all.add(look, of)
 		categories := look.Array(usage.Get("Category"))
-		if slices.ContainsFunc(categories, func(c pdf.Value) bool { return c.IsName("Zoom") || c.IsName("Language") || c.IsName("User") }) {
+		if slices.ContainsFunc(categories, func(c pdf.Value) bool {
+			c = look.Value(c)
+			return c.IsName("Zoom") || c.IsName("Language") || c.IsName("User")
+		}) {
 			asked.add(look, of)
 		}
 	}
@@ -79,7 +85,7 @@ func layersOff(look *pdf.Lookup, config pdf.Dict) func(pdf.Ref) bool {
 	var on, off groups
 	on.add(look, look.Array(config.Get("ON")))
 	off.add(look, look.Array(config.Get("OFF")))
-	allOff := config.Get("BaseState").IsName("OFF")
+	allOff := look.Value(config.Get("BaseState")).IsName("OFF")
 	return func(group pdf.Ref) bool {
 		return off.has[group] || allOff && !on.has[group]
 	}

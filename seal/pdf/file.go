@@ -143,6 +143,26 @@ func (f *File) Resolve(v Value) (Value, error) {
 	return nil, damaged("references in a circle")
 }
 
+// ResolvePlain is Resolve, but fails where there is a stream. Programs differ in
+// whether they take one for a dictionary; written anew it would be one for all.
+func (f *File) ResolvePlain(v Value) (Value, error) {
+	for range 16 {
+		ref, ok := v.Ref()
+		if !ok {
+			return v, nil
+		}
+		o, err := f.Object(ref)
+		if err != nil {
+			return nil, err
+		}
+		if o.IsStream() {
+			return nil, damaged("object %d is a stream instead of a dictionary", ref.Num)
+		}
+		v = o.Value
+	}
+	return nil, damaged("references in a circle")
+}
+
 // Dict returns the dictionary that v is or refers to.
 func (f *File) Dict(v Value) (Dict, error) { return resolveAs(f, v, Value.Dict, "a dictionary") }
 
@@ -151,7 +171,7 @@ func (f *File) Array(v Value) ([]Value, error) { return resolveAs(f, v, Value.Ar
 
 func resolveAs[T any](f *File, v Value, as func(Value) (T, error), what string) (T, error) {
 	var none T
-	v, err := f.Resolve(v)
+	v, err := f.ResolvePlain(v)
 	if err != nil {
 		return none, err
 	}

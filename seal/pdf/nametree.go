@@ -129,12 +129,13 @@ func (t *treeWriter) intoKids(d *Dict, depth int) error {
 	return nil
 }
 
-// ResolveIn follows references; a document in the making (nil) has none to follow.
+// ResolveIn follows references to what is no stream; a document in the making (nil)
+// has none to follow.
 func ResolveIn(f *File, v Value) (Value, error) {
 	if f == nil {
 		return v, nil
 	}
-	return f.Resolve(v)
+	return f.ResolvePlain(v)
 }
 
 // ArrayIn returns the elements of an array, none for null.
@@ -148,7 +149,7 @@ func ArrayIn(f *File, v Value) ([]Value, error) {
 
 // OptionalDict returns the dictionary that v is or refers to, nil if it is none.
 func OptionalDict(f *File, v Value) (Dict, error) {
-	v, err := f.Resolve(v)
+	v, err := f.ResolvePlain(v)
 	if err != nil || !v.IsDict() {
 		return nil, err
 	}

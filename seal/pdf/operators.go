@@ -338,7 +338,8 @@ func (s *stream) extGState() {
 	if err != nil {
 		return
 	}
-	if ca, ok := d.Get("ca").Float(); ok && ca < 1 {
+	look := &Lookup{File: s.reader.f}
+	if ca, ok := look.Value(d.Get("ca")).Float(); ok && ca < 1 || look.Err != nil {
 		s.g.exact = false
 	}
 	if mode := d.Get("BM"); mode != nil && !mode.IsName("Normal") {
@@ -382,13 +383,15 @@ func (s *stream) do() {
 	if err != nil {
 		return
 	}
+	look := &Lookup{File: s.reader.f}
+	kind := look.Value(d.Get("Subtype"))
 	switch {
-	case d.Get("Subtype").IsName("Image"):
-		if !d.Get("ImageMask").Bool() || s.g.light < darkThreshold {
+	case kind.IsName("Image"):
+		if !look.Value(d.Get("ImageMask")).Bool() || s.g.light < darkThreshold {
 			s.picture()
 		}
 		return
-	case !d.Get("Subtype").IsName("Form") || s.level >= maxForms || s.reader.data <= 0:
+	case !kind.IsName("Form") || s.level >= maxForms || s.reader.data <= 0:
 		return
 	}
 	s.reader.reads(readForm)
@@ -398,7 +401,7 @@ func (s *stream) do() {
 	if a, err := s.reader.f.Array(d.Get("Matrix")); err == nil && len(a) == 6 {
 		var m Matrix
 		for i := range m {
-			m[i], _ = a[i].Float()
+			m[i], _ = look.Value(a[i]).Float()
 		}
 		g.ctm = m.Times(g.ctm)
 	}

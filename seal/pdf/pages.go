@@ -85,11 +85,11 @@ func (w *walker) dict(ref Ref, depth int) (Dict, error) {
 			return d, nil
 		}
 	}
-	o, err := w.f.Object(ref) // large, compressed, or wrong
+	v, err := w.f.ResolvePlain(ref.Value()) // large, compressed, or wrong
 	if err != nil {
 		return nil, err
 	}
-	d, err := o.Value.DictInto(n.dict[:0])
+	d, err := v.DictInto(n.dict[:0])
 	if err != nil {
 		return nil, damaged("page tree: object %d is not a dictionary", ref.Num)
 	}
@@ -143,9 +143,13 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 	}
 	kids := d.Get("Kids")
 	leaf := kids == nil
+	kind, err := w.f.Resolve(d.Get("Type"))
+	if err != nil {
+		return err
+	}
 	// What one reader takes for a page and another for a node would be shown
-	// in two ways.
-	if leaf && (depth == 0 || d.Get("Type").IsName("Pages")) || !leaf && d.Get("Type").IsName("Page") {
+	// in two ways: some go by the type, some by the kids.
+	if leaf && (depth == 0 || kind.IsName("Pages")) || !leaf && !kind.IsName("Pages") {
 		return damaged("page tree: object %d is neither page nor node", ref.Num)
 	}
 	if leaf {

@@ -152,13 +152,34 @@ func (f *File) filters(o Object) (names []string, params []Dict, err error) {
 		}
 		var p Dict
 		if i < len(plist) {
-			if p, err = OptionalDict(f, plist[i]); err != nil {
+			if p, err = f.decodeParms(plist[i]); err != nil {
 				return nil, nil, err
 			}
 		}
 		names, params = append(names, name), append(params, p)
 	}
 	return names, params, nil
+}
+
+// decodeParms reads the parameters of a filter. Some programs take 12.0 for 12, and
+// some ignore it: they would decode other data.
+func (f *File) decodeParms(v Value) (Dict, error) {
+	d, err := OptionalDict(f, v)
+	if err != nil {
+		return nil, err
+	}
+	for i := range d {
+		switch d[i].Key {
+		case "EarlyChange", "Predictor", "Colors", "BitsPerComponent", "Columns":
+			if d[i].Value, err = f.Resolve(d[i].Value); err != nil {
+				return nil, err
+			}
+			if _, ok := d[i].Value.Int(); !ok && !d[i].Value.IsNull() {
+				return nil, damaged("%s in DecodeParms is not an integer", d[i].Key)
+			}
+		}
+	}
+	return d, nil
 }
 
 func decoder(r io.Reader, name string, params Dict) (io.Reader, error) {

@@ -120,7 +120,9 @@ func (r *textReader) form(name Value, most int64, level int) {
 		r.err = err
 		return
 	}
-	if !d.Get("Subtype").IsName("Form") || !d.Get("Resources").IsNull() {
+	look := &Lookup{File: r.f}
+	if !look.Value(d.Get("Subtype")).IsName("Form") || !look.Value(d.Get("Resources")).IsNull() {
+		r.err = look.Err
 		return
 	}
 	data, whole := r.f.decodeSome(nil, o, most)

@@ -127,7 +127,7 @@ func replaceLast(b []byte, from, to string) []byte {
 func TestContinuations(t *testing.T) {
 	t.Parallel()
 	genuineFiles()
-	for _, c := range continuations() {
+	for _, c := range slices.Concat(continuations(), freeingContinuations()) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			b := c.bytes()

@@ -109,6 +109,18 @@ func preparedOriginals() []prepared {
 		tree("page-without-parent", map[int]string{objPage: "<</Type/Page/Contents 5 0 R>>"}),
 		tree("page-its-own-parent", map[int]string{objPage: "<</Type/Page/Contents 5 0 R/Parent 4 0 R>>"}),
 		tree("resources-null", map[int]string{objPage: "<</Type/Page/Contents 5 0 R/Parent 2 0 R/Resources null>>"}),
+		tree("node-is-page-by-reference", map[int]string{
+			objPages: "<</Type/Pages/Kids[8 0 R 6 0 R]/Count 2>>", 8: "<</Type 9 0 R/Parent 2 0 R/Kids[4 0 R]/Count 1/MediaBox[0 0 612 792]/Contents 7 0 R>>", 9: "/Page",
+			objPage: strings.Replace(pageOf(objContent, ""), "/Parent 2 0 R", "/Parent 8 0 R", 1),
+		}),
+		tree("node-of-no-type", map[int]string{ // MuPDF takes it for a page
+			objPages: "<</Type/Pages/Kids[8 0 R 6 0 R]/Count 2>>", 8: "<</Parent 2 0 R/Kids[4 0 R]/Count 1/MediaBox[0 0 612 792]/Contents 7 0 R>>",
+			objPage: strings.Replace(pageOf(objContent, ""), "/Parent 2 0 R", "/Parent 8 0 R", 1),
+		}),
+		tree("page-is-stream", map[int]string{objPage: streamOf(strings.TrimSuffix(strings.TrimPrefix(pageOf(objContent, ""), "<<"), ">>"), "")}),
+		tree("rotation-real", map[int]string{objPage: pageOf(objContent, "/Rotate 90.0")}),
+		tree("rotation-by-half", map[int]string{objPage: pageOf(objContent, "/Rotate 45")}),
+		tree("parameters-by-other-key", map[int]string{objContent: streamOf("/DP<</Predictor 12>>", "BT ET")}),
 		tree("resources-undefined", map[int]string{objPage: "<</Type/Page/Contents 5 0 R/Parent 2 0 R/Resources 40 0 R>>"}),
 		{"two-generations", func() []byte {
 			d := newDraft()

@@ -24,7 +24,8 @@ try {
     const page = await document.getPage(n)
     const { items } = await page.getTextContent()
     const annotations = await page.getAnnotations()
-    const shown = annotations.map((a) => a.textContent?.join(' ') ?? a.fieldValue ?? '')
+    // Of those that are hidden, pdf.js lists form fields: a script might show them.
+    const shown = annotations.filter((a) => !a.hidden).map((a) => a.textContent?.join(' ') ?? a.fieldValue ?? '')
     console.log([...items.map((i) => i.str), ...shown].join(' '))
   }
 } catch (error) {

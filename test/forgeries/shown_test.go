@@ -82,6 +82,10 @@ func disagreements() []disagreement {
 		{"font-missing-in-form", of("", map[int]string{
 			objPage: page("[5 0 R 31 0 R]", "/XObject<</X 30 0 R>>"), 30: form("", text("/FX 18 Tf", forgedText)), 31: streamOf("", "/X Do"),
 		}), "", []effect{popplerLacks(forgedText, honestText), mupdf(forgedText), pdfjs(forgedText)}},
+		{"font-missing-in-form-by-reference", of("", map[int]string{
+			objPage: page("[5 0 R 31 0 R]", "/XObject<</X 30 0 R>>"), 30: strings.Replace(form(fonts, text("/FX 18 Tf", forgedText)), "/Form", " 32 0 R", 1),
+			31: streamOf("", "/X Do"), 32: "/Form",
+		}), "", []effect{popplerLacks(forgedText, honestText), mupdf(forgedText), pdfjs(forgedText)}},
 		{"font-without-size", content(text("/F1 Tf", forgedText)), "", []effect{popplerLacks(forgedText, honestText), pdfjs(forgedText)}},
 		{"font-with-three-operands", content(text("/F1 0 18 Tf", forgedText)), "", []effect{poppler(forgedText), mupdfLacks(forgedText, honestText)}},
 		{"mode-9", content(text("/F1 18 Tf 9 Tr", forgedText)), "", []effect{poppler(forgedText), mupdfLacks(forgedText, honestText), pdfjs(forgedText)}},
