@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 )
 
 // Programs read a section that stands at the end of a file otherwise than the same
@@ -112,8 +113,6 @@ func (f *File) tableProblem(s *section) (string, error) {
 				return wrong("a bad entry", pos)
 			case r.first+n == 0 && b[17] == 'n':
 				return wrong("object 0 in use", pos)
-			case b[17] == 'n' && bytes.HasPrefix(b, []byte("0000000000")): // poppler reads what follows the header
-				return wrong("an object in use at byte 0", pos)
 			case n == 0 && r.first == 1 && b[17] == 'f': // pdf.js takes it for object 0
 				return wrong("a subsection that begins with a free object 1", pos)
 			}
@@ -180,6 +179,7 @@ func (f *File) xrefStreamProblem(s *section) (string, error) {
 	if promised > int64(len(s.data))/width {
 		return wrong("fewer entries than it says")
 	}
+	var atZero []int // in use there, which others than poppler take for free
 	for _, r := range s.ranges {
 		for n := range r.count {
 			kind := uint64(1) // the default (Table 17)
@@ -195,14 +195,39 @@ func (f *File) xrefStreamProblem(s *section) (string, error) {
 			case kind > 0 && r.first+n == 0:
 				return wrong("object 0 in use")
 			case kind == 1 && allZero(s.data[r.pos+int64(n)*width+int64(s.widths[0]):][:s.widths[1]]):
-				return wrong("an object in use at byte 0")
+				atZero = append(atZero, r.first+n)
 			}
+		}
+	}
+	if len(atZero) > 0 {
+		first, err := f.firstNumber()
+		if err != nil {
+			return "", err
+		}
+		if first < 0 || slices.Contains(atZero, first) {
+			return wrong("the first object of the file at byte 0")
 		}
 	}
 	return "", nil
 }
 
 func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
+
+// firstNumber returns the number of the first object of the file, -1 if it is far from
+// the beginning. If it is listed at byte 0, poppler reads on behind the header, which is
+// a comment, and finds it.
+func (f *File) firstNumber() (int, error) {
+	const near = 1 << 16
+	b, err := f.in.read(0, min(near, f.size))
+	if err != nil {
+		return 0, err
+	}
+	num, _, ok := scanUint(b, SkipSpace(b, 0))
+	if !ok {
+		return -1, nil
+	}
+	return num, nil
+}
 
 // hybridProblem looks at the stream that a table names in XRefStm. Some programs
 // follow a Prev in it.

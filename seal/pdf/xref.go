@@ -473,9 +473,9 @@ func (s *section) streamEntry(pos int64, i int) (entry, bool) {
 	case f[0] == 1 && (f[1] > maxEntryOffset || f[2] > maxEntryGen), f[0] == 2 && (f[1] > maxObjectNum || f[2] > maxObjectNum):
 		return entry{}, false
 	case f[0] == 1 && f[1] > 0:
-		return entry{kind: entryInUse, offset: int64(f[1]), gen: int(f[2])}, true
+		return entry{kind: entryInUse, offset: int64(f[1]), gen: int(f[2])}, true //nolint:gosec // both are small
 	case f[0] == 2:
-		return entry{kind: entryCompressed, stream: int(f[1]), index: int(f[2])}, true
+		return entry{kind: entryCompressed, stream: int(f[1]), index: int(f[2])}, true //nolint:gosec // both are small
 	}
 	return entry{}, true // free, or a type that means null
 }

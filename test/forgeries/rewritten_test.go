@@ -169,7 +169,11 @@ func freeingContinuations() []continuation {
 		}, []effect{poppler(honestText)}, []effect{popplerLacks(honestText, forgedText)}},
 		// Poppler lacks an object, and takes the last one of each number in the file.
 		{"repaired", repaired("/Group 9 0 R"), []effect{poppler(honestText), pdfjs(forgedText)}, []effect{poppler(forgedText)}},
-		{"in-use-at-the-header", func() []byte {
+		{"first-object-at-byte-0", func() []byte {
+			b := rooted(overObject1().withStream())
+			return bytes.Replace(b, fmt.Appendf(nil, "01%08X", bytes.Index(b, []byte("\n1 0 obj"))+1), []byte("0100000000"), 1)
+		}, []effect{poppler(honestText)}, []effect{popplerLacks(honestText, forgedText)}},
+		{"listed-at-byte-0", func() []byte {
 			d := newDraft()
 			d.objects[objPage] = strings.Replace(pageOf(objContent, ""), "/Font<<", "/XObject<</X 30 0 R>>/Font<<", 1)
 			d.objects[objContent] = streamOf("", "BT /F1 18 Tf 72 600 Td ("+forgedText+") Tj ET /X Do")
