@@ -16,7 +16,8 @@ const (
 	shutdownLimit   = 15 * time.Second
 	// sendBuffer is how much of an answer waits in the kernel, in bytes. Linux would let it grow to megabytes, and wakes who waits for room
 	// once a third is free: on a slow line minutes would pass in which a download that goes on cannot be told from one that stopped.
-	sendBuffer = 256 << 10
+	// With 3 KB/s it is one minute; without this bound it was more than six.
+	sendBuffer = 128 << 10
 )
 
 // serve answers requests on l until ctx ends, and lets those in flight end.
