@@ -3897,7 +3897,7 @@ type ListEnvelopesParams struct {
 	// Sort By createdAt, newest first, or by updatedAt, oldest first.
 	Sort *ListEnvelopesParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Cursor The nextCursor of the page before, with the same sort; not together with page.
+	// Cursor The nextCursor of the page before, with the same sort and bounds of createdAt; not together with page.
 	Cursor   *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Page     *int    `form:"page,omitempty" json:"page,omitempty"`
 	PageSize *int    `form:"pageSize,omitempty" json:"pageSize,omitempty"`
