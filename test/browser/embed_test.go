@@ -209,7 +209,7 @@ func TestEmbedRevoked(t *testing.T) {
 // A frame that grows shows a long file from its top, with the bar in sight.
 func TestEmbedLongFile(t *testing.T) {
 	t.Parallel()
-	e, s := seventyFields(t, "embed-seventy@example.com"), newEmbeddingSite(t)
+	e, s := fieldOnEachPage(t, "embed-long@example.com", 70), newEmbeddingSite(t)
 	s.shows(t, e)
 	s.options = "autoHeight: true,"
 	for _, l := range []look{phone, desktop} {
@@ -229,7 +229,7 @@ func TestEmbedLongFile(t *testing.T) {
 		})
 		top := eval[float64](b, `document.querySelector("iframe").getBoundingClientRect().top`)
 		require.GreaterOrEqual(t, top, -1.0, "the beginning of the frame is on the screen")
-		b.shot(fmt.Sprintf("embed-seventy-%d", l.width))
+		b.shot(fmt.Sprintf("embed-long-%d", l.width))
 		b.waitUntilStill()
 	}
 }

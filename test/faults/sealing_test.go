@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"countersign/models"
 )
 
 // sealSteps are the places in a sealing at which the worker is killed.
@@ -21,6 +23,9 @@ func TestKillWhileSealing(t *testing.T) {
 		w.subscribe("/all")
 		for _, i := range rnd.Perm(len(sealSteps)) {
 			worker := w.worker()
+			for _, before := range w.envelopes { // each is cut off once: what two cuts leave behind is for "countersign files sweep"
+				eventually(t, func() bool { return w.status(before) == models.StatusCompleted && len(w.sealedFiles(before)) == 1 }, "the worker does not end what was cut off")
+			}
 			e, err := w.send(2)
 			require.NoError(t, err)
 			require.NoError(t, e.consent(0))
