@@ -28,6 +28,32 @@ func consoleUser(b *tab, name, role string) {
 	b.see("Sign out")
 }
 
+// TestConsoleAttachedFiles: who may look at an envelope finds the files that signers attached, and downloads them.
+func TestConsoleAttachedFiles(t *testing.T) {
+	t.Parallel()
+	e := svc.create(t, "With a passport", []object{{"name": "Ada Lovelace", "email": "attached@example.com", "authMethod": "none"}},
+		[]object{{"signerId": "0", "type": "attachment", "name": "identity", "label": "Proof of identity", "page": 1, "x": 60, "y": 100, "w": 200, "h": 22}}, leaseDocument())
+	b := open(t, desktop)
+	b.visit(e.Signers[0].SigningURL)
+	b.button("I agree")
+	b.see("1 field to fill")
+	b.click(field("Proof of identity"))
+	b.choose(`.entry input[type=file]`, "passport.png", paper(true))
+	b.until(field("Proof of identity") + `.getAttribute("aria-label").endsWith("passport.png")`)
+	b.read()
+	b.button("Review and sign")
+	b.button("Sign")
+	b.see("You have signed")
+	consoleUser(b, "attached", "viewer")
+	b.visit(svc.base + "/console#/envelopes/" + e.ID)
+	b.see("Proof of identity attached")
+	b.see("by Ada Lovelace")
+	b.checked("console-attached")
+	b.click(`document.querySelector('[aria-label="Download Proof of identity"]')`)
+	b.until(`performance.getEntriesByType("resource").some((r) => r.name.includes("/attachments/") && r.responseStatus === 200)`)
+	b.waitUntilStill()
+}
+
 func TestConsoleEnvelopes(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Console lease", []object{{"name": "Ada Lovelace", "email": "console@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())

@@ -29,8 +29,7 @@ export interface CopyRecipient { id: string; name: string; email: string; routin
 /** Somebody who was to sign until another person took the place. */
 export interface PreviousSigner { name: string; email: string; until: string; reason: string | null }
 export interface Document { id: string; kind: "original" | "sealed"; name: string; document_order: number; size: number; pageCount: number; sha256: string; purgeStatus: string }
-/** A field; value is what it holds once its signer has signed: of an attachment, the file's name. */
-export interface Field { id: string; value?: unknown }
+export interface Field { id: string; name?: string; label?: string }
 export interface Event { id: string; event: string; timestamp: string; actor: string; ip: string | null; detail: Record<string, unknown> | null; seq: number }
 export interface Mail { signerId: string; kind: string; attempts: number; createdAt: string; sentAt: string | null; failedAt: string | null; error: string | null }
 export interface Delivery {

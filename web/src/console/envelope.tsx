@@ -21,13 +21,13 @@ function refused(mails: Mail[], s: Signer): Mail | undefined {
 
 interface AttachedFile { id: string; name: string; by: string; size: number }
 
-/** The files that signers signed with, while they are kept. */
+/** The files that signers signed with, while they are kept, under the names of their fields. */
 function attachedFiles(e: Envelope): AttachedFile[] {
   if (e.documents.every((d) => d.purgeStatus === "purged")) return [];
   return e.auditLog.filter((x) => x.event === "attachment.added").map(({ detail }) => {
-    const name = e.fields.find((f) => f.id === detail?.fieldId)?.value;
+    const field = e.fields.find((f) => f.id === detail?.fieldId);
     return {
-      id: String(detail?.attachmentId), name: typeof name === "string" && name ? name : "A file",
+      id: String(detail?.attachmentId), name: field?.label || field?.name || "A file",
       by: e.signers.find((s) => s.id === detail?.signerId)?.name ?? "", size: Number(detail?.size),
     };
   });
