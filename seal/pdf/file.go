@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 )
 
 // Limits bound what reading one file may cost.
@@ -128,24 +127,13 @@ func (f *File) objectAhead(ref Ref) (Object, error) {
 
 // Resolve follows references until it reaches a direct value. Of a stream it
 // returns the dictionary.
-func (f *File) Resolve(v Value) (Value, error) {
-	for range 16 {
-		ref, ok := v.Ref()
-		if !ok {
-			return v, nil
-		}
-		o, err := f.Object(ref)
-		if err != nil {
-			return nil, err
-		}
-		v = o.Value
-	}
-	return nil, damaged("references in a circle")
-}
+func (f *File) Resolve(v Value) (Value, error) { return f.follow(v, true) }
 
 // ResolvePlain is Resolve, but fails where there is a stream. Programs differ in
 // whether they take one for a dictionary; written anew it would be one for all.
-func (f *File) ResolvePlain(v Value) (Value, error) {
+func (f *File) ResolvePlain(v Value) (Value, error) { return f.follow(v, false) }
+
+func (f *File) follow(v Value, streams bool) (Value, error) {
 	for range 16 {
 		ref, ok := v.Ref()
 		if !ok {
@@ -155,7 +143,7 @@ func (f *File) ResolvePlain(v Value) (Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		if o.IsStream() {
+		if o.IsStream() && !streams {
 			return nil, damaged("object %d is a stream instead of a dictionary", ref.Num)
 		}
 		v = o.Value
@@ -329,158 +317,4 @@ func parseIndirect(b []byte, base int64) (Object, error) {
 		return o, errors.New("no endobj keyword")
 	}
 	return o, nil
-}
-
-// blockReader reads through a small cache of blocks.
-type blockReader struct {
-	r       io.ReaderAt
-	size    int64
-	blocks  [16]block
-	clock   uint64
-	recent  int    // the block used last
-	buf     []byte // of a read beyond one block
-	ahead   []byte // what glance read at aheadAt, outside the blocks
-	aheadAt int64
-}
-
-const blockSize = 4096
-
-type block struct {
-	at   int64 // -1: unused
-	n    int
-	used uint64
-	data []byte
-}
-
-func newBlockReader(r io.ReaderAt, size int64) *blockReader {
-	w := &blockReader{r: r, size: size}
-	for i := range w.blocks {
-		w.blocks[i].at = -1
-	}
-	return w
-}
-
-// read returns n bytes at off, valid until the next call.
-func (w *blockReader) read(off, n int64) ([]byte, error) {
-	if off < 0 || n < 0 || off+n > w.size {
-		return nil, damaged("read beyond the end")
-	}
-	if n > blockSize {
-		if int64(cap(w.buf)) < n {
-			w.buf = make([]byte, n)
-		}
-		b := w.buf[:n]
-		if n > 1<<20 {
-			w.buf = nil // not kept
-		}
-		return b, readFull(w.r, b, off)
-	}
-	first := off / blockSize * blockSize
-	b, err := w.block(first)
-	if err != nil {
-		return nil, err
-	}
-	if off+n <= first+int64(len(b)) {
-		return b[off-first : off-first+n : off-first+n], nil
-	}
-	if cap(w.buf) < int(n) {
-		w.buf = make([]byte, blockSize)
-	}
-	out := append(w.buf[:0], b[off-first:]...)
-	next, err := w.block(first + blockSize)
-	if err != nil {
-		return nil, err
-	}
-	return append(out, next[:int(n)-len(out)]...), nil
-}
-
-// readAhead is read of what is likely to lie far from all that was read before,
-// like the pages of a document: no block is cached for it. Where each one lies
-// close behind the last, more than what is asked for is read.
-func (w *blockReader) readAhead(off, n int64) ([]byte, error) {
-	if off < 0 || n < 0 || off+n > w.size {
-		return nil, damaged("read beyond the end")
-	}
-	if d := off - w.aheadAt; d >= 0 && d+n <= int64(len(w.ahead)) {
-		return w.ahead[d:][:n:n], nil
-	}
-	end := w.aheadAt + int64(len(w.ahead))
-	switch {
-	case n > blockSize || w.cached(off/blockSize*blockSize) != nil:
-		w.aheadAt, w.ahead = off, w.ahead[:0]
-		return w.read(off, n)
-	case off > w.aheadAt && off < end+aheadStep:
-		w.ahead = slices.Grow(w.ahead[:0], aheadSize)[:max(n, min(aheadSize, w.size-off))]
-	default:
-		w.ahead = slices.Grow(w.ahead[:0], blockSize)[:n]
-	}
-	w.aheadAt = off
-	if err := readFull(w.r, w.ahead, off); err != nil {
-		w.ahead = w.ahead[:0]
-		return nil, err
-	}
-	return w.ahead[:n:n], nil
-}
-
-const (
-	aheadStep = 8 << 10  // bytes from one to the next that count as close
-	aheadSize = 64 << 10 // bytes read at once
-)
-
-// copyAhead fills b with what is at off, if possible from what glance has read ahead.
-func (w *blockReader) copyAhead(b []byte, off int64) error {
-	if d := off - w.aheadAt; d >= 0 && d+int64(len(b)) <= int64(len(w.ahead)) {
-		copy(b, w.ahead[d:])
-		return nil
-	}
-	return readFull(w.r, b, off)
-}
-
-// cached returns the block that begins at a position, nil if it is not there.
-func (w *blockReader) cached(at int64) *block {
-	if w.blocks[w.recent].at == at {
-		return &w.blocks[w.recent]
-	}
-	for i := range w.blocks {
-		if w.blocks[i].at == at {
-			w.recent = i
-			return &w.blocks[i]
-		}
-	}
-	return nil
-}
-
-func (w *blockReader) block(at int64) ([]byte, error) {
-	w.clock++
-	if bl := w.cached(at); bl != nil {
-		bl.used = w.clock
-		return bl.data[:bl.n], nil
-	}
-	oldest := &w.blocks[0]
-	for i := range w.blocks {
-		if w.blocks[i].used < oldest.used {
-			oldest = &w.blocks[i]
-		}
-	}
-	if oldest.data == nil {
-		oldest.data = make([]byte, blockSize)
-	}
-	oldest.at = -1
-	n := min(blockSize, w.size-at)
-	if err := readFull(w.r, oldest.data[:n], at); err != nil {
-		return nil, err
-	}
-	oldest.at, oldest.n, oldest.used = at, int(n), w.clock
-	return oldest.data[:n], nil
-}
-
-func readFull(r io.ReaderAt, b []byte, off int64) error {
-	n, err := r.ReadAt(b, off)
-	if n == len(b) {
-		return nil
-	}
-	if err == nil || errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	return fmt.Errorf("pdf: reading at %d: %w", off, err)
 }

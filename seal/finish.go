@@ -1,0 +1,145 @@
+package seal
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+
+	"countersign/seal/trust"
+	"countersign/seal/verify"
+)
+
+// finish signs what has been written, and verifies the file.
+func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done verify.Prefix) (Result, error) {
+	total := a.w.Offset()
+	if done.Size != a.sig.contents {
+		return Result{}, errors.New("seal: the parts of the file do not meet")
+	}
+	tail := a.w.Bytes()
+	rest := tail[int64(len(tail))-(total-done.Size):] // from the signature on
+	hole, after := rest[:a.sig.contentsEnd-a.sig.contents], rest[a.sig.contentsEnd-a.sig.contents:]
+	// What precedes the signature begins the hash of what it covers and that of
+	// the whole file.
+	covered, err := verify.CloneHash(done.Hash)
+	if err != nil {
+		return Result{}, err
+	}
+	covered.Write(after)
+	der, stamped, err := s.sign(ctx, [sha256.Size]byte(covered.Sum(nil)), a)
+	if err != nil {
+		return Result{}, err
+	}
+	if len(der) > s.contents {
+		return Result{}, fmt.Errorf("seal: the signature has %d bytes, but only %d are reserved", len(der), s.contents)
+	}
+	hex.Encode(hole[1:], der)
+	if err := writeBack(out, hole, a.sig.contents); err != nil {
+		return Result{}, fmt.Errorf("seal: %w", err)
+	}
+	if s.cfg.LongTerm && stamped {
+		x, err := verify.ExamineFrom(ctx, out, total, &done)
+		if err != nil {
+			return Result{}, fmt.Errorf("seal: verifying the sealed file: %w", err)
+		}
+		if _, err := s.judgeOwn(x, true); err != nil {
+			return Result{}, err
+		}
+		res, err := s.extend(ctx, out, x, &verify.Prefix{Size: total, Hash: x.Whole, Original: done.Original, Marks: x.Marks, Begun: x.Begun, Record: done.Record})
+		res.Stamped = true
+		return res, err
+	}
+	report, err := s.verifyOwn(ctx, out, total, &done, true)
+	return Result{SHA256: report.SHA256, Size: total, PageCount: a.pages + len(a.certPages), Stamped: stamped, Pending: s.tsa != nil && !stamped}, err
+}
+
+// prepareStamp finds out what the signature's dictionary says of its time-stamp.
+func (s *Sealer) prepareStamp(ctx context.Context, a *assembly) error {
+	if s.tsa == nil {
+		return nil
+	}
+	if s.cfg.TSAOptional && s.tsa.hangs() {
+		a.stamp = verify.StampNone
+		return nil
+	}
+	issuers, err := s.tsa.issuers(ctx)
+	switch {
+	case err == nil:
+		a.issuers = verify.UpperHex(issuers)
+	case s.cfg.TSAOptional && ctx.Err() == nil:
+		a.stamp = verify.StampNone
+	default:
+		return fmt.Errorf("%w: %w", errNoStamp, err)
+	}
+	return nil
+}
+
+// sign makes the signature, with a time-stamp if its dictionary tells of one.
+func (s *Sealer) sign(ctx context.Context, digest [sha256.Size]byte, a *assembly) (der []byte, stamped bool, err error) {
+	if a.stamp == verify.StampRequired || a.stamp == verify.StampOptional && !s.tsa.hangs() {
+		der, err = s.signer.Sign(ctx, digest, func(ctx context.Context, digest []byte) ([]byte, error) { return s.stampDigest(ctx, digest, a.issuers) })
+		if err == nil {
+			return der, true, nil
+		}
+		if a.stamp == verify.StampRequired || !errors.Is(err, errNoStamp) || ctx.Err() != nil {
+			return nil, false, fmt.Errorf("seal: %w", err)
+		}
+	}
+	der, err = s.signer.Sign(ctx, digest, nil)
+	if err != nil {
+		return nil, false, fmt.Errorf("seal: %w", err)
+	}
+	return der, false, nil
+}
+
+// errNoStamp says that the time-stamp authority did not give a time-stamp.
+var errNoStamp = errors.New("no time-stamp")
+
+// stampDigest has a digest stamped, with certificates of the given hash above
+// the authority's own.
+func (s *Sealer) stampDigest(ctx context.Context, digest []byte, issuers string) ([]byte, error) {
+	der, _, got, err := s.tsa.stamp(ctx, digest)
+	if err == nil && verify.UpperHex(got) != issuers {
+		err = errIssuersChanged
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoStamp, err)
+	}
+	return der, nil
+}
+
+// verifyOwn verifies the sealed file: what cannot be verified is never stored.
+// A time-stamp authority need not be trusted here to be asked; a document that
+// was sealed before, perhaps with other keys (just is false), need only be
+// sound. The beginning may have been read back and hashed already.
+func (s *Sealer) verifyOwn(ctx context.Context, out *os.File, size int64, done *verify.Prefix, just bool) (verify.Report, error) {
+	x, err := verify.ExamineFrom(ctx, out, size, done)
+	if err != nil {
+		return verify.Report{}, fmt.Errorf("seal: verifying the sealed file: %w", err)
+	}
+	if x.Embedded && (done == nil || done.Found == nil) { // others have been read already
+		if _, err := readPages(ctx, out, size); err != nil {
+			return verify.Report{}, fmt.Errorf("seal: the sealed file does not verify: %w", err)
+		}
+	}
+	return s.judgeOwn(x, just)
+}
+
+func (s *Sealer) judgeOwn(x *verify.Examination, just bool) (verify.Report, error) {
+	report := x.Report(verify.Options{Now: s.cfg.Now, Trust: trust.Policy{
+		Sealers:    []trust.Sealer{trust.PinnedCertificate(s.signer.Certificate())},
+		RecordKeys: map[string]trust.RecordKey{s.cfg.ManifestKeyID: {Key: s.cfg.ManifestSigner.Public()}},
+	}})
+	for _, f := range report.Findings {
+		if f.Status == verify.Failed || f.Status == verify.Untrusted && just {
+			return report, fmt.Errorf("seal: the sealed file does not verify: %s: %s", f.Check, f.Detail)
+		}
+	}
+	if just && report.StampedAt != nil && report.StampedAt.Before(report.SealedAt.Add(-trust.Skew)) {
+		return report, fmt.Errorf("seal: the time-stamp authority says %s, but the clock here said %s before it was asked: let the clock be set by NTP",
+			verify.Moment(*report.StampedAt), verify.Moment(*report.SealedAt))
+	}
+	return report, nil
+}
