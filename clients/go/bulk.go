@@ -22,7 +22,7 @@ type (
 // answers; they are sent after it. WaitUntilBulkSent waits for them.
 func (c *Client) SendBulk(ctx context.Context, b BulkSendRequest) (*api.BulkSendAccepted, error) {
 	b.DryRun = nil
-	res, err := c.API.CreateABulkSendWithResponse(ctx, nil, b)
+	res, err := c.API.CreateBulkSendWithResponse(ctx, nil, b)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (c *Client) SendBulk(ctx context.Context, b BulkSendRequest) (*api.BulkSend
 // them is in the Details of the *Error: {"total", "faultCount", "faults"}.
 func (c *Client) CheckBulk(ctx context.Context, b BulkSendRequest) (*api.BulkSendCheck, error) {
 	b.DryRun = Ptr(true)
-	return Answer(c.API.CreateABulkSendWithResponse(ctx, nil, b))
+	return Answer(c.API.CreateBulkSendWithResponse(ctx, nil, b))
 }
 
 // WaitUntilBulkSent waits until no row is pending any more. How long it waits is
@@ -41,7 +41,7 @@ func (c *Client) CheckBulk(ctx context.Context, b BulkSendRequest) (*api.BulkSen
 // cancelled ends the wait, too.
 func (c *Client) WaitUntilBulkSent(ctx context.Context, id uuid.UUID) (*BulkSend, error) {
 	for wait := firstPoll; ; wait = min(wait*3/2, maxPoll) {
-		b, err := Answer(c.API.GetABulkSendWithResponse(ctx, id))
+		b, err := Answer(c.API.GetBulkSendWithResponse(ctx, id))
 		if err != nil {
 			return nil, err
 		}
@@ -63,8 +63,8 @@ func (c *Client) BulkRows(ctx context.Context, id uuid.UUID, status api.BulkRowS
 	return func(yield func(*BulkRow, error) bool) {
 		size := 100
 		for page := 1; ; page++ {
-			params := &api.ListTheRowsOfABulkSendParams{Page: &page, PageSize: &size, Status: Optional(status)}
-			list, err := Answer(c.API.ListTheRowsOfABulkSendWithResponse(ctx, id, params))
+			params := &api.ListBulkSendRowsParams{Page: &page, PageSize: &size, Status: Optional(status)}
+			list, err := Answer(c.API.ListBulkSendRowsWithResponse(ctx, id, params))
 			if err != nil {
 				yield(nil, err)
 				return

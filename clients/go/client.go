@@ -126,7 +126,7 @@ type createdResponse[T any] interface {
 
 // Answer is what a call of Client.API gave, or an *Error if it gave no JSON:
 //
-//	app, err := countersign.Answer(c.API.InspectTheAppWithResponse(ctx))
+//	app, err := countersign.Answer(c.API.GetAppWithResponse(ctx))
 func Answer[T any](res Response[T], err error) (*T, error) {
 	if err != nil {
 		return nil, err

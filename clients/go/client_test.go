@@ -127,7 +127,7 @@ func TestAPatchIsNotDoneTwice(t *testing.T) {
 	t.Parallel()
 	subject := "New"
 	patch := func(c *Client) error {
-		_, err := c.API.EditADraftWithResponse(t.Context(), uuid.New(), nil, api.EditADraftJSONRequestBody{Subject: &subject})
+		_, err := c.API.UpdateDraftWithResponse(t.Context(), uuid.New(), nil, api.UpdateDraftJSONRequestBody{Subject: &subject})
 		return err
 	}
 	for _, unsure := range []answer{{lose: true}, {status: 500, body: problemJSON("internal")}, {status: 502, body: "<html>"}, {status: 504, body: "<html>"}} {
@@ -190,7 +190,7 @@ func TestRepeatsAreBounded(t *testing.T) {
 	require.Error(t, err)
 	require.Len(t, f.seen(), 1)
 	require.Empty(t, f.seen()[0].key, "what is not repeated needs no key")
-	_, err = f.client(t, WithRetries(0)).API.CreateAnEnvelopeWithResponse(t.Context(), &api.CreateAnEnvelopeParams{IdempotencyKey: Ptr("mine")}, EnvelopeRequest{TenantID: "acme"})
+	_, err = f.client(t, WithRetries(0)).API.CreateEnvelopeWithResponse(t.Context(), &api.CreateEnvelopeParams{IdempotencyKey: Ptr("mine")}, EnvelopeRequest{TenantID: "acme"})
 	require.Error(t, err)
 	require.Equal(t, "mine", f.seen()[1].key)
 
@@ -352,14 +352,14 @@ func TestUploadsAreReadAgain(t *testing.T) {
 func TestADeletionThatWasLostIsDone(t *testing.T) {
 	t.Parallel()
 	f := newFakeService(t, answer{lose: true}, answer{status: 404, body: problemJSON("not_found")})
-	_, err := f.client(t).API.DeleteAWebhookWithResponse(t.Context(), uuid.New())
+	_, err := f.client(t).API.DeleteWebhookWithResponse(t.Context(), uuid.New())
 	require.NoError(t, err)
 	f = newFakeService(t, answer{status: 502, body: "<h1>Bad gateway</h1>"}, answer{status: 404, body: problemJSON("not_found")})
-	_, err = f.client(t).API.DeleteAWebhookWithResponse(t.Context(), uuid.New())
+	_, err = f.client(t).API.DeleteWebhookWithResponse(t.Context(), uuid.New())
 	require.NoError(t, err)
 	for _, before := range [][]answer{nil, {{status: 429, body: problemJSON("rate_limited")}}, {{status: 401, body: problemJSON("invalid_token")}}} {
 		f = newFakeService(t, append(before, answer{status: 404, body: problemJSON("not_found")})...)
-		_, err = f.client(t).API.DeleteAWebhookWithResponse(t.Context(), uuid.New())
+		_, err = f.client(t).API.DeleteWebhookWithResponse(t.Context(), uuid.New())
 		require.True(t, IsNotFound(err), "nothing was deleted: after %v", before)
 	}
 }

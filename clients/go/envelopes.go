@@ -33,9 +33,9 @@ type (
 // Kinds of documents: as it was uploaded, as it is read before it is signed, and
 // as all have signed it.
 const (
-	Original = api.DownloadADocumentParamsKindOriginal
-	Prepared = api.DownloadADocumentParamsKindPrepared
-	Sealed   = api.DownloadADocumentParamsKindSealed
+	Original = api.DownloadDocumentParamsKindOriginal
+	Prepared = api.DownloadDocumentParamsKindPrepared
+	Sealed   = api.DownloadDocumentParamsKindSealed
 )
 
 // Ptr is a pointer to a value, for what a request need not have.
@@ -59,12 +59,12 @@ func NewField(kind api.FieldType, signer string, page int, x, y, w, h float64) F
 
 // Create makes a draft. Its documents are uploaded after it.
 func (c *Client) Create(ctx context.Context, e EnvelopeRequest) (*Envelope, error) {
-	return created(c.API.CreateAnEnvelopeWithResponse(ctx, nil, e))
+	return created(c.API.CreateEnvelopeWithResponse(ctx, nil, e))
 }
 
 // AddSigner adds a signer to a draft.
 func (c *Client) AddSigner(ctx context.Context, id uuid.UUID, s SignerRequest) (*Signer, error) {
-	return created(c.API.AddASignerWithResponse(ctx, id, nil, s))
+	return created(c.API.CreateSignerWithResponse(ctx, id, nil, s))
 }
 
 // AddFields adds fields to a draft, all or none. A field that stands at texts of
@@ -74,7 +74,7 @@ func (c *Client) AddFields(ctx context.Context, id uuid.UUID, fields ...FieldReq
 	if err := body.FromFieldOrListRequest1(fields); err != nil {
 		return nil, fmt.Errorf("countersign: write fields: %w", err)
 	}
-	added, err := created(c.API.AddAFieldWithResponse(ctx, id, nil, body))
+	added, err := created(c.API.CreateFieldWithResponse(ctx, id, nil, body))
 	if err != nil {
 		return nil, err
 	}
@@ -92,12 +92,12 @@ func (c *Client) Upload(ctx context.Context, id uuid.UUID, pdf io.Reader) (*Docu
 }
 
 // UploadOptions say how a document is prepared before people read it.
-type UploadOptions = api.UploadADocumentParams
+type UploadOptions = api.UploadDocumentParams
 
 // Values of UploadOptions: text tags, and the fields of a PDF form, become fields.
 const (
-	DetectTags = api.UploadADocumentParamsTagsDetect
-	ImportForm = api.UploadADocumentParamsFormImport
+	DetectTags = api.UploadDocumentParamsTagsDetect
+	ImportForm = api.UploadDocumentParamsFormImport
 )
 
 // UploadWith is Upload of a document that is prepared with options.
@@ -106,7 +106,7 @@ func (c *Client) UploadWith(ctx context.Context, id uuid.UUID, pdf io.Reader, o 
 	if err != nil {
 		return nil, err
 	}
-	return Answer(c.API.UploadADocumentWithBodyWithResponse(ctx, id, &o, "application/octet-stream", body, prepare))
+	return Answer(c.API.UploadDocumentWithBodyWithResponse(ctx, id, &o, "application/octet-stream", body, prepare))
 }
 
 // uploadBody is the body of an upload, and what makes it known how long it is and
@@ -138,43 +138,43 @@ func uploadBody(r io.Reader) (io.Reader, api.RequestEditorFn, error) {
 // Send invites the first signers of a draft. The answer has the links of those who
 // may sign now; no other call gives them.
 func (c *Client) Send(ctx context.Context, id uuid.UUID, message string) (*Envelope, error) {
-	return Answer(c.API.SendAnEnvelopeWithResponse(ctx, id, nil, api.SendRequest{Message: Optional(message)}))
+	return Answer(c.API.SendEnvelopeWithResponse(ctx, id, nil, api.SendRequest{Message: Optional(message)}))
 }
 
 // Envelope reads an envelope with its audit trail.
 func (c *Client) Envelope(ctx context.Context, id uuid.UUID) (*Envelope, error) {
-	return Answer(c.API.GetAnEnvelopeWithResponse(ctx, id))
+	return Answer(c.API.GetEnvelopeWithResponse(ctx, id))
 }
 
 // Void ends an envelope; its links open nothing any more. It cannot be undone.
 func (c *Client) Void(ctx context.Context, id uuid.UUID, reason string) (*Envelope, error) {
-	return Answer(c.API.VoidAnEnvelopeWithResponse(ctx, id, nil, api.ReasonRequest{Reason: Optional(reason)}))
+	return Answer(c.API.VoidEnvelopeWithResponse(ctx, id, nil, api.ReasonRequest{Reason: Optional(reason)}))
 }
 
 // Remind sends a signer a new link by mail; the one before opens nothing any more.
 func (c *Client) Remind(ctx context.Context, id, signer uuid.UUID) error {
-	_, err := c.API.SendASignerANewLinkWithResponse(ctx, id, signer, nil)
+	_, err := c.API.ResendSigningLinkWithResponse(ctx, id, signer, nil)
 	return err
 }
 
 // Download opens the first document of an envelope, as it was uploaded, prepared or
 // sealed. The caller closes it.
-func (c *Client) Download(ctx context.Context, id uuid.UUID, kind api.DownloadADocumentParamsKind) (io.ReadCloser, error) {
+func (c *Client) Download(ctx context.Context, id uuid.UUID, kind api.DownloadDocumentParamsKind) (io.ReadCloser, error) {
 	return c.DownloadWith(ctx, id, DownloadOptions{Kind: &kind})
 }
 
 // DownloadOptions name a document of an envelope.
-type DownloadOptions = api.DownloadADocumentParams
+type DownloadOptions = api.DownloadDocumentParams
 
 // DownloadWith is Download of any document.
 func (c *Client) DownloadWith(ctx context.Context, id uuid.UUID, o DownloadOptions) (io.ReadCloser, error) {
-	return opened(c.API.DownloadADocument(ctx, id, &o))
+	return opened(c.API.DownloadDocument(ctx, id, &o))
 }
 
 // DownloadAll opens a ZIP file with all sealed documents of an envelope. The caller
 // closes it.
 func (c *Client) DownloadAll(ctx context.Context, id uuid.UUID) (io.ReadCloser, error) {
-	return opened(c.API.DownloadAllSealedFiles(ctx, id))
+	return opened(c.API.DownloadSealedDocuments(ctx, id))
 }
 
 func opened(res *http.Response, err error) (io.ReadCloser, error) {

@@ -257,7 +257,7 @@ func (c loginCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	app, err := countersign.Answer(client.API.InspectTheAppWithResponse(ctx))
+	app, err := countersign.Answer(client.API.GetAppWithResponse(ctx))
 	if err != nil {
 		return coded(err)
 	}

@@ -58,11 +58,11 @@ func (b bulkSendCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	params := &api.CreateABulkSendParams{
+	params := &api.CreateBulkSendParams{
 		TemplateID: &t.ID, TemplateVersion: &t.Version, TenantID: &tenant, DryRun: &b.DryRun,
 		Name: countersign.Ptr(cmp.Or(b.Name, filepath.Base(b.Rows))), PerMinute: countersign.Optional(max(b.PerMinute, 0)),
 	}
-	res, err := c.API.CreateABulkSendWithBodyWithResponse(ctx, params, "text/csv", bytes.NewReader(rows))
+	res, err := c.API.CreateBulkSendWithBodyWithResponse(ctx, params, "text/csv", bytes.NewReader(rows))
 	if err != nil {
 		return b.refused(err)
 	}
@@ -143,7 +143,7 @@ func waitForBulk(ctx context.Context, c *countersign.Client, id uuid.UUID) (*api
 	p := &bar{shown: isTerminal(os.Stderr), last: -1}
 	defer p.end()
 	for {
-		s, err := countersign.Answer(c.API.GetABulkSendWithResponse(ctx, id))
+		s, err := countersign.Answer(c.API.GetBulkSendWithResponse(ctx, id))
 		if err != nil {
 			return nil, err
 		}
@@ -184,8 +184,8 @@ func (b bulkRowsCommand) Run(ctx context.Context) error {
 	}
 	status := api.BulkRowStatus(b.Status)
 	if !b.JSON {
-		params := &api.ListTheRowsOfABulkSendParams{Status: countersign.Optional(status)}
-		res, err := c.API.ListTheRowsOfABulkSendWithResponse(ctx, b.ID, params, func(_ context.Context, req *http.Request) error {
+		params := &api.ListBulkSendRowsParams{Status: countersign.Optional(status)}
+		res, err := c.API.ListBulkSendRowsWithResponse(ctx, b.ID, params, func(_ context.Context, req *http.Request) error {
 			req.Header.Set("Accept", "text/csv")
 			return nil
 		})
@@ -230,34 +230,34 @@ type (
 // Run shows the counts.
 func (b bulkStatusCommand) Run(ctx context.Context) error {
 	return b.show(func(c *countersign.Client) (*api.BulkSend, error) {
-		return countersign.Answer(c.API.GetABulkSendWithResponse(ctx, b.ID))
+		return countersign.Answer(c.API.GetBulkSendWithResponse(ctx, b.ID))
 	})
 }
 
 // Run pauses a bulk send.
 func (b bulkPauseCommand) Run(ctx context.Context) error {
 	return b.show(func(c *countersign.Client) (*api.BulkSend, error) {
-		return countersign.Answer(c.API.PauseABulkSendWithResponse(ctx, b.ID, nil))
+		return countersign.Answer(c.API.PauseBulkSendWithResponse(ctx, b.ID, nil))
 	})
 }
 
 // Run goes on with a bulk send.
 func (b bulkResumeCommand) Run(ctx context.Context) error {
 	return b.show(func(c *countersign.Client) (*api.BulkSend, error) {
-		return countersign.Answer(c.API.ResumeABulkSendWithResponse(ctx, b.ID, nil))
+		return countersign.Answer(c.API.ResumeBulkSendWithResponse(ctx, b.ID, nil))
 	})
 }
 
 // Run ends a bulk send.
 func (b bulkCancelCommand) Run(ctx context.Context) error {
 	return b.show(func(c *countersign.Client) (*api.BulkSend, error) {
-		return countersign.Answer(c.API.CancelABulkSendWithResponse(ctx, b.ID, nil))
+		return countersign.Answer(c.API.CancelBulkSendWithResponse(ctx, b.ID, nil))
 	})
 }
 
 // Run sends failed rows again.
 func (b bulkRetryCommand) Run(ctx context.Context) error {
 	return b.show(func(c *countersign.Client) (*api.BulkSend, error) {
-		return countersign.Answer(c.API.RetryABulkSendWithResponse(ctx, b.ID, nil))
+		return countersign.Answer(c.API.RetryBulkSendWithResponse(ctx, b.ID, nil))
 	})
 }

@@ -55,7 +55,7 @@ func (x extendCommand) Run(ctx context.Context) error {
 	if !at.IsZero() {
 		body = fmt.Sprintf(`{"expiresAt": %q}`, at.UTC().Format(time.RFC3339))
 	}
-	e, err := countersign.Answer(c.API.EditADraftWithBodyWithResponse(ctx, x.ID, nil, "application/json", strings.NewReader(body)))
+	e, err := countersign.Answer(c.API.UpdateDraftWithBodyWithResponse(ctx, x.ID, nil, "application/json", strings.NewReader(body)))
 	if err != nil {
 		return coded(err)
 	}
@@ -114,7 +114,7 @@ func (r replaceCommand) Run(ctx context.Context) error {
 		return err
 	}
 	body := api.Replacement{Name: person.Name, Email: person.Address, Phone: countersign.Optional(r.Phone), Reason: countersign.Optional(r.Reason)}
-	s, err := countersign.Answer(c.API.ReplaceASignerWithResponse(ctx, e.ID, signer, nil, body))
+	s, err := countersign.Answer(c.API.ReplaceSignerWithResponse(ctx, e.ID, signer, nil, body))
 	if err != nil {
 		return coded(err)
 	}

@@ -210,7 +210,7 @@ func addSignature(ctx context.Context, c *countersign.Client, id uuid.UUID, doc 
 	if err := body.FromFieldRequest(f); err != nil {
 		return err
 	}
-	_, err := c.API.AddAFieldWithResponse(ctx, id, nil, body)
+	_, err := c.API.CreateFieldWithResponse(ctx, id, nil, body)
 	return err
 }
 
@@ -286,7 +286,7 @@ func checkNewFile(path string) error {
 }
 
 // save writes a document to a new file, whole or not at all; "-" is standard output.
-func save(ctx context.Context, c *countersign.Client, id uuid.UUID, kind api.DownloadADocumentParamsKind, path string) (err error) {
+func save(ctx context.Context, c *countersign.Client, id uuid.UUID, kind api.DownloadDocumentParamsKind, path string) (err error) {
 	body, err := c.Download(ctx, id, kind)
 	if err != nil {
 		return coded(err)

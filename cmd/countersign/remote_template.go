@@ -140,7 +140,7 @@ func pushTemplate(ctx context.Context, c *countersign.Client, s *templateSource,
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	res, err := c.API.CreateATemplateWithBodyWithResponse(ctx, nil, w.FormDataContentType(), bytes.NewReader(body.Bytes()))
+	res, err := c.API.CreateTemplateWithBodyWithResponse(ctx, nil, w.FormDataContentType(), bytes.NewReader(body.Bytes()))
 	if err != nil {
 		return nil, coded(err)
 	}
@@ -178,11 +178,11 @@ func (p templatePullCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	params := &api.DownloadATemplateDocumentParams{Version: &t.Version}
+	params := &api.DownloadTemplateDocumentParams{Version: &t.Version}
 	if t.Documents[0].Prepared != nil { // the fields of tags and forms are in the description, and must not be found again
-		params.Kind = countersign.Ptr(api.DownloadATemplateDocumentParamsKindPrepared)
+		params.Kind = countersign.Ptr(api.DownloadTemplateDocumentParamsKindPrepared)
 	}
-	res, err := c.API.DownloadATemplateDocumentWithResponse(ctx, t.ID, params)
+	res, err := c.API.DownloadTemplateDocumentWithResponse(ctx, t.ID, params)
 	if err != nil {
 		return coded(err)
 	}
@@ -246,8 +246,8 @@ func findTemplate(ctx context.Context, c *countersign.Client, tenant, name strin
 			return nil, nil, codedError{fmt.Errorf("there are several templates %q: name one by id, or the tenant", name), exitRefused}
 		}
 	}
-	params := &api.GetATemplateParams{Version: countersign.Optional(max(version, 0))}
-	res, err := c.API.GetATemplateWithResponse(ctx, id, params)
+	params := &api.GetTemplateParams{Version: countersign.Optional(max(version, 0))}
+	res, err := c.API.GetTemplateWithResponse(ctx, id, params)
 	t, err := countersign.Answer(res, err)
 	if err != nil {
 		return nil, nil, coded(err)

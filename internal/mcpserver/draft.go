@@ -156,7 +156,7 @@ type downloadInput struct {
 }
 
 func (s *server) downloadDocument(ctx context.Context, _ *mcp.CallToolRequest, in downloadInput) (any, error) {
-	kind := cmp.Or(api.DownloadADocumentParamsKind(in.Kind), countersign.Sealed)
+	kind := cmp.Or(api.DownloadDocumentParamsKind(in.Kind), countersign.Sealed)
 	if kind != countersign.Sealed && kind != countersign.Original {
 		return nil, errors.New("kind: it must be sealed or original")
 	}

@@ -53,7 +53,7 @@ type sendInput struct {
 
 func (s *server) sendEnvelope(ctx context.Context, q question, in sendInput) (any, error) {
 	body := api.SendRequest{Message: countersign.Optional(in.Message)}
-	e, err := countersign.Answer(s.Client.API.SendAnEnvelopeWithResponse(ctx, q.envelope, nil, body, ifUnchanged(q.tag)))
+	e, err := countersign.Answer(s.Client.API.SendEnvelopeWithResponse(ctx, q.envelope, nil, body, ifUnchanged(q.tag)))
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (s *server) remind(ctx context.Context, envelope uuid.UUID, r reminded) err
 		if i < 0 || shown(&e.Signers[i]) != r.line {
 			return errors.New("not done: the signer changed after the person was asked; read the envelope, and ask again")
 		}
-		_, err = s.Client.API.SendASignerANewLinkWithResponse(ctx, envelope, r.id, nil, ifUnchanged(tag))
+		_, err = s.Client.API.ResendSigningLinkWithResponse(ctx, envelope, r.id, nil, ifUnchanged(tag))
 		if refused, ok := errors.AsType[*countersign.Error](err); !ok || refused.Status != http.StatusPreconditionFailed || n == attempts {
 			return err
 		}
@@ -180,7 +180,7 @@ type voidInput struct {
 
 func (s *server) voidEnvelope(ctx context.Context, q question, in voidInput) (any, error) {
 	body := api.ReasonRequest{Reason: countersign.Optional(in.Reason)}
-	e, err := countersign.Answer(s.Client.API.VoidAnEnvelopeWithResponse(ctx, q.envelope, nil, body, ifUnchanged(q.tag)))
+	e, err := countersign.Answer(s.Client.API.VoidEnvelopeWithResponse(ctx, q.envelope, nil, body, ifUnchanged(q.tag)))
 	if err != nil {
 		return nil, err
 	}

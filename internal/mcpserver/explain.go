@@ -55,7 +55,7 @@ func (s *server) explainEnvelope(ctx context.Context, _ *mcp.CallToolRequest, in
 	if err != nil {
 		return nil, err
 	}
-	e, err := countersign.Answer(s.Client.API.InspectAnEnvelopeWithResponse(ctx, id))
+	e, err := countersign.Answer(s.Client.API.GetConsoleEnvelopeWithResponse(ctx, id))
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func explainMails(x *explanation, e *api.ConsoleEnvelope) {
 // explainWorkflow adds what the workflow is doing. Without an answer of Temporal
 // that is a problem to name, and no reason to say nothing of the rest.
 func (s *server) explainWorkflow(ctx context.Context, x *explanation) error {
-	p, err := countersign.Answer(s.Client.API.AskTheWorkflowForProgressWithResponse(ctx, x.ID))
+	p, err := countersign.Answer(s.Client.API.GetConsoleEnvelopeProgressWithResponse(ctx, x.ID))
 	if refused, ok := errors.AsType[*countersign.Error](err); ok && (refused.Status == 409 || refused.Status == 503) {
 		x.problem("its workflow does not answer: %s", clean(refused.Message, maxText))
 		return nil
@@ -163,7 +163,7 @@ func (s *server) explainDeliveries(ctx context.Context, x *explanation, all []ap
 			continue
 		}
 		reason := "no answer"
-		detail, err := countersign.Answer(s.Client.API.GetADeliveryWithResponse(ctx, d.ID))
+		detail, err := countersign.Answer(s.Client.API.GetDeliveryWithResponse(ctx, d.ID))
 		if err != nil {
 			return err
 		}

@@ -183,7 +183,7 @@ func (s *server) verifyPDF(ctx context.Context, _ *mcp.CallToolRequest, in fileI
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // read only
-	r, err := countersign.Answer(s.Client.API.VerifyASealedDocumentWithBodyWithResponse(ctx, nil, "application/pdf", f))
+	r, err := countersign.Answer(s.Client.API.VerifyDocumentWithBodyWithResponse(ctx, nil, "application/pdf", f))
 	if err != nil {
 		return nil, err
 	}

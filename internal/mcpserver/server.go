@@ -169,7 +169,7 @@ func (s *server) envelope(ctx context.Context, id string) (e *countersign.Envelo
 	if err != nil {
 		return nil, "", err
 	}
-	res, err := s.Client.API.GetAnEnvelopeWithResponse(ctx, eid)
+	res, err := s.Client.API.GetEnvelopeWithResponse(ctx, eid)
 	if e, err = countersign.Answer(res, err); err != nil {
 		return nil, "", err
 	}

@@ -101,7 +101,7 @@ func (s *server) getTemplate(ctx context.Context, _ *mcp.CallToolRequest, in tem
 	if err != nil {
 		return nil, err
 	}
-	t, err := countersign.Answer(s.Client.API.GetATemplateWithResponse(ctx, id, &api.GetATemplateParams{}))
+	t, err := countersign.Answer(s.Client.API.GetTemplateWithResponse(ctx, id, &api.GetTemplateParams{}))
 	if err != nil {
 		return nil, err
 	}

@@ -166,7 +166,7 @@ func newEndpoint(ctx context.Context, after time.Duration) (*endpoint, error) {
 
 // endpoint registers a webhook and returns its id.
 func (c *client) endpoint(ctx context.Context, url string, event api.WebhookEventName) (uuid.UUID, error) {
-	res, err := c.API.RegisterAWebhookWithResponse(ctx, nil, api.WebhookRequest{URL: url, Events: []api.WebhookEventName{event}})
+	res, err := c.API.CreateWebhookWithResponse(ctx, nil, api.WebhookRequest{URL: url, Events: []api.WebhookEventName{event}})
 	if err != nil {
 		return uuid.Nil, err
 	}
@@ -174,7 +174,7 @@ func (c *client) endpoint(ctx context.Context, url string, event api.WebhookEven
 }
 
 func (c *client) ping(ctx context.Context, id uuid.UUID) error {
-	_, err := c.API.PingAWebhookWithResponse(ctx, id, nil)
+	_, err := c.API.PingWebhookWithResponse(ctx, id, nil)
 	return err
 }
 

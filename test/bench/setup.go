@@ -170,7 +170,7 @@ func (w *benchEnv) app(ctx context.Context, name string) (*client, error) {
 	}
 	c, err := login(w.base, app.ClientID, app.ClientSecret)
 	if err == nil { // the token is there before anything is measured
-		_, err = c.API.TellWhoIsSignedInWithResponse(ctx)
+		_, err = c.API.GetCurrentUserWithResponse(ctx)
 	}
 	return c, err
 }

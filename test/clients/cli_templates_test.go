@@ -69,7 +69,7 @@ func TestFieldsCountFromTheTopLeft(t *testing.T) {
 	other := filepath.Join(c.home, "other")
 	var before []api.TemplateField
 	for _, version := range []int{1, 2, 3} {
-		res, err := s.client(t).API.GetATemplateWithResponse(t.Context(), uuid.MustParse(template), &api.GetATemplateParams{})
+		res, err := s.client(t).API.GetTemplateWithResponse(t.Context(), uuid.MustParse(template), &api.GetTemplateParams{})
 		require.NoError(t, err)
 		require.Equal(t, version, res.JSON200.Version)
 		require.Len(t, res.JSON200.Fields, 3)
@@ -121,7 +121,7 @@ func TestTemplatesAsFiles(t *testing.T) {
 		dir := filepath.Join(c.home, "v"+v)
 		c.must(t, "template", "pull", id, dir, "--version", v)
 		n := map[string]int{"1": 1, "3": 3}[v]
-		res, err := s.client(t).API.GetATemplateWithResponse(t.Context(), uuid.MustParse(id), &api.GetATemplateParams{Version: &n})
+		res, err := s.client(t).API.GetTemplateWithResponse(t.Context(), uuid.MustParse(id), &api.GetTemplateParams{Version: &n})
 		require.NoError(t, err)
 		versions[i] = *res.JSON200
 	}
@@ -140,7 +140,7 @@ func TestTemplatesAsFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(again), "expiresInDays: null\n")
 	c.must(t, "template", "push", never)
-	res, err := s.client(t).API.GetATemplateWithResponse(t.Context(), uuid.MustParse(id), &api.GetATemplateParams{})
+	res, err := s.client(t).API.GetTemplateWithResponse(t.Context(), uuid.MustParse(id), &api.GetTemplateParams{})
 	require.NoError(t, err)
 	require.Contains(t, string(res.Body), `"expiresInDays":null`)
 
@@ -183,14 +183,14 @@ func TestTemplatesOfTagsAsFiles(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "template.yaml"), []byte("name: Tags\nroles: [{role: Client, authMethod: none}]\ndocumentOptions: {tags: detect}\n"), 0o600))
 	id := uuid.MustParse(strings.Fields(c.must(t, "template", "push", dir))[0])
 	read := func() (*api.Template, []byte) { // what signers read
-		res, err := s.client(t).API.GetATemplateWithResponse(t.Context(), id, &api.GetATemplateParams{})
+		res, err := s.client(t).API.GetTemplateWithResponse(t.Context(), id, &api.GetTemplateParams{})
 		require.NoError(t, err)
 		require.Len(t, res.JSON200.Documents, 1)
-		params := &api.DownloadATemplateDocumentParams{}
+		params := &api.DownloadTemplateDocumentParams{}
 		if res.JSON200.Documents[0].Prepared != nil {
-			params.Kind = countersign.Ptr(api.DownloadATemplateDocumentParamsKindPrepared)
+			params.Kind = countersign.Ptr(api.DownloadTemplateDocumentParamsKindPrepared)
 		}
-		doc, err := s.client(t).API.DownloadATemplateDocumentWithResponse(t.Context(), id, params)
+		doc, err := s.client(t).API.DownloadTemplateDocumentWithResponse(t.Context(), id, params)
 		require.NoError(t, err)
 		return res.JSON200, doc.Body
 	}

@@ -38,7 +38,7 @@ func TestGoClient(t *testing.T) {
 	}, "another", "hook-secret"))
 	t.Cleanup(hooks.Close)
 	secret := "hook-secret"
-	_, err := c.API.RegisterAWebhookWithResponse(ctx, nil, api.WebhookRequest{
+	_, err := c.API.CreateWebhookWithResponse(ctx, nil, api.WebhookRequest{
 		URL: hooks.URL, Secret: &secret, Events: []api.WebhookEventName{"envelope.sent", "signer.signed", "envelope.completed"},
 	})
 	require.NoError(t, err)

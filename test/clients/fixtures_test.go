@@ -122,9 +122,9 @@ func (f *fixtures) finder(t *testing.T, _ string) fixture {
 func (f *fixtures) register(t *testing.T, url string) *api.Webhook {
 	t.Helper()
 	secret := webhookSecret
-	res, err := f.c.API.RegisterAWebhookWithResponse(contextFor(t), nil, api.WebhookRequest{URL: url, Secret: &secret, Events: []api.WebhookEventName{"envelope.voided"}})
+	res, err := f.c.API.CreateWebhookWithResponse(contextFor(t), nil, api.WebhookRequest{URL: url, Secret: &secret, Events: []api.WebhookEventName{"envelope.voided"}})
 	require.NoError(t, err)
-	t.Cleanup(func() { _, _ = f.c.API.DeleteAWebhookWithResponse(contextFor(t), res.JSON201.ID) })
+	t.Cleanup(func() { _, _ = f.c.API.DeleteWebhookWithResponse(contextFor(t), res.JSON201.ID) })
 	return res.JSON201
 }
 

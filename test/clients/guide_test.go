@@ -72,7 +72,7 @@ func TestGuideDigest(t *testing.T) {
 func linkOf(t *testing.T, c *countersign.Client, e *countersign.Envelope, signer int) (link string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		res, err := c.API.GetASigningLinkWithResponse(t.Context(), e.ID, e.Signers[signer].ID, nil, api.GetASigningLinkJSONRequestBody{})
+		res, err := c.API.CreateSigningLinkWithResponse(t.Context(), e.ID, e.Signers[signer].ID, nil, api.CreateSigningLinkJSONRequestBody{})
 		if err != nil {
 			return false
 		}
@@ -106,7 +106,7 @@ func TestGuideSignature(t *testing.T) {
 	}))
 	t.Cleanup(hooks.Close)
 	secret := "a long random string"
-	_, err := c.API.RegisterAWebhookWithResponse(t.Context(), nil, api.WebhookRequest{URL: hooks.URL, Secret: &secret, Events: []api.WebhookEventName{"envelope.created"}})
+	_, err := c.API.CreateWebhookWithResponse(t.Context(), nil, api.WebhookRequest{URL: hooks.URL, Secret: &secret, Events: []api.WebhookEventName{"envelope.created"}})
 	require.NoError(t, err)
 	_, err = c.Create(t.Context(), request("Müller & Söhne"))
 	require.NoError(t, err)

@@ -141,7 +141,7 @@ func TestMCPConfirmationIsBound(t *testing.T) {
 		a := newAgent(t, s, protocol, func(r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			var f api.FieldOrListRequest
 			require.NoError(t, f.FromFieldRequest(countersign.NewField("text", "0", 1, 72, 100, 180, 20)))
-			_, err := app.API.AddAFieldWithResponse(t.Context(), id, &api.AddAFieldParams{}, f)
+			_, err := app.API.CreateFieldWithResponse(t.Context(), id, &api.CreateFieldParams{}, f)
 			require.NoError(t, err)
 			return saysYes(r)
 		})
@@ -152,7 +152,7 @@ func TestMCPConfirmationIsBound(t *testing.T) {
 	open, err := app.Send(t.Context(), draft(t, s, "Replaced meanwhile"), "")
 	require.NoError(t, err)
 	a := newAgent(t, s, protocols[0], func(r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-		_, err := app.API.ReplaceASignerWithResponse(t.Context(), open.ID, open.Signers[0].ID, nil, api.ReplaceASignerJSONRequestBody{Name: "Mallory", Email: "mallory@example.com"})
+		_, err := app.API.ReplaceSignerWithResponse(t.Context(), open.ID, open.Signers[0].ID, nil, api.ReplaceSignerJSONRequestBody{Name: "Mallory", Email: "mallory@example.com"})
 		require.NoError(t, err)
 		return saysYes(r)
 	})

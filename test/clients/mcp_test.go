@@ -323,7 +323,7 @@ func TestMCPExplainsWhatIsStuck(t *testing.T) {
 	s := start(t)
 	app := s.client(t)
 	token := "endpoint-path-secret"
-	_, err := app.API.RegisterAWebhookWithResponse(t.Context(), nil, api.WebhookRequest{
+	_, err := app.API.CreateWebhookWithResponse(t.Context(), nil, api.WebhookRequest{
 		URL: "http://127.0.0.1:9/" + token, Secret: countersign.Ptr("hook-secret"), Events: []api.WebhookEventName{"envelope.sent"},
 	})
 	require.NoError(t, err)

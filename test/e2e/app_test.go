@@ -134,7 +134,7 @@ func (a *app) subscribe(t *testing.T, url, secret string, events ...api.WebhookE
 	if secret != "" {
 		in.Secret = &secret
 	}
-	res, err := a.API.RegisterAWebhookWithResponse(t.Context(), nil, in)
+	res, err := a.API.CreateWebhookWithResponse(t.Context(), nil, in)
 	require.NoError(t, err)
 	if secret != "" {
 		assert.NotContains(t, string(res.Body), secret)

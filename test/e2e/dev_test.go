@@ -92,7 +92,7 @@ func TestTwoSideBySide(t *testing.T) {
 	a, _ := dev(t, dir)
 	b, _ := dev(t, t.TempDir())
 	for _, s := range []*service{a, b} {
-		_, err := s.app(t).API.TellWhoIsSignedInWithResponse(t.Context())
+		_, err := s.app(t).API.GetCurrentUserWithResponse(t.Context())
 		require.NoError(t, err)
 	}
 	out, err := run(t, nil, "dev", "--listen", "127.0.0.1:0", "--data-dir", dir)

@@ -197,9 +197,9 @@ func mainJob(t *testing.T, s *service) {
 			assert.Len(t, data.list("signers"), 3)
 		}
 	}
-	_, err = c.API.DeleteAWebhookWithResponse(t.Context(), registered)
+	_, err = c.API.DeleteWebhookWithResponse(t.Context(), registered)
 	require.NoError(t, err)
-	_, err = c.API.DeleteAWebhookWithResponse(t.Context(), registered)
+	_, err = c.API.DeleteWebhookWithResponse(t.Context(), registered)
 	refused(t, http.StatusNotFound, err)
 }
 

@@ -1464,21 +1464,21 @@ func (e WebhookInclude) Valid() bool {
 	}
 }
 
-// Defines values for DownloadADocumentInTheConsoleParamsKind.
+// Defines values for DownloadConsoleDocumentParamsKind.
 const (
-	DownloadADocumentInTheConsoleParamsKindOriginal DownloadADocumentInTheConsoleParamsKind = "original"
-	DownloadADocumentInTheConsoleParamsKindPrepared DownloadADocumentInTheConsoleParamsKind = "prepared"
-	DownloadADocumentInTheConsoleParamsKindSealed   DownloadADocumentInTheConsoleParamsKind = "sealed"
+	DownloadConsoleDocumentParamsKindOriginal DownloadConsoleDocumentParamsKind = "original"
+	DownloadConsoleDocumentParamsKindPrepared DownloadConsoleDocumentParamsKind = "prepared"
+	DownloadConsoleDocumentParamsKindSealed   DownloadConsoleDocumentParamsKind = "sealed"
 )
 
-// Valid indicates whether the value is a known member of the DownloadADocumentInTheConsoleParamsKind enum.
-func (e DownloadADocumentInTheConsoleParamsKind) Valid() bool {
+// Valid indicates whether the value is a known member of the DownloadConsoleDocumentParamsKind enum.
+func (e DownloadConsoleDocumentParamsKind) Valid() bool {
 	switch e {
-	case DownloadADocumentInTheConsoleParamsKindOriginal:
+	case DownloadConsoleDocumentParamsKindOriginal:
 		return true
-	case DownloadADocumentInTheConsoleParamsKindPrepared:
+	case DownloadConsoleDocumentParamsKindPrepared:
 		return true
-	case DownloadADocumentInTheConsoleParamsKindSealed:
+	case DownloadConsoleDocumentParamsKindSealed:
 		return true
 	default:
 		return false
@@ -1578,93 +1578,93 @@ func (e ListEnvelopesParamsSort) Valid() bool {
 	}
 }
 
-// Defines values for DownloadADocumentParamsKind.
+// Defines values for DownloadDocumentParamsKind.
 const (
-	DownloadADocumentParamsKindOriginal DownloadADocumentParamsKind = "original"
-	DownloadADocumentParamsKindPrepared DownloadADocumentParamsKind = "prepared"
-	DownloadADocumentParamsKindSealed   DownloadADocumentParamsKind = "sealed"
+	DownloadDocumentParamsKindOriginal DownloadDocumentParamsKind = "original"
+	DownloadDocumentParamsKindPrepared DownloadDocumentParamsKind = "prepared"
+	DownloadDocumentParamsKindSealed   DownloadDocumentParamsKind = "sealed"
 )
 
-// Valid indicates whether the value is a known member of the DownloadADocumentParamsKind enum.
-func (e DownloadADocumentParamsKind) Valid() bool {
+// Valid indicates whether the value is a known member of the DownloadDocumentParamsKind enum.
+func (e DownloadDocumentParamsKind) Valid() bool {
 	switch e {
-	case DownloadADocumentParamsKindOriginal:
+	case DownloadDocumentParamsKindOriginal:
 		return true
-	case DownloadADocumentParamsKindPrepared:
+	case DownloadDocumentParamsKindPrepared:
 		return true
-	case DownloadADocumentParamsKindSealed:
+	case DownloadDocumentParamsKindSealed:
 		return true
 	default:
 		return false
 	}
 }
 
-// Defines values for UploadADocumentParamsTags.
+// Defines values for UploadDocumentParamsTags.
 const (
-	UploadADocumentParamsTagsDetect UploadADocumentParamsTags = "detect"
-	UploadADocumentParamsTagsIgnore UploadADocumentParamsTags = "ignore"
+	UploadDocumentParamsTagsDetect UploadDocumentParamsTags = "detect"
+	UploadDocumentParamsTagsIgnore UploadDocumentParamsTags = "ignore"
 )
 
-// Valid indicates whether the value is a known member of the UploadADocumentParamsTags enum.
-func (e UploadADocumentParamsTags) Valid() bool {
+// Valid indicates whether the value is a known member of the UploadDocumentParamsTags enum.
+func (e UploadDocumentParamsTags) Valid() bool {
 	switch e {
-	case UploadADocumentParamsTagsDetect:
+	case UploadDocumentParamsTagsDetect:
 		return true
-	case UploadADocumentParamsTagsIgnore:
+	case UploadDocumentParamsTagsIgnore:
 		return true
 	default:
 		return false
 	}
 }
 
-// Defines values for UploadADocumentParamsForm.
+// Defines values for UploadDocumentParamsForm.
 const (
-	UploadADocumentParamsFormImport UploadADocumentParamsForm = "import"
-	UploadADocumentParamsFormKeep   UploadADocumentParamsForm = "keep"
+	UploadDocumentParamsFormImport UploadDocumentParamsForm = "import"
+	UploadDocumentParamsFormKeep   UploadDocumentParamsForm = "keep"
 )
 
-// Valid indicates whether the value is a known member of the UploadADocumentParamsForm enum.
-func (e UploadADocumentParamsForm) Valid() bool {
+// Valid indicates whether the value is a known member of the UploadDocumentParamsForm enum.
+func (e UploadDocumentParamsForm) Valid() bool {
 	switch e {
-	case UploadADocumentParamsFormImport:
+	case UploadDocumentParamsFormImport:
 		return true
-	case UploadADocumentParamsFormKeep:
+	case UploadDocumentParamsFormKeep:
 		return true
 	default:
 		return false
 	}
 }
 
-// Defines values for UploadADocumentParamsActiveContent.
+// Defines values for UploadDocumentParamsActiveContent.
 const (
-	UploadADocumentParamsActiveContentRefuse UploadADocumentParamsActiveContent = "refuse"
-	UploadADocumentParamsActiveContentRemove UploadADocumentParamsActiveContent = "remove"
+	UploadDocumentParamsActiveContentRefuse UploadDocumentParamsActiveContent = "refuse"
+	UploadDocumentParamsActiveContentRemove UploadDocumentParamsActiveContent = "remove"
 )
 
-// Valid indicates whether the value is a known member of the UploadADocumentParamsActiveContent enum.
-func (e UploadADocumentParamsActiveContent) Valid() bool {
+// Valid indicates whether the value is a known member of the UploadDocumentParamsActiveContent enum.
+func (e UploadDocumentParamsActiveContent) Valid() bool {
 	switch e {
-	case UploadADocumentParamsActiveContentRefuse:
+	case UploadDocumentParamsActiveContentRefuse:
 		return true
-	case UploadADocumentParamsActiveContentRemove:
+	case UploadDocumentParamsActiveContentRemove:
 		return true
 	default:
 		return false
 	}
 }
 
-// Defines values for DownloadATemplateDocumentParamsKind.
+// Defines values for DownloadTemplateDocumentParamsKind.
 const (
-	DownloadATemplateDocumentParamsKindOriginal DownloadATemplateDocumentParamsKind = "original"
-	DownloadATemplateDocumentParamsKindPrepared DownloadATemplateDocumentParamsKind = "prepared"
+	DownloadTemplateDocumentParamsKindOriginal DownloadTemplateDocumentParamsKind = "original"
+	DownloadTemplateDocumentParamsKindPrepared DownloadTemplateDocumentParamsKind = "prepared"
 )
 
-// Valid indicates whether the value is a known member of the DownloadATemplateDocumentParamsKind enum.
-func (e DownloadATemplateDocumentParamsKind) Valid() bool {
+// Valid indicates whether the value is a known member of the DownloadTemplateDocumentParamsKind enum.
+func (e DownloadTemplateDocumentParamsKind) Valid() bool {
 	switch e {
-	case DownloadATemplateDocumentParamsKindOriginal:
+	case DownloadTemplateDocumentParamsKindOriginal:
 		return true
-	case DownloadATemplateDocumentParamsKindPrepared:
+	case DownloadTemplateDocumentParamsKindPrepared:
 		return true
 	default:
 		return false
@@ -3658,8 +3658,8 @@ type ListBulkSendsParams struct {
 	PageSize *int    `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
-// CreateABulkSendParams defines parameters for CreateABulkSend.
-type CreateABulkSendParams struct {
+// CreateBulkSendParams defines parameters for CreateBulkSend.
+type CreateBulkSendParams struct {
 	// TemplateID With a table.
 	TemplateID *openapi_types.UUID `form:"templateId,omitempty" json:"templateId,omitempty"`
 
@@ -3685,32 +3685,32 @@ type CreateABulkSendParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// CancelABulkSendParams defines parameters for CancelABulkSend.
-type CancelABulkSendParams struct {
+// CancelBulkSendParams defines parameters for CancelBulkSend.
+type CancelBulkSendParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// PauseABulkSendParams defines parameters for PauseABulkSend.
-type PauseABulkSendParams struct {
+// PauseBulkSendParams defines parameters for PauseBulkSend.
+type PauseBulkSendParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// ResumeABulkSendParams defines parameters for ResumeABulkSend.
-type ResumeABulkSendParams struct {
+// ResumeBulkSendParams defines parameters for ResumeBulkSend.
+type ResumeBulkSendParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// RetryABulkSendParams defines parameters for RetryABulkSend.
-type RetryABulkSendParams struct {
+// RetryBulkSendParams defines parameters for RetryBulkSend.
+type RetryBulkSendParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// ListTheRowsOfABulkSendParams defines parameters for ListTheRowsOfABulkSend.
-type ListTheRowsOfABulkSendParams struct {
+// ListBulkSendRowsParams defines parameters for ListBulkSendRows.
+type ListBulkSendRowsParams struct {
 	Status   *BulkRowStatus `form:"status,omitempty" json:"status,omitempty"`
 	Page     *int           `form:"page,omitempty" json:"page,omitempty"`
 	PageSize *int           `form:"pageSize,omitempty" json:"pageSize,omitempty"`
@@ -3723,8 +3723,8 @@ type ListContactsParams struct {
 	PageSize *int    `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
-// SaveAContactParams defines parameters for SaveAContact.
-type SaveAContactParams struct {
+// SaveContactParams defines parameters for SaveContact.
+type SaveContactParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
@@ -3747,17 +3747,17 @@ type SearchEnvelopesParams struct {
 	PageSize    *int  `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
-// DownloadADocumentInTheConsoleParams defines parameters for DownloadADocumentInTheConsole.
-type DownloadADocumentInTheConsoleParams struct {
-	Kind       *DownloadADocumentInTheConsoleParamsKind `form:"kind,omitempty" json:"kind,omitempty"`
-	DocumentID *openapi_types.UUID                      `form:"documentId,omitempty" json:"documentId,omitempty"`
+// DownloadConsoleDocumentParams defines parameters for DownloadConsoleDocument.
+type DownloadConsoleDocumentParams struct {
+	Kind       *DownloadConsoleDocumentParamsKind `form:"kind,omitempty" json:"kind,omitempty"`
+	DocumentID *openapi_types.UUID                `form:"documentId,omitempty" json:"documentId,omitempty"`
 }
 
-// DownloadADocumentInTheConsoleParamsKind defines parameters for DownloadADocumentInTheConsole.
-type DownloadADocumentInTheConsoleParamsKind string
+// DownloadConsoleDocumentParamsKind defines parameters for DownloadConsoleDocument.
+type DownloadConsoleDocumentParamsKind string
 
-// AddADocumentInTheConsoleParams defines parameters for AddADocumentInTheConsole.
-type AddADocumentInTheConsoleParams struct {
+// UploadConsoleDocumentParams defines parameters for UploadConsoleDocument.
+type UploadConsoleDocumentParams struct {
 	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
@@ -3768,14 +3768,14 @@ type AddADocumentInTheConsoleParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
-// SendASignerANewLinkParams defines parameters for SendASignerANewLink.
-type SendASignerANewLinkParams struct {
+// ResendSigningLinkParams defines parameters for ResendSigningLink.
+type ResendSigningLinkParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// VoidAnEnvelopeInTheConsoleParams defines parameters for VoidAnEnvelopeInTheConsole.
-type VoidAnEnvelopeInTheConsoleParams struct {
+// VoidConsoleEnvelopeParams defines parameters for VoidConsoleEnvelope.
+type VoidConsoleEnvelopeParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
@@ -3785,19 +3785,19 @@ type GetSettingsParams struct {
 	TenantID *string `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 }
 
-// ChangeSettingsParams defines parameters for ChangeSettings.
-type ChangeSettingsParams struct {
+// UpdateSettingsParams defines parameters for UpdateSettings.
+type UpdateSettingsParams struct {
 	TenantID *string `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 }
 
-// CreateAConsoleUserParams defines parameters for CreateAConsoleUser.
-type CreateAConsoleUserParams struct {
+// CreateConsoleUserParams defines parameters for CreateConsoleUser.
+type CreateConsoleUserParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// SetThePasswordOfAConsoleUserParams defines parameters for SetThePasswordOfAConsoleUser.
-type SetThePasswordOfAConsoleUserParams struct {
+// SetConsoleUserPasswordParams defines parameters for SetConsoleUserPassword.
+type SetConsoleUserPasswordParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
@@ -3815,56 +3815,56 @@ type ListDeliveriesParams struct {
 // ListDeliveriesParamsEvent defines parameters for ListDeliveries.
 type ListDeliveriesParamsEvent string
 
-// ResendADeliveryParams defines parameters for ResendADelivery.
-type ResendADeliveryParams struct {
+// ResendDeliveryParams defines parameters for ResendDelivery.
+type ResendDeliveryParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// CreateAConsoleWebhookParams defines parameters for CreateAConsoleWebhook.
-type CreateAConsoleWebhookParams struct {
+// CreateConsoleWebhookParams defines parameters for CreateConsoleWebhook.
+type CreateConsoleWebhookParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// PauseAWebhookParams defines parameters for PauseAWebhook.
-type PauseAWebhookParams struct {
+// PauseWebhookParams defines parameters for PauseWebhook.
+type PauseWebhookParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// PingAWebhookParams defines parameters for PingAWebhook.
-type PingAWebhookParams struct {
+// PingWebhookParams defines parameters for PingWebhook.
+type PingWebhookParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// ResendAllFailedSinceATimeParams defines parameters for ResendAllFailedSinceATime.
-type ResendAllFailedSinceATimeParams struct {
+// ResendFailedDeliveriesParams defines parameters for ResendFailedDeliveries.
+type ResendFailedDeliveriesParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// ResumeAWebhookParams defines parameters for ResumeAWebhook.
-type ResumeAWebhookParams struct {
+// ResumeWebhookParams defines parameters for ResumeWebhook.
+type ResumeWebhookParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// RotateTheSecretOfAWebhookParams defines parameters for RotateTheSecretOfAWebhook.
-type RotateTheSecretOfAWebhookParams struct {
+// RotateWebhookSecretParams defines parameters for RotateWebhookSecret.
+type RotateWebhookSecretParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// CreateABuilderSessionParams defines parameters for CreateABuilderSession.
-type CreateABuilderSessionParams struct {
+// CreateBuilderSessionParams defines parameters for CreateBuilderSession.
+type CreateBuilderSessionParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// CreateAnEmbeddedSessionParams defines parameters for CreateAnEmbeddedSession.
-type CreateAnEmbeddedSessionParams struct {
+// CreateSigningSessionParams defines parameters for CreateSigningSession.
+type CreateSigningSessionParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
@@ -3906,8 +3906,8 @@ type ListEnvelopesParams struct {
 // ListEnvelopesParamsSort defines parameters for ListEnvelopes.
 type ListEnvelopesParamsSort string
 
-// CreateAnEnvelopeParams defines parameters for CreateAnEnvelope.
-type CreateAnEnvelopeParams struct {
+// CreateEnvelopeParams defines parameters for CreateEnvelope.
+type CreateEnvelopeParams struct {
 	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
@@ -3915,20 +3915,20 @@ type CreateAnEnvelopeParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// DeleteADraftParams defines parameters for DeleteADraft.
-type DeleteADraftParams struct {
+// DeleteDraftParams defines parameters for DeleteDraft.
+type DeleteDraftParams struct {
 	// IfMatch The ETag of the version that is to be changed; another one is refused.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
-// EditADraftParams defines parameters for EditADraft.
-type EditADraftParams struct {
+// UpdateDraftParams defines parameters for UpdateDraft.
+type UpdateDraftParams struct {
 	// IfMatch The ETag of the version that is to be changed; another one is refused.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
-// SendCopiesAgainParams defines parameters for SendCopiesAgain.
-type SendCopiesAgainParams struct {
+// ResendCopiesParams defines parameters for ResendCopies.
+type ResendCopiesParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
@@ -3936,55 +3936,22 @@ type SendCopiesAgainParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
-// DownloadADocumentParams defines parameters for DownloadADocument.
-type DownloadADocumentParams struct {
-	Kind       *DownloadADocumentParamsKind `form:"kind,omitempty" json:"kind,omitempty"`
-	DocumentID *openapi_types.UUID          `form:"documentId,omitempty" json:"documentId,omitempty"`
+// DownloadDocumentParams defines parameters for DownloadDocument.
+type DownloadDocumentParams struct {
+	Kind       *DownloadDocumentParamsKind `form:"kind,omitempty" json:"kind,omitempty"`
+	DocumentID *openapi_types.UUID         `form:"documentId,omitempty" json:"documentId,omitempty"`
 }
 
-// DownloadADocumentParamsKind defines parameters for DownloadADocument.
-type DownloadADocumentParamsKind string
+// DownloadDocumentParamsKind defines parameters for DownloadDocument.
+type DownloadDocumentParamsKind string
 
-// UploadADocumentParams defines parameters for UploadADocument.
-type UploadADocumentParams struct {
-	Tags          *UploadADocumentParamsTags          `form:"tags,omitempty" json:"tags,omitempty"`
-	Form          *UploadADocumentParamsForm          `form:"form,omitempty" json:"form,omitempty"`
-	FormRole      *string                             `form:"formRole,omitempty" json:"formRole,omitempty"`
-	ActiveContent *UploadADocumentParamsActiveContent `form:"activeContent,omitempty" json:"activeContent,omitempty"`
+// UploadDocumentParams defines parameters for UploadDocument.
+type UploadDocumentParams struct {
+	Tags          *UploadDocumentParamsTags          `form:"tags,omitempty" json:"tags,omitempty"`
+	Form          *UploadDocumentParamsForm          `form:"form,omitempty" json:"form,omitempty"`
+	FormRole      *string                            `form:"formRole,omitempty" json:"formRole,omitempty"`
+	ActiveContent *UploadDocumentParamsActiveContent `form:"activeContent,omitempty" json:"activeContent,omitempty"`
 
-	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
-	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
-
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
-	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
-
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
-	IfMatch *IfMatch `json:"If-Match,omitempty"`
-}
-
-// UploadADocumentParamsTags defines parameters for UploadADocument.
-type UploadADocumentParamsTags string
-
-// UploadADocumentParamsForm defines parameters for UploadADocument.
-type UploadADocumentParamsForm string
-
-// UploadADocumentParamsActiveContent defines parameters for UploadADocument.
-type UploadADocumentParamsActiveContent string
-
-// RemoveADocumentParams defines parameters for RemoveADocument.
-type RemoveADocumentParams struct {
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
-	IfMatch *IfMatch `json:"If-Match,omitempty"`
-}
-
-// EditADocumentParams defines parameters for EditADocument.
-type EditADocumentParams struct {
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
-	IfMatch *IfMatch `json:"If-Match,omitempty"`
-}
-
-// PrepareADocumentParams defines parameters for PrepareADocument.
-type PrepareADocumentParams struct {
 	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
@@ -3995,8 +3962,32 @@ type PrepareADocumentParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
-// AddAFieldParams defines parameters for AddAField.
-type AddAFieldParams struct {
+// UploadDocumentParamsTags defines parameters for UploadDocument.
+type UploadDocumentParamsTags string
+
+// UploadDocumentParamsForm defines parameters for UploadDocument.
+type UploadDocumentParamsForm string
+
+// UploadDocumentParamsActiveContent defines parameters for UploadDocument.
+type UploadDocumentParamsActiveContent string
+
+// DeleteDocumentParams defines parameters for DeleteDocument.
+type DeleteDocumentParams struct {
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateDocumentParams defines parameters for UpdateDocument.
+type UpdateDocumentParams struct {
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// PrepareDocumentParams defines parameters for PrepareDocument.
+type PrepareDocumentParams struct {
+	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
+	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
+
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
@@ -4004,20 +3995,8 @@ type AddAFieldParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
-// RemoveAFieldParams defines parameters for RemoveAField.
-type RemoveAFieldParams struct {
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
-	IfMatch *IfMatch `json:"If-Match,omitempty"`
-}
-
-// EditAFieldParams defines parameters for EditAField.
-type EditAFieldParams struct {
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
-	IfMatch *IfMatch `json:"If-Match,omitempty"`
-}
-
-// SendAnEnvelopeParams defines parameters for SendAnEnvelope.
-type SendAnEnvelopeParams struct {
+// CreateFieldParams defines parameters for CreateField.
+type CreateFieldParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
@@ -4025,8 +4004,20 @@ type SendAnEnvelopeParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
-// AddASignerParams defines parameters for AddASigner.
-type AddASignerParams struct {
+// DeleteFieldParams defines parameters for DeleteField.
+type DeleteFieldParams struct {
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateFieldParams defines parameters for UpdateField.
+type UpdateFieldParams struct {
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// SendEnvelopeParams defines parameters for SendEnvelope.
+type SendEnvelopeParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
@@ -4034,20 +4025,8 @@ type AddASignerParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
-// RemoveASignerParams defines parameters for RemoveASigner.
-type RemoveASignerParams struct {
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
-	IfMatch *IfMatch `json:"If-Match,omitempty"`
-}
-
-// EditASignerParams defines parameters for EditASigner.
-type EditASignerParams struct {
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
-	IfMatch *IfMatch `json:"If-Match,omitempty"`
-}
-
-// ReplaceASignerParams defines parameters for ReplaceASigner.
-type ReplaceASignerParams struct {
+// CreateSignerParams defines parameters for CreateSigner.
+type CreateSignerParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
@@ -4055,8 +4034,20 @@ type ReplaceASignerParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
-// InviteASignerAgainParams defines parameters for InviteASignerAgain.
-type InviteASignerAgainParams struct {
+// DeleteSignerParams defines parameters for DeleteSigner.
+type DeleteSignerParams struct {
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateSignerParams defines parameters for UpdateSigner.
+type UpdateSignerParams struct {
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ReplaceSignerParams defines parameters for ReplaceSigner.
+type ReplaceSignerParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
@@ -4064,8 +4055,8 @@ type InviteASignerAgainParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
-// GetASigningLinkParams defines parameters for GetASigningLink.
-type GetASigningLinkParams struct {
+// RemindSignerParams defines parameters for RemindSigner.
+type RemindSignerParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
@@ -4073,8 +4064,17 @@ type GetASigningLinkParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
-// VoidAnEnvelopeParams defines parameters for VoidAnEnvelope.
-type VoidAnEnvelopeParams struct {
+// CreateSigningLinkParams defines parameters for CreateSigningLink.
+type CreateSigningLinkParams struct {
+	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// VoidEnvelopeParams defines parameters for VoidEnvelope.
+type VoidEnvelopeParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
@@ -4125,8 +4125,8 @@ type ListTemplatesParams struct {
 	PageSize *int    `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
-// CreateATemplateParams defines parameters for CreateATemplate.
-type CreateATemplateParams struct {
+// CreateTemplateParams defines parameters for CreateTemplate.
+type CreateTemplateParams struct {
 	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
@@ -4137,20 +4137,20 @@ type CreateATemplateParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// ArchiveATemplateParams defines parameters for ArchiveATemplate.
-type ArchiveATemplateParams struct {
+// ArchiveTemplateParams defines parameters for ArchiveTemplate.
+type ArchiveTemplateParams struct {
 	// IfMatch The ETag of the version that is to be changed; another one is refused.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
-// GetATemplateParams defines parameters for GetATemplate.
-type GetATemplateParams struct {
+// GetTemplateParams defines parameters for GetTemplate.
+type GetTemplateParams struct {
 	// Version The newest if it is absent.
 	Version *int `form:"version,omitempty" json:"version,omitempty"`
 }
 
-// EditATemplateParams defines parameters for EditATemplate.
-type EditATemplateParams struct {
+// UpdateTemplateParams defines parameters for UpdateTemplate.
+type UpdateTemplateParams struct {
 	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
@@ -4158,147 +4158,147 @@ type EditATemplateParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
-// DownloadATemplateDocumentParams defines parameters for DownloadATemplateDocument.
-type DownloadATemplateDocumentParams struct {
+// DownloadTemplateDocumentParams defines parameters for DownloadTemplateDocument.
+type DownloadTemplateDocumentParams struct {
 	// Version The newest if it is absent.
 	Version *int `form:"version,omitempty" json:"version,omitempty"`
 
 	// DocumentID The first document if it is absent.
-	DocumentID *openapi_types.UUID                  `form:"documentId,omitempty" json:"documentId,omitempty"`
-	Kind       *DownloadATemplateDocumentParamsKind `form:"kind,omitempty" json:"kind,omitempty"`
+	DocumentID *openapi_types.UUID                 `form:"documentId,omitempty" json:"documentId,omitempty"`
+	Kind       *DownloadTemplateDocumentParamsKind `form:"kind,omitempty" json:"kind,omitempty"`
 }
 
-// DownloadATemplateDocumentParamsKind defines parameters for DownloadATemplateDocument.
-type DownloadATemplateDocumentParamsKind string
+// DownloadTemplateDocumentParamsKind defines parameters for DownloadTemplateDocument.
+type DownloadTemplateDocumentParamsKind string
 
-// VerifyASealedDocumentParams defines parameters for VerifyASealedDocument.
-type VerifyASealedDocumentParams struct {
+// VerifyDocumentParams defines parameters for VerifyDocument.
+type VerifyDocumentParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// RegisterAWebhookParams defines parameters for RegisterAWebhook.
-type RegisterAWebhookParams struct {
+// CreateWebhookParams defines parameters for CreateWebhook.
+type CreateWebhookParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// TestAWebhookParams defines parameters for TestAWebhook.
-type TestAWebhookParams struct {
+// TestWebhookParams defines parameters for TestWebhook.
+type TestWebhookParams struct {
 	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
-// CreateABulkSendJSONRequestBody defines body for CreateABulkSend for application/json ContentType.
-type CreateABulkSendJSONRequestBody = BulkSendRequest
+// CreateBulkSendJSONRequestBody defines body for CreateBulkSend for application/json ContentType.
+type CreateBulkSendJSONRequestBody = BulkSendRequest
 
-// ChangeTheAppJSONRequestBody defines body for ChangeTheApp for application/json ContentType.
-type ChangeTheAppJSONRequestBody = AppChange
+// UpdateAppJSONRequestBody defines body for UpdateApp for application/json ContentType.
+type UpdateAppJSONRequestBody = AppChange
 
-// SaveAContactJSONRequestBody defines body for SaveAContact for application/json ContentType.
-type SaveAContactJSONRequestBody = ContactRequest
+// SaveContactJSONRequestBody defines body for SaveContact for application/json ContentType.
+type SaveContactJSONRequestBody = ContactRequest
 
-// AddADocumentInTheConsoleMultipartRequestBody defines body for AddADocumentInTheConsole for multipart/form-data ContentType.
-type AddADocumentInTheConsoleMultipartRequestBody = FileForm
+// UploadConsoleDocumentMultipartRequestBody defines body for UploadConsoleDocument for multipart/form-data ContentType.
+type UploadConsoleDocumentMultipartRequestBody = FileForm
 
-// VoidAnEnvelopeInTheConsoleJSONRequestBody defines body for VoidAnEnvelopeInTheConsole for application/json ContentType.
-type VoidAnEnvelopeInTheConsoleJSONRequestBody = ReasonRequest
+// VoidConsoleEnvelopeJSONRequestBody defines body for VoidConsoleEnvelope for application/json ContentType.
+type VoidConsoleEnvelopeJSONRequestBody = ReasonRequest
 
-// ChangeSettingsJSONRequestBody defines body for ChangeSettings for application/json ContentType.
-type ChangeSettingsJSONRequestBody = Settings
+// UpdateSettingsJSONRequestBody defines body for UpdateSettings for application/json ContentType.
+type UpdateSettingsJSONRequestBody = Settings
 
-// CreateAConsoleUserJSONRequestBody defines body for CreateAConsoleUser for application/json ContentType.
-type CreateAConsoleUserJSONRequestBody = UserRequest
+// CreateConsoleUserJSONRequestBody defines body for CreateConsoleUser for application/json ContentType.
+type CreateConsoleUserJSONRequestBody = UserRequest
 
-// ChangeAConsoleUserJSONRequestBody defines body for ChangeAConsoleUser for application/json ContentType.
-type ChangeAConsoleUserJSONRequestBody = UserChange
+// UpdateConsoleUserJSONRequestBody defines body for UpdateConsoleUser for application/json ContentType.
+type UpdateConsoleUserJSONRequestBody = UserChange
 
-// SetThePasswordOfAConsoleUserJSONRequestBody defines body for SetThePasswordOfAConsoleUser for application/json ContentType.
-type SetThePasswordOfAConsoleUserJSONRequestBody = NewPassword
+// SetConsoleUserPasswordJSONRequestBody defines body for SetConsoleUserPassword for application/json ContentType.
+type SetConsoleUserPasswordJSONRequestBody = NewPassword
 
-// CreateAConsoleWebhookJSONRequestBody defines body for CreateAConsoleWebhook for application/json ContentType.
-type CreateAConsoleWebhookJSONRequestBody = WebhookRequest
+// CreateConsoleWebhookJSONRequestBody defines body for CreateConsoleWebhook for application/json ContentType.
+type CreateConsoleWebhookJSONRequestBody = WebhookRequest
 
-// ChangeAWebhookJSONRequestBody defines body for ChangeAWebhook for application/json ContentType.
-type ChangeAWebhookJSONRequestBody = WebhookChange
+// UpdateConsoleWebhookJSONRequestBody defines body for UpdateConsoleWebhook for application/json ContentType.
+type UpdateConsoleWebhookJSONRequestBody = WebhookChange
 
-// ResendAllFailedSinceATimeJSONRequestBody defines body for ResendAllFailedSinceATime for application/json ContentType.
-type ResendAllFailedSinceATimeJSONRequestBody = SinceRequest
+// ResendFailedDeliveriesJSONRequestBody defines body for ResendFailedDeliveries for application/json ContentType.
+type ResendFailedDeliveriesJSONRequestBody = SinceRequest
 
-// RotateTheSecretOfAWebhookJSONRequestBody defines body for RotateTheSecretOfAWebhook for application/json ContentType.
-type RotateTheSecretOfAWebhookJSONRequestBody = SecretRequest
+// RotateWebhookSecretJSONRequestBody defines body for RotateWebhookSecret for application/json ContentType.
+type RotateWebhookSecretJSONRequestBody = SecretRequest
 
-// CreateABuilderSessionJSONRequestBody defines body for CreateABuilderSession for application/json ContentType.
-type CreateABuilderSessionJSONRequestBody = BuilderSessionRequest
+// CreateBuilderSessionJSONRequestBody defines body for CreateBuilderSession for application/json ContentType.
+type CreateBuilderSessionJSONRequestBody = BuilderSessionRequest
 
-// CreateAnEmbeddedSessionJSONRequestBody defines body for CreateAnEmbeddedSession for application/json ContentType.
-type CreateAnEmbeddedSessionJSONRequestBody = SessionRequest
+// CreateSigningSessionJSONRequestBody defines body for CreateSigningSession for application/json ContentType.
+type CreateSigningSessionJSONRequestBody = SessionRequest
 
-// CreateAnEnvelopeJSONRequestBody defines body for CreateAnEnvelope for application/json ContentType.
-type CreateAnEnvelopeJSONRequestBody = EnvelopeRequest
+// CreateEnvelopeJSONRequestBody defines body for CreateEnvelope for application/json ContentType.
+type CreateEnvelopeJSONRequestBody = EnvelopeRequest
 
-// CreateAnEnvelopeMultipartRequestBody defines body for CreateAnEnvelope for multipart/form-data ContentType.
-type CreateAnEnvelopeMultipartRequestBody = EnvelopeForm
+// CreateEnvelopeMultipartRequestBody defines body for CreateEnvelope for multipart/form-data ContentType.
+type CreateEnvelopeMultipartRequestBody = EnvelopeForm
 
-// EditADraftJSONRequestBody defines body for EditADraft for application/json ContentType.
-type EditADraftJSONRequestBody = EnvelopeEdit
+// UpdateDraftJSONRequestBody defines body for UpdateDraft for application/json ContentType.
+type UpdateDraftJSONRequestBody = EnvelopeEdit
 
-// SendCopiesAgainJSONRequestBody defines body for SendCopiesAgain for application/json ContentType.
-type SendCopiesAgainJSONRequestBody = CopiesRequest
+// ResendCopiesJSONRequestBody defines body for ResendCopies for application/json ContentType.
+type ResendCopiesJSONRequestBody = CopiesRequest
 
-// EditADocumentJSONRequestBody defines body for EditADocument for application/json ContentType.
-type EditADocumentJSONRequestBody = DocumentEdit
+// UpdateDocumentJSONRequestBody defines body for UpdateDocument for application/json ContentType.
+type UpdateDocumentJSONRequestBody = DocumentEdit
 
-// PrepareADocumentJSONRequestBody defines body for PrepareADocument for application/json ContentType.
-type PrepareADocumentJSONRequestBody = DocumentOptions
+// PrepareDocumentJSONRequestBody defines body for PrepareDocument for application/json ContentType.
+type PrepareDocumentJSONRequestBody = DocumentOptions
 
-// AddAFieldJSONRequestBody defines body for AddAField for application/json ContentType.
-type AddAFieldJSONRequestBody = FieldOrListRequest
+// CreateFieldJSONRequestBody defines body for CreateField for application/json ContentType.
+type CreateFieldJSONRequestBody = FieldOrListRequest
 
-// EditAFieldJSONRequestBody defines body for EditAField for application/json ContentType.
-type EditAFieldJSONRequestBody = FieldEdit
+// UpdateFieldJSONRequestBody defines body for UpdateField for application/json ContentType.
+type UpdateFieldJSONRequestBody = FieldEdit
 
-// SendAnEnvelopeJSONRequestBody defines body for SendAnEnvelope for application/json ContentType.
-type SendAnEnvelopeJSONRequestBody = SendRequest
+// SendEnvelopeJSONRequestBody defines body for SendEnvelope for application/json ContentType.
+type SendEnvelopeJSONRequestBody = SendRequest
 
-// AddASignerJSONRequestBody defines body for AddASigner for application/json ContentType.
-type AddASignerJSONRequestBody = SignerRequest
+// CreateSignerJSONRequestBody defines body for CreateSigner for application/json ContentType.
+type CreateSignerJSONRequestBody = SignerRequest
 
-// EditASignerJSONRequestBody defines body for EditASigner for application/json ContentType.
-type EditASignerJSONRequestBody = SignerEdit
+// UpdateSignerJSONRequestBody defines body for UpdateSigner for application/json ContentType.
+type UpdateSignerJSONRequestBody = SignerEdit
 
-// ReplaceASignerJSONRequestBody defines body for ReplaceASigner for application/json ContentType.
-type ReplaceASignerJSONRequestBody = Replacement
+// ReplaceSignerJSONRequestBody defines body for ReplaceSigner for application/json ContentType.
+type ReplaceSignerJSONRequestBody = Replacement
 
-// GetASigningLinkJSONRequestBody defines body for GetASigningLink for application/json ContentType.
-type GetASigningLinkJSONRequestBody = SigningLinkRequest
+// CreateSigningLinkJSONRequestBody defines body for CreateSigningLink for application/json ContentType.
+type CreateSigningLinkJSONRequestBody = SigningLinkRequest
 
-// VoidAnEnvelopeJSONRequestBody defines body for VoidAnEnvelope for application/json ContentType.
-type VoidAnEnvelopeJSONRequestBody = ReasonRequest
+// VoidEnvelopeJSONRequestBody defines body for VoidEnvelope for application/json ContentType.
+type VoidEnvelopeJSONRequestBody = ReasonRequest
 
-// CreateATemplateJSONRequestBody defines body for CreateATemplate for application/json ContentType.
-type CreateATemplateJSONRequestBody = TemplateRequest
+// CreateTemplateJSONRequestBody defines body for CreateTemplate for application/json ContentType.
+type CreateTemplateJSONRequestBody = TemplateRequest
 
-// CreateATemplateMultipartRequestBody defines body for CreateATemplate for multipart/form-data ContentType.
-type CreateATemplateMultipartRequestBody = TemplateForm
+// CreateTemplateMultipartRequestBody defines body for CreateTemplate for multipart/form-data ContentType.
+type CreateTemplateMultipartRequestBody = TemplateForm
 
-// EditATemplateJSONRequestBody defines body for EditATemplate for application/json ContentType.
-type EditATemplateJSONRequestBody = TemplateEdit
+// UpdateTemplateJSONRequestBody defines body for UpdateTemplate for application/json ContentType.
+type UpdateTemplateJSONRequestBody = TemplateEdit
 
-// EditATemplateMultipartRequestBody defines body for EditATemplate for multipart/form-data ContentType.
-type EditATemplateMultipartRequestBody = TemplateEditForm
+// UpdateTemplateMultipartRequestBody defines body for UpdateTemplate for multipart/form-data ContentType.
+type UpdateTemplateMultipartRequestBody = TemplateEditForm
 
-// ChangeBrandingJSONRequestBody defines body for ChangeBranding for application/json ContentType.
-type ChangeBrandingJSONRequestBody = Branding
+// UpdateBrandingJSONRequestBody defines body for UpdateBranding for application/json ContentType.
+type UpdateBrandingJSONRequestBody = Branding
 
-// VerifyASealedDocumentMultipartRequestBody defines body for VerifyASealedDocument for multipart/form-data ContentType.
-type VerifyASealedDocumentMultipartRequestBody = FileForm
+// VerifyDocumentMultipartRequestBody defines body for VerifyDocument for multipart/form-data ContentType.
+type VerifyDocumentMultipartRequestBody = FileForm
 
-// RegisterAWebhookJSONRequestBody defines body for RegisterAWebhook for application/json ContentType.
-type RegisterAWebhookJSONRequestBody = WebhookRequest
+// CreateWebhookJSONRequestBody defines body for CreateWebhook for application/json ContentType.
+type CreateWebhookJSONRequestBody = WebhookRequest
 
-// ChangeAnEndpointJSONRequestBody defines body for ChangeAnEndpoint for application/json ContentType.
-type ChangeAnEndpointJSONRequestBody = WebhookPatch
+// UpdateWebhookJSONRequestBody defines body for UpdateWebhook for application/json ContentType.
+type UpdateWebhookJSONRequestBody = WebhookPatch
 
 // OnBulkCompletedJSONRequestBody defines body for OnBulkCompleted for application/json ContentType.
 type OnBulkCompletedJSONRequestBody = BulkCompleted
@@ -4924,78 +4924,78 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/bulk-sends (the `ListBulkSends` operationId).
 	ListBulkSends(ctx context.Context, params *ListBulkSendsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateABulkSendWithBody Send many envelopes from one template
+	// CreateBulkSendWithBody Send many envelopes from one template
 	//
 	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/bulk-sends (the `CreateABulkSend` operationId).
-	CreateABulkSendWithBody(ctx context.Context, params *CreateABulkSendParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/bulk-sends (the `CreateBulkSend` operationId).
+	CreateBulkSendWithBody(ctx context.Context, params *CreateBulkSendParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateABulkSend Send many envelopes from one template
+	// CreateBulkSend Send many envelopes from one template
 	//
 	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/bulk-sends (the `CreateABulkSend` operationId).
-	CreateABulkSend(ctx context.Context, params *CreateABulkSendParams, body CreateABulkSendJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/bulk-sends (the `CreateBulkSend` operationId).
+	CreateBulkSend(ctx context.Context, params *CreateBulkSendParams, body CreateBulkSendJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetABulkSend Get a bulk send with the numbers of its rows
+	// GetBulkSend Get a bulk send with the numbers of its rows
 	//
-	// Corresponds with GET /v1/bulk-sends/{id} (the `GetABulkSend` operationId).
-	GetABulkSend(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with GET /v1/bulk-sends/{id} (the `GetBulkSend` operationId).
+	GetBulkSend(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CancelABulkSend Cancel the rows of a bulk send that were not sent
+	// CancelBulkSend Cancel the rows of a bulk send that were not sent
 	//
-	// Corresponds with POST /v1/bulk-sends/{id}/cancel (the `CancelABulkSend` operationId).
-	CancelABulkSend(ctx context.Context, id openapi_types.UUID, params *CancelABulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/bulk-sends/{id}/cancel (the `CancelBulkSend` operationId).
+	CancelBulkSend(ctx context.Context, id openapi_types.UUID, params *CancelBulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PauseABulkSend Pause a bulk send
+	// PauseBulkSend Pause a bulk send
 	//
-	// Corresponds with POST /v1/bulk-sends/{id}/pause (the `PauseABulkSend` operationId).
-	PauseABulkSend(ctx context.Context, id openapi_types.UUID, params *PauseABulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/bulk-sends/{id}/pause (the `PauseBulkSend` operationId).
+	PauseBulkSend(ctx context.Context, id openapi_types.UUID, params *PauseBulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResumeABulkSend Resume a bulk send
+	// ResumeBulkSend Resume a bulk send
 	//
-	// Corresponds with POST /v1/bulk-sends/{id}/resume (the `ResumeABulkSend` operationId).
-	ResumeABulkSend(ctx context.Context, id openapi_types.UUID, params *ResumeABulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/bulk-sends/{id}/resume (the `ResumeBulkSend` operationId).
+	ResumeBulkSend(ctx context.Context, id openapi_types.UUID, params *ResumeBulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RetryABulkSend Try the failed rows of a bulk send again
+	// RetryBulkSend Try the failed rows of a bulk send again
 	//
-	// Corresponds with POST /v1/bulk-sends/{id}/retry (the `RetryABulkSend` operationId).
-	RetryABulkSend(ctx context.Context, id openapi_types.UUID, params *RetryABulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/bulk-sends/{id}/retry (the `RetryBulkSend` operationId).
+	RetryBulkSend(ctx context.Context, id openapi_types.UUID, params *RetryBulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListTheRowsOfABulkSend List the rows of a bulk send
+	// ListBulkSendRows List the rows of a bulk send
 	//
 	// A page of them as JSON, or all of them as a table where Accept asks for text/csv.
 	//
-	// Corresponds with GET /v1/bulk-sends/{id}/rows (the `ListTheRowsOfABulkSend` operationId).
-	ListTheRowsOfABulkSend(ctx context.Context, id openapi_types.UUID, params *ListTheRowsOfABulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with GET /v1/bulk-sends/{id}/rows (the `ListBulkSendRows` operationId).
+	ListBulkSendRows(ctx context.Context, id openapi_types.UUID, params *ListBulkSendRowsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// InspectTheApp Inspect the app
+	// GetApp Inspect the app
 	//
-	// Corresponds with GET /v1/console/app (the `InspectTheApp` operationId).
-	InspectTheApp(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with GET /v1/console/app (the `GetApp` operationId).
+	GetApp(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChangeTheAppWithBody Change the name or the contact of the app
+	// UpdateAppWithBody Change the name or the contact of the app
 	//
 	// Plan and tenants are the operator's to change.
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with PATCH /v1/console/app (the `ChangeTheApp` operationId).
-	ChangeTheAppWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PATCH /v1/console/app (the `UpdateApp` operationId).
+	UpdateAppWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChangeTheApp Change the name or the contact of the app
+	// UpdateApp Change the name or the contact of the app
 	//
 	// Plan and tenants are the operator's to change.
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with PATCH /v1/console/app (the `ChangeTheApp` operationId).
-	ChangeTheApp(ctx context.Context, body ChangeTheAppJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PATCH /v1/console/app (the `UpdateApp` operationId).
+	UpdateApp(ctx context.Context, body UpdateAppJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListClientSecrets List the client secrets that are good
 	//
@@ -5009,279 +5009,279 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/console/contacts (the `ListContacts` operationId).
 	ListContacts(ctx context.Context, params *ListContactsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SaveAContactWithBody Save a contact
+	// SaveContactWithBody Save a contact
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/console/contacts (the `SaveAContact` operationId).
-	SaveAContactWithBody(ctx context.Context, params *SaveAContactParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/console/contacts (the `SaveContact` operationId).
+	SaveContactWithBody(ctx context.Context, params *SaveContactParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SaveAContact Save a contact
+	// SaveContact Save a contact
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/console/contacts (the `SaveAContact` operationId).
-	SaveAContact(ctx context.Context, params *SaveAContactParams, body SaveAContactJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/console/contacts (the `SaveContact` operationId).
+	SaveContact(ctx context.Context, params *SaveContactParams, body SaveContactJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteAContact Delete a contact
+	// DeleteContact Delete a contact
 	//
-	// Corresponds with DELETE /v1/console/contacts/{id} (the `DeleteAContact` operationId).
-	DeleteAContact(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with DELETE /v1/console/contacts/{id} (the `DeleteContact` operationId).
+	DeleteContact(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SearchEnvelopes Search envelopes
 	//
 	// Corresponds with GET /v1/console/envelopes (the `SearchEnvelopes` operationId).
 	SearchEnvelopes(ctx context.Context, params *SearchEnvelopesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// InspectAnEnvelope Inspect an envelope
+	// GetConsoleEnvelope Inspect an envelope
 	//
-	// Corresponds with GET /v1/console/envelopes/{id} (the `InspectAnEnvelope` operationId).
-	InspectAnEnvelope(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with GET /v1/console/envelopes/{id} (the `GetConsoleEnvelope` operationId).
+	GetConsoleEnvelope(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DownloadADocumentInTheConsole Download a document in the console
+	// DownloadConsoleDocument Download a document in the console
 	//
-	// Corresponds with GET /v1/console/envelopes/{id}/document (the `DownloadADocumentInTheConsole` operationId).
-	DownloadADocumentInTheConsole(ctx context.Context, id openapi_types.UUID, params *DownloadADocumentInTheConsoleParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with GET /v1/console/envelopes/{id}/document (the `DownloadConsoleDocument` operationId).
+	DownloadConsoleDocument(ctx context.Context, id openapi_types.UUID, params *DownloadConsoleDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AddADocumentInTheConsoleWithBody Add a document in the console
+	// UploadConsoleDocumentWithBody Add a document in the console
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/console/envelopes/{id}/documents (the `AddADocumentInTheConsole` operationId).
-	AddADocumentInTheConsoleWithBody(ctx context.Context, id openapi_types.UUID, params *AddADocumentInTheConsoleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/console/envelopes/{id}/documents (the `UploadConsoleDocument` operationId).
+	UploadConsoleDocumentWithBody(ctx context.Context, id openapi_types.UUID, params *UploadConsoleDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AskTheWorkflowForProgress Ask the workflow for progress
+	// GetConsoleEnvelopeProgress Ask the workflow for progress
 	//
 	// Where no workflow of the envelope runs or has ended well (it is removed some time after the end), the database answers: see `answeredBy`.
 	//
-	// Corresponds with GET /v1/console/envelopes/{id}/progress (the `AskTheWorkflowForProgress` operationId).
-	AskTheWorkflowForProgress(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with GET /v1/console/envelopes/{id}/progress (the `GetConsoleEnvelopeProgress` operationId).
+	GetConsoleEnvelopeProgress(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SendASignerANewLink Send a signer a new link
+	// ResendSigningLink Send a signer a new link
 	//
-	// Corresponds with POST /v1/console/envelopes/{id}/signers/{signerId}/resend (the `SendASignerANewLink` operationId).
-	SendASignerANewLink(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *SendASignerANewLinkParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/console/envelopes/{id}/signers/{signerId}/resend (the `ResendSigningLink` operationId).
+	ResendSigningLink(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ResendSigningLinkParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// VoidAnEnvelopeInTheConsoleWithBody Void an envelope in the console
+	// VoidConsoleEnvelopeWithBody Void an envelope in the console
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidAnEnvelopeInTheConsole` operationId).
-	VoidAnEnvelopeInTheConsoleWithBody(ctx context.Context, id openapi_types.UUID, params *VoidAnEnvelopeInTheConsoleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidConsoleEnvelope` operationId).
+	VoidConsoleEnvelopeWithBody(ctx context.Context, id openapi_types.UUID, params *VoidConsoleEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// VoidAnEnvelopeInTheConsole Void an envelope in the console
+	// VoidConsoleEnvelope Void an envelope in the console
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidAnEnvelopeInTheConsole` operationId).
-	VoidAnEnvelopeInTheConsole(ctx context.Context, id openapi_types.UUID, params *VoidAnEnvelopeInTheConsoleParams, body VoidAnEnvelopeInTheConsoleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidConsoleEnvelope` operationId).
+	VoidConsoleEnvelope(ctx context.Context, id openapi_types.UUID, params *VoidConsoleEnvelopeParams, body VoidConsoleEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// TellWhoIsSignedIn Tell who is signed in
+	// GetCurrentUser Tell who is signed in
 	//
-	// Corresponds with GET /v1/console/me (the `TellWhoIsSignedIn` operationId).
-	TellWhoIsSignedIn(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with GET /v1/console/me (the `GetCurrentUser` operationId).
+	GetCurrentUser(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetSettings Get settings
 	//
 	// Corresponds with GET /v1/console/settings (the `GetSettings` operationId).
 	GetSettings(ctx context.Context, params *GetSettingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChangeSettingsWithBody Change settings
+	// UpdateSettingsWithBody Change settings
 	//
 	// Changes the choices that the body names and leaves the others as they are. `null` takes a choice back: it is then the app's, and else the service's.
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with PUT /v1/console/settings (the `ChangeSettings` operationId).
-	ChangeSettingsWithBody(ctx context.Context, params *ChangeSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PUT /v1/console/settings (the `UpdateSettings` operationId).
+	UpdateSettingsWithBody(ctx context.Context, params *UpdateSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChangeSettings Change settings
+	// UpdateSettings Change settings
 	//
 	// Changes the choices that the body names and leaves the others as they are. `null` takes a choice back: it is then the app's, and else the service's.
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with PUT /v1/console/settings (the `ChangeSettings` operationId).
-	ChangeSettings(ctx context.Context, params *ChangeSettingsParams, body ChangeSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PUT /v1/console/settings (the `UpdateSettings` operationId).
+	UpdateSettings(ctx context.Context, params *UpdateSettingsParams, body UpdateSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetTheUsage Get the usage
+	// GetUsage Get the usage
 	//
-	// Corresponds with GET /v1/console/usage (the `GetTheUsage` operationId).
-	GetTheUsage(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with GET /v1/console/usage (the `GetUsage` operationId).
+	GetUsage(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListConsoleUsers List console users
 	//
 	// Corresponds with GET /v1/console/users (the `ListConsoleUsers` operationId).
 	ListConsoleUsers(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateAConsoleUserWithBody Create a console user
+	// CreateConsoleUserWithBody Create a console user
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/console/users (the `CreateAConsoleUser` operationId).
-	CreateAConsoleUserWithBody(ctx context.Context, params *CreateAConsoleUserParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/console/users (the `CreateConsoleUser` operationId).
+	CreateConsoleUserWithBody(ctx context.Context, params *CreateConsoleUserParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateAConsoleUser Create a console user
+	// CreateConsoleUser Create a console user
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/console/users (the `CreateAConsoleUser` operationId).
-	CreateAConsoleUser(ctx context.Context, params *CreateAConsoleUserParams, body CreateAConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/console/users (the `CreateConsoleUser` operationId).
+	CreateConsoleUser(ctx context.Context, params *CreateConsoleUserParams, body CreateConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DisableAConsoleUser Disable a console user
+	// DisableConsoleUser Disable a console user
 	//
-	// Corresponds with DELETE /v1/console/users/{id} (the `DisableAConsoleUser` operationId).
-	DisableAConsoleUser(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with DELETE /v1/console/users/{id} (the `DisableConsoleUser` operationId).
+	DisableConsoleUser(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChangeAConsoleUserWithBody Change the name or the role of a console user
+	// UpdateConsoleUserWithBody Change the name or the role of a console user
 	//
 	// A new role holds from the user's next request on. One's own role is changed by another administrator.
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with PATCH /v1/console/users/{id} (the `ChangeAConsoleUser` operationId).
-	ChangeAConsoleUserWithBody(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PATCH /v1/console/users/{id} (the `UpdateConsoleUser` operationId).
+	UpdateConsoleUserWithBody(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChangeAConsoleUser Change the name or the role of a console user
+	// UpdateConsoleUser Change the name or the role of a console user
 	//
 	// A new role holds from the user's next request on. One's own role is changed by another administrator.
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with PATCH /v1/console/users/{id} (the `ChangeAConsoleUser` operationId).
-	ChangeAConsoleUser(ctx context.Context, id openapi_types.UUID, body ChangeAConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PATCH /v1/console/users/{id} (the `UpdateConsoleUser` operationId).
+	UpdateConsoleUser(ctx context.Context, id openapi_types.UUID, body UpdateConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SetThePasswordOfAConsoleUserWithBody Set the password of a console user who forgot it
+	// SetConsoleUserPasswordWithBody Set the password of a console user who forgot it
 	//
 	// Ends the user's sessions; the second factor stays. One's own is changed by `POST /v1/console/password`.
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/console/users/{id}/password (the `SetThePasswordOfAConsoleUser` operationId).
-	SetThePasswordOfAConsoleUserWithBody(ctx context.Context, id openapi_types.UUID, params *SetThePasswordOfAConsoleUserParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/console/users/{id}/password (the `SetConsoleUserPassword` operationId).
+	SetConsoleUserPasswordWithBody(ctx context.Context, id openapi_types.UUID, params *SetConsoleUserPasswordParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SetThePasswordOfAConsoleUser Set the password of a console user who forgot it
+	// SetConsoleUserPassword Set the password of a console user who forgot it
 	//
 	// Ends the user's sessions; the second factor stays. One's own is changed by `POST /v1/console/password`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/console/users/{id}/password (the `SetThePasswordOfAConsoleUser` operationId).
-	SetThePasswordOfAConsoleUser(ctx context.Context, id openapi_types.UUID, params *SetThePasswordOfAConsoleUserParams, body SetThePasswordOfAConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/console/users/{id}/password (the `SetConsoleUserPassword` operationId).
+	SetConsoleUserPassword(ctx context.Context, id openapi_types.UUID, params *SetConsoleUserPasswordParams, body SetConsoleUserPasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// EndAUsersSessions End all sessions of a console user
+	// EndConsoleUserSessions End all sessions of a console user
 	//
-	// Corresponds with DELETE /v1/console/users/{id}/sessions (the `EndAUsersSessions` operationId).
-	EndAUsersSessions(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with DELETE /v1/console/users/{id}/sessions (the `EndConsoleUserSessions` operationId).
+	EndConsoleUserSessions(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResetASecondFactor Remove the second factor of a console user who has lost it
+	// ResetConsoleUserSecondFactor Remove the second factor of a console user who has lost it
 	//
 	// Ends the user's sessions. Make sure who asks for it. One's own is removed by `POST /v1/console/totp/remove`.
 	//
-	// Corresponds with DELETE /v1/console/users/{id}/totp (the `ResetASecondFactor` operationId).
-	ResetASecondFactor(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with DELETE /v1/console/users/{id}/totp (the `ResetConsoleUserSecondFactor` operationId).
+	ResetConsoleUserSecondFactor(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListDeliveries List deliveries
 	//
 	// Corresponds with GET /v1/console/webhook-deliveries (the `ListDeliveries` operationId).
 	ListDeliveries(ctx context.Context, params *ListDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetADelivery Get a delivery
+	// GetDelivery Get a delivery
 	//
-	// Corresponds with GET /v1/console/webhook-deliveries/{id} (the `GetADelivery` operationId).
-	GetADelivery(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with GET /v1/console/webhook-deliveries/{id} (the `GetDelivery` operationId).
+	GetDelivery(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResendADelivery Resend a delivery
+	// ResendDelivery Resend a delivery
 	//
-	// Corresponds with POST /v1/console/webhook-deliveries/{id}/resend (the `ResendADelivery` operationId).
-	ResendADelivery(ctx context.Context, id openapi_types.UUID, params *ResendADeliveryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/console/webhook-deliveries/{id}/resend (the `ResendDelivery` operationId).
+	ResendDelivery(ctx context.Context, id openapi_types.UUID, params *ResendDeliveryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// InspectWebhooks Inspect webhooks
+	// ListConsoleWebhooks Inspect webhooks
 	//
-	// Corresponds with GET /v1/console/webhooks (the `InspectWebhooks` operationId).
-	InspectWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with GET /v1/console/webhooks (the `ListConsoleWebhooks` operationId).
+	ListConsoleWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateAConsoleWebhookWithBody Register a webhook
+	// CreateConsoleWebhookWithBody Register a webhook
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/console/webhooks (the `CreateAConsoleWebhook` operationId).
-	CreateAConsoleWebhookWithBody(ctx context.Context, params *CreateAConsoleWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/console/webhooks (the `CreateConsoleWebhook` operationId).
+	CreateConsoleWebhookWithBody(ctx context.Context, params *CreateConsoleWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateAConsoleWebhook Register a webhook
+	// CreateConsoleWebhook Register a webhook
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/console/webhooks (the `CreateAConsoleWebhook` operationId).
-	CreateAConsoleWebhook(ctx context.Context, params *CreateAConsoleWebhookParams, body CreateAConsoleWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/console/webhooks (the `CreateConsoleWebhook` operationId).
+	CreateConsoleWebhook(ctx context.Context, params *CreateConsoleWebhookParams, body CreateConsoleWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteAConsoleWebhook Delete a webhook
+	// DeleteConsoleWebhook Delete a webhook
 	//
-	// Corresponds with DELETE /v1/console/webhooks/{id} (the `DeleteAConsoleWebhook` operationId).
-	DeleteAConsoleWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with DELETE /v1/console/webhooks/{id} (the `DeleteConsoleWebhook` operationId).
+	DeleteConsoleWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChangeAWebhookWithBody Change the address or the events of a webhook
+	// UpdateConsoleWebhookWithBody Change the address or the events of a webhook
 	//
 	// What is absent or null stays. Deliveries on their way go to the new address.
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with PATCH /v1/console/webhooks/{id} (the `ChangeAWebhook` operationId).
-	ChangeAWebhookWithBody(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PATCH /v1/console/webhooks/{id} (the `UpdateConsoleWebhook` operationId).
+	UpdateConsoleWebhookWithBody(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChangeAWebhook Change the address or the events of a webhook
+	// UpdateConsoleWebhook Change the address or the events of a webhook
 	//
 	// What is absent or null stays. Deliveries on their way go to the new address.
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with PATCH /v1/console/webhooks/{id} (the `ChangeAWebhook` operationId).
-	ChangeAWebhook(ctx context.Context, id openapi_types.UUID, body ChangeAWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PATCH /v1/console/webhooks/{id} (the `UpdateConsoleWebhook` operationId).
+	UpdateConsoleWebhook(ctx context.Context, id openapi_types.UUID, body UpdateConsoleWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PauseAWebhook Pause a webhook
+	// PauseWebhook Pause a webhook
 	//
-	// Corresponds with POST /v1/console/webhooks/{id}/pause (the `PauseAWebhook` operationId).
-	PauseAWebhook(ctx context.Context, id openapi_types.UUID, params *PauseAWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/console/webhooks/{id}/pause (the `PauseWebhook` operationId).
+	PauseWebhook(ctx context.Context, id openapi_types.UUID, params *PauseWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PingAWebhook Ping a webhook
+	// PingWebhook Ping a webhook
 	//
-	// Corresponds with POST /v1/console/webhooks/{id}/ping (the `PingAWebhook` operationId).
-	PingAWebhook(ctx context.Context, id openapi_types.UUID, params *PingAWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/console/webhooks/{id}/ping (the `PingWebhook` operationId).
+	PingWebhook(ctx context.Context, id openapi_types.UUID, params *PingWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResendAllFailedSinceATimeWithBody Resend all failed since a time
+	// ResendFailedDeliveriesWithBody Resend all failed since a time
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/console/webhooks/{id}/resend (the `ResendAllFailedSinceATime` operationId).
-	ResendAllFailedSinceATimeWithBody(ctx context.Context, id openapi_types.UUID, params *ResendAllFailedSinceATimeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/console/webhooks/{id}/resend (the `ResendFailedDeliveries` operationId).
+	ResendFailedDeliveriesWithBody(ctx context.Context, id openapi_types.UUID, params *ResendFailedDeliveriesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResendAllFailedSinceATime Resend all failed since a time
+	// ResendFailedDeliveries Resend all failed since a time
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/console/webhooks/{id}/resend (the `ResendAllFailedSinceATime` operationId).
-	ResendAllFailedSinceATime(ctx context.Context, id openapi_types.UUID, params *ResendAllFailedSinceATimeParams, body ResendAllFailedSinceATimeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/console/webhooks/{id}/resend (the `ResendFailedDeliveries` operationId).
+	ResendFailedDeliveries(ctx context.Context, id openapi_types.UUID, params *ResendFailedDeliveriesParams, body ResendFailedDeliveriesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResumeAWebhook Resume a webhook
+	// ResumeWebhook Resume a webhook
 	//
-	// Corresponds with POST /v1/console/webhooks/{id}/resume (the `ResumeAWebhook` operationId).
-	ResumeAWebhook(ctx context.Context, id openapi_types.UUID, params *ResumeAWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/console/webhooks/{id}/resume (the `ResumeWebhook` operationId).
+	ResumeWebhook(ctx context.Context, id openapi_types.UUID, params *ResumeWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RotateTheSecretOfAWebhookWithBody Rotate the secret of a webhook
+	// RotateWebhookSecretWithBody Rotate the secret of a webhook
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateTheSecretOfAWebhook` operationId).
-	RotateTheSecretOfAWebhookWithBody(ctx context.Context, id openapi_types.UUID, params *RotateTheSecretOfAWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateWebhookSecret` operationId).
+	RotateWebhookSecretWithBody(ctx context.Context, id openapi_types.UUID, params *RotateWebhookSecretParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RotateTheSecretOfAWebhook Rotate the secret of a webhook
+	// RotateWebhookSecret Rotate the secret of a webhook
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateTheSecretOfAWebhook` operationId).
-	RotateTheSecretOfAWebhook(ctx context.Context, id openapi_types.UUID, params *RotateTheSecretOfAWebhookParams, body RotateTheSecretOfAWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateWebhookSecret` operationId).
+	RotateWebhookSecret(ctx context.Context, id openapi_types.UUID, params *RotateWebhookSecretParams, body RotateWebhookSecretJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateABuilderSessionWithBody Create a builder session
+	// CreateBuilderSessionWithBody Create a builder session
 	//
 	// Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
 	// draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
@@ -5295,10 +5295,10 @@ type ClientInterface interface {
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/embedded/builder-sessions (the `CreateABuilderSession` operationId).
-	CreateABuilderSessionWithBody(ctx context.Context, params *CreateABuilderSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/embedded/builder-sessions (the `CreateBuilderSession` operationId).
+	CreateBuilderSessionWithBody(ctx context.Context, params *CreateBuilderSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateABuilderSession Create a builder session
+	// CreateBuilderSession Create a builder session
 	//
 	// Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
 	// draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
@@ -5312,317 +5312,317 @@ type ClientInterface interface {
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/embedded/builder-sessions (the `CreateABuilderSession` operationId).
-	CreateABuilderSession(ctx context.Context, params *CreateABuilderSessionParams, body CreateABuilderSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/embedded/builder-sessions (the `CreateBuilderSession` operationId).
+	CreateBuilderSession(ctx context.Context, params *CreateBuilderSessionParams, body CreateBuilderSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RevokeABuilderSession Revoke a builder session
+	// RevokeBuilderSession Revoke a builder session
 	//
-	// Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeABuilderSession` operationId).
-	RevokeABuilderSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeBuilderSession` operationId).
+	RevokeBuilderSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateAnEmbeddedSessionWithBody Create an embedded session
+	// CreateSigningSessionWithBody Create an embedded session
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/embedded/signing-sessions (the `CreateAnEmbeddedSession` operationId).
-	CreateAnEmbeddedSessionWithBody(ctx context.Context, params *CreateAnEmbeddedSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/embedded/signing-sessions (the `CreateSigningSession` operationId).
+	CreateSigningSessionWithBody(ctx context.Context, params *CreateSigningSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateAnEmbeddedSession Create an embedded session
+	// CreateSigningSession Create an embedded session
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/embedded/signing-sessions (the `CreateAnEmbeddedSession` operationId).
-	CreateAnEmbeddedSession(ctx context.Context, params *CreateAnEmbeddedSessionParams, body CreateAnEmbeddedSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/embedded/signing-sessions (the `CreateSigningSession` operationId).
+	CreateSigningSession(ctx context.Context, params *CreateSigningSessionParams, body CreateSigningSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RevokeAnEmbeddedSession Revoke an embedded session
+	// RevokeSigningSession Revoke an embedded session
 	//
-	// Corresponds with DELETE /v1/embedded/signing-sessions/{id} (the `RevokeAnEmbeddedSession` operationId).
-	RevokeAnEmbeddedSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with DELETE /v1/embedded/signing-sessions/{id} (the `RevokeSigningSession` operationId).
+	RevokeSigningSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListEnvelopes List envelopes
 	//
 	// Corresponds with GET /v1/envelopes (the `ListEnvelopes` operationId).
 	ListEnvelopes(ctx context.Context, params *ListEnvelopesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateAnEnvelopeWithBody Create an envelope
+	// CreateEnvelopeWithBody Create an envelope
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/envelopes (the `CreateAnEnvelope` operationId).
-	CreateAnEnvelopeWithBody(ctx context.Context, params *CreateAnEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes (the `CreateEnvelope` operationId).
+	CreateEnvelopeWithBody(ctx context.Context, params *CreateEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateAnEnvelope Create an envelope
+	// CreateEnvelope Create an envelope
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/envelopes (the `CreateAnEnvelope` operationId).
-	CreateAnEnvelope(ctx context.Context, params *CreateAnEnvelopeParams, body CreateAnEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes (the `CreateEnvelope` operationId).
+	CreateEnvelope(ctx context.Context, params *CreateEnvelopeParams, body CreateEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteADraft Delete a draft
+	// DeleteDraft Delete a draft
 	//
 	// With its documents, signers and fields. The audit chain stays, for whoever runs the service.
 	//
-	// Corresponds with DELETE /v1/envelopes/{id} (the `DeleteADraft` operationId).
-	DeleteADraft(ctx context.Context, id openapi_types.UUID, params *DeleteADraftParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with DELETE /v1/envelopes/{id} (the `DeleteDraft` operationId).
+	DeleteDraft(ctx context.Context, id openapi_types.UUID, params *DeleteDraftParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetAnEnvelope Get an envelope
+	// GetEnvelope Get an envelope
 	//
-	// Corresponds with GET /v1/envelopes/{id} (the `GetAnEnvelope` operationId).
-	GetAnEnvelope(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with GET /v1/envelopes/{id} (the `GetEnvelope` operationId).
+	GetEnvelope(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// EditADraftWithBody Edit a draft
+	// UpdateDraftWithBody Edit a draft
 	//
 	// A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with PATCH /v1/envelopes/{id} (the `EditADraft` operationId).
-	EditADraftWithBody(ctx context.Context, id openapi_types.UUID, params *EditADraftParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PATCH /v1/envelopes/{id} (the `UpdateDraft` operationId).
+	UpdateDraftWithBody(ctx context.Context, id openapi_types.UUID, params *UpdateDraftParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// EditADraft Edit a draft
+	// UpdateDraft Edit a draft
 	//
 	// A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with PATCH /v1/envelopes/{id} (the `EditADraft` operationId).
-	EditADraft(ctx context.Context, id openapi_types.UUID, params *EditADraftParams, body EditADraftJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PATCH /v1/envelopes/{id} (the `UpdateDraft` operationId).
+	UpdateDraft(ctx context.Context, id openapi_types.UUID, params *UpdateDraftParams, body UpdateDraftJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DownloadAnAttachment Download an attachment
+	// DownloadAttachment Download an attachment
 	//
 	// A file that a signer signed with.
 	//
-	// Corresponds with GET /v1/envelopes/{id}/attachments/{aid} (the `DownloadAnAttachment` operationId).
-	DownloadAnAttachment(ctx context.Context, id openapi_types.UUID, aid openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with GET /v1/envelopes/{id}/attachments/{aid} (the `DownloadAttachment` operationId).
+	DownloadAttachment(ctx context.Context, id openapi_types.UUID, aid openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SendCopiesAgainWithBody Send the sealed files again
+	// ResendCopiesWithBody Send the sealed files again
 	//
 	// To an address of this envelope, as fresh links. Five times an hour.
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/envelopes/{id}/copies (the `SendCopiesAgain` operationId).
-	SendCopiesAgainWithBody(ctx context.Context, id openapi_types.UUID, params *SendCopiesAgainParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes/{id}/copies (the `ResendCopies` operationId).
+	ResendCopiesWithBody(ctx context.Context, id openapi_types.UUID, params *ResendCopiesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SendCopiesAgain Send the sealed files again
+	// ResendCopies Send the sealed files again
 	//
 	// To an address of this envelope, as fresh links. Five times an hour.
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/envelopes/{id}/copies (the `SendCopiesAgain` operationId).
-	SendCopiesAgain(ctx context.Context, id openapi_types.UUID, params *SendCopiesAgainParams, body SendCopiesAgainJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes/{id}/copies (the `ResendCopies` operationId).
+	ResendCopies(ctx context.Context, id openapi_types.UUID, params *ResendCopiesParams, body ResendCopiesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DownloadADocument Download a document
+	// DownloadDocument Download a document
 	//
-	// Corresponds with GET /v1/envelopes/{id}/document (the `DownloadADocument` operationId).
-	DownloadADocument(ctx context.Context, id openapi_types.UUID, params *DownloadADocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with GET /v1/envelopes/{id}/document (the `DownloadDocument` operationId).
+	DownloadDocument(ctx context.Context, id openapi_types.UUID, params *DownloadDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UploadADocumentWithBody Upload a document
+	// UploadDocumentWithBody Upload a document
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/envelopes/{id}/document (the `UploadADocument` operationId).
-	UploadADocumentWithBody(ctx context.Context, id openapi_types.UUID, params *UploadADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes/{id}/document (the `UploadDocument` operationId).
+	UploadDocumentWithBody(ctx context.Context, id openapi_types.UUID, params *UploadDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DownloadAllSealedFiles Download all sealed files in one ZIP file
+	// DownloadSealedDocuments Download all sealed files in one ZIP file
 	//
-	// Corresponds with GET /v1/envelopes/{id}/documents.zip (the `DownloadAllSealedFiles` operationId).
-	DownloadAllSealedFiles(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with GET /v1/envelopes/{id}/documents.zip (the `DownloadSealedDocuments` operationId).
+	DownloadSealedDocuments(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RemoveADocument Remove a draft's document
+	// DeleteDocument Remove a draft's document
 	//
 	// With the fields on it. The others move up.
 	//
-	// Corresponds with DELETE /v1/envelopes/{id}/documents/{documentId} (the `RemoveADocument` operationId).
-	RemoveADocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *RemoveADocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with DELETE /v1/envelopes/{id}/documents/{documentId} (the `DeleteDocument` operationId).
+	DeleteDocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *DeleteDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// EditADocumentWithBody Rename or move a draft's document
+	// UpdateDocumentWithBody Rename or move a draft's document
 	//
 	// The other documents keep their order around it.
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `EditADocument` operationId).
-	EditADocumentWithBody(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *EditADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `UpdateDocument` operationId).
+	UpdateDocumentWithBody(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *UpdateDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// EditADocument Rename or move a draft's document
+	// UpdateDocument Rename or move a draft's document
 	//
 	// The other documents keep their order around it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `EditADocument` operationId).
-	EditADocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *EditADocumentParams, body EditADocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `UpdateDocument` operationId).
+	UpdateDocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *UpdateDocumentParams, body UpdateDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PrepareADocumentWithBody Prepare a document anew
+	// PrepareDocumentWithBody Prepare a document anew
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareADocument` operationId).
-	PrepareADocumentWithBody(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareDocument` operationId).
+	PrepareDocumentWithBody(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PrepareADocument Prepare a document anew
+	// PrepareDocument Prepare a document anew
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareADocument` operationId).
-	PrepareADocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, body PrepareADocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareDocument` operationId).
+	PrepareDocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareDocumentParams, body PrepareDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SuggestFields Suggest fields
 	//
 	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/suggestions (the `SuggestFields` operationId).
 	SuggestFields(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AddAFieldWithBody Add a field, or a list of which all are added or none
+	// CreateFieldWithBody Add a field, or a list of which all are added or none
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/envelopes/{id}/fields (the `AddAField` operationId).
-	AddAFieldWithBody(ctx context.Context, id openapi_types.UUID, params *AddAFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes/{id}/fields (the `CreateField` operationId).
+	CreateFieldWithBody(ctx context.Context, id openapi_types.UUID, params *CreateFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AddAField Add a field, or a list of which all are added or none
+	// CreateField Add a field, or a list of which all are added or none
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/envelopes/{id}/fields (the `AddAField` operationId).
-	AddAField(ctx context.Context, id openapi_types.UUID, params *AddAFieldParams, body AddAFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes/{id}/fields (the `CreateField` operationId).
+	CreateField(ctx context.Context, id openapi_types.UUID, params *CreateFieldParams, body CreateFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RemoveAField Remove a draft's field
+	// DeleteField Remove a draft's field
 	//
-	// Corresponds with DELETE /v1/envelopes/{id}/fields/{fieldId} (the `RemoveAField` operationId).
-	RemoveAField(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *RemoveAFieldParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with DELETE /v1/envelopes/{id}/fields/{fieldId} (the `DeleteField` operationId).
+	DeleteField(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *DeleteFieldParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// EditAFieldWithBody Edit a draft's field
+	// UpdateFieldWithBody Edit a draft's field
 	//
 	// A y that is given is counted from the origin that is given with it, or from the envelope's.
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `EditAField` operationId).
-	EditAFieldWithBody(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *EditAFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `UpdateField` operationId).
+	UpdateFieldWithBody(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *UpdateFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// EditAField Edit a draft's field
+	// UpdateField Edit a draft's field
 	//
 	// A y that is given is counted from the origin that is given with it, or from the envelope's.
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `EditAField` operationId).
-	EditAField(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *EditAFieldParams, body EditAFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `UpdateField` operationId).
+	UpdateField(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *UpdateFieldParams, body UpdateFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SendAnEnvelopeWithBody Send an envelope
+	// SendEnvelopeWithBody Send an envelope
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/envelopes/{id}/send (the `SendAnEnvelope` operationId).
-	SendAnEnvelopeWithBody(ctx context.Context, id openapi_types.UUID, params *SendAnEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes/{id}/send (the `SendEnvelope` operationId).
+	SendEnvelopeWithBody(ctx context.Context, id openapi_types.UUID, params *SendEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SendAnEnvelope Send an envelope
+	// SendEnvelope Send an envelope
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/envelopes/{id}/send (the `SendAnEnvelope` operationId).
-	SendAnEnvelope(ctx context.Context, id openapi_types.UUID, params *SendAnEnvelopeParams, body SendAnEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes/{id}/send (the `SendEnvelope` operationId).
+	SendEnvelope(ctx context.Context, id openapi_types.UUID, params *SendEnvelopeParams, body SendEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AddASignerWithBody Add a signer
+	// CreateSignerWithBody Add a signer
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/envelopes/{id}/signers (the `AddASigner` operationId).
-	AddASignerWithBody(ctx context.Context, id openapi_types.UUID, params *AddASignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes/{id}/signers (the `CreateSigner` operationId).
+	CreateSignerWithBody(ctx context.Context, id openapi_types.UUID, params *CreateSignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// AddASigner Add a signer
+	// CreateSigner Add a signer
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/envelopes/{id}/signers (the `AddASigner` operationId).
-	AddASigner(ctx context.Context, id openapi_types.UUID, params *AddASignerParams, body AddASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes/{id}/signers (the `CreateSigner` operationId).
+	CreateSigner(ctx context.Context, id openapi_types.UUID, params *CreateSignerParams, body CreateSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RemoveASigner Remove a draft's signer
+	// DeleteSigner Remove a draft's signer
 	//
 	// With the signer's fields.
 	//
-	// Corresponds with DELETE /v1/envelopes/{id}/signers/{signerId} (the `RemoveASigner` operationId).
-	RemoveASigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemoveASignerParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with DELETE /v1/envelopes/{id}/signers/{signerId} (the `DeleteSigner` operationId).
+	DeleteSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *DeleteSignerParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// EditASignerWithBody Edit a draft's signer
+	// UpdateSignerWithBody Edit a draft's signer
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `EditASigner` operationId).
-	EditASignerWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *EditASignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `UpdateSigner` operationId).
+	UpdateSignerWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *UpdateSignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// EditASigner Edit a draft's signer
+	// UpdateSigner Edit a draft's signer
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `EditASigner` operationId).
-	EditASigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *EditASignerParams, body EditASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `UpdateSigner` operationId).
+	UpdateSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *UpdateSignerParams, body UpdateSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReplaceASignerWithBody Put another person in the place of a signer
+	// ReplaceSignerWithBody Put another person in the place of a signer
 	//
 	// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceASigner` operationId).
-	ReplaceASignerWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceASignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceSigner` operationId).
+	ReplaceSignerWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceSignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReplaceASigner Put another person in the place of a signer
+	// ReplaceSigner Put another person in the place of a signer
 	//
 	// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceASigner` operationId).
-	ReplaceASigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceASignerParams, body ReplaceASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceSigner` operationId).
+	ReplaceSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceSignerParams, body ReplaceSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// InviteASignerAgain Invite a signer again
+	// RemindSigner Invite a signer again
 	//
 	// With a new link; the old one ends. Five times an hour.
 	//
-	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `InviteASignerAgain` operationId).
-	InviteASignerAgain(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *InviteASignerAgainParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `RemindSigner` operationId).
+	RemindSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemindSignerParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetASigningLinkWithBody Get the link of a signer who is awaited
+	// CreateSigningLinkWithBody Get the link of a signer who is awaited
 	//
 	// The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `GetASigningLink` operationId).
-	GetASigningLinkWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetASigningLinkParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `CreateSigningLink` operationId).
+	CreateSigningLinkWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *CreateSigningLinkParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetASigningLink Get the link of a signer who is awaited
+	// CreateSigningLink Get the link of a signer who is awaited
 	//
 	// The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `GetASigningLink` operationId).
-	GetASigningLink(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetASigningLinkParams, body GetASigningLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `CreateSigningLink` operationId).
+	CreateSigningLink(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *CreateSigningLinkParams, body CreateSigningLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetEnteredValues Get what signers entered
+	// GetEnvelopeValues Get what signers entered
 	//
 	// By the names of the fields; null before the signer of a field has signed.
 	//
-	// Corresponds with GET /v1/envelopes/{id}/values (the `GetEnteredValues` operationId).
-	GetEnteredValues(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with GET /v1/envelopes/{id}/values (the `GetEnvelopeValues` operationId).
+	GetEnvelopeValues(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// VoidAnEnvelopeWithBody Void an envelope
+	// VoidEnvelopeWithBody Void an envelope
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/envelopes/{id}/void (the `VoidAnEnvelope` operationId).
-	VoidAnEnvelopeWithBody(ctx context.Context, id openapi_types.UUID, params *VoidAnEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes/{id}/void (the `VoidEnvelope` operationId).
+	VoidEnvelopeWithBody(ctx context.Context, id openapi_types.UUID, params *VoidEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// VoidAnEnvelope Void an envelope
+	// VoidEnvelope Void an envelope
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/envelopes/{id}/void (the `VoidAnEnvelope` operationId).
-	VoidAnEnvelope(ctx context.Context, id openapi_types.UUID, params *VoidAnEnvelopeParams, body VoidAnEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes/{id}/void (the `VoidEnvelope` operationId).
+	VoidEnvelope(ctx context.Context, id openapi_types.UUID, params *VoidEnvelopeParams, body VoidEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListEvents Read events
 	//
@@ -5643,156 +5643,156 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/templates (the `ListTemplates` operationId).
 	ListTemplates(ctx context.Context, params *ListTemplatesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateATemplateWithBody Create a template, or a new version of it
+	// CreateTemplateWithBody Create a template, or a new version of it
 	//
 	// As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/templates (the `CreateATemplate` operationId).
-	CreateATemplateWithBody(ctx context.Context, params *CreateATemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/templates (the `CreateTemplate` operationId).
+	CreateTemplateWithBody(ctx context.Context, params *CreateTemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateATemplate Create a template, or a new version of it
+	// CreateTemplate Create a template, or a new version of it
 	//
 	// As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/templates (the `CreateATemplate` operationId).
-	CreateATemplate(ctx context.Context, params *CreateATemplateParams, body CreateATemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/templates (the `CreateTemplate` operationId).
+	CreateTemplate(ctx context.Context, params *CreateTemplateParams, body CreateTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ArchiveATemplate Archive a template
+	// ArchiveTemplate Archive a template
 	//
 	// No envelope is made of it any more. Those that were made stay as they are, with their files.
 	//
-	// Corresponds with DELETE /v1/templates/{id} (the `ArchiveATemplate` operationId).
-	ArchiveATemplate(ctx context.Context, id openapi_types.UUID, params *ArchiveATemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with DELETE /v1/templates/{id} (the `ArchiveTemplate` operationId).
+	ArchiveTemplate(ctx context.Context, id openapi_types.UUID, params *ArchiveTemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetATemplate Get a template
+	// GetTemplate Get a template
 	//
-	// Corresponds with GET /v1/templates/{id} (the `GetATemplate` operationId).
-	GetATemplate(ctx context.Context, id openapi_types.UUID, params *GetATemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with GET /v1/templates/{id} (the `GetTemplate` operationId).
+	GetTemplate(ctx context.Context, id openapi_types.UUID, params *GetTemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// EditATemplateWithBody Edit a template
+	// UpdateTemplateWithBody Edit a template
 	//
 	// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with PATCH /v1/templates/{id} (the `EditATemplate` operationId).
-	EditATemplateWithBody(ctx context.Context, id openapi_types.UUID, params *EditATemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PATCH /v1/templates/{id} (the `UpdateTemplate` operationId).
+	UpdateTemplateWithBody(ctx context.Context, id openapi_types.UUID, params *UpdateTemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// EditATemplate Edit a template
+	// UpdateTemplate Edit a template
 	//
 	// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with PATCH /v1/templates/{id} (the `EditATemplate` operationId).
-	EditATemplate(ctx context.Context, id openapi_types.UUID, params *EditATemplateParams, body EditATemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PATCH /v1/templates/{id} (the `UpdateTemplate` operationId).
+	UpdateTemplate(ctx context.Context, id openapi_types.UUID, params *UpdateTemplateParams, body UpdateTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DownloadATemplateDocument Download a document of a template
+	// DownloadTemplateDocument Download a document of a template
 	//
-	// Corresponds with GET /v1/templates/{id}/document (the `DownloadATemplateDocument` operationId).
-	DownloadATemplateDocument(ctx context.Context, id openapi_types.UUID, params *DownloadATemplateDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with GET /v1/templates/{id}/document (the `DownloadTemplateDocument` operationId).
+	DownloadTemplateDocument(ctx context.Context, id openapi_types.UUID, params *DownloadTemplateDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SuggestFieldsOfATemplate Suggest fields of a template
+	// SuggestTemplateFields Suggest fields of a template
 	//
 	// What the text tags and the form of a document of the newest version describe. Nothing is changed.
 	//
-	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/suggestions (the `SuggestFieldsOfATemplate` operationId).
-	SuggestFieldsOfATemplate(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/suggestions (the `SuggestTemplateFields` operationId).
+	SuggestTemplateFields(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RemoveBranding Remove a tenant's branding
+	// DeleteBranding Remove a tenant's branding
 	//
 	// Everything of it is as it is for everybody, also senderName and replyTo. For the app itself and the console role admin.
 	//
-	// Corresponds with DELETE /v1/tenants/{tenantId}/branding (the `RemoveBranding` operationId).
-	RemoveBranding(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with DELETE /v1/tenants/{tenantId}/branding (the `DeleteBranding` operationId).
+	DeleteBranding(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetBranding Get a tenant's branding
 	//
 	// Corresponds with GET /v1/tenants/{tenantId}/branding (the `GetBranding` operationId).
 	GetBranding(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChangeBrandingWithBody Change a tenant's branding
+	// UpdateBrandingWithBody Change a tenant's branding
 	//
 	// What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `ChangeBranding` operationId).
-	ChangeBrandingWithBody(ctx context.Context, tenantID string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `UpdateBranding` operationId).
+	UpdateBrandingWithBody(ctx context.Context, tenantID string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChangeBranding Change a tenant's branding
+	// UpdateBranding Change a tenant's branding
 	//
 	// What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `ChangeBranding` operationId).
-	ChangeBranding(ctx context.Context, tenantID string, body ChangeBrandingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `UpdateBranding` operationId).
+	UpdateBranding(ctx context.Context, tenantID string, body UpdateBrandingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// VerifyASealedDocumentWithBody Verify a sealed document
+	// VerifyDocumentWithBody Verify a sealed document
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/verify (the `VerifyASealedDocument` operationId).
-	VerifyASealedDocumentWithBody(ctx context.Context, params *VerifyASealedDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/verify (the `VerifyDocument` operationId).
+	VerifyDocumentWithBody(ctx context.Context, params *VerifyDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListWebhooks List webhooks
 	//
 	// Corresponds with GET /v1/webhooks (the `ListWebhooks` operationId).
 	ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RegisterAWebhookWithBody Register a webhook
+	// CreateWebhookWithBody Register a webhook
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with POST /v1/webhooks (the `RegisterAWebhook` operationId).
-	RegisterAWebhookWithBody(ctx context.Context, params *RegisterAWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
+	CreateWebhookWithBody(ctx context.Context, params *CreateWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RegisterAWebhook Register a webhook
+	// CreateWebhook Register a webhook
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with POST /v1/webhooks (the `RegisterAWebhook` operationId).
-	RegisterAWebhook(ctx context.Context, params *RegisterAWebhookParams, body RegisterAWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
+	CreateWebhook(ctx context.Context, params *CreateWebhookParams, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteAWebhook Delete a webhook
+	// DeleteWebhook Delete a webhook
 	//
-	// Corresponds with DELETE /v1/webhooks/{id} (the `DeleteAWebhook` operationId).
-	DeleteAWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with DELETE /v1/webhooks/{id} (the `DeleteWebhook` operationId).
+	DeleteWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetAWebhook Get a webhook
+	// GetWebhook Get a webhook
 	//
-	// Corresponds with GET /v1/webhooks/{id} (the `GetAWebhook` operationId).
-	GetAWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with GET /v1/webhooks/{id} (the `GetWebhook` operationId).
+	GetWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChangeAnEndpointWithBody Change a webhook
+	// UpdateWebhookWithBody Change a webhook
 	//
 	// What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
 	//
 	// Takes any type of body and a specified content type.
 	//
-	// Corresponds with PATCH /v1/webhooks/{id} (the `ChangeAnEndpoint` operationId).
-	ChangeAnEndpointWithBody(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PATCH /v1/webhooks/{id} (the `UpdateWebhook` operationId).
+	UpdateWebhookWithBody(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ChangeAnEndpoint Change a webhook
+	// UpdateWebhook Change a webhook
 	//
 	// What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
 	//
 	// Takes a body of the `application/json` content type.
 	//
-	// Corresponds with PATCH /v1/webhooks/{id} (the `ChangeAnEndpoint` operationId).
-	ChangeAnEndpoint(ctx context.Context, id openapi_types.UUID, body ChangeAnEndpointJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with PATCH /v1/webhooks/{id} (the `UpdateWebhook` operationId).
+	UpdateWebhook(ctx context.Context, id openapi_types.UUID, body UpdateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// TestAWebhook Send a test event to a webhook
+	// TestWebhook Send a test event to a webhook
 	//
 	// A ping, which is delivered as any event is.
 	//
-	// Corresponds with POST /v1/webhooks/{id}/test (the `TestAWebhook` operationId).
-	TestAWebhook(ctx context.Context, id openapi_types.UUID, params *TestAWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/webhooks/{id}/test (the `TestWebhook` operationId).
+	TestWebhook(ctx context.Context, id openapi_types.UUID, params *TestWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
 // ListBulkSends List bulk sends, newest first
@@ -5810,15 +5810,15 @@ func (c *Client) ListBulkSends(ctx context.Context, params *ListBulkSendsParams,
 	return c.Client.Do(req)
 }
 
-// CreateABulkSendWithBody Send many envelopes from one template
+// CreateBulkSendWithBody Send many envelopes from one template
 //
 // As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/bulk-sends (the `CreateABulkSend` operationId).
-func (c *Client) CreateABulkSendWithBody(ctx context.Context, params *CreateABulkSendParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateABulkSendRequestWithBody(c.Server, params, contentType, body)
+// Corresponds with POST /v1/bulk-sends (the `CreateBulkSend` operationId).
+func (c *Client) CreateBulkSendWithBody(ctx context.Context, params *CreateBulkSendParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateBulkSendRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5829,15 +5829,15 @@ func (c *Client) CreateABulkSendWithBody(ctx context.Context, params *CreateABul
 	return c.Client.Do(req)
 }
 
-// CreateABulkSend Send many envelopes from one template
+// CreateBulkSend Send many envelopes from one template
 //
 // As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/bulk-sends (the `CreateABulkSend` operationId).
-func (c *Client) CreateABulkSend(ctx context.Context, params *CreateABulkSendParams, body CreateABulkSendJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateABulkSendRequest(c.Server, params, body)
+// Corresponds with POST /v1/bulk-sends (the `CreateBulkSend` operationId).
+func (c *Client) CreateBulkSend(ctx context.Context, params *CreateBulkSendParams, body CreateBulkSendJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateBulkSendRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5848,11 +5848,11 @@ func (c *Client) CreateABulkSend(ctx context.Context, params *CreateABulkSendPar
 	return c.Client.Do(req)
 }
 
-// GetABulkSend Get a bulk send with the numbers of its rows
+// GetBulkSend Get a bulk send with the numbers of its rows
 //
-// Corresponds with GET /v1/bulk-sends/{id} (the `GetABulkSend` operationId).
-func (c *Client) GetABulkSend(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetABulkSendRequest(c.Server, id)
+// Corresponds with GET /v1/bulk-sends/{id} (the `GetBulkSend` operationId).
+func (c *Client) GetBulkSend(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetBulkSendRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -5863,11 +5863,11 @@ func (c *Client) GetABulkSend(ctx context.Context, id openapi_types.UUID, reqEdi
 	return c.Client.Do(req)
 }
 
-// CancelABulkSend Cancel the rows of a bulk send that were not sent
+// CancelBulkSend Cancel the rows of a bulk send that were not sent
 //
-// Corresponds with POST /v1/bulk-sends/{id}/cancel (the `CancelABulkSend` operationId).
-func (c *Client) CancelABulkSend(ctx context.Context, id openapi_types.UUID, params *CancelABulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCancelABulkSendRequest(c.Server, id, params)
+// Corresponds with POST /v1/bulk-sends/{id}/cancel (the `CancelBulkSend` operationId).
+func (c *Client) CancelBulkSend(ctx context.Context, id openapi_types.UUID, params *CancelBulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelBulkSendRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -5878,11 +5878,11 @@ func (c *Client) CancelABulkSend(ctx context.Context, id openapi_types.UUID, par
 	return c.Client.Do(req)
 }
 
-// PauseABulkSend Pause a bulk send
+// PauseBulkSend Pause a bulk send
 //
-// Corresponds with POST /v1/bulk-sends/{id}/pause (the `PauseABulkSend` operationId).
-func (c *Client) PauseABulkSend(ctx context.Context, id openapi_types.UUID, params *PauseABulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewPauseABulkSendRequest(c.Server, id, params)
+// Corresponds with POST /v1/bulk-sends/{id}/pause (the `PauseBulkSend` operationId).
+func (c *Client) PauseBulkSend(ctx context.Context, id openapi_types.UUID, params *PauseBulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPauseBulkSendRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -5893,11 +5893,11 @@ func (c *Client) PauseABulkSend(ctx context.Context, id openapi_types.UUID, para
 	return c.Client.Do(req)
 }
 
-// ResumeABulkSend Resume a bulk send
+// ResumeBulkSend Resume a bulk send
 //
-// Corresponds with POST /v1/bulk-sends/{id}/resume (the `ResumeABulkSend` operationId).
-func (c *Client) ResumeABulkSend(ctx context.Context, id openapi_types.UUID, params *ResumeABulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewResumeABulkSendRequest(c.Server, id, params)
+// Corresponds with POST /v1/bulk-sends/{id}/resume (the `ResumeBulkSend` operationId).
+func (c *Client) ResumeBulkSend(ctx context.Context, id openapi_types.UUID, params *ResumeBulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResumeBulkSendRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -5908,11 +5908,11 @@ func (c *Client) ResumeABulkSend(ctx context.Context, id openapi_types.UUID, par
 	return c.Client.Do(req)
 }
 
-// RetryABulkSend Try the failed rows of a bulk send again
+// RetryBulkSend Try the failed rows of a bulk send again
 //
-// Corresponds with POST /v1/bulk-sends/{id}/retry (the `RetryABulkSend` operationId).
-func (c *Client) RetryABulkSend(ctx context.Context, id openapi_types.UUID, params *RetryABulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRetryABulkSendRequest(c.Server, id, params)
+// Corresponds with POST /v1/bulk-sends/{id}/retry (the `RetryBulkSend` operationId).
+func (c *Client) RetryBulkSend(ctx context.Context, id openapi_types.UUID, params *RetryBulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRetryBulkSendRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -5923,13 +5923,13 @@ func (c *Client) RetryABulkSend(ctx context.Context, id openapi_types.UUID, para
 	return c.Client.Do(req)
 }
 
-// ListTheRowsOfABulkSend List the rows of a bulk send
+// ListBulkSendRows List the rows of a bulk send
 //
 // A page of them as JSON, or all of them as a table where Accept asks for text/csv.
 //
-// Corresponds with GET /v1/bulk-sends/{id}/rows (the `ListTheRowsOfABulkSend` operationId).
-func (c *Client) ListTheRowsOfABulkSend(ctx context.Context, id openapi_types.UUID, params *ListTheRowsOfABulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewListTheRowsOfABulkSendRequest(c.Server, id, params)
+// Corresponds with GET /v1/bulk-sends/{id}/rows (the `ListBulkSendRows` operationId).
+func (c *Client) ListBulkSendRows(ctx context.Context, id openapi_types.UUID, params *ListBulkSendRowsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListBulkSendRowsRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -5940,11 +5940,11 @@ func (c *Client) ListTheRowsOfABulkSend(ctx context.Context, id openapi_types.UU
 	return c.Client.Do(req)
 }
 
-// InspectTheApp Inspect the app
+// GetApp Inspect the app
 //
-// Corresponds with GET /v1/console/app (the `InspectTheApp` operationId).
-func (c *Client) InspectTheApp(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewInspectTheAppRequest(c.Server)
+// Corresponds with GET /v1/console/app (the `GetApp` operationId).
+func (c *Client) GetApp(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAppRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -5955,15 +5955,15 @@ func (c *Client) InspectTheApp(ctx context.Context, reqEditors ...RequestEditorF
 	return c.Client.Do(req)
 }
 
-// ChangeTheAppWithBody Change the name or the contact of the app
+// UpdateAppWithBody Change the name or the contact of the app
 //
 // Plan and tenants are the operator's to change.
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with PATCH /v1/console/app (the `ChangeTheApp` operationId).
-func (c *Client) ChangeTheAppWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewChangeTheAppRequestWithBody(c.Server, contentType, body)
+// Corresponds with PATCH /v1/console/app (the `UpdateApp` operationId).
+func (c *Client) UpdateAppWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAppRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5974,15 +5974,15 @@ func (c *Client) ChangeTheAppWithBody(ctx context.Context, contentType string, b
 	return c.Client.Do(req)
 }
 
-// ChangeTheApp Change the name or the contact of the app
+// UpdateApp Change the name or the contact of the app
 //
 // Plan and tenants are the operator's to change.
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with PATCH /v1/console/app (the `ChangeTheApp` operationId).
-func (c *Client) ChangeTheApp(ctx context.Context, body ChangeTheAppJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewChangeTheAppRequest(c.Server, body)
+// Corresponds with PATCH /v1/console/app (the `UpdateApp` operationId).
+func (c *Client) UpdateApp(ctx context.Context, body UpdateAppJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAppRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6025,13 +6025,13 @@ func (c *Client) ListContacts(ctx context.Context, params *ListContactsParams, r
 	return c.Client.Do(req)
 }
 
-// SaveAContactWithBody Save a contact
+// SaveContactWithBody Save a contact
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/console/contacts (the `SaveAContact` operationId).
-func (c *Client) SaveAContactWithBody(ctx context.Context, params *SaveAContactParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewSaveAContactRequestWithBody(c.Server, params, contentType, body)
+// Corresponds with POST /v1/console/contacts (the `SaveContact` operationId).
+func (c *Client) SaveContactWithBody(ctx context.Context, params *SaveContactParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSaveContactRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6042,13 +6042,13 @@ func (c *Client) SaveAContactWithBody(ctx context.Context, params *SaveAContactP
 	return c.Client.Do(req)
 }
 
-// SaveAContact Save a contact
+// SaveContact Save a contact
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/console/contacts (the `SaveAContact` operationId).
-func (c *Client) SaveAContact(ctx context.Context, params *SaveAContactParams, body SaveAContactJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewSaveAContactRequest(c.Server, params, body)
+// Corresponds with POST /v1/console/contacts (the `SaveContact` operationId).
+func (c *Client) SaveContact(ctx context.Context, params *SaveContactParams, body SaveContactJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSaveContactRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6059,11 +6059,11 @@ func (c *Client) SaveAContact(ctx context.Context, params *SaveAContactParams, b
 	return c.Client.Do(req)
 }
 
-// DeleteAContact Delete a contact
+// DeleteContact Delete a contact
 //
-// Corresponds with DELETE /v1/console/contacts/{id} (the `DeleteAContact` operationId).
-func (c *Client) DeleteAContact(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDeleteAContactRequest(c.Server, id)
+// Corresponds with DELETE /v1/console/contacts/{id} (the `DeleteContact` operationId).
+func (c *Client) DeleteContact(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteContactRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -6089,11 +6089,11 @@ func (c *Client) SearchEnvelopes(ctx context.Context, params *SearchEnvelopesPar
 	return c.Client.Do(req)
 }
 
-// InspectAnEnvelope Inspect an envelope
+// GetConsoleEnvelope Inspect an envelope
 //
-// Corresponds with GET /v1/console/envelopes/{id} (the `InspectAnEnvelope` operationId).
-func (c *Client) InspectAnEnvelope(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewInspectAnEnvelopeRequest(c.Server, id)
+// Corresponds with GET /v1/console/envelopes/{id} (the `GetConsoleEnvelope` operationId).
+func (c *Client) GetConsoleEnvelope(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetConsoleEnvelopeRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -6104,11 +6104,11 @@ func (c *Client) InspectAnEnvelope(ctx context.Context, id openapi_types.UUID, r
 	return c.Client.Do(req)
 }
 
-// DownloadADocumentInTheConsole Download a document in the console
+// DownloadConsoleDocument Download a document in the console
 //
-// Corresponds with GET /v1/console/envelopes/{id}/document (the `DownloadADocumentInTheConsole` operationId).
-func (c *Client) DownloadADocumentInTheConsole(ctx context.Context, id openapi_types.UUID, params *DownloadADocumentInTheConsoleParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDownloadADocumentInTheConsoleRequest(c.Server, id, params)
+// Corresponds with GET /v1/console/envelopes/{id}/document (the `DownloadConsoleDocument` operationId).
+func (c *Client) DownloadConsoleDocument(ctx context.Context, id openapi_types.UUID, params *DownloadConsoleDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDownloadConsoleDocumentRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -6119,13 +6119,13 @@ func (c *Client) DownloadADocumentInTheConsole(ctx context.Context, id openapi_t
 	return c.Client.Do(req)
 }
 
-// AddADocumentInTheConsoleWithBody Add a document in the console
+// UploadConsoleDocumentWithBody Add a document in the console
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/console/envelopes/{id}/documents (the `AddADocumentInTheConsole` operationId).
-func (c *Client) AddADocumentInTheConsoleWithBody(ctx context.Context, id openapi_types.UUID, params *AddADocumentInTheConsoleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewAddADocumentInTheConsoleRequestWithBody(c.Server, id, params, contentType, body)
+// Corresponds with POST /v1/console/envelopes/{id}/documents (the `UploadConsoleDocument` operationId).
+func (c *Client) UploadConsoleDocumentWithBody(ctx context.Context, id openapi_types.UUID, params *UploadConsoleDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUploadConsoleDocumentRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6136,13 +6136,13 @@ func (c *Client) AddADocumentInTheConsoleWithBody(ctx context.Context, id openap
 	return c.Client.Do(req)
 }
 
-// AskTheWorkflowForProgress Ask the workflow for progress
+// GetConsoleEnvelopeProgress Ask the workflow for progress
 //
 // Where no workflow of the envelope runs or has ended well (it is removed some time after the end), the database answers: see `answeredBy`.
 //
-// Corresponds with GET /v1/console/envelopes/{id}/progress (the `AskTheWorkflowForProgress` operationId).
-func (c *Client) AskTheWorkflowForProgress(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewAskTheWorkflowForProgressRequest(c.Server, id)
+// Corresponds with GET /v1/console/envelopes/{id}/progress (the `GetConsoleEnvelopeProgress` operationId).
+func (c *Client) GetConsoleEnvelopeProgress(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetConsoleEnvelopeProgressRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -6153,11 +6153,11 @@ func (c *Client) AskTheWorkflowForProgress(ctx context.Context, id openapi_types
 	return c.Client.Do(req)
 }
 
-// SendASignerANewLink Send a signer a new link
+// ResendSigningLink Send a signer a new link
 //
-// Corresponds with POST /v1/console/envelopes/{id}/signers/{signerId}/resend (the `SendASignerANewLink` operationId).
-func (c *Client) SendASignerANewLink(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *SendASignerANewLinkParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewSendASignerANewLinkRequest(c.Server, id, signerID, params)
+// Corresponds with POST /v1/console/envelopes/{id}/signers/{signerId}/resend (the `ResendSigningLink` operationId).
+func (c *Client) ResendSigningLink(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ResendSigningLinkParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResendSigningLinkRequest(c.Server, id, signerID, params)
 	if err != nil {
 		return nil, err
 	}
@@ -6168,13 +6168,13 @@ func (c *Client) SendASignerANewLink(ctx context.Context, id openapi_types.UUID,
 	return c.Client.Do(req)
 }
 
-// VoidAnEnvelopeInTheConsoleWithBody Void an envelope in the console
+// VoidConsoleEnvelopeWithBody Void an envelope in the console
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidAnEnvelopeInTheConsole` operationId).
-func (c *Client) VoidAnEnvelopeInTheConsoleWithBody(ctx context.Context, id openapi_types.UUID, params *VoidAnEnvelopeInTheConsoleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewVoidAnEnvelopeInTheConsoleRequestWithBody(c.Server, id, params, contentType, body)
+// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidConsoleEnvelope` operationId).
+func (c *Client) VoidConsoleEnvelopeWithBody(ctx context.Context, id openapi_types.UUID, params *VoidConsoleEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewVoidConsoleEnvelopeRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6185,13 +6185,13 @@ func (c *Client) VoidAnEnvelopeInTheConsoleWithBody(ctx context.Context, id open
 	return c.Client.Do(req)
 }
 
-// VoidAnEnvelopeInTheConsole Void an envelope in the console
+// VoidConsoleEnvelope Void an envelope in the console
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidAnEnvelopeInTheConsole` operationId).
-func (c *Client) VoidAnEnvelopeInTheConsole(ctx context.Context, id openapi_types.UUID, params *VoidAnEnvelopeInTheConsoleParams, body VoidAnEnvelopeInTheConsoleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewVoidAnEnvelopeInTheConsoleRequest(c.Server, id, params, body)
+// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidConsoleEnvelope` operationId).
+func (c *Client) VoidConsoleEnvelope(ctx context.Context, id openapi_types.UUID, params *VoidConsoleEnvelopeParams, body VoidConsoleEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewVoidConsoleEnvelopeRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6202,11 +6202,11 @@ func (c *Client) VoidAnEnvelopeInTheConsole(ctx context.Context, id openapi_type
 	return c.Client.Do(req)
 }
 
-// TellWhoIsSignedIn Tell who is signed in
+// GetCurrentUser Tell who is signed in
 //
-// Corresponds with GET /v1/console/me (the `TellWhoIsSignedIn` operationId).
-func (c *Client) TellWhoIsSignedIn(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewTellWhoIsSignedInRequest(c.Server)
+// Corresponds with GET /v1/console/me (the `GetCurrentUser` operationId).
+func (c *Client) GetCurrentUser(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetCurrentUserRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -6232,15 +6232,15 @@ func (c *Client) GetSettings(ctx context.Context, params *GetSettingsParams, req
 	return c.Client.Do(req)
 }
 
-// ChangeSettingsWithBody Change settings
+// UpdateSettingsWithBody Change settings
 //
 // Changes the choices that the body names and leaves the others as they are. `null` takes a choice back: it is then the app's, and else the service's.
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with PUT /v1/console/settings (the `ChangeSettings` operationId).
-func (c *Client) ChangeSettingsWithBody(ctx context.Context, params *ChangeSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewChangeSettingsRequestWithBody(c.Server, params, contentType, body)
+// Corresponds with PUT /v1/console/settings (the `UpdateSettings` operationId).
+func (c *Client) UpdateSettingsWithBody(ctx context.Context, params *UpdateSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateSettingsRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6251,15 +6251,15 @@ func (c *Client) ChangeSettingsWithBody(ctx context.Context, params *ChangeSetti
 	return c.Client.Do(req)
 }
 
-// ChangeSettings Change settings
+// UpdateSettings Change settings
 //
 // Changes the choices that the body names and leaves the others as they are. `null` takes a choice back: it is then the app's, and else the service's.
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with PUT /v1/console/settings (the `ChangeSettings` operationId).
-func (c *Client) ChangeSettings(ctx context.Context, params *ChangeSettingsParams, body ChangeSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewChangeSettingsRequest(c.Server, params, body)
+// Corresponds with PUT /v1/console/settings (the `UpdateSettings` operationId).
+func (c *Client) UpdateSettings(ctx context.Context, params *UpdateSettingsParams, body UpdateSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateSettingsRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6270,11 +6270,11 @@ func (c *Client) ChangeSettings(ctx context.Context, params *ChangeSettingsParam
 	return c.Client.Do(req)
 }
 
-// GetTheUsage Get the usage
+// GetUsage Get the usage
 //
-// Corresponds with GET /v1/console/usage (the `GetTheUsage` operationId).
-func (c *Client) GetTheUsage(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetTheUsageRequest(c.Server)
+// Corresponds with GET /v1/console/usage (the `GetUsage` operationId).
+func (c *Client) GetUsage(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetUsageRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -6300,13 +6300,13 @@ func (c *Client) ListConsoleUsers(ctx context.Context, reqEditors ...RequestEdit
 	return c.Client.Do(req)
 }
 
-// CreateAConsoleUserWithBody Create a console user
+// CreateConsoleUserWithBody Create a console user
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/console/users (the `CreateAConsoleUser` operationId).
-func (c *Client) CreateAConsoleUserWithBody(ctx context.Context, params *CreateAConsoleUserParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateAConsoleUserRequestWithBody(c.Server, params, contentType, body)
+// Corresponds with POST /v1/console/users (the `CreateConsoleUser` operationId).
+func (c *Client) CreateConsoleUserWithBody(ctx context.Context, params *CreateConsoleUserParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateConsoleUserRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6317,13 +6317,13 @@ func (c *Client) CreateAConsoleUserWithBody(ctx context.Context, params *CreateA
 	return c.Client.Do(req)
 }
 
-// CreateAConsoleUser Create a console user
+// CreateConsoleUser Create a console user
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/console/users (the `CreateAConsoleUser` operationId).
-func (c *Client) CreateAConsoleUser(ctx context.Context, params *CreateAConsoleUserParams, body CreateAConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateAConsoleUserRequest(c.Server, params, body)
+// Corresponds with POST /v1/console/users (the `CreateConsoleUser` operationId).
+func (c *Client) CreateConsoleUser(ctx context.Context, params *CreateConsoleUserParams, body CreateConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateConsoleUserRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6334,11 +6334,11 @@ func (c *Client) CreateAConsoleUser(ctx context.Context, params *CreateAConsoleU
 	return c.Client.Do(req)
 }
 
-// DisableAConsoleUser Disable a console user
+// DisableConsoleUser Disable a console user
 //
-// Corresponds with DELETE /v1/console/users/{id} (the `DisableAConsoleUser` operationId).
-func (c *Client) DisableAConsoleUser(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDisableAConsoleUserRequest(c.Server, id)
+// Corresponds with DELETE /v1/console/users/{id} (the `DisableConsoleUser` operationId).
+func (c *Client) DisableConsoleUser(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDisableConsoleUserRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -6349,15 +6349,15 @@ func (c *Client) DisableAConsoleUser(ctx context.Context, id openapi_types.UUID,
 	return c.Client.Do(req)
 }
 
-// ChangeAConsoleUserWithBody Change the name or the role of a console user
+// UpdateConsoleUserWithBody Change the name or the role of a console user
 //
 // A new role holds from the user's next request on. One's own role is changed by another administrator.
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with PATCH /v1/console/users/{id} (the `ChangeAConsoleUser` operationId).
-func (c *Client) ChangeAConsoleUserWithBody(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewChangeAConsoleUserRequestWithBody(c.Server, id, contentType, body)
+// Corresponds with PATCH /v1/console/users/{id} (the `UpdateConsoleUser` operationId).
+func (c *Client) UpdateConsoleUserWithBody(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateConsoleUserRequestWithBody(c.Server, id, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6368,15 +6368,15 @@ func (c *Client) ChangeAConsoleUserWithBody(ctx context.Context, id openapi_type
 	return c.Client.Do(req)
 }
 
-// ChangeAConsoleUser Change the name or the role of a console user
+// UpdateConsoleUser Change the name or the role of a console user
 //
 // A new role holds from the user's next request on. One's own role is changed by another administrator.
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with PATCH /v1/console/users/{id} (the `ChangeAConsoleUser` operationId).
-func (c *Client) ChangeAConsoleUser(ctx context.Context, id openapi_types.UUID, body ChangeAConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewChangeAConsoleUserRequest(c.Server, id, body)
+// Corresponds with PATCH /v1/console/users/{id} (the `UpdateConsoleUser` operationId).
+func (c *Client) UpdateConsoleUser(ctx context.Context, id openapi_types.UUID, body UpdateConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateConsoleUserRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6387,15 +6387,15 @@ func (c *Client) ChangeAConsoleUser(ctx context.Context, id openapi_types.UUID, 
 	return c.Client.Do(req)
 }
 
-// SetThePasswordOfAConsoleUserWithBody Set the password of a console user who forgot it
+// SetConsoleUserPasswordWithBody Set the password of a console user who forgot it
 //
 // Ends the user's sessions; the second factor stays. One's own is changed by `POST /v1/console/password`.
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/console/users/{id}/password (the `SetThePasswordOfAConsoleUser` operationId).
-func (c *Client) SetThePasswordOfAConsoleUserWithBody(ctx context.Context, id openapi_types.UUID, params *SetThePasswordOfAConsoleUserParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewSetThePasswordOfAConsoleUserRequestWithBody(c.Server, id, params, contentType, body)
+// Corresponds with POST /v1/console/users/{id}/password (the `SetConsoleUserPassword` operationId).
+func (c *Client) SetConsoleUserPasswordWithBody(ctx context.Context, id openapi_types.UUID, params *SetConsoleUserPasswordParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetConsoleUserPasswordRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6406,15 +6406,15 @@ func (c *Client) SetThePasswordOfAConsoleUserWithBody(ctx context.Context, id op
 	return c.Client.Do(req)
 }
 
-// SetThePasswordOfAConsoleUser Set the password of a console user who forgot it
+// SetConsoleUserPassword Set the password of a console user who forgot it
 //
 // Ends the user's sessions; the second factor stays. One's own is changed by `POST /v1/console/password`.
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/console/users/{id}/password (the `SetThePasswordOfAConsoleUser` operationId).
-func (c *Client) SetThePasswordOfAConsoleUser(ctx context.Context, id openapi_types.UUID, params *SetThePasswordOfAConsoleUserParams, body SetThePasswordOfAConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewSetThePasswordOfAConsoleUserRequest(c.Server, id, params, body)
+// Corresponds with POST /v1/console/users/{id}/password (the `SetConsoleUserPassword` operationId).
+func (c *Client) SetConsoleUserPassword(ctx context.Context, id openapi_types.UUID, params *SetConsoleUserPasswordParams, body SetConsoleUserPasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetConsoleUserPasswordRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6425,11 +6425,11 @@ func (c *Client) SetThePasswordOfAConsoleUser(ctx context.Context, id openapi_ty
 	return c.Client.Do(req)
 }
 
-// EndAUsersSessions End all sessions of a console user
+// EndConsoleUserSessions End all sessions of a console user
 //
-// Corresponds with DELETE /v1/console/users/{id}/sessions (the `EndAUsersSessions` operationId).
-func (c *Client) EndAUsersSessions(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewEndAUsersSessionsRequest(c.Server, id)
+// Corresponds with DELETE /v1/console/users/{id}/sessions (the `EndConsoleUserSessions` operationId).
+func (c *Client) EndConsoleUserSessions(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndConsoleUserSessionsRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -6440,13 +6440,13 @@ func (c *Client) EndAUsersSessions(ctx context.Context, id openapi_types.UUID, r
 	return c.Client.Do(req)
 }
 
-// ResetASecondFactor Remove the second factor of a console user who has lost it
+// ResetConsoleUserSecondFactor Remove the second factor of a console user who has lost it
 //
 // Ends the user's sessions. Make sure who asks for it. One's own is removed by `POST /v1/console/totp/remove`.
 //
-// Corresponds with DELETE /v1/console/users/{id}/totp (the `ResetASecondFactor` operationId).
-func (c *Client) ResetASecondFactor(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewResetASecondFactorRequest(c.Server, id)
+// Corresponds with DELETE /v1/console/users/{id}/totp (the `ResetConsoleUserSecondFactor` operationId).
+func (c *Client) ResetConsoleUserSecondFactor(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResetConsoleUserSecondFactorRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -6472,11 +6472,11 @@ func (c *Client) ListDeliveries(ctx context.Context, params *ListDeliveriesParam
 	return c.Client.Do(req)
 }
 
-// GetADelivery Get a delivery
+// GetDelivery Get a delivery
 //
-// Corresponds with GET /v1/console/webhook-deliveries/{id} (the `GetADelivery` operationId).
-func (c *Client) GetADelivery(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetADeliveryRequest(c.Server, id)
+// Corresponds with GET /v1/console/webhook-deliveries/{id} (the `GetDelivery` operationId).
+func (c *Client) GetDelivery(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDeliveryRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -6487,11 +6487,11 @@ func (c *Client) GetADelivery(ctx context.Context, id openapi_types.UUID, reqEdi
 	return c.Client.Do(req)
 }
 
-// ResendADelivery Resend a delivery
+// ResendDelivery Resend a delivery
 //
-// Corresponds with POST /v1/console/webhook-deliveries/{id}/resend (the `ResendADelivery` operationId).
-func (c *Client) ResendADelivery(ctx context.Context, id openapi_types.UUID, params *ResendADeliveryParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewResendADeliveryRequest(c.Server, id, params)
+// Corresponds with POST /v1/console/webhook-deliveries/{id}/resend (the `ResendDelivery` operationId).
+func (c *Client) ResendDelivery(ctx context.Context, id openapi_types.UUID, params *ResendDeliveryParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResendDeliveryRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -6502,11 +6502,11 @@ func (c *Client) ResendADelivery(ctx context.Context, id openapi_types.UUID, par
 	return c.Client.Do(req)
 }
 
-// InspectWebhooks Inspect webhooks
+// ListConsoleWebhooks Inspect webhooks
 //
-// Corresponds with GET /v1/console/webhooks (the `InspectWebhooks` operationId).
-func (c *Client) InspectWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewInspectWebhooksRequest(c.Server)
+// Corresponds with GET /v1/console/webhooks (the `ListConsoleWebhooks` operationId).
+func (c *Client) ListConsoleWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListConsoleWebhooksRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -6517,13 +6517,13 @@ func (c *Client) InspectWebhooks(ctx context.Context, reqEditors ...RequestEdito
 	return c.Client.Do(req)
 }
 
-// CreateAConsoleWebhookWithBody Register a webhook
+// CreateConsoleWebhookWithBody Register a webhook
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/console/webhooks (the `CreateAConsoleWebhook` operationId).
-func (c *Client) CreateAConsoleWebhookWithBody(ctx context.Context, params *CreateAConsoleWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateAConsoleWebhookRequestWithBody(c.Server, params, contentType, body)
+// Corresponds with POST /v1/console/webhooks (the `CreateConsoleWebhook` operationId).
+func (c *Client) CreateConsoleWebhookWithBody(ctx context.Context, params *CreateConsoleWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateConsoleWebhookRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6534,13 +6534,13 @@ func (c *Client) CreateAConsoleWebhookWithBody(ctx context.Context, params *Crea
 	return c.Client.Do(req)
 }
 
-// CreateAConsoleWebhook Register a webhook
+// CreateConsoleWebhook Register a webhook
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/console/webhooks (the `CreateAConsoleWebhook` operationId).
-func (c *Client) CreateAConsoleWebhook(ctx context.Context, params *CreateAConsoleWebhookParams, body CreateAConsoleWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateAConsoleWebhookRequest(c.Server, params, body)
+// Corresponds with POST /v1/console/webhooks (the `CreateConsoleWebhook` operationId).
+func (c *Client) CreateConsoleWebhook(ctx context.Context, params *CreateConsoleWebhookParams, body CreateConsoleWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateConsoleWebhookRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6551,11 +6551,11 @@ func (c *Client) CreateAConsoleWebhook(ctx context.Context, params *CreateAConso
 	return c.Client.Do(req)
 }
 
-// DeleteAConsoleWebhook Delete a webhook
+// DeleteConsoleWebhook Delete a webhook
 //
-// Corresponds with DELETE /v1/console/webhooks/{id} (the `DeleteAConsoleWebhook` operationId).
-func (c *Client) DeleteAConsoleWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDeleteAConsoleWebhookRequest(c.Server, id)
+// Corresponds with DELETE /v1/console/webhooks/{id} (the `DeleteConsoleWebhook` operationId).
+func (c *Client) DeleteConsoleWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteConsoleWebhookRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -6566,15 +6566,15 @@ func (c *Client) DeleteAConsoleWebhook(ctx context.Context, id openapi_types.UUI
 	return c.Client.Do(req)
 }
 
-// ChangeAWebhookWithBody Change the address or the events of a webhook
+// UpdateConsoleWebhookWithBody Change the address or the events of a webhook
 //
 // What is absent or null stays. Deliveries on their way go to the new address.
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with PATCH /v1/console/webhooks/{id} (the `ChangeAWebhook` operationId).
-func (c *Client) ChangeAWebhookWithBody(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewChangeAWebhookRequestWithBody(c.Server, id, contentType, body)
+// Corresponds with PATCH /v1/console/webhooks/{id} (the `UpdateConsoleWebhook` operationId).
+func (c *Client) UpdateConsoleWebhookWithBody(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateConsoleWebhookRequestWithBody(c.Server, id, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6585,15 +6585,15 @@ func (c *Client) ChangeAWebhookWithBody(ctx context.Context, id openapi_types.UU
 	return c.Client.Do(req)
 }
 
-// ChangeAWebhook Change the address or the events of a webhook
+// UpdateConsoleWebhook Change the address or the events of a webhook
 //
 // What is absent or null stays. Deliveries on their way go to the new address.
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with PATCH /v1/console/webhooks/{id} (the `ChangeAWebhook` operationId).
-func (c *Client) ChangeAWebhook(ctx context.Context, id openapi_types.UUID, body ChangeAWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewChangeAWebhookRequest(c.Server, id, body)
+// Corresponds with PATCH /v1/console/webhooks/{id} (the `UpdateConsoleWebhook` operationId).
+func (c *Client) UpdateConsoleWebhook(ctx context.Context, id openapi_types.UUID, body UpdateConsoleWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateConsoleWebhookRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6604,11 +6604,11 @@ func (c *Client) ChangeAWebhook(ctx context.Context, id openapi_types.UUID, body
 	return c.Client.Do(req)
 }
 
-// PauseAWebhook Pause a webhook
+// PauseWebhook Pause a webhook
 //
-// Corresponds with POST /v1/console/webhooks/{id}/pause (the `PauseAWebhook` operationId).
-func (c *Client) PauseAWebhook(ctx context.Context, id openapi_types.UUID, params *PauseAWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewPauseAWebhookRequest(c.Server, id, params)
+// Corresponds with POST /v1/console/webhooks/{id}/pause (the `PauseWebhook` operationId).
+func (c *Client) PauseWebhook(ctx context.Context, id openapi_types.UUID, params *PauseWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPauseWebhookRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -6619,11 +6619,11 @@ func (c *Client) PauseAWebhook(ctx context.Context, id openapi_types.UUID, param
 	return c.Client.Do(req)
 }
 
-// PingAWebhook Ping a webhook
+// PingWebhook Ping a webhook
 //
-// Corresponds with POST /v1/console/webhooks/{id}/ping (the `PingAWebhook` operationId).
-func (c *Client) PingAWebhook(ctx context.Context, id openapi_types.UUID, params *PingAWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewPingAWebhookRequest(c.Server, id, params)
+// Corresponds with POST /v1/console/webhooks/{id}/ping (the `PingWebhook` operationId).
+func (c *Client) PingWebhook(ctx context.Context, id openapi_types.UUID, params *PingWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPingWebhookRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -6634,13 +6634,13 @@ func (c *Client) PingAWebhook(ctx context.Context, id openapi_types.UUID, params
 	return c.Client.Do(req)
 }
 
-// ResendAllFailedSinceATimeWithBody Resend all failed since a time
+// ResendFailedDeliveriesWithBody Resend all failed since a time
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/console/webhooks/{id}/resend (the `ResendAllFailedSinceATime` operationId).
-func (c *Client) ResendAllFailedSinceATimeWithBody(ctx context.Context, id openapi_types.UUID, params *ResendAllFailedSinceATimeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewResendAllFailedSinceATimeRequestWithBody(c.Server, id, params, contentType, body)
+// Corresponds with POST /v1/console/webhooks/{id}/resend (the `ResendFailedDeliveries` operationId).
+func (c *Client) ResendFailedDeliveriesWithBody(ctx context.Context, id openapi_types.UUID, params *ResendFailedDeliveriesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResendFailedDeliveriesRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6651,13 +6651,13 @@ func (c *Client) ResendAllFailedSinceATimeWithBody(ctx context.Context, id opena
 	return c.Client.Do(req)
 }
 
-// ResendAllFailedSinceATime Resend all failed since a time
+// ResendFailedDeliveries Resend all failed since a time
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/console/webhooks/{id}/resend (the `ResendAllFailedSinceATime` operationId).
-func (c *Client) ResendAllFailedSinceATime(ctx context.Context, id openapi_types.UUID, params *ResendAllFailedSinceATimeParams, body ResendAllFailedSinceATimeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewResendAllFailedSinceATimeRequest(c.Server, id, params, body)
+// Corresponds with POST /v1/console/webhooks/{id}/resend (the `ResendFailedDeliveries` operationId).
+func (c *Client) ResendFailedDeliveries(ctx context.Context, id openapi_types.UUID, params *ResendFailedDeliveriesParams, body ResendFailedDeliveriesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResendFailedDeliveriesRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6668,11 +6668,11 @@ func (c *Client) ResendAllFailedSinceATime(ctx context.Context, id openapi_types
 	return c.Client.Do(req)
 }
 
-// ResumeAWebhook Resume a webhook
+// ResumeWebhook Resume a webhook
 //
-// Corresponds with POST /v1/console/webhooks/{id}/resume (the `ResumeAWebhook` operationId).
-func (c *Client) ResumeAWebhook(ctx context.Context, id openapi_types.UUID, params *ResumeAWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewResumeAWebhookRequest(c.Server, id, params)
+// Corresponds with POST /v1/console/webhooks/{id}/resume (the `ResumeWebhook` operationId).
+func (c *Client) ResumeWebhook(ctx context.Context, id openapi_types.UUID, params *ResumeWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResumeWebhookRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -6683,13 +6683,13 @@ func (c *Client) ResumeAWebhook(ctx context.Context, id openapi_types.UUID, para
 	return c.Client.Do(req)
 }
 
-// RotateTheSecretOfAWebhookWithBody Rotate the secret of a webhook
+// RotateWebhookSecretWithBody Rotate the secret of a webhook
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateTheSecretOfAWebhook` operationId).
-func (c *Client) RotateTheSecretOfAWebhookWithBody(ctx context.Context, id openapi_types.UUID, params *RotateTheSecretOfAWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRotateTheSecretOfAWebhookRequestWithBody(c.Server, id, params, contentType, body)
+// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateWebhookSecret` operationId).
+func (c *Client) RotateWebhookSecretWithBody(ctx context.Context, id openapi_types.UUID, params *RotateWebhookSecretParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRotateWebhookSecretRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6700,13 +6700,13 @@ func (c *Client) RotateTheSecretOfAWebhookWithBody(ctx context.Context, id opena
 	return c.Client.Do(req)
 }
 
-// RotateTheSecretOfAWebhook Rotate the secret of a webhook
+// RotateWebhookSecret Rotate the secret of a webhook
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateTheSecretOfAWebhook` operationId).
-func (c *Client) RotateTheSecretOfAWebhook(ctx context.Context, id openapi_types.UUID, params *RotateTheSecretOfAWebhookParams, body RotateTheSecretOfAWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRotateTheSecretOfAWebhookRequest(c.Server, id, params, body)
+// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateWebhookSecret` operationId).
+func (c *Client) RotateWebhookSecret(ctx context.Context, id openapi_types.UUID, params *RotateWebhookSecretParams, body RotateWebhookSecretJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRotateWebhookSecretRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6717,7 +6717,7 @@ func (c *Client) RotateTheSecretOfAWebhook(ctx context.Context, id openapi_types
 	return c.Client.Do(req)
 }
 
-// CreateABuilderSessionWithBody Create a builder session
+// CreateBuilderSessionWithBody Create a builder session
 //
 // Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
 // draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
@@ -6731,9 +6731,9 @@ func (c *Client) RotateTheSecretOfAWebhook(ctx context.Context, id openapi_types
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/embedded/builder-sessions (the `CreateABuilderSession` operationId).
-func (c *Client) CreateABuilderSessionWithBody(ctx context.Context, params *CreateABuilderSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateABuilderSessionRequestWithBody(c.Server, params, contentType, body)
+// Corresponds with POST /v1/embedded/builder-sessions (the `CreateBuilderSession` operationId).
+func (c *Client) CreateBuilderSessionWithBody(ctx context.Context, params *CreateBuilderSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateBuilderSessionRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6744,7 +6744,7 @@ func (c *Client) CreateABuilderSessionWithBody(ctx context.Context, params *Crea
 	return c.Client.Do(req)
 }
 
-// CreateABuilderSession Create a builder session
+// CreateBuilderSession Create a builder session
 //
 // Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
 // draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
@@ -6758,9 +6758,9 @@ func (c *Client) CreateABuilderSessionWithBody(ctx context.Context, params *Crea
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/embedded/builder-sessions (the `CreateABuilderSession` operationId).
-func (c *Client) CreateABuilderSession(ctx context.Context, params *CreateABuilderSessionParams, body CreateABuilderSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateABuilderSessionRequest(c.Server, params, body)
+// Corresponds with POST /v1/embedded/builder-sessions (the `CreateBuilderSession` operationId).
+func (c *Client) CreateBuilderSession(ctx context.Context, params *CreateBuilderSessionParams, body CreateBuilderSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateBuilderSessionRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6771,11 +6771,11 @@ func (c *Client) CreateABuilderSession(ctx context.Context, params *CreateABuild
 	return c.Client.Do(req)
 }
 
-// RevokeABuilderSession Revoke a builder session
+// RevokeBuilderSession Revoke a builder session
 //
-// Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeABuilderSession` operationId).
-func (c *Client) RevokeABuilderSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRevokeABuilderSessionRequest(c.Server, id)
+// Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeBuilderSession` operationId).
+func (c *Client) RevokeBuilderSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevokeBuilderSessionRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -6786,13 +6786,13 @@ func (c *Client) RevokeABuilderSession(ctx context.Context, id openapi_types.UUI
 	return c.Client.Do(req)
 }
 
-// CreateAnEmbeddedSessionWithBody Create an embedded session
+// CreateSigningSessionWithBody Create an embedded session
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/embedded/signing-sessions (the `CreateAnEmbeddedSession` operationId).
-func (c *Client) CreateAnEmbeddedSessionWithBody(ctx context.Context, params *CreateAnEmbeddedSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateAnEmbeddedSessionRequestWithBody(c.Server, params, contentType, body)
+// Corresponds with POST /v1/embedded/signing-sessions (the `CreateSigningSession` operationId).
+func (c *Client) CreateSigningSessionWithBody(ctx context.Context, params *CreateSigningSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSigningSessionRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6803,13 +6803,13 @@ func (c *Client) CreateAnEmbeddedSessionWithBody(ctx context.Context, params *Cr
 	return c.Client.Do(req)
 }
 
-// CreateAnEmbeddedSession Create an embedded session
+// CreateSigningSession Create an embedded session
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/embedded/signing-sessions (the `CreateAnEmbeddedSession` operationId).
-func (c *Client) CreateAnEmbeddedSession(ctx context.Context, params *CreateAnEmbeddedSessionParams, body CreateAnEmbeddedSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateAnEmbeddedSessionRequest(c.Server, params, body)
+// Corresponds with POST /v1/embedded/signing-sessions (the `CreateSigningSession` operationId).
+func (c *Client) CreateSigningSession(ctx context.Context, params *CreateSigningSessionParams, body CreateSigningSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSigningSessionRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6820,11 +6820,11 @@ func (c *Client) CreateAnEmbeddedSession(ctx context.Context, params *CreateAnEm
 	return c.Client.Do(req)
 }
 
-// RevokeAnEmbeddedSession Revoke an embedded session
+// RevokeSigningSession Revoke an embedded session
 //
-// Corresponds with DELETE /v1/embedded/signing-sessions/{id} (the `RevokeAnEmbeddedSession` operationId).
-func (c *Client) RevokeAnEmbeddedSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRevokeAnEmbeddedSessionRequest(c.Server, id)
+// Corresponds with DELETE /v1/embedded/signing-sessions/{id} (the `RevokeSigningSession` operationId).
+func (c *Client) RevokeSigningSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevokeSigningSessionRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -6850,13 +6850,13 @@ func (c *Client) ListEnvelopes(ctx context.Context, params *ListEnvelopesParams,
 	return c.Client.Do(req)
 }
 
-// CreateAnEnvelopeWithBody Create an envelope
+// CreateEnvelopeWithBody Create an envelope
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/envelopes (the `CreateAnEnvelope` operationId).
-func (c *Client) CreateAnEnvelopeWithBody(ctx context.Context, params *CreateAnEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateAnEnvelopeRequestWithBody(c.Server, params, contentType, body)
+// Corresponds with POST /v1/envelopes (the `CreateEnvelope` operationId).
+func (c *Client) CreateEnvelopeWithBody(ctx context.Context, params *CreateEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateEnvelopeRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6867,13 +6867,13 @@ func (c *Client) CreateAnEnvelopeWithBody(ctx context.Context, params *CreateAnE
 	return c.Client.Do(req)
 }
 
-// CreateAnEnvelope Create an envelope
+// CreateEnvelope Create an envelope
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/envelopes (the `CreateAnEnvelope` operationId).
-func (c *Client) CreateAnEnvelope(ctx context.Context, params *CreateAnEnvelopeParams, body CreateAnEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateAnEnvelopeRequest(c.Server, params, body)
+// Corresponds with POST /v1/envelopes (the `CreateEnvelope` operationId).
+func (c *Client) CreateEnvelope(ctx context.Context, params *CreateEnvelopeParams, body CreateEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateEnvelopeRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6884,13 +6884,13 @@ func (c *Client) CreateAnEnvelope(ctx context.Context, params *CreateAnEnvelopeP
 	return c.Client.Do(req)
 }
 
-// DeleteADraft Delete a draft
+// DeleteDraft Delete a draft
 //
 // With its documents, signers and fields. The audit chain stays, for whoever runs the service.
 //
-// Corresponds with DELETE /v1/envelopes/{id} (the `DeleteADraft` operationId).
-func (c *Client) DeleteADraft(ctx context.Context, id openapi_types.UUID, params *DeleteADraftParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDeleteADraftRequest(c.Server, id, params)
+// Corresponds with DELETE /v1/envelopes/{id} (the `DeleteDraft` operationId).
+func (c *Client) DeleteDraft(ctx context.Context, id openapi_types.UUID, params *DeleteDraftParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteDraftRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -6901,11 +6901,11 @@ func (c *Client) DeleteADraft(ctx context.Context, id openapi_types.UUID, params
 	return c.Client.Do(req)
 }
 
-// GetAnEnvelope Get an envelope
+// GetEnvelope Get an envelope
 //
-// Corresponds with GET /v1/envelopes/{id} (the `GetAnEnvelope` operationId).
-func (c *Client) GetAnEnvelope(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetAnEnvelopeRequest(c.Server, id)
+// Corresponds with GET /v1/envelopes/{id} (the `GetEnvelope` operationId).
+func (c *Client) GetEnvelope(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetEnvelopeRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -6916,15 +6916,15 @@ func (c *Client) GetAnEnvelope(ctx context.Context, id openapi_types.UUID, reqEd
 	return c.Client.Do(req)
 }
 
-// EditADraftWithBody Edit a draft
+// UpdateDraftWithBody Edit a draft
 //
 // A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with PATCH /v1/envelopes/{id} (the `EditADraft` operationId).
-func (c *Client) EditADraftWithBody(ctx context.Context, id openapi_types.UUID, params *EditADraftParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewEditADraftRequestWithBody(c.Server, id, params, contentType, body)
+// Corresponds with PATCH /v1/envelopes/{id} (the `UpdateDraft` operationId).
+func (c *Client) UpdateDraftWithBody(ctx context.Context, id openapi_types.UUID, params *UpdateDraftParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateDraftRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6935,15 +6935,15 @@ func (c *Client) EditADraftWithBody(ctx context.Context, id openapi_types.UUID, 
 	return c.Client.Do(req)
 }
 
-// EditADraft Edit a draft
+// UpdateDraft Edit a draft
 //
 // A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with PATCH /v1/envelopes/{id} (the `EditADraft` operationId).
-func (c *Client) EditADraft(ctx context.Context, id openapi_types.UUID, params *EditADraftParams, body EditADraftJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewEditADraftRequest(c.Server, id, params, body)
+// Corresponds with PATCH /v1/envelopes/{id} (the `UpdateDraft` operationId).
+func (c *Client) UpdateDraft(ctx context.Context, id openapi_types.UUID, params *UpdateDraftParams, body UpdateDraftJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateDraftRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6954,13 +6954,13 @@ func (c *Client) EditADraft(ctx context.Context, id openapi_types.UUID, params *
 	return c.Client.Do(req)
 }
 
-// DownloadAnAttachment Download an attachment
+// DownloadAttachment Download an attachment
 //
 // A file that a signer signed with.
 //
-// Corresponds with GET /v1/envelopes/{id}/attachments/{aid} (the `DownloadAnAttachment` operationId).
-func (c *Client) DownloadAnAttachment(ctx context.Context, id openapi_types.UUID, aid openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDownloadAnAttachmentRequest(c.Server, id, aid)
+// Corresponds with GET /v1/envelopes/{id}/attachments/{aid} (the `DownloadAttachment` operationId).
+func (c *Client) DownloadAttachment(ctx context.Context, id openapi_types.UUID, aid openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDownloadAttachmentRequest(c.Server, id, aid)
 	if err != nil {
 		return nil, err
 	}
@@ -6971,15 +6971,15 @@ func (c *Client) DownloadAnAttachment(ctx context.Context, id openapi_types.UUID
 	return c.Client.Do(req)
 }
 
-// SendCopiesAgainWithBody Send the sealed files again
+// ResendCopiesWithBody Send the sealed files again
 //
 // To an address of this envelope, as fresh links. Five times an hour.
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/envelopes/{id}/copies (the `SendCopiesAgain` operationId).
-func (c *Client) SendCopiesAgainWithBody(ctx context.Context, id openapi_types.UUID, params *SendCopiesAgainParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewSendCopiesAgainRequestWithBody(c.Server, id, params, contentType, body)
+// Corresponds with POST /v1/envelopes/{id}/copies (the `ResendCopies` operationId).
+func (c *Client) ResendCopiesWithBody(ctx context.Context, id openapi_types.UUID, params *ResendCopiesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResendCopiesRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6990,15 +6990,15 @@ func (c *Client) SendCopiesAgainWithBody(ctx context.Context, id openapi_types.U
 	return c.Client.Do(req)
 }
 
-// SendCopiesAgain Send the sealed files again
+// ResendCopies Send the sealed files again
 //
 // To an address of this envelope, as fresh links. Five times an hour.
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/envelopes/{id}/copies (the `SendCopiesAgain` operationId).
-func (c *Client) SendCopiesAgain(ctx context.Context, id openapi_types.UUID, params *SendCopiesAgainParams, body SendCopiesAgainJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewSendCopiesAgainRequest(c.Server, id, params, body)
+// Corresponds with POST /v1/envelopes/{id}/copies (the `ResendCopies` operationId).
+func (c *Client) ResendCopies(ctx context.Context, id openapi_types.UUID, params *ResendCopiesParams, body ResendCopiesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResendCopiesRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7009,11 +7009,11 @@ func (c *Client) SendCopiesAgain(ctx context.Context, id openapi_types.UUID, par
 	return c.Client.Do(req)
 }
 
-// DownloadADocument Download a document
+// DownloadDocument Download a document
 //
-// Corresponds with GET /v1/envelopes/{id}/document (the `DownloadADocument` operationId).
-func (c *Client) DownloadADocument(ctx context.Context, id openapi_types.UUID, params *DownloadADocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDownloadADocumentRequest(c.Server, id, params)
+// Corresponds with GET /v1/envelopes/{id}/document (the `DownloadDocument` operationId).
+func (c *Client) DownloadDocument(ctx context.Context, id openapi_types.UUID, params *DownloadDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDownloadDocumentRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7024,13 +7024,13 @@ func (c *Client) DownloadADocument(ctx context.Context, id openapi_types.UUID, p
 	return c.Client.Do(req)
 }
 
-// UploadADocumentWithBody Upload a document
+// UploadDocumentWithBody Upload a document
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/envelopes/{id}/document (the `UploadADocument` operationId).
-func (c *Client) UploadADocumentWithBody(ctx context.Context, id openapi_types.UUID, params *UploadADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewUploadADocumentRequestWithBody(c.Server, id, params, contentType, body)
+// Corresponds with POST /v1/envelopes/{id}/document (the `UploadDocument` operationId).
+func (c *Client) UploadDocumentWithBody(ctx context.Context, id openapi_types.UUID, params *UploadDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUploadDocumentRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7041,11 +7041,11 @@ func (c *Client) UploadADocumentWithBody(ctx context.Context, id openapi_types.U
 	return c.Client.Do(req)
 }
 
-// DownloadAllSealedFiles Download all sealed files in one ZIP file
+// DownloadSealedDocuments Download all sealed files in one ZIP file
 //
-// Corresponds with GET /v1/envelopes/{id}/documents.zip (the `DownloadAllSealedFiles` operationId).
-func (c *Client) DownloadAllSealedFiles(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDownloadAllSealedFilesRequest(c.Server, id)
+// Corresponds with GET /v1/envelopes/{id}/documents.zip (the `DownloadSealedDocuments` operationId).
+func (c *Client) DownloadSealedDocuments(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDownloadSealedDocumentsRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -7056,13 +7056,13 @@ func (c *Client) DownloadAllSealedFiles(ctx context.Context, id openapi_types.UU
 	return c.Client.Do(req)
 }
 
-// RemoveADocument Remove a draft's document
+// DeleteDocument Remove a draft's document
 //
 // With the fields on it. The others move up.
 //
-// Corresponds with DELETE /v1/envelopes/{id}/documents/{documentId} (the `RemoveADocument` operationId).
-func (c *Client) RemoveADocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *RemoveADocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRemoveADocumentRequest(c.Server, id, documentID, params)
+// Corresponds with DELETE /v1/envelopes/{id}/documents/{documentId} (the `DeleteDocument` operationId).
+func (c *Client) DeleteDocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *DeleteDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteDocumentRequest(c.Server, id, documentID, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7073,15 +7073,15 @@ func (c *Client) RemoveADocument(ctx context.Context, id openapi_types.UUID, doc
 	return c.Client.Do(req)
 }
 
-// EditADocumentWithBody Rename or move a draft's document
+// UpdateDocumentWithBody Rename or move a draft's document
 //
 // The other documents keep their order around it.
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `EditADocument` operationId).
-func (c *Client) EditADocumentWithBody(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *EditADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewEditADocumentRequestWithBody(c.Server, id, documentID, params, contentType, body)
+// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `UpdateDocument` operationId).
+func (c *Client) UpdateDocumentWithBody(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *UpdateDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateDocumentRequestWithBody(c.Server, id, documentID, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7092,15 +7092,15 @@ func (c *Client) EditADocumentWithBody(ctx context.Context, id openapi_types.UUI
 	return c.Client.Do(req)
 }
 
-// EditADocument Rename or move a draft's document
+// UpdateDocument Rename or move a draft's document
 //
 // The other documents keep their order around it.
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `EditADocument` operationId).
-func (c *Client) EditADocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *EditADocumentParams, body EditADocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewEditADocumentRequest(c.Server, id, documentID, params, body)
+// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `UpdateDocument` operationId).
+func (c *Client) UpdateDocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *UpdateDocumentParams, body UpdateDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateDocumentRequest(c.Server, id, documentID, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7111,13 +7111,13 @@ func (c *Client) EditADocument(ctx context.Context, id openapi_types.UUID, docum
 	return c.Client.Do(req)
 }
 
-// PrepareADocumentWithBody Prepare a document anew
+// PrepareDocumentWithBody Prepare a document anew
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareADocument` operationId).
-func (c *Client) PrepareADocumentWithBody(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewPrepareADocumentRequestWithBody(c.Server, id, documentID, params, contentType, body)
+// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareDocument` operationId).
+func (c *Client) PrepareDocumentWithBody(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPrepareDocumentRequestWithBody(c.Server, id, documentID, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7128,13 +7128,13 @@ func (c *Client) PrepareADocumentWithBody(ctx context.Context, id openapi_types.
 	return c.Client.Do(req)
 }
 
-// PrepareADocument Prepare a document anew
+// PrepareDocument Prepare a document anew
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareADocument` operationId).
-func (c *Client) PrepareADocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, body PrepareADocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewPrepareADocumentRequest(c.Server, id, documentID, params, body)
+// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareDocument` operationId).
+func (c *Client) PrepareDocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareDocumentParams, body PrepareDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPrepareDocumentRequest(c.Server, id, documentID, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7160,13 +7160,13 @@ func (c *Client) SuggestFields(ctx context.Context, id openapi_types.UUID, docum
 	return c.Client.Do(req)
 }
 
-// AddAFieldWithBody Add a field, or a list of which all are added or none
+// CreateFieldWithBody Add a field, or a list of which all are added or none
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/envelopes/{id}/fields (the `AddAField` operationId).
-func (c *Client) AddAFieldWithBody(ctx context.Context, id openapi_types.UUID, params *AddAFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewAddAFieldRequestWithBody(c.Server, id, params, contentType, body)
+// Corresponds with POST /v1/envelopes/{id}/fields (the `CreateField` operationId).
+func (c *Client) CreateFieldWithBody(ctx context.Context, id openapi_types.UUID, params *CreateFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateFieldRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7177,13 +7177,13 @@ func (c *Client) AddAFieldWithBody(ctx context.Context, id openapi_types.UUID, p
 	return c.Client.Do(req)
 }
 
-// AddAField Add a field, or a list of which all are added or none
+// CreateField Add a field, or a list of which all are added or none
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/envelopes/{id}/fields (the `AddAField` operationId).
-func (c *Client) AddAField(ctx context.Context, id openapi_types.UUID, params *AddAFieldParams, body AddAFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewAddAFieldRequest(c.Server, id, params, body)
+// Corresponds with POST /v1/envelopes/{id}/fields (the `CreateField` operationId).
+func (c *Client) CreateField(ctx context.Context, id openapi_types.UUID, params *CreateFieldParams, body CreateFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateFieldRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7194,11 +7194,11 @@ func (c *Client) AddAField(ctx context.Context, id openapi_types.UUID, params *A
 	return c.Client.Do(req)
 }
 
-// RemoveAField Remove a draft's field
+// DeleteField Remove a draft's field
 //
-// Corresponds with DELETE /v1/envelopes/{id}/fields/{fieldId} (the `RemoveAField` operationId).
-func (c *Client) RemoveAField(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *RemoveAFieldParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRemoveAFieldRequest(c.Server, id, fieldID, params)
+// Corresponds with DELETE /v1/envelopes/{id}/fields/{fieldId} (the `DeleteField` operationId).
+func (c *Client) DeleteField(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *DeleteFieldParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteFieldRequest(c.Server, id, fieldID, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7209,15 +7209,15 @@ func (c *Client) RemoveAField(ctx context.Context, id openapi_types.UUID, fieldI
 	return c.Client.Do(req)
 }
 
-// EditAFieldWithBody Edit a draft's field
+// UpdateFieldWithBody Edit a draft's field
 //
 // A y that is given is counted from the origin that is given with it, or from the envelope's.
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `EditAField` operationId).
-func (c *Client) EditAFieldWithBody(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *EditAFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewEditAFieldRequestWithBody(c.Server, id, fieldID, params, contentType, body)
+// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `UpdateField` operationId).
+func (c *Client) UpdateFieldWithBody(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *UpdateFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateFieldRequestWithBody(c.Server, id, fieldID, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7228,15 +7228,15 @@ func (c *Client) EditAFieldWithBody(ctx context.Context, id openapi_types.UUID, 
 	return c.Client.Do(req)
 }
 
-// EditAField Edit a draft's field
+// UpdateField Edit a draft's field
 //
 // A y that is given is counted from the origin that is given with it, or from the envelope's.
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `EditAField` operationId).
-func (c *Client) EditAField(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *EditAFieldParams, body EditAFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewEditAFieldRequest(c.Server, id, fieldID, params, body)
+// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `UpdateField` operationId).
+func (c *Client) UpdateField(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *UpdateFieldParams, body UpdateFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateFieldRequest(c.Server, id, fieldID, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7247,13 +7247,13 @@ func (c *Client) EditAField(ctx context.Context, id openapi_types.UUID, fieldID 
 	return c.Client.Do(req)
 }
 
-// SendAnEnvelopeWithBody Send an envelope
+// SendEnvelopeWithBody Send an envelope
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/envelopes/{id}/send (the `SendAnEnvelope` operationId).
-func (c *Client) SendAnEnvelopeWithBody(ctx context.Context, id openapi_types.UUID, params *SendAnEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewSendAnEnvelopeRequestWithBody(c.Server, id, params, contentType, body)
+// Corresponds with POST /v1/envelopes/{id}/send (the `SendEnvelope` operationId).
+func (c *Client) SendEnvelopeWithBody(ctx context.Context, id openapi_types.UUID, params *SendEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSendEnvelopeRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7264,13 +7264,13 @@ func (c *Client) SendAnEnvelopeWithBody(ctx context.Context, id openapi_types.UU
 	return c.Client.Do(req)
 }
 
-// SendAnEnvelope Send an envelope
+// SendEnvelope Send an envelope
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/envelopes/{id}/send (the `SendAnEnvelope` operationId).
-func (c *Client) SendAnEnvelope(ctx context.Context, id openapi_types.UUID, params *SendAnEnvelopeParams, body SendAnEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewSendAnEnvelopeRequest(c.Server, id, params, body)
+// Corresponds with POST /v1/envelopes/{id}/send (the `SendEnvelope` operationId).
+func (c *Client) SendEnvelope(ctx context.Context, id openapi_types.UUID, params *SendEnvelopeParams, body SendEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSendEnvelopeRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7281,13 +7281,13 @@ func (c *Client) SendAnEnvelope(ctx context.Context, id openapi_types.UUID, para
 	return c.Client.Do(req)
 }
 
-// AddASignerWithBody Add a signer
+// CreateSignerWithBody Add a signer
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/envelopes/{id}/signers (the `AddASigner` operationId).
-func (c *Client) AddASignerWithBody(ctx context.Context, id openapi_types.UUID, params *AddASignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewAddASignerRequestWithBody(c.Server, id, params, contentType, body)
+// Corresponds with POST /v1/envelopes/{id}/signers (the `CreateSigner` operationId).
+func (c *Client) CreateSignerWithBody(ctx context.Context, id openapi_types.UUID, params *CreateSignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSignerRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7298,13 +7298,13 @@ func (c *Client) AddASignerWithBody(ctx context.Context, id openapi_types.UUID, 
 	return c.Client.Do(req)
 }
 
-// AddASigner Add a signer
+// CreateSigner Add a signer
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/envelopes/{id}/signers (the `AddASigner` operationId).
-func (c *Client) AddASigner(ctx context.Context, id openapi_types.UUID, params *AddASignerParams, body AddASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewAddASignerRequest(c.Server, id, params, body)
+// Corresponds with POST /v1/envelopes/{id}/signers (the `CreateSigner` operationId).
+func (c *Client) CreateSigner(ctx context.Context, id openapi_types.UUID, params *CreateSignerParams, body CreateSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSignerRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7315,13 +7315,13 @@ func (c *Client) AddASigner(ctx context.Context, id openapi_types.UUID, params *
 	return c.Client.Do(req)
 }
 
-// RemoveASigner Remove a draft's signer
+// DeleteSigner Remove a draft's signer
 //
 // With the signer's fields.
 //
-// Corresponds with DELETE /v1/envelopes/{id}/signers/{signerId} (the `RemoveASigner` operationId).
-func (c *Client) RemoveASigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemoveASignerParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRemoveASignerRequest(c.Server, id, signerID, params)
+// Corresponds with DELETE /v1/envelopes/{id}/signers/{signerId} (the `DeleteSigner` operationId).
+func (c *Client) DeleteSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *DeleteSignerParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteSignerRequest(c.Server, id, signerID, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7332,13 +7332,13 @@ func (c *Client) RemoveASigner(ctx context.Context, id openapi_types.UUID, signe
 	return c.Client.Do(req)
 }
 
-// EditASignerWithBody Edit a draft's signer
+// UpdateSignerWithBody Edit a draft's signer
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `EditASigner` operationId).
-func (c *Client) EditASignerWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *EditASignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewEditASignerRequestWithBody(c.Server, id, signerID, params, contentType, body)
+// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `UpdateSigner` operationId).
+func (c *Client) UpdateSignerWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *UpdateSignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateSignerRequestWithBody(c.Server, id, signerID, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7349,13 +7349,13 @@ func (c *Client) EditASignerWithBody(ctx context.Context, id openapi_types.UUID,
 	return c.Client.Do(req)
 }
 
-// EditASigner Edit a draft's signer
+// UpdateSigner Edit a draft's signer
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `EditASigner` operationId).
-func (c *Client) EditASigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *EditASignerParams, body EditASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewEditASignerRequest(c.Server, id, signerID, params, body)
+// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `UpdateSigner` operationId).
+func (c *Client) UpdateSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *UpdateSignerParams, body UpdateSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateSignerRequest(c.Server, id, signerID, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7366,15 +7366,15 @@ func (c *Client) EditASigner(ctx context.Context, id openapi_types.UUID, signerI
 	return c.Client.Do(req)
 }
 
-// ReplaceASignerWithBody Put another person in the place of a signer
+// ReplaceSignerWithBody Put another person in the place of a signer
 //
 // The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceASigner` operationId).
-func (c *Client) ReplaceASignerWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceASignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewReplaceASignerRequestWithBody(c.Server, id, signerID, params, contentType, body)
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceSigner` operationId).
+func (c *Client) ReplaceSignerWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceSignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceSignerRequestWithBody(c.Server, id, signerID, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7385,15 +7385,15 @@ func (c *Client) ReplaceASignerWithBody(ctx context.Context, id openapi_types.UU
 	return c.Client.Do(req)
 }
 
-// ReplaceASigner Put another person in the place of a signer
+// ReplaceSigner Put another person in the place of a signer
 //
 // The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceASigner` operationId).
-func (c *Client) ReplaceASigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceASignerParams, body ReplaceASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewReplaceASignerRequest(c.Server, id, signerID, params, body)
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceSigner` operationId).
+func (c *Client) ReplaceSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceSignerParams, body ReplaceSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceSignerRequest(c.Server, id, signerID, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7404,13 +7404,13 @@ func (c *Client) ReplaceASigner(ctx context.Context, id openapi_types.UUID, sign
 	return c.Client.Do(req)
 }
 
-// InviteASignerAgain Invite a signer again
+// RemindSigner Invite a signer again
 //
 // With a new link; the old one ends. Five times an hour.
 //
-// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `InviteASignerAgain` operationId).
-func (c *Client) InviteASignerAgain(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *InviteASignerAgainParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewInviteASignerAgainRequest(c.Server, id, signerID, params)
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `RemindSigner` operationId).
+func (c *Client) RemindSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemindSignerParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemindSignerRequest(c.Server, id, signerID, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7421,15 +7421,15 @@ func (c *Client) InviteASignerAgain(ctx context.Context, id openapi_types.UUID, 
 	return c.Client.Do(req)
 }
 
-// GetASigningLinkWithBody Get the link of a signer who is awaited
+// CreateSigningLinkWithBody Get the link of a signer who is awaited
 //
 // The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `GetASigningLink` operationId).
-func (c *Client) GetASigningLinkWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetASigningLinkParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetASigningLinkRequestWithBody(c.Server, id, signerID, params, contentType, body)
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `CreateSigningLink` operationId).
+func (c *Client) CreateSigningLinkWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *CreateSigningLinkParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSigningLinkRequestWithBody(c.Server, id, signerID, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7440,15 +7440,15 @@ func (c *Client) GetASigningLinkWithBody(ctx context.Context, id openapi_types.U
 	return c.Client.Do(req)
 }
 
-// GetASigningLink Get the link of a signer who is awaited
+// CreateSigningLink Get the link of a signer who is awaited
 //
 // The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `GetASigningLink` operationId).
-func (c *Client) GetASigningLink(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetASigningLinkParams, body GetASigningLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetASigningLinkRequest(c.Server, id, signerID, params, body)
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `CreateSigningLink` operationId).
+func (c *Client) CreateSigningLink(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *CreateSigningLinkParams, body CreateSigningLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSigningLinkRequest(c.Server, id, signerID, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7459,13 +7459,13 @@ func (c *Client) GetASigningLink(ctx context.Context, id openapi_types.UUID, sig
 	return c.Client.Do(req)
 }
 
-// GetEnteredValues Get what signers entered
+// GetEnvelopeValues Get what signers entered
 //
 // By the names of the fields; null before the signer of a field has signed.
 //
-// Corresponds with GET /v1/envelopes/{id}/values (the `GetEnteredValues` operationId).
-func (c *Client) GetEnteredValues(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetEnteredValuesRequest(c.Server, id)
+// Corresponds with GET /v1/envelopes/{id}/values (the `GetEnvelopeValues` operationId).
+func (c *Client) GetEnvelopeValues(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetEnvelopeValuesRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -7476,13 +7476,13 @@ func (c *Client) GetEnteredValues(ctx context.Context, id openapi_types.UUID, re
 	return c.Client.Do(req)
 }
 
-// VoidAnEnvelopeWithBody Void an envelope
+// VoidEnvelopeWithBody Void an envelope
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/envelopes/{id}/void (the `VoidAnEnvelope` operationId).
-func (c *Client) VoidAnEnvelopeWithBody(ctx context.Context, id openapi_types.UUID, params *VoidAnEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewVoidAnEnvelopeRequestWithBody(c.Server, id, params, contentType, body)
+// Corresponds with POST /v1/envelopes/{id}/void (the `VoidEnvelope` operationId).
+func (c *Client) VoidEnvelopeWithBody(ctx context.Context, id openapi_types.UUID, params *VoidEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewVoidEnvelopeRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7493,13 +7493,13 @@ func (c *Client) VoidAnEnvelopeWithBody(ctx context.Context, id openapi_types.UU
 	return c.Client.Do(req)
 }
 
-// VoidAnEnvelope Void an envelope
+// VoidEnvelope Void an envelope
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/envelopes/{id}/void (the `VoidAnEnvelope` operationId).
-func (c *Client) VoidAnEnvelope(ctx context.Context, id openapi_types.UUID, params *VoidAnEnvelopeParams, body VoidAnEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewVoidAnEnvelopeRequest(c.Server, id, params, body)
+// Corresponds with POST /v1/envelopes/{id}/void (the `VoidEnvelope` operationId).
+func (c *Client) VoidEnvelope(ctx context.Context, id openapi_types.UUID, params *VoidEnvelopeParams, body VoidEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewVoidEnvelopeRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7559,15 +7559,15 @@ func (c *Client) ListTemplates(ctx context.Context, params *ListTemplatesParams,
 	return c.Client.Do(req)
 }
 
-// CreateATemplateWithBody Create a template, or a new version of it
+// CreateTemplateWithBody Create a template, or a new version of it
 //
 // As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/templates (the `CreateATemplate` operationId).
-func (c *Client) CreateATemplateWithBody(ctx context.Context, params *CreateATemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateATemplateRequestWithBody(c.Server, params, contentType, body)
+// Corresponds with POST /v1/templates (the `CreateTemplate` operationId).
+func (c *Client) CreateTemplateWithBody(ctx context.Context, params *CreateTemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateTemplateRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7578,15 +7578,15 @@ func (c *Client) CreateATemplateWithBody(ctx context.Context, params *CreateATem
 	return c.Client.Do(req)
 }
 
-// CreateATemplate Create a template, or a new version of it
+// CreateTemplate Create a template, or a new version of it
 //
 // As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/templates (the `CreateATemplate` operationId).
-func (c *Client) CreateATemplate(ctx context.Context, params *CreateATemplateParams, body CreateATemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateATemplateRequest(c.Server, params, body)
+// Corresponds with POST /v1/templates (the `CreateTemplate` operationId).
+func (c *Client) CreateTemplate(ctx context.Context, params *CreateTemplateParams, body CreateTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateTemplateRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7597,13 +7597,13 @@ func (c *Client) CreateATemplate(ctx context.Context, params *CreateATemplatePar
 	return c.Client.Do(req)
 }
 
-// ArchiveATemplate Archive a template
+// ArchiveTemplate Archive a template
 //
 // No envelope is made of it any more. Those that were made stay as they are, with their files.
 //
-// Corresponds with DELETE /v1/templates/{id} (the `ArchiveATemplate` operationId).
-func (c *Client) ArchiveATemplate(ctx context.Context, id openapi_types.UUID, params *ArchiveATemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewArchiveATemplateRequest(c.Server, id, params)
+// Corresponds with DELETE /v1/templates/{id} (the `ArchiveTemplate` operationId).
+func (c *Client) ArchiveTemplate(ctx context.Context, id openapi_types.UUID, params *ArchiveTemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewArchiveTemplateRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7614,11 +7614,11 @@ func (c *Client) ArchiveATemplate(ctx context.Context, id openapi_types.UUID, pa
 	return c.Client.Do(req)
 }
 
-// GetATemplate Get a template
+// GetTemplate Get a template
 //
-// Corresponds with GET /v1/templates/{id} (the `GetATemplate` operationId).
-func (c *Client) GetATemplate(ctx context.Context, id openapi_types.UUID, params *GetATemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetATemplateRequest(c.Server, id, params)
+// Corresponds with GET /v1/templates/{id} (the `GetTemplate` operationId).
+func (c *Client) GetTemplate(ctx context.Context, id openapi_types.UUID, params *GetTemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTemplateRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7629,15 +7629,15 @@ func (c *Client) GetATemplate(ctx context.Context, id openapi_types.UUID, params
 	return c.Client.Do(req)
 }
 
-// EditATemplateWithBody Edit a template
+// UpdateTemplateWithBody Edit a template
 //
 // A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with PATCH /v1/templates/{id} (the `EditATemplate` operationId).
-func (c *Client) EditATemplateWithBody(ctx context.Context, id openapi_types.UUID, params *EditATemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewEditATemplateRequestWithBody(c.Server, id, params, contentType, body)
+// Corresponds with PATCH /v1/templates/{id} (the `UpdateTemplate` operationId).
+func (c *Client) UpdateTemplateWithBody(ctx context.Context, id openapi_types.UUID, params *UpdateTemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateTemplateRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7648,15 +7648,15 @@ func (c *Client) EditATemplateWithBody(ctx context.Context, id openapi_types.UUI
 	return c.Client.Do(req)
 }
 
-// EditATemplate Edit a template
+// UpdateTemplate Edit a template
 //
 // A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with PATCH /v1/templates/{id} (the `EditATemplate` operationId).
-func (c *Client) EditATemplate(ctx context.Context, id openapi_types.UUID, params *EditATemplateParams, body EditATemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewEditATemplateRequest(c.Server, id, params, body)
+// Corresponds with PATCH /v1/templates/{id} (the `UpdateTemplate` operationId).
+func (c *Client) UpdateTemplate(ctx context.Context, id openapi_types.UUID, params *UpdateTemplateParams, body UpdateTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateTemplateRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7667,11 +7667,11 @@ func (c *Client) EditATemplate(ctx context.Context, id openapi_types.UUID, param
 	return c.Client.Do(req)
 }
 
-// DownloadATemplateDocument Download a document of a template
+// DownloadTemplateDocument Download a document of a template
 //
-// Corresponds with GET /v1/templates/{id}/document (the `DownloadATemplateDocument` operationId).
-func (c *Client) DownloadATemplateDocument(ctx context.Context, id openapi_types.UUID, params *DownloadATemplateDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDownloadATemplateDocumentRequest(c.Server, id, params)
+// Corresponds with GET /v1/templates/{id}/document (the `DownloadTemplateDocument` operationId).
+func (c *Client) DownloadTemplateDocument(ctx context.Context, id openapi_types.UUID, params *DownloadTemplateDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDownloadTemplateDocumentRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7682,13 +7682,13 @@ func (c *Client) DownloadATemplateDocument(ctx context.Context, id openapi_types
 	return c.Client.Do(req)
 }
 
-// SuggestFieldsOfATemplate Suggest fields of a template
+// SuggestTemplateFields Suggest fields of a template
 //
 // What the text tags and the form of a document of the newest version describe. Nothing is changed.
 //
-// Corresponds with GET /v1/templates/{id}/documents/{documentId}/suggestions (the `SuggestFieldsOfATemplate` operationId).
-func (c *Client) SuggestFieldsOfATemplate(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewSuggestFieldsOfATemplateRequest(c.Server, id, documentID)
+// Corresponds with GET /v1/templates/{id}/documents/{documentId}/suggestions (the `SuggestTemplateFields` operationId).
+func (c *Client) SuggestTemplateFields(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSuggestTemplateFieldsRequest(c.Server, id, documentID)
 	if err != nil {
 		return nil, err
 	}
@@ -7699,13 +7699,13 @@ func (c *Client) SuggestFieldsOfATemplate(ctx context.Context, id openapi_types.
 	return c.Client.Do(req)
 }
 
-// RemoveBranding Remove a tenant's branding
+// DeleteBranding Remove a tenant's branding
 //
 // Everything of it is as it is for everybody, also senderName and replyTo. For the app itself and the console role admin.
 //
-// Corresponds with DELETE /v1/tenants/{tenantId}/branding (the `RemoveBranding` operationId).
-func (c *Client) RemoveBranding(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRemoveBrandingRequest(c.Server, tenantID)
+// Corresponds with DELETE /v1/tenants/{tenantId}/branding (the `DeleteBranding` operationId).
+func (c *Client) DeleteBranding(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteBrandingRequest(c.Server, tenantID)
 	if err != nil {
 		return nil, err
 	}
@@ -7731,15 +7731,15 @@ func (c *Client) GetBranding(ctx context.Context, tenantID string, reqEditors ..
 	return c.Client.Do(req)
 }
 
-// ChangeBrandingWithBody Change a tenant's branding
+// UpdateBrandingWithBody Change a tenant's branding
 //
 // What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `ChangeBranding` operationId).
-func (c *Client) ChangeBrandingWithBody(ctx context.Context, tenantID string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewChangeBrandingRequestWithBody(c.Server, tenantID, contentType, body)
+// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `UpdateBranding` operationId).
+func (c *Client) UpdateBrandingWithBody(ctx context.Context, tenantID string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateBrandingRequestWithBody(c.Server, tenantID, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7750,15 +7750,15 @@ func (c *Client) ChangeBrandingWithBody(ctx context.Context, tenantID string, co
 	return c.Client.Do(req)
 }
 
-// ChangeBranding Change a tenant's branding
+// UpdateBranding Change a tenant's branding
 //
 // What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `ChangeBranding` operationId).
-func (c *Client) ChangeBranding(ctx context.Context, tenantID string, body ChangeBrandingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewChangeBrandingRequest(c.Server, tenantID, body)
+// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `UpdateBranding` operationId).
+func (c *Client) UpdateBranding(ctx context.Context, tenantID string, body UpdateBrandingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateBrandingRequest(c.Server, tenantID, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7769,13 +7769,13 @@ func (c *Client) ChangeBranding(ctx context.Context, tenantID string, body Chang
 	return c.Client.Do(req)
 }
 
-// VerifyASealedDocumentWithBody Verify a sealed document
+// VerifyDocumentWithBody Verify a sealed document
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/verify (the `VerifyASealedDocument` operationId).
-func (c *Client) VerifyASealedDocumentWithBody(ctx context.Context, params *VerifyASealedDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewVerifyASealedDocumentRequestWithBody(c.Server, params, contentType, body)
+// Corresponds with POST /v1/verify (the `VerifyDocument` operationId).
+func (c *Client) VerifyDocumentWithBody(ctx context.Context, params *VerifyDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewVerifyDocumentRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7801,13 +7801,13 @@ func (c *Client) ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn
 	return c.Client.Do(req)
 }
 
-// RegisterAWebhookWithBody Register a webhook
+// CreateWebhookWithBody Register a webhook
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with POST /v1/webhooks (the `RegisterAWebhook` operationId).
-func (c *Client) RegisterAWebhookWithBody(ctx context.Context, params *RegisterAWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRegisterAWebhookRequestWithBody(c.Server, params, contentType, body)
+// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
+func (c *Client) CreateWebhookWithBody(ctx context.Context, params *CreateWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateWebhookRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7818,13 +7818,13 @@ func (c *Client) RegisterAWebhookWithBody(ctx context.Context, params *RegisterA
 	return c.Client.Do(req)
 }
 
-// RegisterAWebhook Register a webhook
+// CreateWebhook Register a webhook
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with POST /v1/webhooks (the `RegisterAWebhook` operationId).
-func (c *Client) RegisterAWebhook(ctx context.Context, params *RegisterAWebhookParams, body RegisterAWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRegisterAWebhookRequest(c.Server, params, body)
+// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
+func (c *Client) CreateWebhook(ctx context.Context, params *CreateWebhookParams, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateWebhookRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7835,11 +7835,11 @@ func (c *Client) RegisterAWebhook(ctx context.Context, params *RegisterAWebhookP
 	return c.Client.Do(req)
 }
 
-// DeleteAWebhook Delete a webhook
+// DeleteWebhook Delete a webhook
 //
-// Corresponds with DELETE /v1/webhooks/{id} (the `DeleteAWebhook` operationId).
-func (c *Client) DeleteAWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDeleteAWebhookRequest(c.Server, id)
+// Corresponds with DELETE /v1/webhooks/{id} (the `DeleteWebhook` operationId).
+func (c *Client) DeleteWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteWebhookRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -7850,11 +7850,11 @@ func (c *Client) DeleteAWebhook(ctx context.Context, id openapi_types.UUID, reqE
 	return c.Client.Do(req)
 }
 
-// GetAWebhook Get a webhook
+// GetWebhook Get a webhook
 //
-// Corresponds with GET /v1/webhooks/{id} (the `GetAWebhook` operationId).
-func (c *Client) GetAWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetAWebhookRequest(c.Server, id)
+// Corresponds with GET /v1/webhooks/{id} (the `GetWebhook` operationId).
+func (c *Client) GetWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetWebhookRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -7865,15 +7865,15 @@ func (c *Client) GetAWebhook(ctx context.Context, id openapi_types.UUID, reqEdit
 	return c.Client.Do(req)
 }
 
-// ChangeAnEndpointWithBody Change a webhook
+// UpdateWebhookWithBody Change a webhook
 //
 // What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
 //
 // Takes any type of body and a specified content type.
 //
-// Corresponds with PATCH /v1/webhooks/{id} (the `ChangeAnEndpoint` operationId).
-func (c *Client) ChangeAnEndpointWithBody(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewChangeAnEndpointRequestWithBody(c.Server, id, contentType, body)
+// Corresponds with PATCH /v1/webhooks/{id} (the `UpdateWebhook` operationId).
+func (c *Client) UpdateWebhookWithBody(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateWebhookRequestWithBody(c.Server, id, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7884,15 +7884,15 @@ func (c *Client) ChangeAnEndpointWithBody(ctx context.Context, id openapi_types.
 	return c.Client.Do(req)
 }
 
-// ChangeAnEndpoint Change a webhook
+// UpdateWebhook Change a webhook
 //
 // What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
 //
 // Takes a body of the `application/json` content type.
 //
-// Corresponds with PATCH /v1/webhooks/{id} (the `ChangeAnEndpoint` operationId).
-func (c *Client) ChangeAnEndpoint(ctx context.Context, id openapi_types.UUID, body ChangeAnEndpointJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewChangeAnEndpointRequest(c.Server, id, body)
+// Corresponds with PATCH /v1/webhooks/{id} (the `UpdateWebhook` operationId).
+func (c *Client) UpdateWebhook(ctx context.Context, id openapi_types.UUID, body UpdateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateWebhookRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7903,13 +7903,13 @@ func (c *Client) ChangeAnEndpoint(ctx context.Context, id openapi_types.UUID, bo
 	return c.Client.Do(req)
 }
 
-// TestAWebhook Send a test event to a webhook
+// TestWebhook Send a test event to a webhook
 //
 // A ping, which is delivered as any event is.
 //
-// Corresponds with POST /v1/webhooks/{id}/test (the `TestAWebhook` operationId).
-func (c *Client) TestAWebhook(ctx context.Context, id openapi_types.UUID, params *TestAWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewTestAWebhookRequest(c.Server, id, params)
+// Corresponds with POST /v1/webhooks/{id}/test (the `TestWebhook` operationId).
+func (c *Client) TestWebhook(ctx context.Context, id openapi_types.UUID, params *TestWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTestWebhookRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7998,19 +7998,19 @@ func NewListBulkSendsRequest(server string, params *ListBulkSendsParams) (*http.
 	return req, nil
 }
 
-// NewCreateABulkSendRequest calls the generic CreateABulkSend builder with application/json body
-func NewCreateABulkSendRequest(server string, params *CreateABulkSendParams, body CreateABulkSendJSONRequestBody) (*http.Request, error) {
+// NewCreateBulkSendRequest calls the generic CreateBulkSend builder with application/json body
+func NewCreateBulkSendRequest(server string, params *CreateBulkSendParams, body CreateBulkSendJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewCreateABulkSendRequestWithBody(server, params, "application/json", bodyReader)
+	return NewCreateBulkSendRequestWithBody(server, params, "application/json", bodyReader)
 }
 
-// NewCreateABulkSendRequestWithBody constructs an http.Request for the CreateABulkSend method, with any body, and a specified content type
-func NewCreateABulkSendRequestWithBody(server string, params *CreateABulkSendParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewCreateBulkSendRequestWithBody constructs an http.Request for the CreateBulkSend method, with any body, and a specified content type
+func NewCreateBulkSendRequestWithBody(server string, params *CreateBulkSendParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -8152,8 +8152,8 @@ func NewCreateABulkSendRequestWithBody(server string, params *CreateABulkSendPar
 	return req, nil
 }
 
-// NewGetABulkSendRequest constructs an http.Request for the GetABulkSend method
-func NewGetABulkSendRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+// NewGetBulkSendRequest constructs an http.Request for the GetBulkSend method
+func NewGetBulkSendRequest(server string, id openapi_types.UUID) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -8186,8 +8186,8 @@ func NewGetABulkSendRequest(server string, id openapi_types.UUID) (*http.Request
 	return req, nil
 }
 
-// NewCancelABulkSendRequest constructs an http.Request for the CancelABulkSend method
-func NewCancelABulkSendRequest(server string, id openapi_types.UUID, params *CancelABulkSendParams) (*http.Request, error) {
+// NewCancelBulkSendRequest constructs an http.Request for the CancelBulkSend method
+func NewCancelBulkSendRequest(server string, id openapi_types.UUID, params *CancelBulkSendParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -8235,8 +8235,8 @@ func NewCancelABulkSendRequest(server string, id openapi_types.UUID, params *Can
 	return req, nil
 }
 
-// NewPauseABulkSendRequest constructs an http.Request for the PauseABulkSend method
-func NewPauseABulkSendRequest(server string, id openapi_types.UUID, params *PauseABulkSendParams) (*http.Request, error) {
+// NewPauseBulkSendRequest constructs an http.Request for the PauseBulkSend method
+func NewPauseBulkSendRequest(server string, id openapi_types.UUID, params *PauseBulkSendParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -8284,8 +8284,8 @@ func NewPauseABulkSendRequest(server string, id openapi_types.UUID, params *Paus
 	return req, nil
 }
 
-// NewResumeABulkSendRequest constructs an http.Request for the ResumeABulkSend method
-func NewResumeABulkSendRequest(server string, id openapi_types.UUID, params *ResumeABulkSendParams) (*http.Request, error) {
+// NewResumeBulkSendRequest constructs an http.Request for the ResumeBulkSend method
+func NewResumeBulkSendRequest(server string, id openapi_types.UUID, params *ResumeBulkSendParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -8333,8 +8333,8 @@ func NewResumeABulkSendRequest(server string, id openapi_types.UUID, params *Res
 	return req, nil
 }
 
-// NewRetryABulkSendRequest constructs an http.Request for the RetryABulkSend method
-func NewRetryABulkSendRequest(server string, id openapi_types.UUID, params *RetryABulkSendParams) (*http.Request, error) {
+// NewRetryBulkSendRequest constructs an http.Request for the RetryBulkSend method
+func NewRetryBulkSendRequest(server string, id openapi_types.UUID, params *RetryBulkSendParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -8382,8 +8382,8 @@ func NewRetryABulkSendRequest(server string, id openapi_types.UUID, params *Retr
 	return req, nil
 }
 
-// NewListTheRowsOfABulkSendRequest constructs an http.Request for the ListTheRowsOfABulkSend method
-func NewListTheRowsOfABulkSendRequest(server string, id openapi_types.UUID, params *ListTheRowsOfABulkSendParams) (*http.Request, error) {
+// NewListBulkSendRowsRequest constructs an http.Request for the ListBulkSendRows method
+func NewListBulkSendRowsRequest(server string, id openapi_types.UUID, params *ListBulkSendRowsParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -8467,8 +8467,8 @@ func NewListTheRowsOfABulkSendRequest(server string, id openapi_types.UUID, para
 	return req, nil
 }
 
-// NewInspectTheAppRequest constructs an http.Request for the InspectTheApp method
-func NewInspectTheAppRequest(server string) (*http.Request, error) {
+// NewGetAppRequest constructs an http.Request for the GetApp method
+func NewGetAppRequest(server string) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -8494,19 +8494,19 @@ func NewInspectTheAppRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
-// NewChangeTheAppRequest calls the generic ChangeTheApp builder with application/json body
-func NewChangeTheAppRequest(server string, body ChangeTheAppJSONRequestBody) (*http.Request, error) {
+// NewUpdateAppRequest calls the generic UpdateApp builder with application/json body
+func NewUpdateAppRequest(server string, body UpdateAppJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewChangeTheAppRequestWithBody(server, "application/json", bodyReader)
+	return NewUpdateAppRequestWithBody(server, "application/json", bodyReader)
 }
 
-// NewChangeTheAppRequestWithBody constructs an http.Request for the ChangeTheApp method, with any body, and a specified content type
-func NewChangeTheAppRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+// NewUpdateAppRequestWithBody constructs an http.Request for the UpdateApp method, with any body, and a specified content type
+func NewUpdateAppRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -8639,19 +8639,19 @@ func NewListContactsRequest(server string, params *ListContactsParams) (*http.Re
 	return req, nil
 }
 
-// NewSaveAContactRequest calls the generic SaveAContact builder with application/json body
-func NewSaveAContactRequest(server string, params *SaveAContactParams, body SaveAContactJSONRequestBody) (*http.Request, error) {
+// NewSaveContactRequest calls the generic SaveContact builder with application/json body
+func NewSaveContactRequest(server string, params *SaveContactParams, body SaveContactJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewSaveAContactRequestWithBody(server, params, "application/json", bodyReader)
+	return NewSaveContactRequestWithBody(server, params, "application/json", bodyReader)
 }
 
-// NewSaveAContactRequestWithBody constructs an http.Request for the SaveAContact method, with any body, and a specified content type
-func NewSaveAContactRequestWithBody(server string, params *SaveAContactParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewSaveContactRequestWithBody constructs an http.Request for the SaveContact method, with any body, and a specified content type
+func NewSaveContactRequestWithBody(server string, params *SaveContactParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -8694,8 +8694,8 @@ func NewSaveAContactRequestWithBody(server string, params *SaveAContactParams, c
 	return req, nil
 }
 
-// NewDeleteAContactRequest constructs an http.Request for the DeleteAContact method
-func NewDeleteAContactRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+// NewDeleteContactRequest constructs an http.Request for the DeleteContact method
+func NewDeleteContactRequest(server string, id openapi_types.UUID) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -8866,8 +8866,8 @@ func NewSearchEnvelopesRequest(server string, params *SearchEnvelopesParams) (*h
 	return req, nil
 }
 
-// NewInspectAnEnvelopeRequest constructs an http.Request for the InspectAnEnvelope method
-func NewInspectAnEnvelopeRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+// NewGetConsoleEnvelopeRequest constructs an http.Request for the GetConsoleEnvelope method
+func NewGetConsoleEnvelopeRequest(server string, id openapi_types.UUID) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -8900,8 +8900,8 @@ func NewInspectAnEnvelopeRequest(server string, id openapi_types.UUID) (*http.Re
 	return req, nil
 }
 
-// NewDownloadADocumentInTheConsoleRequest constructs an http.Request for the DownloadADocumentInTheConsole method
-func NewDownloadADocumentInTheConsoleRequest(server string, id openapi_types.UUID, params *DownloadADocumentInTheConsoleParams) (*http.Request, error) {
+// NewDownloadConsoleDocumentRequest constructs an http.Request for the DownloadConsoleDocument method
+func NewDownloadConsoleDocumentRequest(server string, id openapi_types.UUID, params *DownloadConsoleDocumentParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -8973,8 +8973,8 @@ func NewDownloadADocumentInTheConsoleRequest(server string, id openapi_types.UUI
 	return req, nil
 }
 
-// NewAddADocumentInTheConsoleRequestWithBody constructs an http.Request for the AddADocumentInTheConsole method, with any body, and a specified content type
-func NewAddADocumentInTheConsoleRequestWithBody(server string, id openapi_types.UUID, params *AddADocumentInTheConsoleParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewUploadConsoleDocumentRequestWithBody constructs an http.Request for the UploadConsoleDocument method, with any body, and a specified content type
+func NewUploadConsoleDocumentRequestWithBody(server string, id openapi_types.UUID, params *UploadConsoleDocumentParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -9046,8 +9046,8 @@ func NewAddADocumentInTheConsoleRequestWithBody(server string, id openapi_types.
 	return req, nil
 }
 
-// NewAskTheWorkflowForProgressRequest constructs an http.Request for the AskTheWorkflowForProgress method
-func NewAskTheWorkflowForProgressRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+// NewGetConsoleEnvelopeProgressRequest constructs an http.Request for the GetConsoleEnvelopeProgress method
+func NewGetConsoleEnvelopeProgressRequest(server string, id openapi_types.UUID) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -9080,8 +9080,8 @@ func NewAskTheWorkflowForProgressRequest(server string, id openapi_types.UUID) (
 	return req, nil
 }
 
-// NewSendASignerANewLinkRequest constructs an http.Request for the SendASignerANewLink method
-func NewSendASignerANewLinkRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *SendASignerANewLinkParams) (*http.Request, error) {
+// NewResendSigningLinkRequest constructs an http.Request for the ResendSigningLink method
+func NewResendSigningLinkRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *ResendSigningLinkParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -9136,19 +9136,19 @@ func NewSendASignerANewLinkRequest(server string, id openapi_types.UUID, signerI
 	return req, nil
 }
 
-// NewVoidAnEnvelopeInTheConsoleRequest calls the generic VoidAnEnvelopeInTheConsole builder with application/json body
-func NewVoidAnEnvelopeInTheConsoleRequest(server string, id openapi_types.UUID, params *VoidAnEnvelopeInTheConsoleParams, body VoidAnEnvelopeInTheConsoleJSONRequestBody) (*http.Request, error) {
+// NewVoidConsoleEnvelopeRequest calls the generic VoidConsoleEnvelope builder with application/json body
+func NewVoidConsoleEnvelopeRequest(server string, id openapi_types.UUID, params *VoidConsoleEnvelopeParams, body VoidConsoleEnvelopeJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewVoidAnEnvelopeInTheConsoleRequestWithBody(server, id, params, "application/json", bodyReader)
+	return NewVoidConsoleEnvelopeRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
-// NewVoidAnEnvelopeInTheConsoleRequestWithBody constructs an http.Request for the VoidAnEnvelopeInTheConsole method, with any body, and a specified content type
-func NewVoidAnEnvelopeInTheConsoleRequestWithBody(server string, id openapi_types.UUID, params *VoidAnEnvelopeInTheConsoleParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewVoidConsoleEnvelopeRequestWithBody constructs an http.Request for the VoidConsoleEnvelope method, with any body, and a specified content type
+func NewVoidConsoleEnvelopeRequestWithBody(server string, id openapi_types.UUID, params *VoidConsoleEnvelopeParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -9198,8 +9198,8 @@ func NewVoidAnEnvelopeInTheConsoleRequestWithBody(server string, id openapi_type
 	return req, nil
 }
 
-// NewTellWhoIsSignedInRequest constructs an http.Request for the TellWhoIsSignedIn method
-func NewTellWhoIsSignedInRequest(server string) (*http.Request, error) {
+// NewGetCurrentUserRequest constructs an http.Request for the GetCurrentUser method
+func NewGetCurrentUserRequest(server string) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -9279,19 +9279,19 @@ func NewGetSettingsRequest(server string, params *GetSettingsParams) (*http.Requ
 	return req, nil
 }
 
-// NewChangeSettingsRequest calls the generic ChangeSettings builder with application/json body
-func NewChangeSettingsRequest(server string, params *ChangeSettingsParams, body ChangeSettingsJSONRequestBody) (*http.Request, error) {
+// NewUpdateSettingsRequest calls the generic UpdateSettings builder with application/json body
+func NewUpdateSettingsRequest(server string, params *UpdateSettingsParams, body UpdateSettingsJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewChangeSettingsRequestWithBody(server, params, "application/json", bodyReader)
+	return NewUpdateSettingsRequestWithBody(server, params, "application/json", bodyReader)
 }
 
-// NewChangeSettingsRequestWithBody constructs an http.Request for the ChangeSettings method, with any body, and a specified content type
-func NewChangeSettingsRequestWithBody(server string, params *ChangeSettingsParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewUpdateSettingsRequestWithBody constructs an http.Request for the UpdateSettings method, with any body, and a specified content type
+func NewUpdateSettingsRequestWithBody(server string, params *UpdateSettingsParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -9346,8 +9346,8 @@ func NewChangeSettingsRequestWithBody(server string, params *ChangeSettingsParam
 	return req, nil
 }
 
-// NewGetTheUsageRequest constructs an http.Request for the GetTheUsage method
-func NewGetTheUsageRequest(server string) (*http.Request, error) {
+// NewGetUsageRequest constructs an http.Request for the GetUsage method
+func NewGetUsageRequest(server string) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -9400,19 +9400,19 @@ func NewListConsoleUsersRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
-// NewCreateAConsoleUserRequest calls the generic CreateAConsoleUser builder with application/json body
-func NewCreateAConsoleUserRequest(server string, params *CreateAConsoleUserParams, body CreateAConsoleUserJSONRequestBody) (*http.Request, error) {
+// NewCreateConsoleUserRequest calls the generic CreateConsoleUser builder with application/json body
+func NewCreateConsoleUserRequest(server string, params *CreateConsoleUserParams, body CreateConsoleUserJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewCreateAConsoleUserRequestWithBody(server, params, "application/json", bodyReader)
+	return NewCreateConsoleUserRequestWithBody(server, params, "application/json", bodyReader)
 }
 
-// NewCreateAConsoleUserRequestWithBody constructs an http.Request for the CreateAConsoleUser method, with any body, and a specified content type
-func NewCreateAConsoleUserRequestWithBody(server string, params *CreateAConsoleUserParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewCreateConsoleUserRequestWithBody constructs an http.Request for the CreateConsoleUser method, with any body, and a specified content type
+func NewCreateConsoleUserRequestWithBody(server string, params *CreateConsoleUserParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -9455,8 +9455,8 @@ func NewCreateAConsoleUserRequestWithBody(server string, params *CreateAConsoleU
 	return req, nil
 }
 
-// NewDisableAConsoleUserRequest constructs an http.Request for the DisableAConsoleUser method
-func NewDisableAConsoleUserRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+// NewDisableConsoleUserRequest constructs an http.Request for the DisableConsoleUser method
+func NewDisableConsoleUserRequest(server string, id openapi_types.UUID) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -9489,19 +9489,19 @@ func NewDisableAConsoleUserRequest(server string, id openapi_types.UUID) (*http.
 	return req, nil
 }
 
-// NewChangeAConsoleUserRequest calls the generic ChangeAConsoleUser builder with application/json body
-func NewChangeAConsoleUserRequest(server string, id openapi_types.UUID, body ChangeAConsoleUserJSONRequestBody) (*http.Request, error) {
+// NewUpdateConsoleUserRequest calls the generic UpdateConsoleUser builder with application/json body
+func NewUpdateConsoleUserRequest(server string, id openapi_types.UUID, body UpdateConsoleUserJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewChangeAConsoleUserRequestWithBody(server, id, "application/json", bodyReader)
+	return NewUpdateConsoleUserRequestWithBody(server, id, "application/json", bodyReader)
 }
 
-// NewChangeAConsoleUserRequestWithBody constructs an http.Request for the ChangeAConsoleUser method, with any body, and a specified content type
-func NewChangeAConsoleUserRequestWithBody(server string, id openapi_types.UUID, contentType string, body io.Reader) (*http.Request, error) {
+// NewUpdateConsoleUserRequestWithBody constructs an http.Request for the UpdateConsoleUser method, with any body, and a specified content type
+func NewUpdateConsoleUserRequestWithBody(server string, id openapi_types.UUID, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -9536,19 +9536,19 @@ func NewChangeAConsoleUserRequestWithBody(server string, id openapi_types.UUID, 
 	return req, nil
 }
 
-// NewSetThePasswordOfAConsoleUserRequest calls the generic SetThePasswordOfAConsoleUser builder with application/json body
-func NewSetThePasswordOfAConsoleUserRequest(server string, id openapi_types.UUID, params *SetThePasswordOfAConsoleUserParams, body SetThePasswordOfAConsoleUserJSONRequestBody) (*http.Request, error) {
+// NewSetConsoleUserPasswordRequest calls the generic SetConsoleUserPassword builder with application/json body
+func NewSetConsoleUserPasswordRequest(server string, id openapi_types.UUID, params *SetConsoleUserPasswordParams, body SetConsoleUserPasswordJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewSetThePasswordOfAConsoleUserRequestWithBody(server, id, params, "application/json", bodyReader)
+	return NewSetConsoleUserPasswordRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
-// NewSetThePasswordOfAConsoleUserRequestWithBody constructs an http.Request for the SetThePasswordOfAConsoleUser method, with any body, and a specified content type
-func NewSetThePasswordOfAConsoleUserRequestWithBody(server string, id openapi_types.UUID, params *SetThePasswordOfAConsoleUserParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewSetConsoleUserPasswordRequestWithBody constructs an http.Request for the SetConsoleUserPassword method, with any body, and a specified content type
+func NewSetConsoleUserPasswordRequestWithBody(server string, id openapi_types.UUID, params *SetConsoleUserPasswordParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -9598,8 +9598,8 @@ func NewSetThePasswordOfAConsoleUserRequestWithBody(server string, id openapi_ty
 	return req, nil
 }
 
-// NewEndAUsersSessionsRequest constructs an http.Request for the EndAUsersSessions method
-func NewEndAUsersSessionsRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+// NewEndConsoleUserSessionsRequest constructs an http.Request for the EndConsoleUserSessions method
+func NewEndConsoleUserSessionsRequest(server string, id openapi_types.UUID) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -9632,8 +9632,8 @@ func NewEndAUsersSessionsRequest(server string, id openapi_types.UUID) (*http.Re
 	return req, nil
 }
 
-// NewResetASecondFactorRequest constructs an http.Request for the ResetASecondFactor method
-func NewResetASecondFactorRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+// NewResetConsoleUserSecondFactorRequest constructs an http.Request for the ResetConsoleUserSecondFactor method
+func NewResetConsoleUserSecondFactorRequest(server string, id openapi_types.UUID) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -9780,8 +9780,8 @@ func NewListDeliveriesRequest(server string, params *ListDeliveriesParams) (*htt
 	return req, nil
 }
 
-// NewGetADeliveryRequest constructs an http.Request for the GetADelivery method
-func NewGetADeliveryRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+// NewGetDeliveryRequest constructs an http.Request for the GetDelivery method
+func NewGetDeliveryRequest(server string, id openapi_types.UUID) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -9814,8 +9814,8 @@ func NewGetADeliveryRequest(server string, id openapi_types.UUID) (*http.Request
 	return req, nil
 }
 
-// NewResendADeliveryRequest constructs an http.Request for the ResendADelivery method
-func NewResendADeliveryRequest(server string, id openapi_types.UUID, params *ResendADeliveryParams) (*http.Request, error) {
+// NewResendDeliveryRequest constructs an http.Request for the ResendDelivery method
+func NewResendDeliveryRequest(server string, id openapi_types.UUID, params *ResendDeliveryParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -9863,8 +9863,8 @@ func NewResendADeliveryRequest(server string, id openapi_types.UUID, params *Res
 	return req, nil
 }
 
-// NewInspectWebhooksRequest constructs an http.Request for the InspectWebhooks method
-func NewInspectWebhooksRequest(server string) (*http.Request, error) {
+// NewListConsoleWebhooksRequest constructs an http.Request for the ListConsoleWebhooks method
+func NewListConsoleWebhooksRequest(server string) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -9890,19 +9890,19 @@ func NewInspectWebhooksRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
-// NewCreateAConsoleWebhookRequest calls the generic CreateAConsoleWebhook builder with application/json body
-func NewCreateAConsoleWebhookRequest(server string, params *CreateAConsoleWebhookParams, body CreateAConsoleWebhookJSONRequestBody) (*http.Request, error) {
+// NewCreateConsoleWebhookRequest calls the generic CreateConsoleWebhook builder with application/json body
+func NewCreateConsoleWebhookRequest(server string, params *CreateConsoleWebhookParams, body CreateConsoleWebhookJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewCreateAConsoleWebhookRequestWithBody(server, params, "application/json", bodyReader)
+	return NewCreateConsoleWebhookRequestWithBody(server, params, "application/json", bodyReader)
 }
 
-// NewCreateAConsoleWebhookRequestWithBody constructs an http.Request for the CreateAConsoleWebhook method, with any body, and a specified content type
-func NewCreateAConsoleWebhookRequestWithBody(server string, params *CreateAConsoleWebhookParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewCreateConsoleWebhookRequestWithBody constructs an http.Request for the CreateConsoleWebhook method, with any body, and a specified content type
+func NewCreateConsoleWebhookRequestWithBody(server string, params *CreateConsoleWebhookParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -9945,8 +9945,8 @@ func NewCreateAConsoleWebhookRequestWithBody(server string, params *CreateAConso
 	return req, nil
 }
 
-// NewDeleteAConsoleWebhookRequest constructs an http.Request for the DeleteAConsoleWebhook method
-func NewDeleteAConsoleWebhookRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+// NewDeleteConsoleWebhookRequest constructs an http.Request for the DeleteConsoleWebhook method
+func NewDeleteConsoleWebhookRequest(server string, id openapi_types.UUID) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -9979,19 +9979,19 @@ func NewDeleteAConsoleWebhookRequest(server string, id openapi_types.UUID) (*htt
 	return req, nil
 }
 
-// NewChangeAWebhookRequest calls the generic ChangeAWebhook builder with application/json body
-func NewChangeAWebhookRequest(server string, id openapi_types.UUID, body ChangeAWebhookJSONRequestBody) (*http.Request, error) {
+// NewUpdateConsoleWebhookRequest calls the generic UpdateConsoleWebhook builder with application/json body
+func NewUpdateConsoleWebhookRequest(server string, id openapi_types.UUID, body UpdateConsoleWebhookJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewChangeAWebhookRequestWithBody(server, id, "application/json", bodyReader)
+	return NewUpdateConsoleWebhookRequestWithBody(server, id, "application/json", bodyReader)
 }
 
-// NewChangeAWebhookRequestWithBody constructs an http.Request for the ChangeAWebhook method, with any body, and a specified content type
-func NewChangeAWebhookRequestWithBody(server string, id openapi_types.UUID, contentType string, body io.Reader) (*http.Request, error) {
+// NewUpdateConsoleWebhookRequestWithBody constructs an http.Request for the UpdateConsoleWebhook method, with any body, and a specified content type
+func NewUpdateConsoleWebhookRequestWithBody(server string, id openapi_types.UUID, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -10026,8 +10026,8 @@ func NewChangeAWebhookRequestWithBody(server string, id openapi_types.UUID, cont
 	return req, nil
 }
 
-// NewPauseAWebhookRequest constructs an http.Request for the PauseAWebhook method
-func NewPauseAWebhookRequest(server string, id openapi_types.UUID, params *PauseAWebhookParams) (*http.Request, error) {
+// NewPauseWebhookRequest constructs an http.Request for the PauseWebhook method
+func NewPauseWebhookRequest(server string, id openapi_types.UUID, params *PauseWebhookParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -10075,8 +10075,8 @@ func NewPauseAWebhookRequest(server string, id openapi_types.UUID, params *Pause
 	return req, nil
 }
 
-// NewPingAWebhookRequest constructs an http.Request for the PingAWebhook method
-func NewPingAWebhookRequest(server string, id openapi_types.UUID, params *PingAWebhookParams) (*http.Request, error) {
+// NewPingWebhookRequest constructs an http.Request for the PingWebhook method
+func NewPingWebhookRequest(server string, id openapi_types.UUID, params *PingWebhookParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -10124,19 +10124,19 @@ func NewPingAWebhookRequest(server string, id openapi_types.UUID, params *PingAW
 	return req, nil
 }
 
-// NewResendAllFailedSinceATimeRequest calls the generic ResendAllFailedSinceATime builder with application/json body
-func NewResendAllFailedSinceATimeRequest(server string, id openapi_types.UUID, params *ResendAllFailedSinceATimeParams, body ResendAllFailedSinceATimeJSONRequestBody) (*http.Request, error) {
+// NewResendFailedDeliveriesRequest calls the generic ResendFailedDeliveries builder with application/json body
+func NewResendFailedDeliveriesRequest(server string, id openapi_types.UUID, params *ResendFailedDeliveriesParams, body ResendFailedDeliveriesJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewResendAllFailedSinceATimeRequestWithBody(server, id, params, "application/json", bodyReader)
+	return NewResendFailedDeliveriesRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
-// NewResendAllFailedSinceATimeRequestWithBody constructs an http.Request for the ResendAllFailedSinceATime method, with any body, and a specified content type
-func NewResendAllFailedSinceATimeRequestWithBody(server string, id openapi_types.UUID, params *ResendAllFailedSinceATimeParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewResendFailedDeliveriesRequestWithBody constructs an http.Request for the ResendFailedDeliveries method, with any body, and a specified content type
+func NewResendFailedDeliveriesRequestWithBody(server string, id openapi_types.UUID, params *ResendFailedDeliveriesParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -10186,8 +10186,8 @@ func NewResendAllFailedSinceATimeRequestWithBody(server string, id openapi_types
 	return req, nil
 }
 
-// NewResumeAWebhookRequest constructs an http.Request for the ResumeAWebhook method
-func NewResumeAWebhookRequest(server string, id openapi_types.UUID, params *ResumeAWebhookParams) (*http.Request, error) {
+// NewResumeWebhookRequest constructs an http.Request for the ResumeWebhook method
+func NewResumeWebhookRequest(server string, id openapi_types.UUID, params *ResumeWebhookParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -10235,19 +10235,19 @@ func NewResumeAWebhookRequest(server string, id openapi_types.UUID, params *Resu
 	return req, nil
 }
 
-// NewRotateTheSecretOfAWebhookRequest calls the generic RotateTheSecretOfAWebhook builder with application/json body
-func NewRotateTheSecretOfAWebhookRequest(server string, id openapi_types.UUID, params *RotateTheSecretOfAWebhookParams, body RotateTheSecretOfAWebhookJSONRequestBody) (*http.Request, error) {
+// NewRotateWebhookSecretRequest calls the generic RotateWebhookSecret builder with application/json body
+func NewRotateWebhookSecretRequest(server string, id openapi_types.UUID, params *RotateWebhookSecretParams, body RotateWebhookSecretJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewRotateTheSecretOfAWebhookRequestWithBody(server, id, params, "application/json", bodyReader)
+	return NewRotateWebhookSecretRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
-// NewRotateTheSecretOfAWebhookRequestWithBody constructs an http.Request for the RotateTheSecretOfAWebhook method, with any body, and a specified content type
-func NewRotateTheSecretOfAWebhookRequestWithBody(server string, id openapi_types.UUID, params *RotateTheSecretOfAWebhookParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewRotateWebhookSecretRequestWithBody constructs an http.Request for the RotateWebhookSecret method, with any body, and a specified content type
+func NewRotateWebhookSecretRequestWithBody(server string, id openapi_types.UUID, params *RotateWebhookSecretParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -10297,19 +10297,19 @@ func NewRotateTheSecretOfAWebhookRequestWithBody(server string, id openapi_types
 	return req, nil
 }
 
-// NewCreateABuilderSessionRequest calls the generic CreateABuilderSession builder with application/json body
-func NewCreateABuilderSessionRequest(server string, params *CreateABuilderSessionParams, body CreateABuilderSessionJSONRequestBody) (*http.Request, error) {
+// NewCreateBuilderSessionRequest calls the generic CreateBuilderSession builder with application/json body
+func NewCreateBuilderSessionRequest(server string, params *CreateBuilderSessionParams, body CreateBuilderSessionJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewCreateABuilderSessionRequestWithBody(server, params, "application/json", bodyReader)
+	return NewCreateBuilderSessionRequestWithBody(server, params, "application/json", bodyReader)
 }
 
-// NewCreateABuilderSessionRequestWithBody constructs an http.Request for the CreateABuilderSession method, with any body, and a specified content type
-func NewCreateABuilderSessionRequestWithBody(server string, params *CreateABuilderSessionParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewCreateBuilderSessionRequestWithBody constructs an http.Request for the CreateBuilderSession method, with any body, and a specified content type
+func NewCreateBuilderSessionRequestWithBody(server string, params *CreateBuilderSessionParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -10352,8 +10352,8 @@ func NewCreateABuilderSessionRequestWithBody(server string, params *CreateABuild
 	return req, nil
 }
 
-// NewRevokeABuilderSessionRequest constructs an http.Request for the RevokeABuilderSession method
-func NewRevokeABuilderSessionRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+// NewRevokeBuilderSessionRequest constructs an http.Request for the RevokeBuilderSession method
+func NewRevokeBuilderSessionRequest(server string, id openapi_types.UUID) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -10386,19 +10386,19 @@ func NewRevokeABuilderSessionRequest(server string, id openapi_types.UUID) (*htt
 	return req, nil
 }
 
-// NewCreateAnEmbeddedSessionRequest calls the generic CreateAnEmbeddedSession builder with application/json body
-func NewCreateAnEmbeddedSessionRequest(server string, params *CreateAnEmbeddedSessionParams, body CreateAnEmbeddedSessionJSONRequestBody) (*http.Request, error) {
+// NewCreateSigningSessionRequest calls the generic CreateSigningSession builder with application/json body
+func NewCreateSigningSessionRequest(server string, params *CreateSigningSessionParams, body CreateSigningSessionJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewCreateAnEmbeddedSessionRequestWithBody(server, params, "application/json", bodyReader)
+	return NewCreateSigningSessionRequestWithBody(server, params, "application/json", bodyReader)
 }
 
-// NewCreateAnEmbeddedSessionRequestWithBody constructs an http.Request for the CreateAnEmbeddedSession method, with any body, and a specified content type
-func NewCreateAnEmbeddedSessionRequestWithBody(server string, params *CreateAnEmbeddedSessionParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewCreateSigningSessionRequestWithBody constructs an http.Request for the CreateSigningSession method, with any body, and a specified content type
+func NewCreateSigningSessionRequestWithBody(server string, params *CreateSigningSessionParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -10441,8 +10441,8 @@ func NewCreateAnEmbeddedSessionRequestWithBody(server string, params *CreateAnEm
 	return req, nil
 }
 
-// NewRevokeAnEmbeddedSessionRequest constructs an http.Request for the RevokeAnEmbeddedSession method
-func NewRevokeAnEmbeddedSessionRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+// NewRevokeSigningSessionRequest constructs an http.Request for the RevokeSigningSession method
+func NewRevokeSigningSessionRequest(server string, id openapi_types.UUID) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -10681,19 +10681,19 @@ func NewListEnvelopesRequest(server string, params *ListEnvelopesParams) (*http.
 	return req, nil
 }
 
-// NewCreateAnEnvelopeRequest calls the generic CreateAnEnvelope builder with application/json body
-func NewCreateAnEnvelopeRequest(server string, params *CreateAnEnvelopeParams, body CreateAnEnvelopeJSONRequestBody) (*http.Request, error) {
+// NewCreateEnvelopeRequest calls the generic CreateEnvelope builder with application/json body
+func NewCreateEnvelopeRequest(server string, params *CreateEnvelopeParams, body CreateEnvelopeJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewCreateAnEnvelopeRequestWithBody(server, params, "application/json", bodyReader)
+	return NewCreateEnvelopeRequestWithBody(server, params, "application/json", bodyReader)
 }
 
-// NewCreateAnEnvelopeRequestWithBody constructs an http.Request for the CreateAnEnvelope method, with any body, and a specified content type
-func NewCreateAnEnvelopeRequestWithBody(server string, params *CreateAnEnvelopeParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewCreateEnvelopeRequestWithBody constructs an http.Request for the CreateEnvelope method, with any body, and a specified content type
+func NewCreateEnvelopeRequestWithBody(server string, params *CreateEnvelopeParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -10747,8 +10747,8 @@ func NewCreateAnEnvelopeRequestWithBody(server string, params *CreateAnEnvelopeP
 	return req, nil
 }
 
-// NewDeleteADraftRequest constructs an http.Request for the DeleteADraft method
-func NewDeleteADraftRequest(server string, id openapi_types.UUID, params *DeleteADraftParams) (*http.Request, error) {
+// NewDeleteDraftRequest constructs an http.Request for the DeleteDraft method
+func NewDeleteDraftRequest(server string, id openapi_types.UUID, params *DeleteDraftParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -10796,8 +10796,8 @@ func NewDeleteADraftRequest(server string, id openapi_types.UUID, params *Delete
 	return req, nil
 }
 
-// NewGetAnEnvelopeRequest constructs an http.Request for the GetAnEnvelope method
-func NewGetAnEnvelopeRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+// NewGetEnvelopeRequest constructs an http.Request for the GetEnvelope method
+func NewGetEnvelopeRequest(server string, id openapi_types.UUID) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -10830,19 +10830,19 @@ func NewGetAnEnvelopeRequest(server string, id openapi_types.UUID) (*http.Reques
 	return req, nil
 }
 
-// NewEditADraftRequest calls the generic EditADraft builder with application/json body
-func NewEditADraftRequest(server string, id openapi_types.UUID, params *EditADraftParams, body EditADraftJSONRequestBody) (*http.Request, error) {
+// NewUpdateDraftRequest calls the generic UpdateDraft builder with application/json body
+func NewUpdateDraftRequest(server string, id openapi_types.UUID, params *UpdateDraftParams, body UpdateDraftJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewEditADraftRequestWithBody(server, id, params, "application/json", bodyReader)
+	return NewUpdateDraftRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
-// NewEditADraftRequestWithBody constructs an http.Request for the EditADraft method, with any body, and a specified content type
-func NewEditADraftRequestWithBody(server string, id openapi_types.UUID, params *EditADraftParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewUpdateDraftRequestWithBody constructs an http.Request for the UpdateDraft method, with any body, and a specified content type
+func NewUpdateDraftRequestWithBody(server string, id openapi_types.UUID, params *UpdateDraftParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -10892,8 +10892,8 @@ func NewEditADraftRequestWithBody(server string, id openapi_types.UUID, params *
 	return req, nil
 }
 
-// NewDownloadAnAttachmentRequest constructs an http.Request for the DownloadAnAttachment method
-func NewDownloadAnAttachmentRequest(server string, id openapi_types.UUID, aid openapi_types.UUID) (*http.Request, error) {
+// NewDownloadAttachmentRequest constructs an http.Request for the DownloadAttachment method
+func NewDownloadAttachmentRequest(server string, id openapi_types.UUID, aid openapi_types.UUID) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -10933,19 +10933,19 @@ func NewDownloadAnAttachmentRequest(server string, id openapi_types.UUID, aid op
 	return req, nil
 }
 
-// NewSendCopiesAgainRequest calls the generic SendCopiesAgain builder with application/json body
-func NewSendCopiesAgainRequest(server string, id openapi_types.UUID, params *SendCopiesAgainParams, body SendCopiesAgainJSONRequestBody) (*http.Request, error) {
+// NewResendCopiesRequest calls the generic ResendCopies builder with application/json body
+func NewResendCopiesRequest(server string, id openapi_types.UUID, params *ResendCopiesParams, body ResendCopiesJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewSendCopiesAgainRequestWithBody(server, id, params, "application/json", bodyReader)
+	return NewResendCopiesRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
-// NewSendCopiesAgainRequestWithBody constructs an http.Request for the SendCopiesAgain method, with any body, and a specified content type
-func NewSendCopiesAgainRequestWithBody(server string, id openapi_types.UUID, params *SendCopiesAgainParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewResendCopiesRequestWithBody constructs an http.Request for the ResendCopies method, with any body, and a specified content type
+func NewResendCopiesRequestWithBody(server string, id openapi_types.UUID, params *ResendCopiesParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -11006,8 +11006,8 @@ func NewSendCopiesAgainRequestWithBody(server string, id openapi_types.UUID, par
 	return req, nil
 }
 
-// NewDownloadADocumentRequest constructs an http.Request for the DownloadADocument method
-func NewDownloadADocumentRequest(server string, id openapi_types.UUID, params *DownloadADocumentParams) (*http.Request, error) {
+// NewDownloadDocumentRequest constructs an http.Request for the DownloadDocument method
+func NewDownloadDocumentRequest(server string, id openapi_types.UUID, params *DownloadDocumentParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -11079,8 +11079,8 @@ func NewDownloadADocumentRequest(server string, id openapi_types.UUID, params *D
 	return req, nil
 }
 
-// NewUploadADocumentRequestWithBody constructs an http.Request for the UploadADocument method, with any body, and a specified content type
-func NewUploadADocumentRequestWithBody(server string, id openapi_types.UUID, params *UploadADocumentParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewUploadDocumentRequestWithBody constructs an http.Request for the UploadDocument method, with any body, and a specified content type
+func NewUploadDocumentRequestWithBody(server string, id openapi_types.UUID, params *UploadDocumentParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -11215,8 +11215,8 @@ func NewUploadADocumentRequestWithBody(server string, id openapi_types.UUID, par
 	return req, nil
 }
 
-// NewDownloadAllSealedFilesRequest constructs an http.Request for the DownloadAllSealedFiles method
-func NewDownloadAllSealedFilesRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+// NewDownloadSealedDocumentsRequest constructs an http.Request for the DownloadSealedDocuments method
+func NewDownloadSealedDocumentsRequest(server string, id openapi_types.UUID) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -11249,8 +11249,8 @@ func NewDownloadAllSealedFilesRequest(server string, id openapi_types.UUID) (*ht
 	return req, nil
 }
 
-// NewRemoveADocumentRequest constructs an http.Request for the RemoveADocument method
-func NewRemoveADocumentRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID, params *RemoveADocumentParams) (*http.Request, error) {
+// NewDeleteDocumentRequest constructs an http.Request for the DeleteDocument method
+func NewDeleteDocumentRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID, params *DeleteDocumentParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -11305,19 +11305,19 @@ func NewRemoveADocumentRequest(server string, id openapi_types.UUID, documentID 
 	return req, nil
 }
 
-// NewEditADocumentRequest calls the generic EditADocument builder with application/json body
-func NewEditADocumentRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID, params *EditADocumentParams, body EditADocumentJSONRequestBody) (*http.Request, error) {
+// NewUpdateDocumentRequest calls the generic UpdateDocument builder with application/json body
+func NewUpdateDocumentRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID, params *UpdateDocumentParams, body UpdateDocumentJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewEditADocumentRequestWithBody(server, id, documentID, params, "application/json", bodyReader)
+	return NewUpdateDocumentRequestWithBody(server, id, documentID, params, "application/json", bodyReader)
 }
 
-// NewEditADocumentRequestWithBody constructs an http.Request for the EditADocument method, with any body, and a specified content type
-func NewEditADocumentRequestWithBody(server string, id openapi_types.UUID, documentID openapi_types.UUID, params *EditADocumentParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewUpdateDocumentRequestWithBody constructs an http.Request for the UpdateDocument method, with any body, and a specified content type
+func NewUpdateDocumentRequestWithBody(server string, id openapi_types.UUID, documentID openapi_types.UUID, params *UpdateDocumentParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -11374,19 +11374,19 @@ func NewEditADocumentRequestWithBody(server string, id openapi_types.UUID, docum
 	return req, nil
 }
 
-// NewPrepareADocumentRequest calls the generic PrepareADocument builder with application/json body
-func NewPrepareADocumentRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, body PrepareADocumentJSONRequestBody) (*http.Request, error) {
+// NewPrepareDocumentRequest calls the generic PrepareDocument builder with application/json body
+func NewPrepareDocumentRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareDocumentParams, body PrepareDocumentJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewPrepareADocumentRequestWithBody(server, id, documentID, params, "application/json", bodyReader)
+	return NewPrepareDocumentRequestWithBody(server, id, documentID, params, "application/json", bodyReader)
 }
 
-// NewPrepareADocumentRequestWithBody constructs an http.Request for the PrepareADocument method, with any body, and a specified content type
-func NewPrepareADocumentRequestWithBody(server string, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewPrepareDocumentRequestWithBody constructs an http.Request for the PrepareDocument method, with any body, and a specified content type
+func NewPrepareDocumentRequestWithBody(server string, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareDocumentParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -11506,19 +11506,19 @@ func NewSuggestFieldsRequest(server string, id openapi_types.UUID, documentID op
 	return req, nil
 }
 
-// NewAddAFieldRequest calls the generic AddAField builder with application/json body
-func NewAddAFieldRequest(server string, id openapi_types.UUID, params *AddAFieldParams, body AddAFieldJSONRequestBody) (*http.Request, error) {
+// NewCreateFieldRequest calls the generic CreateField builder with application/json body
+func NewCreateFieldRequest(server string, id openapi_types.UUID, params *CreateFieldParams, body CreateFieldJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewAddAFieldRequestWithBody(server, id, params, "application/json", bodyReader)
+	return NewCreateFieldRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
-// NewAddAFieldRequestWithBody constructs an http.Request for the AddAField method, with any body, and a specified content type
-func NewAddAFieldRequestWithBody(server string, id openapi_types.UUID, params *AddAFieldParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewCreateFieldRequestWithBody constructs an http.Request for the CreateField method, with any body, and a specified content type
+func NewCreateFieldRequestWithBody(server string, id openapi_types.UUID, params *CreateFieldParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -11579,8 +11579,8 @@ func NewAddAFieldRequestWithBody(server string, id openapi_types.UUID, params *A
 	return req, nil
 }
 
-// NewRemoveAFieldRequest constructs an http.Request for the RemoveAField method
-func NewRemoveAFieldRequest(server string, id openapi_types.UUID, fieldID openapi_types.UUID, params *RemoveAFieldParams) (*http.Request, error) {
+// NewDeleteFieldRequest constructs an http.Request for the DeleteField method
+func NewDeleteFieldRequest(server string, id openapi_types.UUID, fieldID openapi_types.UUID, params *DeleteFieldParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -11635,19 +11635,19 @@ func NewRemoveAFieldRequest(server string, id openapi_types.UUID, fieldID openap
 	return req, nil
 }
 
-// NewEditAFieldRequest calls the generic EditAField builder with application/json body
-func NewEditAFieldRequest(server string, id openapi_types.UUID, fieldID openapi_types.UUID, params *EditAFieldParams, body EditAFieldJSONRequestBody) (*http.Request, error) {
+// NewUpdateFieldRequest calls the generic UpdateField builder with application/json body
+func NewUpdateFieldRequest(server string, id openapi_types.UUID, fieldID openapi_types.UUID, params *UpdateFieldParams, body UpdateFieldJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewEditAFieldRequestWithBody(server, id, fieldID, params, "application/json", bodyReader)
+	return NewUpdateFieldRequestWithBody(server, id, fieldID, params, "application/json", bodyReader)
 }
 
-// NewEditAFieldRequestWithBody constructs an http.Request for the EditAField method, with any body, and a specified content type
-func NewEditAFieldRequestWithBody(server string, id openapi_types.UUID, fieldID openapi_types.UUID, params *EditAFieldParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewUpdateFieldRequestWithBody constructs an http.Request for the UpdateField method, with any body, and a specified content type
+func NewUpdateFieldRequestWithBody(server string, id openapi_types.UUID, fieldID openapi_types.UUID, params *UpdateFieldParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -11704,19 +11704,19 @@ func NewEditAFieldRequestWithBody(server string, id openapi_types.UUID, fieldID 
 	return req, nil
 }
 
-// NewSendAnEnvelopeRequest calls the generic SendAnEnvelope builder with application/json body
-func NewSendAnEnvelopeRequest(server string, id openapi_types.UUID, params *SendAnEnvelopeParams, body SendAnEnvelopeJSONRequestBody) (*http.Request, error) {
+// NewSendEnvelopeRequest calls the generic SendEnvelope builder with application/json body
+func NewSendEnvelopeRequest(server string, id openapi_types.UUID, params *SendEnvelopeParams, body SendEnvelopeJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewSendAnEnvelopeRequestWithBody(server, id, params, "application/json", bodyReader)
+	return NewSendEnvelopeRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
-// NewSendAnEnvelopeRequestWithBody constructs an http.Request for the SendAnEnvelope method, with any body, and a specified content type
-func NewSendAnEnvelopeRequestWithBody(server string, id openapi_types.UUID, params *SendAnEnvelopeParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewSendEnvelopeRequestWithBody constructs an http.Request for the SendEnvelope method, with any body, and a specified content type
+func NewSendEnvelopeRequestWithBody(server string, id openapi_types.UUID, params *SendEnvelopeParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -11777,19 +11777,19 @@ func NewSendAnEnvelopeRequestWithBody(server string, id openapi_types.UUID, para
 	return req, nil
 }
 
-// NewAddASignerRequest calls the generic AddASigner builder with application/json body
-func NewAddASignerRequest(server string, id openapi_types.UUID, params *AddASignerParams, body AddASignerJSONRequestBody) (*http.Request, error) {
+// NewCreateSignerRequest calls the generic CreateSigner builder with application/json body
+func NewCreateSignerRequest(server string, id openapi_types.UUID, params *CreateSignerParams, body CreateSignerJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewAddASignerRequestWithBody(server, id, params, "application/json", bodyReader)
+	return NewCreateSignerRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
-// NewAddASignerRequestWithBody constructs an http.Request for the AddASigner method, with any body, and a specified content type
-func NewAddASignerRequestWithBody(server string, id openapi_types.UUID, params *AddASignerParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewCreateSignerRequestWithBody constructs an http.Request for the CreateSigner method, with any body, and a specified content type
+func NewCreateSignerRequestWithBody(server string, id openapi_types.UUID, params *CreateSignerParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -11850,8 +11850,8 @@ func NewAddASignerRequestWithBody(server string, id openapi_types.UUID, params *
 	return req, nil
 }
 
-// NewRemoveASignerRequest constructs an http.Request for the RemoveASigner method
-func NewRemoveASignerRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *RemoveASignerParams) (*http.Request, error) {
+// NewDeleteSignerRequest constructs an http.Request for the DeleteSigner method
+func NewDeleteSignerRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *DeleteSignerParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -11906,19 +11906,19 @@ func NewRemoveASignerRequest(server string, id openapi_types.UUID, signerID open
 	return req, nil
 }
 
-// NewEditASignerRequest calls the generic EditASigner builder with application/json body
-func NewEditASignerRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *EditASignerParams, body EditASignerJSONRequestBody) (*http.Request, error) {
+// NewUpdateSignerRequest calls the generic UpdateSigner builder with application/json body
+func NewUpdateSignerRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *UpdateSignerParams, body UpdateSignerJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewEditASignerRequestWithBody(server, id, signerID, params, "application/json", bodyReader)
+	return NewUpdateSignerRequestWithBody(server, id, signerID, params, "application/json", bodyReader)
 }
 
-// NewEditASignerRequestWithBody constructs an http.Request for the EditASigner method, with any body, and a specified content type
-func NewEditASignerRequestWithBody(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *EditASignerParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewUpdateSignerRequestWithBody constructs an http.Request for the UpdateSigner method, with any body, and a specified content type
+func NewUpdateSignerRequestWithBody(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *UpdateSignerParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -11975,19 +11975,19 @@ func NewEditASignerRequestWithBody(server string, id openapi_types.UUID, signerI
 	return req, nil
 }
 
-// NewReplaceASignerRequest calls the generic ReplaceASigner builder with application/json body
-func NewReplaceASignerRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceASignerParams, body ReplaceASignerJSONRequestBody) (*http.Request, error) {
+// NewReplaceSignerRequest calls the generic ReplaceSigner builder with application/json body
+func NewReplaceSignerRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceSignerParams, body ReplaceSignerJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewReplaceASignerRequestWithBody(server, id, signerID, params, "application/json", bodyReader)
+	return NewReplaceSignerRequestWithBody(server, id, signerID, params, "application/json", bodyReader)
 }
 
-// NewReplaceASignerRequestWithBody constructs an http.Request for the ReplaceASigner method, with any body, and a specified content type
-func NewReplaceASignerRequestWithBody(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceASignerParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewReplaceSignerRequestWithBody constructs an http.Request for the ReplaceSigner method, with any body, and a specified content type
+func NewReplaceSignerRequestWithBody(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceSignerParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -12055,8 +12055,8 @@ func NewReplaceASignerRequestWithBody(server string, id openapi_types.UUID, sign
 	return req, nil
 }
 
-// NewInviteASignerAgainRequest constructs an http.Request for the InviteASignerAgain method
-func NewInviteASignerAgainRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *InviteASignerAgainParams) (*http.Request, error) {
+// NewRemindSignerRequest constructs an http.Request for the RemindSigner method
+func NewRemindSignerRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *RemindSignerParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -12122,19 +12122,19 @@ func NewInviteASignerAgainRequest(server string, id openapi_types.UUID, signerID
 	return req, nil
 }
 
-// NewGetASigningLinkRequest calls the generic GetASigningLink builder with application/json body
-func NewGetASigningLinkRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *GetASigningLinkParams, body GetASigningLinkJSONRequestBody) (*http.Request, error) {
+// NewCreateSigningLinkRequest calls the generic CreateSigningLink builder with application/json body
+func NewCreateSigningLinkRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *CreateSigningLinkParams, body CreateSigningLinkJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewGetASigningLinkRequestWithBody(server, id, signerID, params, "application/json", bodyReader)
+	return NewCreateSigningLinkRequestWithBody(server, id, signerID, params, "application/json", bodyReader)
 }
 
-// NewGetASigningLinkRequestWithBody constructs an http.Request for the GetASigningLink method, with any body, and a specified content type
-func NewGetASigningLinkRequestWithBody(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *GetASigningLinkParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewCreateSigningLinkRequestWithBody constructs an http.Request for the CreateSigningLink method, with any body, and a specified content type
+func NewCreateSigningLinkRequestWithBody(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *CreateSigningLinkParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -12202,8 +12202,8 @@ func NewGetASigningLinkRequestWithBody(server string, id openapi_types.UUID, sig
 	return req, nil
 }
 
-// NewGetEnteredValuesRequest constructs an http.Request for the GetEnteredValues method
-func NewGetEnteredValuesRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+// NewGetEnvelopeValuesRequest constructs an http.Request for the GetEnvelopeValues method
+func NewGetEnvelopeValuesRequest(server string, id openapi_types.UUID) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -12236,19 +12236,19 @@ func NewGetEnteredValuesRequest(server string, id openapi_types.UUID) (*http.Req
 	return req, nil
 }
 
-// NewVoidAnEnvelopeRequest calls the generic VoidAnEnvelope builder with application/json body
-func NewVoidAnEnvelopeRequest(server string, id openapi_types.UUID, params *VoidAnEnvelopeParams, body VoidAnEnvelopeJSONRequestBody) (*http.Request, error) {
+// NewVoidEnvelopeRequest calls the generic VoidEnvelope builder with application/json body
+func NewVoidEnvelopeRequest(server string, id openapi_types.UUID, params *VoidEnvelopeParams, body VoidEnvelopeJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewVoidAnEnvelopeRequestWithBody(server, id, params, "application/json", bodyReader)
+	return NewVoidEnvelopeRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
-// NewVoidAnEnvelopeRequestWithBody constructs an http.Request for the VoidAnEnvelope method, with any body, and a specified content type
-func NewVoidAnEnvelopeRequestWithBody(server string, id openapi_types.UUID, params *VoidAnEnvelopeParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewVoidEnvelopeRequestWithBody constructs an http.Request for the VoidEnvelope method, with any body, and a specified content type
+func NewVoidEnvelopeRequestWithBody(server string, id openapi_types.UUID, params *VoidEnvelopeParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -12606,19 +12606,19 @@ func NewListTemplatesRequest(server string, params *ListTemplatesParams) (*http.
 	return req, nil
 }
 
-// NewCreateATemplateRequest calls the generic CreateATemplate builder with application/json body
-func NewCreateATemplateRequest(server string, params *CreateATemplateParams, body CreateATemplateJSONRequestBody) (*http.Request, error) {
+// NewCreateTemplateRequest calls the generic CreateTemplate builder with application/json body
+func NewCreateTemplateRequest(server string, params *CreateTemplateParams, body CreateTemplateJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewCreateATemplateRequestWithBody(server, params, "application/json", bodyReader)
+	return NewCreateTemplateRequestWithBody(server, params, "application/json", bodyReader)
 }
 
-// NewCreateATemplateRequestWithBody constructs an http.Request for the CreateATemplate method, with any body, and a specified content type
-func NewCreateATemplateRequestWithBody(server string, params *CreateATemplateParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewCreateTemplateRequestWithBody constructs an http.Request for the CreateTemplate method, with any body, and a specified content type
+func NewCreateTemplateRequestWithBody(server string, params *CreateTemplateParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -12683,8 +12683,8 @@ func NewCreateATemplateRequestWithBody(server string, params *CreateATemplatePar
 	return req, nil
 }
 
-// NewArchiveATemplateRequest constructs an http.Request for the ArchiveATemplate method
-func NewArchiveATemplateRequest(server string, id openapi_types.UUID, params *ArchiveATemplateParams) (*http.Request, error) {
+// NewArchiveTemplateRequest constructs an http.Request for the ArchiveTemplate method
+func NewArchiveTemplateRequest(server string, id openapi_types.UUID, params *ArchiveTemplateParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -12732,8 +12732,8 @@ func NewArchiveATemplateRequest(server string, id openapi_types.UUID, params *Ar
 	return req, nil
 }
 
-// NewGetATemplateRequest constructs an http.Request for the GetATemplate method
-func NewGetATemplateRequest(server string, id openapi_types.UUID, params *GetATemplateParams) (*http.Request, error) {
+// NewGetTemplateRequest constructs an http.Request for the GetTemplate method
+func NewGetTemplateRequest(server string, id openapi_types.UUID, params *GetTemplateParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -12793,19 +12793,19 @@ func NewGetATemplateRequest(server string, id openapi_types.UUID, params *GetATe
 	return req, nil
 }
 
-// NewEditATemplateRequest calls the generic EditATemplate builder with application/json body
-func NewEditATemplateRequest(server string, id openapi_types.UUID, params *EditATemplateParams, body EditATemplateJSONRequestBody) (*http.Request, error) {
+// NewUpdateTemplateRequest calls the generic UpdateTemplate builder with application/json body
+func NewUpdateTemplateRequest(server string, id openapi_types.UUID, params *UpdateTemplateParams, body UpdateTemplateJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewEditATemplateRequestWithBody(server, id, params, "application/json", bodyReader)
+	return NewUpdateTemplateRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
-// NewEditATemplateRequestWithBody constructs an http.Request for the EditATemplate method, with any body, and a specified content type
-func NewEditATemplateRequestWithBody(server string, id openapi_types.UUID, params *EditATemplateParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewUpdateTemplateRequestWithBody constructs an http.Request for the UpdateTemplate method, with any body, and a specified content type
+func NewUpdateTemplateRequestWithBody(server string, id openapi_types.UUID, params *UpdateTemplateParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -12866,8 +12866,8 @@ func NewEditATemplateRequestWithBody(server string, id openapi_types.UUID, param
 	return req, nil
 }
 
-// NewDownloadATemplateDocumentRequest constructs an http.Request for the DownloadATemplateDocument method
-func NewDownloadATemplateDocumentRequest(server string, id openapi_types.UUID, params *DownloadATemplateDocumentParams) (*http.Request, error) {
+// NewDownloadTemplateDocumentRequest constructs an http.Request for the DownloadTemplateDocument method
+func NewDownloadTemplateDocumentRequest(server string, id openapi_types.UUID, params *DownloadTemplateDocumentParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -12951,8 +12951,8 @@ func NewDownloadATemplateDocumentRequest(server string, id openapi_types.UUID, p
 	return req, nil
 }
 
-// NewSuggestFieldsOfATemplateRequest constructs an http.Request for the SuggestFieldsOfATemplate method
-func NewSuggestFieldsOfATemplateRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID) (*http.Request, error) {
+// NewSuggestTemplateFieldsRequest constructs an http.Request for the SuggestTemplateFields method
+func NewSuggestTemplateFieldsRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -12992,8 +12992,8 @@ func NewSuggestFieldsOfATemplateRequest(server string, id openapi_types.UUID, do
 	return req, nil
 }
 
-// NewRemoveBrandingRequest constructs an http.Request for the RemoveBranding method
-func NewRemoveBrandingRequest(server string, tenantID string) (*http.Request, error) {
+// NewDeleteBrandingRequest constructs an http.Request for the DeleteBranding method
+func NewDeleteBrandingRequest(server string, tenantID string) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -13060,19 +13060,19 @@ func NewGetBrandingRequest(server string, tenantID string) (*http.Request, error
 	return req, nil
 }
 
-// NewChangeBrandingRequest calls the generic ChangeBranding builder with application/json body
-func NewChangeBrandingRequest(server string, tenantID string, body ChangeBrandingJSONRequestBody) (*http.Request, error) {
+// NewUpdateBrandingRequest calls the generic UpdateBranding builder with application/json body
+func NewUpdateBrandingRequest(server string, tenantID string, body UpdateBrandingJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewChangeBrandingRequestWithBody(server, tenantID, "application/json", bodyReader)
+	return NewUpdateBrandingRequestWithBody(server, tenantID, "application/json", bodyReader)
 }
 
-// NewChangeBrandingRequestWithBody constructs an http.Request for the ChangeBranding method, with any body, and a specified content type
-func NewChangeBrandingRequestWithBody(server string, tenantID string, contentType string, body io.Reader) (*http.Request, error) {
+// NewUpdateBrandingRequestWithBody constructs an http.Request for the UpdateBranding method, with any body, and a specified content type
+func NewUpdateBrandingRequestWithBody(server string, tenantID string, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -13107,8 +13107,8 @@ func NewChangeBrandingRequestWithBody(server string, tenantID string, contentTyp
 	return req, nil
 }
 
-// NewVerifyASealedDocumentRequestWithBody constructs an http.Request for the VerifyASealedDocument method, with any body, and a specified content type
-func NewVerifyASealedDocumentRequestWithBody(server string, params *VerifyASealedDocumentParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewVerifyDocumentRequestWithBody constructs an http.Request for the VerifyDocument method, with any body, and a specified content type
+func NewVerifyDocumentRequestWithBody(server string, params *VerifyDocumentParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -13178,19 +13178,19 @@ func NewListWebhooksRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
-// NewRegisterAWebhookRequest calls the generic RegisterAWebhook builder with application/json body
-func NewRegisterAWebhookRequest(server string, params *RegisterAWebhookParams, body RegisterAWebhookJSONRequestBody) (*http.Request, error) {
+// NewCreateWebhookRequest calls the generic CreateWebhook builder with application/json body
+func NewCreateWebhookRequest(server string, params *CreateWebhookParams, body CreateWebhookJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewRegisterAWebhookRequestWithBody(server, params, "application/json", bodyReader)
+	return NewCreateWebhookRequestWithBody(server, params, "application/json", bodyReader)
 }
 
-// NewRegisterAWebhookRequestWithBody constructs an http.Request for the RegisterAWebhook method, with any body, and a specified content type
-func NewRegisterAWebhookRequestWithBody(server string, params *RegisterAWebhookParams, contentType string, body io.Reader) (*http.Request, error) {
+// NewCreateWebhookRequestWithBody constructs an http.Request for the CreateWebhook method, with any body, and a specified content type
+func NewCreateWebhookRequestWithBody(server string, params *CreateWebhookParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -13233,8 +13233,8 @@ func NewRegisterAWebhookRequestWithBody(server string, params *RegisterAWebhookP
 	return req, nil
 }
 
-// NewDeleteAWebhookRequest constructs an http.Request for the DeleteAWebhook method
-func NewDeleteAWebhookRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+// NewDeleteWebhookRequest constructs an http.Request for the DeleteWebhook method
+func NewDeleteWebhookRequest(server string, id openapi_types.UUID) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -13267,8 +13267,8 @@ func NewDeleteAWebhookRequest(server string, id openapi_types.UUID) (*http.Reque
 	return req, nil
 }
 
-// NewGetAWebhookRequest constructs an http.Request for the GetAWebhook method
-func NewGetAWebhookRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+// NewGetWebhookRequest constructs an http.Request for the GetWebhook method
+func NewGetWebhookRequest(server string, id openapi_types.UUID) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -13301,19 +13301,19 @@ func NewGetAWebhookRequest(server string, id openapi_types.UUID) (*http.Request,
 	return req, nil
 }
 
-// NewChangeAnEndpointRequest calls the generic ChangeAnEndpoint builder with application/json body
-func NewChangeAnEndpointRequest(server string, id openapi_types.UUID, body ChangeAnEndpointJSONRequestBody) (*http.Request, error) {
+// NewUpdateWebhookRequest calls the generic UpdateWebhook builder with application/json body
+func NewUpdateWebhookRequest(server string, id openapi_types.UUID, body UpdateWebhookJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewChangeAnEndpointRequestWithBody(server, id, "application/json", bodyReader)
+	return NewUpdateWebhookRequestWithBody(server, id, "application/json", bodyReader)
 }
 
-// NewChangeAnEndpointRequestWithBody constructs an http.Request for the ChangeAnEndpoint method, with any body, and a specified content type
-func NewChangeAnEndpointRequestWithBody(server string, id openapi_types.UUID, contentType string, body io.Reader) (*http.Request, error) {
+// NewUpdateWebhookRequestWithBody constructs an http.Request for the UpdateWebhook method, with any body, and a specified content type
+func NewUpdateWebhookRequestWithBody(server string, id openapi_types.UUID, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -13348,8 +13348,8 @@ func NewChangeAnEndpointRequestWithBody(server string, id openapi_types.UUID, co
 	return req, nil
 }
 
-// NewTestAWebhookRequest constructs an http.Request for the TestAWebhook method
-func NewTestAWebhookRequest(server string, id openapi_types.UUID, params *TestAWebhookParams) (*http.Request, error) {
+// NewTestWebhookRequest constructs an http.Request for the TestWebhook method
+func NewTestWebhookRequest(server string, id openapi_types.UUID, params *TestWebhookParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -13448,92 +13448,92 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/bulk-sends (the `ListBulkSends` operationId).
 	ListBulkSendsWithResponse(ctx context.Context, params *ListBulkSendsParams, reqEditors ...RequestEditorFn) (*ListBulkSendsResponse, error)
 
-	// CreateABulkSendWithBodyWithResponse Send many envelopes from one template
+	// CreateBulkSendWithBodyWithResponse Send many envelopes from one template
 	//
 	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/bulk-sends (the `CreateABulkSend` operationId).
-	CreateABulkSendWithBodyWithResponse(ctx context.Context, params *CreateABulkSendParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateABulkSendResponse, error)
+	// Corresponds with POST /v1/bulk-sends (the `CreateBulkSend` operationId).
+	CreateBulkSendWithBodyWithResponse(ctx context.Context, params *CreateBulkSendParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateBulkSendResponse, error)
 
-	// CreateABulkSendWithResponse Send many envelopes from one template
+	// CreateBulkSendWithResponse Send many envelopes from one template
 	//
 	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/bulk-sends (the `CreateABulkSend` operationId).
-	CreateABulkSendWithResponse(ctx context.Context, params *CreateABulkSendParams, body CreateABulkSendJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateABulkSendResponse, error)
+	// Corresponds with POST /v1/bulk-sends (the `CreateBulkSend` operationId).
+	CreateBulkSendWithResponse(ctx context.Context, params *CreateBulkSendParams, body CreateBulkSendJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateBulkSendResponse, error)
 
-	// GetABulkSendWithResponse Get a bulk send with the numbers of its rows
+	// GetBulkSendWithResponse Get a bulk send with the numbers of its rows
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with GET /v1/bulk-sends/{id} (the `GetABulkSend` operationId).
-	GetABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetABulkSendResponse, error)
+	// Corresponds with GET /v1/bulk-sends/{id} (the `GetBulkSend` operationId).
+	GetBulkSendWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetBulkSendResponse, error)
 
-	// CancelABulkSendWithResponse Cancel the rows of a bulk send that were not sent
+	// CancelBulkSendWithResponse Cancel the rows of a bulk send that were not sent
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/bulk-sends/{id}/cancel (the `CancelABulkSend` operationId).
-	CancelABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *CancelABulkSendParams, reqEditors ...RequestEditorFn) (*CancelABulkSendResponse, error)
+	// Corresponds with POST /v1/bulk-sends/{id}/cancel (the `CancelBulkSend` operationId).
+	CancelBulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *CancelBulkSendParams, reqEditors ...RequestEditorFn) (*CancelBulkSendResponse, error)
 
-	// PauseABulkSendWithResponse Pause a bulk send
+	// PauseBulkSendWithResponse Pause a bulk send
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/bulk-sends/{id}/pause (the `PauseABulkSend` operationId).
-	PauseABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *PauseABulkSendParams, reqEditors ...RequestEditorFn) (*PauseABulkSendResponse, error)
+	// Corresponds with POST /v1/bulk-sends/{id}/pause (the `PauseBulkSend` operationId).
+	PauseBulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *PauseBulkSendParams, reqEditors ...RequestEditorFn) (*PauseBulkSendResponse, error)
 
-	// ResumeABulkSendWithResponse Resume a bulk send
+	// ResumeBulkSendWithResponse Resume a bulk send
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/bulk-sends/{id}/resume (the `ResumeABulkSend` operationId).
-	ResumeABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *ResumeABulkSendParams, reqEditors ...RequestEditorFn) (*ResumeABulkSendResponse, error)
+	// Corresponds with POST /v1/bulk-sends/{id}/resume (the `ResumeBulkSend` operationId).
+	ResumeBulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *ResumeBulkSendParams, reqEditors ...RequestEditorFn) (*ResumeBulkSendResponse, error)
 
-	// RetryABulkSendWithResponse Try the failed rows of a bulk send again
+	// RetryBulkSendWithResponse Try the failed rows of a bulk send again
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/bulk-sends/{id}/retry (the `RetryABulkSend` operationId).
-	RetryABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *RetryABulkSendParams, reqEditors ...RequestEditorFn) (*RetryABulkSendResponse, error)
+	// Corresponds with POST /v1/bulk-sends/{id}/retry (the `RetryBulkSend` operationId).
+	RetryBulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *RetryBulkSendParams, reqEditors ...RequestEditorFn) (*RetryBulkSendResponse, error)
 
-	// ListTheRowsOfABulkSendWithResponse List the rows of a bulk send
+	// ListBulkSendRowsWithResponse List the rows of a bulk send
 	//
 	// A page of them as JSON, or all of them as a table where Accept asks for text/csv.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with GET /v1/bulk-sends/{id}/rows (the `ListTheRowsOfABulkSend` operationId).
-	ListTheRowsOfABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *ListTheRowsOfABulkSendParams, reqEditors ...RequestEditorFn) (*ListTheRowsOfABulkSendResponse, error)
+	// Corresponds with GET /v1/bulk-sends/{id}/rows (the `ListBulkSendRows` operationId).
+	ListBulkSendRowsWithResponse(ctx context.Context, id openapi_types.UUID, params *ListBulkSendRowsParams, reqEditors ...RequestEditorFn) (*ListBulkSendRowsResponse, error)
 
-	// InspectTheAppWithResponse Inspect the app
+	// GetAppWithResponse Inspect the app
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with GET /v1/console/app (the `InspectTheApp` operationId).
-	InspectTheAppWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*InspectTheAppResponse, error)
+	// Corresponds with GET /v1/console/app (the `GetApp` operationId).
+	GetAppWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAppResponse, error)
 
-	// ChangeTheAppWithBodyWithResponse Change the name or the contact of the app
+	// UpdateAppWithBodyWithResponse Change the name or the contact of the app
 	//
 	// Plan and tenants are the operator's to change.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PATCH /v1/console/app (the `ChangeTheApp` operationId).
-	ChangeTheAppWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeTheAppResponse, error)
+	// Corresponds with PATCH /v1/console/app (the `UpdateApp` operationId).
+	UpdateAppWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAppResponse, error)
 
-	// ChangeTheAppWithResponse Change the name or the contact of the app
+	// UpdateAppWithResponse Change the name or the contact of the app
 	//
 	// Plan and tenants are the operator's to change.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PATCH /v1/console/app (the `ChangeTheApp` operationId).
-	ChangeTheAppWithResponse(ctx context.Context, body ChangeTheAppJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeTheAppResponse, error)
+	// Corresponds with PATCH /v1/console/app (the `UpdateApp` operationId).
+	UpdateAppWithResponse(ctx context.Context, body UpdateAppJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAppResponse, error)
 
 	// ListClientSecretsWithResponse List the client secrets that are good
 	//
@@ -13551,26 +13551,26 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/console/contacts (the `ListContacts` operationId).
 	ListContactsWithResponse(ctx context.Context, params *ListContactsParams, reqEditors ...RequestEditorFn) (*ListContactsResponse, error)
 
-	// SaveAContactWithBodyWithResponse Save a contact
+	// SaveContactWithBodyWithResponse Save a contact
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/console/contacts (the `SaveAContact` operationId).
-	SaveAContactWithBodyWithResponse(ctx context.Context, params *SaveAContactParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SaveAContactResponse, error)
+	// Corresponds with POST /v1/console/contacts (the `SaveContact` operationId).
+	SaveContactWithBodyWithResponse(ctx context.Context, params *SaveContactParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SaveContactResponse, error)
 
-	// SaveAContactWithResponse Save a contact
+	// SaveContactWithResponse Save a contact
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/console/contacts (the `SaveAContact` operationId).
-	SaveAContactWithResponse(ctx context.Context, params *SaveAContactParams, body SaveAContactJSONRequestBody, reqEditors ...RequestEditorFn) (*SaveAContactResponse, error)
+	// Corresponds with POST /v1/console/contacts (the `SaveContact` operationId).
+	SaveContactWithResponse(ctx context.Context, params *SaveContactParams, body SaveContactJSONRequestBody, reqEditors ...RequestEditorFn) (*SaveContactResponse, error)
 
-	// DeleteAContactWithResponse Delete a contact
+	// DeleteContactWithResponse Delete a contact
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with DELETE /v1/console/contacts/{id} (the `DeleteAContact` operationId).
-	DeleteAContactWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DeleteAContactResponse, error)
+	// Corresponds with DELETE /v1/console/contacts/{id} (the `DeleteContact` operationId).
+	DeleteContactWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DeleteContactResponse, error)
 
 	// SearchEnvelopesWithResponse Search envelopes
 	//
@@ -13579,63 +13579,63 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/console/envelopes (the `SearchEnvelopes` operationId).
 	SearchEnvelopesWithResponse(ctx context.Context, params *SearchEnvelopesParams, reqEditors ...RequestEditorFn) (*SearchEnvelopesResponse, error)
 
-	// InspectAnEnvelopeWithResponse Inspect an envelope
+	// GetConsoleEnvelopeWithResponse Inspect an envelope
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with GET /v1/console/envelopes/{id} (the `InspectAnEnvelope` operationId).
-	InspectAnEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*InspectAnEnvelopeResponse, error)
+	// Corresponds with GET /v1/console/envelopes/{id} (the `GetConsoleEnvelope` operationId).
+	GetConsoleEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetConsoleEnvelopeResponse, error)
 
-	// DownloadADocumentInTheConsoleWithResponse Download a document in the console
+	// DownloadConsoleDocumentWithResponse Download a document in the console
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with GET /v1/console/envelopes/{id}/document (the `DownloadADocumentInTheConsole` operationId).
-	DownloadADocumentInTheConsoleWithResponse(ctx context.Context, id openapi_types.UUID, params *DownloadADocumentInTheConsoleParams, reqEditors ...RequestEditorFn) (*DownloadADocumentInTheConsoleResponse, error)
+	// Corresponds with GET /v1/console/envelopes/{id}/document (the `DownloadConsoleDocument` operationId).
+	DownloadConsoleDocumentWithResponse(ctx context.Context, id openapi_types.UUID, params *DownloadConsoleDocumentParams, reqEditors ...RequestEditorFn) (*DownloadConsoleDocumentResponse, error)
 
-	// AddADocumentInTheConsoleWithBodyWithResponse Add a document in the console
+	// UploadConsoleDocumentWithBodyWithResponse Add a document in the console
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/console/envelopes/{id}/documents (the `AddADocumentInTheConsole` operationId).
-	AddADocumentInTheConsoleWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *AddADocumentInTheConsoleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddADocumentInTheConsoleResponse, error)
+	// Corresponds with POST /v1/console/envelopes/{id}/documents (the `UploadConsoleDocument` operationId).
+	UploadConsoleDocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *UploadConsoleDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UploadConsoleDocumentResponse, error)
 
-	// AskTheWorkflowForProgressWithResponse Ask the workflow for progress
+	// GetConsoleEnvelopeProgressWithResponse Ask the workflow for progress
 	//
 	// Where no workflow of the envelope runs or has ended well (it is removed some time after the end), the database answers: see `answeredBy`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with GET /v1/console/envelopes/{id}/progress (the `AskTheWorkflowForProgress` operationId).
-	AskTheWorkflowForProgressWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*AskTheWorkflowForProgressResponse, error)
+	// Corresponds with GET /v1/console/envelopes/{id}/progress (the `GetConsoleEnvelopeProgress` operationId).
+	GetConsoleEnvelopeProgressWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetConsoleEnvelopeProgressResponse, error)
 
-	// SendASignerANewLinkWithResponse Send a signer a new link
+	// ResendSigningLinkWithResponse Send a signer a new link
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/console/envelopes/{id}/signers/{signerId}/resend (the `SendASignerANewLink` operationId).
-	SendASignerANewLinkWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *SendASignerANewLinkParams, reqEditors ...RequestEditorFn) (*SendASignerANewLinkResponse, error)
+	// Corresponds with POST /v1/console/envelopes/{id}/signers/{signerId}/resend (the `ResendSigningLink` operationId).
+	ResendSigningLinkWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ResendSigningLinkParams, reqEditors ...RequestEditorFn) (*ResendSigningLinkResponse, error)
 
-	// VoidAnEnvelopeInTheConsoleWithBodyWithResponse Void an envelope in the console
+	// VoidConsoleEnvelopeWithBodyWithResponse Void an envelope in the console
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidAnEnvelopeInTheConsole` operationId).
-	VoidAnEnvelopeInTheConsoleWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidAnEnvelopeInTheConsoleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*VoidAnEnvelopeInTheConsoleResponse, error)
+	// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidConsoleEnvelope` operationId).
+	VoidConsoleEnvelopeWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidConsoleEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*VoidConsoleEnvelopeResponse, error)
 
-	// VoidAnEnvelopeInTheConsoleWithResponse Void an envelope in the console
+	// VoidConsoleEnvelopeWithResponse Void an envelope in the console
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidAnEnvelopeInTheConsole` operationId).
-	VoidAnEnvelopeInTheConsoleWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidAnEnvelopeInTheConsoleParams, body VoidAnEnvelopeInTheConsoleJSONRequestBody, reqEditors ...RequestEditorFn) (*VoidAnEnvelopeInTheConsoleResponse, error)
+	// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidConsoleEnvelope` operationId).
+	VoidConsoleEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidConsoleEnvelopeParams, body VoidConsoleEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*VoidConsoleEnvelopeResponse, error)
 
-	// TellWhoIsSignedInWithResponse Tell who is signed in
+	// GetCurrentUserWithResponse Tell who is signed in
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with GET /v1/console/me (the `TellWhoIsSignedIn` operationId).
-	TellWhoIsSignedInWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*TellWhoIsSignedInResponse, error)
+	// Corresponds with GET /v1/console/me (the `GetCurrentUser` operationId).
+	GetCurrentUserWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetCurrentUserResponse, error)
 
 	// GetSettingsWithResponse Get settings
 	//
@@ -13644,30 +13644,30 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/console/settings (the `GetSettings` operationId).
 	GetSettingsWithResponse(ctx context.Context, params *GetSettingsParams, reqEditors ...RequestEditorFn) (*GetSettingsResponse, error)
 
-	// ChangeSettingsWithBodyWithResponse Change settings
+	// UpdateSettingsWithBodyWithResponse Change settings
 	//
 	// Changes the choices that the body names and leaves the others as they are. `null` takes a choice back: it is then the app's, and else the service's.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PUT /v1/console/settings (the `ChangeSettings` operationId).
-	ChangeSettingsWithBodyWithResponse(ctx context.Context, params *ChangeSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeSettingsResponse, error)
+	// Corresponds with PUT /v1/console/settings (the `UpdateSettings` operationId).
+	UpdateSettingsWithBodyWithResponse(ctx context.Context, params *UpdateSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateSettingsResponse, error)
 
-	// ChangeSettingsWithResponse Change settings
+	// UpdateSettingsWithResponse Change settings
 	//
 	// Changes the choices that the body names and leaves the others as they are. `null` takes a choice back: it is then the app's, and else the service's.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PUT /v1/console/settings (the `ChangeSettings` operationId).
-	ChangeSettingsWithResponse(ctx context.Context, params *ChangeSettingsParams, body ChangeSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeSettingsResponse, error)
+	// Corresponds with PUT /v1/console/settings (the `UpdateSettings` operationId).
+	UpdateSettingsWithResponse(ctx context.Context, params *UpdateSettingsParams, body UpdateSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateSettingsResponse, error)
 
-	// GetTheUsageWithResponse Get the usage
+	// GetUsageWithResponse Get the usage
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with GET /v1/console/usage (the `GetTheUsage` operationId).
-	GetTheUsageWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetTheUsageResponse, error)
+	// Corresponds with GET /v1/console/usage (the `GetUsage` operationId).
+	GetUsageWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetUsageResponse, error)
 
 	// ListConsoleUsersWithResponse List console users
 	//
@@ -13676,78 +13676,78 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/console/users (the `ListConsoleUsers` operationId).
 	ListConsoleUsersWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListConsoleUsersResponse, error)
 
-	// CreateAConsoleUserWithBodyWithResponse Create a console user
+	// CreateConsoleUserWithBodyWithResponse Create a console user
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/console/users (the `CreateAConsoleUser` operationId).
-	CreateAConsoleUserWithBodyWithResponse(ctx context.Context, params *CreateAConsoleUserParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAConsoleUserResponse, error)
+	// Corresponds with POST /v1/console/users (the `CreateConsoleUser` operationId).
+	CreateConsoleUserWithBodyWithResponse(ctx context.Context, params *CreateConsoleUserParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateConsoleUserResponse, error)
 
-	// CreateAConsoleUserWithResponse Create a console user
+	// CreateConsoleUserWithResponse Create a console user
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/console/users (the `CreateAConsoleUser` operationId).
-	CreateAConsoleUserWithResponse(ctx context.Context, params *CreateAConsoleUserParams, body CreateAConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAConsoleUserResponse, error)
+	// Corresponds with POST /v1/console/users (the `CreateConsoleUser` operationId).
+	CreateConsoleUserWithResponse(ctx context.Context, params *CreateConsoleUserParams, body CreateConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateConsoleUserResponse, error)
 
-	// DisableAConsoleUserWithResponse Disable a console user
+	// DisableConsoleUserWithResponse Disable a console user
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with DELETE /v1/console/users/{id} (the `DisableAConsoleUser` operationId).
-	DisableAConsoleUserWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DisableAConsoleUserResponse, error)
+	// Corresponds with DELETE /v1/console/users/{id} (the `DisableConsoleUser` operationId).
+	DisableConsoleUserWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DisableConsoleUserResponse, error)
 
-	// ChangeAConsoleUserWithBodyWithResponse Change the name or the role of a console user
+	// UpdateConsoleUserWithBodyWithResponse Change the name or the role of a console user
 	//
 	// A new role holds from the user's next request on. One's own role is changed by another administrator.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PATCH /v1/console/users/{id} (the `ChangeAConsoleUser` operationId).
-	ChangeAConsoleUserWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeAConsoleUserResponse, error)
+	// Corresponds with PATCH /v1/console/users/{id} (the `UpdateConsoleUser` operationId).
+	UpdateConsoleUserWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateConsoleUserResponse, error)
 
-	// ChangeAConsoleUserWithResponse Change the name or the role of a console user
+	// UpdateConsoleUserWithResponse Change the name or the role of a console user
 	//
 	// A new role holds from the user's next request on. One's own role is changed by another administrator.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PATCH /v1/console/users/{id} (the `ChangeAConsoleUser` operationId).
-	ChangeAConsoleUserWithResponse(ctx context.Context, id openapi_types.UUID, body ChangeAConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeAConsoleUserResponse, error)
+	// Corresponds with PATCH /v1/console/users/{id} (the `UpdateConsoleUser` operationId).
+	UpdateConsoleUserWithResponse(ctx context.Context, id openapi_types.UUID, body UpdateConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateConsoleUserResponse, error)
 
-	// SetThePasswordOfAConsoleUserWithBodyWithResponse Set the password of a console user who forgot it
+	// SetConsoleUserPasswordWithBodyWithResponse Set the password of a console user who forgot it
 	//
 	// Ends the user's sessions; the second factor stays. One's own is changed by `POST /v1/console/password`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/console/users/{id}/password (the `SetThePasswordOfAConsoleUser` operationId).
-	SetThePasswordOfAConsoleUserWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *SetThePasswordOfAConsoleUserParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetThePasswordOfAConsoleUserResponse, error)
+	// Corresponds with POST /v1/console/users/{id}/password (the `SetConsoleUserPassword` operationId).
+	SetConsoleUserPasswordWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *SetConsoleUserPasswordParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetConsoleUserPasswordResponse, error)
 
-	// SetThePasswordOfAConsoleUserWithResponse Set the password of a console user who forgot it
+	// SetConsoleUserPasswordWithResponse Set the password of a console user who forgot it
 	//
 	// Ends the user's sessions; the second factor stays. One's own is changed by `POST /v1/console/password`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/console/users/{id}/password (the `SetThePasswordOfAConsoleUser` operationId).
-	SetThePasswordOfAConsoleUserWithResponse(ctx context.Context, id openapi_types.UUID, params *SetThePasswordOfAConsoleUserParams, body SetThePasswordOfAConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*SetThePasswordOfAConsoleUserResponse, error)
+	// Corresponds with POST /v1/console/users/{id}/password (the `SetConsoleUserPassword` operationId).
+	SetConsoleUserPasswordWithResponse(ctx context.Context, id openapi_types.UUID, params *SetConsoleUserPasswordParams, body SetConsoleUserPasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*SetConsoleUserPasswordResponse, error)
 
-	// EndAUsersSessionsWithResponse End all sessions of a console user
+	// EndConsoleUserSessionsWithResponse End all sessions of a console user
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with DELETE /v1/console/users/{id}/sessions (the `EndAUsersSessions` operationId).
-	EndAUsersSessionsWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*EndAUsersSessionsResponse, error)
+	// Corresponds with DELETE /v1/console/users/{id}/sessions (the `EndConsoleUserSessions` operationId).
+	EndConsoleUserSessionsWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*EndConsoleUserSessionsResponse, error)
 
-	// ResetASecondFactorWithResponse Remove the second factor of a console user who has lost it
+	// ResetConsoleUserSecondFactorWithResponse Remove the second factor of a console user who has lost it
 	//
 	// Ends the user's sessions. Make sure who asks for it. One's own is removed by `POST /v1/console/totp/remove`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with DELETE /v1/console/users/{id}/totp (the `ResetASecondFactor` operationId).
-	ResetASecondFactorWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*ResetASecondFactorResponse, error)
+	// Corresponds with DELETE /v1/console/users/{id}/totp (the `ResetConsoleUserSecondFactor` operationId).
+	ResetConsoleUserSecondFactorWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*ResetConsoleUserSecondFactorResponse, error)
 
 	// ListDeliveriesWithResponse List deliveries
 	//
@@ -13756,116 +13756,116 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/console/webhook-deliveries (the `ListDeliveries` operationId).
 	ListDeliveriesWithResponse(ctx context.Context, params *ListDeliveriesParams, reqEditors ...RequestEditorFn) (*ListDeliveriesResponse, error)
 
-	// GetADeliveryWithResponse Get a delivery
+	// GetDeliveryWithResponse Get a delivery
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with GET /v1/console/webhook-deliveries/{id} (the `GetADelivery` operationId).
-	GetADeliveryWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetADeliveryResponse, error)
+	// Corresponds with GET /v1/console/webhook-deliveries/{id} (the `GetDelivery` operationId).
+	GetDeliveryWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetDeliveryResponse, error)
 
-	// ResendADeliveryWithResponse Resend a delivery
+	// ResendDeliveryWithResponse Resend a delivery
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/console/webhook-deliveries/{id}/resend (the `ResendADelivery` operationId).
-	ResendADeliveryWithResponse(ctx context.Context, id openapi_types.UUID, params *ResendADeliveryParams, reqEditors ...RequestEditorFn) (*ResendADeliveryResponse, error)
+	// Corresponds with POST /v1/console/webhook-deliveries/{id}/resend (the `ResendDelivery` operationId).
+	ResendDeliveryWithResponse(ctx context.Context, id openapi_types.UUID, params *ResendDeliveryParams, reqEditors ...RequestEditorFn) (*ResendDeliveryResponse, error)
 
-	// InspectWebhooksWithResponse Inspect webhooks
+	// ListConsoleWebhooksWithResponse Inspect webhooks
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with GET /v1/console/webhooks (the `InspectWebhooks` operationId).
-	InspectWebhooksWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*InspectWebhooksResponse, error)
+	// Corresponds with GET /v1/console/webhooks (the `ListConsoleWebhooks` operationId).
+	ListConsoleWebhooksWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListConsoleWebhooksResponse, error)
 
-	// CreateAConsoleWebhookWithBodyWithResponse Register a webhook
+	// CreateConsoleWebhookWithBodyWithResponse Register a webhook
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/console/webhooks (the `CreateAConsoleWebhook` operationId).
-	CreateAConsoleWebhookWithBodyWithResponse(ctx context.Context, params *CreateAConsoleWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAConsoleWebhookResponse, error)
+	// Corresponds with POST /v1/console/webhooks (the `CreateConsoleWebhook` operationId).
+	CreateConsoleWebhookWithBodyWithResponse(ctx context.Context, params *CreateConsoleWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateConsoleWebhookResponse, error)
 
-	// CreateAConsoleWebhookWithResponse Register a webhook
+	// CreateConsoleWebhookWithResponse Register a webhook
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/console/webhooks (the `CreateAConsoleWebhook` operationId).
-	CreateAConsoleWebhookWithResponse(ctx context.Context, params *CreateAConsoleWebhookParams, body CreateAConsoleWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAConsoleWebhookResponse, error)
+	// Corresponds with POST /v1/console/webhooks (the `CreateConsoleWebhook` operationId).
+	CreateConsoleWebhookWithResponse(ctx context.Context, params *CreateConsoleWebhookParams, body CreateConsoleWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateConsoleWebhookResponse, error)
 
-	// DeleteAConsoleWebhookWithResponse Delete a webhook
+	// DeleteConsoleWebhookWithResponse Delete a webhook
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with DELETE /v1/console/webhooks/{id} (the `DeleteAConsoleWebhook` operationId).
-	DeleteAConsoleWebhookWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DeleteAConsoleWebhookResponse, error)
+	// Corresponds with DELETE /v1/console/webhooks/{id} (the `DeleteConsoleWebhook` operationId).
+	DeleteConsoleWebhookWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DeleteConsoleWebhookResponse, error)
 
-	// ChangeAWebhookWithBodyWithResponse Change the address or the events of a webhook
+	// UpdateConsoleWebhookWithBodyWithResponse Change the address or the events of a webhook
 	//
 	// What is absent or null stays. Deliveries on their way go to the new address.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PATCH /v1/console/webhooks/{id} (the `ChangeAWebhook` operationId).
-	ChangeAWebhookWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeAWebhookResponse, error)
+	// Corresponds with PATCH /v1/console/webhooks/{id} (the `UpdateConsoleWebhook` operationId).
+	UpdateConsoleWebhookWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateConsoleWebhookResponse, error)
 
-	// ChangeAWebhookWithResponse Change the address or the events of a webhook
+	// UpdateConsoleWebhookWithResponse Change the address or the events of a webhook
 	//
 	// What is absent or null stays. Deliveries on their way go to the new address.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PATCH /v1/console/webhooks/{id} (the `ChangeAWebhook` operationId).
-	ChangeAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, body ChangeAWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeAWebhookResponse, error)
+	// Corresponds with PATCH /v1/console/webhooks/{id} (the `UpdateConsoleWebhook` operationId).
+	UpdateConsoleWebhookWithResponse(ctx context.Context, id openapi_types.UUID, body UpdateConsoleWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateConsoleWebhookResponse, error)
 
-	// PauseAWebhookWithResponse Pause a webhook
+	// PauseWebhookWithResponse Pause a webhook
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/console/webhooks/{id}/pause (the `PauseAWebhook` operationId).
-	PauseAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *PauseAWebhookParams, reqEditors ...RequestEditorFn) (*PauseAWebhookResponse, error)
+	// Corresponds with POST /v1/console/webhooks/{id}/pause (the `PauseWebhook` operationId).
+	PauseWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *PauseWebhookParams, reqEditors ...RequestEditorFn) (*PauseWebhookResponse, error)
 
-	// PingAWebhookWithResponse Ping a webhook
+	// PingWebhookWithResponse Ping a webhook
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/console/webhooks/{id}/ping (the `PingAWebhook` operationId).
-	PingAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *PingAWebhookParams, reqEditors ...RequestEditorFn) (*PingAWebhookResponse, error)
+	// Corresponds with POST /v1/console/webhooks/{id}/ping (the `PingWebhook` operationId).
+	PingWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *PingWebhookParams, reqEditors ...RequestEditorFn) (*PingWebhookResponse, error)
 
-	// ResendAllFailedSinceATimeWithBodyWithResponse Resend all failed since a time
+	// ResendFailedDeliveriesWithBodyWithResponse Resend all failed since a time
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/console/webhooks/{id}/resend (the `ResendAllFailedSinceATime` operationId).
-	ResendAllFailedSinceATimeWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *ResendAllFailedSinceATimeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResendAllFailedSinceATimeResponse, error)
+	// Corresponds with POST /v1/console/webhooks/{id}/resend (the `ResendFailedDeliveries` operationId).
+	ResendFailedDeliveriesWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *ResendFailedDeliveriesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResendFailedDeliveriesResponse, error)
 
-	// ResendAllFailedSinceATimeWithResponse Resend all failed since a time
+	// ResendFailedDeliveriesWithResponse Resend all failed since a time
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/console/webhooks/{id}/resend (the `ResendAllFailedSinceATime` operationId).
-	ResendAllFailedSinceATimeWithResponse(ctx context.Context, id openapi_types.UUID, params *ResendAllFailedSinceATimeParams, body ResendAllFailedSinceATimeJSONRequestBody, reqEditors ...RequestEditorFn) (*ResendAllFailedSinceATimeResponse, error)
+	// Corresponds with POST /v1/console/webhooks/{id}/resend (the `ResendFailedDeliveries` operationId).
+	ResendFailedDeliveriesWithResponse(ctx context.Context, id openapi_types.UUID, params *ResendFailedDeliveriesParams, body ResendFailedDeliveriesJSONRequestBody, reqEditors ...RequestEditorFn) (*ResendFailedDeliveriesResponse, error)
 
-	// ResumeAWebhookWithResponse Resume a webhook
+	// ResumeWebhookWithResponse Resume a webhook
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/console/webhooks/{id}/resume (the `ResumeAWebhook` operationId).
-	ResumeAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *ResumeAWebhookParams, reqEditors ...RequestEditorFn) (*ResumeAWebhookResponse, error)
+	// Corresponds with POST /v1/console/webhooks/{id}/resume (the `ResumeWebhook` operationId).
+	ResumeWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *ResumeWebhookParams, reqEditors ...RequestEditorFn) (*ResumeWebhookResponse, error)
 
-	// RotateTheSecretOfAWebhookWithBodyWithResponse Rotate the secret of a webhook
+	// RotateWebhookSecretWithBodyWithResponse Rotate the secret of a webhook
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateTheSecretOfAWebhook` operationId).
-	RotateTheSecretOfAWebhookWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *RotateTheSecretOfAWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RotateTheSecretOfAWebhookResponse, error)
+	// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateWebhookSecret` operationId).
+	RotateWebhookSecretWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *RotateWebhookSecretParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RotateWebhookSecretResponse, error)
 
-	// RotateTheSecretOfAWebhookWithResponse Rotate the secret of a webhook
+	// RotateWebhookSecretWithResponse Rotate the secret of a webhook
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateTheSecretOfAWebhook` operationId).
-	RotateTheSecretOfAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *RotateTheSecretOfAWebhookParams, body RotateTheSecretOfAWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*RotateTheSecretOfAWebhookResponse, error)
+	// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateWebhookSecret` operationId).
+	RotateWebhookSecretWithResponse(ctx context.Context, id openapi_types.UUID, params *RotateWebhookSecretParams, body RotateWebhookSecretJSONRequestBody, reqEditors ...RequestEditorFn) (*RotateWebhookSecretResponse, error)
 
-	// CreateABuilderSessionWithBodyWithResponse Create a builder session
+	// CreateBuilderSessionWithBodyWithResponse Create a builder session
 	//
 	// Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
 	// draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
@@ -13879,10 +13879,10 @@ type ClientWithResponsesInterface interface {
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/embedded/builder-sessions (the `CreateABuilderSession` operationId).
-	CreateABuilderSessionWithBodyWithResponse(ctx context.Context, params *CreateABuilderSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateABuilderSessionResponse, error)
+	// Corresponds with POST /v1/embedded/builder-sessions (the `CreateBuilderSession` operationId).
+	CreateBuilderSessionWithBodyWithResponse(ctx context.Context, params *CreateBuilderSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateBuilderSessionResponse, error)
 
-	// CreateABuilderSessionWithResponse Create a builder session
+	// CreateBuilderSessionWithResponse Create a builder session
 	//
 	// Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
 	// draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
@@ -13896,36 +13896,36 @@ type ClientWithResponsesInterface interface {
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/embedded/builder-sessions (the `CreateABuilderSession` operationId).
-	CreateABuilderSessionWithResponse(ctx context.Context, params *CreateABuilderSessionParams, body CreateABuilderSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateABuilderSessionResponse, error)
+	// Corresponds with POST /v1/embedded/builder-sessions (the `CreateBuilderSession` operationId).
+	CreateBuilderSessionWithResponse(ctx context.Context, params *CreateBuilderSessionParams, body CreateBuilderSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateBuilderSessionResponse, error)
 
-	// RevokeABuilderSessionWithResponse Revoke a builder session
+	// RevokeBuilderSessionWithResponse Revoke a builder session
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeABuilderSession` operationId).
-	RevokeABuilderSessionWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*RevokeABuilderSessionResponse, error)
+	// Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeBuilderSession` operationId).
+	RevokeBuilderSessionWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*RevokeBuilderSessionResponse, error)
 
-	// CreateAnEmbeddedSessionWithBodyWithResponse Create an embedded session
+	// CreateSigningSessionWithBodyWithResponse Create an embedded session
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/embedded/signing-sessions (the `CreateAnEmbeddedSession` operationId).
-	CreateAnEmbeddedSessionWithBodyWithResponse(ctx context.Context, params *CreateAnEmbeddedSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAnEmbeddedSessionResponse, error)
+	// Corresponds with POST /v1/embedded/signing-sessions (the `CreateSigningSession` operationId).
+	CreateSigningSessionWithBodyWithResponse(ctx context.Context, params *CreateSigningSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSigningSessionResponse, error)
 
-	// CreateAnEmbeddedSessionWithResponse Create an embedded session
+	// CreateSigningSessionWithResponse Create an embedded session
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/embedded/signing-sessions (the `CreateAnEmbeddedSession` operationId).
-	CreateAnEmbeddedSessionWithResponse(ctx context.Context, params *CreateAnEmbeddedSessionParams, body CreateAnEmbeddedSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAnEmbeddedSessionResponse, error)
+	// Corresponds with POST /v1/embedded/signing-sessions (the `CreateSigningSession` operationId).
+	CreateSigningSessionWithResponse(ctx context.Context, params *CreateSigningSessionParams, body CreateSigningSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSigningSessionResponse, error)
 
-	// RevokeAnEmbeddedSessionWithResponse Revoke an embedded session
+	// RevokeSigningSessionWithResponse Revoke an embedded session
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with DELETE /v1/embedded/signing-sessions/{id} (the `RevokeAnEmbeddedSession` operationId).
-	RevokeAnEmbeddedSessionWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*RevokeAnEmbeddedSessionResponse, error)
+	// Corresponds with DELETE /v1/embedded/signing-sessions/{id} (the `RevokeSigningSession` operationId).
+	RevokeSigningSessionWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*RevokeSigningSessionResponse, error)
 
 	// ListEnvelopesWithResponse List envelopes
 	//
@@ -13934,142 +13934,142 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/envelopes (the `ListEnvelopes` operationId).
 	ListEnvelopesWithResponse(ctx context.Context, params *ListEnvelopesParams, reqEditors ...RequestEditorFn) (*ListEnvelopesResponse, error)
 
-	// CreateAnEnvelopeWithBodyWithResponse Create an envelope
+	// CreateEnvelopeWithBodyWithResponse Create an envelope
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes (the `CreateAnEnvelope` operationId).
-	CreateAnEnvelopeWithBodyWithResponse(ctx context.Context, params *CreateAnEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAnEnvelopeResponse, error)
+	// Corresponds with POST /v1/envelopes (the `CreateEnvelope` operationId).
+	CreateEnvelopeWithBodyWithResponse(ctx context.Context, params *CreateEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateEnvelopeResponse, error)
 
-	// CreateAnEnvelopeWithResponse Create an envelope
+	// CreateEnvelopeWithResponse Create an envelope
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes (the `CreateAnEnvelope` operationId).
-	CreateAnEnvelopeWithResponse(ctx context.Context, params *CreateAnEnvelopeParams, body CreateAnEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAnEnvelopeResponse, error)
+	// Corresponds with POST /v1/envelopes (the `CreateEnvelope` operationId).
+	CreateEnvelopeWithResponse(ctx context.Context, params *CreateEnvelopeParams, body CreateEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateEnvelopeResponse, error)
 
-	// DeleteADraftWithResponse Delete a draft
+	// DeleteDraftWithResponse Delete a draft
 	//
 	// With its documents, signers and fields. The audit chain stays, for whoever runs the service.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with DELETE /v1/envelopes/{id} (the `DeleteADraft` operationId).
-	DeleteADraftWithResponse(ctx context.Context, id openapi_types.UUID, params *DeleteADraftParams, reqEditors ...RequestEditorFn) (*DeleteADraftResponse, error)
+	// Corresponds with DELETE /v1/envelopes/{id} (the `DeleteDraft` operationId).
+	DeleteDraftWithResponse(ctx context.Context, id openapi_types.UUID, params *DeleteDraftParams, reqEditors ...RequestEditorFn) (*DeleteDraftResponse, error)
 
-	// GetAnEnvelopeWithResponse Get an envelope
+	// GetEnvelopeWithResponse Get an envelope
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with GET /v1/envelopes/{id} (the `GetAnEnvelope` operationId).
-	GetAnEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetAnEnvelopeResponse, error)
+	// Corresponds with GET /v1/envelopes/{id} (the `GetEnvelope` operationId).
+	GetEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetEnvelopeResponse, error)
 
-	// EditADraftWithBodyWithResponse Edit a draft
+	// UpdateDraftWithBodyWithResponse Edit a draft
 	//
 	// A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PATCH /v1/envelopes/{id} (the `EditADraft` operationId).
-	EditADraftWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *EditADraftParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditADraftResponse, error)
+	// Corresponds with PATCH /v1/envelopes/{id} (the `UpdateDraft` operationId).
+	UpdateDraftWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *UpdateDraftParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateDraftResponse, error)
 
-	// EditADraftWithResponse Edit a draft
+	// UpdateDraftWithResponse Edit a draft
 	//
 	// A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PATCH /v1/envelopes/{id} (the `EditADraft` operationId).
-	EditADraftWithResponse(ctx context.Context, id openapi_types.UUID, params *EditADraftParams, body EditADraftJSONRequestBody, reqEditors ...RequestEditorFn) (*EditADraftResponse, error)
+	// Corresponds with PATCH /v1/envelopes/{id} (the `UpdateDraft` operationId).
+	UpdateDraftWithResponse(ctx context.Context, id openapi_types.UUID, params *UpdateDraftParams, body UpdateDraftJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateDraftResponse, error)
 
-	// DownloadAnAttachmentWithResponse Download an attachment
+	// DownloadAttachmentWithResponse Download an attachment
 	//
 	// A file that a signer signed with.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with GET /v1/envelopes/{id}/attachments/{aid} (the `DownloadAnAttachment` operationId).
-	DownloadAnAttachmentWithResponse(ctx context.Context, id openapi_types.UUID, aid openapi_types.UUID, reqEditors ...RequestEditorFn) (*DownloadAnAttachmentResponse, error)
+	// Corresponds with GET /v1/envelopes/{id}/attachments/{aid} (the `DownloadAttachment` operationId).
+	DownloadAttachmentWithResponse(ctx context.Context, id openapi_types.UUID, aid openapi_types.UUID, reqEditors ...RequestEditorFn) (*DownloadAttachmentResponse, error)
 
-	// SendCopiesAgainWithBodyWithResponse Send the sealed files again
+	// ResendCopiesWithBodyWithResponse Send the sealed files again
 	//
 	// To an address of this envelope, as fresh links. Five times an hour.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes/{id}/copies (the `SendCopiesAgain` operationId).
-	SendCopiesAgainWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *SendCopiesAgainParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendCopiesAgainResponse, error)
+	// Corresponds with POST /v1/envelopes/{id}/copies (the `ResendCopies` operationId).
+	ResendCopiesWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *ResendCopiesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResendCopiesResponse, error)
 
-	// SendCopiesAgainWithResponse Send the sealed files again
+	// ResendCopiesWithResponse Send the sealed files again
 	//
 	// To an address of this envelope, as fresh links. Five times an hour.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes/{id}/copies (the `SendCopiesAgain` operationId).
-	SendCopiesAgainWithResponse(ctx context.Context, id openapi_types.UUID, params *SendCopiesAgainParams, body SendCopiesAgainJSONRequestBody, reqEditors ...RequestEditorFn) (*SendCopiesAgainResponse, error)
+	// Corresponds with POST /v1/envelopes/{id}/copies (the `ResendCopies` operationId).
+	ResendCopiesWithResponse(ctx context.Context, id openapi_types.UUID, params *ResendCopiesParams, body ResendCopiesJSONRequestBody, reqEditors ...RequestEditorFn) (*ResendCopiesResponse, error)
 
-	// DownloadADocumentWithResponse Download a document
+	// DownloadDocumentWithResponse Download a document
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with GET /v1/envelopes/{id}/document (the `DownloadADocument` operationId).
-	DownloadADocumentWithResponse(ctx context.Context, id openapi_types.UUID, params *DownloadADocumentParams, reqEditors ...RequestEditorFn) (*DownloadADocumentResponse, error)
+	// Corresponds with GET /v1/envelopes/{id}/document (the `DownloadDocument` operationId).
+	DownloadDocumentWithResponse(ctx context.Context, id openapi_types.UUID, params *DownloadDocumentParams, reqEditors ...RequestEditorFn) (*DownloadDocumentResponse, error)
 
-	// UploadADocumentWithBodyWithResponse Upload a document
+	// UploadDocumentWithBodyWithResponse Upload a document
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes/{id}/document (the `UploadADocument` operationId).
-	UploadADocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *UploadADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UploadADocumentResponse, error)
+	// Corresponds with POST /v1/envelopes/{id}/document (the `UploadDocument` operationId).
+	UploadDocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *UploadDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UploadDocumentResponse, error)
 
-	// DownloadAllSealedFilesWithResponse Download all sealed files in one ZIP file
+	// DownloadSealedDocumentsWithResponse Download all sealed files in one ZIP file
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with GET /v1/envelopes/{id}/documents.zip (the `DownloadAllSealedFiles` operationId).
-	DownloadAllSealedFilesWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DownloadAllSealedFilesResponse, error)
+	// Corresponds with GET /v1/envelopes/{id}/documents.zip (the `DownloadSealedDocuments` operationId).
+	DownloadSealedDocumentsWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DownloadSealedDocumentsResponse, error)
 
-	// RemoveADocumentWithResponse Remove a draft's document
+	// DeleteDocumentWithResponse Remove a draft's document
 	//
 	// With the fields on it. The others move up.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with DELETE /v1/envelopes/{id}/documents/{documentId} (the `RemoveADocument` operationId).
-	RemoveADocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *RemoveADocumentParams, reqEditors ...RequestEditorFn) (*RemoveADocumentResponse, error)
+	// Corresponds with DELETE /v1/envelopes/{id}/documents/{documentId} (the `DeleteDocument` operationId).
+	DeleteDocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *DeleteDocumentParams, reqEditors ...RequestEditorFn) (*DeleteDocumentResponse, error)
 
-	// EditADocumentWithBodyWithResponse Rename or move a draft's document
+	// UpdateDocumentWithBodyWithResponse Rename or move a draft's document
 	//
 	// The other documents keep their order around it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `EditADocument` operationId).
-	EditADocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *EditADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditADocumentResponse, error)
+	// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `UpdateDocument` operationId).
+	UpdateDocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *UpdateDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateDocumentResponse, error)
 
-	// EditADocumentWithResponse Rename or move a draft's document
+	// UpdateDocumentWithResponse Rename or move a draft's document
 	//
 	// The other documents keep their order around it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `EditADocument` operationId).
-	EditADocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *EditADocumentParams, body EditADocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*EditADocumentResponse, error)
+	// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `UpdateDocument` operationId).
+	UpdateDocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *UpdateDocumentParams, body UpdateDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateDocumentResponse, error)
 
-	// PrepareADocumentWithBodyWithResponse Prepare a document anew
+	// PrepareDocumentWithBodyWithResponse Prepare a document anew
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareADocument` operationId).
-	PrepareADocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PrepareADocumentResponse, error)
+	// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareDocument` operationId).
+	PrepareDocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PrepareDocumentResponse, error)
 
-	// PrepareADocumentWithResponse Prepare a document anew
+	// PrepareDocumentWithResponse Prepare a document anew
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareADocument` operationId).
-	PrepareADocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, body PrepareADocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*PrepareADocumentResponse, error)
+	// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareDocument` operationId).
+	PrepareDocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareDocumentParams, body PrepareDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*PrepareDocumentResponse, error)
 
 	// SuggestFieldsWithResponse Suggest fields
 	//
@@ -14078,163 +14078,163 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/suggestions (the `SuggestFields` operationId).
 	SuggestFieldsWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*SuggestFieldsResponse, error)
 
-	// AddAFieldWithBodyWithResponse Add a field, or a list of which all are added or none
+	// CreateFieldWithBodyWithResponse Add a field, or a list of which all are added or none
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes/{id}/fields (the `AddAField` operationId).
-	AddAFieldWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *AddAFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddAFieldResponse, error)
+	// Corresponds with POST /v1/envelopes/{id}/fields (the `CreateField` operationId).
+	CreateFieldWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *CreateFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateFieldResponse, error)
 
-	// AddAFieldWithResponse Add a field, or a list of which all are added or none
+	// CreateFieldWithResponse Add a field, or a list of which all are added or none
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes/{id}/fields (the `AddAField` operationId).
-	AddAFieldWithResponse(ctx context.Context, id openapi_types.UUID, params *AddAFieldParams, body AddAFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*AddAFieldResponse, error)
+	// Corresponds with POST /v1/envelopes/{id}/fields (the `CreateField` operationId).
+	CreateFieldWithResponse(ctx context.Context, id openapi_types.UUID, params *CreateFieldParams, body CreateFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateFieldResponse, error)
 
-	// RemoveAFieldWithResponse Remove a draft's field
+	// DeleteFieldWithResponse Remove a draft's field
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with DELETE /v1/envelopes/{id}/fields/{fieldId} (the `RemoveAField` operationId).
-	RemoveAFieldWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *RemoveAFieldParams, reqEditors ...RequestEditorFn) (*RemoveAFieldResponse, error)
+	// Corresponds with DELETE /v1/envelopes/{id}/fields/{fieldId} (the `DeleteField` operationId).
+	DeleteFieldWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *DeleteFieldParams, reqEditors ...RequestEditorFn) (*DeleteFieldResponse, error)
 
-	// EditAFieldWithBodyWithResponse Edit a draft's field
+	// UpdateFieldWithBodyWithResponse Edit a draft's field
 	//
 	// A y that is given is counted from the origin that is given with it, or from the envelope's.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `EditAField` operationId).
-	EditAFieldWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *EditAFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditAFieldResponse, error)
+	// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `UpdateField` operationId).
+	UpdateFieldWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *UpdateFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateFieldResponse, error)
 
-	// EditAFieldWithResponse Edit a draft's field
+	// UpdateFieldWithResponse Edit a draft's field
 	//
 	// A y that is given is counted from the origin that is given with it, or from the envelope's.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `EditAField` operationId).
-	EditAFieldWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *EditAFieldParams, body EditAFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*EditAFieldResponse, error)
+	// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `UpdateField` operationId).
+	UpdateFieldWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *UpdateFieldParams, body UpdateFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateFieldResponse, error)
 
-	// SendAnEnvelopeWithBodyWithResponse Send an envelope
+	// SendEnvelopeWithBodyWithResponse Send an envelope
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes/{id}/send (the `SendAnEnvelope` operationId).
-	SendAnEnvelopeWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *SendAnEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendAnEnvelopeResponse, error)
+	// Corresponds with POST /v1/envelopes/{id}/send (the `SendEnvelope` operationId).
+	SendEnvelopeWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *SendEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendEnvelopeResponse, error)
 
-	// SendAnEnvelopeWithResponse Send an envelope
+	// SendEnvelopeWithResponse Send an envelope
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes/{id}/send (the `SendAnEnvelope` operationId).
-	SendAnEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, params *SendAnEnvelopeParams, body SendAnEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*SendAnEnvelopeResponse, error)
+	// Corresponds with POST /v1/envelopes/{id}/send (the `SendEnvelope` operationId).
+	SendEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, params *SendEnvelopeParams, body SendEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*SendEnvelopeResponse, error)
 
-	// AddASignerWithBodyWithResponse Add a signer
+	// CreateSignerWithBodyWithResponse Add a signer
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes/{id}/signers (the `AddASigner` operationId).
-	AddASignerWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *AddASignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddASignerResponse, error)
+	// Corresponds with POST /v1/envelopes/{id}/signers (the `CreateSigner` operationId).
+	CreateSignerWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *CreateSignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSignerResponse, error)
 
-	// AddASignerWithResponse Add a signer
+	// CreateSignerWithResponse Add a signer
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes/{id}/signers (the `AddASigner` operationId).
-	AddASignerWithResponse(ctx context.Context, id openapi_types.UUID, params *AddASignerParams, body AddASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*AddASignerResponse, error)
+	// Corresponds with POST /v1/envelopes/{id}/signers (the `CreateSigner` operationId).
+	CreateSignerWithResponse(ctx context.Context, id openapi_types.UUID, params *CreateSignerParams, body CreateSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSignerResponse, error)
 
-	// RemoveASignerWithResponse Remove a draft's signer
+	// DeleteSignerWithResponse Remove a draft's signer
 	//
 	// With the signer's fields.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with DELETE /v1/envelopes/{id}/signers/{signerId} (the `RemoveASigner` operationId).
-	RemoveASignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemoveASignerParams, reqEditors ...RequestEditorFn) (*RemoveASignerResponse, error)
+	// Corresponds with DELETE /v1/envelopes/{id}/signers/{signerId} (the `DeleteSigner` operationId).
+	DeleteSignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *DeleteSignerParams, reqEditors ...RequestEditorFn) (*DeleteSignerResponse, error)
 
-	// EditASignerWithBodyWithResponse Edit a draft's signer
+	// UpdateSignerWithBodyWithResponse Edit a draft's signer
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `EditASigner` operationId).
-	EditASignerWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *EditASignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditASignerResponse, error)
+	// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `UpdateSigner` operationId).
+	UpdateSignerWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *UpdateSignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateSignerResponse, error)
 
-	// EditASignerWithResponse Edit a draft's signer
+	// UpdateSignerWithResponse Edit a draft's signer
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `EditASigner` operationId).
-	EditASignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *EditASignerParams, body EditASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*EditASignerResponse, error)
+	// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `UpdateSigner` operationId).
+	UpdateSignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *UpdateSignerParams, body UpdateSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateSignerResponse, error)
 
-	// ReplaceASignerWithBodyWithResponse Put another person in the place of a signer
+	// ReplaceSignerWithBodyWithResponse Put another person in the place of a signer
 	//
 	// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceASigner` operationId).
-	ReplaceASignerWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceASignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceASignerResponse, error)
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceSigner` operationId).
+	ReplaceSignerWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceSignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceSignerResponse, error)
 
-	// ReplaceASignerWithResponse Put another person in the place of a signer
+	// ReplaceSignerWithResponse Put another person in the place of a signer
 	//
 	// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceASigner` operationId).
-	ReplaceASignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceASignerParams, body ReplaceASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceASignerResponse, error)
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceSigner` operationId).
+	ReplaceSignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceSignerParams, body ReplaceSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceSignerResponse, error)
 
-	// InviteASignerAgainWithResponse Invite a signer again
+	// RemindSignerWithResponse Invite a signer again
 	//
 	// With a new link; the old one ends. Five times an hour.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `InviteASignerAgain` operationId).
-	InviteASignerAgainWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *InviteASignerAgainParams, reqEditors ...RequestEditorFn) (*InviteASignerAgainResponse, error)
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `RemindSigner` operationId).
+	RemindSignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemindSignerParams, reqEditors ...RequestEditorFn) (*RemindSignerResponse, error)
 
-	// GetASigningLinkWithBodyWithResponse Get the link of a signer who is awaited
+	// CreateSigningLinkWithBodyWithResponse Get the link of a signer who is awaited
 	//
 	// The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `GetASigningLink` operationId).
-	GetASigningLinkWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetASigningLinkParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*GetASigningLinkResponse, error)
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `CreateSigningLink` operationId).
+	CreateSigningLinkWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *CreateSigningLinkParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSigningLinkResponse, error)
 
-	// GetASigningLinkWithResponse Get the link of a signer who is awaited
+	// CreateSigningLinkWithResponse Get the link of a signer who is awaited
 	//
 	// The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `GetASigningLink` operationId).
-	GetASigningLinkWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetASigningLinkParams, body GetASigningLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*GetASigningLinkResponse, error)
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `CreateSigningLink` operationId).
+	CreateSigningLinkWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *CreateSigningLinkParams, body CreateSigningLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSigningLinkResponse, error)
 
-	// GetEnteredValuesWithResponse Get what signers entered
+	// GetEnvelopeValuesWithResponse Get what signers entered
 	//
 	// By the names of the fields; null before the signer of a field has signed.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with GET /v1/envelopes/{id}/values (the `GetEnteredValues` operationId).
-	GetEnteredValuesWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetEnteredValuesResponse, error)
+	// Corresponds with GET /v1/envelopes/{id}/values (the `GetEnvelopeValues` operationId).
+	GetEnvelopeValuesWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetEnvelopeValuesResponse, error)
 
-	// VoidAnEnvelopeWithBodyWithResponse Void an envelope
+	// VoidEnvelopeWithBodyWithResponse Void an envelope
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes/{id}/void (the `VoidAnEnvelope` operationId).
-	VoidAnEnvelopeWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidAnEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*VoidAnEnvelopeResponse, error)
+	// Corresponds with POST /v1/envelopes/{id}/void (the `VoidEnvelope` operationId).
+	VoidEnvelopeWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*VoidEnvelopeResponse, error)
 
-	// VoidAnEnvelopeWithResponse Void an envelope
+	// VoidEnvelopeWithResponse Void an envelope
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes/{id}/void (the `VoidAnEnvelope` operationId).
-	VoidAnEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidAnEnvelopeParams, body VoidAnEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*VoidAnEnvelopeResponse, error)
+	// Corresponds with POST /v1/envelopes/{id}/void (the `VoidEnvelope` operationId).
+	VoidEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidEnvelopeParams, body VoidEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*VoidEnvelopeResponse, error)
 
 	// ListEventsWithResponse Read events
 	//
@@ -14261,82 +14261,82 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/templates (the `ListTemplates` operationId).
 	ListTemplatesWithResponse(ctx context.Context, params *ListTemplatesParams, reqEditors ...RequestEditorFn) (*ListTemplatesResponse, error)
 
-	// CreateATemplateWithBodyWithResponse Create a template, or a new version of it
+	// CreateTemplateWithBodyWithResponse Create a template, or a new version of it
 	//
 	// As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/templates (the `CreateATemplate` operationId).
-	CreateATemplateWithBodyWithResponse(ctx context.Context, params *CreateATemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateATemplateResponse, error)
+	// Corresponds with POST /v1/templates (the `CreateTemplate` operationId).
+	CreateTemplateWithBodyWithResponse(ctx context.Context, params *CreateTemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTemplateResponse, error)
 
-	// CreateATemplateWithResponse Create a template, or a new version of it
+	// CreateTemplateWithResponse Create a template, or a new version of it
 	//
 	// As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/templates (the `CreateATemplate` operationId).
-	CreateATemplateWithResponse(ctx context.Context, params *CreateATemplateParams, body CreateATemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateATemplateResponse, error)
+	// Corresponds with POST /v1/templates (the `CreateTemplate` operationId).
+	CreateTemplateWithResponse(ctx context.Context, params *CreateTemplateParams, body CreateTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTemplateResponse, error)
 
-	// ArchiveATemplateWithResponse Archive a template
+	// ArchiveTemplateWithResponse Archive a template
 	//
 	// No envelope is made of it any more. Those that were made stay as they are, with their files.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with DELETE /v1/templates/{id} (the `ArchiveATemplate` operationId).
-	ArchiveATemplateWithResponse(ctx context.Context, id openapi_types.UUID, params *ArchiveATemplateParams, reqEditors ...RequestEditorFn) (*ArchiveATemplateResponse, error)
+	// Corresponds with DELETE /v1/templates/{id} (the `ArchiveTemplate` operationId).
+	ArchiveTemplateWithResponse(ctx context.Context, id openapi_types.UUID, params *ArchiveTemplateParams, reqEditors ...RequestEditorFn) (*ArchiveTemplateResponse, error)
 
-	// GetATemplateWithResponse Get a template
+	// GetTemplateWithResponse Get a template
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with GET /v1/templates/{id} (the `GetATemplate` operationId).
-	GetATemplateWithResponse(ctx context.Context, id openapi_types.UUID, params *GetATemplateParams, reqEditors ...RequestEditorFn) (*GetATemplateResponse, error)
+	// Corresponds with GET /v1/templates/{id} (the `GetTemplate` operationId).
+	GetTemplateWithResponse(ctx context.Context, id openapi_types.UUID, params *GetTemplateParams, reqEditors ...RequestEditorFn) (*GetTemplateResponse, error)
 
-	// EditATemplateWithBodyWithResponse Edit a template
+	// UpdateTemplateWithBodyWithResponse Edit a template
 	//
 	// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PATCH /v1/templates/{id} (the `EditATemplate` operationId).
-	EditATemplateWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *EditATemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditATemplateResponse, error)
+	// Corresponds with PATCH /v1/templates/{id} (the `UpdateTemplate` operationId).
+	UpdateTemplateWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *UpdateTemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateTemplateResponse, error)
 
-	// EditATemplateWithResponse Edit a template
+	// UpdateTemplateWithResponse Edit a template
 	//
 	// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PATCH /v1/templates/{id} (the `EditATemplate` operationId).
-	EditATemplateWithResponse(ctx context.Context, id openapi_types.UUID, params *EditATemplateParams, body EditATemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*EditATemplateResponse, error)
+	// Corresponds with PATCH /v1/templates/{id} (the `UpdateTemplate` operationId).
+	UpdateTemplateWithResponse(ctx context.Context, id openapi_types.UUID, params *UpdateTemplateParams, body UpdateTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateTemplateResponse, error)
 
-	// DownloadATemplateDocumentWithResponse Download a document of a template
+	// DownloadTemplateDocumentWithResponse Download a document of a template
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with GET /v1/templates/{id}/document (the `DownloadATemplateDocument` operationId).
-	DownloadATemplateDocumentWithResponse(ctx context.Context, id openapi_types.UUID, params *DownloadATemplateDocumentParams, reqEditors ...RequestEditorFn) (*DownloadATemplateDocumentResponse, error)
+	// Corresponds with GET /v1/templates/{id}/document (the `DownloadTemplateDocument` operationId).
+	DownloadTemplateDocumentWithResponse(ctx context.Context, id openapi_types.UUID, params *DownloadTemplateDocumentParams, reqEditors ...RequestEditorFn) (*DownloadTemplateDocumentResponse, error)
 
-	// SuggestFieldsOfATemplateWithResponse Suggest fields of a template
+	// SuggestTemplateFieldsWithResponse Suggest fields of a template
 	//
 	// What the text tags and the form of a document of the newest version describe. Nothing is changed.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/suggestions (the `SuggestFieldsOfATemplate` operationId).
-	SuggestFieldsOfATemplateWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*SuggestFieldsOfATemplateResponse, error)
+	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/suggestions (the `SuggestTemplateFields` operationId).
+	SuggestTemplateFieldsWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*SuggestTemplateFieldsResponse, error)
 
-	// RemoveBrandingWithResponse Remove a tenant's branding
+	// DeleteBrandingWithResponse Remove a tenant's branding
 	//
 	// Everything of it is as it is for everybody, also senderName and replyTo. For the app itself and the console role admin.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with DELETE /v1/tenants/{tenantId}/branding (the `RemoveBranding` operationId).
-	RemoveBrandingWithResponse(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*RemoveBrandingResponse, error)
+	// Corresponds with DELETE /v1/tenants/{tenantId}/branding (the `DeleteBranding` operationId).
+	DeleteBrandingWithResponse(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*DeleteBrandingResponse, error)
 
 	// GetBrandingWithResponse Get a tenant's branding
 	//
@@ -14345,30 +14345,30 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/tenants/{tenantId}/branding (the `GetBranding` operationId).
 	GetBrandingWithResponse(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*GetBrandingResponse, error)
 
-	// ChangeBrandingWithBodyWithResponse Change a tenant's branding
+	// UpdateBrandingWithBodyWithResponse Change a tenant's branding
 	//
 	// What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `ChangeBranding` operationId).
-	ChangeBrandingWithBodyWithResponse(ctx context.Context, tenantID string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeBrandingResponse, error)
+	// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `UpdateBranding` operationId).
+	UpdateBrandingWithBodyWithResponse(ctx context.Context, tenantID string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateBrandingResponse, error)
 
-	// ChangeBrandingWithResponse Change a tenant's branding
+	// UpdateBrandingWithResponse Change a tenant's branding
 	//
 	// What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `ChangeBranding` operationId).
-	ChangeBrandingWithResponse(ctx context.Context, tenantID string, body ChangeBrandingJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeBrandingResponse, error)
+	// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `UpdateBranding` operationId).
+	UpdateBrandingWithResponse(ctx context.Context, tenantID string, body UpdateBrandingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateBrandingResponse, error)
 
-	// VerifyASealedDocumentWithBodyWithResponse Verify a sealed document
+	// VerifyDocumentWithBodyWithResponse Verify a sealed document
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/verify (the `VerifyASealedDocument` operationId).
-	VerifyASealedDocumentWithBodyWithResponse(ctx context.Context, params *VerifyASealedDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*VerifyASealedDocumentResponse, error)
+	// Corresponds with POST /v1/verify (the `VerifyDocument` operationId).
+	VerifyDocumentWithBodyWithResponse(ctx context.Context, params *VerifyDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*VerifyDocumentResponse, error)
 
 	// ListWebhooksWithResponse List webhooks
 	//
@@ -14377,60 +14377,60 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/webhooks (the `ListWebhooks` operationId).
 	ListWebhooksWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListWebhooksResponse, error)
 
-	// RegisterAWebhookWithBodyWithResponse Register a webhook
+	// CreateWebhookWithBodyWithResponse Register a webhook
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/webhooks (the `RegisterAWebhook` operationId).
-	RegisterAWebhookWithBodyWithResponse(ctx context.Context, params *RegisterAWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RegisterAWebhookResponse, error)
+	// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
+	CreateWebhookWithBodyWithResponse(ctx context.Context, params *CreateWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error)
 
-	// RegisterAWebhookWithResponse Register a webhook
+	// CreateWebhookWithResponse Register a webhook
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/webhooks (the `RegisterAWebhook` operationId).
-	RegisterAWebhookWithResponse(ctx context.Context, params *RegisterAWebhookParams, body RegisterAWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*RegisterAWebhookResponse, error)
+	// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
+	CreateWebhookWithResponse(ctx context.Context, params *CreateWebhookParams, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error)
 
-	// DeleteAWebhookWithResponse Delete a webhook
+	// DeleteWebhookWithResponse Delete a webhook
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with DELETE /v1/webhooks/{id} (the `DeleteAWebhook` operationId).
-	DeleteAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DeleteAWebhookResponse, error)
+	// Corresponds with DELETE /v1/webhooks/{id} (the `DeleteWebhook` operationId).
+	DeleteWebhookWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DeleteWebhookResponse, error)
 
-	// GetAWebhookWithResponse Get a webhook
+	// GetWebhookWithResponse Get a webhook
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with GET /v1/webhooks/{id} (the `GetAWebhook` operationId).
-	GetAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetAWebhookResponse, error)
+	// Corresponds with GET /v1/webhooks/{id} (the `GetWebhook` operationId).
+	GetWebhookWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetWebhookResponse, error)
 
-	// ChangeAnEndpointWithBodyWithResponse Change a webhook
+	// UpdateWebhookWithBodyWithResponse Change a webhook
 	//
 	// What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PATCH /v1/webhooks/{id} (the `ChangeAnEndpoint` operationId).
-	ChangeAnEndpointWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeAnEndpointResponse, error)
+	// Corresponds with PATCH /v1/webhooks/{id} (the `UpdateWebhook` operationId).
+	UpdateWebhookWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateWebhookResponse, error)
 
-	// ChangeAnEndpointWithResponse Change a webhook
+	// UpdateWebhookWithResponse Change a webhook
 	//
 	// What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with PATCH /v1/webhooks/{id} (the `ChangeAnEndpoint` operationId).
-	ChangeAnEndpointWithResponse(ctx context.Context, id openapi_types.UUID, body ChangeAnEndpointJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeAnEndpointResponse, error)
+	// Corresponds with PATCH /v1/webhooks/{id} (the `UpdateWebhook` operationId).
+	UpdateWebhookWithResponse(ctx context.Context, id openapi_types.UUID, body UpdateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateWebhookResponse, error)
 
-	// TestAWebhookWithResponse Send a test event to a webhook
+	// TestWebhookWithResponse Send a test event to a webhook
 	//
 	// A ping, which is delivered as any event is.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/webhooks/{id}/test (the `TestAWebhook` operationId).
-	TestAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *TestAWebhookParams, reqEditors ...RequestEditorFn) (*TestAWebhookResponse, error)
+	// Corresponds with POST /v1/webhooks/{id}/test (the `TestWebhook` operationId).
+	TestWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *TestWebhookParams, reqEditors ...RequestEditorFn) (*TestWebhookResponse, error)
 }
 
 type ListBulkSendsResponse struct {
@@ -14474,7 +14474,7 @@ func (r ListBulkSendsResponse) ContentType() string {
 	return ""
 }
 
-type CreateABulkSendResponse struct {
+type CreateBulkSendResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -14484,22 +14484,22 @@ type CreateABulkSendResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r CreateABulkSendResponse) GetJSON200() *BulkSendCheck {
+func (r CreateBulkSendResponse) GetJSON200() *BulkSendCheck {
 	return r.JSON200
 }
 
 // GetJSON202 returns the response for an HTTP 202 `application/json` response
-func (r CreateABulkSendResponse) GetJSON202() *BulkSendAccepted {
+func (r CreateBulkSendResponse) GetJSON202() *BulkSendAccepted {
 	return r.JSON202
 }
 
 // GetBody returns the raw response body bytes
-func (r CreateABulkSendResponse) GetBody() []byte {
+func (r CreateBulkSendResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r CreateABulkSendResponse) Status() string {
+func (r CreateBulkSendResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -14507,7 +14507,7 @@ func (r CreateABulkSendResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r CreateABulkSendResponse) StatusCode() int {
+func (r CreateBulkSendResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -14515,14 +14515,14 @@ func (r CreateABulkSendResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r CreateABulkSendResponse) ContentType() string {
+func (r CreateBulkSendResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type GetABulkSendResponse struct {
+type GetBulkSendResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -14530,17 +14530,17 @@ type GetABulkSendResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r GetABulkSendResponse) GetJSON200() *BulkSend {
+func (r GetBulkSendResponse) GetJSON200() *BulkSend {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r GetABulkSendResponse) GetBody() []byte {
+func (r GetBulkSendResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r GetABulkSendResponse) Status() string {
+func (r GetBulkSendResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -14548,7 +14548,7 @@ func (r GetABulkSendResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r GetABulkSendResponse) StatusCode() int {
+func (r GetBulkSendResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -14556,14 +14556,14 @@ func (r GetABulkSendResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r GetABulkSendResponse) ContentType() string {
+func (r GetBulkSendResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type CancelABulkSendResponse struct {
+type CancelBulkSendResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -14571,17 +14571,17 @@ type CancelABulkSendResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r CancelABulkSendResponse) GetJSON200() *BulkSend {
+func (r CancelBulkSendResponse) GetJSON200() *BulkSend {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r CancelABulkSendResponse) GetBody() []byte {
+func (r CancelBulkSendResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r CancelABulkSendResponse) Status() string {
+func (r CancelBulkSendResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -14589,7 +14589,7 @@ func (r CancelABulkSendResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r CancelABulkSendResponse) StatusCode() int {
+func (r CancelBulkSendResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -14597,14 +14597,14 @@ func (r CancelABulkSendResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r CancelABulkSendResponse) ContentType() string {
+func (r CancelBulkSendResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type PauseABulkSendResponse struct {
+type PauseBulkSendResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -14612,17 +14612,17 @@ type PauseABulkSendResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r PauseABulkSendResponse) GetJSON200() *BulkSend {
+func (r PauseBulkSendResponse) GetJSON200() *BulkSend {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r PauseABulkSendResponse) GetBody() []byte {
+func (r PauseBulkSendResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r PauseABulkSendResponse) Status() string {
+func (r PauseBulkSendResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -14630,7 +14630,7 @@ func (r PauseABulkSendResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r PauseABulkSendResponse) StatusCode() int {
+func (r PauseBulkSendResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -14638,14 +14638,14 @@ func (r PauseABulkSendResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r PauseABulkSendResponse) ContentType() string {
+func (r PauseBulkSendResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type ResumeABulkSendResponse struct {
+type ResumeBulkSendResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -14653,17 +14653,17 @@ type ResumeABulkSendResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ResumeABulkSendResponse) GetJSON200() *BulkSend {
+func (r ResumeBulkSendResponse) GetJSON200() *BulkSend {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r ResumeABulkSendResponse) GetBody() []byte {
+func (r ResumeBulkSendResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r ResumeABulkSendResponse) Status() string {
+func (r ResumeBulkSendResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -14671,7 +14671,7 @@ func (r ResumeABulkSendResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r ResumeABulkSendResponse) StatusCode() int {
+func (r ResumeBulkSendResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -14679,14 +14679,14 @@ func (r ResumeABulkSendResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r ResumeABulkSendResponse) ContentType() string {
+func (r ResumeBulkSendResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type RetryABulkSendResponse struct {
+type RetryBulkSendResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -14694,17 +14694,17 @@ type RetryABulkSendResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r RetryABulkSendResponse) GetJSON200() *BulkSend {
+func (r RetryBulkSendResponse) GetJSON200() *BulkSend {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r RetryABulkSendResponse) GetBody() []byte {
+func (r RetryBulkSendResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r RetryABulkSendResponse) Status() string {
+func (r RetryBulkSendResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -14712,7 +14712,7 @@ func (r RetryABulkSendResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r RetryABulkSendResponse) StatusCode() int {
+func (r RetryBulkSendResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -14720,14 +14720,14 @@ func (r RetryABulkSendResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r RetryABulkSendResponse) ContentType() string {
+func (r RetryBulkSendResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type ListTheRowsOfABulkSendResponse struct {
+type ListBulkSendRowsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -14735,17 +14735,17 @@ type ListTheRowsOfABulkSendResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ListTheRowsOfABulkSendResponse) GetJSON200() *BulkRowPage {
+func (r ListBulkSendRowsResponse) GetJSON200() *BulkRowPage {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r ListTheRowsOfABulkSendResponse) GetBody() []byte {
+func (r ListBulkSendRowsResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r ListTheRowsOfABulkSendResponse) Status() string {
+func (r ListBulkSendRowsResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -14753,7 +14753,7 @@ func (r ListTheRowsOfABulkSendResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r ListTheRowsOfABulkSendResponse) StatusCode() int {
+func (r ListBulkSendRowsResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -14761,14 +14761,14 @@ func (r ListTheRowsOfABulkSendResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r ListTheRowsOfABulkSendResponse) ContentType() string {
+func (r ListBulkSendRowsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type InspectTheAppResponse struct {
+type GetAppResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -14776,17 +14776,17 @@ type InspectTheAppResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r InspectTheAppResponse) GetJSON200() *AppDetail {
+func (r GetAppResponse) GetJSON200() *AppDetail {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r InspectTheAppResponse) GetBody() []byte {
+func (r GetAppResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r InspectTheAppResponse) Status() string {
+func (r GetAppResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -14794,7 +14794,7 @@ func (r InspectTheAppResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r InspectTheAppResponse) StatusCode() int {
+func (r GetAppResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -14802,14 +14802,14 @@ func (r InspectTheAppResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r InspectTheAppResponse) ContentType() string {
+func (r GetAppResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type ChangeTheAppResponse struct {
+type UpdateAppResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -14817,17 +14817,17 @@ type ChangeTheAppResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ChangeTheAppResponse) GetJSON200() *AppDetail {
+func (r UpdateAppResponse) GetJSON200() *AppDetail {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r ChangeTheAppResponse) GetBody() []byte {
+func (r UpdateAppResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r ChangeTheAppResponse) Status() string {
+func (r UpdateAppResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -14835,7 +14835,7 @@ func (r ChangeTheAppResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r ChangeTheAppResponse) StatusCode() int {
+func (r UpdateAppResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -14843,7 +14843,7 @@ func (r ChangeTheAppResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r ChangeTheAppResponse) ContentType() string {
+func (r UpdateAppResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -14932,7 +14932,7 @@ func (r ListContactsResponse) ContentType() string {
 	return ""
 }
 
-type SaveAContactResponse struct {
+type SaveContactResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -14940,17 +14940,17 @@ type SaveAContactResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r SaveAContactResponse) GetJSON200() *Contact {
+func (r SaveContactResponse) GetJSON200() *Contact {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r SaveAContactResponse) GetBody() []byte {
+func (r SaveContactResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r SaveAContactResponse) Status() string {
+func (r SaveContactResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -14958,7 +14958,7 @@ func (r SaveAContactResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r SaveAContactResponse) StatusCode() int {
+func (r SaveContactResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -14966,25 +14966,25 @@ func (r SaveAContactResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r SaveAContactResponse) ContentType() string {
+func (r SaveContactResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type DeleteAContactResponse struct {
+type DeleteContactResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 }
 
 // GetBody returns the raw response body bytes
-func (r DeleteAContactResponse) GetBody() []byte {
+func (r DeleteContactResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r DeleteAContactResponse) Status() string {
+func (r DeleteContactResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -14992,7 +14992,7 @@ func (r DeleteAContactResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r DeleteAContactResponse) StatusCode() int {
+func (r DeleteContactResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15000,7 +15000,7 @@ func (r DeleteAContactResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r DeleteAContactResponse) ContentType() string {
+func (r DeleteContactResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -15048,7 +15048,7 @@ func (r SearchEnvelopesResponse) ContentType() string {
 	return ""
 }
 
-type InspectAnEnvelopeResponse struct {
+type GetConsoleEnvelopeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -15056,17 +15056,17 @@ type InspectAnEnvelopeResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r InspectAnEnvelopeResponse) GetJSON200() *ConsoleEnvelope {
+func (r GetConsoleEnvelopeResponse) GetJSON200() *ConsoleEnvelope {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r InspectAnEnvelopeResponse) GetBody() []byte {
+func (r GetConsoleEnvelopeResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r InspectAnEnvelopeResponse) Status() string {
+func (r GetConsoleEnvelopeResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -15074,7 +15074,7 @@ func (r InspectAnEnvelopeResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r InspectAnEnvelopeResponse) StatusCode() int {
+func (r GetConsoleEnvelopeResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15082,25 +15082,25 @@ func (r InspectAnEnvelopeResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r InspectAnEnvelopeResponse) ContentType() string {
+func (r GetConsoleEnvelopeResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type DownloadADocumentInTheConsoleResponse struct {
+type DownloadConsoleDocumentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 }
 
 // GetBody returns the raw response body bytes
-func (r DownloadADocumentInTheConsoleResponse) GetBody() []byte {
+func (r DownloadConsoleDocumentResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r DownloadADocumentInTheConsoleResponse) Status() string {
+func (r DownloadConsoleDocumentResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -15108,7 +15108,7 @@ func (r DownloadADocumentInTheConsoleResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r DownloadADocumentInTheConsoleResponse) StatusCode() int {
+func (r DownloadConsoleDocumentResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15116,14 +15116,14 @@ func (r DownloadADocumentInTheConsoleResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r DownloadADocumentInTheConsoleResponse) ContentType() string {
+func (r DownloadConsoleDocumentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type AddADocumentInTheConsoleResponse struct {
+type UploadConsoleDocumentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
@@ -15131,17 +15131,17 @@ type AddADocumentInTheConsoleResponse struct {
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r AddADocumentInTheConsoleResponse) GetJSON201() *Document {
+func (r UploadConsoleDocumentResponse) GetJSON201() *Document {
 	return r.JSON201
 }
 
 // GetBody returns the raw response body bytes
-func (r AddADocumentInTheConsoleResponse) GetBody() []byte {
+func (r UploadConsoleDocumentResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r AddADocumentInTheConsoleResponse) Status() string {
+func (r UploadConsoleDocumentResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -15149,7 +15149,7 @@ func (r AddADocumentInTheConsoleResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r AddADocumentInTheConsoleResponse) StatusCode() int {
+func (r UploadConsoleDocumentResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15157,14 +15157,14 @@ func (r AddADocumentInTheConsoleResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r AddADocumentInTheConsoleResponse) ContentType() string {
+func (r UploadConsoleDocumentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type AskTheWorkflowForProgressResponse struct {
+type GetConsoleEnvelopeProgressResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -15172,17 +15172,17 @@ type AskTheWorkflowForProgressResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r AskTheWorkflowForProgressResponse) GetJSON200() *Progress {
+func (r GetConsoleEnvelopeProgressResponse) GetJSON200() *Progress {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r AskTheWorkflowForProgressResponse) GetBody() []byte {
+func (r GetConsoleEnvelopeProgressResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r AskTheWorkflowForProgressResponse) Status() string {
+func (r GetConsoleEnvelopeProgressResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -15190,7 +15190,7 @@ func (r AskTheWorkflowForProgressResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r AskTheWorkflowForProgressResponse) StatusCode() int {
+func (r GetConsoleEnvelopeProgressResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15198,14 +15198,14 @@ func (r AskTheWorkflowForProgressResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r AskTheWorkflowForProgressResponse) ContentType() string {
+func (r GetConsoleEnvelopeProgressResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type SendASignerANewLinkResponse struct {
+type ResendSigningLinkResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON202 the response for an HTTP 202 `application/json` response
@@ -15213,17 +15213,17 @@ type SendASignerANewLinkResponse struct {
 }
 
 // GetJSON202 returns the response for an HTTP 202 `application/json` response
-func (r SendASignerANewLinkResponse) GetJSON202() *Signer {
+func (r ResendSigningLinkResponse) GetJSON202() *Signer {
 	return r.JSON202
 }
 
 // GetBody returns the raw response body bytes
-func (r SendASignerANewLinkResponse) GetBody() []byte {
+func (r ResendSigningLinkResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r SendASignerANewLinkResponse) Status() string {
+func (r ResendSigningLinkResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -15231,7 +15231,7 @@ func (r SendASignerANewLinkResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r SendASignerANewLinkResponse) StatusCode() int {
+func (r ResendSigningLinkResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15239,14 +15239,14 @@ func (r SendASignerANewLinkResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r SendASignerANewLinkResponse) ContentType() string {
+func (r ResendSigningLinkResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type VoidAnEnvelopeInTheConsoleResponse struct {
+type VoidConsoleEnvelopeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -15254,17 +15254,17 @@ type VoidAnEnvelopeInTheConsoleResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r VoidAnEnvelopeInTheConsoleResponse) GetJSON200() *Envelope {
+func (r VoidConsoleEnvelopeResponse) GetJSON200() *Envelope {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r VoidAnEnvelopeInTheConsoleResponse) GetBody() []byte {
+func (r VoidConsoleEnvelopeResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r VoidAnEnvelopeInTheConsoleResponse) Status() string {
+func (r VoidConsoleEnvelopeResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -15272,7 +15272,7 @@ func (r VoidAnEnvelopeInTheConsoleResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r VoidAnEnvelopeInTheConsoleResponse) StatusCode() int {
+func (r VoidConsoleEnvelopeResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15280,14 +15280,14 @@ func (r VoidAnEnvelopeInTheConsoleResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r VoidAnEnvelopeInTheConsoleResponse) ContentType() string {
+func (r VoidConsoleEnvelopeResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type TellWhoIsSignedInResponse struct {
+type GetCurrentUserResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -15295,17 +15295,17 @@ type TellWhoIsSignedInResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r TellWhoIsSignedInResponse) GetJSON200() *Me {
+func (r GetCurrentUserResponse) GetJSON200() *Me {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r TellWhoIsSignedInResponse) GetBody() []byte {
+func (r GetCurrentUserResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r TellWhoIsSignedInResponse) Status() string {
+func (r GetCurrentUserResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -15313,7 +15313,7 @@ func (r TellWhoIsSignedInResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r TellWhoIsSignedInResponse) StatusCode() int {
+func (r GetCurrentUserResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15321,7 +15321,7 @@ func (r TellWhoIsSignedInResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r TellWhoIsSignedInResponse) ContentType() string {
+func (r GetCurrentUserResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -15369,7 +15369,7 @@ func (r GetSettingsResponse) ContentType() string {
 	return ""
 }
 
-type ChangeSettingsResponse struct {
+type UpdateSettingsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -15377,17 +15377,17 @@ type ChangeSettingsResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ChangeSettingsResponse) GetJSON200() *TenantSettings {
+func (r UpdateSettingsResponse) GetJSON200() *TenantSettings {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r ChangeSettingsResponse) GetBody() []byte {
+func (r UpdateSettingsResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r ChangeSettingsResponse) Status() string {
+func (r UpdateSettingsResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -15395,7 +15395,7 @@ func (r ChangeSettingsResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r ChangeSettingsResponse) StatusCode() int {
+func (r UpdateSettingsResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15403,14 +15403,14 @@ func (r ChangeSettingsResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r ChangeSettingsResponse) ContentType() string {
+func (r UpdateSettingsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type GetTheUsageResponse struct {
+type GetUsageResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -15418,17 +15418,17 @@ type GetTheUsageResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r GetTheUsageResponse) GetJSON200() *Usage {
+func (r GetUsageResponse) GetJSON200() *Usage {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r GetTheUsageResponse) GetBody() []byte {
+func (r GetUsageResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r GetTheUsageResponse) Status() string {
+func (r GetUsageResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -15436,7 +15436,7 @@ func (r GetTheUsageResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r GetTheUsageResponse) StatusCode() int {
+func (r GetUsageResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15444,7 +15444,7 @@ func (r GetTheUsageResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r GetTheUsageResponse) ContentType() string {
+func (r GetUsageResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -15492,7 +15492,7 @@ func (r ListConsoleUsersResponse) ContentType() string {
 	return ""
 }
 
-type CreateAConsoleUserResponse struct {
+type CreateConsoleUserResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
@@ -15500,17 +15500,17 @@ type CreateAConsoleUserResponse struct {
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r CreateAConsoleUserResponse) GetJSON201() *User {
+func (r CreateConsoleUserResponse) GetJSON201() *User {
 	return r.JSON201
 }
 
 // GetBody returns the raw response body bytes
-func (r CreateAConsoleUserResponse) GetBody() []byte {
+func (r CreateConsoleUserResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r CreateAConsoleUserResponse) Status() string {
+func (r CreateConsoleUserResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -15518,7 +15518,7 @@ func (r CreateAConsoleUserResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r CreateAConsoleUserResponse) StatusCode() int {
+func (r CreateConsoleUserResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15526,25 +15526,25 @@ func (r CreateAConsoleUserResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r CreateAConsoleUserResponse) ContentType() string {
+func (r CreateConsoleUserResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type DisableAConsoleUserResponse struct {
+type DisableConsoleUserResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 }
 
 // GetBody returns the raw response body bytes
-func (r DisableAConsoleUserResponse) GetBody() []byte {
+func (r DisableConsoleUserResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r DisableAConsoleUserResponse) Status() string {
+func (r DisableConsoleUserResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -15552,7 +15552,7 @@ func (r DisableAConsoleUserResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r DisableAConsoleUserResponse) StatusCode() int {
+func (r DisableConsoleUserResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15560,14 +15560,14 @@ func (r DisableAConsoleUserResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r DisableAConsoleUserResponse) ContentType() string {
+func (r DisableConsoleUserResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type ChangeAConsoleUserResponse struct {
+type UpdateConsoleUserResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -15575,17 +15575,17 @@ type ChangeAConsoleUserResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ChangeAConsoleUserResponse) GetJSON200() *User {
+func (r UpdateConsoleUserResponse) GetJSON200() *User {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r ChangeAConsoleUserResponse) GetBody() []byte {
+func (r UpdateConsoleUserResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r ChangeAConsoleUserResponse) Status() string {
+func (r UpdateConsoleUserResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -15593,7 +15593,7 @@ func (r ChangeAConsoleUserResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r ChangeAConsoleUserResponse) StatusCode() int {
+func (r UpdateConsoleUserResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15601,25 +15601,25 @@ func (r ChangeAConsoleUserResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r ChangeAConsoleUserResponse) ContentType() string {
+func (r UpdateConsoleUserResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type SetThePasswordOfAConsoleUserResponse struct {
+type SetConsoleUserPasswordResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 }
 
 // GetBody returns the raw response body bytes
-func (r SetThePasswordOfAConsoleUserResponse) GetBody() []byte {
+func (r SetConsoleUserPasswordResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r SetThePasswordOfAConsoleUserResponse) Status() string {
+func (r SetConsoleUserPasswordResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -15627,7 +15627,7 @@ func (r SetThePasswordOfAConsoleUserResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r SetThePasswordOfAConsoleUserResponse) StatusCode() int {
+func (r SetConsoleUserPasswordResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15635,25 +15635,25 @@ func (r SetThePasswordOfAConsoleUserResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r SetThePasswordOfAConsoleUserResponse) ContentType() string {
+func (r SetConsoleUserPasswordResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type EndAUsersSessionsResponse struct {
+type EndConsoleUserSessionsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 }
 
 // GetBody returns the raw response body bytes
-func (r EndAUsersSessionsResponse) GetBody() []byte {
+func (r EndConsoleUserSessionsResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r EndAUsersSessionsResponse) Status() string {
+func (r EndConsoleUserSessionsResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -15661,7 +15661,7 @@ func (r EndAUsersSessionsResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r EndAUsersSessionsResponse) StatusCode() int {
+func (r EndConsoleUserSessionsResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15669,25 +15669,25 @@ func (r EndAUsersSessionsResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r EndAUsersSessionsResponse) ContentType() string {
+func (r EndConsoleUserSessionsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type ResetASecondFactorResponse struct {
+type ResetConsoleUserSecondFactorResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 }
 
 // GetBody returns the raw response body bytes
-func (r ResetASecondFactorResponse) GetBody() []byte {
+func (r ResetConsoleUserSecondFactorResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r ResetASecondFactorResponse) Status() string {
+func (r ResetConsoleUserSecondFactorResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -15695,7 +15695,7 @@ func (r ResetASecondFactorResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r ResetASecondFactorResponse) StatusCode() int {
+func (r ResetConsoleUserSecondFactorResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15703,7 +15703,7 @@ func (r ResetASecondFactorResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r ResetASecondFactorResponse) ContentType() string {
+func (r ResetConsoleUserSecondFactorResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -15751,7 +15751,7 @@ func (r ListDeliveriesResponse) ContentType() string {
 	return ""
 }
 
-type GetADeliveryResponse struct {
+type GetDeliveryResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -15759,17 +15759,17 @@ type GetADeliveryResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r GetADeliveryResponse) GetJSON200() *DeliveryDetail {
+func (r GetDeliveryResponse) GetJSON200() *DeliveryDetail {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r GetADeliveryResponse) GetBody() []byte {
+func (r GetDeliveryResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r GetADeliveryResponse) Status() string {
+func (r GetDeliveryResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -15777,7 +15777,7 @@ func (r GetADeliveryResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r GetADeliveryResponse) StatusCode() int {
+func (r GetDeliveryResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15785,14 +15785,14 @@ func (r GetADeliveryResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r GetADeliveryResponse) ContentType() string {
+func (r GetDeliveryResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type ResendADeliveryResponse struct {
+type ResendDeliveryResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON202 the response for an HTTP 202 `application/json` response
@@ -15800,17 +15800,17 @@ type ResendADeliveryResponse struct {
 }
 
 // GetJSON202 returns the response for an HTTP 202 `application/json` response
-func (r ResendADeliveryResponse) GetJSON202() *Delivery {
+func (r ResendDeliveryResponse) GetJSON202() *Delivery {
 	return r.JSON202
 }
 
 // GetBody returns the raw response body bytes
-func (r ResendADeliveryResponse) GetBody() []byte {
+func (r ResendDeliveryResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r ResendADeliveryResponse) Status() string {
+func (r ResendDeliveryResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -15818,7 +15818,7 @@ func (r ResendADeliveryResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r ResendADeliveryResponse) StatusCode() int {
+func (r ResendDeliveryResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15826,14 +15826,14 @@ func (r ResendADeliveryResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r ResendADeliveryResponse) ContentType() string {
+func (r ResendDeliveryResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type InspectWebhooksResponse struct {
+type ListConsoleWebhooksResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -15841,17 +15841,17 @@ type InspectWebhooksResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r InspectWebhooksResponse) GetJSON200() *[]ConsoleWebhook {
+func (r ListConsoleWebhooksResponse) GetJSON200() *[]ConsoleWebhook {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r InspectWebhooksResponse) GetBody() []byte {
+func (r ListConsoleWebhooksResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r InspectWebhooksResponse) Status() string {
+func (r ListConsoleWebhooksResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -15859,7 +15859,7 @@ func (r InspectWebhooksResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r InspectWebhooksResponse) StatusCode() int {
+func (r ListConsoleWebhooksResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15867,14 +15867,14 @@ func (r InspectWebhooksResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r InspectWebhooksResponse) ContentType() string {
+func (r ListConsoleWebhooksResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type CreateAConsoleWebhookResponse struct {
+type CreateConsoleWebhookResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
@@ -15882,17 +15882,17 @@ type CreateAConsoleWebhookResponse struct {
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r CreateAConsoleWebhookResponse) GetJSON201() *ConsoleWebhook {
+func (r CreateConsoleWebhookResponse) GetJSON201() *ConsoleWebhook {
 	return r.JSON201
 }
 
 // GetBody returns the raw response body bytes
-func (r CreateAConsoleWebhookResponse) GetBody() []byte {
+func (r CreateConsoleWebhookResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r CreateAConsoleWebhookResponse) Status() string {
+func (r CreateConsoleWebhookResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -15900,7 +15900,7 @@ func (r CreateAConsoleWebhookResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r CreateAConsoleWebhookResponse) StatusCode() int {
+func (r CreateConsoleWebhookResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15908,25 +15908,25 @@ func (r CreateAConsoleWebhookResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r CreateAConsoleWebhookResponse) ContentType() string {
+func (r CreateConsoleWebhookResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type DeleteAConsoleWebhookResponse struct {
+type DeleteConsoleWebhookResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 }
 
 // GetBody returns the raw response body bytes
-func (r DeleteAConsoleWebhookResponse) GetBody() []byte {
+func (r DeleteConsoleWebhookResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r DeleteAConsoleWebhookResponse) Status() string {
+func (r DeleteConsoleWebhookResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -15934,7 +15934,7 @@ func (r DeleteAConsoleWebhookResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r DeleteAConsoleWebhookResponse) StatusCode() int {
+func (r DeleteConsoleWebhookResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -15942,55 +15942,14 @@ func (r DeleteAConsoleWebhookResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r DeleteAConsoleWebhookResponse) ContentType() string {
+func (r DeleteConsoleWebhookResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type ChangeAWebhookResponse struct {
-	Body         []byte
-	HTTPResponse *http.Response
-	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *ConsoleWebhook
-}
-
-// GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ChangeAWebhookResponse) GetJSON200() *ConsoleWebhook {
-	return r.JSON200
-}
-
-// GetBody returns the raw response body bytes
-func (r ChangeAWebhookResponse) GetBody() []byte {
-	return r.Body
-}
-
-// Status returns HTTPResponse.Status
-func (r ChangeAWebhookResponse) Status() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Status
-	}
-	return http.StatusText(0)
-}
-
-// StatusCode returns HTTPResponse.StatusCode
-func (r ChangeAWebhookResponse) StatusCode() int {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.StatusCode
-	}
-	return 0
-}
-
-// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r ChangeAWebhookResponse) ContentType() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Header.Get("Content-Type")
-	}
-	return ""
-}
-
-type PauseAWebhookResponse struct {
+type UpdateConsoleWebhookResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -15998,17 +15957,17 @@ type PauseAWebhookResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r PauseAWebhookResponse) GetJSON200() *ConsoleWebhook {
+func (r UpdateConsoleWebhookResponse) GetJSON200() *ConsoleWebhook {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r PauseAWebhookResponse) GetBody() []byte {
+func (r UpdateConsoleWebhookResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r PauseAWebhookResponse) Status() string {
+func (r UpdateConsoleWebhookResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16016,7 +15975,7 @@ func (r PauseAWebhookResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r PauseAWebhookResponse) StatusCode() int {
+func (r UpdateConsoleWebhookResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16024,14 +15983,55 @@ func (r PauseAWebhookResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r PauseAWebhookResponse) ContentType() string {
+func (r UpdateConsoleWebhookResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type PingAWebhookResponse struct {
+type PauseWebhookResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ConsoleWebhook
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PauseWebhookResponse) GetJSON200() *ConsoleWebhook {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PauseWebhookResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PauseWebhookResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PauseWebhookResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PauseWebhookResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PingWebhookResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON202 the response for an HTTP 202 `application/json` response
@@ -16039,17 +16039,17 @@ type PingAWebhookResponse struct {
 }
 
 // GetJSON202 returns the response for an HTTP 202 `application/json` response
-func (r PingAWebhookResponse) GetJSON202() *Delivery {
+func (r PingWebhookResponse) GetJSON202() *Delivery {
 	return r.JSON202
 }
 
 // GetBody returns the raw response body bytes
-func (r PingAWebhookResponse) GetBody() []byte {
+func (r PingWebhookResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r PingAWebhookResponse) Status() string {
+func (r PingWebhookResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16057,7 +16057,7 @@ func (r PingAWebhookResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r PingAWebhookResponse) StatusCode() int {
+func (r PingWebhookResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16065,14 +16065,14 @@ func (r PingAWebhookResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r PingAWebhookResponse) ContentType() string {
+func (r PingWebhookResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type ResendAllFailedSinceATimeResponse struct {
+type ResendFailedDeliveriesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON202 the response for an HTTP 202 `application/json` response
@@ -16080,17 +16080,17 @@ type ResendAllFailedSinceATimeResponse struct {
 }
 
 // GetJSON202 returns the response for an HTTP 202 `application/json` response
-func (r ResendAllFailedSinceATimeResponse) GetJSON202() *Resent {
+func (r ResendFailedDeliveriesResponse) GetJSON202() *Resent {
 	return r.JSON202
 }
 
 // GetBody returns the raw response body bytes
-func (r ResendAllFailedSinceATimeResponse) GetBody() []byte {
+func (r ResendFailedDeliveriesResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r ResendAllFailedSinceATimeResponse) Status() string {
+func (r ResendFailedDeliveriesResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16098,7 +16098,7 @@ func (r ResendAllFailedSinceATimeResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r ResendAllFailedSinceATimeResponse) StatusCode() int {
+func (r ResendFailedDeliveriesResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16106,14 +16106,14 @@ func (r ResendAllFailedSinceATimeResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r ResendAllFailedSinceATimeResponse) ContentType() string {
+func (r ResendFailedDeliveriesResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type ResumeAWebhookResponse struct {
+type ResumeWebhookResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -16121,17 +16121,17 @@ type ResumeAWebhookResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ResumeAWebhookResponse) GetJSON200() *ConsoleWebhook {
+func (r ResumeWebhookResponse) GetJSON200() *ConsoleWebhook {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r ResumeAWebhookResponse) GetBody() []byte {
+func (r ResumeWebhookResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r ResumeAWebhookResponse) Status() string {
+func (r ResumeWebhookResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16139,7 +16139,7 @@ func (r ResumeAWebhookResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r ResumeAWebhookResponse) StatusCode() int {
+func (r ResumeWebhookResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16147,14 +16147,14 @@ func (r ResumeAWebhookResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r ResumeAWebhookResponse) ContentType() string {
+func (r ResumeWebhookResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type RotateTheSecretOfAWebhookResponse struct {
+type RotateWebhookSecretResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -16162,17 +16162,17 @@ type RotateTheSecretOfAWebhookResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r RotateTheSecretOfAWebhookResponse) GetJSON200() *ConsoleWebhook {
+func (r RotateWebhookSecretResponse) GetJSON200() *ConsoleWebhook {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r RotateTheSecretOfAWebhookResponse) GetBody() []byte {
+func (r RotateWebhookSecretResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r RotateTheSecretOfAWebhookResponse) Status() string {
+func (r RotateWebhookSecretResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16180,7 +16180,7 @@ func (r RotateTheSecretOfAWebhookResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r RotateTheSecretOfAWebhookResponse) StatusCode() int {
+func (r RotateWebhookSecretResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16188,14 +16188,14 @@ func (r RotateTheSecretOfAWebhookResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r RotateTheSecretOfAWebhookResponse) ContentType() string {
+func (r RotateWebhookSecretResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type CreateABuilderSessionResponse struct {
+type CreateBuilderSessionResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
@@ -16203,17 +16203,17 @@ type CreateABuilderSessionResponse struct {
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r CreateABuilderSessionResponse) GetJSON201() *Session {
+func (r CreateBuilderSessionResponse) GetJSON201() *Session {
 	return r.JSON201
 }
 
 // GetBody returns the raw response body bytes
-func (r CreateABuilderSessionResponse) GetBody() []byte {
+func (r CreateBuilderSessionResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r CreateABuilderSessionResponse) Status() string {
+func (r CreateBuilderSessionResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16221,7 +16221,7 @@ func (r CreateABuilderSessionResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r CreateABuilderSessionResponse) StatusCode() int {
+func (r CreateBuilderSessionResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16229,25 +16229,25 @@ func (r CreateABuilderSessionResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r CreateABuilderSessionResponse) ContentType() string {
+func (r CreateBuilderSessionResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type RevokeABuilderSessionResponse struct {
+type RevokeBuilderSessionResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 }
 
 // GetBody returns the raw response body bytes
-func (r RevokeABuilderSessionResponse) GetBody() []byte {
+func (r RevokeBuilderSessionResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r RevokeABuilderSessionResponse) Status() string {
+func (r RevokeBuilderSessionResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16255,7 +16255,7 @@ func (r RevokeABuilderSessionResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r RevokeABuilderSessionResponse) StatusCode() int {
+func (r RevokeBuilderSessionResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16263,14 +16263,14 @@ func (r RevokeABuilderSessionResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r RevokeABuilderSessionResponse) ContentType() string {
+func (r RevokeBuilderSessionResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type CreateAnEmbeddedSessionResponse struct {
+type CreateSigningSessionResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
@@ -16278,17 +16278,17 @@ type CreateAnEmbeddedSessionResponse struct {
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r CreateAnEmbeddedSessionResponse) GetJSON201() *Session {
+func (r CreateSigningSessionResponse) GetJSON201() *Session {
 	return r.JSON201
 }
 
 // GetBody returns the raw response body bytes
-func (r CreateAnEmbeddedSessionResponse) GetBody() []byte {
+func (r CreateSigningSessionResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r CreateAnEmbeddedSessionResponse) Status() string {
+func (r CreateSigningSessionResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16296,7 +16296,7 @@ func (r CreateAnEmbeddedSessionResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r CreateAnEmbeddedSessionResponse) StatusCode() int {
+func (r CreateSigningSessionResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16304,25 +16304,25 @@ func (r CreateAnEmbeddedSessionResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r CreateAnEmbeddedSessionResponse) ContentType() string {
+func (r CreateSigningSessionResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type RevokeAnEmbeddedSessionResponse struct {
+type RevokeSigningSessionResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 }
 
 // GetBody returns the raw response body bytes
-func (r RevokeAnEmbeddedSessionResponse) GetBody() []byte {
+func (r RevokeSigningSessionResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r RevokeAnEmbeddedSessionResponse) Status() string {
+func (r RevokeSigningSessionResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16330,7 +16330,7 @@ func (r RevokeAnEmbeddedSessionResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r RevokeAnEmbeddedSessionResponse) StatusCode() int {
+func (r RevokeSigningSessionResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16338,7 +16338,7 @@ func (r RevokeAnEmbeddedSessionResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r RevokeAnEmbeddedSessionResponse) ContentType() string {
+func (r RevokeSigningSessionResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -16386,7 +16386,7 @@ func (r ListEnvelopesResponse) ContentType() string {
 	return ""
 }
 
-type CreateAnEnvelopeResponse struct {
+type CreateEnvelopeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
@@ -16394,17 +16394,17 @@ type CreateAnEnvelopeResponse struct {
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r CreateAnEnvelopeResponse) GetJSON201() *Envelope {
+func (r CreateEnvelopeResponse) GetJSON201() *Envelope {
 	return r.JSON201
 }
 
 // GetBody returns the raw response body bytes
-func (r CreateAnEnvelopeResponse) GetBody() []byte {
+func (r CreateEnvelopeResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r CreateAnEnvelopeResponse) Status() string {
+func (r CreateEnvelopeResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16412,7 +16412,7 @@ func (r CreateAnEnvelopeResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r CreateAnEnvelopeResponse) StatusCode() int {
+func (r CreateEnvelopeResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16420,25 +16420,25 @@ func (r CreateAnEnvelopeResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r CreateAnEnvelopeResponse) ContentType() string {
+func (r CreateEnvelopeResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type DeleteADraftResponse struct {
+type DeleteDraftResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 }
 
 // GetBody returns the raw response body bytes
-func (r DeleteADraftResponse) GetBody() []byte {
+func (r DeleteDraftResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r DeleteADraftResponse) Status() string {
+func (r DeleteDraftResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16446,7 +16446,7 @@ func (r DeleteADraftResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r DeleteADraftResponse) StatusCode() int {
+func (r DeleteDraftResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16454,55 +16454,14 @@ func (r DeleteADraftResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r DeleteADraftResponse) ContentType() string {
+func (r DeleteDraftResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type GetAnEnvelopeResponse struct {
-	Body         []byte
-	HTTPResponse *http.Response
-	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *Envelope
-}
-
-// GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r GetAnEnvelopeResponse) GetJSON200() *Envelope {
-	return r.JSON200
-}
-
-// GetBody returns the raw response body bytes
-func (r GetAnEnvelopeResponse) GetBody() []byte {
-	return r.Body
-}
-
-// Status returns HTTPResponse.Status
-func (r GetAnEnvelopeResponse) Status() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Status
-	}
-	return http.StatusText(0)
-}
-
-// StatusCode returns HTTPResponse.StatusCode
-func (r GetAnEnvelopeResponse) StatusCode() int {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.StatusCode
-	}
-	return 0
-}
-
-// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r GetAnEnvelopeResponse) ContentType() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Header.Get("Content-Type")
-	}
-	return ""
-}
-
-type EditADraftResponse struct {
+type GetEnvelopeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -16510,17 +16469,17 @@ type EditADraftResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r EditADraftResponse) GetJSON200() *Envelope {
+func (r GetEnvelopeResponse) GetJSON200() *Envelope {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r EditADraftResponse) GetBody() []byte {
+func (r GetEnvelopeResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r EditADraftResponse) Status() string {
+func (r GetEnvelopeResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16528,7 +16487,7 @@ func (r EditADraftResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r EditADraftResponse) StatusCode() int {
+func (r GetEnvelopeResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16536,25 +16495,66 @@ func (r EditADraftResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r EditADraftResponse) ContentType() string {
+func (r GetEnvelopeResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type DownloadAnAttachmentResponse struct {
+type UpdateDraftResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Envelope
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateDraftResponse) GetJSON200() *Envelope {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateDraftResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateDraftResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateDraftResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateDraftResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DownloadAttachmentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 }
 
 // GetBody returns the raw response body bytes
-func (r DownloadAnAttachmentResponse) GetBody() []byte {
+func (r DownloadAttachmentResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r DownloadAnAttachmentResponse) Status() string {
+func (r DownloadAttachmentResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16562,7 +16562,7 @@ func (r DownloadAnAttachmentResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r DownloadAnAttachmentResponse) StatusCode() int {
+func (r DownloadAttachmentResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16570,14 +16570,14 @@ func (r DownloadAnAttachmentResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r DownloadAnAttachmentResponse) ContentType() string {
+func (r DownloadAttachmentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type SendCopiesAgainResponse struct {
+type ResendCopiesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON202 the response for an HTTP 202 `application/json` response
@@ -16585,17 +16585,17 @@ type SendCopiesAgainResponse struct {
 }
 
 // GetJSON202 returns the response for an HTTP 202 `application/json` response
-func (r SendCopiesAgainResponse) GetJSON202() *Signer {
+func (r ResendCopiesResponse) GetJSON202() *Signer {
 	return r.JSON202
 }
 
 // GetBody returns the raw response body bytes
-func (r SendCopiesAgainResponse) GetBody() []byte {
+func (r ResendCopiesResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r SendCopiesAgainResponse) Status() string {
+func (r ResendCopiesResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16603,7 +16603,7 @@ func (r SendCopiesAgainResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r SendCopiesAgainResponse) StatusCode() int {
+func (r ResendCopiesResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16611,25 +16611,25 @@ func (r SendCopiesAgainResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r SendCopiesAgainResponse) ContentType() string {
+func (r ResendCopiesResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type DownloadADocumentResponse struct {
+type DownloadDocumentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 }
 
 // GetBody returns the raw response body bytes
-func (r DownloadADocumentResponse) GetBody() []byte {
+func (r DownloadDocumentResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r DownloadADocumentResponse) Status() string {
+func (r DownloadDocumentResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16637,7 +16637,7 @@ func (r DownloadADocumentResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r DownloadADocumentResponse) StatusCode() int {
+func (r DownloadDocumentResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16645,14 +16645,14 @@ func (r DownloadADocumentResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r DownloadADocumentResponse) ContentType() string {
+func (r DownloadDocumentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type UploadADocumentResponse struct {
+type UploadDocumentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -16660,17 +16660,17 @@ type UploadADocumentResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r UploadADocumentResponse) GetJSON200() *UploadedDocument {
+func (r UploadDocumentResponse) GetJSON200() *UploadedDocument {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r UploadADocumentResponse) GetBody() []byte {
+func (r UploadDocumentResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r UploadADocumentResponse) Status() string {
+func (r UploadDocumentResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16678,7 +16678,7 @@ func (r UploadADocumentResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r UploadADocumentResponse) StatusCode() int {
+func (r UploadDocumentResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16686,25 +16686,25 @@ func (r UploadADocumentResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r UploadADocumentResponse) ContentType() string {
+func (r UploadDocumentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type DownloadAllSealedFilesResponse struct {
+type DownloadSealedDocumentsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 }
 
 // GetBody returns the raw response body bytes
-func (r DownloadAllSealedFilesResponse) GetBody() []byte {
+func (r DownloadSealedDocumentsResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r DownloadAllSealedFilesResponse) Status() string {
+func (r DownloadSealedDocumentsResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16712,7 +16712,7 @@ func (r DownloadAllSealedFilesResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r DownloadAllSealedFilesResponse) StatusCode() int {
+func (r DownloadSealedDocumentsResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16720,25 +16720,25 @@ func (r DownloadAllSealedFilesResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r DownloadAllSealedFilesResponse) ContentType() string {
+func (r DownloadSealedDocumentsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type RemoveADocumentResponse struct {
+type DeleteDocumentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 }
 
 // GetBody returns the raw response body bytes
-func (r RemoveADocumentResponse) GetBody() []byte {
+func (r DeleteDocumentResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r RemoveADocumentResponse) Status() string {
+func (r DeleteDocumentResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16746,7 +16746,7 @@ func (r RemoveADocumentResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r RemoveADocumentResponse) StatusCode() int {
+func (r DeleteDocumentResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16754,14 +16754,14 @@ func (r RemoveADocumentResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r RemoveADocumentResponse) ContentType() string {
+func (r DeleteDocumentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type EditADocumentResponse struct {
+type UpdateDocumentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -16769,17 +16769,17 @@ type EditADocumentResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r EditADocumentResponse) GetJSON200() *Document {
+func (r UpdateDocumentResponse) GetJSON200() *Document {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r EditADocumentResponse) GetBody() []byte {
+func (r UpdateDocumentResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r EditADocumentResponse) Status() string {
+func (r UpdateDocumentResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16787,7 +16787,7 @@ func (r EditADocumentResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r EditADocumentResponse) StatusCode() int {
+func (r UpdateDocumentResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16795,14 +16795,14 @@ func (r EditADocumentResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r EditADocumentResponse) ContentType() string {
+func (r UpdateDocumentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type PrepareADocumentResponse struct {
+type PrepareDocumentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -16810,17 +16810,17 @@ type PrepareADocumentResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r PrepareADocumentResponse) GetJSON200() *Envelope {
+func (r PrepareDocumentResponse) GetJSON200() *Envelope {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r PrepareADocumentResponse) GetBody() []byte {
+func (r PrepareDocumentResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r PrepareADocumentResponse) Status() string {
+func (r PrepareDocumentResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16828,7 +16828,7 @@ func (r PrepareADocumentResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r PrepareADocumentResponse) StatusCode() int {
+func (r PrepareDocumentResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16836,7 +16836,7 @@ func (r PrepareADocumentResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r PrepareADocumentResponse) ContentType() string {
+func (r PrepareDocumentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -16884,7 +16884,7 @@ func (r SuggestFieldsResponse) ContentType() string {
 	return ""
 }
 
-type AddAFieldResponse struct {
+type CreateFieldResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
@@ -16892,17 +16892,17 @@ type AddAFieldResponse struct {
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r AddAFieldResponse) GetJSON201() *FieldOrList {
+func (r CreateFieldResponse) GetJSON201() *FieldOrList {
 	return r.JSON201
 }
 
 // GetBody returns the raw response body bytes
-func (r AddAFieldResponse) GetBody() []byte {
+func (r CreateFieldResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r AddAFieldResponse) Status() string {
+func (r CreateFieldResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16910,7 +16910,7 @@ func (r AddAFieldResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r AddAFieldResponse) StatusCode() int {
+func (r CreateFieldResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16918,25 +16918,25 @@ func (r AddAFieldResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r AddAFieldResponse) ContentType() string {
+func (r CreateFieldResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type RemoveAFieldResponse struct {
+type DeleteFieldResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 }
 
 // GetBody returns the raw response body bytes
-func (r RemoveAFieldResponse) GetBody() []byte {
+func (r DeleteFieldResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r RemoveAFieldResponse) Status() string {
+func (r DeleteFieldResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16944,7 +16944,7 @@ func (r RemoveAFieldResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r RemoveAFieldResponse) StatusCode() int {
+func (r DeleteFieldResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16952,14 +16952,14 @@ func (r RemoveAFieldResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r RemoveAFieldResponse) ContentType() string {
+func (r DeleteFieldResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type EditAFieldResponse struct {
+type UpdateFieldResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -16967,17 +16967,17 @@ type EditAFieldResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r EditAFieldResponse) GetJSON200() *Field {
+func (r UpdateFieldResponse) GetJSON200() *Field {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r EditAFieldResponse) GetBody() []byte {
+func (r UpdateFieldResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r EditAFieldResponse) Status() string {
+func (r UpdateFieldResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -16985,7 +16985,7 @@ func (r EditAFieldResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r EditAFieldResponse) StatusCode() int {
+func (r UpdateFieldResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -16993,14 +16993,14 @@ func (r EditAFieldResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r EditAFieldResponse) ContentType() string {
+func (r UpdateFieldResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type SendAnEnvelopeResponse struct {
+type SendEnvelopeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -17008,17 +17008,17 @@ type SendAnEnvelopeResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r SendAnEnvelopeResponse) GetJSON200() *Envelope {
+func (r SendEnvelopeResponse) GetJSON200() *Envelope {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r SendAnEnvelopeResponse) GetBody() []byte {
+func (r SendEnvelopeResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r SendAnEnvelopeResponse) Status() string {
+func (r SendEnvelopeResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -17026,7 +17026,7 @@ func (r SendAnEnvelopeResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r SendAnEnvelopeResponse) StatusCode() int {
+func (r SendEnvelopeResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -17034,14 +17034,14 @@ func (r SendAnEnvelopeResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r SendAnEnvelopeResponse) ContentType() string {
+func (r SendEnvelopeResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type AddASignerResponse struct {
+type CreateSignerResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
@@ -17049,17 +17049,17 @@ type AddASignerResponse struct {
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r AddASignerResponse) GetJSON201() *Signer {
+func (r CreateSignerResponse) GetJSON201() *Signer {
 	return r.JSON201
 }
 
 // GetBody returns the raw response body bytes
-func (r AddASignerResponse) GetBody() []byte {
+func (r CreateSignerResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r AddASignerResponse) Status() string {
+func (r CreateSignerResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -17067,7 +17067,7 @@ func (r AddASignerResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r AddASignerResponse) StatusCode() int {
+func (r CreateSignerResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -17075,25 +17075,25 @@ func (r AddASignerResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r AddASignerResponse) ContentType() string {
+func (r CreateSignerResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type RemoveASignerResponse struct {
+type DeleteSignerResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 }
 
 // GetBody returns the raw response body bytes
-func (r RemoveASignerResponse) GetBody() []byte {
+func (r DeleteSignerResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r RemoveASignerResponse) Status() string {
+func (r DeleteSignerResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -17101,7 +17101,7 @@ func (r RemoveASignerResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r RemoveASignerResponse) StatusCode() int {
+func (r DeleteSignerResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -17109,55 +17109,14 @@ func (r RemoveASignerResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r RemoveASignerResponse) ContentType() string {
+func (r DeleteSignerResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type EditASignerResponse struct {
-	Body         []byte
-	HTTPResponse *http.Response
-	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *Signer
-}
-
-// GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r EditASignerResponse) GetJSON200() *Signer {
-	return r.JSON200
-}
-
-// GetBody returns the raw response body bytes
-func (r EditASignerResponse) GetBody() []byte {
-	return r.Body
-}
-
-// Status returns HTTPResponse.Status
-func (r EditASignerResponse) Status() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Status
-	}
-	return http.StatusText(0)
-}
-
-// StatusCode returns HTTPResponse.StatusCode
-func (r EditASignerResponse) StatusCode() int {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.StatusCode
-	}
-	return 0
-}
-
-// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r EditASignerResponse) ContentType() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Header.Get("Content-Type")
-	}
-	return ""
-}
-
-type ReplaceASignerResponse struct {
+type UpdateSignerResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -17165,17 +17124,17 @@ type ReplaceASignerResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ReplaceASignerResponse) GetJSON200() *Signer {
+func (r UpdateSignerResponse) GetJSON200() *Signer {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r ReplaceASignerResponse) GetBody() []byte {
+func (r UpdateSignerResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r ReplaceASignerResponse) Status() string {
+func (r UpdateSignerResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -17183,7 +17142,7 @@ func (r ReplaceASignerResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r ReplaceASignerResponse) StatusCode() int {
+func (r UpdateSignerResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -17191,14 +17150,55 @@ func (r ReplaceASignerResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r ReplaceASignerResponse) ContentType() string {
+func (r UpdateSignerResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type InviteASignerAgainResponse struct {
+type ReplaceSignerResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Signer
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReplaceSignerResponse) GetJSON200() *Signer {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ReplaceSignerResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReplaceSignerResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReplaceSignerResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReplaceSignerResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RemindSignerResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON202 the response for an HTTP 202 `application/json` response
@@ -17206,17 +17206,17 @@ type InviteASignerAgainResponse struct {
 }
 
 // GetJSON202 returns the response for an HTTP 202 `application/json` response
-func (r InviteASignerAgainResponse) GetJSON202() *Signer {
+func (r RemindSignerResponse) GetJSON202() *Signer {
 	return r.JSON202
 }
 
 // GetBody returns the raw response body bytes
-func (r InviteASignerAgainResponse) GetBody() []byte {
+func (r RemindSignerResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r InviteASignerAgainResponse) Status() string {
+func (r RemindSignerResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -17224,7 +17224,7 @@ func (r InviteASignerAgainResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r InviteASignerAgainResponse) StatusCode() int {
+func (r RemindSignerResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -17232,14 +17232,14 @@ func (r InviteASignerAgainResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r InviteASignerAgainResponse) ContentType() string {
+func (r RemindSignerResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type GetASigningLinkResponse struct {
+type CreateSigningLinkResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -17247,17 +17247,17 @@ type GetASigningLinkResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r GetASigningLinkResponse) GetJSON200() *SigningLink {
+func (r CreateSigningLinkResponse) GetJSON200() *SigningLink {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r GetASigningLinkResponse) GetBody() []byte {
+func (r CreateSigningLinkResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r GetASigningLinkResponse) Status() string {
+func (r CreateSigningLinkResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -17265,7 +17265,7 @@ func (r GetASigningLinkResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r GetASigningLinkResponse) StatusCode() int {
+func (r CreateSigningLinkResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -17273,14 +17273,14 @@ func (r GetASigningLinkResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r GetASigningLinkResponse) ContentType() string {
+func (r CreateSigningLinkResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type GetEnteredValuesResponse struct {
+type GetEnvelopeValuesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -17288,17 +17288,17 @@ type GetEnteredValuesResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r GetEnteredValuesResponse) GetJSON200() *map[string]*EnteredValue {
+func (r GetEnvelopeValuesResponse) GetJSON200() *map[string]*EnteredValue {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r GetEnteredValuesResponse) GetBody() []byte {
+func (r GetEnvelopeValuesResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r GetEnteredValuesResponse) Status() string {
+func (r GetEnvelopeValuesResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -17306,7 +17306,7 @@ func (r GetEnteredValuesResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r GetEnteredValuesResponse) StatusCode() int {
+func (r GetEnvelopeValuesResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -17314,14 +17314,14 @@ func (r GetEnteredValuesResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r GetEnteredValuesResponse) ContentType() string {
+func (r GetEnvelopeValuesResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type VoidAnEnvelopeResponse struct {
+type VoidEnvelopeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -17329,17 +17329,17 @@ type VoidAnEnvelopeResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r VoidAnEnvelopeResponse) GetJSON200() *Envelope {
+func (r VoidEnvelopeResponse) GetJSON200() *Envelope {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r VoidAnEnvelopeResponse) GetBody() []byte {
+func (r VoidEnvelopeResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r VoidAnEnvelopeResponse) Status() string {
+func (r VoidEnvelopeResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -17347,7 +17347,7 @@ func (r VoidAnEnvelopeResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r VoidAnEnvelopeResponse) StatusCode() int {
+func (r VoidEnvelopeResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -17355,7 +17355,7 @@ func (r VoidAnEnvelopeResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r VoidAnEnvelopeResponse) ContentType() string {
+func (r VoidEnvelopeResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -17478,7 +17478,7 @@ func (r ListTemplatesResponse) ContentType() string {
 	return ""
 }
 
-type CreateATemplateResponse struct {
+type CreateTemplateResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -17488,22 +17488,22 @@ type CreateATemplateResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r CreateATemplateResponse) GetJSON200() *Template {
+func (r CreateTemplateResponse) GetJSON200() *Template {
 	return r.JSON200
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r CreateATemplateResponse) GetJSON201() *Template {
+func (r CreateTemplateResponse) GetJSON201() *Template {
 	return r.JSON201
 }
 
 // GetBody returns the raw response body bytes
-func (r CreateATemplateResponse) GetBody() []byte {
+func (r CreateTemplateResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r CreateATemplateResponse) Status() string {
+func (r CreateTemplateResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -17511,7 +17511,7 @@ func (r CreateATemplateResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r CreateATemplateResponse) StatusCode() int {
+func (r CreateTemplateResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -17519,25 +17519,25 @@ func (r CreateATemplateResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r CreateATemplateResponse) ContentType() string {
+func (r CreateTemplateResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type ArchiveATemplateResponse struct {
+type ArchiveTemplateResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 }
 
 // GetBody returns the raw response body bytes
-func (r ArchiveATemplateResponse) GetBody() []byte {
+func (r ArchiveTemplateResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r ArchiveATemplateResponse) Status() string {
+func (r ArchiveTemplateResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -17545,7 +17545,7 @@ func (r ArchiveATemplateResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r ArchiveATemplateResponse) StatusCode() int {
+func (r ArchiveTemplateResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -17553,55 +17553,14 @@ func (r ArchiveATemplateResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r ArchiveATemplateResponse) ContentType() string {
+func (r ArchiveTemplateResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type GetATemplateResponse struct {
-	Body         []byte
-	HTTPResponse *http.Response
-	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *Template
-}
-
-// GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r GetATemplateResponse) GetJSON200() *Template {
-	return r.JSON200
-}
-
-// GetBody returns the raw response body bytes
-func (r GetATemplateResponse) GetBody() []byte {
-	return r.Body
-}
-
-// Status returns HTTPResponse.Status
-func (r GetATemplateResponse) Status() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Status
-	}
-	return http.StatusText(0)
-}
-
-// StatusCode returns HTTPResponse.StatusCode
-func (r GetATemplateResponse) StatusCode() int {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.StatusCode
-	}
-	return 0
-}
-
-// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r GetATemplateResponse) ContentType() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Header.Get("Content-Type")
-	}
-	return ""
-}
-
-type EditATemplateResponse struct {
+type GetTemplateResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -17609,17 +17568,17 @@ type EditATemplateResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r EditATemplateResponse) GetJSON200() *Template {
+func (r GetTemplateResponse) GetJSON200() *Template {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r EditATemplateResponse) GetBody() []byte {
+func (r GetTemplateResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r EditATemplateResponse) Status() string {
+func (r GetTemplateResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -17627,7 +17586,7 @@ func (r EditATemplateResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r EditATemplateResponse) StatusCode() int {
+func (r GetTemplateResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -17635,25 +17594,66 @@ func (r EditATemplateResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r EditATemplateResponse) ContentType() string {
+func (r GetTemplateResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type DownloadATemplateDocumentResponse struct {
+type UpdateTemplateResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Template
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateTemplateResponse) GetJSON200() *Template {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateTemplateResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateTemplateResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateTemplateResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateTemplateResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DownloadTemplateDocumentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 }
 
 // GetBody returns the raw response body bytes
-func (r DownloadATemplateDocumentResponse) GetBody() []byte {
+func (r DownloadTemplateDocumentResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r DownloadATemplateDocumentResponse) Status() string {
+func (r DownloadTemplateDocumentResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -17661,7 +17661,7 @@ func (r DownloadATemplateDocumentResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r DownloadATemplateDocumentResponse) StatusCode() int {
+func (r DownloadTemplateDocumentResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -17669,14 +17669,14 @@ func (r DownloadATemplateDocumentResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r DownloadATemplateDocumentResponse) ContentType() string {
+func (r DownloadTemplateDocumentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type SuggestFieldsOfATemplateResponse struct {
+type SuggestTemplateFieldsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -17684,17 +17684,17 @@ type SuggestFieldsOfATemplateResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r SuggestFieldsOfATemplateResponse) GetJSON200() *Suggestions {
+func (r SuggestTemplateFieldsResponse) GetJSON200() *Suggestions {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r SuggestFieldsOfATemplateResponse) GetBody() []byte {
+func (r SuggestTemplateFieldsResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r SuggestFieldsOfATemplateResponse) Status() string {
+func (r SuggestTemplateFieldsResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -17702,7 +17702,7 @@ func (r SuggestFieldsOfATemplateResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r SuggestFieldsOfATemplateResponse) StatusCode() int {
+func (r SuggestTemplateFieldsResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -17710,25 +17710,25 @@ func (r SuggestFieldsOfATemplateResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r SuggestFieldsOfATemplateResponse) ContentType() string {
+func (r SuggestTemplateFieldsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type RemoveBrandingResponse struct {
+type DeleteBrandingResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 }
 
 // GetBody returns the raw response body bytes
-func (r RemoveBrandingResponse) GetBody() []byte {
+func (r DeleteBrandingResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r RemoveBrandingResponse) Status() string {
+func (r DeleteBrandingResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -17736,7 +17736,7 @@ func (r RemoveBrandingResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r RemoveBrandingResponse) StatusCode() int {
+func (r DeleteBrandingResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -17744,7 +17744,7 @@ func (r RemoveBrandingResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r RemoveBrandingResponse) ContentType() string {
+func (r DeleteBrandingResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -17792,7 +17792,7 @@ func (r GetBrandingResponse) ContentType() string {
 	return ""
 }
 
-type ChangeBrandingResponse struct {
+type UpdateBrandingResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -17800,17 +17800,17 @@ type ChangeBrandingResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ChangeBrandingResponse) GetJSON200() *TenantBranding {
+func (r UpdateBrandingResponse) GetJSON200() *TenantBranding {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r ChangeBrandingResponse) GetBody() []byte {
+func (r UpdateBrandingResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r ChangeBrandingResponse) Status() string {
+func (r UpdateBrandingResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -17818,7 +17818,7 @@ func (r ChangeBrandingResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r ChangeBrandingResponse) StatusCode() int {
+func (r UpdateBrandingResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -17826,14 +17826,14 @@ func (r ChangeBrandingResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r ChangeBrandingResponse) ContentType() string {
+func (r UpdateBrandingResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type VerifyASealedDocumentResponse struct {
+type VerifyDocumentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -17841,17 +17841,17 @@ type VerifyASealedDocumentResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r VerifyASealedDocumentResponse) GetJSON200() *VerifyReport {
+func (r VerifyDocumentResponse) GetJSON200() *VerifyReport {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r VerifyASealedDocumentResponse) GetBody() []byte {
+func (r VerifyDocumentResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r VerifyASealedDocumentResponse) Status() string {
+func (r VerifyDocumentResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -17859,7 +17859,7 @@ func (r VerifyASealedDocumentResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r VerifyASealedDocumentResponse) StatusCode() int {
+func (r VerifyDocumentResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -17867,7 +17867,7 @@ func (r VerifyASealedDocumentResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r VerifyASealedDocumentResponse) ContentType() string {
+func (r VerifyDocumentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -17915,7 +17915,7 @@ func (r ListWebhooksResponse) ContentType() string {
 	return ""
 }
 
-type RegisterAWebhookResponse struct {
+type CreateWebhookResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON201 the response for an HTTP 201 `application/json` response
@@ -17923,17 +17923,17 @@ type RegisterAWebhookResponse struct {
 }
 
 // GetJSON201 returns the response for an HTTP 201 `application/json` response
-func (r RegisterAWebhookResponse) GetJSON201() *Webhook {
+func (r CreateWebhookResponse) GetJSON201() *Webhook {
 	return r.JSON201
 }
 
 // GetBody returns the raw response body bytes
-func (r RegisterAWebhookResponse) GetBody() []byte {
+func (r CreateWebhookResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r RegisterAWebhookResponse) Status() string {
+func (r CreateWebhookResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -17941,7 +17941,7 @@ func (r RegisterAWebhookResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r RegisterAWebhookResponse) StatusCode() int {
+func (r CreateWebhookResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -17949,25 +17949,25 @@ func (r RegisterAWebhookResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r RegisterAWebhookResponse) ContentType() string {
+func (r CreateWebhookResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type DeleteAWebhookResponse struct {
+type DeleteWebhookResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 }
 
 // GetBody returns the raw response body bytes
-func (r DeleteAWebhookResponse) GetBody() []byte {
+func (r DeleteWebhookResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r DeleteAWebhookResponse) Status() string {
+func (r DeleteWebhookResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -17975,7 +17975,7 @@ func (r DeleteAWebhookResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r DeleteAWebhookResponse) StatusCode() int {
+func (r DeleteWebhookResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -17983,55 +17983,14 @@ func (r DeleteAWebhookResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r DeleteAWebhookResponse) ContentType() string {
+func (r DeleteWebhookResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type GetAWebhookResponse struct {
-	Body         []byte
-	HTTPResponse *http.Response
-	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *Webhook
-}
-
-// GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r GetAWebhookResponse) GetJSON200() *Webhook {
-	return r.JSON200
-}
-
-// GetBody returns the raw response body bytes
-func (r GetAWebhookResponse) GetBody() []byte {
-	return r.Body
-}
-
-// Status returns HTTPResponse.Status
-func (r GetAWebhookResponse) Status() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Status
-	}
-	return http.StatusText(0)
-}
-
-// StatusCode returns HTTPResponse.StatusCode
-func (r GetAWebhookResponse) StatusCode() int {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.StatusCode
-	}
-	return 0
-}
-
-// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r GetAWebhookResponse) ContentType() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Header.Get("Content-Type")
-	}
-	return ""
-}
-
-type ChangeAnEndpointResponse struct {
+type GetWebhookResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
@@ -18039,17 +17998,17 @@ type ChangeAnEndpointResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ChangeAnEndpointResponse) GetJSON200() *Webhook {
+func (r GetWebhookResponse) GetJSON200() *Webhook {
 	return r.JSON200
 }
 
 // GetBody returns the raw response body bytes
-func (r ChangeAnEndpointResponse) GetBody() []byte {
+func (r GetWebhookResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r ChangeAnEndpointResponse) Status() string {
+func (r GetWebhookResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -18057,7 +18016,7 @@ func (r ChangeAnEndpointResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r ChangeAnEndpointResponse) StatusCode() int {
+func (r GetWebhookResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -18065,14 +18024,55 @@ func (r ChangeAnEndpointResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r ChangeAnEndpointResponse) ContentType() string {
+func (r GetWebhookResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
 }
 
-type TestAWebhookResponse struct {
+type UpdateWebhookResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Webhook
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateWebhookResponse) GetJSON200() *Webhook {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateWebhookResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateWebhookResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateWebhookResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateWebhookResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type TestWebhookResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON202 the response for an HTTP 202 `application/json` response
@@ -18080,17 +18080,17 @@ type TestAWebhookResponse struct {
 }
 
 // GetJSON202 returns the response for an HTTP 202 `application/json` response
-func (r TestAWebhookResponse) GetJSON202() *Delivery {
+func (r TestWebhookResponse) GetJSON202() *Delivery {
 	return r.JSON202
 }
 
 // GetBody returns the raw response body bytes
-func (r TestAWebhookResponse) GetBody() []byte {
+func (r TestWebhookResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r TestAWebhookResponse) Status() string {
+func (r TestWebhookResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -18098,7 +18098,7 @@ func (r TestAWebhookResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r TestAWebhookResponse) StatusCode() int {
+func (r TestWebhookResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -18106,7 +18106,7 @@ func (r TestAWebhookResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r TestAWebhookResponse) ContentType() string {
+func (r TestWebhookResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -18126,157 +18126,157 @@ func (c *ClientWithResponses) ListBulkSendsWithResponse(ctx context.Context, par
 	return ParseListBulkSendsResponse(rsp)
 }
 
-// CreateABulkSendWithBodyWithResponse Send many envelopes from one template
+// CreateBulkSendWithBodyWithResponse Send many envelopes from one template
 //
 // As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/bulk-sends (the `CreateABulkSend` operationId).
-func (c *ClientWithResponses) CreateABulkSendWithBodyWithResponse(ctx context.Context, params *CreateABulkSendParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateABulkSendResponse, error) {
-	rsp, err := c.CreateABulkSendWithBody(ctx, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/bulk-sends (the `CreateBulkSend` operationId).
+func (c *ClientWithResponses) CreateBulkSendWithBodyWithResponse(ctx context.Context, params *CreateBulkSendParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateBulkSendResponse, error) {
+	rsp, err := c.CreateBulkSendWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseCreateABulkSendResponse(rsp)
+	return ParseCreateBulkSendResponse(rsp)
 }
 
-// CreateABulkSendWithResponse Send many envelopes from one template
+// CreateBulkSendWithResponse Send many envelopes from one template
 //
 // As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/bulk-sends (the `CreateABulkSend` operationId).
-func (c *ClientWithResponses) CreateABulkSendWithResponse(ctx context.Context, params *CreateABulkSendParams, body CreateABulkSendJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateABulkSendResponse, error) {
-	rsp, err := c.CreateABulkSend(ctx, params, body, reqEditors...)
+// Corresponds with POST /v1/bulk-sends (the `CreateBulkSend` operationId).
+func (c *ClientWithResponses) CreateBulkSendWithResponse(ctx context.Context, params *CreateBulkSendParams, body CreateBulkSendJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateBulkSendResponse, error) {
+	rsp, err := c.CreateBulkSend(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseCreateABulkSendResponse(rsp)
+	return ParseCreateBulkSendResponse(rsp)
 }
 
-// GetABulkSendWithResponse Get a bulk send with the numbers of its rows
+// GetBulkSendWithResponse Get a bulk send with the numbers of its rows
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with GET /v1/bulk-sends/{id} (the `GetABulkSend` operationId).
-func (c *ClientWithResponses) GetABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetABulkSendResponse, error) {
-	rsp, err := c.GetABulkSend(ctx, id, reqEditors...)
+// Corresponds with GET /v1/bulk-sends/{id} (the `GetBulkSend` operationId).
+func (c *ClientWithResponses) GetBulkSendWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetBulkSendResponse, error) {
+	rsp, err := c.GetBulkSend(ctx, id, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseGetABulkSendResponse(rsp)
+	return ParseGetBulkSendResponse(rsp)
 }
 
-// CancelABulkSendWithResponse Cancel the rows of a bulk send that were not sent
+// CancelBulkSendWithResponse Cancel the rows of a bulk send that were not sent
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/bulk-sends/{id}/cancel (the `CancelABulkSend` operationId).
-func (c *ClientWithResponses) CancelABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *CancelABulkSendParams, reqEditors ...RequestEditorFn) (*CancelABulkSendResponse, error) {
-	rsp, err := c.CancelABulkSend(ctx, id, params, reqEditors...)
+// Corresponds with POST /v1/bulk-sends/{id}/cancel (the `CancelBulkSend` operationId).
+func (c *ClientWithResponses) CancelBulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *CancelBulkSendParams, reqEditors ...RequestEditorFn) (*CancelBulkSendResponse, error) {
+	rsp, err := c.CancelBulkSend(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseCancelABulkSendResponse(rsp)
+	return ParseCancelBulkSendResponse(rsp)
 }
 
-// PauseABulkSendWithResponse Pause a bulk send
+// PauseBulkSendWithResponse Pause a bulk send
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/bulk-sends/{id}/pause (the `PauseABulkSend` operationId).
-func (c *ClientWithResponses) PauseABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *PauseABulkSendParams, reqEditors ...RequestEditorFn) (*PauseABulkSendResponse, error) {
-	rsp, err := c.PauseABulkSend(ctx, id, params, reqEditors...)
+// Corresponds with POST /v1/bulk-sends/{id}/pause (the `PauseBulkSend` operationId).
+func (c *ClientWithResponses) PauseBulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *PauseBulkSendParams, reqEditors ...RequestEditorFn) (*PauseBulkSendResponse, error) {
+	rsp, err := c.PauseBulkSend(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParsePauseABulkSendResponse(rsp)
+	return ParsePauseBulkSendResponse(rsp)
 }
 
-// ResumeABulkSendWithResponse Resume a bulk send
+// ResumeBulkSendWithResponse Resume a bulk send
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/bulk-sends/{id}/resume (the `ResumeABulkSend` operationId).
-func (c *ClientWithResponses) ResumeABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *ResumeABulkSendParams, reqEditors ...RequestEditorFn) (*ResumeABulkSendResponse, error) {
-	rsp, err := c.ResumeABulkSend(ctx, id, params, reqEditors...)
+// Corresponds with POST /v1/bulk-sends/{id}/resume (the `ResumeBulkSend` operationId).
+func (c *ClientWithResponses) ResumeBulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *ResumeBulkSendParams, reqEditors ...RequestEditorFn) (*ResumeBulkSendResponse, error) {
+	rsp, err := c.ResumeBulkSend(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseResumeABulkSendResponse(rsp)
+	return ParseResumeBulkSendResponse(rsp)
 }
 
-// RetryABulkSendWithResponse Try the failed rows of a bulk send again
+// RetryBulkSendWithResponse Try the failed rows of a bulk send again
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/bulk-sends/{id}/retry (the `RetryABulkSend` operationId).
-func (c *ClientWithResponses) RetryABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *RetryABulkSendParams, reqEditors ...RequestEditorFn) (*RetryABulkSendResponse, error) {
-	rsp, err := c.RetryABulkSend(ctx, id, params, reqEditors...)
+// Corresponds with POST /v1/bulk-sends/{id}/retry (the `RetryBulkSend` operationId).
+func (c *ClientWithResponses) RetryBulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *RetryBulkSendParams, reqEditors ...RequestEditorFn) (*RetryBulkSendResponse, error) {
+	rsp, err := c.RetryBulkSend(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseRetryABulkSendResponse(rsp)
+	return ParseRetryBulkSendResponse(rsp)
 }
 
-// ListTheRowsOfABulkSendWithResponse List the rows of a bulk send
+// ListBulkSendRowsWithResponse List the rows of a bulk send
 //
 // A page of them as JSON, or all of them as a table where Accept asks for text/csv.
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with GET /v1/bulk-sends/{id}/rows (the `ListTheRowsOfABulkSend` operationId).
-func (c *ClientWithResponses) ListTheRowsOfABulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *ListTheRowsOfABulkSendParams, reqEditors ...RequestEditorFn) (*ListTheRowsOfABulkSendResponse, error) {
-	rsp, err := c.ListTheRowsOfABulkSend(ctx, id, params, reqEditors...)
+// Corresponds with GET /v1/bulk-sends/{id}/rows (the `ListBulkSendRows` operationId).
+func (c *ClientWithResponses) ListBulkSendRowsWithResponse(ctx context.Context, id openapi_types.UUID, params *ListBulkSendRowsParams, reqEditors ...RequestEditorFn) (*ListBulkSendRowsResponse, error) {
+	rsp, err := c.ListBulkSendRows(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseListTheRowsOfABulkSendResponse(rsp)
+	return ParseListBulkSendRowsResponse(rsp)
 }
 
-// InspectTheAppWithResponse Inspect the app
+// GetAppWithResponse Inspect the app
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with GET /v1/console/app (the `InspectTheApp` operationId).
-func (c *ClientWithResponses) InspectTheAppWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*InspectTheAppResponse, error) {
-	rsp, err := c.InspectTheApp(ctx, reqEditors...)
+// Corresponds with GET /v1/console/app (the `GetApp` operationId).
+func (c *ClientWithResponses) GetAppWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAppResponse, error) {
+	rsp, err := c.GetApp(ctx, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseInspectTheAppResponse(rsp)
+	return ParseGetAppResponse(rsp)
 }
 
-// ChangeTheAppWithBodyWithResponse Change the name or the contact of the app
+// UpdateAppWithBodyWithResponse Change the name or the contact of the app
 //
 // Plan and tenants are the operator's to change.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PATCH /v1/console/app (the `ChangeTheApp` operationId).
-func (c *ClientWithResponses) ChangeTheAppWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeTheAppResponse, error) {
-	rsp, err := c.ChangeTheAppWithBody(ctx, contentType, body, reqEditors...)
+// Corresponds with PATCH /v1/console/app (the `UpdateApp` operationId).
+func (c *ClientWithResponses) UpdateAppWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAppResponse, error) {
+	rsp, err := c.UpdateAppWithBody(ctx, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseChangeTheAppResponse(rsp)
+	return ParseUpdateAppResponse(rsp)
 }
 
-// ChangeTheAppWithResponse Change the name or the contact of the app
+// UpdateAppWithResponse Change the name or the contact of the app
 //
 // Plan and tenants are the operator's to change.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PATCH /v1/console/app (the `ChangeTheApp` operationId).
-func (c *ClientWithResponses) ChangeTheAppWithResponse(ctx context.Context, body ChangeTheAppJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeTheAppResponse, error) {
-	rsp, err := c.ChangeTheApp(ctx, body, reqEditors...)
+// Corresponds with PATCH /v1/console/app (the `UpdateApp` operationId).
+func (c *ClientWithResponses) UpdateAppWithResponse(ctx context.Context, body UpdateAppJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAppResponse, error) {
+	rsp, err := c.UpdateApp(ctx, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseChangeTheAppResponse(rsp)
+	return ParseUpdateAppResponse(rsp)
 }
 
 // ListClientSecretsWithResponse List the client secrets that are good
@@ -18307,43 +18307,43 @@ func (c *ClientWithResponses) ListContactsWithResponse(ctx context.Context, para
 	return ParseListContactsResponse(rsp)
 }
 
-// SaveAContactWithBodyWithResponse Save a contact
+// SaveContactWithBodyWithResponse Save a contact
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/console/contacts (the `SaveAContact` operationId).
-func (c *ClientWithResponses) SaveAContactWithBodyWithResponse(ctx context.Context, params *SaveAContactParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SaveAContactResponse, error) {
-	rsp, err := c.SaveAContactWithBody(ctx, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/console/contacts (the `SaveContact` operationId).
+func (c *ClientWithResponses) SaveContactWithBodyWithResponse(ctx context.Context, params *SaveContactParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SaveContactResponse, error) {
+	rsp, err := c.SaveContactWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseSaveAContactResponse(rsp)
+	return ParseSaveContactResponse(rsp)
 }
 
-// SaveAContactWithResponse Save a contact
+// SaveContactWithResponse Save a contact
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/console/contacts (the `SaveAContact` operationId).
-func (c *ClientWithResponses) SaveAContactWithResponse(ctx context.Context, params *SaveAContactParams, body SaveAContactJSONRequestBody, reqEditors ...RequestEditorFn) (*SaveAContactResponse, error) {
-	rsp, err := c.SaveAContact(ctx, params, body, reqEditors...)
+// Corresponds with POST /v1/console/contacts (the `SaveContact` operationId).
+func (c *ClientWithResponses) SaveContactWithResponse(ctx context.Context, params *SaveContactParams, body SaveContactJSONRequestBody, reqEditors ...RequestEditorFn) (*SaveContactResponse, error) {
+	rsp, err := c.SaveContact(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseSaveAContactResponse(rsp)
+	return ParseSaveContactResponse(rsp)
 }
 
-// DeleteAContactWithResponse Delete a contact
+// DeleteContactWithResponse Delete a contact
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with DELETE /v1/console/contacts/{id} (the `DeleteAContact` operationId).
-func (c *ClientWithResponses) DeleteAContactWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DeleteAContactResponse, error) {
-	rsp, err := c.DeleteAContact(ctx, id, reqEditors...)
+// Corresponds with DELETE /v1/console/contacts/{id} (the `DeleteContact` operationId).
+func (c *ClientWithResponses) DeleteContactWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DeleteContactResponse, error) {
+	rsp, err := c.DeleteContact(ctx, id, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseDeleteAContactResponse(rsp)
+	return ParseDeleteContactResponse(rsp)
 }
 
 // SearchEnvelopesWithResponse Search envelopes
@@ -18359,110 +18359,110 @@ func (c *ClientWithResponses) SearchEnvelopesWithResponse(ctx context.Context, p
 	return ParseSearchEnvelopesResponse(rsp)
 }
 
-// InspectAnEnvelopeWithResponse Inspect an envelope
+// GetConsoleEnvelopeWithResponse Inspect an envelope
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with GET /v1/console/envelopes/{id} (the `InspectAnEnvelope` operationId).
-func (c *ClientWithResponses) InspectAnEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*InspectAnEnvelopeResponse, error) {
-	rsp, err := c.InspectAnEnvelope(ctx, id, reqEditors...)
+// Corresponds with GET /v1/console/envelopes/{id} (the `GetConsoleEnvelope` operationId).
+func (c *ClientWithResponses) GetConsoleEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetConsoleEnvelopeResponse, error) {
+	rsp, err := c.GetConsoleEnvelope(ctx, id, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseInspectAnEnvelopeResponse(rsp)
+	return ParseGetConsoleEnvelopeResponse(rsp)
 }
 
-// DownloadADocumentInTheConsoleWithResponse Download a document in the console
+// DownloadConsoleDocumentWithResponse Download a document in the console
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with GET /v1/console/envelopes/{id}/document (the `DownloadADocumentInTheConsole` operationId).
-func (c *ClientWithResponses) DownloadADocumentInTheConsoleWithResponse(ctx context.Context, id openapi_types.UUID, params *DownloadADocumentInTheConsoleParams, reqEditors ...RequestEditorFn) (*DownloadADocumentInTheConsoleResponse, error) {
-	rsp, err := c.DownloadADocumentInTheConsole(ctx, id, params, reqEditors...)
+// Corresponds with GET /v1/console/envelopes/{id}/document (the `DownloadConsoleDocument` operationId).
+func (c *ClientWithResponses) DownloadConsoleDocumentWithResponse(ctx context.Context, id openapi_types.UUID, params *DownloadConsoleDocumentParams, reqEditors ...RequestEditorFn) (*DownloadConsoleDocumentResponse, error) {
+	rsp, err := c.DownloadConsoleDocument(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseDownloadADocumentInTheConsoleResponse(rsp)
+	return ParseDownloadConsoleDocumentResponse(rsp)
 }
 
-// AddADocumentInTheConsoleWithBodyWithResponse Add a document in the console
+// UploadConsoleDocumentWithBodyWithResponse Add a document in the console
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/console/envelopes/{id}/documents (the `AddADocumentInTheConsole` operationId).
-func (c *ClientWithResponses) AddADocumentInTheConsoleWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *AddADocumentInTheConsoleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddADocumentInTheConsoleResponse, error) {
-	rsp, err := c.AddADocumentInTheConsoleWithBody(ctx, id, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/console/envelopes/{id}/documents (the `UploadConsoleDocument` operationId).
+func (c *ClientWithResponses) UploadConsoleDocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *UploadConsoleDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UploadConsoleDocumentResponse, error) {
+	rsp, err := c.UploadConsoleDocumentWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseAddADocumentInTheConsoleResponse(rsp)
+	return ParseUploadConsoleDocumentResponse(rsp)
 }
 
-// AskTheWorkflowForProgressWithResponse Ask the workflow for progress
+// GetConsoleEnvelopeProgressWithResponse Ask the workflow for progress
 //
 // Where no workflow of the envelope runs or has ended well (it is removed some time after the end), the database answers: see `answeredBy`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with GET /v1/console/envelopes/{id}/progress (the `AskTheWorkflowForProgress` operationId).
-func (c *ClientWithResponses) AskTheWorkflowForProgressWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*AskTheWorkflowForProgressResponse, error) {
-	rsp, err := c.AskTheWorkflowForProgress(ctx, id, reqEditors...)
+// Corresponds with GET /v1/console/envelopes/{id}/progress (the `GetConsoleEnvelopeProgress` operationId).
+func (c *ClientWithResponses) GetConsoleEnvelopeProgressWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetConsoleEnvelopeProgressResponse, error) {
+	rsp, err := c.GetConsoleEnvelopeProgress(ctx, id, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseAskTheWorkflowForProgressResponse(rsp)
+	return ParseGetConsoleEnvelopeProgressResponse(rsp)
 }
 
-// SendASignerANewLinkWithResponse Send a signer a new link
+// ResendSigningLinkWithResponse Send a signer a new link
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/console/envelopes/{id}/signers/{signerId}/resend (the `SendASignerANewLink` operationId).
-func (c *ClientWithResponses) SendASignerANewLinkWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *SendASignerANewLinkParams, reqEditors ...RequestEditorFn) (*SendASignerANewLinkResponse, error) {
-	rsp, err := c.SendASignerANewLink(ctx, id, signerID, params, reqEditors...)
+// Corresponds with POST /v1/console/envelopes/{id}/signers/{signerId}/resend (the `ResendSigningLink` operationId).
+func (c *ClientWithResponses) ResendSigningLinkWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ResendSigningLinkParams, reqEditors ...RequestEditorFn) (*ResendSigningLinkResponse, error) {
+	rsp, err := c.ResendSigningLink(ctx, id, signerID, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseSendASignerANewLinkResponse(rsp)
+	return ParseResendSigningLinkResponse(rsp)
 }
 
-// VoidAnEnvelopeInTheConsoleWithBodyWithResponse Void an envelope in the console
+// VoidConsoleEnvelopeWithBodyWithResponse Void an envelope in the console
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidAnEnvelopeInTheConsole` operationId).
-func (c *ClientWithResponses) VoidAnEnvelopeInTheConsoleWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidAnEnvelopeInTheConsoleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*VoidAnEnvelopeInTheConsoleResponse, error) {
-	rsp, err := c.VoidAnEnvelopeInTheConsoleWithBody(ctx, id, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidConsoleEnvelope` operationId).
+func (c *ClientWithResponses) VoidConsoleEnvelopeWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidConsoleEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*VoidConsoleEnvelopeResponse, error) {
+	rsp, err := c.VoidConsoleEnvelopeWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseVoidAnEnvelopeInTheConsoleResponse(rsp)
+	return ParseVoidConsoleEnvelopeResponse(rsp)
 }
 
-// VoidAnEnvelopeInTheConsoleWithResponse Void an envelope in the console
+// VoidConsoleEnvelopeWithResponse Void an envelope in the console
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidAnEnvelopeInTheConsole` operationId).
-func (c *ClientWithResponses) VoidAnEnvelopeInTheConsoleWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidAnEnvelopeInTheConsoleParams, body VoidAnEnvelopeInTheConsoleJSONRequestBody, reqEditors ...RequestEditorFn) (*VoidAnEnvelopeInTheConsoleResponse, error) {
-	rsp, err := c.VoidAnEnvelopeInTheConsole(ctx, id, params, body, reqEditors...)
+// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidConsoleEnvelope` operationId).
+func (c *ClientWithResponses) VoidConsoleEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidConsoleEnvelopeParams, body VoidConsoleEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*VoidConsoleEnvelopeResponse, error) {
+	rsp, err := c.VoidConsoleEnvelope(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseVoidAnEnvelopeInTheConsoleResponse(rsp)
+	return ParseVoidConsoleEnvelopeResponse(rsp)
 }
 
-// TellWhoIsSignedInWithResponse Tell who is signed in
+// GetCurrentUserWithResponse Tell who is signed in
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with GET /v1/console/me (the `TellWhoIsSignedIn` operationId).
-func (c *ClientWithResponses) TellWhoIsSignedInWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*TellWhoIsSignedInResponse, error) {
-	rsp, err := c.TellWhoIsSignedIn(ctx, reqEditors...)
+// Corresponds with GET /v1/console/me (the `GetCurrentUser` operationId).
+func (c *ClientWithResponses) GetCurrentUserWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetCurrentUserResponse, error) {
+	rsp, err := c.GetCurrentUser(ctx, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseTellWhoIsSignedInResponse(rsp)
+	return ParseGetCurrentUserResponse(rsp)
 }
 
 // GetSettingsWithResponse Get settings
@@ -18478,47 +18478,47 @@ func (c *ClientWithResponses) GetSettingsWithResponse(ctx context.Context, param
 	return ParseGetSettingsResponse(rsp)
 }
 
-// ChangeSettingsWithBodyWithResponse Change settings
+// UpdateSettingsWithBodyWithResponse Change settings
 //
 // Changes the choices that the body names and leaves the others as they are. `null` takes a choice back: it is then the app's, and else the service's.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PUT /v1/console/settings (the `ChangeSettings` operationId).
-func (c *ClientWithResponses) ChangeSettingsWithBodyWithResponse(ctx context.Context, params *ChangeSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeSettingsResponse, error) {
-	rsp, err := c.ChangeSettingsWithBody(ctx, params, contentType, body, reqEditors...)
+// Corresponds with PUT /v1/console/settings (the `UpdateSettings` operationId).
+func (c *ClientWithResponses) UpdateSettingsWithBodyWithResponse(ctx context.Context, params *UpdateSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateSettingsResponse, error) {
+	rsp, err := c.UpdateSettingsWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseChangeSettingsResponse(rsp)
+	return ParseUpdateSettingsResponse(rsp)
 }
 
-// ChangeSettingsWithResponse Change settings
+// UpdateSettingsWithResponse Change settings
 //
 // Changes the choices that the body names and leaves the others as they are. `null` takes a choice back: it is then the app's, and else the service's.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PUT /v1/console/settings (the `ChangeSettings` operationId).
-func (c *ClientWithResponses) ChangeSettingsWithResponse(ctx context.Context, params *ChangeSettingsParams, body ChangeSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeSettingsResponse, error) {
-	rsp, err := c.ChangeSettings(ctx, params, body, reqEditors...)
+// Corresponds with PUT /v1/console/settings (the `UpdateSettings` operationId).
+func (c *ClientWithResponses) UpdateSettingsWithResponse(ctx context.Context, params *UpdateSettingsParams, body UpdateSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateSettingsResponse, error) {
+	rsp, err := c.UpdateSettings(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseChangeSettingsResponse(rsp)
+	return ParseUpdateSettingsResponse(rsp)
 }
 
-// GetTheUsageWithResponse Get the usage
+// GetUsageWithResponse Get the usage
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with GET /v1/console/usage (the `GetTheUsage` operationId).
-func (c *ClientWithResponses) GetTheUsageWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetTheUsageResponse, error) {
-	rsp, err := c.GetTheUsage(ctx, reqEditors...)
+// Corresponds with GET /v1/console/usage (the `GetUsage` operationId).
+func (c *ClientWithResponses) GetUsageWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetUsageResponse, error) {
+	rsp, err := c.GetUsage(ctx, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseGetTheUsageResponse(rsp)
+	return ParseGetUsageResponse(rsp)
 }
 
 // ListConsoleUsersWithResponse List console users
@@ -18534,131 +18534,131 @@ func (c *ClientWithResponses) ListConsoleUsersWithResponse(ctx context.Context, 
 	return ParseListConsoleUsersResponse(rsp)
 }
 
-// CreateAConsoleUserWithBodyWithResponse Create a console user
+// CreateConsoleUserWithBodyWithResponse Create a console user
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/console/users (the `CreateAConsoleUser` operationId).
-func (c *ClientWithResponses) CreateAConsoleUserWithBodyWithResponse(ctx context.Context, params *CreateAConsoleUserParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAConsoleUserResponse, error) {
-	rsp, err := c.CreateAConsoleUserWithBody(ctx, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/console/users (the `CreateConsoleUser` operationId).
+func (c *ClientWithResponses) CreateConsoleUserWithBodyWithResponse(ctx context.Context, params *CreateConsoleUserParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateConsoleUserResponse, error) {
+	rsp, err := c.CreateConsoleUserWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseCreateAConsoleUserResponse(rsp)
+	return ParseCreateConsoleUserResponse(rsp)
 }
 
-// CreateAConsoleUserWithResponse Create a console user
+// CreateConsoleUserWithResponse Create a console user
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/console/users (the `CreateAConsoleUser` operationId).
-func (c *ClientWithResponses) CreateAConsoleUserWithResponse(ctx context.Context, params *CreateAConsoleUserParams, body CreateAConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAConsoleUserResponse, error) {
-	rsp, err := c.CreateAConsoleUser(ctx, params, body, reqEditors...)
+// Corresponds with POST /v1/console/users (the `CreateConsoleUser` operationId).
+func (c *ClientWithResponses) CreateConsoleUserWithResponse(ctx context.Context, params *CreateConsoleUserParams, body CreateConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateConsoleUserResponse, error) {
+	rsp, err := c.CreateConsoleUser(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseCreateAConsoleUserResponse(rsp)
+	return ParseCreateConsoleUserResponse(rsp)
 }
 
-// DisableAConsoleUserWithResponse Disable a console user
+// DisableConsoleUserWithResponse Disable a console user
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with DELETE /v1/console/users/{id} (the `DisableAConsoleUser` operationId).
-func (c *ClientWithResponses) DisableAConsoleUserWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DisableAConsoleUserResponse, error) {
-	rsp, err := c.DisableAConsoleUser(ctx, id, reqEditors...)
+// Corresponds with DELETE /v1/console/users/{id} (the `DisableConsoleUser` operationId).
+func (c *ClientWithResponses) DisableConsoleUserWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DisableConsoleUserResponse, error) {
+	rsp, err := c.DisableConsoleUser(ctx, id, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseDisableAConsoleUserResponse(rsp)
+	return ParseDisableConsoleUserResponse(rsp)
 }
 
-// ChangeAConsoleUserWithBodyWithResponse Change the name or the role of a console user
+// UpdateConsoleUserWithBodyWithResponse Change the name or the role of a console user
 //
 // A new role holds from the user's next request on. One's own role is changed by another administrator.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PATCH /v1/console/users/{id} (the `ChangeAConsoleUser` operationId).
-func (c *ClientWithResponses) ChangeAConsoleUserWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeAConsoleUserResponse, error) {
-	rsp, err := c.ChangeAConsoleUserWithBody(ctx, id, contentType, body, reqEditors...)
+// Corresponds with PATCH /v1/console/users/{id} (the `UpdateConsoleUser` operationId).
+func (c *ClientWithResponses) UpdateConsoleUserWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateConsoleUserResponse, error) {
+	rsp, err := c.UpdateConsoleUserWithBody(ctx, id, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseChangeAConsoleUserResponse(rsp)
+	return ParseUpdateConsoleUserResponse(rsp)
 }
 
-// ChangeAConsoleUserWithResponse Change the name or the role of a console user
+// UpdateConsoleUserWithResponse Change the name or the role of a console user
 //
 // A new role holds from the user's next request on. One's own role is changed by another administrator.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PATCH /v1/console/users/{id} (the `ChangeAConsoleUser` operationId).
-func (c *ClientWithResponses) ChangeAConsoleUserWithResponse(ctx context.Context, id openapi_types.UUID, body ChangeAConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeAConsoleUserResponse, error) {
-	rsp, err := c.ChangeAConsoleUser(ctx, id, body, reqEditors...)
+// Corresponds with PATCH /v1/console/users/{id} (the `UpdateConsoleUser` operationId).
+func (c *ClientWithResponses) UpdateConsoleUserWithResponse(ctx context.Context, id openapi_types.UUID, body UpdateConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateConsoleUserResponse, error) {
+	rsp, err := c.UpdateConsoleUser(ctx, id, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseChangeAConsoleUserResponse(rsp)
+	return ParseUpdateConsoleUserResponse(rsp)
 }
 
-// SetThePasswordOfAConsoleUserWithBodyWithResponse Set the password of a console user who forgot it
+// SetConsoleUserPasswordWithBodyWithResponse Set the password of a console user who forgot it
 //
 // Ends the user's sessions; the second factor stays. One's own is changed by `POST /v1/console/password`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/console/users/{id}/password (the `SetThePasswordOfAConsoleUser` operationId).
-func (c *ClientWithResponses) SetThePasswordOfAConsoleUserWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *SetThePasswordOfAConsoleUserParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetThePasswordOfAConsoleUserResponse, error) {
-	rsp, err := c.SetThePasswordOfAConsoleUserWithBody(ctx, id, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/console/users/{id}/password (the `SetConsoleUserPassword` operationId).
+func (c *ClientWithResponses) SetConsoleUserPasswordWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *SetConsoleUserPasswordParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetConsoleUserPasswordResponse, error) {
+	rsp, err := c.SetConsoleUserPasswordWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseSetThePasswordOfAConsoleUserResponse(rsp)
+	return ParseSetConsoleUserPasswordResponse(rsp)
 }
 
-// SetThePasswordOfAConsoleUserWithResponse Set the password of a console user who forgot it
+// SetConsoleUserPasswordWithResponse Set the password of a console user who forgot it
 //
 // Ends the user's sessions; the second factor stays. One's own is changed by `POST /v1/console/password`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/console/users/{id}/password (the `SetThePasswordOfAConsoleUser` operationId).
-func (c *ClientWithResponses) SetThePasswordOfAConsoleUserWithResponse(ctx context.Context, id openapi_types.UUID, params *SetThePasswordOfAConsoleUserParams, body SetThePasswordOfAConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*SetThePasswordOfAConsoleUserResponse, error) {
-	rsp, err := c.SetThePasswordOfAConsoleUser(ctx, id, params, body, reqEditors...)
+// Corresponds with POST /v1/console/users/{id}/password (the `SetConsoleUserPassword` operationId).
+func (c *ClientWithResponses) SetConsoleUserPasswordWithResponse(ctx context.Context, id openapi_types.UUID, params *SetConsoleUserPasswordParams, body SetConsoleUserPasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*SetConsoleUserPasswordResponse, error) {
+	rsp, err := c.SetConsoleUserPassword(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseSetThePasswordOfAConsoleUserResponse(rsp)
+	return ParseSetConsoleUserPasswordResponse(rsp)
 }
 
-// EndAUsersSessionsWithResponse End all sessions of a console user
+// EndConsoleUserSessionsWithResponse End all sessions of a console user
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with DELETE /v1/console/users/{id}/sessions (the `EndAUsersSessions` operationId).
-func (c *ClientWithResponses) EndAUsersSessionsWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*EndAUsersSessionsResponse, error) {
-	rsp, err := c.EndAUsersSessions(ctx, id, reqEditors...)
+// Corresponds with DELETE /v1/console/users/{id}/sessions (the `EndConsoleUserSessions` operationId).
+func (c *ClientWithResponses) EndConsoleUserSessionsWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*EndConsoleUserSessionsResponse, error) {
+	rsp, err := c.EndConsoleUserSessions(ctx, id, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseEndAUsersSessionsResponse(rsp)
+	return ParseEndConsoleUserSessionsResponse(rsp)
 }
 
-// ResetASecondFactorWithResponse Remove the second factor of a console user who has lost it
+// ResetConsoleUserSecondFactorWithResponse Remove the second factor of a console user who has lost it
 //
 // Ends the user's sessions. Make sure who asks for it. One's own is removed by `POST /v1/console/totp/remove`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with DELETE /v1/console/users/{id}/totp (the `ResetASecondFactor` operationId).
-func (c *ClientWithResponses) ResetASecondFactorWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*ResetASecondFactorResponse, error) {
-	rsp, err := c.ResetASecondFactor(ctx, id, reqEditors...)
+// Corresponds with DELETE /v1/console/users/{id}/totp (the `ResetConsoleUserSecondFactor` operationId).
+func (c *ClientWithResponses) ResetConsoleUserSecondFactorWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*ResetConsoleUserSecondFactorResponse, error) {
+	rsp, err := c.ResetConsoleUserSecondFactor(ctx, id, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseResetASecondFactorResponse(rsp)
+	return ParseResetConsoleUserSecondFactorResponse(rsp)
 }
 
 // ListDeliveriesWithResponse List deliveries
@@ -18674,206 +18674,206 @@ func (c *ClientWithResponses) ListDeliveriesWithResponse(ctx context.Context, pa
 	return ParseListDeliveriesResponse(rsp)
 }
 
-// GetADeliveryWithResponse Get a delivery
+// GetDeliveryWithResponse Get a delivery
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with GET /v1/console/webhook-deliveries/{id} (the `GetADelivery` operationId).
-func (c *ClientWithResponses) GetADeliveryWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetADeliveryResponse, error) {
-	rsp, err := c.GetADelivery(ctx, id, reqEditors...)
+// Corresponds with GET /v1/console/webhook-deliveries/{id} (the `GetDelivery` operationId).
+func (c *ClientWithResponses) GetDeliveryWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetDeliveryResponse, error) {
+	rsp, err := c.GetDelivery(ctx, id, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseGetADeliveryResponse(rsp)
+	return ParseGetDeliveryResponse(rsp)
 }
 
-// ResendADeliveryWithResponse Resend a delivery
+// ResendDeliveryWithResponse Resend a delivery
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/console/webhook-deliveries/{id}/resend (the `ResendADelivery` operationId).
-func (c *ClientWithResponses) ResendADeliveryWithResponse(ctx context.Context, id openapi_types.UUID, params *ResendADeliveryParams, reqEditors ...RequestEditorFn) (*ResendADeliveryResponse, error) {
-	rsp, err := c.ResendADelivery(ctx, id, params, reqEditors...)
+// Corresponds with POST /v1/console/webhook-deliveries/{id}/resend (the `ResendDelivery` operationId).
+func (c *ClientWithResponses) ResendDeliveryWithResponse(ctx context.Context, id openapi_types.UUID, params *ResendDeliveryParams, reqEditors ...RequestEditorFn) (*ResendDeliveryResponse, error) {
+	rsp, err := c.ResendDelivery(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseResendADeliveryResponse(rsp)
+	return ParseResendDeliveryResponse(rsp)
 }
 
-// InspectWebhooksWithResponse Inspect webhooks
+// ListConsoleWebhooksWithResponse Inspect webhooks
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with GET /v1/console/webhooks (the `InspectWebhooks` operationId).
-func (c *ClientWithResponses) InspectWebhooksWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*InspectWebhooksResponse, error) {
-	rsp, err := c.InspectWebhooks(ctx, reqEditors...)
+// Corresponds with GET /v1/console/webhooks (the `ListConsoleWebhooks` operationId).
+func (c *ClientWithResponses) ListConsoleWebhooksWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListConsoleWebhooksResponse, error) {
+	rsp, err := c.ListConsoleWebhooks(ctx, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseInspectWebhooksResponse(rsp)
+	return ParseListConsoleWebhooksResponse(rsp)
 }
 
-// CreateAConsoleWebhookWithBodyWithResponse Register a webhook
+// CreateConsoleWebhookWithBodyWithResponse Register a webhook
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/console/webhooks (the `CreateAConsoleWebhook` operationId).
-func (c *ClientWithResponses) CreateAConsoleWebhookWithBodyWithResponse(ctx context.Context, params *CreateAConsoleWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAConsoleWebhookResponse, error) {
-	rsp, err := c.CreateAConsoleWebhookWithBody(ctx, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/console/webhooks (the `CreateConsoleWebhook` operationId).
+func (c *ClientWithResponses) CreateConsoleWebhookWithBodyWithResponse(ctx context.Context, params *CreateConsoleWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateConsoleWebhookResponse, error) {
+	rsp, err := c.CreateConsoleWebhookWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseCreateAConsoleWebhookResponse(rsp)
+	return ParseCreateConsoleWebhookResponse(rsp)
 }
 
-// CreateAConsoleWebhookWithResponse Register a webhook
+// CreateConsoleWebhookWithResponse Register a webhook
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/console/webhooks (the `CreateAConsoleWebhook` operationId).
-func (c *ClientWithResponses) CreateAConsoleWebhookWithResponse(ctx context.Context, params *CreateAConsoleWebhookParams, body CreateAConsoleWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAConsoleWebhookResponse, error) {
-	rsp, err := c.CreateAConsoleWebhook(ctx, params, body, reqEditors...)
+// Corresponds with POST /v1/console/webhooks (the `CreateConsoleWebhook` operationId).
+func (c *ClientWithResponses) CreateConsoleWebhookWithResponse(ctx context.Context, params *CreateConsoleWebhookParams, body CreateConsoleWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateConsoleWebhookResponse, error) {
+	rsp, err := c.CreateConsoleWebhook(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseCreateAConsoleWebhookResponse(rsp)
+	return ParseCreateConsoleWebhookResponse(rsp)
 }
 
-// DeleteAConsoleWebhookWithResponse Delete a webhook
+// DeleteConsoleWebhookWithResponse Delete a webhook
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with DELETE /v1/console/webhooks/{id} (the `DeleteAConsoleWebhook` operationId).
-func (c *ClientWithResponses) DeleteAConsoleWebhookWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DeleteAConsoleWebhookResponse, error) {
-	rsp, err := c.DeleteAConsoleWebhook(ctx, id, reqEditors...)
+// Corresponds with DELETE /v1/console/webhooks/{id} (the `DeleteConsoleWebhook` operationId).
+func (c *ClientWithResponses) DeleteConsoleWebhookWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DeleteConsoleWebhookResponse, error) {
+	rsp, err := c.DeleteConsoleWebhook(ctx, id, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseDeleteAConsoleWebhookResponse(rsp)
+	return ParseDeleteConsoleWebhookResponse(rsp)
 }
 
-// ChangeAWebhookWithBodyWithResponse Change the address or the events of a webhook
+// UpdateConsoleWebhookWithBodyWithResponse Change the address or the events of a webhook
 //
 // What is absent or null stays. Deliveries on their way go to the new address.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PATCH /v1/console/webhooks/{id} (the `ChangeAWebhook` operationId).
-func (c *ClientWithResponses) ChangeAWebhookWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeAWebhookResponse, error) {
-	rsp, err := c.ChangeAWebhookWithBody(ctx, id, contentType, body, reqEditors...)
+// Corresponds with PATCH /v1/console/webhooks/{id} (the `UpdateConsoleWebhook` operationId).
+func (c *ClientWithResponses) UpdateConsoleWebhookWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateConsoleWebhookResponse, error) {
+	rsp, err := c.UpdateConsoleWebhookWithBody(ctx, id, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseChangeAWebhookResponse(rsp)
+	return ParseUpdateConsoleWebhookResponse(rsp)
 }
 
-// ChangeAWebhookWithResponse Change the address or the events of a webhook
+// UpdateConsoleWebhookWithResponse Change the address or the events of a webhook
 //
 // What is absent or null stays. Deliveries on their way go to the new address.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PATCH /v1/console/webhooks/{id} (the `ChangeAWebhook` operationId).
-func (c *ClientWithResponses) ChangeAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, body ChangeAWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeAWebhookResponse, error) {
-	rsp, err := c.ChangeAWebhook(ctx, id, body, reqEditors...)
+// Corresponds with PATCH /v1/console/webhooks/{id} (the `UpdateConsoleWebhook` operationId).
+func (c *ClientWithResponses) UpdateConsoleWebhookWithResponse(ctx context.Context, id openapi_types.UUID, body UpdateConsoleWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateConsoleWebhookResponse, error) {
+	rsp, err := c.UpdateConsoleWebhook(ctx, id, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseChangeAWebhookResponse(rsp)
+	return ParseUpdateConsoleWebhookResponse(rsp)
 }
 
-// PauseAWebhookWithResponse Pause a webhook
+// PauseWebhookWithResponse Pause a webhook
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/console/webhooks/{id}/pause (the `PauseAWebhook` operationId).
-func (c *ClientWithResponses) PauseAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *PauseAWebhookParams, reqEditors ...RequestEditorFn) (*PauseAWebhookResponse, error) {
-	rsp, err := c.PauseAWebhook(ctx, id, params, reqEditors...)
+// Corresponds with POST /v1/console/webhooks/{id}/pause (the `PauseWebhook` operationId).
+func (c *ClientWithResponses) PauseWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *PauseWebhookParams, reqEditors ...RequestEditorFn) (*PauseWebhookResponse, error) {
+	rsp, err := c.PauseWebhook(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParsePauseAWebhookResponse(rsp)
+	return ParsePauseWebhookResponse(rsp)
 }
 
-// PingAWebhookWithResponse Ping a webhook
+// PingWebhookWithResponse Ping a webhook
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/console/webhooks/{id}/ping (the `PingAWebhook` operationId).
-func (c *ClientWithResponses) PingAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *PingAWebhookParams, reqEditors ...RequestEditorFn) (*PingAWebhookResponse, error) {
-	rsp, err := c.PingAWebhook(ctx, id, params, reqEditors...)
+// Corresponds with POST /v1/console/webhooks/{id}/ping (the `PingWebhook` operationId).
+func (c *ClientWithResponses) PingWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *PingWebhookParams, reqEditors ...RequestEditorFn) (*PingWebhookResponse, error) {
+	rsp, err := c.PingWebhook(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParsePingAWebhookResponse(rsp)
+	return ParsePingWebhookResponse(rsp)
 }
 
-// ResendAllFailedSinceATimeWithBodyWithResponse Resend all failed since a time
+// ResendFailedDeliveriesWithBodyWithResponse Resend all failed since a time
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/console/webhooks/{id}/resend (the `ResendAllFailedSinceATime` operationId).
-func (c *ClientWithResponses) ResendAllFailedSinceATimeWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *ResendAllFailedSinceATimeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResendAllFailedSinceATimeResponse, error) {
-	rsp, err := c.ResendAllFailedSinceATimeWithBody(ctx, id, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/console/webhooks/{id}/resend (the `ResendFailedDeliveries` operationId).
+func (c *ClientWithResponses) ResendFailedDeliveriesWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *ResendFailedDeliveriesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResendFailedDeliveriesResponse, error) {
+	rsp, err := c.ResendFailedDeliveriesWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseResendAllFailedSinceATimeResponse(rsp)
+	return ParseResendFailedDeliveriesResponse(rsp)
 }
 
-// ResendAllFailedSinceATimeWithResponse Resend all failed since a time
+// ResendFailedDeliveriesWithResponse Resend all failed since a time
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/console/webhooks/{id}/resend (the `ResendAllFailedSinceATime` operationId).
-func (c *ClientWithResponses) ResendAllFailedSinceATimeWithResponse(ctx context.Context, id openapi_types.UUID, params *ResendAllFailedSinceATimeParams, body ResendAllFailedSinceATimeJSONRequestBody, reqEditors ...RequestEditorFn) (*ResendAllFailedSinceATimeResponse, error) {
-	rsp, err := c.ResendAllFailedSinceATime(ctx, id, params, body, reqEditors...)
+// Corresponds with POST /v1/console/webhooks/{id}/resend (the `ResendFailedDeliveries` operationId).
+func (c *ClientWithResponses) ResendFailedDeliveriesWithResponse(ctx context.Context, id openapi_types.UUID, params *ResendFailedDeliveriesParams, body ResendFailedDeliveriesJSONRequestBody, reqEditors ...RequestEditorFn) (*ResendFailedDeliveriesResponse, error) {
+	rsp, err := c.ResendFailedDeliveries(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseResendAllFailedSinceATimeResponse(rsp)
+	return ParseResendFailedDeliveriesResponse(rsp)
 }
 
-// ResumeAWebhookWithResponse Resume a webhook
+// ResumeWebhookWithResponse Resume a webhook
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/console/webhooks/{id}/resume (the `ResumeAWebhook` operationId).
-func (c *ClientWithResponses) ResumeAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *ResumeAWebhookParams, reqEditors ...RequestEditorFn) (*ResumeAWebhookResponse, error) {
-	rsp, err := c.ResumeAWebhook(ctx, id, params, reqEditors...)
+// Corresponds with POST /v1/console/webhooks/{id}/resume (the `ResumeWebhook` operationId).
+func (c *ClientWithResponses) ResumeWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *ResumeWebhookParams, reqEditors ...RequestEditorFn) (*ResumeWebhookResponse, error) {
+	rsp, err := c.ResumeWebhook(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseResumeAWebhookResponse(rsp)
+	return ParseResumeWebhookResponse(rsp)
 }
 
-// RotateTheSecretOfAWebhookWithBodyWithResponse Rotate the secret of a webhook
+// RotateWebhookSecretWithBodyWithResponse Rotate the secret of a webhook
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateTheSecretOfAWebhook` operationId).
-func (c *ClientWithResponses) RotateTheSecretOfAWebhookWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *RotateTheSecretOfAWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RotateTheSecretOfAWebhookResponse, error) {
-	rsp, err := c.RotateTheSecretOfAWebhookWithBody(ctx, id, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateWebhookSecret` operationId).
+func (c *ClientWithResponses) RotateWebhookSecretWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *RotateWebhookSecretParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RotateWebhookSecretResponse, error) {
+	rsp, err := c.RotateWebhookSecretWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseRotateTheSecretOfAWebhookResponse(rsp)
+	return ParseRotateWebhookSecretResponse(rsp)
 }
 
-// RotateTheSecretOfAWebhookWithResponse Rotate the secret of a webhook
+// RotateWebhookSecretWithResponse Rotate the secret of a webhook
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateTheSecretOfAWebhook` operationId).
-func (c *ClientWithResponses) RotateTheSecretOfAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *RotateTheSecretOfAWebhookParams, body RotateTheSecretOfAWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*RotateTheSecretOfAWebhookResponse, error) {
-	rsp, err := c.RotateTheSecretOfAWebhook(ctx, id, params, body, reqEditors...)
+// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateWebhookSecret` operationId).
+func (c *ClientWithResponses) RotateWebhookSecretWithResponse(ctx context.Context, id openapi_types.UUID, params *RotateWebhookSecretParams, body RotateWebhookSecretJSONRequestBody, reqEditors ...RequestEditorFn) (*RotateWebhookSecretResponse, error) {
+	rsp, err := c.RotateWebhookSecret(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseRotateTheSecretOfAWebhookResponse(rsp)
+	return ParseRotateWebhookSecretResponse(rsp)
 }
 
-// CreateABuilderSessionWithBodyWithResponse Create a builder session
+// CreateBuilderSessionWithBodyWithResponse Create a builder session
 //
 // Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
 // draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
@@ -18887,16 +18887,16 @@ func (c *ClientWithResponses) RotateTheSecretOfAWebhookWithResponse(ctx context.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/embedded/builder-sessions (the `CreateABuilderSession` operationId).
-func (c *ClientWithResponses) CreateABuilderSessionWithBodyWithResponse(ctx context.Context, params *CreateABuilderSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateABuilderSessionResponse, error) {
-	rsp, err := c.CreateABuilderSessionWithBody(ctx, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/embedded/builder-sessions (the `CreateBuilderSession` operationId).
+func (c *ClientWithResponses) CreateBuilderSessionWithBodyWithResponse(ctx context.Context, params *CreateBuilderSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateBuilderSessionResponse, error) {
+	rsp, err := c.CreateBuilderSessionWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseCreateABuilderSessionResponse(rsp)
+	return ParseCreateBuilderSessionResponse(rsp)
 }
 
-// CreateABuilderSessionWithResponse Create a builder session
+// CreateBuilderSessionWithResponse Create a builder session
 //
 // Lets somebody prepare one draft or one template inside a page of one origin. The token is the page's credential: as a bearer token it takes the
 // draft's own calls and no others (401). GET the draft, its documents and their suggestions, and POST, PATCH and DELETE fields, of
@@ -18910,65 +18910,65 @@ func (c *ClientWithResponses) CreateABuilderSessionWithBodyWithResponse(ctx cont
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/embedded/builder-sessions (the `CreateABuilderSession` operationId).
-func (c *ClientWithResponses) CreateABuilderSessionWithResponse(ctx context.Context, params *CreateABuilderSessionParams, body CreateABuilderSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateABuilderSessionResponse, error) {
-	rsp, err := c.CreateABuilderSession(ctx, params, body, reqEditors...)
+// Corresponds with POST /v1/embedded/builder-sessions (the `CreateBuilderSession` operationId).
+func (c *ClientWithResponses) CreateBuilderSessionWithResponse(ctx context.Context, params *CreateBuilderSessionParams, body CreateBuilderSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateBuilderSessionResponse, error) {
+	rsp, err := c.CreateBuilderSession(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseCreateABuilderSessionResponse(rsp)
+	return ParseCreateBuilderSessionResponse(rsp)
 }
 
-// RevokeABuilderSessionWithResponse Revoke a builder session
+// RevokeBuilderSessionWithResponse Revoke a builder session
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeABuilderSession` operationId).
-func (c *ClientWithResponses) RevokeABuilderSessionWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*RevokeABuilderSessionResponse, error) {
-	rsp, err := c.RevokeABuilderSession(ctx, id, reqEditors...)
+// Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeBuilderSession` operationId).
+func (c *ClientWithResponses) RevokeBuilderSessionWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*RevokeBuilderSessionResponse, error) {
+	rsp, err := c.RevokeBuilderSession(ctx, id, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseRevokeABuilderSessionResponse(rsp)
+	return ParseRevokeBuilderSessionResponse(rsp)
 }
 
-// CreateAnEmbeddedSessionWithBodyWithResponse Create an embedded session
+// CreateSigningSessionWithBodyWithResponse Create an embedded session
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/embedded/signing-sessions (the `CreateAnEmbeddedSession` operationId).
-func (c *ClientWithResponses) CreateAnEmbeddedSessionWithBodyWithResponse(ctx context.Context, params *CreateAnEmbeddedSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAnEmbeddedSessionResponse, error) {
-	rsp, err := c.CreateAnEmbeddedSessionWithBody(ctx, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/embedded/signing-sessions (the `CreateSigningSession` operationId).
+func (c *ClientWithResponses) CreateSigningSessionWithBodyWithResponse(ctx context.Context, params *CreateSigningSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSigningSessionResponse, error) {
+	rsp, err := c.CreateSigningSessionWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseCreateAnEmbeddedSessionResponse(rsp)
+	return ParseCreateSigningSessionResponse(rsp)
 }
 
-// CreateAnEmbeddedSessionWithResponse Create an embedded session
+// CreateSigningSessionWithResponse Create an embedded session
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/embedded/signing-sessions (the `CreateAnEmbeddedSession` operationId).
-func (c *ClientWithResponses) CreateAnEmbeddedSessionWithResponse(ctx context.Context, params *CreateAnEmbeddedSessionParams, body CreateAnEmbeddedSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAnEmbeddedSessionResponse, error) {
-	rsp, err := c.CreateAnEmbeddedSession(ctx, params, body, reqEditors...)
+// Corresponds with POST /v1/embedded/signing-sessions (the `CreateSigningSession` operationId).
+func (c *ClientWithResponses) CreateSigningSessionWithResponse(ctx context.Context, params *CreateSigningSessionParams, body CreateSigningSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSigningSessionResponse, error) {
+	rsp, err := c.CreateSigningSession(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseCreateAnEmbeddedSessionResponse(rsp)
+	return ParseCreateSigningSessionResponse(rsp)
 }
 
-// RevokeAnEmbeddedSessionWithResponse Revoke an embedded session
+// RevokeSigningSessionWithResponse Revoke an embedded session
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with DELETE /v1/embedded/signing-sessions/{id} (the `RevokeAnEmbeddedSession` operationId).
-func (c *ClientWithResponses) RevokeAnEmbeddedSessionWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*RevokeAnEmbeddedSessionResponse, error) {
-	rsp, err := c.RevokeAnEmbeddedSession(ctx, id, reqEditors...)
+// Corresponds with DELETE /v1/embedded/signing-sessions/{id} (the `RevokeSigningSession` operationId).
+func (c *ClientWithResponses) RevokeSigningSessionWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*RevokeSigningSessionResponse, error) {
+	rsp, err := c.RevokeSigningSession(ctx, id, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseRevokeAnEmbeddedSessionResponse(rsp)
+	return ParseRevokeSigningSessionResponse(rsp)
 }
 
 // ListEnvelopesWithResponse List envelopes
@@ -18984,243 +18984,243 @@ func (c *ClientWithResponses) ListEnvelopesWithResponse(ctx context.Context, par
 	return ParseListEnvelopesResponse(rsp)
 }
 
-// CreateAnEnvelopeWithBodyWithResponse Create an envelope
+// CreateEnvelopeWithBodyWithResponse Create an envelope
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes (the `CreateAnEnvelope` operationId).
-func (c *ClientWithResponses) CreateAnEnvelopeWithBodyWithResponse(ctx context.Context, params *CreateAnEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAnEnvelopeResponse, error) {
-	rsp, err := c.CreateAnEnvelopeWithBody(ctx, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/envelopes (the `CreateEnvelope` operationId).
+func (c *ClientWithResponses) CreateEnvelopeWithBodyWithResponse(ctx context.Context, params *CreateEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateEnvelopeResponse, error) {
+	rsp, err := c.CreateEnvelopeWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseCreateAnEnvelopeResponse(rsp)
+	return ParseCreateEnvelopeResponse(rsp)
 }
 
-// CreateAnEnvelopeWithResponse Create an envelope
+// CreateEnvelopeWithResponse Create an envelope
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes (the `CreateAnEnvelope` operationId).
-func (c *ClientWithResponses) CreateAnEnvelopeWithResponse(ctx context.Context, params *CreateAnEnvelopeParams, body CreateAnEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAnEnvelopeResponse, error) {
-	rsp, err := c.CreateAnEnvelope(ctx, params, body, reqEditors...)
+// Corresponds with POST /v1/envelopes (the `CreateEnvelope` operationId).
+func (c *ClientWithResponses) CreateEnvelopeWithResponse(ctx context.Context, params *CreateEnvelopeParams, body CreateEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateEnvelopeResponse, error) {
+	rsp, err := c.CreateEnvelope(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseCreateAnEnvelopeResponse(rsp)
+	return ParseCreateEnvelopeResponse(rsp)
 }
 
-// DeleteADraftWithResponse Delete a draft
+// DeleteDraftWithResponse Delete a draft
 //
 // With its documents, signers and fields. The audit chain stays, for whoever runs the service.
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with DELETE /v1/envelopes/{id} (the `DeleteADraft` operationId).
-func (c *ClientWithResponses) DeleteADraftWithResponse(ctx context.Context, id openapi_types.UUID, params *DeleteADraftParams, reqEditors ...RequestEditorFn) (*DeleteADraftResponse, error) {
-	rsp, err := c.DeleteADraft(ctx, id, params, reqEditors...)
+// Corresponds with DELETE /v1/envelopes/{id} (the `DeleteDraft` operationId).
+func (c *ClientWithResponses) DeleteDraftWithResponse(ctx context.Context, id openapi_types.UUID, params *DeleteDraftParams, reqEditors ...RequestEditorFn) (*DeleteDraftResponse, error) {
+	rsp, err := c.DeleteDraft(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseDeleteADraftResponse(rsp)
+	return ParseDeleteDraftResponse(rsp)
 }
 
-// GetAnEnvelopeWithResponse Get an envelope
+// GetEnvelopeWithResponse Get an envelope
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with GET /v1/envelopes/{id} (the `GetAnEnvelope` operationId).
-func (c *ClientWithResponses) GetAnEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetAnEnvelopeResponse, error) {
-	rsp, err := c.GetAnEnvelope(ctx, id, reqEditors...)
+// Corresponds with GET /v1/envelopes/{id} (the `GetEnvelope` operationId).
+func (c *ClientWithResponses) GetEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetEnvelopeResponse, error) {
+	rsp, err := c.GetEnvelope(ctx, id, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseGetAnEnvelopeResponse(rsp)
+	return ParseGetEnvelopeResponse(rsp)
 }
 
-// EditADraftWithBodyWithResponse Edit a draft
+// UpdateDraftWithBodyWithResponse Edit a draft
 //
 // A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PATCH /v1/envelopes/{id} (the `EditADraft` operationId).
-func (c *ClientWithResponses) EditADraftWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *EditADraftParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditADraftResponse, error) {
-	rsp, err := c.EditADraftWithBody(ctx, id, params, contentType, body, reqEditors...)
+// Corresponds with PATCH /v1/envelopes/{id} (the `UpdateDraft` operationId).
+func (c *ClientWithResponses) UpdateDraftWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *UpdateDraftParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateDraftResponse, error) {
+	rsp, err := c.UpdateDraftWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseEditADraftResponse(rsp)
+	return ParseUpdateDraftResponse(rsp)
 }
 
-// EditADraftWithResponse Edit a draft
+// UpdateDraftWithResponse Edit a draft
 //
 // A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PATCH /v1/envelopes/{id} (the `EditADraft` operationId).
-func (c *ClientWithResponses) EditADraftWithResponse(ctx context.Context, id openapi_types.UUID, params *EditADraftParams, body EditADraftJSONRequestBody, reqEditors ...RequestEditorFn) (*EditADraftResponse, error) {
-	rsp, err := c.EditADraft(ctx, id, params, body, reqEditors...)
+// Corresponds with PATCH /v1/envelopes/{id} (the `UpdateDraft` operationId).
+func (c *ClientWithResponses) UpdateDraftWithResponse(ctx context.Context, id openapi_types.UUID, params *UpdateDraftParams, body UpdateDraftJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateDraftResponse, error) {
+	rsp, err := c.UpdateDraft(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseEditADraftResponse(rsp)
+	return ParseUpdateDraftResponse(rsp)
 }
 
-// DownloadAnAttachmentWithResponse Download an attachment
+// DownloadAttachmentWithResponse Download an attachment
 //
 // A file that a signer signed with.
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with GET /v1/envelopes/{id}/attachments/{aid} (the `DownloadAnAttachment` operationId).
-func (c *ClientWithResponses) DownloadAnAttachmentWithResponse(ctx context.Context, id openapi_types.UUID, aid openapi_types.UUID, reqEditors ...RequestEditorFn) (*DownloadAnAttachmentResponse, error) {
-	rsp, err := c.DownloadAnAttachment(ctx, id, aid, reqEditors...)
+// Corresponds with GET /v1/envelopes/{id}/attachments/{aid} (the `DownloadAttachment` operationId).
+func (c *ClientWithResponses) DownloadAttachmentWithResponse(ctx context.Context, id openapi_types.UUID, aid openapi_types.UUID, reqEditors ...RequestEditorFn) (*DownloadAttachmentResponse, error) {
+	rsp, err := c.DownloadAttachment(ctx, id, aid, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseDownloadAnAttachmentResponse(rsp)
+	return ParseDownloadAttachmentResponse(rsp)
 }
 
-// SendCopiesAgainWithBodyWithResponse Send the sealed files again
+// ResendCopiesWithBodyWithResponse Send the sealed files again
 //
 // To an address of this envelope, as fresh links. Five times an hour.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes/{id}/copies (the `SendCopiesAgain` operationId).
-func (c *ClientWithResponses) SendCopiesAgainWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *SendCopiesAgainParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendCopiesAgainResponse, error) {
-	rsp, err := c.SendCopiesAgainWithBody(ctx, id, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/envelopes/{id}/copies (the `ResendCopies` operationId).
+func (c *ClientWithResponses) ResendCopiesWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *ResendCopiesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResendCopiesResponse, error) {
+	rsp, err := c.ResendCopiesWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseSendCopiesAgainResponse(rsp)
+	return ParseResendCopiesResponse(rsp)
 }
 
-// SendCopiesAgainWithResponse Send the sealed files again
+// ResendCopiesWithResponse Send the sealed files again
 //
 // To an address of this envelope, as fresh links. Five times an hour.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes/{id}/copies (the `SendCopiesAgain` operationId).
-func (c *ClientWithResponses) SendCopiesAgainWithResponse(ctx context.Context, id openapi_types.UUID, params *SendCopiesAgainParams, body SendCopiesAgainJSONRequestBody, reqEditors ...RequestEditorFn) (*SendCopiesAgainResponse, error) {
-	rsp, err := c.SendCopiesAgain(ctx, id, params, body, reqEditors...)
+// Corresponds with POST /v1/envelopes/{id}/copies (the `ResendCopies` operationId).
+func (c *ClientWithResponses) ResendCopiesWithResponse(ctx context.Context, id openapi_types.UUID, params *ResendCopiesParams, body ResendCopiesJSONRequestBody, reqEditors ...RequestEditorFn) (*ResendCopiesResponse, error) {
+	rsp, err := c.ResendCopies(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseSendCopiesAgainResponse(rsp)
+	return ParseResendCopiesResponse(rsp)
 }
 
-// DownloadADocumentWithResponse Download a document
+// DownloadDocumentWithResponse Download a document
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with GET /v1/envelopes/{id}/document (the `DownloadADocument` operationId).
-func (c *ClientWithResponses) DownloadADocumentWithResponse(ctx context.Context, id openapi_types.UUID, params *DownloadADocumentParams, reqEditors ...RequestEditorFn) (*DownloadADocumentResponse, error) {
-	rsp, err := c.DownloadADocument(ctx, id, params, reqEditors...)
+// Corresponds with GET /v1/envelopes/{id}/document (the `DownloadDocument` operationId).
+func (c *ClientWithResponses) DownloadDocumentWithResponse(ctx context.Context, id openapi_types.UUID, params *DownloadDocumentParams, reqEditors ...RequestEditorFn) (*DownloadDocumentResponse, error) {
+	rsp, err := c.DownloadDocument(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseDownloadADocumentResponse(rsp)
+	return ParseDownloadDocumentResponse(rsp)
 }
 
-// UploadADocumentWithBodyWithResponse Upload a document
+// UploadDocumentWithBodyWithResponse Upload a document
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes/{id}/document (the `UploadADocument` operationId).
-func (c *ClientWithResponses) UploadADocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *UploadADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UploadADocumentResponse, error) {
-	rsp, err := c.UploadADocumentWithBody(ctx, id, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/envelopes/{id}/document (the `UploadDocument` operationId).
+func (c *ClientWithResponses) UploadDocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *UploadDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UploadDocumentResponse, error) {
+	rsp, err := c.UploadDocumentWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseUploadADocumentResponse(rsp)
+	return ParseUploadDocumentResponse(rsp)
 }
 
-// DownloadAllSealedFilesWithResponse Download all sealed files in one ZIP file
+// DownloadSealedDocumentsWithResponse Download all sealed files in one ZIP file
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with GET /v1/envelopes/{id}/documents.zip (the `DownloadAllSealedFiles` operationId).
-func (c *ClientWithResponses) DownloadAllSealedFilesWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DownloadAllSealedFilesResponse, error) {
-	rsp, err := c.DownloadAllSealedFiles(ctx, id, reqEditors...)
+// Corresponds with GET /v1/envelopes/{id}/documents.zip (the `DownloadSealedDocuments` operationId).
+func (c *ClientWithResponses) DownloadSealedDocumentsWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DownloadSealedDocumentsResponse, error) {
+	rsp, err := c.DownloadSealedDocuments(ctx, id, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseDownloadAllSealedFilesResponse(rsp)
+	return ParseDownloadSealedDocumentsResponse(rsp)
 }
 
-// RemoveADocumentWithResponse Remove a draft's document
+// DeleteDocumentWithResponse Remove a draft's document
 //
 // With the fields on it. The others move up.
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with DELETE /v1/envelopes/{id}/documents/{documentId} (the `RemoveADocument` operationId).
-func (c *ClientWithResponses) RemoveADocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *RemoveADocumentParams, reqEditors ...RequestEditorFn) (*RemoveADocumentResponse, error) {
-	rsp, err := c.RemoveADocument(ctx, id, documentID, params, reqEditors...)
+// Corresponds with DELETE /v1/envelopes/{id}/documents/{documentId} (the `DeleteDocument` operationId).
+func (c *ClientWithResponses) DeleteDocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *DeleteDocumentParams, reqEditors ...RequestEditorFn) (*DeleteDocumentResponse, error) {
+	rsp, err := c.DeleteDocument(ctx, id, documentID, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseRemoveADocumentResponse(rsp)
+	return ParseDeleteDocumentResponse(rsp)
 }
 
-// EditADocumentWithBodyWithResponse Rename or move a draft's document
+// UpdateDocumentWithBodyWithResponse Rename or move a draft's document
 //
 // The other documents keep their order around it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `EditADocument` operationId).
-func (c *ClientWithResponses) EditADocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *EditADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditADocumentResponse, error) {
-	rsp, err := c.EditADocumentWithBody(ctx, id, documentID, params, contentType, body, reqEditors...)
+// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `UpdateDocument` operationId).
+func (c *ClientWithResponses) UpdateDocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *UpdateDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateDocumentResponse, error) {
+	rsp, err := c.UpdateDocumentWithBody(ctx, id, documentID, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseEditADocumentResponse(rsp)
+	return ParseUpdateDocumentResponse(rsp)
 }
 
-// EditADocumentWithResponse Rename or move a draft's document
+// UpdateDocumentWithResponse Rename or move a draft's document
 //
 // The other documents keep their order around it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `EditADocument` operationId).
-func (c *ClientWithResponses) EditADocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *EditADocumentParams, body EditADocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*EditADocumentResponse, error) {
-	rsp, err := c.EditADocument(ctx, id, documentID, params, body, reqEditors...)
+// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `UpdateDocument` operationId).
+func (c *ClientWithResponses) UpdateDocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *UpdateDocumentParams, body UpdateDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateDocumentResponse, error) {
+	rsp, err := c.UpdateDocument(ctx, id, documentID, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseEditADocumentResponse(rsp)
+	return ParseUpdateDocumentResponse(rsp)
 }
 
-// PrepareADocumentWithBodyWithResponse Prepare a document anew
+// PrepareDocumentWithBodyWithResponse Prepare a document anew
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareADocument` operationId).
-func (c *ClientWithResponses) PrepareADocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PrepareADocumentResponse, error) {
-	rsp, err := c.PrepareADocumentWithBody(ctx, id, documentID, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareDocument` operationId).
+func (c *ClientWithResponses) PrepareDocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PrepareDocumentResponse, error) {
+	rsp, err := c.PrepareDocumentWithBody(ctx, id, documentID, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParsePrepareADocumentResponse(rsp)
+	return ParsePrepareDocumentResponse(rsp)
 }
 
-// PrepareADocumentWithResponse Prepare a document anew
+// PrepareDocumentWithResponse Prepare a document anew
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareADocument` operationId).
-func (c *ClientWithResponses) PrepareADocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareADocumentParams, body PrepareADocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*PrepareADocumentResponse, error) {
-	rsp, err := c.PrepareADocument(ctx, id, documentID, params, body, reqEditors...)
+// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareDocument` operationId).
+func (c *ClientWithResponses) PrepareDocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareDocumentParams, body PrepareDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*PrepareDocumentResponse, error) {
+	rsp, err := c.PrepareDocument(ctx, id, documentID, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParsePrepareADocumentResponse(rsp)
+	return ParsePrepareDocumentResponse(rsp)
 }
 
 // SuggestFieldsWithResponse Suggest fields
@@ -19236,282 +19236,282 @@ func (c *ClientWithResponses) SuggestFieldsWithResponse(ctx context.Context, id 
 	return ParseSuggestFieldsResponse(rsp)
 }
 
-// AddAFieldWithBodyWithResponse Add a field, or a list of which all are added or none
+// CreateFieldWithBodyWithResponse Add a field, or a list of which all are added or none
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes/{id}/fields (the `AddAField` operationId).
-func (c *ClientWithResponses) AddAFieldWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *AddAFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddAFieldResponse, error) {
-	rsp, err := c.AddAFieldWithBody(ctx, id, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/envelopes/{id}/fields (the `CreateField` operationId).
+func (c *ClientWithResponses) CreateFieldWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *CreateFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateFieldResponse, error) {
+	rsp, err := c.CreateFieldWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseAddAFieldResponse(rsp)
+	return ParseCreateFieldResponse(rsp)
 }
 
-// AddAFieldWithResponse Add a field, or a list of which all are added or none
+// CreateFieldWithResponse Add a field, or a list of which all are added or none
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes/{id}/fields (the `AddAField` operationId).
-func (c *ClientWithResponses) AddAFieldWithResponse(ctx context.Context, id openapi_types.UUID, params *AddAFieldParams, body AddAFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*AddAFieldResponse, error) {
-	rsp, err := c.AddAField(ctx, id, params, body, reqEditors...)
+// Corresponds with POST /v1/envelopes/{id}/fields (the `CreateField` operationId).
+func (c *ClientWithResponses) CreateFieldWithResponse(ctx context.Context, id openapi_types.UUID, params *CreateFieldParams, body CreateFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateFieldResponse, error) {
+	rsp, err := c.CreateField(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseAddAFieldResponse(rsp)
+	return ParseCreateFieldResponse(rsp)
 }
 
-// RemoveAFieldWithResponse Remove a draft's field
+// DeleteFieldWithResponse Remove a draft's field
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with DELETE /v1/envelopes/{id}/fields/{fieldId} (the `RemoveAField` operationId).
-func (c *ClientWithResponses) RemoveAFieldWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *RemoveAFieldParams, reqEditors ...RequestEditorFn) (*RemoveAFieldResponse, error) {
-	rsp, err := c.RemoveAField(ctx, id, fieldID, params, reqEditors...)
+// Corresponds with DELETE /v1/envelopes/{id}/fields/{fieldId} (the `DeleteField` operationId).
+func (c *ClientWithResponses) DeleteFieldWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *DeleteFieldParams, reqEditors ...RequestEditorFn) (*DeleteFieldResponse, error) {
+	rsp, err := c.DeleteField(ctx, id, fieldID, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseRemoveAFieldResponse(rsp)
+	return ParseDeleteFieldResponse(rsp)
 }
 
-// EditAFieldWithBodyWithResponse Edit a draft's field
+// UpdateFieldWithBodyWithResponse Edit a draft's field
 //
 // A y that is given is counted from the origin that is given with it, or from the envelope's.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `EditAField` operationId).
-func (c *ClientWithResponses) EditAFieldWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *EditAFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditAFieldResponse, error) {
-	rsp, err := c.EditAFieldWithBody(ctx, id, fieldID, params, contentType, body, reqEditors...)
+// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `UpdateField` operationId).
+func (c *ClientWithResponses) UpdateFieldWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *UpdateFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateFieldResponse, error) {
+	rsp, err := c.UpdateFieldWithBody(ctx, id, fieldID, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseEditAFieldResponse(rsp)
+	return ParseUpdateFieldResponse(rsp)
 }
 
-// EditAFieldWithResponse Edit a draft's field
+// UpdateFieldWithResponse Edit a draft's field
 //
 // A y that is given is counted from the origin that is given with it, or from the envelope's.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `EditAField` operationId).
-func (c *ClientWithResponses) EditAFieldWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *EditAFieldParams, body EditAFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*EditAFieldResponse, error) {
-	rsp, err := c.EditAField(ctx, id, fieldID, params, body, reqEditors...)
+// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `UpdateField` operationId).
+func (c *ClientWithResponses) UpdateFieldWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *UpdateFieldParams, body UpdateFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateFieldResponse, error) {
+	rsp, err := c.UpdateField(ctx, id, fieldID, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseEditAFieldResponse(rsp)
+	return ParseUpdateFieldResponse(rsp)
 }
 
-// SendAnEnvelopeWithBodyWithResponse Send an envelope
+// SendEnvelopeWithBodyWithResponse Send an envelope
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes/{id}/send (the `SendAnEnvelope` operationId).
-func (c *ClientWithResponses) SendAnEnvelopeWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *SendAnEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendAnEnvelopeResponse, error) {
-	rsp, err := c.SendAnEnvelopeWithBody(ctx, id, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/envelopes/{id}/send (the `SendEnvelope` operationId).
+func (c *ClientWithResponses) SendEnvelopeWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *SendEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SendEnvelopeResponse, error) {
+	rsp, err := c.SendEnvelopeWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseSendAnEnvelopeResponse(rsp)
+	return ParseSendEnvelopeResponse(rsp)
 }
 
-// SendAnEnvelopeWithResponse Send an envelope
+// SendEnvelopeWithResponse Send an envelope
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes/{id}/send (the `SendAnEnvelope` operationId).
-func (c *ClientWithResponses) SendAnEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, params *SendAnEnvelopeParams, body SendAnEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*SendAnEnvelopeResponse, error) {
-	rsp, err := c.SendAnEnvelope(ctx, id, params, body, reqEditors...)
+// Corresponds with POST /v1/envelopes/{id}/send (the `SendEnvelope` operationId).
+func (c *ClientWithResponses) SendEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, params *SendEnvelopeParams, body SendEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*SendEnvelopeResponse, error) {
+	rsp, err := c.SendEnvelope(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseSendAnEnvelopeResponse(rsp)
+	return ParseSendEnvelopeResponse(rsp)
 }
 
-// AddASignerWithBodyWithResponse Add a signer
+// CreateSignerWithBodyWithResponse Add a signer
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes/{id}/signers (the `AddASigner` operationId).
-func (c *ClientWithResponses) AddASignerWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *AddASignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddASignerResponse, error) {
-	rsp, err := c.AddASignerWithBody(ctx, id, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/envelopes/{id}/signers (the `CreateSigner` operationId).
+func (c *ClientWithResponses) CreateSignerWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *CreateSignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSignerResponse, error) {
+	rsp, err := c.CreateSignerWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseAddASignerResponse(rsp)
+	return ParseCreateSignerResponse(rsp)
 }
 
-// AddASignerWithResponse Add a signer
+// CreateSignerWithResponse Add a signer
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes/{id}/signers (the `AddASigner` operationId).
-func (c *ClientWithResponses) AddASignerWithResponse(ctx context.Context, id openapi_types.UUID, params *AddASignerParams, body AddASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*AddASignerResponse, error) {
-	rsp, err := c.AddASigner(ctx, id, params, body, reqEditors...)
+// Corresponds with POST /v1/envelopes/{id}/signers (the `CreateSigner` operationId).
+func (c *ClientWithResponses) CreateSignerWithResponse(ctx context.Context, id openapi_types.UUID, params *CreateSignerParams, body CreateSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSignerResponse, error) {
+	rsp, err := c.CreateSigner(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseAddASignerResponse(rsp)
+	return ParseCreateSignerResponse(rsp)
 }
 
-// RemoveASignerWithResponse Remove a draft's signer
+// DeleteSignerWithResponse Remove a draft's signer
 //
 // With the signer's fields.
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with DELETE /v1/envelopes/{id}/signers/{signerId} (the `RemoveASigner` operationId).
-func (c *ClientWithResponses) RemoveASignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemoveASignerParams, reqEditors ...RequestEditorFn) (*RemoveASignerResponse, error) {
-	rsp, err := c.RemoveASigner(ctx, id, signerID, params, reqEditors...)
+// Corresponds with DELETE /v1/envelopes/{id}/signers/{signerId} (the `DeleteSigner` operationId).
+func (c *ClientWithResponses) DeleteSignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *DeleteSignerParams, reqEditors ...RequestEditorFn) (*DeleteSignerResponse, error) {
+	rsp, err := c.DeleteSigner(ctx, id, signerID, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseRemoveASignerResponse(rsp)
+	return ParseDeleteSignerResponse(rsp)
 }
 
-// EditASignerWithBodyWithResponse Edit a draft's signer
+// UpdateSignerWithBodyWithResponse Edit a draft's signer
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `EditASigner` operationId).
-func (c *ClientWithResponses) EditASignerWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *EditASignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditASignerResponse, error) {
-	rsp, err := c.EditASignerWithBody(ctx, id, signerID, params, contentType, body, reqEditors...)
+// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `UpdateSigner` operationId).
+func (c *ClientWithResponses) UpdateSignerWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *UpdateSignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateSignerResponse, error) {
+	rsp, err := c.UpdateSignerWithBody(ctx, id, signerID, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseEditASignerResponse(rsp)
+	return ParseUpdateSignerResponse(rsp)
 }
 
-// EditASignerWithResponse Edit a draft's signer
+// UpdateSignerWithResponse Edit a draft's signer
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `EditASigner` operationId).
-func (c *ClientWithResponses) EditASignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *EditASignerParams, body EditASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*EditASignerResponse, error) {
-	rsp, err := c.EditASigner(ctx, id, signerID, params, body, reqEditors...)
+// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `UpdateSigner` operationId).
+func (c *ClientWithResponses) UpdateSignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *UpdateSignerParams, body UpdateSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateSignerResponse, error) {
+	rsp, err := c.UpdateSigner(ctx, id, signerID, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseEditASignerResponse(rsp)
+	return ParseUpdateSignerResponse(rsp)
 }
 
-// ReplaceASignerWithBodyWithResponse Put another person in the place of a signer
+// ReplaceSignerWithBodyWithResponse Put another person in the place of a signer
 //
 // The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceASigner` operationId).
-func (c *ClientWithResponses) ReplaceASignerWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceASignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceASignerResponse, error) {
-	rsp, err := c.ReplaceASignerWithBody(ctx, id, signerID, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceSigner` operationId).
+func (c *ClientWithResponses) ReplaceSignerWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceSignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceSignerResponse, error) {
+	rsp, err := c.ReplaceSignerWithBody(ctx, id, signerID, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseReplaceASignerResponse(rsp)
+	return ParseReplaceSignerResponse(rsp)
 }
 
-// ReplaceASignerWithResponse Put another person in the place of a signer
+// ReplaceSignerWithResponse Put another person in the place of a signer
 //
 // The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceASigner` operationId).
-func (c *ClientWithResponses) ReplaceASignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceASignerParams, body ReplaceASignerJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceASignerResponse, error) {
-	rsp, err := c.ReplaceASigner(ctx, id, signerID, params, body, reqEditors...)
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceSigner` operationId).
+func (c *ClientWithResponses) ReplaceSignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceSignerParams, body ReplaceSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceSignerResponse, error) {
+	rsp, err := c.ReplaceSigner(ctx, id, signerID, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseReplaceASignerResponse(rsp)
+	return ParseReplaceSignerResponse(rsp)
 }
 
-// InviteASignerAgainWithResponse Invite a signer again
+// RemindSignerWithResponse Invite a signer again
 //
 // With a new link; the old one ends. Five times an hour.
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `InviteASignerAgain` operationId).
-func (c *ClientWithResponses) InviteASignerAgainWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *InviteASignerAgainParams, reqEditors ...RequestEditorFn) (*InviteASignerAgainResponse, error) {
-	rsp, err := c.InviteASignerAgain(ctx, id, signerID, params, reqEditors...)
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `RemindSigner` operationId).
+func (c *ClientWithResponses) RemindSignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemindSignerParams, reqEditors ...RequestEditorFn) (*RemindSignerResponse, error) {
+	rsp, err := c.RemindSigner(ctx, id, signerID, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseInviteASignerAgainResponse(rsp)
+	return ParseRemindSignerResponse(rsp)
 }
 
-// GetASigningLinkWithBodyWithResponse Get the link of a signer who is awaited
+// CreateSigningLinkWithBodyWithResponse Get the link of a signer who is awaited
 //
 // The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `GetASigningLink` operationId).
-func (c *ClientWithResponses) GetASigningLinkWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetASigningLinkParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*GetASigningLinkResponse, error) {
-	rsp, err := c.GetASigningLinkWithBody(ctx, id, signerID, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `CreateSigningLink` operationId).
+func (c *ClientWithResponses) CreateSigningLinkWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *CreateSigningLinkParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSigningLinkResponse, error) {
+	rsp, err := c.CreateSigningLinkWithBody(ctx, id, signerID, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseGetASigningLinkResponse(rsp)
+	return ParseCreateSigningLinkResponse(rsp)
 }
 
-// GetASigningLinkWithResponse Get the link of a signer who is awaited
+// CreateSigningLinkWithResponse Get the link of a signer who is awaited
 //
 // The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `GetASigningLink` operationId).
-func (c *ClientWithResponses) GetASigningLinkWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *GetASigningLinkParams, body GetASigningLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*GetASigningLinkResponse, error) {
-	rsp, err := c.GetASigningLink(ctx, id, signerID, params, body, reqEditors...)
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `CreateSigningLink` operationId).
+func (c *ClientWithResponses) CreateSigningLinkWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *CreateSigningLinkParams, body CreateSigningLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSigningLinkResponse, error) {
+	rsp, err := c.CreateSigningLink(ctx, id, signerID, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseGetASigningLinkResponse(rsp)
+	return ParseCreateSigningLinkResponse(rsp)
 }
 
-// GetEnteredValuesWithResponse Get what signers entered
+// GetEnvelopeValuesWithResponse Get what signers entered
 //
 // By the names of the fields; null before the signer of a field has signed.
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with GET /v1/envelopes/{id}/values (the `GetEnteredValues` operationId).
-func (c *ClientWithResponses) GetEnteredValuesWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetEnteredValuesResponse, error) {
-	rsp, err := c.GetEnteredValues(ctx, id, reqEditors...)
+// Corresponds with GET /v1/envelopes/{id}/values (the `GetEnvelopeValues` operationId).
+func (c *ClientWithResponses) GetEnvelopeValuesWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetEnvelopeValuesResponse, error) {
+	rsp, err := c.GetEnvelopeValues(ctx, id, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseGetEnteredValuesResponse(rsp)
+	return ParseGetEnvelopeValuesResponse(rsp)
 }
 
-// VoidAnEnvelopeWithBodyWithResponse Void an envelope
+// VoidEnvelopeWithBodyWithResponse Void an envelope
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes/{id}/void (the `VoidAnEnvelope` operationId).
-func (c *ClientWithResponses) VoidAnEnvelopeWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidAnEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*VoidAnEnvelopeResponse, error) {
-	rsp, err := c.VoidAnEnvelopeWithBody(ctx, id, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/envelopes/{id}/void (the `VoidEnvelope` operationId).
+func (c *ClientWithResponses) VoidEnvelopeWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*VoidEnvelopeResponse, error) {
+	rsp, err := c.VoidEnvelopeWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseVoidAnEnvelopeResponse(rsp)
+	return ParseVoidEnvelopeResponse(rsp)
 }
 
-// VoidAnEnvelopeWithResponse Void an envelope
+// VoidEnvelopeWithResponse Void an envelope
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes/{id}/void (the `VoidAnEnvelope` operationId).
-func (c *ClientWithResponses) VoidAnEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidAnEnvelopeParams, body VoidAnEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*VoidAnEnvelopeResponse, error) {
-	rsp, err := c.VoidAnEnvelope(ctx, id, params, body, reqEditors...)
+// Corresponds with POST /v1/envelopes/{id}/void (the `VoidEnvelope` operationId).
+func (c *ClientWithResponses) VoidEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidEnvelopeParams, body VoidEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*VoidEnvelopeResponse, error) {
+	rsp, err := c.VoidEnvelope(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseVoidAnEnvelopeResponse(rsp)
+	return ParseVoidEnvelopeResponse(rsp)
 }
 
 // ListEventsWithResponse Read events
@@ -19557,135 +19557,135 @@ func (c *ClientWithResponses) ListTemplatesWithResponse(ctx context.Context, par
 	return ParseListTemplatesResponse(rsp)
 }
 
-// CreateATemplateWithBodyWithResponse Create a template, or a new version of it
+// CreateTemplateWithBodyWithResponse Create a template, or a new version of it
 //
 // As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/templates (the `CreateATemplate` operationId).
-func (c *ClientWithResponses) CreateATemplateWithBodyWithResponse(ctx context.Context, params *CreateATemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateATemplateResponse, error) {
-	rsp, err := c.CreateATemplateWithBody(ctx, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/templates (the `CreateTemplate` operationId).
+func (c *ClientWithResponses) CreateTemplateWithBodyWithResponse(ctx context.Context, params *CreateTemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTemplateResponse, error) {
+	rsp, err := c.CreateTemplateWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseCreateATemplateResponse(rsp)
+	return ParseCreateTemplateResponse(rsp)
 }
 
-// CreateATemplateWithResponse Create a template, or a new version of it
+// CreateTemplateWithResponse Create a template, or a new version of it
 //
 // As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/templates (the `CreateATemplate` operationId).
-func (c *ClientWithResponses) CreateATemplateWithResponse(ctx context.Context, params *CreateATemplateParams, body CreateATemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateATemplateResponse, error) {
-	rsp, err := c.CreateATemplate(ctx, params, body, reqEditors...)
+// Corresponds with POST /v1/templates (the `CreateTemplate` operationId).
+func (c *ClientWithResponses) CreateTemplateWithResponse(ctx context.Context, params *CreateTemplateParams, body CreateTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTemplateResponse, error) {
+	rsp, err := c.CreateTemplate(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseCreateATemplateResponse(rsp)
+	return ParseCreateTemplateResponse(rsp)
 }
 
-// ArchiveATemplateWithResponse Archive a template
+// ArchiveTemplateWithResponse Archive a template
 //
 // No envelope is made of it any more. Those that were made stay as they are, with their files.
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with DELETE /v1/templates/{id} (the `ArchiveATemplate` operationId).
-func (c *ClientWithResponses) ArchiveATemplateWithResponse(ctx context.Context, id openapi_types.UUID, params *ArchiveATemplateParams, reqEditors ...RequestEditorFn) (*ArchiveATemplateResponse, error) {
-	rsp, err := c.ArchiveATemplate(ctx, id, params, reqEditors...)
+// Corresponds with DELETE /v1/templates/{id} (the `ArchiveTemplate` operationId).
+func (c *ClientWithResponses) ArchiveTemplateWithResponse(ctx context.Context, id openapi_types.UUID, params *ArchiveTemplateParams, reqEditors ...RequestEditorFn) (*ArchiveTemplateResponse, error) {
+	rsp, err := c.ArchiveTemplate(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseArchiveATemplateResponse(rsp)
+	return ParseArchiveTemplateResponse(rsp)
 }
 
-// GetATemplateWithResponse Get a template
+// GetTemplateWithResponse Get a template
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with GET /v1/templates/{id} (the `GetATemplate` operationId).
-func (c *ClientWithResponses) GetATemplateWithResponse(ctx context.Context, id openapi_types.UUID, params *GetATemplateParams, reqEditors ...RequestEditorFn) (*GetATemplateResponse, error) {
-	rsp, err := c.GetATemplate(ctx, id, params, reqEditors...)
+// Corresponds with GET /v1/templates/{id} (the `GetTemplate` operationId).
+func (c *ClientWithResponses) GetTemplateWithResponse(ctx context.Context, id openapi_types.UUID, params *GetTemplateParams, reqEditors ...RequestEditorFn) (*GetTemplateResponse, error) {
+	rsp, err := c.GetTemplate(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseGetATemplateResponse(rsp)
+	return ParseGetTemplateResponse(rsp)
 }
 
-// EditATemplateWithBodyWithResponse Edit a template
+// UpdateTemplateWithBodyWithResponse Edit a template
 //
 // A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PATCH /v1/templates/{id} (the `EditATemplate` operationId).
-func (c *ClientWithResponses) EditATemplateWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *EditATemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EditATemplateResponse, error) {
-	rsp, err := c.EditATemplateWithBody(ctx, id, params, contentType, body, reqEditors...)
+// Corresponds with PATCH /v1/templates/{id} (the `UpdateTemplate` operationId).
+func (c *ClientWithResponses) UpdateTemplateWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *UpdateTemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateTemplateResponse, error) {
+	rsp, err := c.UpdateTemplateWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseEditATemplateResponse(rsp)
+	return ParseUpdateTemplateResponse(rsp)
 }
 
-// EditATemplateWithResponse Edit a template
+// UpdateTemplateWithResponse Edit a template
 //
 // A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PATCH /v1/templates/{id} (the `EditATemplate` operationId).
-func (c *ClientWithResponses) EditATemplateWithResponse(ctx context.Context, id openapi_types.UUID, params *EditATemplateParams, body EditATemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*EditATemplateResponse, error) {
-	rsp, err := c.EditATemplate(ctx, id, params, body, reqEditors...)
+// Corresponds with PATCH /v1/templates/{id} (the `UpdateTemplate` operationId).
+func (c *ClientWithResponses) UpdateTemplateWithResponse(ctx context.Context, id openapi_types.UUID, params *UpdateTemplateParams, body UpdateTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateTemplateResponse, error) {
+	rsp, err := c.UpdateTemplate(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseEditATemplateResponse(rsp)
+	return ParseUpdateTemplateResponse(rsp)
 }
 
-// DownloadATemplateDocumentWithResponse Download a document of a template
+// DownloadTemplateDocumentWithResponse Download a document of a template
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with GET /v1/templates/{id}/document (the `DownloadATemplateDocument` operationId).
-func (c *ClientWithResponses) DownloadATemplateDocumentWithResponse(ctx context.Context, id openapi_types.UUID, params *DownloadATemplateDocumentParams, reqEditors ...RequestEditorFn) (*DownloadATemplateDocumentResponse, error) {
-	rsp, err := c.DownloadATemplateDocument(ctx, id, params, reqEditors...)
+// Corresponds with GET /v1/templates/{id}/document (the `DownloadTemplateDocument` operationId).
+func (c *ClientWithResponses) DownloadTemplateDocumentWithResponse(ctx context.Context, id openapi_types.UUID, params *DownloadTemplateDocumentParams, reqEditors ...RequestEditorFn) (*DownloadTemplateDocumentResponse, error) {
+	rsp, err := c.DownloadTemplateDocument(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseDownloadATemplateDocumentResponse(rsp)
+	return ParseDownloadTemplateDocumentResponse(rsp)
 }
 
-// SuggestFieldsOfATemplateWithResponse Suggest fields of a template
+// SuggestTemplateFieldsWithResponse Suggest fields of a template
 //
 // What the text tags and the form of a document of the newest version describe. Nothing is changed.
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with GET /v1/templates/{id}/documents/{documentId}/suggestions (the `SuggestFieldsOfATemplate` operationId).
-func (c *ClientWithResponses) SuggestFieldsOfATemplateWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*SuggestFieldsOfATemplateResponse, error) {
-	rsp, err := c.SuggestFieldsOfATemplate(ctx, id, documentID, reqEditors...)
+// Corresponds with GET /v1/templates/{id}/documents/{documentId}/suggestions (the `SuggestTemplateFields` operationId).
+func (c *ClientWithResponses) SuggestTemplateFieldsWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*SuggestTemplateFieldsResponse, error) {
+	rsp, err := c.SuggestTemplateFields(ctx, id, documentID, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseSuggestFieldsOfATemplateResponse(rsp)
+	return ParseSuggestTemplateFieldsResponse(rsp)
 }
 
-// RemoveBrandingWithResponse Remove a tenant's branding
+// DeleteBrandingWithResponse Remove a tenant's branding
 //
 // Everything of it is as it is for everybody, also senderName and replyTo. For the app itself and the console role admin.
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with DELETE /v1/tenants/{tenantId}/branding (the `RemoveBranding` operationId).
-func (c *ClientWithResponses) RemoveBrandingWithResponse(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*RemoveBrandingResponse, error) {
-	rsp, err := c.RemoveBranding(ctx, tenantID, reqEditors...)
+// Corresponds with DELETE /v1/tenants/{tenantId}/branding (the `DeleteBranding` operationId).
+func (c *ClientWithResponses) DeleteBrandingWithResponse(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*DeleteBrandingResponse, error) {
+	rsp, err := c.DeleteBranding(ctx, tenantID, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseRemoveBrandingResponse(rsp)
+	return ParseDeleteBrandingResponse(rsp)
 }
 
 // GetBrandingWithResponse Get a tenant's branding
@@ -19701,47 +19701,47 @@ func (c *ClientWithResponses) GetBrandingWithResponse(ctx context.Context, tenan
 	return ParseGetBrandingResponse(rsp)
 }
 
-// ChangeBrandingWithBodyWithResponse Change a tenant's branding
+// UpdateBrandingWithBodyWithResponse Change a tenant's branding
 //
 // What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `ChangeBranding` operationId).
-func (c *ClientWithResponses) ChangeBrandingWithBodyWithResponse(ctx context.Context, tenantID string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeBrandingResponse, error) {
-	rsp, err := c.ChangeBrandingWithBody(ctx, tenantID, contentType, body, reqEditors...)
+// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `UpdateBranding` operationId).
+func (c *ClientWithResponses) UpdateBrandingWithBodyWithResponse(ctx context.Context, tenantID string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateBrandingResponse, error) {
+	rsp, err := c.UpdateBrandingWithBody(ctx, tenantID, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseChangeBrandingResponse(rsp)
+	return ParseUpdateBrandingResponse(rsp)
 }
 
-// ChangeBrandingWithResponse Change a tenant's branding
+// UpdateBrandingWithResponse Change a tenant's branding
 //
 // What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `ChangeBranding` operationId).
-func (c *ClientWithResponses) ChangeBrandingWithResponse(ctx context.Context, tenantID string, body ChangeBrandingJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeBrandingResponse, error) {
-	rsp, err := c.ChangeBranding(ctx, tenantID, body, reqEditors...)
+// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `UpdateBranding` operationId).
+func (c *ClientWithResponses) UpdateBrandingWithResponse(ctx context.Context, tenantID string, body UpdateBrandingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateBrandingResponse, error) {
+	rsp, err := c.UpdateBranding(ctx, tenantID, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseChangeBrandingResponse(rsp)
+	return ParseUpdateBrandingResponse(rsp)
 }
 
-// VerifyASealedDocumentWithBodyWithResponse Verify a sealed document
+// VerifyDocumentWithBodyWithResponse Verify a sealed document
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/verify (the `VerifyASealedDocument` operationId).
-func (c *ClientWithResponses) VerifyASealedDocumentWithBodyWithResponse(ctx context.Context, params *VerifyASealedDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*VerifyASealedDocumentResponse, error) {
-	rsp, err := c.VerifyASealedDocumentWithBody(ctx, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/verify (the `VerifyDocument` operationId).
+func (c *ClientWithResponses) VerifyDocumentWithBodyWithResponse(ctx context.Context, params *VerifyDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*VerifyDocumentResponse, error) {
+	rsp, err := c.VerifyDocumentWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseVerifyASealedDocumentResponse(rsp)
+	return ParseVerifyDocumentResponse(rsp)
 }
 
 // ListWebhooksWithResponse List webhooks
@@ -19757,101 +19757,101 @@ func (c *ClientWithResponses) ListWebhooksWithResponse(ctx context.Context, reqE
 	return ParseListWebhooksResponse(rsp)
 }
 
-// RegisterAWebhookWithBodyWithResponse Register a webhook
+// CreateWebhookWithBodyWithResponse Register a webhook
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/webhooks (the `RegisterAWebhook` operationId).
-func (c *ClientWithResponses) RegisterAWebhookWithBodyWithResponse(ctx context.Context, params *RegisterAWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RegisterAWebhookResponse, error) {
-	rsp, err := c.RegisterAWebhookWithBody(ctx, params, contentType, body, reqEditors...)
+// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
+func (c *ClientWithResponses) CreateWebhookWithBodyWithResponse(ctx context.Context, params *CreateWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error) {
+	rsp, err := c.CreateWebhookWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseRegisterAWebhookResponse(rsp)
+	return ParseCreateWebhookResponse(rsp)
 }
 
-// RegisterAWebhookWithResponse Register a webhook
+// CreateWebhookWithResponse Register a webhook
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/webhooks (the `RegisterAWebhook` operationId).
-func (c *ClientWithResponses) RegisterAWebhookWithResponse(ctx context.Context, params *RegisterAWebhookParams, body RegisterAWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*RegisterAWebhookResponse, error) {
-	rsp, err := c.RegisterAWebhook(ctx, params, body, reqEditors...)
+// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
+func (c *ClientWithResponses) CreateWebhookWithResponse(ctx context.Context, params *CreateWebhookParams, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error) {
+	rsp, err := c.CreateWebhook(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseRegisterAWebhookResponse(rsp)
+	return ParseCreateWebhookResponse(rsp)
 }
 
-// DeleteAWebhookWithResponse Delete a webhook
+// DeleteWebhookWithResponse Delete a webhook
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with DELETE /v1/webhooks/{id} (the `DeleteAWebhook` operationId).
-func (c *ClientWithResponses) DeleteAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DeleteAWebhookResponse, error) {
-	rsp, err := c.DeleteAWebhook(ctx, id, reqEditors...)
+// Corresponds with DELETE /v1/webhooks/{id} (the `DeleteWebhook` operationId).
+func (c *ClientWithResponses) DeleteWebhookWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DeleteWebhookResponse, error) {
+	rsp, err := c.DeleteWebhook(ctx, id, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseDeleteAWebhookResponse(rsp)
+	return ParseDeleteWebhookResponse(rsp)
 }
 
-// GetAWebhookWithResponse Get a webhook
+// GetWebhookWithResponse Get a webhook
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with GET /v1/webhooks/{id} (the `GetAWebhook` operationId).
-func (c *ClientWithResponses) GetAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetAWebhookResponse, error) {
-	rsp, err := c.GetAWebhook(ctx, id, reqEditors...)
+// Corresponds with GET /v1/webhooks/{id} (the `GetWebhook` operationId).
+func (c *ClientWithResponses) GetWebhookWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetWebhookResponse, error) {
+	rsp, err := c.GetWebhook(ctx, id, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseGetAWebhookResponse(rsp)
+	return ParseGetWebhookResponse(rsp)
 }
 
-// ChangeAnEndpointWithBodyWithResponse Change a webhook
+// UpdateWebhookWithBodyWithResponse Change a webhook
 //
 // What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PATCH /v1/webhooks/{id} (the `ChangeAnEndpoint` operationId).
-func (c *ClientWithResponses) ChangeAnEndpointWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeAnEndpointResponse, error) {
-	rsp, err := c.ChangeAnEndpointWithBody(ctx, id, contentType, body, reqEditors...)
+// Corresponds with PATCH /v1/webhooks/{id} (the `UpdateWebhook` operationId).
+func (c *ClientWithResponses) UpdateWebhookWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateWebhookResponse, error) {
+	rsp, err := c.UpdateWebhookWithBody(ctx, id, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseChangeAnEndpointResponse(rsp)
+	return ParseUpdateWebhookResponse(rsp)
 }
 
-// ChangeAnEndpointWithResponse Change a webhook
+// UpdateWebhookWithResponse Change a webhook
 //
 // What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
-// Corresponds with PATCH /v1/webhooks/{id} (the `ChangeAnEndpoint` operationId).
-func (c *ClientWithResponses) ChangeAnEndpointWithResponse(ctx context.Context, id openapi_types.UUID, body ChangeAnEndpointJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeAnEndpointResponse, error) {
-	rsp, err := c.ChangeAnEndpoint(ctx, id, body, reqEditors...)
+// Corresponds with PATCH /v1/webhooks/{id} (the `UpdateWebhook` operationId).
+func (c *ClientWithResponses) UpdateWebhookWithResponse(ctx context.Context, id openapi_types.UUID, body UpdateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateWebhookResponse, error) {
+	rsp, err := c.UpdateWebhook(ctx, id, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseChangeAnEndpointResponse(rsp)
+	return ParseUpdateWebhookResponse(rsp)
 }
 
-// TestAWebhookWithResponse Send a test event to a webhook
+// TestWebhookWithResponse Send a test event to a webhook
 //
 // A ping, which is delivered as any event is.
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/webhooks/{id}/test (the `TestAWebhook` operationId).
-func (c *ClientWithResponses) TestAWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *TestAWebhookParams, reqEditors ...RequestEditorFn) (*TestAWebhookResponse, error) {
-	rsp, err := c.TestAWebhook(ctx, id, params, reqEditors...)
+// Corresponds with POST /v1/webhooks/{id}/test (the `TestWebhook` operationId).
+func (c *ClientWithResponses) TestWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *TestWebhookParams, reqEditors ...RequestEditorFn) (*TestWebhookResponse, error) {
+	rsp, err := c.TestWebhook(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseTestAWebhookResponse(rsp)
+	return ParseTestWebhookResponse(rsp)
 }
 
 // ParseListBulkSendsResponse parses an HTTP response from a ListBulkSendsWithResponse call
@@ -19880,15 +19880,15 @@ func ParseListBulkSendsResponse(rsp *http.Response) (*ListBulkSendsResponse, err
 	return response, nil
 }
 
-// ParseCreateABulkSendResponse parses an HTTP response from a CreateABulkSendWithResponse call
-func ParseCreateABulkSendResponse(rsp *http.Response) (*CreateABulkSendResponse, error) {
+// ParseCreateBulkSendResponse parses an HTTP response from a CreateBulkSendWithResponse call
+func ParseCreateBulkSendResponse(rsp *http.Response) (*CreateBulkSendResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &CreateABulkSendResponse{
+	response := &CreateBulkSendResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -19913,15 +19913,15 @@ func ParseCreateABulkSendResponse(rsp *http.Response) (*CreateABulkSendResponse,
 	return response, nil
 }
 
-// ParseGetABulkSendResponse parses an HTTP response from a GetABulkSendWithResponse call
-func ParseGetABulkSendResponse(rsp *http.Response) (*GetABulkSendResponse, error) {
+// ParseGetBulkSendResponse parses an HTTP response from a GetBulkSendWithResponse call
+func ParseGetBulkSendResponse(rsp *http.Response) (*GetBulkSendResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &GetABulkSendResponse{
+	response := &GetBulkSendResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -19939,15 +19939,15 @@ func ParseGetABulkSendResponse(rsp *http.Response) (*GetABulkSendResponse, error
 	return response, nil
 }
 
-// ParseCancelABulkSendResponse parses an HTTP response from a CancelABulkSendWithResponse call
-func ParseCancelABulkSendResponse(rsp *http.Response) (*CancelABulkSendResponse, error) {
+// ParseCancelBulkSendResponse parses an HTTP response from a CancelBulkSendWithResponse call
+func ParseCancelBulkSendResponse(rsp *http.Response) (*CancelBulkSendResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &CancelABulkSendResponse{
+	response := &CancelBulkSendResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -19965,15 +19965,15 @@ func ParseCancelABulkSendResponse(rsp *http.Response) (*CancelABulkSendResponse,
 	return response, nil
 }
 
-// ParsePauseABulkSendResponse parses an HTTP response from a PauseABulkSendWithResponse call
-func ParsePauseABulkSendResponse(rsp *http.Response) (*PauseABulkSendResponse, error) {
+// ParsePauseBulkSendResponse parses an HTTP response from a PauseBulkSendWithResponse call
+func ParsePauseBulkSendResponse(rsp *http.Response) (*PauseBulkSendResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &PauseABulkSendResponse{
+	response := &PauseBulkSendResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -19991,15 +19991,15 @@ func ParsePauseABulkSendResponse(rsp *http.Response) (*PauseABulkSendResponse, e
 	return response, nil
 }
 
-// ParseResumeABulkSendResponse parses an HTTP response from a ResumeABulkSendWithResponse call
-func ParseResumeABulkSendResponse(rsp *http.Response) (*ResumeABulkSendResponse, error) {
+// ParseResumeBulkSendResponse parses an HTTP response from a ResumeBulkSendWithResponse call
+func ParseResumeBulkSendResponse(rsp *http.Response) (*ResumeBulkSendResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &ResumeABulkSendResponse{
+	response := &ResumeBulkSendResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20017,15 +20017,15 @@ func ParseResumeABulkSendResponse(rsp *http.Response) (*ResumeABulkSendResponse,
 	return response, nil
 }
 
-// ParseRetryABulkSendResponse parses an HTTP response from a RetryABulkSendWithResponse call
-func ParseRetryABulkSendResponse(rsp *http.Response) (*RetryABulkSendResponse, error) {
+// ParseRetryBulkSendResponse parses an HTTP response from a RetryBulkSendWithResponse call
+func ParseRetryBulkSendResponse(rsp *http.Response) (*RetryBulkSendResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &RetryABulkSendResponse{
+	response := &RetryBulkSendResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20043,15 +20043,15 @@ func ParseRetryABulkSendResponse(rsp *http.Response) (*RetryABulkSendResponse, e
 	return response, nil
 }
 
-// ParseListTheRowsOfABulkSendResponse parses an HTTP response from a ListTheRowsOfABulkSendWithResponse call
-func ParseListTheRowsOfABulkSendResponse(rsp *http.Response) (*ListTheRowsOfABulkSendResponse, error) {
+// ParseListBulkSendRowsResponse parses an HTTP response from a ListBulkSendRowsWithResponse call
+func ParseListBulkSendRowsResponse(rsp *http.Response) (*ListBulkSendRowsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &ListTheRowsOfABulkSendResponse{
+	response := &ListBulkSendRowsResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20072,15 +20072,15 @@ func ParseListTheRowsOfABulkSendResponse(rsp *http.Response) (*ListTheRowsOfABul
 	return response, nil
 }
 
-// ParseInspectTheAppResponse parses an HTTP response from a InspectTheAppWithResponse call
-func ParseInspectTheAppResponse(rsp *http.Response) (*InspectTheAppResponse, error) {
+// ParseGetAppResponse parses an HTTP response from a GetAppWithResponse call
+func ParseGetAppResponse(rsp *http.Response) (*GetAppResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &InspectTheAppResponse{
+	response := &GetAppResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20098,15 +20098,15 @@ func ParseInspectTheAppResponse(rsp *http.Response) (*InspectTheAppResponse, err
 	return response, nil
 }
 
-// ParseChangeTheAppResponse parses an HTTP response from a ChangeTheAppWithResponse call
-func ParseChangeTheAppResponse(rsp *http.Response) (*ChangeTheAppResponse, error) {
+// ParseUpdateAppResponse parses an HTTP response from a UpdateAppWithResponse call
+func ParseUpdateAppResponse(rsp *http.Response) (*UpdateAppResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &ChangeTheAppResponse{
+	response := &UpdateAppResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20176,15 +20176,15 @@ func ParseListContactsResponse(rsp *http.Response) (*ListContactsResponse, error
 	return response, nil
 }
 
-// ParseSaveAContactResponse parses an HTTP response from a SaveAContactWithResponse call
-func ParseSaveAContactResponse(rsp *http.Response) (*SaveAContactResponse, error) {
+// ParseSaveContactResponse parses an HTTP response from a SaveContactWithResponse call
+func ParseSaveContactResponse(rsp *http.Response) (*SaveContactResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &SaveAContactResponse{
+	response := &SaveContactResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20202,15 +20202,15 @@ func ParseSaveAContactResponse(rsp *http.Response) (*SaveAContactResponse, error
 	return response, nil
 }
 
-// ParseDeleteAContactResponse parses an HTTP response from a DeleteAContactWithResponse call
-func ParseDeleteAContactResponse(rsp *http.Response) (*DeleteAContactResponse, error) {
+// ParseDeleteContactResponse parses an HTTP response from a DeleteContactWithResponse call
+func ParseDeleteContactResponse(rsp *http.Response) (*DeleteContactResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &DeleteAContactResponse{
+	response := &DeleteContactResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20244,15 +20244,15 @@ func ParseSearchEnvelopesResponse(rsp *http.Response) (*SearchEnvelopesResponse,
 	return response, nil
 }
 
-// ParseInspectAnEnvelopeResponse parses an HTTP response from a InspectAnEnvelopeWithResponse call
-func ParseInspectAnEnvelopeResponse(rsp *http.Response) (*InspectAnEnvelopeResponse, error) {
+// ParseGetConsoleEnvelopeResponse parses an HTTP response from a GetConsoleEnvelopeWithResponse call
+func ParseGetConsoleEnvelopeResponse(rsp *http.Response) (*GetConsoleEnvelopeResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &InspectAnEnvelopeResponse{
+	response := &GetConsoleEnvelopeResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20270,15 +20270,15 @@ func ParseInspectAnEnvelopeResponse(rsp *http.Response) (*InspectAnEnvelopeRespo
 	return response, nil
 }
 
-// ParseDownloadADocumentInTheConsoleResponse parses an HTTP response from a DownloadADocumentInTheConsoleWithResponse call
-func ParseDownloadADocumentInTheConsoleResponse(rsp *http.Response) (*DownloadADocumentInTheConsoleResponse, error) {
+// ParseDownloadConsoleDocumentResponse parses an HTTP response from a DownloadConsoleDocumentWithResponse call
+func ParseDownloadConsoleDocumentResponse(rsp *http.Response) (*DownloadConsoleDocumentResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &DownloadADocumentInTheConsoleResponse{
+	response := &DownloadConsoleDocumentResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20286,15 +20286,15 @@ func ParseDownloadADocumentInTheConsoleResponse(rsp *http.Response) (*DownloadAD
 	return response, nil
 }
 
-// ParseAddADocumentInTheConsoleResponse parses an HTTP response from a AddADocumentInTheConsoleWithResponse call
-func ParseAddADocumentInTheConsoleResponse(rsp *http.Response) (*AddADocumentInTheConsoleResponse, error) {
+// ParseUploadConsoleDocumentResponse parses an HTTP response from a UploadConsoleDocumentWithResponse call
+func ParseUploadConsoleDocumentResponse(rsp *http.Response) (*UploadConsoleDocumentResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &AddADocumentInTheConsoleResponse{
+	response := &UploadConsoleDocumentResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20312,15 +20312,15 @@ func ParseAddADocumentInTheConsoleResponse(rsp *http.Response) (*AddADocumentInT
 	return response, nil
 }
 
-// ParseAskTheWorkflowForProgressResponse parses an HTTP response from a AskTheWorkflowForProgressWithResponse call
-func ParseAskTheWorkflowForProgressResponse(rsp *http.Response) (*AskTheWorkflowForProgressResponse, error) {
+// ParseGetConsoleEnvelopeProgressResponse parses an HTTP response from a GetConsoleEnvelopeProgressWithResponse call
+func ParseGetConsoleEnvelopeProgressResponse(rsp *http.Response) (*GetConsoleEnvelopeProgressResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &AskTheWorkflowForProgressResponse{
+	response := &GetConsoleEnvelopeProgressResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20338,15 +20338,15 @@ func ParseAskTheWorkflowForProgressResponse(rsp *http.Response) (*AskTheWorkflow
 	return response, nil
 }
 
-// ParseSendASignerANewLinkResponse parses an HTTP response from a SendASignerANewLinkWithResponse call
-func ParseSendASignerANewLinkResponse(rsp *http.Response) (*SendASignerANewLinkResponse, error) {
+// ParseResendSigningLinkResponse parses an HTTP response from a ResendSigningLinkWithResponse call
+func ParseResendSigningLinkResponse(rsp *http.Response) (*ResendSigningLinkResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &SendASignerANewLinkResponse{
+	response := &ResendSigningLinkResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20364,15 +20364,15 @@ func ParseSendASignerANewLinkResponse(rsp *http.Response) (*SendASignerANewLinkR
 	return response, nil
 }
 
-// ParseVoidAnEnvelopeInTheConsoleResponse parses an HTTP response from a VoidAnEnvelopeInTheConsoleWithResponse call
-func ParseVoidAnEnvelopeInTheConsoleResponse(rsp *http.Response) (*VoidAnEnvelopeInTheConsoleResponse, error) {
+// ParseVoidConsoleEnvelopeResponse parses an HTTP response from a VoidConsoleEnvelopeWithResponse call
+func ParseVoidConsoleEnvelopeResponse(rsp *http.Response) (*VoidConsoleEnvelopeResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &VoidAnEnvelopeInTheConsoleResponse{
+	response := &VoidConsoleEnvelopeResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20390,15 +20390,15 @@ func ParseVoidAnEnvelopeInTheConsoleResponse(rsp *http.Response) (*VoidAnEnvelop
 	return response, nil
 }
 
-// ParseTellWhoIsSignedInResponse parses an HTTP response from a TellWhoIsSignedInWithResponse call
-func ParseTellWhoIsSignedInResponse(rsp *http.Response) (*TellWhoIsSignedInResponse, error) {
+// ParseGetCurrentUserResponse parses an HTTP response from a GetCurrentUserWithResponse call
+func ParseGetCurrentUserResponse(rsp *http.Response) (*GetCurrentUserResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &TellWhoIsSignedInResponse{
+	response := &GetCurrentUserResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20442,15 +20442,15 @@ func ParseGetSettingsResponse(rsp *http.Response) (*GetSettingsResponse, error) 
 	return response, nil
 }
 
-// ParseChangeSettingsResponse parses an HTTP response from a ChangeSettingsWithResponse call
-func ParseChangeSettingsResponse(rsp *http.Response) (*ChangeSettingsResponse, error) {
+// ParseUpdateSettingsResponse parses an HTTP response from a UpdateSettingsWithResponse call
+func ParseUpdateSettingsResponse(rsp *http.Response) (*UpdateSettingsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &ChangeSettingsResponse{
+	response := &UpdateSettingsResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20468,15 +20468,15 @@ func ParseChangeSettingsResponse(rsp *http.Response) (*ChangeSettingsResponse, e
 	return response, nil
 }
 
-// ParseGetTheUsageResponse parses an HTTP response from a GetTheUsageWithResponse call
-func ParseGetTheUsageResponse(rsp *http.Response) (*GetTheUsageResponse, error) {
+// ParseGetUsageResponse parses an HTTP response from a GetUsageWithResponse call
+func ParseGetUsageResponse(rsp *http.Response) (*GetUsageResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &GetTheUsageResponse{
+	response := &GetUsageResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20520,15 +20520,15 @@ func ParseListConsoleUsersResponse(rsp *http.Response) (*ListConsoleUsersRespons
 	return response, nil
 }
 
-// ParseCreateAConsoleUserResponse parses an HTTP response from a CreateAConsoleUserWithResponse call
-func ParseCreateAConsoleUserResponse(rsp *http.Response) (*CreateAConsoleUserResponse, error) {
+// ParseCreateConsoleUserResponse parses an HTTP response from a CreateConsoleUserWithResponse call
+func ParseCreateConsoleUserResponse(rsp *http.Response) (*CreateConsoleUserResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &CreateAConsoleUserResponse{
+	response := &CreateConsoleUserResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20546,15 +20546,15 @@ func ParseCreateAConsoleUserResponse(rsp *http.Response) (*CreateAConsoleUserRes
 	return response, nil
 }
 
-// ParseDisableAConsoleUserResponse parses an HTTP response from a DisableAConsoleUserWithResponse call
-func ParseDisableAConsoleUserResponse(rsp *http.Response) (*DisableAConsoleUserResponse, error) {
+// ParseDisableConsoleUserResponse parses an HTTP response from a DisableConsoleUserWithResponse call
+func ParseDisableConsoleUserResponse(rsp *http.Response) (*DisableConsoleUserResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &DisableAConsoleUserResponse{
+	response := &DisableConsoleUserResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20562,15 +20562,15 @@ func ParseDisableAConsoleUserResponse(rsp *http.Response) (*DisableAConsoleUserR
 	return response, nil
 }
 
-// ParseChangeAConsoleUserResponse parses an HTTP response from a ChangeAConsoleUserWithResponse call
-func ParseChangeAConsoleUserResponse(rsp *http.Response) (*ChangeAConsoleUserResponse, error) {
+// ParseUpdateConsoleUserResponse parses an HTTP response from a UpdateConsoleUserWithResponse call
+func ParseUpdateConsoleUserResponse(rsp *http.Response) (*UpdateConsoleUserResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &ChangeAConsoleUserResponse{
+	response := &UpdateConsoleUserResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20588,15 +20588,15 @@ func ParseChangeAConsoleUserResponse(rsp *http.Response) (*ChangeAConsoleUserRes
 	return response, nil
 }
 
-// ParseSetThePasswordOfAConsoleUserResponse parses an HTTP response from a SetThePasswordOfAConsoleUserWithResponse call
-func ParseSetThePasswordOfAConsoleUserResponse(rsp *http.Response) (*SetThePasswordOfAConsoleUserResponse, error) {
+// ParseSetConsoleUserPasswordResponse parses an HTTP response from a SetConsoleUserPasswordWithResponse call
+func ParseSetConsoleUserPasswordResponse(rsp *http.Response) (*SetConsoleUserPasswordResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &SetThePasswordOfAConsoleUserResponse{
+	response := &SetConsoleUserPasswordResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20604,15 +20604,15 @@ func ParseSetThePasswordOfAConsoleUserResponse(rsp *http.Response) (*SetThePassw
 	return response, nil
 }
 
-// ParseEndAUsersSessionsResponse parses an HTTP response from a EndAUsersSessionsWithResponse call
-func ParseEndAUsersSessionsResponse(rsp *http.Response) (*EndAUsersSessionsResponse, error) {
+// ParseEndConsoleUserSessionsResponse parses an HTTP response from a EndConsoleUserSessionsWithResponse call
+func ParseEndConsoleUserSessionsResponse(rsp *http.Response) (*EndConsoleUserSessionsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &EndAUsersSessionsResponse{
+	response := &EndConsoleUserSessionsResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20620,15 +20620,15 @@ func ParseEndAUsersSessionsResponse(rsp *http.Response) (*EndAUsersSessionsRespo
 	return response, nil
 }
 
-// ParseResetASecondFactorResponse parses an HTTP response from a ResetASecondFactorWithResponse call
-func ParseResetASecondFactorResponse(rsp *http.Response) (*ResetASecondFactorResponse, error) {
+// ParseResetConsoleUserSecondFactorResponse parses an HTTP response from a ResetConsoleUserSecondFactorWithResponse call
+func ParseResetConsoleUserSecondFactorResponse(rsp *http.Response) (*ResetConsoleUserSecondFactorResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &ResetASecondFactorResponse{
+	response := &ResetConsoleUserSecondFactorResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20662,15 +20662,15 @@ func ParseListDeliveriesResponse(rsp *http.Response) (*ListDeliveriesResponse, e
 	return response, nil
 }
 
-// ParseGetADeliveryResponse parses an HTTP response from a GetADeliveryWithResponse call
-func ParseGetADeliveryResponse(rsp *http.Response) (*GetADeliveryResponse, error) {
+// ParseGetDeliveryResponse parses an HTTP response from a GetDeliveryWithResponse call
+func ParseGetDeliveryResponse(rsp *http.Response) (*GetDeliveryResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &GetADeliveryResponse{
+	response := &GetDeliveryResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20688,15 +20688,15 @@ func ParseGetADeliveryResponse(rsp *http.Response) (*GetADeliveryResponse, error
 	return response, nil
 }
 
-// ParseResendADeliveryResponse parses an HTTP response from a ResendADeliveryWithResponse call
-func ParseResendADeliveryResponse(rsp *http.Response) (*ResendADeliveryResponse, error) {
+// ParseResendDeliveryResponse parses an HTTP response from a ResendDeliveryWithResponse call
+func ParseResendDeliveryResponse(rsp *http.Response) (*ResendDeliveryResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &ResendADeliveryResponse{
+	response := &ResendDeliveryResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20714,15 +20714,15 @@ func ParseResendADeliveryResponse(rsp *http.Response) (*ResendADeliveryResponse,
 	return response, nil
 }
 
-// ParseInspectWebhooksResponse parses an HTTP response from a InspectWebhooksWithResponse call
-func ParseInspectWebhooksResponse(rsp *http.Response) (*InspectWebhooksResponse, error) {
+// ParseListConsoleWebhooksResponse parses an HTTP response from a ListConsoleWebhooksWithResponse call
+func ParseListConsoleWebhooksResponse(rsp *http.Response) (*ListConsoleWebhooksResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &InspectWebhooksResponse{
+	response := &ListConsoleWebhooksResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20740,15 +20740,15 @@ func ParseInspectWebhooksResponse(rsp *http.Response) (*InspectWebhooksResponse,
 	return response, nil
 }
 
-// ParseCreateAConsoleWebhookResponse parses an HTTP response from a CreateAConsoleWebhookWithResponse call
-func ParseCreateAConsoleWebhookResponse(rsp *http.Response) (*CreateAConsoleWebhookResponse, error) {
+// ParseCreateConsoleWebhookResponse parses an HTTP response from a CreateConsoleWebhookWithResponse call
+func ParseCreateConsoleWebhookResponse(rsp *http.Response) (*CreateConsoleWebhookResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &CreateAConsoleWebhookResponse{
+	response := &CreateConsoleWebhookResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20766,15 +20766,15 @@ func ParseCreateAConsoleWebhookResponse(rsp *http.Response) (*CreateAConsoleWebh
 	return response, nil
 }
 
-// ParseDeleteAConsoleWebhookResponse parses an HTTP response from a DeleteAConsoleWebhookWithResponse call
-func ParseDeleteAConsoleWebhookResponse(rsp *http.Response) (*DeleteAConsoleWebhookResponse, error) {
+// ParseDeleteConsoleWebhookResponse parses an HTTP response from a DeleteConsoleWebhookWithResponse call
+func ParseDeleteConsoleWebhookResponse(rsp *http.Response) (*DeleteConsoleWebhookResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &DeleteAConsoleWebhookResponse{
+	response := &DeleteConsoleWebhookResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20782,41 +20782,15 @@ func ParseDeleteAConsoleWebhookResponse(rsp *http.Response) (*DeleteAConsoleWebh
 	return response, nil
 }
 
-// ParseChangeAWebhookResponse parses an HTTP response from a ChangeAWebhookWithResponse call
-func ParseChangeAWebhookResponse(rsp *http.Response) (*ChangeAWebhookResponse, error) {
+// ParseUpdateConsoleWebhookResponse parses an HTTP response from a UpdateConsoleWebhookWithResponse call
+func ParseUpdateConsoleWebhookResponse(rsp *http.Response) (*UpdateConsoleWebhookResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &ChangeAWebhookResponse{
-		Body:         bodyBytes,
-		HTTPResponse: rsp,
-	}
-
-	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest ConsoleWebhook
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON200 = &dest
-
-	}
-
-	return response, nil
-}
-
-// ParsePauseAWebhookResponse parses an HTTP response from a PauseAWebhookWithResponse call
-func ParsePauseAWebhookResponse(rsp *http.Response) (*PauseAWebhookResponse, error) {
-	bodyBytes, err := io.ReadAll(rsp.Body)
-	defer func() { _ = rsp.Body.Close() }()
-	if err != nil {
-		return nil, err
-	}
-
-	response := &PauseAWebhookResponse{
+	response := &UpdateConsoleWebhookResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20834,15 +20808,41 @@ func ParsePauseAWebhookResponse(rsp *http.Response) (*PauseAWebhookResponse, err
 	return response, nil
 }
 
-// ParsePingAWebhookResponse parses an HTTP response from a PingAWebhookWithResponse call
-func ParsePingAWebhookResponse(rsp *http.Response) (*PingAWebhookResponse, error) {
+// ParsePauseWebhookResponse parses an HTTP response from a PauseWebhookWithResponse call
+func ParsePauseWebhookResponse(rsp *http.Response) (*PauseWebhookResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &PingAWebhookResponse{
+	response := &PauseWebhookResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ConsoleWebhook
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePingWebhookResponse parses an HTTP response from a PingWebhookWithResponse call
+func ParsePingWebhookResponse(rsp *http.Response) (*PingWebhookResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PingWebhookResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20860,15 +20860,15 @@ func ParsePingAWebhookResponse(rsp *http.Response) (*PingAWebhookResponse, error
 	return response, nil
 }
 
-// ParseResendAllFailedSinceATimeResponse parses an HTTP response from a ResendAllFailedSinceATimeWithResponse call
-func ParseResendAllFailedSinceATimeResponse(rsp *http.Response) (*ResendAllFailedSinceATimeResponse, error) {
+// ParseResendFailedDeliveriesResponse parses an HTTP response from a ResendFailedDeliveriesWithResponse call
+func ParseResendFailedDeliveriesResponse(rsp *http.Response) (*ResendFailedDeliveriesResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &ResendAllFailedSinceATimeResponse{
+	response := &ResendFailedDeliveriesResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20886,15 +20886,15 @@ func ParseResendAllFailedSinceATimeResponse(rsp *http.Response) (*ResendAllFaile
 	return response, nil
 }
 
-// ParseResumeAWebhookResponse parses an HTTP response from a ResumeAWebhookWithResponse call
-func ParseResumeAWebhookResponse(rsp *http.Response) (*ResumeAWebhookResponse, error) {
+// ParseResumeWebhookResponse parses an HTTP response from a ResumeWebhookWithResponse call
+func ParseResumeWebhookResponse(rsp *http.Response) (*ResumeWebhookResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &ResumeAWebhookResponse{
+	response := &ResumeWebhookResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20912,15 +20912,15 @@ func ParseResumeAWebhookResponse(rsp *http.Response) (*ResumeAWebhookResponse, e
 	return response, nil
 }
 
-// ParseRotateTheSecretOfAWebhookResponse parses an HTTP response from a RotateTheSecretOfAWebhookWithResponse call
-func ParseRotateTheSecretOfAWebhookResponse(rsp *http.Response) (*RotateTheSecretOfAWebhookResponse, error) {
+// ParseRotateWebhookSecretResponse parses an HTTP response from a RotateWebhookSecretWithResponse call
+func ParseRotateWebhookSecretResponse(rsp *http.Response) (*RotateWebhookSecretResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &RotateTheSecretOfAWebhookResponse{
+	response := &RotateWebhookSecretResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20938,15 +20938,15 @@ func ParseRotateTheSecretOfAWebhookResponse(rsp *http.Response) (*RotateTheSecre
 	return response, nil
 }
 
-// ParseCreateABuilderSessionResponse parses an HTTP response from a CreateABuilderSessionWithResponse call
-func ParseCreateABuilderSessionResponse(rsp *http.Response) (*CreateABuilderSessionResponse, error) {
+// ParseCreateBuilderSessionResponse parses an HTTP response from a CreateBuilderSessionWithResponse call
+func ParseCreateBuilderSessionResponse(rsp *http.Response) (*CreateBuilderSessionResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &CreateABuilderSessionResponse{
+	response := &CreateBuilderSessionResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20964,15 +20964,15 @@ func ParseCreateABuilderSessionResponse(rsp *http.Response) (*CreateABuilderSess
 	return response, nil
 }
 
-// ParseRevokeABuilderSessionResponse parses an HTTP response from a RevokeABuilderSessionWithResponse call
-func ParseRevokeABuilderSessionResponse(rsp *http.Response) (*RevokeABuilderSessionResponse, error) {
+// ParseRevokeBuilderSessionResponse parses an HTTP response from a RevokeBuilderSessionWithResponse call
+func ParseRevokeBuilderSessionResponse(rsp *http.Response) (*RevokeBuilderSessionResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &RevokeABuilderSessionResponse{
+	response := &RevokeBuilderSessionResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -20980,15 +20980,15 @@ func ParseRevokeABuilderSessionResponse(rsp *http.Response) (*RevokeABuilderSess
 	return response, nil
 }
 
-// ParseCreateAnEmbeddedSessionResponse parses an HTTP response from a CreateAnEmbeddedSessionWithResponse call
-func ParseCreateAnEmbeddedSessionResponse(rsp *http.Response) (*CreateAnEmbeddedSessionResponse, error) {
+// ParseCreateSigningSessionResponse parses an HTTP response from a CreateSigningSessionWithResponse call
+func ParseCreateSigningSessionResponse(rsp *http.Response) (*CreateSigningSessionResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &CreateAnEmbeddedSessionResponse{
+	response := &CreateSigningSessionResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21006,15 +21006,15 @@ func ParseCreateAnEmbeddedSessionResponse(rsp *http.Response) (*CreateAnEmbedded
 	return response, nil
 }
 
-// ParseRevokeAnEmbeddedSessionResponse parses an HTTP response from a RevokeAnEmbeddedSessionWithResponse call
-func ParseRevokeAnEmbeddedSessionResponse(rsp *http.Response) (*RevokeAnEmbeddedSessionResponse, error) {
+// ParseRevokeSigningSessionResponse parses an HTTP response from a RevokeSigningSessionWithResponse call
+func ParseRevokeSigningSessionResponse(rsp *http.Response) (*RevokeSigningSessionResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &RevokeAnEmbeddedSessionResponse{
+	response := &RevokeSigningSessionResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21048,15 +21048,15 @@ func ParseListEnvelopesResponse(rsp *http.Response) (*ListEnvelopesResponse, err
 	return response, nil
 }
 
-// ParseCreateAnEnvelopeResponse parses an HTTP response from a CreateAnEnvelopeWithResponse call
-func ParseCreateAnEnvelopeResponse(rsp *http.Response) (*CreateAnEnvelopeResponse, error) {
+// ParseCreateEnvelopeResponse parses an HTTP response from a CreateEnvelopeWithResponse call
+func ParseCreateEnvelopeResponse(rsp *http.Response) (*CreateEnvelopeResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &CreateAnEnvelopeResponse{
+	response := &CreateEnvelopeResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21074,15 +21074,15 @@ func ParseCreateAnEnvelopeResponse(rsp *http.Response) (*CreateAnEnvelopeRespons
 	return response, nil
 }
 
-// ParseDeleteADraftResponse parses an HTTP response from a DeleteADraftWithResponse call
-func ParseDeleteADraftResponse(rsp *http.Response) (*DeleteADraftResponse, error) {
+// ParseDeleteDraftResponse parses an HTTP response from a DeleteDraftWithResponse call
+func ParseDeleteDraftResponse(rsp *http.Response) (*DeleteDraftResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &DeleteADraftResponse{
+	response := &DeleteDraftResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21090,41 +21090,15 @@ func ParseDeleteADraftResponse(rsp *http.Response) (*DeleteADraftResponse, error
 	return response, nil
 }
 
-// ParseGetAnEnvelopeResponse parses an HTTP response from a GetAnEnvelopeWithResponse call
-func ParseGetAnEnvelopeResponse(rsp *http.Response) (*GetAnEnvelopeResponse, error) {
+// ParseGetEnvelopeResponse parses an HTTP response from a GetEnvelopeWithResponse call
+func ParseGetEnvelopeResponse(rsp *http.Response) (*GetEnvelopeResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &GetAnEnvelopeResponse{
-		Body:         bodyBytes,
-		HTTPResponse: rsp,
-	}
-
-	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest Envelope
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON200 = &dest
-
-	}
-
-	return response, nil
-}
-
-// ParseEditADraftResponse parses an HTTP response from a EditADraftWithResponse call
-func ParseEditADraftResponse(rsp *http.Response) (*EditADraftResponse, error) {
-	bodyBytes, err := io.ReadAll(rsp.Body)
-	defer func() { _ = rsp.Body.Close() }()
-	if err != nil {
-		return nil, err
-	}
-
-	response := &EditADraftResponse{
+	response := &GetEnvelopeResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21142,15 +21116,41 @@ func ParseEditADraftResponse(rsp *http.Response) (*EditADraftResponse, error) {
 	return response, nil
 }
 
-// ParseDownloadAnAttachmentResponse parses an HTTP response from a DownloadAnAttachmentWithResponse call
-func ParseDownloadAnAttachmentResponse(rsp *http.Response) (*DownloadAnAttachmentResponse, error) {
+// ParseUpdateDraftResponse parses an HTTP response from a UpdateDraftWithResponse call
+func ParseUpdateDraftResponse(rsp *http.Response) (*UpdateDraftResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &DownloadAnAttachmentResponse{
+	response := &UpdateDraftResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Envelope
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDownloadAttachmentResponse parses an HTTP response from a DownloadAttachmentWithResponse call
+func ParseDownloadAttachmentResponse(rsp *http.Response) (*DownloadAttachmentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DownloadAttachmentResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21158,15 +21158,15 @@ func ParseDownloadAnAttachmentResponse(rsp *http.Response) (*DownloadAnAttachmen
 	return response, nil
 }
 
-// ParseSendCopiesAgainResponse parses an HTTP response from a SendCopiesAgainWithResponse call
-func ParseSendCopiesAgainResponse(rsp *http.Response) (*SendCopiesAgainResponse, error) {
+// ParseResendCopiesResponse parses an HTTP response from a ResendCopiesWithResponse call
+func ParseResendCopiesResponse(rsp *http.Response) (*ResendCopiesResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &SendCopiesAgainResponse{
+	response := &ResendCopiesResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21184,15 +21184,15 @@ func ParseSendCopiesAgainResponse(rsp *http.Response) (*SendCopiesAgainResponse,
 	return response, nil
 }
 
-// ParseDownloadADocumentResponse parses an HTTP response from a DownloadADocumentWithResponse call
-func ParseDownloadADocumentResponse(rsp *http.Response) (*DownloadADocumentResponse, error) {
+// ParseDownloadDocumentResponse parses an HTTP response from a DownloadDocumentWithResponse call
+func ParseDownloadDocumentResponse(rsp *http.Response) (*DownloadDocumentResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &DownloadADocumentResponse{
+	response := &DownloadDocumentResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21200,15 +21200,15 @@ func ParseDownloadADocumentResponse(rsp *http.Response) (*DownloadADocumentRespo
 	return response, nil
 }
 
-// ParseUploadADocumentResponse parses an HTTP response from a UploadADocumentWithResponse call
-func ParseUploadADocumentResponse(rsp *http.Response) (*UploadADocumentResponse, error) {
+// ParseUploadDocumentResponse parses an HTTP response from a UploadDocumentWithResponse call
+func ParseUploadDocumentResponse(rsp *http.Response) (*UploadDocumentResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &UploadADocumentResponse{
+	response := &UploadDocumentResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21226,15 +21226,15 @@ func ParseUploadADocumentResponse(rsp *http.Response) (*UploadADocumentResponse,
 	return response, nil
 }
 
-// ParseDownloadAllSealedFilesResponse parses an HTTP response from a DownloadAllSealedFilesWithResponse call
-func ParseDownloadAllSealedFilesResponse(rsp *http.Response) (*DownloadAllSealedFilesResponse, error) {
+// ParseDownloadSealedDocumentsResponse parses an HTTP response from a DownloadSealedDocumentsWithResponse call
+func ParseDownloadSealedDocumentsResponse(rsp *http.Response) (*DownloadSealedDocumentsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &DownloadAllSealedFilesResponse{
+	response := &DownloadSealedDocumentsResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21242,15 +21242,15 @@ func ParseDownloadAllSealedFilesResponse(rsp *http.Response) (*DownloadAllSealed
 	return response, nil
 }
 
-// ParseRemoveADocumentResponse parses an HTTP response from a RemoveADocumentWithResponse call
-func ParseRemoveADocumentResponse(rsp *http.Response) (*RemoveADocumentResponse, error) {
+// ParseDeleteDocumentResponse parses an HTTP response from a DeleteDocumentWithResponse call
+func ParseDeleteDocumentResponse(rsp *http.Response) (*DeleteDocumentResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &RemoveADocumentResponse{
+	response := &DeleteDocumentResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21258,15 +21258,15 @@ func ParseRemoveADocumentResponse(rsp *http.Response) (*RemoveADocumentResponse,
 	return response, nil
 }
 
-// ParseEditADocumentResponse parses an HTTP response from a EditADocumentWithResponse call
-func ParseEditADocumentResponse(rsp *http.Response) (*EditADocumentResponse, error) {
+// ParseUpdateDocumentResponse parses an HTTP response from a UpdateDocumentWithResponse call
+func ParseUpdateDocumentResponse(rsp *http.Response) (*UpdateDocumentResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &EditADocumentResponse{
+	response := &UpdateDocumentResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21284,15 +21284,15 @@ func ParseEditADocumentResponse(rsp *http.Response) (*EditADocumentResponse, err
 	return response, nil
 }
 
-// ParsePrepareADocumentResponse parses an HTTP response from a PrepareADocumentWithResponse call
-func ParsePrepareADocumentResponse(rsp *http.Response) (*PrepareADocumentResponse, error) {
+// ParsePrepareDocumentResponse parses an HTTP response from a PrepareDocumentWithResponse call
+func ParsePrepareDocumentResponse(rsp *http.Response) (*PrepareDocumentResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &PrepareADocumentResponse{
+	response := &PrepareDocumentResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21336,15 +21336,15 @@ func ParseSuggestFieldsResponse(rsp *http.Response) (*SuggestFieldsResponse, err
 	return response, nil
 }
 
-// ParseAddAFieldResponse parses an HTTP response from a AddAFieldWithResponse call
-func ParseAddAFieldResponse(rsp *http.Response) (*AddAFieldResponse, error) {
+// ParseCreateFieldResponse parses an HTTP response from a CreateFieldWithResponse call
+func ParseCreateFieldResponse(rsp *http.Response) (*CreateFieldResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &AddAFieldResponse{
+	response := &CreateFieldResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21362,15 +21362,15 @@ func ParseAddAFieldResponse(rsp *http.Response) (*AddAFieldResponse, error) {
 	return response, nil
 }
 
-// ParseRemoveAFieldResponse parses an HTTP response from a RemoveAFieldWithResponse call
-func ParseRemoveAFieldResponse(rsp *http.Response) (*RemoveAFieldResponse, error) {
+// ParseDeleteFieldResponse parses an HTTP response from a DeleteFieldWithResponse call
+func ParseDeleteFieldResponse(rsp *http.Response) (*DeleteFieldResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &RemoveAFieldResponse{
+	response := &DeleteFieldResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21378,15 +21378,15 @@ func ParseRemoveAFieldResponse(rsp *http.Response) (*RemoveAFieldResponse, error
 	return response, nil
 }
 
-// ParseEditAFieldResponse parses an HTTP response from a EditAFieldWithResponse call
-func ParseEditAFieldResponse(rsp *http.Response) (*EditAFieldResponse, error) {
+// ParseUpdateFieldResponse parses an HTTP response from a UpdateFieldWithResponse call
+func ParseUpdateFieldResponse(rsp *http.Response) (*UpdateFieldResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &EditAFieldResponse{
+	response := &UpdateFieldResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21404,15 +21404,15 @@ func ParseEditAFieldResponse(rsp *http.Response) (*EditAFieldResponse, error) {
 	return response, nil
 }
 
-// ParseSendAnEnvelopeResponse parses an HTTP response from a SendAnEnvelopeWithResponse call
-func ParseSendAnEnvelopeResponse(rsp *http.Response) (*SendAnEnvelopeResponse, error) {
+// ParseSendEnvelopeResponse parses an HTTP response from a SendEnvelopeWithResponse call
+func ParseSendEnvelopeResponse(rsp *http.Response) (*SendEnvelopeResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &SendAnEnvelopeResponse{
+	response := &SendEnvelopeResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21430,15 +21430,15 @@ func ParseSendAnEnvelopeResponse(rsp *http.Response) (*SendAnEnvelopeResponse, e
 	return response, nil
 }
 
-// ParseAddASignerResponse parses an HTTP response from a AddASignerWithResponse call
-func ParseAddASignerResponse(rsp *http.Response) (*AddASignerResponse, error) {
+// ParseCreateSignerResponse parses an HTTP response from a CreateSignerWithResponse call
+func ParseCreateSignerResponse(rsp *http.Response) (*CreateSignerResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &AddASignerResponse{
+	response := &CreateSignerResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21456,15 +21456,15 @@ func ParseAddASignerResponse(rsp *http.Response) (*AddASignerResponse, error) {
 	return response, nil
 }
 
-// ParseRemoveASignerResponse parses an HTTP response from a RemoveASignerWithResponse call
-func ParseRemoveASignerResponse(rsp *http.Response) (*RemoveASignerResponse, error) {
+// ParseDeleteSignerResponse parses an HTTP response from a DeleteSignerWithResponse call
+func ParseDeleteSignerResponse(rsp *http.Response) (*DeleteSignerResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &RemoveASignerResponse{
+	response := &DeleteSignerResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21472,41 +21472,15 @@ func ParseRemoveASignerResponse(rsp *http.Response) (*RemoveASignerResponse, err
 	return response, nil
 }
 
-// ParseEditASignerResponse parses an HTTP response from a EditASignerWithResponse call
-func ParseEditASignerResponse(rsp *http.Response) (*EditASignerResponse, error) {
+// ParseUpdateSignerResponse parses an HTTP response from a UpdateSignerWithResponse call
+func ParseUpdateSignerResponse(rsp *http.Response) (*UpdateSignerResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &EditASignerResponse{
-		Body:         bodyBytes,
-		HTTPResponse: rsp,
-	}
-
-	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest Signer
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON200 = &dest
-
-	}
-
-	return response, nil
-}
-
-// ParseReplaceASignerResponse parses an HTTP response from a ReplaceASignerWithResponse call
-func ParseReplaceASignerResponse(rsp *http.Response) (*ReplaceASignerResponse, error) {
-	bodyBytes, err := io.ReadAll(rsp.Body)
-	defer func() { _ = rsp.Body.Close() }()
-	if err != nil {
-		return nil, err
-	}
-
-	response := &ReplaceASignerResponse{
+	response := &UpdateSignerResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21524,15 +21498,41 @@ func ParseReplaceASignerResponse(rsp *http.Response) (*ReplaceASignerResponse, e
 	return response, nil
 }
 
-// ParseInviteASignerAgainResponse parses an HTTP response from a InviteASignerAgainWithResponse call
-func ParseInviteASignerAgainResponse(rsp *http.Response) (*InviteASignerAgainResponse, error) {
+// ParseReplaceSignerResponse parses an HTTP response from a ReplaceSignerWithResponse call
+func ParseReplaceSignerResponse(rsp *http.Response) (*ReplaceSignerResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &InviteASignerAgainResponse{
+	response := &ReplaceSignerResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Signer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRemindSignerResponse parses an HTTP response from a RemindSignerWithResponse call
+func ParseRemindSignerResponse(rsp *http.Response) (*RemindSignerResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemindSignerResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21550,15 +21550,15 @@ func ParseInviteASignerAgainResponse(rsp *http.Response) (*InviteASignerAgainRes
 	return response, nil
 }
 
-// ParseGetASigningLinkResponse parses an HTTP response from a GetASigningLinkWithResponse call
-func ParseGetASigningLinkResponse(rsp *http.Response) (*GetASigningLinkResponse, error) {
+// ParseCreateSigningLinkResponse parses an HTTP response from a CreateSigningLinkWithResponse call
+func ParseCreateSigningLinkResponse(rsp *http.Response) (*CreateSigningLinkResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &GetASigningLinkResponse{
+	response := &CreateSigningLinkResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21576,15 +21576,15 @@ func ParseGetASigningLinkResponse(rsp *http.Response) (*GetASigningLinkResponse,
 	return response, nil
 }
 
-// ParseGetEnteredValuesResponse parses an HTTP response from a GetEnteredValuesWithResponse call
-func ParseGetEnteredValuesResponse(rsp *http.Response) (*GetEnteredValuesResponse, error) {
+// ParseGetEnvelopeValuesResponse parses an HTTP response from a GetEnvelopeValuesWithResponse call
+func ParseGetEnvelopeValuesResponse(rsp *http.Response) (*GetEnvelopeValuesResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &GetEnteredValuesResponse{
+	response := &GetEnvelopeValuesResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21605,15 +21605,15 @@ func ParseGetEnteredValuesResponse(rsp *http.Response) (*GetEnteredValuesRespons
 	return response, nil
 }
 
-// ParseVoidAnEnvelopeResponse parses an HTTP response from a VoidAnEnvelopeWithResponse call
-func ParseVoidAnEnvelopeResponse(rsp *http.Response) (*VoidAnEnvelopeResponse, error) {
+// ParseVoidEnvelopeResponse parses an HTTP response from a VoidEnvelopeWithResponse call
+func ParseVoidEnvelopeResponse(rsp *http.Response) (*VoidEnvelopeResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &VoidAnEnvelopeResponse{
+	response := &VoidEnvelopeResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21699,15 +21699,15 @@ func ParseListTemplatesResponse(rsp *http.Response) (*ListTemplatesResponse, err
 	return response, nil
 }
 
-// ParseCreateATemplateResponse parses an HTTP response from a CreateATemplateWithResponse call
-func ParseCreateATemplateResponse(rsp *http.Response) (*CreateATemplateResponse, error) {
+// ParseCreateTemplateResponse parses an HTTP response from a CreateTemplateWithResponse call
+func ParseCreateTemplateResponse(rsp *http.Response) (*CreateTemplateResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &CreateATemplateResponse{
+	response := &CreateTemplateResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21732,15 +21732,15 @@ func ParseCreateATemplateResponse(rsp *http.Response) (*CreateATemplateResponse,
 	return response, nil
 }
 
-// ParseArchiveATemplateResponse parses an HTTP response from a ArchiveATemplateWithResponse call
-func ParseArchiveATemplateResponse(rsp *http.Response) (*ArchiveATemplateResponse, error) {
+// ParseArchiveTemplateResponse parses an HTTP response from a ArchiveTemplateWithResponse call
+func ParseArchiveTemplateResponse(rsp *http.Response) (*ArchiveTemplateResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &ArchiveATemplateResponse{
+	response := &ArchiveTemplateResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21748,41 +21748,15 @@ func ParseArchiveATemplateResponse(rsp *http.Response) (*ArchiveATemplateRespons
 	return response, nil
 }
 
-// ParseGetATemplateResponse parses an HTTP response from a GetATemplateWithResponse call
-func ParseGetATemplateResponse(rsp *http.Response) (*GetATemplateResponse, error) {
+// ParseGetTemplateResponse parses an HTTP response from a GetTemplateWithResponse call
+func ParseGetTemplateResponse(rsp *http.Response) (*GetTemplateResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &GetATemplateResponse{
-		Body:         bodyBytes,
-		HTTPResponse: rsp,
-	}
-
-	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest Template
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON200 = &dest
-
-	}
-
-	return response, nil
-}
-
-// ParseEditATemplateResponse parses an HTTP response from a EditATemplateWithResponse call
-func ParseEditATemplateResponse(rsp *http.Response) (*EditATemplateResponse, error) {
-	bodyBytes, err := io.ReadAll(rsp.Body)
-	defer func() { _ = rsp.Body.Close() }()
-	if err != nil {
-		return nil, err
-	}
-
-	response := &EditATemplateResponse{
+	response := &GetTemplateResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21800,15 +21774,41 @@ func ParseEditATemplateResponse(rsp *http.Response) (*EditATemplateResponse, err
 	return response, nil
 }
 
-// ParseDownloadATemplateDocumentResponse parses an HTTP response from a DownloadATemplateDocumentWithResponse call
-func ParseDownloadATemplateDocumentResponse(rsp *http.Response) (*DownloadATemplateDocumentResponse, error) {
+// ParseUpdateTemplateResponse parses an HTTP response from a UpdateTemplateWithResponse call
+func ParseUpdateTemplateResponse(rsp *http.Response) (*UpdateTemplateResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &DownloadATemplateDocumentResponse{
+	response := &UpdateTemplateResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Template
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDownloadTemplateDocumentResponse parses an HTTP response from a DownloadTemplateDocumentWithResponse call
+func ParseDownloadTemplateDocumentResponse(rsp *http.Response) (*DownloadTemplateDocumentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DownloadTemplateDocumentResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21816,15 +21816,15 @@ func ParseDownloadATemplateDocumentResponse(rsp *http.Response) (*DownloadATempl
 	return response, nil
 }
 
-// ParseSuggestFieldsOfATemplateResponse parses an HTTP response from a SuggestFieldsOfATemplateWithResponse call
-func ParseSuggestFieldsOfATemplateResponse(rsp *http.Response) (*SuggestFieldsOfATemplateResponse, error) {
+// ParseSuggestTemplateFieldsResponse parses an HTTP response from a SuggestTemplateFieldsWithResponse call
+func ParseSuggestTemplateFieldsResponse(rsp *http.Response) (*SuggestTemplateFieldsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &SuggestFieldsOfATemplateResponse{
+	response := &SuggestTemplateFieldsResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21842,15 +21842,15 @@ func ParseSuggestFieldsOfATemplateResponse(rsp *http.Response) (*SuggestFieldsOf
 	return response, nil
 }
 
-// ParseRemoveBrandingResponse parses an HTTP response from a RemoveBrandingWithResponse call
-func ParseRemoveBrandingResponse(rsp *http.Response) (*RemoveBrandingResponse, error) {
+// ParseDeleteBrandingResponse parses an HTTP response from a DeleteBrandingWithResponse call
+func ParseDeleteBrandingResponse(rsp *http.Response) (*DeleteBrandingResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &RemoveBrandingResponse{
+	response := &DeleteBrandingResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21884,15 +21884,15 @@ func ParseGetBrandingResponse(rsp *http.Response) (*GetBrandingResponse, error) 
 	return response, nil
 }
 
-// ParseChangeBrandingResponse parses an HTTP response from a ChangeBrandingWithResponse call
-func ParseChangeBrandingResponse(rsp *http.Response) (*ChangeBrandingResponse, error) {
+// ParseUpdateBrandingResponse parses an HTTP response from a UpdateBrandingWithResponse call
+func ParseUpdateBrandingResponse(rsp *http.Response) (*UpdateBrandingResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &ChangeBrandingResponse{
+	response := &UpdateBrandingResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21910,15 +21910,15 @@ func ParseChangeBrandingResponse(rsp *http.Response) (*ChangeBrandingResponse, e
 	return response, nil
 }
 
-// ParseVerifyASealedDocumentResponse parses an HTTP response from a VerifyASealedDocumentWithResponse call
-func ParseVerifyASealedDocumentResponse(rsp *http.Response) (*VerifyASealedDocumentResponse, error) {
+// ParseVerifyDocumentResponse parses an HTTP response from a VerifyDocumentWithResponse call
+func ParseVerifyDocumentResponse(rsp *http.Response) (*VerifyDocumentResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &VerifyASealedDocumentResponse{
+	response := &VerifyDocumentResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21962,15 +21962,15 @@ func ParseListWebhooksResponse(rsp *http.Response) (*ListWebhooksResponse, error
 	return response, nil
 }
 
-// ParseRegisterAWebhookResponse parses an HTTP response from a RegisterAWebhookWithResponse call
-func ParseRegisterAWebhookResponse(rsp *http.Response) (*RegisterAWebhookResponse, error) {
+// ParseCreateWebhookResponse parses an HTTP response from a CreateWebhookWithResponse call
+func ParseCreateWebhookResponse(rsp *http.Response) (*CreateWebhookResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &RegisterAWebhookResponse{
+	response := &CreateWebhookResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -21988,15 +21988,15 @@ func ParseRegisterAWebhookResponse(rsp *http.Response) (*RegisterAWebhookRespons
 	return response, nil
 }
 
-// ParseDeleteAWebhookResponse parses an HTTP response from a DeleteAWebhookWithResponse call
-func ParseDeleteAWebhookResponse(rsp *http.Response) (*DeleteAWebhookResponse, error) {
+// ParseDeleteWebhookResponse parses an HTTP response from a DeleteWebhookWithResponse call
+func ParseDeleteWebhookResponse(rsp *http.Response) (*DeleteWebhookResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &DeleteAWebhookResponse{
+	response := &DeleteWebhookResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -22004,41 +22004,15 @@ func ParseDeleteAWebhookResponse(rsp *http.Response) (*DeleteAWebhookResponse, e
 	return response, nil
 }
 
-// ParseGetAWebhookResponse parses an HTTP response from a GetAWebhookWithResponse call
-func ParseGetAWebhookResponse(rsp *http.Response) (*GetAWebhookResponse, error) {
+// ParseGetWebhookResponse parses an HTTP response from a GetWebhookWithResponse call
+func ParseGetWebhookResponse(rsp *http.Response) (*GetWebhookResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &GetAWebhookResponse{
-		Body:         bodyBytes,
-		HTTPResponse: rsp,
-	}
-
-	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest Webhook
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON200 = &dest
-
-	}
-
-	return response, nil
-}
-
-// ParseChangeAnEndpointResponse parses an HTTP response from a ChangeAnEndpointWithResponse call
-func ParseChangeAnEndpointResponse(rsp *http.Response) (*ChangeAnEndpointResponse, error) {
-	bodyBytes, err := io.ReadAll(rsp.Body)
-	defer func() { _ = rsp.Body.Close() }()
-	if err != nil {
-		return nil, err
-	}
-
-	response := &ChangeAnEndpointResponse{
+	response := &GetWebhookResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
@@ -22056,15 +22030,41 @@ func ParseChangeAnEndpointResponse(rsp *http.Response) (*ChangeAnEndpointRespons
 	return response, nil
 }
 
-// ParseTestAWebhookResponse parses an HTTP response from a TestAWebhookWithResponse call
-func ParseTestAWebhookResponse(rsp *http.Response) (*TestAWebhookResponse, error) {
+// ParseUpdateWebhookResponse parses an HTTP response from a UpdateWebhookWithResponse call
+func ParseUpdateWebhookResponse(rsp *http.Response) (*UpdateWebhookResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &TestAWebhookResponse{
+	response := &UpdateWebhookResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Webhook
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseTestWebhookResponse parses an HTTP response from a TestWebhookWithResponse call
+func ParseTestWebhookResponse(rsp *http.Response) (*TestWebhookResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TestWebhookResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}
