@@ -17,9 +17,8 @@ TAGS  ?=
 comma := ,
 export GOFLAGS := -trimpath -tags=nomsgpack$(addprefix $(comma),$(TAGS)) $(GOFLAGS)
 
-# The tests to run, and the packages that are tested without the race detector: those that only
-# compute (seal), that hash passwords by the hundred, minutes of it under the detector (api), or that
-# drive processes of their own (test).
+# The packages to test, and those that are tested without the race detector: those that only compute (seal), that hash
+# passwords by the hundred, minutes of it under the detector (api), or that drive processes of their own (test).
 PKG     ?= ./...
 NORACE  ?= ^countersign/(api|seal|test)(/|$$)
 TIMEOUT ?= 25m
@@ -88,10 +87,25 @@ check-web: $(BIN)/.web-checked ## Check the pages' types, imports and texts
 
 # Each test server that the environment does not name (COUNTERSIGN_TEST_POSTGRES,
 # COUNTERSIGN_TEST_TEMPORAL) is a private one.
+SUITE = PKG='$(PKG)' NORACE='$(NORACE)' TIMEOUT='$(TIMEOUT)' $(TOOLS)/testenv \
+	$(TOOLS)/gotestsum --format pkgname-and-test-fails --hide-summary=output --jsonfile
+
 .PHONY: test
-test: setup build check-web $(BIN)/.clients $(TOOLS)/gotestsum $(TOOLS)/testenv ## Run all tests, on real PostgreSQL, Temporal and PDF tools (PKG=./store/...)
-	@PKG='$(PKG)' NORACE='$(NORACE)' TIMEOUT='$(TIMEOUT)' $(TOOLS)/testenv \
-		$(TOOLS)/gotestsum --format pkgname-and-test-fails --hide-summary=output --raw-command -- .ci/test-events
+test: setup build $(BIN)/.clients $(TOOLS)/gotestsum $(TOOLS)/testenv ## Run every package's tests once, on real PostgreSQL, Temporal, Chromium and PDF tools (PKG=./store/...)
+	@$(SUITE) $(BIN)/test.json --raw-command -- .ci/suite test
+
+# Each step goes on when one before it failed, so that one run names all that is wrong.
+.PHONY: check
+check: ## After "make test": lint, clients, and the tests that take longer: race detector, PgBouncer, faults, all languages (PKG=./store/...)
+	@status=0; for target in lint clients check-tests; do .ci/step "make $$target" $(MAKE) --no-print-directory $$target || status=1; done; exit $$status
+
+.PHONY: check-tests
+check-tests: setup build $(BIN)/.clients $(TOOLS)/gotestsum $(TOOLS)/testenv
+	@$(SUITE) $(BIN)/check.json --raw-command -- .ci/suite check
+
+.PHONY: quick
+quick: ## Within a minute, with nothing installed: what changed, the rules, the workflows, the store on SQLite
+	@.ci/quick
 
 # Those whose tests use PostgreSQL, one after another: there are four connections to the server. What test/clients and
 # test/browser drive is dev, on SQLite.

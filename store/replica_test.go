@@ -21,6 +21,7 @@ import (
 // lags, when it is down, and after it was promoted.
 func TestListsFromAReplica(t *testing.T) {
 	t.Parallel()
+	testkit.Needs(t, testkit.PostgresVariable)
 	ctx := t.Context()
 	primary, err := testkit.StartPostgres(ctx, testkit.PostgresOptions{Durable: true}) // otherwise its settings are weak, see below
 	require.NoError(t, err)
@@ -136,6 +137,7 @@ func TestListsFromAReplica(t *testing.T) {
 // TestWeakDurability names what lets a crash lose commits.
 func TestWeakDurability(t *testing.T) {
 	t.Parallel()
+	testkit.Needs(t, testkit.PostgresVariable)
 	server, err := testkit.StartPostgres(t.Context(), testkit.PostgresOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })

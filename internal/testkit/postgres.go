@@ -3,8 +3,8 @@
 //
 // Each is taken from a server that the environment names (COUNTERSIGN_TEST_POSTGRES,
 // COUNTERSIGN_TEST_TEMPORAL), or from a private one that the first test of a test binary starts and
-// that ends with the binary, however that ends. A thing that cannot be had fails the test; nothing
-// is skipped.
+// that ends with the binary, however that ends. A thing that cannot be had fails the test. Only
+// where the environment says NoServer in place of a server ("make quick") is the test skipped.
 package testkit
 
 import (
@@ -27,6 +27,19 @@ const PostgresVariable = "COUNTERSIGN_TEST_POSTGRES"
 // DirectVariable names the environment variable with the URL of the server behind the PgBouncer that PostgresVariable
 // names; it is empty where there is none.
 const DirectVariable = "COUNTERSIGN_TEST_POSTGRES_DIRECT"
+
+// NoServer as the value of PostgresVariable or TemporalVariable says that this machine has no such server: tests that
+// need it are skipped.
+const NoServer = "none"
+
+// Needs skips the test if the environment variable says NoServer. All that gives a test a server calls it; a test that
+// starts one of its own calls it first.
+func Needs(tb testing.TB, variable string) {
+	tb.Helper()
+	if os.Getenv(variable) == NoServer {
+		tb.Skipf("needs a server, and %s is %q", variable, NoServer)
+	}
+}
 
 const (
 	serverStartTimeout = 60 * time.Second
@@ -72,6 +85,7 @@ func DirectURL(tb testing.TB, database string) string {
 // postgresServer is the URL of the server on which tests make databases.
 func postgresServer(tb testing.TB) string {
 	tb.Helper()
+	Needs(tb, PostgresVariable)
 	server := os.Getenv(PostgresVariable)
 	if server == "" {
 		private, err := sharedPostgres()

@@ -38,6 +38,7 @@ var sharedTemporal = sync.OnceValues(func() (*bundled.Server, error) {
 // writes warnings and errors to the test's log. A namespace costs about 10 ms.
 func Temporal(tb testing.TB) client.Options {
 	tb.Helper()
+	Needs(tb, TemporalVariable)
 	address := os.Getenv(TemporalVariable)
 	if address == "" {
 		private, err := sharedTemporal()
