@@ -18,7 +18,7 @@ COPY . .
 COPY --from=web /src/web/dist web/dist
 ARG VERSION=local
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
-    CGO_ENABLED=0 go build -tags nomsgpack -trimpath -buildvcs=false -ldflags "-s -w -X main.version=${VERSION}" \
+    CGO_ENABLED=0 go build -tags nomsgpack,azure -trimpath -buildvcs=false -ldflags "-s -w -X main.version=${VERSION}" \
     -o /out/countersign ./cmd/countersign && \
     mkdir -p /out/data
 

@@ -1,5 +1,5 @@
-// Package blob keeps the PDF files: in a directory, or in a bucket of Azure, S3
-// or anything that speaks S3, Google Cloud Storage among them.
+// Package blob stores the PDF files: in a directory, in a bucket of S3 or of anything
+// that speaks S3, Google Cloud Storage among them, or in a container of Azure.
 //
 // A file is written to a temporary place first and appears under its key only
 // when it is complete, so that no reader ever sees a truncated one.
@@ -65,8 +65,8 @@ type Entry struct {
 	Modified time.Time // by the store's clock
 }
 
-// Open opens the store that rawURL names: file:///dir, s3://bucket?… or
-// azblob://container, with the options of gocloud.dev/blob.
+// Open opens the store that rawURL names: file:///dir, s3://bucket?… (openS3 lists the
+// options), or azblob://container with the options of gocloud.dev/blob/azureblob.
 func Open(ctx context.Context, rawURL string) (Store, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -75,8 +75,10 @@ func Open(ctx context.Context, rawURL string) (Store, error) {
 	switch u.Scheme {
 	case "file":
 		return OpenDir(filepath.FromSlash(u.Host + u.Path))
-	case "s3", "azblob":
-		return openBucket(ctx, rawURL)
+	case "s3":
+		return openS3(u)
+	case "azblob":
+		return openAzure(ctx, rawURL)
 	}
 	return nil, fmt.Errorf("blob URL: unknown scheme %q; use file, s3 or azblob", u.Scheme)
 }
@@ -85,6 +87,33 @@ func Open(ctx context.Context, rawURL string) (Store, error) {
 func Discard(f *os.File) {
 	_ = f.Close()
 	_ = os.Remove(f.Name()) // gone already if it was kept
+}
+
+// contentType is the type of the objects in a bucket.
+const contentType = "application/pdf"
+
+// uploadFile returns a temporary file for the content of a new object.
+func uploadFile() (*os.File, error) {
+	f, err := os.CreateTemp("", "countersign-*.part")
+	if err != nil {
+		return nil, fmt.Errorf("temporary file: %w", err)
+	}
+	return f, nil
+}
+
+// downloaded returns the object under key, which fetch writes to a temporary file.
+func downloaded(key string, fetch func(*os.File) error) (*File, error) {
+	f, err := anonymousFile()
+	if err != nil {
+		return nil, err
+	}
+	if err := fetch(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", key, err), f.Close())
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return withSize(f)
 }
 
 // dir keeps files in a directory.

@@ -1,0 +1,154 @@
+package blob_test
+
+import (
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/store/blob"
+)
+
+func TestS3_StoresObjectsAtEndpoint(t *testing.T) {
+	t.Parallel()
+	s3 := testkit.NewS3(t)
+	s, err := blob.Open(t.Context(), s3.URL)
+	require.NoError(t, err)
+	require.NoError(t, s.Check(t.Context()))
+	keep(t, s, "envelopes/1/sealed/a.pdf", "first")
+	keep(t, s, "envelopes/1/sealed/a.pdf", "second")
+	keep(t, s, "envelopes/1/sealed/b.pdf", "b")
+	keep(t, s, "envelopes/1/original/o.pdf", "o")
+	keep(t, s, "envelopes/10/sealed/c.pdf", "c")
+	assert.Equal(t, "second", read(t, s, "envelopes/1/sealed/a.pdf"))
+	keys, err := s.List(t.Context(), "envelopes/1/")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"envelopes/1/original/o.pdf", "envelopes/1/sealed/a.pdf", "envelopes/1/sealed/b.pdf"}, keys)
+	s3.Age("envelopes/10/sealed/c.pdf", time.Hour)
+	told := walk(t, s, "envelopes/10")
+	require.Len(t, told, 1)
+	assert.EqualValues(t, 1, told[0].Size)
+	assert.WithinDuration(t, time.Now().Add(-time.Hour), told[0].Modified, 5*time.Minute)
+	require.NoError(t, s.Delete(t.Context(), "envelopes/1/sealed/a.pdf"))
+	require.NoError(t, s.Delete(t.Context(), "envelopes/1/sealed/a.pdf"), "twice is no error")
+	_, err = s.Open(t.Context(), "envelopes/1/sealed/a.pdf")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+}
+
+// request is what a bucket receives, with its body.
+type request struct {
+	*http.Request
+
+	body string
+}
+
+// newRecorder returns the address of a bucket that accepts everything, and what it receives.
+func newRecorder(t *testing.T) (address string, received chan request) {
+	t.Helper()
+	received = make(chan request, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		received <- request{r, string(b)}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, received
+}
+
+// keepIn stores "content" in a bucket in the region eu-central-1.
+func keepIn(t *testing.T, endpoint string) error {
+	t.Helper()
+	s, err := blob.Open(t.Context(), "s3://contracts?region=eu-central-1&use_path_style=true&endpoint="+url.QueryEscape(endpoint))
+	require.NoError(t, err)
+	f, err := s.Temp()
+	require.NoError(t, err)
+	defer blob.Discard(f)
+	_, err = f.WriteString("content")
+	require.NoError(t, err)
+	return s.Keep(t.Context(), f, "envelopes/1/a.pdf")
+}
+
+// TestS3_SignsAsEveryStoreUnderstands: one PUT with a signature of version 4, the content's MD5, and the content as it is.
+func TestS3_SignsAsEveryStoreUnderstands(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	t.Setenv("AWS_PROFILE", "")
+	address, received := newRecorder(t)
+	require.NoError(t, keepIn(t, address))
+	r := <-received
+	require.Equal(t, "PUT /contracts/envelopes/1/a.pdf", r.Method+" "+r.URL.Path)
+	require.Contains(t, r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/")
+	require.Contains(t, r.Header.Get("Authorization"), "/eu-central-1/s3/aws4_request")
+	require.Equal(t, "mgNkuembtIDdJeHwKEyFVQ==", r.Header.Get("Content-Md5"))
+	require.Equal(t, "application/pdf", r.Header.Get("Content-Type"))
+	require.Equal(t, "content", r.body)
+}
+
+// TestS3_TakesCredentialsOfRole: as containers get them; without any, no request is sent unsigned.
+func TestS3_TakesCredentialsOfRole(t *testing.T) {
+	given := http.StatusOK
+	role := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(given)
+		_, _ = io.WriteString(w, `{"AccessKeyId": "ROLE", "SecretAccessKey": "s", "Token": "session", "Expiration": "2999-01-01T00:00:00Z"}`)
+	}))
+	defer role.Close()
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "", "AWS_PROFILE": "", "AWS_WEB_IDENTITY_TOKEN_FILE": "",
+		"AWS_SHARED_CREDENTIALS_FILE": t.TempDir() + "/none", "AWS_CONTAINER_CREDENTIALS_FULL_URI": role.URL,
+	} {
+		t.Setenv(name, value)
+	}
+	address, received := newRecorder(t)
+	require.NoError(t, keepIn(t, address))
+	r := <-received
+	require.Contains(t, r.Header.Get("Authorization"), "Credential=ROLE/")
+	require.Equal(t, "session", r.Header.Get("X-Amz-Security-Token"))
+	given = http.StatusForbidden
+	require.Error(t, keepIn(t, address))
+	require.Empty(t, received)
+}
+
+func TestS3_RejectsUnknownOptions(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		"?regoin=x":                     `unknown option "regoin"; S3 takes region, endpoint, use_path_style, anonymous and profile`,
+		"?use_path_style=maybe":         "use_path_style must be true or false",
+		"?anonymous=2":                  "anonymous must be true or false",
+		"?endpoint=s3.example.com":      "endpoint must be an address without a path",
+		"?endpoint=https://h.test/path": "endpoint must be an address without a path",
+	} {
+		_, err := blob.Open(t.Context(), "s3://bucket"+query)
+		require.ErrorContains(t, err, want)
+	}
+	_, err := blob.Open(t.Context(), "s3://?region=here")
+	require.ErrorContains(t, err, "name the bucket")
+}
+
+func walk(t *testing.T, s blob.Store, prefix string) (told []blob.Entry) {
+	t.Helper()
+	require.NoError(t, s.Walk(t.Context(), prefix, func(e blob.Entry) error { told = append(told, e); return nil }))
+	return told
+}
+
+func TestWalkADirectory(t *testing.T) {
+	t.Parallel()
+	s, err := blob.OpenDir(t.TempDir())
+	require.NoError(t, err)
+	keep(t, s, "a/b/c.pdf", "abc")
+	keep(t, s, "d.pdf", "d")
+	f, err := s.Temp()
+	require.NoError(t, err)
+	defer blob.Discard(f)
+	told := walk(t, s, "")
+	require.Len(t, told, 2, "without what is temporary")
+	assert.Equal(t, "a/b/c.pdf", told[0].Key)
+	assert.EqualValues(t, 3, told[0].Size)
+	assert.WithinDuration(t, time.Now(), told[0].Modified, 5*time.Minute)
+	assert.Empty(t, walk(t, s, "nowhere/"))
+}
