@@ -131,7 +131,6 @@ func (s *Server) routes() []route {
 		pub(get, "/healthz", s.healthz),
 		pub(get, "/readyz", s.readyz),
 		pub(get, "/openapi.yaml", s.openAPI),
-		pub(get, "/docs", s.docs),
 		pub(get, "/.well-known/jwks.json", s.jwks),
 		token(pub(post, "/oauth/token", s.token)),
 
@@ -321,7 +320,7 @@ func (s *Server) Routes() []string {
 	var out []string
 	for _, r := range s.routes() {
 		switch r.path {
-		case "/openapi.yaml", "/docs", "/embed/:token", "/embed/build/:token":
+		case "/openapi.yaml", "/embed/:token", "/embed/build/:token":
 			continue
 		}
 		parts := strings.Split(r.path, "/")

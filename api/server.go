@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime"
-	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -121,14 +120,13 @@ type Server struct {
 	apps    appCache
 	// bearerRoutes are the routes that ask for a bearer token, as "GET /v1/envelopes".
 	bearerRoutes map[string]bool
-	docsPage     func() ([]byte, error)
 }
 
 // New builds the server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
 	s := &Server{
-		Config: cfg, files: blob.NewReader(cfg.Blobs), engine: gin.New(), docsPage: sync.OnceValues(renderDocs),
+		Config: cfg, files: blob.NewReader(cfg.Blobs), engine: gin.New(),
 		admissions: semaphore.NewWeighted(maxConcurrentAdmissions), readingCopies: semaphore.NewWeighted(maxConcurrentReadingCopies),
 		bulkPlaces: newBulkPlaces(), verifications: semaphore.NewWeighted(int64(runtime.NumCPU())),
 	}

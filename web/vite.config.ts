@@ -1,6 +1,6 @@
 import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { brotliCompressSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
 import { smallPdfJs } from "./pdfjs";
 
@@ -29,8 +29,10 @@ function compressed(): Plugin {
         for (const entry of readdirSync(dist, { recursive: true })) {
           const path = join(dist, String(entry));
           if (!/\.(html|js|mjs|css|svg|wasm|ttf)$/.test(path) || !statSync(path).isFile()) continue;
-          writeFileSync(`${path}.gz`, gzipSync(readFileSync(path), { level: 9 }));
-          writeFileSync(`${path}.br`, brotliCompressSync(readFileSync(path))); // at its best level
+          const content = readFileSync(path);
+          const quality = content.length > 2 ** 20 ? 9 : constants.BROTLI_MAX_QUALITY; // the best takes ten seconds for the API reference
+          writeFileSync(`${path}.gz`, gzipSync(content, { level: 9 }));
+          writeFileSync(`${path}.br`, brotliCompressSync(content, { params: { [constants.BROTLI_PARAM_QUALITY]: quality } }));
         }
       },
     },
@@ -46,7 +48,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1200,
     rollupOptions: {
-      input: Object.fromEntries(["sign", "embed", "build", "download", "verify", "console", "home", "missing"].map((name) => [name, `${name}.html`])),
+      input: Object.fromEntries(["sign", "embed", "build", "download", "verify", "console", "home", "missing", "docs"].map((name) => [name, `${name}.html`])),
     },
   },
   plugins: [smallPdfJs(), viewerFiles(), compressed()],

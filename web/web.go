@@ -20,6 +20,9 @@ var files embed.FS
 const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; font-src 'self'; " +
 	"img-src 'self' data: blob:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
+// The API reference writes its own style sheets into the page.
+var docsPolicy = strings.Replace(policy, "style-src 'self'", "style-src 'self' 'unsafe-inline'", 1)
+
 const notBuilt = "The pages are not part of this build. Build them with \"npm --prefix web ci && npm --prefix web run build\", then build the program again.\n"
 
 // pages maps the first part of a path to its page. What follows in the path is
@@ -35,6 +38,10 @@ func Handler() http.Handler {
 		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		if strings.HasPrefix(r.URL.Path, "/embed/build/") {
 			servePage(w, r, http.StatusOK, "build.html") // the API replaces who may frame it
+			return
+		}
+		if r.URL.Path == "/docs" {
+			servePage(w, r, http.StatusOK, "docs.html")
 			return
 		}
 		switch name, ok := pages[first]; {
@@ -61,6 +68,9 @@ func Handler() http.Handler {
 func servePage(w http.ResponseWriter, r *http.Request, status int, name string) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
+	if name == "docs.html" {
+		h.Set("Content-Security-Policy", docsPolicy)
+	}
 	h.Set("Cache-Control", "no-store")
 	page, err := files.ReadFile("dist/" + name)
 	if err != nil {

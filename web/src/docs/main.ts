@@ -1,0 +1,39 @@
+// The API reference: Scalar's browser build shows /openapi.yaml. It is copied as its package has it, so nothing of what it
+// was built from is installed (package-lock.json lists it without dependencies).
+import bundle from "../../node_modules/@scalar/api-reference/dist/browser/standalone.js?url";
+
+declare global {
+  interface Window {
+    Scalar?: { createApiReference(element: string, configuration: Record<string, unknown>): unknown };
+  }
+}
+
+/** Samples are in curl, Go, JavaScript and Python: true hides all clients of a language, a list hides those it names. */
+const hidden = {
+  c: true, clojure: true, csharp: true, dart: true, fsharp: true, http: true, java: true, kotlin: true, node: true, objc: true, ocaml: true,
+  php: true, powershell: true, r: true, ruby: true, rust: true, swift: true,
+  shell: ["httpie", "wget"], js: ["axios", "jquery", "ofetch", "xhr"], python: ["aiohttp", "httpx_async", "httpx_sync", "python3"],
+};
+
+/** Nothing is loaded from elsewhere: no fonts, no proxy, no telemetry, no assistant. */
+const configuration = {
+  url: "/openapi.yaml",
+  withDefaultFonts: false,
+  telemetry: false,
+  proxyUrl: "",
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  hideClientButton: true,
+  showDeveloperTools: "never",
+  documentDownloadType: "direct",
+  modelsSectionLabel: "Schemas",
+  defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
+  hiddenClients: hidden,
+  authentication: { preferredSecurityScheme: "oauth2" },
+  customCss: ":root { --scalar-font: system-ui, -apple-system, 'Segoe UI', 'Noto Sans', sans-serif; --scalar-font-code: ui-monospace, 'SF Mono', Menlo, 'Noto Sans Mono', monospace; }",
+};
+
+const script = document.createElement("script");
+script.src = bundle;
+script.onload = () => window.Scalar?.createApiReference("#app", configuration);
+document.head.append(script);
