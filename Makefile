@@ -134,7 +134,7 @@ setup: ## Install the Debian packages that the tests need and this machine lacks
 	@.ci/packages
 
 .PHONY: lint
-lint: web check-web $(TOOLS)/golangci-lint $(TOOLS)/workflowcheck check-compose check-deploy ## Check style, imports, formatting and that workflows are deterministic
+lint: web check-web $(TOOLS)/golangci-lint $(TOOLS)/workflowcheck check-compose check-deploy check-mutants ## Check style, imports, formatting and that workflows are deterministic
 	$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
 	cd temporal/devserver && $(CURDIR)/$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
 	cd tools && $(CURDIR)/$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
@@ -157,6 +157,11 @@ check-compose: $(TOOLS)/composecheck ## Parse docker-compose.yml and check what 
 check-deploy: $(TOOLS)/deploycheck ## Parse the alert rules, the dashboard and the Kubernetes manifests
 	$(TOOLS)/deploycheck deploy
 	$(GO) -C tools/deploycheck test -vet=off .
+
+.PHONY: check-mutants
+check-mutants: web $(TOOLS)/mutants ## Check that test/mutants.txt names only changes that exist (bin/tools/mutants -mend renames those that moved)
+	$(TOOLS)/mutants -list -count 0 >/dev/null
+	$(GO) -C tools test -vet=off ./mutants
 
 .PHONY: conformance
 conformance: build $(TOOLS)/testenv ## Check a deployment against the interface (BASE_URL=… CLIENT_ID=… CLIENT_SECRET=…)
