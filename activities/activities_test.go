@@ -82,6 +82,7 @@ type fakeSealer struct {
 	n    int
 	fail error
 	last seal.Job
+	jobs []seal.Job
 	// meanwhile happens while a document is sealed; nil: nothing.
 	meanwhile func()
 	pending   bool   // documents are sealed without a time-stamp
@@ -105,7 +106,7 @@ func (s *fakeSealer) Seal(_ context.Context, out *os.File, job seal.Job) (seal.R
 		return seal.Result{}, s.fail
 	}
 	s.n++
-	s.last = job
+	s.last, s.jobs = job, append(s.jobs, job)
 	text := fmt.Sprintf("sealed %s, run %d, %d values, %d events", job.Document.ID, s.n, len(job.Values), len(job.Events))
 	if _, err := io.WriteString(out, text); err != nil {
 		return seal.Result{}, err

@@ -210,3 +210,30 @@ func TestAPausedBulkSendStops(t *testing.T) {
 		assert.Equal(t, activities.BulkStep{Status: models.BulkPaused, Counts: models.BulkCounts{Pending: 3}}, step)
 	})
 }
+
+// TestBulkSendsKeepTheirPace: no minute has more rows than the bulk send allows, in batches ten seconds apart.
+func TestBulkSendsKeepTheirPace(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		perMinute, settled, pending int
+		since                       time.Duration // ago, when the first row of this minute was settled
+		rows                        int
+		wait                        time.Duration
+	}{
+		{0, 5000, 9, time.Second, 9, 0}, // no limit
+		{60, 0, 100, 0, 10, 10 * time.Second},
+		{60, 55, 100, 30 * time.Second, 5, 5 * time.Second}, // room for five
+		{60, 0, 3, 0, 3, 3 * time.Second},                   // no more are left
+		{3, 0, 9, 0, 1, 20 * time.Second},
+		{60, 60, 100, 45 * time.Second, 0, 15 * time.Second}, // no room
+		{60, 61, 100, 45 * time.Second, 0, 15 * time.Second},
+		{60, 60, 100, time.Minute, 0, time.Millisecond}, // there is room in a moment
+		{60, 60, 100, time.Hour, 0, time.Millisecond},
+	} {
+		work := &store.BulkWork{BulkSend: &models.BulkSend{PerMinute: c.perMinute}, Settled: c.settled, SettledSince: now.Add(-c.since), Rows: make([]*models.BulkRow, c.pending)}
+		rows, wait := activities.Paced(work, now)
+		assert.Len(t, rows, c.rows, "%+v", c)
+		assert.Equal(t, c.wait, wait, "%+v", c)
+	}
+}

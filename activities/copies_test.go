@@ -230,11 +230,15 @@ func TestARenewalBeforeTheInvitation(t *testing.T) {
 	t.Run("lost", func(t *testing.T) {
 		t.Parallel()
 		onBoth(t, func(env *fakeEnv) {
-			e, in := env.sentTo(models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1})
+			e, in := env.sentTo(models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1},
+				models.SignerInput{Name: "Bo", Email: "bo@example.com", RoutingOrder: 1})
 			env.change(e, func(e *models.Envelope) error {
 				_, err := e.Resend(env.act(), e.Signers[0].ID)
 				return err
 			})
+			other := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[1].ID}
+			require.NoError(env.t, env.Invite(env.t.Context(), other))
+			require.Equal(env.t, []string{"invitation bo@example.com"}, env.mailedTo(), "it does not count as Ada's")
 			invite := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
 			var waits *sdktemporal.ApplicationError
 			require.ErrorAs(env.t, env.Invite(env.t.Context(), invite), &waits)

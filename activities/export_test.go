@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"countersign/models"
 	"countersign/store"
 )
 
@@ -17,3 +18,8 @@ func (a *Activities) AwaitRoom(ctx context.Context, limit time.Duration) error {
 
 // Admit says whether a row may be sent now.
 func (r *BulkRoom) Admit(now time.Time, lately store.Awaiting) bool { return r.admit(now, lately) }
+
+// Paced returns the rows of a bulk send that may be sent now, and the time until the next batch.
+func Paced(work *store.BulkWork, now time.Time) ([]*models.BulkRow, time.Duration) {
+	return paced(work, now)
+}

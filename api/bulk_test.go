@@ -180,6 +180,11 @@ func TestBulkSendRefused(t *testing.T) {
 		assert.NotContains(t, faults, "\n1 ")
 		assert.EqualValues(t, 10, got.body["details"].(object)["total"])
 
+		unlike := bulkRequest(template)
+		unlike["rows"] = []any{good, "a text", nil}
+		got = c.post("/v1/bulk-sends", unlike).refused(http.StatusBadRequest, "validation_error")
+		assert.Subset(t, faultsOf(got), []string{"2 : must be an object", "3 : must be an object"})
+
 		many := bulkRequest(template)
 		rows := make([]object, 150)
 		for i := range rows {

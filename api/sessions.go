@@ -157,11 +157,11 @@ func (s *Server) reauthenticate(c *gin.Context, app caller, o *object) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	who, err := withAttemptLimit(c, s, "login", models.EmailKey(app.user.Email), func() (*models.ConsoleUser, error) {
-		return s.Store.Login(c.Request.Context(), app.user.Email, password)
+	_, err := withAttemptLimit(c, s, "login", models.EmailKey(app.user.Email), func() (struct{}, error) {
+		return struct{}{}, s.Store.ConfirmPassword(c.Request.Context(), app.user.ID, password)
 	})
 	switch {
-	case isNotFound(err) || err == nil && who.ID != app.user.ID:
+	case isNotFound(err):
 		return wrongCredential("password", "is wrong")
 	case err != nil || !app.factor:
 		return err

@@ -193,7 +193,6 @@ func (s *Server) uploadDocument(c *gin.Context, app caller) error {
 	if err := s.checkUpload(c, app); err != nil {
 		return err
 	}
-	limitBody(c, s.UploadLimit+1)
 	u, err := s.receiveUpload(c.Request.Body, "", s.UploadLimit)
 	if err != nil {
 		return err

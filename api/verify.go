@@ -101,7 +101,6 @@ func (s *Server) receiveSealed(c *gin.Context) (u *upload, err error) {
 	t, _, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
 	switch {
 	case err != nil || t == "application/pdf" || t == "application/octet-stream":
-		limitBody(c, limit+besideFile)
 		u, err = s.receiveUpload(c.Request.Body, "", limit)
 	case t == "multipart/form-data":
 		var in *parts

@@ -170,6 +170,12 @@ func TestAttachmentsMustBeTheOnesThatWereGiven(t *testing.T) {
 		func(j *seal.Job) { j.Attachments[0].FieldID = "another" },
 		func(j *seal.Job) { j.Attachments[0].SignerID = jomoID },
 		func(j *seal.Job) { j.Attachments[0].ID = "another" },
+		func(j *seal.Job) { // another file, with its own hash and size
+			other := simplePDF(2)
+			sum := sha256.Sum256(other)
+			a := &j.Attachments[0]
+			a.Content, a.Size, a.SHA256 = bytes.NewReader(other), int64(len(other)), hex.EncodeToString(sum[:])
+		},
 	} {
 		require.ErrorContains(t, refused(change), "is not the one that was added")
 	}

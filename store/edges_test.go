@@ -48,6 +48,7 @@ func TestADatabaseThatDoesNotAnswer(t *testing.T) {
 			"client secrets":     func() error { return must2(s.ClientSecrets(ctx, app)) },
 			"authenticate":       func() error { return must2(s.Authenticate(ctx, f.app.ClientID.String(), "x")) },
 			"log in":             func() error { return must2(s.Login(ctx, "ada@example.com", "x")) },
+			"confirm a password": func() error { return s.ConfirmPassword(ctx, ada.ID, "x") },
 			"add an anchor":      func() error { return s.AddAnchor(ctx, store.Anchor{Number: 1, Token: []byte("t")}) },
 			"the last anchor":    func() error { return must2(s.LastAnchor(ctx)) },
 			"chain heads":        func() error { return s.EachChainHead(ctx, time.Time{}, func(store.ChainHead) error { return nil }) },

@@ -154,6 +154,19 @@ func (s *Store) Login(ctx context.Context, email, password string) (*models.Cons
 	return u, decrypt(s, u)
 }
 
+// ConfirmPassword checks the password of a console user by the user's id. It returns
+// models.ErrNotFound if the password is wrong, or the user may not sign in with one.
+func (s *Store) ConfirmPassword(ctx context.Context, id uuid.UUID, password string) error {
+	u, err := first[models.ConsoleUser](s.db.WithContext(ctx).Where("id = ? AND disabled_at IS NULL AND oidc_subject IS NULL", id))
+	switch {
+	case err != nil:
+		return fmt.Errorf("load console user %s: %w", id, err)
+	case u == nil || !passwordMatches(u.PasswordHash, password):
+		return models.ErrNotFound
+	}
+	return nil
+}
+
 // User loads a console user who may still sign in.
 func (s *Store) User(ctx context.Context, id uuid.UUID) (*models.ConsoleUser, error) {
 	u, err := takeDecrypted[models.ConsoleUser](s, s.db.WithContext(ctx), "id = ? AND disabled_at IS NULL", id)

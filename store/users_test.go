@@ -93,6 +93,26 @@ func TestConsoleUsersAreChecked(t *testing.T) {
 	})
 }
 
+// TestAPasswordIsItsOwnUsers: the password of a user is confirmed for that user alone, while the user may sign in
+// with a password.
+func TestAPasswordIsItsOwnUsers(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
+		ctx := t.Context()
+		app, ada, bob := newUsers(t, s)
+		require.NoError(t, s.ConfirmPassword(ctx, ada.ID, "correct horse ada"))
+		for id, password := range map[uuid.UUID]string{ada.ID: "correct horse ada ", bob.ID: "correct horse ada", newID(): "correct horse ada"} {
+			require.ErrorIs(t, s.ConfirmPassword(ctx, id, password), models.ErrNotFound)
+		}
+		require.NoError(t, s.ConfirmPassword(ctx, bob.ID, "correct horse bob"))
+		_, err := s.LinkProvider(ctx, bob.ID, store.ProviderIdentity{Issuer: "https://login.example.com", Subject: "bob", App: app.ID, Role: models.RoleViewer})
+		require.NoError(t, err)
+		require.ErrorIs(t, s.ConfirmPassword(ctx, bob.ID, "correct horse bob"), models.ErrNotFound)
+		require.NoError(t, s.DisableUser(ctx, app.ID, ada.ID))
+		require.ErrorIs(t, s.ConfirmPassword(ctx, ada.ID, "correct horse ada"), models.ErrNotFound)
+	})
+}
+
 // TestLongPasswords: of two that are the same for 72 bytes each is one of its own.
 func TestLongPasswords(t *testing.T) {
 	t.Parallel()

@@ -172,6 +172,35 @@ func TestARevocationStatementOfAnotherShapeIsRefused(t *testing.T) {
 	}
 }
 
+// TestAStatementWithAnEmptySignatureIsRefused, in a revocation list and in an OCSP answer, where it is a BIT STRING
+// without a first octet.
+func TestAStatementWithAnEmptySignatureIsRefused(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	c := ca.issue(t, 7)
+	present := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	crl, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: present, NextUpdate: present.Add(time.Hour)}, ca.cert, ca.key)
+	require.NoError(t, err)
+	list := readElements(t, crl)[0]
+	require.Equal(t, asn1.TagBitString, list.children[2].head.Tag)
+	list.children[2].head.Bytes = nil
+	_, err = cms.NormalizeCRL(list.write(t), ca.cert)
+	require.EqualError(t, err, "cms: a revocation list is malformed")
+
+	der, err := ocsp.CreateResponse(ca.cert, ca.cert, ocsp.Response{
+		Status: ocsp.Good, SerialNumber: c.SerialNumber, ThisUpdate: present, NextUpdate: present.Add(time.Hour),
+	}, ca.key)
+	require.NoError(t, err)
+	answer := readElements(t, der)[0]
+	octets := find(answer, 1, 0, 1)
+	basic := readElements(t, octets.head.Bytes)[0]
+	require.Equal(t, asn1.TagBitString, basic.children[2].head.Tag)
+	basic.children[2].head.Bytes = nil
+	octets.head.Bytes = basic.write(t)
+	_, err = cms.NormalizeOCSP(answer.write(t), c, ca.cert)
+	require.EqualError(t, err, "cms: OCSP answer: it is malformed")
+}
+
 // find returns the element at a path.
 func find(root *element, path ...int) *element {
 	for _, i := range path {

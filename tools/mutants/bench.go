@@ -24,13 +24,14 @@ import (
 type bench struct {
 	dir      string
 	overlay  string
-	program  string              // countersign with all changes in it
+	program  string              // countersign with all changes in it; "" until a test needs it
 	binaries map[string]string   // test binary by package
 	flags    map[string][]string // of a test binary beside the usual ones, by package
 	wanted   *regexp.Regexp      // only tests that match
 	cache    string              // the directory where explorations are kept; "": none are
 	jobs     int
-	own      bool // only the tests of the changed package
+	own      bool          // only the tests of the changed package
+	budget   time.Duration // how long the tests of another package may take together for one change
 	runs     atomic.Int64
 
 	mu      sync.Mutex
@@ -52,47 +53,57 @@ func (t exploredTest) reaches(n int) bool {
 }
 
 const (
-	patience   = 5 * time.Minute  // tests hang that take longer by this than ten times what they took alone
+	patience   = 30 * time.Second // tests hang that take longer by this than five times what they took alone
 	firstBatch = 2 * time.Second  // tests that the first process runs for a change, by what they took alone; each next one twice as many
 	batchTime  = 20 * time.Second // and at most these
 )
 
-// build compiles what the chosen changes need, and notes which tests reach them.
-func (b *bench) build(ctx context.Context, chosen []mutation) error {
+// build compiles the tests of some packages with all changes in them.
+func (b *bench) build(ctx context.Context, packages []string) error {
+	var missing []string
+	for _, pkg := range packages {
+		if b.binaries[pkg] == "" {
+			missing = append(missing, pkg)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	fmt.Printf("compiling the tests of %s …\n", strings.Join(missing, ", "))
+	// Without symbols for debuggers they are linked sooner.
+	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", b.overlay, "-o", b.dir + string(filepath.Separator)}
+	if err := command(ctx, "go", append(args, missing...)...); err != nil {
+		return err
+	}
+	for _, pkg := range missing {
+		binary := filepath.Join(b.dir, filepath.Base(pkg)+".test")
+		const noFiles = "-rapid.nofailfile"                                             // else rapid keeps what failed with a change, and tries it again without
+		if exec.CommandContext(ctx, binary, "-test.list", "^$", noFiles).Run() == nil { //nolint:gosec // built above
+			b.flags[pkg] = []string{noFiles}
+		}
+		if pkg == startsProgram {
+			if err := b.buildProgram(ctx); err != nil {
+				return err
+			}
+		}
+		b.binaries[pkg] = binary
+	}
+	return nil
+}
+
+// startsProgram is the package whose tests start the program.
+const startsProgram = "./test/conformance"
+
+func (b *bench) buildProgram(ctx context.Context) error {
 	b.program = filepath.Join(b.dir, "countersign")
-	if err := command(ctx, "go", "build", "-buildvcs=false", "-overlay", b.overlay, "-o", b.program, "./cmd/countersign"); err != nil {
+	if err := command(ctx, "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-overlay", b.overlay, "-o", b.program, "./cmd/countersign"); err != nil {
 		return err
 	}
 	temporal, err := filepath.Abs("bin/countersign-temporal") // it is looked for beside the program
 	if err != nil {
 		return err
 	}
-	if err := os.Symlink(temporal, filepath.Join(b.dir, "countersign-temporal")); err != nil {
-		return err
-	}
-	var needed []string
-	for _, m := range chosen {
-		for _, w := range b.watchers(m.pkg) {
-			if !slices.Contains(needed, w) {
-				needed = append(needed, w)
-			}
-		}
-	}
-	for _, pkg := range needed {
-		binary := filepath.Join(b.dir, strings.ReplaceAll(strings.TrimPrefix(pkg, "./"), "/", "-")+".test")
-		if err := command(ctx, "go", "test", "-c", "-vet=off", "-overlay", b.overlay, "-o", binary, pkg); err != nil {
-			return err
-		}
-		b.binaries[pkg] = binary
-		const noFiles = "-rapid.nofailfile"                                             // else rapid keeps what failed with a change, and tries it again without
-		if exec.CommandContext(ctx, binary, "-test.list", "^$", noFiles).Run() == nil { //nolint:gosec // built above
-			b.flags[pkg] = []string{noFiles}
-		}
-		if err := b.explore(ctx, pkg); err != nil {
-			return err
-		}
-	}
-	return nil
+	return os.Symlink(temporal, filepath.Join(b.dir, "countersign-temporal"))
 }
 
 func (b *bench) watchers(pkg string) []string {
@@ -113,6 +124,9 @@ func command(ctx context.Context, name string, args ...string) error {
 // explore runs each test of a package alone and notes the changes that it reaches and how long it takes, unless
 // it did so before with the very same code.
 func (b *bench) explore(ctx context.Context, pkg string) error {
+	if _, known := b.tests[pkg]; known {
+		return nil
+	}
 	list := exec.CommandContext(ctx, b.binaries[pkg], "-test.list", "^Test") //nolint:gosec // built above
 	list.Dir = pkg
 	out, err := list.Output()
@@ -242,24 +256,22 @@ func (b *bench) limit(pkg string, tests []string) time.Duration {
 	limit := patience
 	for _, t := range b.tests[pkg] {
 		if slices.Contains(tests, t.Name) {
-			limit += 10 * t.Took
+			limit += 5 * t.Took
 		}
 	}
 	return limit
 }
 
-// try returns the test that notices the change; "" if none does.
-func (b *bench) try(ctx context.Context, m mutation) (string, error) {
-	for _, pkg := range b.watchers(m.pkg) {
-		for _, batch := range b.batches(pkg, m) {
-			test, how, err := b.tryBatch(ctx, m, pkg, batch)
-			if err != nil {
-				return "", err
-			}
-			if test != "" {
-				b.credit(m, pkg, test)
-				return pkg + " " + test + how, nil
-			}
+// try returns the test of a package that notices the change; "" if none does.
+func (b *bench) try(ctx context.Context, m mutation, pkg string) (string, error) {
+	for _, batch := range b.batches(pkg, m) {
+		test, how, err := b.tryBatch(ctx, m, pkg, batch)
+		if err != nil {
+			return "", err
+		}
+		if test != "" {
+			b.credit(m, pkg, test)
+			return pkg + " " + test + how, nil
 		}
 	}
 	return "", nil
@@ -276,7 +288,7 @@ func (b *bench) credit(m mutation, pkg, test string) {
 }
 
 // batches returns the tests of a package that reach a change: first those that noticed others of its file, then
-// the quickest, and few before many.
+// the quickest, and few before many. Of another package they are those that take no longer together than the budget.
 func (b *bench) batches(pkg string, m mutation) [][]string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -292,9 +304,12 @@ func (b *bench) batches(pkg string, m mutation) [][]string {
 	})
 	var out [][]string
 	var batch []string
-	var took time.Duration
+	var took, all time.Duration
 	limit := firstBatch
 	for _, test := range reaching {
+		if all += test.Took; pkg != m.pkg && all > b.budget && all > test.Took {
+			break
+		}
 		batch, took = append(batch, test.Name), took+test.Took
 		if took >= limit {
 			out, batch, took, limit = append(out, batch), nil, 0, min(2*limit, batchTime)

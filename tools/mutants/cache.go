@@ -32,8 +32,11 @@ func (b *bench) cacheFile(pkg string, tests []string) (string, error) {
 		return err
 	}
 	_, _ = io.WriteString(sum, strings.Join(tests, " "))
-	for _, path := range []string{b.binaries[pkg], b.program} {
-		if err := add(path); err != nil {
+	if err := add(b.binaries[pkg]); err != nil {
+		return "", err
+	}
+	if pkg == startsProgram {
+		if err := add(b.program); err != nil {
 			return "", err
 		}
 	}

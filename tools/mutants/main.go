@@ -12,10 +12,13 @@
 // reason why it changes nothing that matters, are not counted. A change is noticed if a test fails or hangs with it, and again,
 // and not without it. The exit status is 1 if fewer than -goal per cent were noticed.
 //
-// Which tests reach which changes is found out once and kept in the directory -cache until the code changes.
+// Changes are tried with the tests of their own package first, and what these do not notice with those of the packages
+// that use it. Which tests reach which changes is found out once for each package that is needed, and kept in the directory
+// -cache until the code changes.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -72,6 +75,7 @@ type options struct {
 	run      string
 	jobs     int
 	own      bool
+	budget   time.Duration
 	cache    string
 }
 
@@ -79,7 +83,8 @@ func main() {
 	var o options
 	flag.IntVar(&o.count, "count", 155, "how many changes to try, drawn evenly from the packages; 0: all")
 	flag.Uint64Var(&o.seed, "seed", 1, "decides which are drawn")
-	flag.DurationVar(&o.limit, "time", time.Hour, "when to stop; what was not tried is said")
+	flag.DurationVar(&o.limit, "time", time.Hour, "when to stop trying; what was not tried is said")
+	flag.DurationVar(&o.budget, "budget", time.Minute, "how long the tests of each other package may take together for one change; the quickest are tried")
 	flag.Float64Var(&o.goal, "goal", 90, "per cent that must be noticed")
 	flag.StringVar(&o.accepted, "accepted", "test/mutants.txt", "changes that need not be noticed, with reasons")
 	flag.StringVar(&o.only, "only", "", "only changes whose name contains this")
@@ -127,11 +132,9 @@ func run(ctx context.Context, o options) error {
 	}
 	b := &bench{
 		dir: dir, overlay: overlay, binaries: map[string]string{}, flags: map[string][]string{}, wanted: wanted, cache: o.cache, jobs: o.jobs, own: o.own,
-		tests: map[string][]exploredTest{}, noticed: map[string]map[string]int{},
+		budget: o.budget, tests: map[string][]exploredTest{}, noticed: map[string]map[string]int{},
 	}
-	if err := b.build(ctx, chosen); err != nil {
-		return err
-	}
+	began := time.Now()
 	tried, survivors, err := b.tryAll(ctx, chosen, o.limit)
 	if err != nil {
 		return err
@@ -144,7 +147,7 @@ func run(ctx context.Context, o options) error {
 	if b.failing > 0 {
 		fmt.Printf("%d tests fail without any change and noticed nothing\n", b.failing)
 	}
-	fmt.Printf("\n%d of %d noticed (%.0f %%), %d not tried\n", noticed, tried, percent, len(chosen)-tried)
+	fmt.Printf("\n%d of %d noticed (%.0f %%), %d not tried, seed %d, in %s\n", noticed, tried, percent, len(chosen)-tried, o.seed, time.Since(began).Round(time.Second))
 	for _, m := range survivors {
 		fmt.Println("survived", m)
 	}
@@ -154,37 +157,82 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// tryAll tries the changes until the time is over.
+// tryAll tries the changes until the time is over: first with the tests of their own packages. What these do not notice
+// is tried with the next package's, so that the tests of a package are compiled and explored only if they are needed.
+// Tried are the changes that a test noticed, or that no package's tests did.
 func (b *bench) tryAll(ctx context.Context, chosen []mutation, limit time.Duration) (tried int, survivors []mutation, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	open := chosen
+	for round := 0; len(open) > 0; round++ {
+		next := map[string][]mutation{}
+		var needed []string
+		for _, m := range open {
+			watchers := b.watchers(m.pkg)
+			if round >= len(watchers) {
+				tried++
+				survivors = append(survivors, m)
+				fmt.Println("SURVIVED", m)
+				continue
+			}
+			w := watchers[round]
+			if next[w] = append(next[w], m); !slices.Contains(needed, w) {
+				needed = append(needed, w)
+			}
+		}
+		open = nil
+		if err := b.build(ctx, needed); err != nil {
+			return tried, survivors, unlessOver(ctx, err)
+		}
+		for _, pkg := range needed {
+			left, noticed, err := b.tryPackage(ctx, pkg, next[pkg])
+			open, tried = append(open, left...), tried+noticed
+			if err != nil {
+				return tried, survivors, unlessOver(ctx, err)
+			}
+		}
+	}
+	slices.SortFunc(survivors, func(a, b mutation) int { return a.id - b.id })
+	return tried, survivors, nil
+}
+
+// unlessOver returns an error unless the time is over: what fails then fails for that.
+func unlessOver(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return nil
+	}
+	return err
+}
+
+// tryPackage tries changes with the tests of one package. It returns those that no test noticed, and how many others
+// there were.
+func (b *bench) tryPackage(ctx context.Context, pkg string, changes []mutation) (left []mutation, noticed int, err error) {
+	if err := b.explore(ctx, pkg); err != nil {
+		return nil, 0, err
+	}
 	var mu sync.Mutex
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(b.jobs)
-	for _, m := range chosen {
+	for _, m := range changes {
 		group.Go(func() error {
-			by, err := b.try(inner, m)
-			if ctx.Err() != nil { // the time is over
-				return nil
-			}
-			if err != nil {
-				return err
+			by, err := b.try(inner, m, pkg)
+			if err != nil || ctx.Err() != nil {
+				return cmp.Or(ctx.Err(), err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			tried++
 			if by == "" {
-				survivors = append(survivors, m)
-				fmt.Println("SURVIVED", m)
-			} else {
-				fmt.Println("noticed ", m, "·", by)
+				left = append(left, m)
+				return nil
 			}
+			noticed++
+			fmt.Println("noticed ", m, "·", by)
 			return nil
 		})
 	}
 	err = group.Wait()
-	slices.SortFunc(survivors, func(a, b mutation) int { return a.id - b.id })
-	return tried, survivors, err
+	slices.SortFunc(left, func(a, b mutation) int { return a.id - b.id })
+	return left, noticed, err
 }
 
 // choose draws evenly from the groups of packages, as far as they have so many.

@@ -1,0 +1,113 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+	"countersign/store/blob"
+	"countersign/temporal"
+)
+
+// watchedBlobs remembers the attachments that were opened, and fails to open one of them.
+type watchedBlobs struct {
+	blob.Store
+
+	opened []*blob.File
+	fail   string // the key that cannot be opened; "": none
+}
+
+func (b *watchedBlobs) Open(ctx context.Context, key string) (*blob.File, error) {
+	if key == b.fail {
+		return nil, errors.New("the store does not answer")
+	}
+	f, err := b.Store.Open(ctx, key)
+	if err == nil && strings.Contains(key, "/attachments/") {
+		b.opened = append(b.opened, f)
+	}
+	return f, err
+}
+
+// withAttachments returns an envelope that waits for its signer, with an attachment for each of two fields of its
+// first document, and a third attachment that nobody signed with.
+func (env *fakeEnv) withAttachments() (*models.Envelope, temporal.EnvelopeInput, []*models.Attachment) {
+	env.t.Helper()
+	ctx := env.t.Context()
+	e := env.prepared(func(int) int { return 1 }, "a@example.com")
+	for i := range 2 {
+		_, err := e.AddFields(env.act(), []models.FieldInput{{
+			SignerRef: "0", Type: models.FieldAttachment, Page: 1, X: 1, Y: 20 + float64(i)*30, W: 160, H: 24, Origin: models.OriginTopLeft,
+		}}, models.NoPrefix)
+		require.NoError(env.t, err)
+	}
+	require.NoError(env.t, e.Send(env.act(), nil))
+	require.NoError(env.t, env.Store.Create(ctx, e))
+	var used []*models.Attachment
+	for i := range 3 {
+		a := &models.Attachment{
+			ID: newID(), EnvelopeID: e.ID, FieldID: e.Fields[1+i%2].ID, SignerID: e.Signers[0].ID, Name: fmt.Sprintf("%d.pdf", i), MimeType: "application/pdf",
+			SHA256: emptyHash, BlobKey: fmt.Sprintf("envelopes/%s/attachments/%d.pdf", e.ID, i), CreatedAt: env.clock.Now(),
+		}
+		f, err := env.Blobs.Temp()
+		require.NoError(env.t, err)
+		require.NoError(env.t, env.Blobs.Keep(ctx, f, a.BlobKey))
+		blob.Discard(f)
+		env.change(e, func(e *models.Envelope) error {
+			e.Attached = []*models.Attachment{a}
+			return nil
+		})
+		if i < 2 {
+			used = append(used, &models.Attachment{ID: a.ID, Used: true, FieldID: a.FieldID, BlobKey: a.BlobKey})
+		}
+	}
+	env.change(e, func(e *models.Envelope) error {
+		e.Attached = used
+		return nil
+	})
+	return e, temporal.EnvelopeInput{AppID: env.app.ID, EnvelopeID: e.ID}, used
+}
+
+// TestAttachmentsAreOpenWhileTheirDocumentIsSealed: a document is sealed with the files that were signed with for its
+// own fields, and all of them are closed afterwards, also where the next one cannot be opened.
+func TestAttachmentsAreOpenWhileTheirDocumentIsSealed(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e, in, used := env.withAttachments()
+		env.signAll(e)
+		watched := &watchedBlobs{Store: env.Blobs, fail: used[1].BlobKey}
+		env.Blobs = watched
+		allClosed := func() {
+			env.t.Helper()
+			for _, f := range watched.opened {
+				_, err := f.Stat()
+				require.ErrorIs(env.t, err, os.ErrClosed, f.Name())
+			}
+		}
+		_, err := env.Seal(env.t.Context(), in)
+		require.ErrorContains(env.t, err, "the store does not answer")
+		require.Len(env.t, watched.opened, 1)
+		allClosed()
+
+		watched.opened, watched.fail = nil, ""
+		env.sealed(in)
+		require.Len(env.t, watched.opened, 2, "the third was not signed with")
+		allClosed()
+		given := map[string][]string{}
+		for _, job := range env.sealer.jobs {
+			for _, a := range job.Attachments {
+				assert.Equal(env.t, e.Signers[0].ID.String(), a.SignerID)
+				given[job.Document.ID] = append(given[job.Document.ID], a.ID+" for "+a.FieldID)
+			}
+		}
+		of := func(i int, field uuid.UUID) string { return used[i].ID.String() + " for " + field.String() }
+		require.Equal(env.t, map[string][]string{e.Originals()[0].ID.String(): {of(0, e.Fields[1].ID), of(1, e.Fields[2].ID)}}, given)
+	})
+}
