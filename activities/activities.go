@@ -40,7 +40,7 @@ type Deliverer interface {
 	Deliver(ctx context.Context, req webhook.Request) webhook.Result
 }
 
-// Activities does the work. All fields but SMS, SealSlots, StampSlots, Anchors, BulkRoom and Random are needed.
+// Activities does the work. All fields but SMS, SealSlots, StampSlots, Anchors, Restarted, BulkRoom and Random are needed.
 type Activities struct {
 	Store  *store.Store
 	Blobs  blob.Store
@@ -56,6 +56,9 @@ type Activities struct {
 	StampSlots chan struct{}
 	Webhooks   Deliverer
 	Anchors    Anchorer // nil: the audit trail is not anchored
+	Reconciler Reconciler
+	// Restarted counts workflows of a kind that were missing and were started; nil: nothing is counted.
+	Restarted func(kind string, n int)
 	// BaseURL and SigningURL begin the links in mails.
 	BaseURL, SigningURL string
 	// AttachmentLimit is the size in bytes up to which sealed PDFs are attached.

@@ -33,6 +33,16 @@ func (env *fakeEnv) takeReinvites(in temporal.EnvelopeInput) (taken int) {
 	}
 }
 
+// drainOutbox removes all rows of the outbox, as the dispatcher does once Temporal has them.
+func (env *fakeEnv) drainOutbox() {
+	env.t.Helper()
+	for rows := env.claimed(); len(rows) > 0; rows = env.claimed() {
+		for _, r := range rows {
+			require.NoError(env.t, env.Store.FinishOutbox(env.t.Context(), r.Seq))
+		}
+	}
+}
+
 // claimed are rows of the outbox that nobody else is given for a minute.
 func (env *fakeEnv) claimed() []models.OutboxRow {
 	env.t.Helper()

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/models"
+	"countersign/store"
 	"countersign/temporal"
 )
 
@@ -46,7 +47,8 @@ func TestCopiesAreSentAgain(t *testing.T) {
 		})
 		require.NoError(env.t, err)
 		unsent := func() (n int) {
-			rows, err := env.Store.Unfinished(env.t.Context(), models.OutboxCopies, uuid.Nil, 9)
+			env.drainOutbox()
+			rows, _, err := env.Store.Unfinished(env.t.Context(), store.WorkCopies, uuid.Nil, 9)
 			require.NoError(env.t, err)
 			return len(rows)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/models"
+	"countersign/store"
 	"countersign/store/blob"
 	"countersign/temporal"
 )
@@ -183,7 +184,8 @@ func TestCopyNoticesThatAreRefused(t *testing.T) {
 // unfinished reports whether the database says that a workflow is still needed.
 func (env *fakeEnv) unfinished(e *models.Envelope) bool {
 	env.t.Helper()
-	rows, err := env.Store.Unfinished(env.t.Context(), models.OutboxStart, uuid.Nil, 100)
+	env.drainOutbox()
+	rows, _, err := env.Store.Unfinished(env.t.Context(), store.WorkClosings, uuid.Nil, 100)
 	require.NoError(env.t, err)
 	for _, r := range rows {
 		if r.Key == e.ID {

@@ -231,7 +231,7 @@ func TestBulkSendRefused(t *testing.T) {
 
 		dry := c.post("/v1/bulk-sends", with(bulkRequest(template, good), "dryRun", true)).want(http.StatusOK)
 		assert.JSONEq(t, `{"total": 1, "faults": []}`, string(dry.raw))
-		unfinished, err := s.store.Unfinished(t.Context(), models.OutboxBulk, uuid.Nil, 10)
+		unfinished, _, err := s.store.Unfinished(t.Context(), store.WorkBulkSends, uuid.Nil, 10)
 		require.NoError(t, err)
 		assert.Empty(t, unfinished, "none of these was stored")
 	})

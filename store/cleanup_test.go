@@ -2,6 +2,8 @@ package store_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -91,10 +93,9 @@ func TestOldMailsGo(t *testing.T) {
 		clock.Add(24 * time.Hour)
 		require.NoError(t, change(ctx, f, expired.ID, func(e *models.Envelope) error { return e.Expire(f.act()) }))
 		unfinished := func() (ids []uuid.UUID) {
-			rows, err := s.Unfinished(ctx, models.OutboxStart, uuid.Nil, 100)
-			require.NoError(t, err)
-			for _, r := range rows {
-				ids = append(ids, r.Key)
+			drainOutbox(t, s)
+			for _, work := range []store.Work{store.WorkEnvelopes, store.WorkClosings} {
+				ids = slices.AppendSeq(ids, maps.Keys(unfinishedWork(t, s, work)))
 			}
 			return ids
 		}

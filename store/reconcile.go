@@ -10,47 +10,92 @@ import (
 	"countersign/models"
 )
 
-// Unfinished lists what workflows of a kind are still for, n at a time after the given
-// OutboxRow.ListedBy, each as the outbox row that would start its workflow:
-// envelopes that are open or whose signers have not been notified of the end
-// (OutboxStart), files to be purged one day (OutboxRetention), files that lack a
-// time-stamp (OutboxTimestamp), deliveries on their way (OutboxDeliver), bulk
-// sends that have not ended (OutboxBulk) and copies that were asked for again and
-// begun (OutboxCopies).
-func (s *Store) Unfinished(ctx context.Context, kind models.OutboxKind, after uuid.UUID, n int) ([]models.OutboxRow, error) {
+// Work is a kind of unfinished work that a workflow has to do.
+type Work string
+
+// The kinds of unfinished work. Operators read these names.
+const (
+	WorkEnvelopes  Work = "envelopes"  // open, or being sealed
+	WorkClosings   Work = "closings"   // ended envelopes whose recipients were not all notified of the end
+	WorkRetentions Work = "retentions" // files with a deletion date
+	WorkTimestamps Work = "timestamps" // sealed files that lack their time-stamp
+	WorkDeliveries Work = "deliveries" // webhook deliveries that are not settled
+	WorkBulkSends  Work = "bulk_sends" // bulk sends that have not ended
+	WorkCopies     Work = "copies"     // requested copies whose mail was begun and not settled
+)
+
+// AllWork lists the kinds in the order in which they are reconciled.
+var AllWork = []Work{WorkEnvelopes, WorkClosings, WorkRetentions, WorkTimestamps, WorkDeliveries, WorkBulkSends, WorkCopies}
+
+// closingsExamined is how many envelopes Unfinished examines for each closing that a page may hold. Few of many envelopes are
+// closings that are not finished, and no index can tell them.
+const closingsExamined = 10
+
+// Unfinished returns a page of the work of a kind, ordered by models.OutboxRow.ListedBy, and the id that the next page begins
+// after: uuid.Nil after the last page. Each piece of work is the outbox row that starts its workflow, at most n of them.
+// Work whose start or signal waits in the outbox is left out, because the dispatcher starts its workflow.
+func (s *Store) Unfinished(ctx context.Context, work Work, after uuid.UUID, n int) (rows []models.OutboxRow, next uuid.UUID, err error) {
 	db := s.db.WithContext(ctx)
-	var (
-		rows []models.OutboxRow
-		err  error
-	)
-	restart := func(e *models.Envelope) models.OutboxRow {
-		// Restart makes Temporal start it also where an earlier run has ended well: the database decides.
-		return s.outboxRow(s.now(), e.ID, kind, models.OutboxRefs{AppID: e.AppID, TenantID: e.TenantID, Restart: true})
+	// With Restart, Temporal starts a workflow also where an earlier run has completed: the database decides.
+	restart := func(kind models.OutboxKind) func(e *models.Envelope) models.OutboxRow {
+		return func(e *models.Envelope) models.OutboxRow {
+			return s.outboxRow(s.now(), e.ID, kind, models.OutboxRefs{AppID: e.AppID, TenantID: e.TenantID, Restart: true})
+		}
 	}
 	envelopes := db.Select("id, app_id, tenant_id")
-	switch kind { //nolint:exhaustive // the others are signals, which carry no more than the database says
-	case models.OutboxStart:
-		began := s.historyStart() // of what ended before, the records of mails are removed
-		rows, err = unfinished(envelopes.Where(`status IN ? OR sent_at IS NOT NULL AND (`+unnotified+`)`,
-			[]models.Status{models.StatusSent, models.StatusInProgress, models.StatusSealing}, began, began, began, began), after, n, restart)
-	case models.OutboxRetention:
+	switch work {
+	case WorkEnvelopes:
+		rows, err = unfinished(envelopes.Where("status IN "+openOrSealing), after, n, restart(models.OutboxStart))
+	case WorkClosings:
+		return s.closings(ctx, after, n, restart(models.OutboxStart))
+	case WorkRetentions:
 		rows, err = unfinished(envelopes.Where(`status = ? AND EXISTS (SELECT 1 FROM documents AS d
 			WHERE d.envelope_id = envelopes.id AND d.retention_until IS NOT NULL AND d.purge_status = ?)`,
-			models.StatusCompleted, models.PurgeActive), after, n, restart)
-	case models.OutboxTimestamp:
+			models.StatusCompleted, models.PurgeActive), after, n, restart(models.OutboxRetention))
+	case WorkTimestamps:
 		rows, err = unfinished(envelopes.Where(`status = ? AND EXISTS (SELECT 1 FROM documents AS d
 			WHERE d.envelope_id = envelopes.id AND d.timestamp_pending AND d.purge_status = ?)`,
-			models.StatusCompleted, models.PurgeActive), after, n, restart)
-	case models.OutboxDeliver:
-		rows, err = unfinished(db.Where("status = ?", models.DeliveryPending), after, n, func(d *models.Delivery) models.OutboxRow { return s.deliveryRow(s.now(), d) })
-	case models.OutboxBulk:
+			models.StatusCompleted, models.PurgeActive), after, n, restart(models.OutboxTimestamp))
+	case WorkDeliveries:
+		rows, err = unfinished(db.Where("status = 'pending'"), after, n, func(d *models.Delivery) models.OutboxRow { return s.deliveryRow(s.now(), d) })
+	case WorkBulkSends:
 		rows, err = unfinished(db.Where("status IN ?", []models.BulkStatus{models.BulkQueued, models.BulkRunning, models.BulkPaused}), after, n, s.bulkRow)
-	case models.OutboxCopies:
+	case WorkCopies:
 		rows, err = s.unsentCopies(db, after, n)
 	default:
-		err = fmt.Errorf("outbox kind %q has no workflow of its own", kind)
+		err = fmt.Errorf("unknown kind of work %q", work)
 	}
-	return rows, wrap(err, "list what is unfinished")
+	if len(rows) == n {
+		next = rows[n-1].ListedBy()
+	}
+	return rows, next, wrap(err, "list unfinished %s", work)
+}
+
+// openOrSealing are the statuses of the partial index envelopes_unfinished.
+const openOrSealing = "('sent', 'in_progress', 'sealing')"
+
+// notQueued is the condition, behind a column, that no outbox row has its value as key.
+const notQueued = " NOT IN (SELECT key FROM outbox)"
+
+// closings returns the closings among the next envelopes by id. It examines a bounded number of envelopes, so that a page
+// costs the same however many there are.
+func (s *Store) closings(ctx context.Context, after uuid.UUID, n int, row func(*models.Envelope) models.OutboxRow) ([]models.OutboxRow, uuid.UUID, error) {
+	began := s.historyStart() // the records of mails of envelopes that ended before are removed
+	db := s.db.WithContext(ctx)
+	end, err := first[models.Envelope](db.Select("id").Where("id > ?", after).Order("id").Offset(n*closingsExamined - 1))
+	if err != nil {
+		return nil, uuid.Nil, fmt.Errorf("list envelopes: %w", err)
+	}
+	next, last := uuid.Nil, uuid.Max
+	if end != nil {
+		next, last = end.ID, end.ID
+	}
+	found, err := find[*models.Envelope](db.Select("id, app_id, tenant_id").Where("id > ? AND id <= ?", after, last).Where("id"+notQueued).
+		Where("sent_at IS NOT NULL AND ("+unnotified+")", began, began, began, began).Order("id").Limit(n))
+	if len(found) == n {
+		next = found[n-1].ID
+	}
+	return mapSlice(found, row), next, wrap(err, "list closings")
 }
 
 // unnotified is true of an envelope that was closed since a time, which is given four
@@ -67,9 +112,9 @@ const unnotified = `
 			OR EXISTS (SELECT 1 FROM mails AS m WHERE m.envelope_id = envelopes.id AND m.kind = 'copy_notice' AND m.failed_at IS NULL AND NOT EXISTS (
 				SELECT 1 FROM mails AS n WHERE n.envelope_id = m.envelope_id AND n.signer_id = m.signer_id AND n.kind = m.kind AND n.created_at > m.created_at))))`
 
-// unfinished are the outbox rows of what a query finds, by id and n at a time after the given one.
+// unfinished returns the outbox rows of the rows that a query finds, by id, at most n after the given one.
 func unfinished[T any](q *gorm.DB, after uuid.UUID, n int, row func(*T) models.OutboxRow) ([]models.OutboxRow, error) {
-	found, err := find[*T](q.Where("id > ?", after).Order("id").Limit(n))
+	found, err := find[*T](q.Where("id > ?", after).Where("id" + notQueued).Order("id").Limit(n))
 	return mapSlice(found, row), err
 }
 
@@ -82,7 +127,7 @@ func (s *Store) unsentCopies(db *gorm.DB, after uuid.UUID, n int) ([]models.Outb
 	}
 	var found []request
 	err := db.Raw(`SELECT m.request_id, m.envelope_id, m.signer_id, e.app_id, e.tenant_id FROM mails AS m JOIN envelopes AS e ON e.id = m.envelope_id
-		WHERE m.request_id > ? AND m.sent_at IS NULL AND m.failed_at IS NULL ORDER BY m.request_id LIMIT ?`, after, n).Scan(&found).Error
+		WHERE m.request_id > ? AND m.sent_at IS NULL AND m.failed_at IS NULL AND m.envelope_id`+notQueued+` ORDER BY m.request_id LIMIT ?`, after, n).Scan(&found).Error
 	return mapSlice(found, func(r request) models.OutboxRow {
 		row := s.outboxRow(s.now(), r.EnvelopeID, models.OutboxCopies, models.OutboxRefs{AppID: r.AppID, TenantID: r.TenantID, SignerID: &r.SignerID, Restart: true})
 		row.ID = r.RequestID // the ids of the workflow and the mail are made of it

@@ -13,24 +13,33 @@ import (
 	"countersign/store"
 )
 
+// unfinishedWork returns the ids of all work of a kind, read in pages of one.
+func unfinishedWork(t *testing.T, s *store.Store, work store.Work) map[uuid.UUID]models.OutboxRefs {
+	t.Helper()
+	out := make(map[uuid.UUID]models.OutboxRefs)
+	for after := uuid.Nil; ; {
+		rows, next, err := s.Unfinished(t.Context(), work, after, 1)
+		require.NoError(t, err)
+		for _, row := range rows {
+			out[row.ListedBy()] = row.Refs
+		}
+		if next == uuid.Nil {
+			return out
+		}
+		after = next
+	}
+}
+
 // TestUnfinished: what a restored database still needs workflows for.
 func TestUnfinished(t *testing.T) {
 	t.Parallel()
 	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
 		f := newFixture(t, s, clock)
 		ctx := t.Context()
-		unfinished := func(kind models.OutboxKind) map[uuid.UUID]models.OutboxRefs {
+		unfinished := func(work store.Work) map[uuid.UUID]models.OutboxRefs {
 			t.Helper()
-			out := make(map[uuid.UUID]models.OutboxRefs)
-			for after := uuid.Nil; ; { // a page of one, to see the paging
-				rows, err := s.Unfinished(ctx, kind, after, 1)
-				require.NoError(t, err)
-				if len(rows) == 0 {
-					return out
-				}
-				assert.Equal(t, kind, rows[0].Kind)
-				out[rows[0].Key], after = rows[0].Refs, rows[0].Key
-			}
+			drainOutbox(t, s) // what waits there is not lost
+			return unfinishedWork(t, s, work)
 		}
 		mailed := func(e *models.Envelope, kind models.MailKind) {
 			t.Helper()
@@ -47,42 +56,46 @@ func TestUnfinished(t *testing.T) {
 		open, closed, done := f.sent(1, nil), f.sent(1, nil), f.sent(1, nil)
 		require.NoError(t, change(ctx, f, closed.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
 		require.NoError(t, f.sign(done, 0))
-		assert.Len(t, unfinished(models.OutboxStart), 3, "sealing is not the end")
+		assert.Len(t, unfinished(store.WorkEnvelopes), 2, "sealing is not the end")
+		assert.Contains(t, unfinished(store.WorkClosings), closed.ID)
 		require.NoError(t, change(ctx, f, done.ID, func(e *models.Envelope) error {
 			err := e.Complete(f.act(), []models.SealedFile{{OriginalID: e.Documents[0].ID, SHA256: "00", Size: 1, PageCount: 1, BlobKey: "s", TimestampPending: true}})
 			e.SetRetention(7)
 			return err
 		}))
-		assert.Len(t, unfinished(models.OutboxStart), 3, "nobody has been told the end")
+		assert.Len(t, unfinished(store.WorkClosings), 2, "nobody was notified of the end")
 		mailed(closed, models.MailClosed)
 		mailed(done, models.MailCompleted)
-		assert.Equal(t, map[uuid.UUID]models.OutboxRefs{open.ID: {AppID: f.app.ID, TenantID: "t", Restart: true}}, unfinished(models.OutboxStart))
+		assert.Equal(t, map[uuid.UUID]models.OutboxRefs{open.ID: {AppID: f.app.ID, TenantID: "t", Restart: true}}, unfinished(store.WorkEnvelopes))
 
-		assert.Contains(t, unfinished(models.OutboxRetention), done.ID)
-		assert.Len(t, unfinished(models.OutboxRetention), 1)
-		assert.Equal(t, map[uuid.UUID]models.OutboxRefs{done.ID: {AppID: f.app.ID, TenantID: "t", Restart: true}}, unfinished(models.OutboxTimestamp))
+		assert.Empty(t, unfinished(store.WorkClosings))
+
+		assert.Contains(t, unfinished(store.WorkRetentions), done.ID)
+		assert.Len(t, unfinished(store.WorkRetentions), 1)
+		assert.Equal(t, map[uuid.UUID]models.OutboxRefs{done.ID: {AppID: f.app.ID, TenantID: "t", Restart: true}}, unfinished(store.WorkTimestamps))
 		require.NoError(t, change(ctx, f, done.ID, func(e *models.Envelope) error {
 			return e.Timestamped(f.act(), e.Sealed()[0].ID, "00", models.SealedFile{SHA256: "01", Size: 2, BlobKey: "t", TimestampedUntil: clock.Now().AddDate(1, 0, 0)})
 		}))
-		assert.Empty(t, unfinished(models.OutboxTimestamp))
+		assert.Empty(t, unfinished(store.WorkTimestamps))
 		refs, err := s.EnvelopesDueForTimestamp(ctx, clock.Now(), uuid.Nil, 9)
 		require.NoError(t, err)
 		assert.Empty(t, refs)
 		refs, err = s.EnvelopesDueForTimestamp(ctx, clock.Now().AddDate(2, 0, 0), uuid.Nil, 9)
 		require.NoError(t, err)
 		assert.Equal(t, []store.EnvelopeRef{{ID: done.ID, AppID: f.app.ID}}, refs)
-		ways := unfinished(models.OutboxDeliver)
+		ways := unfinished(store.WorkDeliveries)
 		require.Len(t, ways, 1)
 		for _, refs := range ways {
 			assert.Equal(t, hook.ID, *refs.WebhookID)
 		}
-		_, err = s.Unfinished(ctx, models.OutboxSigned, uuid.Nil, 1)
+		_, _, err = s.Unfinished(ctx, "signatures", uuid.Nil, 1)
 		require.Error(t, err)
 
 		drainOutbox(t, s)
-		rows, err := s.Unfinished(ctx, models.OutboxStart, uuid.Nil, 10)
+		rows, _, err := s.Unfinished(ctx, store.WorkEnvelopes, uuid.Nil, 10)
 		require.NoError(t, err)
 		require.NoError(t, s.Requeue(context.WithoutCancel(ctx), rows))
+		assert.Empty(t, unfinishedWork(t, s, store.WorkEnvelopes), "the dispatcher starts what waits in the outbox")
 		told := drainOutbox(t, s)
 		require.Len(t, told, 1)
 		assert.Equal(t, open.ID, told[0].Key)
@@ -100,9 +113,8 @@ func TestUnfinishedCopies(t *testing.T) {
 		f.sealed(e)
 		unfinished := func() int {
 			t.Helper()
-			rows, err := s.Unfinished(ctx, models.OutboxStart, uuid.Nil, 10)
-			require.NoError(t, err)
-			return len(rows)
+			drainOutbox(t, s)
+			return len(unfinishedWork(t, s, store.WorkClosings))
 		}
 		mailed := func(id string, signer int) {
 			t.Helper()
@@ -140,12 +152,13 @@ func TestUnfinishedRequestsForCopies(t *testing.T) {
 		begin("not asked for", 0, nil)
 		require.NoError(t, s.MailSent(ctx, "sent"))
 		require.NoError(t, s.MailFailed(ctx, "refused", "550"))
+		drainOutbox(t, s)
 		for i, request := range requests[:2] {
 			after := uuid.Nil
 			if i > 0 {
 				after = requests[i-1]
 			}
-			rows, err := s.Unfinished(ctx, models.OutboxCopies, after, 1)
+			rows, _, err := s.Unfinished(ctx, store.WorkCopies, after, 1)
 			require.NoError(t, err)
 			require.Len(t, rows, 1)
 			assert.Equal(t, request, rows[0].ID)
@@ -153,8 +166,38 @@ func TestUnfinishedRequestsForCopies(t *testing.T) {
 			assert.Equal(t, e.ID, rows[0].Key)
 			assert.Equal(t, models.OutboxRefs{AppID: f.app.ID, TenantID: "t", SignerID: &e.Signers[i].ID, Restart: true}, rows[0].Refs)
 		}
-		rows, err := s.Unfinished(ctx, models.OutboxCopies, requests[1], 1)
+		rows, _, err := s.Unfinished(ctx, store.WorkCopies, requests[1], 1)
 		require.NoError(t, err)
 		assert.Empty(t, rows)
+	})
+}
+
+// TestUnfinishedClosings_PagesAreBounded: a page of closings examines a bounded number of envelopes, finished ones included, and
+// the pages together find each closing once.
+func TestUnfinishedClosings_PagesAreBounded(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f := newFixture(t, s, clock)
+		var want []uuid.UUID
+		for i := range 25 {
+			e := f.sent(1, nil)
+			if i%12 == 11 {
+				require.NoError(t, change(t.Context(), f, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
+				want = append(want, e.ID)
+			}
+		}
+		drainOutbox(t, s)
+		var found []uuid.UUID
+		pages := 0
+		for after := uuid.Nil; pages == 0 || after != uuid.Nil; pages++ {
+			rows, next, err := s.Unfinished(t.Context(), store.WorkClosings, after, 1)
+			require.NoError(t, err)
+			for _, row := range rows {
+				found = append(found, row.Key)
+			}
+			after = next
+		}
+		assert.Equal(t, want, found)
+		assert.Greater(t, pages, 2, "ten envelopes a page")
 	})
 }

@@ -36,6 +36,7 @@ const (
 	WorkflowTimestamp = "Timestamp"
 	WorkflowAnchor    = "Anchor"
 	WorkflowCleanup   = "Cleanup"
+	WorkflowReconcile = "Reconcile"
 	WorkflowBulk      = "BulkSend"
 )
 
@@ -108,6 +109,9 @@ const ScheduleAnchor = "audit-anchor"
 // ScheduleCleanup is the id of the schedule that has removed what is older than it is
 // to be kept, and begins the ids of its workflows.
 const ScheduleCleanup = "cleanup"
+
+// ScheduleReconcile is the id of the schedule that starts lost workflows, and the prefix of the ids of its runs.
+const ScheduleReconcile = "reconcile"
 
 // EnvelopeInput starts an envelope's workflow.
 type EnvelopeInput struct {

@@ -63,6 +63,16 @@ func EnsureCleanupSchedule(ctx context.Context, c client.Client) error {
 	return nil
 }
 
+// EnsureReconcileSchedule creates or updates the schedule that starts lost workflows: at once and then every three minutes. Runs
+// do not overlap. An empty namespace, after Temporal was lost, gets the schedule when a worker starts.
+func EnsureReconcileSchedule(ctx context.Context, c client.Client) error {
+	every := client.ScheduleIntervalSpec{Every: 3 * time.Minute}
+	if err := ensureSchedule(ctx, c, ScheduleReconcile, WorkflowReconcile, every, "Lost workflows", "docs/operations.md"); err != nil {
+		return fmt.Errorf("schedule the reconciliation: %w", err)
+	}
+	return nil
+}
+
 // ensureSchedule makes a schedule that runs a workflow at once and then in intervals,
 // one run at a time. One that is there becomes what this version of the program makes, and
 // stays paused if an operator has paused it. note names the setting that it follows.

@@ -122,6 +122,7 @@ func Register(r sdkworker.Registry, a *activities.Activities) {
 	r.RegisterWorkflowWithOptions(workflows.Timestamp, workflow.RegisterOptions{Name: temporal.WorkflowTimestamp})
 	r.RegisterWorkflowWithOptions(workflows.Anchor, workflow.RegisterOptions{Name: temporal.WorkflowAnchor})
 	r.RegisterWorkflowWithOptions(workflows.Cleanup, workflow.RegisterOptions{Name: temporal.WorkflowCleanup})
+	r.RegisterWorkflowWithOptions(workflows.Reconcile, workflow.RegisterOptions{Name: temporal.WorkflowReconcile})
 	r.RegisterWorkflowWithOptions(workflows.BulkSend, workflow.RegisterOptions{Name: temporal.WorkflowBulk})
 	r.RegisterActivity(a)
 }

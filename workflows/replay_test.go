@@ -28,6 +28,8 @@ import (
 	"countersign/activities"
 	"countersign/internal/testkit"
 	"countersign/models"
+	"countersign/operate/reconcile"
+	"countersign/store"
 	"countersign/temporal"
 	"countersign/worker"
 )
@@ -182,6 +184,11 @@ func (s *scenario) register(r sdkworker.Registry) {
 		round := activities.CleanupRound{Removed: []activities.RemovedRows{{Kind: "mails", Rows: 2}}, More: s.cleaned.Add(1) == 1}
 		return round, nil
 	})
+	register("Reconcile", func(context.Context, reconcile.Position) (activities.ReconcileRound, error) {
+		return activities.ReconcileRound{
+			Counts: reconcile.Counts{store.WorkDeliveries: {Unfinished: 200, Missing: 3}}, Next: reconcile.Position{Work: store.WorkDeliveries, After: uuid.Max},
+		}, nil
+	})
 	register("ChangeBulk", func(_ context.Context, in activities.ChangeBulkInput) error { return s.bulk.change(in) })
 	register("AbandonDelivery", func(context.Context, uuid.UUID, int) error { return nil })
 	register("LoadRetention", func(context.Context, temporal.EnvelopeInput) (activities.RetentionPlan, error) {
@@ -281,6 +288,7 @@ func TestFreshHistoriesReplay(t *testing.T) {
 		"delivery-failed":  {workflow: temporal.WorkflowDelivery, input: delivery, fails: true},
 		"anchored":         {workflow: temporal.WorkflowAnchor},
 		"cleaned":          {workflow: temporal.WorkflowCleanup},
+		"reconciled":       {workflow: temporal.WorkflowReconcile},
 		"reinvited":        {workflow: temporal.WorkflowReinvite, input: temporal.InviteInput{EnvelopeInput: envelope, SignerID: uuid.New(), LinkID: &envelope.EnvelopeID}},
 		"copied":           {workflow: temporal.WorkflowCopies, input: temporal.CopiesInput{EnvelopeInput: envelope, SignerID: uuid.New(), Request: uuid.New()}},
 		"rescheduled":      {plan: planFor(1), reads: true, signals: []string{temporal.SignalRescheduled, temporal.SignalVoided}},

@@ -42,6 +42,9 @@ func (a *app) ensureSchedules(ctx context.Context) error {
 	if err := temporal.EnsureCleanupSchedule(ctx, a.client); err != nil {
 		return err
 	}
+	if err := temporal.EnsureReconcileSchedule(ctx, a.client); err != nil {
+		return err
+	}
 	if a.cfg.TSAAnchor {
 		return temporal.EnsureAnchorSchedule(ctx, a.client)
 	}

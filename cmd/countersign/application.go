@@ -25,6 +25,7 @@ import (
 	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/notify"
+	"countersign/operate/reconcile"
 	"countersign/seal/admission"
 	"countersign/seal/sandbox"
 	"countersign/store"
@@ -197,6 +198,7 @@ func (a *app) newActivities(ctx context.Context) (*activities.Activities, error)
 	return &activities.Activities{
 		Store: a.store, Blobs: a.blobs, Tokens: a.tokens, Mail: a.mail, SMS: a.sms, Sealer: a.metrics.Sealer(sealer, now),
 		Webhooks: a.deliverer(), Anchors: a.anchorer(),
+		Reconciler: &reconcile.Reconciler{Store: a.store, Client: a.client}, Restarted: a.metrics.Restarted,
 		BaseURL: a.cfg.BaseURL, SigningURL: a.cfg.SigningURL, AttachmentLimit: a.cfg.EmailAttachmentLimit,
 		ReminderInterval: a.cfg.ReminderInterval, Now: now, NewID: newID, Random: rand.Int64N,
 		ArchiveAfter: time.Duration(a.cfg.ArchiveAfterDays) * 24 * time.Hour,

@@ -31,7 +31,7 @@ type commands struct {
 	Tenant    tenantCommand    `cmd:"" help:"Choose what holds for a tenant: deadline, reminders, retention."`
 	Doctor    doctorCommand    `cmd:"" help:"Check settings, database, Temporal, files, mail, the seal's key and the clock, and say what to do."`
 	Envelope  envelopeCommand  `cmd:"" help:"Look after envelopes whose documents cannot be sealed."`
-	Reconcile reconcileCommand `cmd:"" help:"Have the workflows started that the database needs and Temporal does not run."`
+	Reconcile reconcileCommand `cmd:"" help:"Start the workflows that the database needs and Temporal does not run."`
 	Audit     auditCommand     `cmd:"" help:"Prove that the audit trail is what was recorded."`
 	Files     filesCommand     `cmd:"" help:"Look after the file store."`
 	Verify    verifyCommand    `cmd:"" help:"Check a sealed PDF, offline."`

@@ -4,19 +4,18 @@ import (
 	"context"
 
 	"countersign/internal/vault"
-	"countersign/models"
 	"countersign/operate/reconcile"
 	"countersign/store"
 	"countersign/temporal"
 )
 
 type reconcileCommand struct {
-	DryRun bool `help:"Only count."`
+	DryRun bool `help:"Count missing workflows without starting them."`
 	JSON   bool `help:"Print JSON." name:"json"`
 }
 
-// Run has the workflows started that the database says there should be and
-// Temporal does not run. The API or a worker must run to start them.
+// Run starts the workflows that the database needs and Temporal does not run. The schedule "reconcile" does the same every
+// few minutes. The API or a worker must run, because their dispatcher starts the workflows.
 func (r reconcileCommand) Run(ctx context.Context) error {
 	cfg, err := productionConfig("DATABASE_URL", "MASTER_KEY")
 	if err != nil {
@@ -39,20 +38,16 @@ func (r reconcileCommand) Run(ctx context.Context) error {
 	})
 }
 
-func (r reconcileCommand) print(found map[models.OutboxKind]reconcile.Count) error {
-	counts := make(map[string]reconcile.Count)
-	for _, k := range reconcile.Kinds {
-		counts[k.Name] = found[k.Kind]
-	}
+func (r reconcileCommand) print(found reconcile.Counts) error {
 	if r.JSON {
-		return printJSON(counts)
+		return printJSON(found)
 	}
 	verb := "started"
 	if r.DryRun {
 		verb = "without a workflow"
 	}
-	for _, k := range reconcile.Kinds {
-		if err := say("%-11s %d unfinished, %d %s", k.Name, found[k.Kind].Unfinished, found[k.Kind].Started, verb); err != nil {
+	for _, work := range reconcile.Order {
+		if err := say("%-11s %d unfinished, %d %s", work, found[work].Unfinished, found[work].Missing, verb); err != nil {
 			return err
 		}
 	}

@@ -28,6 +28,7 @@ type Metrics struct {
 	deliverySeconds prometheus.Histogram
 	mails           *prometheus.CounterVec
 	filesMissing    prometheus.Counter
+	restarted       *prometheus.CounterVec
 }
 
 // New makes a registry that knows the process, the Go runtime and the version.
@@ -61,13 +62,16 @@ func New(version string) *Metrics {
 		filesMissing: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "files_missing_total", Help: "Requests for a document or an archived envelope whose file is not in the file store, or is not what was recorded.",
 		}),
+		restarted: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "workflows_restarted_total", Help: "Workflows that the database needed and Temporal did not run, started by the schedule reconcile.",
+		}, []string{"kind"}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info", Help: "1, with the version.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build,
-		m.requests, m.requestSeconds, m.seals, m.deliveries, m.deliverySeconds, m.mails, m.filesMissing, m.temporal)
+		m.requests, m.requestSeconds, m.seals, m.deliveries, m.deliverySeconds, m.mails, m.filesMissing, m.restarted, m.temporal)
 	return m
 }
 
@@ -103,6 +107,13 @@ func (m *Metrics) request(method, route string, status int, took time.Duration) 
 func (m *Metrics) FileMissing() {
 	if m != nil {
 		m.filesMissing.Inc()
+	}
+}
+
+// Restarted counts workflows of a kind that were missing and were started.
+func (m *Metrics) Restarted(kind string, n int) {
+	if m != nil {
+		m.restarted.WithLabelValues(kind).Add(float64(n))
 	}
 }
 

@@ -1,12 +1,13 @@
-// Package reconcile compares what the database says is unfinished with the
-// workflows that run, and has those started that do not: after Temporal was lost,
-// or the database was restored.
+// Package reconcile compares the work that the database lists as unfinished with the workflows that Temporal
+// runs, and starts those that are missing: after a workflow was terminated, Temporal was lost, or the database was restored.
 package reconcile
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,81 +17,114 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"countersign/models"
+	"countersign/store"
 	"countersign/temporal"
 )
 
-// Store is the reconciler's side of the store.
+// Store lists unfinished work and queues the start of its workflows.
 type Store interface {
-	Unfinished(ctx context.Context, kind models.OutboxKind, after uuid.UUID, n int) ([]models.OutboxRow, error)
+	Unfinished(ctx context.Context, work store.Work, after uuid.UUID, n int) (rows []models.OutboxRow, next uuid.UUID, err error)
 	Requeue(ctx context.Context, rows []models.OutboxRow) error
 }
 
-// Reconciler starts the workflows that are missing.
+// Reconciler starts missing workflows.
 type Reconciler struct {
 	Store  Store
 	Client client.Client
-	// DryRun only counts.
+	// DryRun counts missing workflows without starting them.
 	DryRun bool
 }
 
-// Count is what was found of one kind of workflow.
+// Count is the result for one kind of work.
 type Count struct {
 	Unfinished int `json:"unfinished"`
-	Started    int `json:"started"` // had no running workflow
+	// Missing is the number of them without a running workflow. Unless it was a dry run, they were started.
+	Missing int `json:"missing"`
 }
+
+// Counts are results by kind.
+type Counts map[store.Work]Count
+
+// Missing returns the number of missing workflows of all kinds.
+func (c Counts) Missing() int {
+	total := 0
+	for _, count := range c {
+		total += count.Missing
+	}
+	return total
+}
+
+// Position is a place in the list of all unfinished work. The zero value is its beginning.
+type Position struct {
+	Work  store.Work `json:"work,omitempty"`
+	After uuid.UUID  `json:"after,omitzero"`
+}
+
+// Order lists the kinds of work in the order in which they are examined.
+var Order = store.AllWork
 
 const (
 	pageSize    = 200
-	concurrency = 16 // questions to Temporal at the same time
+	concurrency = 16 // concurrent calls to Temporal
 	callTimeout = 8 * time.Second
 )
 
-// Kinds are the outbox rows that start the workflows that are looked for, with the names that
-// operators read.
-var Kinds = []struct {
-	Kind models.OutboxKind
-	Name string
-}{
-	{models.OutboxStart, "envelopes"},
-	{models.OutboxRetention, "retentions"},
-	{models.OutboxTimestamp, "timestamps"},
-	{models.OutboxDeliver, "deliveries"},
-	{models.OutboxBulk, "bulk_sends"},
-	{models.OutboxCopies, "copies"},
+// Run examines all unfinished work. After an error the workflows started so far stay started, and Run can be called again at any time.
+func (r *Reconciler) Run(ctx context.Context) (Counts, error) {
+	counts, _, err := r.Round(ctx, Position{}, math.MaxInt)
+	return counts, err
 }
 
-// Run looks at all kinds. What was started up to an error stays started, and it
-// can be run again at any time.
-func (r *Reconciler) Run(ctx context.Context) (map[models.OutboxKind]Count, error) {
-	out := make(map[models.OutboxKind]Count)
-	for _, k := range Kinds {
-		kind := k.Kind
-		var sum Count
-		for after := uuid.Nil; ; {
-			rows, err := r.Store.Unfinished(ctx, kind, after, pageSize)
+// Round examines up to a number of pages of unfinished work from a position on, each of up to 200 pieces. It returns the
+// position that the next round begins at: the zero position after the last page.
+func (r *Reconciler) Round(ctx context.Context, from Position, pages int) (Counts, Position, error) {
+	out := make(Counts)
+	for _, work := range Order[max(0, slices.Index(Order, from.Work)):] {
+		at := Position{Work: work}
+		if work == from.Work {
+			at = from
+		}
+		for more := true; more; pages-- {
+			if pages == 0 {
+				return out, at, nil
+			}
+			count, next, err := r.page(ctx, at)
 			if err != nil {
-				return out, err
+				return out, at, err
 			}
-			lost, err := r.withoutWorkflow(ctx, rows)
-			if err == nil && !r.DryRun {
-				err = r.Store.Requeue(ctx, lost)
-			}
-			if err != nil {
-				return out, err
-			}
-			sum.Unfinished += len(rows)
-			sum.Started += len(lost)
-			out[kind] = sum
-			if len(rows) < pageSize {
-				break
-			}
-			after = rows[len(rows)-1].ListedBy()
+			out[work] = Count{Unfinished: out[work].Unfinished + count.Unfinished, Missing: out[work].Missing + count.Missing}
+			at.After, more = next, next != uuid.Nil
 		}
 	}
-	return out, nil
+	return out, Position{}, nil
 }
 
-// withoutWorkflow are the rows whose workflow does not run.
+// page examines the page after a position and starts its missing workflows.
+func (r *Reconciler) page(ctx context.Context, at Position) (count Count, next uuid.UUID, err error) {
+	rows, next, err := r.Store.Unfinished(ctx, at.Work, at.After, pageSize)
+	if err != nil {
+		return Count{}, uuid.Nil, err
+	}
+	missing, err := r.withoutWorkflow(ctx, rows)
+	if err == nil && len(missing) > 0 {
+		missing, err = r.stillUnfinished(ctx, at, missing)
+	}
+	if err == nil && !r.DryRun {
+		err = r.Store.Requeue(ctx, missing)
+	}
+	return Count{Unfinished: len(rows), Missing: len(missing)}, next, err
+}
+
+// stillUnfinished returns those of the rows of a page that a second look at the database finds unfinished. The others have been
+// finished by a workflow that ended after the first look.
+func (r *Reconciler) stillUnfinished(ctx context.Context, at Position, rows []models.OutboxRow) ([]models.OutboxRow, error) {
+	again, _, err := r.Store.Unfinished(ctx, at.Work, at.After, pageSize)
+	return slices.DeleteFunc(rows, func(row models.OutboxRow) bool {
+		return !slices.ContainsFunc(again, func(a models.OutboxRow) bool { return a.ListedBy() == row.ListedBy() })
+	}), err
+}
+
+// withoutWorkflow returns the rows whose workflow does not run.
 func (r *Reconciler) withoutWorkflow(ctx context.Context, rows []models.OutboxRow) ([]models.OutboxRow, error) {
 	var calls errgroup.Group
 	calls.SetLimit(concurrency)

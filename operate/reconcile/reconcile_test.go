@@ -14,19 +14,32 @@ import (
 	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/operate/reconcile"
+	"countersign/store"
 	"countersign/temporal"
 )
 
-// fakeStore lists what is unfinished and notes what is requeued.
+// fakeStore lists unfinished work and notes what is requeued.
 type fakeStore struct {
-	unfinished map[models.OutboxKind][]models.OutboxRow
+	unfinished map[store.Work][]models.OutboxRow
 	requeued   []models.OutboxRow
+	calls      map[store.Work]int
+	// finished is work that is finished at the second look.
+	finished uuid.UUID
 }
 
-func (s *fakeStore) Unfinished(_ context.Context, kind models.OutboxKind, after uuid.UUID, n int) ([]models.OutboxRow, error) {
-	rows := slices.SortedFunc(slices.Values(s.unfinished[kind]), func(a, b models.OutboxRow) int { return bytes.Compare(a.Key[:], b.Key[:]) })
-	rows = slices.DeleteFunc(rows, func(r models.OutboxRow) bool { return bytes.Compare(r.Key[:], after[:]) <= 0 })
-	return rows[:min(n, len(rows))], nil
+func (s *fakeStore) Unfinished(_ context.Context, work store.Work, after uuid.UUID, n int) ([]models.OutboxRow, uuid.UUID, error) {
+	if s.calls == nil {
+		s.calls = make(map[store.Work]int)
+	}
+	s.calls[work]++
+	rows := slices.SortedFunc(slices.Values(s.unfinished[work]), func(a, b models.OutboxRow) int { return bytes.Compare(a.Key[:], b.Key[:]) })
+	rows = slices.DeleteFunc(rows, func(r models.OutboxRow) bool {
+		return bytes.Compare(r.Key[:], after[:]) <= 0 || s.calls[work] > 1 && r.Key == s.finished
+	})
+	if len(rows) > n {
+		return rows[:n], rows[n-1].Key, nil
+	}
+	return rows, uuid.Nil, nil
 }
 
 func (s *fakeStore) Requeue(_ context.Context, rows []models.OutboxRow) error {
@@ -34,41 +47,50 @@ func (s *fakeStore) Requeue(_ context.Context, rows []models.OutboxRow) error {
 	return nil
 }
 
-// TestWhatDoesNotRunIsRequeued: of each kind, a workflow that runs is left alone; one
-// that was terminated, or that Temporal does not know, is started anew.
-func TestWhatDoesNotRunIsRequeued(t *testing.T) {
-	t.Parallel()
+func dial(t *testing.T) client.Client {
+	t.Helper()
 	c, err := client.Dial(testkit.Temporal(t))
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
+	return c
+}
+
+// TestRun_MissingWorkflowsAreRequeued: of each kind, a workflow that runs is left alone. One that was terminated, or that Temporal
+// does not know, is requeued, unless its work was finished meanwhile.
+func TestRun_MissingWorkflowsAreRequeued(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
 	start := func(id string) {
 		// Nobody works on it: it runs until it is terminated.
 		_, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: "nobody"}, "Any")
 		require.NoError(t, err)
 	}
-	ids := map[models.OutboxKind]func(uuid.UUID) string{
-		models.OutboxStart:     temporal.EnvelopeWorkflowID,
-		models.OutboxRetention: temporal.RetentionWorkflowID,
-		models.OutboxTimestamp: temporal.TimestampWorkflowID,
-		models.OutboxBulk:      temporal.BulkWorkflowID,
-		models.OutboxCopies:    temporal.CopiesWorkflowID,
-		models.OutboxDeliver:   func(id uuid.UUID) string { return temporal.DeliveryWorkflowID(id, 2) },
+	works := map[store.Work]struct {
+		kind models.OutboxKind
+		id   func(uuid.UUID) string
+	}{
+		store.WorkEnvelopes:  {models.OutboxStart, temporal.EnvelopeWorkflowID},
+		store.WorkClosings:   {models.OutboxStart, temporal.EnvelopeWorkflowID},
+		store.WorkRetentions: {models.OutboxRetention, temporal.RetentionWorkflowID},
+		store.WorkTimestamps: {models.OutboxTimestamp, temporal.TimestampWorkflowID},
+		store.WorkBulkSends:  {models.OutboxBulk, temporal.BulkWorkflowID},
+		store.WorkCopies:     {models.OutboxCopies, temporal.CopiesWorkflowID},
+		store.WorkDeliveries: {models.OutboxDeliver, func(id uuid.UUID) string { return temporal.DeliveryWorkflowID(id, 2) }},
 	}
-	s := &fakeStore{unfinished: map[models.OutboxKind][]models.OutboxRow{}}
+	require.Len(t, works, len(reconcile.Order))
+	s := &fakeStore{unfinished: map[store.Work][]models.OutboxRow{}}
 	var lost []uuid.UUID
-	for kind, id := range ids {
+	want := reconcile.Counts{}
+	for work, w := range works {
 		running, terminated, unknown := uuid.New(), uuid.New(), uuid.New()
-		start(id(running))
-		start(id(terminated))
-		require.NoError(t, c.TerminateWorkflow(t.Context(), id(terminated), "", "a test"))
+		start(w.id(running))
+		start(w.id(terminated))
+		require.NoError(t, c.TerminateWorkflow(t.Context(), w.id(terminated), "", "a test"))
 		for _, key := range []uuid.UUID{running, terminated, unknown} {
-			s.unfinished[kind] = append(s.unfinished[kind], models.OutboxRow{ID: key, Key: key, Kind: kind, Refs: models.OutboxRefs{Resend: 2}})
+			s.unfinished[work] = append(s.unfinished[work], models.OutboxRow{ID: key, Key: key, Kind: w.kind, Refs: models.OutboxRefs{Resend: 2}})
 		}
 		lost = append(lost, terminated, unknown)
-	}
-	want := map[models.OutboxKind]reconcile.Count{}
-	for kind := range ids {
-		want[kind] = reconcile.Count{Unfinished: 3, Started: 2}
+		want[work] = reconcile.Count{Unfinished: 3, Missing: 2}
 	}
 
 	found, err := (&reconcile.Reconciler{Store: s, Client: c, DryRun: true}).Run(t.Context())
@@ -84,15 +106,45 @@ func TestWhatDoesNotRunIsRequeued(t *testing.T) {
 		requeued = append(requeued, r.Key)
 	}
 	assert.ElementsMatch(t, lost, requeued)
+
+	ended := s.unfinished[store.WorkClosings][2].Key
+	s.requeued, s.calls, s.finished = nil, nil, ended
+	found, err = (&reconcile.Reconciler{Store: s, Client: c}).Run(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, reconcile.Count{Unfinished: 3, Missing: 1}, found[store.WorkClosings], "finished at the second look")
+	assert.Len(t, s.requeued, len(lost)-1)
 }
 
-// TestTemporalIsDown: nothing is taken for lost because nobody can be asked.
-func TestTemporalIsDown(t *testing.T) {
+// TestRound_GoesOnWhereTheLastEnded: rounds of one page examine all work once, and then begin again.
+func TestRound_GoesOnWhereTheLastEnded(t *testing.T) {
+	t.Parallel()
+	s := &fakeStore{unfinished: map[store.Work][]models.OutboxRow{}}
+	for range 450 { // three pages
+		s.unfinished[store.WorkDeliveries] = append(s.unfinished[store.WorkDeliveries], models.OutboxRow{Key: uuid.New(), Kind: models.OutboxDeliver})
+	}
+	r := &reconcile.Reconciler{Store: s, Client: dial(t)}
+	var at reconcile.Position
+	rounds, unfinished := 0, 0
+	for rounds == 0 || at != (reconcile.Position{}) {
+		counts, next, err := r.Round(t.Context(), at, 1)
+		require.NoError(t, err)
+		unfinished += counts[store.WorkDeliveries].Unfinished
+		at = next
+		rounds++
+		require.LessOrEqual(t, rounds, 20)
+	}
+	assert.Equal(t, 450, unfinished)
+	assert.Len(t, s.requeued, 450)
+	assert.Equal(t, len(reconcile.Order)+2, rounds, "a page for each kind, and two more of deliveries")
+}
+
+// TestRun_TemporalIsDown: nothing counts as missing when Temporal does not answer.
+func TestRun_TemporalIsDown(t *testing.T) {
 	t.Parallel()
 	c, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1"})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
-	s := &fakeStore{unfinished: map[models.OutboxKind][]models.OutboxRow{models.OutboxStart: {{Key: uuid.New(), Kind: models.OutboxStart}}}}
+	s := &fakeStore{unfinished: map[store.Work][]models.OutboxRow{store.WorkEnvelopes: {{Key: uuid.New(), Kind: models.OutboxStart}}}}
 	_, err = (&reconcile.Reconciler{Store: s, Client: c}).Run(t.Context())
 	require.Error(t, err)
 	assert.Empty(t, s.requeued)

@@ -270,7 +270,7 @@ func TestPending(t *testing.T) {
 		require.NotEmpty(env.t, started)
 		require.Equal(env.t, e.ID, started[0].Key)
 		unfinished := func() int {
-			rows, err := env.Store.Unfinished(ctx, models.OutboxTimestamp, uuid.Nil, 10)
+			rows, _, err := env.Store.Unfinished(ctx, store.WorkTimestamps, uuid.Nil, 10)
 			require.NoError(env.t, err)
 			return len(rows)
 		}

@@ -1,0 +1,50 @@
+package workflows
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"countersign/activities"
+	"countersign/operate/reconcile"
+)
+
+// Reconcile starts workflows that were lost: the database lists unfinished work that no workflow does. A Temporal Schedule runs
+// it every few minutes. One run examines a bounded part of the work; its result is where the next run goes on.
+func Reconcile(ctx workflow.Context) (reconcile.Position, error) {
+	var from reconcile.Position
+	if workflow.HasLastCompletionResult(ctx) {
+		if err := workflow.GetLastCompletionResult(ctx, &from); err != nil {
+			return from, err
+		}
+	}
+	workflow.SetCurrentDetails(ctx, "Comparing the database's unfinished work with the workflows that run. If this stays, see the pending activity's last failure.")
+	opts := activityOptions("Start missing workflows", 10*time.Minute)
+	opts.RetryPolicy = retryForever(time.Minute)
+	var round activities.ReconcileRound
+	if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, opts), acts.Reconcile, from).Get(ctx, &round); err != nil {
+		return from, err
+	}
+	workflow.SetCurrentDetails(ctx, describeReconciled(round))
+	return round.Next, nil
+}
+
+// describeReconciled says what a round found, for operators.
+func describeReconciled(round activities.ReconcileRound) string {
+	var parts []string
+	for _, work := range reconcile.Order {
+		if count, ok := round.Counts[work]; ok {
+			parts = append(parts, fmt.Sprintf("%s: %d unfinished, %d without a workflow", work, count.Unfinished, count.Missing))
+		}
+	}
+	text := "Nothing was missing. "
+	if n := round.Counts.Missing(); n > 0 {
+		text = fmt.Sprintf("Workflows started: %d. ", n)
+	}
+	if text += strings.Join(parts, "; ") + "."; round.Next != (reconcile.Position{}) {
+		text += " The next run goes on with " + string(round.Next.Work) + "."
+	}
+	return text
+}

@@ -1,0 +1,45 @@
+package workflows_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+
+	"countersign/activities"
+	"countersign/operate/reconcile"
+	"countersign/store"
+	"countersign/workflows"
+)
+
+// TestReconcile_GoesOnWhereTheLastRunEnded: a run begins at the result of the last run, retries while Temporal or the database is
+// away, and returns where the next run begins.
+func TestReconcile_GoesOnWhereTheLastRunEnded(t *testing.T) {
+	t.Parallel()
+	last := reconcile.Position{Work: store.WorkDeliveries, After: uuid.New()}
+	next := reconcile.Position{Work: store.WorkBulkSends}
+	for _, from := range []reconcile.Position{{}, last} {
+		var suite testsuite.WorkflowTestSuite
+		suite.SetLogger(quiet(t))
+		env := newEnvironment(&suite)
+		env.SetWorkflowRunTimeout(24 * time.Hour)
+		a := &activities.Activities{}
+		env.RegisterActivity(a)
+		if from == last {
+			env.SetLastCompletionResult(last)
+		}
+		env.OnActivity(a.Reconcile, mock.Anything, from).Return(activities.ReconcileRound{}, errors.New("the database is away")).Times(3)
+		env.OnActivity(a.Reconcile, mock.Anything, from).Return(activities.ReconcileRound{Next: next}, nil).Once()
+		env.ExecuteWorkflow(workflows.Reconcile)
+		require.NoError(t, env.GetWorkflowError())
+		var result reconcile.Position
+		require.NoError(t, env.GetWorkflowResult(&result))
+		assert.Equal(t, next, result)
+		env.AssertExpectations(t)
+	}
+}
