@@ -126,7 +126,7 @@ func (s *Server) examineAttachment(c *gin.Context, u *upload) (models.Attachment
 	}
 	switch in.MimeType = http.DetectContentType(head); in.MimeType {
 	case "application/pdf":
-		info, err := s.admitPDF(ctx, u.file, u.Size)
+		info, err := s.admitAttachment(ctx, u.file, u.Size)
 		if err != nil {
 			return in, err
 		}

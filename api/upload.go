@@ -74,13 +74,13 @@ func (s *Server) admitUpload(c *gin.Context, u *upload) error {
 // Admission.MaxMemory.
 const maxConcurrentAdmissions = 8
 
-// admitPDF admits a PDF as it is when its turn has come.
-func (s *Server) admitPDF(ctx context.Context, f *os.File, size int64) (admission.Info, error) {
+// admitAttachment admits a PDF that a signer attaches, when its turn has come.
+func (s *Server) admitAttachment(ctx context.Context, f *os.File, size int64) (admission.Info, error) {
 	if err := s.admissions.Acquire(ctx, 1); err != nil {
 		return admission.Info{}, err
 	}
 	defer s.admissions.Release(1)
-	return admission.Admit(ctx, f, size, s.Admission)
+	return admission.AdmitAttachment(ctx, f, size, s.Admission)
 }
 
 // admitPrepared admits an upload, prepared, when its turn has come.

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal/admission"
+	"countersign/seal/refusal"
 )
 
 // corpus returns PDFs of every structure that matters, by name.
@@ -183,7 +184,6 @@ func TestCorpus(t *testing.T) {
 			t.Parallel()
 			info, err := admission.Admit(t.Context(), bytes.NewReader(original), int64(len(original)), admission.DefaultLimits())
 			require.NoError(t, err)
-			require.False(t, info.Signed)
 			j := job(t, original)
 			file, b := sealed(t, s, j)
 			require.True(t, bytes.HasPrefix(b, original), "the original's bytes are the prefix")
@@ -191,10 +191,11 @@ func TestCorpus(t *testing.T) {
 			checkIndependently(t, k, file, b)
 			r := verified(t, b, k.trust())
 			require.True(t, r.OK(), textOf(t, r))
-			again, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
+			_, err = admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
+			require.Equal(t, refusal.DocumentSigned, refusalCode(t, err))
+			attached, err := admission.AdmitAttachment(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
 			require.NoError(t, err)
-			require.True(t, again.Signed)
-			require.Greater(t, len(again.Pages), len(info.Pages))
+			require.Greater(t, len(attached.Pages), len(info.Pages))
 			words, err := run(t, "pdftotext", file, "-")
 			require.NoError(t, err)
 			for _, want := range []string{"Ada Lovelace", "2026-11-21", "Certificate of completion", "李小龍", "محمد", envelopeID, "✓"} {
@@ -202,6 +203,14 @@ func TestCorpus(t *testing.T) {
 			}
 		})
 	}
+}
+
+// refusalCode returns the code of a refusal.
+func refusalCode(t *testing.T, err error) string {
+	t.Helper()
+	var r *refusal.Error
+	require.ErrorAs(t, err, &r)
+	return r.Code
 }
 
 var startxref = regexp.MustCompile(`startxref\s+(\d+)\s+%%EOF\s*$`)

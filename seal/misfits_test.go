@@ -148,7 +148,7 @@ func TestLayersAndActions(t *testing.T) {
 	require.Zero(t, count(admission.WarnLayers, "", "/Usage<</Print<</PrintState/OFF>>>>"), "without properties there are no layers")
 	require.Zero(t, count(admission.WarnLayers, "/OCProperties<</OCGs[7]>>", ""))
 	for action, want := range map[string]int{
-		"Hide": 1, "SetOCGState": 1, "ImportData": 1, "GoTo3DView": 1, "Rendition": 1, "RichMediaExecute": 1, "GoTo": 0, "URI": 0, "Named": 0,
+		"Hide": 1, "SetOCGState": 1, "ResetForm": 1, "GoTo": 0, "URI": 0, "Named": 0,
 	} {
 		require.Equal(t, want, count(admission.WarnActions, "", "", "<</S/"+action+">>"), action)
 		require.Equal(t, want, count(admission.WarnActions, "", "", "<</S 1002 0 R>>", "/"+action), action)

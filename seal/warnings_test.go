@@ -35,7 +35,7 @@ func TestWarnings(t *testing.T) {
 		"annotations": {withPage("", "/Annots[1000 0 R 1001 0 R 1002 0 R]",
 			"<</Subtype/Square/Rect[0 0 9 9]>>", "<</Subtype/Link/Rect[0 0 9 9]>>", "<</Subtype/Square/F 2/Rect[0 0 9 9]>>"), admission.WarnAppearance, 1, "Square in object 1000"},
 		"overprint":                           {withPage("", "", "<</Type/ExtGState/OP true>>"), admission.WarnOverprint, 1, "object 1000"},
-		"actions":                             {withPage("", "/AA<</O<</S/SetOCGState/State[]>>>>", "<</S/H#69de/T(a)>>"), admission.WarnActions, 2, "SetOCGState in object 10"},
+		"actions":                             {withPage("", "/X<</S/SetOCGState/State[]>>", "<</S/H#69de/T(a)>>"), admission.WarnActions, 2, "SetOCGState in object 10"},
 		"hybrid":                              {hybridPDF(), admission.WarnHybrid, 1, "old programs"},
 		"layers":                              {withPage(layers, "", layer("/View<</ViewState/ON>>/Print<</PrintState/OFF>>")), admission.WarnLayers, 1, "object 1000"},
 		"no such layers":                      {withPage(layers, "", layer("/View<</ViewState/ON>>/Print<</PrintState/ON>>")), "", 0, ""},

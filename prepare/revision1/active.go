@@ -2,13 +2,12 @@ package revision1
 
 import (
 	"bytes"
-	"context"
+	"slices"
 
 	"countersign/seal/pdf"
 )
 
-// catalog takes the form, its XFA, the scripts of the document and the action at
-// its opening out of the catalog (7.7.2).
+// catalog takes the form and what is active out of the catalog (7.7.2).
 func (w *writer) catalog(d pdf.Dict, root pdf.Ref) error {
 	touched := false
 	if v, ok := w.changed[root]; ok {
@@ -22,34 +21,85 @@ func (w *writer) catalog(d pdf.Dict, root pdf.Ref) error {
 		touched = true
 	}
 	if w.plan.Active {
-		form, err := w.dict(d.Get("AcroForm"))
+		changed, err := w.catalogActions(&d)
 		if err != nil {
 			return err
 		}
-		if form.Get("XFA") != nil {
-			w.count(XFARemoved, 0, 1)
-			form = form.Clone()
-			form.Delete("XFA")
-			touched = w.set(&d, "AcroForm", form) || touched
-		}
-		names, err := w.dict(d.Get("Names"))
-		if err != nil {
-			return err
-		}
-		if scripts := names.Get("JavaScript"); scripts != nil {
-			c := cleaner{w: w} // what stands in objects of its own is counted there
-			if _, err := c.clean(scripts, 0); err != nil {
-				return err
-			}
-			names = names.Clone()
-			names.Delete("JavaScript")
-			touched = w.set(&d, "Names", names) || touched
-		}
+		touched = touched || changed
 	}
 	if touched {
 		w.changed[root] = bytes.Clone(d.Value())
 	}
 	return nil
+}
+
+// catalogActions takes out the entries that only the catalog has, and tells whether that itself changes.
+func (w *writer) catalogActions(d *pdf.Dict) (touched bool, err error) {
+	for _, e := range catalogEntries {
+		_, leaves, err := w.finder.leaving(*d, e)
+		if err != nil {
+			return false, err
+		}
+		if !leaves || w.plan.Form && e.in == "AcroForm" {
+			continue
+		}
+		in, err := w.dict(d.Get(e.in))
+		if err != nil {
+			return false, err
+		}
+		before := len(w.counts)
+		if e.removed == JavaScriptRemoved {
+			if _, err := w.cleaner(0).clean(in.Get(e.key), 0); err != nil { // what stands in objects of its own is counted there
+				return false, err
+			}
+			w.scripts = w.scripts || len(w.counts) == before
+		} else {
+			w.count(e.removed, 0, 1)
+		}
+		in = in.Clone()
+		in.Delete(e.key)
+		touched = w.set(d, e.in, in) || touched
+	}
+	return w.opening(d, touched)
+}
+
+// opening takes out what happens when the document is opened, but for a jump to a page.
+func (w *writer) opening(d *pdf.Dict, touched bool) (bool, error) {
+	becomes, err := w.finder.atOpening(*d)
+	if err != nil || becomes == nil {
+		return touched, err
+	}
+	action, err := w.dict(d.Get("OpenAction"))
+	if err != nil {
+		return false, err
+	}
+	gone := action.Value() // what stands in objects of its own is counted there
+	if !becomes.IsNull() {
+		gone = action.Get("Next")
+	}
+	if _, isRef := d.Get("OpenAction").Ref(); isRef && becomes.IsNull() {
+		gone = nil
+	}
+	left, err := w.cleaner(0).clean(gone, 0)
+	if err != nil {
+		return false, err
+	}
+	if becomes.IsNull() || !isEmpty(left) {
+		w.count(ActionsRemoved, 0, 1)
+		w.detail(ActionsRemoved, 0, "document opened")
+	}
+	if becomes.IsNull() {
+		d.Delete("OpenAction")
+	} else {
+		d.Set("OpenAction", becomes)
+	}
+	return true, nil
+}
+
+// isEmpty reports whether v is null, or an array of nothing else.
+func isEmpty(v pdf.Value) bool {
+	list, err := v.Array()
+	return v.IsNull() || err == nil && !slices.ContainsFunc(list, func(e pdf.Value) bool { return !e.IsNull() })
 }
 
 // set writes an entry of the catalog anew, as the object that it refers to if it
@@ -63,13 +113,36 @@ func (w *writer) set(catalog *pdf.Dict, key string, d pdf.Dict) bool {
 	return true
 }
 
+// cleaner returns one that counts on a page what it takes out.
+func (w *writer) cleaner(page int) *cleaner {
+	return &cleaner{n: w.finder, report: func(kind string, d pdf.Dict) error {
+		w.count(kind, page, 1)
+		switch kind {
+		case JavaScriptRemoved, MediaRemoved:
+		case ActionsRemoved:
+			for _, name := range w.events(d) {
+				w.detail(kind, page, name)
+			}
+		case NamedRemoved:
+			name, err := w.finder.name(d.Get("N"))
+			if err != nil {
+				return err
+			}
+			w.detail(kind, page, plain(name))
+		default:
+			w.detail(kind, page, w.target(d))
+		}
+		return w.ctx.Err()
+	}}
+}
+
 // active takes actions out of every object.
 func (w *writer) active() error {
 	if !w.plan.Active {
 		return nil
 	}
 	count := 0
-	return w.f.Objects(func(o pdf.Object) error {
+	err := w.f.Objects(func(o pdf.Object) error {
 		if count++; count%64 == 0 && w.ctx.Err() != nil {
 			return w.ctx.Err()
 		}
@@ -80,143 +153,31 @@ func (w *writer) active() error {
 		if !mayBeActive(v) {
 			return nil
 		}
-		c := cleaner{w: w, page: w.pageOf[o.Ref]}
+		if o.IsStream() && w.streams[o.Ref] == nil {
+			return nil // no stream is written anew for its dictionary: such a file is not admitted
+		}
+		c := w.cleaner(w.pageOf[o.Ref])
 		clean, err := c.clean(v, 0)
 		if err != nil || !c.touched {
 			return err
 		}
-		if o.IsStream() && w.streams[o.Ref] == nil {
-			return nil // no stream is an action, and none is written anew for one in its dictionary
-		}
 		w.changed[o.Ref] = bytes.Clone(clean)
 		return nil
 	})
+	if w.scripts && w.counts[Change{Kind: JavaScriptRemoved}] == 0 {
+		w.count(JavaScriptRemoved, 0, 1) // a list of scripts that holds none
+	}
+	return err
 }
 
-// mayBeActive tells quickly that an object holds no action that leaves.
-func mayBeActive(v pdf.Value) bool {
-	for _, word := range []string{"JavaScript", "Launch", "SubmitForm", "ImportData", "/AA", "/JS", "#"} {
-		if bytes.Contains(v, []byte(word)) {
-			return true
-		}
-	}
-	return false
-}
-
-// Finder finds in a file what a revision without active content leaves out. It keeps
-// what it has read: a file may refer to a large object from each of its dictionaries.
-type Finder struct {
-	f          *pdf.File
-	additional map[pdf.Ref]bool // whether it is additional actions
-	dicts      map[pdf.Ref]bool // whether it is a dictionary
-}
-
-// maxKept bounds what is kept of each kind.
-const maxKept = 1 << 16
-
-// NewFinder returns one for a file.
-func NewFinder(f *pdf.File) *Finder {
-	return &Finder{f: f, additional: make(map[pdf.Ref]bool), dicts: make(map[pdf.Ref]bool)}
-}
-
-// IsActive reports whether an object holds something that a revision without active
-// content leaves out.
-func (n *Finder) IsActive(ctx context.Context, v pdf.Value) (bool, error) {
-	if !mayBeActive(v) {
-		return false, nil
-	}
-	active := false
-	err := v.Dicts(func(d pdf.Dict, _ string) error {
-		if active = active || actionKind(d) != ""; active {
-			return nil
-		}
-		aa := d.Get("AA")
-		if aa == nil {
-			return nil
-		}
-		var err error
-		active, err = n.hasEvents(ctx, aa)
-		return err
-	})
-	return active, err
-}
-
-// hasEvents reports whether what a key AA refers to is additional actions (12.6.3): a dictionary with an
-// action for an event. Resources, glyphs and destinations can be called AA, too.
-func (n *Finder) hasEvents(ctx context.Context, v pdf.Value) (bool, error) {
-	return n.is(ctx, v, n.additional, func(v pdf.Value) (bool, error) {
-		if !v.IsDict() {
-			return false, nil
-		}
-		d, err := v.Dict()
-		for _, e := range d {
-			if eventNames[e.Key] == "" {
-				continue
-			}
-			found, err := n.is(ctx, e.Value, n.dicts, func(v pdf.Value) (bool, error) { return v.IsDict(), nil })
-			if found || err != nil {
-				return found, err
-			}
-		}
-		return false, err
-	})
-}
-
-// is asks something of what v is or refers to, once for each object.
-func (n *Finder) is(ctx context.Context, v pdf.Value, known map[pdf.Ref]bool, ask func(pdf.Value) (bool, error)) (bool, error) {
-	ref, isRef := v.Ref()
-	if !isRef {
-		return ask(v)
-	}
-	if yes, ok := known[ref]; ok {
-		return yes, nil
-	}
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
-	v, err := n.f.Resolve(v)
-	if err != nil {
-		return false, err
-	}
-	yes, err := ask(v)
-	if len(known) >= maxKept {
-		clear(known)
-	}
-	known[ref] = yes
-	return yes, err
-}
-
-// actionKind returns the kind of change that takes an action out (12.6.4), "" if it stays.
-func actionKind(d pdf.Dict) string {
-	if d.Get("Type").IsName("StructElem") {
-		return ""
-	}
-	kind, _ := d.Get("S").Name()
-	switch kind {
-	case "JavaScript":
-		return JavaScriptRemoved
-	case "Launch":
-		return LaunchRemoved
-	case "SubmitForm":
-		return SubmitRemoved
-	case "ImportData":
-		return ImportRemoved
-	case "Rendition":
-		if d.Get("JS") != nil {
-			return JavaScriptRemoved
-		}
-	}
-	return ""
-}
-
-// cleaner takes actions out of one object.
+// cleaner takes what is active out of one object.
 type cleaner struct {
-	w       *writer
-	page    int
+	n       *Finder
+	report  func(kind string, of pdf.Dict) error // of each thing that leaves
 	touched bool
 }
 
-// clean returns v without actions that leave: null in place of one.
+// clean returns v without what is active: null in place of an action.
 func (c *cleaner) clean(v pdf.Value, depth int) (pdf.Value, error) {
 	if depth > pdf.MaxDepth {
 		return nil, pdf.ErrLimit
@@ -227,16 +188,13 @@ func (c *cleaner) clean(v pdf.Value, depth int) (pdf.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		if kind := actionKind(d); kind != "" {
-			if err := c.w.ctx.Err(); err != nil {
-				return nil, err
-			}
-			c.w.count(kind, c.page, 1)
-			if kind != JavaScriptRemoved {
-				c.w.detail(kind, c.page, c.w.target(d))
-			}
+		kind, err := c.n.actionKind(d)
+		if err != nil {
+			return nil, err
+		}
+		if kind != "" {
 			c.touched = true
-			return pdf.Value("null"), nil
+			return pdf.Value("null"), c.report(kind, d)
 		}
 		return c.dict(v, d, depth)
 	case v.IsArray():
@@ -262,20 +220,13 @@ func (c *cleaner) clean(v pdf.Value, depth int) (pdf.Value, error) {
 }
 
 func (c *cleaner) dict(v pdf.Value, d pdf.Dict, depth int) (pdf.Value, error) {
+	leaving, err := c.leaving(d)
+	if err != nil {
+		return nil, err
+	}
 	out, touched := make(pdf.Dict, 0, len(d)), false
 	for _, e := range d {
-		additional := false
-		if e.Key == "AA" {
-			var err error
-			if additional, err = c.w.finder.hasEvents(c.w.ctx, e.Value); err != nil {
-				return nil, err
-			}
-		}
-		if additional {
-			c.w.count(ActionsRemoved, c.page, 1)
-			for _, name := range c.w.events(d) {
-				c.w.detail(ActionsRemoved, c.page, name)
-			}
+		if slices.Contains(leaving, e.Key) {
 			touched = true
 			continue
 		}
@@ -297,4 +248,48 @@ func (c *cleaner) dict(v pdf.Value, d pdf.Dict, depth int) (pdf.Value, error) {
 	}
 	c.touched = true
 	return out.Value(), nil
+}
+
+// leaving returns the keys that a dictionary loses as a whole.
+func (c *cleaner) leaving(d pdf.Dict) ([]string, error) {
+	var leaving []string
+	keys, kind, err := c.n.leavingKeys(d)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		if d.Get(key) != nil {
+			leaving = append(leaving, key)
+		}
+	}
+	if len(leaving) > 0 && kind != "" {
+		if err := c.report(kind, d); err != nil {
+			return nil, err
+		}
+	}
+	if aa := d.Get("AA"); aa != nil {
+		additional, err := c.n.hasEvents(aa)
+		if err != nil {
+			return nil, err
+		}
+		if additional {
+			if err := c.report(ActionsRemoved, d); err != nil {
+				return nil, err
+			}
+			leaving = append(leaving, "AA")
+		}
+	}
+	if d.Get("EF") != nil {
+		program, err := c.n.isProgram(d)
+		if err != nil {
+			return nil, err
+		}
+		if program {
+			if err := c.report(ProgramRemoved, d); err != nil {
+				return nil, err
+			}
+			leaving = append(leaving, "EF", "RF")
+		}
+	}
+	return leaving, nil
 }

@@ -40,12 +40,29 @@ func (w *writer) changes() []Change {
 	return out
 }
 
-// target returns what an action starts, or where it sends or takes data from: the name of
+// target returns what an action or annotation starts, opens or holds, or where it sends or takes data from: the name of
 // a program or file, or an address without password and query.
-func (w *writer) target(action pdf.Dict) string {
-	v := action.Get("F")
-	for range 3 { // F is a text, or a file specification (7.11.3); that of Launch may be in Win
-		d, err := w.dict(v)
+func (w *writer) target(of pdf.Dict) string {
+	if of.Get("EF") != nil { // a file specification
+		return w.fileName(of)
+	}
+	for _, key := range []string{"URI", "FS"} {
+		if v := of.Get(key); v != nil {
+			return w.address(v)
+		}
+	}
+	v := of.Get("F")
+	if v == nil {
+		win, _ := w.finder.dict(of.Get("Win")) // no name is told then
+		v = win.Get("F")
+	}
+	return w.address(v)
+}
+
+// address returns the text or file specification (7.11.3) that v is or refers to, without password and query.
+func (w *writer) address(v pdf.Value) string {
+	for range 3 { // that of Launch may hold another
+		d, err := w.finder.dict(v)
 		if err != nil {
 			return ""
 		}
@@ -56,11 +73,7 @@ func (w *writer) target(action pdf.Dict) string {
 			v = d.Get("UF")
 		}
 	}
-	if v == nil {
-		win, _ := w.dict(action.Get("Win")) // no name is told then
-		v = win.Get("F")
-	}
-	v, err := w.resolve(v)
+	v, err := w.f.Resolve(v)
 	if err != nil {
 		return ""
 	}
@@ -77,6 +90,20 @@ func (w *writer) target(action pdf.Dict) string {
 		}
 	}
 	return plain(text)
+}
+
+// fileName returns the name that a file specification tells first.
+func (w *writer) fileName(spec pdf.Dict) string {
+	for _, key := range []string{"UF", "F", "DOS", "Mac", "Unix"} {
+		v, err := w.f.Resolve(spec.Get(key))
+		if err != nil {
+			return ""
+		}
+		if b, ok := v.Bytes(); ok {
+			return plain(pdf.DecodeText(b))
+		}
+	}
+	return ""
 }
 
 // plain returns text in printable ASCII, without commas, of bounded length.
@@ -107,20 +134,13 @@ func (w *writer) events(of pdf.Dict) []string {
 	return names
 }
 
-// keptKeys are the keys of events in an object, before or after it was changed.
-type keptKeys struct {
-	keys    []string
-	changed bool
-}
-
 // eventKeys returns the different keys of events in what v is or refers to, once for each object.
 func (w *writer) eventKeys(v pdf.Value) []string {
 	ref, isRef := v.Ref()
-	changed := w.changed[ref] != nil
-	if known, ok := w.keys[ref]; ok && isRef && known.changed == changed {
-		return known.keys
+	if known, ok := w.keys[ref]; ok && isRef {
+		return known
 	}
-	d, err := w.dict(v)
+	d, err := w.finder.dict(v)
 	if err != nil {
 		return nil
 	}
@@ -134,7 +154,7 @@ func (w *writer) eventKeys(v pdf.Value) []string {
 		if len(w.keys) >= maxKept {
 			clear(w.keys)
 		}
-		w.keys[ref] = keptKeys{keys, changed}
+		w.keys[ref] = keys
 	}
 	return keys
 }

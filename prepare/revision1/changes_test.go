@@ -71,9 +71,9 @@ func TestNamesLikeActions(t *testing.T) {
 		for _, o := range []pdf.Ref{{Num: 1}, {Num: 3}} {
 			o, err := f.Object(o)
 			require.NoError(t, err)
-			active, err := revision1.NewFinder(f).IsActive(t.Context(), o.Value)
+			active, err := revision1.NewFinder(f).Active(t.Context(), o.Value)
 			require.NoError(t, err)
-			require.False(t, active, name)
+			require.Empty(t, active, name)
 		}
 	}
 }
@@ -114,9 +114,9 @@ func TestActionsThatTakeLong(t *testing.T) {
 			require.NoError(t, err)
 			o, err := f.Object(pdf.Ref{Num: 4})
 			require.NoError(t, err)
-			active, err := revision1.NewFinder(f).IsActive(t.Context(), o.Value)
+			active, err := revision1.NewFinder(f).Active(t.Context(), o.Value)
 			require.NoError(t, err)
-			require.Equal(t, tt.removed > 0, active)
+			require.Equal(t, tt.removed > 0, active == revision1.ActionsRemoved)
 			_, changes, err := revision1.Write(t.Context(), f, sha256.Sum256(b), revision1.Plan{Active: true})
 			require.NoError(t, err)
 			if tt.removed > 0 {

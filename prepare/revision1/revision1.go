@@ -27,8 +27,8 @@ const Version = 1
 
 // Plan says what a revision takes out.
 type Plan struct {
-	// Active takes out scripts, actions that start, send or import something,
-	// additional actions, and XFA beside a form.
+	// Active takes out what actionTypes, activeKeys and catalogEntries list, additional
+	// actions, what follows the opening of the document, and attached programs.
 	Active bool `json:"activeContent,omitempty"`
 	// Form takes out the interactive form and its widgets.
 	Form bool `json:"form,omitempty"`
@@ -76,6 +76,12 @@ const (
 	ImportRemoved     = "import_data_removed"
 	ActionsRemoved    = "additional_actions_removed"
 	XFARemoved        = "xfa_removed"
+	FileLinkRemoved   = "file_link_removed"    // to another file, or an attached one
+	LinkRemoved       = "link_removed"         // that does not lead to the web
+	NamedRemoved      = "named_action_removed" // a command of a program's menus
+	MediaRemoved      = "media_removed"        // sound, video, 3D and rich media
+	ProgramRemoved    = "program_removed"      // an attached one
+	RightsRemoved     = "usage_rights_removed"
 )
 
 // MaxSize bounds the length of a revision, in bytes.
@@ -92,8 +98,9 @@ func Write(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, plan Plan) 
 	w := &writer{
 		ctx: ctx, f: f, plan: plan, changed: make(map[pdf.Ref]pdf.Value), streams: make(map[pdf.Ref][]byte),
 		pageOf: make(map[pdf.Ref]int), counts: make(map[Change]int), details: make(map[Change][]string), clones: make(map[int]pdf.Ref),
-		finder: NewFinder(f), keys: make(map[pdf.Ref]keptKeys),
+		finder: NewFinder(f), keys: make(map[pdf.Ref][]string),
 	}
+	w.finder.ctx = ctx
 	catalog, root, err := f.Catalog()
 	if err != nil {
 		return nil, nil, err
@@ -157,7 +164,8 @@ type writer struct {
 	clones  map[int]pdf.Ref
 	done    int // cuts of pages
 	finder  *Finder
-	keys    map[pdf.Ref]keptKeys // of events
+	keys    map[pdf.Ref][]string // of events
+	scripts bool                 // a list of scripts leaves that may hold none
 }
 
 // putStream writes a stream as it is, uncompressed.

@@ -46,12 +46,9 @@ func DefaultLimits() Limits {
 // Info is what Admit learnt about a PDF.
 type Info struct {
 	Pages []PageSize `json:"pages"`
-	// Signed says that the PDF carries a signature already. It will not be
-	// drawn on: it is embedded in a fresh audit PDF, which is sealed.
-	Signed bool `json:"signed"`
 	// Warnings are what programs may show differently, by code.
 	Warnings []Warning `json:"warnings,omitempty"`
-	// Facts make sealing the PDF quicker; nil if it is signed already.
+	// Facts make sealing the PDF quicker; nil of an attachment.
 	Facts *seal.Facts `json:"-"`
 }
 
@@ -62,23 +59,29 @@ type PageSize struct {
 	Height float64 `json:"height"`
 }
 
-// Admit examines an uploaded PDF. The error is a *refusal.Error when the file is at
-// fault: what Admit lets through can be sealed.
+// Admit examines an uploaded PDF, which must contain nothing that preparing would take out.
+// The error is a *refusal.Error when the file is at fault: what Admit accepts can be sealed.
 func Admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, error) {
-	return admit(ctx, r, size, lim, false)
+	info, err := admit(ctx, r, size, lim, false)
+	return info, RefusalOf(err)
 }
 
-// admit is Admit that, if it is to look for all active content, fails with
-// errActiveContent where preparing the PDF takes some out.
-func admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits, findActive bool) (Info, error) {
+// AdmitAttachment examines a PDF that a signer attaches. The sealed file embeds it unchanged, so it may be signed.
+func AdmitAttachment(ctx context.Context, r io.ReaderAt, size int64, lim Limits) (Info, error) {
+	info, err := admit(ctx, r, size, lim, true)
+	return info, RefusalOf(err)
+}
+
+// admit is Admit or AdmitAttachment. It fails with *activeError if preparing the PDF would take something out.
+func admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attached bool) (Info, error) {
 	if size > lim.MaxBytes {
 		return Info{}, refusal.New(refusal.PDFTooLarge, fmt.Sprintf("The PDF has more than %d MB.", lim.MaxBytes>>20))
 	}
 	reading, cancel := context.WithTimeout(ctx, lim.Timeout)
 	defer cancel()
-	info, err := examine(reading, r, size, lim, findActive)
+	info, err := examine(reading, r, size, lim, attached)
 	if err != nil {
-		return Info{}, RefusalOf(err)
+		return Info{}, err
 	}
 	validating, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
 	defer cancel()
@@ -100,7 +103,10 @@ func admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits, findActiv
 func RefusalOf(err error) error {
 	var r *refusal.Error
 	var tag *prepare.TagError
+	var active *activeError
 	switch {
+	case errors.As(err, &active):
+		return active.refusal()
 	case errors.As(err, &tag):
 		return refusal.New(refusal.TextTag, "The"+strings.TrimPrefix(tag.Error(), "the")+".")
 	case errors.As(err, &r):
@@ -142,7 +148,7 @@ func safeText(s string) string {
 }
 
 // examine reads the file with our own reader, which later writes the seal.
-func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, findActive bool) (Info, error) {
+func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attached bool) (Info, error) {
 	f, err := open(r, size, lim)
 	if err != nil {
 		return Info{}, err
@@ -150,18 +156,18 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, findAct
 	if err := checkEncryption(f); err != nil {
 		return Info{}, err
 	}
-	signed, err := verify.IsSigned(f)
-	if err != nil {
+	if !attached {
+		if err := checkSigned(f); err != nil {
+			return Info{}, err
+		}
+	}
+	n := newInspector(f, lim, attached)
+	if err := checkCatalog(ctx, f, n.finder, attached); err != nil {
 		return Info{}, err
 	}
-	if err := checkForm(f, findActive, signed); err != nil {
-		return Info{}, err
-	}
-	if resembles, err := verify.ResemblesSeal(ctx, r, size, signed); err != nil || resembles {
+	if resembles, err := verify.ResemblesSeal(ctx, r, size, attached); err != nil || resembles {
 		return Info{}, cmp.Or(err, error(errResemblesSeal()))
 	}
-	n := newInspector(f, lim, signed)
-	n.findActive = findActive
 	if err := n.checkDocument(ctx); err != nil {
 		return Info{}, err
 	}
@@ -175,8 +181,8 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, findAct
 	if err := n.objects(ctx); err != nil {
 		return Info{}, err
 	}
-	info := Info{Pages: pages, Signed: signed, Warnings: n.warningList()}
-	if signed { // nothing is drawn on it
+	info := Info{Pages: pages, Warnings: n.warningList()}
+	if attached { // nothing is drawn on it
 		return info, nil
 	}
 	info.Facts, err = seal.DryRun(ctx, f, r, size, len(pages))
@@ -228,32 +234,12 @@ func checkEncryption(f *pdf.File) error {
 	return refusal.New(refusal.PDFEncrypted, "The PDF is encrypted or protected by a password. Remove the protection first, or give its password with the upload.")
 }
 
-// checkForm refuses XFA forms, whose content is not in the pages. If findActive,
-// one beside a form that is complete without it is active content.
-func checkForm(f *pdf.File, findActive, signed bool) error {
-	cat, _, err := f.Catalog()
-	if err != nil {
-		return err
+// checkSigned refuses a PDF that carries signatures: drawing on it would invalidate them.
+func checkSigned(f *pdf.File) error {
+	signed, err := verify.IsSigned(f)
+	if err == nil && signed {
+		err = refusal.New(refusal.DocumentSigned, "The PDF already carries a digital signature, which any change would invalidate. "+
+			"Upload the version without the signature, or print it into a new PDF.")
 	}
-	form, err := pdf.OptionalDict(f, cat.Get("AcroForm"))
-	if err != nil {
-		return fmt.Errorf("%w: %w", pdf.ErrDamaged, err)
-	}
-	if form.Get("XFA").IsNull() {
-		return nil
-	}
-	fields, err := pdf.ArrayIn(f, form.Get("Fields"))
-	if err != nil {
-		return fmt.Errorf("%w: %w", pdf.ErrDamaged, err)
-	}
-	rendered, err := f.Resolve(cat.Get("NeedsRendering"))
-	switch {
-	case err != nil:
-		return err
-	case !findActive || len(fields) == 0 || rendered.Bool():
-		return refusal.New(refusal.PDFXFA, "The PDF holds an XFA form. Print it into a new PDF first.")
-	case signed:
-		return errDocumentSigned("an XFA form")
-	}
-	return errActiveContent
+	return err
 }

@@ -138,7 +138,7 @@ func (n *inspector) resources(v pdf.Value, checked map[pdf.Ref]bool, depth int) 
 // refuse refuses what the reader says of the file's structure, unless nothing will
 // be appended to the file.
 func (n *inspector) refuse(problem string, err error) error {
-	if err != nil || problem == "" || n.signed {
+	if err != nil || problem == "" || n.attached {
 		return err
 	}
 	return refusal.Ambiguous("it %s", problem)
@@ -172,7 +172,7 @@ func (n *inspector) checkDocument(ctx context.Context) error {
 	if v, err := n.f.Resolve(catalog.Get("Collection")); err != nil || !v.IsNull() {
 		return errors.Join(err, refusal.Ambiguous("it is a portfolio, a collection of files"))
 	}
-	if !n.signed {
+	if !n.attached {
 		if err := attachmentKeys(ctx, n.f, catalog); err != nil {
 			return err
 		}

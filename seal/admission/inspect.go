@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -37,17 +36,15 @@ const (
 
 // inspector looks at every object of an upload once.
 type inspector struct {
-	f      *pdf.File
-	lim    Limits
-	signed bool
-	// findActive says that active content of every kind ends the inspection.
-	findActive bool
-	finder     *revision1.Finder
-	contents   map[pdf.Ref]bool // of pages; true: it is a stream
-	info       map[pdf.Ref]bool // document information (14.3.3), which no page shows
-	budget     int64            // bytes of content whose text may still be looked at
-	warnings   map[string]*Warning
-	streams    []extent // of object streams
+	f        *pdf.File
+	lim      Limits
+	attached bool // to a document: it stays as it is
+	finder   *revision1.Finder
+	contents map[pdf.Ref]bool // of pages; true: it is a stream
+	info     map[pdf.Ref]bool // document information (14.3.3), which no page shows
+	budget   int64            // bytes of content whose text may still be looked at
+	warnings map[string]*Warning
+	streams  []extent // of object streams
 }
 
 type extent struct{ start, end int64 }
@@ -56,8 +53,8 @@ type extent struct{ start, end int64 }
 // decoded, in bytes: no program shows more.
 const maxContent = 64 << 20
 
-func newInspector(f *pdf.File, lim Limits, signed bool) *inspector {
-	return &inspector{f: f, finder: revision1.NewFinder(f), lim: lim, signed: signed, contents: map[pdf.Ref]bool{}, info: map[pdf.Ref]bool{}, budget: maxContent, warnings: map[string]*Warning{}}
+func newInspector(f *pdf.File, lim Limits, attached bool) *inspector {
+	return &inspector{f: f, finder: revision1.NewFinder(f), lim: lim, attached: attached, contents: map[pdf.Ref]bool{}, info: map[pdf.Ref]bool{}, budget: maxContent, warnings: map[string]*Warning{}}
 }
 
 func (n *inspector) warn(code, format string, args ...any) {
@@ -88,7 +85,7 @@ func (n *inspector) objects(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err := n.object(ctx, o); err != nil {
-			if _, ok := errors.AsType[*refusal.Error](err); ok || errors.Is(err, pdf.ErrLimit) || errors.Is(err, pdf.ErrDamaged) || errors.Is(err, errActiveContent) {
+			if _, ok := errors.AsType[*refusal.Error](err); ok || errors.Is(err, pdf.ErrLimit) || errors.Is(err, pdf.ErrDamaged) || isActive(err) {
 				return err
 			}
 			return fmt.Errorf("%w: object %d: %w", pdf.ErrDamaged, o.Ref.Num, err)
@@ -131,45 +128,17 @@ func (n *inspector) object(ctx context.Context, o pdf.Object) error {
 		if repeated != "" && !n.info[o.Ref] {
 			return refusal.Ambiguous("object %d has the key %s twice", o.Ref.Num, safeText(repeated))
 		}
-		return n.dict(o, d)
+		return n.dict(ctx, o, d)
 	})
 }
 
-// activeContent finds actions that would run something. A signed PDF keeps the rest.
+// activeContent fails with *activeError where a revision without active content would change an object.
 func (n *inspector) activeContent(ctx context.Context, o pdf.Object) error {
-	err := runsSomething(o.Value)
-	switch {
-	case !n.findActive:
-		return err
-	case n.signed && err != nil:
-		return errDocumentSigned("active content")
-	case n.signed:
-		return nil
-	case err != nil:
-		return errActiveContent
-	}
-	active, err := n.finder.IsActive(ctx, o.Value)
-	if err == nil && active && !o.IsStream() {
-		return errActiveContent
+	kind, err := n.finder.Active(ctx, o.Value)
+	if err == nil && kind != "" {
+		err = &activeError{kind}
 	}
 	return err
-}
-
-// runsSomething refuses actions that would run something.
-func runsSomething(v pdf.Value) error {
-	if !bytes.Contains(v, []byte("JavaScript")) && !bytes.Contains(v, []byte("Launch")) && bytes.IndexByte(v, '#') < 0 {
-		return nil
-	}
-	var refused error
-	err := v.Names(func(name string) {
-		switch name { // values of an action's S (ISO 32000-2, 12.6.2)
-		case "JavaScript":
-			refused = refusal.New(refusal.PDFJavaScript, "The PDF holds JavaScript. Remove it first.")
-		case "Launch":
-			refused = refusal.New(refusal.PDFLaunch, "The PDF holds an action that starts a program. Remove it first.")
-		}
-	})
-	return errors.Join(err, refused)
 }
 
 func (n *inspector) stream(ctx context.Context, o pdf.Object) error {
@@ -226,8 +195,8 @@ func (n *inspector) stream(ctx context.Context, o pdf.Object) error {
 	return nil
 }
 
-func (n *inspector) dict(o pdf.Object, d pdf.Dict) error {
-	if !n.signed && d.Get("EF") != nil {
+func (n *inspector) dict(ctx context.Context, o pdf.Object, d pdf.Dict) error {
+	if !n.attached && d.Get("EF") != nil {
 		if err := n.fileSpec(d); err != nil {
 			return err
 		}
@@ -247,15 +216,14 @@ func (n *inspector) dict(o pdf.Object, d pdf.Dict) error {
 	if kind, ok := look.Value(d.Get("Subtype")).Name(); ok && d.Get("Rect") != nil {
 		return n.annotation(o, d, kind)
 	}
-	action := look.Value(d.Get("S"))
 	if look.Err != nil {
 		return look.Err
 	}
-	switch name, _ := action.Name(); name { // 12.6.4
-	case "Hide", "SetOCGState", "ImportData", "GoTo3DView", "Rendition", "RichMediaExecute":
-		n.warn(WarnActions, "%s in object %d", name, o.Ref.Num)
+	action, err := n.finder.Shows(ctx, d)
+	if action != "" {
+		n.warn(WarnActions, "%s in object %d", action, o.Ref.Num)
 	}
-	return nil
+	return err
 }
 
 // font warns of a font that each program replaces by one of its own.

@@ -5,23 +5,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"io"
 
 	"countersign/prepare"
+	"countersign/prepare/revision1"
 	"countersign/seal"
-	"countersign/seal/refusal"
 	"countersign/seal/verify"
 )
-
-// errActiveContent says that preparing the PDF takes something out.
-var errActiveContent = errors.New("seal: the PDF has active content")
-
-// errDocumentSigned refuses to change what somebody has signed.
-func errDocumentSigned(what string) error {
-	return refusal.New(refusal.DocumentSigned, "The PDF carries a signature or usage rights, so nothing may be changed in it, but "+what+
-		" would have to be taken out. Print it into a new PDF first.")
-}
 
 // Upload is what is examined and prepared.
 type Upload struct {
@@ -72,9 +62,6 @@ func AdmitUpload(ctx context.Context, u Upload, lim Limits, opt prepare.Options)
 	if err != nil {
 		return info, nil, err
 	}
-	if info.Signed {
-		return info, nil, errDocumentSigned("its encryption")
-	}
 	if rev == nil {
 		rev = &prepare.Revision{}
 	}
@@ -88,14 +75,14 @@ func AdmitUpload(ctx context.Context, u Upload, lim Limits, opt prepare.Options)
 // *refusal.Error, as is all else that is wrong with the file.
 func AdmitPrepared(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]byte, lim Limits, opt prepare.Options) (Info, *prepare.Revision, error) {
 	if size > lim.MaxBytes || !opt.ReadsPages() {
-		info, err := admit(ctx, r, size, lim, opt.ActiveContent != prepare.ActiveRefuse)
-		if !errors.Is(err, errActiveContent) {
-			return info, nil, err
+		info, err := admit(ctx, r, size, lim, false)
+		if opt.ActiveContent == prepare.ActiveRefuse || !isActive(err) {
+			return info, nil, RefusalOf(err)
 		}
 	}
 	reading, cancel := context.WithTimeout(ctx, lim.Timeout)
 	defer cancel()
-	rev, signed, err := revise(reading, r, size, hash, lim, opt)
+	rev, err := revise(reading, r, size, hash, lim, opt)
 	if err != nil {
 		return Info{}, nil, RefusalOf(err)
 	}
@@ -103,38 +90,29 @@ func AdmitPrepared(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.
 		r, size = seal.Concat(r, size, rev.Appended)
 		lim.MaxBytes += int64(len(rev.Appended)) // it bounds what is uploaded
 	}
-	info, err := admit(ctx, r, size, lim, signed && opt.ActiveContent != prepare.ActiveRefuse)
+	info, err := admit(ctx, r, size, lim, false)
 	if len(rev.Appended) == 0 {
 		rev = nil
 	}
-	return info, rev, err
+	return info, rev, RefusalOf(err)
 }
 
-// revise makes the revision of a PDF, and tells whether that is signed.
-func revise(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]byte, lim Limits, opt prepare.Options) (rev *prepare.Revision, signed bool, err error) {
+// revise makes the revision of a PDF.
+func revise(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]byte, lim Limits, opt prepare.Options) (*prepare.Revision, error) {
 	f, err := open(r, size, lim)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if err := checkEncryption(f); err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	if signed, err = verify.IsSigned(f); err != nil {
-		return nil, false, err
+	if err := checkSigned(f); err != nil {
+		return nil, err
 	}
-	if signed {
-		opt.ActiveContent = prepare.ActiveRefuse // what runs nothing may stay, and the rest is refused
+	if err := checkCatalog(ctx, f, revision1.NewFinder(f), false); err != nil && (opt.ActiveContent == prepare.ActiveRefuse || !isActive(err)) {
+		return nil, err
 	}
-	if opt.ActiveContent != prepare.ActiveRefuse {
-		if err := checkForm(f, true, false); err != nil && !errors.Is(err, errActiveContent) {
-			return nil, signed, err
-		}
-	}
-	rev, err = prepare.Prepare(ctx, f, hash, opt)
-	if err == nil && signed && len(rev.Appended) > 0 {
-		err = errDocumentSigned("tags or fields")
-	}
-	return rev, signed, err
+	return prepare.Prepare(ctx, f, hash, opt)
 }
 
 // Suggest lists the tags and the widgets of an upload that was admitted.

@@ -44,7 +44,7 @@ func assembled(objects []string) []byte {
 }
 
 // TestAdmitPrepared: by default active content leaves and is listed; refused on
-// request, and where somebody has signed; tags and forms are left alone unless asked for.
+// request; a signed PDF always is; tags and forms are left alone unless asked for.
 func TestAdmitPrepared(t *testing.T) {
 	t.Parallel()
 	const (
@@ -60,32 +60,34 @@ func TestAdmitPrepared(t *testing.T) {
 		opt  prepare.Options
 		want string // code of the refusal, or kinds of changes
 	}{
-		"plain":                      {file("", ""), prepare.Options{}, ""},
-		"script":                     {file(script, ""), prepare.Options{}, "javascript_removed"},
-		"script refused":             {file(script, ""), refuse, "!" + refusal.PDFJavaScript},
-		"launch refused":             {file("/OpenAction<</S/Launch/F(x)>>", ""), refuse, "!" + refusal.PDFLaunch},
-		"additional actions":         {file("", "/AA<</O<</S/GoTo/D[3 0 R/Fit]>>>>"), prepare.Options{}, "additional_actions_removed"},
-		"additional actions, as is":  {file("", "/AA<</O<</S/GoTo/D[3 0 R/Fit]>>>>"), refuse, ""},
-		"a layer of that name":       {file("/X/JavaScript", ""), prepare.Options{}, "!" + refusal.PDFJavaScript},
-		"XFA beside a form":          {file("/AcroForm<</Fields[6 0 R]/XFA(x)>>", "/Annots[6 0 R]", widget), prepare.Options{}, "xfa_removed"},
-		"XFA refused":                {file("/AcroForm<</Fields[6 0 R]/XFA(x)>>", "/Annots[6 0 R]", widget), refuse, "!" + refusal.PDFXFA},
-		"XFA alone":                  {file("/AcroForm<</Fields[]/XFA(x)>>", ""), prepare.Options{}, "!" + refusal.PDFXFA},
-		"XFA alone, with tags":       {file("/AcroForm<</Fields[]/XFA(x)>>", ""), tags, "!" + refusal.PDFXFA},
-		"dynamic XFA":                {file("/NeedsRendering true/AcroForm<</Fields[6 0 R]/XFA(x)>>", "/Annots[6 0 R]", widget), prepare.Options{}, "!" + refusal.PDFXFA},
-		"tags":                       {file("", ""), tags, "tags_removed"},
-		"a wrong tag":                {file("", "TAG"), tags, "!" + refusal.TextTag},
-		"form":                       {file(form, "/Annots[6 0 R]", widget), forms, "form_imported"},
-		"form kept":                  {file(form, "/Annots[6 0 R]", widget), prepare.Options{}, ""},
-		"everything":                 {file(form+script, "/Annots[6 0 R]", widget), prepare.Options{Tags: prepare.TagsDetect, Form: prepare.FormImport}, "form_imported javascript_removed tags_removed"},
-		"signed":                     {file(signed, "/Annots[6 0 R]", sig), prepare.Options{}, ""},
-		"signed, with tags":          {file(signed, "/Annots[6 0 R]", sig), tags, "!" + refusal.DocumentSigned},
-		"signed, with a script":      {file(signed+script, "/Annots[6 0 R]", sig), prepare.Options{}, "!" + refusal.DocumentSigned},
-		"signed, script, form":       {file(signed+script, "/Annots[6 0 R]", sig), forms, "!" + refusal.DocumentSigned},
-		"signed, script, refused":    {file(signed+script, "/Annots[6 0 R]", sig), refuse, "!" + refusal.PDFJavaScript},
-		"signed, additional actions": {file(signed, "/Annots[6 0 R]/AA<</O<</S/GoTo/D[3 0 R/Fit]>>>>", sig), prepare.Options{}, ""},
-		"usage rights, with tags":    {file("/Perms<</UR3<</Type/Sig>>>>", ""), tags, "!" + refusal.DocumentSigned},
-		"not a PDF":                  {[]byte("hello"), tags, "!" + refusal.NotAPDF},
-		"too large":                  {make([]byte, 26<<20), tags, "!" + refusal.PDFTooLarge},
+		"plain":                       {file("", ""), prepare.Options{}, ""},
+		"script":                      {file(script, ""), prepare.Options{}, "javascript_removed"},
+		"script refused":              {file(script, ""), refuse, "!" + refusal.PDFJavaScript},
+		"launch refused":              {file("/OpenAction<</S/Launch/F(x)>>", ""), refuse, "!" + refusal.PDFLaunch},
+		"additional actions":          {file("", "/AA<</O<</S/GoTo/D[3 0 R/Fit]>>>>"), prepare.Options{}, "additional_actions_removed"},
+		"additional actions, refused": {file("", "/AA<</O<</S/GoTo/D[3 0 R/Fit]>>>>"), refuse, "!" + refusal.PDFActiveContent},
+		"something of that name":      {file("/X/JavaScript", ""), prepare.Options{}, ""},
+		"XFA beside a form":           {file("/AcroForm<</Fields[6 0 R]/XFA(x)>>", "/Annots[6 0 R]", widget), prepare.Options{}, "xfa_removed"},
+		"XFA refused":                 {file("/AcroForm<</Fields[6 0 R]/XFA(x)>>", "/Annots[6 0 R]", widget), refuse, "!" + refusal.PDFXFA},
+		"XFA alone":                   {file("/AcroForm<</Fields[]/XFA(x)>>", ""), prepare.Options{}, "!" + refusal.PDFXFA},
+		"XFA alone, with tags":        {file("/AcroForm<</Fields[]/XFA(x)>>", ""), tags, "!" + refusal.PDFXFA},
+		"dynamic XFA":                 {file("/NeedsRendering true/AcroForm<</Fields[6 0 R]/XFA(x)>>", "/Annots[6 0 R]", widget), prepare.Options{}, "!" + refusal.PDFXFA},
+		"tags":                        {file("", ""), tags, "tags_removed"},
+		"a wrong tag":                 {file("", "TAG"), tags, "!" + refusal.TextTag},
+		"form":                        {file(form, "/Annots[6 0 R]", widget), forms, "form_imported"},
+		"form kept":                   {file(form, "/Annots[6 0 R]", widget), prepare.Options{}, ""},
+		"everything":                  {file(form+script, "/Annots[6 0 R]", widget), prepare.Options{Tags: prepare.TagsDetect, Form: prepare.FormImport}, "form_imported javascript_removed tags_removed"},
+		"signed":                      {file(signed, "/Annots[6 0 R]", sig), prepare.Options{}, "!" + refusal.DocumentSigned},
+		"signed, with tags":           {file(signed, "/Annots[6 0 R]", sig), tags, "!" + refusal.DocumentSigned},
+		"signed, with a script":       {file(signed+script, "/Annots[6 0 R]", sig), prepare.Options{}, "!" + refusal.DocumentSigned},
+		"signed, script, form":        {file(signed+script, "/Annots[6 0 R]", sig), forms, "!" + refusal.DocumentSigned},
+		"signed, script, refused":     {file(signed+script, "/Annots[6 0 R]", sig), refuse, "!" + refusal.DocumentSigned},
+		"certified":                   {file("/Perms<</DocMDP<</Type/Sig>>>>", ""), prepare.Options{}, "!" + refusal.DocumentSigned},
+		"usage rights":                {file("/Perms<</UR3<</Type/Sig>>>>", ""), prepare.Options{}, "usage_rights_removed"},
+		"usage rights, with tags":     {file("/Perms<</UR3<</Type/Sig>>>>", ""), tags, "tags_removed usage_rights_removed"},
+		"usage rights, refused":       {file("/Perms<</UR3<</Type/Sig>>>>", ""), refuse, "!" + refusal.PDFActiveContent},
+		"not a PDF":                   {[]byte("hello"), tags, "!" + refusal.NotAPDF},
+		"too large":                   {make([]byte, 26<<20), tags, "!" + refusal.PDFTooLarge},
 	} {
 		info, rev, err := admission.AdmitPrepared(t.Context(), bytes.NewReader(c.file), int64(len(c.file)), sha256.Sum256(c.file), admission.DefaultLimits(), c.opt)
 		if code, ok := strings.CutPrefix(c.want, "!"); ok {

@@ -211,10 +211,6 @@ func (c *checker) seal(ctx context.Context, r *result, kind, dir, original strin
 		r.count("%s: verified by countersign", kind)
 	}
 	c.others(ctx, r, kind, dir, original, name)
-	if info.Signed {
-		r.count("%s: signed before, embedded", kind)
-		return
-	}
 	c.pixels(ctx, r, kind, dir, original, name, job, info)
 }
 

@@ -365,3 +365,15 @@ func paeth(a, b, c byte) byte {
 	}
 	return c
 }
+
+// StreamHead returns up to the first n bytes of a stream, decoded, fewer if the data are damaged there.
+func (f *File) StreamHead(o Object, n int) ([]byte, error) {
+	r, err := f.streamReader(o)
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, n)
+	n, _ = io.ReadFull(r, b)
+	f.decoded += int64(n)
+	return b[:n], nil
+}

@@ -146,15 +146,15 @@ func (w *fieldWalker) walk(list, inherited pdf.Value, depth int) error {
 	return nil
 }
 
-// IsSigned reports whether a PDF carries a signature or usage rights, which
-// drawing on it would disturb.
+// IsSigned reports whether a PDF carries a signature, which drawing on it would
+// invalidate. Usage rights (12.8.2.3) are none: nobody agrees to anything by them.
 func IsSigned(f *pdf.File) (bool, error) {
 	cat, _, err := f.Catalog()
 	if err != nil {
 		return false, err
 	}
 	d, err := pdf.OptionalDict(f, cat.Get("Perms"))
-	if err == nil && (d.Get("DocMDP") != nil || d.Get("UR") != nil || d.Get("UR3") != nil) {
+	if err == nil && d.Get("DocMDP") != nil {
 		return true, nil
 	}
 	fields, err := signatureFields(f)

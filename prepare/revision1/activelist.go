@@ -1,0 +1,133 @@
+package revision1
+
+import (
+	"slices"
+
+	"countersign/seal/pdf"
+)
+
+// actionType says what becomes of the actions of one type (12.6.4).
+type actionType struct {
+	// removed is the kind of change that takes the action out; empty: it stays.
+	removed string
+	// operands are keys without which the action does nothing: a structure element
+	// (14.7.2) has a key S, too. Empty: the type alone is enough.
+	operands []string
+	// staysIf keeps single actions of a type that leaves.
+	staysIf func(*Finder, pdf.Dict) (bool, error)
+	// shows says that the action changes what the page shows: it stays with a warning.
+	shows bool
+}
+
+// actionTypes lists every type of action of ISO 32000-2 (table 201). docs/preparing.md has the same table.
+//
+//nolint:gochecknoglobals // a constant table
+var actionTypes = map[string]actionType{
+	"GoTo":             {},
+	"GoToDp":           {},
+	"Trans":            {},
+	"Hide":             {shows: true},
+	"SetOCGState":      {shows: true},
+	"ResetForm":        {shows: true},
+	"Named":            {removed: NamedRemoved, operands: []string{"N"}, staysIf: (*Finder).isHarmlessName},
+	"URI":              {removed: LinkRemoved, operands: []string{"URI"}, staysIf: (*Finder).isWebLink},
+	"Thread":           {removed: FileLinkRemoved, operands: []string{"F"}}, // one of the same document stays
+	"GoToR":            {removed: FileLinkRemoved, operands: []string{"F"}},
+	"GoToE":            {removed: FileLinkRemoved, operands: []string{"F", "T"}},
+	"Launch":           {removed: LaunchRemoved, operands: []string{"F", "Win", "Mac", "Unix"}},
+	"SubmitForm":       {removed: SubmitRemoved, operands: []string{"F"}},
+	"ImportData":       {removed: ImportRemoved, operands: []string{"F"}},
+	"JavaScript":       {removed: JavaScriptRemoved, operands: []string{"JS"}},
+	"Rendition":        {removed: MediaRemoved, operands: []string{"R", "OP", "JS"}},
+	"Sound":            {removed: MediaRemoved, operands: []string{"Sound"}},
+	"Movie":            {removed: MediaRemoved, operands: []string{"Annotation", "T", "Operation"}},
+	"GoTo3DView":       {removed: MediaRemoved, operands: []string{"TA", "V"}},
+	"RichMediaExecute": {removed: MediaRemoved, operands: []string{"TA", "TI", "CMD"}},
+}
+
+// activeKeys are the entries that make annotations of some types play, run or fetch
+// something (12.5.6). They leave; the annotation and its appearance stay.
+//
+//nolint:gochecknoglobals // a constant table
+var activeKeys = map[string][]string{
+	"Movie":     {"Movie", "A"}, // A is how it is played, no action
+	"Sound":     {"Sound"},
+	"3D":        {"3DD", "3DA", "3DV"},
+	"RichMedia": {"RichMediaContent", "RichMediaSettings"},
+}
+
+// catalogEntry is an entry of a dictionary in the catalog that leaves.
+type catalogEntry struct {
+	in, key, removed string
+	staysIf          func(*Finder, pdf.Dict) (bool, error)
+}
+
+// catalogEntries are those of the catalog's dictionaries (7.7.2, 7.7.4, 12.8.6).
+//
+//nolint:gochecknoglobals // a constant table
+var catalogEntries = []catalogEntry{
+	{in: "AcroForm", key: "XFA", removed: XFARemoved},
+	{in: "Names", key: "JavaScript", removed: JavaScriptRemoved},
+	{in: "Names", key: "Renditions", removed: MediaRemoved},
+	{in: "Names", key: "AlternatePresentations", removed: MediaRemoved},
+	{in: "URI", key: "Base", removed: LinkRemoved, staysIf: (*Finder).isWebBase},
+	{in: "Perms", key: "UR", removed: RightsRemoved},
+	{in: "Perms", key: "UR3", removed: RightsRemoved},
+}
+
+// harmlessNames are the named actions (12.6.4.12) that move within the document, and
+// Print, which asks first. Others are commands of one program's menus.
+//
+//nolint:gochecknoglobals // a constant table
+var harmlessNames = []string{"NextPage", "PrevPage", "FirstPage", "LastPage", "Print"}
+
+// webSchemes are those of the links that stay: a program shows where they lead, and
+// opens them in another program, when somebody follows them.
+//
+//nolint:gochecknoglobals // a constant table
+var webSchemes = []string{"http", "https", "mailto", "tel"}
+
+// programTypes are the names' ends of attached files that are programs, or that
+// programs run when they open them.
+//
+//nolint:gochecknoglobals // a constant table
+var programTypes = words(`
+	ade adp app appimage appinstaller application appref-ms appx appxbundle apk asp aspx bas bat bundle cab chm class cmd com
+	command cpl crt csh deb desktop diagcab dll dmg docm dotm drv elf exe fxp gadget hlp hta img inf ins ipa iso isp its jar js jse ksh
+	library-ms lnk mad maf mag mam maq mar mas mat mau mav maw mda mdb mde mdt mdw mdz mjs msc msh msi msix msixbundle msp mst
+	msu ocx one pcd php pif pkg pl plg potm ppam ppsm pptm prf prg ps1 ps1xml ps2 psc1 psd1 psm1 py pyc pyw pyz rb reg rpm run scf scptd scpt
+	scr sct search-ms settingcontent-ms sh shb shs slk sldm so swf sys terminal theme tool url vb vbe vbp vbs vhd vhdx vsmacros vsw vxd
+	wasm webloc website workflow ws wsc wsf wsh xbap xla xlam xll xlsb xlsm xltm xnk zsh`)
+
+// programMedia are the ends of media types of programs (7.11.4, Subtype).
+//
+//nolint:gochecknoglobals // a constant table
+var programMedia = words(`
+	x-msdownload x-dosexec x-msdos-program vnd.microsoft.portable-executable x-executable x-elf x-sharedlib x-mach-binary x-sh x-shellscript
+	x-csh x-bat x-msi x-ms-shortcut java-archive java-vm javascript ecmascript x-javascript x-python x-perl hta x-shockwave-flash wasm`)
+
+// programStarts are the first bytes of programs.
+//
+//nolint:gochecknoglobals // a constant table
+var programStarts = []string{
+	"MZ", "\x7fELF", "#!", "\xca\xfe\xba\xbe", "\xfe\xed\xfa\xce", "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe", "\xcf\xfa\xed\xfe", "\x00asm",
+	"L\x00\x00\x00\x01\x14\x02\x00", // a shortcut of Windows
+	"FWS", "CWS", "ZWS",
+}
+
+// activeWords are in every object that holds something on these lists.
+//
+//nolint:gochecknoglobals // follows from the tables
+var activeWords = func() [][]byte {
+	out := [][]byte{[]byte("/AA"), []byte("/EF"), []byte("FileAttachment"), {'#'}, {'%'}}
+	for name, t := range actionTypes {
+		if t.removed != "" {
+			out = append(out, []byte("/"+name))
+		}
+	}
+	for name := range activeKeys {
+		out = append(out, []byte("/"+name))
+	}
+	slices.SortFunc(out, slices.Compare)
+	return out
+}()

@@ -1,0 +1,383 @@
+package revision1
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"unicode"
+
+	"countersign/seal/pdf"
+)
+
+// Finder finds in a file what a revision without active content leaves out. It keeps
+// what it has read: a file may refer to a large object from each of its dictionaries.
+type Finder struct {
+	f     *pdf.File
+	ctx   context.Context //nolint:containedctx // of one call
+	known map[question]bool
+	names map[pdf.Ref]string
+}
+
+// question is something asked of an object.
+type question struct {
+	ref  pdf.Ref
+	what string
+}
+
+// maxKept bounds how many answers are kept.
+const maxKept = 1 << 16
+
+// NewFinder returns one for a file.
+func NewFinder(f *pdf.File) *Finder {
+	return &Finder{f: f, known: make(map[question]bool), names: make(map[pdf.Ref]string)}
+}
+
+// errFound ends a search.
+var errFound = errors.New("prepare: active content")
+
+// Active returns the kind of the first change that a revision without active content
+// makes in an object; empty if it makes none.
+func (n *Finder) Active(ctx context.Context, v pdf.Value) (kind string, err error) {
+	if !mayBeActive(v) {
+		return "", nil
+	}
+	n.ctx = ctx
+	c := cleaner{n: n}
+	c.report = func(found string, of pdf.Dict) error {
+		if kind = found; kind == ActionsRemoved { // which may hold something that says more
+			if _, err := c.clean(of.Get("AA"), 0); err != nil {
+				return err
+			}
+		}
+		return errFound
+	}
+	if _, err = c.clean(v, 0); errors.Is(err, errFound) {
+		err = nil
+	}
+	return kind, err
+}
+
+// ActiveCatalog is Active of the entries that only the catalog has.
+func (n *Finder) ActiveCatalog(ctx context.Context, catalog pdf.Dict) (kind string, err error) {
+	n.ctx = ctx
+	at, err := n.atOpening(catalog)
+	if err != nil || at != nil {
+		return ActionsRemoved, err
+	}
+	for _, e := range catalogEntries { // usage rights last
+		if _, leaves, err := n.leaving(catalog, e); err != nil || leaves {
+			return e.removed, err
+		}
+	}
+	return "", nil
+}
+
+// Shows returns the type of an action that changes what a page shows; empty if it does not.
+func (n *Finder) Shows(ctx context.Context, d pdf.Dict) (string, error) {
+	n.ctx = ctx
+	name, err := n.name(d.Get("S"))
+	if err != nil || !actionTypes[name].shows {
+		return "", err
+	}
+	return name, nil
+}
+
+// mayBeActive tells quickly that an object holds nothing that leaves.
+func mayBeActive(v pdf.Value) bool {
+	for _, word := range activeWords {
+		if bytes.Contains(v, word) {
+			return true
+		}
+	}
+	return isElsewhere(v, "/S") || isElsewhere(v, "/Subtype")
+}
+
+// isElsewhere reports whether the value of a key may stand in an object of its own.
+func isElsewhere(v pdf.Value, key string) bool {
+	for rest := v; ; {
+		i := bytes.Index(rest, []byte(key))
+		if i < 0 {
+			return false
+		}
+		rest = rest[i+len(key):]
+		if after := bytes.TrimLeft(rest, "\x00\t\n\f\r "); len(after) < len(rest) && len(after) > 0 && after[0] >= '0' && after[0] <= '9' {
+			return true
+		}
+	}
+}
+
+// leaving returns the dictionary of the catalog that holds an entry, and whether that leaves.
+func (n *Finder) leaving(catalog pdf.Dict, e catalogEntry) (pdf.Dict, bool, error) {
+	d, err := n.dict(catalog.Get(e.in))
+	if err != nil || d.Get(e.key).IsNull() {
+		return nil, false, err
+	}
+	if e.staysIf != nil {
+		if stays, err := e.staysIf(n, d); err != nil || stays {
+			return nil, false, err
+		}
+	}
+	return d, true, nil
+}
+
+// atOpening returns what the action at the opening of a document (7.7.2) becomes, nil if it
+// stays: a jump to a page may, but nothing that follows it.
+func (n *Finder) atOpening(catalog pdf.Dict) (pdf.Value, error) {
+	v, err := n.f.Resolve(catalog.Get("OpenAction"))
+	if err != nil || !v.IsDict() {
+		return nil, err
+	}
+	d, err := v.Dict()
+	if err != nil {
+		return nil, err
+	}
+	name, err := n.name(d.Get("S"))
+	if err != nil {
+		return nil, err
+	}
+	to, err := n.name(d.Get("N"))
+	if err != nil {
+		return nil, err
+	}
+	switch kind, err := n.actionKind(d); {
+	case err != nil || kind != "": // it leaves as any action of its type
+		return nil, err
+	case name != "GoTo" && name != "GoToDp" && (name != "Named" || to == "Print"):
+		return pdf.Value("null"), nil
+	case d.Get("Next").IsNull():
+		return nil, nil
+	}
+	d = d.Clone()
+	d.Delete("Next")
+	return d.Value(), nil
+}
+
+// actionKind returns the kind of change that takes an action out (12.6.4), "" if it stays.
+func (n *Finder) actionKind(d pdf.Dict) (string, error) {
+	s := d.Get("S")
+	if s == nil {
+		return "", nil
+	}
+	name, err := n.name(s)
+	t := actionTypes[name]
+	if err != nil || t.removed == "" {
+		return "", err
+	}
+	if !slices.ContainsFunc(t.operands, func(key string) bool { return d.Get(key) != nil }) {
+		return "", nil
+	}
+	if t.staysIf != nil {
+		if stays, err := t.staysIf(n, d); err != nil || stays {
+			return "", err
+		}
+	}
+	return t.removed, nil
+}
+
+// leavingKeys returns the entries that an annotation loses, and the kind of change; empty if that is counted elsewhere.
+func (n *Finder) leavingKeys(d pdf.Dict) (keys []string, kind string, err error) {
+	subtype := d.Get("Subtype")
+	if subtype == nil {
+		return nil, "", nil
+	}
+	name, err := n.name(subtype)
+	if err != nil {
+		return nil, "", err
+	}
+	if name == "FileAttachment" && d.Get("FS") != nil {
+		spec, err := n.dict(d.Get("FS"))
+		if err != nil {
+			return nil, "", err
+		}
+		if spec.Get("EF") == nil { // a file elsewhere
+			return []string{"FS"}, FileLinkRemoved, nil
+		}
+		program, err := n.isProgram(spec)
+		switch _, counted := d.Get("FS").Ref(); {
+		case err != nil || !program:
+			return nil, "", err
+		case counted: // where the object itself loses the program
+			return []string{"FS"}, "", nil
+		}
+		return []string{"FS"}, ProgramRemoved, nil
+	}
+	return activeKeys[name], MediaRemoved, nil
+}
+
+// hasEvents reports whether what a key AA refers to is additional actions (12.6.3): a dictionary with an
+// action for an event. Resources, glyphs and destinations can be called AA, too.
+func (n *Finder) hasEvents(v pdf.Value) (bool, error) {
+	return n.is(v, "additional actions", func(v pdf.Value) (bool, error) {
+		if !v.IsDict() {
+			return false, nil
+		}
+		d, err := v.Dict()
+		for _, e := range d {
+			if eventNames[e.Key] == "" {
+				continue
+			}
+			found, err := n.is(e.Value, "dictionary", func(v pdf.Value) (bool, error) { return v.IsDict(), nil })
+			if found || err != nil {
+				return found, err
+			}
+		}
+		return false, err
+	})
+}
+
+// isHarmlessName reports whether a named action is one that every program has.
+func (n *Finder) isHarmlessName(d pdf.Dict) (bool, error) {
+	name, err := n.name(d.Get("N"))
+	return slices.Contains(harmlessNames, name), err
+}
+
+func (n *Finder) isWebLink(d pdf.Dict) (bool, error) { return n.isWebAddress(d.Get("URI")) }
+
+func (n *Finder) isWebBase(d pdf.Dict) (bool, error) { return n.isWebAddress(d.Get("Base")) }
+
+// isWebAddress reports whether a link leads to the web, a mail or a call. One
+// without a scheme may be taken for a file, unless it begins with www.
+func (n *Finder) isWebAddress(v pdf.Value) (bool, error) {
+	return n.is(v, "web address", func(v pdf.Value) (bool, error) {
+		b, _ := v.Bytes()
+		address := strings.ToLower(strings.TrimSpace(pdf.DecodeText(b[:min(len(b), 128)])))
+		if strings.HasPrefix(address, "www.") {
+			return true, nil
+		}
+		scheme, _, ok := strings.Cut(address, ":")
+		return ok && slices.Contains(webSchemes, scheme), nil
+	})
+}
+
+// isProgram reports whether a file specification (7.11.3) embeds a program: by its
+// names, the media type, or how it begins.
+func (n *Finder) isProgram(d pdf.Dict) (bool, error) {
+	for _, key := range []string{"F", "UF", "DOS", "Mac", "Unix"} {
+		yes, err := n.is(d.Get(key), "program's name", func(v pdf.Value) (bool, error) {
+			b, _ := v.Bytes()
+			return isProgramName(pdf.DecodeText(b)), nil
+		})
+		if yes || err != nil {
+			return yes, err
+		}
+	}
+	return n.is(d.Get("EF"), "programs", func(v pdf.Value) (bool, error) {
+		if !v.IsDict() {
+			return false, nil
+		}
+		files, err := v.Dict()
+		for _, e := range files {
+			yes, err := n.startsAsProgram(e.Value)
+			if yes || err != nil {
+				return yes, err
+			}
+		}
+		return false, err
+	})
+}
+
+// startsAsProgram reports whether an embedded file is a program by its media type or its first bytes.
+func (n *Finder) startsAsProgram(v pdf.Value) (bool, error) {
+	ref, ok := v.Ref()
+	if !ok {
+		return false, nil
+	}
+	return n.is(v, "program", func(v pdf.Value) (bool, error) {
+		if !v.IsDict() {
+			return false, nil
+		}
+		d, err := v.Dict()
+		if err != nil {
+			return false, err
+		}
+		media, err := n.name(d.Get("Subtype"))
+		if err != nil {
+			return false, err
+		}
+		if slices.Contains(programMedia, strings.ToLower(media[strings.LastIndexByte(media, '/')+1:])) {
+			return true, nil
+		}
+		o, err := n.f.Object(ref)
+		if err != nil || !o.IsStream() {
+			return false, err
+		}
+		head, err := n.f.StreamHead(o, 16)
+		return err == nil && slices.ContainsFunc(programStarts, func(start string) bool { return bytes.HasPrefix(head, []byte(start)) }), nil
+	})
+}
+
+// isProgramName reports whether a file's name ends as a program's. Invisible
+// characters, and blanks and dots at the end, do not matter.
+func isProgramName(name string) bool {
+	name = strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cf, unicode.Cc, unicode.Mn) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name)
+	name = strings.TrimRightFunc(name, func(r rune) bool { return r == '.' || unicode.IsSpace(r) })
+	end := name[strings.LastIndexByte(name, '.')+1:]
+	return len(end) < len(name) && slices.Contains(programTypes, end)
+}
+
+// is asks something of what v is or refers to, once for each object.
+func (n *Finder) is(v pdf.Value, what string, ask func(pdf.Value) (bool, error)) (bool, error) {
+	ref, isRef := v.Ref()
+	if !isRef {
+		return ask(v)
+	}
+	if yes, ok := n.known[question{ref, what}]; ok {
+		return yes, nil
+	}
+	if err := n.ctx.Err(); err != nil {
+		return false, err
+	}
+	v, err := n.f.Resolve(v)
+	if err != nil {
+		return false, err
+	}
+	yes, err := ask(v)
+	if len(n.known) >= maxKept {
+		clear(n.known)
+	}
+	n.known[question{ref, what}] = yes
+	return yes, err
+}
+
+// name returns the name that v is or refers to, "" if it is none.
+func (n *Finder) name(v pdf.Value) (string, error) {
+	ref, isRef := v.Ref()
+	if !isRef {
+		name, _ := v.Name()
+		return name, nil
+	}
+	if name, ok := n.names[ref]; ok {
+		return name, nil
+	}
+	if err := n.ctx.Err(); err != nil {
+		return "", err
+	}
+	v, err := n.f.Resolve(v)
+	name, _ := v.Name()
+	if len(n.names) >= maxKept {
+		clear(n.names)
+	}
+	if err == nil {
+		n.names[ref] = name
+	}
+	return name, err
+}
+
+// dict returns the dictionary that v is or refers to, nil if it is none.
+func (n *Finder) dict(v pdf.Value) (pdf.Dict, error) {
+	v, err := n.f.Resolve(v)
+	if err != nil || !v.IsDict() {
+		return nil, err
+	}
+	return v.Dict()
+}
+
+// words returns those of a text.
+func words(text string) []string { return strings.Fields(text) }

@@ -1,0 +1,97 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"countersign/prepare/revision1"
+	"countersign/seal/pdf"
+	"countersign/seal/refusal"
+)
+
+// activeError says that preparing the PDF takes active content out.
+type activeError struct {
+	kind string // of the first change
+}
+
+func (e *activeError) Error() string { return "seal: active content: " + e.kind }
+
+// isActive reports whether an error is an *activeError.
+func isActive(err error) bool {
+	_, ok := errors.AsType[*activeError](err)
+	return ok
+}
+
+// activeContents describes what each kind of change takes out.
+//
+//nolint:gochecknoglobals // a constant table
+var activeContents = map[string]string{
+	revision1.JavaScriptRemoved: "JavaScript",
+	revision1.LaunchRemoved:     "an action that starts a program",
+	revision1.SubmitRemoved:     "an action that sends data",
+	revision1.ImportRemoved:     "an action that imports data",
+	revision1.ActionsRemoved:    "actions that run without a click",
+	revision1.XFARemoved:        "an XFA form",
+	revision1.FileLinkRemoved:   "a link to another file",
+	revision1.LinkRemoved:       "a link that does not lead to a web, mail or telephone address",
+	revision1.NamedRemoved:      "a command of a program's menus",
+	revision1.MediaRemoved:      "sound, video, 3D or rich media",
+	revision1.ProgramRemoved:    "an attached program",
+	revision1.RightsRemoved:     "usage rights",
+}
+
+// refusal returns the error for clients.
+func (e *activeError) refusal() *refusal.Error {
+	code := refusal.PDFActiveContent
+	switch e.kind {
+	case revision1.JavaScriptRemoved:
+		code = refusal.PDFJavaScript
+	case revision1.LaunchRemoved:
+		code = refusal.PDFLaunch
+	case revision1.XFARemoved:
+		return errXFA()
+	}
+	return refusal.New(code, fmt.Sprintf("The PDF contains %s. Remove it first.", activeContents[e.kind]))
+}
+
+func errXFA() *refusal.Error {
+	return refusal.New(refusal.PDFXFA, "The PDF contains an XFA form. Print it into a new PDF first.")
+}
+
+// checkCatalog refuses XFA forms whose content is not in the pages, and fails with
+// *activeError for the active content that only the catalog has. An attachment keeps its usage rights.
+func checkCatalog(ctx context.Context, f *pdf.File, finder *revision1.Finder, attached bool) error {
+	cat, _, err := f.Catalog()
+	if err != nil {
+		return err
+	}
+	if err := checkXFA(f, cat); err != nil {
+		return err
+	}
+	kind, err := finder.ActiveCatalog(ctx, cat)
+	if err == nil && kind != "" && (!attached || kind != revision1.RightsRemoved) {
+		err = &activeError{kind}
+	}
+	return err
+}
+
+// checkXFA refuses an XFA form that is not complete without its XFA.
+func checkXFA(f *pdf.File, cat pdf.Dict) error {
+	form, err := pdf.OptionalDict(f, cat.Get("AcroForm"))
+	if err != nil {
+		return fmt.Errorf("%w: %w", pdf.ErrDamaged, err)
+	}
+	if form.Get("XFA").IsNull() {
+		return nil
+	}
+	fields, err := pdf.ArrayIn(f, form.Get("Fields"))
+	if err != nil {
+		return fmt.Errorf("%w: %w", pdf.ErrDamaged, err)
+	}
+	rendered, err := f.Resolve(cat.Get("NeedsRendering"))
+	if err == nil && (len(fields) == 0 || rendered.Bool()) {
+		err = errXFA()
+	}
+	return err
+}
