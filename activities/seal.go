@@ -191,11 +191,18 @@ func (a *Activities) sealJob(ctx context.Context, e *models.Envelope) (seal.Job,
 	if err := models.VerifyChain(events, e.AuditSeq, e.AuditHead); err != nil {
 		return seal.Job{}, fmt.Errorf("%w: %w", errChainBroken, err)
 	}
+	j, err := newSealJob(e, values, events)
+	j.VerifyURL, j.SealedAt = a.BaseURL+"/verify", a.Now().UTC().Truncate(time.Second)
+	return j, err
+}
+
+// newSealJob makes the part of the job that the envelope determines.
+func newSealJob(e *models.Envelope, values []models.FieldValue, events []models.Event) (seal.Job, error) {
 	j := seal.Job{
 		Envelope: seal.Envelope{
 			ID: e.ID.String(), TenantID: e.TenantID, Subject: e.Title(), CreatedAt: e.CreatedAt.UTC(), SentAt: utcOrZero(e.SentAt), OriginalHash: *e.HashOriginal,
 		},
-		ChainHead: e.AuditHead, VerifyURL: a.BaseURL + "/verify", SealedAt: a.Now().UTC().Truncate(time.Second),
+		ChainHead: e.AuditHead,
 	}
 	for i := range events {
 		b, err := events[i].Canonical()

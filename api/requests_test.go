@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"countersign/internal/testkit"
 	"countersign/models"
 )
 
@@ -85,7 +87,7 @@ func TestSubmissions(t *testing.T) {
 	mine := func() map[uuid.UUID]models.FieldType {
 		return map[uuid.UUID]models.FieldType{picture: models.FieldSignature, text: models.FieldText}
 	}
-	const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+	png := base64.StdEncoding.EncodeToString(testkit.Signature())
 	read := func(body string) (models.Submission, models.Problems) {
 		o := objectOf(t, body)
 		sub := submission(o, mine())

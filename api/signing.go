@@ -143,7 +143,7 @@ func submission(o *object, mine map[uuid.UUID]models.FieldType) models.Submissio
 		in.AttachmentID = f.optID("attachmentId")
 		if b64 := f.optStr("signatureImageBase64"); b64 != nil && *b64 != "" {
 			if mine[in.FieldID].Image() {
-				in.Image = picture(&pictures, f, *b64)
+				in.Image, in.ImageSize = picture(&pictures, f, *b64)
 				delete(mine, in.FieldID)
 			} else {
 				in.Image = undecodedPicture
@@ -157,20 +157,20 @@ func submission(o *object, mine map[uuid.UUID]models.FieldType) models.Submissio
 // undecodedPicture stands for a picture that is refused whatever it shows.
 var undecodedPicture = []byte{0}
 
-func picture(pictures *seal.Pictures, f *object, b64 string) []byte {
+func picture(pictures *seal.Pictures, f *object, b64 string) (png []byte, size int) {
 	const name = "signatureImageBase64"
 	b64 = strings.TrimPrefix(b64, "data:image/png;base64,")
 	raw, err := base64.StdEncoding.DecodeString(b64)
 	if err != nil {
 		f.bad(name, "must be base64")
-		return nil
+		return nil, 0
 	}
-	png, err := pictures.Check(raw)
+	checked, err := pictures.Check(raw)
 	if err != nil {
 		f.bad(name, "%s", err.Error())
-		return nil
+		return nil, 0
 	}
-	return png
+	return checked.PNG, checked.Size
 }
 
 func (s *Server) decline(c *gin.Context, l signerLink, o *object) error {

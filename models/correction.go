@@ -134,7 +134,7 @@ func (e *Envelope) succeed(act ActionContext, s *Signer, in Replacement) error {
 	made.apply(s)
 	s.PreviousJSON = new(string(text))
 	s.ViewedAt, s.ConsentAt, s.ConsentVersion, s.PageViews, s.LastViewed, s.Resends = nil, nil, "", 0, "", nil
-	s.Opened = nil
+	s.Opened, s.Pages = nil, PageLog{}
 	switch {
 	case !s.Awaited():
 	case s.rules().counts:

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"countersign/seal/limits"
 )
 
 // What one envelope may hold. They bound every request that builds one.
@@ -63,6 +65,8 @@ type Envelope struct {
 	AuditSeq         int64  // Seq of the newest event
 	AuditHead        string // its Hash
 	Version          int64  // raised by every saved change
+	// Used is how much of what its sealed documents can hold is used up.
+	Used SealUse `gorm:"serializer:json"`
 	// Archived says that its audit events and values are in a file, see store.Archive.
 	Archived bool
 
@@ -148,26 +152,31 @@ func (e *Envelope) resetDeadline(at time.Time) {
 func (e *Envelope) record(act ActionContext, name EventName, signer uuid.UUID, detail Detail) *Event {
 	e.Events = append(e.Events, Event{
 		ID: act.NewID(), EnvelopeID: e.ID, Name: name, Timestamp: act.At, Actor: act.Actor,
-		IP: nilIfEmpty(act.IP), UserAgent: nilIfEmpty(act.UserAgent), Detail: detail, SignerID: signer,
+		IP: nilIfEmpty(act.IP), UserAgent: nilIfEmpty(limits.Cut(act.UserAgent, limits.UserAgent)), Detail: detail, SignerID: signer,
 	})
 	return &e.Events[len(e.Events)-1]
 }
 
 // Chain gives the recorded events their place in the audit chain and moves the
-// head. The store calls it once, inside the transaction that saves them.
+// head. The store calls it once, inside the transaction that saves them. It refuses what the seal record has no room for.
 func (e *Envelope) Chain() error {
 	for i := range e.Events {
 		ev := &e.Events[i]
 		ev.Seq, ev.PrevHash = e.AuditSeq+1, e.AuditHead
-		h, err := ev.Digest()
+		b, err := ev.canonical(false)
 		if err != nil {
 			return err
 		}
+		h := hexDigest(b)
 		ev.Hash = h
+		e.Used.Trail += limits.Embedded(b) + hashMember
 		e.AuditSeq, e.AuditHead = ev.Seq, h
 	}
-	return nil
+	return e.checkRoom()
 }
+
+// hashMember is what the hash takes in an event's JSON, and the comma behind the event.
+const hashMember = len(`"hash":"",`) + 64 + 1
 
 // check refuses an action that the state does not allow. Methods ask first and
 // change the state last, so that a refused action leaves the envelope as it was.

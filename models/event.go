@@ -28,6 +28,7 @@ const (
 	EventSignerOTPFailed    EventName = "signer.otp_failed"
 	EventConsentGiven       EventName = "consent.given"
 	EventPageViewed         EventName = "page_viewed"
+	EventPagesViewedAgain   EventName = "pages_viewed_again"
 	EventAttachmentAdded    EventName = "attachment.added"
 	EventSignerSigned       EventName = "signer.signed"
 	EventSignerDeclined     EventName = "signer.declined"

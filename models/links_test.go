@@ -88,9 +88,36 @@ func TestPageViewsAreBounded(t *testing.T) {
 		assert.Contains(t, refusal.Fields, c.bad)
 	}
 	assert.Equal(t, 2, e.Signers[0].PageViews)
-	e.Signers[0].PageViews = models.MaxPageViews - 1
-	require.NoError(t, view(doc, 1, 1))
-	assert.Equal(t, "page_view_limit", code(t, view(doc, 1, 1)))
+}
+
+// TestRepeatedPageViews_AreOneEvent: the first view of a page is an event; others are counted, and are one event when the
+// signer signs or declines.
+func TestRepeatedPageViews_AreOneEvent(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthNone, 1)
+	doc := e.Originals()[0].ID
+	for i := range 5000 {
+		require.NoError(t, e.ViewPage(act(start.Add(time.Duration(i)*time.Second)), link(e, 0), doc, 1+i%2, 10))
+	}
+	assert.Equal(t, 2, events(e, models.EventPageViewed))
+	assert.Equal(t, 5000, e.Signers[0].PageViews)
+	assert.Equal(t, map[uuid.UUID][][2]int{doc: {{1, 2}}}, e.Signers[0].Pages.Seen)
+	_, err := e.Decline(act(start.Add(time.Hour)), link(e, 0), nil, false)
+	require.NoError(t, err)
+	again := e.Events[len(e.Events)-3]
+	assert.Equal(t, models.EventPagesViewedAgain, again.Name)
+	assert.Equal(t, models.Detail{
+		"signerId": e.Signers[0].ID.String(), "views": 4998, "dwellMs": int64(49_980), "lastAt": models.FormatTime(start.Add(4999 * time.Second)),
+	}, again.Detail)
+}
+
+func events(e *models.Envelope, name models.EventName) (n int) {
+	for _, ev := range e.Events {
+		if ev.Name == name {
+			n++
+		}
+	}
+	return n
 }
 
 // TestCodesAreCountedForTenMinutes: five in any ten minutes, not in any five.

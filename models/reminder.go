@@ -13,10 +13,10 @@ func (e *Envelope) ReminderInterval(tenant time.Duration) time.Duration {
 }
 
 // ReminderAt is when an awaited signer is to be reminded: one interval after the
-// last mail that asked them to sign. It is nil for a signer who gets no reminder.
+// last mail that asked them to sign. It is nil for a signer who gets no reminder, and where the audit trail has no room for one.
 // mails are the envelope's.
 func (e *Envelope) ReminderAt(s *Signer, mails []Mail, interval time.Duration) *time.Time {
-	if interval <= 0 || !e.Status.Open() || !s.Awaited() || s.Silent || s.LinkIssuedAt == nil {
+	if interval <= 0 || !e.Status.Open() || !s.Awaited() || s.Silent || s.LinkIssuedAt == nil || !e.roomFor(2) {
 		return nil
 	}
 	var last time.Time

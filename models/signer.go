@@ -81,7 +81,8 @@ type Signer struct {
 	IP             string // from where they signed
 	UserAgent      string
 	PageViews      int
-	LastViewed     string // "<document id>/<page>" of the newest page view
+	LastViewed     string  // "<document id>/<page>" of the newest page view
+	Pages          PageLog `gorm:"serializer:json"`
 	// Opened are the documents that were opened by who has to open them all.
 	Opened []uuid.UUID `gorm:"serializer:json"`
 
@@ -280,7 +281,7 @@ const RenewBefore = 3 * 24 * time.Hour
 // RenewLinkAt is when the link of an awaited signer is to be replaced; nil where
 // the deadline ends it, and where the sender delivered it, who would not have the new one.
 func (e *Envelope) RenewLinkAt(s *Signer) *time.Time {
-	if !e.Status.Open() || !s.Awaited() || s.Silent || s.LinkExpiresAt == nil || e.DeadlinePassed(s.LinkExpiresAt.UTC()) {
+	if !e.Status.Open() || !s.Awaited() || s.Silent || s.LinkExpiresAt == nil || e.DeadlinePassed(s.LinkExpiresAt.UTC()) || !e.roomFor(3) {
 		return nil
 	}
 	return new(s.LinkExpiresAt.Add(-RenewBefore))
@@ -308,7 +309,7 @@ func (e *Envelope) firstTime(of func(*Signer) *time.Time) *time.Time {
 func (e *Envelope) issueLink(act ActionContext, s *Signer) {
 	s.LinkID, s.LinkIssuedAt, s.LinkExpiresAt = new(act.NewID()), new(act.At), new(act.At.Add(LinkLifetime))
 	s.OTPHash, s.OTPExpiresAt, s.OTPVerifiedAt, s.OTPRequests = nil, nil, nil, nil
-	s.OTPFailures, s.OTPWrong = 0, 0
+	s.OTPFailures, s.OTPWrong, s.Pages.Codes = 0, 0, 0
 	s.SessionHash, s.ConfirmedBy = nil, nil
 	s.Shown, s.ShownSigners = "", nil
 }

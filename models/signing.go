@@ -18,9 +18,7 @@ const (
 	// OTPWrongLimit bounds the wrong tries over all codes of a link: beyond it,
 	// guessing on and on is ended until the sender issues a new link.
 	OTPWrongLimit = 30
-	// MaxPageViews bounds what one signer can add to the audit trail.
-	MaxPageViews = 5000
-	maxDwell     = 24 * 60 * 60 * 1000
+	maxDwell      = 24 * 60 * 60 * 1000
 )
 
 // Link is what a signer token says: whose link it is, and which.
@@ -104,12 +102,16 @@ func (e *Envelope) RequestCode(act ActionContext, l Link, hash []byte) (*Signer,
 	if s.OTPWrong >= OTPWrongLimit {
 		return nil, Refuse(KindRateLimited, "otp_locked", "Too many wrong codes. Please ask the sender for a new link.")
 	}
+	if s.Pages.Codes >= maxCodes || s.Pages.Codes >= keptCodes && !e.roomFor(2) {
+		return nil, Refuse(KindRateLimited, "otp_locked", "Too many codes were requested with this link. Please ask the sender for a new link.")
+	}
 	s.OTPRequests, err = oneMore(s.OTPRequests, act.At, OTPRequestWindow, OTPRequestLimit,
 		"otp_rate_limited", "Too many codes were requested. Please wait before asking for another.")
 	if err != nil {
 		return nil, err
 	}
 	e.transition(ActionRequestCode)
+	s.Pages.Codes++
 	s.OTPHash, s.OTPExpiresAt, s.OTPFailures = hash, new(act.At.Add(OTPLifetime)), 0
 	e.record(act, EventOTPRequested, s.ID, Detail{"signerId": s.ID.String(), "method": string(s.AuthMethod)})
 	return s, nil
@@ -166,7 +168,8 @@ func (e *Envelope) Consent(act ActionContext, l Link, shown Disclosure) (*Signer
 	return s, nil
 }
 
-// ViewPage records that the signer looked at a page for dwellMs milliseconds.
+// ViewPage records that the signer looked at a page for dwellMs milliseconds: the first view of a page as an event, others
+// in the signer's PageLog.
 func (e *Envelope) ViewPage(act ActionContext, l Link, document uuid.UUID, page int, dwellMs int64) error {
 	s, err := e.authorizeLink(l, act.At, ActionViewPage, ErrLinkInvalid)
 	if err != nil {
@@ -185,15 +188,19 @@ func (e *Envelope) ViewPage(act ActionContext, l Link, document uuid.UUID, page 
 	if err := p.Err(); err != nil {
 		return err
 	}
-	if s.PageViews >= MaxPageViews {
-		return Refuse(KindRateLimited, "page_view_limit", "No more page views are recorded for this signer.")
-	}
 	e.transition(ActionViewPage)
 	s.PageViews++
 	s.LastViewed = fmt.Sprintf("%s/%d", document, page)
 	if s.ReadsAll() && !slices.Contains(s.Opened, document) {
 		s.Opened = append(slices.Clone(s.Opened), document)
 	}
+	if !e.logsPage(s, document, page) {
+		s.Pages.Repeats++
+		s.Pages.DwellMs += dwellMs
+		s.Pages.LastAt = new(act.At)
+		return nil
+	}
+	s.Pages = s.Pages.note(document, page)
 	e.record(act, EventPageViewed, s.ID, Detail{
 		"signerId": s.ID.String(), "documentId": document.String(), "page": page, "dwellMs": dwellMs,
 	})
@@ -214,9 +221,13 @@ func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, err
 	if err != nil {
 		return nil, err
 	}
+	if err := e.useValues(s, values, sub.pictureSizes()); err != nil {
+		return nil, err
+	}
 	if err := e.recordShown(s, sub.Shown); err != nil {
 		return nil, err
 	}
+	e.recordRepeats(act, s)
 	s.Status, s.SignedAt, s.IP, s.UserAgent = SignerSigned, new(act.At), act.IP, act.UserAgent
 	action := ActionSign
 	if e.awaitedOrder() == 0 {
@@ -254,6 +265,7 @@ func (e *Envelope) Decline(act ActionContext, l Link, reason *string, confirmed 
 		return nil, err
 	}
 	e.transition(ActionDecline)
+	e.recordRepeats(act, s)
 	s.Status, s.DeclinedAt = SignerDeclined, new(act.At)
 	for _, name := range []EventName{EventSignerDeclined, EventEnvelopeDeclined} {
 		e.record(act, name, s.ID, addReason(Detail{"signerId": s.ID.String()}, reason))

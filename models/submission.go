@@ -23,10 +23,23 @@ type Submission struct {
 type FieldSubmission struct {
 	FieldID uuid.UUID
 	Image   []byte
-	Text    *string
+	// ImageSize is what the picture takes in a sealed document, in bytes of its compressed samples.
+	ImageSize int
+	Text      *string
 	// AttachmentID names a file that was uploaded before; Attachment is that file, nil if there is none of that id.
 	AttachmentID *uuid.UUID
 	Attachment   *Attachment
+}
+
+// pictureSizes returns what the pictures take, by their hash.
+func (sub *Submission) pictureSizes() map[string]int {
+	sizes := make(map[string]int)
+	for _, f := range sub.Fields {
+		if len(f.Image) > 0 {
+			sizes[hexDigest(f.Image)] = f.ImageSize
+		}
+	}
+	return sizes
 }
 
 // FieldValue is a value that was signed for. It is written once, with the

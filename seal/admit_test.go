@@ -371,13 +371,13 @@ func TestCheckPNG(t *testing.T) {
 	}
 	out, err := seal.CheckPNG(signaturePNG(t, 600, 160))
 	require.NoError(t, err)
-	img, err := png.Decode(bytes.NewReader(out))
+	img, err := png.Decode(bytes.NewReader(out.PNG))
 	require.NoError(t, err)
 	_, _, _, a := img.At(0, 0).RGBA()
 	require.Zero(t, a, "transparency is kept")
 	out, err = seal.CheckPNG(signaturePNG(t, 3000, 1500))
 	require.NoError(t, err)
-	cfg, err := png.DecodeConfig(bytes.NewReader(out))
+	cfg, err := png.DecodeConfig(bytes.NewReader(out.PNG))
 	require.NoError(t, err)
 	require.LessOrEqual(t, cfg.Width*cfg.Height, 1<<20)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"countersign/seal/limits"
 	"countersign/seal/pdf"
 	"countersign/seal/refusal"
 	"countersign/seal/text"
@@ -153,5 +154,11 @@ const rewrittenPageSize = 280
 // typicalExtraObjects is how many objects are added besides the pages, roughly.
 const typicalExtraObjects = 64
 
-// maxAdded bounds what is added to a file, in bytes: it is made in memory.
-const maxAdded = 32 << 20
+// mostAdded bounds what is added to the pages, in bytes: at the upload, what writing them again takes; later, with all that
+// may have been entered.
+func (a *assembly) mostAdded() int64 {
+	if a.dryRun {
+		return limits.Rewritten
+	}
+	return limits.Added
+}

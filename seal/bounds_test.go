@@ -50,14 +50,14 @@ func padded(t *testing.T, b []byte, n int) []byte {
 // TestBoundsOfPictures: what is just allowed is accepted, and one more is refused.
 func TestBoundsOfPictures(t *testing.T) {
 	t.Parallel()
-	small := greyPNG(t, 4, 4, 1)
+	small := greyPNG(t, 16, 16, 1)
 	for name, tt := range map[string]struct {
 		b  []byte
 		ok bool
 	}{
-		"8192 wide":         {greyPNG(t, 8192, 1, 1), true},
+		"8192 wide":         {greyPNG(t, 8192, 90, 1), true},
 		"8193 wide":         {greyPNG(t, 8193, 1, 1), false},
-		"8192 high":         {greyPNG(t, 1, 8192, 1), true},
+		"8192 high":         {greyPNG(t, 90, 8192, 1), true},
 		"8193 high":         {greyPNG(t, 1, 8193, 1), false},
 		"8 million pixels":  {greyPNG(t, 4096, 2048, 1), true},
 		"a line more":       {greyPNG(t, 4096, 2049, 1), false},
@@ -76,7 +76,7 @@ func TestBoundsOfPictures(t *testing.T) {
 		require.NoError(t, err, name)
 		was, err := png.DecodeConfig(bytes.NewReader(tt.b))
 		require.NoError(t, err)
-		is, err := png.DecodeConfig(bytes.NewReader(out))
+		is, err := png.DecodeConfig(bytes.NewReader(out.PNG))
 		require.NoError(t, err)
 		require.LessOrEqual(t, is.Width*is.Height, 1<<20, name)
 		if was.Width*was.Height <= 1<<20 {
@@ -99,22 +99,25 @@ func TestPicturesKeepTheirPixels(t *testing.T) {
 		}
 		return img
 	}
-	corner := image.NewNRGBA(image.Rect(0, 0, 3, 3))
-	corner.SetNRGBA(2, 2, color.NRGBA{A: 1})
-	offset := image.NewRGBA(image.Rect(5, 6, 9, 9))
-	offset.SetRGBA(6, 7, color.RGBA{200, 100, 50, 255})
-	wide := image.NewGray16(image.Rect(0, 0, 3, 2))
+	column := image.NewNRGBA(image.Rect(0, 0, 13, 13))
+	offset := image.NewRGBA(image.Rect(5, 6, 19, 19))
+	for y := range 20 {
+		column.SetNRGBA(2, y, color.NRGBA{A: 250})
+		offset.SetRGBA(6, y, color.RGBA{200, 100, 50, 255})
+	}
+	column.SetNRGBA(5, 5, color.NRGBA{R: 7, A: 1})
+	wide := image.NewGray16(image.Rect(0, 0, 13, 2))
 	wide.SetGray16(1, 1, color.Gray16{Y: 0xabcd})
 	palette := image.NewPaletted(image.Rect(0, 0, 9, 3), color.Palette{color.NRGBA{1, 2, 3, 255}, color.NRGBA{200, 100, 50, 128}, color.NRGBA{}})
 	palette.Pix[4], palette.Pix[13], palette.Pix[26] = 1, 2, 1
 	for name, img := range map[string]image.Image{
-		"256 colours": many(256), "257 colours": many(257), "one visible pixel": corner, "not at the origin": offset, "16 bits": wide, "a palette": palette,
+		"256 colours": many(256), "257 colours": many(257), "a faint pixel": column, "not at the origin": offset, "16 bits": wide, "a palette": palette,
 	} {
 		var b bytes.Buffer
 		require.NoError(t, png.Encode(&b, img))
 		out, err := seal.CheckPNG(b.Bytes())
 		require.NoError(t, err, name)
-		got, err := png.Decode(bytes.NewReader(out))
+		got, err := png.Decode(bytes.NewReader(out.PNG))
 		require.NoError(t, err)
 		_, isPalette := got.(*image.Paletted)
 		require.Equal(t, name != "257 colours", isPalette, "%s: a palette makes it small", name)

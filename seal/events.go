@@ -46,6 +46,12 @@ func (c *certificate) describe(e auditEvent, who persons) string {
 			return fmt.Sprintf(c.say.PageViewedFor, page, ms/1000)
 		}
 		return fmt.Sprintf(c.say.PageViewed, page)
+	case "pages_viewed_again":
+		views, ok := number("views")
+		ms, timed := number("dwellMs")
+		if ok && timed {
+			return fmt.Sprintf(c.say.PagesViewedAgain, views, ms/1000)
+		}
 	case "signer.replaced", "signer.delegated":
 		id, _ := e.Detail["signerId"].(string)
 		if name := who.succeed(id); name != "" {

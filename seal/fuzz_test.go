@@ -27,7 +27,7 @@ func FuzzCheckPNG(f *testing.F) {
 			require.ErrorAs(t, err, &refused)
 			return
 		}
-		_, err = seal.CheckPNG(out)
+		_, err = seal.CheckPNG(out.PNG)
 		require.NoError(t, err)
 	})
 }

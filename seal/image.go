@@ -25,13 +25,13 @@ const (
 	keptPixels   = 1 << 20 // what checkPNG scales down to: 300 dpi over 11 inches by 1
 )
 
-// checkPNG decodes a picture within bounds and returns it encoded anew, with
+// checkPNG decodes a picture within bounds and returns it encoded again, with
 // its transparency, scaled down if it has more than a million pixels. The
 // error is a *refusal.Error that says what is wrong with it.
-func checkPNG(b []byte) ([]byte, error) {
+func checkPNG(b []byte) (Picture, error) {
 	img, err := decodePNG(b, maxPNGPixels)
 	if err != nil {
-		return nil, err
+		return Picture{}, err
 	}
 	r := img.Bounds()
 	if n := r.Dx() * r.Dy(); n > keptPixels {
@@ -41,16 +41,20 @@ func checkPNG(b []byte) ([]byte, error) {
 		}
 		img = scaled(img, k, xdraw.ApproxBiLinear)
 	}
-	if !visible(img) {
-		return nil, refusal.New(refusal.PNGInvalid, "The picture is empty: every pixel is transparent.")
+	if err := checkVisible(img); err != nil {
+		return Picture{}, err
 	}
 	var out bytes.Buffer
 	enc := png.Encoder{CompressionLevel: png.BestSpeed, BufferPool: pngEncoders}
 	if err := enc.Encode(&out, toPalette(img)); err != nil {
-		return nil, fmt.Errorf("seal: encoding a picture: %w", err)
+		return Picture{}, fmt.Errorf("seal: encoding a picture: %w", err)
 	}
-	return out.Bytes(), nil
+	placed := rasterOfImage(img)
+	return Picture{PNG: out.Bytes(), Size: len(placed.pixels) + len(placed.alpha) + placedSize}, nil
 }
+
+// placedSize is more than a picture takes in a file beside its samples, in bytes.
+const placedSize = 2 << 10
 
 // toPalette gives a picture of at most 256 colours, as most signatures are, a
 // palette: it is encoded in a fifth of the time.
@@ -149,7 +153,8 @@ func scaled(img image.Image, k float64, by xdraw.Scaler) *image.NRGBA {
 	return out
 }
 
-func visible(img *image.NRGBA) bool {
+// isOpaque reports whether a pixel of the picture is not wholly transparent.
+func isOpaque(img *image.NRGBA) bool {
 	for i := 3; i < len(img.Pix); i += 4 {
 		if img.Pix[i] != 0 {
 			return true
@@ -207,6 +212,10 @@ func rasterOf(b []byte) (raster, error) {
 	if err != nil {
 		return raster{}, err
 	}
+	return rasterOfImage(img), nil
+}
+
+func rasterOfImage(img *image.NRGBA) raster {
 	r := raster{w: img.Rect.Dx(), h: img.Rect.Dy(), bits: 8}
 	alpha, opaque := make([]byte, 0, r.w*r.h), true
 	for i := 3; i < len(img.Pix); i += 4 {
@@ -228,7 +237,7 @@ func rasterOf(b []byte) (raster, error) {
 		r.space, pixels = "/DeviceRGB", samples(img, 3)
 	}
 	r.pixels = pdf.Deflate(pixels)
-	return r, nil
+	return r
 }
 
 // samples returns the first n of each pixel's components. Those of invisible
@@ -281,30 +290,37 @@ type Pictures struct {
 }
 
 type checkedPicture struct {
-	png []byte
+	Picture
+
 	err error
 }
 
-// Check returns a picture encoded anew. The error is a *refusal.Error.
-func (p *Pictures) Check(b []byte) ([]byte, error) {
+// Picture is a picture that was checked.
+type Picture struct {
+	PNG  []byte
+	Size int // bytes that it takes in a sealed document
+}
+
+// Check returns a picture encoded again. The error is a *refusal.Error.
+func (p *Pictures) Check(b []byte) (Picture, error) {
 	if len(b) > maxPNGBytes { // not worth a hash
 		return checkPNG(b)
 	}
 	key := sha256.Sum256(b)
 	if c, ok := p.checked[key]; ok {
-		return c.png, c.err
+		return c.Picture, c.err
 	}
 	// Whatever it claims counts, also if it is refused in the end.
 	if cfg, err := png.DecodeConfig(bytes.NewReader(b)); err == nil && cfg.Width <= maxPNGSide && cfg.Height <= maxPNGSide {
 		if p.pixels += cfg.Width * cfg.Height; p.pixels > maxAllPixels {
-			return nil, refusal.New(refusal.PNGTooLarge, "The pictures have too many pixels altogether. Use smaller ones, or the same one in several fields.")
+			return Picture{}, refusal.New(refusal.PNGTooLarge, "The pictures have too many pixels altogether. Use smaller ones, or the same one in several fields.")
 		}
 	}
 	var c checkedPicture
-	c.png, c.err = checkPNG(b)
+	c.Picture, c.err = checkPNG(b)
 	if p.checked == nil {
 		p.checked = map[[sha256.Size]byte]checkedPicture{}
 	}
 	p.checked[key] = c
-	return c.png, c.err
+	return c.Picture, c.err
 }

@@ -110,7 +110,7 @@ func (p *painter) page(ctx context.Context, page *pdf.Page) error {
 		return err
 	}
 	p.write(page.Ref, d, over)
-	if p.w.Offset()-p.job.Size > maxAdded {
+	if p.w.Offset()-p.job.Size > p.mostAdded() {
 		return fmt.Errorf("%w: writing the pages anew takes too much", pdf.ErrLimit)
 	}
 	return nil

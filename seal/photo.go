@@ -173,7 +173,7 @@ func Logo(b []byte) ([]byte, error) {
 	r := img.Bounds()
 	k := min(1, float64(logoWidth)/float64(r.Dx()), float64(logoHeight)/float64(r.Dy()))
 	kept := scaled(img, k, xdraw.CatmullRom)
-	if !visible(kept) {
+	if !isOpaque(kept) {
 		return nil, refusal.New(refusal.PictureInvalid, "The logo is empty: every pixel is transparent.")
 	}
 	var out bytes.Buffer

@@ -41,6 +41,7 @@ func envelopeColumns(e *models.Envelope) []column {
 		{"sealing_problem_at", &e.SealingProblemAt},
 		{"audit_seq", &e.AuditSeq},
 		{"audit_head", &e.AuditHead},
+		{"used", inJSON{value: &e.Used}},
 		{"version", &e.Version},
 		{"archived", &e.Archived},
 	}
@@ -87,6 +88,7 @@ func signerColumns(v *models.Signer) []column {
 		{"user_agent", &v.UserAgent},
 		{"page_views", &v.PageViews},
 		{"last_viewed", &v.LastViewed},
+		{"pages", inJSON{value: &v.Pages}},
 		{"downloads", inJSON{value: &v.Downloads}},
 		{"role", &v.Role},
 		{"kind", &v.Kind},

@@ -74,9 +74,38 @@ func (s *Store) Value(ctx context.Context, e *models.Envelope, field uuid.UUID) 
 	return &found[i], nil
 }
 
-// Values are the values that were signed for.
+// Values are the values that were signed for. A picture that stands in many fields is loaded once.
 func (s *Store) Values(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error) {
-	return s.loadValues(ctx, e, func(db *gorm.DB) *gorm.DB { return db })
+	if e.Archived {
+		return s.loadValues(ctx, e, func(db *gorm.DB) *gorm.DB { return db })
+	}
+	values, err := s.ValuesWithoutPictures(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	shownBy := make(map[string]uuid.UUID) // the first field of each picture, by its hash
+	var fields []uuid.UUID
+	for _, v := range values {
+		if _, ok := shownBy[v.ImageSHA256]; !ok && v.ImageSHA256 != "" {
+			shownBy[v.ImageSHA256] = v.FieldID
+			fields = append(fields, v.FieldID)
+		}
+	}
+	if len(fields) == 0 {
+		return values, nil
+	}
+	loaded, err := s.loadValues(ctx, e, func(db *gorm.DB) *gorm.DB { return db.Where("field_id IN ?", fields) })
+	if err != nil {
+		return nil, err
+	}
+	pictures := make(map[string][]byte, len(loaded))
+	for _, v := range loaded {
+		pictures[v.ImageSHA256] = v.Image
+	}
+	for i := range values {
+		values[i].Image = pictures[values[i].ImageSHA256]
+	}
+	return values, nil
 }
 
 // SavedSignature is what the person that a signer is last adopted in the tenant,

@@ -68,6 +68,7 @@ type Text struct {
 	EventNames         map[string]string
 	PageViewed         string // page
 	PageViewedFor      string // page, seconds
+	PagesViewedAgain   string // how often, seconds
 	ByEmail            string // event
 	BySMS              string // event
 

@@ -46,7 +46,7 @@ export class PageViewReporter {
       try {
         await this.send(look, false);
       } catch (e) {
-        if (e instanceof NetworkError || (e instanceof ApiError && (e.status === 429 || e.status >= 500) && e.code !== "page_view_limit")) {
+        if (e instanceof NetworkError || (e instanceof ApiError && (e.status === 429 || e.status >= 500))) {
           this.queue.unshift(look);
           await new Promise((done) => setTimeout(done, Math.max(3, e instanceof ApiError ? e.retryAfter : 0) * 1000));
           if (this.closed) return;

@@ -1,0 +1,4 @@
+package activities
+
+// NewSealJob is what an envelope is sealed from.
+var NewSealJob = newSealJob

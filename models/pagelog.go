@@ -1,0 +1,72 @@
+package models
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// PageLog is what a signer looked at. The first view of a page is an event of the audit trail; further ones are counted here,
+// and are one event when the signer signs or declines. It is bounded by the pages whose first view is recorded.
+type PageLog struct {
+	// Seen are the pages whose first view is recorded, by document: ranges in order, both ends included.
+	Seen    map[uuid.UUID][][2]int `json:"seen,omitempty"`
+	Repeats int                    `json:"repeats,omitempty"` // views that are no events
+	DwellMs int64                  `json:"dwellMs,omitempty"` // of these
+	LastAt  *time.Time             `json:"lastAt,omitempty"`  // the last of these
+	Codes   int                    `json:"codes,omitempty"`   // requested with the present link
+}
+
+// note returns the log with one more first view.
+func (l PageLog) note(document uuid.UUID, page int) PageLog {
+	l.Seen = maps.Clone(l.Seen) // the loaded one is what the row is compared with
+	if l.Seen == nil {
+		l.Seen = make(map[uuid.UUID][][2]int)
+	}
+	ranges := append(slices.Clone(l.Seen[document]), [2]int{page, page})
+	slices.SortFunc(ranges, func(a, b [2]int) int { return a[0] - b[0] })
+	joined := ranges[:1]
+	for _, r := range ranges[1:] {
+		if last := &joined[len(joined)-1]; r[0] <= last[1]+1 {
+			last[1] = max(last[1], r[1])
+		} else {
+			joined = append(joined, r)
+		}
+	}
+	l.Seen[document] = joined
+	return l
+}
+
+// has reports whether the first view of a page is recorded.
+func (l PageLog) has(document uuid.UUID, page int) bool {
+	return slices.ContainsFunc(l.Seen[document], func(r [2]int) bool { return r[0] <= page && page <= r[1] })
+}
+
+// count returns how many first views are recorded.
+func (l PageLog) count() int {
+	n := 0
+	for _, ranges := range l.Seen {
+		for _, r := range ranges {
+			n += r[1] - r[0] + 1
+		}
+	}
+	return n
+}
+
+// logsPage reports whether a view is recorded as the first one of its page: it is, unless the signer's share of such events is
+// used up, or the audit trail has no room.
+func (e *Envelope) logsPage(s *Signer, document uuid.UUID, page int) bool {
+	return !s.Pages.has(document, page) && s.Pages.count() < max(minPageLog, maxPageLog/len(e.Signers)) && e.roomFor(1)
+}
+
+// recordRepeats records, as one event, the page views that are no events of their own.
+func (e *Envelope) recordRepeats(act ActionContext, s *Signer) {
+	if s.Pages.Repeats == 0 {
+		return
+	}
+	e.record(act, EventPagesViewedAgain, s.ID, Detail{
+		"signerId": s.ID.String(), "views": s.Pages.Repeats, "dwellMs": s.Pages.DwellMs, "lastAt": FormatTime(*s.Pages.LastAt),
+	})
+}

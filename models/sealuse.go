@@ -1,0 +1,183 @@
+package models
+
+import (
+	"github.com/google/uuid"
+
+	"countersign/seal/limits"
+)
+
+// SealUse is how much of what a sealed document can hold an envelope has used up. Whatever is entered must fit, together with
+// what everybody who is still awaited needs in order to sign: sealing never finds anything too large.
+type SealUse struct {
+	Trail    int `json:"trail,omitempty"`    // the audit trail and what the record lists of attachments, in bytes of JSON
+	Texts    int `json:"texts,omitempty"`    // what signers entered, in bytes of JSON
+	Pictures int `json:"pictures,omitempty"` // what signers entered, in bytes of compressed samples
+}
+
+// What is kept free for each signer who has not acted.
+const (
+	keptCodes    = 5 // codes of a link that can be requested whatever else is recorded
+	keptEvents   = 26
+	keptText     = 64         // bytes of JSON of each field
+	keptPictures = 128 << 10  // bytes of compressed samples
+	maxFileName  = 6 * 105    // bytes of JSON of the name of an attachment
+	listedField  = 420        // bytes of JSON of a value beside its texts
+	listedFile   = 420        // … of an attachment
+	listedSigner = 1200       // … of a signer
+	listedID     = 40         // … of an id in a list
+	listedRest   = 16 << 10   // … of all that an envelope has once
+	maxCodes     = 200        // codes of a link
+	maxPageLog   = 2400       // first views of pages that are recorded, of all signers together
+	minPageLog   = 20         // … of each signer
+	listedOrigin = 1100 + 300 // bytes of JSON of a document
+)
+
+// trailRoom returns how many bytes of JSON the seal record can take beside what it lists already, and what is kept free
+// for the signers who have not acted.
+func (e *Envelope) trailRoom() int {
+	room := limits.Trail - e.Used.Trail - listedRest - limits.JSON(e.TenantID) - 2*limits.JSON(Deref(e.Subject, "")) - e.awaitedTrail()
+	largest := 0
+	for _, d := range e.Originals() {
+		room -= listedOrigin
+		largest = max(largest, limits.Embedded([]byte(d.Preparation)))
+	}
+	for _, s := range e.Signers {
+		room -= listedSigner + limits.JSON(s.Name) + limits.JSON(s.Email) + limits.JSON(s.HostName) + len(e.Signers)*listedID
+		room -= limits.Embedded([]byte(Deref(s.PreviousJSON, "")))
+	}
+	for _, f := range e.Fields {
+		room -= listedField + limits.JSON(f.Name) + limits.JSON(f.Attributes.Group) + limits.JSON(f.Attributes.Option)
+	}
+	return room - largest
+}
+
+// roomFor reports whether the seal record has room for so many more events without texts that people enter.
+func (e *Envelope) roomFor(events int) bool { return e.trailRoom() >= events*limits.Event }
+
+// awaitedTrail returns what the record needs for the acts of those who are still awaited.
+func (e *Envelope) awaitedTrail() int {
+	kept := len(e.Copies) * keptEvents * limits.Event
+	acted := e.acted()
+	for _, s := range e.Signers {
+		if !acted[s.ID] {
+			kept += keptEvents*limits.Event + len(e.Signers)*listedID
+		}
+	}
+	for _, f := range e.Fields {
+		if f.Type == FieldAttachment && !acted[f.SignerID] {
+			kept += limits.Event + listedFile + 2*maxFileName
+		}
+	}
+	return kept
+}
+
+// acted returns the signers who have signed or declined.
+func (e *Envelope) acted() map[uuid.UUID]bool {
+	acted := make(map[uuid.UUID]bool, len(e.Signers))
+	for _, s := range e.Signers {
+		acted[s.ID] = s.HasActed()
+	}
+	return acted
+}
+
+// awaitedTexts returns what is kept free for the texts of the signers who have not acted, except one.
+func (e *Envelope) awaitedTexts(except uuid.UUID) int {
+	kept, acted, signers := 0, e.acted(), make(map[uuid.UUID]*Signer, len(e.Signers))
+	for _, s := range e.Signers {
+		signers[s.ID] = s
+	}
+	for _, f := range e.Fields {
+		if f.SignerID != except && !acted[f.SignerID] && !f.Type.File() {
+			kept += keptText + limits.JSON(f.Prefilled(signers[f.SignerID]))
+		}
+	}
+	return kept
+}
+
+// awaitedPictures returns what is kept free for the pictures of the signers who have not acted, except one.
+func (e *Envelope) awaitedPictures(except uuid.UUID) int {
+	waiting, acted := make(map[uuid.UUID]bool), e.acted()
+	for _, f := range e.Fields {
+		if f.Type.Image() && f.SignerID != except && !acted[f.SignerID] {
+			waiting[f.SignerID] = true
+		}
+	}
+	return len(waiting) * keptPictures
+}
+
+// optional are the events that are refused where the record has no room for them, if they are not the service's own. The member
+// is what is named as too much.
+var optional = map[EventName]string{
+	EventDocumentAdded: "documents", EventDocumentPrepared: "documents", EventSignerAdded: "signers", EventFieldAdded: "fields", EventEnvelopeSent: "fields",
+	EventEnvelopeUpdated: "", EventSignerReplaced: "", EventCopyReplaced: "", EventSignerDelegated: "", EventLinkIssued: "", EventLinkRenewed: "",
+}
+
+// checkRoom refuses recorded events for which the seal record has no room.
+func (e *Envelope) checkRoom() error {
+	member, found := "", false
+	for i := range e.Events {
+		if m, ok := optional[e.Events[i].Name]; ok && e.Events[i].Actor != ActorSystem {
+			member, found = m, true
+		}
+	}
+	switch {
+	case !found:
+		return nil
+	case e.trailRoom() < 0 && member == "":
+		return Refuse(KindConflict, "audit_trail_full",
+			"The audit trail of this envelope is full: with all else that its seal record holds, it can have %d MB. The envelope can still be signed, declined or voided.",
+			limits.Trail>>20)
+	case e.trailRoom() < 0:
+		return tooLarge(member, "the envelope could not be sealed: documents, recipients and fields, with what is recorded of them, can take %d MB together", limits.Trail>>20)
+	case member != "" && e.Used.Texts+e.awaitedTexts(uuid.Nil) > limits.Texts:
+		return tooLarge("fields", "the envelope could not be sealed: the default values of all fields can take %d MB together", limits.Texts>>20)
+	}
+	return nil
+}
+
+// tooLarge is the refusal of an envelope that could not be sealed.
+func tooLarge(member, format string, args ...any) error {
+	p := Problems{}
+	p.Add(member, format, args...)
+	return &Error{Kind: KindInvalid, Code: "envelope_too_large", Message: member + ": " + p[member][0], Fields: p}
+}
+
+// useValues notes what a signer's values take of the sealed documents, and refuses what does not fit. sizes are those of
+// the pictures, by their hash.
+func (e *Envelope) useValues(s *Signer, values []FieldValue, sizes map[string]int) error {
+	p, use, files := Problems{}, e.Used, make(map[uuid.UUID]bool)
+	for _, a := range e.Attached {
+		files[a.FieldID] = true
+		use.Trail += listedFile + 2*limits.JSON(a.Name)
+	}
+	texts, pictures, copies, counted := 0, 0, 0, make(map[string]bool)
+	for _, v := range values {
+		if !files[v.FieldID] {
+			texts += limits.JSON(v.Text)
+		}
+		copies += len(v.Image)
+		if len(v.Image) > 0 && !counted[v.ImageSHA256] {
+			counted[v.ImageSHA256] = true
+			pictures += sizes[v.ImageSHA256]
+		}
+	}
+	if left := limits.Texts - use.Texts - e.awaitedTexts(s.ID); texts > left {
+		p.Add("fields", "the texts take %d KB, of which the sealed documents can hold %d KB: shorten the longest ones", kilobytes(texts), max(left, 0)>>10)
+	}
+	if left := limits.Pictures - use.Pictures - e.awaitedPictures(s.ID); pictures > left {
+		p.Add("fields", "the pictures take %d KB, of which the sealed documents can hold %d KB: use smaller or simpler ones", kilobytes(pictures), max(left, 0)>>10)
+	}
+	if copies > limits.Copies {
+		p.Add("fields", "the pictures of all fields together have %d KB, but may have %d MB: use smaller ones", kilobytes(copies), limits.Copies>>20)
+	}
+	if err := p.Err(); err != nil {
+		return err
+	}
+	use.Texts += texts
+	use.Pictures += pictures
+	e.Used = use
+	return nil
+}
+
+// kilobytes rounds up.
+func kilobytes(n int) int { return (n + 1<<10 - 1) >> 10 }

@@ -1,0 +1,139 @@
+package models_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+	"countersign/seal/limits"
+)
+
+// TestEnvelope_ThatCouldNotBeSealed_IsRefused: where it is made, with the member that is too much.
+func TestEnvelope_ThatCouldNotBeSealed_IsRefused(t *testing.T) {
+	t.Parallel()
+	app := act(start)
+	app.Actor = models.AppActor(uuid.Nil)
+	add := func(e *models.Envelope, signers, fields int, make func(int) models.FieldInput) error {
+		for i := range signers {
+			_, err := e.AddSigner(app, models.SignerInput{Name: "N", Email: fmt.Sprintf("a%d@example.com", i), RoutingOrder: 1, AuthMethod: models.AuthNone})
+			require.NoError(t, err)
+		}
+		ins := []models.FieldInput{}
+		for i := range fields {
+			in := make(i)
+			in.SignerRef, in.Page, in.X, in.Y, in.W, in.H, in.Origin = "0", 1, 1, 1, 100, 20, models.OriginTopLeft
+			ins = append(ins, in)
+		}
+		if _, err := e.AddFields(app, ins, models.IndexedPath); err != nil {
+			return err
+		}
+		return e.Chain()
+	}
+	for name, tt := range map[string]struct {
+		signers, fields int
+		make            func(int) models.FieldInput
+		ok              bool
+	}{
+		"as many plain fields and signers as there may be": {100, models.MaxFields, func(int) models.FieldInput { return models.FieldInput{Type: models.FieldText} }, true},
+		"attachment fields":          {1, 1000, func(int) models.FieldInput { return models.FieldInput{Type: models.FieldAttachment} }, true},
+		"too many attachment fields": {100, models.MaxFields, func(int) models.FieldInput { return models.FieldInput{Type: models.FieldAttachment} }, false},
+		"long default values": {1, models.MaxFields, func(i int) models.FieldInput {
+			return models.FieldInput{Type: models.FieldText, Name: fmt.Sprint("f", i), DefaultValue: strings.Repeat("d", 2000)}
+		}, false},
+	} {
+		e := draft(t, nil, models.AuthNone)
+		err := add(e, tt.signers, tt.fields, tt.make)
+		if tt.ok {
+			require.NoError(t, err, name)
+			continue
+		}
+		var refused *models.Error
+		require.ErrorAs(t, err, &refused, name)
+		assert.Equal(t, "envelope_too_large", refused.Code, name)
+		assert.Contains(t, refused.Fields, "fields", name)
+	}
+}
+
+// TestSigners_LeaveRoomForOthers: who enters as much as is accepted leaves room for what those who follow need.
+func TestSigners_LeaveRoomForOthers(t *testing.T) {
+	t.Parallel()
+	e := draft(t, nil, models.AuthNone, 1, 1, 1)
+	for _, s := range e.Signers {
+		_, err := e.AddFields(act(start), []models.FieldInput{field(s.ID.String(), models.FieldSignature)}, models.IndexedPath)
+		require.NoError(t, err)
+	}
+	require.NoError(t, e.Send(act(start), nil))
+	yes := "yes"
+	sign := func(i, size, copies int) error {
+		act := act(start)
+		if e.Signers[i].ConsentAt == nil {
+			_, err := e.Consent(act, link(e, i), new(models.Signer).Disclosure("en"))
+			require.NoError(t, err)
+		}
+		sub := models.Submission{}
+		for _, f := range e.Fields {
+			if f.SignerID == e.Signers[i].ID && f.Type.Image() {
+				sub.Fields = append(sub.Fields, models.FieldSubmission{FieldID: f.ID, Image: make([]byte, copies), ImageSize: size})
+			} else if f.SignerID == e.Signers[i].ID {
+				sub.Fields = append(sub.Fields, models.FieldSubmission{FieldID: f.ID, Text: &yes})
+			}
+		}
+		require.NotEmpty(t, sub.Fields)
+		_, err := e.Sign(act, link(e, i), sub)
+		return err
+	}
+	refused := func(err error) string {
+		var refused *models.Error
+		require.ErrorAs(t, err, &refused)
+		require.Equal(t, models.KindInvalid, refused.Kind)
+		return strings.Join(refused.Fields["fields"], " ")
+	}
+	assert.Contains(t, refused(sign(0, limits.Pictures, 10)), "the pictures take 32768 KB, of which the sealed documents can hold 32512 KB")
+	assert.Contains(t, refused(sign(0, 10, limits.Copies+1)), "may have 32 MB")
+	require.NoError(t, sign(0, limits.Pictures-2*128<<10, 10))
+	assert.Contains(t, refused(sign(1, 200<<10, 10)), "can hold 128 KB")
+	require.NoError(t, sign(1, 128<<10, 10))
+	require.NoError(t, sign(2, 128<<10, 10))
+}
+
+// TestAFullTrail_EndsWhatCanBeLeftOut: reminders, new links and further codes end; signing does not.
+func TestAFullTrail_EndsWhatCanBeLeftOut(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthEmailOTP, 1)
+	require.NoError(t, e.Chain())
+	e.Events = nil
+	var err error
+	app := act(start)
+	app.Actor = models.AppActor(uuid.Nil)
+	reason, n := strings.Repeat("r", 1000), 0
+	for ; err == nil && n < 40_000; n++ {
+		_, err = e.IssueLink(app, e.Signers[0].ID, false)
+		require.NoError(t, err)
+		err = e.Chain()
+		e.Events = nil
+	}
+	assert.Equal(t, "audit_trail_full", code(t, err))
+	assert.Greater(t, n, 10_000)
+	_, err = e.Replace(app, e.Signers[0].ID, models.Replacement{Name: "New", Email: "new@example.com", Reason: &reason})
+	require.NoError(t, err)
+	assert.True(t, errors.Is(e.Chain(), &models.Error{Code: "audit_trail_full"}))
+	e.Events = nil
+	assert.Nil(t, e.ReminderAt(e.Signers[0], nil, 1))
+	assert.Nil(t, e.RenewLinkAt(e.Signers[0]))
+	for i := range 6 {
+		_, err = e.RequestCode(act(start.Add(time.Duration(i)*models.OTPRequestWindow)), link(e, 0), []byte("hash"))
+		if i < 5 {
+			require.NoError(t, err)
+			require.NoError(t, e.Chain())
+			e.Events = nil
+		}
+	}
+	assert.Equal(t, "otp_locked", code(t, err))
+}

@@ -1,0 +1,39 @@
+package limits_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal/limits"
+)
+
+// TestJSON_IsWhatTheEncoderWrites: no text takes more than JSON says, and Cut is the longest beginning that fits.
+func TestJSON_IsWhatTheEncoderWrites(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"", "plain", `"quoted" \ <b>&amp;`, "a\tb\nc\r\x01\x1f\x7f", "é漢😀\u2028\u2029", "broken \xff\xfe"} {
+		b, err := json.Marshal(s)
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, limits.JSON(s), len(b)-2, "%q", s)
+		assert.LessOrEqual(t, limits.JSON(s), len(b)-2+8, "%q", s)
+		assert.Equal(t, len(inList(t, b))-2, limits.Embedded(b), "%q", s)
+		for most := range 40 {
+			cut := limits.Cut(s, most)
+			assert.LessOrEqual(t, limits.JSON(cut), most)
+			if cut != s {
+				next := []rune(s[len(cut):])[0]
+				assert.Greater(t, limits.JSON(cut)+limits.JSON(string(next)), most, "%q at %d", s, most)
+			}
+		}
+	}
+}
+
+// inList returns a list with a JSON text as its member.
+func inList(t *testing.T, text []byte) []byte {
+	t.Helper()
+	b, err := json.Marshal([]json.RawMessage{text})
+	require.NoError(t, err)
+	return b
+}

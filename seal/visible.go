@@ -1,0 +1,72 @@
+package seal
+
+import (
+	"image"
+	"math"
+	"sync"
+
+	"countersign/seal/refusal"
+)
+
+// What a picture has to show, as it is drawn on white paper.
+const (
+	minContrast = 1.5  // of ink against white, as WCAG 2 measures it
+	minInk      = 8    // pixels of the longer side of all ink
+	minInkShare = 0.04 // of the longer side of the picture
+	maxAspect   = 100  // of the picture: the longer side by the shorter one
+)
+
+// checkVisible refuses a picture of which nothing would be seen on white paper. What counts as ink is dark enough there; it
+// must reach far enough, and have as many pixels as a broken line of that length.
+func checkVisible(img *image.NRGBA) error {
+	w, h := img.Rect.Dx(), img.Rect.Dy()
+	light, ink, pixels := luminances(), image.Rectangle{}, 0
+	for y := range h {
+		row := img.Pix[y*img.Stride : y*img.Stride+4*w]
+		first, last := -1, -1
+		for x := range w {
+			p := row[4*x : 4*x+4 : 4*x+4]
+			if p[3] == 0 || luminanceOnWhite(light, [4]byte(p)) > mostLuminance {
+				continue
+			}
+			if first < 0 {
+				first = x
+			}
+			last = x
+			pixels++
+		}
+		if first >= 0 {
+			ink = ink.Union(image.Rect(first, y, last+1, y+1))
+		}
+	}
+	if pixels == 0 {
+		return refusal.New(refusal.PNGInvalid, "The picture shows nothing that can be seen on white paper. Use dark ink on a white or transparent ground.")
+	}
+	length, side := max(ink.Dx(), ink.Dy()), max(w, h)
+	if length < minInk || float64(length) < minInkShare*float64(side) || pixels < length/2 || side > maxAspect*min(w, h) {
+		return refusal.New(refusal.PNGInvalid, "What the picture shows is too small to be seen. Draw it larger, or crop the picture to it.")
+	}
+	return nil
+}
+
+// mostLuminance is the relative luminance of the lightest ink.
+const mostLuminance = 1.05/minContrast - 0.05
+
+// luminances has the linear value of each component of sRGB.
+var luminances = sync.OnceValue(func() *[256]float64 {
+	var l [256]float64
+	for i := range l {
+		if v := float64(i) / 255; v <= 0.04045 {
+			l[i] = v / 12.92
+		} else {
+			l[i] = math.Pow((v+0.055)/1.055, 2.4)
+		}
+	}
+	return &l
+})
+
+// luminanceOnWhite returns the relative luminance of a pixel that is painted on white.
+func luminanceOnWhite(light *[256]float64, p [4]byte) float64 {
+	over := func(c byte) float64 { return light[255-(255-int(c))*int(p[3])/255] }
+	return 0.2126*over(p[0]) + 0.7152*over(p[1]) + 0.0722*over(p[2])
+}
