@@ -147,7 +147,7 @@ func TestConsoleEnvelopes(t *testing.T) {
 		require.Equal(t, models.OutboxReinvite, rows[0].Kind)
 		require.Equal(t, signer, rows[0].Refs.SignerID.String())
 		c.post(at+"/signers/"+uuid.NewString()+"/resend", nil).refused(404, "not_found")
-		c.get(at + "/progress").want(200)
+		c.get("/v1/envelopes/" + e.str("id") + "/progress").want(200)
 		full := c.get(at).want(200)
 		require.Contains(t, full.body, "mails")
 		require.Contains(t, full.body, "deliveries")

@@ -119,7 +119,7 @@ func TestWhatTheConsoleTells(t *testing.T) {
 		require.Len(t, full.body["mails"], 2)
 		require.Contains(t, string(full.raw), "mailbox unavailable")
 		require.NotNil(t, full.body["documentHashFinal"])
-		c.get("/v1/console/envelopes/" + done.str("id") + "/progress").want(200)
+		c.get("/v1/envelopes/" + done.str("id") + "/progress").want(200)
 
 		e := c.draft(contract())
 		doc := e.body["documents"].([]any)[0].(object)["id"]

@@ -2,11 +2,12 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -174,17 +175,22 @@ type progressView struct {
 	AnsweredBy  string  `json:"answeredBy"`
 }
 
+// workflowPatience is how long a workflow may take to answer before the database answers instead.
+const workflowPatience = time.Second
+
+// progress answers what the envelope's workflow is doing.
 func (s *Server) progress(c *gin.Context, _ caller, e *models.Envelope) error {
 	if e.SentAt == nil {
 		return models.Refuse(models.KindConflict, "envelope_draft", "The envelope has not been sent.")
 	}
-	p, err := s.Workflows.Progress(c.Request.Context(), e.ID)
-	if errors.Is(err, temporal.ErrNoWorkflow) {
-		return s.recordedProgress(c, e)
-	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), workflowPatience)
+	defer cancel()
+	p, err := s.Workflows.Progress(ctx, e.ID)
 	if err != nil {
-		s.Log.WarnContext(c.Request.Context(), "workflow does not answer", "envelope", e.ID, "error", err)
-		return models.Refuse(models.KindUnavailable, "workflow_unavailable", "The workflow does not answer right now.")
+		if !e.Status.Terminal() {
+			s.Log.WarnContext(ctx, "workflow does not answer; if this stays: countersign reconcile", "envelope", e.ID, "error", err)
+		}
+		return s.recordedProgress(c, e)
 	}
 	out := progressView{Progress: p, AnsweredBy: "workflow"}
 	if s.WorkflowsURL != "" {
@@ -196,9 +202,6 @@ func (s *Server) progress(c *gin.Context, _ caller, e *models.Envelope) error {
 // recordedProgress answers progress from the database.
 func (s *Server) recordedProgress(c *gin.Context, e *models.Envelope) error {
 	ctx := c.Request.Context()
-	if !e.Status.Terminal() {
-		s.Log.WarnContext(ctx, "no workflow runs for the envelope; if this stays: countersign reconcile", "envelope", e.ID)
-	}
 	_, settings, err := s.Store.Settings(ctx, e.AppID, e.TenantID)
 	if err != nil {
 		return err

@@ -84,7 +84,7 @@ func TestRequestsAreObserved(t *testing.T) {
 	require.Len(t, rows, 1)
 	require.Contains(t, rows[0].Refs.Trace, sent.SpanContext.TraceID().String(), "the workflow belongs to the request")
 
-	refused := c.get("/v1/console/envelopes/"+e.str("id")+"/progress").refused(500, "internal_error")
+	refused := c.get("/v1/envelopes/"+e.str("id")+"/progress").refused(500, "internal_error")
 	require.NotContains(t, string(refused.raw), "4711")
 	require.Equal(t, codes.Error, last().Status.Code)
 	require.Equal(t, 1, lines.with("a secret: 4711", "level=ERROR", "request="+refused.header.Get("X-Request-Id")))

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -98,7 +99,7 @@ func TestProgressLinksToTheWorkflow(t *testing.T) {
 		s := onSQLite(t, func(cfg *api.Config) { cfg.WorkflowsURL = name })
 		c := s.client(t)
 		e, _ := c.sent(contract())
-		link := c.get("/v1/console/envelopes/" + e.str("id") + "/progress").want(200).body["workflowUrl"]
+		link := c.get("/v1/envelopes/" + e.str("id") + "/progress").want(200).body["workflowUrl"]
 		if at == "" {
 			require.Nil(t, link)
 		} else {
@@ -118,7 +119,7 @@ func TestProgressWithoutAWorkflow(t *testing.T) {
 	data := contract()
 	data["expiresInDays"] = 10
 	e, token := c.sent(data)
-	progress := func() object { return c.get("/v1/console/envelopes/" + e.str("id") + "/progress").want(200).body }
+	progress := func() object { return c.get("/v1/envelopes/" + e.str("id") + "/progress").want(200).body }
 	p := progress()
 	require.Equal(t, e.body["expiresAt"], p["deadline"])
 	remind, err := time.Parse(time.RFC3339, p["nextReminder"].(string))
@@ -143,4 +144,25 @@ func TestProgressWithoutAWorkflow(t *testing.T) {
 	e, _ = c.sent(contract())
 	c.post("/v1/envelopes/"+e.str("id")+"/void", nil).want(200)
 	require.Equal(t, nothing("done"), progress())
+}
+
+// silentWorkflows stands for a Temporal whose workers do not answer.
+type silentWorkflows struct{ fakeWorkflows }
+
+func (silentWorkflows) Progress(ctx context.Context, _ uuid.UUID) (temporal.Progress, error) {
+	<-ctx.Done()
+	return temporal.Progress{}, ctx.Err()
+}
+
+// TestProgressOfASilentWorkflow_IsAnsweredByTheDatabase: within a second and what the request itself takes.
+func TestProgressOfASilentWorkflow_IsAnsweredByTheDatabase(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, func(cfg *api.Config) { cfg.Workflows = silentWorkflows{} })
+	c := s.client(t)
+	e, _ := c.sent(contract())
+	began := time.Now()
+	p := c.get("/v1/envelopes/" + e.str("id") + "/progress").want(200)
+	require.Equal(t, "database", p.str("answeredBy"))
+	require.Equal(t, "waiting", p.str("step"))
+	require.Less(t, time.Since(began), 20*time.Second)
 }

@@ -138,13 +138,16 @@ func explainMails(x *explanation, e *api.ConsoleEnvelope) {
 // explainWorkflow adds what the workflow is doing. Without an answer of Temporal
 // that is a problem to name, and no reason to say nothing of the rest.
 func (s *server) explainWorkflow(ctx context.Context, x *explanation) error {
-	p, err := countersign.Answer(s.Client.API.GetConsoleEnvelopeProgressWithResponse(ctx, x.ID))
-	if refused, ok := errors.AsType[*countersign.Error](err); ok && (refused.Status == 409 || refused.Status == 503) {
+	p, err := countersign.Answer(s.Client.API.GetEnvelopeProgressWithResponse(ctx, x.ID))
+	if refused, ok := errors.AsType[*countersign.Error](err); ok && refused.Status == 409 {
 		x.problem("its workflow does not answer: %s", clean(refused.Message, maxText))
 		return nil
 	}
 	if err != nil {
 		return err
+	}
+	if p.AnsweredBy == api.Database {
+		x.problem("its workflow does not answer; the database says what follows of it")
 	}
 	x.Workflow = &workflowView{Step: clean(p.Step, maxText), Deadline: p.Deadline, NextReminder: p.NextReminder}
 	return nil

@@ -99,8 +99,9 @@ func call(t *testing.T, session *mcp.ClientSession, tool string) (text string, r
 
 func TestExplainNamesWhatIsStuck(t *testing.T) {
 	t.Parallel()
-	inspect, progress := "GET /v1/console/envelopes/"+envelopeID, "GET /v1/console/envelopes/"+envelopeID+"/progress"
-	waiting := map[string]any{"step": "waiting", "openGroup": 1, "awaiting": []any{signerID}}
+	inspect, progress := "GET /v1/console/envelopes/"+envelopeID, "GET /v1/envelopes/"+envelopeID+"/progress"
+	waiting := map[string]any{"step": "waiting", "openGroup": 1, "awaiting": []any{signerID}, "answeredBy": "workflow"}
+	recorded := map[string]any{"step": "waiting", "openGroup": 1, "awaiting": []any{signerID}, "answeredBy": "database"}
 	mail := func(at, kind string, more map[string]any) map[string]any {
 		m := map[string]any{"signerId": signerID, "kind": kind, "createdAt": at, "attempts": 3, "error": ""}
 		for k, v := range more {
@@ -130,7 +131,7 @@ func TestExplainNamesWhatIsStuck(t *testing.T) {
 			true, "cannot be sealed since 2026-11-02 10:00 UTC: The file is missing. (original_missing)",
 		},
 		"no workflow":    {answers{inspect: envelope(nil), progress: status(409)}, true, "its workflow does not answer"},
-		"no Temporal":    {answers{inspect: envelope(nil), progress: status(503)}, true, "its workflow does not answer"},
+		"no Temporal":    {answers{inspect: envelope(nil), progress: recorded}, true, "its workflow does not answer"},
 		"an empty draft": {answers{inspect: envelope(map[string]any{"status": "draft"})}, true, "it has no document"},
 		"a voided one":   {answers{inspect: envelope(map[string]any{"status": "voided"})}, false, "nothing: it is voided"},
 	} {

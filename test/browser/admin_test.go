@@ -274,7 +274,7 @@ func TestConsoleTimeline(t *testing.T) {
 		"auditLog": [%s], "deliveries": [],
 		"mails": [{"signerId": %q, "kind": "invitation", "attempts": 1, "createdAt": "2026-11-20T08:00:01Z", "sentAt": null, "failedAt": "2026-11-20T08:00:02Z", "error": "the server refused the recipient (550)"}]}`,
 		id, ada, strings.Join(log, ","), ada))
-	b.answers("/v1/console/envelopes/"+id+"/progress", 503, `{"error": "workflow_unavailable", "message": "No.", "details": null, "status": 503, "errors": {}}`)
+	b.answers("/v1/envelopes/"+id+"/progress", 200, `{"step": "waiting", "openGroup": 1, "awaiting": [], "deadline": null, "nextReminder": null, "workflowUrl": null, "answeredBy": "database"}`)
 	consoleUser(b, "timeline", "support")
 	b.visit(svc.base + "/console#/envelopes/" + id)
 	b.see("15 pages viewed")
@@ -302,7 +302,7 @@ func TestConsoleOnABadDay(t *testing.T) {
 			"kind": "in_person", "host": {"name": "Hugo", "email": "hugo@exmaple.com"}}],
 		"mails": [{"signerId": %q, "kind": "invitation", "attempts": 1, "createdAt": "2026-11-20T08:00:01Z", "sentAt": null, "failedAt": "2026-11-20T08:00:02Z", "error": "the server refused the recipient (550)"}]}`,
 		id, ines, ines))
-	b.answers("/v1/console/envelopes/"+id+"/progress", 503, `{"error": "workflow_unavailable", "message": "No.", "details": null, "status": 503, "errors": {}}`)
+	b.answers("/v1/envelopes/"+id+"/progress", 200, `{"step": "waiting", "openGroup": 1, "awaiting": [], "deadline": null, "nextReminder": null, "workflowUrl": null, "answeredBy": "database"}`)
 	consoleUser(b, "badday", "support")
 	b.visit(svc.base + "/console#/envelopes/" + id)
 	b.see("A file is missing.")

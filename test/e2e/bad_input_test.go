@@ -257,7 +257,7 @@ func otherApps(t *testing.T, s *service, c *client) {
 		{http.MethodGet, "/v1/envelopes/" + id + "/document", nil},
 		{http.MethodPost, "/v1/envelopes/" + id + "/signers", object{"name": "B", "email": "b@example.com"}},
 		{http.MethodPost, "/v1/envelopes/" + id + "/fields", object{}},
-		{http.MethodGet, "/v1/console/envelopes/" + id + "/progress", nil},
+		{http.MethodGet, "/v1/envelopes/" + id + "/progress", nil},
 		{http.MethodDelete, "/v1/webhooks/" + hook.str("id"), nil},
 		{http.MethodGet, "/v1/envelopes/" + uuid.NewString(), nil},
 		{http.MethodGet, "/v1/envelopes/nonsense", nil},

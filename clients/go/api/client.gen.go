@@ -2729,7 +2729,7 @@ type PreviousSigner struct {
 
 // Progress defines model for Progress.
 type Progress struct {
-	// AnsweredBy `database`: no workflow runs. Once an envelope has ended that is as it should be; any other waits for `countersign reconcile` if it stays so for minutes.
+	// AnsweredBy `database`: the workflow did not answer within a second. This is normal once the envelope has ended. If it persists for an open envelope, the operator runs `countersign reconcile`.
 	AnsweredBy   ProgressAnsweredBy   `json:"answeredBy"`
 	Awaiting     []openapi_types.UUID `json:"awaiting"`
 	Deadline     *time.Time           `json:"deadline"`
@@ -2737,11 +2737,11 @@ type Progress struct {
 	OpenGroup    int                  `json:"openGroup"`
 	Step         string               `json:"step"`
 
-	// WorkflowURL In the Temporal UI; null where its address is not set, or no workflow has answered.
+	// WorkflowURL Address of the workflow in the Temporal UI. Null if the operator has not set one, or if the database answered.
 	WorkflowURL *string `json:"workflowUrl"`
 }
 
-// ProgressAnsweredBy `database`: no workflow runs. Once an envelope has ended that is as it should be; any other waits for `countersign reconcile` if it stays so for minutes.
+// ProgressAnsweredBy `database`: the workflow did not answer within a second. This is normal once the envelope has ended. If it persists for an open envelope, the operator runs `countersign reconcile`.
 type ProgressAnsweredBy string
 
 // ReasonRequest defines model for ReasonRequest.
@@ -5050,13 +5050,6 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/console/envelopes/{id}/documents (the `UploadConsoleDocument` operationId).
 	UploadConsoleDocumentWithBody(ctx context.Context, id openapi_types.UUID, params *UploadConsoleDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetConsoleEnvelopeProgress Ask the workflow for progress
-	//
-	// Where no workflow of the envelope runs or has ended well (it is removed some time after the end), the database answers: see `answeredBy`.
-	//
-	// Corresponds with GET /v1/console/envelopes/{id}/progress (the `GetConsoleEnvelopeProgress` operationId).
-	GetConsoleEnvelopeProgress(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
-
 	// ResendSigningLink Send a signer a new link
 	//
 	// Corresponds with POST /v1/console/envelopes/{id}/signers/{signerId}/resend (the `ResendSigningLink` operationId).
@@ -5510,6 +5503,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `UpdateField` operationId).
 	UpdateField(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *UpdateFieldParams, body UpdateFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetEnvelopeProgress Ask the workflow for progress
+	//
+	// Returns what the envelope's workflow is doing: its step, the signers it waits for, and the next reminder. If the workflow does not answer within a second, the database answers: see `answeredBy`.
+	//
+	// Corresponds with GET /v1/envelopes/{id}/progress (the `GetEnvelopeProgress` operationId).
+	GetEnvelopeProgress(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SendEnvelopeWithBody Send an envelope
 	//
@@ -6126,23 +6126,6 @@ func (c *Client) DownloadConsoleDocument(ctx context.Context, id openapi_types.U
 // Corresponds with POST /v1/console/envelopes/{id}/documents (the `UploadConsoleDocument` operationId).
 func (c *Client) UploadConsoleDocumentWithBody(ctx context.Context, id openapi_types.UUID, params *UploadConsoleDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUploadConsoleDocumentRequestWithBody(c.Server, id, params, contentType, body)
-	if err != nil {
-		return nil, err
-	}
-	req = req.WithContext(ctx)
-	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
-		return nil, err
-	}
-	return c.Client.Do(req)
-}
-
-// GetConsoleEnvelopeProgress Ask the workflow for progress
-//
-// Where no workflow of the envelope runs or has ended well (it is removed some time after the end), the database answers: see `answeredBy`.
-//
-// Corresponds with GET /v1/console/envelopes/{id}/progress (the `GetConsoleEnvelopeProgress` operationId).
-func (c *Client) GetConsoleEnvelopeProgress(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetConsoleEnvelopeProgressRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -7237,6 +7220,23 @@ func (c *Client) UpdateFieldWithBody(ctx context.Context, id openapi_types.UUID,
 // Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `UpdateField` operationId).
 func (c *Client) UpdateField(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *UpdateFieldParams, body UpdateFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateFieldRequest(c.Server, id, fieldID, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetEnvelopeProgress Ask the workflow for progress
+//
+// Returns what the envelope's workflow is doing: its step, the signers it waits for, and the next reminder. If the workflow does not answer within a second, the database answers: see `answeredBy`.
+//
+// Corresponds with GET /v1/envelopes/{id}/progress (the `GetEnvelopeProgress` operationId).
+func (c *Client) GetEnvelopeProgress(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetEnvelopeProgressRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -9041,40 +9041,6 @@ func NewUploadConsoleDocumentRequestWithBody(server string, id openapi_types.UUI
 			req.Header.Set("If-Match", headerParam2)
 		}
 
-	}
-
-	return req, nil
-}
-
-// NewGetConsoleEnvelopeProgressRequest constructs an http.Request for the GetConsoleEnvelopeProgress method
-func NewGetConsoleEnvelopeProgressRequest(server string, id openapi_types.UUID) (*http.Request, error) {
-	var err error
-
-	var pathParam0 string
-
-	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
-	if err != nil {
-		return nil, err
-	}
-
-	serverURL, err := url.Parse(server)
-	if err != nil {
-		return nil, err
-	}
-
-	operationPath := fmt.Sprintf("/v1/console/envelopes/%s/progress", pathParam0)
-	if operationPath[0] == '/' {
-		operationPath = "." + operationPath
-	}
-
-	queryURL, err := serverURL.Parse(operationPath)
-	if err != nil {
-		return nil, err
-	}
-
-	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
-	if err != nil {
-		return nil, err
 	}
 
 	return req, nil
@@ -11704,6 +11670,40 @@ func NewUpdateFieldRequestWithBody(server string, id openapi_types.UUID, fieldID
 	return req, nil
 }
 
+// NewGetEnvelopeProgressRequest constructs an http.Request for the GetEnvelopeProgress method
+func NewGetEnvelopeProgressRequest(server string, id openapi_types.UUID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/progress", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewSendEnvelopeRequest calls the generic SendEnvelope builder with application/json body
 func NewSendEnvelopeRequest(server string, id openapi_types.UUID, params *SendEnvelopeParams, body SendEnvelopeJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -13600,15 +13600,6 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/console/envelopes/{id}/documents (the `UploadConsoleDocument` operationId).
 	UploadConsoleDocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *UploadConsoleDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UploadConsoleDocumentResponse, error)
 
-	// GetConsoleEnvelopeProgressWithResponse Ask the workflow for progress
-	//
-	// Where no workflow of the envelope runs or has ended well (it is removed some time after the end), the database answers: see `answeredBy`.
-	//
-	// Returns a wrapper object for the known response body format(s).
-	//
-	// Corresponds with GET /v1/console/envelopes/{id}/progress (the `GetConsoleEnvelopeProgress` operationId).
-	GetConsoleEnvelopeProgressWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetConsoleEnvelopeProgressResponse, error)
-
 	// ResendSigningLinkWithResponse Send a signer a new link
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -14116,6 +14107,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `UpdateField` operationId).
 	UpdateFieldWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *UpdateFieldParams, body UpdateFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateFieldResponse, error)
+
+	// GetEnvelopeProgressWithResponse Ask the workflow for progress
+	//
+	// Returns what the envelope's workflow is doing: its step, the signers it waits for, and the next reminder. If the workflow does not answer within a second, the database answers: see `answeredBy`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/envelopes/{id}/progress (the `GetEnvelopeProgress` operationId).
+	GetEnvelopeProgressWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetEnvelopeProgressResponse, error)
 
 	// SendEnvelopeWithBodyWithResponse Send an envelope
 	//
@@ -15158,47 +15158,6 @@ func (r UploadConsoleDocumentResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r UploadConsoleDocumentResponse) ContentType() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Header.Get("Content-Type")
-	}
-	return ""
-}
-
-type GetConsoleEnvelopeProgressResponse struct {
-	Body         []byte
-	HTTPResponse *http.Response
-	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *Progress
-}
-
-// GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r GetConsoleEnvelopeProgressResponse) GetJSON200() *Progress {
-	return r.JSON200
-}
-
-// GetBody returns the raw response body bytes
-func (r GetConsoleEnvelopeProgressResponse) GetBody() []byte {
-	return r.Body
-}
-
-// Status returns HTTPResponse.Status
-func (r GetConsoleEnvelopeProgressResponse) Status() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Status
-	}
-	return http.StatusText(0)
-}
-
-// StatusCode returns HTTPResponse.StatusCode
-func (r GetConsoleEnvelopeProgressResponse) StatusCode() int {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.StatusCode
-	}
-	return 0
-}
-
-// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r GetConsoleEnvelopeProgressResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -17000,6 +16959,47 @@ func (r UpdateFieldResponse) ContentType() string {
 	return ""
 }
 
+type GetEnvelopeProgressResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Progress
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetEnvelopeProgressResponse) GetJSON200() *Progress {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetEnvelopeProgressResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetEnvelopeProgressResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetEnvelopeProgressResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetEnvelopeProgressResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type SendEnvelopeResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -18398,21 +18398,6 @@ func (c *ClientWithResponses) UploadConsoleDocumentWithBodyWithResponse(ctx cont
 	return ParseUploadConsoleDocumentResponse(rsp)
 }
 
-// GetConsoleEnvelopeProgressWithResponse Ask the workflow for progress
-//
-// Where no workflow of the envelope runs or has ended well (it is removed some time after the end), the database answers: see `answeredBy`.
-//
-// Returns a wrapper object for the known response body format(s).
-//
-// Corresponds with GET /v1/console/envelopes/{id}/progress (the `GetConsoleEnvelopeProgress` operationId).
-func (c *ClientWithResponses) GetConsoleEnvelopeProgressWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetConsoleEnvelopeProgressResponse, error) {
-	rsp, err := c.GetConsoleEnvelopeProgress(ctx, id, reqEditors...)
-	if err != nil {
-		return nil, err
-	}
-	return ParseGetConsoleEnvelopeProgressResponse(rsp)
-}
-
 // ResendSigningLinkWithResponse Send a signer a new link
 //
 // Returns a wrapper object for the known response body format(s).
@@ -19303,6 +19288,21 @@ func (c *ClientWithResponses) UpdateFieldWithResponse(ctx context.Context, id op
 		return nil, err
 	}
 	return ParseUpdateFieldResponse(rsp)
+}
+
+// GetEnvelopeProgressWithResponse Ask the workflow for progress
+//
+// Returns what the envelope's workflow is doing: its step, the signers it waits for, and the next reminder. If the workflow does not answer within a second, the database answers: see `answeredBy`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/envelopes/{id}/progress (the `GetEnvelopeProgress` operationId).
+func (c *ClientWithResponses) GetEnvelopeProgressWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetEnvelopeProgressResponse, error) {
+	rsp, err := c.GetEnvelopeProgress(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetEnvelopeProgressResponse(rsp)
 }
 
 // SendEnvelopeWithBodyWithResponse Send an envelope
@@ -20306,32 +20306,6 @@ func ParseUploadConsoleDocumentResponse(rsp *http.Response) (*UploadConsoleDocum
 			return nil, err
 		}
 		response.JSON201 = &dest
-
-	}
-
-	return response, nil
-}
-
-// ParseGetConsoleEnvelopeProgressResponse parses an HTTP response from a GetConsoleEnvelopeProgressWithResponse call
-func ParseGetConsoleEnvelopeProgressResponse(rsp *http.Response) (*GetConsoleEnvelopeProgressResponse, error) {
-	bodyBytes, err := io.ReadAll(rsp.Body)
-	defer func() { _ = rsp.Body.Close() }()
-	if err != nil {
-		return nil, err
-	}
-
-	response := &GetConsoleEnvelopeProgressResponse{
-		Body:         bodyBytes,
-		HTTPResponse: rsp,
-	}
-
-	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest Progress
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON200 = &dest
 
 	}
 
@@ -21394,6 +21368,32 @@ func ParseUpdateFieldResponse(rsp *http.Response) (*UpdateFieldResponse, error) 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Field
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetEnvelopeProgressResponse parses an HTTP response from a GetEnvelopeProgressWithResponse call
+func ParseGetEnvelopeProgressResponse(rsp *http.Response) (*GetEnvelopeProgressResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetEnvelopeProgressResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Progress
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -35,7 +35,7 @@ function attachedFiles(e: Envelope): AttachedFile[] {
 
 export function EnvelopePage({ client, who, id }: { client: Client; who: Identity; id: string }) {
   const { data: e, problem, reload } = useLoad<Envelope>(client, `envelopes/${id}`, live);
-  const progress = useLoad<Progress>(client, e && e.status !== "draft" ? `envelopes/${id}/progress` : null, e && ["sent", "in_progress"].includes(e.status) ? live : 0);
+  const progress = useLoad<Progress>(client, e && e.status !== "draft" ? `/v1/envelopes/${id}/progress` : null, e && ["sent", "in_progress"].includes(e.status) ? live : 0);
   const [voiding, setVoiding] = useState(false);
   const [replacing, setReplacing] = useState<Signer | CopyRecipient | null>(null);
   const [rescheduling, setRescheduling] = useState(false);
