@@ -3681,31 +3681,31 @@ type CreateBulkSendParams struct {
 	// DryRun With a table.
 	DryRun *bool `form:"dryRun,omitempty" json:"dryRun,omitempty"`
 
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CancelBulkSendParams defines parameters for CancelBulkSend.
 type CancelBulkSendParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // PauseBulkSendParams defines parameters for PauseBulkSend.
 type PauseBulkSendParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ResumeBulkSendParams defines parameters for ResumeBulkSend.
 type ResumeBulkSendParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // RetryBulkSendParams defines parameters for RetryBulkSend.
 type RetryBulkSendParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -3725,7 +3725,7 @@ type ListContactsParams struct {
 
 // SaveContactParams defines parameters for SaveContact.
 type SaveContactParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -3761,22 +3761,22 @@ type UploadConsoleDocumentParams struct {
 	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ResendSigningLinkParams defines parameters for ResendSigningLink.
 type ResendSigningLinkParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // VoidConsoleEnvelopeParams defines parameters for VoidConsoleEnvelope.
 type VoidConsoleEnvelopeParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -3792,13 +3792,13 @@ type UpdateSettingsParams struct {
 
 // CreateConsoleUserParams defines parameters for CreateConsoleUser.
 type CreateConsoleUserParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // SetConsoleUserPasswordParams defines parameters for SetConsoleUserPassword.
 type SetConsoleUserPasswordParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -3817,55 +3817,55 @@ type ListDeliveriesParamsEvent string
 
 // ResendDeliveryParams defines parameters for ResendDelivery.
 type ResendDeliveryParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CreateConsoleWebhookParams defines parameters for CreateConsoleWebhook.
 type CreateConsoleWebhookParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // PauseWebhookParams defines parameters for PauseWebhook.
 type PauseWebhookParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // PingWebhookParams defines parameters for PingWebhook.
 type PingWebhookParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ResendFailedDeliveriesParams defines parameters for ResendFailedDeliveries.
 type ResendFailedDeliveriesParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ResumeWebhookParams defines parameters for ResumeWebhook.
 type ResumeWebhookParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // RotateWebhookSecretParams defines parameters for RotateWebhookSecret.
 type RotateWebhookSecretParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CreateBuilderSessionParams defines parameters for CreateBuilderSession.
 type CreateBuilderSessionParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CreateSigningSessionParams defines parameters for CreateSigningSession.
 type CreateSigningSessionParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -3911,28 +3911,28 @@ type CreateEnvelopeParams struct {
 	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // DeleteDraftParams defines parameters for DeleteDraft.
 type DeleteDraftParams struct {
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // UpdateDraftParams defines parameters for UpdateDraft.
 type UpdateDraftParams struct {
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ResendCopiesParams defines parameters for ResendCopies.
 type ResendCopiesParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -3955,10 +3955,10 @@ type UploadDocumentParams struct {
 	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -3973,13 +3973,13 @@ type UploadDocumentParamsActiveContent string
 
 // DeleteDocumentParams defines parameters for DeleteDocument.
 type DeleteDocumentParams struct {
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // UpdateDocumentParams defines parameters for UpdateDocument.
 type UpdateDocumentParams struct {
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -3988,106 +3988,106 @@ type PrepareDocumentParams struct {
 	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // CreateFieldParams defines parameters for CreateField.
 type CreateFieldParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // DeleteFieldParams defines parameters for DeleteField.
 type DeleteFieldParams struct {
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // UpdateFieldParams defines parameters for UpdateField.
 type UpdateFieldParams struct {
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // SendEnvelopeParams defines parameters for SendEnvelope.
 type SendEnvelopeParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // CreateSignerParams defines parameters for CreateSigner.
 type CreateSignerParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // DeleteSignerParams defines parameters for DeleteSigner.
 type DeleteSignerParams struct {
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // UpdateSignerParams defines parameters for UpdateSigner.
 type UpdateSignerParams struct {
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ReplaceSignerParams defines parameters for ReplaceSigner.
 type ReplaceSignerParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // RemindSignerParams defines parameters for RemindSigner.
 type RemindSignerParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // CreateSigningLinkParams defines parameters for CreateSigningLink.
 type CreateSigningLinkParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // VoidEnvelopeParams defines parameters for VoidEnvelope.
 type VoidEnvelopeParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ListEventsParams defines parameters for ListEvents.
 type ListEventsParams struct {
-	// Cursor The id of the event after which to go on, such as nextCursor. 410 `cursor_expired` if what followed it is not kept any more.
+	// Cursor ID of the event to continue after, such as `nextCursor`. 410 `cursor_expired` if the events after it are no longer kept.
 	Cursor *EventCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Event Leaves out all other events.
+	// Event Returns only events of this name.
 	Event *EventName `form:"event,omitempty" json:"event,omitempty"`
 
 	// Since Where there is no cursor, leaves out what is older.
@@ -4097,10 +4097,10 @@ type ListEventsParams struct {
 
 // StreamEventsParams defines parameters for StreamEvents.
 type StreamEventsParams struct {
-	// Cursor The id of the event after which to go on, such as nextCursor. 410 `cursor_expired` if what followed it is not kept any more.
+	// Cursor ID of the event to continue after, such as `nextCursor`. 410 `cursor_expired` if the events after it are no longer kept.
 	Cursor *EventCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Event Leaves out all other events.
+	// Event Returns only events of this name.
 	Event *EventName `form:"event,omitempty" json:"event,omitempty"`
 
 	// LastEventID The id of the last event that was received; it counts before cursor.
@@ -4130,16 +4130,16 @@ type CreateTemplateParams struct {
 	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ArchiveTemplateParams defines parameters for ArchiveTemplate.
 type ArchiveTemplateParams struct {
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -4154,7 +4154,7 @@ type UpdateTemplateParams struct {
 	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
-	// IfMatch The ETag of the version that is to be changed; another one is refused.
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
@@ -4173,19 +4173,19 @@ type DownloadTemplateDocumentParamsKind string
 
 // VerifyDocumentParams defines parameters for VerifyDocument.
 type VerifyDocumentParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CreateWebhookParams defines parameters for CreateWebhook.
 type CreateWebhookParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // TestWebhookParams defines parameters for TestWebhook.
 type TestWebhookParams struct {
-	// IdempotencyKey A repeat within 24 hours of a request that took effect (2xx) answers as that did, with Idempotency-Replayed: true. A refusal is judged again, also with another body. Access tokens are repeated for 30 minutes. Where the answer is a secret that is shown once (console login, second factors), or nothing is changed (verification), a repeat is done anew.
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -4919,97 +4919,113 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 // The interface specification for the client above.
 type ClientInterface interface {
 
-	// ListBulkSends List bulk sends, newest first
+	// ListBulkSends List bulk sends
+	//
+	// Returns bulk sends, newest first.
 	//
 	// Corresponds with GET /v1/bulk-sends (the `ListBulkSends` operationId).
 	ListBulkSends(ctx context.Context, params *ListBulkSendsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateBulkSendWithBody Send many envelopes from one template
+	// CreateBulkSendWithBody Create a bulk send
 	//
-	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
+	// Takes JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike elsewhere, unknown members and parameters are rejected.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/bulk-sends (the `CreateBulkSend` operationId).
 	CreateBulkSendWithBody(ctx context.Context, params *CreateBulkSendParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateBulkSend Send many envelopes from one template
+	// CreateBulkSend Create a bulk send
 	//
-	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
+	// Takes JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike elsewhere, unknown members and parameters are rejected.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/bulk-sends (the `CreateBulkSend` operationId).
 	CreateBulkSend(ctx context.Context, params *CreateBulkSendParams, body CreateBulkSendJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetBulkSend Get a bulk send with the numbers of its rows
+	// GetBulkSend Get a bulk send
+	//
+	// Returns the bulk send with the number of its rows in each state.
 	//
 	// Corresponds with GET /v1/bulk-sends/{id} (the `GetBulkSend` operationId).
 	GetBulkSend(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CancelBulkSend Cancel the rows of a bulk send that were not sent
+	// CancelBulkSend Cancel a bulk send
+	//
+	// Cancels the rows that were not sent. Sent envelopes are not affected.
 	//
 	// Corresponds with POST /v1/bulk-sends/{id}/cancel (the `CancelBulkSend` operationId).
 	CancelBulkSend(ctx context.Context, id openapi_types.UUID, params *CancelBulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PauseBulkSend Pause a bulk send
 	//
+	// Starts no more rows until resumed.
+	//
 	// Corresponds with POST /v1/bulk-sends/{id}/pause (the `PauseBulkSend` operationId).
 	PauseBulkSend(ctx context.Context, id openapi_types.UUID, params *PauseBulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ResumeBulkSend Resume a bulk send
 	//
+	// Continues with the next row.
+	//
 	// Corresponds with POST /v1/bulk-sends/{id}/resume (the `ResumeBulkSend` operationId).
 	ResumeBulkSend(ctx context.Context, id openapi_types.UUID, params *ResumeBulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RetryBulkSend Try the failed rows of a bulk send again
+	// RetryBulkSend Retry a bulk send
+	//
+	// Retries the failed rows.
 	//
 	// Corresponds with POST /v1/bulk-sends/{id}/retry (the `RetryBulkSend` operationId).
 	RetryBulkSend(ctx context.Context, id openapi_types.UUID, params *RetryBulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListBulkSendRows List the rows of a bulk send
 	//
-	// A page of them as JSON, or all of them as a table where Accept asks for text/csv.
+	// Returns a page of rows as JSON, or all rows as a table if `Accept` is `text/csv`.
 	//
 	// Corresponds with GET /v1/bulk-sends/{id}/rows (the `ListBulkSendRows` operationId).
 	ListBulkSendRows(ctx context.Context, id openapi_types.UUID, params *ListBulkSendRowsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetApp Inspect the app
+	// GetApp Get the app
 	//
 	// Corresponds with GET /v1/console/app (the `GetApp` operationId).
 	GetApp(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateAppWithBody Change the name or the contact of the app
+	// UpdateAppWithBody Update the app
 	//
-	// Plan and tenants are the operator's to change.
+	// Changes name or contact. Plan and tenants are managed by the operator.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PATCH /v1/console/app (the `UpdateApp` operationId).
 	UpdateAppWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateApp Change the name or the contact of the app
+	// UpdateApp Update the app
 	//
-	// Plan and tenants are the operator's to change.
+	// Changes name or contact. Plan and tenants are managed by the operator.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PATCH /v1/console/app (the `UpdateApp` operationId).
 	UpdateApp(ctx context.Context, body UpdateAppJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListClientSecrets List the client secrets that are good
+	// ListClientSecrets List client secrets
 	//
-	// Newest first, without what they are.
+	// Returns the valid client secrets, newest first, without their values.
 	//
 	// Corresponds with GET /v1/console/client-secrets (the `ListClientSecrets` operationId).
 	ListClientSecrets(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListContacts List contacts
 	//
+	// Returns saved contacts by name.
+	//
 	// Corresponds with GET /v1/console/contacts (the `ListContacts` operationId).
 	ListContacts(ctx context.Context, params *ListContactsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SaveContactWithBody Save a contact
+	//
+	// Creates the contact, or updates the contact with the same email address.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5017,6 +5033,8 @@ type ClientInterface interface {
 	SaveContactWithBody(ctx context.Context, params *SaveContactParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SaveContact Save a contact
+	//
+	// Creates the contact, or updates the contact with the same email address.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5030,74 +5048,94 @@ type ClientInterface interface {
 
 	// SearchEnvelopes Search envelopes
 	//
+	// Returns the envelopes that match, newest first, with signers whose email permanently failed.
+	//
 	// Corresponds with GET /v1/console/envelopes (the `SearchEnvelopes` operationId).
 	SearchEnvelopes(ctx context.Context, params *SearchEnvelopesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetConsoleEnvelope Inspect an envelope
+	// GetConsoleEnvelope Get an envelope with its emails and deliveries
+	//
+	// Returns the envelope with the emails about it and its webhook deliveries.
 	//
 	// Corresponds with GET /v1/console/envelopes/{id} (the `GetConsoleEnvelope` operationId).
 	GetConsoleEnvelope(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DownloadConsoleDocument Download a document in the console
+	// DownloadConsoleDocument Download a document
+	//
+	// Same as `GET /v1/envelopes/{id}/document`.
 	//
 	// Corresponds with GET /v1/console/envelopes/{id}/document (the `DownloadConsoleDocument` operationId).
 	DownloadConsoleDocument(ctx context.Context, id openapi_types.UUID, params *DownloadConsoleDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UploadConsoleDocumentWithBody Add a document in the console
+	// UploadConsoleDocumentWithBody Upload a document
+	//
+	// Adds a PDF to a draft, after the documents it has. One file per request, as `multipart/form-data`.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/console/envelopes/{id}/documents (the `UploadConsoleDocument` operationId).
 	UploadConsoleDocumentWithBody(ctx context.Context, id openapi_types.UUID, params *UploadConsoleDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResendSigningLink Send a signer a new link
+	// ResendSigningLink Resend an invitation
+	//
+	// Same as `POST /v1/envelopes/{id}/signers/{signerId}/resend`.
 	//
 	// Corresponds with POST /v1/console/envelopes/{id}/signers/{signerId}/resend (the `ResendSigningLink` operationId).
 	ResendSigningLink(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ResendSigningLinkParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// VoidConsoleEnvelopeWithBody Void an envelope in the console
+	// VoidConsoleEnvelopeWithBody Void an envelope
+	//
+	// Same as `POST /v1/envelopes/{id}/void`.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidConsoleEnvelope` operationId).
 	VoidConsoleEnvelopeWithBody(ctx context.Context, id openapi_types.UUID, params *VoidConsoleEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// VoidConsoleEnvelope Void an envelope in the console
+	// VoidConsoleEnvelope Void an envelope
+	//
+	// Same as `POST /v1/envelopes/{id}/void`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidConsoleEnvelope` operationId).
 	VoidConsoleEnvelope(ctx context.Context, id openapi_types.UUID, params *VoidConsoleEnvelopeParams, body VoidConsoleEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetCurrentUser Tell who is signed in
+	// GetCurrentUser Get the current user
+	//
+	// Returns the user and the app of the token. `user` is null for access tokens of the app.
 	//
 	// Corresponds with GET /v1/console/me (the `GetCurrentUser` operationId).
 	GetCurrentUser(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetSettings Get settings
 	//
+	// Returns the settings of a tenant, or those of the app without `tenantId`.
+	//
 	// Corresponds with GET /v1/console/settings (the `GetSettings` operationId).
 	GetSettings(ctx context.Context, params *GetSettingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateSettingsWithBody Change settings
+	// UpdateSettingsWithBody Update settings
 	//
-	// Changes the choices that the body names and leaves the others as they are. `null` takes a choice back: it is then the app's, and else the service's.
+	// Changes the members in the body and keeps the others. Null removes a tenant's setting: the app's applies, or else the default of the service.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /v1/console/settings (the `UpdateSettings` operationId).
 	UpdateSettingsWithBody(ctx context.Context, params *UpdateSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateSettings Change settings
+	// UpdateSettings Update settings
 	//
-	// Changes the choices that the body names and leaves the others as they are. `null` takes a choice back: it is then the app's, and else the service's.
+	// Changes the members in the body and keeps the others. Null removes a tenant's setting: the app's applies, or else the default of the service.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /v1/console/settings (the `UpdateSettings` operationId).
 	UpdateSettings(ctx context.Context, params *UpdateSettingsParams, body UpdateSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetUsage Get the usage
+	// GetUsage Get usage
+	//
+	// Returns how many envelopes were sent in the current calendar month (UTC), and the limit of the plan.
 	//
 	// Corresponds with GET /v1/console/usage (the `GetUsage` operationId).
 	GetUsage(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5123,63 +5161,69 @@ type ClientInterface interface {
 
 	// DisableConsoleUser Disable a console user
 	//
+	// Ends the user's sessions. The user can no longer sign in.
+	//
 	// Corresponds with DELETE /v1/console/users/{id} (the `DisableConsoleUser` operationId).
 	DisableConsoleUser(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateConsoleUserWithBody Change the name or the role of a console user
+	// UpdateConsoleUserWithBody Update a console user
 	//
-	// A new role holds from the user's next request on. One's own role is changed by another administrator.
+	// Changes name or role. A new role applies to the user's next request. Administrators cannot change their own role.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PATCH /v1/console/users/{id} (the `UpdateConsoleUser` operationId).
 	UpdateConsoleUserWithBody(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateConsoleUser Change the name or the role of a console user
+	// UpdateConsoleUser Update a console user
 	//
-	// A new role holds from the user's next request on. One's own role is changed by another administrator.
+	// Changes name or role. A new role applies to the user's next request. Administrators cannot change their own role.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PATCH /v1/console/users/{id} (the `UpdateConsoleUser` operationId).
 	UpdateConsoleUser(ctx context.Context, id openapi_types.UUID, body UpdateConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SetConsoleUserPasswordWithBody Set the password of a console user who forgot it
+	// SetConsoleUserPasswordWithBody Set a console user's password
 	//
-	// Ends the user's sessions; the second factor stays. One's own is changed by `POST /v1/console/password`.
+	// For a user who forgot the password. Ends the user's sessions; the second factor stays. Change your own with `POST /v1/console/password`.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/console/users/{id}/password (the `SetConsoleUserPassword` operationId).
 	SetConsoleUserPasswordWithBody(ctx context.Context, id openapi_types.UUID, params *SetConsoleUserPasswordParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SetConsoleUserPassword Set the password of a console user who forgot it
+	// SetConsoleUserPassword Set a console user's password
 	//
-	// Ends the user's sessions; the second factor stays. One's own is changed by `POST /v1/console/password`.
+	// For a user who forgot the password. Ends the user's sessions; the second factor stays. Change your own with `POST /v1/console/password`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/console/users/{id}/password (the `SetConsoleUserPassword` operationId).
 	SetConsoleUserPassword(ctx context.Context, id openapi_types.UUID, params *SetConsoleUserPasswordParams, body SetConsoleUserPasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// EndConsoleUserSessions End all sessions of a console user
+	// EndConsoleUserSessions End a console user's sessions
 	//
 	// Corresponds with DELETE /v1/console/users/{id}/sessions (the `EndConsoleUserSessions` operationId).
 	EndConsoleUserSessions(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResetConsoleUserSecondFactor Remove the second factor of a console user who has lost it
+	// ResetConsoleUserSecondFactor Reset a console user's second factor
 	//
-	// Ends the user's sessions. Make sure who asks for it. One's own is removed by `POST /v1/console/totp/remove`.
+	// For a user who lost it. Ends the user's sessions. Verify who is asking first. Remove your own with `POST /v1/console/totp/remove`.
 	//
 	// Corresponds with DELETE /v1/console/users/{id}/totp (the `ResetConsoleUserSecondFactor` operationId).
 	ResetConsoleUserSecondFactor(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListDeliveries List deliveries
 	//
+	// Returns deliveries, newest first.
+	//
 	// Corresponds with GET /v1/console/webhook-deliveries (the `ListDeliveries` operationId).
 	ListDeliveries(ctx context.Context, params *ListDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetDelivery Get a delivery
+	//
+	// Returns the delivery with its payload and every attempt.
 	//
 	// Corresponds with GET /v1/console/webhook-deliveries/{id} (the `GetDelivery` operationId).
 	GetDelivery(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5189,19 +5233,19 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/console/webhook-deliveries/{id}/resend (the `ResendDelivery` operationId).
 	ResendDelivery(ctx context.Context, id openapi_types.UUID, params *ResendDeliveryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListConsoleWebhooks Inspect webhooks
+	// ListConsoleWebhooks List webhooks with their state
 	//
 	// Corresponds with GET /v1/console/webhooks (the `ListConsoleWebhooks` operationId).
 	ListConsoleWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateConsoleWebhookWithBody Register a webhook
+	// CreateConsoleWebhookWithBody Create a webhook
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/console/webhooks (the `CreateConsoleWebhook` operationId).
 	CreateConsoleWebhookWithBody(ctx context.Context, params *CreateConsoleWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateConsoleWebhook Register a webhook
+	// CreateConsoleWebhook Create a webhook
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5210,21 +5254,23 @@ type ClientInterface interface {
 
 	// DeleteConsoleWebhook Delete a webhook
 	//
+	// Deletes the webhook. Pending deliveries fail.
+	//
 	// Corresponds with DELETE /v1/console/webhooks/{id} (the `DeleteConsoleWebhook` operationId).
 	DeleteConsoleWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateConsoleWebhookWithBody Change the address or the events of a webhook
+	// UpdateConsoleWebhookWithBody Update a webhook
 	//
-	// What is absent or null stays. Deliveries on their way go to the new address.
+	// An absent or null member stays. Pending deliveries go to the new address.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PATCH /v1/console/webhooks/{id} (the `UpdateConsoleWebhook` operationId).
 	UpdateConsoleWebhookWithBody(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateConsoleWebhook Change the address or the events of a webhook
+	// UpdateConsoleWebhook Update a webhook
 	//
-	// What is absent or null stays. Deliveries on their way go to the new address.
+	// An absent or null member stays. Pending deliveries go to the new address.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5233,22 +5279,30 @@ type ClientInterface interface {
 
 	// PauseWebhook Pause a webhook
 	//
+	// Stops deliveries. Pending deliveries fail; resend them after resuming.
+	//
 	// Corresponds with POST /v1/console/webhooks/{id}/pause (the `PauseWebhook` operationId).
 	PauseWebhook(ctx context.Context, id openapi_types.UUID, params *PauseWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PingWebhook Ping a webhook
+	// PingWebhook Test a webhook
+	//
+	// Sends a `ping`, delivered and retried like any event.
 	//
 	// Corresponds with POST /v1/console/webhooks/{id}/ping (the `PingWebhook` operationId).
 	PingWebhook(ctx context.Context, id openapi_types.UUID, params *PingWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResendFailedDeliveriesWithBody Resend all failed since a time
+	// ResendFailedDeliveriesWithBody Resend failed deliveries
+	//
+	// Resends the deliveries of this webhook that permanently failed since a time.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/console/webhooks/{id}/resend (the `ResendFailedDeliveries` operationId).
 	ResendFailedDeliveriesWithBody(ctx context.Context, id openapi_types.UUID, params *ResendFailedDeliveriesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResendFailedDeliveries Resend all failed since a time
+	// ResendFailedDeliveries Resend failed deliveries
+	//
+	// Resends the deliveries of this webhook that permanently failed since a time.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5260,14 +5314,18 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/console/webhooks/{id}/resume (the `ResumeWebhook` operationId).
 	ResumeWebhook(ctx context.Context, id openapi_types.UUID, params *ResumeWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RotateWebhookSecretWithBody Rotate the secret of a webhook
+	// RotateWebhookSecretWithBody Rotate a webhook secret
+	//
+	// The previous secret keeps signing, in a second header, for `overlapHours`.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateWebhookSecret` operationId).
 	RotateWebhookSecretWithBody(ctx context.Context, id openapi_types.UUID, params *RotateWebhookSecretParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RotateWebhookSecret Rotate the secret of a webhook
+	// RotateWebhookSecret Rotate a webhook secret
+	//
+	// The previous secret keeps signing, in a second header, for `overlapHours`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5310,34 +5368,46 @@ type ClientInterface interface {
 
 	// RevokeBuilderSession Revoke a builder session
 	//
+	// Ends the session at once.
+	//
 	// Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeBuilderSession` operationId).
 	RevokeBuilderSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateSigningSessionWithBody Create an embedded session
+	// CreateSigningSessionWithBody Create an embedded signing session
+	//
+	// Returns a one-time token and the address to show in an iframe. One signer, one origin. Create it on your server when the signer is about to sign.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/embedded/signing-sessions (the `CreateSigningSession` operationId).
 	CreateSigningSessionWithBody(ctx context.Context, params *CreateSigningSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateSigningSession Create an embedded session
+	// CreateSigningSession Create an embedded signing session
+	//
+	// Returns a one-time token and the address to show in an iframe. One signer, one origin. Create it on your server when the signer is about to sign.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/embedded/signing-sessions (the `CreateSigningSession` operationId).
 	CreateSigningSession(ctx context.Context, params *CreateSigningSessionParams, body CreateSigningSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RevokeSigningSession Revoke an embedded session
+	// RevokeSigningSession Revoke an embedded signing session
+	//
+	// Ends the session at once.
 	//
 	// Corresponds with DELETE /v1/embedded/signing-sessions/{id} (the `RevokeSigningSession` operationId).
 	RevokeSigningSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListEnvelopes List envelopes
 	//
+	// Returns the envelopes of a tenant, newest first. Use `page` for a page by number, or `cursor` to read all envelopes without gaps while new ones arrive. `auditLog` is empty in lists.
+	//
 	// Corresponds with GET /v1/envelopes (the `ListEnvelopes` operationId).
 	ListEnvelopes(ctx context.Context, params *ListEnvelopesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateEnvelopeWithBody Create an envelope
+	//
+	// Creates a draft. Send the PDF with the request as `multipart/form-data`, or send JSON and upload the PDF with `POST /v1/envelopes/{id}/document`. With `send`, the envelope is sent in the same transaction.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5346,6 +5416,8 @@ type ClientInterface interface {
 
 	// CreateEnvelope Create an envelope
 	//
+	// Creates a draft. Send the PDF with the request as `multipart/form-data`, or send JSON and upload the PDF with `POST /v1/envelopes/{id}/document`. With `send`, the envelope is sent in the same transaction.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/envelopes (the `CreateEnvelope` operationId).
@@ -5353,28 +5425,30 @@ type ClientInterface interface {
 
 	// DeleteDraft Delete a draft
 	//
-	// With its documents, signers and fields. The audit chain stays, for whoever runs the service.
+	// Deletes the draft with its documents, recipients and fields. The audit trail is kept for the operator.
 	//
 	// Corresponds with DELETE /v1/envelopes/{id} (the `DeleteDraft` operationId).
 	DeleteDraft(ctx context.Context, id openapi_types.UUID, params *DeleteDraftParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetEnvelope Get an envelope
 	//
+	// Returns the envelope with its recipients, fields, documents and audit trail.
+	//
 	// Corresponds with GET /v1/envelopes/{id} (the `GetEnvelope` operationId).
 	GetEnvelope(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateDraftWithBody Edit a draft
+	// UpdateDraftWithBody Update an envelope
 	//
-	// A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
+	// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` is replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt`.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PATCH /v1/envelopes/{id} (the `UpdateDraft` operationId).
 	UpdateDraftWithBody(ctx context.Context, id openapi_types.UUID, params *UpdateDraftParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateDraft Edit a draft
+	// UpdateDraft Update an envelope
 	//
-	// A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
+	// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` is replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5383,23 +5457,23 @@ type ClientInterface interface {
 
 	// DownloadAttachment Download an attachment
 	//
-	// A file that a signer signed with.
+	// Returns a file that a signer submitted.
 	//
 	// Corresponds with GET /v1/envelopes/{id}/attachments/{aid} (the `DownloadAttachment` operationId).
 	DownloadAttachment(ctx context.Context, id openapi_types.UUID, aid openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResendCopiesWithBody Send the sealed files again
+	// ResendCopiesWithBody Resend completed copies
 	//
-	// To an address of this envelope, as fresh links. Five times an hour.
+	// Emails fresh download links to an address of a completed envelope. Maximum 5 per hour.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/envelopes/{id}/copies (the `ResendCopies` operationId).
 	ResendCopiesWithBody(ctx context.Context, id openapi_types.UUID, params *ResendCopiesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResendCopies Send the sealed files again
+	// ResendCopies Resend completed copies
 	//
-	// To an address of this envelope, as fresh links. Five times an hour.
+	// Emails fresh download links to an address of a completed envelope. Maximum 5 per hour.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5408,103 +5482,121 @@ type ClientInterface interface {
 
 	// DownloadDocument Download a document
 	//
+	// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`).
+	//
 	// Corresponds with GET /v1/envelopes/{id}/document (the `DownloadDocument` operationId).
 	DownloadDocument(ctx context.Context, id openapi_types.UUID, params *DownloadDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UploadDocumentWithBody Upload a document
+	//
+	// Adds a PDF to the draft, after the documents it has. Send the bytes of the file as the body. Maximum 25 MB unless the operator has set another limit.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/envelopes/{id}/document (the `UploadDocument` operationId).
 	UploadDocumentWithBody(ctx context.Context, id openapi_types.UUID, params *UploadDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DownloadSealedDocuments Download all sealed files in one ZIP file
+	// DownloadSealedDocuments Download all sealed documents
+	//
+	// Returns one ZIP file with every sealed document of a completed envelope.
 	//
 	// Corresponds with GET /v1/envelopes/{id}/documents.zip (the `DownloadSealedDocuments` operationId).
 	DownloadSealedDocuments(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteDocument Remove a draft's document
+	// DeleteDocument Delete a document
 	//
-	// With the fields on it. The others move up.
+	// Deletes a document of a draft with its fields. Later documents move up.
 	//
 	// Corresponds with DELETE /v1/envelopes/{id}/documents/{documentId} (the `DeleteDocument` operationId).
 	DeleteDocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *DeleteDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateDocumentWithBody Rename or move a draft's document
+	// UpdateDocumentWithBody Update a document
 	//
-	// The other documents keep their order around it.
+	// Renames or moves a document of a draft. The other documents keep their order.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `UpdateDocument` operationId).
 	UpdateDocumentWithBody(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *UpdateDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateDocument Rename or move a draft's document
+	// UpdateDocument Update a document
 	//
-	// The other documents keep their order around it.
+	// Renames or moves a document of a draft. The other documents keep their order.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `UpdateDocument` operationId).
 	UpdateDocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *UpdateDocumentParams, body UpdateDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PrepareDocumentWithBody Prepare a document anew
+	// PrepareDocumentWithBody Prepare a document
+	//
+	// Prepares the uploaded original again with other options. Fields that the previous options added are replaced.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareDocument` operationId).
 	PrepareDocumentWithBody(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PrepareDocument Prepare a document anew
+	// PrepareDocument Prepare a document
+	//
+	// Prepares the uploaded original again with other options. Fields that the previous options added are replaced.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareDocument` operationId).
 	PrepareDocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareDocumentParams, body PrepareDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SuggestFields Suggest fields
+	// SuggestFields Suggest fields for a document
+	//
+	// Returns the fields that the text tags and the form of the document describe. Nothing changes.
 	//
 	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/suggestions (the `SuggestFields` operationId).
 	SuggestFields(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateFieldWithBody Add a field, or a list of which all are added or none
+	// CreateFieldWithBody Add fields
+	//
+	// Adds one field, or a list of fields. A list is added as a whole or not at all.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/envelopes/{id}/fields (the `CreateField` operationId).
 	CreateFieldWithBody(ctx context.Context, id openapi_types.UUID, params *CreateFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateField Add a field, or a list of which all are added or none
+	// CreateField Add fields
+	//
+	// Adds one field, or a list of fields. A list is added as a whole or not at all.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/envelopes/{id}/fields (the `CreateField` operationId).
 	CreateField(ctx context.Context, id openapi_types.UUID, params *CreateFieldParams, body CreateFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteField Remove a draft's field
+	// DeleteField Delete a field
+	//
+	// Deletes a field of a draft.
 	//
 	// Corresponds with DELETE /v1/envelopes/{id}/fields/{fieldId} (the `DeleteField` operationId).
 	DeleteField(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *DeleteFieldParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateFieldWithBody Edit a draft's field
+	// UpdateFieldWithBody Update a field
 	//
-	// A y that is given is counted from the origin that is given with it, or from the envelope's.
+	// Changes a field of a draft. An absent member stays. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `UpdateField` operationId).
 	UpdateFieldWithBody(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *UpdateFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateField Edit a draft's field
+	// UpdateField Update a field
 	//
-	// A y that is given is counted from the origin that is given with it, or from the envelope's.
+	// Changes a field of a draft. An absent member stays. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `UpdateField` operationId).
 	UpdateField(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *UpdateFieldParams, body UpdateFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetEnvelopeProgress Ask the workflow for progress
+	// GetEnvelopeProgress Get the progress of an envelope
 	//
 	// Returns what the envelope's workflow is doing: its step, the signers it waits for, and the next reminder. If the workflow does not answer within a second, the database answers: see `answeredBy`.
 	//
@@ -5513,6 +5605,8 @@ type ClientInterface interface {
 
 	// SendEnvelopeWithBody Send an envelope
 	//
+	// Sends the draft and invites the first routing group. The response alone contains `signingUrl` for each signer of that group. The deadline counts from now.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/envelopes/{id}/send (the `SendEnvelope` operationId).
@@ -5520,97 +5614,109 @@ type ClientInterface interface {
 
 	// SendEnvelope Send an envelope
 	//
+	// Sends the draft and invites the first routing group. The response alone contains `signingUrl` for each signer of that group. The deadline counts from now.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/envelopes/{id}/send (the `SendEnvelope` operationId).
 	SendEnvelope(ctx context.Context, id openapi_types.UUID, params *SendEnvelopeParams, body SendEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateSignerWithBody Add a signer
+	// CreateSignerWithBody Add a recipient
+	//
+	// Adds a recipient to a draft.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/envelopes/{id}/signers (the `CreateSigner` operationId).
 	CreateSignerWithBody(ctx context.Context, id openapi_types.UUID, params *CreateSignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateSigner Add a signer
+	// CreateSigner Add a recipient
+	//
+	// Adds a recipient to a draft.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/envelopes/{id}/signers (the `CreateSigner` operationId).
 	CreateSigner(ctx context.Context, id openapi_types.UUID, params *CreateSignerParams, body CreateSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteSigner Remove a draft's signer
+	// DeleteSigner Delete a recipient
 	//
-	// With the signer's fields.
+	// Deletes a recipient of a draft with the fields assigned to that recipient.
 	//
 	// Corresponds with DELETE /v1/envelopes/{id}/signers/{signerId} (the `DeleteSigner` operationId).
 	DeleteSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *DeleteSignerParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateSignerWithBody Edit a draft's signer
+	// UpdateSignerWithBody Update a recipient
+	//
+	// Changes a recipient of a draft. An absent member stays.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `UpdateSigner` operationId).
 	UpdateSignerWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *UpdateSignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateSigner Edit a draft's signer
+	// UpdateSigner Update a recipient
+	//
+	// Changes a recipient of a draft. An absent member stays.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `UpdateSigner` operationId).
 	UpdateSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *UpdateSignerParams, body UpdateSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReplaceSignerWithBody Put another person in the place of a signer
+	// ReplaceSignerWithBody Replace a recipient
 	//
-	// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
+	// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent end at once. The new person is invited when the routing order reaches them. Recipients of copies can be replaced too.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceSigner` operationId).
 	ReplaceSignerWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceSignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReplaceSigner Put another person in the place of a signer
+	// ReplaceSigner Replace a recipient
 	//
-	// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
+	// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent end at once. The new person is invited when the routing order reaches them. Recipients of copies can be replaced too.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceSigner` operationId).
 	ReplaceSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceSignerParams, body ReplaceSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RemindSigner Invite a signer again
+	// RemindSigner Resend an invitation
 	//
-	// With a new link; the old one ends. Five times an hour.
+	// Emails the signer a new link and ends the previous link. Maximum 5 per hour and signer.
 	//
 	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `RemindSigner` operationId).
 	RemindSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemindSignerParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateSigningLinkWithBody Get the link of a signer who is awaited
+	// CreateSigningLinkWithBody Get a signing link
 	//
-	// The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
+	// Returns the current link of a signer who is awaited, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `CreateSigningLink` operationId).
 	CreateSigningLinkWithBody(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *CreateSigningLinkParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateSigningLink Get the link of a signer who is awaited
+	// CreateSigningLink Get a signing link
 	//
-	// The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
+	// Returns the current link of a signer who is awaited, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `CreateSigningLink` operationId).
 	CreateSigningLink(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *CreateSigningLinkParams, body CreateSigningLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetEnvelopeValues Get what signers entered
+	// GetEnvelopeValues Get entered values
 	//
-	// By the names of the fields; null before the signer of a field has signed.
+	// Returns the values of the fields by field name. A value is null until its signer has signed. Ask for `text/csv` to get a table.
 	//
 	// Corresponds with GET /v1/envelopes/{id}/values (the `GetEnvelopeValues` operationId).
 	GetEnvelopeValues(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// VoidEnvelopeWithBody Void an envelope
+	//
+	// Ends an envelope that is not completed. All signing links stop working at once. This cannot be undone.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5619,21 +5725,23 @@ type ClientInterface interface {
 
 	// VoidEnvelope Void an envelope
 	//
+	// Ends an envelope that is not completed. All signing links stop working at once. This cannot be undone.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/envelopes/{id}/void (the `VoidEnvelope` operationId).
 	VoidEnvelope(ctx context.Context, id openapi_types.UUID, params *VoidEnvelopeParams, body VoidEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListEvents Read events
+	// ListEvents List events
 	//
-	// The events that webhooks can be told, subscribed to or not, oldest first, for 90 days (a setting). Begin without a cursor, or with since, and go on with each answer's nextCursor: no event is missed or given twice.
+	// Returns events, oldest first, whether a webhook subscribes to them or not. Events are kept for 90 days unless the operator has set otherwise. Start without a cursor or with `since`, then continue with `nextCursor`: no event is missed or repeated.
 	//
 	// Corresponds with GET /v1/events (the `ListEvents` operationId).
 	ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// StreamEvents Receive events as they happen
+	// StreamEvents Stream events
 	//
-	// Server-sent events: id is the event's, event its name, and data the body that webhooks get. It begins after Last-Event-ID or cursor, else with what happens from now on, and ends after 15 minutes at most: connect again with the last id.
+	// Server-sent events: `id` is the event's ID, `event` its name, `data` the webhook body. Starts after `Last-Event-ID` or `cursor`, or else with the next event. The stream ends after at most 15 minutes: reconnect with the last ID.
 	//
 	// Corresponds with GET /v1/events/stream (the `StreamEvents` operationId).
 	StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5643,18 +5751,18 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/templates (the `ListTemplates` operationId).
 	ListTemplates(ctx context.Context, params *ListTemplatesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateTemplateWithBody Create a template, or a new version of it
+	// CreateTemplateWithBody Create a template
 	//
-	// As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
+	// Takes what creating an envelope takes, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/templates (the `CreateTemplate` operationId).
 	CreateTemplateWithBody(ctx context.Context, params *CreateTemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateTemplate Create a template, or a new version of it
+	// CreateTemplate Create a template
 	//
-	// As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
+	// Takes what creating an envelope takes, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5663,77 +5771,83 @@ type ClientInterface interface {
 
 	// ArchiveTemplate Archive a template
 	//
-	// No envelope is made of it any more. Those that were made stay as they are, with their files.
+	// No envelope can be created from the template anymore. Envelopes already created keep working.
 	//
 	// Corresponds with DELETE /v1/templates/{id} (the `ArchiveTemplate` operationId).
 	ArchiveTemplate(ctx context.Context, id openapi_types.UUID, params *ArchiveTemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetTemplate Get a template
 	//
+	// Returns the template with the content of one version.
+	//
 	// Corresponds with GET /v1/templates/{id} (the `GetTemplate` operationId).
 	GetTemplate(ctx context.Context, id openapi_types.UUID, params *GetTemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateTemplateWithBody Edit a template
+	// UpdateTemplateWithBody Update a template
 	//
-	// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
+	// A merge patch (RFC 7396): an absent member stays, null resets it to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PATCH /v1/templates/{id} (the `UpdateTemplate` operationId).
 	UpdateTemplateWithBody(ctx context.Context, id openapi_types.UUID, params *UpdateTemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateTemplate Edit a template
+	// UpdateTemplate Update a template
 	//
-	// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
+	// A merge patch (RFC 7396): an absent member stays, null resets it to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PATCH /v1/templates/{id} (the `UpdateTemplate` operationId).
 	UpdateTemplate(ctx context.Context, id openapi_types.UUID, params *UpdateTemplateParams, body UpdateTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DownloadTemplateDocument Download a document of a template
+	// DownloadTemplateDocument Download a template document
+	//
+	// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`).
 	//
 	// Corresponds with GET /v1/templates/{id}/document (the `DownloadTemplateDocument` operationId).
 	DownloadTemplateDocument(ctx context.Context, id openapi_types.UUID, params *DownloadTemplateDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// SuggestTemplateFields Suggest fields of a template
+	// SuggestTemplateFields Suggest fields for a template document
 	//
-	// What the text tags and the form of a document of the newest version describe. Nothing is changed.
+	// Returns the fields that the text tags and the form of a document of the latest version describe. Nothing changes.
 	//
 	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/suggestions (the `SuggestTemplateFields` operationId).
 	SuggestTemplateFields(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteBranding Remove a tenant's branding
+	// DeleteBranding Delete branding
 	//
-	// Everything of it is as it is for everybody, also senderName and replyTo. For the app itself and the console role admin.
+	// Resets everything to the default, including `senderName` and `replyTo`. Requires the app, or a console user with the role `admin`.
 	//
 	// Corresponds with DELETE /v1/tenants/{tenantId}/branding (the `DeleteBranding` operationId).
 	DeleteBranding(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetBranding Get a tenant's branding
+	// GetBranding Get branding
 	//
 	// Corresponds with GET /v1/tenants/{tenantId}/branding (the `GetBranding` operationId).
 	GetBranding(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateBrandingWithBody Change a tenant's branding
+	// UpdateBrandingWithBody Update branding
 	//
-	// What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
+	// An absent member stays; null resets it to the default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `UpdateBranding` operationId).
 	UpdateBrandingWithBody(ctx context.Context, tenantID string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateBranding Change a tenant's branding
+	// UpdateBranding Update branding
 	//
-	// What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
+	// An absent member stays; null resets it to the default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `UpdateBranding` operationId).
 	UpdateBranding(ctx context.Context, tenantID string, body UpdateBrandingJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// VerifyDocumentWithBody Verify a sealed document
+	// VerifyDocumentWithBody Verify a document
+	//
+	// Checks a PDF and returns a verdict, findings, and what the seal records about the envelope. Nothing is stored.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5745,14 +5859,18 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/webhooks (the `ListWebhooks` operationId).
 	ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateWebhookWithBody Register a webhook
+	// CreateWebhookWithBody Create a webhook
+	//
+	// Subscribes an address to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
 	CreateWebhookWithBody(ctx context.Context, params *CreateWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateWebhook Register a webhook
+	// CreateWebhook Create a webhook
+	//
+	// Subscribes an address to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5760,6 +5878,8 @@ type ClientInterface interface {
 	CreateWebhook(ctx context.Context, params *CreateWebhookParams, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteWebhook Delete a webhook
+	//
+	// Deletes the webhook. Pending deliveries fail.
 	//
 	// Corresponds with DELETE /v1/webhooks/{id} (the `DeleteWebhook` operationId).
 	DeleteWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5769,33 +5889,35 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/webhooks/{id} (the `GetWebhook` operationId).
 	GetWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateWebhookWithBody Change a webhook
+	// UpdateWebhookWithBody Update a webhook
 	//
-	// What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
+	// An absent member stays. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PATCH /v1/webhooks/{id} (the `UpdateWebhook` operationId).
 	UpdateWebhookWithBody(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateWebhook Change a webhook
+	// UpdateWebhook Update a webhook
 	//
-	// What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
+	// An absent member stays. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PATCH /v1/webhooks/{id} (the `UpdateWebhook` operationId).
 	UpdateWebhook(ctx context.Context, id openapi_types.UUID, body UpdateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// TestWebhook Send a test event to a webhook
+	// TestWebhook Test a webhook
 	//
-	// A ping, which is delivered as any event is.
+	// Sends a `ping`, delivered and retried like any event.
 	//
 	// Corresponds with POST /v1/webhooks/{id}/test (the `TestWebhook` operationId).
 	TestWebhook(ctx context.Context, id openapi_types.UUID, params *TestWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
-// ListBulkSends List bulk sends, newest first
+// ListBulkSends List bulk sends
+//
+// Returns bulk sends, newest first.
 //
 // Corresponds with GET /v1/bulk-sends (the `ListBulkSends` operationId).
 func (c *Client) ListBulkSends(ctx context.Context, params *ListBulkSendsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5810,9 +5932,9 @@ func (c *Client) ListBulkSends(ctx context.Context, params *ListBulkSendsParams,
 	return c.Client.Do(req)
 }
 
-// CreateBulkSendWithBody Send many envelopes from one template
+// CreateBulkSendWithBody Create a bulk send
 //
-// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
+// Takes JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike elsewhere, unknown members and parameters are rejected.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5829,9 +5951,9 @@ func (c *Client) CreateBulkSendWithBody(ctx context.Context, params *CreateBulkS
 	return c.Client.Do(req)
 }
 
-// CreateBulkSend Send many envelopes from one template
+// CreateBulkSend Create a bulk send
 //
-// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
+// Takes JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike elsewhere, unknown members and parameters are rejected.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5848,7 +5970,9 @@ func (c *Client) CreateBulkSend(ctx context.Context, params *CreateBulkSendParam
 	return c.Client.Do(req)
 }
 
-// GetBulkSend Get a bulk send with the numbers of its rows
+// GetBulkSend Get a bulk send
+//
+// Returns the bulk send with the number of its rows in each state.
 //
 // Corresponds with GET /v1/bulk-sends/{id} (the `GetBulkSend` operationId).
 func (c *Client) GetBulkSend(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5863,7 +5987,9 @@ func (c *Client) GetBulkSend(ctx context.Context, id openapi_types.UUID, reqEdit
 	return c.Client.Do(req)
 }
 
-// CancelBulkSend Cancel the rows of a bulk send that were not sent
+// CancelBulkSend Cancel a bulk send
+//
+// Cancels the rows that were not sent. Sent envelopes are not affected.
 //
 // Corresponds with POST /v1/bulk-sends/{id}/cancel (the `CancelBulkSend` operationId).
 func (c *Client) CancelBulkSend(ctx context.Context, id openapi_types.UUID, params *CancelBulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5880,6 +6006,8 @@ func (c *Client) CancelBulkSend(ctx context.Context, id openapi_types.UUID, para
 
 // PauseBulkSend Pause a bulk send
 //
+// Starts no more rows until resumed.
+//
 // Corresponds with POST /v1/bulk-sends/{id}/pause (the `PauseBulkSend` operationId).
 func (c *Client) PauseBulkSend(ctx context.Context, id openapi_types.UUID, params *PauseBulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPauseBulkSendRequest(c.Server, id, params)
@@ -5895,6 +6023,8 @@ func (c *Client) PauseBulkSend(ctx context.Context, id openapi_types.UUID, param
 
 // ResumeBulkSend Resume a bulk send
 //
+// Continues with the next row.
+//
 // Corresponds with POST /v1/bulk-sends/{id}/resume (the `ResumeBulkSend` operationId).
 func (c *Client) ResumeBulkSend(ctx context.Context, id openapi_types.UUID, params *ResumeBulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewResumeBulkSendRequest(c.Server, id, params)
@@ -5908,7 +6038,9 @@ func (c *Client) ResumeBulkSend(ctx context.Context, id openapi_types.UUID, para
 	return c.Client.Do(req)
 }
 
-// RetryBulkSend Try the failed rows of a bulk send again
+// RetryBulkSend Retry a bulk send
+//
+// Retries the failed rows.
 //
 // Corresponds with POST /v1/bulk-sends/{id}/retry (the `RetryBulkSend` operationId).
 func (c *Client) RetryBulkSend(ctx context.Context, id openapi_types.UUID, params *RetryBulkSendParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5925,7 +6057,7 @@ func (c *Client) RetryBulkSend(ctx context.Context, id openapi_types.UUID, param
 
 // ListBulkSendRows List the rows of a bulk send
 //
-// A page of them as JSON, or all of them as a table where Accept asks for text/csv.
+// Returns a page of rows as JSON, or all rows as a table if `Accept` is `text/csv`.
 //
 // Corresponds with GET /v1/bulk-sends/{id}/rows (the `ListBulkSendRows` operationId).
 func (c *Client) ListBulkSendRows(ctx context.Context, id openapi_types.UUID, params *ListBulkSendRowsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5940,7 +6072,7 @@ func (c *Client) ListBulkSendRows(ctx context.Context, id openapi_types.UUID, pa
 	return c.Client.Do(req)
 }
 
-// GetApp Inspect the app
+// GetApp Get the app
 //
 // Corresponds with GET /v1/console/app (the `GetApp` operationId).
 func (c *Client) GetApp(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5955,9 +6087,9 @@ func (c *Client) GetApp(ctx context.Context, reqEditors ...RequestEditorFn) (*ht
 	return c.Client.Do(req)
 }
 
-// UpdateAppWithBody Change the name or the contact of the app
+// UpdateAppWithBody Update the app
 //
-// Plan and tenants are the operator's to change.
+// Changes name or contact. Plan and tenants are managed by the operator.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5974,9 +6106,9 @@ func (c *Client) UpdateAppWithBody(ctx context.Context, contentType string, body
 	return c.Client.Do(req)
 }
 
-// UpdateApp Change the name or the contact of the app
+// UpdateApp Update the app
 //
-// Plan and tenants are the operator's to change.
+// Changes name or contact. Plan and tenants are managed by the operator.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5993,9 +6125,9 @@ func (c *Client) UpdateApp(ctx context.Context, body UpdateAppJSONRequestBody, r
 	return c.Client.Do(req)
 }
 
-// ListClientSecrets List the client secrets that are good
+// ListClientSecrets List client secrets
 //
-// Newest first, without what they are.
+// Returns the valid client secrets, newest first, without their values.
 //
 // Corresponds with GET /v1/console/client-secrets (the `ListClientSecrets` operationId).
 func (c *Client) ListClientSecrets(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6012,6 +6144,8 @@ func (c *Client) ListClientSecrets(ctx context.Context, reqEditors ...RequestEdi
 
 // ListContacts List contacts
 //
+// Returns saved contacts by name.
+//
 // Corresponds with GET /v1/console/contacts (the `ListContacts` operationId).
 func (c *Client) ListContacts(ctx context.Context, params *ListContactsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListContactsRequest(c.Server, params)
@@ -6026,6 +6160,8 @@ func (c *Client) ListContacts(ctx context.Context, params *ListContactsParams, r
 }
 
 // SaveContactWithBody Save a contact
+//
+// Creates the contact, or updates the contact with the same email address.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6043,6 +6179,8 @@ func (c *Client) SaveContactWithBody(ctx context.Context, params *SaveContactPar
 }
 
 // SaveContact Save a contact
+//
+// Creates the contact, or updates the contact with the same email address.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6076,6 +6214,8 @@ func (c *Client) DeleteContact(ctx context.Context, id openapi_types.UUID, reqEd
 
 // SearchEnvelopes Search envelopes
 //
+// Returns the envelopes that match, newest first, with signers whose email permanently failed.
+//
 // Corresponds with GET /v1/console/envelopes (the `SearchEnvelopes` operationId).
 func (c *Client) SearchEnvelopes(ctx context.Context, params *SearchEnvelopesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSearchEnvelopesRequest(c.Server, params)
@@ -6089,7 +6229,9 @@ func (c *Client) SearchEnvelopes(ctx context.Context, params *SearchEnvelopesPar
 	return c.Client.Do(req)
 }
 
-// GetConsoleEnvelope Inspect an envelope
+// GetConsoleEnvelope Get an envelope with its emails and deliveries
+//
+// Returns the envelope with the emails about it and its webhook deliveries.
 //
 // Corresponds with GET /v1/console/envelopes/{id} (the `GetConsoleEnvelope` operationId).
 func (c *Client) GetConsoleEnvelope(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6104,7 +6246,9 @@ func (c *Client) GetConsoleEnvelope(ctx context.Context, id openapi_types.UUID, 
 	return c.Client.Do(req)
 }
 
-// DownloadConsoleDocument Download a document in the console
+// DownloadConsoleDocument Download a document
+//
+// Same as `GET /v1/envelopes/{id}/document`.
 //
 // Corresponds with GET /v1/console/envelopes/{id}/document (the `DownloadConsoleDocument` operationId).
 func (c *Client) DownloadConsoleDocument(ctx context.Context, id openapi_types.UUID, params *DownloadConsoleDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6119,7 +6263,9 @@ func (c *Client) DownloadConsoleDocument(ctx context.Context, id openapi_types.U
 	return c.Client.Do(req)
 }
 
-// UploadConsoleDocumentWithBody Add a document in the console
+// UploadConsoleDocumentWithBody Upload a document
+//
+// Adds a PDF to a draft, after the documents it has. One file per request, as `multipart/form-data`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6136,7 +6282,9 @@ func (c *Client) UploadConsoleDocumentWithBody(ctx context.Context, id openapi_t
 	return c.Client.Do(req)
 }
 
-// ResendSigningLink Send a signer a new link
+// ResendSigningLink Resend an invitation
+//
+// Same as `POST /v1/envelopes/{id}/signers/{signerId}/resend`.
 //
 // Corresponds with POST /v1/console/envelopes/{id}/signers/{signerId}/resend (the `ResendSigningLink` operationId).
 func (c *Client) ResendSigningLink(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ResendSigningLinkParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6151,7 +6299,9 @@ func (c *Client) ResendSigningLink(ctx context.Context, id openapi_types.UUID, s
 	return c.Client.Do(req)
 }
 
-// VoidConsoleEnvelopeWithBody Void an envelope in the console
+// VoidConsoleEnvelopeWithBody Void an envelope
+//
+// Same as `POST /v1/envelopes/{id}/void`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6168,7 +6318,9 @@ func (c *Client) VoidConsoleEnvelopeWithBody(ctx context.Context, id openapi_typ
 	return c.Client.Do(req)
 }
 
-// VoidConsoleEnvelope Void an envelope in the console
+// VoidConsoleEnvelope Void an envelope
+//
+// Same as `POST /v1/envelopes/{id}/void`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6185,7 +6337,9 @@ func (c *Client) VoidConsoleEnvelope(ctx context.Context, id openapi_types.UUID,
 	return c.Client.Do(req)
 }
 
-// GetCurrentUser Tell who is signed in
+// GetCurrentUser Get the current user
+//
+// Returns the user and the app of the token. `user` is null for access tokens of the app.
 //
 // Corresponds with GET /v1/console/me (the `GetCurrentUser` operationId).
 func (c *Client) GetCurrentUser(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6202,6 +6356,8 @@ func (c *Client) GetCurrentUser(ctx context.Context, reqEditors ...RequestEditor
 
 // GetSettings Get settings
 //
+// Returns the settings of a tenant, or those of the app without `tenantId`.
+//
 // Corresponds with GET /v1/console/settings (the `GetSettings` operationId).
 func (c *Client) GetSettings(ctx context.Context, params *GetSettingsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetSettingsRequest(c.Server, params)
@@ -6215,9 +6371,9 @@ func (c *Client) GetSettings(ctx context.Context, params *GetSettingsParams, req
 	return c.Client.Do(req)
 }
 
-// UpdateSettingsWithBody Change settings
+// UpdateSettingsWithBody Update settings
 //
-// Changes the choices that the body names and leaves the others as they are. `null` takes a choice back: it is then the app's, and else the service's.
+// Changes the members in the body and keeps the others. Null removes a tenant's setting: the app's applies, or else the default of the service.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6234,9 +6390,9 @@ func (c *Client) UpdateSettingsWithBody(ctx context.Context, params *UpdateSetti
 	return c.Client.Do(req)
 }
 
-// UpdateSettings Change settings
+// UpdateSettings Update settings
 //
-// Changes the choices that the body names and leaves the others as they are. `null` takes a choice back: it is then the app's, and else the service's.
+// Changes the members in the body and keeps the others. Null removes a tenant's setting: the app's applies, or else the default of the service.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6253,7 +6409,9 @@ func (c *Client) UpdateSettings(ctx context.Context, params *UpdateSettingsParam
 	return c.Client.Do(req)
 }
 
-// GetUsage Get the usage
+// GetUsage Get usage
+//
+// Returns how many envelopes were sent in the current calendar month (UTC), and the limit of the plan.
 //
 // Corresponds with GET /v1/console/usage (the `GetUsage` operationId).
 func (c *Client) GetUsage(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6319,6 +6477,8 @@ func (c *Client) CreateConsoleUser(ctx context.Context, params *CreateConsoleUse
 
 // DisableConsoleUser Disable a console user
 //
+// Ends the user's sessions. The user can no longer sign in.
+//
 // Corresponds with DELETE /v1/console/users/{id} (the `DisableConsoleUser` operationId).
 func (c *Client) DisableConsoleUser(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDisableConsoleUserRequest(c.Server, id)
@@ -6332,9 +6492,9 @@ func (c *Client) DisableConsoleUser(ctx context.Context, id openapi_types.UUID, 
 	return c.Client.Do(req)
 }
 
-// UpdateConsoleUserWithBody Change the name or the role of a console user
+// UpdateConsoleUserWithBody Update a console user
 //
-// A new role holds from the user's next request on. One's own role is changed by another administrator.
+// Changes name or role. A new role applies to the user's next request. Administrators cannot change their own role.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6351,9 +6511,9 @@ func (c *Client) UpdateConsoleUserWithBody(ctx context.Context, id openapi_types
 	return c.Client.Do(req)
 }
 
-// UpdateConsoleUser Change the name or the role of a console user
+// UpdateConsoleUser Update a console user
 //
-// A new role holds from the user's next request on. One's own role is changed by another administrator.
+// Changes name or role. A new role applies to the user's next request. Administrators cannot change their own role.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6370,9 +6530,9 @@ func (c *Client) UpdateConsoleUser(ctx context.Context, id openapi_types.UUID, b
 	return c.Client.Do(req)
 }
 
-// SetConsoleUserPasswordWithBody Set the password of a console user who forgot it
+// SetConsoleUserPasswordWithBody Set a console user's password
 //
-// Ends the user's sessions; the second factor stays. One's own is changed by `POST /v1/console/password`.
+// For a user who forgot the password. Ends the user's sessions; the second factor stays. Change your own with `POST /v1/console/password`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6389,9 +6549,9 @@ func (c *Client) SetConsoleUserPasswordWithBody(ctx context.Context, id openapi_
 	return c.Client.Do(req)
 }
 
-// SetConsoleUserPassword Set the password of a console user who forgot it
+// SetConsoleUserPassword Set a console user's password
 //
-// Ends the user's sessions; the second factor stays. One's own is changed by `POST /v1/console/password`.
+// For a user who forgot the password. Ends the user's sessions; the second factor stays. Change your own with `POST /v1/console/password`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6408,7 +6568,7 @@ func (c *Client) SetConsoleUserPassword(ctx context.Context, id openapi_types.UU
 	return c.Client.Do(req)
 }
 
-// EndConsoleUserSessions End all sessions of a console user
+// EndConsoleUserSessions End a console user's sessions
 //
 // Corresponds with DELETE /v1/console/users/{id}/sessions (the `EndConsoleUserSessions` operationId).
 func (c *Client) EndConsoleUserSessions(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6423,9 +6583,9 @@ func (c *Client) EndConsoleUserSessions(ctx context.Context, id openapi_types.UU
 	return c.Client.Do(req)
 }
 
-// ResetConsoleUserSecondFactor Remove the second factor of a console user who has lost it
+// ResetConsoleUserSecondFactor Reset a console user's second factor
 //
-// Ends the user's sessions. Make sure who asks for it. One's own is removed by `POST /v1/console/totp/remove`.
+// For a user who lost it. Ends the user's sessions. Verify who is asking first. Remove your own with `POST /v1/console/totp/remove`.
 //
 // Corresponds with DELETE /v1/console/users/{id}/totp (the `ResetConsoleUserSecondFactor` operationId).
 func (c *Client) ResetConsoleUserSecondFactor(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6442,6 +6602,8 @@ func (c *Client) ResetConsoleUserSecondFactor(ctx context.Context, id openapi_ty
 
 // ListDeliveries List deliveries
 //
+// Returns deliveries, newest first.
+//
 // Corresponds with GET /v1/console/webhook-deliveries (the `ListDeliveries` operationId).
 func (c *Client) ListDeliveries(ctx context.Context, params *ListDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListDeliveriesRequest(c.Server, params)
@@ -6456,6 +6618,8 @@ func (c *Client) ListDeliveries(ctx context.Context, params *ListDeliveriesParam
 }
 
 // GetDelivery Get a delivery
+//
+// Returns the delivery with its payload and every attempt.
 //
 // Corresponds with GET /v1/console/webhook-deliveries/{id} (the `GetDelivery` operationId).
 func (c *Client) GetDelivery(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6485,7 +6649,7 @@ func (c *Client) ResendDelivery(ctx context.Context, id openapi_types.UUID, para
 	return c.Client.Do(req)
 }
 
-// ListConsoleWebhooks Inspect webhooks
+// ListConsoleWebhooks List webhooks with their state
 //
 // Corresponds with GET /v1/console/webhooks (the `ListConsoleWebhooks` operationId).
 func (c *Client) ListConsoleWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6500,7 +6664,7 @@ func (c *Client) ListConsoleWebhooks(ctx context.Context, reqEditors ...RequestE
 	return c.Client.Do(req)
 }
 
-// CreateConsoleWebhookWithBody Register a webhook
+// CreateConsoleWebhookWithBody Create a webhook
 //
 // Takes any type of body and a specified content type.
 //
@@ -6517,7 +6681,7 @@ func (c *Client) CreateConsoleWebhookWithBody(ctx context.Context, params *Creat
 	return c.Client.Do(req)
 }
 
-// CreateConsoleWebhook Register a webhook
+// CreateConsoleWebhook Create a webhook
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6536,6 +6700,8 @@ func (c *Client) CreateConsoleWebhook(ctx context.Context, params *CreateConsole
 
 // DeleteConsoleWebhook Delete a webhook
 //
+// Deletes the webhook. Pending deliveries fail.
+//
 // Corresponds with DELETE /v1/console/webhooks/{id} (the `DeleteConsoleWebhook` operationId).
 func (c *Client) DeleteConsoleWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteConsoleWebhookRequest(c.Server, id)
@@ -6549,9 +6715,9 @@ func (c *Client) DeleteConsoleWebhook(ctx context.Context, id openapi_types.UUID
 	return c.Client.Do(req)
 }
 
-// UpdateConsoleWebhookWithBody Change the address or the events of a webhook
+// UpdateConsoleWebhookWithBody Update a webhook
 //
-// What is absent or null stays. Deliveries on their way go to the new address.
+// An absent or null member stays. Pending deliveries go to the new address.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6568,9 +6734,9 @@ func (c *Client) UpdateConsoleWebhookWithBody(ctx context.Context, id openapi_ty
 	return c.Client.Do(req)
 }
 
-// UpdateConsoleWebhook Change the address or the events of a webhook
+// UpdateConsoleWebhook Update a webhook
 //
-// What is absent or null stays. Deliveries on their way go to the new address.
+// An absent or null member stays. Pending deliveries go to the new address.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6589,6 +6755,8 @@ func (c *Client) UpdateConsoleWebhook(ctx context.Context, id openapi_types.UUID
 
 // PauseWebhook Pause a webhook
 //
+// Stops deliveries. Pending deliveries fail; resend them after resuming.
+//
 // Corresponds with POST /v1/console/webhooks/{id}/pause (the `PauseWebhook` operationId).
 func (c *Client) PauseWebhook(ctx context.Context, id openapi_types.UUID, params *PauseWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPauseWebhookRequest(c.Server, id, params)
@@ -6602,7 +6770,9 @@ func (c *Client) PauseWebhook(ctx context.Context, id openapi_types.UUID, params
 	return c.Client.Do(req)
 }
 
-// PingWebhook Ping a webhook
+// PingWebhook Test a webhook
+//
+// Sends a `ping`, delivered and retried like any event.
 //
 // Corresponds with POST /v1/console/webhooks/{id}/ping (the `PingWebhook` operationId).
 func (c *Client) PingWebhook(ctx context.Context, id openapi_types.UUID, params *PingWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6617,7 +6787,9 @@ func (c *Client) PingWebhook(ctx context.Context, id openapi_types.UUID, params 
 	return c.Client.Do(req)
 }
 
-// ResendFailedDeliveriesWithBody Resend all failed since a time
+// ResendFailedDeliveriesWithBody Resend failed deliveries
+//
+// Resends the deliveries of this webhook that permanently failed since a time.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6634,7 +6806,9 @@ func (c *Client) ResendFailedDeliveriesWithBody(ctx context.Context, id openapi_
 	return c.Client.Do(req)
 }
 
-// ResendFailedDeliveries Resend all failed since a time
+// ResendFailedDeliveries Resend failed deliveries
+//
+// Resends the deliveries of this webhook that permanently failed since a time.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6666,7 +6840,9 @@ func (c *Client) ResumeWebhook(ctx context.Context, id openapi_types.UUID, param
 	return c.Client.Do(req)
 }
 
-// RotateWebhookSecretWithBody Rotate the secret of a webhook
+// RotateWebhookSecretWithBody Rotate a webhook secret
+//
+// The previous secret keeps signing, in a second header, for `overlapHours`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6683,7 +6859,9 @@ func (c *Client) RotateWebhookSecretWithBody(ctx context.Context, id openapi_typ
 	return c.Client.Do(req)
 }
 
-// RotateWebhookSecret Rotate the secret of a webhook
+// RotateWebhookSecret Rotate a webhook secret
+//
+// The previous secret keeps signing, in a second header, for `overlapHours`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6756,6 +6934,8 @@ func (c *Client) CreateBuilderSession(ctx context.Context, params *CreateBuilder
 
 // RevokeBuilderSession Revoke a builder session
 //
+// Ends the session at once.
+//
 // Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeBuilderSession` operationId).
 func (c *Client) RevokeBuilderSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRevokeBuilderSessionRequest(c.Server, id)
@@ -6769,7 +6949,9 @@ func (c *Client) RevokeBuilderSession(ctx context.Context, id openapi_types.UUID
 	return c.Client.Do(req)
 }
 
-// CreateSigningSessionWithBody Create an embedded session
+// CreateSigningSessionWithBody Create an embedded signing session
+//
+// Returns a one-time token and the address to show in an iframe. One signer, one origin. Create it on your server when the signer is about to sign.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6786,7 +6968,9 @@ func (c *Client) CreateSigningSessionWithBody(ctx context.Context, params *Creat
 	return c.Client.Do(req)
 }
 
-// CreateSigningSession Create an embedded session
+// CreateSigningSession Create an embedded signing session
+//
+// Returns a one-time token and the address to show in an iframe. One signer, one origin. Create it on your server when the signer is about to sign.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6803,7 +6987,9 @@ func (c *Client) CreateSigningSession(ctx context.Context, params *CreateSigning
 	return c.Client.Do(req)
 }
 
-// RevokeSigningSession Revoke an embedded session
+// RevokeSigningSession Revoke an embedded signing session
+//
+// Ends the session at once.
 //
 // Corresponds with DELETE /v1/embedded/signing-sessions/{id} (the `RevokeSigningSession` operationId).
 func (c *Client) RevokeSigningSession(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6820,6 +7006,8 @@ func (c *Client) RevokeSigningSession(ctx context.Context, id openapi_types.UUID
 
 // ListEnvelopes List envelopes
 //
+// Returns the envelopes of a tenant, newest first. Use `page` for a page by number, or `cursor` to read all envelopes without gaps while new ones arrive. `auditLog` is empty in lists.
+//
 // Corresponds with GET /v1/envelopes (the `ListEnvelopes` operationId).
 func (c *Client) ListEnvelopes(ctx context.Context, params *ListEnvelopesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListEnvelopesRequest(c.Server, params)
@@ -6834,6 +7022,8 @@ func (c *Client) ListEnvelopes(ctx context.Context, params *ListEnvelopesParams,
 }
 
 // CreateEnvelopeWithBody Create an envelope
+//
+// Creates a draft. Send the PDF with the request as `multipart/form-data`, or send JSON and upload the PDF with `POST /v1/envelopes/{id}/document`. With `send`, the envelope is sent in the same transaction.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6852,6 +7042,8 @@ func (c *Client) CreateEnvelopeWithBody(ctx context.Context, params *CreateEnvel
 
 // CreateEnvelope Create an envelope
 //
+// Creates a draft. Send the PDF with the request as `multipart/form-data`, or send JSON and upload the PDF with `POST /v1/envelopes/{id}/document`. With `send`, the envelope is sent in the same transaction.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/envelopes (the `CreateEnvelope` operationId).
@@ -6869,7 +7061,7 @@ func (c *Client) CreateEnvelope(ctx context.Context, params *CreateEnvelopeParam
 
 // DeleteDraft Delete a draft
 //
-// With its documents, signers and fields. The audit chain stays, for whoever runs the service.
+// Deletes the draft with its documents, recipients and fields. The audit trail is kept for the operator.
 //
 // Corresponds with DELETE /v1/envelopes/{id} (the `DeleteDraft` operationId).
 func (c *Client) DeleteDraft(ctx context.Context, id openapi_types.UUID, params *DeleteDraftParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6886,6 +7078,8 @@ func (c *Client) DeleteDraft(ctx context.Context, id openapi_types.UUID, params 
 
 // GetEnvelope Get an envelope
 //
+// Returns the envelope with its recipients, fields, documents and audit trail.
+//
 // Corresponds with GET /v1/envelopes/{id} (the `GetEnvelope` operationId).
 func (c *Client) GetEnvelope(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetEnvelopeRequest(c.Server, id)
@@ -6899,9 +7093,9 @@ func (c *Client) GetEnvelope(ctx context.Context, id openapi_types.UUID, reqEdit
 	return c.Client.Do(req)
 }
 
-// UpdateDraftWithBody Edit a draft
+// UpdateDraftWithBody Update an envelope
 //
-// A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
+// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` is replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6918,9 +7112,9 @@ func (c *Client) UpdateDraftWithBody(ctx context.Context, id openapi_types.UUID,
 	return c.Client.Do(req)
 }
 
-// UpdateDraft Edit a draft
+// UpdateDraft Update an envelope
 //
-// A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
+// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` is replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6939,7 +7133,7 @@ func (c *Client) UpdateDraft(ctx context.Context, id openapi_types.UUID, params 
 
 // DownloadAttachment Download an attachment
 //
-// A file that a signer signed with.
+// Returns a file that a signer submitted.
 //
 // Corresponds with GET /v1/envelopes/{id}/attachments/{aid} (the `DownloadAttachment` operationId).
 func (c *Client) DownloadAttachment(ctx context.Context, id openapi_types.UUID, aid openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6954,9 +7148,9 @@ func (c *Client) DownloadAttachment(ctx context.Context, id openapi_types.UUID, 
 	return c.Client.Do(req)
 }
 
-// ResendCopiesWithBody Send the sealed files again
+// ResendCopiesWithBody Resend completed copies
 //
-// To an address of this envelope, as fresh links. Five times an hour.
+// Emails fresh download links to an address of a completed envelope. Maximum 5 per hour.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6973,9 +7167,9 @@ func (c *Client) ResendCopiesWithBody(ctx context.Context, id openapi_types.UUID
 	return c.Client.Do(req)
 }
 
-// ResendCopies Send the sealed files again
+// ResendCopies Resend completed copies
 //
-// To an address of this envelope, as fresh links. Five times an hour.
+// Emails fresh download links to an address of a completed envelope. Maximum 5 per hour.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6994,6 +7188,8 @@ func (c *Client) ResendCopies(ctx context.Context, id openapi_types.UUID, params
 
 // DownloadDocument Download a document
 //
+// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`).
+//
 // Corresponds with GET /v1/envelopes/{id}/document (the `DownloadDocument` operationId).
 func (c *Client) DownloadDocument(ctx context.Context, id openapi_types.UUID, params *DownloadDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDownloadDocumentRequest(c.Server, id, params)
@@ -7008,6 +7204,8 @@ func (c *Client) DownloadDocument(ctx context.Context, id openapi_types.UUID, pa
 }
 
 // UploadDocumentWithBody Upload a document
+//
+// Adds a PDF to the draft, after the documents it has. Send the bytes of the file as the body. Maximum 25 MB unless the operator has set another limit.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7024,7 +7222,9 @@ func (c *Client) UploadDocumentWithBody(ctx context.Context, id openapi_types.UU
 	return c.Client.Do(req)
 }
 
-// DownloadSealedDocuments Download all sealed files in one ZIP file
+// DownloadSealedDocuments Download all sealed documents
+//
+// Returns one ZIP file with every sealed document of a completed envelope.
 //
 // Corresponds with GET /v1/envelopes/{id}/documents.zip (the `DownloadSealedDocuments` operationId).
 func (c *Client) DownloadSealedDocuments(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7039,9 +7239,9 @@ func (c *Client) DownloadSealedDocuments(ctx context.Context, id openapi_types.U
 	return c.Client.Do(req)
 }
 
-// DeleteDocument Remove a draft's document
+// DeleteDocument Delete a document
 //
-// With the fields on it. The others move up.
+// Deletes a document of a draft with its fields. Later documents move up.
 //
 // Corresponds with DELETE /v1/envelopes/{id}/documents/{documentId} (the `DeleteDocument` operationId).
 func (c *Client) DeleteDocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *DeleteDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7056,9 +7256,9 @@ func (c *Client) DeleteDocument(ctx context.Context, id openapi_types.UUID, docu
 	return c.Client.Do(req)
 }
 
-// UpdateDocumentWithBody Rename or move a draft's document
+// UpdateDocumentWithBody Update a document
 //
-// The other documents keep their order around it.
+// Renames or moves a document of a draft. The other documents keep their order.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7075,9 +7275,9 @@ func (c *Client) UpdateDocumentWithBody(ctx context.Context, id openapi_types.UU
 	return c.Client.Do(req)
 }
 
-// UpdateDocument Rename or move a draft's document
+// UpdateDocument Update a document
 //
-// The other documents keep their order around it.
+// Renames or moves a document of a draft. The other documents keep their order.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7094,7 +7294,9 @@ func (c *Client) UpdateDocument(ctx context.Context, id openapi_types.UUID, docu
 	return c.Client.Do(req)
 }
 
-// PrepareDocumentWithBody Prepare a document anew
+// PrepareDocumentWithBody Prepare a document
+//
+// Prepares the uploaded original again with other options. Fields that the previous options added are replaced.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7111,7 +7313,9 @@ func (c *Client) PrepareDocumentWithBody(ctx context.Context, id openapi_types.U
 	return c.Client.Do(req)
 }
 
-// PrepareDocument Prepare a document anew
+// PrepareDocument Prepare a document
+//
+// Prepares the uploaded original again with other options. Fields that the previous options added are replaced.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7128,7 +7332,9 @@ func (c *Client) PrepareDocument(ctx context.Context, id openapi_types.UUID, doc
 	return c.Client.Do(req)
 }
 
-// SuggestFields Suggest fields
+// SuggestFields Suggest fields for a document
+//
+// Returns the fields that the text tags and the form of the document describe. Nothing changes.
 //
 // Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/suggestions (the `SuggestFields` operationId).
 func (c *Client) SuggestFields(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7143,7 +7349,9 @@ func (c *Client) SuggestFields(ctx context.Context, id openapi_types.UUID, docum
 	return c.Client.Do(req)
 }
 
-// CreateFieldWithBody Add a field, or a list of which all are added or none
+// CreateFieldWithBody Add fields
+//
+// Adds one field, or a list of fields. A list is added as a whole or not at all.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7160,7 +7368,9 @@ func (c *Client) CreateFieldWithBody(ctx context.Context, id openapi_types.UUID,
 	return c.Client.Do(req)
 }
 
-// CreateField Add a field, or a list of which all are added or none
+// CreateField Add fields
+//
+// Adds one field, or a list of fields. A list is added as a whole or not at all.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7177,7 +7387,9 @@ func (c *Client) CreateField(ctx context.Context, id openapi_types.UUID, params 
 	return c.Client.Do(req)
 }
 
-// DeleteField Remove a draft's field
+// DeleteField Delete a field
+//
+// Deletes a field of a draft.
 //
 // Corresponds with DELETE /v1/envelopes/{id}/fields/{fieldId} (the `DeleteField` operationId).
 func (c *Client) DeleteField(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *DeleteFieldParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7192,9 +7404,9 @@ func (c *Client) DeleteField(ctx context.Context, id openapi_types.UUID, fieldID
 	return c.Client.Do(req)
 }
 
-// UpdateFieldWithBody Edit a draft's field
+// UpdateFieldWithBody Update a field
 //
-// A y that is given is counted from the origin that is given with it, or from the envelope's.
+// Changes a field of a draft. An absent member stays. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7211,9 +7423,9 @@ func (c *Client) UpdateFieldWithBody(ctx context.Context, id openapi_types.UUID,
 	return c.Client.Do(req)
 }
 
-// UpdateField Edit a draft's field
+// UpdateField Update a field
 //
-// A y that is given is counted from the origin that is given with it, or from the envelope's.
+// Changes a field of a draft. An absent member stays. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7230,7 +7442,7 @@ func (c *Client) UpdateField(ctx context.Context, id openapi_types.UUID, fieldID
 	return c.Client.Do(req)
 }
 
-// GetEnvelopeProgress Ask the workflow for progress
+// GetEnvelopeProgress Get the progress of an envelope
 //
 // Returns what the envelope's workflow is doing: its step, the signers it waits for, and the next reminder. If the workflow does not answer within a second, the database answers: see `answeredBy`.
 //
@@ -7249,6 +7461,8 @@ func (c *Client) GetEnvelopeProgress(ctx context.Context, id openapi_types.UUID,
 
 // SendEnvelopeWithBody Send an envelope
 //
+// Sends the draft and invites the first routing group. The response alone contains `signingUrl` for each signer of that group. The deadline counts from now.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/envelopes/{id}/send (the `SendEnvelope` operationId).
@@ -7266,6 +7480,8 @@ func (c *Client) SendEnvelopeWithBody(ctx context.Context, id openapi_types.UUID
 
 // SendEnvelope Send an envelope
 //
+// Sends the draft and invites the first routing group. The response alone contains `signingUrl` for each signer of that group. The deadline counts from now.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/envelopes/{id}/send (the `SendEnvelope` operationId).
@@ -7281,7 +7497,9 @@ func (c *Client) SendEnvelope(ctx context.Context, id openapi_types.UUID, params
 	return c.Client.Do(req)
 }
 
-// CreateSignerWithBody Add a signer
+// CreateSignerWithBody Add a recipient
+//
+// Adds a recipient to a draft.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7298,7 +7516,9 @@ func (c *Client) CreateSignerWithBody(ctx context.Context, id openapi_types.UUID
 	return c.Client.Do(req)
 }
 
-// CreateSigner Add a signer
+// CreateSigner Add a recipient
+//
+// Adds a recipient to a draft.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7315,9 +7535,9 @@ func (c *Client) CreateSigner(ctx context.Context, id openapi_types.UUID, params
 	return c.Client.Do(req)
 }
 
-// DeleteSigner Remove a draft's signer
+// DeleteSigner Delete a recipient
 //
-// With the signer's fields.
+// Deletes a recipient of a draft with the fields assigned to that recipient.
 //
 // Corresponds with DELETE /v1/envelopes/{id}/signers/{signerId} (the `DeleteSigner` operationId).
 func (c *Client) DeleteSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *DeleteSignerParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7332,7 +7552,9 @@ func (c *Client) DeleteSigner(ctx context.Context, id openapi_types.UUID, signer
 	return c.Client.Do(req)
 }
 
-// UpdateSignerWithBody Edit a draft's signer
+// UpdateSignerWithBody Update a recipient
+//
+// Changes a recipient of a draft. An absent member stays.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7349,7 +7571,9 @@ func (c *Client) UpdateSignerWithBody(ctx context.Context, id openapi_types.UUID
 	return c.Client.Do(req)
 }
 
-// UpdateSigner Edit a draft's signer
+// UpdateSigner Update a recipient
+//
+// Changes a recipient of a draft. An absent member stays.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7366,9 +7590,9 @@ func (c *Client) UpdateSigner(ctx context.Context, id openapi_types.UUID, signer
 	return c.Client.Do(req)
 }
 
-// ReplaceSignerWithBody Put another person in the place of a signer
+// ReplaceSignerWithBody Replace a recipient
 //
-// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
+// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent end at once. The new person is invited when the routing order reaches them. Recipients of copies can be replaced too.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7385,9 +7609,9 @@ func (c *Client) ReplaceSignerWithBody(ctx context.Context, id openapi_types.UUI
 	return c.Client.Do(req)
 }
 
-// ReplaceSigner Put another person in the place of a signer
+// ReplaceSigner Replace a recipient
 //
-// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
+// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent end at once. The new person is invited when the routing order reaches them. Recipients of copies can be replaced too.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7404,9 +7628,9 @@ func (c *Client) ReplaceSigner(ctx context.Context, id openapi_types.UUID, signe
 	return c.Client.Do(req)
 }
 
-// RemindSigner Invite a signer again
+// RemindSigner Resend an invitation
 //
-// With a new link; the old one ends. Five times an hour.
+// Emails the signer a new link and ends the previous link. Maximum 5 per hour and signer.
 //
 // Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `RemindSigner` operationId).
 func (c *Client) RemindSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemindSignerParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7421,9 +7645,9 @@ func (c *Client) RemindSigner(ctx context.Context, id openapi_types.UUID, signer
 	return c.Client.Do(req)
 }
 
-// CreateSigningLinkWithBody Get the link of a signer who is awaited
+// CreateSigningLinkWithBody Get a signing link
 //
-// The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
+// Returns the current link of a signer who is awaited, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7440,9 +7664,9 @@ func (c *Client) CreateSigningLinkWithBody(ctx context.Context, id openapi_types
 	return c.Client.Do(req)
 }
 
-// CreateSigningLink Get the link of a signer who is awaited
+// CreateSigningLink Get a signing link
 //
-// The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
+// Returns the current link of a signer who is awaited, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7459,9 +7683,9 @@ func (c *Client) CreateSigningLink(ctx context.Context, id openapi_types.UUID, s
 	return c.Client.Do(req)
 }
 
-// GetEnvelopeValues Get what signers entered
+// GetEnvelopeValues Get entered values
 //
-// By the names of the fields; null before the signer of a field has signed.
+// Returns the values of the fields by field name. A value is null until its signer has signed. Ask for `text/csv` to get a table.
 //
 // Corresponds with GET /v1/envelopes/{id}/values (the `GetEnvelopeValues` operationId).
 func (c *Client) GetEnvelopeValues(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7477,6 +7701,8 @@ func (c *Client) GetEnvelopeValues(ctx context.Context, id openapi_types.UUID, r
 }
 
 // VoidEnvelopeWithBody Void an envelope
+//
+// Ends an envelope that is not completed. All signing links stop working at once. This cannot be undone.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7495,6 +7721,8 @@ func (c *Client) VoidEnvelopeWithBody(ctx context.Context, id openapi_types.UUID
 
 // VoidEnvelope Void an envelope
 //
+// Ends an envelope that is not completed. All signing links stop working at once. This cannot be undone.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/envelopes/{id}/void (the `VoidEnvelope` operationId).
@@ -7510,9 +7738,9 @@ func (c *Client) VoidEnvelope(ctx context.Context, id openapi_types.UUID, params
 	return c.Client.Do(req)
 }
 
-// ListEvents Read events
+// ListEvents List events
 //
-// The events that webhooks can be told, subscribed to or not, oldest first, for 90 days (a setting). Begin without a cursor, or with since, and go on with each answer's nextCursor: no event is missed or given twice.
+// Returns events, oldest first, whether a webhook subscribes to them or not. Events are kept for 90 days unless the operator has set otherwise. Start without a cursor or with `since`, then continue with `nextCursor`: no event is missed or repeated.
 //
 // Corresponds with GET /v1/events (the `ListEvents` operationId).
 func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7527,9 +7755,9 @@ func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEd
 	return c.Client.Do(req)
 }
 
-// StreamEvents Receive events as they happen
+// StreamEvents Stream events
 //
-// Server-sent events: id is the event's, event its name, and data the body that webhooks get. It begins after Last-Event-ID or cursor, else with what happens from now on, and ends after 15 minutes at most: connect again with the last id.
+// Server-sent events: `id` is the event's ID, `event` its name, `data` the webhook body. Starts after `Last-Event-ID` or `cursor`, or else with the next event. The stream ends after at most 15 minutes: reconnect with the last ID.
 //
 // Corresponds with GET /v1/events/stream (the `StreamEvents` operationId).
 func (c *Client) StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7559,9 +7787,9 @@ func (c *Client) ListTemplates(ctx context.Context, params *ListTemplatesParams,
 	return c.Client.Do(req)
 }
 
-// CreateTemplateWithBody Create a template, or a new version of it
+// CreateTemplateWithBody Create a template
 //
-// As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
+// Takes what creating an envelope takes, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
 //
 // Takes any type of body and a specified content type.
 //
@@ -7578,9 +7806,9 @@ func (c *Client) CreateTemplateWithBody(ctx context.Context, params *CreateTempl
 	return c.Client.Do(req)
 }
 
-// CreateTemplate Create a template, or a new version of it
+// CreateTemplate Create a template
 //
-// As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
+// Takes what creating an envelope takes, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7599,7 +7827,7 @@ func (c *Client) CreateTemplate(ctx context.Context, params *CreateTemplateParam
 
 // ArchiveTemplate Archive a template
 //
-// No envelope is made of it any more. Those that were made stay as they are, with their files.
+// No envelope can be created from the template anymore. Envelopes already created keep working.
 //
 // Corresponds with DELETE /v1/templates/{id} (the `ArchiveTemplate` operationId).
 func (c *Client) ArchiveTemplate(ctx context.Context, id openapi_types.UUID, params *ArchiveTemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7616,6 +7844,8 @@ func (c *Client) ArchiveTemplate(ctx context.Context, id openapi_types.UUID, par
 
 // GetTemplate Get a template
 //
+// Returns the template with the content of one version.
+//
 // Corresponds with GET /v1/templates/{id} (the `GetTemplate` operationId).
 func (c *Client) GetTemplate(ctx context.Context, id openapi_types.UUID, params *GetTemplateParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetTemplateRequest(c.Server, id, params)
@@ -7629,9 +7859,9 @@ func (c *Client) GetTemplate(ctx context.Context, id openapi_types.UUID, params 
 	return c.Client.Do(req)
 }
 
-// UpdateTemplateWithBody Edit a template
+// UpdateTemplateWithBody Update a template
 //
-// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
+// A merge patch (RFC 7396): an absent member stays, null resets it to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7648,9 +7878,9 @@ func (c *Client) UpdateTemplateWithBody(ctx context.Context, id openapi_types.UU
 	return c.Client.Do(req)
 }
 
-// UpdateTemplate Edit a template
+// UpdateTemplate Update a template
 //
-// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
+// A merge patch (RFC 7396): an absent member stays, null resets it to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7667,7 +7897,9 @@ func (c *Client) UpdateTemplate(ctx context.Context, id openapi_types.UUID, para
 	return c.Client.Do(req)
 }
 
-// DownloadTemplateDocument Download a document of a template
+// DownloadTemplateDocument Download a template document
+//
+// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`).
 //
 // Corresponds with GET /v1/templates/{id}/document (the `DownloadTemplateDocument` operationId).
 func (c *Client) DownloadTemplateDocument(ctx context.Context, id openapi_types.UUID, params *DownloadTemplateDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7682,9 +7914,9 @@ func (c *Client) DownloadTemplateDocument(ctx context.Context, id openapi_types.
 	return c.Client.Do(req)
 }
 
-// SuggestTemplateFields Suggest fields of a template
+// SuggestTemplateFields Suggest fields for a template document
 //
-// What the text tags and the form of a document of the newest version describe. Nothing is changed.
+// Returns the fields that the text tags and the form of a document of the latest version describe. Nothing changes.
 //
 // Corresponds with GET /v1/templates/{id}/documents/{documentId}/suggestions (the `SuggestTemplateFields` operationId).
 func (c *Client) SuggestTemplateFields(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7699,9 +7931,9 @@ func (c *Client) SuggestTemplateFields(ctx context.Context, id openapi_types.UUI
 	return c.Client.Do(req)
 }
 
-// DeleteBranding Remove a tenant's branding
+// DeleteBranding Delete branding
 //
-// Everything of it is as it is for everybody, also senderName and replyTo. For the app itself and the console role admin.
+// Resets everything to the default, including `senderName` and `replyTo`. Requires the app, or a console user with the role `admin`.
 //
 // Corresponds with DELETE /v1/tenants/{tenantId}/branding (the `DeleteBranding` operationId).
 func (c *Client) DeleteBranding(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7716,7 +7948,7 @@ func (c *Client) DeleteBranding(ctx context.Context, tenantID string, reqEditors
 	return c.Client.Do(req)
 }
 
-// GetBranding Get a tenant's branding
+// GetBranding Get branding
 //
 // Corresponds with GET /v1/tenants/{tenantId}/branding (the `GetBranding` operationId).
 func (c *Client) GetBranding(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7731,9 +7963,9 @@ func (c *Client) GetBranding(ctx context.Context, tenantID string, reqEditors ..
 	return c.Client.Do(req)
 }
 
-// UpdateBrandingWithBody Change a tenant's branding
+// UpdateBrandingWithBody Update branding
 //
-// What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
+// An absent member stays; null resets it to the default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7750,9 +7982,9 @@ func (c *Client) UpdateBrandingWithBody(ctx context.Context, tenantID string, co
 	return c.Client.Do(req)
 }
 
-// UpdateBranding Change a tenant's branding
+// UpdateBranding Update branding
 //
-// What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
+// An absent member stays; null resets it to the default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7769,7 +8001,9 @@ func (c *Client) UpdateBranding(ctx context.Context, tenantID string, body Updat
 	return c.Client.Do(req)
 }
 
-// VerifyDocumentWithBody Verify a sealed document
+// VerifyDocumentWithBody Verify a document
+//
+// Checks a PDF and returns a verdict, findings, and what the seal records about the envelope. Nothing is stored.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7801,7 +8035,9 @@ func (c *Client) ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn
 	return c.Client.Do(req)
 }
 
-// CreateWebhookWithBody Register a webhook
+// CreateWebhookWithBody Create a webhook
+//
+// Subscribes an address to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7818,7 +8054,9 @@ func (c *Client) CreateWebhookWithBody(ctx context.Context, params *CreateWebhoo
 	return c.Client.Do(req)
 }
 
-// CreateWebhook Register a webhook
+// CreateWebhook Create a webhook
+//
+// Subscribes an address to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7836,6 +8074,8 @@ func (c *Client) CreateWebhook(ctx context.Context, params *CreateWebhookParams,
 }
 
 // DeleteWebhook Delete a webhook
+//
+// Deletes the webhook. Pending deliveries fail.
 //
 // Corresponds with DELETE /v1/webhooks/{id} (the `DeleteWebhook` operationId).
 func (c *Client) DeleteWebhook(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7865,9 +8105,9 @@ func (c *Client) GetWebhook(ctx context.Context, id openapi_types.UUID, reqEdito
 	return c.Client.Do(req)
 }
 
-// UpdateWebhookWithBody Change a webhook
+// UpdateWebhookWithBody Update a webhook
 //
-// What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
+// An absent member stays. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7884,9 +8124,9 @@ func (c *Client) UpdateWebhookWithBody(ctx context.Context, id openapi_types.UUI
 	return c.Client.Do(req)
 }
 
-// UpdateWebhook Change a webhook
+// UpdateWebhook Update a webhook
 //
-// What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
+// An absent member stays. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7903,9 +8143,9 @@ func (c *Client) UpdateWebhook(ctx context.Context, id openapi_types.UUID, body 
 	return c.Client.Do(req)
 }
 
-// TestWebhook Send a test event to a webhook
+// TestWebhook Test a webhook
 //
-// A ping, which is delivered as any event is.
+// Sends a `ping`, delivered and retried like any event.
 //
 // Corresponds with POST /v1/webhooks/{id}/test (the `TestWebhook` operationId).
 func (c *Client) TestWebhook(ctx context.Context, id openapi_types.UUID, params *TestWebhookParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -13441,39 +13681,45 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
-	// ListBulkSendsWithResponse List bulk sends, newest first
+	// ListBulkSendsWithResponse List bulk sends
+	//
+	// Returns bulk sends, newest first.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/bulk-sends (the `ListBulkSends` operationId).
 	ListBulkSendsWithResponse(ctx context.Context, params *ListBulkSendsParams, reqEditors ...RequestEditorFn) (*ListBulkSendsResponse, error)
 
-	// CreateBulkSendWithBodyWithResponse Send many envelopes from one template
+	// CreateBulkSendWithBodyWithResponse Create a bulk send
 	//
-	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
+	// Takes JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike elsewhere, unknown members and parameters are rejected.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/bulk-sends (the `CreateBulkSend` operationId).
 	CreateBulkSendWithBodyWithResponse(ctx context.Context, params *CreateBulkSendParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateBulkSendResponse, error)
 
-	// CreateBulkSendWithResponse Send many envelopes from one template
+	// CreateBulkSendWithResponse Create a bulk send
 	//
-	// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
+	// Takes JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike elsewhere, unknown members and parameters are rejected.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/bulk-sends (the `CreateBulkSend` operationId).
 	CreateBulkSendWithResponse(ctx context.Context, params *CreateBulkSendParams, body CreateBulkSendJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateBulkSendResponse, error)
 
-	// GetBulkSendWithResponse Get a bulk send with the numbers of its rows
+	// GetBulkSendWithResponse Get a bulk send
+	//
+	// Returns the bulk send with the number of its rows in each state.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/bulk-sends/{id} (the `GetBulkSend` operationId).
 	GetBulkSendWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetBulkSendResponse, error)
 
-	// CancelBulkSendWithResponse Cancel the rows of a bulk send that were not sent
+	// CancelBulkSendWithResponse Cancel a bulk send
+	//
+	// Cancels the rows that were not sent. Sent envelopes are not affected.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13482,6 +13728,8 @@ type ClientWithResponsesInterface interface {
 
 	// PauseBulkSendWithResponse Pause a bulk send
 	//
+	// Starts no more rows until resumed.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/bulk-sends/{id}/pause (the `PauseBulkSend` operationId).
@@ -13489,12 +13737,16 @@ type ClientWithResponsesInterface interface {
 
 	// ResumeBulkSendWithResponse Resume a bulk send
 	//
+	// Continues with the next row.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/bulk-sends/{id}/resume (the `ResumeBulkSend` operationId).
 	ResumeBulkSendWithResponse(ctx context.Context, id openapi_types.UUID, params *ResumeBulkSendParams, reqEditors ...RequestEditorFn) (*ResumeBulkSendResponse, error)
 
-	// RetryBulkSendWithResponse Try the failed rows of a bulk send again
+	// RetryBulkSendWithResponse Retry a bulk send
+	//
+	// Retries the failed rows.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13503,41 +13755,41 @@ type ClientWithResponsesInterface interface {
 
 	// ListBulkSendRowsWithResponse List the rows of a bulk send
 	//
-	// A page of them as JSON, or all of them as a table where Accept asks for text/csv.
+	// Returns a page of rows as JSON, or all rows as a table if `Accept` is `text/csv`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/bulk-sends/{id}/rows (the `ListBulkSendRows` operationId).
 	ListBulkSendRowsWithResponse(ctx context.Context, id openapi_types.UUID, params *ListBulkSendRowsParams, reqEditors ...RequestEditorFn) (*ListBulkSendRowsResponse, error)
 
-	// GetAppWithResponse Inspect the app
+	// GetAppWithResponse Get the app
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/console/app (the `GetApp` operationId).
 	GetAppWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAppResponse, error)
 
-	// UpdateAppWithBodyWithResponse Change the name or the contact of the app
+	// UpdateAppWithBodyWithResponse Update the app
 	//
-	// Plan and tenants are the operator's to change.
+	// Changes name or contact. Plan and tenants are managed by the operator.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/console/app (the `UpdateApp` operationId).
 	UpdateAppWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAppResponse, error)
 
-	// UpdateAppWithResponse Change the name or the contact of the app
+	// UpdateAppWithResponse Update the app
 	//
-	// Plan and tenants are the operator's to change.
+	// Changes name or contact. Plan and tenants are managed by the operator.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/console/app (the `UpdateApp` operationId).
 	UpdateAppWithResponse(ctx context.Context, body UpdateAppJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAppResponse, error)
 
-	// ListClientSecretsWithResponse List the client secrets that are good
+	// ListClientSecretsWithResponse List client secrets
 	//
-	// Newest first, without what they are.
+	// Returns the valid client secrets, newest first, without their values.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13546,6 +13798,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListContactsWithResponse List contacts
 	//
+	// Returns saved contacts by name.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/console/contacts (the `ListContacts` operationId).
@@ -13553,12 +13807,16 @@ type ClientWithResponsesInterface interface {
 
 	// SaveContactWithBodyWithResponse Save a contact
 	//
+	// Creates the contact, or updates the contact with the same email address.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/console/contacts (the `SaveContact` operationId).
 	SaveContactWithBodyWithResponse(ctx context.Context, params *SaveContactParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SaveContactResponse, error)
 
 	// SaveContactWithResponse Save a contact
+	//
+	// Creates the contact, or updates the contact with the same email address.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13574,54 +13832,70 @@ type ClientWithResponsesInterface interface {
 
 	// SearchEnvelopesWithResponse Search envelopes
 	//
+	// Returns the envelopes that match, newest first, with signers whose email permanently failed.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/console/envelopes (the `SearchEnvelopes` operationId).
 	SearchEnvelopesWithResponse(ctx context.Context, params *SearchEnvelopesParams, reqEditors ...RequestEditorFn) (*SearchEnvelopesResponse, error)
 
-	// GetConsoleEnvelopeWithResponse Inspect an envelope
+	// GetConsoleEnvelopeWithResponse Get an envelope with its emails and deliveries
+	//
+	// Returns the envelope with the emails about it and its webhook deliveries.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/console/envelopes/{id} (the `GetConsoleEnvelope` operationId).
 	GetConsoleEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetConsoleEnvelopeResponse, error)
 
-	// DownloadConsoleDocumentWithResponse Download a document in the console
+	// DownloadConsoleDocumentWithResponse Download a document
+	//
+	// Same as `GET /v1/envelopes/{id}/document`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/console/envelopes/{id}/document (the `DownloadConsoleDocument` operationId).
 	DownloadConsoleDocumentWithResponse(ctx context.Context, id openapi_types.UUID, params *DownloadConsoleDocumentParams, reqEditors ...RequestEditorFn) (*DownloadConsoleDocumentResponse, error)
 
-	// UploadConsoleDocumentWithBodyWithResponse Add a document in the console
+	// UploadConsoleDocumentWithBodyWithResponse Upload a document
+	//
+	// Adds a PDF to a draft, after the documents it has. One file per request, as `multipart/form-data`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/console/envelopes/{id}/documents (the `UploadConsoleDocument` operationId).
 	UploadConsoleDocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *UploadConsoleDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UploadConsoleDocumentResponse, error)
 
-	// ResendSigningLinkWithResponse Send a signer a new link
+	// ResendSigningLinkWithResponse Resend an invitation
+	//
+	// Same as `POST /v1/envelopes/{id}/signers/{signerId}/resend`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/console/envelopes/{id}/signers/{signerId}/resend (the `ResendSigningLink` operationId).
 	ResendSigningLinkWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ResendSigningLinkParams, reqEditors ...RequestEditorFn) (*ResendSigningLinkResponse, error)
 
-	// VoidConsoleEnvelopeWithBodyWithResponse Void an envelope in the console
+	// VoidConsoleEnvelopeWithBodyWithResponse Void an envelope
+	//
+	// Same as `POST /v1/envelopes/{id}/void`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidConsoleEnvelope` operationId).
 	VoidConsoleEnvelopeWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidConsoleEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*VoidConsoleEnvelopeResponse, error)
 
-	// VoidConsoleEnvelopeWithResponse Void an envelope in the console
+	// VoidConsoleEnvelopeWithResponse Void an envelope
+	//
+	// Same as `POST /v1/envelopes/{id}/void`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidConsoleEnvelope` operationId).
 	VoidConsoleEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidConsoleEnvelopeParams, body VoidConsoleEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*VoidConsoleEnvelopeResponse, error)
 
-	// GetCurrentUserWithResponse Tell who is signed in
+	// GetCurrentUserWithResponse Get the current user
+	//
+	// Returns the user and the app of the token. `user` is null for access tokens of the app.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13630,30 +13904,34 @@ type ClientWithResponsesInterface interface {
 
 	// GetSettingsWithResponse Get settings
 	//
+	// Returns the settings of a tenant, or those of the app without `tenantId`.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/console/settings (the `GetSettings` operationId).
 	GetSettingsWithResponse(ctx context.Context, params *GetSettingsParams, reqEditors ...RequestEditorFn) (*GetSettingsResponse, error)
 
-	// UpdateSettingsWithBodyWithResponse Change settings
+	// UpdateSettingsWithBodyWithResponse Update settings
 	//
-	// Changes the choices that the body names and leaves the others as they are. `null` takes a choice back: it is then the app's, and else the service's.
+	// Changes the members in the body and keeps the others. Null removes a tenant's setting: the app's applies, or else the default of the service.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /v1/console/settings (the `UpdateSettings` operationId).
 	UpdateSettingsWithBodyWithResponse(ctx context.Context, params *UpdateSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateSettingsResponse, error)
 
-	// UpdateSettingsWithResponse Change settings
+	// UpdateSettingsWithResponse Update settings
 	//
-	// Changes the choices that the body names and leaves the others as they are. `null` takes a choice back: it is then the app's, and else the service's.
+	// Changes the members in the body and keeps the others. Null removes a tenant's setting: the app's applies, or else the default of the service.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /v1/console/settings (the `UpdateSettings` operationId).
 	UpdateSettingsWithResponse(ctx context.Context, params *UpdateSettingsParams, body UpdateSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateSettingsResponse, error)
 
-	// GetUsageWithResponse Get the usage
+	// GetUsageWithResponse Get usage
+	//
+	// Returns how many envelopes were sent in the current calendar month (UTC), and the limit of the plan.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13683,57 +13961,59 @@ type ClientWithResponsesInterface interface {
 
 	// DisableConsoleUserWithResponse Disable a console user
 	//
+	// Ends the user's sessions. The user can no longer sign in.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/console/users/{id} (the `DisableConsoleUser` operationId).
 	DisableConsoleUserWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DisableConsoleUserResponse, error)
 
-	// UpdateConsoleUserWithBodyWithResponse Change the name or the role of a console user
+	// UpdateConsoleUserWithBodyWithResponse Update a console user
 	//
-	// A new role holds from the user's next request on. One's own role is changed by another administrator.
+	// Changes name or role. A new role applies to the user's next request. Administrators cannot change their own role.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/console/users/{id} (the `UpdateConsoleUser` operationId).
 	UpdateConsoleUserWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateConsoleUserResponse, error)
 
-	// UpdateConsoleUserWithResponse Change the name or the role of a console user
+	// UpdateConsoleUserWithResponse Update a console user
 	//
-	// A new role holds from the user's next request on. One's own role is changed by another administrator.
+	// Changes name or role. A new role applies to the user's next request. Administrators cannot change their own role.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/console/users/{id} (the `UpdateConsoleUser` operationId).
 	UpdateConsoleUserWithResponse(ctx context.Context, id openapi_types.UUID, body UpdateConsoleUserJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateConsoleUserResponse, error)
 
-	// SetConsoleUserPasswordWithBodyWithResponse Set the password of a console user who forgot it
+	// SetConsoleUserPasswordWithBodyWithResponse Set a console user's password
 	//
-	// Ends the user's sessions; the second factor stays. One's own is changed by `POST /v1/console/password`.
+	// For a user who forgot the password. Ends the user's sessions; the second factor stays. Change your own with `POST /v1/console/password`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/console/users/{id}/password (the `SetConsoleUserPassword` operationId).
 	SetConsoleUserPasswordWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *SetConsoleUserPasswordParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetConsoleUserPasswordResponse, error)
 
-	// SetConsoleUserPasswordWithResponse Set the password of a console user who forgot it
+	// SetConsoleUserPasswordWithResponse Set a console user's password
 	//
-	// Ends the user's sessions; the second factor stays. One's own is changed by `POST /v1/console/password`.
+	// For a user who forgot the password. Ends the user's sessions; the second factor stays. Change your own with `POST /v1/console/password`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/console/users/{id}/password (the `SetConsoleUserPassword` operationId).
 	SetConsoleUserPasswordWithResponse(ctx context.Context, id openapi_types.UUID, params *SetConsoleUserPasswordParams, body SetConsoleUserPasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*SetConsoleUserPasswordResponse, error)
 
-	// EndConsoleUserSessionsWithResponse End all sessions of a console user
+	// EndConsoleUserSessionsWithResponse End a console user's sessions
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/console/users/{id}/sessions (the `EndConsoleUserSessions` operationId).
 	EndConsoleUserSessionsWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*EndConsoleUserSessionsResponse, error)
 
-	// ResetConsoleUserSecondFactorWithResponse Remove the second factor of a console user who has lost it
+	// ResetConsoleUserSecondFactorWithResponse Reset a console user's second factor
 	//
-	// Ends the user's sessions. Make sure who asks for it. One's own is removed by `POST /v1/console/totp/remove`.
+	// For a user who lost it. Ends the user's sessions. Verify who is asking first. Remove your own with `POST /v1/console/totp/remove`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13742,12 +14022,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListDeliveriesWithResponse List deliveries
 	//
+	// Returns deliveries, newest first.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/console/webhook-deliveries (the `ListDeliveries` operationId).
 	ListDeliveriesWithResponse(ctx context.Context, params *ListDeliveriesParams, reqEditors ...RequestEditorFn) (*ListDeliveriesResponse, error)
 
 	// GetDeliveryWithResponse Get a delivery
+	//
+	// Returns the delivery with its payload and every attempt.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13761,21 +14045,21 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/console/webhook-deliveries/{id}/resend (the `ResendDelivery` operationId).
 	ResendDeliveryWithResponse(ctx context.Context, id openapi_types.UUID, params *ResendDeliveryParams, reqEditors ...RequestEditorFn) (*ResendDeliveryResponse, error)
 
-	// ListConsoleWebhooksWithResponse Inspect webhooks
+	// ListConsoleWebhooksWithResponse List webhooks with their state
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/console/webhooks (the `ListConsoleWebhooks` operationId).
 	ListConsoleWebhooksWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListConsoleWebhooksResponse, error)
 
-	// CreateConsoleWebhookWithBodyWithResponse Register a webhook
+	// CreateConsoleWebhookWithBodyWithResponse Create a webhook
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/console/webhooks (the `CreateConsoleWebhook` operationId).
 	CreateConsoleWebhookWithBodyWithResponse(ctx context.Context, params *CreateConsoleWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateConsoleWebhookResponse, error)
 
-	// CreateConsoleWebhookWithResponse Register a webhook
+	// CreateConsoleWebhookWithResponse Create a webhook
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13784,23 +14068,25 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteConsoleWebhookWithResponse Delete a webhook
 	//
+	// Deletes the webhook. Pending deliveries fail.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/console/webhooks/{id} (the `DeleteConsoleWebhook` operationId).
 	DeleteConsoleWebhookWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DeleteConsoleWebhookResponse, error)
 
-	// UpdateConsoleWebhookWithBodyWithResponse Change the address or the events of a webhook
+	// UpdateConsoleWebhookWithBodyWithResponse Update a webhook
 	//
-	// What is absent or null stays. Deliveries on their way go to the new address.
+	// An absent or null member stays. Pending deliveries go to the new address.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/console/webhooks/{id} (the `UpdateConsoleWebhook` operationId).
 	UpdateConsoleWebhookWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateConsoleWebhookResponse, error)
 
-	// UpdateConsoleWebhookWithResponse Change the address or the events of a webhook
+	// UpdateConsoleWebhookWithResponse Update a webhook
 	//
-	// What is absent or null stays. Deliveries on their way go to the new address.
+	// An absent or null member stays. Pending deliveries go to the new address.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13809,26 +14095,34 @@ type ClientWithResponsesInterface interface {
 
 	// PauseWebhookWithResponse Pause a webhook
 	//
+	// Stops deliveries. Pending deliveries fail; resend them after resuming.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/console/webhooks/{id}/pause (the `PauseWebhook` operationId).
 	PauseWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *PauseWebhookParams, reqEditors ...RequestEditorFn) (*PauseWebhookResponse, error)
 
-	// PingWebhookWithResponse Ping a webhook
+	// PingWebhookWithResponse Test a webhook
+	//
+	// Sends a `ping`, delivered and retried like any event.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/console/webhooks/{id}/ping (the `PingWebhook` operationId).
 	PingWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *PingWebhookParams, reqEditors ...RequestEditorFn) (*PingWebhookResponse, error)
 
-	// ResendFailedDeliveriesWithBodyWithResponse Resend all failed since a time
+	// ResendFailedDeliveriesWithBodyWithResponse Resend failed deliveries
+	//
+	// Resends the deliveries of this webhook that permanently failed since a time.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/console/webhooks/{id}/resend (the `ResendFailedDeliveries` operationId).
 	ResendFailedDeliveriesWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *ResendFailedDeliveriesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResendFailedDeliveriesResponse, error)
 
-	// ResendFailedDeliveriesWithResponse Resend all failed since a time
+	// ResendFailedDeliveriesWithResponse Resend failed deliveries
+	//
+	// Resends the deliveries of this webhook that permanently failed since a time.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13842,14 +14136,18 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/console/webhooks/{id}/resume (the `ResumeWebhook` operationId).
 	ResumeWebhookWithResponse(ctx context.Context, id openapi_types.UUID, params *ResumeWebhookParams, reqEditors ...RequestEditorFn) (*ResumeWebhookResponse, error)
 
-	// RotateWebhookSecretWithBodyWithResponse Rotate the secret of a webhook
+	// RotateWebhookSecretWithBodyWithResponse Rotate a webhook secret
+	//
+	// The previous secret keeps signing, in a second header, for `overlapHours`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/console/webhooks/{id}/secret (the `RotateWebhookSecret` operationId).
 	RotateWebhookSecretWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *RotateWebhookSecretParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RotateWebhookSecretResponse, error)
 
-	// RotateWebhookSecretWithResponse Rotate the secret of a webhook
+	// RotateWebhookSecretWithResponse Rotate a webhook secret
+	//
+	// The previous secret keeps signing, in a second header, for `overlapHours`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13892,26 +14190,34 @@ type ClientWithResponsesInterface interface {
 
 	// RevokeBuilderSessionWithResponse Revoke a builder session
 	//
+	// Ends the session at once.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeBuilderSession` operationId).
 	RevokeBuilderSessionWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*RevokeBuilderSessionResponse, error)
 
-	// CreateSigningSessionWithBodyWithResponse Create an embedded session
+	// CreateSigningSessionWithBodyWithResponse Create an embedded signing session
+	//
+	// Returns a one-time token and the address to show in an iframe. One signer, one origin. Create it on your server when the signer is about to sign.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/embedded/signing-sessions (the `CreateSigningSession` operationId).
 	CreateSigningSessionWithBodyWithResponse(ctx context.Context, params *CreateSigningSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSigningSessionResponse, error)
 
-	// CreateSigningSessionWithResponse Create an embedded session
+	// CreateSigningSessionWithResponse Create an embedded signing session
+	//
+	// Returns a one-time token and the address to show in an iframe. One signer, one origin. Create it on your server when the signer is about to sign.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/embedded/signing-sessions (the `CreateSigningSession` operationId).
 	CreateSigningSessionWithResponse(ctx context.Context, params *CreateSigningSessionParams, body CreateSigningSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSigningSessionResponse, error)
 
-	// RevokeSigningSessionWithResponse Revoke an embedded session
+	// RevokeSigningSessionWithResponse Revoke an embedded signing session
+	//
+	// Ends the session at once.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13920,12 +14226,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListEnvelopesWithResponse List envelopes
 	//
+	// Returns the envelopes of a tenant, newest first. Use `page` for a page by number, or `cursor` to read all envelopes without gaps while new ones arrive. `auditLog` is empty in lists.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/envelopes (the `ListEnvelopes` operationId).
 	ListEnvelopesWithResponse(ctx context.Context, params *ListEnvelopesParams, reqEditors ...RequestEditorFn) (*ListEnvelopesResponse, error)
 
 	// CreateEnvelopeWithBodyWithResponse Create an envelope
+	//
+	// Creates a draft. Send the PDF with the request as `multipart/form-data`, or send JSON and upload the PDF with `POST /v1/envelopes/{id}/document`. With `send`, the envelope is sent in the same transaction.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13934,6 +14244,8 @@ type ClientWithResponsesInterface interface {
 
 	// CreateEnvelopeWithResponse Create an envelope
 	//
+	// Creates a draft. Send the PDF with the request as `multipart/form-data`, or send JSON and upload the PDF with `POST /v1/envelopes/{id}/document`. With `send`, the envelope is sent in the same transaction.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/envelopes (the `CreateEnvelope` operationId).
@@ -13941,7 +14253,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteDraftWithResponse Delete a draft
 	//
-	// With its documents, signers and fields. The audit chain stays, for whoever runs the service.
+	// Deletes the draft with its documents, recipients and fields. The audit trail is kept for the operator.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13950,23 +14262,25 @@ type ClientWithResponsesInterface interface {
 
 	// GetEnvelopeWithResponse Get an envelope
 	//
+	// Returns the envelope with its recipients, fields, documents and audit trail.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/envelopes/{id} (the `GetEnvelope` operationId).
 	GetEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetEnvelopeResponse, error)
 
-	// UpdateDraftWithBodyWithResponse Edit a draft
+	// UpdateDraftWithBodyWithResponse Update an envelope
 	//
-	// A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
+	// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` is replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/envelopes/{id} (the `UpdateDraft` operationId).
 	UpdateDraftWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *UpdateDraftParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateDraftResponse, error)
 
-	// UpdateDraftWithResponse Edit a draft
+	// UpdateDraftWithResponse Update an envelope
 	//
-	// A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
+	// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` is replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13975,25 +14289,25 @@ type ClientWithResponsesInterface interface {
 
 	// DownloadAttachmentWithResponse Download an attachment
 	//
-	// A file that a signer signed with.
+	// Returns a file that a signer submitted.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/envelopes/{id}/attachments/{aid} (the `DownloadAttachment` operationId).
 	DownloadAttachmentWithResponse(ctx context.Context, id openapi_types.UUID, aid openapi_types.UUID, reqEditors ...RequestEditorFn) (*DownloadAttachmentResponse, error)
 
-	// ResendCopiesWithBodyWithResponse Send the sealed files again
+	// ResendCopiesWithBodyWithResponse Resend completed copies
 	//
-	// To an address of this envelope, as fresh links. Five times an hour.
+	// Emails fresh download links to an address of a completed envelope. Maximum 5 per hour.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/envelopes/{id}/copies (the `ResendCopies` operationId).
 	ResendCopiesWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *ResendCopiesParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResendCopiesResponse, error)
 
-	// ResendCopiesWithResponse Send the sealed files again
+	// ResendCopiesWithResponse Resend completed copies
 	//
-	// To an address of this envelope, as fresh links. Five times an hour.
+	// Emails fresh download links to an address of a completed envelope. Maximum 5 per hour.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14002,6 +14316,8 @@ type ClientWithResponsesInterface interface {
 
 	// DownloadDocumentWithResponse Download a document
 	//
+	// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`).
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/envelopes/{id}/document (the `DownloadDocument` operationId).
@@ -14009,106 +14325,122 @@ type ClientWithResponsesInterface interface {
 
 	// UploadDocumentWithBodyWithResponse Upload a document
 	//
+	// Adds a PDF to the draft, after the documents it has. Send the bytes of the file as the body. Maximum 25 MB unless the operator has set another limit.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/envelopes/{id}/document (the `UploadDocument` operationId).
 	UploadDocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *UploadDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UploadDocumentResponse, error)
 
-	// DownloadSealedDocumentsWithResponse Download all sealed files in one ZIP file
+	// DownloadSealedDocumentsWithResponse Download all sealed documents
+	//
+	// Returns one ZIP file with every sealed document of a completed envelope.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/envelopes/{id}/documents.zip (the `DownloadSealedDocuments` operationId).
 	DownloadSealedDocumentsWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*DownloadSealedDocumentsResponse, error)
 
-	// DeleteDocumentWithResponse Remove a draft's document
+	// DeleteDocumentWithResponse Delete a document
 	//
-	// With the fields on it. The others move up.
+	// Deletes a document of a draft with its fields. Later documents move up.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/envelopes/{id}/documents/{documentId} (the `DeleteDocument` operationId).
 	DeleteDocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *DeleteDocumentParams, reqEditors ...RequestEditorFn) (*DeleteDocumentResponse, error)
 
-	// UpdateDocumentWithBodyWithResponse Rename or move a draft's document
+	// UpdateDocumentWithBodyWithResponse Update a document
 	//
-	// The other documents keep their order around it.
+	// Renames or moves a document of a draft. The other documents keep their order.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `UpdateDocument` operationId).
 	UpdateDocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *UpdateDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateDocumentResponse, error)
 
-	// UpdateDocumentWithResponse Rename or move a draft's document
+	// UpdateDocumentWithResponse Update a document
 	//
-	// The other documents keep their order around it.
+	// Renames or moves a document of a draft. The other documents keep their order.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `UpdateDocument` operationId).
 	UpdateDocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *UpdateDocumentParams, body UpdateDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateDocumentResponse, error)
 
-	// PrepareDocumentWithBodyWithResponse Prepare a document anew
+	// PrepareDocumentWithBodyWithResponse Prepare a document
+	//
+	// Prepares the uploaded original again with other options. Fields that the previous options added are replaced.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareDocument` operationId).
 	PrepareDocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PrepareDocumentResponse, error)
 
-	// PrepareDocumentWithResponse Prepare a document anew
+	// PrepareDocumentWithResponse Prepare a document
+	//
+	// Prepares the uploaded original again with other options. Fields that the previous options added are replaced.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/envelopes/{id}/documents/{documentId}/prepare (the `PrepareDocument` operationId).
 	PrepareDocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareDocumentParams, body PrepareDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*PrepareDocumentResponse, error)
 
-	// SuggestFieldsWithResponse Suggest fields
+	// SuggestFieldsWithResponse Suggest fields for a document
+	//
+	// Returns the fields that the text tags and the form of the document describe. Nothing changes.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/suggestions (the `SuggestFields` operationId).
 	SuggestFieldsWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*SuggestFieldsResponse, error)
 
-	// CreateFieldWithBodyWithResponse Add a field, or a list of which all are added or none
+	// CreateFieldWithBodyWithResponse Add fields
+	//
+	// Adds one field, or a list of fields. A list is added as a whole or not at all.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/envelopes/{id}/fields (the `CreateField` operationId).
 	CreateFieldWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *CreateFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateFieldResponse, error)
 
-	// CreateFieldWithResponse Add a field, or a list of which all are added or none
+	// CreateFieldWithResponse Add fields
+	//
+	// Adds one field, or a list of fields. A list is added as a whole or not at all.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/envelopes/{id}/fields (the `CreateField` operationId).
 	CreateFieldWithResponse(ctx context.Context, id openapi_types.UUID, params *CreateFieldParams, body CreateFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateFieldResponse, error)
 
-	// DeleteFieldWithResponse Remove a draft's field
+	// DeleteFieldWithResponse Delete a field
+	//
+	// Deletes a field of a draft.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/envelopes/{id}/fields/{fieldId} (the `DeleteField` operationId).
 	DeleteFieldWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *DeleteFieldParams, reqEditors ...RequestEditorFn) (*DeleteFieldResponse, error)
 
-	// UpdateFieldWithBodyWithResponse Edit a draft's field
+	// UpdateFieldWithBodyWithResponse Update a field
 	//
-	// A y that is given is counted from the origin that is given with it, or from the envelope's.
+	// Changes a field of a draft. An absent member stays. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `UpdateField` operationId).
 	UpdateFieldWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *UpdateFieldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateFieldResponse, error)
 
-	// UpdateFieldWithResponse Edit a draft's field
+	// UpdateFieldWithResponse Update a field
 	//
-	// A y that is given is counted from the origin that is given with it, or from the envelope's.
+	// Changes a field of a draft. An absent member stays. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/envelopes/{id}/fields/{fieldId} (the `UpdateField` operationId).
 	UpdateFieldWithResponse(ctx context.Context, id openapi_types.UUID, fieldID openapi_types.UUID, params *UpdateFieldParams, body UpdateFieldJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateFieldResponse, error)
 
-	// GetEnvelopeProgressWithResponse Ask the workflow for progress
+	// GetEnvelopeProgressWithResponse Get the progress of an envelope
 	//
 	// Returns what the envelope's workflow is doing: its step, the signers it waits for, and the next reminder. If the workflow does not answer within a second, the database answers: see `answeredBy`.
 	//
@@ -14119,6 +14451,8 @@ type ClientWithResponsesInterface interface {
 
 	// SendEnvelopeWithBodyWithResponse Send an envelope
 	//
+	// Sends the draft and invites the first routing group. The response alone contains `signingUrl` for each signer of that group. The deadline counts from now.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/envelopes/{id}/send (the `SendEnvelope` operationId).
@@ -14126,96 +14460,106 @@ type ClientWithResponsesInterface interface {
 
 	// SendEnvelopeWithResponse Send an envelope
 	//
+	// Sends the draft and invites the first routing group. The response alone contains `signingUrl` for each signer of that group. The deadline counts from now.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/envelopes/{id}/send (the `SendEnvelope` operationId).
 	SendEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, params *SendEnvelopeParams, body SendEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*SendEnvelopeResponse, error)
 
-	// CreateSignerWithBodyWithResponse Add a signer
+	// CreateSignerWithBodyWithResponse Add a recipient
+	//
+	// Adds a recipient to a draft.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/envelopes/{id}/signers (the `CreateSigner` operationId).
 	CreateSignerWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *CreateSignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSignerResponse, error)
 
-	// CreateSignerWithResponse Add a signer
+	// CreateSignerWithResponse Add a recipient
+	//
+	// Adds a recipient to a draft.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/envelopes/{id}/signers (the `CreateSigner` operationId).
 	CreateSignerWithResponse(ctx context.Context, id openapi_types.UUID, params *CreateSignerParams, body CreateSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSignerResponse, error)
 
-	// DeleteSignerWithResponse Remove a draft's signer
+	// DeleteSignerWithResponse Delete a recipient
 	//
-	// With the signer's fields.
+	// Deletes a recipient of a draft with the fields assigned to that recipient.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/envelopes/{id}/signers/{signerId} (the `DeleteSigner` operationId).
 	DeleteSignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *DeleteSignerParams, reqEditors ...RequestEditorFn) (*DeleteSignerResponse, error)
 
-	// UpdateSignerWithBodyWithResponse Edit a draft's signer
+	// UpdateSignerWithBodyWithResponse Update a recipient
+	//
+	// Changes a recipient of a draft. An absent member stays.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `UpdateSigner` operationId).
 	UpdateSignerWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *UpdateSignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateSignerResponse, error)
 
-	// UpdateSignerWithResponse Edit a draft's signer
+	// UpdateSignerWithResponse Update a recipient
+	//
+	// Changes a recipient of a draft. An absent member stays.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `UpdateSigner` operationId).
 	UpdateSignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *UpdateSignerParams, body UpdateSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateSignerResponse, error)
 
-	// ReplaceSignerWithBodyWithResponse Put another person in the place of a signer
+	// ReplaceSignerWithBodyWithResponse Replace a recipient
 	//
-	// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
+	// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent end at once. The new person is invited when the routing order reaches them. Recipients of copies can be replaced too.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceSigner` operationId).
 	ReplaceSignerWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceSignerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceSignerResponse, error)
 
-	// ReplaceSignerWithResponse Put another person in the place of a signer
+	// ReplaceSignerWithResponse Replace a recipient
 	//
-	// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
+	// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent end at once. The new person is invited when the routing order reaches them. Recipients of copies can be replaced too.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceSigner` operationId).
 	ReplaceSignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceSignerParams, body ReplaceSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceSignerResponse, error)
 
-	// RemindSignerWithResponse Invite a signer again
+	// RemindSignerWithResponse Resend an invitation
 	//
-	// With a new link; the old one ends. Five times an hour.
+	// Emails the signer a new link and ends the previous link. Maximum 5 per hour and signer.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `RemindSigner` operationId).
 	RemindSignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemindSignerParams, reqEditors ...RequestEditorFn) (*RemindSignerResponse, error)
 
-	// CreateSigningLinkWithBodyWithResponse Get the link of a signer who is awaited
+	// CreateSigningLinkWithBodyWithResponse Get a signing link
 	//
-	// The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
+	// Returns the current link of a signer who is awaited, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `CreateSigningLink` operationId).
 	CreateSigningLinkWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *CreateSigningLinkParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSigningLinkResponse, error)
 
-	// CreateSigningLinkWithResponse Get the link of a signer who is awaited
+	// CreateSigningLinkWithResponse Get a signing link
 	//
-	// The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
+	// Returns the current link of a signer who is awaited, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/signing-link (the `CreateSigningLink` operationId).
 	CreateSigningLinkWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *CreateSigningLinkParams, body CreateSigningLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSigningLinkResponse, error)
 
-	// GetEnvelopeValuesWithResponse Get what signers entered
+	// GetEnvelopeValuesWithResponse Get entered values
 	//
-	// By the names of the fields; null before the signer of a field has signed.
+	// Returns the values of the fields by field name. A value is null until its signer has signed. Ask for `text/csv` to get a table.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14224,6 +14568,8 @@ type ClientWithResponsesInterface interface {
 
 	// VoidEnvelopeWithBodyWithResponse Void an envelope
 	//
+	// Ends an envelope that is not completed. All signing links stop working at once. This cannot be undone.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/envelopes/{id}/void (the `VoidEnvelope` operationId).
@@ -14231,23 +14577,25 @@ type ClientWithResponsesInterface interface {
 
 	// VoidEnvelopeWithResponse Void an envelope
 	//
+	// Ends an envelope that is not completed. All signing links stop working at once. This cannot be undone.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/envelopes/{id}/void (the `VoidEnvelope` operationId).
 	VoidEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidEnvelopeParams, body VoidEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*VoidEnvelopeResponse, error)
 
-	// ListEventsWithResponse Read events
+	// ListEventsWithResponse List events
 	//
-	// The events that webhooks can be told, subscribed to or not, oldest first, for 90 days (a setting). Begin without a cursor, or with since, and go on with each answer's nextCursor: no event is missed or given twice.
+	// Returns events, oldest first, whether a webhook subscribes to them or not. Events are kept for 90 days unless the operator has set otherwise. Start without a cursor or with `since`, then continue with `nextCursor`: no event is missed or repeated.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/events (the `ListEvents` operationId).
 	ListEventsWithResponse(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*ListEventsResponse, error)
 
-	// StreamEventsWithResponse Receive events as they happen
+	// StreamEventsWithResponse Stream events
 	//
-	// Server-sent events: id is the event's, event its name, and data the body that webhooks get. It begins after Last-Event-ID or cursor, else with what happens from now on, and ends after 15 minutes at most: connect again with the last id.
+	// Server-sent events: `id` is the event's ID, `event` its name, `data` the webhook body. Starts after `Last-Event-ID` or `cursor`, or else with the next event. The stream ends after at most 15 minutes: reconnect with the last ID.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14261,18 +14609,18 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/templates (the `ListTemplates` operationId).
 	ListTemplatesWithResponse(ctx context.Context, params *ListTemplatesParams, reqEditors ...RequestEditorFn) (*ListTemplatesResponse, error)
 
-	// CreateTemplateWithBodyWithResponse Create a template, or a new version of it
+	// CreateTemplateWithBodyWithResponse Create a template
 	//
-	// As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
+	// Takes what creating an envelope takes, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/templates (the `CreateTemplate` operationId).
 	CreateTemplateWithBodyWithResponse(ctx context.Context, params *CreateTemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTemplateResponse, error)
 
-	// CreateTemplateWithResponse Create a template, or a new version of it
+	// CreateTemplateWithResponse Create a template
 	//
-	// As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
+	// Takes what creating an envelope takes, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14281,7 +14629,7 @@ type ClientWithResponsesInterface interface {
 
 	// ArchiveTemplateWithResponse Archive a template
 	//
-	// No envelope is made of it any more. Those that were made stay as they are, with their files.
+	// No envelope can be created from the template anymore. Envelopes already created keep working.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14290,80 +14638,86 @@ type ClientWithResponsesInterface interface {
 
 	// GetTemplateWithResponse Get a template
 	//
+	// Returns the template with the content of one version.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/templates/{id} (the `GetTemplate` operationId).
 	GetTemplateWithResponse(ctx context.Context, id openapi_types.UUID, params *GetTemplateParams, reqEditors ...RequestEditorFn) (*GetTemplateResponse, error)
 
-	// UpdateTemplateWithBodyWithResponse Edit a template
+	// UpdateTemplateWithBodyWithResponse Update a template
 	//
-	// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
+	// A merge patch (RFC 7396): an absent member stays, null resets it to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/templates/{id} (the `UpdateTemplate` operationId).
 	UpdateTemplateWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *UpdateTemplateParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateTemplateResponse, error)
 
-	// UpdateTemplateWithResponse Edit a template
+	// UpdateTemplateWithResponse Update a template
 	//
-	// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
+	// A merge patch (RFC 7396): an absent member stays, null resets it to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/templates/{id} (the `UpdateTemplate` operationId).
 	UpdateTemplateWithResponse(ctx context.Context, id openapi_types.UUID, params *UpdateTemplateParams, body UpdateTemplateJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateTemplateResponse, error)
 
-	// DownloadTemplateDocumentWithResponse Download a document of a template
+	// DownloadTemplateDocumentWithResponse Download a template document
+	//
+	// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`).
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/templates/{id}/document (the `DownloadTemplateDocument` operationId).
 	DownloadTemplateDocumentWithResponse(ctx context.Context, id openapi_types.UUID, params *DownloadTemplateDocumentParams, reqEditors ...RequestEditorFn) (*DownloadTemplateDocumentResponse, error)
 
-	// SuggestTemplateFieldsWithResponse Suggest fields of a template
+	// SuggestTemplateFieldsWithResponse Suggest fields for a template document
 	//
-	// What the text tags and the form of a document of the newest version describe. Nothing is changed.
+	// Returns the fields that the text tags and the form of a document of the latest version describe. Nothing changes.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/suggestions (the `SuggestTemplateFields` operationId).
 	SuggestTemplateFieldsWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*SuggestTemplateFieldsResponse, error)
 
-	// DeleteBrandingWithResponse Remove a tenant's branding
+	// DeleteBrandingWithResponse Delete branding
 	//
-	// Everything of it is as it is for everybody, also senderName and replyTo. For the app itself and the console role admin.
+	// Resets everything to the default, including `senderName` and `replyTo`. Requires the app, or a console user with the role `admin`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/tenants/{tenantId}/branding (the `DeleteBranding` operationId).
 	DeleteBrandingWithResponse(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*DeleteBrandingResponse, error)
 
-	// GetBrandingWithResponse Get a tenant's branding
+	// GetBrandingWithResponse Get branding
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/tenants/{tenantId}/branding (the `GetBranding` operationId).
 	GetBrandingWithResponse(ctx context.Context, tenantID string, reqEditors ...RequestEditorFn) (*GetBrandingResponse, error)
 
-	// UpdateBrandingWithBodyWithResponse Change a tenant's branding
+	// UpdateBrandingWithBodyWithResponse Update branding
 	//
-	// What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
+	// An absent member stays; null resets it to the default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `UpdateBranding` operationId).
 	UpdateBrandingWithBodyWithResponse(ctx context.Context, tenantID string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateBrandingResponse, error)
 
-	// UpdateBrandingWithResponse Change a tenant's branding
+	// UpdateBrandingWithResponse Update branding
 	//
-	// What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
+	// An absent member stays; null resets it to the default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /v1/tenants/{tenantId}/branding (the `UpdateBranding` operationId).
 	UpdateBrandingWithResponse(ctx context.Context, tenantID string, body UpdateBrandingJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateBrandingResponse, error)
 
-	// VerifyDocumentWithBodyWithResponse Verify a sealed document
+	// VerifyDocumentWithBodyWithResponse Verify a document
+	//
+	// Checks a PDF and returns a verdict, findings, and what the seal records about the envelope. Nothing is stored.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14377,14 +14731,18 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/webhooks (the `ListWebhooks` operationId).
 	ListWebhooksWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListWebhooksResponse, error)
 
-	// CreateWebhookWithBodyWithResponse Register a webhook
+	// CreateWebhookWithBodyWithResponse Create a webhook
+	//
+	// Subscribes an address to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/webhooks (the `CreateWebhook` operationId).
 	CreateWebhookWithBodyWithResponse(ctx context.Context, params *CreateWebhookParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error)
 
-	// CreateWebhookWithResponse Register a webhook
+	// CreateWebhookWithResponse Create a webhook
+	//
+	// Subscribes an address to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14392,6 +14750,8 @@ type ClientWithResponsesInterface interface {
 	CreateWebhookWithResponse(ctx context.Context, params *CreateWebhookParams, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error)
 
 	// DeleteWebhookWithResponse Delete a webhook
+	//
+	// Deletes the webhook. Pending deliveries fail.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14405,27 +14765,27 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/webhooks/{id} (the `GetWebhook` operationId).
 	GetWebhookWithResponse(ctx context.Context, id openapi_types.UUID, reqEditors ...RequestEditorFn) (*GetWebhookResponse, error)
 
-	// UpdateWebhookWithBodyWithResponse Change a webhook
+	// UpdateWebhookWithBodyWithResponse Update a webhook
 	//
-	// What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
+	// An absent member stays. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/webhooks/{id} (the `UpdateWebhook` operationId).
 	UpdateWebhookWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateWebhookResponse, error)
 
-	// UpdateWebhookWithResponse Change a webhook
+	// UpdateWebhookWithResponse Update a webhook
 	//
-	// What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
+	// An absent member stays. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/webhooks/{id} (the `UpdateWebhook` operationId).
 	UpdateWebhookWithResponse(ctx context.Context, id openapi_types.UUID, body UpdateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateWebhookResponse, error)
 
-	// TestWebhookWithResponse Send a test event to a webhook
+	// TestWebhookWithResponse Test a webhook
 	//
-	// A ping, which is delivered as any event is.
+	// Sends a `ping`, delivered and retried like any event.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -18113,7 +18473,9 @@ func (r TestWebhookResponse) ContentType() string {
 	return ""
 }
 
-// ListBulkSendsWithResponse List bulk sends, newest first
+// ListBulkSendsWithResponse List bulk sends
+//
+// Returns bulk sends, newest first.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -18126,9 +18488,9 @@ func (c *ClientWithResponses) ListBulkSendsWithResponse(ctx context.Context, par
 	return ParseListBulkSendsResponse(rsp)
 }
 
-// CreateBulkSendWithBodyWithResponse Send many envelopes from one template
+// CreateBulkSendWithBodyWithResponse Create a bulk send
 //
-// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
+// Takes JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike elsewhere, unknown members and parameters are rejected.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18141,9 +18503,9 @@ func (c *ClientWithResponses) CreateBulkSendWithBodyWithResponse(ctx context.Con
 	return ParseCreateBulkSendResponse(rsp)
 }
 
-// CreateBulkSendWithResponse Send many envelopes from one template
+// CreateBulkSendWithResponse Create a bulk send
 //
-// As JSON, or as a CSV table (RFC 4180, UTF-8) with everything but the rows in the query string. All rows are checked first: what is wrong with any of them is listed in the details of a 400, and nothing is sent. With dryRun a request without faults is answered with 200. Members of the body and of its rows, and parameters, that are not named here are refused.
+// Takes JSON, or a CSV table (RFC 4180, UTF-8) with everything except the rows in the query string. All rows are checked first: any fault rejects the request with a 400 that lists the faults, and nothing is sent. A `dryRun` without faults returns 200. Unlike elsewhere, unknown members and parameters are rejected.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18156,7 +18518,9 @@ func (c *ClientWithResponses) CreateBulkSendWithResponse(ctx context.Context, pa
 	return ParseCreateBulkSendResponse(rsp)
 }
 
-// GetBulkSendWithResponse Get a bulk send with the numbers of its rows
+// GetBulkSendWithResponse Get a bulk send
+//
+// Returns the bulk send with the number of its rows in each state.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -18169,7 +18533,9 @@ func (c *ClientWithResponses) GetBulkSendWithResponse(ctx context.Context, id op
 	return ParseGetBulkSendResponse(rsp)
 }
 
-// CancelBulkSendWithResponse Cancel the rows of a bulk send that were not sent
+// CancelBulkSendWithResponse Cancel a bulk send
+//
+// Cancels the rows that were not sent. Sent envelopes are not affected.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -18184,6 +18550,8 @@ func (c *ClientWithResponses) CancelBulkSendWithResponse(ctx context.Context, id
 
 // PauseBulkSendWithResponse Pause a bulk send
 //
+// Starts no more rows until resumed.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/bulk-sends/{id}/pause (the `PauseBulkSend` operationId).
@@ -18197,6 +18565,8 @@ func (c *ClientWithResponses) PauseBulkSendWithResponse(ctx context.Context, id 
 
 // ResumeBulkSendWithResponse Resume a bulk send
 //
+// Continues with the next row.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/bulk-sends/{id}/resume (the `ResumeBulkSend` operationId).
@@ -18208,7 +18578,9 @@ func (c *ClientWithResponses) ResumeBulkSendWithResponse(ctx context.Context, id
 	return ParseResumeBulkSendResponse(rsp)
 }
 
-// RetryBulkSendWithResponse Try the failed rows of a bulk send again
+// RetryBulkSendWithResponse Retry a bulk send
+//
+// Retries the failed rows.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -18223,7 +18595,7 @@ func (c *ClientWithResponses) RetryBulkSendWithResponse(ctx context.Context, id 
 
 // ListBulkSendRowsWithResponse List the rows of a bulk send
 //
-// A page of them as JSON, or all of them as a table where Accept asks for text/csv.
+// Returns a page of rows as JSON, or all rows as a table if `Accept` is `text/csv`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -18236,7 +18608,7 @@ func (c *ClientWithResponses) ListBulkSendRowsWithResponse(ctx context.Context, 
 	return ParseListBulkSendRowsResponse(rsp)
 }
 
-// GetAppWithResponse Inspect the app
+// GetAppWithResponse Get the app
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -18249,9 +18621,9 @@ func (c *ClientWithResponses) GetAppWithResponse(ctx context.Context, reqEditors
 	return ParseGetAppResponse(rsp)
 }
 
-// UpdateAppWithBodyWithResponse Change the name or the contact of the app
+// UpdateAppWithBodyWithResponse Update the app
 //
-// Plan and tenants are the operator's to change.
+// Changes name or contact. Plan and tenants are managed by the operator.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18264,9 +18636,9 @@ func (c *ClientWithResponses) UpdateAppWithBodyWithResponse(ctx context.Context,
 	return ParseUpdateAppResponse(rsp)
 }
 
-// UpdateAppWithResponse Change the name or the contact of the app
+// UpdateAppWithResponse Update the app
 //
-// Plan and tenants are the operator's to change.
+// Changes name or contact. Plan and tenants are managed by the operator.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18279,9 +18651,9 @@ func (c *ClientWithResponses) UpdateAppWithResponse(ctx context.Context, body Up
 	return ParseUpdateAppResponse(rsp)
 }
 
-// ListClientSecretsWithResponse List the client secrets that are good
+// ListClientSecretsWithResponse List client secrets
 //
-// Newest first, without what they are.
+// Returns the valid client secrets, newest first, without their values.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -18296,6 +18668,8 @@ func (c *ClientWithResponses) ListClientSecretsWithResponse(ctx context.Context,
 
 // ListContactsWithResponse List contacts
 //
+// Returns saved contacts by name.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/console/contacts (the `ListContacts` operationId).
@@ -18309,6 +18683,8 @@ func (c *ClientWithResponses) ListContactsWithResponse(ctx context.Context, para
 
 // SaveContactWithBodyWithResponse Save a contact
 //
+// Creates the contact, or updates the contact with the same email address.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/console/contacts (the `SaveContact` operationId).
@@ -18321,6 +18697,8 @@ func (c *ClientWithResponses) SaveContactWithBodyWithResponse(ctx context.Contex
 }
 
 // SaveContactWithResponse Save a contact
+//
+// Creates the contact, or updates the contact with the same email address.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18348,6 +18726,8 @@ func (c *ClientWithResponses) DeleteContactWithResponse(ctx context.Context, id 
 
 // SearchEnvelopesWithResponse Search envelopes
 //
+// Returns the envelopes that match, newest first, with signers whose email permanently failed.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/console/envelopes (the `SearchEnvelopes` operationId).
@@ -18359,7 +18739,9 @@ func (c *ClientWithResponses) SearchEnvelopesWithResponse(ctx context.Context, p
 	return ParseSearchEnvelopesResponse(rsp)
 }
 
-// GetConsoleEnvelopeWithResponse Inspect an envelope
+// GetConsoleEnvelopeWithResponse Get an envelope with its emails and deliveries
+//
+// Returns the envelope with the emails about it and its webhook deliveries.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -18372,7 +18754,9 @@ func (c *ClientWithResponses) GetConsoleEnvelopeWithResponse(ctx context.Context
 	return ParseGetConsoleEnvelopeResponse(rsp)
 }
 
-// DownloadConsoleDocumentWithResponse Download a document in the console
+// DownloadConsoleDocumentWithResponse Download a document
+//
+// Same as `GET /v1/envelopes/{id}/document`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -18385,7 +18769,9 @@ func (c *ClientWithResponses) DownloadConsoleDocumentWithResponse(ctx context.Co
 	return ParseDownloadConsoleDocumentResponse(rsp)
 }
 
-// UploadConsoleDocumentWithBodyWithResponse Add a document in the console
+// UploadConsoleDocumentWithBodyWithResponse Upload a document
+//
+// Adds a PDF to a draft, after the documents it has. One file per request, as `multipart/form-data`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18398,7 +18784,9 @@ func (c *ClientWithResponses) UploadConsoleDocumentWithBodyWithResponse(ctx cont
 	return ParseUploadConsoleDocumentResponse(rsp)
 }
 
-// ResendSigningLinkWithResponse Send a signer a new link
+// ResendSigningLinkWithResponse Resend an invitation
+//
+// Same as `POST /v1/envelopes/{id}/signers/{signerId}/resend`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -18411,7 +18799,9 @@ func (c *ClientWithResponses) ResendSigningLinkWithResponse(ctx context.Context,
 	return ParseResendSigningLinkResponse(rsp)
 }
 
-// VoidConsoleEnvelopeWithBodyWithResponse Void an envelope in the console
+// VoidConsoleEnvelopeWithBodyWithResponse Void an envelope
+//
+// Same as `POST /v1/envelopes/{id}/void`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18424,7 +18814,9 @@ func (c *ClientWithResponses) VoidConsoleEnvelopeWithBodyWithResponse(ctx contex
 	return ParseVoidConsoleEnvelopeResponse(rsp)
 }
 
-// VoidConsoleEnvelopeWithResponse Void an envelope in the console
+// VoidConsoleEnvelopeWithResponse Void an envelope
+//
+// Same as `POST /v1/envelopes/{id}/void`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18437,7 +18829,9 @@ func (c *ClientWithResponses) VoidConsoleEnvelopeWithResponse(ctx context.Contex
 	return ParseVoidConsoleEnvelopeResponse(rsp)
 }
 
-// GetCurrentUserWithResponse Tell who is signed in
+// GetCurrentUserWithResponse Get the current user
+//
+// Returns the user and the app of the token. `user` is null for access tokens of the app.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -18452,6 +18846,8 @@ func (c *ClientWithResponses) GetCurrentUserWithResponse(ctx context.Context, re
 
 // GetSettingsWithResponse Get settings
 //
+// Returns the settings of a tenant, or those of the app without `tenantId`.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/console/settings (the `GetSettings` operationId).
@@ -18463,9 +18859,9 @@ func (c *ClientWithResponses) GetSettingsWithResponse(ctx context.Context, param
 	return ParseGetSettingsResponse(rsp)
 }
 
-// UpdateSettingsWithBodyWithResponse Change settings
+// UpdateSettingsWithBodyWithResponse Update settings
 //
-// Changes the choices that the body names and leaves the others as they are. `null` takes a choice back: it is then the app's, and else the service's.
+// Changes the members in the body and keeps the others. Null removes a tenant's setting: the app's applies, or else the default of the service.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18478,9 +18874,9 @@ func (c *ClientWithResponses) UpdateSettingsWithBodyWithResponse(ctx context.Con
 	return ParseUpdateSettingsResponse(rsp)
 }
 
-// UpdateSettingsWithResponse Change settings
+// UpdateSettingsWithResponse Update settings
 //
-// Changes the choices that the body names and leaves the others as they are. `null` takes a choice back: it is then the app's, and else the service's.
+// Changes the members in the body and keeps the others. Null removes a tenant's setting: the app's applies, or else the default of the service.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18493,7 +18889,9 @@ func (c *ClientWithResponses) UpdateSettingsWithResponse(ctx context.Context, pa
 	return ParseUpdateSettingsResponse(rsp)
 }
 
-// GetUsageWithResponse Get the usage
+// GetUsageWithResponse Get usage
+//
+// Returns how many envelopes were sent in the current calendar month (UTC), and the limit of the plan.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -18547,6 +18945,8 @@ func (c *ClientWithResponses) CreateConsoleUserWithResponse(ctx context.Context,
 
 // DisableConsoleUserWithResponse Disable a console user
 //
+// Ends the user's sessions. The user can no longer sign in.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /v1/console/users/{id} (the `DisableConsoleUser` operationId).
@@ -18558,9 +18958,9 @@ func (c *ClientWithResponses) DisableConsoleUserWithResponse(ctx context.Context
 	return ParseDisableConsoleUserResponse(rsp)
 }
 
-// UpdateConsoleUserWithBodyWithResponse Change the name or the role of a console user
+// UpdateConsoleUserWithBodyWithResponse Update a console user
 //
-// A new role holds from the user's next request on. One's own role is changed by another administrator.
+// Changes name or role. A new role applies to the user's next request. Administrators cannot change their own role.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18573,9 +18973,9 @@ func (c *ClientWithResponses) UpdateConsoleUserWithBodyWithResponse(ctx context.
 	return ParseUpdateConsoleUserResponse(rsp)
 }
 
-// UpdateConsoleUserWithResponse Change the name or the role of a console user
+// UpdateConsoleUserWithResponse Update a console user
 //
-// A new role holds from the user's next request on. One's own role is changed by another administrator.
+// Changes name or role. A new role applies to the user's next request. Administrators cannot change their own role.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18588,9 +18988,9 @@ func (c *ClientWithResponses) UpdateConsoleUserWithResponse(ctx context.Context,
 	return ParseUpdateConsoleUserResponse(rsp)
 }
 
-// SetConsoleUserPasswordWithBodyWithResponse Set the password of a console user who forgot it
+// SetConsoleUserPasswordWithBodyWithResponse Set a console user's password
 //
-// Ends the user's sessions; the second factor stays. One's own is changed by `POST /v1/console/password`.
+// For a user who forgot the password. Ends the user's sessions; the second factor stays. Change your own with `POST /v1/console/password`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18603,9 +19003,9 @@ func (c *ClientWithResponses) SetConsoleUserPasswordWithBodyWithResponse(ctx con
 	return ParseSetConsoleUserPasswordResponse(rsp)
 }
 
-// SetConsoleUserPasswordWithResponse Set the password of a console user who forgot it
+// SetConsoleUserPasswordWithResponse Set a console user's password
 //
-// Ends the user's sessions; the second factor stays. One's own is changed by `POST /v1/console/password`.
+// For a user who forgot the password. Ends the user's sessions; the second factor stays. Change your own with `POST /v1/console/password`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18618,7 +19018,7 @@ func (c *ClientWithResponses) SetConsoleUserPasswordWithResponse(ctx context.Con
 	return ParseSetConsoleUserPasswordResponse(rsp)
 }
 
-// EndConsoleUserSessionsWithResponse End all sessions of a console user
+// EndConsoleUserSessionsWithResponse End a console user's sessions
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -18631,9 +19031,9 @@ func (c *ClientWithResponses) EndConsoleUserSessionsWithResponse(ctx context.Con
 	return ParseEndConsoleUserSessionsResponse(rsp)
 }
 
-// ResetConsoleUserSecondFactorWithResponse Remove the second factor of a console user who has lost it
+// ResetConsoleUserSecondFactorWithResponse Reset a console user's second factor
 //
-// Ends the user's sessions. Make sure who asks for it. One's own is removed by `POST /v1/console/totp/remove`.
+// For a user who lost it. Ends the user's sessions. Verify who is asking first. Remove your own with `POST /v1/console/totp/remove`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -18648,6 +19048,8 @@ func (c *ClientWithResponses) ResetConsoleUserSecondFactorWithResponse(ctx conte
 
 // ListDeliveriesWithResponse List deliveries
 //
+// Returns deliveries, newest first.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/console/webhook-deliveries (the `ListDeliveries` operationId).
@@ -18660,6 +19062,8 @@ func (c *ClientWithResponses) ListDeliveriesWithResponse(ctx context.Context, pa
 }
 
 // GetDeliveryWithResponse Get a delivery
+//
+// Returns the delivery with its payload and every attempt.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -18685,7 +19089,7 @@ func (c *ClientWithResponses) ResendDeliveryWithResponse(ctx context.Context, id
 	return ParseResendDeliveryResponse(rsp)
 }
 
-// ListConsoleWebhooksWithResponse Inspect webhooks
+// ListConsoleWebhooksWithResponse List webhooks with their state
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -18698,7 +19102,7 @@ func (c *ClientWithResponses) ListConsoleWebhooksWithResponse(ctx context.Contex
 	return ParseListConsoleWebhooksResponse(rsp)
 }
 
-// CreateConsoleWebhookWithBodyWithResponse Register a webhook
+// CreateConsoleWebhookWithBodyWithResponse Create a webhook
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18711,7 +19115,7 @@ func (c *ClientWithResponses) CreateConsoleWebhookWithBodyWithResponse(ctx conte
 	return ParseCreateConsoleWebhookResponse(rsp)
 }
 
-// CreateConsoleWebhookWithResponse Register a webhook
+// CreateConsoleWebhookWithResponse Create a webhook
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18726,6 +19130,8 @@ func (c *ClientWithResponses) CreateConsoleWebhookWithResponse(ctx context.Conte
 
 // DeleteConsoleWebhookWithResponse Delete a webhook
 //
+// Deletes the webhook. Pending deliveries fail.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /v1/console/webhooks/{id} (the `DeleteConsoleWebhook` operationId).
@@ -18737,9 +19143,9 @@ func (c *ClientWithResponses) DeleteConsoleWebhookWithResponse(ctx context.Conte
 	return ParseDeleteConsoleWebhookResponse(rsp)
 }
 
-// UpdateConsoleWebhookWithBodyWithResponse Change the address or the events of a webhook
+// UpdateConsoleWebhookWithBodyWithResponse Update a webhook
 //
-// What is absent or null stays. Deliveries on their way go to the new address.
+// An absent or null member stays. Pending deliveries go to the new address.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18752,9 +19158,9 @@ func (c *ClientWithResponses) UpdateConsoleWebhookWithBodyWithResponse(ctx conte
 	return ParseUpdateConsoleWebhookResponse(rsp)
 }
 
-// UpdateConsoleWebhookWithResponse Change the address or the events of a webhook
+// UpdateConsoleWebhookWithResponse Update a webhook
 //
-// What is absent or null stays. Deliveries on their way go to the new address.
+// An absent or null member stays. Pending deliveries go to the new address.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18769,6 +19175,8 @@ func (c *ClientWithResponses) UpdateConsoleWebhookWithResponse(ctx context.Conte
 
 // PauseWebhookWithResponse Pause a webhook
 //
+// Stops deliveries. Pending deliveries fail; resend them after resuming.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/console/webhooks/{id}/pause (the `PauseWebhook` operationId).
@@ -18780,7 +19188,9 @@ func (c *ClientWithResponses) PauseWebhookWithResponse(ctx context.Context, id o
 	return ParsePauseWebhookResponse(rsp)
 }
 
-// PingWebhookWithResponse Ping a webhook
+// PingWebhookWithResponse Test a webhook
+//
+// Sends a `ping`, delivered and retried like any event.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -18793,7 +19203,9 @@ func (c *ClientWithResponses) PingWebhookWithResponse(ctx context.Context, id op
 	return ParsePingWebhookResponse(rsp)
 }
 
-// ResendFailedDeliveriesWithBodyWithResponse Resend all failed since a time
+// ResendFailedDeliveriesWithBodyWithResponse Resend failed deliveries
+//
+// Resends the deliveries of this webhook that permanently failed since a time.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18806,7 +19218,9 @@ func (c *ClientWithResponses) ResendFailedDeliveriesWithBodyWithResponse(ctx con
 	return ParseResendFailedDeliveriesResponse(rsp)
 }
 
-// ResendFailedDeliveriesWithResponse Resend all failed since a time
+// ResendFailedDeliveriesWithResponse Resend failed deliveries
+//
+// Resends the deliveries of this webhook that permanently failed since a time.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18832,7 +19246,9 @@ func (c *ClientWithResponses) ResumeWebhookWithResponse(ctx context.Context, id 
 	return ParseResumeWebhookResponse(rsp)
 }
 
-// RotateWebhookSecretWithBodyWithResponse Rotate the secret of a webhook
+// RotateWebhookSecretWithBodyWithResponse Rotate a webhook secret
+//
+// The previous secret keeps signing, in a second header, for `overlapHours`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18845,7 +19261,9 @@ func (c *ClientWithResponses) RotateWebhookSecretWithBodyWithResponse(ctx contex
 	return ParseRotateWebhookSecretResponse(rsp)
 }
 
-// RotateWebhookSecretWithResponse Rotate the secret of a webhook
+// RotateWebhookSecretWithResponse Rotate a webhook secret
+//
+// The previous secret keeps signing, in a second header, for `overlapHours`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18906,6 +19324,8 @@ func (c *ClientWithResponses) CreateBuilderSessionWithResponse(ctx context.Conte
 
 // RevokeBuilderSessionWithResponse Revoke a builder session
 //
+// Ends the session at once.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /v1/embedded/builder-sessions/{id} (the `RevokeBuilderSession` operationId).
@@ -18917,7 +19337,9 @@ func (c *ClientWithResponses) RevokeBuilderSessionWithResponse(ctx context.Conte
 	return ParseRevokeBuilderSessionResponse(rsp)
 }
 
-// CreateSigningSessionWithBodyWithResponse Create an embedded session
+// CreateSigningSessionWithBodyWithResponse Create an embedded signing session
+//
+// Returns a one-time token and the address to show in an iframe. One signer, one origin. Create it on your server when the signer is about to sign.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18930,7 +19352,9 @@ func (c *ClientWithResponses) CreateSigningSessionWithBodyWithResponse(ctx conte
 	return ParseCreateSigningSessionResponse(rsp)
 }
 
-// CreateSigningSessionWithResponse Create an embedded session
+// CreateSigningSessionWithResponse Create an embedded signing session
+//
+// Returns a one-time token and the address to show in an iframe. One signer, one origin. Create it on your server when the signer is about to sign.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18943,7 +19367,9 @@ func (c *ClientWithResponses) CreateSigningSessionWithResponse(ctx context.Conte
 	return ParseCreateSigningSessionResponse(rsp)
 }
 
-// RevokeSigningSessionWithResponse Revoke an embedded session
+// RevokeSigningSessionWithResponse Revoke an embedded signing session
+//
+// Ends the session at once.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -18958,6 +19384,8 @@ func (c *ClientWithResponses) RevokeSigningSessionWithResponse(ctx context.Conte
 
 // ListEnvelopesWithResponse List envelopes
 //
+// Returns the envelopes of a tenant, newest first. Use `page` for a page by number, or `cursor` to read all envelopes without gaps while new ones arrive. `auditLog` is empty in lists.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/envelopes (the `ListEnvelopes` operationId).
@@ -18970,6 +19398,8 @@ func (c *ClientWithResponses) ListEnvelopesWithResponse(ctx context.Context, par
 }
 
 // CreateEnvelopeWithBodyWithResponse Create an envelope
+//
+// Creates a draft. Send the PDF with the request as `multipart/form-data`, or send JSON and upload the PDF with `POST /v1/envelopes/{id}/document`. With `send`, the envelope is sent in the same transaction.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -18984,6 +19414,8 @@ func (c *ClientWithResponses) CreateEnvelopeWithBodyWithResponse(ctx context.Con
 
 // CreateEnvelopeWithResponse Create an envelope
 //
+// Creates a draft. Send the PDF with the request as `multipart/form-data`, or send JSON and upload the PDF with `POST /v1/envelopes/{id}/document`. With `send`, the envelope is sent in the same transaction.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/envelopes (the `CreateEnvelope` operationId).
@@ -18997,7 +19429,7 @@ func (c *ClientWithResponses) CreateEnvelopeWithResponse(ctx context.Context, pa
 
 // DeleteDraftWithResponse Delete a draft
 //
-// With its documents, signers and fields. The audit chain stays, for whoever runs the service.
+// Deletes the draft with its documents, recipients and fields. The audit trail is kept for the operator.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19012,6 +19444,8 @@ func (c *ClientWithResponses) DeleteDraftWithResponse(ctx context.Context, id op
 
 // GetEnvelopeWithResponse Get an envelope
 //
+// Returns the envelope with its recipients, fields, documents and audit trail.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/envelopes/{id} (the `GetEnvelope` operationId).
@@ -19023,9 +19457,9 @@ func (c *ClientWithResponses) GetEnvelopeWithResponse(ctx context.Context, id op
 	return ParseGetEnvelopeResponse(rsp)
 }
 
-// UpdateDraftWithBodyWithResponse Edit a draft
+// UpdateDraftWithBodyWithResponse Update an envelope
 //
-// A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
+// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` is replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19038,9 +19472,9 @@ func (c *ClientWithResponses) UpdateDraftWithBodyWithResponse(ctx context.Contex
 	return ParseUpdateDraftResponse(rsp)
 }
 
-// UpdateDraftWithResponse Edit a draft
+// UpdateDraftWithResponse Update an envelope
 //
-// A merge patch (RFC 7396): what is absent stays, null is the default, and metadata is replaced as a whole. Only a draft can be edited (409).
+// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` is replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19055,7 +19489,7 @@ func (c *ClientWithResponses) UpdateDraftWithResponse(ctx context.Context, id op
 
 // DownloadAttachmentWithResponse Download an attachment
 //
-// A file that a signer signed with.
+// Returns a file that a signer submitted.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19068,9 +19502,9 @@ func (c *ClientWithResponses) DownloadAttachmentWithResponse(ctx context.Context
 	return ParseDownloadAttachmentResponse(rsp)
 }
 
-// ResendCopiesWithBodyWithResponse Send the sealed files again
+// ResendCopiesWithBodyWithResponse Resend completed copies
 //
-// To an address of this envelope, as fresh links. Five times an hour.
+// Emails fresh download links to an address of a completed envelope. Maximum 5 per hour.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19083,9 +19517,9 @@ func (c *ClientWithResponses) ResendCopiesWithBodyWithResponse(ctx context.Conte
 	return ParseResendCopiesResponse(rsp)
 }
 
-// ResendCopiesWithResponse Send the sealed files again
+// ResendCopiesWithResponse Resend completed copies
 //
-// To an address of this envelope, as fresh links. Five times an hour.
+// Emails fresh download links to an address of a completed envelope. Maximum 5 per hour.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19100,6 +19534,8 @@ func (c *ClientWithResponses) ResendCopiesWithResponse(ctx context.Context, id o
 
 // DownloadDocumentWithResponse Download a document
 //
+// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`).
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/envelopes/{id}/document (the `DownloadDocument` operationId).
@@ -19113,6 +19549,8 @@ func (c *ClientWithResponses) DownloadDocumentWithResponse(ctx context.Context, 
 
 // UploadDocumentWithBodyWithResponse Upload a document
 //
+// Adds a PDF to the draft, after the documents it has. Send the bytes of the file as the body. Maximum 25 MB unless the operator has set another limit.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/envelopes/{id}/document (the `UploadDocument` operationId).
@@ -19124,7 +19562,9 @@ func (c *ClientWithResponses) UploadDocumentWithBodyWithResponse(ctx context.Con
 	return ParseUploadDocumentResponse(rsp)
 }
 
-// DownloadSealedDocumentsWithResponse Download all sealed files in one ZIP file
+// DownloadSealedDocumentsWithResponse Download all sealed documents
+//
+// Returns one ZIP file with every sealed document of a completed envelope.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19137,9 +19577,9 @@ func (c *ClientWithResponses) DownloadSealedDocumentsWithResponse(ctx context.Co
 	return ParseDownloadSealedDocumentsResponse(rsp)
 }
 
-// DeleteDocumentWithResponse Remove a draft's document
+// DeleteDocumentWithResponse Delete a document
 //
-// With the fields on it. The others move up.
+// Deletes a document of a draft with its fields. Later documents move up.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19152,9 +19592,9 @@ func (c *ClientWithResponses) DeleteDocumentWithResponse(ctx context.Context, id
 	return ParseDeleteDocumentResponse(rsp)
 }
 
-// UpdateDocumentWithBodyWithResponse Rename or move a draft's document
+// UpdateDocumentWithBodyWithResponse Update a document
 //
-// The other documents keep their order around it.
+// Renames or moves a document of a draft. The other documents keep their order.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19167,9 +19607,9 @@ func (c *ClientWithResponses) UpdateDocumentWithBodyWithResponse(ctx context.Con
 	return ParseUpdateDocumentResponse(rsp)
 }
 
-// UpdateDocumentWithResponse Rename or move a draft's document
+// UpdateDocumentWithResponse Update a document
 //
-// The other documents keep their order around it.
+// Renames or moves a document of a draft. The other documents keep their order.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19182,7 +19622,9 @@ func (c *ClientWithResponses) UpdateDocumentWithResponse(ctx context.Context, id
 	return ParseUpdateDocumentResponse(rsp)
 }
 
-// PrepareDocumentWithBodyWithResponse Prepare a document anew
+// PrepareDocumentWithBodyWithResponse Prepare a document
+//
+// Prepares the uploaded original again with other options. Fields that the previous options added are replaced.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19195,7 +19637,9 @@ func (c *ClientWithResponses) PrepareDocumentWithBodyWithResponse(ctx context.Co
 	return ParsePrepareDocumentResponse(rsp)
 }
 
-// PrepareDocumentWithResponse Prepare a document anew
+// PrepareDocumentWithResponse Prepare a document
+//
+// Prepares the uploaded original again with other options. Fields that the previous options added are replaced.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19208,7 +19652,9 @@ func (c *ClientWithResponses) PrepareDocumentWithResponse(ctx context.Context, i
 	return ParsePrepareDocumentResponse(rsp)
 }
 
-// SuggestFieldsWithResponse Suggest fields
+// SuggestFieldsWithResponse Suggest fields for a document
+//
+// Returns the fields that the text tags and the form of the document describe. Nothing changes.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19221,7 +19667,9 @@ func (c *ClientWithResponses) SuggestFieldsWithResponse(ctx context.Context, id 
 	return ParseSuggestFieldsResponse(rsp)
 }
 
-// CreateFieldWithBodyWithResponse Add a field, or a list of which all are added or none
+// CreateFieldWithBodyWithResponse Add fields
+//
+// Adds one field, or a list of fields. A list is added as a whole or not at all.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19234,7 +19682,9 @@ func (c *ClientWithResponses) CreateFieldWithBodyWithResponse(ctx context.Contex
 	return ParseCreateFieldResponse(rsp)
 }
 
-// CreateFieldWithResponse Add a field, or a list of which all are added or none
+// CreateFieldWithResponse Add fields
+//
+// Adds one field, or a list of fields. A list is added as a whole or not at all.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19247,7 +19697,9 @@ func (c *ClientWithResponses) CreateFieldWithResponse(ctx context.Context, id op
 	return ParseCreateFieldResponse(rsp)
 }
 
-// DeleteFieldWithResponse Remove a draft's field
+// DeleteFieldWithResponse Delete a field
+//
+// Deletes a field of a draft.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19260,9 +19712,9 @@ func (c *ClientWithResponses) DeleteFieldWithResponse(ctx context.Context, id op
 	return ParseDeleteFieldResponse(rsp)
 }
 
-// UpdateFieldWithBodyWithResponse Edit a draft's field
+// UpdateFieldWithBodyWithResponse Update a field
 //
-// A y that is given is counted from the origin that is given with it, or from the envelope's.
+// Changes a field of a draft. An absent member stays. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19275,9 +19727,9 @@ func (c *ClientWithResponses) UpdateFieldWithBodyWithResponse(ctx context.Contex
 	return ParseUpdateFieldResponse(rsp)
 }
 
-// UpdateFieldWithResponse Edit a draft's field
+// UpdateFieldWithResponse Update a field
 //
-// A y that is given is counted from the origin that is given with it, or from the envelope's.
+// Changes a field of a draft. An absent member stays. `y` counts from the `origin` in the same request, or else from the origin of the envelope.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19290,7 +19742,7 @@ func (c *ClientWithResponses) UpdateFieldWithResponse(ctx context.Context, id op
 	return ParseUpdateFieldResponse(rsp)
 }
 
-// GetEnvelopeProgressWithResponse Ask the workflow for progress
+// GetEnvelopeProgressWithResponse Get the progress of an envelope
 //
 // Returns what the envelope's workflow is doing: its step, the signers it waits for, and the next reminder. If the workflow does not answer within a second, the database answers: see `answeredBy`.
 //
@@ -19307,6 +19759,8 @@ func (c *ClientWithResponses) GetEnvelopeProgressWithResponse(ctx context.Contex
 
 // SendEnvelopeWithBodyWithResponse Send an envelope
 //
+// Sends the draft and invites the first routing group. The response alone contains `signingUrl` for each signer of that group. The deadline counts from now.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/envelopes/{id}/send (the `SendEnvelope` operationId).
@@ -19320,6 +19774,8 @@ func (c *ClientWithResponses) SendEnvelopeWithBodyWithResponse(ctx context.Conte
 
 // SendEnvelopeWithResponse Send an envelope
 //
+// Sends the draft and invites the first routing group. The response alone contains `signingUrl` for each signer of that group. The deadline counts from now.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/envelopes/{id}/send (the `SendEnvelope` operationId).
@@ -19331,7 +19787,9 @@ func (c *ClientWithResponses) SendEnvelopeWithResponse(ctx context.Context, id o
 	return ParseSendEnvelopeResponse(rsp)
 }
 
-// CreateSignerWithBodyWithResponse Add a signer
+// CreateSignerWithBodyWithResponse Add a recipient
+//
+// Adds a recipient to a draft.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19344,7 +19802,9 @@ func (c *ClientWithResponses) CreateSignerWithBodyWithResponse(ctx context.Conte
 	return ParseCreateSignerResponse(rsp)
 }
 
-// CreateSignerWithResponse Add a signer
+// CreateSignerWithResponse Add a recipient
+//
+// Adds a recipient to a draft.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19357,9 +19817,9 @@ func (c *ClientWithResponses) CreateSignerWithResponse(ctx context.Context, id o
 	return ParseCreateSignerResponse(rsp)
 }
 
-// DeleteSignerWithResponse Remove a draft's signer
+// DeleteSignerWithResponse Delete a recipient
 //
-// With the signer's fields.
+// Deletes a recipient of a draft with the fields assigned to that recipient.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19372,7 +19832,9 @@ func (c *ClientWithResponses) DeleteSignerWithResponse(ctx context.Context, id o
 	return ParseDeleteSignerResponse(rsp)
 }
 
-// UpdateSignerWithBodyWithResponse Edit a draft's signer
+// UpdateSignerWithBodyWithResponse Update a recipient
+//
+// Changes a recipient of a draft. An absent member stays.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19385,7 +19847,9 @@ func (c *ClientWithResponses) UpdateSignerWithBodyWithResponse(ctx context.Conte
 	return ParseUpdateSignerResponse(rsp)
 }
 
-// UpdateSignerWithResponse Edit a draft's signer
+// UpdateSignerWithResponse Update a recipient
+//
+// Changes a recipient of a draft. An absent member stays.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19398,9 +19862,9 @@ func (c *ClientWithResponses) UpdateSignerWithResponse(ctx context.Context, id o
 	return ParseUpdateSignerResponse(rsp)
 }
 
-// ReplaceSignerWithBodyWithResponse Put another person in the place of a signer
+// ReplaceSignerWithBodyWithResponse Replace a recipient
 //
-// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
+// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent end at once. The new person is invited when the routing order reaches them. Recipients of copies can be replaced too.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19413,9 +19877,9 @@ func (c *ClientWithResponses) ReplaceSignerWithBodyWithResponse(ctx context.Cont
 	return ParseReplaceSignerResponse(rsp)
 }
 
-// ReplaceSignerWithResponse Put another person in the place of a signer
+// ReplaceSignerWithResponse Replace a recipient
 //
-// The id and the fields stay. The link, the code and the consent of the one before end at once; the new person is invited when it is their turn. Who gets a copy can be replaced as well, and the new person gets the notice if the one before was due one.
+// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent end at once. The new person is invited when the routing order reaches them. Recipients of copies can be replaced too.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19428,9 +19892,9 @@ func (c *ClientWithResponses) ReplaceSignerWithResponse(ctx context.Context, id 
 	return ParseReplaceSignerResponse(rsp)
 }
 
-// RemindSignerWithResponse Invite a signer again
+// RemindSignerWithResponse Resend an invitation
 //
-// With a new link; the old one ends. Five times an hour.
+// Emails the signer a new link and ends the previous link. Maximum 5 per hour and signer.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19443,9 +19907,9 @@ func (c *ClientWithResponses) RemindSignerWithResponse(ctx context.Context, id o
 	return ParseRemindSignerResponse(rsp)
 }
 
-// CreateSigningLinkWithBodyWithResponse Get the link of a signer who is awaited
+// CreateSigningLinkWithBodyWithResponse Get a signing link
 //
-// The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
+// Returns the current link of a signer who is awaited, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19458,9 +19922,9 @@ func (c *ClientWithResponses) CreateSigningLinkWithBodyWithResponse(ctx context.
 	return ParseCreateSigningLinkResponse(rsp)
 }
 
-// CreateSigningLinkWithResponse Get the link of a signer who is awaited
+// CreateSigningLinkWithResponse Get a signing link
 //
-// The present one, or a new one if that has expired or rotate asks for it. It is a credential, and who got it is in the audit trail.
+// Returns the current link of a signer who is awaited, or a new link if the current one has expired or `rotate` is true. The link is a credential. The audit trail records who requested it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19473,9 +19937,9 @@ func (c *ClientWithResponses) CreateSigningLinkWithResponse(ctx context.Context,
 	return ParseCreateSigningLinkResponse(rsp)
 }
 
-// GetEnvelopeValuesWithResponse Get what signers entered
+// GetEnvelopeValuesWithResponse Get entered values
 //
-// By the names of the fields; null before the signer of a field has signed.
+// Returns the values of the fields by field name. A value is null until its signer has signed. Ask for `text/csv` to get a table.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19490,6 +19954,8 @@ func (c *ClientWithResponses) GetEnvelopeValuesWithResponse(ctx context.Context,
 
 // VoidEnvelopeWithBodyWithResponse Void an envelope
 //
+// Ends an envelope that is not completed. All signing links stop working at once. This cannot be undone.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/envelopes/{id}/void (the `VoidEnvelope` operationId).
@@ -19503,6 +19969,8 @@ func (c *ClientWithResponses) VoidEnvelopeWithBodyWithResponse(ctx context.Conte
 
 // VoidEnvelopeWithResponse Void an envelope
 //
+// Ends an envelope that is not completed. All signing links stop working at once. This cannot be undone.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/envelopes/{id}/void (the `VoidEnvelope` operationId).
@@ -19514,9 +19982,9 @@ func (c *ClientWithResponses) VoidEnvelopeWithResponse(ctx context.Context, id o
 	return ParseVoidEnvelopeResponse(rsp)
 }
 
-// ListEventsWithResponse Read events
+// ListEventsWithResponse List events
 //
-// The events that webhooks can be told, subscribed to or not, oldest first, for 90 days (a setting). Begin without a cursor, or with since, and go on with each answer's nextCursor: no event is missed or given twice.
+// Returns events, oldest first, whether a webhook subscribes to them or not. Events are kept for 90 days unless the operator has set otherwise. Start without a cursor or with `since`, then continue with `nextCursor`: no event is missed or repeated.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19529,9 +19997,9 @@ func (c *ClientWithResponses) ListEventsWithResponse(ctx context.Context, params
 	return ParseListEventsResponse(rsp)
 }
 
-// StreamEventsWithResponse Receive events as they happen
+// StreamEventsWithResponse Stream events
 //
-// Server-sent events: id is the event's, event its name, and data the body that webhooks get. It begins after Last-Event-ID or cursor, else with what happens from now on, and ends after 15 minutes at most: connect again with the last id.
+// Server-sent events: `id` is the event's ID, `event` its name, `data` the webhook body. Starts after `Last-Event-ID` or `cursor`, or else with the next event. The stream ends after at most 15 minutes: reconnect with the last ID.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19557,9 +20025,9 @@ func (c *ClientWithResponses) ListTemplatesWithResponse(ctx context.Context, par
 	return ParseListTemplatesResponse(rsp)
 }
 
-// CreateTemplateWithBodyWithResponse Create a template, or a new version of it
+// CreateTemplateWithBodyWithResponse Create a template
 //
-// As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
+// Takes what creating an envelope takes, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19572,9 +20040,9 @@ func (c *ClientWithResponses) CreateTemplateWithBodyWithResponse(ctx context.Con
 	return ParseCreateTemplateResponse(rsp)
 }
 
-// CreateTemplateWithResponse Create a template, or a new version of it
+// CreateTemplateWithResponse Create a template
 //
-// As creating an envelope, with roles for signers and role in fields. With the externalId of a template of the tenant that template gets a new version (200).
+// Takes what creating an envelope takes, with roles instead of people. If a template of the tenant has the same `externalId`, it gets a new version instead (200).
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19589,7 +20057,7 @@ func (c *ClientWithResponses) CreateTemplateWithResponse(ctx context.Context, pa
 
 // ArchiveTemplateWithResponse Archive a template
 //
-// No envelope is made of it any more. Those that were made stay as they are, with their files.
+// No envelope can be created from the template anymore. Envelopes already created keep working.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19604,6 +20072,8 @@ func (c *ClientWithResponses) ArchiveTemplateWithResponse(ctx context.Context, i
 
 // GetTemplateWithResponse Get a template
 //
+// Returns the template with the content of one version.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/templates/{id} (the `GetTemplate` operationId).
@@ -19615,9 +20085,9 @@ func (c *ClientWithResponses) GetTemplateWithResponse(ctx context.Context, id op
 	return ParseGetTemplateResponse(rsp)
 }
 
-// UpdateTemplateWithBodyWithResponse Edit a template
+// UpdateTemplateWithBodyWithResponse Update a template
 //
-// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
+// A merge patch (RFC 7396): an absent member stays, null resets it to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19630,9 +20100,9 @@ func (c *ClientWithResponses) UpdateTemplateWithBodyWithResponse(ctx context.Con
 	return ParseUpdateTemplateResponse(rsp)
 }
 
-// UpdateTemplateWithResponse Edit a template
+// UpdateTemplateWithResponse Update a template
 //
-// A merge patch (RFC 7396): what is absent stays, null is the default; roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or is added to those that documents names. Anything but name and externalId makes a new version. Envelopes stay as they are.
+// A merge patch (RFC 7396): an absent member stays, null resets it to its default. Roles, fields, documents and metadata are replaced as a whole. A file replaces the documents, or joins those that `documents` lists. Any change other than `name` and `externalId` creates a new version. Envelopes already created do not change.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19645,7 +20115,9 @@ func (c *ClientWithResponses) UpdateTemplateWithResponse(ctx context.Context, id
 	return ParseUpdateTemplateResponse(rsp)
 }
 
-// DownloadTemplateDocumentWithResponse Download a document of a template
+// DownloadTemplateDocumentWithResponse Download a template document
+//
+// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`).
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19658,9 +20130,9 @@ func (c *ClientWithResponses) DownloadTemplateDocumentWithResponse(ctx context.C
 	return ParseDownloadTemplateDocumentResponse(rsp)
 }
 
-// SuggestTemplateFieldsWithResponse Suggest fields of a template
+// SuggestTemplateFieldsWithResponse Suggest fields for a template document
 //
-// What the text tags and the form of a document of the newest version describe. Nothing is changed.
+// Returns the fields that the text tags and the form of a document of the latest version describe. Nothing changes.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19673,9 +20145,9 @@ func (c *ClientWithResponses) SuggestTemplateFieldsWithResponse(ctx context.Cont
 	return ParseSuggestTemplateFieldsResponse(rsp)
 }
 
-// DeleteBrandingWithResponse Remove a tenant's branding
+// DeleteBrandingWithResponse Delete branding
 //
-// Everything of it is as it is for everybody, also senderName and replyTo. For the app itself and the console role admin.
+// Resets everything to the default, including `senderName` and `replyTo`. Requires the app, or a console user with the role `admin`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19688,7 +20160,7 @@ func (c *ClientWithResponses) DeleteBrandingWithResponse(ctx context.Context, te
 	return ParseDeleteBrandingResponse(rsp)
 }
 
-// GetBrandingWithResponse Get a tenant's branding
+// GetBrandingWithResponse Get branding
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19701,9 +20173,9 @@ func (c *ClientWithResponses) GetBrandingWithResponse(ctx context.Context, tenan
 	return ParseGetBrandingResponse(rsp)
 }
 
-// UpdateBrandingWithBodyWithResponse Change a tenant's branding
+// UpdateBrandingWithBodyWithResponse Update branding
 //
-// What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
+// An absent member stays; null resets it to the default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19716,9 +20188,9 @@ func (c *ClientWithResponses) UpdateBrandingWithBodyWithResponse(ctx context.Con
 	return ParseUpdateBrandingResponse(rsp)
 }
 
-// UpdateBrandingWithResponse Change a tenant's branding
+// UpdateBrandingWithResponse Update branding
 //
-// What mails, signing pages and certificates of the tenant look like. Changes what the body names and leaves the rest; `null` makes it as it is for everybody. `senderName` and `replyTo` are those of the tenant's settings. For the app itself and the console role admin.
+// An absent member stays; null resets it to the default. `senderName` and `replyTo` are those of the tenant's settings. Requires the app, or a console user with the role `admin`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19731,7 +20203,9 @@ func (c *ClientWithResponses) UpdateBrandingWithResponse(ctx context.Context, te
 	return ParseUpdateBrandingResponse(rsp)
 }
 
-// VerifyDocumentWithBodyWithResponse Verify a sealed document
+// VerifyDocumentWithBodyWithResponse Verify a document
+//
+// Checks a PDF and returns a verdict, findings, and what the seal records about the envelope. Nothing is stored.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19757,7 +20231,9 @@ func (c *ClientWithResponses) ListWebhooksWithResponse(ctx context.Context, reqE
 	return ParseListWebhooksResponse(rsp)
 }
 
-// CreateWebhookWithBodyWithResponse Register a webhook
+// CreateWebhookWithBodyWithResponse Create a webhook
+//
+// Subscribes an address to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19770,7 +20246,9 @@ func (c *ClientWithResponses) CreateWebhookWithBodyWithResponse(ctx context.Cont
 	return ParseCreateWebhookResponse(rsp)
 }
 
-// CreateWebhookWithResponse Register a webhook
+// CreateWebhookWithResponse Create a webhook
+//
+// Subscribes an address to events. Deliveries are signed with `secret`, or with the client secret if it is omitted.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19784,6 +20262,8 @@ func (c *ClientWithResponses) CreateWebhookWithResponse(ctx context.Context, par
 }
 
 // DeleteWebhookWithResponse Delete a webhook
+//
+// Deletes the webhook. Pending deliveries fail.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19809,9 +20289,9 @@ func (c *ClientWithResponses) GetWebhookWithResponse(ctx context.Context, id ope
 	return ParseGetWebhookResponse(rsp)
 }
 
-// UpdateWebhookWithBodyWithResponse Change a webhook
+// UpdateWebhookWithBodyWithResponse Update a webhook
 //
-// What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
+// An absent member stays. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19824,9 +20304,9 @@ func (c *ClientWithResponses) UpdateWebhookWithBodyWithResponse(ctx context.Cont
 	return ParseUpdateWebhookResponse(rsp)
 }
 
-// UpdateWebhookWithResponse Change a webhook
+// UpdateWebhookWithResponse Update a webhook
 //
-// What is absent stays. A new secret replaces the old one, which still signs for overlapHours (24); null makes the client secret sign.
+// An absent member stays. A new secret replaces the old one, which still signs for `overlapHours`. A null `secret` signs with the client secret.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19839,9 +20319,9 @@ func (c *ClientWithResponses) UpdateWebhookWithResponse(ctx context.Context, id 
 	return ParseUpdateWebhookResponse(rsp)
 }
 
-// TestWebhookWithResponse Send a test event to a webhook
+// TestWebhookWithResponse Test a webhook
 //
-// A ping, which is delivered as any event is.
+// Sends a `ping`, delivered and retried like any event.
 //
 // Returns a wrapper object for the known response body format(s).
 //
