@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,22 +12,46 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"countersign/internal/vault"
 	"countersign/models"
 )
 
 // rewrapPage is how many rows are looked at in one transaction.
 const rewrapPage = 100
 
-// RewrapCounts is how much was encrypted anew.
+// RewrapCounts is how much was re-encrypted.
 type RewrapCounts struct {
 	Secrets int // client and webhook secrets, and the service's keys
 	Rows    int // with addresses, phone numbers or signed values
+	// Unreadable names the rows that were encrypted with a master key that is not given, as "table key". They stay as they are.
+	Unreadable []string
 }
 
-// Rewrap encrypts with the newest master key every value that was encrypted with
-// another, and hashes addresses with that key. The service may be running, if it knows both master
-// keys. What was done stays done if it is cut off.
-func (s *Store) Rewrap(ctx context.Context) (n RewrapCounts, err error) {
+// rewrapping collects the result while rows are re-encrypted. A transaction that is retried names a row twice.
+type rewrapping struct {
+	counts     RewrapCounts
+	unreadable map[string]bool
+}
+
+// skip reports whether a row cannot be decrypted with the master keys that are given, and notes it.
+func (r *rewrapping) skip(table, key string, err error) bool {
+	if !errors.Is(err, vault.ErrUnknownKey) {
+		return false
+	}
+	r.unreadable[table+" "+key] = true
+	return true
+}
+
+// Rewrap re-encrypts with the newest master key every value that was encrypted with another, and hashes addresses with that key.
+// The service may be running if it knows both master keys. After an error the rows done so far stay done.
+func (s *Store) Rewrap(ctx context.Context) (RewrapCounts, error) {
+	r := &rewrapping{unreadable: make(map[string]bool)}
+	err := s.rewrapAll(ctx, r)
+	r.counts.Unreadable = slices.Sorted(maps.Keys(r.unreadable))
+	return r.counts, err
+}
+
+func (s *Store) rewrapAll(ctx context.Context, r *rewrapping) error {
 	for _, c := range []struct {
 		table, column, label string
 	}{
@@ -39,34 +64,37 @@ func (s *Store) Rewrap(ctx context.Context) (n RewrapCounts, err error) {
 		{"console_sessions", "device", labelConsoleDevice},
 		{"console_challenges", "data", labelConsoleChallenge},
 	} {
-		err := eachPage(ctx, &n.Secrets, func(ctx context.Context, after string) (string, int, error) {
-			return s.rewrapSecrets(ctx, c.table, c.column, c.label, after)
+		err := eachPage(ctx, &r.counts.Secrets, func(ctx context.Context, after string) (string, int, error) {
+			return s.rewrapSecrets(ctx, r, c.table, c.column, c.label, after)
 		})
 		if err != nil {
-			return n, fmt.Errorf("rewrap %s.%s: %w", c.table, c.column, err)
+			return fmt.Errorf("rewrap %s.%s: %w", c.table, c.column, err)
 		}
 	}
-	rows := &n.Rows
 	for _, rewrap := range []func(context.Context) error{
-		rewrapTable(s, rows, "id", rewrapRow[models.App](s, nil)),
-		rewrapTable(s, rows, "id", rewrapRow(s, s.rehashUser)),
-		rewrapTable(s, rows, "id", rewrapRow(s, s.rehashContact)),
-		rewrapTable(s, rows, "id", rewrapRow[models.Field](s, nil)),
-		rewrapTable(s, rows, "field_id", rewrapRow[models.FieldValue](s, nil)),
-		rewrapTable(s, rows, "id", rewrapRow[models.Attachment](s, nil)),
-		rewrapTable(s, rows, "id", rewrapRow[models.TemplateVersion](s, nil)),
-		rewrapTable(s, rows, "id", rewrapRow[models.WebhookEvent](s, nil)),
-		rewrapTable(s, rows, "id", rewrapRow[models.BulkRow](s, nil)),
-		rewrapTable(s, rows, "id", rewrapRow[models.DeliveryAttempt](s, nil)),
-		rewrapTable(s, rows, "app_id, tenant_id", rewrapRow[models.Settings](s, nil)),
-		rewrapTable(s, rows, "app_id, email_key", s.rewrapSaved),
-		func(ctx context.Context) error { return eachPage(ctx, rows, s.rewrapSigners) },
+		rewrapTable(s, r, "id", rewrapRow[models.App](s, nil)),
+		rewrapTable(s, r, "id", rewrapRow(s, s.rehashUser)),
+		rewrapTable(s, r, "id", rewrapRow(s, s.rehashContact)),
+		rewrapTable(s, r, "id", rewrapRow[models.Field](s, nil)),
+		rewrapTable(s, r, "field_id", rewrapRow[models.FieldValue](s, nil)),
+		rewrapTable(s, r, "id", rewrapRow[models.Attachment](s, nil)),
+		rewrapTable(s, r, "id", rewrapRow[models.TemplateVersion](s, nil)),
+		rewrapTable(s, r, "id", rewrapRow[models.WebhookEvent](s, nil)),
+		rewrapTable(s, r, "id", rewrapRow[models.BulkRow](s, nil)),
+		rewrapTable(s, r, "id", rewrapRow[models.DeliveryAttempt](s, nil)),
+		rewrapTable(s, r, "app_id, tenant_id", rewrapRow[models.Settings](s, nil)),
+		rewrapTable(s, r, "app_id, email_key", s.rewrapSaved),
+		func(ctx context.Context) error {
+			return eachPage(ctx, &r.counts.Rows, func(ctx context.Context, after uuid.UUID) (uuid.UUID, int, error) {
+				return s.rewrapSigners(ctx, r, after)
+			})
+		},
 	} {
 		if err := rewrap(ctx); err != nil {
-			return n, fmt.Errorf("rewrap: %w", err)
+			return fmt.Errorf("rewrap: %w", err)
 		}
 	}
-	return n, nil
+	return nil
 }
 
 // eachPage calls page with the zero key and then with the last key that it
@@ -86,8 +114,8 @@ func eachPage[K comparable](ctx context.Context, total *int, page func(ctx conte
 	}
 }
 
-// rewrapSecrets looks at the secrets after one and returns the last.
-func (s *Store) rewrapSecrets(ctx context.Context, table, column, label, after string) (last string, n int, err error) {
+// rewrapSecrets re-encrypts a page of secrets after one, and returns the key of the last.
+func (s *Store) rewrapSecrets(ctx context.Context, result *rewrapping, table, column, label, after string) (last string, n int, err error) {
 	var rows []struct {
 		Key       string // its id
 		Encrypted []byte
@@ -102,6 +130,9 @@ func (s *Store) rewrapSecrets(ctx context.Context, table, column, label, after s
 				continue
 			}
 			plain, err := s.vault.Decrypt(r.Encrypted, label)
+			if result.skip(table, r.Key, err) {
+				continue
+			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", r.Key, err)
 			}
@@ -125,9 +156,9 @@ func secretsAfter(tx *gorm.DB, table, column, after string) *gorm.DB {
 // secretOf selects a row of secrets.
 func secretOf(tx *gorm.DB, table, id string) *gorm.DB { return tx.Table(table).Where("id = ?", id) }
 
-// rewrapTable encrypts anew what is stale in the table of T, page by page along its
-// key: an id, or the id of an app and what names the row within the app.
-func rewrapTable[T any](s *Store, total *int, key string, rewrap func(tx *gorm.DB, row *T) error) func(context.Context) error {
+// rewrapTable re-encrypts the stale rows of the table of T, page by page along its
+// key: an id, or the id of an app and the name of the row within the app.
+func rewrapTable[T any](s *Store, result *rewrapping, key string, rewrap func(tx *gorm.DB, row *T) error) func(context.Context) error {
 	page := func(ctx context.Context, after string) (last string, n int, err error) {
 		err = s.tx(ctx, func(tx *gorm.DB) error {
 			q := s.locked(tx)
@@ -144,7 +175,11 @@ func rewrapTable[T any](s *Store, total *int, key string, rewrap func(tx *gorm.D
 				if !s.needsRewrap(r) {
 					continue
 				}
-				if err := rewrap(tx, row); err != nil {
+				err := rewrap(tx, row)
+				if result.skip(tableOf(tx, row), r.key, err) {
+					continue
+				}
+				if err != nil {
 					return err
 				}
 				n++
@@ -153,7 +188,16 @@ func rewrapTable[T any](s *Store, total *int, key string, rewrap func(tx *gorm.D
 		})
 		return last, n, err
 	}
-	return func(ctx context.Context) error { return eachPage(ctx, total, page) }
+	return func(ctx context.Context) error { return eachPage(ctx, &result.counts.Rows, page) }
+}
+
+// tableOf returns the name of the table of a model.
+func tableOf(tx *gorm.DB, row any) string {
+	statement := &gorm.Statement{DB: tx}
+	if err := statement.Parse(row); err != nil {
+		return fmt.Sprintf("%T", row)
+	}
+	return statement.Table
 }
 
 // rewrapRow encrypts a row anew. rekey, which may be nil, gives a decrypted row its
@@ -206,9 +250,9 @@ func (s *Store) rewrapSaved(tx *gorm.DB, row *models.SavedSignature) error {
 	return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s, row)).Error
 }
 
-// rewrapSigners looks at the signers of the envelopes after one and returns the
-// last envelope. Those it encrypts anew are locked, as they are for any change.
-func (s *Store) rewrapSigners(ctx context.Context, after uuid.UUID) (last uuid.UUID, n int, err error) {
+// rewrapSigners re-encrypts the signers of a page of envelopes after one, and returns the
+// last envelope. The envelopes are locked, as for any change.
+func (s *Store) rewrapSigners(ctx context.Context, result *rewrapping, after uuid.UUID) (last uuid.UUID, n int, err error) {
 	var ids []uuid.UUID
 	db := s.db.WithContext(ctx)
 	if err := db.Model(&models.Envelope{}).Where("id > ?", after).Order("id").Limit(rewrapPage).Pluck("id", &ids).Error; err != nil || len(ids) == 0 {
@@ -219,14 +263,19 @@ func (s *Store) rewrapSigners(ctx context.Context, after uuid.UUID) (last uuid.U
 	if err != nil {
 		return last, 0, err
 	}
-	stale := make(map[uuid.UUID]bool)
+	stale, unreadable := make(map[uuid.UUID]bool), make(map[uuid.UUID]bool)
 	for _, v := range signers {
-		if s.needsRewrap(encryptedRowOf(v)) {
-			stale[v.EnvelopeID] = true
-			n++
+		if !s.needsRewrap(encryptedRowOf(v)) {
+			continue
 		}
+		if result.skip("signers of envelope", v.EnvelopeID.String(), decrypt(s, v)) {
+			unreadable[v.EnvelopeID] = true
+		}
+		stale[v.EnvelopeID] = true
+		n++
 	}
-	if n == 0 {
+	maps.DeleteFunc(stale, func(id uuid.UUID, _ bool) bool { return unreadable[id] })
+	if len(stale) == 0 {
 		return last, 0, nil
 	}
 	return last, n, s.transact(ctx, readWrite, func(t *transaction) error { return s.reencryptSigners(t, stale) })

@@ -81,6 +81,37 @@ func TestRewrap(t *testing.T) {
 	}
 }
 
+// TestRewrap_NamesUnreadableRows: a row that was encrypted with a key that is not given is named, and all others are re-encrypted.
+func TestRewrap_NamesUnreadableRows(t *testing.T) {
+	t.Parallel()
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			clock := testkit.NewClock()
+			url := testkit.DatabaseURL(t, kind)
+			first := openStore(t, url, masterKeys(t, 1), clock)
+			_, err := first.Migrate(t.Context())
+			require.NoError(t, err)
+			_, _, err = first.CreateApp(t.Context(), "Good", models.PlanEnterprise, nil)
+			require.NoError(t, err)
+			stranger, _, err := openStore(t, url, masterKeys(t, 9), clock).CreateApp(t.Context(), "Stranger", models.PlanEnterprise, nil)
+			require.NoError(t, err)
+			contact, err := openStore(t, url, masterKeys(t, 9), clock).SaveContact(t.Context(), models.Contact{AppID: stranger.ID, Name: "Ada", Email: "ada@example.com"}, false)
+			require.NoError(t, err)
+
+			n, err := openStore(t, url, masterKeys(t, 2, 1), clock).Rewrap(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, 1, n.Secrets, "the client secret of the other app")
+			require.Len(t, n.Unreadable, 2)
+			assert.Regexp(t, "^client_secrets ", n.Unreadable[0])
+			assert.Equal(t, "contacts "+contact.ID.String(), n.Unreadable[1])
+			again, err := openStore(t, url, masterKeys(t, 2), clock).Rewrap(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, n.Unreadable, again.Unreadable)
+		})
+	}
+}
+
 // TestKeysOfArchivesAreReadByTheirPrimaryKey: neither a page of the keys of archives nor one of them is looked for among all.
 func TestKeysOfArchivesAreReadByTheirPrimaryKey(t *testing.T) {
 	t.Parallel()

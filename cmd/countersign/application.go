@@ -75,7 +75,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *app, e
 	if a.store, a.vault, err = openStore(ctx, cfg); err != nil {
 		return nil, err
 	}
-	if err := a.store.Migrated(ctx); err != nil {
+	if err := checkReady(ctx, a.store); err != nil {
 		return nil, err
 	}
 	if err := a.measureStore(); err != nil {

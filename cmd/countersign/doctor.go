@@ -167,11 +167,9 @@ func (x *doctor) partitions(ctx context.Context, s *store.Store) {
 }
 
 func (x *doctor) masterKey(ctx context.Context, s *store.Store) {
-	for _, purpose := range []models.KeyPurpose{models.KeyTokens, models.KeyManifests} {
-		if _, err := s.Keys(ctx, purpose); err != nil {
-			x.fail("master_key", err, "COUNTERSIGN_MASTER_KEY is not the key that this database was written with: add the former one after a comma.")
-			return
-		}
+	if err := checkMasterKey(ctx, s); err != nil {
+		x.fail("master_key", err, "Add the key that the database was written with to COUNTERSIGN_MASTER_KEY, after a comma.")
+		return
 	}
 	x.ok("master_key", "opens the service's keys")
 }

@@ -156,7 +156,18 @@ func (k keyRewrap) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return say("%d secrets, %d rows with contact data and %d of %d files were encrypted with the first key of %sMASTER_KEY",
-			n.Secrets, n.Rows, n.Files, n.AllFiles, config.Prefix)
+		for _, row := range n.Unreadable {
+			if err := say("not re-encrypted: %s: it was encrypted with a key that %sMASTER_KEY lacks", row, config.Prefix); err != nil {
+				return err
+			}
+		}
+		if err := say("%d secrets, %d rows with contact data and %d of %d files were encrypted with the first key of %sMASTER_KEY",
+			n.Secrets, n.Rows, n.Files, n.AllFiles, config.Prefix); err != nil {
+			return err
+		}
+		if len(n.Unreadable) > 0 {
+			return fmt.Errorf("%d rows were not re-encrypted: see above; keep the former keys until they are", len(n.Unreadable))
+		}
+		return nil
 	})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -79,11 +80,34 @@ func (d database) with(ctx context.Context, fn func(*store.Store) error) error {
 }
 
 func (d database) prepare(ctx context.Context, s *store.Store) error {
-	if d.DataDir == "" {
-		return s.Migrated(ctx)
+	if d.DataDir != "" {
+		if _, err := s.Migrate(ctx); err != nil {
+			return err
+		}
 	}
-	_, err := s.Migrate(ctx)
-	return err
+	return checkReady(ctx, s)
+}
+
+// checkReady returns an error unless the database has the schema of this program and belongs to the master key of the settings. Each
+// command that works on data calls it first: nobody could read what it writes with another key.
+func checkReady(ctx context.Context, s *store.Store) error {
+	if err := s.Migrated(ctx); err != nil {
+		return err
+	}
+	return checkMasterKey(ctx, s)
+}
+
+// checkMasterKey returns an error unless MASTER_KEY decrypts the signing keys of the service. In a new database it creates them.
+func checkMasterKey(ctx context.Context, s *store.Store) error {
+	for _, purpose := range []models.KeyPurpose{models.KeyTokens, models.KeyManifests} {
+		switch _, err := s.Keys(ctx, purpose); {
+		case errors.Is(err, vault.ErrUnknownKey):
+			return fmt.Errorf("%sMASTER_KEY is not the key that this database was written with; add the former key after a comma: %w", config.Prefix, err)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
 }
 
 // withApp is with for an app, which is named by its client id or its own.
@@ -123,7 +147,7 @@ func withStore(ctx context.Context, cfg config.Config, fn func(*store.Store, *va
 // withFiles runs fn on the database and the files that the settings name.
 func withFiles(ctx context.Context, cfg config.Config, fn func(*store.Store, *blob.Encrypted) error) error {
 	return withStore(ctx, cfg, func(s *store.Store, v *vault.Vault) error {
-		if err := s.Migrated(ctx); err != nil {
+		if err := checkReady(ctx, s); err != nil {
 			return err
 		}
 		blobs, err := openBlobs(ctx, cfg, v)

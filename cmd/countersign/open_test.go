@@ -42,6 +42,32 @@ func TestCommandsDoNotMigrateTheDatabaseOfAService(t *testing.T) {
 	require.NoError(t, appCreate{database: database{DataDir: t.TempDir()}, Name: "Acme", Plan: "free"}.Run(t.Context()))
 }
 
+// TestCommands_RefuseAnotherMasterKey: a command whose MASTER_KEY is not the one that the database was written with changes nothing,
+// because nobody could read what it would write.
+func TestCommands_RefuseAnotherMasterKey(t *testing.T) {
+	url := testkit.MigratedURL(t, "sqlite")
+	t.Setenv("COUNTERSIGN_DATABASE_URL", url)
+	t.Setenv("COUNTERSIGN_BLOB_URL", "file://"+t.TempDir())
+	t.Setenv("COUNTERSIGN_MASTER_KEY", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+	require.NoError(t, appCreate{Name: "Acme", Plan: "free"}.Run(t.Context()))
+	t.Setenv("COUNTERSIGN_MASTER_KEY", "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=")
+	for name, run := range map[string]func(context.Context) error{
+		"app create":    appCreate{Name: "Other", Plan: "free"}.Run,
+		"envelope void": envelopeVoid{storedEnvelope: storedEnvelope{ID: uuid.New()}, Reason: "x"}.Run,
+		"key rewrap":    keyRewrap{}.Run,
+		"key rotate":    keyRotate{Purpose: "tokens"}.Run,
+		"reconcile":     reconcileCommand{}.Run,
+	} {
+		require.ErrorContains(t, run(t.Context()), "MASTER_KEY is not the key that this database was written with", name)
+	}
+	s, err := store.Open(t.Context(), store.Config{URL: url, Vault: testkit.Vault(t), Now: now, NewID: newID})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	n, err := s.Rewrap(t.Context())
+	require.NoError(t, err)
+	assert.Zero(t, n, "nothing was written with the other key")
+}
+
 // TestRotatingTheKeyOfRecords: by the word that is used everywhere, and by the one before it.
 func TestRotatingTheKeyOfRecords(t *testing.T) {
 	url := testkit.MigratedURL(t, "sqlite")

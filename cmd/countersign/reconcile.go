@@ -22,7 +22,7 @@ func (r reconcileCommand) Run(ctx context.Context) error {
 		return err
 	}
 	return withStore(ctx, cfg, func(s *store.Store, _ *vault.Vault) error {
-		if err := s.Migrated(ctx); err != nil {
+		if err := checkReady(ctx, s); err != nil {
 			return err
 		}
 		c, err := temporal.Dial(cfg, logger(cfg, false), temporal.Observer{})

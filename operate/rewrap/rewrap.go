@@ -21,8 +21,10 @@ type Rewrapper struct {
 // Result counts what was encrypted again.
 type Result struct {
 	Secrets, Rows, Files int
-	// AllFiles is the number of files that there are.
+	// AllFiles is the number of files in the store.
 	AllFiles int
+	// Unreadable names the rows that were encrypted with a master key that is not given. They stay as they are.
+	Unreadable []string
 }
 
 // Run changes the key of everything. What was done up to an error stays done, and
@@ -33,7 +35,7 @@ func (r Rewrapper) Run(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	out := Result{Secrets: rows.Secrets, Rows: rows.Rows}
+	out := Result{Secrets: rows.Secrets, Rows: rows.Rows, Unreadable: rows.Unreadable}
 	unmarked, err := r.Store.HasUnmarkedFiles(ctx)
 	if err != nil {
 		return out, err
