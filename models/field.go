@@ -265,7 +265,15 @@ func (e *Envelope) resolveSigner(in FieldInput) *Signer {
 // one, of whom its reference means: by an index, or by an address that one signer alone
 // has. It is negative if there is none. of gives role and address of a signer.
 func (in FieldInput) signerIndex(n int, of func(i int) (role, email string)) int {
-	if i, err := strconv.Atoi(in.SignerRef); err == nil && in.Role == "" {
+	if in.Role != "" {
+		for i := range n {
+			if role, _ := of(i); role == in.Role {
+				return i
+			}
+		}
+		return -1
+	}
+	if i, err := strconv.Atoi(in.SignerRef); err == nil {
 		if i >= n {
 			return -1
 		}
@@ -273,11 +281,7 @@ func (in FieldInput) signerIndex(n int, of func(i int) (role, email string)) int
 	}
 	found := -1
 	for i := range n {
-		role, email := of(i)
-		switch {
-		case in.Role != "" && role == in.Role:
-			return i
-		case in.Role == "" && strings.EqualFold(email, in.SignerRef):
+		if _, email := of(i); strings.EqualFold(email, in.SignerRef) {
 			if found >= 0 {
 				return -1 // two signers share the address: the reference is ambiguous
 			}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// A change is tried with the tests that reach it: first those that noticed others of its file, then the quickest; and
+// of another package with those that fit into the budget, but with one at least.
+func TestBatches(t *testing.T) {
+	t.Parallel()
+	m := mutation{id: 7, pkg: "./store", file: "store/a.go"}
+	tests := []exploredTest{
+		{"TestQuick", time.Second, []int{7}},
+		{"TestElsewhere", time.Second, []int{6, 8}},
+		{"TestMiddling", 3 * time.Second, []int{1, 7}},
+		{"TestSlow", 30 * time.Second, []int{7}},
+		{"TestSlowest", 40 * time.Second, []int{7, 9}},
+	}
+	b := &bench{tests: map[string][]exploredTest{"./store": tests, "./api": tests}, budget: 35 * time.Second, noticed: map[string]map[string]int{}}
+	check := func(pkg string, want ...[]string) {
+		t.Helper()
+		if got := b.batches(pkg, m); !slices.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("%s: %v, want %v", pkg, got, want)
+		}
+	}
+	check("./store", []string{"TestQuick", "TestMiddling"}, []string{"TestSlow"}, []string{"TestSlowest"})
+	check("./api", []string{"TestQuick", "TestMiddling"}, []string{"TestSlow"})
+	b.credit(m, "./api", "TestSlowest")
+	check("./store", []string{"TestQuick", "TestMiddling"}, []string{"TestSlow"}, []string{"TestSlowest"})
+	check("./api", []string{"TestSlowest"})
+}
