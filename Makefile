@@ -33,7 +33,7 @@ help: ## List the targets
 # Temporal it would compile again what they share.
 .PHONY: build
 build: ## Build bin/countersign and bin/countersign-temporal
-	@$(MAKE) --no-print-directory -j2 --output-sync=target web temporal
+	@$(MAKE) --no-print-directory -j2 web temporal
 	@$(MAKE) --no-print-directory server
 
 # go build decides itself what is out of date, and links nothing when nothing is. The compiler frees memory less often
@@ -63,9 +63,11 @@ web/node_modules/.package-lock.json: web/package-lock.json
 	npm --prefix web install --no-save --no-audit --no-fund
 	@touch $@
 
+LISTEN ?= 127.0.0.1:8080
+
 .PHONY: dev
-dev: build ## Build and run the whole service on this machine
-	@exec $(BIN)/countersign dev
+dev: ## Build and run the whole service on this machine (LISTEN=127.0.0.1:8080)
+	@MAKE='$(MAKE)' GO='$(GO)' LISTEN='$(LISTEN)' exec tools/dev
 
 .PHONY: generate
 generate: ## Run the code generators

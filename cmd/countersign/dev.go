@@ -20,13 +20,14 @@ import (
 	"syscall"
 	"time"
 
+	"countersign/activities"
 	"countersign/config"
-	"countersign/internal/bundled"
 	"countersign/internal/hostguard"
 	"countersign/internal/inbox"
 	"countersign/internal/vault"
 	"countersign/seal"
 	"countersign/store"
+	"countersign/worker"
 )
 
 type devCommand struct {
@@ -36,6 +37,10 @@ type devCommand struct {
 	Host         []string `help:"Name under which a browser may ask for the inbox and the Temporal UI, beside localhost and addresses; may be repeated."`
 	TemporalPort int      `help:"Port of the bundled Temporal; 0 chooses a free one." default:"0"`
 	UIPort       int      `help:"Port of the Temporal UI; 0 chooses a free one." default:"0" name:"temporal-ui-port"`
+
+	// Of tools/dev, which starts the service before the bundled Temporal is compiled.
+	TemporalBuild int   `help:"Id of the process that compiles the bundled Temporal." hidden:""`
+	BuildStarted  int64 `help:"When the build began, in Unix seconds." hidden:""`
 }
 
 const (
@@ -47,7 +52,6 @@ const (
 func (d devCommand) Run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	started := now()
 	d.DataDir = cmp.Or(d.DataDir, config.Default().DataDir) // the variable may be set to nothing
 	l, cfg, release, err := d.prepare(ctx)
 	if err != nil {
@@ -56,26 +60,53 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	defer release()
 	log := logger(cfg, true)
 
+	started := now()
+	if d.BuildStarted != 0 {
+		started = time.Unix(d.BuildStarted, 0)
+	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel(nil)
-	info, stopServers, err := d.startServers(ctx, cancel, &wg, &cfg)
+	before := readDemo(d.DataDir)
+	info := demo{BaseURL: cfg.BaseURL, ConsoleURL: cfg.BaseURL + "/console"}
+	if info.InboxURL, info.SMTPAddress, err = d.startInbox(ctx, &wg, &cfg, before); err != nil {
+		return err
+	}
+	t, err := d.newTemporal(ctx, cancel, &cfg, before)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stopServers()) }()
-	h, stopService, err := startService(ctx, cancel, &wg, cfg, log)
+	defer func() { err = errors.Join(err, t.stop()) }()
+	info.TemporalAddress, info.TemporalUIURL = t.address, t.ui
+	if info.credentials, info.consoleLogin, err = prepareStore(ctx, cfg, before); err != nil {
+		return err
+	}
+	s, h, err := newDevService(ctx, &wg, cfg, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stopService()) }()
+	defer func() { err = errors.Join(err, s.stop()) }()
+	if t.build == nil {
+		if err := s.work(ctx, cancel, &wg); err != nil {
+			return err
+		}
+	}
 
 	served := make(chan error, 1)
 	go func() { served <- serve(ctx, l, h) }()
 	if err := writeJSON(filepath.Join(d.DataDir, demoFile), info); err != nil {
 		return err
 	}
-	d.greet(info, now().Sub(started))
+	d.greet(info, now().Sub(started), t.build != nil)
+	if t.build != nil {
+		late := make(chan struct{})
+		go func() {
+			defer close(late)
+			err := s.workLater(ctx, cancel, &wg, t)
+			d.greetTemporal(ctx, err, now().Sub(started))
+		}()
+		defer func() { cancel(nil); <-late }()
+	}
 	err = <-served
 	return cmp.Or(whatEnded(ctx), err)
 }
@@ -106,57 +137,60 @@ func (d devCommand) prepare(ctx context.Context) (l net.Listener, cfg config.Con
 	return l, cfg, release, nil
 }
 
-// startServers starts what the service asks others for, mail, text messages and Temporal, and prepares the database.
-// The settings then name them, and info tells of all. stop ends Temporal.
-func (d devCommand) startServers(ctx context.Context, cancel context.CancelCauseFunc, wg *sync.WaitGroup, cfg *config.Config) (info demo, stop func() error, err error) {
-	before := readDemo(d.DataDir)
-	info.BaseURL, info.ConsoleURL = cfg.BaseURL, cfg.BaseURL+"/console"
-	if info.InboxURL, info.SMTPAddress, err = d.startInbox(ctx, wg, cfg, before); err != nil {
-		return demo{}, nil, err
-	}
-	if info.TemporalUIURL, stop, err = d.startTemporal(ctx, cancel, cfg, before); err != nil {
-		return demo{}, nil, err
-	}
-	if info.TemporalUIURL != "" {
-		info.TemporalAddress = cfg.TemporalAddress
-	}
-	if info.credentials, info.consoleLogin, err = prepareStore(ctx, *cfg, before); err != nil {
-		return demo{}, nil, errors.Join(err, stop())
-	}
-	return info, stop, nil
+// devService is everything of the service in dev's process.
+type devService struct {
+	*app
+
+	activities *activities.Activities
+	workers    worker.Workers // none until work
 }
 
-// startService starts everything of the service but its API's listener, which serves h. stop ends what does not end
-// with ctx.
-func startService(ctx context.Context, cancel context.CancelCauseFunc, wg *sync.WaitGroup, cfg config.Config, log *slog.Logger) (h http.Handler, stop func() error, err error) {
+// newDevService opens everything but the listener of the API, which h is for, and what needs Temporal.
+func newDevService(ctx context.Context, wg *sync.WaitGroup, cfg config.Config, log *slog.Logger) (_ *devService, h http.Handler, err error) {
 	a, err := newApp(ctx, cfg, log)
 	if err != nil {
 		return nil, nil, err
 	}
-	end := a.close
+	s := &devService{app: a}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, end())
+			err = errors.Join(err, s.stop())
 		}
 	}()
 	if h, err = a.newHandler(ctx); err != nil {
 		return nil, nil, err
 	}
-	acts, err := a.newActivities(ctx)
-	if err != nil {
+	if s.activities, err = a.newActivities(ctx); err != nil {
 		return nil, nil, err
 	}
-	ws, err := a.startWorkers(ctx, acts, cancel)
-	if err != nil {
-		return nil, nil, err
-	}
-	end = func() error { ws.Stop(); return a.close() }
-	wg.Go(func() { a.newDispatcher().Run(ctx) })
 	wg.Go(func() { a.watchCertificate(ctx) })
-	if err := a.serveOperators(ctx, wg); err != nil {
-		return nil, nil, err
+	return s, h, a.serveOperators(ctx, wg)
+}
+
+// work starts what needs Temporal: the workers and the dispatcher.
+func (s *devService) work(ctx context.Context, cancel context.CancelCauseFunc, wg *sync.WaitGroup) (err error) {
+	if s.workers, err = s.startWorkers(ctx, s.activities, cancel); err != nil {
+		return err
 	}
-	return h, end, nil
+	wg.Go(func() { s.newDispatcher().Run(ctx) })
+	return nil
+}
+
+// workLater is work once the bundled Temporal is compiled and runs.
+func (s *devService) workLater(ctx context.Context, cancel context.CancelCauseFunc, wg *sync.WaitGroup, t *devTemporal) error {
+	if err := t.built(ctx); err != nil {
+		return err
+	}
+	if err := t.start(ctx); err != nil {
+		return err
+	}
+	return s.work(ctx, cancel, wg)
+}
+
+// stop ends the workers and closes everything.
+func (s *devService) stop() error {
+	s.workers.Stop()
+	return s.close()
 }
 
 // startInbox runs the mail and SMS inbox, unless the settings name other servers.
@@ -188,49 +222,6 @@ func (d devCommand) startInbox(ctx context.Context, wg *sync.WaitGroup, cfg *con
 	return "http://" + page.Addr().String(), smtp.Addr().String(), nil
 }
 
-// startTemporal runs the bundled Temporal, unless the settings name another.
-func (d devCommand) startTemporal(ctx context.Context, cancel context.CancelCauseFunc, cfg *config.Config, before demo) (ui string, stop func() error, err error) {
-	if _, given := os.LookupEnv(config.Prefix + "TEMPORAL_ADDRESS"); given {
-		return "", func() error { return nil }, nil
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return "", nil, fmt.Errorf("find the bundled Temporal server: %w", err)
-	}
-	port, uiPort := fmt.Sprint(d.TemporalPort), fmt.Sprint(d.UIPort)
-	if port == "0" {
-		port = samePort(ctx, before.TemporalAddress)
-	}
-	if uiPort == "0" {
-		uiPort = samePort(ctx, before.TemporalUIURL)
-	}
-	start, done := context.WithTimeout(ctx, startLimit)
-	defer done()
-	args := []string{
-		"--db-filename", filepath.Join(d.DataDir, "temporal.db"), "--namespace", cfg.TemporalNamespace,
-		"--port", port, "--ui-port", uiPort,
-	}
-	for _, host := range d.Host {
-		args = append(args, "--ui-host", host)
-	}
-	srv, err := bundled.Start(start, filepath.Join(filepath.Dir(self), bundled.Binary), args...)
-	if err != nil {
-		return "", nil, err
-	}
-	cfg.TemporalAddress = srv.Address
-	if cfg.TemporalUIURL == "" {
-		cfg.TemporalUIURL = srv.UI
-	}
-	go func() {
-		select {
-		case <-srv.Ended():
-			cancel(fmt.Errorf("%w: %w", errPartEnded, srv.Err()))
-		case <-ctx.Done():
-		}
-	}()
-	return srv.UI, srv.Stop, nil
-}
-
 // prepareStore migrates the database and makes the demo application and an
 // administrator of its console, or finds those that an earlier run made.
 func prepareStore(ctx context.Context, cfg config.Config, before demo) (made credentials, user consoleLogin, err error) {
@@ -249,28 +240,49 @@ func prepareStore(ctx context.Context, cfg config.Config, before demo) (made cre
 	return made, user, err
 }
 
-func (d devCommand) greet(i demo, took time.Duration) {
+// greet says what a person does next. Temporal may still be compiled then.
+func (d devCommand) greet(i demo, took time.Duration, building bool) {
+	file, program := "docs/contract.pdf", os.Args[0]
+	if _, err := os.Stat(file); err != nil {
+		file = "contract.pdf"
+	}
+	if usual, err := filepath.Abs(config.Default().DataDir); err != nil || usual != d.DataDir {
+		program = config.Prefix + "DATA_DIR=" + d.DataDir + " " + program
+	}
+	waiting := ""
+	if building {
+		waiting = "\n  Temporal is still being compiled. You can send and sign now; emails go out, and signed\n  documents are sealed, as soon as it runs.\n"
+	}
 	//nolint:forbidigo // this is what the command is for
 	fmt.Printf(`
-  Countersign is ready (%.1[1]f s)
+  Countersign is ready (%.0[1]f s)
+%[2]s
+  1. Open the console:          %[3]s
+     sign in as                 %[4]s, password %[5]s
+  2. Send your first envelope:  %[6]s send %[7]s --to you@example.com
+     and open the inbox:        %[8]s  (every email and text message)
+  3. Read the guide:            docs/guide.md, and the reference at %[9]s/docs
 
-  API            %[2]s
-  client id      %[3]s
-  client secret  %[4]s
-  inbox          %[5]s  (every mail and text message)
-  console        %[6]s  (sign in as %[7]s, password %[8]s)
-  verification   %[2]s/verify
-  reference      %[2]s/docs
-  Temporal UI    %[9]s
-  data           %[10]s
+  Verify a sealed PDF           %[9]s/verify
+  Client id, secret             %[10]s, %[11]s
+  Temporal UI                   %[12]s
+  Data                          %[13]s
 
-  Try it:
-  curl -sS --fail-with-body %[2]s/oauth/token -d grant_type=client_credentials \
-    -d client_id=%[3]s -d client_secret=%[4]s
+  Ctrl-C stops everything; the data stays.
 
-  The README goes on from there. Ctrl-C stops everything; the data stays.
+`, took.Seconds(), waiting, i.ConsoleURL, i.ConsoleEmail, i.ConsolePassword, program, file, i.InboxURL, i.BaseURL, i.ClientID, i.ClientSecret,
+		cmp.Or(i.TemporalUIURL, "not run by this program"), d.DataDir)
+}
 
-`, took.Seconds(), i.BaseURL, i.ClientID, i.ClientSecret, i.InboxURL, i.ConsoleURL, i.ConsoleEmail, i.ConsolePassword, i.TemporalUIURL, d.DataDir)
+// greetTemporal says that Temporal runs, or why it does not.
+func (d devCommand) greetTemporal(ctx context.Context, err error, took time.Duration) {
+	switch {
+	case ctx.Err() != nil: // stopped by then
+	case err != nil:
+		tell("  Temporal does not run: %v. No emails go out and nothing is sealed until you run \"make dev\" again.\n", err)
+	default:
+		tell("  Temporal is ready (%.0f s): emails go out.\n", took.Seconds())
+	}
 }
 
 // devConfig is the settings of dev: everything in the data directory, and what

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	countersign "countersign/clients/go"
+	"countersign/config"
 	"countersign/internal/plaintext"
 )
 
@@ -161,8 +162,8 @@ func readLogin() (l login, err error) {
 	return l, nil
 }
 
-// resolve is the login that a command uses: what is named in flags or the
-// environment, else what was kept. A kept secret goes to no other address or client.
+// resolve returns the login that a command uses: what flags or the environment name, else the login that was kept, else that
+// of a running "countersign dev". A kept secret goes to no other address or client.
 func (s service) resolve() (login, error) {
 	l, err := readLogin()
 	if err != nil {
@@ -174,10 +175,33 @@ func (s service) resolve() (login, error) {
 	}
 	l.ClientSecret = cmp.Or(os.Getenv("COUNTERSIGN_CLIENT_SECRET"), l.ClientSecret)
 	l.Tenant = cmp.Or(s.Tenant, l.Tenant)
+	if s.URL == "" && s.ClientID == "" && l == (login{Tenant: l.Tenant}) {
+		if dev, err := devLogin(l.Tenant); err != nil || dev.URL != "" {
+			return dev, err
+		}
+	}
 	if l.URL == "" || l.ClientID == "" || l.ClientSecret == "" {
-		return l, codedError{errors.New("not signed in: run \"countersign login\", or set COUNTERSIGN_URL, COUNTERSIGN_CLIENT_ID and COUNTERSIGN_CLIENT_SECRET"), exitUnauthorized}
+		return l, codedError{errors.New("not signed in: start \"make dev\" and run this in its directory, run \"countersign login\", or set COUNTERSIGN_URL, COUNTERSIGN_CLIENT_ID and COUNTERSIGN_CLIENT_SECRET"), exitUnauthorized}
 	}
 	return l, nil
+}
+
+// devTenant is the tenant of what is sent to a running "countersign dev" unless another is named.
+const devTenant = "demo"
+
+// devLogin returns the login of the "countersign dev" that runs on the data directory of this place; empty if none ever did.
+func devLogin(tenant string) (login, error) {
+	dir := cmp.Or(os.Getenv(config.Prefix+"DATA_DIR"), config.Default().DataDir)
+	d := readDemo(dir)
+	if d.BaseURL == "" {
+		return login{}, nil
+	}
+	unlock, err := lockDataDir(dir)
+	if err == nil { // nobody else has it
+		unlock()
+		return login{}, codedError{fmt.Errorf("no service runs on %s: start \"make dev\" and wait until it is ready, or name another with \"countersign login\"", dir), exitUnavailable}
+	}
+	return login{URL: d.BaseURL, ClientID: d.ClientID, ClientSecret: d.ClientSecret, Tenant: cmp.Or(tenant, devTenant)}, nil
 }
 
 // client is a client of the service, and the tenant to act for; "" if none is named.

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/mail"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -14,18 +17,29 @@ import (
 	"countersign/clients/go/api"
 )
 
-// parsePerson reads "Ada Lovelace <ada@example.com>", or "Client=Ada Lovelace
-// <ada@example.com>" with the role that she has.
+// parsePerson parses "Ada Lovelace <ada@example.com>", "Client=Ada Lovelace <ada@example.com>" with a role, or an address alone.
 func parsePerson(flag, text string) (role string, a *mail.Address, err error) {
 	who := text
 	if before, after, ok := strings.Cut(text, "="); ok && !strings.Contains(before, "<") {
 		role, who = strings.TrimSpace(before), after
 	}
 	a, err = mail.ParseAddress(who)
-	if err != nil || a.Name == "" {
-		return "", nil, fmt.Errorf("%s %q: write it as \"Ada Lovelace <ada@example.com>\", or \"Client=Ada Lovelace <ada@example.com>\" with a role", flag, text)
+	if err != nil {
+		return "", nil, fmt.Errorf("%s %q: write it as ada@example.com, \"Ada Lovelace <ada@example.com>\", or \"Client=Ada Lovelace <ada@example.com>\" with a role", flag, text)
 	}
+	a.Name = cmp.Or(a.Name, nameOf(a.Address))
 	return role, a, nil
+}
+
+// nameOf returns the name that an address suggests: Ada Lovelace for ada.lovelace@example.com.
+func nameOf(address string) string {
+	local := address[:strings.LastIndexByte(address, '@')]
+	words := strings.FieldsFunc(local, func(r rune) bool { return strings.ContainsRune("._-", r) })
+	for i, w := range words {
+		first, size := utf8.DecodeRuneInString(w)
+		words[i] = string(unicode.ToUpper(first)) + w[size:]
+	}
+	return cmp.Or(strings.Join(words, " "), local)
 }
 
 type extendCommand struct {

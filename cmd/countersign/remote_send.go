@@ -23,10 +23,10 @@ type sendCommand struct {
 	remote
 
 	Files   []string      `arg:"" help:"PDFs, in their order." type:"existingfile" name:"file"`
-	To      []string      `help:"Signer, as \"Ada Lovelace <ada@example.com>\" or \"Client=Ada Lovelace <ada@example.com>\" with a role; may be repeated." required:"" placeholder:"NAME <ADDRESS>" sep:"none"`
+	To      []string      `help:"Signer, as ada@example.com, \"Ada Lovelace <ada@example.com>\" or \"Client=Ada Lovelace <ada@example.com>\" with a role; may be repeated. Without a name, the address gives one." required:"" placeholder:"NAME <ADDRESS>" sep:"none"`
 	InOrder bool          `help:"Signers sign one after the other."`
 	NoCode  bool          `help:"Signers need no one-time code."`
-	Field   []string      `help:"Field, as TYPE:SIGNER:PAGE:X:Y:WIDTH:HEIGHT in points from the top left, SIGNER counted from 0; may be repeated. Without any: a signature for each at the bottom of the last page of the first file." placeholder:"FIELD" sep:"none"`
+	Field   []string      `help:"Field, as TYPE:SIGNER:PAGE:X:Y:WIDTH:HEIGHT in points from the top left, SIGNER counted from 0; may be repeated. Without any: a signature for each signer where the first file's form or text tags want one, else at the bottom of its last page." placeholder:"FIELD" sep:"none"`
 	Subject string        `help:"Subject; the first file's name unless given."`
 	Message string        `help:"Message in the invitation."`
 	Days    int           `help:"Deadline in days; the tenant's unless given." placeholder:"N"`
@@ -179,8 +179,8 @@ func parseField(text string) (countersign.FieldRequest, error) {
 	return countersign.NewField(api.FieldType(parts[0]), parts[1], page, box[0], box[1], box[2], box[3]), nil
 }
 
-// addSignatures gives each signer a signature in the first document, but where the
-// user said where fields are, and signers who got fields by tags or a form.
+// addSignatures gives each signer a signature field in the first document: where its form or its text tags want one, else at
+// the bottom of the last page. It adds none if the user named fields, and none to signers who got fields by tags or a form.
 func (s sendCommand) addSignatures(ctx context.Context, c *countersign.Client, id uuid.UUID, first *countersign.Document) error {
 	if len(s.Field) > 0 {
 		return nil
@@ -189,23 +189,49 @@ func (s sendCommand) addSignatures(ctx context.Context, c *countersign.Client, i
 	if err != nil {
 		return err
 	}
+	wanted, err := signaturePlaces(ctx, c, id, first)
+	if err != nil {
+		return err
+	}
 	for n, signer := range e.Signers {
 		if slices.ContainsFunc(e.Fields, func(f api.Field) bool { return f.SignerID == signer.ID }) {
 			continue
 		}
-		if err := addSignature(ctx, c, id, first, n); err != nil {
+		f := bottomSignature(first, n)
+		if n < len(wanted) {
+			f = wanted[n]
+		}
+		f.SignerID, f.DocumentID = countersign.Ptr(strconv.Itoa(n)), &first.DocumentID
+		if err := addField(ctx, c, id, f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addSignature places a signature at the bottom of the last page: three in a row,
-// the rows one above the other.
-func addSignature(ctx context.Context, c *countersign.Client, id uuid.UUID, doc *countersign.Document, n int) error {
+// signaturePlaces returns the signature fields that a document's form and text tags describe, in their order.
+func signaturePlaces(ctx context.Context, c *countersign.Client, id uuid.UUID, doc *countersign.Document) (places []countersign.FieldRequest, err error) {
+	found, err := countersign.Answer(c.API.SuggestFieldsWithResponse(ctx, id, doc.DocumentID))
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range found.Data {
+		if f.Type == string(api.FieldTypeSignature) {
+			places = append(places, countersign.NewField(api.FieldTypeSignature, "", f.Page, f.X, f.Y, f.W, f.H))
+		}
+	}
+	return places, nil
+}
+
+// bottomSignature returns the n-th signature field at the bottom of the last page: three in a row, the rows one above the other.
+func bottomSignature(doc *countersign.Document, n int) countersign.FieldRequest {
 	const w, h, gap, margin = 150, 45, 10, 50
-	f := countersign.NewField("signature", strconv.Itoa(n), doc.PageCount, float64(margin+(n%3)*(w+gap)), float64(margin+(n/3)*(h+gap)), w, h)
-	f.DocumentID, f.Origin = &doc.DocumentID, countersign.Ptr(api.FieldRequestOriginBottomLeft)
+	f := countersign.NewField(api.FieldTypeSignature, "", doc.PageCount, float64(margin+(n%3)*(w+gap)), float64(margin+(n/3)*(h+gap)), w, h)
+	f.Origin = countersign.Ptr(api.FieldRequestOriginBottomLeft)
+	return f
+}
+
+func addField(ctx context.Context, c *countersign.Client, id uuid.UUID, f countersign.FieldRequest) error {
 	var body api.FieldOrListRequest
 	if err := body.FromFieldRequest(f); err != nil {
 		return err

@@ -56,7 +56,9 @@ func (a *azure) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-func (a *azure) List(ctx context.Context, prefix string) ([]string, error) { return list(ctx, a, prefix) }
+func (a *azure) List(ctx context.Context, prefix string) ([]string, error) {
+	return list(ctx, a, prefix)
+}
 
 func (a *azure) Walk(ctx context.Context, prefix string, visit func(Entry) error) error {
 	it := a.b.List(&blob.ListOptions{Prefix: prefix})

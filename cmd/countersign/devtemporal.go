@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"countersign/config"
+	"countersign/internal/bundled"
+)
+
+// devTemporal is the bundled Temporal of dev. It may still be compiled while the service runs.
+type devTemporal struct {
+	flags     []string
+	build     *os.Process     // compiles it; nil if it is there
+	reserved  []net.Listener  // its addresses, until it is there
+	server    *bundled.Server // nil until it runs, and where the settings name another
+	address   string          // of the frontend; "" where the settings name another
+	ui        string          // of the Web UI; "" where the settings name another
+	serverEnd context.CancelCauseFunc
+}
+
+// newTemporal starts the bundled Temporal, unless the settings name another. One that is still being compiled gets its
+// addresses now; start starts it.
+func (d devCommand) newTemporal(ctx context.Context, cancel context.CancelCauseFunc, cfg *config.Config, before demo) (*devTemporal, error) {
+	t := &devTemporal{serverEnd: cancel}
+	if d.TemporalBuild != 0 {
+		t.build, _ = os.FindProcess(d.TemporalBuild) // never fails on Unix
+	}
+	if _, given := os.LookupEnv(config.Prefix + "TEMPORAL_ADDRESS"); given {
+		t.endBuild()
+		return t, nil
+	}
+	t.flags = []string{"--db-filename", filepath.Join(d.DataDir, "temporal.db"), "--namespace", cfg.TemporalNamespace}
+	for _, host := range d.Host {
+		t.flags = append(t.flags, "--ui-host", host)
+	}
+	port, uiPort := fmt.Sprint(d.TemporalPort), fmt.Sprint(d.UIPort)
+	if t.build != nil {
+		if err := t.reserve(ctx, port, uiPort, before); err != nil {
+			return nil, err
+		}
+	} else {
+		if port == "0" {
+			port = samePort(ctx, before.TemporalAddress)
+		}
+		if uiPort == "0" {
+			uiPort = samePort(ctx, before.TemporalUIURL)
+		}
+		t.flags = append(t.flags, "--port", port, "--ui-port", uiPort)
+		if err := t.start(ctx); err != nil {
+			return nil, err
+		}
+	}
+	cfg.TemporalAddress = t.address
+	if cfg.TemporalUIURL == "" {
+		cfg.TemporalUIURL = t.ui
+	}
+	return t, nil
+}
+
+// reserve occupies both ports until start. A connection to them ends at once, so that nobody waits for an answer.
+func (t *devTemporal) reserve(ctx context.Context, port, uiPort string, before demo) error {
+	for _, address := range []struct{ port, before string }{{port, before.TemporalAddress}, {uiPort, strings.TrimPrefix(before.TemporalUIURL, "http://")}} {
+		l, err := listenOnSamePort(ctx, "127.0.0.1:"+address.port, address.before)
+		if err != nil {
+			return errors.Join(err, t.release())
+		}
+		t.reserved = append(t.reserved, l)
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return // released
+				}
+				_ = c.Close()
+			}
+		}()
+	}
+	t.address, t.ui = t.reserved[0].Addr().String(), "http://"+t.reserved[1].Addr().String()
+	_, port, _ = net.SplitHostPort(t.address)
+	_, uiPort, _ = net.SplitHostPort(t.reserved[1].Addr().String())
+	t.flags = append(t.flags, "--port", port, "--ui-port", uiPort)
+	return nil
+}
+
+// release gives up the reserved ports.
+func (t *devTemporal) release() (err error) {
+	for _, l := range t.reserved {
+		err = errors.Join(err, l.Close())
+	}
+	t.reserved = nil
+	return err
+}
+
+// built waits until the bundled Temporal is compiled. The build is a process that make started and that became a child of
+// this one when make's shell became it.
+func (t *devTemporal) built(ctx context.Context) error {
+	ended := make(chan error, 1)
+	go func(build *os.Process) {
+		state, err := build.Wait()
+		if err == nil && !state.Success() {
+			err = errors.New(state.String())
+		}
+		ended <- err
+	}(t.build)
+	select {
+	case err := <-ended:
+		t.build = nil
+		if err != nil && !errors.Is(err, syscall.ECHILD) { // collected already: whether it succeeded shows in the program
+			return fmt.Errorf("it could not be compiled (%w); bin/temporal.log says why", err)
+		}
+		return nil
+	case <-ctx.Done():
+		t.endBuild()
+		<-ended
+		return ctx.Err()
+	}
+}
+
+// endBuild ends the compilation, with all processes that it started.
+func (t *devTemporal) endBuild() {
+	if t.build != nil {
+		_ = syscall.Kill(-t.build.Pid, syscall.SIGTERM) // it may have ended
+		t.build = nil
+	}
+}
+
+// start starts the server, and ends the service if the server ends by itself.
+func (t *devTemporal) start(ctx context.Context) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the bundled Temporal server: %w", err)
+	}
+	if err := t.release(); err != nil {
+		return err
+	}
+	start, done := context.WithTimeout(ctx, startLimit)
+	defer done()
+	if t.server, err = bundled.Start(start, filepath.Join(filepath.Dir(self), bundled.Binary), t.flags...); err != nil {
+		return err
+	}
+	t.address, t.ui = t.server.Address, t.server.UI
+	go func(s *bundled.Server) {
+		select {
+		case <-s.Ended():
+			t.serverEnd(fmt.Errorf("%w: %w", errPartEnded, s.Err()))
+		case <-ctx.Done():
+		}
+	}(t.server)
+	return nil
+}
+
+// stop ends the server, or its compilation.
+func (t *devTemporal) stop() error {
+	t.endBuild()
+	err := t.release()
+	if t.server != nil {
+		err = errors.Join(err, t.server.Stop())
+	}
+	return err
+}
