@@ -46,3 +46,17 @@ func TestExitCodesOfCalls(t *testing.T) {
 		require.Contains(t, err.Error(), "the envelope 7", name)
 	}
 }
+
+func TestParsePerson_TakesTheNameFromAnAddress(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"you@example.com": "You", "ada.lovelace@example.com": "Ada Lovelace", "jean-luc_picard@example.com": "Jean Luc Picard",
+		"élodie@example.com": "Élodie", "<bob@example.com>": "Bob", "Client=carol+x@example.com": "Carol+x", "Ada L <a@example.com>": "Ada L", "-@example.com": "-",
+	} {
+		_, a, err := parsePerson("--to", text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, a.Name, text)
+	}
+	_, _, err := parsePerson("--to", "Ada Lovelace")
+	require.ErrorContains(t, err, "write it as ada@example.com")
+}
