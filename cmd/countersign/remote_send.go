@@ -189,9 +189,11 @@ func (s sendCommand) addSignatures(ctx context.Context, c *countersign.Client, i
 	if err != nil {
 		return err
 	}
-	wanted, err := signaturePlaces(ctx, c, id, first)
-	if err != nil {
-		return err
+	var wanted []countersign.FieldRequest
+	if !s.Tags && !s.Form { // which have made fields of them
+		if wanted, err = signaturePlaces(ctx, c, id, first); err != nil {
+			return err
+		}
 	}
 	for n, signer := range e.Signers {
 		if slices.ContainsFunc(e.Fields, func(f api.Field) bool { return f.SignerID == signer.ID }) {

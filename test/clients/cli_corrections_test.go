@@ -40,6 +40,15 @@ func TestSendWithTags(t *testing.T) {
 		}
 	}
 
+	// Without --tags the tag says where the signature goes, and stays in the document.
+	out = c.must(t, "send", pdf, "--to", "ada@example.com", "--json")
+	require.NoError(t, json.Unmarshal([]byte(out), &e))
+	plain, err := s.client(t).Envelope(t.Context(), e.ID)
+	require.NoError(t, err)
+	require.Len(t, plain.Fields, 1)
+	require.Contains(t, []float64{full.Fields[0].X, full.Fields[1].X}, plain.Fields[0].X)
+	require.NotEqual(t, 50.0, plain.Fields[0].X, "not at the bottom of the page")
+
 	code, _, said := c.run(t, "", "send", pdf, "--tags", "--to", "Landlord=Ada <ada@example.com>")
 	require.Equal(t, 2, code)
 	require.Contains(t, said, "Tenant", "the tag that names nobody")

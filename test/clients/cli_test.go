@@ -101,7 +101,7 @@ func TestCommandLine(t *testing.T) {
 	code, _, said = c.run(t, "", "send", text, "--to", "Ada <ada@example.com>")
 	require.Equal(t, 1, code)
 	require.Contains(t, said, "letter.txt is no PDF")
-	code, _, said = c.run(t, "", "send", pdf, "--to", "ada@example.com")
+	code, _, said = c.run(t, "", "send", pdf, "--to", "Ada Lovelace")
 	require.Equal(t, 1, code)
 	require.Contains(t, said, "write it as")
 	code, _, said = c.run(t, "", "send", pdf, "--to", "Ada <ada@example.com>", "--field", "nonsense:0:1:72:72:90:40")
