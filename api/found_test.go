@@ -159,6 +159,17 @@ func TestFoundFields(t *testing.T) {
 	tag.Type, tag.Role = "text", "Nobody"
 	_, err = fieldOfTag(e, d, tag)
 	require.Equal(t, "text_tag_invalid", codeOf(t, err))
+
+	tag.Tag = prepare.Tag{Type: "number", Role: "r2", Signer: 2, ReadOnly: true, FontSize: 12, Align: "right", Default: "50", Min: "1", Max: "99"}
+	in, err = fieldOfTag(e, d, tag)
+	require.NoError(t, err)
+	require.Equal(t, models.FieldAttributes{
+		ReadOnly: true, FontSize: 12, Align: models.AlignRight, Validation: &models.FieldValidation{Min: "1", Max: "99"},
+	}, in.Attributes)
+	require.Equal(t, []any{"50", e.Signers[1].ID.String()}, []any{in.DefaultValue, in.SignerRef})
+	tag.Default = "100"
+	_, err = fieldOfTag(e, d, tag)
+	require.ErrorContains(t, err, "defaultValue")
 }
 
 // TestAnchorProblems: what is wrong with an anchor is told where the request has it.

@@ -78,8 +78,12 @@ func fieldOfTag(e *models.Envelope, d *models.Document, t prepare.FoundTag) (mod
 		SignerRef: signer, Type: models.FieldType(t.Type), Required: t.Required, Source: models.SourceTag, Name: t.Name, DefaultValue: t.Default,
 		Attributes: models.FieldAttributes{
 			Label: t.Label, Placeholder: t.Placeholder, ReadOnly: t.ReadOnly, Format: t.Format, Options: t.Options,
+			FontSize: t.FontSize, Align: models.Align(t.Align),
 		},
 	})
+	if t.Min != "" || t.Max != "" {
+		in.Attributes.Validation = &models.FieldValidation{Min: t.Min, Max: t.Max}
+	}
 	if t.Condition != nil {
 		in.Attributes.Condition = &models.Condition{All: []models.Clause{{Field: t.Condition.Field, Is: &t.Condition.Is}}}
 	}

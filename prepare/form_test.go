@@ -2,6 +2,7 @@ package prepare_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -86,6 +87,26 @@ func TestReadForm(t *testing.T) {
 		{Name: "home.zip", Type: "text", Required: true, MaxLength: 5, Align: "center", Widget: ref(16), Place: place},
 		{Name: "home.town", Type: "text", MaxLength: 5, Align: "center", Widget: ref(17), Place: place},
 	}, fields)
+}
+
+// TestShownStates: a box is ticked if poppler and MuPDF show it ticked: by the state that the widget is in, with
+// and without appearances.
+func TestShownStates(t *testing.T) {
+	t.Parallel()
+	for entries, ticked := range map[string]bool{
+		"/V/Yes/AS/Yes": true, "/V/Yes": false, "/AS/Yes": true, "/V/Off/AS/Yes": true, "/V/Yes/AS/Off": false, "": false,
+		"/V/Yes/AS/Yes/AP<</N<</Off 1 0 R>>>>": true, "/V/Yes/AS/Yes/AP<</N<</Yes 1 0 R>>>>": true,
+		"/V/Off/AS/On/AP<</N<</On 1 0 R>>>>": true, "/V/On/AS/Off/AP<</N<</On 1 0 R>>>>": false, "/DV/On/AS/Off/AP<</N<</On 1 0 R>>>>": false,
+	} {
+		for kind, flags := range map[string]string{"checkbox": "", "radio": "/Ff 32768"} {
+			fields, err := prepare.ReadForm(t.Context(), open(t, assemble(formObjects("", "<<"+at+"/FT/Btn/T(a)"+flags+entries+">>"))))
+			require.NoError(t, err)
+			require.Len(t, fields, 1)
+			require.Equal(t, kind, fields[0].Type)
+			f := fields[0]
+			require.Equal(t, ticked, f.Option != "" && cmp.Or(f.Value, f.Default) == f.Option, "%s %s: %+v", kind, entries, f)
+		}
+	}
 }
 
 // TestFormPlaces: a widget's box is where it is shown, whatever the page's rotation and crop.

@@ -21,6 +21,9 @@ type Tag struct {
 	Format      string
 	Label       string
 	Placeholder string
+	FontSize    float64 // points; 0: what fits
+	Align       string  // left, center or right, "" if not said
+	Min, Max    string  // of a number, "" if not said
 	W, H        float64 // points; 0: the tag's own
 	Condition   *TagCondition
 }
@@ -63,12 +66,15 @@ const (
 	maxTag     = 600 // characters of a tag
 	maxOptions = 100
 	maxSide    = 14_400 // points: the largest page
+	minFont    = 4      // points
+	maxFont    = 72
 )
 
 //nolint:gochecknoglobals // constant patterns
 var (
-	validName  = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
-	signerRole = regexp.MustCompile(`^(?:r|signer)([1-9][0-9]?)$`)
+	validName   = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+	validNumber = regexp.MustCompile(`^-?[0-9]{1,15}(\.[0-9]{1,10})?$`)
+	signerRole  = regexp.MustCompile(`^(?:r|signer)([1-9][0-9]?)$`)
 )
 
 // parseTag reads a tag of one of the four kinds:
@@ -136,7 +142,7 @@ func (t *Tag) setType(word string) error {
 }
 
 // parsePairs reads a tag of which all parts but the first are "key=value". With
-// commas, a part without "=" is the role, and options are divided by "/" too.
+// commas, the first part is the type unless another one says it, and a part without "=" is the role.
 func parsePairs(parts []string, commas bool) (Tag, error) {
 	t := Tag{Type: "text", Required: true}
 	seen := make(map[string]bool)
@@ -149,13 +155,16 @@ func parsePairs(parts []string, commas bool) (Tag, error) {
 		case i == 0 && isPair:
 			err = expected("a name or a type first, not %q", part)
 		case i == 0:
-			err = t.first(part, parts)
+			err = t.first(part, parts, commas)
 		case part == "" && i == len(parts)-1: // "…;}}"
 		case !isPair && commas:
 			name, err = "role", t.setRole(part)
 		case !isPair:
 			err = expected("key=value, not %q", part)
 		default:
+			if name == "value" {
+				name = "default"
+			}
 			err = t.set(name, value)
 		}
 		if err != nil {
@@ -169,8 +178,9 @@ func parsePairs(parts []string, commas bool) (Tag, error) {
 	return t, t.check()
 }
 
-// first reads the first part: the name, or the type if it is one and no other is said.
-func (t *Tag) first(part string, parts []string) error {
+// first reads the first part: the name, or the type if it is one and no other is said. With commas it must be
+// a type then.
+func (t *Tag) first(part string, parts []string, commas bool) error {
 	typed := slices.ContainsFunc(parts[1:], func(p string) bool {
 		key, _, ok := strings.Cut(p, "=")
 		return ok && strings.EqualFold(strings.TrimSpace(key), "type")
@@ -179,10 +189,14 @@ func (t *Tag) first(part string, parts []string) error {
 		t.Type = word
 		return nil
 	}
+	if commas && !typed {
+		return t.setType(part)
+	}
 	return t.setName(part)
 }
 
-const tagKeys = "type, role, required, readonly, default, options, format, width, height, label, placeholder or condition"
+const tagKeys = "type, role, required, readOnly, default, value, options, format, width, height, label, placeholder, " +
+	"fontSize, textAlign, minValue, maxValue or condition"
 
 func (t *Tag) set(name, value string) (err error) {
 	switch name {
@@ -209,6 +223,18 @@ func (t *Tag) set(name, value string) (err error) {
 		t.Label = value
 	case "placeholder":
 		t.Placeholder = value
+	case "fontsize":
+		if t.FontSize, err = strconv.ParseFloat(value, 64); err != nil || !(t.FontSize >= minFont && t.FontSize <= maxFont) {
+			return expected("fontSize from %d to %d points, not %q", minFont, maxFont, value)
+		}
+	case "textalign":
+		if t.Align = strings.ToLower(value); !slices.Contains([]string{"left", "center", "right"}, t.Align) {
+			return expected("textAlign=left, center or right, not %q", value)
+		}
+	case "minvalue":
+		t.Min, err = decimal("minValue", value)
+	case "maxvalue":
+		t.Max, err = decimal("maxValue", value)
 	case "width":
 		t.W, err = side(name, value)
 	case "height":
@@ -243,8 +269,18 @@ func side(name, value string) (float64, error) {
 	return n, nil
 }
 
+func decimal(name, value string) (string, error) {
+	if !validNumber.MatchString(value) {
+		return "", expected("%s with a number such as 99 or -1.5, not %q", name, value)
+	}
+	return value, nil
+}
+
 // check compares the parts with each other.
 func (t *Tag) check() error {
+	if (t.Min != "" || t.Max != "") && t.Type != "number" {
+		return expected("minValue and maxValue only of a number, not of a field of the type %s", t.Type)
+	}
 	if t.Type == "select" && len(t.Options) == 0 {
 		return expected("options=A,B for a select")
 	}

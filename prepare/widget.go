@@ -53,6 +53,7 @@ func (r *formReader) common(out *FormField, d pdf.Dict, in inherited) {
 		if out.Default == "Off" {
 			out.Default = ""
 		}
+		r.shownState(out, d)
 	}
 	switch r.integer(in.align) {
 	case 1:
@@ -96,6 +97,24 @@ func (r *formReader) button(out *FormField, d pdf.Dict) {
 	normal := r.Dict(r.Dict(d.Get("AP")).Get("N"))
 	if i := slices.IndexFunc(normal, func(e pdf.Entry) bool { return e.Key != "Off" }); i >= 0 {
 		out.Option = normal[i].Key
+	}
+}
+
+// shownState sets the value of a checkbox or radio button to what programs show: the state that the
+// widget is in (AS), whatever the field's value says, also where no appearance shows it.
+func (r *formReader) shownState(out *FormField, d pdf.Dict) {
+	state, _ := r.Value(d.Get("AS")).Name()
+	switch {
+	case state == "": // the value decides
+	case state == "Off":
+		if out.Value == out.Option {
+			out.Value = ""
+		}
+		if out.Value == "" {
+			out.Default = ""
+		}
+	case out.Option == "" || out.Option == state:
+		out.Option, out.Value = state, state
 	}
 }
 
