@@ -92,6 +92,8 @@ func TestAdmitRefuses(t *testing.T) {
 		{"text", []byte("hello, world"), admission.Limits{}, refusal.NotAPDF},
 		{"a picture", signaturePNG(t, 20, 20), admission.Limits{}, refusal.NotAPDF},
 		{"cut off", good[:len(good)-300], admission.Limits{}, refusal.PDFTruncated},
+		{"followed by other bytes", append(good[:len(good):len(good)], bytes.Repeat([]byte("padding "), 400)...), admission.Limits{}, refusal.PDFNeedsRepair},
+		{"an update that is cut off", append(good[:len(good):len(good)], []byte("10 0 obj\n<<"+strings.Repeat("/A 1", 400))...), admission.Limits{}, refusal.PDFTruncated},
 		{"only a header", []byte("%PDF-1.7\n%%EOF\n"), admission.Limits{}, refusal.PDFNeedsRepair},
 		{"bytes in front", append([]byte("HTTP/1.1 200 OK\r\n\r\n"), good...), admission.Limits{}, refusal.PDFNeedsRepair},
 		{"shifted cross-reference table", bytes.Replace(good, []byte("startxref\n"), []byte("startxref\n1"), 1), admission.Limits{}, refusal.PDFNeedsRepair},

@@ -224,8 +224,10 @@ func (a *assembly) mergeForm(catalog *pdf.Dict, field pdf.Ref) error {
 	form.Set("Fields", a.w.Add(pdf.JoinArray(append(fields, field.Value()))).Value())
 	form.Set("SigFlags", pdf.Value("3")) // signatures exist; append only
 	if ref, ok := catalog.Get("AcroForm").Ref(); ok {
-		a.w.PutDict(ref, form)
-		return nil
+		if v, err := a.file.Resolve(ref.Value()); err != nil || !v.IsNull() { // what is missing was defined as null
+			a.w.PutDict(ref, form)
+			return err
+		}
 	}
 	catalog.Set("AcroForm", form.Value())
 	return nil

@@ -95,7 +95,7 @@ func (p *painter) page(ctx context.Context, page *pdf.Page) error {
 		// between q and Q: the content stays as it is, and all is drawn by annotations,
 		// which do not depend on it.
 		if p.dryRun && look.Marked > 0 {
-			return refusal.Ambiguous("the content of page %d is broken, and some of it may be hidden", page.Index+1)
+			return refusal.AmbiguousContent("the content of page %d is broken, and some of it may be hidden", page.Index+1)
 		}
 		for i := range over.values {
 			over.values[i] = true

@@ -195,14 +195,12 @@ func (t *tagger) children(d pdf.Dict) ([]pdf.Value, error) {
 // finishParents adds our numbers, which are higher than all others, at the end
 // of the parent tree.
 func (t *tagger) finishParents() error {
-	var tree pdf.Dict
-	if v := t.root.Get("ParentTree"); !v.IsNull() {
-		d, err := t.f.Dict(v)
-		if err != nil {
-			return err
-		}
-		tree = d.Clone()
+	tree, err := pdf.OptionalDict(t.f, t.root.Get("ParentTree"))
+	if err != nil {
+		return err
 	}
+	isNew := tree == nil
+	tree = tree.Clone()
 	if tree.Get("Kids") != nil {
 		kids, err := t.f.Array(tree.Get("Kids"))
 		if err != nil {
@@ -220,7 +218,7 @@ func (t *tagger) finishParents() error {
 		}
 		tree.Set("Nums", pdf.JoinArray(append(nums, t.parents...)))
 	}
-	if ref, ok := t.root.Get("ParentTree").Ref(); ok {
+	if ref, ok := t.root.Get("ParentTree").Ref(); ok && !isNew {
 		t.w.PutDict(ref, tree)
 	} else {
 		t.root.Set("ParentTree", t.w.Add(tree.Value()).Value())

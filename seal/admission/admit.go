@@ -221,9 +221,34 @@ func checkEnds(r io.ReaderAt, size int64) error {
 	case !bytes.HasPrefix(head, []byte("%PDF-")):
 		return refusal.New(refusal.PDFNeedsRepair, "The PDF begins with bytes that do not belong to it. Opening it in a PDF program and saving it anew may help.")
 	case !bytes.Contains(tail, []byte("%%EOF")):
-		return refusal.New(refusal.PDFTruncated, "The PDF is incomplete: its end is missing.")
+		return errNoEnd(r, size)
 	}
 	return nil
+}
+
+// errNoEnd says whether the end of a PDF is missing, or something follows it. What follows the last end belongs
+// to the PDF if it holds an object.
+func errNoEnd(r io.ReaderAt, size int64) error {
+	const step, overlap = 1 << 20, int64(len("%%EOF") - 1)
+	object := false
+	for end := size; end > 0; {
+		from := max(0, end-step)
+		b := make([]byte, min(size, end+overlap)-from)
+		if _, err := r.ReadAt(b, from); err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("seal: reading: %w", err)
+		}
+		at := bytes.LastIndex(b, []byte("%%EOF"))
+		object = object || bytes.Contains(b[max(0, at):], []byte(" obj"))
+		if object {
+			break
+		}
+		if at >= 0 {
+			after := size - from - int64(at) - int64(len("%%EOF"))
+			return refusal.New(refusal.PDFNeedsRepair, fmt.Sprintf("The PDF is followed by %d bytes that do not belong to it. Opening it in a PDF program and saving it anew may help.", after))
+		}
+		end = from
+	}
+	return refusal.New(refusal.PDFTruncated, "The PDF is incomplete: its end is missing.")
 }
 
 // checkEncryption refuses a PDF that is encrypted.
@@ -231,6 +256,10 @@ func checkEncryption(f *pdf.File) error {
 	if f.Trailer().Get("Encrypt").IsNull() {
 		return nil
 	}
+	return errEncrypted()
+}
+
+func errEncrypted() *refusal.Error {
 	return refusal.New(refusal.PDFEncrypted, "The PDF is encrypted or protected by a password. Remove the protection first, or give its password with the upload.")
 }
 

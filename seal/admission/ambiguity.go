@@ -25,7 +25,7 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 			return withLocation(err, "page %d", p.Index+1)
 		}
 		if turn, err := n.f.Resolve(p.Rotate); err != nil || !turnsPage(turn) {
-			return cmp.Or(err, error(refusal.Ambiguous("the Rotate of page %d is no multiple of 90", p.Index+1)))
+			return cmp.Or(err, error(refusal.AmbiguousContent("the Rotate of page %d is no multiple of 90", p.Index+1)))
 		}
 		contents, err := n.f.Contents(p.Dict)
 		if err != nil {
@@ -170,7 +170,7 @@ func (n *inspector) checkDocument(ctx context.Context) error {
 		n.warn(WarnHybrid, "parts of the file are hidden from old programs")
 	}
 	if v, err := n.f.Resolve(catalog.Get("Collection")); err != nil || !v.IsNull() {
-		return errors.Join(err, refusal.Ambiguous("it is a portfolio, a collection of files"))
+		return errors.Join(err, refusal.AmbiguousContent("it is a portfolio, a collection of files"))
 	}
 	if !n.attached {
 		if err := attachmentKeys(ctx, n.f, catalog); err != nil {

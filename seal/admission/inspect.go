@@ -147,7 +147,7 @@ func (n *inspector) stream(ctx context.Context, o pdf.Object) error {
 		return err
 	}
 	if d.Get("F") != nil {
-		return refusal.Ambiguous("the data of stream %d are in another file", o.Ref.Num)
+		return refusal.AmbiguousContent("the data of stream %d are in another file", o.Ref.Num)
 	}
 	if d.Get("DP") != nil { // programs take it for DecodeParms
 		return refusal.Ambiguous("stream %d has the key DP, which only inline images have", o.Ref.Num)

@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"io"
 
 	"countersign/prepare"
 	"countersign/prepare/revision1"
 	"countersign/seal"
+	"countersign/seal/refusal"
 	"countersign/seal/verify"
 )
 
@@ -18,7 +20,7 @@ type Upload struct {
 	File   io.ReaderAt
 	Size   int64
 	SHA256 [sha256.Size]byte
-	// Password opens an encrypted file; nil: such a file is refused.
+	// Password opens an encrypted file; nil: one that needs none to be read is opened, others are refused.
 	Password *string
 }
 
@@ -42,10 +44,17 @@ func AdmitUpload(ctx context.Context, u Upload, lim Limits, opt prepare.Options)
 	}
 	if !locked {
 		info, rev, err := AdmitPrepared(ctx, u.File, u.Size, u.SHA256, lim, opt)
-		if err != nil || rev == nil {
-			return info, nil, err
+		refused, ok := errors.AsType[*refusal.Error](err)
+		if locked = ok && refused.Code == refusal.PDFEncrypted && u.Password == nil; !locked {
+			if err != nil || rev == nil {
+				return info, nil, err
+			}
+			return info, &Prepared{Revision: rev}, nil
 		}
-		return info, &Prepared{Revision: rev}, nil
+	}
+	password := "" // opens a file that has only an owner's password
+	if u.Password != nil {
+		password = *u.Password
 	}
 	opening, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
 	defer cancel()
@@ -53,7 +62,10 @@ func AdmitUpload(ctx context.Context, u Upload, lim Limits, opt prepare.Options)
 	if marked, err := verify.HoldsMark(opening, u.File, u.Size); err != nil || marked {
 		return Info{}, nil, RefusalOf(cmp.Or(err, error(errResemblesSeal())))
 	}
-	plain, err := decrypt(opening, u.File, u.Size, lim, *u.Password)
+	plain, err := decrypt(opening, u.File, u.Size, lim, password)
+	if r, ok := errors.AsType[*refusal.Error](err); ok && u.Password == nil && r.Code == refusal.PDFPassword {
+		err = errEncrypted()
+	}
 	if err != nil {
 		return Info{}, nil, RefusalOf(err)
 	}

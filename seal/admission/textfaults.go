@@ -40,11 +40,11 @@ func (n *inspector) text(t pdf.TextFaults, size int64, of string) error {
 	n.budget -= size
 	switch {
 	case t.Font != "":
-		return refusal.Ambiguous("%s writes in the font %s, which its resources lack", of, safeText(t.Font))
+		return refusal.AmbiguousContent("%s writes in the font %s, which its resources lack", of, safeText(t.Font))
 	case t.Operands != "":
-		return refusal.Ambiguous("%s selects a font by %s instead of a name and a size", of, safeText(t.Operands))
+		return refusal.AmbiguousContent("%s selects a font by %s instead of a name and a size", of, safeText(t.Operands))
 	case t.Mode != "":
-		return refusal.Ambiguous("%s has the text rendering mode %s, which is none of 0 to 7", of, safeText(t.Mode))
+		return refusal.AmbiguousContent("%s has the text rendering mode %s, which is none of 0 to 7", of, safeText(t.Mode))
 	}
 	if t.Unread {
 		n.warn(WarnContent, "%s", of)

@@ -10,6 +10,11 @@ import (
 // gets all its new keys by one call.
 func InsertNames(f *File, w *Increment, root Value, entries []Entry) (Value, error) {
 	t := treeWriter{changed: map[Ref]Dict{}}
+	if v, err := ResolveIn(f, root); err != nil {
+		return nil, err
+	} else if v.IsNull() {
+		root = nil // an object that the file lacks is none to write anew
+	}
 	for _, e := range entries {
 		t.treeReader = treeReader{f: f, seen: map[Ref]bool{}}
 		t.key, t.written, t.value = e.Key, AppendHex(nil, []byte(e.Key)), e.Value

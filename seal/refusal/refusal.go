@@ -53,6 +53,13 @@ func Ambiguous(format string, args ...any) *Error {
 		". Opening it in a PDF program and saving it anew may help."}
 }
 
+// AmbiguousContent refuses a PDF whose pages programs would show in several ways: saving it
+// keeps the pages as they are.
+func AmbiguousContent(format string, args ...any) *Error {
+	return &Error{PDFAmbiguous, "Programs would not agree on what this PDF shows: " + fmt.Sprintf(format, args...) +
+		". Print it into a new PDF first."}
+}
+
 // TooLong refuses a PDF that took too long.
 func TooLong() *Error {
 	return &Error{PDFTooComplex, "The PDF is too complex: examining it took too long."}

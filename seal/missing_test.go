@@ -1,0 +1,32 @@
+package seal_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal/admission"
+)
+
+// TestMissingObjects: an entry that names an object which the file lacks is as good as absent (ISO 32000-2, 7.3.10),
+// also where sealing writes that entry anew.
+func TestMissingObjects(t *testing.T) {
+	t.Parallel()
+	k := newSealerFixture(t)
+	s := k.sealer(t)
+	for _, entry := range []string{
+		"/AcroForm 900 0 R", "/Names 900 0 R", "/Names<</EmbeddedFiles 900 0 R>>", "/AF 900 0 R", "/Perms 900 0 R", "/StructTreeRoot 900 0 R",
+		"/MarkInfo<</Marked true>>/StructTreeRoot 1000 0 R", "/Outlines 900 0 R", "/OpenAction 900 0 R", "/ViewerPreferences 900 0 R", "/OCProperties 900 0 R",
+	} {
+		original := classicPDF(layout{
+			catalog: entry, pages: []page{{extra: "/MediaBox[0 0 612 792]/Annots 900 0 R" + ownResources}},
+			objects: []string{"<</Type/StructTreeRoot/K 900 0 R/ParentTree 900 0 R>>"},
+		})
+		_, err := admission.Admit(t.Context(), bytes.NewReader(original), int64(len(original)), admission.DefaultLimits())
+		require.NoError(t, err, entry)
+		_, b := sealed(t, s, job(t, original))
+		r := verified(t, b, k.trust())
+		require.True(t, r.OK(), "%s: %s", entry, textOf(t, r))
+	}
+}
