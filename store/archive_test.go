@@ -587,7 +587,18 @@ func TestAnUnreadableValueIsNotArchived(t *testing.T) {
 			require.ErrorIs(t, err, store.ErrNotArchivable)
 			require.ErrorContains(t, err, f.completed.ID.String())
 		}
+		due := func() (ids []uuid.UUID) {
+			refs, err := s.EnvelopesToArchive(ctx, clock.Now().Add(time.Hour), 9)
+			require.NoError(t, err)
+			for _, r := range refs {
+				ids = append(ids, r.ID)
+			}
+			return ids
+		}
+		before := due()
+		require.Contains(t, before, f.completed.ID)
 		require.NoError(t, s.PostponeArchiving(ctx, f.completed.ID))
+		require.ElementsMatch(t, slices.DeleteFunc(before, func(id uuid.UUID) bool { return id == f.completed.ID }), due(), "the others are not postponed")
 		require.NoError(t, s.Archive(ctx, f.ended[1]))
 	})
 }

@@ -237,6 +237,16 @@ func TestWhatEachEventStarts(t *testing.T) {
 			_, err := e.Decline(f.act(), link(e, 0), nil, false)
 			return err
 		}, e))
+		e = f.sent(2, nil)
+		assert.Equal(t, []models.OutboxKind{models.OutboxReinvite}, kinds(func(e *models.Envelope) error {
+			_, err := e.Replace(f.act(), e.Signers[0].ID, models.Replacement{Name: "Bo", Email: "bo@example.com"})
+			return err
+		}, e))
+		assert.Equal(t, []models.OutboxKind{models.OutboxSigned}, kinds(func(e *models.Envelope) error {
+			value := "yes"
+			_, err := e.Sign(f.act(), link(e, 1), models.Submission{Fields: []models.FieldSubmission{{FieldID: e.Fields[1].ID, Text: &value}}})
+			return err
+		}, e))
 		e = f.sent(1, nil)
 		require.NoError(t, f.sign(e, 0))
 		assert.Equal(t, []models.OutboxKind{models.OutboxSealingFailed}, kinds(func(e *models.Envelope) error { return e.SealingFailed(f.act(), models.SealingRefused) }, e))

@@ -30,6 +30,14 @@ func unfinishedWork(t *testing.T, s *store.Store, work store.Work) map[uuid.UUID
 	}
 }
 
+// TestAllWork_HasEachKindOnce: an operator's reconcile leaves out no kind of work.
+func TestAllWork_HasEachKindOnce(t *testing.T) {
+	t.Parallel()
+	require.ElementsMatch(t, []store.Work{
+		"envelopes", "closings", "retentions", "timestamps", "deliveries", "bulk_sends", "copies",
+	}, store.AllWork)
+}
+
 // TestUnfinished: what a restored database still needs workflows for.
 func TestUnfinished(t *testing.T) {
 	t.Parallel()

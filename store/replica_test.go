@@ -148,4 +148,7 @@ func TestWeakDurability(t *testing.T) {
 	weak, err := s.WeakDurability(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"fsync = off", "full_page_writes = off", "synchronous_commit = off"}, weak)
+	weak, err = testkit.Store(t, "sqlite", testkit.NewClock().Now).WeakDurability(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, weak, "SQLite has no such settings")
 }
