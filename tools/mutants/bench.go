@@ -53,9 +53,11 @@ func (t exploredTest) reaches(n int) bool {
 }
 
 const (
-	patience   = 30 * time.Second // tests hang that take longer by this than five times what they took alone
-	firstBatch = 2 * time.Second  // tests that the first process runs for a change, by what they took alone; each next one twice as many
-	batchTime  = 20 * time.Second // and at most these
+	patience = 30 * time.Second // tests hang that take longer by this than five times what they took alone
+	// explorationLimit is how long a test may take alone.
+	explorationLimit = 5 * time.Minute
+	firstBatch       = 2 * time.Second  // tests that the first process runs for a change, by what they took alone; each next one twice as many
+	batchTime        = 20 * time.Second // and at most these
 )
 
 // build compiles the tests of some packages with all changes in them.
@@ -143,11 +145,16 @@ func (b *bench) explore(ctx context.Context, pkg string) error {
 	if err != nil {
 		return err
 	}
-	if b.tests[pkg], err = readExplored(file); err != nil || b.tests[pkg] != nil {
+	if b.tests[pkg], err = readExplored(file); err != nil {
 		return err
 	}
-	fmt.Printf("%s: which of its tests reach which change …\n", pkg)
-	failing := b.failing
+	wanted = slices.DeleteFunc(wanted, func(test string) bool {
+		return slices.ContainsFunc(b.tests[pkg], func(t exploredTest) bool { return t.Name == test })
+	})
+	if len(wanted) == 0 {
+		return nil
+	}
+	fmt.Printf("%s: which of its %d tests reach which change …\n", pkg, len(wanted))
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(b.jobs)
 	for _, test := range wanted {
@@ -159,10 +166,13 @@ func (b *bench) explore(ctx context.Context, pkg string) error {
 	slices.SortFunc(b.tests[pkg], func(x, y exploredTest) int {
 		return cmp.Or(cmp.Compare(x.Took, y.Took), cmp.Compare(x.Name, y.Name))
 	})
-	if b.failing > failing {
-		return nil // what fails is tried again next time
-	}
-	return writeExplored(file, b.tests[pkg])
+	return writeExplored(file, b.tests[pkg]) // without the tests that fail, which are tried again next time
+}
+
+// firstLines returns the beginning of a test's output.
+func firstLines(text string) string {
+	lines := strings.SplitAfterN(text, "\n", 21)
+	return strings.Join(lines[:min(len(lines), 20)], "")
 }
 
 func (b *bench) exploreTest(ctx context.Context, pkg, test string) error {
@@ -181,7 +191,7 @@ func (b *bench) exploreTest(ctx context.Context, pkg, test string) error {
 		}
 	}
 	if !result.passed {
-		fmt.Printf("%s of %s fails without any change and notices nothing:\n%s\n", test, pkg, result.output)
+		fmt.Printf("%s of %s fails without any change and notices nothing:\n%s\n", test, pkg, firstLines(result.output))
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.failing++
@@ -217,6 +227,9 @@ var (
 // run runs some tests of a package with a change turned on; 0 turns none on.
 func (b *bench) run(ctx context.Context, pkg string, tests []string, n int, seen string) (outcome, error) {
 	limit := b.limit(pkg, tests)
+	if seen != "" { // how long it takes is not known yet
+		limit = explorationLimit
+	}
 	ctx, cancel := context.WithTimeout(ctx, limit+time.Minute)
 	defer cancel()
 	args := append([]string{"-test.run", "^(" + strings.Join(tests, "|") + ")$", "-test.failfast", "-test.timeout", limit.String()}, b.flags[pkg]...)
