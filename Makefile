@@ -89,12 +89,12 @@ check-web: $(BIN)/.web-checked ## Check the pages' types, imports and texts
 
 # Each test server that the environment does not name (COUNTERSIGN_TEST_POSTGRES,
 # COUNTERSIGN_TEST_TEMPORAL) is a private one.
-SUITE = PKG='$(PKG)' NORACE='$(NORACE)' TIMEOUT='$(TIMEOUT)' $(TOOLS)/testenv \
-	$(TOOLS)/gotestsum --format pkgname-and-test-fails --hide-summary=output --jsonfile
+suite = PKG='$(PKG)' NORACE='$(NORACE)' TIMEOUT='$(TIMEOUT)' $(TOOLS)/testenv .ci/suite $(1) | \
+	$(TOOLS)/gotestsum --format pkgname-and-test-fails --hide-summary=output --jsonfile $(BIN)/$(1).json --raw-command -- cat
 
 .PHONY: test
 test: setup build $(BIN)/.clients $(TOOLS)/gotestsum $(TOOLS)/testenv ## Run every package's tests once, on real PostgreSQL, Temporal, Chromium and PDF tools (PKG=./store/...)
-	@$(SUITE) $(BIN)/test.json --raw-command -- .ci/suite test
+	@$(call suite,test)
 
 # Each step goes on when one before it failed, so that one run names all that is wrong.
 .PHONY: check
@@ -103,7 +103,7 @@ check: ## After "make test": lint, clients, and the tests that take longer: race
 
 .PHONY: check-tests
 check-tests: setup build $(BIN)/.clients $(TOOLS)/gotestsum $(TOOLS)/testenv
-	@$(SUITE) $(BIN)/check.json --raw-command -- .ci/suite check
+	@$(call suite,check)
 
 .PHONY: quick
 quick: ## Within a minute, with nothing installed: what changed, the rules, the workflows, the store on SQLite
