@@ -228,9 +228,9 @@ func (s *scenario) deliver(ctx context.Context, in activities.DeliverInput) (boo
 	if s.delivers {
 		return true, nil
 	}
-	opts := sdktemporal.ApplicationErrorOptions{}
+	opts := sdktemporal.ApplicationErrorOptions{NonRetryable: true} // after the last attempt
 	if n := int(activity.GetInfo(ctx).Attempt); n < len(in.Delays) {
-		opts.NextRetryDelay = in.Delays[n]
+		opts = sdktemporal.ApplicationErrorOptions{NextRetryDelay: in.Delays[n]}
 	}
 	return false, sdktemporal.NewApplicationErrorWithOptions("no", activities.ErrTypeNotDelivered, opts)
 }
@@ -346,7 +346,9 @@ func (s *scenario) play(t *testing.T, name string) *historypb.History {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
-	assert.Equal(t, s.fails, run.Get(ctx, nil) != nil)
+	err = run.Get(ctx, nil)
+	require.NoError(t, ctx.Err(), "the workflow has not closed")
+	assert.Equal(t, s.fails, err != nil, "%v", err)
 	return history(t, c, name)
 }
 
