@@ -39,11 +39,10 @@ func lease(t *testing.T, c *cli) string {
 // TestFieldsCountFromTheTopLeft: fields land where they were said to be, also where a tenant counts from below.
 func TestFieldsCountFromTheTopLeft(t *testing.T) {
 	t.Parallel()
-	s, dir := &service{}, t.TempDir()
-	s.run(t, dir, "127.0.0.1:0")
+	s := start(t)
 	c := &cli{home: t.TempDir(), env: s.env()}
 	operator := &cli{home: c.home}
-	operator.must(t, "tenant", "set", "--data-dir", dir, "--app", s.ClientID, "--origin", "bottom-left")
+	operator.must(t, "tenant", "set", "--data-dir", s.dir, "--app", s.ClientID, "--origin", "bottom-left")
 	pdf := filepath.Join(c.home, "contract.pdf")
 	require.NoError(t, os.WriteFile(pdf, testkit.OnePage(), 0o600))
 	placed := func(id string) (x, y float64) {

@@ -14,14 +14,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	countersign "countersign/clients/go"
+	"countersign/internal/testkit"
 )
 
 // TestEventsSurviveBreaks kills server and reader at random while envelopes are
 // made: the reader, which remembers the last id, has every event once and in order.
 func TestEventsSurviveBreaks(t *testing.T) {
 	t.Parallel()
-	s, dir := &service{}, t.TempDir()
-	kill := s.run(t, dir, "127.0.0.1:0", "COUNTERSIGN_RATE_LIMIT=100000")
+	s, dir, temporal := &service{}, t.TempDir(), testkit.Temporal(t)
+	settings := []string{"COUNTERSIGN_RATE_LIMIT=100000", "COUNTERSIGN_TEMPORAL_ADDRESS=" + temporal.HostPort, "COUNTERSIGN_TEMPORAL_NAMESPACE=" + temporal.Namespace}
+	kill := s.run(t, dir, "127.0.0.1:0", settings...)
 	address := strings.TrimPrefix(s.BaseURL, "http://")
 	c, err := countersign.New(s.BaseURL, s.ClientID, s.ClientSecret, countersign.WithRetries(12))
 	require.NoError(t, err)
@@ -80,7 +82,7 @@ func TestEventsSurviveBreaks(t *testing.T) {
 			read(func() bool { return rand.IntN(20) == 0 })
 		}
 		kill()
-		kill = s.run(t, dir, address, "COUNTERSIGN_RATE_LIMIT=100000")
+		kill = s.run(t, dir, address, settings...)
 	}
 	close(enough)
 	require.NoError(t, <-ended)

@@ -35,7 +35,7 @@ func newFixtures(t *testing.T) *fixtures {
 	t.Helper()
 	pdf, err := os.ReadFile("../../docs/contract.pdf")
 	require.NoError(t, err)
-	f := &fixtures{s: start(t, "COUNTERSIGN_RATE_LIMIT=100000"), pdf: pdf}
+	f := &fixtures{s: start(t), pdf: pdf}
 	f.c = f.s.client(t)
 	f.makers = map[string]func(*testing.T, string) fixture{
 		"":          func(*testing.T, string) fixture { return fixture{} },

@@ -2,13 +2,15 @@
 package clients_test
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -24,6 +26,8 @@ type service struct {
 	ClientID     string `json:"clientId"`
 	ClientSecret string `json:"clientSecret"`
 	InboxURL     string `json:"inboxUrl"`
+
+	dir string // its data
 }
 
 func program(t *testing.T) string {
@@ -34,42 +38,101 @@ func program(t *testing.T) string {
 	return path
 }
 
-// start runs the built program, on SQLite and with everything in one process.
-func start(t *testing.T, env ...string) *service {
-	t.Helper()
-	s := &service{}
-	s.run(t, t.TempDir(), "127.0.0.1:0", env...)
-	return s
+// shared is the service of all tests that need none of their own: starting one with its Temporal takes two seconds of
+// processor time.
+var shared struct {
+	sync.Mutex
+
+	service
+	stop func()
+	log  *output
 }
 
-// run runs the program until the test ends, or until what it returns is called.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// Much of the time a test waits for the service.
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = flag.Set("test.parallel", "4")
+	}
+	code := m.Run()
+	if shared.stop != nil {
+		shared.stop()
+		if err := os.RemoveAll(shared.dir); err != nil {
+			fmt.Println(err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// start returns the shared service, with an app of the test's own.
+func start(t *testing.T) *service {
+	t.Helper()
+	s := sharedService(t)
+	t.Cleanup(func() {
+		if log := shared.log.String(); t.Failed() {
+			t.Logf("the shared service, at last: %s", log[max(0, len(log)-10_000):])
+		}
+	})
+	out, err := exec.CommandContext(t.Context(), program(t), "app", "create", "--data-dir", s.dir, "--name", t.Name(), "--plan", "enterprise", "--json").Output()
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(out, &s))
+	return &s
+}
+
+func sharedService(t *testing.T) service {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.stop == nil {
+		dir, err := os.MkdirTemp("", "countersign-clients-")
+		require.NoError(t, err)
+		shared.dir = dir
+		var cmd *exec.Cmd
+		cmd, shared.log = shared.launch(t, "127.0.0.1:0", "COUNTERSIGN_RATE_LIMIT=100000")
+		shared.stop = func() { interrupt(cmd) }
+	}
+	return shared.service
+}
+
+// run runs a service of the test's own in a directory until the test ends, or until what it returns is called.
 func (s *service) run(t *testing.T, dir, address string, env ...string) (kill func()) {
 	t.Helper()
-	demo := filepath.Join(dir, "demo.json")
-	_ = os.Remove(demo)
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program(t), "dev", "--listen", address, "--data-dir", dir)
-	cmd.Env = append(os.Environ(), env...)
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	require.NoError(t, cmd.Start())
-	ended := false
+	s.dir = dir
+	_ = os.Remove(filepath.Join(dir, "demo.json"))
+	cmd, log := s.launch(t, address, env...)
 	t.Cleanup(func() {
-		if !ended {
-			_ = cmd.Process.Signal(os.Interrupt)
-			_ = cmd.Wait()
-		}
+		interrupt(cmd)
 		if t.Failed() {
 			t.Log(log.String())
 		}
 	})
+	return func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+}
+
+// launch starts the built program, on SQLite and with everything in one process, and waits until it is ready.
+func (s *service) launch(t *testing.T, address string, env ...string) (*exec.Cmd, *output) {
+	t.Helper()
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program(t), "dev", "--listen", address, "--data-dir", s.dir)
+	cmd.Env = append(os.Environ(), env...)
+	log := &output{}
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	require.NoError(t, cmd.Start())
 	require.Eventually(t, func() bool {
-		b, err := os.ReadFile(demo)
+		b, err := os.ReadFile(filepath.Join(s.dir, "demo.json"))
 		return err == nil && json.Unmarshal(b, s) == nil && s.InboxURL != ""
 	}, time.Minute, 50*time.Millisecond)
-	return func() {
-		ended = true
-		_ = cmd.Process.Kill()
+	return cmd, log
+}
+
+// interrupt ends the program as Ctrl-C does, unless it has ended.
+func interrupt(cmd *exec.Cmd) {
+	if cmd.ProcessState == nil {
+		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -39,8 +40,16 @@ func sign(t *testing.T, s *service, sent *countersign.Envelope) {
 		require.Equal(t, http.StatusOK, res.StatusCode, "%s", answer)
 	}
 	if signer.AuthMethod == api.AuthMethodEmailOtp {
+		otherCodes.Lock() // to the same address, by another test
+		defer otherCodes.Unlock()
+		before := mailedCodes(t, s, signer.Email)
 		post("/otp/request", map[string]any{})
-		post("/otp/verify", map[string]any{"code": mailedCode(t, s, signer.Email)})
+		var codes []string
+		require.Eventually(t, func() bool {
+			codes = mailedCodes(t, s, signer.Email)
+			return len(codes) > len(before)
+		}, time.Minute, 50*time.Millisecond)
+		post("/otp/verify", map[string]any{"code": codes[0]})
 	}
 	post("/consent", map[string]any{})
 	var fields []map[string]any
@@ -60,29 +69,27 @@ func sign(t *testing.T, s *service, sent *countersign.Envelope) {
 
 var sixDigits = regexp.MustCompile(`\b\d{6}\b`)
 
-// mailedCode waits for a one-time code in the inbox.
-func mailedCode(t *testing.T, s *service, to string) string {
+var otherCodes sync.Mutex
+
+// mailedCodes returns the one-time codes in the inbox, the newest first.
+func mailedCodes(t *testing.T, s *service, to string) (codes []string) {
 	t.Helper()
-	code := ""
-	require.Eventually(t, func() bool {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.InboxURL+"/api/messages?to="+url.QueryEscape(to), nil)
-		require.NoError(t, err)
-		res, err := http.DefaultTransport.RoundTrip(req)
-		require.NoError(t, err)
-		defer func() { _ = res.Body.Close() }()
-		var mails []struct {
-			Text  string
-			Links []string
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.InboxURL+"/api/messages?to="+url.QueryEscape(to), nil)
+	require.NoError(t, err)
+	res, err := http.DefaultTransport.RoundTrip(req)
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	var mails []struct {
+		Text  string
+		Links []string
+	}
+	require.NoError(t, json.NewDecoder(res.Body).Decode(&mails))
+	for _, m := range mails {
+		if code := sixDigits.FindString(m.Text); len(m.Links) == 0 && code != "" {
+			codes = append(codes, code)
 		}
-		require.NoError(t, json.NewDecoder(res.Body).Decode(&mails))
-		for _, m := range mails {
-			if len(m.Links) == 0 && code == "" {
-				code = sixDigits.FindString(m.Text)
-			}
-		}
-		return code != ""
-	}, time.Minute, 50*time.Millisecond)
-	return code
+	}
+	return codes
 }
 
 // request is an envelope for one signer who needs no code.
