@@ -176,6 +176,7 @@ func TestEndpointsInTheConsole(t *testing.T) {
 		in := object{"url": "https://example.com/a", "events": []string{"envelope.sent"}, "secret": "0123456789abcdef"}
 		support.post("/v1/console/webhooks", in).refused(403, "role_forbidden")
 		admin.post("/v1/console/webhooks", object{"url": "ftp://example.com", "events": []string{}}).refused(400, "validation_error")
+		admin.post("/v1/console/webhooks", object{"url": "", "events": []string{"envelope.sent"}}).refused(400, "validation_error")
 		hook := admin.post("/v1/console/webhooks", in).want(201)
 		require.Equal(t, "secret", hook.str("signedWith"))
 		require.NotContains(t, string(hook.raw), "0123456789abcdef")

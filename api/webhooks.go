@@ -46,7 +46,7 @@ func (s *Server) createWebhook(c *gin.Context, app caller, o *object) error {
 // registerWebhook registers the endpoint that o describes, and answers with view.
 func (s *Server) registerWebhook(c *gin.Context, app caller, o *object, view func(*models.Webhook) (*store.StoredResponse, error)) (made *models.Webhook, err error) {
 	url := o.str("url")
-	if url != "" {
+	if !o.badUnder("url") {
 		s.webhookURL(o, url)
 	}
 	events, secret, include := webhookEvents(o), webhookSecret(o), webhookInclude(o)
