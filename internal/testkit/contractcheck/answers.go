@@ -1,0 +1,151 @@
+// Package contractcheck compares answers with the OpenAPI document of the service. It compiles each schema once; the filter of
+// kin-openapi, which the requests go through, compiles the schema of every answer and of each of its headers anew: a third
+// of the processor time of the API's tests.
+package contractcheck
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// resource is the name of the document for references to its schemas.
+const resource = "contract.json"
+
+// Answers validates answers. It can be used by several goroutines.
+type Answers struct {
+	mu       sync.Mutex
+	compiler *jsonschema.Compiler
+	compiled map[*openapi3.SchemaRef]*jsonschema.Schema
+}
+
+// NewAnswers returns a validator for the answers of a document.
+func NewAnswers(doc *openapi3.T) (*Answers, error) {
+	document, err := unmarshalled(doc)
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
+	c.RegisterFormat(&jsonschema.Format{Name: "byte", Validate: func(v any) error {
+		text, ok := v.(string)
+		if !ok {
+			return nil
+		}
+		return json.Unmarshal([]byte(strconv.Quote(text)), new([]byte))
+	}})
+	if err := c.AddResource(resource, document); err != nil {
+		return nil, err
+	}
+	return &Answers{compiler: c, compiled: make(map[*openapi3.SchemaRef]*jsonschema.Schema)}, nil
+}
+
+func unmarshalled(v any) (any, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return jsonschema.UnmarshalJSON(bytes.NewReader(b))
+}
+
+// Validate reports how an answer of an operation differs from the contract: its status, its headers, its content type or
+// its body.
+func (a *Answers) Validate(operation *openapi3.Operation, status int, header http.Header, body []byte) error {
+	ref := operation.Responses.Status(status)
+	if ref == nil {
+		ref = operation.Responses.Default()
+	}
+	if ref == nil || ref.Value == nil {
+		return fmt.Errorf("the contract has no status %d", status)
+	}
+	for name, h := range ref.Value.Headers {
+		if err := a.header(h.Value, header.Get(name)); err != nil {
+			return fmt.Errorf("header %s: %w", name, err)
+		}
+	}
+	if len(ref.Value.Content) == 0 {
+		return nil
+	}
+	kind := header.Get("Content-Type")
+	media := ref.Value.Content.Get(kind)
+	if media == nil {
+		return fmt.Errorf("the contract has no content type %q", kind)
+	}
+	if media.Schema == nil {
+		return nil
+	}
+	var value any = string(body)
+	if base, _, _ := strings.Cut(kind, ";"); base == "application/json" || strings.HasSuffix(base, "+json") {
+		var err error
+		if value, err = jsonschema.UnmarshalJSON(bytes.NewReader(body)); err != nil {
+			return fmt.Errorf("the body is no JSON: %w", err)
+		}
+	} else if !utf8.Valid(body) {
+		value = "" // bytes of a file: a schema can say nothing more of them
+	}
+	return a.value(media.Schema, value)
+}
+
+func (a *Answers) header(h *openapi3.Header, text string) error {
+	switch {
+	case text == "" && h.Required:
+		return errors.New("is missing")
+	case text == "" || h.Schema == nil:
+		return nil
+	}
+	var value any = text
+	if kind := h.Schema.Value.Type; kind != nil && !kind.Is(openapi3.TypeString) {
+		if err := json.Unmarshal([]byte(text), &value); err != nil {
+			return fmt.Errorf("%q is no %v", text, *kind)
+		}
+	}
+	return a.value(h.Schema, value)
+}
+
+func (a *Answers) value(schema *openapi3.SchemaRef, value any) error {
+	compiled, err := a.compile(schema)
+	if err != nil {
+		return err
+	}
+	return compiled.Validate(value)
+}
+
+func (a *Answers) compile(schema *openapi3.SchemaRef) (*jsonschema.Schema, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if compiled := a.compiled[schema]; compiled != nil {
+		return compiled, nil
+	}
+	address := resource + schema.Ref
+	if schema.Ref == "" {
+		b, err := json.Marshal(schema.Value)
+		if err != nil {
+			return nil, err
+		}
+		b = bytes.ReplaceAll(b, []byte(`"$ref":"#/`), []byte(`"$ref":"`+resource+`#/`))
+		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+		if err != nil {
+			return nil, err
+		}
+		address = fmt.Sprintf("inline-%d.json", len(a.compiled))
+		if err := a.compiler.AddResource(address, document); err != nil {
+			return nil, err
+		}
+	}
+	compiled, err := a.compiler.Compile(address)
+	if err != nil {
+		return nil, err
+	}
+	a.compiled[schema] = compiled
+	return compiled, nil
+}
