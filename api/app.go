@@ -101,7 +101,7 @@ func (s *Server) endClientSecret(c *gin.Context, app caller) error {
 	if !slices.ContainsFunc(live, func(v models.ClientSecret) bool { return v.ID == id }) {
 		return models.ErrNotFound
 	}
-	o, err := readObject(c, maxJSON, false)
+	o, err := readObject(c, false)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"math/big"
 	"net/http"
 	"strings"
@@ -203,14 +202,10 @@ func (s *Server) authenticateSigner(c *gin.Context, ended bool) (signerLink, err
 // token is the OAuth 2.0 client credentials grant (RFC 6749 §4.4); the client
 // authenticates in the form or by HTTP Basic (§2.3.1).
 func (s *Server) token(c *gin.Context) error {
-	limitBody(c, maxForm)
-	if err := c.Request.ParseForm(); err != nil {
-		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return bodyError(err)
-		}
-		return models.Refuse(models.KindInvalid, "invalid_request", "The body must be application/x-www-form-urlencoded.")
+	form, err := readForm(c)
+	if err != nil {
+		return err
 	}
-	form := c.Request.PostForm
 	id, secret := form.Get("client_id"), form.Get("client_secret")
 	if user, pass, ok := c.Request.BasicAuth(); ok {
 		id, secret = user, pass

@@ -328,7 +328,7 @@ func mutations(schema *openapi3.Schema, base object, required bool) []mutation {
 	out := []mutation{
 		{name: "array", body: text(`[]`), invalid: true},
 		{name: "text", body: text(`"x"`), invalid: true},
-		{name: "null", body: text(`null`), invalid: true},
+		{name: "null", body: text(`null`), invalid: required},
 		{name: "broken", body: text(`{"a":`), invalid: true},
 		{name: "two values", body: text(`{} {}`), invalid: true},
 		{name: "not UTF-8", body: text("{\"a\":\"\xff\"}"), invalid: true},

@@ -1,15 +1,19 @@
 package api
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -22,8 +26,9 @@ import (
 // The bounds of what a request's body holds.
 const (
 	maxJSON    = 1 << 20 // bytes of a JSON body or text part
-	maxForm    = 64 << 10
 	maxParts   = 20
+	maxPairs   = 50      // of a form or a query string
+	maxHeaders = 8 << 10 // bytes of the headers of one part, and of what stands before the first
 	besideFile = 1 << 20 // bytes of a multipart body beside the file
 	// besideOriginal is how many bytes a sealed document has beside its original:
 	// at most 32 MB that the seal adds, the 60 MB that signers may attach and a quarter of
@@ -36,22 +41,17 @@ func limitBody(c *gin.Context, limit int64) {
 	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, limit)
 }
 
-// readBody reads a body that fits in memory.
-func readBody(c *gin.Context, limit int64) ([]byte, error) {
-	limitBody(c, limit)
-	b, err := io.ReadAll(c.Request.Body)
-	if err != nil {
-		return nil, bodyError(err)
-	}
-	return b, nil
-}
-
 // bodyError is the refusal of a body that could not be read.
 func bodyError(err error) error {
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return models.Refuse(models.KindTooLarge, "request_too_large", "The request is larger than %d bytes.", tooLarge.Limit)
+		return requestTooLarge(tooLarge.Limit)
 	}
 	return models.Refuse(models.KindInvalid, "body_unreadable", "The request's body could not be read to its end.")
+}
+
+// requestTooLarge is the refusal of a body.
+func requestTooLarge(limit int64) error {
+	return models.Refuse(models.KindTooLarge, "request_too_large", "The request is larger than %d bytes.", limit)
 }
 
 // fileTooLarge is the refusal of a file.
@@ -103,61 +103,179 @@ func fileName(name string) string {
 	return firstCharacters(name, maxFileName)
 }
 
+// readForm reads a form of name=value pairs.
+func readForm(c *gin.Context) (url.Values, error) {
+	text, err := io.ReadAll(c.Request.Body)
+	if err != nil {
+		return nil, bodyError(err)
+	}
+	if bytes.Count(text, []byte("&")) >= maxPairs {
+		return nil, models.Refuse(models.KindInvalid, "invalid_request", "The body has more than %d name=value pairs.", maxPairs)
+	}
+	c.Request.Body = spooledBody{bytes.NewReader(text)}
+	if err := c.Request.ParseForm(); err != nil {
+		return nil, models.Refuse(models.KindInvalid, "invalid_request", "The body must be application/x-www-form-urlencoded.")
+	}
+	return c.Request.PostForm, nil
+}
+
+// allowance is a reader of which only so many bytes can be read until it is renewed: it bounds what a parser that has no
+// limit of its own buffers.
+type allowance struct {
+	r    io.Reader
+	left int64 // bytes; negative: no bound
+}
+
+// errAllowance is what reading beyond an allowance ends with.
+var errAllowance = errors.New("more than is allowed")
+
+// Read implements io.Reader.
+func (a *allowance) Read(b []byte) (int, error) {
+	if a.left < 0 {
+		return a.r.Read(b)
+	}
+	if a.left == 0 {
+		return 0, errAllowance
+	}
+	n, err := a.r.Read(b[:min(int64(len(b)), a.left)])
+	a.left -= int64(n)
+	return n, err
+}
+
+// multipartReader reads the parts of a multipart body, with bounded headers.
+type multipartReader struct {
+	*multipart.Reader
+
+	source *allowance
+}
+
+func newMultipartReader(body io.Reader, boundary string) *multipartReader {
+	source := &allowance{r: body}
+	return &multipartReader{multipart.NewReader(source, boundary), source}
+}
+
+// next returns the next part; the one before must have been read to its end.
+func (m *multipartReader) next() (*multipart.Part, error) { return m.bounded(m.NextPart) }
+
+// nextRaw is next without decoding the part.
+func (m *multipartReader) nextRaw() (*multipart.Part, error) { return m.bounded(m.NextRawPart) }
+
+func (m *multipartReader) bounded(next func() (*multipart.Part, error)) (*multipart.Part, error) {
+	m.source.left = maxHeaders
+	p, err := next()
+	m.source.left = -1
+	if errors.Is(err, errAllowance) {
+		err = models.Refuse(models.KindInvalid, "part_headers_too_large", "The headers of a part are larger than %d bytes.", maxHeaders)
+	}
+	return p, err
+}
+
 // parts is a multipart body: the file and the other parts as text.
 type parts struct {
 	file *upload
 	text map[string][]string // more than one only of signers, fields and roles
 }
 
+// receivedPart is a part that has been received and not read.
+type receivedPart struct {
+	name string
+	body io.ReadSeeker
+}
+
 // readParts reads a multipart body as it arrives, with a file of at most so many
 // bytes. The caller discards the file.
 func (s *Server) readParts(c *gin.Context, limit int64) (*parts, error) {
 	limitBody(c, limit+besideFile)
-	mr, err := c.Request.MultipartReader()
-	if err != nil {
+	t, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
+	if err != nil || t != "multipart/form-data" || params["boundary"] == "" {
 		return nil, models.Refuse(models.KindInvalid, "content_type", "The body must be multipart/form-data with a boundary.")
 	}
 	out := &parts{text: make(map[string][]string)}
+	err = s.receiveParts(c, out, newMultipartReader(c.Request.Body, params["boundary"]), limit)
+	if err != nil {
+		out.file.discard()
+		return nil, err
+	}
+	return out, nil
+}
+
+func (s *Server) receiveParts(c *gin.Context, out *parts, mr *multipartReader, limit int64) error {
+	var texts []receivedPart
+	room := int64(besideFile)
 	for n := 0; ; n++ {
-		part, err := mr.NextPart()
+		part, err := mr.next()
 		if errors.Is(err, io.EOF) {
-			return out, nil
-		}
-		if err == nil && n >= maxParts {
-			err = models.Refuse(models.KindInvalid, "too_many_parts", "The body has more than %d parts.", maxParts)
-		} else if err != nil {
-			err = bodyError(err)
-		} else {
-			err = s.readPart(out, part, limit)
+			return out.load(c, texts)
 		}
 		if err != nil {
-			out.file.discard()
-			return nil, err
+			if models.IsRefusal(err) {
+				return err
+			}
+			return bodyError(err)
 		}
+		if n >= maxParts {
+			return models.Refuse(models.KindInvalid, "too_many_parts", "The body has more than %d parts.", maxParts)
+		}
+		name := part.FormName()
+		if name == "file" {
+			if out.file != nil {
+				return models.InvalidField("file", "must be given once")
+			}
+			if out.file, err = s.receiveUpload(part, part.FileName(), limit); err != nil {
+				return err
+			}
+			continue
+		}
+		repeatable := name == "signers" || name == "fields" || name == "roles"
+		if !repeatable && slices.ContainsFunc(texts, func(p receivedPart) bool { return p.name == name }) {
+			return models.InvalidField(plaintext.Strip(name), "must be given once")
+		}
+		counted := &countedReader{r: io.LimitReader(part, room+1)}
+		body, err := bodyOf(c).receive(counted)
+		if err != nil {
+			return err
+		}
+		if room -= counted.n; room < 0 {
+			return models.Refuse(models.KindTooLarge, "request_too_large", "The parts beside the file are larger than %d bytes.", besideFile)
+		}
+		texts = append(texts, receivedPart{name, body})
 	}
 }
 
-func (s *Server) readPart(out *parts, part *multipart.Part, limit int64) error {
-	name := part.FormName()
-	if name == "file" {
-		if out.file != nil {
-			return models.InvalidField("file", "must be given once")
+// countedReader counts what is read of a reader.
+type countedReader struct {
+	r io.Reader
+	n int64 // bytes
+}
+
+// Read implements io.Reader.
+func (c *countedReader) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// load reads the received texts, once there is memory for all of them and for the JSON in them.
+func (p *parts) load(c *gin.Context, texts []receivedPart) error {
+	sizes := make([]int64, len(texts))
+	memory := int64(0)
+	for i, part := range texts {
+		n, err := measure(part.body)
+		if err != nil {
+			return err
 		}
-		u, err := s.receiveUpload(part, part.FileName(), limit)
-		out.file = u
+		sizes[i] = n.bytes
+		memory += n.memory()
+	}
+	if err := bodyOf(c).take(c, memory); err != nil {
 		return err
 	}
-	repeatable := name == "signers" || name == "fields" || name == "roles"
-	if given := out.text[name]; len(given) > 0 && !repeatable {
-		return models.InvalidField(plaintext.Strip(name), "must be given once")
+	for i, part := range texts {
+		text, err := load(part.body, sizes[i])
+		if err != nil {
+			return err
+		}
+		p.text[part.name] = append(p.text[part.name], string(text))
 	}
-	b, err := io.ReadAll(io.LimitReader(part, maxJSON+1))
-	if err != nil {
-		return bodyError(err)
-	}
-	if len(b) > maxJSON {
-		return models.Refuse(models.KindTooLarge, "request_too_large", "The part %s is larger than %d bytes.", plaintext.Strip(name), maxJSON)
-	}
-	out.text[name] = append(out.text[name], string(b))
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"countersign/models"
 	"countersign/seal"
+	"countersign/seal/refusal"
 )
 
 // brandingView is a tenant's branding for its sender.
@@ -82,11 +83,15 @@ func (s *Server) putBranding(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	o, err := readObject(c, maxJSON, false)
+	o, err := readObject(c, false)
 	if err != nil {
 		return err
 	}
-	b := models.Branding{Logo: logoIn(o), Settings: models.Settings{
+	logo, err := s.logoIn(c, o)
+	if err != nil {
+		return err
+	}
+	b := models.Branding{Logo: logo, Settings: models.Settings{
 		PrimaryColor: o.optStr("primaryColor"), SenderName: o.strippedText("senderName"), ReplyTo: o.optStr("replyTo"),
 		Footer: o.optStr("footer"), SupportURL: o.optStr("supportUrl"),
 	}}
@@ -101,26 +106,32 @@ func (s *Server) putBranding(c *gin.Context, app caller) error {
 	return s.showBranding(c, app, tenant)
 }
 
-// logoIn is the logo of a request, encoded anew; nil if there is none, or it is wrong.
-func logoIn(o *object) []byte {
+// logoIn returns the logo of a request, re-encoded; nil if there is none, or it is wrong.
+func (s *Server) logoIn(c *gin.Context, o *object) ([]byte, error) {
 	text := o.optStr("logo")
 	if text == nil {
-		return nil
+		return nil, nil
 	}
 	b, err := base64.StdEncoding.DecodeString(*text)
-	switch {
-	case err != nil:
+	if err != nil {
 		o.bad("logo", "must be a PNG or JPEG in base64")
-	case len(b) > models.MaxLogo:
-		o.bad("logo", "must have at most %d bytes", models.MaxLogo)
-	default:
-		png, err := seal.Logo(b)
-		if err == nil {
-			return png
-		}
-		o.bad("logo", "is refused: %s", err)
+		return nil, nil
 	}
-	return nil
+	if len(b) > models.MaxLogo {
+		o.bad("logo", "must have at most %d bytes", models.MaxLogo)
+		return nil, nil
+	}
+	ctx := c.Request.Context()
+	if err := s.admissions.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer s.admissions.Release(1)
+	png, err := seal.LogoIn(ctx, s.Admission.Validators, s.pictureBounds(), b)
+	if refused, ok := errors.AsType[*refusal.Error](err); ok {
+		o.bad("logo", "is refused: %s", refused)
+		return nil, nil
+	}
+	return png, err
 }
 
 func (s *Server) deleteBranding(c *gin.Context, app caller) error {

@@ -49,20 +49,22 @@ func viewBulkSend(b *store.BulkSendWithCounts) bulkSendView {
 // createBulkSend takes rows as JSON, or a CSV table with everything else in the query
 // string. All rows are checked before anything is stored.
 func (s *Server) createBulkSend(c *gin.Context, app caller) error {
-	received, discard, err := s.spool(c.Request.Body) // before a place is taken: it arrives as slowly as its client likes
+	body, err := bodyOf(c).receive(c.Request.Body) // first: it arrives as slowly as its client likes
 	if err != nil {
 		return err
 	}
-	defer discard()
-	release, err := s.bulkPlaces.acquire(c.Request.Context(), app.ID, cmp.Or(s.QueueWait, bulkWait))
+	size, err := body.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = body.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return fmt.Errorf("read rows: %w", err)
+	}
+	release, err := s.bulkPlaces.acquire(c.Request.Context(), app.ID, size, cmp.Or(s.QueueWait, bulkWait))
 	if err != nil {
 		return err
 	}
 	defer release()
-	body, err := io.ReadAll(received)
-	if err != nil {
-		return fmt.Errorf("read rows: %w", err)
-	}
 	var (
 		o      *object
 		rows   bulkRows
@@ -111,10 +113,6 @@ func (s *Server) createBulkSend(c *gin.Context, app caller) error {
 		return s.withLocation(r, "/v1/bulk-sends/"+made.ID.String()), err
 	})
 }
-
-// maxConcurrentBulkRequests is how many requests with rows are worked on at a time: each may
-// hold some hundred megabytes.
-const maxConcurrentBulkRequests = 2
 
 // bulkMembers are those of a bulk send beside its rows.
 var bulkMembers = []string{"templateId", "templateVersion", "tenantId", "name", "createdBy", "perMinute", "dryRun"}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/csv"
@@ -23,6 +24,9 @@ const (
 	columnValuePrefix    = "value."
 	columnVariablePrefix = "variable."
 )
+
+// maxColumns is how many columns a table may have: more than signers and fields of an envelope need.
+const maxColumns = 5000
 
 // signerColumns are what a column "<role>.<name>" can give of a signer.
 var signerColumns = []string{"name", "email", "phone", "authMethod", "language", "notify", "allowDelegation", "hostName", "hostEmail"}
@@ -62,6 +66,7 @@ func truthOrText(text string) any {
 // bulkTable reads the rows of a table.
 type bulkTable struct {
 	csv     *csv.Reader
+	source  *allowance
 	columns []bulkColumn
 	roles   []string // in the order of their first column
 }
@@ -76,22 +81,25 @@ type bulkColumn struct {
 }
 
 // newBulkTable reads the column names.
-func newBulkTable(body []byte, faults *bulkFaults) (*bulkTable, error) {
-	body, err := decodedTable(body)
+func newBulkTable(body io.ReadSeeker, faults *bulkFaults) (*bulkTable, error) {
+	onlyCR, err := checkTable(body)
 	if err != nil {
 		return nil, err
 	}
-	t := &bulkTable{csv: csv.NewReader(bytes.NewReader(body))}
+	source := &allowance{r: body}
+	t := &bulkTable{csv: csv.NewReader(source), source: source}
 	t.csv.FieldsPerRecord = -1 // counted by next
-	names, err := t.csv.Read()
+	names, err := t.read()
 	switch {
+	case errors.Is(err, errAllowance) || len(names) > maxColumns:
+		return nil, models.InvalidField("body", "has a line of column names with more than %d bytes or %d columns", maxBulkRow, maxColumns)
 	case errors.Is(err, io.EOF):
 		return nil, models.InvalidField("body", "has no line of column names")
 	case err != nil:
 		return nil, models.InvalidField("body", "is no CSV: %s", tableProblem(err))
 	case len(names) == 1 && strings.ContainsAny(names[0], ";\t"):
 		return nil, models.InvalidField("body", "has columns separated by semicolons or tabs; they must be separated by commas (RFC 4180)")
-	case bytes.IndexByte(body, '\r') >= 0 && bytes.IndexByte(body, '\n') < 0:
+	case onlyCR:
 		return nil, models.InvalidField("body", "has lines that end with CR alone; they must end with CRLF or LF (RFC 4180)")
 	}
 	seen := make(map[string]bool, len(names))
@@ -133,35 +141,63 @@ func readColumn(name string) (c bulkColumn, problem string) {
 	return c, fmt.Sprintf("is not known: write %s, value.<field>, variable.<name> or <role>.<%s>", columnExternalID, strings.Join(signerColumns, "|"))
 }
 
-// decodedTable is the table without its byte order mark. One in another encoding than
-// UTF-8 is refused by the name of what it seems to be.
-func decodedTable(body []byte) ([]byte, error) {
-	encoding := ""
-	switch {
-	case bytes.HasPrefix(body, []byte{0xff, 0xfe}):
+// checkTable reads a table through, and returns to its beginning, behind the byte order mark. One in another encoding than
+// UTF-8 is rejected by the name of what it seems to be. It reports whether lines end with CR alone.
+func checkTable(body io.ReadSeeker) (onlyCR bool, err error) {
+	in := bufio.NewReader(body)
+	encoding, start := "", int64(0)
+	switch mark, _ := in.Peek(3); { // a shorter table has none
+	case bytes.HasPrefix(mark, []byte{0xff, 0xfe}):
 		encoding = "UTF-16 (little endian)"
-	case bytes.HasPrefix(body, []byte{0xfe, 0xff}):
+	case bytes.HasPrefix(mark, []byte{0xfe, 0xff}):
 		encoding = "UTF-16 (big endian)"
-	case bytes.HasPrefix(body, []byte{0xef, 0xbb, 0xbf}):
-		body = body[3:]
+	case bytes.HasPrefix(mark, []byte{0xef, 0xbb, 0xbf}):
+		start = 3
 	}
-	if encoding == "" && bytes.IndexByte(body, 0) >= 0 {
-		encoding = "UTF-16 without a byte order mark, or no text at all"
+	var invalid error // the first place that is not UTF-8; a NUL behind it says more
+	cr, line := false, 1
+	for encoding == "" {
+		r, n, err := in.ReadRune()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return false, fmt.Errorf("read table: %w", err)
+		}
+		switch {
+		case r == 0:
+			encoding = "UTF-16 without a byte order mark, or no text at all"
+		case r == utf8.RuneError && n == 1 && invalid == nil:
+			if err := in.UnreadRune(); err != nil {
+				return false, fmt.Errorf("read table: %w", err)
+			}
+			b, err := in.ReadByte()
+			if err != nil {
+				return false, fmt.Errorf("read table: %w", err)
+			}
+			invalid = models.InvalidField("body", "must be UTF-8; line %d has the byte 0x%02X, so it seems to be Windows-1252 or ISO 8859-1", line, b)
+		case r == '\n':
+			line++
+		case r == '\r':
+			cr = true
+		}
 	}
 	if encoding != "" {
-		return nil, models.InvalidField("body", "must be UTF-8; it seems to be %s", encoding)
+		return false, models.InvalidField("body", "must be UTF-8; it seems to be %s", encoding)
 	}
-	for rest, line := body, 1; len(rest) > 0; {
-		r, n := utf8.DecodeRune(rest)
-		if r == utf8.RuneError && n == 1 {
-			return nil, models.InvalidField("body", "must be UTF-8; line %d has the byte 0x%02X, so it seems to be Windows-1252 or ISO 8859-1", line, rest[0])
-		}
-		if r == '\n' {
-			line++
-		}
-		rest = rest[n:]
+	if invalid != nil {
+		return false, invalid
 	}
-	return body, nil
+	if _, err := body.Seek(start, io.SeekStart); err != nil {
+		return false, fmt.Errorf("read table: %w", err)
+	}
+	return cr && line == 1, nil
+}
+
+// read reads the next line, whose bytes are bounded.
+func (t *bulkTable) read() ([]string, error) {
+	t.source.left = rowAllowance
+	return t.csv.Read()
 }
 
 // tableProblem says what is wrong with a table, and where.
@@ -179,9 +215,12 @@ func tableProblem(err error) string {
 
 // next is the next row as a JSON object; io.EOF after the last.
 func (t *bulkTable) next(row int, faults *bulkFaults) (map[string]any, error) {
-	cells, err := t.csv.Read()
+	cells, err := t.read()
 	if errors.Is(err, io.EOF) {
 		return nil, io.EOF
+	}
+	if errors.Is(err, errAllowance) {
+		return nil, models.InvalidField(indexedPath("rows", row-1), "is larger than %d bytes", maxBulkRow)
 	}
 	if err != nil {
 		return nil, models.InvalidField("body", "is no CSV: %s", tableProblem(err))

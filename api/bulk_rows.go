@@ -1,11 +1,11 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
-	"strconv"
+	"strings"
 
 	"countersign/models"
 )
@@ -25,20 +25,40 @@ type bulkRows interface {
 	column(path string, m map[string]any) string
 }
 
-// jsonRows are rows that were given as JSON. They are parsed one at a time.
-type jsonRows struct{ rest []json.RawMessage }
+// jsonRows are rows that were given as JSON. They are parsed one at a time, and all of them twice: their number and what
+// stands behind them is known before the first is worked on.
+type jsonRows struct {
+	body   io.ReadSeeker
+	start  int64 // of the first row in the body
+	count  int
+	source *allowance
+	dec    *json.Decoder // nil: before the first row
+	raw    json.RawMessage
+}
+
+// rowAllowance is what is read at most for one row, with what separates it from the next.
+const rowAllowance = maxBulkRow + 4<<10
 
 func (r *jsonRows) next(row int, faults *bulkFaults) (map[string]any, error) {
-	if len(r.rest) == 0 {
+	if r.dec == nil {
+		if _, err := r.body.Seek(r.start, io.SeekStart); err != nil {
+			return nil, fmt.Errorf("read rows: %w", err)
+		}
+		r.source = &allowance{r: io.MultiReader(strings.NewReader("["), r.body), left: rowAllowance}
+		r.dec = json.NewDecoder(r.source)
+		if _, err := r.dec.Token(); err != nil {
+			return nil, fmt.Errorf("read rows: %w", err)
+		}
+	}
+	if row > r.count {
 		return nil, io.EOF
 	}
-	raw := r.rest[0]
-	r.rest = r.rest[1:]
-	if len(raw) > maxBulkRow {
-		faults.add(row, "", "is larger than "+strconv.Itoa(maxBulkRow)+" bytes")
-		return map[string]any{}, nil
+	r.source.left = rowAllowance
+	r.raw = r.raw[:0]
+	if err := r.dec.Decode(&r.raw); err != nil { // it was decoded before
+		return nil, fmt.Errorf("read rows: %w", err)
 	}
-	v, err := parseJSON(raw, "")
+	v, err := parseJSON(r.raw, "")
 	if err != nil {
 		return nil, err
 	}
@@ -52,28 +72,63 @@ func (r *jsonRows) next(row int, faults *bulkFaults) (map[string]any, error) {
 
 func (r *jsonRows) column(path string, _ map[string]any) string { return path }
 
-// readBulkObject reads a JSON body: its members without rows, and the rows unparsed. A
-// body with too many is refused as soon as that is seen.
-func readBulkObject(body []byte) (*object, *jsonRows, error) {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	invalid := func() error {
-		return models.Refuse(models.KindInvalid, "invalid_json", "The body is not a valid JSON object (at byte %d).", dec.InputOffset())
+// bulkBody reads the JSON body of a bulk send.
+type bulkBody struct {
+	source *allowance
+	dec    *json.Decoder
+	raw    json.RawMessage
+}
+
+func (b *bulkBody) invalid() error {
+	return models.Refuse(models.KindInvalid, "invalid_json", "The body is not a valid JSON object (at byte %d).", b.dec.InputOffset())
+}
+
+// token reads the next token, which is a name or a delimiter.
+func (b *bulkBody) token() (json.Token, error) {
+	b.source.left = rowAllowance
+	return b.dec.Token()
+}
+
+// more reports whether there is another member or row.
+func (b *bulkBody) more() bool {
+	b.source.left = rowAllowance
+	return b.dec.More()
+}
+
+// value reads a value of at most maxBulkRow bytes into b.raw. what names it in the refusal of a larger one.
+func (b *bulkBody) value(what string) error {
+	b.source.left = rowAllowance
+	b.raw = b.raw[:0]
+	err := b.dec.Decode(&b.raw)
+	if errors.Is(err, errAllowance) || err == nil && len(b.raw) > maxBulkRow {
+		return models.InvalidField(what, "is larger than %d bytes", maxBulkRow)
 	}
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil, nil, invalid()
+	if err != nil {
+		return b.invalid()
 	}
-	o, rows := &object{m: make(map[string]any), p: models.Problems{}}, &jsonRows{}
-	for dec.More() {
-		name, err := dec.Token()
+	return nil
+}
+
+// readBulkObject reads a JSON body: its members without rows, and where the rows stand. A body with too many rows is
+// rejected as soon as that is seen.
+func readBulkObject(body io.ReadSeeker) (*object, *jsonRows, error) {
+	source := &allowance{r: body}
+	b := &bulkBody{source: source, dec: json.NewDecoder(source)}
+	if t, err := b.token(); err != nil || t != json.Delim('{') {
+		return nil, nil, b.invalid()
+	}
+	o, rows := &object{m: make(map[string]any), p: models.Problems{}}, &jsonRows{body: body}
+	for b.more() {
+		name, err := b.token()
 		if err != nil {
-			return nil, nil, invalid()
+			return nil, nil, b.invalid()
 		}
 		if name == "rows" {
 			if o.has("rows") {
 				return nil, nil, models.InvalidField("rows", "must be given once")
 			}
 			o.m["rows"] = true
-			if err := rows.read(dec, o); err != nil {
+			if err := rows.find(b, o); err != nil {
 				return nil, nil, err
 			}
 			continue
@@ -85,52 +140,45 @@ func readBulkObject(body []byte) (*object, *jsonRows, error) {
 		if o.has(text) {
 			return nil, nil, models.InvalidField(text, "must be given once")
 		}
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			return nil, nil, invalid()
+		if err := b.value(text); err != nil {
+			return nil, nil, err
 		}
-		if len(raw) > maxBulkRow {
-			o.bad(text, "is larger than %d bytes", maxBulkRow)
-			continue
-		}
-		if o.m[text], err = parseJSON(raw, ""); err != nil {
+		if o.m[text], err = parseJSON(b.raw, ""); err != nil {
 			return nil, nil, err
 		}
 	}
-	if _, err := dec.Token(); err != nil {
-		return nil, nil, invalid()
+	if _, err := b.token(); err != nil {
+		return nil, nil, b.invalid()
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, nil, invalid()
+	if _, err := b.token(); !errors.Is(err, io.EOF) {
+		return nil, nil, b.invalid()
 	}
 	return o, rows, nil
 }
 
-func (r *jsonRows) read(dec *json.Decoder, o *object) error {
-	invalid := func() error {
-		return models.Refuse(models.KindInvalid, "invalid_json", "The body is not valid JSON (at byte %d).", dec.InputOffset())
-	}
-	t, err := dec.Token()
+// find notes where the rows begin and how many there are.
+func (r *jsonRows) find(b *bulkBody, o *object) error {
+	t, err := b.token()
 	if err != nil {
-		return invalid()
+		return b.invalid()
 	}
 	if t != json.Delim('[') {
 		return models.InvalidField("rows", "must be an array")
 	}
-	for dec.More() {
-		if len(r.rest) == models.MaxBulkRows {
+	r.start = b.dec.InputOffset()
+	for b.more() {
+		if r.count == models.MaxBulkRows {
 			return models.InvalidField("rows", "must have at most %d items", models.MaxBulkRows)
 		}
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
-			return invalid()
+		if err := b.value(indexedPath("rows", r.count)); err != nil {
+			return err
 		}
-		r.rest = append(r.rest, raw)
+		r.count++
 	}
-	if _, err := dec.Token(); err != nil {
-		return invalid()
+	if _, err := b.token(); err != nil {
+		return b.invalid()
 	}
-	if len(r.rest) == 0 {
+	if r.count == 0 {
 		o.bad("rows", "must have at least 1 item(s)")
 	}
 	return nil

@@ -20,7 +20,7 @@ import (
 func (s *Server) createEnvelope(c *gin.Context, app caller) error {
 	t, _, _ := mime.ParseMediaType(c.ContentType()) // an unreadable type is treated as JSON and refused there
 	if t != "multipart/form-data" {
-		o, err := readObject(c, maxJSON, false)
+		o, err := readObject(c, false)
 		if err != nil {
 			return err
 		}

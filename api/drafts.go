@@ -183,7 +183,7 @@ func (s *Server) partEdit(c *gin.Context, app caller, param string) (*object, uu
 	if e.Recipient(id) == nil && e.Field(id) == nil && e.Document(id) == nil {
 		return nil, id, models.ErrNotFound
 	}
-	o, err := readObject(c, maxJSON, false)
+	o, err := readObject(c, false)
 	return o, id, err
 }
 

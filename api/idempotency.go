@@ -12,7 +12,6 @@ import (
 	"io"
 	"maps"
 	"mime"
-	"mime/multipart"
 	"net/http"
 	"strings"
 	"time"
@@ -154,12 +153,12 @@ func (r *responseRecorder) Write(b []byte) (int, error) {
 func (r *responseRecorder) WriteString(s string) (int, error) { return r.Write([]byte(s)) }
 
 // maxBodyInMemory is the size up to which a body waits in memory.
-const maxBodyInMemory = 256 << 10
+const maxBodyInMemory = 16 << 10
 
 // fingerprint digests the request's body, which is read to its end and put back; file bounds the file
 // in it (0: there is none).
 func (s *Server) fingerprint(c *gin.Context, file int64) (sum []byte, discard func(), err error) {
-	body, discard, err := s.spool(c.Request.Body)
+	body, _, discard, err := s.spool(c.Request.Body, maxBodyInMemory)
 	if err != nil {
 		if refused, ok := errors.AsType[*models.Error](err); ok && refused.Kind == models.KindTooLarge && file > 0 && c.ContentType() != "application/json" {
 			err = fileTooLarge(file) // as without a key
@@ -185,33 +184,34 @@ type spooledBody struct{ io.ReadSeeker }
 // Close implements io.Closer.
 func (spooledBody) Close() error { return nil }
 
-// spool reads a body to its end: into memory, or into a temporary file, which discard removes.
-func (s *Server) spool(src io.Reader) (body io.ReadSeeker, discard func(), err error) {
+// spool reads a body to its end: into memory if it has at most inMemory bytes, else into a temporary file, which discard
+// removes. It returns the number of bytes that are in memory.
+func (s *Server) spool(src io.Reader, inMemory int) (body io.ReadSeeker, used int, discard func(), err error) {
 	if b, ok := src.(spooledBody); ok {
-		return b, func() {}, nil // by who discards it
+		return b, 0, func() {}, nil // by who discards it
 	}
-	head, err := io.ReadAll(io.LimitReader(src, maxBodyInMemory+1))
+	head, err := io.ReadAll(io.LimitReader(src, int64(inMemory)+1))
 	if err != nil {
-		return nil, nil, bodyError(err)
+		return nil, 0, nil, bodyError(err)
 	}
-	if len(head) <= maxBodyInMemory {
-		return bytes.NewReader(head), func() {}, nil
+	if len(head) <= inMemory {
+		return bytes.NewReader(head), len(head), func() {}, nil
 	}
 	f, err := s.Blobs.Temp()
 	if err != nil {
-		return nil, nil, err
+		return nil, 0, nil, err
 	}
 	if _, err = io.Copy(f, io.MultiReader(bytes.NewReader(head), src)); err == nil {
 		_, err = f.Seek(0, io.SeekStart)
 	}
 	if err == nil {
-		return f, func() { blob.Discard(f) }, nil
+		return f, 0, func() { blob.Discard(f) }, nil
 	}
 	blob.Discard(f)
 	if isWriteError(err) {
-		return nil, nil, fmt.Errorf("receive body: %w", err)
+		return nil, 0, nil, fmt.Errorf("receive body: %w", err)
 	}
-	return nil, nil, bodyError(err)
+	return nil, 0, nil, bodyError(err)
 }
 
 // digest hashes a body. A multipart body is hashed part by part: a client that
@@ -224,9 +224,9 @@ func digest(h hash.Hash, contentType string, body io.ReadSeeker) error {
 		return err
 	}
 	parts := sha256.New()
-	mr := multipart.NewReader(body, params["boundary"])
+	mr := newMultipartReader(body, params["boundary"])
 	for n := 0; n <= maxParts; n++ {
-		p, err := mr.NextRawPart()
+		p, err := mr.nextRaw()
 		if errors.Is(err, io.EOF) {
 			writeHashPart(h, t)
 			h.Write(parts.Sum(nil))

@@ -29,20 +29,27 @@ type object struct {
 	p    models.Problems
 }
 
-// maxDepth is how deep the values of a JSON body nest.
-const maxDepth = 32
-
-// readObject reads the request's body, which may be empty if optional.
-func readObject(c *gin.Context, limit int64, optional bool) (*object, error) {
-	body, err := readBody(c, limit)
+// readObject reads the request's body, which may be empty or null if optional.
+func readObject(c *gin.Context, optional bool) (*object, error) {
+	body, err := readJSON(c)
 	if err != nil {
 		return nil, err
 	}
-	if optional && len(bytes.TrimSpace(body)) == 0 {
-		return &object{m: map[string]any{}, p: models.Problems{}}, nil
+	return bodyObject(c, body, optional)
+}
+
+// bodyObject parses a body that has been read.
+func bodyObject(c *gin.Context, body []byte, optional bool) (*object, error) {
+	text := bytes.TrimSpace(body)
+	none := &object{m: map[string]any{}, p: models.Problems{}}
+	if optional && len(text) == 0 {
+		return none, nil
 	}
 	if t, _, err := mime.ParseMediaType(c.ContentType()); err == nil && t != "application/json" && !strings.HasSuffix(t, "+json") {
 		return nil, models.Refuse(models.KindInvalid, "content_type", "The body must be application/json, not %s.", t)
+	}
+	if optional && string(text) == "null" {
+		return none, nil
 	}
 	return parseObject(body, "")
 }
@@ -50,13 +57,12 @@ func readObject(c *gin.Context, limit int64, optional bool) (*object, error) {
 // readObjects reads a body that is an object, or an array of 1 to most of them, whose
 // problems are noted under name[0], name[1] …
 func readObjects(c *gin.Context, name string, most int) (objects []*object, listed bool, err error) {
-	body, err := readBody(c, maxJSON)
+	body, err := readJSON(c)
 	if err != nil {
 		return nil, false, err
 	}
 	if t := bytes.TrimLeft(body, " \t\r\n"); len(t) == 0 || t[0] != '[' {
-		c.Request.Body = io.NopCloser(bytes.NewReader(body))
-		o, err := readObject(c, maxJSON, false)
+		o, err := bodyObject(c, body, false)
 		return []*object{o}, false, err
 	}
 	v, err := parseJSON(body, "")
@@ -84,8 +90,10 @@ func parseJSON(body []byte, name string) (any, error) {
 	if !utf8.Valid(body) {
 		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s is not valid UTF-8.", pathOrBody(name))
 	}
-	if nestingDepth(body) > maxDepth {
-		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s nests deeper than %d levels.", pathOrBody(name), maxDepth)
+	var n jsonScanner
+	n.scan(body)
+	if err := n.check(name); err != nil {
+		return nil, err
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
@@ -101,26 +109,6 @@ func parseJSON(body []byte, name string) (any, error) {
 		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s holds more than one JSON value.", pathOrBody(name))
 	}
 	return v, nil
-}
-
-// nestingDepth is how deep the arrays and objects of a JSON text nest.
-func nestingDepth(body []byte) int {
-	depth, deepest, quoted := 0, 0, false
-	for i := 0; i < len(body); i++ {
-		switch ch := body[i]; {
-		case ch == '"':
-			quoted = !quoted
-		case quoted && ch == '\\':
-			i++
-		case quoted:
-		case ch == '{' || ch == '[':
-			depth++
-			deepest = max(deepest, depth)
-		case ch == '}' || ch == ']':
-			depth--
-		}
-	}
-	return deepest
 }
 
 func pathOrBody(name string) string {
@@ -350,7 +338,7 @@ func withOptionalBody[T any](h func(*gin.Context, T, *object) error) func(*gin.C
 
 func bodyHandler[T any](h func(*gin.Context, T, *object) error, optional bool) func(*gin.Context, T) error {
 	return func(c *gin.Context, who T) error {
-		o, err := readObject(c, maxJSON, optional)
+		o, err := readObject(c, optional)
 		if err != nil {
 			return err
 		}

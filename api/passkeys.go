@@ -244,7 +244,7 @@ func (s *Server) removePasskey(c *gin.Context, app caller) error {
 	if !slices.ContainsFunc(rows, func(p models.ConsolePasskey) bool { return p.ID == id }) {
 		return models.ErrNotFound
 	}
-	o, err := readObject(c, maxJSON, false)
+	o, err := readObject(c, false)
 	if err != nil {
 		return err
 	}
@@ -260,7 +260,7 @@ func (s *Server) removePasskey(c *gin.Context, app caller) error {
 
 // askForPasskey gives who knows the password a challenge for the account's passkeys.
 func (s *Server) askForPasskey(c *gin.Context) error {
-	o, err := readObject(c, maxJSON, false)
+	o, err := readObject(c, false)
 	if err != nil {
 		return err
 	}

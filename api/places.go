@@ -18,12 +18,15 @@ const (
 	bulkWait        = 30 * time.Second
 )
 
-// acquire takes one of the places for work of which only so much is done at a time. Who does not get one in time is told
-// what there is too much of, and to come again.
-func acquire(ctx context.Context, places *semaphore.Weighted, wait time.Duration, tooMany string) error {
+// acquire takes n units of a concurrency limit. A request that does not get them in time is answered 503 with tooMany, and
+// when to try again.
+func acquire(ctx context.Context, limit *semaphore.Weighted, n int64, wait time.Duration, tooMany string) error {
+	if limit.TryAcquire(n) {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	if places.Acquire(ctx, 1) == nil {
+	if limit.Acquire(ctx, n) == nil {
 		return nil
 	}
 	busy := models.Refuse(models.KindUnavailable, "busy", "%s; please try again in a moment.", tooMany)
@@ -31,9 +34,9 @@ func acquire(ctx context.Context, places *semaphore.Weighted, wait time.Duration
 	return busy
 }
 
-// bulkPlaces are the places for requests with rows. An app has one at most, so that none has them all.
+// bulkPlaces is the concurrency limit of requests with rows: so many bytes of all apps, and one request of an app.
 type bulkPlaces struct {
-	all *semaphore.Weighted
+	all *semaphore.Weighted // bytes
 
 	mu   sync.Mutex
 	apps map[uuid.UUID]*appPlace
@@ -46,26 +49,27 @@ type appPlace struct {
 }
 
 func newBulkPlaces() *bulkPlaces {
-	return &bulkPlaces{all: semaphore.NewWeighted(maxConcurrentBulkRequests), apps: make(map[uuid.UUID]*appPlace)}
+	return &bulkPlaces{all: semaphore.NewWeighted(maxBulkBody), apps: make(map[uuid.UUID]*appPlace)}
 }
 
-// acquire takes the place of an app, and one of all. The caller releases them.
-func (p *bulkPlaces) acquire(ctx context.Context, app uuid.UUID, wait time.Duration) (release func(), err error) {
+// acquire waits until a request of so many bytes may be worked on. The caller releases it.
+func (p *bulkPlaces) acquire(ctx context.Context, app uuid.UUID, size int64, wait time.Duration) (release func(), err error) {
 	const tooMany = "Too many bulk sends are being read"
+	size = max(1, min(size, maxBulkBody))
 	ctx, cancel := context.WithTimeout(ctx, wait) // for both
 	defer cancel()
 	own := p.enter(app)
-	if err := acquire(ctx, own.one, wait, tooMany); err != nil {
+	if err := acquire(ctx, own.one, 1, wait, tooMany); err != nil {
 		p.leave(app)
 		return nil, err
 	}
-	if err := acquire(ctx, p.all, wait, tooMany); err != nil {
+	if err := acquire(ctx, p.all, size, wait, tooMany); err != nil {
 		own.one.Release(1)
 		p.leave(app)
 		return nil, err
 	}
 	return func() {
-		p.all.Release(1)
+		p.all.Release(size)
 		own.one.Release(1)
 		p.leave(app)
 	}, nil

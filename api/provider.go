@@ -74,7 +74,7 @@ func (s *Server) setProviderCookie(c *gin.Context, value string, maxAge int) {
 // beginAtProvider begins a sign-in at the provider. again has the provider ask the person
 // anew, otherAccount has it ask for the account, for whom it signs in with one that is refused here.
 func (s *Server) beginAtProvider(c *gin.Context) error {
-	o, err := readObject(c, maxJSON, true)
+	o, err := readObject(c, true)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (s *Server) toProvider(c *gin.Context, kind models.ChallengeKind, user *uui
 // completeAtProvider signs in whom the provider sent back. Wrong tries are counted by
 // the caller's address.
 func (s *Server) completeAtProvider(c *gin.Context) error {
-	o, err := readObject(c, maxJSON, false)
+	o, err := readObject(c, false)
 	if err != nil {
 		return err
 	}

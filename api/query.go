@@ -22,6 +22,10 @@ import (
 // are ignored.
 func checkQuery(c *gin.Context) error {
 	p := models.Problems{}
+	if strings.Count(c.Request.URL.RawQuery, "&") >= maxPairs {
+		p.Add("query", "must have at most %d name=value pairs", maxPairs)
+		return p.Err()
+	}
 	values, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {
 		p.Add("query", "must be name=value pairs, percent-encoded and separated by &")

@@ -12,6 +12,7 @@ import (
 
 	"countersign/internal/testkit"
 	"countersign/models"
+	"countersign/seal"
 )
 
 // TestPhones: in the international form if they are possible, as given otherwise.
@@ -90,7 +91,7 @@ func TestSubmissions(t *testing.T) {
 	png := base64.StdEncoding.EncodeToString(testkit.Signature())
 	read := func(body string) (models.Submission, models.Problems) {
 		o := objectOf(t, body)
-		sub := submission(o, mine())
+		sub := submission(o, mine(), new(seal.Pictures).Check)
 		return sub, o.p
 	}
 	field := func(id uuid.UUID, rest string) string { return fmt.Sprintf(`{"fieldId":"%s",%s}`, id, rest) }

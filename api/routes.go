@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,8 +47,29 @@ func (r replayPolicy) lifetime() time.Duration {
 
 // bodyLimit is how large the body of a request may be, in bytes.
 type bodyLimit struct {
-	all  int64 // 0: maxJSON
+	all  int64 // 0: by the route's credential
 	file int64 // of the file in it; 0: it has none
+}
+
+// The bounds of a body by the credential of its route, in bytes.
+const (
+	maxPublicBody = 8 << 10  // credentials and answers of authenticators
+	maxPersonBody = 64 << 10 // of a signer, or of a console user about the own account
+)
+
+// maxBody returns how large the body of a request may be, in bytes.
+func (r route) maxBody() int64 {
+	if r.body.all > 0 {
+		return r.body.all
+	}
+	switch r.access {
+	case public:
+		return maxPublicBody
+	case signing, consoleUser:
+		return maxPersonBody
+	case bearer, console:
+	}
+	return maxJSON
 }
 
 // route is one row of the table that lists every endpoint.
@@ -318,11 +340,7 @@ func (s *Server) checkPath(c *gin.Context, app caller) error {
 // "GET /v1/envelopes/{id}". Pages are not among them.
 func (s *Server) Routes() []string {
 	var out []string
-	for _, r := range s.routes() {
-		switch r.path {
-		case "/openapi.yaml", "/embed/:token", "/embed/build/:token":
-			continue
-		}
+	for _, r := range s.publishedRoutes() {
 		parts := strings.Split(r.path, "/")
 		for i, p := range parts {
 			if name, ok := strings.CutPrefix(p, ":"); ok {
@@ -332,6 +350,13 @@ func (s *Server) Routes() []string {
 		out = append(out, r.method+" "+strings.Join(parts, "/"))
 	}
 	return out
+}
+
+// publishedRoutes are those in the contract.
+func (s *Server) publishedRoutes() []route {
+	return slices.DeleteFunc(s.routes(), func(r route) bool {
+		return slices.Contains([]string{"/openapi.yaml", "/embed/:token", "/embed/build/:token"}, r.path)
+	})
 }
 
 // isAPI reports whether a path belongs to the API, so that an unknown one is
@@ -352,7 +377,7 @@ func (s *Server) handle(r route) gin.HandlerFunc {
 
 func (s *Server) serve(c *gin.Context, r route) error {
 	path := c.Request.URL.Path
-	limitBody(c, cmp.Or(r.body.all, maxJSON))
+	defer s.holdBody(c, r).release()
 	switch r.access {
 	case bearer, console, consoleUser:
 		var app caller

@@ -110,6 +110,8 @@ type Server struct {
 	admissions, readingCopies, verifications *semaphore.Weighted
 
 	bulkPlaces *bulkPlaces // for requests with rows
+	bodyMemory *bodyMemory
+	work       *semaphore.Weighted // bytes of workMemory
 
 	relyingParty *webauthn.WebAuthn // of passkeys; nil: there are none here
 
@@ -128,7 +130,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{
 		Config: cfg, files: blob.NewReader(cfg.Blobs), engine: gin.New(),
 		admissions: semaphore.NewWeighted(maxConcurrentAdmissions), readingCopies: semaphore.NewWeighted(maxConcurrentReadingCopies),
-		bulkPlaces: newBulkPlaces(), verifications: semaphore.NewWeighted(int64(runtime.NumCPU())),
+		bulkPlaces: newBulkPlaces(), bodyMemory: newBodyMemory(cfg.QueueWait), work: semaphore.NewWeighted(workMemory), verifications: semaphore.NewWeighted(int64(runtime.NumCPU())),
 	}
 	var err error
 	if s.relyingParty, err = newRelyingParty(s.BaseURL); err != nil {

@@ -18,7 +18,7 @@ const consoleIdle = 30 * time.Minute
 // login signs a console user in. Guesses are counted per address of the user
 // and of the caller; guesses of a code, which need the password, per user.
 func (s *Server) login(c *gin.Context) error {
-	o, err := readObject(c, maxJSON, false)
+	o, err := readObject(c, false)
 	if err != nil {
 		return err
 	}

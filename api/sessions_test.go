@@ -239,7 +239,7 @@ func TestLargeBodiesOfOwnRoutes(t *testing.T) {
 	s := onSQLite(t, nil)
 	c := s.person(t, models.RoleViewer)
 	for _, path := range []string{"/sessions/end", "/password", "/totp", "/totp/confirm", "/totp/recovery-codes", "/totp/remove"} {
-		c.send(http.MethodPost, "/v1/console"+path, "application/json", make([]byte, 1<<20+1)).refused(413, "request_too_large")
+		c.send(http.MethodPost, "/v1/console"+path, "application/json", make([]byte, 64<<10+1)).refused(413, "request_too_large")
 	}
 }
 

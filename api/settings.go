@@ -55,7 +55,7 @@ func (s *Server) putSettings(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	o, err := readObject(c, maxJSON, false)
+	o, err := readObject(c, false)
 	if err != nil {
 		return err
 	}

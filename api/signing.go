@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"encoding/base64"
 	"errors"
 	"net/http"
@@ -45,8 +46,27 @@ func (s *Server) consent(c *gin.Context, l signerLink, o *object) error {
 	}))
 }
 
-// maxSign bounds the body of a sign request, pictures included.
-const maxSign = 12 << 20
+// The bounds of the body of a sign request, in bytes: of all, beside the fields, and for each field, whose text can be
+// escaped or whose picture is in base64.
+const (
+	maxSign        = 12 << 20
+	besideFields   = 64 << 10
+	maxSignText    = 26 << 10
+	maxSignPicture = seal.MaxPictureBytes/3*4 + 1<<10
+)
+
+// signLimit returns how large the body of a sign request may be for a signer's fields.
+func signLimit(mine map[uuid.UUID]models.FieldType) int64 {
+	limit := int64(besideFields)
+	for _, t := range mine {
+		if t.Image() {
+			limit += maxSignPicture
+		} else {
+			limit += maxSignText
+		}
+	}
+	return min(limit, maxSign)
+}
 
 func (s *Server) sign(c *gin.Context, l signerLink) error {
 	snapshot, err := s.Store.Snapshot(c.Request.Context(), l.App, l.EnvelopeID)
@@ -57,11 +77,16 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	o, err := readObject(c, maxSign, false)
+	bodyOf(c).maxJSON = signLimit(mine)
+	o, err := readObject(c, false)
 	if err != nil {
 		return err
 	}
-	sub := submission(o, mine)
+	pictures := pictureChecker{ctx: c.Request.Context(), server: s}
+	sub := submission(o, mine, pictures.check)
+	if pictures.err != nil {
+		return pictures.err
+	}
 	sub.Earlier = earlier
 	invalid := o.err()
 	if err := s.submittedAttachments(c, l, &sub); err != nil {
@@ -128,7 +153,7 @@ func (s *Server) fieldsToSign(c *gin.Context, l signerLink, e *models.Envelope) 
 // submission reads a sign request: texts must be drawable; pictures are decoded,
 // checked and re-encoded, one for each of the signer's fields that takes one.
 // What is given for another field is refused when it is signed.
-func submission(o *object, mine map[uuid.UUID]models.FieldType) models.Submission {
+func submission(o *object, mine map[uuid.UUID]models.FieldType, check checkPicture) models.Submission {
 	sub := models.Submission{FontLabel: o.optStr("fontLabel"), Shown: o.optStr("shown"), TimeZone: o.optStr("timeZone")}
 	if sub.Shown != nil && !models.IsDigest(*sub.Shown) {
 		o.bad("shown", "must be the digest that the signing context gives: 64 lower-case hexadecimal digits")
@@ -136,14 +161,13 @@ func submission(o *object, mine map[uuid.UUID]models.FieldType) models.Submissio
 	if !o.has("fields") {
 		o.bad("fields", "is required")
 	}
-	var pictures seal.Pictures
 	for _, f := range o.objects("fields", 0, models.MaxFields) {
 		in := models.FieldSubmission{FieldID: f.id("fieldId"), Text: f.optStr("textValue")}
 		f.checkDrawable("textValue", models.Deref(in.Text, ""))
 		in.AttachmentID = f.optID("attachmentId")
 		if b64 := f.optStr("signatureImageBase64"); b64 != nil && *b64 != "" {
 			if mine[in.FieldID].Image() {
-				in.Image, in.ImageSize = picture(&pictures, f, *b64)
+				in.Image, in.ImageSize = picture(check, f, *b64)
 				delete(mine, in.FieldID)
 			} else {
 				in.Image = undecodedPicture
@@ -157,7 +181,31 @@ func submission(o *object, mine map[uuid.UUID]models.FieldType) models.Submissio
 // undecodedPicture stands for a picture that is refused whatever it shows.
 var undecodedPicture = []byte{0}
 
-func picture(pictures *seal.Pictures, f *object, b64 string) (png []byte, size int) {
+// checkPicture is Pictures.Check.
+type checkPicture func([]byte) (seal.Picture, error)
+
+// pictureChecker checks the pictures of a submission, each when there is memory for it.
+type pictureChecker struct {
+	ctx      context.Context //nolint:containedctx // of the request
+	server   *Server
+	pictures seal.Pictures
+	err      error // there was no memory
+}
+
+func (p *pictureChecker) check(b []byte) (seal.Picture, error) {
+	if p.err != nil {
+		return seal.Picture{}, p.err
+	}
+	release, err := p.server.takeWork(p.ctx, seal.PictureMemory(b))
+	if err != nil {
+		p.err = err
+		return seal.Picture{}, err
+	}
+	defer release()
+	return p.pictures.Check(b)
+}
+
+func picture(check checkPicture, f *object, b64 string) (png []byte, size int) {
 	const name = "signatureImageBase64"
 	b64 = strings.TrimPrefix(b64, "data:image/png;base64,")
 	raw, err := base64.StdEncoding.DecodeString(b64)
@@ -165,7 +213,7 @@ func picture(pictures *seal.Pictures, f *object, b64 string) (png []byte, size i
 		f.bad(name, "must be base64")
 		return nil, 0
 	}
-	checked, err := pictures.Check(raw)
+	checked, err := check(raw)
 	if err != nil {
 		f.bad(name, "%s", err.Error())
 		return nil, 0

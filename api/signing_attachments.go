@@ -157,11 +157,12 @@ func (s *Server) reencode(ctx context.Context, u *upload) error {
 		return err
 	}
 	defer s.admissions.Release(1)
-	b := make([]byte, u.Size)
-	if _, err := u.file.ReadAt(b, 0); err != nil {
-		return fmt.Errorf("read an attachment: %w", err)
+	release, err := s.takeWork(ctx, memoryPerByte*models.MaxAttachmentSize)
+	if err != nil {
+		return err
 	}
-	b, err := seal.Photo(b)
+	defer release()
+	b, err := seal.PhotoIn(ctx, s.Admission.Validators, s.pictureBounds(), u.file, u.Size)
 	if err != nil {
 		return err
 	}

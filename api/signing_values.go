@@ -183,7 +183,7 @@ const maxConcurrentReadingCopies = 4
 
 // readingCopy makes a reading copy when its turn has come.
 func (s *Server) readingCopy(ctx context.Context, job seal.Reading) (*io.SectionReader, error) {
-	if err := acquire(ctx, s.readingCopies, cmp.Or(s.QueueWait, readingCopyWait), "Too many documents are being prepared for reading"); err != nil {
+	if err := acquire(ctx, s.readingCopies, 1, cmp.Or(s.QueueWait, readingCopyWait), "Too many documents are being prepared for reading"); err != nil {
 		return nil, err
 	}
 	defer s.readingCopies.Release(1)

@@ -28,7 +28,7 @@ type templateDraft struct {
 // readTemplate reads a JSON body, or a multipart one with a file.
 func (s *Server) readTemplate(c *gin.Context) (*object, *upload, error) {
 	if t, _, _ := mime.ParseMediaType(c.ContentType()); t != "multipart/form-data" { // an unreadable type is treated as JSON and refused there
-		o, err := readObject(c, maxJSON, false)
+		o, err := readObject(c, false)
 		if err == nil {
 			o.refuse(optionsWithoutFile, "documentOptions")
 		}

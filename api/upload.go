@@ -93,6 +93,13 @@ func (s *Server) admitPrepared(ctx context.Context, u *upload) (info admission.I
 		return info, err
 	}
 	defer s.admissions.Release(1)
+	if u.preparing.password != nil { // what is decrypted is in memory
+		release, err := s.takeWork(ctx, memoryPerByte*u.Size)
+		if err != nil {
+			return info, err
+		}
+		defer release()
+	}
 	in := admission.Upload{File: u.file, Size: u.Size, SHA256: [sha256.Size]byte(hash), Password: u.preparing.password}
 	info, u.revision, err = admission.AdmitUpload(ctx, in, s.Admission, u.preparing.Options)
 	return info, err

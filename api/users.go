@@ -45,7 +45,7 @@ func (s *Server) updateUser(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	o, err := readObject(c, maxJSON, false)
+	o, err := readObject(c, false)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (s *Server) setUserPassword(c *gin.Context, app caller) error {
 	if err := refuseOwnAccount(app, user.ID, "Your own password is changed with the one you have."); err != nil {
 		return err
 	}
-	o, err := readObject(c, maxJSON, false)
+	o, err := readObject(c, false)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (s *Server) verify(c *gin.Context) error {
 	}
 	defer u.discard()
 	ctx := c.Request.Context()
-	if err := acquire(ctx, s.verifications, cmp.Or(s.QueueWait, verifyWait), "Too many documents are being verified"); err != nil {
+	if err := acquire(ctx, s.verifications, 1, cmp.Or(s.QueueWait, verifyWait), "Too many documents are being verified"); err != nil {
 		return err
 	}
 	defer s.verifications.Release(1)

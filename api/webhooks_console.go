@@ -39,7 +39,7 @@ func (s *Server) endpointRequest(c *gin.Context, app caller) (uuid.UUID, *object
 	if _, err := s.Store.Webhook(c.Request.Context(), app.ID, id); err != nil {
 		return id, nil, err
 	}
-	o, err := readObject(c, maxJSON, false)
+	o, err := readObject(c, false)
 	return id, o, err
 }
 

@@ -75,8 +75,15 @@ func IsRefusal(err error) bool {
 // the caller learns of all of it at once.
 type Problems map[string][]string
 
+// maxProblems bounds the paths in Problems, and the messages for one path: a small request can have something wrong in
+// thousands of places.
+const maxProblems = 200
+
 // Add notes that the value at path is wrong.
 func (p Problems) Add(path, format string, args ...any) {
+	if known := p[path]; len(known) >= maxProblems || known == nil && len(p) >= maxProblems {
+		return
+	}
 	p[path] = append(p[path], fmt.Sprintf(format, args...))
 }
 

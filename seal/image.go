@@ -122,7 +122,7 @@ func decodePNG(b []byte, maxPixels int) (*image.NRGBA, error) {
 	if err != nil {
 		return nil, refusal.New(refusal.PNGInvalid, "The picture is not a valid PNG.")
 	}
-	if cfg.Width > maxPNGSide || cfg.Height > maxPNGSide || cfg.Width*cfg.Height > maxPixels {
+	if cfg.Width > maxPNGSide || cfg.Height > maxPNGSide || pixelWeight(cfg.ColorModel)*cfg.Width*cfg.Height > maxPixels {
 		return nil, refusal.New(refusal.PNGTooLarge, fmt.Sprintf("The picture has %d × %d pixels, which is too many.", cfg.Width, cfg.Height))
 	}
 	img, err := png.Decode(bytes.NewReader(b))

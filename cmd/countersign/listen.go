@@ -13,6 +13,7 @@ const (
 	readHeaderLimit = 10 * time.Second
 	readLimit       = 5 * time.Minute // a 25 MB file over a slow line
 	idleLimit       = 2 * time.Minute
+	maxHeader       = 16 << 10 // bytes
 	shutdownLimit   = 15 * time.Second
 	// sendBuffer is how much of an answer waits in the kernel, in bytes. Linux would let it grow to megabytes, and wakes who waits for room
 	// once a third is free: on a slow line minutes would pass in which a download that goes on cannot be told from one that stopped.
@@ -23,7 +24,7 @@ const (
 // serve answers requests on l until ctx ends, and lets those in flight end.
 func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	srv := &http.Server{
-		Handler: h, ReadHeaderTimeout: readHeaderLimit, ReadTimeout: readLimit, IdleTimeout: idleLimit, MaxHeaderBytes: 64 << 10,
+		Handler: h, ReadHeaderTimeout: readHeaderLimit, ReadTimeout: readLimit, IdleTimeout: idleLimit, MaxHeaderBytes: maxHeader,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			if tcp, ok := c.(*net.TCPConn); ok {
 				_ = tcp.SetWriteBuffer(sendBuffer) // it is closed already, or has the buffer that it has

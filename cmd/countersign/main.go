@@ -60,6 +60,7 @@ type commands struct {
 }
 
 func main() {
+	limitMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	k := kong.Parse(&commands{},

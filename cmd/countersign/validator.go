@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 
+	"countersign/seal"
 	"countersign/seal/admission"
 	"countersign/seal/refusal"
 	"countersign/seal/sandbox"
@@ -23,10 +25,12 @@ func newValidators() (*sandbox.Pool, error) {
 	return sandbox.New(self, "validate-pdf"), nil
 }
 
-// Run examines an uploaded PDF on behalf of the API, in a process of its own: a
+// Run examines uploaded PDFs and pictures on behalf of the API, in a process of its own: a
 // hostile file can end this one, and nothing else.
 func (validatorCommand) Run(ctx context.Context) error {
-	os.Exit(sandbox.Serve(ctx, os.Stdin, os.Stdout, admission.Tasks()))
+	tasks := admission.Tasks()
+	maps.Copy(tasks, seal.PictureTasks())
+	os.Exit(sandbox.Serve(ctx, os.Stdin, os.Stdout, tasks))
 	return nil
 }
 

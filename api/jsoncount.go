@@ -1,0 +1,110 @@
+package api
+
+import (
+	"errors"
+	"io"
+
+	"countersign/models"
+)
+
+// The bounds of a JSON text. They are checked on its bytes, before anything is built from them.
+const (
+	maxDepth  = 32      // levels of nested arrays and objects
+	maxValues = 100_000 // values and names of members
+)
+
+// jsonCount is the size and shape of a JSON text.
+type jsonCount struct {
+	bytes      int64
+	values     int // strings, names included, numbers, literals, arrays and objects
+	containers int // arrays and objects
+	depth      int // of the deepest nesting
+}
+
+// The bytes that a parsed JSON text takes: the text and the copies of its strings, a value with its
+// place in a map or slice, and an object with the structure that a handler reads it into.
+const (
+	memoryPerByte      = 3
+	memoryPerValue     = 64
+	memoryPerContainer = 1 << 10
+)
+
+// memory returns the number of bytes that the text takes once it is parsed. It is an upper estimate.
+func (n jsonCount) memory() int64 {
+	return n.bytes*memoryPerByte + int64(n.values)*memoryPerValue + int64(n.containers)*memoryPerContainer
+}
+
+// check rejects a text that exceeds the bounds. name is that of a form's part, or "" for the body.
+func (n jsonCount) check(name string) error {
+	switch {
+	case n.depth > maxDepth:
+		return models.Refuse(models.KindInvalid, "invalid_json", "%s nests deeper than %d levels.", pathOrBody(name), maxDepth)
+	case n.values > maxValues:
+		return models.Refuse(models.KindInvalid, "invalid_json", "%s holds more than %d values and names.", pathOrBody(name), maxValues)
+	}
+	return nil
+}
+
+// countJSON counts the values of a JSON text as it is read. It does not validate the text.
+func countJSON(r io.Reader) (jsonCount, error) {
+	var s jsonScanner
+	buf := make([]byte, 8<<10)
+	for {
+		n, err := r.Read(buf)
+		s.scan(buf[:n])
+		if errors.Is(err, io.EOF) {
+			return s.jsonCount, nil
+		}
+		if err != nil {
+			return s.jsonCount, err
+		}
+	}
+}
+
+// jsonScanner counts the values of a JSON text that arrives in pieces.
+type jsonScanner struct {
+	jsonCount
+
+	open    int  // arrays and objects that have not ended
+	quoted  bool // within a string
+	escaped bool // after a backslash in a string
+	word    bool // within a number or literal
+}
+
+func (s *jsonScanner) scan(b []byte) {
+	s.bytes += int64(len(b))
+	for _, ch := range b {
+		if s.quoted {
+			switch {
+			case s.escaped:
+				s.escaped = false
+			case ch == '\\':
+				s.escaped = true
+			case ch == '"':
+				s.quoted = false
+			}
+			continue
+		}
+		switch ch {
+		case '"':
+			s.quoted, s.word = true, false
+			s.values++
+		case '{', '[':
+			s.word = false
+			s.values++
+			s.containers++
+			s.open++
+			s.depth = max(s.depth, s.open)
+		case '}', ']':
+			s.word = false
+			s.open--
+		case ',', ':', ' ', '\t', '\r', '\n':
+			s.word = false
+		default:
+			if !s.word {
+				s.word = true
+				s.values++
+			}
+		}
+	}
+}

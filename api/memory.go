@@ -1,0 +1,170 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"golang.org/x/sync/semaphore"
+
+	"countersign/seal/sandbox"
+)
+
+// The memory that parsed bodies take at a time, in bytes. Bodies of less than smallBody have a part of their own, so that
+// they do not wait for large ones.
+const (
+	smallBody         = 256 << 10
+	smallBodiesMemory = 24 << 20
+	largeBodiesMemory = 48 << 20
+)
+
+// memoryWait is how long a request waits for memory.
+const memoryWait = 10 * time.Second
+
+// bodyMemory is the memory of parsed bodies, for all requests together.
+type bodyMemory struct {
+	small, large *semaphore.Weighted
+	wait         time.Duration
+}
+
+func newBodyMemory(wait time.Duration) *bodyMemory {
+	return &bodyMemory{semaphore.NewWeighted(smallBodiesMemory), semaphore.NewWeighted(largeBodiesMemory), cmp.Or(wait, memoryWait)}
+}
+
+// take waits for the memory of one body. A body that needs all of it has it alone.
+func (m *bodyMemory) take(ctx context.Context, size int64) (release func(), err error) {
+	pool := m.small
+	if size > smallBody {
+		pool, size = m.large, min(size, largeBodiesMemory)
+	}
+	if err := acquire(ctx, pool, size, m.wait, "Too many large requests are being read"); err != nil {
+		return nil, err
+	}
+	return func() { pool.Release(size) }, nil
+}
+
+// workMemory is what decoding pictures and decrypting PDFs in this process takes at a time, in bytes.
+const workMemory = 64 << 20
+
+// takeWork waits for memory to work with. It is taken last: whoever has it waits for nothing else.
+func (s *Server) takeWork(ctx context.Context, size int64) (release func(), err error) {
+	size = min(size, workMemory)
+	if err := acquire(ctx, s.work, size, s.bodyMemory.wait, "Too many files are being read"); err != nil {
+		return nil, err
+	}
+	return func() { s.work.Release(size) }, nil
+}
+
+// pictureBounds are the bounds of a process that decodes a picture.
+func (s *Server) pictureBounds() sandbox.Bounds {
+	return sandbox.Bounds{Memory: s.Admission.MaxMemory, CPU: s.Admission.Timeout}
+}
+
+// requestBody holds what the body of one request takes until the request has been answered: memory and temporary files.
+//
+// A body is received completely before memory is taken for it: a slow client holds a small buffer or a file, and nothing
+// that others wait for.
+type requestBody struct {
+	server   *Server
+	maxJSON  int64 // bytes of a JSON body
+	inMemory int   // bytes of what has been received and not parsed
+	cleanup  []func()
+}
+
+const requestBodyKey = "countersign/body"
+
+// holdBody bounds the body of a request to a route. The caller releases what is held of it.
+func (s *Server) holdBody(c *gin.Context, r route) *requestBody {
+	limitBody(c, r.maxBody())
+	b := &requestBody{server: s, maxJSON: r.maxBody()}
+	if r.body.file > 0 {
+		b.maxJSON = maxJSON
+	}
+	c.Set(requestBodyKey, b)
+	return b
+}
+
+// bodyOf returns the requestBody of a request.
+func bodyOf(c *gin.Context) *requestBody {
+	b, _ := c.MustGet(requestBodyKey).(*requestBody) //nolint:revive // serve has set it
+	return b
+}
+
+func (b *requestBody) release() {
+	for _, f := range b.cleanup {
+		f()
+	}
+}
+
+// receive reads r to its end, into memory or into a temporary file.
+func (b *requestBody) receive(r io.Reader) (io.ReadSeeker, error) {
+	body, n, discard, err := b.server.spool(r, maxBodyInMemory-b.inMemory)
+	if err != nil {
+		return nil, err
+	}
+	b.inMemory += n
+	b.cleanup = append(b.cleanup, discard)
+	return body, nil
+}
+
+// take waits for the memory that the parsed texts need. A request calls it once: two that hold a part and wait for the
+// rest would wait for each other.
+func (b *requestBody) take(c *gin.Context, size int64) error {
+	release, err := b.server.bodyMemory.take(c.Request.Context(), size)
+	if err == nil {
+		b.cleanup = append(b.cleanup, release)
+	}
+	return err
+}
+
+// measure counts what is in a received text, and returns to its beginning.
+func measure(body io.ReadSeeker) (jsonCount, error) {
+	n, err := countJSON(body)
+	if err == nil {
+		_, err = body.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return n, fmt.Errorf("measure body: %w", err)
+	}
+	return n, nil
+}
+
+// load reads a received text of a known size into memory.
+func load(body io.Reader, size int64) ([]byte, error) {
+	text := make([]byte, size)
+	if _, err := io.ReadFull(body, text); err != nil {
+		return nil, fmt.Errorf("load body: %w", err)
+	}
+	return text, nil
+}
+
+// readJSON reads a JSON body, whose values have been counted.
+func readJSON(c *gin.Context) ([]byte, error) {
+	b := bodyOf(c)
+	received, ok := c.Request.Body.(spooledBody)
+	var body io.ReadSeeker = received
+	if !ok {
+		limitBody(c, b.maxJSON)
+		var err error
+		if body, err = b.receive(c.Request.Body); err != nil {
+			return nil, err
+		}
+	}
+	n, err := measure(body)
+	if err != nil {
+		return nil, err
+	}
+	if n.bytes > b.maxJSON {
+		return nil, requestTooLarge(b.maxJSON)
+	}
+	if err := n.check(""); err != nil {
+		return nil, err
+	}
+	if err := b.take(c, n.memory()); err != nil {
+		return nil, err
+	}
+	return load(body, n.bytes)
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"io/fs"
+	"math"
+	"os"
+	"path"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// limitMemory makes the garbage collector keep below the memory limit of the process's cgroup, unless GOMEMLIMIT sets
+// another. A fifth stays for what the runtime does not count, and for the processes that examine files.
+func limitMemory() {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	if limit := cgroupMemoryLimit(os.DirFS("/")); limit > 0 {
+		debug.SetMemoryLimit(limit / 5 * 4)
+	}
+}
+
+// cgroupMemoryLimit returns the lowest memory limit of the process's cgroup and of those that contain it, in bytes, by
+// cgroups(7) version 2 or 1; 0: there is none.
+func cgroupMemoryLimit(root fs.FS) int64 {
+	lowest := int64(math.MaxInt64)
+	read := func(name string) {
+		b, err := fs.ReadFile(root, name)
+		if err != nil {
+			return
+		}
+		// Without a limit, version 2 says "max" and version 1 a number close to the highest.
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 && n < 1<<50 {
+			lowest = min(lowest, n)
+		}
+	}
+	groups, err := fs.ReadFile(root, "proc/self/cgroup")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(groups)) {
+		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
+		controllers, group, ok := strings.Cut(rest, ":")
+		base, file := "sys/fs/cgroup", "memory.max"
+		if controllers == "memory" {
+			base, file = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
+		} else if controllers != "" || !ok {
+			continue
+		}
+		for dir := path.Clean("/" + group); ; dir = path.Dir(dir) {
+			read(path.Join(base, dir, file))
+			if dir == "/" {
+				break
+			}
+		}
+	}
+	if lowest == math.MaxInt64 {
+		return 0
+	}
+	return lowest
+}

@@ -1,0 +1,105 @@
+package seal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"image/color"
+	"image/png"
+	"io"
+
+	"countersign/seal/refusal"
+	"countersign/seal/sandbox"
+)
+
+// MaxPictureBytes bounds the file of a signature, in bytes.
+const MaxPictureBytes = maxPNGBytes
+
+// PictureMemory returns the number of bytes that Pictures.Check takes for a picture, by what its header claims. It is an
+// upper estimate.
+func PictureMemory(b []byte) int64 {
+	const encoding = 1 << 20
+	cfg, err := png.DecodeConfig(bytes.NewReader(b))
+	if err != nil || cfg.Width > maxPNGSide || cfg.Height > maxPNGSide || pixelWeight(cfg.ColorModel)*cfg.Width*cfg.Height > maxPNGPixels {
+		return encoding // it is refused without being decoded
+	}
+	pixels := int64(cfg.Width) * int64(cfg.Height)
+	perPixel := int64(8) // as it was decoded, and as NRGBA
+	if wide(cfg.ColorModel) {
+		perPixel = 12
+	}
+	return pixels*perPixel + min(pixels, keptPixels)*5 + encoding
+}
+
+// pixelWeight returns how many pixels one of a color model counts for, by its memory.
+func pixelWeight(m color.Model) int {
+	if wide(m) {
+		return 2
+	}
+	return 1
+}
+
+// wide reports whether a color model has 16 bits a sample.
+func wide(m color.Model) bool {
+	return m == color.NRGBA64Model || m == color.RGBA64Model || m == color.Gray16Model
+}
+
+// The tasks of decoding pictures in a process of its own.
+const (
+	taskPhoto = 'p'
+	taskLogo  = 'l'
+)
+
+// PictureTasks returns what a process does with pictures.
+func PictureTasks() map[byte]sandbox.Task {
+	return map[byte]sandbox.Task{taskPhoto: pictureTask(Photo), taskLogo: pictureTask(Logo)}
+}
+
+// decodedPicture is the answer: the picture, in base64 on its way.
+type decodedPicture struct {
+	sandbox.Answer
+
+	Picture []byte `json:"picture,omitempty"`
+}
+
+func pictureTask(decode func([]byte) ([]byte, error)) sandbox.Task {
+	return func(_ context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
+		var a decodedPicture
+		b := make([]byte, size)
+		_, err := file.ReadAt(b, 0)
+		if err == nil || errors.Is(err, io.EOF) {
+			a.Picture, err = decode(b)
+		}
+		a.Set(err)
+		return a
+	}
+}
+
+// maxPictureAnswer bounds the answer of a process, in bytes.
+const maxPictureAnswer = 32 << 20
+
+// PhotoIn is Photo in a process of pool. A nil pool is this process.
+func PhotoIn(ctx context.Context, pool *sandbox.Pool, b sandbox.Bounds, file io.ReaderAt, size int64) ([]byte, error) {
+	return pictureIn(ctx, pool, b, taskPhoto, file, size)
+}
+
+// LogoIn is Logo in a process of pool. A nil pool is this process.
+func LogoIn(ctx context.Context, pool *sandbox.Pool, b sandbox.Bounds, file []byte) ([]byte, error) {
+	return pictureIn(ctx, pool, b, taskLogo, bytes.NewReader(file), int64(len(file)))
+}
+
+func pictureIn(ctx context.Context, pool *sandbox.Pool, b sandbox.Bounds, task byte, file io.ReaderAt, size int64) ([]byte, error) {
+	if pool == nil {
+		a, _ := PictureTasks()[task](ctx, file, size, b).(decodedPicture)
+		return a.Picture, a.Err()
+	}
+	var a decodedPicture
+	err := pool.Run(ctx, b, task, file, size, &a, maxPictureAnswer)
+	if _, refused := errors.AsType[*refusal.Error](err); refused {
+		return nil, refusal.New(refusal.PictureTooLarge, "The picture takes too much time or memory to decode. Use a smaller one.")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.Picture, a.Err()
+}
