@@ -1671,593 +1671,990 @@ func (e DownloadTemplateDocumentParamsKind) Valid() bool {
 	}
 }
 
-// Anchor The text of the document at which the field stands.
+// Anchor Places a field at a text of the document.
 type Anchor struct {
+	// At Where the field goes, relative to the text.
 	At *AnchorAt `json:"at,omitempty"`
 
-	// Dx Points to the right.
+	// Dx Offset to the right, in points.
 	Dx *float64 `json:"dx,omitempty"`
 
-	// Dy Points down, whatever the origin.
-	Dy         *float64         `json:"dy,omitempty"`
-	IfMissing  *AnchorIfMissing `json:"ifMissing,omitempty"`
-	IgnoreCase *bool            `json:"ignoreCase,omitempty"`
+	// Dy Offset down, in points, whatever the origin.
+	Dy *float64 `json:"dy,omitempty"`
 
-	// Match Which of the places: first, last, all, or a number from 1.
+	// IfMissing If the text is not found: reject the request, or skip the field.
+	IfMissing *AnchorIfMissing `json:"ifMissing,omitempty"`
+
+	// IgnoreCase Ignore upper and lower case.
+	IgnoreCase *bool `json:"ignoreCase,omitempty"`
+
+	// Match Which occurrence: `first`, `last`, `all`, or a number from 1.
 	Match interface{} `json:"match,omitempty"`
 
-	// Page Look at this page alone.
-	Page      *int   `json:"page,omitempty"`
-	Text      string `json:"text"`
-	WholeWord *bool  `json:"wholeWord,omitempty"`
+	// Page Search only this page.
+	Page *int `json:"page,omitempty"`
+
+	// Text Text to find.
+	Text string `json:"text"`
+
+	// WholeWord Match whole words only.
+	WholeWord *bool `json:"wholeWord,omitempty"`
 }
 
-// AnchorAt defines model for Anchor.At.
+// AnchorAt Where the field goes, relative to the text.
 type AnchorAt string
 
-// AnchorIfMissing defines model for Anchor.IfMissing.
+// AnchorIfMissing If the text is not found: reject the request, or skip the field.
 type AnchorIfMissing string
 
-// App defines model for App.
+// App The application that owns envelopes and calls the API.
 type App struct {
-	ID      openapi_types.UUID `json:"id"`
-	Name    string             `json:"name"`
-	Plan    AppPlan            `json:"plan"`
-	Tenants []string           `json:"tenants"`
-}
+	// ID ID of the app.
+	ID openapi_types.UUID `json:"id"`
 
-// AppPlan defines model for App.Plan.
-type AppPlan string
+	// Name Name of the app.
+	Name string `json:"name"`
 
-// AppChange defines model for AppChange.
-type AppChange struct {
-	// Contact E-mail address of the people who run it; empty: none.
-	Contact *string `json:"contact,omitempty"`
-	Name    *string `json:"name,omitempty"`
-}
+	// Plan Plan of the app.
+	Plan AppPlan `json:"plan"`
 
-// AppDetail defines model for AppDetail.
-type AppDetail struct {
-	Contact   string             `json:"contact"`
-	CreatedAt time.Time          `json:"createdAt"`
-	ID        openapi_types.UUID `json:"id"`
-	Name      string             `json:"name"`
-	Plan      AppDetailPlan      `json:"plan"`
-
-	// Tenants Empty: all.
+	// Tenants Tenants the app may act for. Empty for all tenants.
 	Tenants []string `json:"tenants"`
 }
 
-// AppDetailPlan defines model for AppDetail.Plan.
-type AppDetailPlan string
+// AppPlan Plan of the app.
+type AppPlan string
 
-// AuditEvent defines model for AuditEvent.
-type AuditEvent struct {
-	// Actor system, app:<id>, user:<id> or signer:<id>
-	Actor      string                  `json:"actor"`
-	Detail     *map[string]interface{} `json:"detail"`
-	EnvelopeID openapi_types.UUID      `json:"envelopeId"`
-	Event      string                  `json:"event"`
-	Hash       string                  `json:"hash"`
-	ID         openapi_types.UUID      `json:"id"`
-	IP         *string                 `json:"ip"`
-	PrevHash   string                  `json:"prevHash"`
-	Seq        int                     `json:"seq"`
-	Timestamp  time.Time               `json:"timestamp"`
-	UserAgent  *string                 `json:"userAgent"`
+// AppChange Changes to the app.
+type AppChange struct {
+	// Contact Email address of the people who run the app. Empty for none.
+	Contact *string `json:"contact,omitempty"`
+
+	// Name Name of the app.
+	Name *string `json:"name,omitempty"`
 }
 
-// AuthMethod defines model for AuthMethod.
+// AppDetail The app, with contact and creation time.
+type AppDetail struct {
+	// Contact Email address of the people who run the app. Empty for none.
+	Contact string `json:"contact"`
+
+	// CreatedAt When the app was created.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// ID ID of the app.
+	ID openapi_types.UUID `json:"id"`
+
+	// Name Name of the app.
+	Name string `json:"name"`
+
+	// Plan Plan of the app.
+	Plan AppDetailPlan `json:"plan"`
+
+	// Tenants Tenants the app may act for. Empty for all tenants.
+	Tenants []string `json:"tenants"`
+}
+
+// AppDetailPlan Plan of the app.
+type AppDetailPlan string
+
+// AuditEvent One event of an envelope's audit trail.
+type AuditEvent struct {
+	// Actor system, app:<id>, user:<id> or signer:<id>
+	Actor string `json:"actor"`
+
+	// Detail Details of the event. Null if there are none.
+	Detail *map[string]interface{} `json:"detail"`
+
+	// EnvelopeID ID of the envelope.
+	EnvelopeID openapi_types.UUID `json:"envelopeId"`
+
+	// Event Name of the event.
+	Event string `json:"event"`
+
+	// Hash SHA-256 over the RFC 8785 form of the event without this member.
+	Hash string `json:"hash"`
+
+	// ID ID of the event.
+	ID openapi_types.UUID `json:"id"`
+
+	// IP IP address of the client.
+	IP *string `json:"ip"`
+
+	// PrevHash Hash of the previous event in the chain. Empty for the first.
+	PrevHash string `json:"prevHash"`
+
+	// Seq Position in the chain, from 1.
+	Seq int `json:"seq"`
+
+	// Timestamp When the event happened.
+	Timestamp time.Time `json:"timestamp"`
+
+	// UserAgent User agent of the client.
+	UserAgent *string `json:"userAgent"`
+}
+
+// AuthMethod How a signer is identified: by a code sent to the email address, by a code sent by SMS, or by the link alone.
 type AuthMethod string
 
-// Branding defines model for Branding.
+// Branding Changes to the branding.
 type Branding struct {
 	// Footer Below pages and mails.
 	Footer *string `json:"footer,omitempty"`
 
-	// Logo A PNG or JPEG of at most 524288 bytes, in base64. It is encoded anew, in at most 720 × 180 pixels.
+	// Logo PNG or JPEG of up to 512 KiB, in base64. Re-encoded, at most 720 × 180 pixels.
 	Logo *[]byte `json:"logo,omitempty"`
 
-	// PrimaryColor Of buttons and links. White must be readable on it (4.5:1).
+	// PrimaryColor Color of buttons and links. White must be readable on it (4.5:1).
 	PrimaryColor *string `json:"primaryColor,omitempty"`
-	ReplyTo      *string `json:"replyTo,omitempty"`
-	SenderName   *string `json:"senderName,omitempty"`
+
+	// ReplyTo Email address for replies.
+	ReplyTo *string `json:"replyTo,omitempty"`
+
+	// SenderName Name shown as the sender.
+	SenderName *string `json:"senderName,omitempty"`
 
 	// SupportURL An https address.
 	SupportURL *string `json:"supportUrl,omitempty"`
 }
 
-// BuilderSessionRequest Of envelopeId and templateId one is required.
+// BuilderSessionRequest A session for one draft or one template. Give `envelopeId` or `templateId`.
 type BuilderSessionRequest struct {
+	// AllowedOrigin Origin of the page that may show the session in a frame, such as `https://app.example.com`.
 	AllowedOrigin string `json:"allowedOrigin"`
 
-	// EnvelopeID A draft.
-	EnvelopeID       *openapi_types.UUID `json:"envelopeId,omitempty"`
-	ExpiresInMinutes *int                `json:"expiresInMinutes,omitempty"`
-	Features         *struct {
-		// Documents Add, order, prepare and remove them.
+	// EnvelopeID The draft to edit.
+	EnvelopeID *openapi_types.UUID `json:"envelopeId,omitempty"`
+
+	// ExpiresInMinutes Lifetime in minutes.
+	ExpiresInMinutes *int `json:"expiresInMinutes,omitempty"`
+
+	// Features What the session allows beyond placing fields.
+	Features *struct {
+		// Documents Add, order, prepare and delete documents.
 		Documents *bool `json:"documents,omitempty"`
 
-		// FieldTypes Of the fields that are added or edited; all types if it is absent.
+		// FieldTypes Field types that may be added or changed. All types if omitted.
 		FieldTypes *[]FieldType `json:"fieldTypes,omitempty"`
 
-		// Recipients Add, change and remove them.
+		// Recipients Add, change and delete recipients.
 		Recipients *bool `json:"recipients,omitempty"`
 
-		// Send Set subject, message and deadline, and send; of a template also its name.
+		// Send Set subject, message and deadline, and send. For a template also its name.
 		Send *bool `json:"send,omitempty"`
 	} `json:"features,omitempty"`
+
+	// ReturnURL HTTPS address passed to the page on completion.
 	ReturnURL *string `json:"returnUrl,omitempty"`
 
-	// TemplateID A template that is not archived.
+	// TemplateID The template to edit. It must not be archived.
 	TemplateID *openapi_types.UUID `json:"templateId,omitempty"`
 
-	// TenantID That of the draft or template; null for a template for all tenants.
+	// TenantID Tenant of the draft or template. Null for a template for all tenants.
 	TenantID *string `json:"tenantId"`
-	Theme    *Theme  `json:"theme,omitempty"`
+
+	// Theme Colors and corners of the page.
+	Theme *Theme `json:"theme,omitempty"`
 }
 
-// BulkCompleted The body of bulk.completed; it concerns no envelope.
+// BulkCompleted Body of `bulk.completed`. It concerns no single envelope.
 type BulkCompleted struct {
+	// CreatedAt When the event was created.
 	CreatedAt time.Time `json:"createdAt"`
-	Data      struct {
+
+	// Data The bulk send.
+	Data struct {
+		// BulkSendID ID of the bulk send.
 		BulkSendID openapi_types.UUID `json:"bulkSendId"`
 
-		// Counts Rows in each state.
+		// Counts Number of rows in each state.
 		Counts BulkCounts `json:"counts"`
 	} `json:"data"`
+
+	// Event Name of the event.
 	Event BulkCompletedEvent `json:"event"`
-	ID    openapi_types.UUID `json:"id"`
+
+	// ID ID of the event.
+	ID openapi_types.UUID `json:"id"`
 }
 
-// BulkCompletedEvent defines model for BulkCompleted.Event.
+// BulkCompletedEvent Name of the event.
 type BulkCompletedEvent string
 
-// BulkCounts Rows in each state.
+// BulkCounts Number of rows in each state.
 type BulkCounts struct {
+	// Cancelled Rows that were cancelled.
 	Cancelled int `json:"cancelled"`
-	Failed    int `json:"failed"`
-	Pending   int `json:"pending"`
-	Sent      int `json:"sent"`
+
+	// Failed Rows that failed.
+	Failed int `json:"failed"`
+
+	// Pending Rows not sent yet.
+	Pending int `json:"pending"`
+
+	// Sent Rows whose envelope was sent.
+	Sent int `json:"sent"`
 }
 
-// BulkRow defines model for BulkRow.
+// BulkRow A row of a bulk send.
 type BulkRow struct {
+	// EnvelopeID ID of the envelope. Null until the row is sent.
 	EnvelopeID *openapi_types.UUID `json:"envelopeId"`
 
-	// Error Why it failed, as the request for one envelope would have been refused.
+	// Error Why the row failed, as a request for a single envelope would have. Null otherwise.
 	Error *struct {
-		Code    string `json:"code"`
+		// Code Code of the error.
+		Code string `json:"code"`
+
+		// Message Message of the error.
 		Message string `json:"message"`
 	} `json:"error"`
+
+	// ExternalID Your own ID for the envelope. Null if none was given.
 	ExternalID *string `json:"externalId"`
-	Row        int     `json:"row"`
 
-	// SettledAt When it was sent, failed or was cancelled.
-	SettledAt *time.Time    `json:"settledAt"`
-	Status    BulkRowStatus `json:"status"`
+	// Row Row number, from 1.
+	Row int `json:"row"`
+
+	// SettledAt When the row was sent, failed or was cancelled. Null while it is pending.
+	SettledAt *time.Time `json:"settledAt"`
+
+	// Status State of a row.
+	Status BulkRowStatus `json:"status"`
 }
 
-// BulkRowPage defines model for BulkRowPage.
+// BulkRowPage A page of rows.
 type BulkRowPage struct {
-	Data     []BulkRow `json:"data"`
-	Page     int       `json:"page"`
-	PageSize int       `json:"pageSize"`
-	Total    int       `json:"total"`
+	// Data Items of this page.
+	Data []BulkRow `json:"data"`
+
+	// Page Page number, from 1.
+	Page int `json:"page"`
+
+	// PageSize Items per page.
+	PageSize int `json:"pageSize"`
+
+	// Total Number of items on all pages.
+	Total int `json:"total"`
 }
 
-// BulkRowRequest defines model for BulkRowRequest.
+// BulkRowRequest One envelope of a bulk send.
 type BulkRowRequest struct {
-	ExternalID *string             `json:"externalId,omitempty"`
-	Signers    []BulkSignerRequest `json:"signers"`
+	// ExternalID Your own ID for the item. Omitted if none was given.
+	ExternalID *string `json:"externalId,omitempty"`
 
-	// Values By the names of fields, or of groups of radio fields.
+	// Signers A person for each role of the template.
+	Signers []BulkSignerRequest `json:"signers"`
+
+	// Values Initial values by field name, or by name of a group of radio fields.
 	Values *map[string]interface{} `json:"values,omitempty"`
 
-	// Variables By the names that stand in the template's texts.
+	// Variables Values of the variables in the template's texts, by name.
 	Variables *map[string]interface{} `json:"variables,omitempty"`
 }
 
-// BulkRowStatus defines model for BulkRowStatus.
+// BulkRowStatus State of a row.
 type BulkRowStatus string
 
-// BulkSend defines model for BulkSend.
+// BulkSend Envelopes sent from one version of a template by one request.
 type BulkSend struct {
+	// CompletedAt When no row was pending anymore. Null until `bulk.completed`.
 	CompletedAt *time.Time `json:"completedAt"`
 
-	// Counts Rows in each state.
-	Counts          BulkCounts         `json:"counts"`
-	CreatedAt       time.Time          `json:"createdAt"`
-	CreatedBy       string             `json:"createdBy"`
-	ID              openapi_types.UUID `json:"id"`
-	Name            string             `json:"name"`
-	PerMinute       *int               `json:"perMinute"`
-	Status          BulkStatus         `json:"status"`
-	TemplateID      openapi_types.UUID `json:"templateId"`
-	TemplateVersion int                `json:"templateVersion"`
-	TenantID        string             `json:"tenantId"`
-	Total           int                `json:"total"`
-}
+	// Counts Number of rows in each state.
+	Counts BulkCounts `json:"counts"`
 
-// BulkSendAccepted defines model for BulkSendAccepted.
-type BulkSendAccepted struct {
-	ID     openapi_types.UUID `json:"id"`
-	Status BulkStatus         `json:"status"`
-	Total  int                `json:"total"`
-}
+	// CreatedAt When the bulk send was created.
+	CreatedAt time.Time `json:"createdAt"`
 
-// BulkSendCheck What a dry run without faults is answered with.
-type BulkSendCheck struct {
-	// Faults Empty. In the details of a 400 there are up to 100 of them, each {row, column, message}.
-	Faults []map[string]interface{} `json:"faults"`
-	Total  int                      `json:"total"`
-}
+	// CreatedBy Who created the bulk send. Defaults to the client ID of the app.
+	CreatedBy string `json:"createdBy"`
 
-// BulkSendPage defines model for BulkSendPage.
-type BulkSendPage struct {
-	Data     []BulkSend `json:"data"`
-	Page     int        `json:"page"`
-	PageSize int        `json:"pageSize"`
-	Total    int        `json:"total"`
-}
+	// ID ID of the bulk send.
+	ID openapi_types.UUID `json:"id"`
 
-// BulkSendRequest defines model for BulkSendRequest.
-type BulkSendRequest struct {
-	CreatedBy *string `json:"createdBy,omitempty"`
-	DryRun    *bool   `json:"dryRun,omitempty"`
-	Name      *string `json:"name,omitempty"`
+	// Name Name of the bulk send.
+	Name string `json:"name"`
 
-	// PerMinute Rows that may be sent in a minute.
-	PerMinute  *int               `json:"perMinute,omitempty"`
-	Rows       []BulkRowRequest   `json:"rows"`
+	// PerMinute Maximum rows per minute. Null for no limit.
+	PerMinute *int `json:"perMinute"`
+
+	// Status State of a bulk send.
+	Status BulkStatus `json:"status"`
+
+	// TemplateID ID of the template.
 	TemplateID openapi_types.UUID `json:"templateId"`
 
-	// TemplateVersion Absent the newest.
-	TemplateVersion *int   `json:"templateVersion,omitempty"`
-	TenantID        string `json:"tenantId"`
+	// TemplateVersion Version of the template.
+	TemplateVersion int `json:"templateVersion"`
+
+	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	TenantID string `json:"tenantId"`
+
+	// Total Number of rows.
+	Total int `json:"total"`
 }
 
-// BulkSignerRequest What is left out, the template's role says.
+// BulkSendAccepted An accepted bulk send.
+type BulkSendAccepted struct {
+	// ID ID of the bulk send.
+	ID openapi_types.UUID `json:"id"`
+
+	// Status State of a bulk send.
+	Status BulkStatus `json:"status"`
+
+	// Total Number of rows.
+	Total int `json:"total"`
+}
+
+// BulkSendCheck Result of a dry run without faults.
+type BulkSendCheck struct {
+	// Faults Always empty. A dry run with faults returns 400, with up to 100 `{row, column, message}` in `details`.
+	Faults []map[string]interface{} `json:"faults"`
+
+	// Total Number of rows.
+	Total int `json:"total"`
+}
+
+// BulkSendPage A page of bulk sends.
+type BulkSendPage struct {
+	// Data Items of this page.
+	Data []BulkSend `json:"data"`
+
+	// Page Page number, from 1.
+	Page int `json:"page"`
+
+	// PageSize Items per page.
+	PageSize int `json:"pageSize"`
+
+	// Total Number of items on all pages.
+	Total int `json:"total"`
+}
+
+// BulkSendRequest A bulk send with its rows.
+type BulkSendRequest struct {
+	// CreatedBy Who created the bulk send. Defaults to the client ID of the app.
+	CreatedBy *string `json:"createdBy,omitempty"`
+
+	// DryRun Check the rows and send nothing.
+	DryRun *bool `json:"dryRun,omitempty"`
+
+	// Name Name of the bulk send.
+	Name *string `json:"name,omitempty"`
+
+	// PerMinute Maximum rows per minute. No limit if omitted.
+	PerMinute *int `json:"perMinute,omitempty"`
+
+	// Rows Rows of the bulk send.
+	Rows []BulkRowRequest `json:"rows"`
+
+	// TemplateID ID of the template.
+	TemplateID openapi_types.UUID `json:"templateId"`
+
+	// TemplateVersion Version of the template. The latest if omitted.
+	TemplateVersion *int `json:"templateVersion,omitempty"`
+
+	// TenantID ID of the tenant for all envelopes.
+	TenantID string `json:"tenantId"`
+}
+
+// BulkSignerRequest A person for a role. Omitted members come from the role.
 type BulkSignerRequest struct {
 	// AllowDelegation True where the role says so.
-	AllowDelegation *bool                        `json:"allowDelegation,omitempty"`
-	AuthMethod      *BulkSignerRequestAuthMethod `json:"authMethod,omitempty"`
-	Email           string                       `json:"email"`
+	AllowDelegation *bool `json:"allowDelegation,omitempty"`
 
-	// Host Of a role of kind in_person, and required there; another address than the signer's.
+	// AuthMethod How the signer is identified. As in the role if omitted.
+	AuthMethod *BulkSignerRequestAuthMethod `json:"authMethod,omitempty"`
+
+	// Email Email address of the recipient.
+	Email string `json:"email"`
+
+	// Host Required for roles of kind `in_person`: the person who hands over the device. Not the signer's address.
 	Host *Host `json:"host,omitempty"`
 
-	// Kind Nothing else than the role's.
+	// Kind Must be the kind of the role, if given.
 	Kind *BulkSignerRequestKind `json:"kind,omitempty"`
 
 	// Language Of mails, text messages and pages: a tag of BCP 47 of one of the languages there are texts in.
 	Language *string `json:"language,omitempty"`
-	Name     string  `json:"name"`
+
+	// Name Name of the recipient.
+	Name string `json:"name"`
 
 	// Notify false: the service sends no invitation, reminder or copy by itself. False where the role says so.
-	Notify       *bool   `json:"notify,omitempty"`
-	Phone        *string `json:"phone,omitempty"`
-	Role         string  `json:"role"`
-	RoutingOrder *int    `json:"routingOrder,omitempty"`
+	Notify *bool `json:"notify,omitempty"`
 
-	// WitnessFor Nothing else than the role's.
+	// Phone Phone number of the recipient in E.164 format, such as `+4930123456`.
+	Phone *string `json:"phone,omitempty"`
+
+	// Role Role of the template.
+	Role string `json:"role"`
+
+	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
+	RoutingOrder *int `json:"routingOrder,omitempty"`
+
+	// WitnessFor Must be that of the role, if given.
 	WitnessFor *string `json:"witnessFor,omitempty"`
 }
 
-// BulkSignerRequestAuthMethod defines model for BulkSignerRequest.AuthMethod.
+// BulkSignerRequestAuthMethod How the signer is identified. As in the role if omitted.
 type BulkSignerRequestAuthMethod string
 
-// BulkSignerRequestKind Nothing else than the role's.
+// BulkSignerRequestKind Must be the kind of the role, if given.
 type BulkSignerRequestKind string
 
-// BulkStatus defines model for BulkStatus.
+// BulkStatus State of a bulk send.
 type BulkStatus string
 
-// ClientSecret defines model for ClientSecret.
+// ClientSecret A client secret, without its value.
 type ClientSecret struct {
-	CreatedAt time.Time          `json:"createdAt"`
-	ExpiresAt *time.Time         `json:"expiresAt"`
-	ID        openapi_types.UUID `json:"id"`
+	// CreatedAt When the client secret was created.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// ExpiresAt When the secret stops working. Null for the newest.
+	ExpiresAt *time.Time `json:"expiresAt"`
+
+	// ID ID of the client secret.
+	ID openapi_types.UUID `json:"id"`
 }
 
-// Comparisons defines model for Comparisons.
+// Comparisons Comparisons with the values of other fields.
 type Comparisons = []struct {
-	// Field The name of a field of the same signer or of an earlier routing group, or of a group of radio fields.
-	Field  string  `json:"field"`
-	Filled *bool   `json:"filled,omitempty"`
-	Is     *string `json:"is,omitempty"`
-	IsNot  *string `json:"isNot,omitempty"`
+	// Field Name of a field of the same signer or of an earlier routing group, or of a group of radio fields.
+	Field string `json:"field"`
+
+	// Filled The field has a value, or has none.
+	Filled *bool `json:"filled,omitempty"`
+
+	// Is The value equals this.
+	Is *string `json:"is,omitempty"`
+
+	// IsNot The value differs from this.
+	IsNot *string `json:"isNot,omitempty"`
 }
 
-// Condition The field is shown, and required, only if all or any of the comparisons hold.
+// Condition The field is shown, and required, only if all (or any) comparisons hold.
 type Condition struct {
+	// All Comparisons with the values of other fields.
 	All *Comparisons `json:"all,omitempty"`
+
+	// Any Comparisons with the values of other fields.
 	Any *Comparisons `json:"any,omitempty"`
 }
 
-// ConsoleEnvelope defines model for ConsoleEnvelope.
+// ConsoleEnvelope An envelope with the emails about it and its deliveries.
 type ConsoleEnvelope struct {
-	AuditLog    []AuditEvent `json:"auditLog"`
-	CompletedAt *time.Time   `json:"completedAt"`
+	// AuditLog The audit trail as a hash chain. Filled by `GET /v1/envelopes/{id}`, empty in lists.
+	AuditLog []AuditEvent `json:"auditLog"`
+
+	// CompletedAt When the envelope was completed. Null until `envelope.completed`.
+	CompletedAt *time.Time `json:"completedAt"`
 
 	// Copies Who gets the sealed files alone; absent without any.
-	Copies               *[]CopyRecipient   `json:"copies,omitempty"`
-	CreatedAt            time.Time          `json:"createdAt"`
-	CreatedBy            string             `json:"createdBy"`
-	Deliveries           []Delivery         `json:"deliveries"`
-	DocumentHashFinal    *string            `json:"documentHashFinal"`
-	DocumentHashOriginal *string            `json:"documentHashOriginal"`
-	Documents            []Document         `json:"documents"`
-	ExpiresAt            *time.Time         `json:"expiresAt"`
-	ExternalID           *string            `json:"externalId,omitempty"`
-	Fields               []Field            `json:"fields"`
-	ID                   openapi_types.UUID `json:"id"`
-	Mails                []Mail             `json:"mails"`
-	Message              *string            `json:"message,omitempty"`
-	Metadata             *Metadata          `json:"metadata,omitempty"`
-	ReminderHours        *int               `json:"reminderHours,omitempty"`
+	Copies *[]CopyRecipient `json:"copies,omitempty"`
 
-	// SealingProblem There while everyone has signed and the documents cannot be sealed. The envelope is still in_progress; sealing is tried again, and whoever runs the service can close the envelope.
+	// CreatedAt When the envelope was created.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// CreatedBy Who created the envelope. Defaults to the client ID of the app.
+	CreatedBy string `json:"createdBy"`
+
+	// Deliveries Webhook deliveries of the envelope's events.
+	Deliveries []Delivery `json:"deliveries"`
+
+	// DocumentHashFinal SHA-256 of the sealed document, computed like `documentHashOriginal`. Null until `envelope.completed`.
+	DocumentHashFinal *string `json:"documentHashFinal"`
+
+	// DocumentHashOriginal SHA-256 of the original document in lowercase hex. For several documents: SHA-256 over their concatenated hashes in document order. Null until a document is uploaded.
+	DocumentHashOriginal *string `json:"documentHashOriginal"`
+
+	// Documents Documents in order. Sealed files are added at `envelope.completed`.
+	Documents []Document `json:"documents"`
+
+	// ExpiresAt When signing closes. Null for no deadline. Re-calculated at `envelope.sent`.
+	ExpiresAt *time.Time `json:"expiresAt"`
+
+	// ExternalID Your own ID for the envelope. Omitted if none was given.
+	ExternalID *string `json:"externalId,omitempty"`
+
+	// Fields Fields of the envelope.
+	Fields []Field `json:"fields"`
+
+	// ID ID of the envelope.
+	ID openapi_types.UUID `json:"id"`
+
+	// Mails Emails about the envelope, newest first.
+	Mails []Mail `json:"mails"`
+
+	// Message Text shown in the invitation emails. Maximum 2,000 characters.
+	Message *string `json:"message,omitempty"`
+
+	// Metadata Your own data: up to 20 strings of up to 500 characters.
+	Metadata *Metadata `json:"metadata,omitempty"`
+
+	// ReminderHours Hours between reminders. 0 sends none.
+	ReminderHours *int `json:"reminderHours,omitempty"`
+
+	// SealingProblem Present while everyone has signed and the documents cannot be sealed. The envelope is still `in_progress`. Sealing is retried, and the operator can close the envelope.
 	SealingProblem *SealingProblem `json:"sealingProblem,omitempty"`
-	Signers        []Signer        `json:"signers"`
-	Status         EnvelopeStatus  `json:"status"`
-	Subject        *string         `json:"subject"`
+
+	// Signers Recipients who act on the envelope, in routing order.
+	Signers []Signer `json:"signers"`
+
+	// Status `draft` until sent; `sent` until a signer opens the link; `in_progress` until all have signed and the documents are sealed. `completed`, `declined`, `voided` and `expired` are final.
+	Status EnvelopeStatus `json:"status"`
+
+	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
+	Subject *string `json:"subject"`
 
 	// TemplateID The template that the envelope was made of.
-	TemplateID      *openapi_types.UUID `json:"templateId,omitempty"`
-	TemplateVersion *int                `json:"templateVersion,omitempty"`
-	TenantID        string              `json:"tenantId"`
-	UpdatedAt       time.Time           `json:"updatedAt"`
-	VoidedAt        *time.Time          `json:"voidedAt"`
+	TemplateID *openapi_types.UUID `json:"templateId,omitempty"`
+
+	// TemplateVersion Version of the template.
+	TemplateVersion *int `json:"templateVersion,omitempty"`
+
+	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	TenantID string `json:"tenantId"`
+
+	// UpdatedAt When the envelope last changed.
+	UpdatedAt time.Time `json:"updatedAt"`
+
+	// VoidedAt When the envelope was voided. Null until `envelope.voided`.
+	VoidedAt *time.Time `json:"voidedAt"`
 }
 
-// ConsoleEnvelopePage defines model for ConsoleEnvelopePage.
+// ConsoleEnvelopePage A page of envelopes.
 type ConsoleEnvelopePage struct {
-	Data     []ConsoleEnvelopeRow `json:"data"`
-	Page     int                  `json:"page"`
-	PageSize int                  `json:"pageSize"`
-	Total    int                  `json:"total"`
+	// Data Items of this page.
+	Data []ConsoleEnvelopeRow `json:"data"`
+
+	// Page Page number, from 1.
+	Page int `json:"page"`
+
+	// PageSize Items per page.
+	PageSize int `json:"pageSize"`
+
+	// Total Number of items on all pages.
+	Total int `json:"total"`
 }
 
-// ConsoleEnvelopeRow defines model for ConsoleEnvelopeRow.
+// ConsoleEnvelopeRow An envelope in search results.
 type ConsoleEnvelopeRow struct {
-	AuditLog    []AuditEvent `json:"auditLog"`
-	CompletedAt *time.Time   `json:"completedAt"`
+	// AuditLog The audit trail as a hash chain. Filled by `GET /v1/envelopes/{id}`, empty in lists.
+	AuditLog []AuditEvent `json:"auditLog"`
+
+	// CompletedAt When the envelope was completed. Null until `envelope.completed`.
+	CompletedAt *time.Time `json:"completedAt"`
 
 	// Copies Who gets the sealed files alone; absent without any.
-	Copies               *[]CopyRecipient   `json:"copies,omitempty"`
-	CreatedAt            time.Time          `json:"createdAt"`
-	CreatedBy            string             `json:"createdBy"`
-	DocumentHashFinal    *string            `json:"documentHashFinal"`
-	DocumentHashOriginal *string            `json:"documentHashOriginal"`
-	Documents            []Document         `json:"documents"`
-	ExpiresAt            *time.Time         `json:"expiresAt"`
-	ExternalID           *string            `json:"externalId,omitempty"`
-	Fields               []Field            `json:"fields"`
-	ID                   openapi_types.UUID `json:"id"`
-	Message              *string            `json:"message,omitempty"`
-	Metadata             *Metadata          `json:"metadata,omitempty"`
-	ReminderHours        *int               `json:"reminderHours,omitempty"`
+	Copies *[]CopyRecipient `json:"copies,omitempty"`
 
-	// SealingProblem There while everyone has signed and the documents cannot be sealed. The envelope is still in_progress; sealing is tried again, and whoever runs the service can close the envelope.
+	// CreatedAt When the envelope was created.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// CreatedBy Who created the envelope. Defaults to the client ID of the app.
+	CreatedBy string `json:"createdBy"`
+
+	// DocumentHashFinal SHA-256 of the sealed document, computed like `documentHashOriginal`. Null until `envelope.completed`.
+	DocumentHashFinal *string `json:"documentHashFinal"`
+
+	// DocumentHashOriginal SHA-256 of the original document in lowercase hex. For several documents: SHA-256 over their concatenated hashes in document order. Null until a document is uploaded.
+	DocumentHashOriginal *string `json:"documentHashOriginal"`
+
+	// Documents Documents in order. Sealed files are added at `envelope.completed`.
+	Documents []Document `json:"documents"`
+
+	// ExpiresAt When signing closes. Null for no deadline. Re-calculated at `envelope.sent`.
+	ExpiresAt *time.Time `json:"expiresAt"`
+
+	// ExternalID Your own ID for the envelope. Omitted if none was given.
+	ExternalID *string `json:"externalId,omitempty"`
+
+	// Fields Fields of the envelope.
+	Fields []Field `json:"fields"`
+
+	// ID ID of the envelope.
+	ID openapi_types.UUID `json:"id"`
+
+	// Message Text shown in the invitation emails. Maximum 2,000 characters.
+	Message *string `json:"message,omitempty"`
+
+	// Metadata Your own data: up to 20 strings of up to 500 characters.
+	Metadata *Metadata `json:"metadata,omitempty"`
+
+	// ReminderHours Hours between reminders. 0 sends none.
+	ReminderHours *int `json:"reminderHours,omitempty"`
+
+	// SealingProblem Present while everyone has signed and the documents cannot be sealed. The envelope is still `in_progress`. Sealing is retried, and the operator can close the envelope.
 	SealingProblem *SealingProblem `json:"sealingProblem,omitempty"`
-	Signers        []Signer        `json:"signers"`
-	Status         EnvelopeStatus  `json:"status"`
-	Subject        *string         `json:"subject"`
+
+	// Signers Recipients who act on the envelope, in routing order.
+	Signers []Signer `json:"signers"`
+
+	// Status `draft` until sent; `sent` until a signer opens the link; `in_progress` until all have signed and the documents are sealed. `completed`, `declined`, `voided` and `expired` are final.
+	Status EnvelopeStatus `json:"status"`
+
+	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
+	Subject *string `json:"subject"`
 
 	// TemplateID The template that the envelope was made of.
-	TemplateID      *openapi_types.UUID `json:"templateId,omitempty"`
-	TemplateVersion *int                `json:"templateVersion,omitempty"`
-	TenantID        string              `json:"tenantId"`
+	TemplateID *openapi_types.UUID `json:"templateId,omitempty"`
 
-	// Undelivered Signers whose last mail was refused for good.
+	// TemplateVersion Version of the template.
+	TemplateVersion *int `json:"templateVersion,omitempty"`
+
+	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	TenantID string `json:"tenantId"`
+
+	// Undelivered IDs of signers whose last email permanently failed.
 	Undelivered []openapi_types.UUID `json:"undelivered"`
-	UpdatedAt   *time.Time           `json:"updatedAt,omitempty"`
-	VoidedAt    *time.Time           `json:"voidedAt"`
+
+	// UpdatedAt When the envelope last changed.
+	UpdatedAt *time.Time `json:"updatedAt,omitempty"`
+
+	// VoidedAt When the envelope was voided. Null until `envelope.voided`.
+	VoidedAt *time.Time `json:"voidedAt"`
 }
 
-// ConsoleWebhook defines model for ConsoleWebhook.
+// ConsoleWebhook A webhook with its state.
 type ConsoleWebhook struct {
-	Active         bool                         `json:"active"`
-	CreatedAt      time.Time                    `json:"createdAt"`
-	DisabledAt     *time.Time                   `json:"disabledAt"`
-	DisabledReason ConsoleWebhookDisabledReason `json:"disabledReason"`
-	Events         []WebhookEventName           `json:"events"`
-	FailingSince   *time.Time                   `json:"failingSince"`
-	ID             openapi_types.UUID           `json:"id"`
+	// Active Whether deliveries are sent.
+	Active bool `json:"active"`
 
-	// Include There where the endpoint asked for more than the ordinary body.
-	Include             *[]WebhookInclude        `json:"include,omitempty"`
-	LastError           string                   `json:"lastError"`
-	PreviousSecretUntil *time.Time               `json:"previousSecretUntil"`
-	SignedWith          ConsoleWebhookSignedWith `json:"signedWith"`
-	URL                 string                   `json:"url"`
+	// CreatedAt When the webhook was created.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// DisabledAt When the service disabled the webhook. Null if it did not.
+	DisabledAt *time.Time `json:"disabledAt"`
+
+	// DisabledReason Why the service disabled the webhook: the endpoint responded 410, or kept failing.
+	DisabledReason ConsoleWebhookDisabledReason `json:"disabledReason"`
+
+	// Events Events to deliver.
+	Events []WebhookEventName `json:"events"`
+
+	// FailingSince Since when deliveries fail. Null if they succeed.
+	FailingSince *time.Time `json:"failingSince"`
+
+	// ID ID of the webhook.
+	ID openapi_types.UUID `json:"id"`
+
+	// Include Extra content of deliveries. Omitted if there is none.
+	Include *[]WebhookInclude `json:"include,omitempty"`
+
+	// LastError Last failure. Empty if there was none.
+	LastError string `json:"lastError"`
+
+	// PreviousSecretUntil Until when the previous secret keeps signing. Null if it does not.
+	PreviousSecretUntil *time.Time `json:"previousSecretUntil"`
+
+	// SignedWith Key that signs deliveries: the webhook's secret or the client secret.
+	SignedWith ConsoleWebhookSignedWith `json:"signedWith"`
+
+	// URL Address that deliveries are sent to.
+	URL string `json:"url"`
 }
 
-// ConsoleWebhookDisabledReason defines model for ConsoleWebhook.DisabledReason.
+// ConsoleWebhookDisabledReason Why the service disabled the webhook: the endpoint responded 410, or kept failing.
 type ConsoleWebhookDisabledReason string
 
-// ConsoleWebhookSignedWith defines model for ConsoleWebhook.SignedWith.
+// ConsoleWebhookSignedWith Key that signs deliveries: the webhook's secret or the client secret.
 type ConsoleWebhookSignedWith string
 
-// Contact defines model for Contact.
+// Contact A saved contact.
 type Contact struct {
-	AppID     openapi_types.UUID `json:"appId"`
-	CreatedAt time.Time          `json:"createdAt"`
-	Email     string             `json:"email"`
-	ID        openapi_types.UUID `json:"id"`
-	Name      string             `json:"name"`
-	Phone     *string            `json:"phone"`
+	// AppID ID of the app.
+	AppID openapi_types.UUID `json:"appId"`
+
+	// CreatedAt When the contact was created.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// Email Email address of the contact.
+	Email string `json:"email"`
+
+	// ID ID of the contact.
+	ID openapi_types.UUID `json:"id"`
+
+	// Name Name of the contact.
+	Name string `json:"name"`
+
+	// Phone Phone number of the contact in E.164 format, such as `+4930123456`.
+	Phone *string `json:"phone"`
 }
 
-// ContactRequest defines model for ContactRequest.
+// ContactRequest A contact to save.
 type ContactRequest struct {
-	Email string  `json:"email"`
-	Name  string  `json:"name"`
+	// Email Email address of the contact.
+	Email string `json:"email"`
+
+	// Name Name of the contact.
+	Name string `json:"name"`
+
+	// Phone Phone number of the contact in E.164 format, such as `+4930123456`.
 	Phone *string `json:"phone,omitempty"`
 }
 
-// CopiesRequest defines model for CopiesRequest.
+// CopiesRequest The recipient to email.
 type CopiesRequest struct {
+	// Email Email address of a recipient of the envelope.
 	Email string `json:"email"`
 }
 
-// CopyRecipient defines model for CopyRecipient.
+// CopyRecipient A recipient who receives only the completed copies.
 type CopyRecipient struct {
-	Email string             `json:"email"`
-	ID    openapi_types.UUID `json:"id"`
-	Kind  *CopyRecipientKind `json:"kind,omitempty"`
+	// Email Email address of the recipient.
+	Email string `json:"email"`
 
-	// Language Where the request gave one.
+	// ID ID of the recipient.
+	ID openapi_types.UUID `json:"id"`
+
+	// Kind Always `copy`.
+	Kind *CopyRecipientKind `json:"kind,omitempty"`
+
+	// Language Language of emails, as a BCP 47 tag. Omitted if none was given.
 	Language *string `json:"language,omitempty"`
-	Name     string  `json:"name"`
 
-	// Notify There where it is false.
+	// Name Name of the recipient.
+	Name string `json:"name"`
+
+	// Notify Present only when false: the service sends no copy by email.
 	Notify *bool `json:"notify,omitempty"`
 
-	// Previous Who was to get the copy before, the first person first; there where another was named.
+	// Previous Earlier persons for this copy, first person first. Omitted if nobody was replaced.
 	Previous *[]PreviousSigner `json:"previous,omitempty"`
 
-	// Role Where the request gave one.
-	Role         *string `json:"role,omitempty"`
-	RoutingOrder int     `json:"routingOrder"`
+	// Role Role of the recipient. Omitted if none was given.
+	Role *string `json:"role,omitempty"`
 
-	// Status sent: the routing order was reached.
+	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
+	RoutingOrder int `json:"routingOrder"`
+
+	// Status `sent` once the routing order reached the recipient.
 	Status CopyRecipientStatus `json:"status"`
 }
 
-// CopyRecipientKind defines model for CopyRecipient.Kind.
+// CopyRecipientKind Always `copy`.
 type CopyRecipientKind string
 
-// CopyRecipientStatus sent: the routing order was reached.
+// CopyRecipientStatus `sent` once the routing order reached the recipient.
 type CopyRecipientStatus string
 
-// Delivery defines model for Delivery.
+// Delivery An event on its way to a webhook.
 type Delivery struct {
-	Attempts        int                 `json:"attempts"`
-	CreatedAt       time.Time           `json:"createdAt"`
-	DeliveredAt     *time.Time          `json:"deliveredAt"`
-	EnvelopeID      *openapi_types.UUID `json:"envelopeId"`
-	EnvelopeSubject *string             `json:"envelopeSubject,omitempty"`
-	Event           string              `json:"event"`
-	EventID         openapi_types.UUID  `json:"eventId"`
-	FailedAt        *time.Time          `json:"failedAt"`
-	ID              openapi_types.UUID  `json:"id"`
-	Resends         int                 `json:"resends"`
-	Status          DeliveryStatus      `json:"status"`
-	WebhookID       openapi_types.UUID  `json:"webhookId"`
+	// Attempts Number of attempts so far.
+	Attempts int `json:"attempts"`
 
-	// WebhookURL Absent where the endpoint was deleted.
+	// CreatedAt When the delivery was created.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// DeliveredAt When the endpoint accepted the delivery. Null until then.
+	DeliveredAt *time.Time `json:"deliveredAt"`
+
+	// EnvelopeID ID of the envelope. Null for events without an envelope.
+	EnvelopeID *openapi_types.UUID `json:"envelopeId"`
+
+	// EnvelopeSubject Subject of the envelope.
+	EnvelopeSubject *string `json:"envelopeSubject,omitempty"`
+
+	// Event Name of the event.
+	Event string `json:"event"`
+
+	// EventID ID of the event. Use it to process each event once.
+	EventID openapi_types.UUID `json:"eventId"`
+
+	// FailedAt When the delivery permanently failed. Null otherwise.
+	FailedAt *time.Time `json:"failedAt"`
+
+	// ID ID of the delivery.
+	ID openapi_types.UUID `json:"id"`
+
+	// Resends Number of times the delivery was resent.
+	Resends int `json:"resends"`
+
+	// Status State of a delivery.
+	Status DeliveryStatus `json:"status"`
+
+	// WebhookID ID of the webhook.
+	WebhookID openapi_types.UUID `json:"webhookId"`
+
+	// WebhookURL Address of the webhook. Omitted if the webhook was deleted.
 	WebhookURL *string `json:"webhookUrl,omitempty"`
 }
 
-// DeliveryAttempt defines model for DeliveryAttempt.
+// DeliveryAttempt One attempt to deliver.
 type DeliveryAttempt struct {
-	At        time.Time `json:"at"`
-	Body      string    `json:"body"`
-	Error     string    `json:"error"`
-	LatencyMs int       `json:"latencyMs"`
-	Number    int       `json:"number"`
-	Status    *int      `json:"status"`
+	// At When the attempt was made.
+	At time.Time `json:"at"`
+
+	// Body First 4 KiB of the response.
+	Body string `json:"body"`
+
+	// Error Reason of the last failure. Empty if there was none.
+	Error string `json:"error"`
+
+	// LatencyMs Time until the response, in milliseconds.
+	LatencyMs int `json:"latencyMs"`
+
+	// Number Number of the attempt, from 1.
+	Number int `json:"number"`
+
+	// Status HTTP status of the response. Null without a response.
+	Status *int `json:"status"`
 }
 
-// DeliveryDetail defines model for DeliveryDetail.
+// DeliveryDetail A delivery with its payload and attempts.
 type DeliveryDetail struct {
-	AttemptLog      []DeliveryAttempt   `json:"attemptLog"`
-	Attempts        int                 `json:"attempts"`
-	CreatedAt       time.Time           `json:"createdAt"`
-	DeliveredAt     *time.Time          `json:"deliveredAt"`
-	EnvelopeID      *openapi_types.UUID `json:"envelopeId"`
-	EnvelopeSubject *string             `json:"envelopeSubject,omitempty"`
-	Event           string              `json:"event"`
-	EventID         openapi_types.UUID  `json:"eventId"`
-	FailedAt        *time.Time          `json:"failedAt"`
-	ID              openapi_types.UUID  `json:"id"`
+	// AttemptLog Attempts in order.
+	AttemptLog []DeliveryAttempt `json:"attemptLog"`
 
-	// Payload What is sent; null once the envelope was purged.
-	Payload   *DeliveryDetail_Payload `json:"payload"`
-	Resends   int                     `json:"resends"`
-	Status    DeliveryStatus          `json:"status"`
-	WebhookID openapi_types.UUID      `json:"webhookId"`
+	// Attempts Number of attempts so far.
+	Attempts int `json:"attempts"`
 
-	// WebhookURL Absent where the endpoint was deleted.
+	// CreatedAt When the delivery was created.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// DeliveredAt When the endpoint accepted the delivery. Null until then.
+	DeliveredAt *time.Time `json:"deliveredAt"`
+
+	// EnvelopeID ID of the envelope. Null for events without an envelope.
+	EnvelopeID *openapi_types.UUID `json:"envelopeId"`
+
+	// EnvelopeSubject Subject of the envelope.
+	EnvelopeSubject *string `json:"envelopeSubject,omitempty"`
+
+	// Event Name of the event.
+	Event string `json:"event"`
+
+	// EventID ID of the event. Use it to process each event once.
+	EventID openapi_types.UUID `json:"eventId"`
+
+	// FailedAt When the delivery permanently failed. Null otherwise.
+	FailedAt *time.Time `json:"failedAt"`
+
+	// ID ID of the delivery.
+	ID openapi_types.UUID `json:"id"`
+
+	// Payload Body of the delivery. Null once the envelope was purged.
+	Payload *DeliveryDetail_Payload `json:"payload"`
+
+	// Resends Number of times the delivery was resent.
+	Resends int `json:"resends"`
+
+	// Status State of a delivery.
+	Status DeliveryStatus `json:"status"`
+
+	// WebhookID ID of the webhook.
+	WebhookID openapi_types.UUID `json:"webhookId"`
+
+	// WebhookURL Address of the webhook. Omitted if the webhook was deleted.
 	WebhookURL *string `json:"webhookUrl,omitempty"`
 }
 
-// DeliveryDetail_Payload What is sent; null once the envelope was purged.
+// DeliveryDetail_Payload Body of the delivery. Null once the envelope was purged.
 type DeliveryDetail_Payload struct {
 	union json.RawMessage
 }
 
-// DeliveryPage defines model for DeliveryPage.
+// DeliveryPage A page of deliveries.
 type DeliveryPage struct {
-	Data     []Delivery `json:"data"`
-	Page     int        `json:"page"`
-	PageSize int        `json:"pageSize"`
-	Total    int        `json:"total"`
+	// Data Items of this page.
+	Data []Delivery `json:"data"`
+
+	// Page Page number, from 1.
+	Page int `json:"page"`
+
+	// PageSize Items per page.
+	PageSize int `json:"pageSize"`
+
+	// Total Number of items on all pages.
+	Total int `json:"total"`
 }
 
-// DeliveryStatus defines model for DeliveryStatus.
+// DeliveryStatus State of a delivery.
 type DeliveryStatus string
 
-// Document defines model for Document.
+// Document An original or sealed document of an envelope.
 type Document struct {
-	DocumentOrder int                `json:"document_order"`
-	EnvelopeID    openapi_types.UUID `json:"envelopeId"`
-	ID            openapi_types.UUID `json:"id"`
-	Kind          DocumentKind       `json:"kind"`
-	MimeType      string             `json:"mimeType"`
-	Name          string             `json:"name"`
-	PageCount     int                `json:"pageCount"`
+	// DocumentOrder Position among the documents, from 1.
+	DocumentOrder int `json:"document_order"`
 
-	// Prepared Of originals: what people read and sign instead; null if that is the original.
-	Prepared       *PreparedFile       `json:"prepared,omitempty"`
-	PurgeStatus    DocumentPurgeStatus `json:"purgeStatus"`
+	// EnvelopeID ID of the envelope.
+	EnvelopeID openapi_types.UUID `json:"envelopeId"`
+
+	// ID ID of the document.
+	ID openapi_types.UUID `json:"id"`
+
+	// Kind Whether the document is the uploaded original or the sealed file.
+	Kind DocumentKind `json:"kind"`
+
+	// MimeType Media type, such as `application/pdf`.
+	MimeType string `json:"mimeType"`
+
+	// Name Name of the document.
+	Name string `json:"name"`
+
+	// PageCount Number of pages.
+	PageCount int `json:"pageCount"`
+
+	// Prepared For originals: the file that signers read and sign instead. Null if that is the original.
+	Prepared *PreparedFile `json:"prepared,omitempty"`
+
+	// PurgeStatus Whether the file is still stored. `purged` from `document.purged` on.
+	PurgeStatus DocumentPurgeStatus `json:"purgeStatus"`
+
+	// RetentionUntil Date on which the file is purged. Null for never. Set at `envelope.completed`.
 	RetentionUntil *openapi_types.Date `json:"retentionUntil"`
-	Sha256         string              `json:"sha256"`
-	Size           int                 `json:"size"`
+
+	// Sha256 SHA-256 of the file, in lowercase hex.
+	Sha256 string `json:"sha256"`
+
+	// Size Size in bytes.
+	Size int `json:"size"`
 }
 
-// DocumentKind defines model for Document.Kind.
+// DocumentKind Whether the document is the uploaded original or the sealed file.
 type DocumentKind string
 
-// DocumentPurgeStatus defines model for Document.PurgeStatus.
+// DocumentPurgeStatus Whether the file is still stored. `purged` from `document.purged` on.
 type DocumentPurgeStatus string
 
-// DocumentEdit defines model for DocumentEdit.
+// DocumentEdit Changes to a document of a draft.
 type DocumentEdit struct {
-	DocumentOrder *int    `json:"document_order,omitempty"`
-	Name          *string `json:"name,omitempty"`
+	// DocumentOrder New position, from 1. The other documents keep their order.
+	DocumentOrder *int `json:"document_order,omitempty"`
+
+	// Name Name of the document.
+	Name *string `json:"name,omitempty"`
 }
 
-// DocumentOptions What is done to a document before people read it.
+// DocumentOptions How an uploaded document is prepared.
 type DocumentOptions struct {
-	// ActiveContent remove: scripts and actions leave the document; refuse: a document that would run something is refused.
+	// ActiveContent `remove`: active content is removed. `refuse`: a document with active content is rejected.
 	ActiveContent *DocumentOptionsActiveContent `json:"activeContent,omitempty"`
 
-	// Form import: the form's fields become fields, and its widgets leave the document.
+	// Form `import`: form fields become fields and are removed from the document.
 	Form *DocumentOptionsForm `json:"form,omitempty"`
 
-	// FormRole Who fills the imported fields whose names do not say it.
+	// FormRole Role that fills in imported fields whose names do not say so.
 	FormRole *string `json:"formRole,omitempty"`
 
-	// Password Opens an encrypted file, the empty text one without a user's password; it is kept nowhere.
+	// Password Opens an encrypted file. Not needed if the file has only an owner password. Not stored.
 	Password *string `json:"password,omitempty"`
 
-	// Tags detect: text tags become fields and leave the document.
+	// Tags `detect`: text tags become fields and are removed from the document.
 	Tags *DocumentOptionsTags `json:"tags,omitempty"`
 }
 
-// DocumentOptionsActiveContent remove: scripts and actions leave the document; refuse: a document that would run something is refused.
+// DocumentOptionsActiveContent `remove`: active content is removed. `refuse`: a document with active content is rejected.
 type DocumentOptionsActiveContent string
 
-// DocumentOptionsForm import: the form's fields become fields, and its widgets leave the document.
+// DocumentOptionsForm `import`: form fields become fields and are removed from the document.
 type DocumentOptionsForm string
 
-// DocumentOptionsTags detect: text tags become fields and leave the document.
+// DocumentOptionsTags `detect`: text tags become fields and are removed from the document.
 type DocumentOptionsTags string
 
-// EnteredValue What the signer entered, once that signer has signed; null before, and where nothing was entered. A picture is named by its hash. In the answer to a single GET alone.
+// EnteredValue What the signer entered. Null until the signer has signed, and if nothing was entered. A picture is given by its hash.
 type EnteredValue struct {
 	union json.RawMessage
 }
@@ -2270,218 +2667,371 @@ type EnteredValue2 struct {
 	Sha256 string `json:"sha256"`
 }
 
-// Envelope defines model for Envelope.
+// Envelope Documents, recipients and fields, and what became of them.
 type Envelope struct {
-	AuditLog    []AuditEvent `json:"auditLog"`
-	CompletedAt *time.Time   `json:"completedAt"`
+	// AuditLog The audit trail as a hash chain. Filled by `GET /v1/envelopes/{id}`, empty in lists.
+	AuditLog []AuditEvent `json:"auditLog"`
+
+	// CompletedAt When the envelope was completed. Null until `envelope.completed`.
+	CompletedAt *time.Time `json:"completedAt"`
 
 	// Copies Who gets the sealed files alone; absent without any.
-	Copies               *[]CopyRecipient   `json:"copies,omitempty"`
-	CreatedAt            time.Time          `json:"createdAt"`
-	CreatedBy            string             `json:"createdBy"`
-	DocumentHashFinal    *string            `json:"documentHashFinal"`
-	DocumentHashOriginal *string            `json:"documentHashOriginal"`
-	Documents            []Document         `json:"documents"`
-	ExpiresAt            *time.Time         `json:"expiresAt"`
-	ExternalID           *string            `json:"externalId,omitempty"`
-	Fields               []Field            `json:"fields"`
-	ID                   openapi_types.UUID `json:"id"`
-	Message              *string            `json:"message,omitempty"`
-	Metadata             *Metadata          `json:"metadata,omitempty"`
-	ReminderHours        *int               `json:"reminderHours,omitempty"`
+	Copies *[]CopyRecipient `json:"copies,omitempty"`
 
-	// SealingProblem There while everyone has signed and the documents cannot be sealed. The envelope is still in_progress; sealing is tried again, and whoever runs the service can close the envelope.
-	SealingProblem *SealingProblem `json:"sealingProblem,omitempty"`
-	Signers        []Signer        `json:"signers"`
-	Status         EnvelopeStatus  `json:"status"`
-	Subject        *string         `json:"subject"`
+	// CreatedAt When the envelope was created.
+	CreatedAt time.Time `json:"createdAt"`
 
-	// TemplateID The template that the envelope was made of.
-	TemplateID      *openapi_types.UUID `json:"templateId,omitempty"`
-	TemplateVersion *int                `json:"templateVersion,omitempty"`
-	TenantID        string              `json:"tenantId"`
-	UpdatedAt       time.Time           `json:"updatedAt"`
-	VoidedAt        *time.Time          `json:"voidedAt"`
-}
+	// CreatedBy Who created the envelope. Defaults to the client ID of the app.
+	CreatedBy string `json:"createdBy"`
 
-// EnvelopeEdit defines model for EnvelopeEdit.
-type EnvelopeEdit struct {
-	// ExpiresAt Of an envelope that was sent; null for no deadline.
-	ExpiresAt     *time.Time `json:"expiresAt,omitempty"`
-	ExpiresInDays *int       `json:"expiresInDays,omitempty"`
-	Message       *string    `json:"message,omitempty"`
-	Metadata      *Metadata  `json:"metadata,omitempty"`
-	ReminderHours *int       `json:"reminderHours,omitempty"`
-	Subject       *string    `json:"subject,omitempty"`
-}
+	// DocumentHashFinal SHA-256 of the sealed document, computed like `documentHashOriginal`. Null until `envelope.completed`.
+	DocumentHashFinal *string `json:"documentHashFinal"`
 
-// EnvelopeForm The file, and either data or flat form fields; beside data, flat fields are ignored. Each is given once.
-type EnvelopeForm struct {
-	CreatedBy *string `json:"createdBy,omitempty"`
+	// DocumentHashOriginal SHA-256 of the original document in lowercase hex. For several documents: SHA-256 over their concatenated hashes in document order. Null until a document is uploaded.
+	DocumentHashOriginal *string `json:"documentHashOriginal"`
 
-	// Data An EnvelopeRequest.
-	Data *openapi_types.File `json:"data,omitempty"`
+	// Documents Documents in order. Sealed files are added at `envelope.completed`.
+	Documents []Document `json:"documents"`
 
-	// DocumentOptions A DocumentOptions.
-	DocumentOptions *openapi_types.File `json:"documentOptions,omitempty"`
+	// ExpiresAt When signing closes. Null for no deadline. Re-calculated at `envelope.sent`.
+	ExpiresAt *time.Time `json:"expiresAt"`
 
-	// ExpiresInDays A number or null.
-	ExpiresInDays *openapi_types.File `json:"expiresInDays,omitempty"`
-	ExternalID    *string             `json:"externalId,omitempty"`
+	// ExternalID Your own ID for the envelope. Omitted if none was given.
+	ExternalID *string `json:"externalId,omitempty"`
 
-	// Fields The array of an EnvelopeRequest.
-	Fields  *openapi_types.File `json:"fields,omitempty"`
-	File    openapi_types.File  `json:"file"`
-	Message *string             `json:"message,omitempty"`
+	// Fields Fields of the envelope.
+	Fields []Field `json:"fields"`
 
-	// Metadata An object of texts.
-	Metadata *openapi_types.File `json:"metadata,omitempty"`
-	Origin   *EnvelopeFormOrigin `json:"origin,omitempty"`
+	// ID ID of the envelope.
+	ID openapi_types.UUID `json:"id"`
 
-	// ReminderHours A number or null.
-	ReminderHours *openapi_types.File `json:"reminderHours,omitempty"`
+	// Message Text shown in the invitation emails. Maximum 2,000 characters.
+	Message *string `json:"message,omitempty"`
 
-	// Send true or false.
-	Send *openapi_types.File `json:"send,omitempty"`
+	// Metadata Your own data: up to 20 strings of up to 500 characters.
+	Metadata *Metadata `json:"metadata,omitempty"`
 
-	// Signers The array of an EnvelopeRequest.
-	Signers  *openapi_types.File `json:"signers,omitempty"`
-	Subject  *string             `json:"subject,omitempty"`
-	TenantID *string             `json:"tenantId,omitempty"`
-}
-
-// EnvelopeFormOrigin defines model for EnvelopeForm.Origin.
-type EnvelopeFormOrigin string
-
-// EnvelopePage defines model for EnvelopePage.
-type EnvelopePage struct {
-	Data       []Envelope `json:"data"`
-	NextCursor *string    `json:"nextCursor"`
-	Page       int        `json:"page"`
-	PageSize   int        `json:"pageSize"`
-	Total      int        `json:"total"`
-}
-
-// EnvelopeRequest defines model for EnvelopeRequest.
-type EnvelopeRequest struct {
-	CreatedBy *string `json:"createdBy,omitempty"`
-
-	// DocumentOptions For the file of the same request.
-	DocumentOptions *DocumentOptions `json:"documentOptions,omitempty"`
-	ExpiresInDays   *int             `json:"expiresInDays,omitempty"`
-
-	// ExternalID Unique among the envelopes of a tenant that were not voided, declined or expired.
-	ExternalID *string         `json:"externalId,omitempty"`
-	Fields     *[]FieldRequest `json:"fields,omitempty"`
-
-	// Message For the invitations.
-	Message  *string                `json:"message,omitempty"`
-	Metadata *Metadata              `json:"metadata,omitempty"`
-	Origin   *EnvelopeRequestOrigin `json:"origin,omitempty"`
-
-	// ReminderHours Hours between reminders; 0: none, null: what the tenant has chosen.
+	// ReminderHours Hours between reminders. 0 sends none.
 	ReminderHours *int `json:"reminderHours,omitempty"`
 
-	// Send Send the envelope in the same transaction; the answer is as that of send.
-	Send    *bool           `json:"send,omitempty"`
-	Signers []SignerRequest `json:"signers"`
-	Subject *string         `json:"subject,omitempty"`
+	// SealingProblem Present while everyone has signed and the documents cannot be sealed. The envelope is still `in_progress`. Sealing is retried, and the operator can close the envelope.
+	SealingProblem *SealingProblem `json:"sealingProblem,omitempty"`
 
-	// TemplateID Make the envelope of a template: signers then have a role each, subject, message, expiresInDays, reminderHours and metadata hold instead of the template's, and fields and documentOptions are refused.
+	// Signers Recipients who act on the envelope, in routing order.
+	Signers []Signer `json:"signers"`
+
+	// Status `draft` until sent; `sent` until a signer opens the link; `in_progress` until all have signed and the documents are sealed. `completed`, `declined`, `voided` and `expired` are final.
+	Status EnvelopeStatus `json:"status"`
+
+	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
+	Subject *string `json:"subject"`
+
+	// TemplateID The template that the envelope was made of.
 	TemplateID *openapi_types.UUID `json:"templateId,omitempty"`
 
-	// TemplateVersion The newest if it is absent.
-	TemplateVersion *int   `json:"templateVersion,omitempty"`
-	TenantID        string `json:"tenantId"`
+	// TemplateVersion Version of the template.
+	TemplateVersion *int `json:"templateVersion,omitempty"`
 
-	// Values Of fields of the template, by name, or of groups of radio fields: what they hold at first.
+	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	TenantID string `json:"tenantId"`
+
+	// UpdatedAt When the envelope last changed.
+	UpdatedAt time.Time `json:"updatedAt"`
+
+	// VoidedAt When the envelope was voided. Null until `envelope.voided`.
+	VoidedAt *time.Time `json:"voidedAt"`
+}
+
+// EnvelopeEdit Changes to an envelope.
+type EnvelopeEdit struct {
+	// ExpiresAt New deadline of an envelope out for signature. Null for no deadline.
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+
+	// ExpiresInDays Days from sending until signing closes. Null for no deadline.
+	ExpiresInDays *int `json:"expiresInDays,omitempty"`
+
+	// Message Text shown in the invitation emails. Maximum 2,000 characters.
+	Message *string `json:"message,omitempty"`
+
+	// Metadata Your own data: up to 20 strings of up to 500 characters.
+	Metadata *Metadata `json:"metadata,omitempty"`
+
+	// ReminderHours Hours between reminders. 0 sends none.
+	ReminderHours *int `json:"reminderHours,omitempty"`
+
+	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
+	Subject *string `json:"subject,omitempty"`
+}
+
+// EnvelopeForm The file, and either `data` or flat form fields. Flat fields are ignored if `data` is present. Each occurs once.
+type EnvelopeForm struct {
+	// CreatedBy Who created the envelope. Defaults to the client ID of the app.
+	CreatedBy *string `json:"createdBy,omitempty"`
+
+	// Data An `EnvelopeRequest` as JSON.
+	Data *openapi_types.File `json:"data,omitempty"`
+
+	// DocumentOptions A `DocumentOptions`, as JSON.
+	DocumentOptions *openapi_types.File `json:"documentOptions,omitempty"`
+
+	// ExpiresInDays A number or null, as JSON.
+	ExpiresInDays *openapi_types.File `json:"expiresInDays,omitempty"`
+
+	// ExternalID Your own ID for the envelope. Omitted if none was given.
+	ExternalID *string `json:"externalId,omitempty"`
+
+	// Fields The `fields` of an `EnvelopeRequest`, as JSON.
+	Fields *openapi_types.File `json:"fields,omitempty"`
+
+	// File The PDF.
+	File openapi_types.File `json:"file"`
+
+	// Message Text shown in the invitation emails. Maximum 2,000 characters.
+	Message *string `json:"message,omitempty"`
+
+	// Metadata An object of strings, as JSON.
+	Metadata *openapi_types.File `json:"metadata,omitempty"`
+
+	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+	Origin *EnvelopeFormOrigin `json:"origin,omitempty"`
+
+	// ReminderHours A number or null, as JSON.
+	ReminderHours *openapi_types.File `json:"reminderHours,omitempty"`
+
+	// Send `true` or `false`.
+	Send *openapi_types.File `json:"send,omitempty"`
+
+	// Signers The `signers` of an `EnvelopeRequest`, as JSON.
+	Signers *openapi_types.File `json:"signers,omitempty"`
+
+	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
+	Subject *string `json:"subject,omitempty"`
+
+	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	TenantID *string `json:"tenantId,omitempty"`
+}
+
+// EnvelopeFormOrigin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+type EnvelopeFormOrigin string
+
+// EnvelopePage A page of envelopes.
+type EnvelopePage struct {
+	// Data Items of this page.
+	Data []Envelope `json:"data"`
+
+	// NextCursor Pass as `cursor` to get the next page. Null on the last page.
+	NextCursor *string `json:"nextCursor"`
+
+	// Page Page number, from 1.
+	Page int `json:"page"`
+
+	// PageSize Items per page.
+	PageSize int `json:"pageSize"`
+
+	// Total Number of items on all pages.
+	Total int `json:"total"`
+}
+
+// EnvelopeRequest An envelope to create.
+type EnvelopeRequest struct {
+	// CreatedBy Who created the envelope. Defaults to the client ID of the app.
+	CreatedBy *string `json:"createdBy,omitempty"`
+
+	// DocumentOptions How the file in the same request is prepared.
+	DocumentOptions *DocumentOptions `json:"documentOptions,omitempty"`
+
+	// ExpiresInDays Days from sending until signing closes. Null for no deadline. The tenant's default, 30 unless set, if omitted.
+	ExpiresInDays *int `json:"expiresInDays,omitempty"`
+
+	// ExternalID Your own ID. Unique among the envelopes of a tenant that are not voided, declined or expired.
+	ExternalID *string `json:"externalId,omitempty"`
+
+	// Fields Fields of the document.
+	Fields *[]FieldRequest `json:"fields,omitempty"`
+
+	// Message For the invitations.
+	Message *string `json:"message,omitempty"`
+
+	// Metadata Your own data: up to 20 strings of up to 500 characters.
+	Metadata *Metadata `json:"metadata,omitempty"`
+
+	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+	Origin *EnvelopeRequestOrigin `json:"origin,omitempty"`
+
+	// ReminderHours Hours between reminders. 0 for none, null for the tenant's setting.
+	ReminderHours *int `json:"reminderHours,omitempty"`
+
+	// Send Send the envelope in the same transaction. The response is that of send.
+	Send *bool `json:"send,omitempty"`
+
+	// Signers Recipients of the envelope.
+	Signers []SignerRequest `json:"signers"`
+
+	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
+	Subject *string `json:"subject,omitempty"`
+
+	// TemplateID Create the envelope from a template. Each signer then needs a `role`; given texts, deadline, reminders and metadata replace those of the template; `fields` and `documentOptions` are rejected.
+	TemplateID *openapi_types.UUID `json:"templateId,omitempty"`
+
+	// TemplateVersion Version of the template. The latest if omitted.
+	TemplateVersion *int `json:"templateVersion,omitempty"`
+
+	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	TenantID string `json:"tenantId"`
+
+	// Values Initial values of the template's fields, by field name or name of a group of radio fields.
 	Values *map[string]interface{} `json:"values,omitempty"`
 
-	// Variables What stands in the template's subject and message for {{name}}.
+	// Variables Values for `{{name}}` in the template's subject and message.
 	Variables *map[string]interface{} `json:"variables,omitempty"`
 }
 
-// EnvelopeRequestOrigin defines model for EnvelopeRequest.Origin.
+// EnvelopeRequestOrigin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
 type EnvelopeRequestOrigin string
 
-// EnvelopeStatus defines model for EnvelopeStatus.
+// EnvelopeStatus `draft` until sent; `sent` until a signer opens the link; `in_progress` until all have signed and the documents are sealed. `completed`, `declined`, `voided` and `expired` are final.
 type EnvelopeStatus string
 
-// EventPage defines model for EventPage.
+// EventPage A page of events, oldest first.
 type EventPage struct {
+	// Data Items of this page.
 	Data []Notice `json:"data"`
 
-	// HasMore There are more events that can be read now. A page without any may say so too.
+	// HasMore Whether more events can be read now. A page without events may say so too.
 	HasMore bool `json:"hasMore"`
 
-	// NextCursor Where to go on; null while there is no event.
+	// NextCursor Pass as `cursor` to continue. Null while there is no event.
 	NextCursor *openapi_types.UUID `json:"nextCursor"`
 }
 
-// Field Points from the top left of the page as a reader shows it.
+// Field A field of the envelope, in points from the top left corner of the page as displayed.
 type Field struct {
+	// Align Horizontal alignment of the text.
 	Align *FieldAlign `json:"align,omitempty"`
-	Comb  *bool       `json:"comb,omitempty"`
 
-	// Condition The field is shown, and required, only if all or any of the comparisons hold.
-	Condition    *Condition         `json:"condition,omitempty"`
-	DefaultValue *string            `json:"defaultValue,omitempty"`
-	DocumentID   openapi_types.UUID `json:"documentId"`
-	FontSize     *float64           `json:"fontSize,omitempty"`
-	Format       *string            `json:"format,omitempty"`
-	Group        *string            `json:"group,omitempty"`
-	H            float64            `json:"h"`
-	ID           openapi_types.UUID `json:"id"`
-	Label        *string            `json:"label,omitempty"`
-	MaxLength    *int               `json:"maxLength,omitempty"`
-	Multiline    *bool              `json:"multiline,omitempty"`
+	// Comb Whether each character has its own cell.
+	Comb *bool `json:"comb,omitempty"`
 
-	// Name How answers, conditions and values name the field. This member and those below are there for envelopes that use any of them.
-	Name        *string            `json:"name,omitempty"`
-	Option      *string            `json:"option,omitempty"`
-	Options     *[]string          `json:"options,omitempty"`
-	Origin      Origin             `json:"origin"`
-	Page        int                `json:"page"`
-	Placeholder *string            `json:"placeholder,omitempty"`
-	ReadOnly    *bool              `json:"readOnly,omitempty"`
-	Required    bool               `json:"required"`
-	SignerID    openapi_types.UUID `json:"signerId"`
-	Type        FieldType          `json:"type"`
+	// Condition The field is shown, and required, only if all (or any) comparisons hold.
+	Condition *Condition `json:"condition,omitempty"`
 
-	// Validation What a value has to obey, beside its type.
+	// DefaultValue Initial value.
+	DefaultValue *string `json:"defaultValue,omitempty"`
+
+	// DocumentID ID of the document.
+	DocumentID openapi_types.UUID `json:"documentId"`
+
+	// FontSize Font size in points. Chosen to fit if omitted.
+	FontSize *float64 `json:"fontSize,omitempty"`
+
+	// Format Date pattern such as `dd.MM.yyyy`, or number of decimals.
+	Format *string `json:"format,omitempty"`
+
+	// Group Name of the group of radio fields, of which the signer chooses one.
+	Group *string `json:"group,omitempty"`
+
+	// H Height in points.
+	H float64 `json:"h"`
+
+	// ID ID of the field.
+	ID openapi_types.UUID `json:"id"`
+
+	// Label Label shown to the signer.
+	Label *string `json:"label,omitempty"`
+
+	// MaxLength Maximum number of characters.
+	MaxLength *int `json:"maxLength,omitempty"`
+
+	// Multiline Whether the text may have several lines.
+	Multiline *bool `json:"multiline,omitempty"`
+
+	// Name Name of the field in values and conditions. This member and those below are present for envelopes that use any of them.
+	Name *string `json:"name,omitempty"`
+
+	// Option Value of the group if this radio field is chosen.
+	Option *string `json:"option,omitempty"`
+
+	// Options Choices of a select field.
+	Options *[]string `json:"options,omitempty"`
+
+	// Origin Corner of the page that `y` counts from.
+	Origin Origin `json:"origin"`
+
+	// Page Page number, from 1.
+	Page int `json:"page"`
+
+	// Placeholder Hint shown while the field is empty.
+	Placeholder *string `json:"placeholder,omitempty"`
+
+	// ReadOnly Whether the value is fixed.
+	ReadOnly *bool `json:"readOnly,omitempty"`
+
+	// Required Whether the signer must fill in the field.
+	Required bool `json:"required"`
+
+	// SignerID ID of the signer.
+	SignerID openapi_types.UUID `json:"signerId"`
+
+	// Type Kind of input. `name`, `email`, `company`, `title` and `signed_date` are filled in from what is known of the signer.
+	Type FieldType `json:"type"`
+
+	// Validation Rules for the value, in addition to its type.
 	Validation *FieldValidation `json:"validation,omitempty"`
 
-	// Value What the signer entered, once that signer has signed; null before, and where nothing was entered. A picture is named by its hash. In the answer to a single GET alone.
+	// Value What the signer entered. Null until the signer has signed, and if nothing was entered. A picture is given by its hash.
 	Value *EnteredValue `json:"value,omitempty"`
-	W     float64       `json:"w"`
-	X     float64       `json:"x"`
-	Y     float64       `json:"y"`
+
+	// W Width in points.
+	W float64 `json:"w"`
+
+	// X Distance from the left edge of the page, in points (1/72 inch).
+	X float64 `json:"x"`
+
+	// Y Distance from the top edge of the page, in points.
+	Y float64 `json:"y"`
 }
 
-// FieldAlign defines model for Field.Align.
+// FieldAlign Horizontal alignment of the text.
 type FieldAlign string
 
-// FieldEdit Beside these, each member of a FieldRequest but anchor.
+// FieldEdit Changes to a field. Takes every member of `FieldRequest` except `anchor`.
 type FieldEdit struct {
+	// DocumentID ID of the document.
 	DocumentID *openapi_types.UUID `json:"documentId,omitempty"`
-	H          *float64            `json:"h,omitempty"`
-	Origin     *FieldEditOrigin    `json:"origin,omitempty"`
-	Page       *int                `json:"page,omitempty"`
-	Required   *bool               `json:"required,omitempty"`
 
-	// SignerID Id of the signer, zero-based index, or e-mail address.
-	SignerID             *string                `json:"signerId,omitempty"`
-	Type                 *FieldType             `json:"type,omitempty"`
-	W                    *float64               `json:"w,omitempty"`
-	X                    *float64               `json:"x,omitempty"`
+	// H Height in points.
+	H *float64 `json:"h,omitempty"`
+
+	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+	Origin *FieldEditOrigin `json:"origin,omitempty"`
+
+	// Page Page number, from 1.
+	Page *int `json:"page,omitempty"`
+
+	// Required Whether the signer must fill in the field.
+	Required *bool `json:"required,omitempty"`
+
+	// SignerID ID, zero-based index, or email address of the signer.
+	SignerID *string `json:"signerId,omitempty"`
+
+	// Type Kind of input. `name`, `email`, `company`, `title` and `signed_date` are filled in from what is known of the signer.
+	Type *FieldType `json:"type,omitempty"`
+
+	// W Width in points.
+	W *float64 `json:"w,omitempty"`
+
+	// X Distance from the left edge of the page, in points (1/72 inch).
+	X *float64 `json:"x,omitempty"`
+
+	// Y Distance from the edge that `origin` names (the top edge by default), in points.
 	Y                    *float64               `json:"y,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
 
-// FieldEditOrigin defines model for FieldEdit.Origin.
+// FieldEditOrigin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
 type FieldEditOrigin string
 
-// FieldOrList defines model for FieldOrList.
+// FieldOrList One field, or a list.
 type FieldOrList struct {
 	union json.RawMessage
 }
@@ -2489,7 +3039,7 @@ type FieldOrList struct {
 // FieldOrList1 defines model for FieldOrList.1.
 type FieldOrList1 = []Field
 
-// FieldOrListRequest defines model for FieldOrListRequest.
+// FieldOrListRequest One field, or a list.
 type FieldOrListRequest struct {
 	union json.RawMessage
 }
@@ -2497,245 +3047,394 @@ type FieldOrListRequest struct {
 // FieldOrListRequest1 defines model for FieldOrListRequest.1.
 type FieldOrListRequest1 = []FieldRequest
 
-// FieldRequest A field has signerId or role, and page, x, y, w and h or an anchor.
+// FieldRequest A field to add. Give `signerId` or `role`, and either `page`, `x`, `y`, `w` and `h`, or an `anchor`.
 type FieldRequest struct {
-	Align  *FieldRequestAlign `json:"align,omitempty"`
-	Anchor *Anchor            `json:"anchor,omitempty"`
+	// Align Horizontal alignment of the text.
+	Align *FieldRequestAlign `json:"align,omitempty"`
 
-	// Comb maxLength cells of one character each; text and number fields.
-	Comb      *bool      `json:"comb,omitempty"`
+	// Anchor Text to place the field at, instead of coordinates.
+	Anchor *Anchor `json:"anchor,omitempty"`
+
+	// Comb Give each of `maxLength` characters its own cell. Text and number fields.
+	Comb *bool `json:"comb,omitempty"`
+
+	// Condition When the field is shown. Null for always.
 	Condition *Condition `json:"condition,omitempty"`
 
 	// DefaultValue What the field holds at first.
-	DefaultValue interface{}         `json:"defaultValue,omitempty"`
-	DocumentID   *openapi_types.UUID `json:"documentId,omitempty"`
+	DefaultValue interface{} `json:"defaultValue,omitempty"`
+
+	// DocumentID ID of the document. The first document if omitted.
+	DocumentID *openapi_types.UUID `json:"documentId,omitempty"`
 
 	// FontSize Points; what fits if it is absent.
 	FontSize *float64 `json:"fontSize,omitempty"`
 
-	// Format Of a date a pattern such as dd.MM.yyyy; of a number how many decimals it may have, 0 to 10.
+	// Format For dates a pattern such as `dd.MM.yyyy`; for numbers how many decimals are allowed, 0 to 10.
 	Format interface{} `json:"format,omitempty"`
 
-	// Group Radio fields: the choices of one group, of which one can be chosen.
-	Group *string  `json:"group,omitempty"`
-	H     *float64 `json:"h,omitempty"`
-	Label *string  `json:"label,omitempty"`
+	// Group Name of the group of radio fields, of which the signer chooses one.
+	Group *string `json:"group,omitempty"`
+
+	// H Height in points.
+	H *float64 `json:"h,omitempty"`
+
+	// Label Label shown to the signer.
+	Label *string `json:"label,omitempty"`
 
 	// MaxLength Characters.
 	MaxLength *int `json:"maxLength,omitempty"`
 
-	// Multiline Text fields.
+	// Multiline Allow several lines. Text fields.
 	Multiline *bool `json:"multiline,omitempty"`
 
-	// Name Unique in the envelope; made of the type and a number if it is absent. Fields of one signer that share a name hold one value in several places.
+	// Name Unique in the envelope; generated if omitted. Fields of one signer that share a name hold the same value.
 	Name *string `json:"name,omitempty"`
 
-	// Option Radio fields: what the group holds if this one is chosen.
+	// Option Value of the group if this radio field is chosen.
 	Option *string `json:"option,omitempty"`
 
-	// Options What can be selected; select fields.
-	Options     *[]string           `json:"options,omitempty"`
-	Origin      *FieldRequestOrigin `json:"origin,omitempty"`
-	Page        *int                `json:"page,omitempty"`
-	Placeholder *string             `json:"placeholder,omitempty"`
+	// Options Choices of a select field.
+	Options *[]string `json:"options,omitempty"`
+
+	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+	Origin *FieldRequestOrigin `json:"origin,omitempty"`
+
+	// Page Page number, from 1.
+	Page *int `json:"page,omitempty"`
+
+	// Placeholder Hint shown while the field is empty.
+	Placeholder *string `json:"placeholder,omitempty"`
 
 	// ReadOnly The signer cannot change the value.
 	ReadOnly *bool `json:"readOnly,omitempty"`
+
+	// Required Whether the signer must fill in the field.
 	Required *bool `json:"required,omitempty"`
 
-	// Role The role of a signer of this envelope; instead of signerId.
+	// Role Role of the signer, instead of `signerId`.
 	Role *string `json:"role,omitempty"`
 
-	// SignerID Id of the signer, zero-based index, or e-mail address.
-	SignerID   *string          `json:"signerId,omitempty"`
-	Type       FieldType        `json:"type"`
+	// SignerID ID, zero-based index, or email address of the signer.
+	SignerID *string `json:"signerId,omitempty"`
+
+	// Type Kind of input. `name`, `email`, `company`, `title` and `signed_date` are filled in from what is known of the signer.
+	Type FieldType `json:"type"`
+
+	// Validation Rules for the value. Null for none.
 	Validation *FieldValidation `json:"validation,omitempty"`
-	W          *float64         `json:"w,omitempty"`
-	X          *float64         `json:"x,omitempty"`
-	Y          *float64         `json:"y,omitempty"`
+
+	// W Width in points.
+	W *float64 `json:"w,omitempty"`
+
+	// X Distance from the left edge of the page, in points (1/72 inch).
+	X *float64 `json:"x,omitempty"`
+
+	// Y Distance from the edge that `origin` names (the top edge by default), in points.
+	Y *float64 `json:"y,omitempty"`
 }
 
-// FieldRequestAlign defines model for FieldRequest.Align.
+// FieldRequestAlign Horizontal alignment of the text.
 type FieldRequestAlign string
 
-// FieldRequestOrigin defines model for FieldRequest.Origin.
+// FieldRequestOrigin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
 type FieldRequestOrigin string
 
-// FieldType defines model for FieldType.
+// FieldType Kind of input. `name`, `email`, `company`, `title` and `signed_date` are filled in from what is known of the signer.
 type FieldType string
 
-// FieldValidation What a value has to obey, beside its type.
+// FieldValidation Rules for the value, in addition to its type.
 type FieldValidation struct {
-	// Max As min.
+	// Max Maximum of a number, or latest date.
 	Max interface{} `json:"max,omitempty"`
 
-	// Message What the signer is told.
+	// Message Shown to the signer if the value does not match.
 	Message *string `json:"message,omitempty"`
 
-	// Min Of number and date fields: a number, or a date such as 2026-01-31.
+	// Min Minimum of a number, or earliest date such as `2026-01-31`.
 	Min interface{} `json:"min,omitempty"`
 
-	// Pattern RE2, for the whole value.
+	// Pattern RE2 expression for the whole value.
 	Pattern *string `json:"pattern,omitempty"`
 }
 
-// FileForm defines model for FileForm.
+// FileForm A PDF with its options.
 type FileForm struct {
+	// ActiveContent `remove`: active content is removed. `refuse`: a document with active content is rejected.
 	ActiveContent *FileFormActiveContent `json:"activeContent,omitempty"`
-	File          openapi_types.File     `json:"file"`
-	Form          *FileFormForm          `json:"form,omitempty"`
-	FormRole      *string                `json:"formRole,omitempty"`
 
-	// Password Opens an encrypted file; it is kept nowhere.
-	Password *string       `json:"password,omitempty"`
-	Tags     *FileFormTags `json:"tags,omitempty"`
+	// File The PDF.
+	File openapi_types.File `json:"file"`
+
+	// Form `import`: form fields become fields and are removed from the document.
+	Form *FileFormForm `json:"form,omitempty"`
+
+	// FormRole Role that fills in imported fields whose names do not say so.
+	FormRole *string `json:"formRole,omitempty"`
+
+	// Password Opens an encrypted file. Not needed if the file has only an owner password. Not stored.
+	Password *string `json:"password,omitempty"`
+
+	// Tags What happens to text tags in the document.
+	Tags *FileFormTags `json:"tags,omitempty"`
 }
 
-// FileFormActiveContent defines model for FileForm.ActiveContent.
+// FileFormActiveContent `remove`: active content is removed. `refuse`: a document with active content is rejected.
 type FileFormActiveContent string
 
-// FileFormForm defines model for FileForm.Form.
+// FileFormForm `import`: form fields become fields and are removed from the document.
 type FileFormForm string
 
-// FileFormTags defines model for FileForm.Tags.
+// FileFormTags What happens to text tags in the document.
 type FileFormTags string
 
-// Host defines model for Host.
+// Host The person who hands the device to an in-person signer.
 type Host struct {
+	// Email Email address of the host.
 	Email string `json:"email"`
-	Name  string `json:"name"`
+
+	// Name Name of the host.
+	Name string `json:"name"`
 }
 
-// HostEdit defines model for HostEdit.
+// HostEdit Changes to the host.
 type HostEdit struct {
+	// Email Email address of the host.
 	Email *string `json:"email,omitempty"`
-	Name  *string `json:"name,omitempty"`
+
+	// Name Name of the host.
+	Name *string `json:"name,omitempty"`
 }
 
-// Mail defines model for Mail.
+// Mail An email about an envelope.
 type Mail struct {
-	Attempts  int                `json:"attempts"`
-	CreatedAt time.Time          `json:"createdAt"`
-	Error     string             `json:"error"`
-	FailedAt  *time.Time         `json:"failedAt"`
-	Kind      string             `json:"kind"`
-	SentAt    *time.Time         `json:"sentAt"`
-	SignerID  openapi_types.UUID `json:"signerId"`
+	// Attempts Number of attempts so far.
+	Attempts int `json:"attempts"`
+
+	// CreatedAt When the email was created.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// Error Reason of the last failure. Empty if there was none.
+	Error string `json:"error"`
+
+	// FailedAt When the email permanently failed. Null otherwise.
+	FailedAt *time.Time `json:"failedAt"`
+
+	// Kind Kind of the email.
+	Kind string `json:"kind"`
+
+	// SentAt When the mail server accepted the email. Null until then.
+	SentAt *time.Time `json:"sentAt"`
+
+	// SignerID ID of the signer.
+	SignerID openapi_types.UUID `json:"signerId"`
 }
 
-// Me defines model for Me.
+// Me The user and the app of the token.
 type Me struct {
+	// App The application that owns envelopes and calls the API.
 	App App `json:"app"`
 
-	// MustEnrol A second factor is required and missing: until there is one, only the own account can be used.
-	MustEnrol bool    `json:"mustEnrol"`
-	SignIn    *SignIn `json:"signIn"`
-	User      *User   `json:"user"`
+	// MustEnrol Whether a second factor is required and missing. Until there is one, only the account itself can be managed.
+	MustEnrol bool `json:"mustEnrol"`
+
+	// SignIn How the user signs in. Null for access tokens of the app.
+	SignIn *SignIn `json:"signIn"`
+
+	// User The console user. Null for access tokens of the app.
+	User *User `json:"user"`
 }
 
-// Metadata defines model for Metadata.
+// Metadata Your own data: up to 20 strings of up to 500 characters.
 type Metadata map[string]string
 
-// NewPassword defines model for NewPassword.
+// NewPassword A new password for a user.
 type NewPassword struct {
+	// NewPassword New password, 10 to 128 characters.
 	NewPassword string `json:"newPassword"`
 }
 
-// Notice Nested and flat in one body.
+// Notice Body of webhook deliveries and events. Nested in `data`, with the most used members also at the top.
 type Notice struct {
+	// CompletedAt When the envelope was completed. Null until `envelope.completed`.
 	CompletedAt *time.Time `json:"completedAt"`
-	CreatedAt   time.Time  `json:"createdAt"`
-	Data        struct {
+
+	// CreatedAt When the event happened.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// Data What happened, and to which envelope.
+	Data struct {
 		// BulkSendID Of bulk.completed.
-		BulkSendID  *openapi_types.UUID `json:"bulkSendId,omitempty"`
-		CompletedAt *time.Time          `json:"completedAt,omitempty"`
+		BulkSendID *openapi_types.UUID `json:"bulkSendId,omitempty"`
+
+		// CompletedAt When the envelope was completed. Null until `envelope.completed`.
+		CompletedAt *time.Time `json:"completedAt,omitempty"`
 
 		// Counts Of bulk.completed.
-		Counts            *BulkCounts        `json:"counts,omitempty"`
-		DocumentHashFinal *string            `json:"documentHashFinal,omitempty"`
-		DocumentURL       string             `json:"documentUrl"`
-		EnvelopeID        openapi_types.UUID `json:"envelopeId"`
-		ExpiresAt         *time.Time         `json:"expiresAt,omitempty"`
-		ExternalID        *string            `json:"externalId,omitempty"`
-		Metadata          *Metadata          `json:"metadata,omitempty"`
-		Reason            *string            `json:"reason,omitempty"`
-		SentAt            *time.Time         `json:"sentAt,omitempty"`
-		Signer            *NoticeSigner      `json:"signer,omitempty"`
-		Signers           []NoticeSigner     `json:"signers"`
-		Status            EnvelopeStatus     `json:"status"`
-		Subject           *string            `json:"subject,omitempty"`
-		TenantID          string             `json:"tenantId"`
+		Counts *BulkCounts `json:"counts,omitempty"`
 
-		// Values What the fields hold by name, null where nobody has signed yet; for endpoints that include it.
-		Values   *map[string]*EnteredValue `json:"values,omitempty"`
-		VoidedAt *time.Time                `json:"voidedAt,omitempty"`
+		// DocumentHashFinal SHA-256 of the sealed document, computed like `documentHashOriginal`. Null until `envelope.completed`.
+		DocumentHashFinal *string `json:"documentHashFinal,omitempty"`
+
+		// DocumentURL Address of the sealed document. Requires an access token.
+		DocumentURL string `json:"documentUrl"`
+
+		// EnvelopeID ID of the envelope.
+		EnvelopeID openapi_types.UUID `json:"envelopeId"`
+
+		// ExpiresAt When signing closes. Null for no deadline. Re-calculated at `envelope.sent`.
+		ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+
+		// ExternalID Your own ID for the envelope. Omitted if none was given.
+		ExternalID *string `json:"externalId,omitempty"`
+
+		// Metadata Your own data: up to 20 strings of up to 500 characters.
+		Metadata *Metadata `json:"metadata,omitempty"`
+
+		// Reason Reason given for declining, voiding or replacing.
+		Reason *string `json:"reason,omitempty"`
+
+		// SentAt When the envelope was sent. Null until `envelope.sent`.
+		SentAt *time.Time `json:"sentAt,omitempty"`
+
+		// Signer A signer in an event.
+		Signer *NoticeSigner `json:"signer,omitempty"`
+
+		// Signers Signers of the envelope.
+		Signers []NoticeSigner `json:"signers"`
+
+		// Status `draft` until sent; `sent` until a signer opens the link; `in_progress` until all have signed and the documents are sealed. `completed`, `declined`, `voided` and `expired` are final.
+		Status EnvelopeStatus `json:"status"`
+
+		// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
+		Subject *string `json:"subject,omitempty"`
+
+		// TenantID ID of the tenant: a customer of the app, as named by the app.
+		TenantID string `json:"tenantId"`
+
+		// Values Values by field name, null until the signer has signed. For webhooks that include `values`.
+		Values *map[string]*EnteredValue `json:"values,omitempty"`
+
+		// VoidedAt When the envelope was voided. Null until `envelope.voided`.
+		VoidedAt *time.Time `json:"voidedAt,omitempty"`
 	} `json:"data"`
-	DocumentURL string             `json:"documentUrl"`
-	EnvelopeID  openapi_types.UUID `json:"envelopeId"`
-	Event       WebhookEventName   `json:"event"`
-	ID          openapi_types.UUID `json:"id"`
+
+	// DocumentURL Address of the sealed document. Requires an access token.
+	DocumentURL string `json:"documentUrl"`
+
+	// EnvelopeID ID of the envelope.
+	EnvelopeID openapi_types.UUID `json:"envelopeId"`
+
+	// Event Name of an event.
+	Event WebhookEventName `json:"event"`
+
+	// ID ID of the event.
+	ID openapi_types.UUID `json:"id"`
 }
 
-// NoticeSigner defines model for NoticeSigner.
+// NoticeSigner A signer in an event.
 type NoticeSigner struct {
-	Email        string             `json:"email"`
-	ID           openapi_types.UUID `json:"id"`
-	Name         string             `json:"name"`
-	RoutingOrder int                `json:"routingOrder"`
-	SignedAt     *time.Time         `json:"signedAt"`
-	Status       SignerStatus       `json:"status"`
+	// Email Email address of the signer.
+	Email string `json:"email"`
+
+	// ID ID of the signer.
+	ID openapi_types.UUID `json:"id"`
+
+	// Name Name of the signer.
+	Name string `json:"name"`
+
+	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
+	RoutingOrder int `json:"routingOrder"`
+
+	// SignedAt When the signer signed. Null until `signer.signed`.
+	SignedAt *time.Time `json:"signedAt"`
+
+	// Status `pending` until the signer's group opens; `sent` once a link is issued; `viewed` once it is opened; then `signed` or `declined`.
+	Status SignerStatus `json:"status"`
 }
 
-// Origin defines model for Origin.
+// Origin Corner of the page that `y` counts from.
 type Origin string
 
-// Ping What POST …/ping sends; it concerns no envelope.
+// Ping Body of a test delivery. It concerns no envelope.
 type Ping struct {
+	// CreatedAt When the event was created.
 	CreatedAt time.Time `json:"createdAt"`
-	Data      struct {
+
+	// Data The webhook.
+	Data struct {
+		// WebhookID ID of the webhook.
 		WebhookID openapi_types.UUID `json:"webhookId"`
 	} `json:"data"`
-	Event PingEvent          `json:"event"`
-	ID    openapi_types.UUID `json:"id"`
+
+	// Event Always `ping`.
+	Event PingEvent `json:"event"`
+
+	// ID ID of the event.
+	ID openapi_types.UUID `json:"id"`
 }
 
-// PingEvent defines model for Ping.Event.
+// PingEvent Always `ping`.
 type PingEvent string
 
-// PreparedFile defines model for PreparedFile.
+// PreparedFile The prepared file.
 type PreparedFile struct {
-	// Changes What was taken out of the original.
+	// Changes What was removed from the original.
 	Changes []struct {
-		Count  int     `json:"count"`
+		// Count How many were removed.
+		Count int `json:"count"`
+
+		// Detail Further detail. Null if there is none.
 		Detail *string `json:"detail"`
 
-		// Kind tags_removed, form_imported, javascript_removed, launch_removed, submit_form_removed, import_data_removed, additional_actions_removed, xfa_removed or password_removed; more may be added.
+		// Kind `tags_removed`, `form_imported`, `javascript_removed`, `launch_removed`, `submit_form_removed`, `import_data_removed`, `additional_actions_removed`, `xfa_removed` or `password_removed`. More may be added.
 		Kind string `json:"kind"`
 
-		// Page null: of the whole document.
+		// Page Page number. Null for the whole document.
 		Page *int `json:"page"`
 	} `json:"changes"`
+
+	// Sha256 SHA-256 of the file, in lowercase hex.
 	Sha256 string `json:"sha256"`
-	Size   int    `json:"size"`
+
+	// Size Size in bytes.
+	Size int `json:"size"`
 }
 
-// PreviousSigner defines model for PreviousSigner.
+// PreviousSigner A person who was replaced.
 type PreviousSigner struct {
-	Email  string    `json:"email"`
-	Name   string    `json:"name"`
-	Reason *string   `json:"reason"`
-	Until  time.Time `json:"until"`
+	// Email Email address of the previous person.
+	Email string `json:"email"`
+
+	// Name Name of the previous person.
+	Name string `json:"name"`
+
+	// Reason Reason given. Null if there is none.
+	Reason *string `json:"reason"`
+
+	// Until When the person was replaced.
+	Until time.Time `json:"until"`
 }
 
-// Progress defines model for Progress.
+// Progress What the workflow of an envelope is doing.
 type Progress struct {
 	// AnsweredBy `database`: the workflow did not answer within a second. This is normal once the envelope has ended. If it persists for an open envelope, the operator runs `countersign reconcile`.
-	AnsweredBy   ProgressAnsweredBy   `json:"answeredBy"`
-	Awaiting     []openapi_types.UUID `json:"awaiting"`
-	Deadline     *time.Time           `json:"deadline"`
-	NextReminder *time.Time           `json:"nextReminder"`
-	OpenGroup    int                  `json:"openGroup"`
-	Step         string               `json:"step"`
+	AnsweredBy ProgressAnsweredBy `json:"answeredBy"`
+
+	// Awaiting IDs of the signers who are awaited.
+	Awaiting []openapi_types.UUID `json:"awaiting"`
+
+	// Deadline When the envelope expires. Null for never.
+	Deadline *time.Time `json:"deadline"`
+
+	// NextReminder When the awaited signers are reminded. Null for never.
+	NextReminder *time.Time `json:"nextReminder"`
+
+	// OpenGroup Routing order of the signers who are awaited. 0 for none.
+	OpenGroup int `json:"openGroup"`
+
+	// Step Current step: `waiting`, `expiring`, `sealing`, `sealing_failed`, `sending_copies`, `closing` or `done`.
+	Step string `json:"step"`
 
 	// WorkflowURL Address of the workflow in the Temporal UI. Null if the operator has not set one, or if the database answered.
 	WorkflowURL *string `json:"workflowUrl"`
@@ -2744,556 +3443,850 @@ type Progress struct {
 // ProgressAnsweredBy `database`: the workflow did not answer within a second. This is normal once the envelope has ended. If it persists for an open envelope, the operator runs `countersign reconcile`.
 type ProgressAnsweredBy string
 
-// ReasonRequest defines model for ReasonRequest.
+// ReasonRequest An optional reason.
 type ReasonRequest struct {
+	// Reason Reason given. Null if there is none.
 	Reason *string `json:"reason,omitempty"`
 }
 
-// Replacement defines model for Replacement.
+// Replacement The new person.
 type Replacement struct {
-	// AuthMethod As it was unless it is given.
+	// AuthMethod How the new person is identified. Unchanged if omitted.
 	AuthMethod *ReplacementAuthMethod `json:"authMethod,omitempty"`
-	Email      string                 `json:"email"`
-	Name       string                 `json:"name"`
-	Phone      *string                `json:"phone,omitempty"`
-	Reason     *string                `json:"reason,omitempty"`
+
+	// Email Email address of the new person.
+	Email string `json:"email"`
+
+	// Name Name of the new person.
+	Name string `json:"name"`
+
+	// Phone Phone number of the new person in E.164 format, such as `+4930123456`.
+	Phone *string `json:"phone,omitempty"`
+
+	// Reason Reason given. Null if there is none.
+	Reason *string `json:"reason,omitempty"`
 }
 
-// ReplacementAuthMethod As it was unless it is given.
+// ReplacementAuthMethod How the new person is identified. Unchanged if omitted.
 type ReplacementAuthMethod string
 
-// Resent defines model for Resent.
+// Resent Result of resending.
 type Resent struct {
+	// Remaining Failed deliveries left.
 	Remaining int `json:"remaining"`
-	Resent    int `json:"resent"`
+
+	// Resent Deliveries resent.
+	Resent int `json:"resent"`
 }
 
-// Role defines model for Role.
+// Role Role of a console user. Each role includes the previous ones.
 type Role string
 
-// SealingProblem There while everyone has signed and the documents cannot be sealed. The envelope is still in_progress; sealing is tried again, and whoever runs the service can close the envelope.
+// SealingProblem Present while everyone has signed and the documents cannot be sealed. The envelope is still `in_progress`. Sealing is retried, and the operator can close the envelope.
 type SealingProblem struct {
-	Code    SealingProblemCode `json:"code"`
-	Message string             `json:"message"`
-	Since   time.Time          `json:"since"`
+	// Code Why sealing fails.
+	Code SealingProblemCode `json:"code"`
+
+	// Message What is wrong, for people.
+	Message string `json:"message"`
+
+	// Since Since when sealing fails.
+	Since time.Time `json:"since"`
 }
 
-// SealingProblemCode defines model for SealingProblem.Code.
+// SealingProblemCode Why sealing fails.
 type SealingProblemCode string
 
-// SecretRequest defines model for SecretRequest.
+// SecretRequest A new secret of a webhook.
 type SecretRequest struct {
+	// OverlapHours Hours during which the previous secret keeps signing.
 	OverlapHours *int `json:"overlapHours,omitempty"`
 
 	// Secret Better random, and 32 characters or more.
 	Secret *string `json:"secret"`
 }
 
-// SendRequest defines model for SendRequest.
+// SendRequest Text for the invitations.
 type SendRequest struct {
+	// Message Text shown in the invitation emails. Maximum 2,000 characters.
 	Message *string `json:"message,omitempty"`
 }
 
-// Session defines model for Session.
+// Session An embedded signing session.
 type Session struct {
-	EmbedURL     string             `json:"embedUrl"`
-	ExpiresAt    time.Time          `json:"expiresAt"`
-	SessionID    openapi_types.UUID `json:"sessionId"`
-	SessionToken string             `json:"sessionToken"`
+	// EmbedURL Address to show in an iframe.
+	EmbedURL string `json:"embedUrl"`
+
+	// ExpiresAt When the session ends.
+	ExpiresAt time.Time `json:"expiresAt"`
+
+	// SessionID ID of the session, to revoke it.
+	SessionID openapi_types.UUID `json:"sessionId"`
+
+	// SessionToken Token of the session. Not shown again.
+	SessionToken string `json:"sessionToken"`
 }
 
-// SessionRequest defines model for SessionRequest.
+// SessionRequest An embedded signing session to create.
 type SessionRequest struct {
-	AllowedOrigin    string             `json:"allowedOrigin"`
-	EnvelopeID       openapi_types.UUID `json:"envelopeId"`
-	ExpiresInMinutes *int               `json:"expiresInMinutes,omitempty"`
-	ReturnURL        *string            `json:"returnUrl,omitempty"`
-	SignerID         openapi_types.UUID `json:"signerId"`
-	TenantID         string             `json:"tenantId"`
-	Theme            *Theme             `json:"theme,omitempty"`
+	// AllowedOrigin Origin of the page that may show the session in a frame, such as `https://app.example.com`.
+	AllowedOrigin string `json:"allowedOrigin"`
+
+	// EnvelopeID ID of the envelope.
+	EnvelopeID openapi_types.UUID `json:"envelopeId"`
+
+	// ExpiresInMinutes Lifetime in minutes.
+	ExpiresInMinutes *int `json:"expiresInMinutes,omitempty"`
+
+	// ReturnURL HTTPS address passed to the page on completion.
+	ReturnURL *string `json:"returnUrl,omitempty"`
+
+	// SignerID ID of a signer who is awaited.
+	SignerID openapi_types.UUID `json:"signerId"`
+
+	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	TenantID string `json:"tenantId"`
+
+	// Theme Colors and corners of the page.
+	Theme *Theme `json:"theme,omitempty"`
 }
 
-// Settings defines model for Settings.
+// Settings Settings of a tenant or of the app. Null members inherit.
 type Settings struct {
-	DefaultExpiryDays *int                 `json:"defaultExpiryDays,omitempty"`
-	FieldOrigin       *SettingsFieldOrigin `json:"fieldOrigin,omitempty"`
+	// DefaultExpiryDays Days until envelopes expire, if the request does not say.
+	DefaultExpiryDays *int `json:"defaultExpiryDays,omitempty"`
 
-	// Language Of mails and text messages.
+	// FieldOrigin Corner that `y` of fields counts from, if the request does not say.
+	FieldOrigin *SettingsFieldOrigin `json:"fieldOrigin,omitempty"`
+
+	// Language Language of emails and text messages.
 	Language *SettingsLanguage `json:"language,omitempty"`
 
-	// NotifyEmail Told of declines, of invitations that cannot be delivered, and of sealing that is stuck.
-	NotifyEmail           *string `json:"notifyEmail,omitempty"`
-	ReminderIntervalHours *int    `json:"reminderIntervalHours,omitempty"`
+	// NotifyEmail Address to notify of declines, undeliverable invitations and sealing problems.
+	NotifyEmail *string `json:"notifyEmail,omitempty"`
+
+	// ReminderIntervalHours Hours between reminders. 0 for none.
+	ReminderIntervalHours *int `json:"reminderIntervalHours,omitempty"`
 
 	// ReplyTo Where answers to mails go.
-	ReplyTo       *string `json:"replyTo,omitempty"`
-	RetentionDays *int    `json:"retentionDays,omitempty"`
-	SenderName    *string `json:"senderName,omitempty"`
+	ReplyTo *string `json:"replyTo,omitempty"`
+
+	// RetentionDays Days after completion until files are purged. Null keeps them.
+	RetentionDays *int `json:"retentionDays,omitempty"`
+
+	// SenderName Name shown as the sender.
+	SenderName *string `json:"senderName,omitempty"`
 }
 
-// SettingsFieldOrigin defines model for Settings.FieldOrigin.
+// SettingsFieldOrigin Corner that `y` of fields counts from, if the request does not say.
 type SettingsFieldOrigin string
 
-// SettingsLanguage Of mails and text messages.
+// SettingsLanguage Language of emails and text messages.
 type SettingsLanguage string
 
-// SignIn With the password, and a code where there is a second factor; or at the OpenID provider alone.
+// SignIn How a console user signs in: with a password (and second factor, if active), or with the OpenID provider.
 type SignIn string
 
-// Signer defines model for Signer.
+// Signer A recipient who acts on the envelope.
 type Signer struct {
-	// AllowDelegation There where it is true.
-	AllowDelegation *bool              `json:"allowDelegation,omitempty"`
-	AuthMethod      AuthMethod         `json:"authMethod"`
-	Email           string             `json:"email"`
-	Host            *Host              `json:"host,omitempty"`
-	ID              openapi_types.UUID `json:"id"`
+	// AllowDelegation Present only when true: the signer may hand over to another person.
+	AllowDelegation *bool `json:"allowDelegation,omitempty"`
 
-	// Kind There where the recipient is no ordinary signer.
+	// AuthMethod How a signer is identified: by a code sent to the email address, by a code sent by SMS, or by the link alone.
+	AuthMethod AuthMethod `json:"authMethod"`
+
+	// Email Email address of the recipient.
+	Email string `json:"email"`
+
+	// Host The person who hands the device to an in-person signer.
+	Host *Host `json:"host,omitempty"`
+
+	// ID ID of the recipient.
+	ID openapi_types.UUID `json:"id"`
+
+	// Kind Omitted for ordinary signers.
 	Kind *SignerKind `json:"kind,omitempty"`
 
-	// Language Where the request gave one.
+	// Language Language of emails and pages, as a BCP 47 tag. Omitted if none was given.
 	Language *string `json:"language,omitempty"`
-	Name     string  `json:"name"`
 
-	// Notify There where it is false.
-	Notify *bool   `json:"notify,omitempty"`
-	Phone  *string `json:"phone"`
+	// Name Name of the recipient.
+	Name string `json:"name"`
 
-	// Previous Who was to sign before, the first person first; there where the signer was replaced.
+	// Notify Present only when false: the service sends no emails, and the sender delivers the link.
+	Notify *bool `json:"notify,omitempty"`
+
+	// Phone Phone number of the recipient in E.164 format, such as `+4930123456`.
+	Phone *string `json:"phone"`
+
+	// Previous Earlier persons, first person first. Omitted if nobody was replaced.
 	Previous *[]PreviousSigner `json:"previous,omitempty"`
 
-	// Role Where the request gave one.
-	Role         *string    `json:"role,omitempty"`
-	RoutingOrder int        `json:"routingOrder"`
-	SignedAt     *time.Time `json:"signedAt"`
+	// Role Role of the recipient. Omitted if none was given.
+	Role *string `json:"role,omitempty"`
 
-	// SigningURL A credential; in the answer to send alone.
-	SigningURL *string      `json:"signingUrl,omitempty"`
-	Status     SignerStatus `json:"status"`
+	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
+	RoutingOrder int `json:"routingOrder"`
+
+	// SignedAt When the signer signed. Null until `signer.signed`.
+	SignedAt *time.Time `json:"signedAt"`
+
+	// SigningURL Signing link. It is a credential. Present only in the response to send.
+	SigningURL *string `json:"signingUrl,omitempty"`
+
+	// Status `pending` until the signer's group opens; `sent` once a link is issued; `viewed` once it is opened; then `signed` or `declined`.
+	Status SignerStatus `json:"status"`
 
 	// WitnessFor The role of the person whose signature this one witnesses.
 	WitnessFor *string `json:"witnessFor,omitempty"`
 }
 
-// SignerKind There where the recipient is no ordinary signer.
+// SignerKind Omitted for ordinary signers.
 type SignerKind string
 
-// SignerEdit defines model for SignerEdit.
+// SignerEdit Changes to a recipient.
 type SignerEdit struct {
 	// AllowDelegation The signer may hand over to somebody else.
-	AllowDelegation *bool                 `json:"allowDelegation,omitempty"`
-	AuthMethod      *SignerEditAuthMethod `json:"authMethod,omitempty"`
-	Email           *string               `json:"email,omitempty"`
+	AllowDelegation *bool `json:"allowDelegation,omitempty"`
 
-	// Host Of kind in_person; another address than the signer's.
+	// AuthMethod How the signer is identified.
+	AuthMethod *SignerEditAuthMethod `json:"authMethod,omitempty"`
+
+	// Email Email address of the recipient.
+	Email *string `json:"email,omitempty"`
+
+	// Host For kind `in_person`: the person who hands over the device. Not the signer's address.
 	Host *HostEdit `json:"host,omitempty"`
 
-	// Kind approver: approves or declines, fields are optional. viewer: has to open every document. copy: gets the sealed files alone, and is answered in copies. in_person: the host gets the link and hands the device over; authMethod is none or sms_otp.
+	// Kind `approver`: approves or declines; fields are optional. `viewer`: must open every document. `copy`: receives only the completed copies. `in_person`: the host receives the link and hands over the device; `authMethod` is `none` or `sms_otp`.
 	Kind *SignerEditKind `json:"kind,omitempty"`
 
-	// Language Of mails, text messages and pages: a tag of BCP 47 of one of the languages there are texts in. Null: the tenant's.
+	// Language Language of emails, text messages and pages, as a BCP 47 tag. Null for the tenant's.
 	Language *string `json:"language,omitempty"`
-	Name     *string `json:"name,omitempty"`
+
+	// Name Name of the recipient.
+	Name *string `json:"name,omitempty"`
 
 	// Notify false: the service sends no invitation, reminder or copy by itself; the sender delivers the link.
-	Notify *bool   `json:"notify,omitempty"`
-	Phone  *string `json:"phone,omitempty"`
+	Notify *bool `json:"notify,omitempty"`
 
-	// Role What fields can name instead of the signer; unique in the envelope.
-	Role         *string `json:"role,omitempty"`
-	RoutingOrder *int    `json:"routingOrder,omitempty"`
+	// Phone Phone number of the recipient in E.164 format, such as `+4930123456`.
+	Phone *string `json:"phone,omitempty"`
 
-	// WitnessFor The role of the person whose signature this one witnesses, after it was given: for kind signer, with another address, and the same routingOrder, which can be left out.
+	// Role Role name, unique in the envelope. Fields can name it instead of the signer.
+	Role *string `json:"role,omitempty"`
+
+	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
+	RoutingOrder *int `json:"routingOrder,omitempty"`
+
+	// WitnessFor Role of the signer whose signature this person witnesses afterwards. For kind `signer`, with another address and the same `routingOrder`.
 	WitnessFor *string `json:"witnessFor,omitempty"`
 }
 
-// SignerEditAuthMethod defines model for SignerEdit.AuthMethod.
+// SignerEditAuthMethod How the signer is identified.
 type SignerEditAuthMethod string
 
-// SignerEditKind approver: approves or declines, fields are optional. viewer: has to open every document. copy: gets the sealed files alone, and is answered in copies. in_person: the host gets the link and hands the device over; authMethod is none or sms_otp.
+// SignerEditKind `approver`: approves or declines; fields are optional. `viewer`: must open every document. `copy`: receives only the completed copies. `in_person`: the host receives the link and hands over the device; `authMethod` is `none` or `sms_otp`.
 type SignerEditKind string
 
-// SignerRequest defines model for SignerRequest.
+// SignerRequest A recipient to add.
 type SignerRequest struct {
 	// AllowDelegation The signer may hand over to somebody else.
-	AllowDelegation *bool                    `json:"allowDelegation,omitempty"`
-	AuthMethod      *SignerRequestAuthMethod `json:"authMethod,omitempty"`
-	Email           string                   `json:"email"`
+	AllowDelegation *bool `json:"allowDelegation,omitempty"`
 
-	// Host Of kind in_person; another address than the signer's.
+	// AuthMethod How the signer is identified.
+	AuthMethod *SignerRequestAuthMethod `json:"authMethod,omitempty"`
+
+	// Email Email address of the recipient.
+	Email string `json:"email"`
+
+	// Host For kind `in_person`: the person who hands over the device. Not the signer's address.
 	Host *Host `json:"host,omitempty"`
 
-	// Kind approver: approves or declines, fields are optional. viewer: has to open every document. copy: gets the sealed files alone, and is answered in copies. in_person: the host gets the link and hands the device over; authMethod is none or sms_otp.
+	// Kind `approver`: approves or declines; fields are optional. `viewer`: must open every document. `copy`: receives only the completed copies. `in_person`: the host receives the link and hands over the device; `authMethod` is `none` or `sms_otp`.
 	Kind *SignerRequestKind `json:"kind,omitempty"`
 
-	// Language Of mails, text messages and pages: a tag of BCP 47 of one of the languages there are texts in. Null: the tenant's.
+	// Language Language of emails, text messages and pages, as a BCP 47 tag. Null for the tenant's.
 	Language *string `json:"language,omitempty"`
-	Name     string  `json:"name"`
+
+	// Name Name of the recipient.
+	Name string `json:"name"`
 
 	// Notify false: the service sends no invitation, reminder or copy by itself; the sender delivers the link.
-	Notify *bool   `json:"notify,omitempty"`
-	Phone  *string `json:"phone,omitempty"`
+	Notify *bool `json:"notify,omitempty"`
 
-	// Role What fields can name instead of the signer; unique in the envelope.
-	Role         *string `json:"role,omitempty"`
-	RoutingOrder *int    `json:"routingOrder,omitempty"`
+	// Phone Phone number of the recipient in E.164 format, such as `+4930123456`.
+	Phone *string `json:"phone,omitempty"`
 
-	// WitnessFor The role of the person whose signature this one witnesses, after it was given: for kind signer, with another address, and the same routingOrder, which can be left out.
+	// Role Role name, unique in the envelope. Fields can name it instead of the signer.
+	Role *string `json:"role,omitempty"`
+
+	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
+	RoutingOrder *int `json:"routingOrder,omitempty"`
+
+	// WitnessFor Role of the signer whose signature this person witnesses afterwards. For kind `signer`, with another address and the same `routingOrder`.
 	WitnessFor *string `json:"witnessFor,omitempty"`
 }
 
-// SignerRequestAuthMethod defines model for SignerRequest.AuthMethod.
+// SignerRequestAuthMethod How the signer is identified.
 type SignerRequestAuthMethod string
 
-// SignerRequestKind approver: approves or declines, fields are optional. viewer: has to open every document. copy: gets the sealed files alone, and is answered in copies. in_person: the host gets the link and hands the device over; authMethod is none or sms_otp.
+// SignerRequestKind `approver`: approves or declines; fields are optional. `viewer`: must open every document. `copy`: receives only the completed copies. `in_person`: the host receives the link and hands over the device; `authMethod` is `none` or `sms_otp`.
 type SignerRequestKind string
 
-// SignerStatus defines model for SignerStatus.
+// SignerStatus `pending` until the signer's group opens; `sent` once a link is issued; `viewed` once it is opened; then `signed` or `declined`.
 type SignerStatus string
 
-// SigningLink defines model for SigningLink.
+// SigningLink A signing link.
 type SigningLink struct {
+	// ExpiresAt When the link expires. Null for never.
 	ExpiresAt *time.Time `json:"expiresAt"`
 
-	// SigningURL A credential.
+	// SigningURL The link. It is a credential.
 	SigningURL string `json:"signingUrl"`
 }
 
-// SigningLinkRequest defines model for SigningLinkRequest.
+// SigningLinkRequest How to issue the link.
 type SigningLinkRequest struct {
+	// Rotate Issue a new link and end the current one.
 	Rotate *bool `json:"rotate,omitempty"`
 }
 
-// SinceRequest defines model for SinceRequest.
+// SinceRequest A starting time.
 type SinceRequest struct {
+	// Since Resend deliveries that failed at this time or later.
 	Since time.Time `json:"since"`
 }
 
-// Suggestions defines model for Suggestions.
+// Suggestions Suggested fields.
 type Suggestions struct {
+	// Data The fields that the document describes.
 	Data []struct {
-		H    float64 `json:"h"`
-		Name *string `json:"name"`
-		Page int     `json:"page"`
+		// H Height in points.
+		H float64 `json:"h"`
 
-		// Role As the document says it.
-		Role   *string               `json:"role"`
+		// Name Name of the field.
+		Name *string `json:"name"`
+
+		// Page Page number, from 1.
+		Page int `json:"page"`
+
+		// Role Role as written in the document. Null if there is none.
+		Role *string `json:"role"`
+
+		// Source Where the suggestion comes from: a text tag or a form field.
 		Source SuggestionsDataSource `json:"source"`
-		Type   string                `json:"type"`
-		W      float64               `json:"w"`
-		X      float64               `json:"x"`
-		Y      float64               `json:"y"`
+
+		// Type Field type.
+		Type string `json:"type"`
+
+		// W Width in points.
+		W float64 `json:"w"`
+
+		// X Distance from the left edge of the page, in points (1/72 inch).
+		X float64 `json:"x"`
+
+		// Y Distance from the top edge of the page, in points.
+		Y float64 `json:"y"`
 	} `json:"data"`
 }
 
-// SuggestionsDataSource defines model for Suggestions.Data.Source.
+// SuggestionsDataSource Where the suggestion comes from: a text tag or a form field.
 type SuggestionsDataSource string
 
-// Template A template with the content of one of its versions.
+// Template A template with the content of one version.
 type Template struct {
-	ArchivedAt *time.Time         `json:"archivedAt"`
-	CreatedAt  time.Time          `json:"createdAt"`
-	CreatedBy  string             `json:"createdBy"`
-	Documents  []TemplateDocument `json:"documents"`
+	// ArchivedAt When the template was archived. Null if it is active.
+	ArchivedAt *time.Time `json:"archivedAt"`
 
-	// ExpiresInDays Null: no deadline; absent: the tenant's default.
-	ExpiresInDays *int               `json:"expiresInDays,omitempty"`
-	ExternalID    *string            `json:"externalId"`
-	Fields        []TemplateField    `json:"fields"`
-	ID            openapi_types.UUID `json:"id"`
-	Message       *string            `json:"message"`
-	Metadata      Metadata           `json:"metadata"`
-	Name          string             `json:"name"`
-	ReminderHours *int               `json:"reminderHours"`
-	Roles         []TemplateRole     `json:"roles"`
-	Subject       *string            `json:"subject"`
+	// CreatedAt When the template was created.
+	CreatedAt time.Time `json:"createdAt"`
 
-	// TenantID Null: for all tenants.
-	TenantID  *string   `json:"tenantId"`
+	// CreatedBy Who created the template. Defaults to the client ID of the app.
+	CreatedBy string `json:"createdBy"`
+
+	// Documents Documents in order.
+	Documents []TemplateDocument `json:"documents"`
+
+	// ExpiresInDays Days from sending until signing closes. Null for no deadline; omitted for the tenant's default.
+	ExpiresInDays *int `json:"expiresInDays,omitempty"`
+
+	// ExternalID Your own ID for the template. Null if none was given.
+	ExternalID *string `json:"externalId"`
+
+	// Fields Fields of the template.
+	Fields []TemplateField `json:"fields"`
+
+	// ID ID of the template.
+	ID openapi_types.UUID `json:"id"`
+
+	// Message Text shown in the invitation emails. Maximum 2,000 characters.
+	Message *string `json:"message"`
+
+	// Metadata Your own data: up to 20 strings of up to 500 characters.
+	Metadata Metadata `json:"metadata"`
+
+	// Name Name of the template.
+	Name string `json:"name"`
+
+	// ReminderHours Hours between reminders. 0 sends none.
+	ReminderHours *int `json:"reminderHours"`
+
+	// Roles Roles in place of people.
+	Roles []TemplateRole `json:"roles"`
+
+	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
+	Subject *string `json:"subject"`
+
+	// TenantID ID of the tenant. Null for all tenants.
+	TenantID *string `json:"tenantId"`
+
+	// UpdatedAt When the template last changed.
 	UpdatedAt time.Time `json:"updatedAt"`
 
-	// Variables The names that subject and message use.
+	// Variables Names of the variables in subject and message.
 	Variables []string `json:"variables"`
 
-	// Version Of which version the content is.
+	// Version Version of this content.
 	Version int `json:"version"`
 
-	// Versions The newest first, at most 100.
+	// Versions Versions, newest first, up to 100.
 	Versions []TemplateVersion `json:"versions"`
 }
 
-// TemplateDocument defines model for TemplateDocument.
+// TemplateDocument A document of a template.
 type TemplateDocument struct {
-	DocumentOrder int                `json:"document_order"`
-	ID            openapi_types.UUID `json:"id"`
-	MimeType      string             `json:"mimeType"`
-	Name          string             `json:"name"`
-	PageCount     int                `json:"pageCount"`
-	Prepared      *PreparedFile      `json:"prepared"`
-	Sha256        string             `json:"sha256"`
-	Size          int                `json:"size"`
-}
+	// DocumentOrder Position among the documents, from 1.
+	DocumentOrder int `json:"document_order"`
 
-// TemplateDocumentEdit defines model for TemplateDocumentEdit.
-type TemplateDocumentEdit struct {
+	// ID ID of the document.
 	ID openapi_types.UUID `json:"id"`
 
-	// Name As before if it is absent.
+	// MimeType Media type, such as `application/pdf`.
+	MimeType string `json:"mimeType"`
+
+	// Name Name of the document.
+	Name string `json:"name"`
+
+	// PageCount Number of pages.
+	PageCount int `json:"pageCount"`
+
+	// Prepared The file that signers read and sign instead. Null if that is the original.
+	Prepared *PreparedFile `json:"prepared"`
+
+	// Sha256 SHA-256 of the file, in lowercase hex.
+	Sha256 string `json:"sha256"`
+
+	// Size Size in bytes.
+	Size int `json:"size"`
+}
+
+// TemplateDocumentEdit A document of the previous version to keep.
+type TemplateDocumentEdit struct {
+	// ID ID of the document.
+	ID openapi_types.UUID `json:"id"`
+
+	// Name New name. Unchanged if omitted.
 	Name *string `json:"name,omitempty"`
 }
 
-// TemplateEdit defines model for TemplateEdit.
+// TemplateEdit Changes to a template.
 type TemplateEdit struct {
+	// CreatedBy Who created the template. Defaults to the client ID of the app.
 	CreatedBy *string `json:"createdBy,omitempty"`
 
-	// Documents Those of the version before that stay, in this order; the fields of the others go with them, unless fields is given. A file that comes with the edit is added to them as the last.
+	// Documents Documents of the previous version to keep, in this order. Fields of the others are deleted unless `fields` is given. A file in the request is added as the last document.
 	Documents *[]TemplateDocumentEdit `json:"documents,omitempty"`
 
-	// ExpiresInDays Null for no deadline; the tenant's default if it is absent.
-	ExpiresInDays *int    `json:"expiresInDays,omitempty"`
-	ExternalID    *string `json:"externalId,omitempty"`
-
-	// Fields Each with a role, and without signerId.
-	Fields *[]FieldRequest `json:"fields,omitempty"`
-
-	// Message With {{variables}}; what they become has at most 2000 characters.
-	Message       *string                `json:"message,omitempty"`
-	Metadata      *Metadata              `json:"metadata,omitempty"`
-	Name          *string                `json:"name,omitempty"`
-	Origin        *TemplateEditOrigin    `json:"origin,omitempty"`
-	ReminderHours *int                   `json:"reminderHours,omitempty"`
-	Roles         *[]TemplateRoleRequest `json:"roles,omitempty"`
-
-	// Subject With {{variables}}; what they become has at most 255 characters.
-	Subject *string `json:"subject,omitempty"`
-}
-
-// TemplateEditOrigin defines model for TemplateEdit.Origin.
-type TemplateEditOrigin string
-
-// TemplateEditForm The file that replaces the documents or is added to those that documents names, and either data or flat form fields.
-type TemplateEditForm struct {
-	CreatedBy *string `json:"createdBy,omitempty"`
-
-	// Data A TemplateEdit.
-	Data *openapi_types.File `json:"data,omitempty"`
-
-	// DocumentOptions A DocumentOptions.
-	DocumentOptions *openapi_types.File `json:"documentOptions,omitempty"`
-
-	// Documents The array of a TemplateEdit.
-	Documents *openapi_types.File `json:"documents,omitempty"`
-
-	// ExpiresInDays A number or null.
-	ExpiresInDays *openapi_types.File `json:"expiresInDays,omitempty"`
-	ExternalID    *string             `json:"externalId,omitempty"`
-
-	// Fields The array of a TemplateRequest.
-	Fields  *openapi_types.File `json:"fields,omitempty"`
-	File    *openapi_types.File `json:"file,omitempty"`
-	Message *string             `json:"message,omitempty"`
-
-	// Metadata An object of texts.
-	Metadata *openapi_types.File     `json:"metadata,omitempty"`
-	Name     *string                 `json:"name,omitempty"`
-	Origin   *TemplateEditFormOrigin `json:"origin,omitempty"`
-
-	// ReminderHours A number or null.
-	ReminderHours *openapi_types.File `json:"reminderHours,omitempty"`
-
-	// Roles The array of a TemplateRequest.
-	Roles   *openapi_types.File `json:"roles,omitempty"`
-	Subject *string             `json:"subject,omitempty"`
-}
-
-// TemplateEditFormOrigin defines model for TemplateEditForm.Origin.
-type TemplateEditFormOrigin string
-
-// TemplateField Points from the top left of the page as a reader shows it.
-type TemplateField struct {
-	Align *TemplateFieldAlign `json:"align,omitempty"`
-	Comb  *bool               `json:"comb,omitempty"`
-
-	// Condition The field is shown, and required, only if all or any of the comparisons hold.
-	Condition    *Condition `json:"condition,omitempty"`
-	DefaultValue *string    `json:"defaultValue,omitempty"`
-
-	// DocumentID Null: the first document that an envelope will have.
-	DocumentID  *openapi_types.UUID `json:"documentId"`
-	FontSize    *float64            `json:"fontSize,omitempty"`
-	Format      *string             `json:"format,omitempty"`
-	Group       *string             `json:"group,omitempty"`
-	H           float64             `json:"h"`
-	Label       *string             `json:"label,omitempty"`
-	MaxLength   *int                `json:"maxLength,omitempty"`
-	Multiline   *bool               `json:"multiline,omitempty"`
-	Name        string              `json:"name"`
-	Option      *string             `json:"option,omitempty"`
-	Options     *[]string           `json:"options,omitempty"`
-	Page        int                 `json:"page"`
-	Placeholder *string             `json:"placeholder,omitempty"`
-	ReadOnly    *bool               `json:"readOnly,omitempty"`
-	Required    bool                `json:"required"`
-	Role        string              `json:"role"`
-	Type        FieldType           `json:"type"`
-
-	// Validation What a value has to obey, beside its type.
-	Validation *FieldValidation `json:"validation,omitempty"`
-	W          float64          `json:"w"`
-	X          float64          `json:"x"`
-	Y          float64          `json:"y"`
-}
-
-// TemplateFieldAlign defines model for TemplateField.Align.
-type TemplateFieldAlign string
-
-// TemplateForm The file, and either data or flat form fields; a template without a file is JSON. For all tenants, use data.
-type TemplateForm struct {
-	CreatedBy *string `json:"createdBy,omitempty"`
-
-	// Data A TemplateRequest.
-	Data *openapi_types.File `json:"data,omitempty"`
-
-	// DocumentOptions A DocumentOptions.
-	DocumentOptions *openapi_types.File `json:"documentOptions,omitempty"`
-
-	// ExpiresInDays A number or null.
-	ExpiresInDays *openapi_types.File `json:"expiresInDays,omitempty"`
-	ExternalID    *string             `json:"externalId,omitempty"`
-
-	// Fields The array of a TemplateRequest.
-	Fields  *openapi_types.File `json:"fields,omitempty"`
-	File    *openapi_types.File `json:"file,omitempty"`
-	Message *string             `json:"message,omitempty"`
-
-	// Metadata An object of texts.
-	Metadata *openapi_types.File `json:"metadata,omitempty"`
-	Name     *string             `json:"name,omitempty"`
-	Origin   *TemplateFormOrigin `json:"origin,omitempty"`
-
-	// ReminderHours A number or null.
-	ReminderHours *openapi_types.File `json:"reminderHours,omitempty"`
-
-	// Roles The array of a TemplateRequest.
-	Roles    *openapi_types.File `json:"roles,omitempty"`
-	Subject  *string             `json:"subject,omitempty"`
-	TenantID *string             `json:"tenantId,omitempty"`
-}
-
-// TemplateFormOrigin defines model for TemplateForm.Origin.
-type TemplateFormOrigin string
-
-// TemplatePage defines model for TemplatePage.
-type TemplatePage struct {
-	Data       []TemplateSummary `json:"data"`
-	NextCursor *string           `json:"nextCursor"`
-	Page       int               `json:"page"`
-	PageSize   int               `json:"pageSize"`
-	Total      int               `json:"total"`
-}
-
-// TemplateRequest defines model for TemplateRequest.
-type TemplateRequest struct {
-	CreatedBy *string `json:"createdBy,omitempty"`
-
-	// DocumentOptions For the file of the same request.
-	DocumentOptions *DocumentOptions `json:"documentOptions,omitempty"`
-
-	// ExpiresInDays Null for no deadline; the tenant's default if it is absent.
+	// ExpiresInDays Days from sending until signing closes. Null for no deadline. The tenant's default if omitted.
 	ExpiresInDays *int `json:"expiresInDays,omitempty"`
 
-	// ExternalID Unique among the templates of a tenant that are not archived.
+	// ExternalID Your own ID for the template. Omitted if none was given.
 	ExternalID *string `json:"externalId,omitempty"`
 
-	// Fields Each with a role, and without signerId.
+	// Fields Fields, each with a `role` and without `signerId`.
 	Fields *[]FieldRequest `json:"fields,omitempty"`
 
-	// FromEnvelope Take documents, roles and fields over from an envelope; beside it only name, externalId, subject, message, reminderHours and metadata may be given.
-	FromEnvelope *openapi_types.UUID `json:"fromEnvelope,omitempty"`
+	// Message Message with `{{variables}}`. At most 2,000 characters with their values.
+	Message *string `json:"message,omitempty"`
 
-	// Message With {{variables}}; what they become has at most 2000 characters.
-	Message       *string                `json:"message,omitempty"`
-	Metadata      *Metadata              `json:"metadata,omitempty"`
-	Name          string                 `json:"name"`
-	Origin        *TemplateRequestOrigin `json:"origin,omitempty"`
-	ReminderHours *int                   `json:"reminderHours,omitempty"`
-	Roles         *[]TemplateRoleRequest `json:"roles,omitempty"`
+	// Metadata Your own data: up to 20 strings of up to 500 characters.
+	Metadata *Metadata `json:"metadata,omitempty"`
 
-	// Subject With {{variables}}; what they become has at most 255 characters.
+	// Name Name of the template.
+	Name *string `json:"name,omitempty"`
+
+	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+	Origin *TemplateEditOrigin `json:"origin,omitempty"`
+
+	// ReminderHours Hours between reminders. 0 sends none.
+	ReminderHours *int `json:"reminderHours,omitempty"`
+
+	// Roles Roles in place of people.
+	Roles *[]TemplateRoleRequest `json:"roles,omitempty"`
+
+	// Subject Subject with `{{variables}}`. At most 255 characters with their values.
+	Subject *string `json:"subject,omitempty"`
+}
+
+// TemplateEditOrigin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+type TemplateEditOrigin string
+
+// TemplateEditForm A file, and either `data` or flat form fields. The file replaces the documents, or joins those that `documents` lists.
+type TemplateEditForm struct {
+	// CreatedBy Who created the template. Defaults to the client ID of the app.
+	CreatedBy *string `json:"createdBy,omitempty"`
+
+	// Data A `TemplateEdit` as JSON.
+	Data *openapi_types.File `json:"data,omitempty"`
+
+	// DocumentOptions A `DocumentOptions`, as JSON.
+	DocumentOptions *openapi_types.File `json:"documentOptions,omitempty"`
+
+	// Documents The `documents` of a `TemplateEdit`, as JSON.
+	Documents *openapi_types.File `json:"documents,omitempty"`
+
+	// ExpiresInDays A number or null, as JSON.
+	ExpiresInDays *openapi_types.File `json:"expiresInDays,omitempty"`
+
+	// ExternalID Your own ID for the template. Omitted if none was given.
+	ExternalID *string `json:"externalId,omitempty"`
+
+	// Fields The `fields` of a `TemplateRequest`, as JSON.
+	Fields *openapi_types.File `json:"fields,omitempty"`
+
+	// File The PDF.
+	File *openapi_types.File `json:"file,omitempty"`
+
+	// Message Text shown in the invitation emails. Maximum 2,000 characters.
+	Message *string `json:"message,omitempty"`
+
+	// Metadata An object of strings, as JSON.
+	Metadata *openapi_types.File `json:"metadata,omitempty"`
+
+	// Name Name of the template.
+	Name *string `json:"name,omitempty"`
+
+	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+	Origin *TemplateEditFormOrigin `json:"origin,omitempty"`
+
+	// ReminderHours A number or null, as JSON.
+	ReminderHours *openapi_types.File `json:"reminderHours,omitempty"`
+
+	// Roles The `roles` of a `TemplateRequest`, as JSON.
+	Roles *openapi_types.File `json:"roles,omitempty"`
+
+	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
+	Subject *string `json:"subject,omitempty"`
+}
+
+// TemplateEditFormOrigin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+type TemplateEditFormOrigin string
+
+// TemplateField A field of a template, in points from the top left corner of the page as displayed.
+type TemplateField struct {
+	// Align Horizontal alignment of the text.
+	Align *TemplateFieldAlign `json:"align,omitempty"`
+
+	// Comb Whether each character has its own cell.
+	Comb *bool `json:"comb,omitempty"`
+
+	// Condition The field is shown, and required, only if all (or any) comparisons hold.
+	Condition *Condition `json:"condition,omitempty"`
+
+	// DefaultValue Initial value.
+	DefaultValue *string `json:"defaultValue,omitempty"`
+
+	// DocumentID ID of the document. Null for the first document of the future envelope.
+	DocumentID *openapi_types.UUID `json:"documentId"`
+
+	// FontSize Font size in points. Chosen to fit if omitted.
+	FontSize *float64 `json:"fontSize,omitempty"`
+
+	// Format Date pattern such as `dd.MM.yyyy`, or number of decimals.
+	Format *string `json:"format,omitempty"`
+
+	// Group Name of the group of radio fields, of which the signer chooses one.
+	Group *string `json:"group,omitempty"`
+
+	// H Height in points.
+	H float64 `json:"h"`
+
+	// Label Label shown to the signer.
+	Label *string `json:"label,omitempty"`
+
+	// MaxLength Maximum number of characters.
+	MaxLength *int `json:"maxLength,omitempty"`
+
+	// Multiline Whether the text may have several lines.
+	Multiline *bool `json:"multiline,omitempty"`
+
+	// Name Name of the field.
+	Name string `json:"name"`
+
+	// Option Value of the group if this radio field is chosen.
+	Option *string `json:"option,omitempty"`
+
+	// Options Choices of a select field.
+	Options *[]string `json:"options,omitempty"`
+
+	// Page Page number, from 1.
+	Page int `json:"page"`
+
+	// Placeholder Hint shown while the field is empty.
+	Placeholder *string `json:"placeholder,omitempty"`
+
+	// ReadOnly Whether the value is fixed.
+	ReadOnly *bool `json:"readOnly,omitempty"`
+
+	// Required Whether the signer must fill in the field.
+	Required bool `json:"required"`
+
+	// Role Role that fills in the field.
+	Role string `json:"role"`
+
+	// Type Kind of input. `name`, `email`, `company`, `title` and `signed_date` are filled in from what is known of the signer.
+	Type FieldType `json:"type"`
+
+	// Validation Rules for the value, in addition to its type.
+	Validation *FieldValidation `json:"validation,omitempty"`
+
+	// W Width in points.
+	W float64 `json:"w"`
+
+	// X Distance from the left edge of the page, in points (1/72 inch).
+	X float64 `json:"x"`
+
+	// Y Distance from the top edge of the page, in points.
+	Y float64 `json:"y"`
+}
+
+// TemplateFieldAlign Horizontal alignment of the text.
+type TemplateFieldAlign string
+
+// TemplateForm The file, and either `data` or flat form fields. A template without a file is JSON. For a template for all tenants use `data`.
+type TemplateForm struct {
+	// CreatedBy Who created the template. Defaults to the client ID of the app.
+	CreatedBy *string `json:"createdBy,omitempty"`
+
+	// Data A `TemplateRequest` as JSON.
+	Data *openapi_types.File `json:"data,omitempty"`
+
+	// DocumentOptions A `DocumentOptions`, as JSON.
+	DocumentOptions *openapi_types.File `json:"documentOptions,omitempty"`
+
+	// ExpiresInDays A number or null, as JSON.
+	ExpiresInDays *openapi_types.File `json:"expiresInDays,omitempty"`
+
+	// ExternalID Your own ID for the template. Omitted if none was given.
+	ExternalID *string `json:"externalId,omitempty"`
+
+	// Fields The `fields` of a `TemplateRequest`, as JSON.
+	Fields *openapi_types.File `json:"fields,omitempty"`
+
+	// File The PDF.
+	File *openapi_types.File `json:"file,omitempty"`
+
+	// Message Text shown in the invitation emails. Maximum 2,000 characters.
+	Message *string `json:"message,omitempty"`
+
+	// Metadata An object of strings, as JSON.
+	Metadata *openapi_types.File `json:"metadata,omitempty"`
+
+	// Name Name of the template.
+	Name *string `json:"name,omitempty"`
+
+	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+	Origin *TemplateFormOrigin `json:"origin,omitempty"`
+
+	// ReminderHours A number or null, as JSON.
+	ReminderHours *openapi_types.File `json:"reminderHours,omitempty"`
+
+	// Roles The `roles` of a `TemplateRequest`, as JSON.
+	Roles *openapi_types.File `json:"roles,omitempty"`
+
+	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
 	Subject *string `json:"subject,omitempty"`
 
-	// TenantID Null is for all tenants, of a client that is for all.
+	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	TenantID *string `json:"tenantId,omitempty"`
+}
+
+// TemplateFormOrigin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+type TemplateFormOrigin string
+
+// TemplatePage A page of templates.
+type TemplatePage struct {
+	// Data Items of this page.
+	Data []TemplateSummary `json:"data"`
+
+	// NextCursor Pass as `cursor` to get the next page. Null on the last page.
+	NextCursor *string `json:"nextCursor"`
+
+	// Page Page number, from 1.
+	Page int `json:"page"`
+
+	// PageSize Items per page.
+	PageSize int `json:"pageSize"`
+
+	// Total Number of items on all pages.
+	Total int `json:"total"`
+}
+
+// TemplateRequest A template to create.
+type TemplateRequest struct {
+	// CreatedBy Who created the template. Defaults to the client ID of the app.
+	CreatedBy *string `json:"createdBy,omitempty"`
+
+	// DocumentOptions How the file in the same request is prepared.
+	DocumentOptions *DocumentOptions `json:"documentOptions,omitempty"`
+
+	// ExpiresInDays Days from sending until signing closes. Null for no deadline. The tenant's default if omitted.
+	ExpiresInDays *int `json:"expiresInDays,omitempty"`
+
+	// ExternalID Your own ID. Unique among the active templates of a tenant.
+	ExternalID *string `json:"externalId,omitempty"`
+
+	// Fields Fields, each with a `role` and without `signerId`.
+	Fields *[]FieldRequest `json:"fields,omitempty"`
+
+	// FromEnvelope Copy documents, roles and fields from an envelope. Only `name`, `externalId`, `subject`, `message`, `reminderHours` and `metadata` may be given with it.
+	FromEnvelope *openapi_types.UUID `json:"fromEnvelope,omitempty"`
+
+	// Message Message with `{{variables}}`. At most 2,000 characters with their values.
+	Message *string `json:"message,omitempty"`
+
+	// Metadata Your own data: up to 20 strings of up to 500 characters.
+	Metadata *Metadata `json:"metadata,omitempty"`
+
+	// Name Name of the template.
+	Name string `json:"name"`
+
+	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
+	Origin *TemplateRequestOrigin `json:"origin,omitempty"`
+
+	// ReminderHours Hours between reminders. 0 sends none.
+	ReminderHours *int `json:"reminderHours,omitempty"`
+
+	// Roles Roles in place of people.
+	Roles *[]TemplateRoleRequest `json:"roles,omitempty"`
+
+	// Subject Subject with `{{variables}}`. At most 255 characters with their values.
+	Subject *string `json:"subject,omitempty"`
+
+	// TenantID ID of the tenant. Null for all tenants, for an app that is not restricted to some.
 	TenantID *string `json:"tenantId"`
 }
 
-// TemplateRequestOrigin defines model for TemplateRequest.Origin.
+// TemplateRequestOrigin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
 type TemplateRequestOrigin string
 
-// TemplateRole defines model for TemplateRole.
+// TemplateRole A role of a template.
 type TemplateRole struct {
-	AllowDelegation bool             `json:"allowDelegation"`
-	AuthMethod      AuthMethod       `json:"authMethod"`
-	Kind            TemplateRoleKind `json:"kind"`
-	Language        *string          `json:"language"`
-	Notify          bool             `json:"notify"`
-	Role            string           `json:"role"`
-	RoutingOrder    int              `json:"routingOrder"`
+	// AllowDelegation Whether the signer may hand over to another person.
+	AllowDelegation bool `json:"allowDelegation"`
 
-	// WitnessFor A role.
+	// AuthMethod How a signer is identified: by a code sent to the email address, by a code sent by SMS, or by the link alone.
+	AuthMethod AuthMethod `json:"authMethod"`
+
+	// Kind Kind of the recipient.
+	Kind TemplateRoleKind `json:"kind"`
+
+	// Language Language as a BCP 47 tag. Null for the tenant's.
+	Language *string `json:"language"`
+
+	// Notify Whether the service sends invitations, reminders and copies. If false, deliver the signing link yourself.
+	Notify bool `json:"notify"`
+
+	// Role Role name. Fields can name it instead of the signer.
+	Role string `json:"role"`
+
+	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
+	RoutingOrder int `json:"routingOrder"`
+
+	// WitnessFor Role whose signature this one witnesses. Null for none.
 	WitnessFor *string `json:"witnessFor"`
 }
 
-// TemplateRoleKind defines model for TemplateRole.Kind.
+// TemplateRoleKind Kind of the recipient.
 type TemplateRoleKind string
 
-// TemplateRoleRequest As a signer of an envelope, without the person.
+// TemplateRoleRequest A role: a recipient without the person.
 type TemplateRoleRequest struct {
-	AllowDelegation *bool                          `json:"allowDelegation,omitempty"`
-	AuthMethod      *TemplateRoleRequestAuthMethod `json:"authMethod,omitempty"`
-	Kind            *TemplateRoleRequestKind       `json:"kind,omitempty"`
+	// AllowDelegation Whether the signer may hand over to another person.
+	AllowDelegation *bool `json:"allowDelegation,omitempty"`
+
+	// AuthMethod How the signer is identified.
+	AuthMethod *TemplateRoleRequestAuthMethod `json:"authMethod,omitempty"`
+
+	// Kind Kind of the recipient.
+	Kind *TemplateRoleRequestKind `json:"kind,omitempty"`
 
 	// Language A tag of BCP 47.
-	Language     *string `json:"language,omitempty"`
-	Notify       *bool   `json:"notify,omitempty"`
-	Role         string  `json:"role"`
-	RoutingOrder *int    `json:"routingOrder,omitempty"`
+	Language *string `json:"language,omitempty"`
 
-	// WitnessFor Another role.
+	// Notify Whether the service sends invitations, reminders and copies. If false, deliver the signing link yourself.
+	Notify *bool `json:"notify,omitempty"`
+
+	// Role Role name. Fields can name it instead of the signer.
+	Role string `json:"role"`
+
+	// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
+	RoutingOrder *int `json:"routingOrder,omitempty"`
+
+	// WitnessFor Role whose signature this one witnesses.
 	WitnessFor *string `json:"witnessFor,omitempty"`
 }
 
-// TemplateRoleRequestAuthMethod defines model for TemplateRoleRequest.AuthMethod.
+// TemplateRoleRequestAuthMethod How the signer is identified.
 type TemplateRoleRequestAuthMethod string
 
-// TemplateRoleRequestKind defines model for TemplateRoleRequest.Kind.
+// TemplateRoleRequestKind Kind of the recipient.
 type TemplateRoleRequestKind string
 
-// TemplateSummary defines model for TemplateSummary.
+// TemplateSummary A template in a list.
 type TemplateSummary struct {
-	ArchivedAt *time.Time         `json:"archivedAt"`
-	CreatedAt  time.Time          `json:"createdAt"`
-	CreatedBy  string             `json:"createdBy"`
-	ExternalID *string            `json:"externalId"`
-	ID         openapi_types.UUID `json:"id"`
-	Name       string             `json:"name"`
+	// ArchivedAt When the template was archived. Null if it is active.
+	ArchivedAt *time.Time `json:"archivedAt"`
 
-	// TenantID Null: for all tenants.
-	TenantID  *string   `json:"tenantId"`
+	// CreatedAt When the template was created.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// CreatedBy Who created the template. Defaults to the client ID of the app.
+	CreatedBy string `json:"createdBy"`
+
+	// ExternalID Your own ID for the template. Null if none was given.
+	ExternalID *string `json:"externalId"`
+
+	// ID ID of the template.
+	ID openapi_types.UUID `json:"id"`
+
+	// Name Name of the template.
+	Name string `json:"name"`
+
+	// TenantID ID of the tenant. Null for all tenants.
+	TenantID *string `json:"tenantId"`
+
+	// UpdatedAt When the template last changed.
 	UpdatedAt time.Time `json:"updatedAt"`
 
-	// Version The newest.
+	// Version The latest version.
 	Version int `json:"version"`
 }
 
-// TemplateVersion defines model for TemplateVersion.
+// TemplateVersion A version of a template.
 type TemplateVersion struct {
+	// CreatedAt When the version was created.
 	CreatedAt time.Time `json:"createdAt"`
-	CreatedBy string    `json:"createdBy"`
-	Version   int       `json:"version"`
+
+	// CreatedBy Who created the version. Defaults to the client ID of the app.
+	CreatedBy string `json:"createdBy"`
+
+	// Version Version number.
+	Version int `json:"version"`
 }
 
-// TenantBranding defines model for TenantBranding.
+// TenantBranding Branding of a tenant. Null members are defaults.
 type TenantBranding struct {
 	// Footer Below pages and mails.
 	Footer *string `json:"footer"`
@@ -3301,27 +4294,41 @@ type TenantBranding struct {
 	// Logo PNG in base64.
 	Logo *[]byte `json:"logo"`
 
-	// PrimaryColor Of buttons and links. White must be readable on it (4.5:1).
+	// PrimaryColor Color of buttons and links. White must be readable on it (4.5:1).
 	PrimaryColor *string `json:"primaryColor"`
-	ReplyTo      *string `json:"replyTo"`
-	SenderName   *string `json:"senderName"`
+
+	// ReplyTo Email address for replies.
+	ReplyTo *string `json:"replyTo"`
+
+	// SenderName Name shown as the sender.
+	SenderName *string `json:"senderName"`
 
 	// SupportURL An https address.
 	SupportURL *string `json:"supportUrl"`
-	TenantID   string  `json:"tenantId"`
+
+	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	TenantID string `json:"tenantId"`
 }
 
-// TenantSettings defines model for TenantSettings.
+// TenantSettings Settings with their effect.
 type TenantSettings struct {
+	// Effective Settings of a tenant or of the app. Null members inherit.
 	Effective Settings `json:"effective"`
-	Own       Settings `json:"own"`
-	TenantID  string   `json:"tenantId"`
+
+	// Own Settings of a tenant or of the app. Null members inherit.
+	Own Settings `json:"own"`
+
+	// TenantID ID of the tenant: a customer of the app, as named by the app.
+	TenantID string `json:"tenantId"`
 }
 
-// Theme defines model for Theme.
+// Theme Colors and corners of the page.
 type Theme struct {
+	// BorderRadius Corner radius of buttons and cards, in pixels.
 	BorderRadius *Theme_BorderRadius `json:"borderRadius,omitempty"`
-	PrimaryColor *string             `json:"primaryColor,omitempty"`
+
+	// PrimaryColor Color of buttons and links, as `#rrggbb`.
+	PrimaryColor *string `json:"primaryColor,omitempty"`
 }
 
 // ThemeBorderRadius0 defines model for Theme.BorderRadius.0.
@@ -3330,318 +4337,519 @@ type ThemeBorderRadius0 = string
 // ThemeBorderRadius1 defines model for Theme.BorderRadius.1.
 type ThemeBorderRadius1 = float64
 
-// Theme_BorderRadius defines model for Theme.BorderRadius.
+// Theme_BorderRadius Corner radius of buttons and cards, in pixels.
 type Theme_BorderRadius struct {
 	union json.RawMessage
 }
 
-// UploadedDocument defines model for UploadedDocument.
+// UploadedDocument An uploaded document.
 type UploadedDocument struct {
+	// DocumentID ID of the document.
 	DocumentID openapi_types.UUID `json:"documentId"`
-	PageCount  int                `json:"pageCount"`
-	Sha256     string             `json:"sha256"`
-}
 
-// Usage defines model for Usage.
-type Usage struct {
-	EnvelopesLimit *int `json:"envelopesLimit"`
+	// PageCount Number of pages.
+	PageCount int `json:"pageCount"`
 
-	// EnvelopesReserved By bulk sends that have yet to send them.
-	EnvelopesReserved int                `json:"envelopesReserved"`
-	EnvelopesUsed     int                `json:"envelopesUsed"`
-	OverageAllowed    bool               `json:"overageAllowed"`
-	PeriodEnd         openapi_types.Date `json:"periodEnd"`
-	PeriodStart       openapi_types.Date `json:"periodStart"`
-	Plan              string             `json:"plan"`
-}
-
-// User defines model for User.
-type User struct {
-	CreatedAt time.Time          `json:"createdAt"`
-	Email     string             `json:"email"`
-	ID        openapi_types.UUID `json:"id"`
-	Name      string             `json:"name"`
-	Role      Role               `json:"role"`
-}
-
-// UserChange defines model for UserChange.
-type UserChange struct {
-	Name *string `json:"name,omitempty"`
-	Role *Role   `json:"role,omitempty"`
-}
-
-// UserDetail defines model for UserDetail.
-type UserDetail struct {
-	CreatedAt time.Time          `json:"createdAt"`
-	Email     string             `json:"email"`
-	ID        openapi_types.UUID `json:"id"`
-	Name      string             `json:"name"`
-	Role      Role               `json:"role"`
-
-	// SecondFactor The service's; one that a provider asks for is not known here.
-	SecondFactor bool `json:"secondFactor"`
-
-	// SeenAt When the user last did something; null: signed in nowhere.
-	SeenAt *time.Time `json:"seenAt"`
-
-	// SignIn With the password, and a code where there is a second factor; or at the OpenID provider alone.
-	SignIn SignIn `json:"signIn"`
-}
-
-// UserRequest defines model for UserRequest.
-type UserRequest struct {
-	Email    string `json:"email"`
-	Name     string `json:"name"`
-	Password string `json:"password"`
-	Role     Role   `json:"role"`
-}
-
-// VerifiedDocument defines model for VerifiedDocument.
-type VerifiedDocument struct {
-	ID        string  `json:"id"`
-	Name      *string `json:"name,omitempty"`
-	Of        int     `json:"of"`
-	Order     int     `json:"order"`
-	PageCount int     `json:"pageCount"`
-
-	// Sha256 Of the original.
+	// Sha256 SHA-256 of the file, in lowercase hex.
 	Sha256 string `json:"sha256"`
 }
 
-// VerifiedRecord What the seal says of the envelope, the document and its signers, read once and verified. There if the verdict is valid, and, with confirmed false, if it is untrusted: then whoever sealed it may have written anything.
+// Usage Usage of the plan in a calendar month (UTC).
+type Usage struct {
+	// EnvelopesLimit Envelopes that the plan includes. Null for no limit.
+	EnvelopesLimit *int `json:"envelopesLimit"`
+
+	// EnvelopesReserved Envelopes that bulk sends have yet to send.
+	EnvelopesReserved int `json:"envelopesReserved"`
+
+	// EnvelopesUsed Envelopes sent in the period.
+	EnvelopesUsed int `json:"envelopesUsed"`
+
+	// OverageAllowed Whether more envelopes can be sent than the plan includes.
+	OverageAllowed bool `json:"overageAllowed"`
+
+	// PeriodEnd Last day of the month.
+	PeriodEnd openapi_types.Date `json:"periodEnd"`
+
+	// PeriodStart First day of the month.
+	PeriodStart openapi_types.Date `json:"periodStart"`
+
+	// Plan Plan of the app.
+	Plan string `json:"plan"`
+}
+
+// User A console user.
+type User struct {
+	// CreatedAt When the user was created.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// Email Email address of the user.
+	Email string `json:"email"`
+
+	// ID ID of the user.
+	ID openapi_types.UUID `json:"id"`
+
+	// Name Name of the user.
+	Name string `json:"name"`
+
+	// Role Role of a console user. Each role includes the previous ones.
+	Role Role `json:"role"`
+}
+
+// UserChange Changes to a console user.
+type UserChange struct {
+	// Name Name of the user.
+	Name *string `json:"name,omitempty"`
+
+	// Role New role.
+	Role *Role `json:"role,omitempty"`
+}
+
+// UserDetail A console user with sign-in details.
+type UserDetail struct {
+	// CreatedAt When the user was created.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// Email Email address of the user.
+	Email string `json:"email"`
+
+	// ID ID of the user.
+	ID openapi_types.UUID `json:"id"`
+
+	// Name Name of the user.
+	Name string `json:"name"`
+
+	// Role Role of a console user. Each role includes the previous ones.
+	Role Role `json:"role"`
+
+	// SecondFactor Whether a second factor of this service is active. One required by the provider is not known.
+	SecondFactor bool `json:"secondFactor"`
+
+	// SeenAt When the user was last active. Null if there is no session.
+	SeenAt *time.Time `json:"seenAt"`
+
+	// SignIn How a console user signs in: with a password (and second factor, if active), or with the OpenID provider.
+	SignIn SignIn `json:"signIn"`
+}
+
+// UserRequest A console user to create.
+type UserRequest struct {
+	// Email Email address of the user.
+	Email string `json:"email"`
+
+	// Name Name of the user.
+	Name string `json:"name"`
+
+	// Password Initial password, 10 to 128 characters.
+	Password string `json:"password"`
+
+	// Role Role of a console user. Each role includes the previous ones.
+	Role Role `json:"role"`
+}
+
+// VerifiedDocument A document of the envelope.
+type VerifiedDocument struct {
+	// ID ID of the document.
+	ID string `json:"id"`
+
+	// Name Name of the document.
+	Name *string `json:"name,omitempty"`
+
+	// Of Number of documents.
+	Of int `json:"of"`
+
+	// Order Position among the documents, from 1.
+	Order int `json:"order"`
+
+	// PageCount Number of pages.
+	PageCount int `json:"pageCount"`
+
+	// Sha256 SHA-256 of the original.
+	Sha256 string `json:"sha256"`
+}
+
+// VerifiedRecord What the seal says of the envelope, verified. Present if the verdict is `valid`, and with `confirmed` false if it is `untrusted`.
 type VerifiedRecord struct {
-	// Attachments Files that signers gave, embedded in this one by their names.
+	// Attachments Files of signers, embedded in this file by name.
 	Attachments *[]struct {
-		FieldID  openapi_types.UUID `json:"fieldId"`
-		ID       openapi_types.UUID `json:"id"`
-		MimeType string             `json:"mimeType"`
-		Name     string             `json:"name"`
-		Sha256   string             `json:"sha256"`
+		// FieldID ID of the field.
+		FieldID openapi_types.UUID `json:"fieldId"`
+
+		// ID ID of the envelope.
+		ID openapi_types.UUID `json:"id"`
+
+		// MimeType Media type, such as `application/pdf`.
+		MimeType string `json:"mimeType"`
+
+		// Name Name of the envelope.
+		Name string `json:"name"`
+
+		// Sha256 SHA-256 of the file, in lowercase hex.
+		Sha256 string `json:"sha256"`
+
+		// SignerID ID of the signer.
 		SignerID openapi_types.UUID `json:"signerId"`
-		Size     int                `json:"size"`
+
+		// Size Size in bytes.
+		Size int `json:"size"`
 	} `json:"attachments,omitempty"`
-	Confirmed  bool               `json:"confirmed"`
-	CreatedAt  *time.Time         `json:"createdAt,omitempty"`
-	Document   VerifiedDocument   `json:"document"`
-	Documents  []VerifiedDocument `json:"documents"`
-	EnvelopeID string             `json:"envelopeId"`
+
+	// Confirmed Whether a trusted party confirms the record.
+	Confirmed bool `json:"confirmed"`
+
+	// CreatedAt When the envelope was created.
+	CreatedAt *time.Time `json:"createdAt,omitempty"`
+
+	// Document A document of the envelope.
+	Document VerifiedDocument `json:"document"`
+
+	// Documents All documents of the envelope.
+	Documents []VerifiedDocument `json:"documents"`
+
+	// EnvelopeID ID of the envelope.
+	EnvelopeID string `json:"envelopeId"`
 
 	// Events The audit trail, in order.
 	Events []struct {
-		Actor     string                  `json:"actor"`
-		Detail    *map[string]interface{} `json:"detail,omitempty"`
-		Event     string                  `json:"event"`
-		IP        *string                 `json:"ip,omitempty"`
-		Seq       int                     `json:"seq"`
-		Timestamp time.Time               `json:"timestamp"`
-		UserAgent *string                 `json:"userAgent,omitempty"`
-	} `json:"events"`
-	Pages struct {
-		// Certificate The first page of the certificate, which reaches to the last.
-		Certificate int `json:"certificate"`
+		// Actor Who acted: `system`, `app:<id>`, `user:<id>` or `signer:<id>`.
+		Actor string `json:"actor"`
 
-		// Total Pages of the file as it was sealed.
-		Total int `json:"total"`
-	} `json:"pages"`
-	SealedAt time.Time `json:"sealedAt"`
+		// Detail Details of the event. Null if there are none.
+		Detail *map[string]interface{} `json:"detail,omitempty"`
 
-	// SealedBy Who holds the seal's certificate.
-	SealedBy string `json:"sealedBy"`
+		// Event Name of the event.
+		Event string `json:"event"`
 
-	// Sender On whose behalf the envelope was sent.
-	Sender *string    `json:"sender,omitempty"`
-	SentAt *time.Time `json:"sentAt,omitempty"`
-
-	// Service The installation's name.
-	Service string `json:"service"`
-	Signers []struct {
-		// AuthMethod How they were identified: email_otp, sms_otp, or none, which means by the link alone.
-		AuthMethod     string     `json:"authMethod"`
-		ConsentAt      *time.Time `json:"consentAt,omitempty"`
-		ConsentVersion *string    `json:"consentVersion,omitempty"`
-		Email          string     `json:"email"`
-
-		// Host Who handed an in-person signer the device.
-		Host *struct {
-			Email string `json:"email"`
-			Name  string `json:"name"`
-		} `json:"host,omitempty"`
-		ID string  `json:"id"`
+		// IP IP address of the client.
 		IP *string `json:"ip,omitempty"`
 
-		// Kind approver, viewer or in_person; absent for who signed by themselves.
+		// Seq Position in the chain, from 1.
+		Seq int `json:"seq"`
+
+		// Timestamp When the event happened.
+		Timestamp time.Time `json:"timestamp"`
+
+		// UserAgent User agent of the client.
+		UserAgent *string `json:"userAgent,omitempty"`
+	} `json:"events"`
+
+	// Pages Pages of the sealed file.
+	Pages struct {
+		// Certificate First page of the certificate, which extends to the last page.
+		Certificate int `json:"certificate"`
+
+		// Total Number of pages when sealed.
+		Total int `json:"total"`
+	} `json:"pages"`
+
+	// SealedAt When the document was sealed.
+	SealedAt time.Time `json:"sealedAt"`
+
+	// SealedBy Owner of the seal's certificate.
+	SealedBy string `json:"sealedBy"`
+
+	// Sender Sender of the envelope.
+	Sender *string `json:"sender,omitempty"`
+
+	// SentAt When the envelope was sent.
+	SentAt *time.Time `json:"sentAt,omitempty"`
+
+	// Service Name of the installation.
+	Service string `json:"service"`
+
+	// Signers Recipients who act on the envelope, in routing order.
+	Signers []struct {
+		// AuthMethod How the signer was identified. `none` means by the link alone.
+		AuthMethod string `json:"authMethod"`
+
+		// ConsentAt When consent was recorded.
+		ConsentAt *time.Time `json:"consentAt,omitempty"`
+
+		// ConsentVersion Version of the consent text.
+		ConsentVersion *string `json:"consentVersion,omitempty"`
+
+		// Email Email address of the envelope.
+		Email string `json:"email"`
+
+		// Host The person who handed over the device.
+		Host *struct {
+			// Email Email address of the envelope.
+			Email string `json:"email"`
+
+			// Name Name of the envelope.
+			Name string `json:"name"`
+		} `json:"host,omitempty"`
+
+		// ID ID of the envelope.
+		ID string `json:"id"`
+
+		// IP IP address of the client.
+		IP *string `json:"ip,omitempty"`
+
+		// Kind `approver`, `viewer` or `in_person`. Omitted for ordinary signers.
 		Kind *string `json:"kind,omitempty"`
-		Name string  `json:"name"`
 
-		// Previous Who was to sign before, the first person first.
+		// Name Name of the envelope.
+		Name string `json:"name"`
+
+		// Previous Earlier persons, first person first.
 		Previous *[]struct {
-			Email  string    `json:"email"`
-			Name   string    `json:"name"`
-			Reason *string   `json:"reason,omitempty"`
-			Until  time.Time `json:"until"`
-		} `json:"previous,omitempty"`
-		RoutingOrder int        `json:"routingOrder"`
-		SignedAt     *time.Time `json:"signedAt,omitempty"`
+			// Email Email address of the envelope.
+			Email string `json:"email"`
 
-		// VerifiedAt When the one-time code was given.
+			// Name Name of the envelope.
+			Name string `json:"name"`
+
+			// Reason Reason given. Null if there is none.
+			Reason *string `json:"reason,omitempty"`
+
+			// Until When the person was replaced.
+			Until time.Time `json:"until"`
+		} `json:"previous,omitempty"`
+
+		// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
+		RoutingOrder int `json:"routingOrder"`
+
+		// SignedAt When the signer signed.
+		SignedAt *time.Time `json:"signedAt,omitempty"`
+
+		// VerifiedAt When the one-time code was verified.
 		VerifiedAt *time.Time `json:"verifiedAt,omitempty"`
 
-		// WitnessFor The id of the signer whose signature this person witnessed.
+		// WitnessFor ID of the signer whose signature this person witnessed.
 		WitnessFor *string `json:"witnessFor,omitempty"`
 	} `json:"signers"`
-	Subject  *string `json:"subject,omitempty"`
+
+	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
+	Subject *string `json:"subject,omitempty"`
+
+	// TenantID ID of the tenant: a customer of the app, as named by the app.
 	TenantID *string `json:"tenantId,omitempty"`
 
-	// Values What the fields of this document were given.
+	// Values Values entered on this document.
 	Values []struct {
-		// Box x, y, w, h in points from the top left of the page as shown.
-		Box         []float64 `json:"box"`
-		Checked     *bool     `json:"checked,omitempty"`
-		FieldID     string    `json:"fieldId"`
-		Group       *string   `json:"group,omitempty"`
-		ImageSha256 *string   `json:"imageSha256,omitempty"`
-		Kind        string    `json:"kind"`
-		Name        *string   `json:"name,omitempty"`
-		Option      *string   `json:"option,omitempty"`
-		Page        int       `json:"page"`
-		SignerID    string    `json:"signerId"`
-		Text        *string   `json:"text,omitempty"`
+		// Box x, y, width and height in points, from the top left corner of the page as displayed.
+		Box []float64 `json:"box"`
+
+		// Checked State of a checkbox.
+		Checked *bool `json:"checked,omitempty"`
+
+		// FieldID ID of the field.
+		FieldID string `json:"fieldId"`
+
+		// Group Name of the group of radio fields, of which the signer chooses one.
+		Group *string `json:"group,omitempty"`
+
+		// ImageSha256 SHA-256 of a picture.
+		ImageSha256 *string `json:"imageSha256,omitempty"`
+
+		// Kind Type of the field.
+		Kind string `json:"kind"`
+
+		// Name Name of the envelope.
+		Name *string `json:"name,omitempty"`
+
+		// Option Value of the group if this radio field is chosen.
+		Option *string `json:"option,omitempty"`
+
+		// Page Page number, from 1.
+		Page int `json:"page"`
+
+		// SignerID ID of the signer.
+		SignerID string `json:"signerId"`
+
+		// Text Entered text.
+		Text *string `json:"text,omitempty"`
 	} `json:"values"`
+
+	// VerifyURL Address of the installation's verification page.
 	VerifyURL *string `json:"verifyUrl,omitempty"`
 }
 
-// VerifyReport defines model for VerifyReport.
+// VerifyReport Verdict on a PDF.
 type VerifyReport struct {
-	// Additions What follows the longest beginning of the file that its service wrote, if anything does.
+	// Additions What follows the part of the file that its service wrote. Omitted if nothing does.
 	Additions *struct {
+		// Bytes Number of added bytes.
 		Bytes int64 `json:"bytes"`
 
-		// From Where it begins, which is how long the valid file before it is.
-		From int64                     `json:"from"`
+		// From Offset of the first added byte.
+		From int64 `json:"from"`
+
+		// Kind What was added.
 		Kind VerifyReportAdditionsKind `json:"kind"`
 	} `json:"additions,omitempty"`
 
-	// ChainHead Of the audit trail.
-	ChainHead  *string `json:"chainHead,omitempty"`
+	// ChainHead Hash of the last event of the audit trail.
+	ChainHead *string `json:"chainHead,omitempty"`
+
+	// DocumentID ID of the document.
 	DocumentID *string `json:"documentId,omitempty"`
 
-	// EnvelopeID This and what follows is what the document says of itself: worth believing if the verdict is valid.
+	// EnvelopeID ID of the envelope. This and the following are what the document says of itself: reliable only if the verdict is `valid`.
 	EnvelopeID *string `json:"envelopeId,omitempty"`
 
-	// Events Of the audit trail.
-	Events   *int `json:"events,omitempty"`
+	// Events Number of events of the audit trail.
+	Events *int `json:"events,omitempty"`
+
+	// Findings Result of each check.
 	Findings *[]struct {
+		// Check Check that the finding belongs to.
 		Check string `json:"check"`
 
-		// Code Stable name of the outcome; it begins with the check. docs/verify.md lists them.
+		// Code Stable name of the result; it begins with the check. `docs/verify.md` lists them.
 		Code string `json:"code"`
 
-		// Detail The outcome in a sentence of English.
-		Detail string                     `json:"detail"`
+		// Detail The result in a sentence of English.
+		Detail string `json:"detail"`
+
+		// Status Result of the check.
 		Status VerifyReportFindingsStatus `json:"status"`
 
-		// Values What the sentence names, by the names of its places. Times are in RFC 3339.
+		// Values Values that the sentence mentions, by name. Times are in RFC 3339.
 		Values *map[string]string `json:"values,omitempty"`
 	} `json:"findings"`
 
-	// Level PAdES baseline: B-B, B-T, B-LT or B-LTA.
-	Level          *string `json:"level,omitempty"`
+	// Level PAdES baseline level: B-B, B-T, B-LT or B-LTA.
+	Level *string `json:"level,omitempty"`
+
+	// OriginalSha256 SHA-256 of the original.
 	OriginalSha256 *string `json:"originalSha256,omitempty"`
 
-	// Record What the seal says of the envelope, the document and its signers, read once and verified. There if the verdict is valid, and, with confirmed false, if it is untrusted: then whoever sealed it may have written anything.
-	Record   *VerifiedRecord `json:"record,omitempty"`
-	SealedAt *time.Time      `json:"sealedAt,omitempty"`
-	SealedBy *string         `json:"sealedBy,omitempty"`
+	// Record What the seal says of the envelope, verified. Present if the verdict is `valid`, and with `confirmed` false if it is `untrusted`.
+	Record *VerifiedRecord `json:"record,omitempty"`
 
-	// Sha256 Of the whole file.
+	// SealedAt When the document was sealed.
+	SealedAt *time.Time `json:"sealedAt,omitempty"`
+
+	// SealedBy Owner of the seal's certificate.
+	SealedBy *string `json:"sealedBy,omitempty"`
+
+	// Sha256 SHA-256 of the whole file.
 	Sha256 *string `json:"sha256,omitempty"`
 
-	// Signatures Signatures by others in a file that is not sealed. Nothing of them was verified.
+	// Signatures Signatures by others in a file that is not sealed. None of them was verified.
 	Signatures *[]struct {
-		// At As the signature claims.
+		// At When it was made, as the signature claims.
 		At *time.Time `json:"at,omitempty"`
-		By *string    `json:"by,omitempty"`
 
-		// Covers Where the bytes that it covers end.
-		Covers    int64   `json:"covers"`
-		Field     *string `json:"field,omitempty"`
-		Format    string  `json:"format"`
-		Issuer    *string `json:"issuer,omitempty"`
-		WholeFile bool    `json:"wholeFile"`
+		// By Signer, as the certificate says.
+		By *string `json:"by,omitempty"`
+
+		// Covers Offset of the end of the covered bytes.
+		Covers int64 `json:"covers"`
+
+		// Field Name of the signature field.
+		Field *string `json:"field,omitempty"`
+
+		// Format Format of the signature.
+		Format string `json:"format"`
+
+		// Issuer Issuer of the certificate.
+		Issuer *string `json:"issuer,omitempty"`
+
+		// WholeFile Whether the signature covers the whole file.
+		WholeFile bool `json:"wholeFile"`
 	} `json:"signatures,omitempty"`
 
-	// StampedAt By a time-stamp authority.
+	// StampedAt Time by a time-stamp authority.
 	StampedAt *time.Time `json:"stampedAt,omitempty"`
-	Subject   *string    `json:"subject,omitempty"`
+
+	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
+	Subject *string `json:"subject,omitempty"`
 
 	// Summary The verdict in a sentence of English.
 	Summary string `json:"summary"`
 
-	// Verdict valid: every byte is one that the service wrote or that a named authority signed. altered: the sealed document is valid, but something else was added to the file. untrusted: sound, but sealed by somebody not known here. broken: not what was sealed. not_sealed: no seal of this service. If several apply, the first one of not_sealed, broken, untrusted, altered counts.
+	// Verdict `valid`: every byte was written by the service or signed by a named authority. `altered`: the sealed document is valid, but something was added to the file. `untrusted`: sound, but sealed by an unknown party. `broken`: not what was sealed. `not_sealed`: no seal of this service.
 	Verdict VerifyReportVerdict `json:"verdict"`
 }
 
-// VerifyReportAdditionsKind defines model for VerifyReport.Additions.Kind.
+// VerifyReportAdditionsKind What was added.
 type VerifyReportAdditionsKind string
 
-// VerifyReportFindingsStatus defines model for VerifyReport.Findings.Status.
+// VerifyReportFindingsStatus Result of the check.
 type VerifyReportFindingsStatus string
 
-// VerifyReportVerdict valid: every byte is one that the service wrote or that a named authority signed. altered: the sealed document is valid, but something else was added to the file. untrusted: sound, but sealed by somebody not known here. broken: not what was sealed. not_sealed: no seal of this service. If several apply, the first one of not_sealed, broken, untrusted, altered counts.
+// VerifyReportVerdict `valid`: every byte was written by the service or signed by a named authority. `altered`: the sealed document is valid, but something was added to the file. `untrusted`: sound, but sealed by an unknown party. `broken`: not what was sealed. `not_sealed`: no seal of this service.
 type VerifyReportVerdict string
 
-// Webhook defines model for Webhook.
+// Webhook A subscription to events.
 type Webhook struct {
-	Active    bool               `json:"active"`
-	CreatedAt time.Time          `json:"createdAt"`
-	Events    []WebhookEventName `json:"events"`
-	ID        openapi_types.UUID `json:"id"`
+	// Active Whether deliveries are sent.
+	Active bool `json:"active"`
 
-	// Include There where the endpoint asked for more than the ordinary body.
-	Include *[]WebhookInclude `json:"include,omitempty"`
-	URL     string            `json:"url"`
-}
+	// CreatedAt When the webhook was created.
+	CreatedAt time.Time `json:"createdAt"`
 
-// WebhookChange defines model for WebhookChange.
-type WebhookChange struct {
-	Events *[]WebhookEventName `json:"events,omitempty"`
-	URL    *string             `json:"url,omitempty"`
-}
-
-// WebhookEventName defines model for WebhookEventName.
-type WebhookEventName string
-
-// WebhookInclude defines model for WebhookInclude.
-type WebhookInclude string
-
-// WebhookPatch defines model for WebhookPatch.
-type WebhookPatch struct {
-	Active *bool               `json:"active,omitempty"`
-	Events *[]WebhookEventName `json:"events,omitempty"`
-
-	// Include What the bodies have beside the ordinary: values adds data.values to signer.signed and envelope.completed.
-	Include      *[]WebhookInclude `json:"include,omitempty"`
-	OverlapHours *int              `json:"overlapHours,omitempty"`
-	Secret       *string           `json:"secret,omitempty"`
-	URL          *string           `json:"url,omitempty"`
-}
-
-// WebhookRequest defines model for WebhookRequest.
-type WebhookRequest struct {
+	// Events Events to deliver.
 	Events []WebhookEventName `json:"events"`
 
-	// Include What the bodies have beside the ordinary: values adds data.values to signer.signed and envelope.completed.
+	// ID ID of the webhook.
+	ID openapi_types.UUID `json:"id"`
+
+	// Include Extra content of deliveries. Omitted if there is none.
+	Include *[]WebhookInclude `json:"include,omitempty"`
+
+	// URL Address that deliveries are sent to.
+	URL string `json:"url"`
+}
+
+// WebhookChange Changes to a webhook.
+type WebhookChange struct {
+	// Events Events to deliver.
+	Events *[]WebhookEventName `json:"events,omitempty"`
+
+	// URL Address that deliveries are sent to.
+	URL *string `json:"url,omitempty"`
+}
+
+// WebhookEventName Name of an event.
+type WebhookEventName string
+
+// WebhookInclude `values` adds `data.values` to `signer.signed` and `envelope.completed`.
+type WebhookInclude string
+
+// WebhookPatch Changes to a webhook.
+type WebhookPatch struct {
+	// Active Whether deliveries are sent.
+	Active *bool `json:"active,omitempty"`
+
+	// Events Events to deliver.
+	Events *[]WebhookEventName `json:"events,omitempty"`
+
+	// Include Extra content of deliveries: `values` adds `data.values` to `signer.signed` and `envelope.completed`.
+	Include *[]WebhookInclude `json:"include,omitempty"`
+
+	// OverlapHours Hours during which the previous secret keeps signing. 24 if omitted.
+	OverlapHours *int `json:"overlapHours,omitempty"`
+
+	// Secret Key that signs deliveries. Use at least 32 random characters.
+	Secret *string `json:"secret,omitempty"`
+
+	// URL Address that deliveries are sent to.
+	URL *string `json:"url,omitempty"`
+}
+
+// WebhookRequest A webhook to create.
+type WebhookRequest struct {
+	// Events Events to deliver.
+	Events []WebhookEventName `json:"events"`
+
+	// Include Extra content of deliveries: `values` adds `data.values` to `signer.signed` and `envelope.completed`.
 	Include *[]WebhookInclude `json:"include,omitempty"`
 
 	// Secret Better random, and 32 characters or more.
 	Secret *string `json:"secret,omitempty"`
-	URL    string  `json:"url"`
+
+	// URL Address that deliveries are sent to.
+	URL string `json:"url"`
 }
 
 // EventCursor defines model for EventCursor.
 type EventCursor = openapi_types.UUID
 
-// EventName defines model for EventName.
+// EventName Name of an event.
 type EventName = WebhookEventName
 
 // IdempotencyKey defines model for IdempotencyKey.
@@ -3652,33 +4860,37 @@ type IfMatch = string
 
 // ListBulkSendsParams defines parameters for ListBulkSends.
 type ListBulkSendsParams struct {
-	// TenantID Those of the tenant. A client that is for some tenants has to name one.
+	// TenantID Returns the bulk sends of the tenant. Required for an app that is restricted to some tenants.
 	TenantID *string `form:"tenantId,omitempty" json:"tenantId,omitempty"`
-	Page     *int    `form:"page,omitempty" json:"page,omitempty"`
-	PageSize *int    `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+
+	// Page Page number, from 1.
+	Page *int `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Items per page.
+	PageSize *int `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // CreateBulkSendParams defines parameters for CreateBulkSend.
 type CreateBulkSendParams struct {
-	// TemplateID With a table.
+	// TemplateID With a CSV body: ID of the template.
 	TemplateID *openapi_types.UUID `form:"templateId,omitempty" json:"templateId,omitempty"`
 
-	// TemplateVersion With a table.
+	// TemplateVersion With a CSV body: version of the template. The latest if omitted.
 	TemplateVersion *int `form:"templateVersion,omitempty" json:"templateVersion,omitempty"`
 
-	// TenantID With a table.
+	// TenantID With a CSV body: ID of the tenant.
 	TenantID *string `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 
-	// Name With a table.
+	// Name With a CSV body: name of the bulk send.
 	Name *string `form:"name,omitempty" json:"name,omitempty"`
 
-	// CreatedBy With a table.
+	// CreatedBy With a CSV body: who created the bulk send.
 	CreatedBy *string `form:"createdBy,omitempty" json:"createdBy,omitempty"`
 
-	// PerMinute With a table.
+	// PerMinute With a CSV body: maximum rows per minute.
 	PerMinute *int `form:"perMinute,omitempty" json:"perMinute,omitempty"`
 
-	// DryRun With a table.
+	// DryRun With a CSV body: check the rows and send nothing.
 	DryRun *bool `form:"dryRun,omitempty" json:"dryRun,omitempty"`
 
 	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
@@ -3711,16 +4923,26 @@ type RetryBulkSendParams struct {
 
 // ListBulkSendRowsParams defines parameters for ListBulkSendRows.
 type ListBulkSendRowsParams struct {
-	Status   *BulkRowStatus `form:"status,omitempty" json:"status,omitempty"`
-	Page     *int           `form:"page,omitempty" json:"page,omitempty"`
-	PageSize *int           `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+	// Status Returns only items with this status.
+	Status *BulkRowStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Page Page number, from 1.
+	Page *int `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Items per page.
+	PageSize *int `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // ListContactsParams defines parameters for ListContacts.
 type ListContactsParams struct {
-	Search   *string `form:"search,omitempty" json:"search,omitempty"`
-	Page     *int    `form:"page,omitempty" json:"page,omitempty"`
-	PageSize *int    `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+	// Search Part of the name or the email address, ignoring case.
+	Search *string `form:"search,omitempty" json:"search,omitempty"`
+
+	// Page Page number, from 1.
+	Page *int `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Items per page.
+	PageSize *int `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // SaveContactParams defines parameters for SaveContact.
@@ -3731,26 +4953,38 @@ type SaveContactParams struct {
 
 // SearchEnvelopesParams defines parameters for SearchEnvelopes.
 type SearchEnvelopesParams struct {
-	Search   *string         `form:"search,omitempty" json:"search,omitempty"`
-	TenantID *string         `form:"tenantId,omitempty" json:"tenantId,omitempty"`
-	Status   *EnvelopeStatus `form:"status,omitempty" json:"status,omitempty"`
+	// Search Part of a name, an email address, a subject or an ID.
+	Search *string `form:"search,omitempty" json:"search,omitempty"`
 
-	// CreatedAfter From this time on.
+	// TenantID Returns only envelopes of this tenant.
+	TenantID *string `form:"tenantId,omitempty" json:"tenantId,omitempty"`
+
+	// Status Returns only items with this status.
+	Status *EnvelopeStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// CreatedAfter Created at this time or later.
 	CreatedAfter *time.Time `form:"createdAfter,omitempty" json:"createdAfter,omitempty"`
 
-	// CreatedBefore Before this time.
+	// CreatedBefore Created before this time.
 	CreatedBefore *time.Time `form:"createdBefore,omitempty" json:"createdBefore,omitempty"`
 
-	// Undelivered Only those about which a mail was refused for good.
+	// Undelivered Returns only envelopes with an email that permanently failed.
 	Undelivered *bool `form:"undelivered,omitempty" json:"undelivered,omitempty"`
-	Page        *int  `form:"page,omitempty" json:"page,omitempty"`
-	PageSize    *int  `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+
+	// Page Page number, from 1.
+	Page *int `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Items per page.
+	PageSize *int `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // DownloadConsoleDocumentParams defines parameters for DownloadConsoleDocument.
 type DownloadConsoleDocumentParams struct {
-	Kind       *DownloadConsoleDocumentParamsKind `form:"kind,omitempty" json:"kind,omitempty"`
-	DocumentID *openapi_types.UUID                `form:"documentId,omitempty" json:"documentId,omitempty"`
+	// Kind Which file: the upload, the prepared file, or the sealed file.
+	Kind *DownloadConsoleDocumentParamsKind `form:"kind,omitempty" json:"kind,omitempty"`
+
+	// DocumentID ID of the document. The first document if omitted.
+	DocumentID *openapi_types.UUID `form:"documentId,omitempty" json:"documentId,omitempty"`
 }
 
 // DownloadConsoleDocumentParamsKind defines parameters for DownloadConsoleDocument.
@@ -3758,7 +4992,7 @@ type DownloadConsoleDocumentParamsKind string
 
 // UploadConsoleDocumentParams defines parameters for UploadConsoleDocument.
 type UploadConsoleDocumentParams struct {
-	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
+	// XDocumentPassword Opens an encrypted file. Not needed if the file has only an owner password. Not stored.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
 	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
@@ -3782,11 +5016,13 @@ type VoidConsoleEnvelopeParams struct {
 
 // GetSettingsParams defines parameters for GetSettings.
 type GetSettingsParams struct {
+	// TenantID ID of the tenant. The settings of the app if omitted.
 	TenantID *string `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 }
 
 // UpdateSettingsParams defines parameters for UpdateSettings.
 type UpdateSettingsParams struct {
+	// TenantID ID of the tenant. The settings of the app if omitted.
 	TenantID *string `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 }
 
@@ -3804,12 +5040,23 @@ type SetConsoleUserPasswordParams struct {
 
 // ListDeliveriesParams defines parameters for ListDeliveries.
 type ListDeliveriesParams struct {
-	Status     *DeliveryStatus            `form:"status,omitempty" json:"status,omitempty"`
-	Event      *ListDeliveriesParamsEvent `form:"event,omitempty" json:"event,omitempty"`
-	WebhookID  *openapi_types.UUID        `form:"webhookId,omitempty" json:"webhookId,omitempty"`
-	EnvelopeID *openapi_types.UUID        `form:"envelopeId,omitempty" json:"envelopeId,omitempty"`
-	Page       *int                       `form:"page,omitempty" json:"page,omitempty"`
-	PageSize   *int                       `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+	// Status Returns only items with this status.
+	Status *DeliveryStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Event Returns only items of this event.
+	Event *ListDeliveriesParamsEvent `form:"event,omitempty" json:"event,omitempty"`
+
+	// WebhookID Returns only deliveries to this webhook.
+	WebhookID *openapi_types.UUID `form:"webhookId,omitempty" json:"webhookId,omitempty"`
+
+	// EnvelopeID Returns only deliveries about this envelope.
+	EnvelopeID *openapi_types.UUID `form:"envelopeId,omitempty" json:"envelopeId,omitempty"`
+
+	// Page Page number, from 1.
+	Page *int `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Items per page.
+	PageSize *int `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // ListDeliveriesParamsEvent defines parameters for ListDeliveries.
@@ -3871,36 +5118,47 @@ type CreateSigningSessionParams struct {
 
 // ListEnvelopesParams defines parameters for ListEnvelopes.
 type ListEnvelopesParams struct {
-	TenantID string          `form:"tenantId" json:"tenantId"`
-	Status   *EnvelopeStatus `form:"status,omitempty" json:"status,omitempty"`
+	// TenantID ID of the tenant.
+	TenantID string `form:"tenantId" json:"tenantId"`
 
-	// CreatedAfter From this time on.
+	// Status Returns only items with this status.
+	Status *EnvelopeStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// CreatedAfter Created at this time or later.
 	CreatedAfter *time.Time `form:"createdAfter,omitempty" json:"createdAfter,omitempty"`
 
-	// CreatedBefore Before this time.
+	// CreatedBefore Created before this time.
 	CreatedBefore *time.Time `form:"createdBefore,omitempty" json:"createdBefore,omitempty"`
 
 	// UpdatedSince Changed at this time or later.
 	UpdatedSince *time.Time `form:"updatedSince,omitempty" json:"updatedSince,omitempty"`
 
-	// SignerEmail A signer's whole address, or its domain.
-	SignerEmail *string             `form:"signerEmail,omitempty" json:"signerEmail,omitempty"`
-	ExternalID  *string             `form:"externalId,omitempty" json:"externalId,omitempty"`
-	TemplateID  *openapi_types.UUID `form:"templateId,omitempty" json:"templateId,omitempty"`
+	// SignerEmail Email address of a signer, or its domain.
+	SignerEmail *string `form:"signerEmail,omitempty" json:"signerEmail,omitempty"`
 
-	// BulkSendID Sent by it.
+	// ExternalID Your own ID, as given at creation.
+	ExternalID *string `form:"externalId,omitempty" json:"externalId,omitempty"`
+
+	// TemplateID Created from this template.
+	TemplateID *openapi_types.UUID `form:"templateId,omitempty" json:"templateId,omitempty"`
+
+	// BulkSendID Sent by this bulk send.
 	BulkSendID *openapi_types.UUID `form:"bulkSendId,omitempty" json:"bulkSendId,omitempty"`
 
-	// Q Part of the subject or of a signer's name.
+	// Q Part of the subject or of a recipient's name.
 	Q *string `form:"q,omitempty" json:"q,omitempty"`
 
-	// Sort By createdAt, newest first, or by updatedAt, oldest first.
+	// Sort Order: `createdAt`, newest first, or `updatedAt`, oldest first.
 	Sort *ListEnvelopesParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
-	// Cursor The nextCursor of the page before, with the same sort and bounds of createdAt; not together with page.
-	Cursor   *string `form:"cursor,omitempty" json:"cursor,omitempty"`
-	Page     *int    `form:"page,omitempty" json:"page,omitempty"`
-	PageSize *int    `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+	// Cursor `nextCursor` of the previous page, with the same sort and `createdAt` bounds. Not with `page`.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Page Page number, from 1.
+	Page *int `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Items per page.
+	PageSize *int `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // ListEnvelopesParamsSort defines parameters for ListEnvelopes.
@@ -3908,7 +5166,7 @@ type ListEnvelopesParamsSort string
 
 // CreateEnvelopeParams defines parameters for CreateEnvelope.
 type CreateEnvelopeParams struct {
-	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
+	// XDocumentPassword Opens an encrypted file. Not needed if the file has only an owner password. Not stored.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
 	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
@@ -3938,8 +5196,11 @@ type ResendCopiesParams struct {
 
 // DownloadDocumentParams defines parameters for DownloadDocument.
 type DownloadDocumentParams struct {
-	Kind       *DownloadDocumentParamsKind `form:"kind,omitempty" json:"kind,omitempty"`
-	DocumentID *openapi_types.UUID         `form:"documentId,omitempty" json:"documentId,omitempty"`
+	// Kind Which file: the upload, the prepared file, or the sealed file.
+	Kind *DownloadDocumentParamsKind `form:"kind,omitempty" json:"kind,omitempty"`
+
+	// DocumentID ID of the document. The first document if omitted.
+	DocumentID *openapi_types.UUID `form:"documentId,omitempty" json:"documentId,omitempty"`
 }
 
 // DownloadDocumentParamsKind defines parameters for DownloadDocument.
@@ -3947,12 +5208,19 @@ type DownloadDocumentParamsKind string
 
 // UploadDocumentParams defines parameters for UploadDocument.
 type UploadDocumentParams struct {
-	Tags          *UploadDocumentParamsTags          `form:"tags,omitempty" json:"tags,omitempty"`
-	Form          *UploadDocumentParamsForm          `form:"form,omitempty" json:"form,omitempty"`
-	FormRole      *string                            `form:"formRole,omitempty" json:"formRole,omitempty"`
+	// Tags `detect`: text tags become fields and are removed from the document.
+	Tags *UploadDocumentParamsTags `form:"tags,omitempty" json:"tags,omitempty"`
+
+	// Form `import`: form fields become fields and are removed from the document.
+	Form *UploadDocumentParamsForm `form:"form,omitempty" json:"form,omitempty"`
+
+	// FormRole Role that fills in imported fields whose names do not say so.
+	FormRole *string `form:"formRole,omitempty" json:"formRole,omitempty"`
+
+	// ActiveContent `remove`: active content is removed. `refuse`: a document with active content is rejected.
 	ActiveContent *UploadDocumentParamsActiveContent `form:"activeContent,omitempty" json:"activeContent,omitempty"`
 
-	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
+	// XDocumentPassword Opens an encrypted file. Not needed if the file has only an owner password. Not stored.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
 	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
@@ -3985,7 +5253,7 @@ type UpdateDocumentParams struct {
 
 // PrepareDocumentParams defines parameters for PrepareDocument.
 type PrepareDocumentParams struct {
-	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
+	// XDocumentPassword Opens an encrypted file. Not needed if the file has only an owner password. Not stored.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
 	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
@@ -4090,9 +5358,11 @@ type ListEventsParams struct {
 	// Event Returns only events of this name.
 	Event *EventName `form:"event,omitempty" json:"event,omitempty"`
 
-	// Since Where there is no cursor, leaves out what is older.
+	// Since Without a cursor: returns only events from this time on.
 	Since *time.Time `form:"since,omitempty" json:"since,omitempty"`
-	Limit *int       `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Limit Maximum number of events.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // StreamEventsParams defines parameters for StreamEvents.
@@ -4103,31 +5373,37 @@ type StreamEventsParams struct {
 	// Event Returns only events of this name.
 	Event *EventName `form:"event,omitempty" json:"event,omitempty"`
 
-	// LastEventID The id of the last event that was received; it counts before cursor.
+	// LastEventID ID of the last event received. Takes precedence over `cursor`.
 	LastEventID *openapi_types.UUID `json:"Last-Event-ID,omitempty"`
 }
 
 // ListTemplatesParams defines parameters for ListTemplates.
 type ListTemplatesParams struct {
-	// TenantID Those of the tenant and those for all tenants. A client that is for some tenants has to name one.
-	TenantID   *string `form:"tenantId,omitempty" json:"tenantId,omitempty"`
+	// TenantID Returns the templates of the tenant and those for all tenants. Required for an app that is restricted to some tenants.
+	TenantID *string `form:"tenantId,omitempty" json:"tenantId,omitempty"`
+
+	// ExternalID Your own ID, as given at creation.
 	ExternalID *string `form:"externalId,omitempty" json:"externalId,omitempty"`
 
 	// Q Part of the name.
 	Q *string `form:"q,omitempty" json:"q,omitempty"`
 
-	// Archived Those that are archived, instead of those that are not.
+	// Archived Returns archived templates instead of active ones.
 	Archived *bool `form:"archived,omitempty" json:"archived,omitempty"`
 
-	// Cursor The nextCursor of the page before; not together with page.
-	Cursor   *string `form:"cursor,omitempty" json:"cursor,omitempty"`
-	Page     *int    `form:"page,omitempty" json:"page,omitempty"`
-	PageSize *int    `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+	// Cursor `nextCursor` of the previous page. Not with `page`.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Page Page number, from 1.
+	Page *int `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize Items per page.
+	PageSize *int `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // CreateTemplateParams defines parameters for CreateTemplate.
 type CreateTemplateParams struct {
-	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
+	// XDocumentPassword Opens an encrypted file. Not needed if the file has only an owner password. Not stored.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
 	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
@@ -4145,13 +5421,13 @@ type ArchiveTemplateParams struct {
 
 // GetTemplateParams defines parameters for GetTemplate.
 type GetTemplateParams struct {
-	// Version The newest if it is absent.
+	// Version Version of the template. The latest if omitted.
 	Version *int `form:"version,omitempty" json:"version,omitempty"`
 }
 
 // UpdateTemplateParams defines parameters for UpdateTemplate.
 type UpdateTemplateParams struct {
-	// XDocumentPassword Opens an encrypted file; it is kept nowhere.
+	// XDocumentPassword Opens an encrypted file. Not needed if the file has only an owner password. Not stored.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
 	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
@@ -4160,12 +5436,14 @@ type UpdateTemplateParams struct {
 
 // DownloadTemplateDocumentParams defines parameters for DownloadTemplateDocument.
 type DownloadTemplateDocumentParams struct {
-	// Version The newest if it is absent.
+	// Version Version of the template. The latest if omitted.
 	Version *int `form:"version,omitempty" json:"version,omitempty"`
 
-	// DocumentID The first document if it is absent.
-	DocumentID *openapi_types.UUID                 `form:"documentId,omitempty" json:"documentId,omitempty"`
-	Kind       *DownloadTemplateDocumentParamsKind `form:"kind,omitempty" json:"kind,omitempty"`
+	// DocumentID ID of the document. The first document if omitted.
+	DocumentID *openapi_types.UUID `form:"documentId,omitempty" json:"documentId,omitempty"`
+
+	// Kind Which file: the upload, the prepared file, or the sealed file.
+	Kind *DownloadTemplateDocumentParamsKind `form:"kind,omitempty" json:"kind,omitempty"`
 }
 
 // DownloadTemplateDocumentParamsKind defines parameters for DownloadTemplateDocument.
