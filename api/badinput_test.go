@@ -66,6 +66,8 @@ func operations() map[string]operation {
 			case "/sign":
 				c.post(at+"/consent", nil).want(200)
 				b["fields"] = []any{object{"fieldId": e.field(0)["id"], "textValue": "yes"}}
+			case "/fit":
+				b["fields"] = []any{object{"fieldId": e.field(0)["id"], "textValue": "yes"}}
 			case "/page-view":
 				b["documentId"] = e.body["documents"].([]any)[0].(object)["id"]
 			}
@@ -224,6 +226,7 @@ func operations() map[string]operation {
 		"POST /v1/signing/{token}/sign":       signer("/sign", object{"fields": []any{}, "fontLabel": "Script", "shown": strings.Repeat("0", 64)}),
 		"POST /v1/signing/{token}/decline":    signer("/decline", object{"reason": "no"}),
 		"POST /v1/signing/{token}/page-view":  signer("/page-view", object{"page": 1, "dwellMs": 5}),
+		"POST /v1/signing/{token}/fit":        signer("/fit", object{}),
 	}
 }
 

@@ -293,6 +293,7 @@ func TestAKeyHasNoMoreReadThanTheRouteTakes(t *testing.T) {
 		{nobody, link + "/otp/request", "", 64 << 10, "request_too_large"},
 		{nobody, link + "/consent", "application/json", 64 << 10, "request_too_large"},
 		{nobody, link + "/page-view", "application/json", 64 << 10, "request_too_large"},
+		{nobody, link + "/fit", "application/json", 64 << 10, "request_too_large"},
 		{nobody, link + "/decline", "application/json", 64 << 10, "request_too_large"},
 		{nobody, link + "/sign", "application/json", 12 * mb, "request_too_large"},
 		{nobody, link + "/attachments", "multipart/form-data; boundary=x", 11 * mb, "file_too_large"},

@@ -69,6 +69,8 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 			case "/sign":
 				nobody.post(at+"/consent", nil).want(200)
 				r.body, r.bad = asJSON(object{"fields": []object{{"fieldId": e.field(0)["id"], "textValue": "yes"}}}), asJSON(object{"fields": []object{}})
+			case "/fit":
+				r.body, r.bad = asJSON(object{"fields": []object{{"fieldId": e.field(0)["id"], "textValue": "yes"}}}), broken
 			case "/page-view":
 				r.body, r.bad = asJSON(object{"documentId": e.body["documents"].([]any)[0].(object)["id"], "page": 1, "dwellMs": 5}), broken
 			case "/otp/verify":
@@ -278,6 +280,7 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 		"/v1/signing/{token}/sign":        signer("/sign"),
 		"/v1/signing/{token}/decline":     signer("/decline"),
 		"/v1/signing/{token}/page-view":   signer("/page-view"),
+		"/v1/signing/{token}/fit":         signer("/fit"),
 		"/v1/signing/{token}/attachments": func() repeatableRequest {
 			e, token := c.sent(attaching())
 			at := "/v1/signing/" + token

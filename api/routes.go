@@ -293,6 +293,7 @@ func (s *Server) routes() []route {
 		sig(get, "/documents", s.signingDocuments),
 		sig(get, "/documents/:docId", s.signingDocumentByID),
 		sig(post, "/page-view", withBody(s.pageView)),
+		sig(post, "/fit", withBody(s.checkFit)),
 		sig(get, "/shown", s.shown),
 		withFile(models.MaxAttachmentSize, sig(post, "/attachments", s.attach)),
 		sig(get, "/attachments/:aid", s.signingAttachment),

@@ -87,7 +87,7 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 	if pictures.err != nil {
 		return pictures.err
 	}
-	sub.Earlier = earlier
+	sub.Earlier, sub.Fit = earlier, fitText
 	invalid := o.err()
 	if err := s.submittedAttachments(c, l, &sub); err != nil {
 		return err

@@ -52,7 +52,7 @@ func (c *Condition) check(p Problems, path string) {
 		for _, text := range []*string{clause.Is, clause.IsNot} {
 			if text != nil {
 				n++
-				CheckParagraph(p, at, *text, 0, maxTextValue)
+				CheckParagraph(p, at, *text, 0, MaxTextValue)
 			}
 		}
 		if clause.Filled != nil {

@@ -127,8 +127,8 @@ func (a FieldAttributes) checkLooks(p Problems, path string) {
 	default:
 		p.addFirst(path+"align", "must be left, center or right")
 	}
-	if a.MaxLength < 0 || a.MaxLength > maxTextValue {
-		p.addFirst(path+"maxLength", "must be between 1 and "+strconv.Itoa(maxTextValue))
+	if a.MaxLength < 0 || a.MaxLength > MaxTextValue {
+		p.addFirst(path+"maxLength", "must be between 1 and "+strconv.Itoa(MaxTextValue))
 	}
 	if a.Comb && a.MaxLength == 0 {
 		p.addFirst(path+"comb", "needs maxLength, the number of its cells")

@@ -17,7 +17,7 @@ func (f *Field) checkText(text string) []ruleProblem {
 	most := maxLineValue
 	switch f.Type { //nolint:exhaustive // the others have the bound of a line
 	case FieldText:
-		most = maxTextValue
+		most = MaxTextValue
 	case FieldDate, FieldNumber, FieldSignedDate:
 		most = maxDateValue
 	}

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 )
 
+// MaxTextValue bounds the text of a field, in characters.
+const MaxTextValue = 2000
+
 const (
-	maxTextValue = 2000
 	maxLineValue = 255 // of a name, an address, a company or a title
 	maxDateValue = 64
 	maxFontLabel = 100
@@ -30,6 +33,7 @@ const (
 	ruleMin       = "min"
 	ruleMax       = "max"
 	ruleGroup     = "group"
+	ruleFit       = "fit"
 )
 
 // ruleProblem is a rule that a value breaks.
@@ -67,11 +71,17 @@ type valueCheck struct {
 	broken  []map[string]any // the rules, for programs
 	entries []*entry         // of all fields of the signer, in order
 	byID    map[uuid.UUID]*entry
+	signer  *Signer
+	fit     func(f *Field, text string) (int, bool)
+	misfits int
 }
+
+// maxMisfits bounds for how many texts it is found out how much of them fits.
+const maxMisfits = 10
 
 // values checks a submission against the signer's fields. at is the time of signing.
 func (e *Envelope) values(s *Signer, sub Submission, at time.Time) ([]FieldValue, error) {
-	c := &valueCheck{p: Problems{}, byID: make(map[uuid.UUID]*entry)}
+	c := &valueCheck{p: Problems{}, byID: make(map[uuid.UUID]*entry), signer: s, fit: sub.Fit}
 	CheckText(c.p, "fontLabel", Deref(sub.FontLabel, ""), 0, maxFontLabel)
 	zone := timeZone(c.p, "timeZone", sub.TimeZone)
 	extended := false
@@ -272,10 +282,47 @@ func (c *valueCheck) value(v *entry) (string, bool) {
 		}
 		return "", false
 	}
-	for _, problem := range f.checkText(v.text) {
+	problems := f.checkText(v.text)
+	for _, problem := range problems {
 		c.add(v, problem.rule, "%s", problem.text)
 	}
+	if len(problems) == 0 {
+		c.checkFit(v)
+	}
 	return v.text, true
+}
+
+// checkFit refuses a text that could be drawn into its field only too small to be read. What the signer did not write is
+// the sender's to mend.
+func (c *valueCheck) checkFit(v *entry) {
+	if c.fit == nil || c.misfits == maxMisfits || !v.field.judgesFit() || v.text == v.field.Prefilled(c.signer) {
+		return
+	}
+	if length, fits := c.fit(v.field, v.text); !fits {
+		c.misfits++
+		c.add(v, ruleFit, "does not fit into the field in a legible size: it has %d characters, of which the first %d fit", utf8.RuneCountInString(v.text), length)
+	}
+}
+
+// judgesFit reports whether what is entered has to fit into the field.
+func (f *Field) judgesFit() bool {
+	return !f.Attributes.ReadOnly && (f.Type.written() || f.Type == FieldNumber || f.Type == FieldDate)
+}
+
+// CheckFit looks at texts that a signer is about to enter, by field. It returns those that do not fit, with how many of
+// their characters do.
+func (e *Envelope) CheckFit(s *Signer, texts map[uuid.UUID]string, fit func(f *Field, text string) (int, bool)) map[uuid.UUID]int {
+	misfits := make(map[uuid.UUID]int)
+	for _, f := range e.Fields {
+		text, ok := texts[f.ID]
+		if !ok || f.SignerID != s.ID || !f.judgesFit() || text == f.Prefilled(s) {
+			continue
+		}
+		if length, fits := fit(f, text); !fits {
+			misfits[f.ID] = length
+		}
+	}
+	return misfits
 }
 
 // checkGroups requires that one choice of each group is chosen, or at most one.

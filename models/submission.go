@@ -17,6 +17,8 @@ type Submission struct {
 	TimeZone  *string // of the signer, such as Europe/Berlin; nil: UTC
 	// Earlier has the values, by name, that EarlierNames asks for.
 	Earlier map[string]string
+	// Fit returns how many characters of a text fit legibly into a field, and whether all do; nil: any text fits.
+	Fit func(f *Field, text string) (length int, fits bool)
 }
 
 // FieldSubmission is the value of one field. Nil means that nothing was given.

@@ -76,24 +76,13 @@ func drawRadio(c *canvas, v Value) {
 	c.hidden(v.X, v.Y, v.W, v.H, "●")
 }
 
-// Bounds of text sizes in points. Below minWrapped nothing is broken into
-// lines, it only shrinks until it fits: a value is never cut.
-const (
-	maxTextSize = 12.0
-	minOneLine  = 8.0
-	minWrapped  = 4.0
-	lineFactor  = 1.2
-)
-
-// drawText fits text into its field: on one line if that stays readable, else
-// broken into lines, else as small as it must be. A font size that the field names
-// is kept where the text fits into the field with it.
+// drawText draws text as fitText lays it out.
 func drawText(c *canvas, v Value) error {
 	wrap := c.t.lib.Wrap
 	if v.Kind == Name || v.Kind == Email { // what the service put in was not tried before
 		wrap = c.t.lib.WrapOf
 	}
-	lines, size, err := fitText(wrap, v.Text, v.W-2, v.H, v.FontSize)
+	lines, size, err := fitText(wrap, v.Text, v.W-2*textInset, v.H, v.FontSize)
 	if err != nil {
 		return err
 	}
@@ -101,7 +90,7 @@ func drawText(c *canvas, v Value) error {
 	// The block is centred; a line's ink lies between ascender and descender.
 	y := v.Y + (v.H-float64(len(lines))*size*lineFactor)/2 + size*0.93
 	for _, l := range lines {
-		c.show(f, v.X+1+indent(v.Align, v.W-2, l.Width*size/1000), y, l)
+		c.show(f, v.X+textInset+indent(v.Align, v.W-2*textInset, l.Width*size/1000), y, l)
 		y += size * lineFactor
 	}
 	return c.err
@@ -147,40 +136,6 @@ func drawComb(c *canvas, v Value) error {
 		c.show(face{text.Sans, size, ink}, math.Max(x, v.X), y, l)
 	}
 	return c.err
-}
-
-// wrapper breaks a text into lines of a width in thousandths of an em, at most limit (0: any number).
-type wrapper func(style text.Style, s string, width float64, limit int) ([]text.Line, error)
-
-// fitText breaks a text into lines for a box. wanted is the size that is kept if the
-// text fits; 0: the largest that does, up to maxTextSize.
-func fitText(wrap wrapper, s string, w, h, wanted float64) ([]text.Line, float64, error) {
-	one, err := wrap(text.Sans, s, 0, 0)
-	if err != nil {
-		return nil, 0, err
-	}
-	widest := 1.0
-	for _, l := range one {
-		widest = max(widest, l.Width)
-	}
-	largest := maxTextSize
-	if wanted > 0 {
-		largest = wanted
-	}
-	size := min(largest, h/lineFactor/float64(len(one)), w/widest*1000)
-	if size >= min(largest, minOneLine) || h < 2*minWrapped*lineFactor {
-		return one, size, nil
-	}
-	for try := min(largest, h/lineFactor/2); try >= minWrapped && try > size; try -= 0.5 {
-		lines, err := wrap(text.Sans, s, w/try*1000, 0)
-		if err != nil {
-			return nil, 0, err
-		}
-		if float64(len(lines))*try*lineFactor <= h {
-			return lines, try, nil
-		}
-	}
-	return one, size, nil
 }
 
 // graphemes are the characters of a text as people count them.

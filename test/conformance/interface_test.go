@@ -212,6 +212,7 @@ func checkSigning(t *testing.T, s *target) {
 	nobody.post(t, at+"/consent", nil).want(t, 409)
 	nobody.post(t, at+"/sign", object{"fields": []object{}}).want(t, 400) // a required field is missing
 	field := ctx.item("fields", 0)["id"]
+	require.Empty(t, nobody.post(t, at+"/fit", object{"fields": []object{{"fieldId": field, "textValue": "yes"}}}).want(t, 200).body["misfits"])
 	require.Equal(t, "open", nobody.get(t, at+"/outcome").want(t, 200).str("outcome"))
 	done := nobody.post(t, at+"/sign", object{"fields": []object{
 		{"fieldId": field, "textValue": "yes"},

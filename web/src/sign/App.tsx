@@ -16,6 +16,7 @@ import { HandOver, isHosted, Witnessing } from "./HandOver";
 import { Identify } from "./Identify";
 import { Narrow } from "./Frame";
 import { isTooLarge, useFileStates, type FileActions } from "./FileEntry";
+import { useFitCheck } from "./fitcheck";
 import { fieldsToDo, problemsOf, refusalsIn, type Refusals } from "./formats";
 import { SenderFoot, SenderLogo, type Branding } from "./Look";
 import { changedWith, sortFields, fieldNames, isFixed, isIdentified, isPicture, pageKey, shownContext, withPrefilled, type Attached, type CodeState, type Context, type Field, type FilledField } from "./model";
@@ -215,6 +216,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     if (!reading || context.shown === null) return;
     return watchShown(client, () => contextNow.current?.shown ?? null, async () => showFilled(await fetchContext()), () => void load());
   }, [reading, client]);
+  useFitCheck(client, reading ? context.fields : null, values, t, (misfits) => setRefused((all) => ({ ...all, ...misfits })));
   const contextNow = useRef(context);
   contextNow.current = context;
 

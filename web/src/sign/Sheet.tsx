@@ -112,8 +112,8 @@ function Written({ f, value }: { f: Pick<Field, "type" | "w" | "h"> & Partial<Fi
   if (f.type === "checkbox") {
     return <svg viewBox="0 0 100 100" aria-hidden="true"><path d="M18 54 L40.4 78 L83.6 22" fill="none" stroke="currentColor" stroke-width="11.2" stroke-linecap="round" stroke-linejoin="round" /></svg>;
   }
-  const { lines, size } = fitText(value, f.w - 2, f.h);
-  return <span class={`written ${f.align ?? ""}`} dir="auto" style={{ "--size": String(Math.min(size, f.fontSize ?? size)) }}>{lines.join("\n")}</span>;
+  const { lines, size } = fitText(value, f.w - 2, f.h, f.fontSize);
+  return <span class={`written ${f.align ?? ""}`} dir="auto" style={{ "--size": String(size) }}>{lines.join("\n")}</span>;
 }
 
 /** What another signer entered. It says whose it is. */

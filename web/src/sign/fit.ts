@@ -1,20 +1,30 @@
 const measuring = document.createElement("canvas").getContext("2d")!;
 
-/** Sizes text, in points, as the seal does: one line if that stays readable, else as many as fit. */
-export function fitText(text: string, w: number, h: number): { lines: string[]; size: number } {
+/** Below this size, in points, nothing that a signer enters is sealed. */
+export const minTextSize = 5;
+const lineHeight = 1.2;
+
+/** Sizes text, in points, as the seal does: one line if that stays readable, else as many as fit. The service has the last word, see fitcheck.ts. */
+export function fitText(text: string, w: number, h: number, wanted = 0): { lines: string[]; size: number } {
   measuring.font = '100px "Noto Sans", sans-serif';
   const widthOf = (s: string) => measuring.measureText(s).width / 100;
+  const sizeOf = (lines: string[]) => Math.min(h / lineHeight / Math.max(lines.length, 1), w / Math.max(0.001, ...lines.map(widthOf)));
   const plain = text.split(/\r\n|\r|\n/);
-  const widest = Math.max(0.01, ...plain.map(widthOf));
-  const size = Math.min(12, h / 1.2 / plain.length, w / widest);
-  if (size >= 8 || h < 9.6) return { lines: plain, size };
-  for (let s = Math.min(12, h / 2.4); s >= 4 && s > size; s -= 0.5) {
-    const lines = plain.flatMap((line) => wrap(line, w / s, widthOf));
-    if (lines.length * s * 1.2 <= h) return { lines, size: s };
+  const largest = wanted > 0 ? Math.max(wanted, minTextSize) : 12;
+  const size = Math.min(largest, sizeOf(plain));
+  if (size >= Math.min(largest, 8)) return { lines: plain, size };
+  const wrapped = (s: number) => plain.flatMap((line) => wrap(line, w / s, widthOf));
+  for (let s = Math.min(largest, h / lineHeight); s > size && s >= minTextSize; s = s > minTextSize ? Math.max(s - 0.5, minTextSize) : 0) {
+    const lines = wrapped(s);
+    if (sizeOf(lines) >= s - 1e-6) return { lines, size: s };
   }
-  return { lines: plain, size };
+  if (size >= minTextSize) return { lines: plain, size };
+  const lines = wrapped(minTextSize);
+  const small = sizeOf(lines);
+  return small > size ? { lines, size: small } : { lines: plain, size };
 }
 
+/** Breaks a line at its blanks; a word that is too long for a line is broken anywhere. */
 function wrap(line: string, width: number, widthOf: (s: string) => number): string[] {
   const out: string[] = [];
   let now = "";
@@ -24,6 +34,14 @@ function wrap(line: string, width: number, widthOf: (s: string) => number): stri
       now = "";
     }
     now += word;
+    while (widthOf(now.trimEnd()) > width) {
+      const letters = [...now];
+      let n = letters.length - 1;
+      while (n > 1 && widthOf(letters.slice(0, n).join("")) > width) n--;
+      if (n < 1) break;
+      out.push(letters.slice(0, n).join(""));
+      now = letters.slice(n).join("");
+    }
   }
   return [...out, now.trimEnd()];
 }

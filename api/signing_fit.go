@@ -1,0 +1,63 @@
+package api
+
+import (
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/seal"
+)
+
+// fitText returns how many characters of a text the seal can draw into a field in a legible size, and whether all are. One that
+// cannot be drawn at all is refused as such.
+func fitText(f *models.Field, text string) (length int, fits bool) {
+	box := seal.TextBox{W: f.W, H: f.H, Cells: f.Cells()}
+	if fits, err := box.Fits(text); fits || err != nil {
+		return 0, true
+	}
+	length, err := box.Length(text)
+	return length, err != nil
+}
+
+// maxFitChecks is how many texts are checked at once: a person types into one field, which may have namesakes.
+const maxFitChecks = 20
+
+// checkFit reports which texts would not fit into their fields, for the page on which a signer types them.
+func (s *Server) checkFit(c *gin.Context, l signerLink, o *object) error {
+	texts := make(map[uuid.UUID]string)
+	for _, f := range o.objects("fields", 1, maxFitChecks) {
+		id, text := f.id("fieldId"), f.str("textValue")
+		if utf8.RuneCountInString(text) > models.MaxTextValue {
+			f.bad("textValue", "must have at most %d characters", models.MaxTextValue)
+			continue
+		}
+		f.checkDrawable("textValue", text)
+		texts[id] = text
+	}
+	if err := o.err(); err != nil {
+		return err
+	}
+	e, err := s.linkedEnvelope(c, l)
+	if err != nil {
+		return err
+	}
+	signer, err := e.ConfirmedReader(s.signerContext(c, l), l.Link)
+	if err != nil {
+		return err
+	}
+	type misfit struct {
+		FieldID uuid.UUID `json:"fieldId"`
+		Length  int       `json:"length"`
+	}
+	out := []misfit{}
+	misfits := e.CheckFit(signer, texts, fitText)
+	for _, f := range e.Fields {
+		if length, ok := misfits[f.ID]; ok {
+			out = append(out, misfit{f.ID, length})
+		}
+	}
+	return answer(c, http.StatusOK, gin.H{"misfits": out})
+}

@@ -1,0 +1,33 @@
+import { useEffect, useRef } from "preact/hooks";
+import type { Translate } from "../ui/i18n";
+import type { Client } from "./client";
+import type { Refusals } from "./formats";
+import { isFixed, isWritten, type Field, type Values } from "./model";
+
+/** How long nothing must be typed, in milliseconds, before the service is asked. */
+const pause = 500;
+/** How many texts are checked in one request, whose body is bounded. */
+const mostChecks = 5;
+
+/** Asks the service, while the signer types, which texts it could seal only too small to be read, and refuses these. */
+export function useFitCheck(client: Client, fields: readonly Field[] | null, values: Values, t: Translate, refuse: (misfits: Refusals) => void): void {
+  const checked = useRef(new Map<string, string>());
+  useEffect(() => {
+    const open = (fields ?? []).filter((f) => isWritten(f.type) && f.type !== "select" && !isFixed(f) && values[f.id]?.trim() && checked.current.get(f.id) !== values[f.id]);
+    if (open.length === 0) return;
+    let stale = false;
+    const timer = setTimeout(() => {
+      const asked = open.slice(0, mostChecks).map((f) => ({ fieldId: f.id, textValue: values[f.id]! })).filter((f) => [...f.textValue].length <= 2000);
+      if (asked.length === 0) return;
+      client.ask<{ misfits: { fieldId: string; length: number }[] }>("/fit", { body: { fields: asked } }).then(({ misfits }) => {
+        if (stale) return;
+        for (const f of asked) checked.current.set(f.fieldId, f.textValue);
+        if (misfits.length > 0) refuse(Object.fromEntries(misfits.map((m) => [m.fieldId, { value: values[m.fieldId]!, message: t("tooLongForField", { n: m.length }) }])));
+      }, () => undefined); // the signature says it again
+    }, pause);
+    return () => {
+      stale = true;
+      clearTimeout(timer);
+    };
+  }, [client, fields, values, t]);
+}
