@@ -30,6 +30,14 @@ type stamp struct {
 	Document bool      `json:"document,omitempty"` // of the whole file; otherwise of the signature alone
 }
 
+// now returns the time; without a clock nothing was ever valid.
+func (o Options) now() time.Time {
+	if o.Now == nil {
+		return time.Time{}
+	}
+	return o.Now()
+}
+
 // applyTrust adds the findings that depend on whom the verifier trusts.
 func (r *Report) applyTrust(j trustInput, opt Options) {
 	in := trust.Seal{Certificates: j.Chain, Claimed: j.SealedAt, RecordKeyID: j.KeyID, Evidence: j.Evidence}
@@ -39,11 +47,7 @@ func (r *Report) applyTrust(j trustInput, opt Options) {
 	for _, s := range j.Stamps {
 		in.Stamps = append(in.Stamps, trust.Stamp{Certificates: s.Chain, Time: s.Time})
 	}
-	var now time.Time // without a clock nothing was ever valid
-	if opt.Now != nil {
-		now = opt.Now()
-	}
-	found := opt.Trust.Judge(in, now)
+	found := opt.Trust.Judge(in, opt.now())
 	r.SealedBy = found.By
 	r.addStamps(j.Stamps, found.Stamps)
 	r.addRevocation(found, j.Extended)

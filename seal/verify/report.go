@@ -194,6 +194,9 @@ func (r *Report) summarise() string {
 		}
 		return "This file was not sealed by this service."
 	case VerdictBroken:
+		if r.Has("signature.rewritten") {
+			return "This file was sealed by this service and has been rewritten by another program. Ask for the original file."
+		}
 	}
 	return "This is not what was sealed, or the seal is not sound."
 }

@@ -45,6 +45,7 @@ func File(ctx context.Context, r io.ReaderAt, size int64, opt Options) (Report, 
 type Examination struct {
 	report    Report
 	judgement trustInput
+	rewritten *rewrittenSeal // nil: no seal was found that another program has written anew
 	// What only the writer of the next increment needs.
 	Archive Archive
 	Whole   hash.Hash
@@ -65,6 +66,9 @@ func (x *Examination) Report(opt Options) Report {
 	r.Findings = slices.Clone(r.Findings)
 	if len(x.judgement.Chain) > 0 {
 		r.applyTrust(x.judgement, opt)
+	}
+	if x.rewritten != nil {
+		r.recognise(x.rewritten, opt)
 	}
 	r.conclude()
 	return r
@@ -149,6 +153,9 @@ func (e *examiner) findSeal(ctx context.Context) error {
 
 func (e *examiner) noSeal(ctx context.Context, f *Found) error {
 	var cut *cutOffError
+	if f.reason == nil || errors.Is(f.reason, errDictionary) {
+		e.x.rewritten = findRewritten(ctx, e.r, e.size)
+	}
 	switch {
 	case errors.As(f.reason, &cut):
 		return e.stop("byte_range.cut_off", values{"end": cut.end, "bytes": e.size})

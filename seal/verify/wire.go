@@ -38,7 +38,7 @@ func ExamineIn(ctx context.Context, pool *sandbox.Pool, r io.ReaderAt, size int6
 	if err := a.Err(); err != nil {
 		return nil, err
 	}
-	return &Examination{report: a.Report, judgement: a.Judgement}, nil
+	return &Examination{report: a.Report, judgement: a.Judgement, rewritten: a.Rewritten}, nil
 }
 
 // ExaminationTime is how much time of the processors examining a file of that
@@ -55,8 +55,9 @@ func ExaminationTime(size int64) time.Duration {
 type examinationAnswer struct {
 	sandbox.Answer
 
-	Report    Report     `json:"report"`
-	Judgement trustInput `json:"judgement"`
+	Report    Report         `json:"report"`
+	Judgement trustInput     `json:"judgement"`
+	Rewritten *rewrittenSeal `json:"rewritten,omitempty"`
 }
 
 // ExamineTask is the part of ExamineIn that is done in the process.
@@ -64,7 +65,7 @@ func ExamineTask(ctx context.Context, r io.ReaderAt, size int64, _ sandbox.Bound
 	var a examinationAnswer
 	x, err := Examine(ctx, r, size)
 	if err == nil {
-		a.Report, a.Judgement = x.report, x.judgement
+		a.Report, a.Judgement, a.Rewritten = x.report, x.judgement, x.rewritten
 	}
 	a.Set(err)
 	return a

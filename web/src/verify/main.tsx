@@ -8,11 +8,15 @@ import { Events, Facts, Signers } from "./record";
 import { bySeverity, type Finding, type Report, type Status, type Verdict } from "./report";
 import { checks, findingTexts, loadTexts, type VerifyKey, type VerifyTranslate } from "./words";
 
-const verdicts: Record<Verdict, { icon: IconName; tone: "" | "good" | "bad"; text: VerifyKey; advice: VerifyKey }> = {
+/** What the page says: the verdict, and of broken files those that another program has rewritten. */
+const shown = (r: Report): Verdict | "rewritten" => r.findings.some((f) => f.code === "signature.rewritten") ? "rewritten" : r.verdict;
+
+const verdicts: Record<Verdict | "rewritten", { icon: IconName; tone: "" | "good" | "bad"; text: VerifyKey; advice: VerifyKey }> = {
   valid: { icon: "check", tone: "good", text: "validText", advice: "validDo" },
   untrusted: { icon: "question", tone: "", text: "untrustedText", advice: "untrustedDo" },
   altered: { icon: "plus", tone: "bad", text: "alteredText", advice: "alteredDo" },
   broken: { icon: "cross", tone: "bad", text: "brokenText", advice: "brokenDo" },
+  rewritten: { icon: "cross", tone: "bad", text: "rewrittenText", advice: "rewrittenDo" },
   not_sealed: { icon: "minus", tone: "", text: "notSealedText", advice: "notSealedDo" },
 };
 
@@ -32,7 +36,7 @@ function Verify({ speech, choose }: LocalizedProps) {
   const [over, setOver] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => { void loadTexts(language).then((w) => setSay(() => w)); }, [language]);
-  useEffect(() => { if (say) document.title = state.step === "told" ? `${say(state.report.verdict)} – ${state.name}` : say("title"); }, [say, state]);
+  useEffect(() => { if (say) document.title = state.step === "told" ? `${say(shown(state.report))} – ${state.name}` : say("title"); }, [say, state]);
   if (!say) return <main><Loading text={t("loading")} /></main>;
 
   const examine = async (file: Blob | undefined, name: string) => {
@@ -81,7 +85,8 @@ interface ToldProps { name: string; file: Blob; report: Report; say: VerifyTrans
 
 /** The verdict, what it means and what to do; then what the verified record says, and how it was found out. */
 function Told({ name, file, report: r, say, when, onExtract }: ToldProps) {
-  const verdict = verdicts[r.verdict];
+  const said = shown(r);
+  const verdict = verdicts[said];
   const by = r.record?.sealedBy ?? r.sealedBy ?? "";
   const others = r.signatures ?? [];
   const extract = () => {
@@ -95,7 +100,7 @@ function Told({ name, file, report: r, say, when, onExtract }: ToldProps) {
     <>
       <section class={`card verdict ${r.verdict}`}>
         <StatusIcon icon={verdict.icon} tone={verdict.tone} />
-        <Title>{say(r.verdict)}</Title>
+        <Title>{say(said)}</Title>
         <p>{say(verdict.text, { by })}</p>
         <p><strong>{say(verdict.advice)}</strong></p>
         {r.verdict === "altered" && r.additions && <p><button type="button" onClick={extract}>{say("extract")}</button></p>}

@@ -1,0 +1,46 @@
+package seal_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal/trust"
+	"countersign/seal/verify"
+)
+
+// TestRewrittenFiles: a sealed file that another program has written anew is recognised where its sealer is trusted, and is
+// never valid; where it is not trusted, nothing is said of this service.
+func TestRewrittenFiles(t *testing.T) {
+	t.Parallel()
+	k := newSealerFixture(t)
+	dir := t.TempDir()
+	in, _ := sealed(t, k.sealer(t), job(t, simplePDF(2)))
+	for name, command := range map[string][]string{
+		"qpdf": {"qpdf", in, "OUT"}, "qpdf, object streams": {"qpdf", "--object-streams=generate", in, "OUT"}, "qpdf, linearized": {"qpdf", "--linearize", in, "OUT"},
+		"mutool": {"mutool", "clean", in, "OUT"}, "mutool, garbage collected": {"mutool", "clean", "-gg", in, "OUT"},
+	} {
+		out := filepath.Join(dir, "out.pdf")
+		command[len(command)-1] = out
+		said, err := run(t, command[0], command[1:]...)
+		require.NoError(t, err, said)
+		b, err := os.ReadFile(out)
+		require.NoError(t, err)
+		r := verified(t, b, k.trust())
+		require.Equal(t, verify.VerdictBroken, r.Verdict, "%s: %s", name, textOf(t, r))
+		require.True(t, r.Has("signature.rewritten"), "%s: %s", name, textOf(t, r))
+		require.Contains(t, r.Summary, "was sealed by this service and has been rewritten")
+		require.Equal(t, envelopeID, r.Findings[0].Values["envelope"])
+		require.Empty(t, r.Signatures, "its own signature is not one of others")
+		require.Nil(t, r.Record)
+
+		r, err = verify.File(t.Context(), bytes.NewReader(b), int64(len(b)), verify.Options{Trust: trust.Policy{}, Now: time.Now})
+		require.NoError(t, err)
+		require.False(t, r.Has("signature.rewritten"), name)
+		require.NotEqual(t, verify.VerdictValid, r.Verdict)
+	}
+}

@@ -1,0 +1,110 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"countersign/seal/cms"
+	"countersign/seal/manifest"
+	"countersign/seal/pdf"
+	"countersign/seal/trust"
+)
+
+// rewrittenSeal is what is left of a seal in a file that another program has written anew.
+type rewrittenSeal struct {
+	Chain      certChain  `json:"chain"` // of the signature
+	SealedAt   time.Time  `json:"sealedAt"`
+	KeyID      string     `json:"keyId"`
+	Key        *publicKey `json:"key"`
+	EnvelopeID string     `json:"envelopeId"`
+}
+
+// errRecordFound ends the search for the record.
+var errRecordFound = errors.New("seal: found")
+
+// findRewritten looks for a seal's record and its signature where any PDF program finds them; nil if the
+// file lacks one of them.
+func findRewritten(ctx context.Context, r io.ReaderAt, size int64) *rewrittenSeal {
+	lim := pdf.DefaultLimits()
+	lim.MaxStream = 16 << 20 // of the record
+	f, err := pdf.Open(r, size, lim)
+	if err != nil {
+		return nil
+	}
+	record := attachedRecord(ctx, f)
+	if record == nil || record.err != nil {
+		return nil
+	}
+	chain := sealingChain(f)
+	if chain == nil {
+		return nil
+	}
+	return &rewrittenSeal{chain, record.manifest.SealedAt, record.kid, &publicKey{record.key}, record.manifest.Envelope.ID}
+}
+
+// attachedRecord reads the seal record among the embedded files (7.11.4); nil if there is none.
+func attachedRecord(ctx context.Context, f *pdf.File) *OpenedRecord {
+	catalog, _, err := f.Catalog()
+	if err != nil {
+		return nil
+	}
+	names, err := pdf.OptionalDict(f, catalog.Get("Names"))
+	if err != nil {
+		return nil
+	}
+	var spec pdf.Value
+	err = pdf.WalkNames(f, names.Get("EmbeddedFiles"), func(key, v pdf.Value) error {
+		if b, ok := key.Bytes(); ok && pdf.DecodeText(b) == manifest.AttachmentKey {
+			spec = v
+			return errRecordFound
+		}
+		return ctx.Err()
+	})
+	if !errors.Is(err, errRecordFound) {
+		return nil
+	}
+	look := &pdf.Lookup{File: f}
+	ref, ok := look.Dict(look.Dict(spec).Get("EF")).Get("F").Ref()
+	if look.Err != nil || !ok {
+		return nil
+	}
+	o, err := f.Object(ref)
+	if err != nil || !o.IsStream() {
+		return nil
+	}
+	b, err := f.StreamData(o)
+	if err != nil {
+		return nil
+	}
+	return OpenRecord(b)
+}
+
+// sealingChain returns the certificates of the certifying signature; nil if there is none.
+func sealingChain(f *pdf.File) certChain {
+	catalog, _, err := f.Catalog()
+	if err != nil {
+		return nil
+	}
+	look := &pdf.Lookup{File: f}
+	contents, _ := look.Value(look.Dict(look.Dict(catalog.Get("Perms")).Get("DocMDP")).Get("Contents")).Bytes()
+	signed, err := cms.ParseStrict(contents)
+	if look.Err != nil || err != nil {
+		return nil
+	}
+	return signed.Certificates
+}
+
+// recognise replaces the findings if a seal that is trusted here was rewritten. The file proves nothing
+// then: anybody can put the signature and the record of a sealed file into another one.
+func (r *Report) recognise(s *rewrittenSeal, opt Options) {
+	in := trust.Seal{Certificates: s.Chain, Claimed: s.SealedAt, RecordKeyID: s.KeyID, RecordKey: s.Key.PublicKey}
+	found := opt.Trust.Judge(in, opt.now())
+	if found.Sealer.Status != trust.Trusted && found.RecordKey.Status != trust.Trusted {
+		return
+	}
+	r.Findings, r.Signatures = nil, nil
+	r.add("signature.rewritten", values{"name": strings.TrimSpace(found.By), "envelope": s.EnvelopeID})
+}
