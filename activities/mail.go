@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -249,6 +250,11 @@ func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(last
 	if refused, ok := errors.AsType[*notify.PermanentError](err); ok {
 		return cmp.Or(record(m.ID, refused.Error()), err)
 	}
+	if down, ok := errors.AsType[*notify.ServerError](err); ok {
+		if failed := a.Store.MailDelayed(ctx, m.ID, down.Error(), false); failed != nil {
+			slog.WarnContext(ctx, "why a mail waits is not noted", "mail", m.ID, "error", failed)
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("send %s mail: %w", m.Kind, err)
 	}
@@ -259,11 +265,14 @@ func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(last
 // triedAgain is the error of a message that the server refused, though not for good: of the kind
 // that is tried again, until the first refusal was refusedFor ago.
 func (a *Activities) triedAgain(ctx context.Context, m models.Mail, refused *notify.RefusedError) error {
-	if m.RefusedAt == nil {
-		return cmp.Or[error](a.Store.MailRefused(ctx, m.ID), &refusedError{error: refused})
-	}
 	if a.lastAttempt(m) {
 		return &notify.PermanentError{Err: fmt.Errorf("%w, for days", refused)}
+	}
+	if err := a.Store.MailDelayed(ctx, m.ID, refused.Error(), true); err != nil {
+		return err
+	}
+	if m.RefusedAt == nil {
+		return &refusedError{error: refused}
 	}
 	return &refusedError{error: refused, wait: min(a.Now().Sub(*m.RefusedAt)/4, longestWait)}
 }

@@ -79,6 +79,30 @@ func TestAnAddressThatIsRefusedForDays(t *testing.T) {
 	})
 }
 
+// TestWhyAMailWaits: the reason of the last attempt that was in vain is with the mail until it goes out.
+func TestWhyAMailWaits(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
+		invite := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
+		reason := func() string {
+			mails, err := env.Store.Mails(env.t.Context(), e.ID)
+			require.NoError(env.t, err)
+			require.Len(env.t, mails, 1)
+			return mails[0].Error
+		}
+		env.mails.fail = &notify.ServerError{Err: errors.New("mail: message refused with 421 4.7.0: busy")}
+		require.Error(env.t, env.Invite(env.t.Context(), invite))
+		assert.Equal(env.t, "mail: message refused with 421 4.7.0: busy", reason())
+		env.mails.fail, env.mails.later = nil, "a@example.com"
+		require.Error(env.t, env.Invite(env.t.Context(), invite))
+		assert.Equal(env.t, "451 later", reason())
+		env.mails.later = ""
+		require.NoError(env.t, env.Invite(env.t.Context(), invite))
+		assert.Empty(env.t, reason())
+	})
+}
+
 // TestTheDaysBeforeTheFirstRefusal are not counted: a server that comes back answers "later" to some of
 // what has waited, mails and text messages alike.
 func TestTheDaysBeforeTheFirstRefusal(t *testing.T) {

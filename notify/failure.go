@@ -6,28 +6,48 @@ import (
 	"fmt"
 	"net/textproto"
 	"regexp"
+	"strconv"
 	"strings"
+	"unicode"
 
 	gomail "github.com/wneessen/go-mail"
 
 	"countersign/internal/netfail"
 )
 
-// What a server says often quotes addresses, so that of its answers only the
-// status codes are kept (RFC 5321 §4.2, RFC 3463).
+// Errors name no person, so that addresses are taken out of what a server says
+// (RFC 5321 §4.2, RFC 3463).
+
+// ServerError marks what the mail server answered, or why it did not answer, where that says nothing about this
+// one message. Find it with errors.As.
+type ServerError struct{ Err error }
+
+// Error returns the cause. It names no address and no person.
+func (s *ServerError) Error() string { return s.Err.Error() }
+
+// Unwrap returns the cause.
+func (s *ServerError) Unwrap() error { return s.Err }
 
 var enhancedCode = regexp.MustCompile(`\b[245]\.\d{1,3}\.\d{1,3}\b`)
 
 // connectFailure describes why no authenticated connection was had. It is never
 // permanent: the configuration or the server can be mended meanwhile.
-func connectFailure(ctx context.Context, err error) error {
+// login and password are taken out.
+func connectFailure(ctx context.Context, err error, login, password string) error {
+	if err = describeConnection(ctx, err, login, password); ctx.Err() != nil {
+		return err
+	}
+	return &ServerError{err}
+}
+
+func describeConnection(ctx context.Context, err error, private ...string) error {
 	var answer *textproto.Error
 	var protocol textproto.ProtocolError
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("mail server: %w", ctx.Err())
 	case errors.As(err, &answer):
-		return fmt.Errorf("mail server: refused with %s", smtpCodes(answer.Code, enhancedCode.FindString(answer.Msg)))
+		return fmt.Errorf("mail server: refused with %s", smtpAnswer(answer.Code, enhancedCode.FindString(answer.Msg), answer.Msg, private...))
 	case errors.As(err, &protocol):
 		return errors.New("mail server: does not speak SMTP")
 	}
@@ -37,8 +57,8 @@ func connectFailure(ctx context.Context, err error) error {
 	return fmt.Errorf("mail server: %w", err) // the library's own words: no TLS or no AUTH on offer
 }
 
-// sendFailure describes why the server did not take the mail, which may have attachments.
-func sendFailure(ctx context.Context, err error, attached bool) error {
+// sendFailure describes why the server did not take the mail to an address, which may have attachments.
+func sendFailure(ctx context.Context, err error, recipient string, attached bool) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("mail: %w", ctx.Err())
 	}
@@ -55,15 +75,15 @@ func sendFailure(ctx context.Context, err error, attached bool) error {
 	case gomail.ErrSMTPData, gomail.ErrSMTPDataClose:
 		step = stepMessage
 	case gomail.ErrWriteContent, gomail.ErrConnCheck:
-		return errors.New("mail: connection lost while sending")
+		return &ServerError{errors.New("mail: connection lost while sending")}
 	default:
 		return errors.New("mail: not sent")
 	}
 	code, enhanced := failed.ErrorCode(), failed.EnhancedStatusCode()
 	if code == 0 {
-		return fmt.Errorf("mail: connection lost at the %s", step)
+		return &ServerError{fmt.Errorf("mail: connection lost at the %s", step)}
 	}
-	err = refusal(fmt.Errorf("mail: %s refused with %s", step, smtpCodes(code, enhanced)), step, code, enhanced)
+	err = refusal(fmt.Errorf("mail: %s refused with %s", step, smtpAnswer(code, enhanced, serverLine(failed), recipient)), step, code, enhanced)
 	if attached && (code == 552 || enhanced == "5.3.4" || enhanced == "5.2.3") {
 		return &TooLargeError{err}
 	}
@@ -74,7 +94,7 @@ func sendFailure(ctx context.Context, err error, attached bool) error {
 func refusal(err error, step string, code int, enhanced string) error {
 	switch {
 	case step == stepSender, code == 421, strings.HasPrefix(enhanced, "4.3."):
-		return err // the server takes no mails of ours, or none at the moment
+		return &ServerError{err} // the server takes no mails of ours, or none at the moment
 	case final(step, code, enhanced):
 		return &PermanentError{err}
 	}
@@ -108,6 +128,44 @@ func final(step string, code int, enhanced string) bool {
 	return subject == "5.1" || subject == "5.2" || subject == "5.6"
 }
 
-func smtpCodes(code int, enhanced string) string {
-	return strings.TrimSpace(fmt.Sprintf("%d %s", code, enhanced))
+// serverLine returns what the server said; the library has it within its own words alone.
+func serverLine(failed *gomail.SendError) string {
+	line := strings.TrimPrefix(failed.Error(), failed.Reason.String()+": ")
+	for _, own := range []string{", affected recipient(s): ", ", affected message ID: "} {
+		line, _, _ = strings.Cut(line, own)
+	}
+	if at := strings.IndexByte(line, '"'); at >= 0 { // textproto quotes it
+		if said, err := strconv.Unquote(line[at:]); err == nil {
+			return said
+		}
+	}
+	return line
+}
+
+// maxServerLine bounds what is kept of a server's answer, in characters.
+const maxServerLine = 200
+
+var (
+	addressInLine = regexp.MustCompile(`<[^<>]*>|[^\s<>"'(),;:=]+@[^\s<>"'(),;]+`)
+	codesInLine   = regexp.MustCompile(`(?m)^[2-5]\d\d[ -]?|\b[245]\.\d{1,3}\.\d{1,3}\b ?`)
+)
+
+// smtpAnswer returns the codes of an answer and what the server said, on one line, without addresses: neither those
+// that look like one nor what precedes the @ in private ones, nor a login or password.
+func smtpAnswer(code int, enhanced, line string, private ...string) string {
+	codes := strings.TrimSpace(fmt.Sprintf("%d %s", code, enhanced))
+	line = codesInLine.ReplaceAllString(addressInLine.ReplaceAllString(line, "[address]"), "")
+	for _, private := range private {
+		if local, _, _ := strings.Cut(private, "@"); local != "" {
+			line = regexp.MustCompile(`(?i)(^|[^\pL\pN])`+regexp.QuoteMeta(local)+`($|[^\pL\pN])`).ReplaceAllString(line, "${1}[address]${2}")
+		}
+	}
+	line = strings.Join(strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+	if runes := []rune(line); len(runes) > maxServerLine {
+		line = strings.TrimSpace(string(runes[:maxServerLine])) + "…"
+	}
+	if line == "" {
+		return codes
+	}
+	return codes + ": " + line
 }

@@ -179,7 +179,7 @@ func (s *SMTP) Send(ctx context.Context, m Mail) error {
 		if readErr := out.readErr(); readErr != nil {
 			return fmt.Errorf("mail: attachment: %w", readErr)
 		}
-		return sendFailure(ctx, err, len(m.Attachments) > 0)
+		return sendFailure(ctx, err, m.To.Email, len(m.Attachments) > 0)
 	})
 }
 
@@ -231,7 +231,7 @@ func (s *SMTP) exchange(ctx context.Context, utf8 bool, do step) error {
 	}()
 	sc, err := client.DialToSMTPClientWithContext(ctx)
 	if err != nil {
-		return connectFailure(ctx, err)
+		return connectFailure(ctx, err, s.user, s.password)
 	}
 	if err := do(ctx, client, sc); err != nil {
 		return err

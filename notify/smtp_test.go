@@ -239,6 +239,29 @@ func TestInternationalAddresses(t *testing.T) {
 	require.ErrorAs(t, sender(t, old, "?tls=none").Send(t.Context(), m), &permanent)
 }
 
+// TestServerLines: what the server says is kept, on one line of bounded length, without addresses and names of others.
+func TestServerLines(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		"Mailbox full":                                    "refused with 550 5.2.2: Mailbox full",
+		"<ada@example.net>: over quota":                   "550 5.2.2: [address]: over quota",
+		"user ADA is unknown, ask postmaster@example.net": "550 5.2.2: user [address] is unknown, ask [address]",
+		"adamant, canada":                                 "550 5.2.2: adamant, canada",
+		strings.Repeat("long ", 100):                      "long…",
+		"":                                                "refused with 550 5.2.2",
+	} {
+		m := hello()
+		m.To.Email = "ada@example.net"
+		err := sender(t, serve(t, serverKind{}, func(m *mailServer) {
+			m.rcptErr = refusal(550, "5.2.2", said)
+		}), "?tls=none").Send(t.Context(), m)
+		require.ErrorContains(t, err, want)
+		require.Less(t, len(err.Error()), 300)
+		require.NotContains(t, err.Error(), "ada@")
+		require.NotContains(t, err.Error(), "postmaster")
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	const other, refused, permanent = "other", "refused", "permanent"
@@ -287,6 +310,7 @@ func TestRefusals(t *testing.T) {
 			err := sender(t, serve(t, serverKind{}, c.refuse), "?tls=none").Send(t.Context(), hello())
 			require.ErrorContains(t, err, c.text)
 			assert.NotContains(t, err.Error(), "ada")
+			require.ErrorContains(t, err, "[address]", "what the server says is kept, without the address")
 			got := other
 			if _, ok := errors.AsType[*notify.PermanentError](err); ok {
 				got = permanent
@@ -366,6 +390,8 @@ func TestTLSAndAuth(t *testing.T) {
 			for _, err := range []error{checkErr, sendErr} {
 				require.ErrorContains(t, err, c.err)
 				assert.NotContains(t, err.Error(), "mailer")
+				var down *notify.ServerError
+				assert.ErrorAs(t, err, &down)
 				assert.NotContains(t, err.Error(), "secret")
 				var permanent *notify.PermanentError
 				assert.NotErrorAs(t, err, &permanent, "configuration can be mended")

@@ -38,16 +38,20 @@ func (s *Store) MailSent(ctx context.Context, id string) error {
 }
 
 func markMailSent(b *batch, id string, at time.Time) {
-	b.exec("UPDATE mails SET sent_at = $1 WHERE id = $2", at, id)
+	b.exec("UPDATE mails SET sent_at = $1, error = '' WHERE id = $2", at, id)
 }
 
-// MailRefused notes that the server refused a mail for the first time, though not for good.
-func (s *Store) MailRefused(ctx context.Context, id string) error {
+// MailDelayed notes why the last attempt at a mail was in vain, and, if the server refused this mail, when it first
+// did. why must be safe to show.
+func (s *Store) MailDelayed(ctx context.Context, id, why string, refused bool) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
-		t.exec("UPDATE mails SET refused_at = $1 WHERE id = $2 AND refused_at IS NULL", s.now(), id)
+		t.exec("UPDATE mails SET error = $1 WHERE id = $2 AND sent_at IS NULL AND failed_at IS NULL", why, id)
+		if refused {
+			t.exec("UPDATE mails SET refused_at = $1 WHERE id = $2 AND refused_at IS NULL", s.now(), id)
+		}
 		return nil
 	})
-	return wrap(err, "note refused mail")
+	return wrap(err, "note delayed mail")
 }
 
 // MailFailed notes that a mail was refused for good. why must be safe to show. Mails
