@@ -3,6 +3,7 @@ package clients_test
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
 )
 
 // examples are the blocks of a page in one language.
@@ -29,58 +31,117 @@ func examples(t *testing.T, path, language string) []string {
 	return out
 }
 
-// TestReadme does what the README tells somebody who begins: its commands, the
-// signature in between, and the comparison at the end of the guide.
+// newcomer is a person in a clone of the repository, in which a service runs.
+type newcomer struct {
+	s    *service
+	root string
+}
+
+func newNewcomer(t *testing.T) *newcomer {
+	t.Helper()
+	n := &newcomer{s: &service{}, root: t.TempDir()}
+	require.NoError(t, os.Mkdir(filepath.Join(n.root, "data"), 0o700))
+	n.s.run(t, filepath.Join(n.root, "data"), "127.0.0.1:0")
+	return n
+}
+
+// shell returns a command that runs a script in a shell and a directory of its own, with no variables but those of every
+// shell. The directory is returned, too. A command that fails and a variable that nothing sets end the script.
+func (n *newcomer) shell(t *testing.T, script string) (cmd *exec.Cmd, out *output, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	require.NoError(t, os.Symlink(filepath.Join(n.root, "data"), filepath.Join(dir, "data")))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "bin"), 0o700))
+	require.NoError(t, os.Symlink(program(t), filepath.Join(dir, "bin/countersign")))
+	docs, err := filepath.Abs("../../docs")
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(docs, filepath.Join(dir, "docs")))
+	cmd = exec.CommandContext(contextFor(t), "sh", "-euc", script)
+	cmd.Dir, out = dir, &output{}
+	cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
+	cmd.Stdout, cmd.Stderr = out, out
+	return cmd, out, dir
+}
+
+// signInvited signs what a person was invited to by an email, as soon as that is in the inbox.
+func (n *newcomer) signInvited(t *testing.T, email string) {
+	t.Helper()
+	link := ""
+	require.Eventually(t, func() bool {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, n.s.InboxURL+"/api/messages?to="+email, http.NoBody)
+		require.NoError(t, err)
+		res, err := http.DefaultTransport.RoundTrip(req)
+		require.NoError(t, err)
+		defer func() { _ = res.Body.Close() }()
+		var mails []struct{ Links []string }
+		require.NoError(t, json.NewDecoder(res.Body).Decode(&mails))
+		for _, m := range mails {
+			for _, l := range m.Links {
+				if strings.HasPrefix(l, n.s.BaseURL+"/sign/") {
+					link = l
+				}
+			}
+		}
+		return link != ""
+	}, time.Minute, 50*time.Millisecond, "no invitation for %s", email)
+	c := n.s.client(t)
+	found, err := countersign.Answer(c.API.ListEnvelopesWithResponse(t.Context(), &api.ListEnvelopesParams{TenantID: "demo", SignerEmail: &email}))
+	require.NoError(t, err)
+	require.Len(t, found.Data, 1)
+	e, err := c.Envelope(t.Context(), found.Data[0].ID)
+	require.NoError(t, err)
+	e.Signers[0].SigningURL = &link
+	sign(t, n.s, e)
+}
+
+// TestReadme runs every command of the README, and of the guide after it, each block in a shell of its own.
 func TestReadme(t *testing.T) {
 	t.Parallel()
-	root := t.TempDir()
-	for _, dir := range []string{"data", "docs", "bin"} {
-		require.NoError(t, os.Mkdir(filepath.Join(root, dir), 0o700))
-	}
-	require.NoError(t, os.Symlink(program(t), filepath.Join(root, "bin/countersign")))
-	pdf, err := os.ReadFile("../../docs/contract.pdf")
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(root, "docs/contract.pdf"), pdf, 0o600))
-	s := &service{}
-	s.run(t, filepath.Join(root, "data"), "127.0.0.1:0")
-
+	n := newNewcomer(t)
 	blocks := examples(t, "../../README.md", "sh")
 	require.Len(t, blocks, 2)
-	wait := "\ntouch sent\nuntil [ -e signed ]; do sleep 0.1; done\n"
-	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", blocks[0]+wait+blocks[1])
-	cmd.Dir = root
-	var out, said output
-	cmd.Stdout, cmd.Stderr = &out, &said
-	require.NoError(t, cmd.Start())
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	data := func(name string) string { return filepath.Join(root, "data", name) }
-	require.Eventually(t, func() bool {
-		_, err := os.Stat(data("sent"))
-		return err == nil || len(ended) > 0
-	}, time.Minute, 50*time.Millisecond)
-	require.FileExists(t, data("sent"), "%s%s", out.String(), said.String())
-	answer, err := os.ReadFile(data("answer.json"))
-	require.NoError(t, err)
-	var sent countersign.Envelope
-	require.NoError(t, json.Unmarshal(answer, &sent), "%s", answer)
-	require.Contains(t, out.String(), s.InboxURL)
-	sign(t, s, &sent)
-	_, err = s.client(t).WaitUntilCompleted(contextFor(t), sent.ID)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(data("signed"), nil, 0o600))
-	require.NoError(t, <-ended, "%s%s", out.String(), said.String())
-	require.Contains(t, out.String(), "\nVALID: ", "what countersign verify says")
+	for i, email := range []string{"you@example.com", "ada@example.com"} {
+		cmd, out, dir := n.shell(t, blocks[i])
+		require.NoError(t, cmd.Start())
+		n.signInvited(t, email)
+		require.NoError(t, cmd.Wait(), "%s", out)
+		sealed, err := os.ReadFile(filepath.Join(dir, []string{"signed.pdf", "sealed.pdf"}[i]))
+		require.NoError(t, err)
+		require.True(t, bytes.HasPrefix(sealed, []byte("%PDF-")))
+		require.Contains(t, out.String(), []string{"\nVALID: ", n.s.InboxURL}[i])
+	}
 
-	require.NoError(t, os.Rename(data("sealed.pdf"), filepath.Join(root, "sealed.pdf")))
-	token := accessToken(t, s)
-	for i, want := range []string{`"access_token"`, `"events":["envelope.completed"]`, ""} {
-		cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", examples(t, "../../docs/guide.md", "sh")[i])
-		cmd.Dir = root
-		cmd.Env = append(os.Environ(), "API="+s.BaseURL, "CLIENT_ID="+s.ClientID, "CLIENT_SECRET="+s.ClientSecret, "TOKEN="+token)
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		require.Contains(t, string(out), want)
+	guide := examples(t, "../../docs/guide.md", "sh")
+	for i, want := range []string{"", `"signingUrl":"` + n.s.BaseURL, `"events":["envelope.completed"]`, ""} {
+		script := guide[0]
+		if i > 0 {
+			script += guide[i]
+		}
+		cmd, out, _ := n.shell(t, script)
+		require.NoError(t, cmd.Run(), "%s", out)
+		require.Contains(t, out.String(), want)
+	}
+	require.Len(t, guide, 4)
+
+	// What goes wrong is shown, and ends the script.
+	cmd, out, _ := n.shell(t, strings.Replace(blocks[1], `"page": 1`, `"page": 7`, 1))
+	require.Error(t, cmd.Run())
+	require.Contains(t, out.String(), "fields[0].page")
+}
+
+// TestCommandsOfPages: the commands that begin run everywhere, on the tools of GNU and of BSD, and name targets that make has.
+func TestCommandsOfPages(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile("../../Makefile")
+	require.NoError(t, err)
+	gnu := regexp.MustCompile(`\b(stat -c|sed -[a-z]*[ir]|date -d|date --|readlink -f|base64 -w|grep -[a-zA-Z]*P|head -n -|mktemp --|sort -V|xargs -r|cp --|tac)\b`)
+	for _, page := range []string{"../../README.md", "../../docs/guide.md", "../../CONTRIBUTING.md"} {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		require.NotRegexp(t, gnu, string(text), page)
+		for _, m := range regexp.MustCompile("(?m)(?:^\\$ |`)make ([a-z-]+)").FindAllStringSubmatch(string(text), -1) {
+			require.Regexp(t, `(?m)^`+m[1]+`:`, string(makefile), "%s: make %s", page, m[1])
+		}
 	}
 }
 
