@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"countersign/internal/testkit"
@@ -110,4 +111,25 @@ func TestSQLiteWritersQueue(t *testing.T) {
 		require.ErrorContains(t, s.FinishOutbox(ctx, 999), "for too long", "one does not wait for ever")
 		s.ReleaseWrites()
 	})
+}
+
+// TestSQLiteReadsDoNotQueue: what only reads does not wait for a write that goes on.
+func TestSQLiteReadsDoNotQueue(t *testing.T) {
+	t.Parallel()
+	s := testkit.Store(t, "sqlite", testkit.NewClock().Now)
+	f := newFixture(t, s, testkit.NewClock())
+	e := f.sent(1, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	require.NoError(t, s.AcquireWrites(ctx))
+	defer s.ReleaseWrites()
+	for name, read := range map[string]func() error{
+		"an envelope":     func() error { return must2(s.Envelope(ctx, f.app.ID, e.ID)) },
+		"a list":          func() error { return must2nd2(s.Envelopes(ctx, store.EnvelopeFilter{App: f.app.ID, Page: 1, Size: 9})) },
+		"users":           func() error { return must2(s.Users(ctx, f.app.ID)) },
+		"attachments":     func() error { return must2(s.Attachments(ctx, e.ID)) },
+		"unfinished work": func() error { return must2nd2(s.Unfinished(ctx, store.WorkEnvelopes, uuid.Nil, 9)) },
+	} {
+		require.NoError(t, read(), name)
+	}
 }
