@@ -106,7 +106,7 @@ func (s *Store) createFromProvider(ctx context.Context, id ProviderIdentity) (u 
 		created = res.RowsAffected > 0
 		return res.Error
 	})
-	return u, created, wrap(err, "create user of the provider")
+	return u, created && err == nil, wrap(err, "create user of the provider")
 }
 
 // refuseDisabled refuses an address whose account was disabled: whom an administrator
