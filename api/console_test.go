@@ -285,6 +285,15 @@ func TestEmbeddedSessions(t *testing.T) {
 		nobody.get(signing).refused(401, "session_invalid")
 		require.Empty(t, nobody.get("/v1/embedded/sessions/unknown").refused(401, "session_invalid").body["details"])
 
+		// One of an envelope that ended meanwhile leads nowhere, and the frame is still told.
+		ended, _ := c.sent(contract())
+		of := in()
+		of["envelopeId"], of["signerId"] = ended.str("id"), ended.signer(0)["id"]
+		made = c.post("/v1/embedded/signing-sessions", of).want(201)
+		c.post("/v1/envelopes/"+ended.str("id")+"/void", nil).want(200)
+		over = nobody.get("/v1/embedded/sessions/"+made.str("sessionToken")).refused(401, "session_invalid")
+		require.Equal(t, object{"allowedOrigin": "https://app.example.com", "envelopeId": ended.str("id"), "signerId": ended.signer(0)["id"]}, over.body["details"])
+
 		// It ends by itself, and so does the signing token that it gave.
 		short := in()
 		short["expiresInMinutes"] = 1

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -57,6 +58,25 @@ func byName(fields []any) map[string]object {
 		out[f["name"].(string)] = f
 	}
 	return out
+}
+
+// TestDefaultsOfBoxes: a checkbox takes its default as a boolean or as its text, and nothing else.
+func TestDefaultsOfBoxes(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	with := func(value any) object {
+		in := everyType()
+		in["fields"] = []object{placed("Tenant", "checkbox", 10, object{"name": "box", "defaultValue": value}), placed("Landlord", "text", 30, object{"name": "t"})}
+		return in
+	}
+	for _, value := range []any{true, "true", false, "false"} {
+		e := c.post("/v1/envelopes", with(value)).want(201)
+		require.Equal(t, fmt.Sprint(value), e.field(0)["defaultValue"])
+	}
+	for _, value := range []any{"perhaps", []string{"true"}, object{}} {
+		require.Contains(t, c.post("/v1/envelopes", with(value)).refused(400, "validation_error").body["errors"], "fields[0].defaultValue")
+	}
 }
 
 // TestEveryType: an envelope with every type goes its whole way, on both databases; the

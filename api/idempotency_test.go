@@ -94,6 +94,7 @@ func TestIdempotencyRules(t *testing.T) {
 		mended := bad.post("/v1/webhooks", object{"url": "https://example.com/c", "events": []string{"envelope.sent"}}).want(201)
 		require.Empty(t, mended.header.Get("Idempotency-Replayed"))
 		c.with("Idempotency-Key", strings.Repeat("x", 256)).post("/v1/webhooks", hook).want(400)
+		c.with("Idempotency-Key", "a space and ~").post("/v1/console/contacts", object{"name": "B", "email": "b@example.com"}).want(200)
 
 		// Raw bodies, by digest.
 		e := c.post("/v1/envelopes", object{"tenantId": "raw", "signers": []object{{"name": "A", "email": "a@example.com"}}}).want(201)

@@ -402,6 +402,20 @@ func TestASignInBelongsToItsBrowser(t *testing.T) {
 	})
 }
 
+// TestConnectingIsLogged: the log names who signs in at the provider from then on, with which role, and no address.
+func TestConnectingIsLogged(t *testing.T) {
+	t.Parallel()
+	s, p, log := withProvider(t, databases["sqlite"](t))
+	ada := s.person(t, models.RoleAdmin)
+	id := ada.me().body["user"].(object)["id"].(string)
+	a := ada.post(connectPath, object{"password": password}).want(200)
+	p.is("ada", "other@example.com", "sender")
+	browser := (&client{t: t, s: s}).with("Cookie", cookieOf(t, a))
+	browser.post(completePath, p.authorize(a.str("url"))).want(200)
+	require.Contains(t, log.String(), `msg="console user connected with the provider" user=`+id+" role=sender")
+	require.NotContains(t, log.String(), "other@example.com")
+}
+
 // TestNobodyIsTakenOver: an account that has a password is connected by its owner, and
 // by nobody who has its address at the provider.
 func TestNobodyIsTakenOver(t *testing.T) {

@@ -31,7 +31,7 @@ type bench struct {
 	cache    string              // the directory where explorations are kept; "": none are
 	jobs     int
 	own      bool          // only the tests of the changed package
-	budget   time.Duration // how long the tests of another package may take together for one change
+	budget   time.Duration // how long the tests of a package may take together for one change
 	runs     atomic.Int64
 
 	mu      sync.Mutex
@@ -301,7 +301,7 @@ func (b *bench) credit(m mutation, pkg, test string) {
 }
 
 // batches returns the tests of a package that reach a change: first those that noticed others of its file, then
-// the quickest, and few before many. Of another package they are those that take no longer together than the budget.
+// the quickest, and few before many; as many as take no longer together than the budget, by what they took alone.
 func (b *bench) batches(pkg string, m mutation) [][]string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -320,7 +320,7 @@ func (b *bench) batches(pkg string, m mutation) [][]string {
 	var took, all time.Duration
 	limit := firstBatch
 	for _, test := range reaching {
-		if all += test.Took; pkg != m.pkg && all > b.budget && all > test.Took {
+		if all += test.Took; all > b.budget && all > test.Took {
 			break
 		}
 		batch, took = append(batch, test.Name), took+test.Took

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A change is tried with the tests that reach it: first those that noticed others of its file, then the quickest; and
-// of another package with those that fit into the budget, but with one at least.
+// A change is tried with the tests that reach it: first those that noticed others of its file, then the quickest, as
+// far as they fit into the budget, but with one at least.
 func TestBatches(t *testing.T) {
 	t.Parallel()
 	m := mutation{id: 7, pkg: "./store", file: "store/a.go"}
@@ -18,16 +18,16 @@ func TestBatches(t *testing.T) {
 		{"TestSlow", 30 * time.Second, []int{7}},
 		{"TestSlowest", 40 * time.Second, []int{7, 9}},
 	}
-	b := &bench{tests: map[string][]exploredTest{"./store": tests, "./api": tests}, budget: 35 * time.Second, noticed: map[string]map[string]int{}}
-	check := func(pkg string, want ...[]string) {
+	b := &bench{tests: map[string][]exploredTest{"./store": tests}, budget: 35 * time.Second, noticed: map[string]map[string]int{}}
+	check := func(want ...[]string) {
 		t.Helper()
-		if got := b.batches(pkg, m); !slices.EqualFunc(got, want, slices.Equal) {
-			t.Errorf("%s: %v, want %v", pkg, got, want)
+		if got := b.batches("./store", m); !slices.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("%v, want %v", got, want)
 		}
 	}
-	check("./store", []string{"TestQuick", "TestMiddling"}, []string{"TestSlow"}, []string{"TestSlowest"})
-	check("./api", []string{"TestQuick", "TestMiddling"}, []string{"TestSlow"})
-	b.credit(m, "./api", "TestSlowest")
-	check("./store", []string{"TestQuick", "TestMiddling"}, []string{"TestSlow"}, []string{"TestSlowest"})
-	check("./api", []string{"TestSlowest"})
+	check([]string{"TestQuick", "TestMiddling"}, []string{"TestSlow"})
+	b.credit(mutation{file: "store/b.go"}, "./store", "TestSlowest") // says nothing about this file
+	check([]string{"TestQuick", "TestMiddling"}, []string{"TestSlow"})
+	b.credit(m, "./store", "TestSlowest")
+	check([]string{"TestSlowest"})
 }

@@ -84,7 +84,7 @@ func main() {
 	flag.IntVar(&o.count, "count", 155, "how many changes to try, drawn evenly from the packages; 0: all")
 	flag.Uint64Var(&o.seed, "seed", 1, "decides which are drawn")
 	flag.DurationVar(&o.limit, "time", time.Hour, "when to stop trying; what was not tried is said")
-	flag.DurationVar(&o.budget, "budget", time.Minute, "how long the tests of each other package may take together for one change; the quickest are tried")
+	flag.DurationVar(&o.budget, "budget", 2*time.Minute, "how long the tests of each package may take together for one change, by what they took alone; the quickest are tried")
 	flag.Float64Var(&o.goal, "goal", 90, "per cent that must be noticed")
 	flag.StringVar(&o.accepted, "accepted", "test/mutants.txt", "changes that need not be noticed, with reasons")
 	flag.StringVar(&o.only, "only", "", "only changes whose name contains this")
