@@ -25,11 +25,10 @@ type assembly struct {
 	valuesOnly bool
 	// dryRun does to every annotation what a value over it would do.
 	dryRun bool
-	// plain says that the pages without values need not be read: see Facts.
-	plain bool
-	// remarkable says that a page which was read is not plain, or that one without
-	// values was not read to its end.
-	remarkable bool
+	// lineless are the pages whose foot is not free for the line; known says that they were found out
+	// at the upload: see Facts.
+	lineless pageSet
+	known    bool
 
 	pages     int
 	paper     [2]float64
@@ -123,17 +122,13 @@ func (a *assembly) drawOnPages(ctx context.Context) error {
 	for _, s := range a.job.Signers {
 		names[s.ID] = s.Name
 	}
-	p := &painter{
-		assembly: a, line: map[bool]pdf.Ref{}, values: values, signers: names, open: a.w.AddStream(nil, []byte("q\n")),
-		endings: map[pageEnd]pdf.Ref{}, resources: map[sharedResources]pdf.Value{}, locked: map[pdf.Ref]bool{}, budget: maxContentRead,
-	}
-	if a.dryRun {
-		p.budget = maxContentDryRun
-	}
-	var err error
-	if p.redrawn, err = RedrawsFields(a.file); err != nil {
+	p := &painter{assembly: a, line: map[int]pdf.Ref{}, values: values, signers: names, budget: maxLineContent}
+	catalog, _, err := a.file.Catalog()
+	if err != nil {
 		return err
 	}
+	p.layered = !catalog.Get("OCProperties").IsNull()
+	p.left = pdf.NewLeftovers(a.file, maxLeftContent, p.layered)
 	pages := min(max(a.job.Document.PageCount, 0), pdf.DefaultLimits().MaxPages)
 	a.w.Grow(pages+typicalExtraObjects, pages*rewrittenPageSize)
 	a.pages, err = a.file.Walk(func(page *pdf.Page) error { return p.page(ctx, page) })

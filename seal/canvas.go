@@ -38,7 +38,9 @@ type canvas struct {
 	b       []byte
 	xobject pdf.Dict
 	backed  bool // a backing was drawn
-	err     error
+	// multiplied is how opaque a picture is that is multiplied onto what is beneath; 0: there is none.
+	multiplied float64
+	err        error
 }
 
 func (t *typesetter) canvas(w, h float64) *canvas { return &canvas{t: t, w: w, h: h} }
@@ -49,8 +51,15 @@ func (c *canvas) resources() pdf.Value {
 	if len(c.xobject) > 0 {
 		d.Set("XObject", c.xobject.Value())
 	}
+	var states pdf.Dict
 	if c.backed {
-		d.Set("ExtGState", pdf.Value("<</B<</ca "+backingAlpha+">>>>"))
+		states.Set("B", pdf.Value("<</ca "+backingAlpha+">>"))
+	}
+	if c.multiplied > 0 {
+		states.Set("M", append(pdf.AppendNumber(pdf.Value("<</BM/Multiply/ca "), c.multiplied), ">>"...))
+	}
+	if states != nil {
+		d.Set("ExtGState", states.Value())
 	}
 	return d.Value()
 }
@@ -206,7 +215,13 @@ func (c *canvas) hidden(x, y, w, h float64, s string) {
 }
 
 // image draws a PNG as large as fits into a box, at its left and half height.
-func (c *canvas) image(x, y, w, h float64, png []byte) {
+func (c *canvas) image(x, y, w, h float64, png []byte) { c.picture(x, y, w, h, png, false) }
+
+// multiply draws a PNG as image does, so that what is beneath stays readable: white parts show
+// what is there, and parts that are dark all over are drawn paler.
+func (c *canvas) multiply(x, y, w, h float64, png []byte) { c.picture(x, y, w, h, png, true) }
+
+func (c *canvas) picture(x, y, w, h float64, png []byte, multiply bool) {
 	img, err := c.t.image(png)
 	if err != nil {
 		c.fail(err)
@@ -215,6 +230,10 @@ func (c *canvas) image(x, y, w, h float64, png []byte) {
 	scale := min(w/float64(img.w), h/float64(img.h))
 	iw, ih := float64(img.w)*scale, float64(img.h)*scale
 	c.op("q")
+	if multiply {
+		c.multiplied = img.dark.opacity(scale)
+		c.b = append(c.b, "/M gs\n"...)
+	}
 	c.op("cm", iw, 0, 0, ih, c.left(x, iw), c.h-y-(h+ih)/2)
 	c.do(img.ref)
 	c.op("Q")

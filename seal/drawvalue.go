@@ -13,7 +13,7 @@ import (
 func drawValue(c *canvas, v Value, signer string) error {
 	switch v.Kind {
 	case Signature, Initial, Stamp:
-		c.image(v.X, v.Y, v.W, v.H, v.PNG)
+		c.multiply(v.X, v.Y, v.W, v.H, v.PNG)
 		c.hidden(v.X, v.Y, v.W, v.H, signer)
 	case Checkbox:
 		drawCheck(c, v)
@@ -41,9 +41,13 @@ func (v *Value) empty() bool {
 	return v.Text == "" && len(v.PNG) == 0 // what has an unknown kind is not left out, but refused
 }
 
+// maxMark is the side of the largest box that a mark fills, in points: in a larger field it
+// stands in the middle, and covers no text.
+const maxMark = 36
+
 // drawCheck draws a check mark as a path, with the mark as hidden text.
 func drawCheck(c *canvas, v Value) {
-	side := min(v.W, v.H) * 0.8
+	side := min(v.W, v.H, maxMark) * 0.8
 	x, y := v.X+(v.W-side)/2, v.Y+(v.H-side)/2
 	at := func(op string, px, py float64) { c.op(op, x+px*side, c.h-(y+py*side)) }
 	c.op("q")
@@ -62,7 +66,7 @@ func drawCheck(c *canvas, v Value) {
 // drawRadio draws the mark of a choice, a disc, with a mark as hidden text.
 func drawRadio(c *canvas, v Value) {
 	const kappa = 0.5522847498 // a quarter of a circle as a Bézier curve
-	r := min(v.W, v.H) * 0.3
+	r := min(v.W, v.H, maxMark) * 0.3
 	x, y := v.X+v.W/2, c.h-(v.Y+v.H/2)
 	c.op("q")
 	c.fill(ink)

@@ -54,7 +54,7 @@ func DryRun(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages i
 	if err := a.build(ctx, nil); err != nil {
 		return nil, err
 	}
-	facts.plain = !a.remarkable
+	facts.lineless = a.lineless
 	pages, err = readPages(ctx, concatReader{r, size, w.Bytes()}, w.Offset())
 	if want := a.pages + len(a.certPages); err == nil && pages != want {
 		err = fmt.Errorf("%w: the sealed file would have %d pages instead of %d", pdf.ErrDamaged, pages, want)
@@ -67,9 +67,7 @@ func DryRun(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages i
 // carry them. A seal without them finds them out itself, and becomes the same.
 type Facts struct {
 	mentioned pdf.Mentioned
-	// plain says that no page's content leaves anything open or is dark where the
-	// line at the foot stands: see painter.look.
-	plain bool
+	lineless  pageSet // the pages whose foot is not free for the line
 }
 
 // wireFacts is the form in which facts are kept.
@@ -77,13 +75,13 @@ type wireFacts struct {
 	Version   int      `json:"v"`
 	Undefined [][2]int `json:"undefined,omitempty"` // numbers and generations
 	Highest   int      `json:"highest"`
-	Plain     bool     `json:"plain,omitempty"`
+	Lineless  pageSet  `json:"lineless,omitempty"`
 }
 
 const (
 	// factsVersion changes with what the facts say: those of another version are
 	// found out again.
-	factsVersion = 1
+	factsVersion = 2
 	// maxFacts bounds the form in which facts are kept, in bytes. Files whose facts
 	// would take more are rare: they are read again when they are sealed.
 	maxFacts = 4 << 10
@@ -95,7 +93,7 @@ func (f *Facts) Encode() string {
 	if f == nil {
 		return ""
 	}
-	w := wireFacts{Version: factsVersion, Highest: f.mentioned.Highest, Plain: f.plain}
+	w := wireFacts{Version: factsVersion, Highest: f.mentioned.Highest, Lineless: f.lineless}
 	for _, ref := range f.mentioned.Undefined {
 		w.Undefined = append(w.Undefined, [2]int{ref.Num, ref.Gen})
 	}
@@ -113,9 +111,30 @@ func DecodeFacts(s string) *Facts {
 	if len(s) > maxFacts || json.Unmarshal([]byte(s), &w) != nil || w.Version != factsVersion {
 		return nil
 	}
-	f := &Facts{mentioned: pdf.Mentioned{Highest: w.Highest}, plain: w.Plain}
+	f := &Facts{mentioned: pdf.Mentioned{Highest: w.Highest}, lineless: w.Lineless}
 	for _, ref := range w.Undefined {
 		f.mentioned.Undefined = append(f.mentioned.Undefined, pdf.Ref{Num: ref[0], Gen: ref[1]})
 	}
 	return f
+}
+
+// pageSet is a set of pages: their first and last indexes, in order.
+type pageSet [][2]int
+
+// add adds a page behind all others.
+func (s *pageSet) add(page int) {
+	if n := len(*s); n > 0 && (*s)[n-1][1] == page-1 {
+		(*s)[n-1][1] = page
+		return
+	}
+	*s = append(*s, [2]int{page, page})
+}
+
+func (s pageSet) has(page int) bool {
+	for _, r := range s {
+		if page <= r[1] {
+			return page >= r[0]
+		}
+	}
+	return false
 }

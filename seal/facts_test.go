@@ -45,7 +45,7 @@ func added(t testing.TB, b []byte) map[pdf.Ref]string {
 	return out
 }
 
-// manyPages has pages that are of several kinds, more content than a seal reads.
+// manyPages has pages that are of several kinds.
 func manyPages(contents ...string) []byte {
 	l := layout{}
 	for i := range 40 {
@@ -58,25 +58,26 @@ func manyPages(contents ...string) []byte {
 // seal as finding it out when sealing.
 func TestASealWithFactsIsTheSame(t *testing.T) {
 	t.Parallel()
-	long := "q " + strings.Repeat("0 0 m 9 9 l S\n", 20_000) + "Q" // 40 pages of it are more than maxContentRead
+	long := "q " + strings.Repeat("0 0 m 9 9 l S\n", 20_000) + "Q"
 	for name, tt := range map[string]struct {
 		original []byte
-		plain    bool
+		lineless string
 	}{
-		"usual":                    {simplePDF(3), true},
-		"open references":          {openEndedContents(), true},
-		"object streams":           {hybridPDF(), true},
-		"much content":             {manyPages(long), true},
-		"a state is left open":     {manyPages("q 1 0 0 1 9 9 cm", "0 0 m"), false},
-		"marked content left open": {manyPages("/Span BMC"), false},
-		"dark at the foot":         {manyPages("0 g 0 0 612 100 re f", ""), false},
-		"a Q too many":             {manyPages("0 0 m Q"), false},
+		"usual":                    {simplePDF(3), ""},
+		"open references":          {openEndedContents(), `"lineless":[[0,0]]`},
+		"object streams":           {hybridPDF(), ""},
+		"much content":             {manyPages(long), ""},
+		"a state is left open":     {manyPages("q 1 0 0 1 9 9 cm", "0 0 m"), ""},
+		"marked content left open": {manyPages("/Span BMC"), ""},
+		"dark at the foot":         {manyPages("0 g 0 0 612 100 re f", "", ""), `"lineless":[[0,0],[3,3],[6,6],[9,9],[12,12],[15,15],[18,18],[21,21],[24,24],[27,27],[30,30],[33,33],[36,36],[39,39]]`},
+		"a Q too many":             {manyPages("0 0 m Q"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			kept := keptFacts(t, tt.original)
 			require.NotEmpty(t, kept)
-			require.Equal(t, tt.plain, strings.Contains(kept, `"plain":true`), kept)
+			require.Equal(t, tt.lineless != "", strings.Contains(kept, "lineless"), kept)
+			require.Contains(t, kept, tt.lineless)
 			k := newSealerFixture(t)
 			plain := job(t, tt.original)
 			with := plain
@@ -101,12 +102,12 @@ func TestFactsThatCannotBeAreNotBelieved(t *testing.T) {
 	_, b := sealed(t, k.sealer(t), job(t, original))
 	want := added(t, b)
 	for _, kept := range []string{
-		`{"v":1,"highest":-1}`, `{"v":1,"highest":8388608}`,
-		`{"v":1,"undefined":[[5000,0],[70,2]],"highest":5004}`, // not in order
-		`{"v":1,"undefined":[[70,2],[70,2]],"highest":5004}`,   // twice
-		`{"v":1,"undefined":[[10,0]],"highest":5004}`,          // exists
-		`{"v":1,"undefined":[[0,0]],"highest":5004}`, `{"v":1,"undefined":[[6000,0]],"highest":5004}`,
-		`{"v":1,"undefined":[[-3,0]],"highest":5004}`, `{"v":1,"undefined":[[70,-2]],"highest":5004}`, `{"v":1,"undefined":[[70,65535]],"highest":5004}`,
+		`{"v":2,"highest":-1}`, `{"v":2,"highest":8388608}`,
+		`{"v":2,"undefined":[[5000,0],[70,2]],"highest":5004}`, // not in order
+		`{"v":2,"undefined":[[70,2],[70,2]],"highest":5004}`,   // twice
+		`{"v":2,"undefined":[[10,0]],"highest":5004}`,          // exists
+		`{"v":2,"undefined":[[0,0]],"highest":5004}`, `{"v":2,"undefined":[[6000,0]],"highest":5004}`,
+		`{"v":2,"undefined":[[-3,0]],"highest":5004}`, `{"v":2,"undefined":[[70,-2]],"highest":5004}`, `{"v":2,"undefined":[[70,65535]],"highest":5004}`,
 	} {
 		j := job(t, original)
 		j.Facts = seal.DecodeFacts(kept)
@@ -114,7 +115,7 @@ func TestFactsThatCannotBeAreNotBelieved(t *testing.T) {
 		_, b := sealed(t, k.sealer(t), j)
 		require.Equal(t, want, added(t, b), kept)
 	}
-	for _, kept := range []string{"", "null", "{}", "[]", `{"v":2,"highest":5004}`, `{"v":1,"highest":"x"}`, `{"v":1,"undefined":[[1,2,`, strings.Repeat(" ", 5000) + `{"v":1}`} {
+	for _, kept := range []string{"", "null", "{}", "[]", `{"v":1,"highest":5004}`, `{"v":2,"highest":"x"}`, `{"v":2,"undefined":[[1,2,`, strings.Repeat(" ", 5000) + `{"v":2}`} {
 		require.Nil(t, seal.DecodeFacts(kept), kept)
 	}
 }
@@ -133,10 +134,10 @@ func TestFactsAreSmall(t *testing.T) {
 
 	const most = 4096 // bytes
 	for size, kept := range map[int]bool{most: true, most + 1: false} {
-		text := `{"v":1,"highest":5004}`
+		text := `{"v":2,"highest":5004}`
 		require.Equal(t, kept, seal.DecodeFacts(text+strings.Repeat(" ", size-len(text))) != nil)
 		// [7] is read as [7,0], which takes more room than it did.
-		text = `{"v":1,"undefined":[],"highest":1,"plain":true}`
+		text = `{"v":2,"undefined":[],"highest":1,"lineless":[[0,0]]}`
 		n := (size - len(text)) / len("[7,0],")
 		list := strings.Repeat("[7],", n-1) + "[" + strings.Repeat("7", size-len(text)-n*len("[7,0],")+2) + "]"
 		f := seal.DecodeFacts(strings.Replace(text, "[]", "["+list+"]", 1))

@@ -166,6 +166,7 @@ func isOpaque(img *image.NRGBA) bool {
 type placedImage struct {
 	ref  pdf.Ref
 	w, h int
+	dark darkness
 }
 
 // image embeds a PNG: colours and transparency apart (8.9.5, 11.6.5.2). Equal
@@ -194,7 +195,7 @@ func (t *typesetter) image(b []byte) (placedImage, error) {
 		mask.Set("BitsPerComponent", pdf.Value("8"))
 		d.Set("SMask", t.w.AddStream(mask, r.alpha).Value())
 	}
-	p := placedImage{t.w.AddStream(d, r.pixels), r.w, r.h}
+	p := placedImage{t.w.AddStream(d, r.pixels), r.w, r.h, r.dark}
 	t.inks[key] = p
 	return p, nil
 }
@@ -205,6 +206,7 @@ type raster struct {
 	space         string
 	bits          int    // per component
 	pixels, alpha []byte // alpha is nil if all is opaque
+	dark          darkness
 }
 
 func rasterOf(b []byte) (raster, error) {
@@ -216,7 +218,7 @@ func rasterOf(b []byte) (raster, error) {
 }
 
 func rasterOfImage(img *image.NRGBA) raster {
-	r := raster{w: img.Rect.Dx(), h: img.Rect.Dy(), bits: 8}
+	r := raster{w: img.Rect.Dx(), h: img.Rect.Dy(), bits: 8, dark: darknessOf(img)}
 	alpha, opaque := make([]byte, 0, r.w*r.h), true
 	for i := 3; i < len(img.Pix); i += 4 {
 		alpha = append(alpha, img.Pix[i])

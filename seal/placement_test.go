@@ -15,13 +15,13 @@ import (
 	"countersign/seal"
 )
 
-// marker is a blue rectangle whose top left quarter is green.
+// marker is a light blue rectangle whose top left quarter is green.
 func marker(t *testing.T) []byte {
 	t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, 80, 40))
 	for y := range 40 {
 		for x := range 80 {
-			c := color.NRGBA{0, 0, 255, 255}
+			c := color.NRGBA{0, 255, 255, 255}
 			if x < 40 && y < 20 {
 				c = color.NRGBA{0, 255, 0, 255}
 			}

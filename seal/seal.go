@@ -229,7 +229,7 @@ func (s *Sealer) drawOn(job *Job, f *pdf.File) (*sealing, error) {
 		return nil, err
 	}
 	if known {
-		a.plain = job.Facts.plain
+		a.lineless, a.known = job.Facts.lineless, true
 		if err := w.DefineUndefined(job.Facts.mentioned); err != nil {
 			return nil, err
 		}

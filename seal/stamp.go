@@ -8,21 +8,17 @@ import (
 	"countersign/seal/text"
 )
 
-// sealLine makes the form with the line that stands at the foot of each page, for
-// dark pages on a backing.
-func (t *typesetter) sealLine(job *Job, service string, backed bool) (form pdf.Ref, width float64, err error) {
+// sealLine makes the form with the line that stands at the foot of each page.
+func (t *typesetter) sealLine(job *Job, service string, extra ...pdf.Entry) (form pdf.Ref, width float64, err error) {
 	s := fmt.Sprintf(lang.ForTag(job.Language).SealLine, service, job.Envelope.ID, job.OriginalSHA256)
 	f := face{text.Sans, sealLineSize, grey}
 	measure := t.canvas(0, 0)
 	width = measure.width(f, s)
 	c := t.canvas(width, sealLineSize*sealLineHeight)
 	c.b = append(c.b, "/Artifact<</Type/Pagination/Subtype/Footer>>BDC\n"...)
-	if backed {
-		c.backing(0, 0, c.w, c.h)
-	}
 	c.line(f, 0, sealLineSize*1.15, s)
 	c.b = append(c.b, "EMC\n"...)
-	form, err = c.form()
+	form, err = c.form(extra...)
 	return form, width, err
 }
 

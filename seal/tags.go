@@ -106,14 +106,17 @@ func (t *tagger) take() int64 {
 	return t.key - 1
 }
 
-// add writes the elements of a content stream's sequences. stream is nil for
-// the page's own content.
-func (t *tagger) add(number int64, page pdf.Ref, stream *pdf.Ref, marks []markedContent) {
+// appearance is a content stream that is not the page's own: the form that an annotation shows.
+type appearance struct{ stream, annotation pdf.Ref }
+
+// add writes the elements of a content stream's sequences. of is nil for the page's own content.
+func (t *tagger) add(number int64, page pdf.Ref, of *appearance, marks []markedContent) {
 	elements := make([]pdf.Value, len(marks))
 	for i, m := range marks {
 		content := pdf.Dict{{Key: "Type", Value: pdf.Value("/MCR")}, {Key: "Pg", Value: page.Value()}}
-		if stream != nil {
-			content.Set("Stm", stream.Value())
+		if of != nil {
+			content.Set("Stm", of.stream.Value())
+			content.Set("StmOwn", of.annotation.Value())
 		}
 		content.Set("MCID", pdf.Value(strconv.Itoa(i)))
 		d := pdf.Dict{

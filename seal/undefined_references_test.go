@@ -477,7 +477,7 @@ func TestContentThatTakesLong(t *testing.T) {
 			p, err := f.Walk(func(p *pdf.Page) error {
 				contents, err := f.Contents(p.Dict)
 				require.NoError(t, err)
-				_, err = f.ReadContent(contents, p.Resources, []pdf.Box{{X1: 612, Y1: 792}}, pdf.MaxContent)
+				_, err = f.ReadContent(contents, p.Resources, []pdf.Box{{X1: 612, Y1: 792}})
 				return err
 			})
 			require.NoError(t, err)

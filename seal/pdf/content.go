@@ -7,44 +7,39 @@ import (
 	"slices"
 )
 
-// Content is what a writer that draws after a page's content has to know of it.
+// Content is what a writer that draws above a page's content has to know of it.
 type Content struct {
-	// Open is how many q operators lack their Q (8.4.2), Marked how many sequences of
-	// marked content lack their end (14.6): they may be hidden.
-	Open, Marked int
-	// Unclean says that content which follows might not be painted, or not as it
-	// is meant: there are more Q than q, something else is left open (a text object,
-	// a string), or not all of it can be read.
-	Unclean bool
 	// Dark tells of each box whether dark ink might not be readable on what the
 	// content paints there.
 	Dark []bool
-	// Size is how many decoded bytes were read.
+	// Free says that nothing but white is painted in the last box.
+	Free bool
+	// Size is how many decoded bytes were read, forms included.
 	Size int64
 }
 
 // MaxContent bounds the decoded content that is read of one page.
 const MaxContent = 16 << 20
 
-// ReadContent reads a page's content streams, at most so many decoded bytes.
-func (f *File) ReadContent(contents []Value, resourceDict Value, boxes []Box, most int64) (Content, error) {
-	data, whole, err := f.contentData(contents, min(most, MaxContent))
+// ReadContent reads a page's content streams.
+func (f *File) ReadContent(contents []Value, resourceDict Value, boxes []Box) (Content, error) {
+	data, whole, err := f.contentData(contents, MaxContent)
 	if err != nil {
 		return Content{}, err
 	}
-	c := Content{Dark: make([]bool, len(boxes)), Size: int64(len(data)), Unclean: !whole}
-	if c.Size > min(most, MaxContent) {
+	c := Content{Dark: make([]bool, len(boxes)), Size: int64(len(data))}
+	if c.Size > MaxContent {
 		return c, nil
 	}
-	r := &contentReader{f: f, work: maxContentWork, data: most, points: make([]point, 0, len(boxes)*pointsPerBox)}
+	r := &contentReader{f: f, work: maxContentWork, data: MaxContent, points: make([]point, 0, len(boxes)*pointsPerBox), foot: boxes[len(boxes)-1], unknown: !whole}
 	for _, b := range boxes {
 		r.addPoints(b)
 	}
-	begin := graphics{ctm: Matrix{1, 0, 0, 1, 0, 0}, clip: Box{-1e9, -1e9, 1e9, 1e9}, exact: true, space: "DeviceGray"}
+	begin := graphics{ctm: Matrix{1, 0, 0, 1, 0, 0}, clip: Box{-1e9, -1e9, 1e9, 1e9}, exact: true, space: "DeviceGray", lineWidth: 1}
 	if err := r.run(data, &resources{f: f, value: resourceDict}, begin, 0); err != nil {
 		return c, err
 	}
-	c.Open, c.Marked, c.Unclean = r.depth, r.marked, c.Unclean || r.unclean || r.inText
+	c.Free, c.Size = !r.unknown && !r.taken && r.work > 0, c.Size+MaxContent-r.data
 	for i := range boxes {
 		dark := 0
 		for _, p := range r.points[i*pointsPerBox : (i+1)*pointsPerBox] {
@@ -113,14 +108,13 @@ func (f *File) decodeSome(data []byte, o Object, most int64) ([]byte, bool) {
 }
 
 // contentReader interprets content streams: the graphics state, paths and
-// pictures, but no text.
+// pictures, and where text stands.
 type contentReader struct {
 	f       *File
 	points  []point
-	depth   int  // of q
-	inText  bool // between BT and ET
-	marked  int  // sequences that are open (14.6)
-	unclean bool
+	foot    Box   // of which it is found out whether something stands there:
+	taken   bool  // that is so
+	unknown bool  // not all was read
 	work    int   // that may still be done, or less than nothing
 	data    int64 // bytes of forms that may still be read
 }
@@ -155,7 +149,23 @@ type graphics struct {
 	exact bool    // the clip is just that box, and paint covers what is below
 	light float64 // of the fill colour, 0 to 1; NaN: unknown
 	space string  // of the fill colour
+
+	lineWidth, fontSize, leading, spacing float64 // spacing is that of characters and of words together
 }
+
+// marks takes note of something that is painted in a box.
+func (r *contentReader) marks(g *graphics, b Box) {
+	b = Box{max(b.X0, g.clip.X0), max(b.Y0, g.clip.Y0), min(b.X1, g.clip.X1), min(b.Y1, g.clip.Y1)}
+	r.taken = r.taken || b.Overlaps(r.foot)
+}
+
+// contains reports whether all of a box lies in b.
+func (b Box) contains(c Box) bool {
+	return b.X0 <= c.X0 && b.Y0 <= c.Y0 && b.X1 >= c.X1 && b.Y1 >= c.Y1
+}
+
+// whiteThreshold is the lightness above which a colour is that of paper.
+const whiteThreshold = 0.99
 
 // darkThreshold is the lightness under which a colour is dark.
 const darkThreshold = 0.55
@@ -181,7 +191,7 @@ func (r *contentReader) run(b []byte, own *resources, g graphics, level int) err
 	_ = tokens(context.Background(), b, s.operand, func(op string) bool {
 		s.operator(op)
 		s.operands = s.operands[:0]
-		return s.err == nil && (r.work > 0 || level == 0)
-	}, s.inlineImage, func() { r.unclean = r.unclean || level == 0 })
+		return s.err == nil && r.work > 0
+	}, s.inlineImage, func() { r.unknown = true })
 	return s.err
 }

@@ -161,6 +161,16 @@ func OptionalDict(f *File, v Value) (Dict, error) {
 	return v.Dict()
 }
 
+// IsStream reports whether v refers to a stream.
+func IsStream(f *File, v Value) (bool, error) {
+	ref, ok := v.Ref()
+	if !ok {
+		return false, nil
+	}
+	o, err := f.Object(ref)
+	return err == nil && o.IsStream(), err
+}
+
 // WalkNames calls visit for each key of a name tree (ISO 32000-2, 7.9.6).
 func WalkNames(f *File, root Value, visit func(key, v Value) error) error {
 	t := treeReader{f: f, seen: map[Ref]bool{}}

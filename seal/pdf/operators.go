@@ -16,6 +16,16 @@ var otherOperators = func() map[string]bool {
 	return all
 }()
 
+// isOperator reports whether a word of a content stream is an operator or an operand.
+func isOperator(word string) bool {
+	switch word {
+	case "q", "Q", "cm", "m", "l", "c", "v", "y", "re", "W", "W*", "n", "s", "S", "f", "F", "B", "b", "f*", "B*", "b*", "g", "rg", "k", "cs", "sc", "scn",
+		"gs", "sh", "Do", "BT", "ET", "BMC", "BDC", "EMC", "true", "false", "null":
+		return true
+	}
+	return otherOperators[word]
+}
+
 // afterTokens tells a token at the end of a content stream from one cut off.
 const afterTokens = " endobj "
 
@@ -97,8 +107,11 @@ type stream struct {
 	saved     []graphics
 	path      []subpath
 	clipping  bool
+	curved    bool // the path has curves
 	operands  []Value
 	nums      [6]float64
+	text      Matrix // of text, and of its line (9.4.1)
+	textLine  Matrix
 	err       error
 }
 
@@ -157,24 +170,30 @@ func decimal(v Value) (n float64, ok bool) {
 func (s *stream) operator(op string) {
 	switch op {
 	case "q":
-		s.save()
+		if len(s.saved) < maxSaved {
+			s.saved = append(s.saved, s.g)
+		}
 	case "Q":
-		s.restore()
+		if n := len(s.saved); n > 0 {
+			s.g, s.saved = s.saved[n-1], s.saved[:n-1]
+		}
 	case "cm":
 		if n, ok := s.numbers(6); ok {
 			s.g.ctm = Matrix(n).Times(s.g.ctm)
-		} else {
-			s.broken()
 		}
-	case "m", "l", "v", "y", "c", "re":
+	case "w":
+		if n, ok := s.numbers(1); ok {
+			s.g.lineWidth = n[0]
+		}
+	case "m", "l", "c", "v", "y", "re":
 		s.construct(op)
 	case "W", "W*":
 		s.clipping = true
-	case "f", "F", "B", "b", "f*", "B*", "b*":
+	case "f", "F", "f*", "B", "b", "B*", "b*":
 		s.fill(len(op) == 2)
-		s.endPath()
+		s.endPath(op[0] != 'f' && op[0] != 'F')
 	case "n", "s", "S":
-		s.endPath()
+		s.endPath(op != "n")
 	case "g", "rg", "k", "cs", "sc", "scn":
 		s.colour(op)
 	case "gs":
@@ -183,55 +202,14 @@ func (s *stream) operator(op string) {
 		light := s.g.light
 		s.g.light = math.NaN()
 		s.reader.paint(&s.g, func(_, _ float64) bool { return true })
+		s.reader.marks(&s.g, s.g.clip)
 		s.g.light = light
 	case "Do":
 		s.do()
-	case "BT", "ET", "BMC", "BDC", "EMC":
-		if s.level == 0 {
-			s.reader.bracket(op)
-		}
 	default:
-		if !otherOperators[op] {
-			s.broken()
+		if !s.textOperator(op) && !isOperator(op) {
+			s.reader.unknown = true
 		}
-	}
-}
-
-func (r *contentReader) bracket(op string) {
-	switch op {
-	case "BT", "ET":
-		r.inText = op == "BT"
-	case "EMC":
-		r.marked = max(r.marked-1, 0)
-	default:
-		r.marked++
-	}
-}
-
-// broken takes note of what readers may go on from in different ways.
-func (s *stream) broken() {
-	if s.level == 0 {
-		s.reader.unclean = true
-	}
-}
-
-func (s *stream) save() {
-	if s.level == 0 {
-		s.reader.depth++
-	}
-	if len(s.saved) < maxSaved {
-		s.saved = append(s.saved, s.g)
-	}
-}
-
-func (s *stream) restore() {
-	if s.level == 0 {
-		if s.reader.depth--; s.reader.depth < 0 { // readers ignore it
-			s.reader.depth, s.reader.unclean = 0, true
-		}
-	}
-	if n := len(s.saved); n > 0 {
-		s.g, s.saved = s.saved[n-1], s.saved[:n-1]
 	}
 }
 
@@ -387,16 +365,22 @@ func (s *stream) do() {
 	kind := look.Value(d.Get("Subtype"))
 	switch {
 	case kind.IsName("Image"):
-		if !look.Value(d.Get("ImageMask")).Bool() || s.g.light < darkThreshold {
+		if mask := look.Value(d.Get("ImageMask")).Bool(); !mask || s.g.light < darkThreshold {
 			s.picture()
+		} else if s.g.light < whiteThreshold {
+			s.reader.taken = true
 		}
 		return
-	case !kind.IsName("Form") || s.level >= maxForms || s.reader.data <= 0:
+	case !kind.IsName("Form"):
+		return
+	case s.level >= maxForms || s.reader.data <= 0:
+		s.reader.unknown = true
 		return
 	}
 	s.reader.reads(readForm)
-	b, _ := s.reader.f.decodeSome(nil, o, s.reader.data)
+	b, whole := s.reader.f.decodeSome(nil, o, s.reader.data)
 	s.reader.data -= int64(len(b))
+	s.reader.unknown = s.reader.unknown || !whole || s.reader.data < 0
 	g := s.g
 	if a, err := s.reader.f.Array(d.Get("Matrix")); err == nil && len(a) == 6 {
 		var m Matrix

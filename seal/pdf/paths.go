@@ -27,9 +27,10 @@ func (s *stream) construct(op string) {
 	}
 	n, ok := s.numbers(want)
 	if !ok {
-		s.broken()
+		s.reader.unknown = true
 		return
 	}
+	s.curved = s.curved || op == "c" || op == "v" || op == "y"
 	if len(s.path) > maxSubpaths {
 		return
 	}
@@ -77,6 +78,7 @@ func (s *stream) fill(evenOdd bool) {
 		return
 	}
 	b, exact := s.bounds()
+	s.filled(b, exact)
 	s.reader.paint(&s.g, func(x, y float64) bool {
 		if x < b.X0 || x > b.X1 || y < b.Y0 || y > b.Y1 {
 			return false
@@ -108,8 +110,48 @@ func winding(path []subpath, x, y float64) int {
 	return n
 }
 
-// endPath clips to the path, if that was asked for (8.5.4), and begins a new one.
-func (s *stream) endPath() {
+// filled takes note of a path that is filled. White paint makes room, or leaves it.
+func (s *stream) filled(b Box, exact bool) {
+	r := s.reader
+	if s.g.light >= whiteThreshold {
+		r.taken = r.taken && !(exact && s.g.exact && b.contains(r.foot) && s.g.clip.contains(r.foot))
+		return
+	}
+	for _, sub := range s.path {
+		r.marks(&s.g, boundsOf(sub, 0))
+	}
+}
+
+func boundsOf(points [][2]float64, around float64) Box {
+	b := Box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+	for _, p := range points {
+		b = Box{min(b.X0, p[0]-around), min(b.Y0, p[1]-around), max(b.X1, p[0]+around), max(b.Y1, p[1]+around)}
+	}
+	return b
+}
+
+// stroked takes note of a path that is stroked, each of its segments by the box around it.
+func (s *stream) stroked() {
+	around := s.g.lineWidth * s.g.ctm.scale() / 2
+	for _, sub := range s.path {
+		if s.reader.work -= len(sub); s.curved || len(sub) < 2 {
+			s.reader.marks(&s.g, boundsOf(sub, around))
+			continue
+		}
+		for i := range sub {
+			s.reader.marks(&s.g, boundsOf([][2]float64{sub[i], sub[(i+1)%len(sub)]}, around))
+		}
+	}
+}
+
+// scale is how much longer a length becomes at most, or a little more.
+func (m Matrix) scale() float64 { return math.Hypot(math.Hypot(m[0], m[1]), math.Hypot(m[2], m[3])) }
+
+// endPath strokes the path, clips to it, if that was asked for (8.5.4), and begins a new one.
+func (s *stream) endPath(stroke bool) {
+	if stroke {
+		s.stroked()
+	}
 	if s.clipping {
 		b, exact := s.bounds()
 		c := &s.g.clip
@@ -117,5 +159,5 @@ func (s *stream) endPath() {
 		s.g.exact = s.g.exact && exact
 		s.clipping = false
 	}
-	s.path = s.path[:0]
+	s.path, s.curved = s.path[:0], false
 }

@@ -1,0 +1,66 @@
+package seal
+
+import "image"
+
+// darkness is how dark the parts of a picture are: sums over its left upper parts, in
+// units of a black pixel times 255, for each corner of a grid of cells.
+type darkness struct {
+	columns, rows int
+	cell          int // side of a cell, in pixels
+	sums          []int64
+}
+
+// darknessOf measures a picture on white.
+func darknessOf(img *image.NRGBA) darkness {
+	const most = 256 // cells a side
+	w, h := img.Rect.Dx(), img.Rect.Dy()
+	d := darkness{cell: (max(w, h) + most - 1) / most}
+	d.columns, d.rows = (w+d.cell-1)/d.cell, (h+d.cell-1)/d.cell
+	d.sums = make([]int64, (d.columns+1)*(d.rows+1))
+	for y := range h {
+		row := img.Pix[y*img.Stride:]
+		at := (y/d.cell + 1) * (d.columns + 1)
+		for x := range w {
+			p := row[4*x : 4*x+4 : 4*x+4]
+			if p[3] == 0 {
+				continue
+			}
+			light := (30*int64(p[0]) + 59*int64(p[1]) + 11*int64(p[2])) / 100
+			d.sums[at+x/d.cell+1] += (255 - light) * int64(p[3]) / 255
+		}
+	}
+	for i := 1; i <= d.rows; i++ {
+		for j := 1; j <= d.columns; j++ {
+			at := i*(d.columns+1) + j
+			d.sums[at] += d.sums[at-1] + d.sums[at-d.columns-1] - d.sums[at-d.columns-2]
+		}
+	}
+	return d
+}
+
+// most returns how dark the darkest square of a side in pixels is on average, from 0 to 1. A picture
+// smaller than that is taken for a square of it.
+func (d *darkness) most(side float64) float64 {
+	n := max(1, int(side/float64(d.cell)+0.5))
+	w, h := min(n, d.columns), min(n, d.rows)
+	best := int64(0)
+	sum := func(row, column int) int64 { return d.sums[row*(d.columns+1)+column] }
+	for i := h; i <= d.rows; i++ {
+		for j := w; j <= d.columns; j++ {
+			best = max(best, sum(i, j)-sum(i-h, j)-sum(i, j-w)+sum(i-h, j-w))
+		}
+	}
+	return float64(best) / 255 / float64(n*n*d.cell*d.cell)
+}
+
+const (
+	// letterSide is the side of a square that a few letters of a clause take, in points.
+	letterSide = 10
+	// mostDark is how dark such a square of a picture may be: black letters beneath are read then.
+	mostDark = 0.5
+)
+
+// opacity returns how opaque a picture is drawn whose pixels have a size in points.
+func (d *darkness) opacity(pixel float64) float64 {
+	return min(1, mostDark/max(d.most(letterSide/pixel), mostDark))
+}

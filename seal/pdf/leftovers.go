@@ -1,0 +1,346 @@
+package pdf
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+)
+
+// Leftovers finds out what content leaves to annotations that are painted behind it, in
+// readers that keep one state for a whole page, as pdf.js does. Sequences of marked content
+// (14.6) may be open: a hidden one hides all that follows. Where a Q without its q (8.4.2) leads
+// to a state with a soft mask, or in a form to one without a font for the text that follows,
+// the reader ends there. The counts are upper bounds: where readers may take content in different
+// ways, no sequence counts as closed.
+type Leftovers struct {
+	f *File
+	// layered says that the document has layers: else nothing is hidden, and sequences need not be counted.
+	layered bool
+	data    int64              // decoded bytes that may still be read
+	known   map[Ref]*leftovers // of streams; nil: being read
+	fonts   map[Ref]bool       // that were looked at
+	state   map[Ref]Value      // the groups of the soft masks of graphics states, nil for none
+}
+
+// leftovers are those of one content stream.
+type leftovers struct {
+	open     int  // sequences
+	surplus  bool // a Q without its q
+	masked   bool // its resources have a soft mask
+	inherits bool // it shows text before it selects a font
+	breaks   bool // it shows text behind a Q without its q, before it selects a font
+}
+
+func (l *leftovers) add(m leftovers) {
+	l.open += m.open
+	l.surplus, l.masked, l.breaks = l.surplus || m.surplus, l.masked || m.masked, l.breaks || m.breaks
+}
+
+const (
+	maxSequences = 4096
+	maxNested    = 32 // streams within streams
+)
+
+// NewLeftovers returns a reader of at most so many decoded bytes.
+func NewLeftovers(f *File, most int64, layered bool) *Leftovers {
+	return &Leftovers{f: f, data: most, layered: layered, known: map[Ref]*leftovers{}, fonts: map[Ref]bool{}, state: map[Ref]Value{}}
+}
+
+// Page returns how many sequences the content of a page and the appearances of its annotations (AP)
+// leave open, with the forms that they paint. The error is ErrLimit where that cannot be counted, or
+// where nothing can be drawn behind them.
+func (s *Leftovers) Page(ctx context.Context, contents []Value, resources Value, looks []Value) (int, error) {
+	data, whole, err := s.f.contentData(contents, max(s.data, 0))
+	if err != nil {
+		return 0, err
+	}
+	if err := s.spend(len(data)); err != nil {
+		return 0, err
+	}
+	data = bytes.Clone(data) // forms are read before its end
+	all, err := s.inResources(ctx, resources, 0)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.content(ctx, data, whole, resources, 0, &all); err != nil {
+		return 0, err
+	}
+	err = s.eachAppearance(ctx, looks, func(v Value) error {
+		left, err := s.stream(ctx, v, nil, 1)
+		all.add(left)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case all.surplus && all.masked:
+		return 0, fmt.Errorf("%w: a Q without its q beside a soft mask", ErrLimit)
+	case all.breaks:
+		return 0, fmt.Errorf("%w: a Q without its q in a form, and text without a font behind it", ErrLimit)
+	}
+	return all.open, nil
+}
+
+// stream returns what a form, an appearance or a glyph leaves.
+func (s *Leftovers) stream(ctx context.Context, v, resources Value, level int) (leftovers, error) {
+	ref, ok := v.Ref()
+	if !ok {
+		return leftovers{}, nil
+	}
+	n, known := s.known[ref]
+	switch {
+	case (known && n == nil || level > maxNested) && !s.layered:
+		return leftovers{}, nil
+	case known && n == nil || level > maxNested:
+		return leftovers{}, fmt.Errorf("%w: content within itself, or nested too deeply", ErrLimit)
+	case known:
+		return *n, nil
+	}
+	s.known[ref] = &leftovers{}
+	o, err := s.f.Object(ref)
+	if err != nil || !o.IsStream() {
+		return leftovers{}, err
+	}
+	d, err := o.Value.Dict()
+	if err != nil || d.Get("Subtype").IsName("Image") {
+		return leftovers{}, err
+	}
+	own := d.Get("Resources")
+	s.known[ref] = nil
+	data, whole := s.f.decodeSome(nil, o, max(s.data, 0))
+	if err := s.spend(len(data)); err != nil {
+		return leftovers{}, err
+	}
+	var out leftovers
+	if !own.IsNull() {
+		resources = own // else those of the content that paints it, which were looked at
+		out, err = s.inResources(ctx, own, level)
+	}
+	if err == nil {
+		err = s.content(ctx, data, whole, resources, level, &out)
+	}
+	s.known[ref] = &out
+	return out, err
+}
+
+// eachAppearance calls do with the streams of appearances, in whatever state an annotation is (12.5.5).
+func (s *Leftovers) eachAppearance(ctx context.Context, looks []Value, do func(Value) error) error {
+	for _, v := range looks {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		d, err := OptionalDict(s.f, v)
+		if err != nil {
+			return err
+		}
+		for _, e := range d {
+			streams := Dict{e}
+			if one, err := IsStream(s.f, e.Value); err != nil {
+				return err
+			} else if !one { // by state
+				if streams, err = OptionalDict(s.f, e.Value); err != nil {
+					return err
+				}
+			}
+			for _, one := range streams {
+				if err := do(one.Value); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Leftovers) spend(n int) error {
+	if s.data -= int64(n); s.data < 0 {
+		return fmt.Errorf("%w: too much content", ErrLimit)
+	}
+	return nil
+}
+
+// content adds what one content stream leaves.
+func (s *Leftovers) content(ctx context.Context, data []byte, whole bool, own Value, level int, all *leftovers) error {
+	res := &resources{f: s.f, value: own}
+	clear, open, depth := whole, 0, 0
+	shifted, lost, selected := false, false, false // the states of a reader are others; so is the font; one was selected
+	var last Value
+	var failed error
+	err := tokens(ctx, data, func(v Value) {
+		last = v
+		if c := v[0]; c >= '0' && c <= '9' || c == '+' || c == '-' || c == '.' {
+			_, number := decimal(v)
+			clear = clear && number // some readers find an operator behind the digits
+		}
+	}, func(op string) bool {
+		clear = clear && isOperator(op) // or at the beginning of a longer word
+		switch op {
+		case "BMC", "BDC":
+			open++
+		case "EMC":
+			open = max(open-1, 0)
+		case "q":
+			depth++
+		case "Q":
+			if depth--; depth < 0 {
+				depth, all.surplus = 0, true
+				shifted = shifted || level > 0
+			}
+			lost = shifted
+		case "Tf":
+			lost, selected = false, true
+		case "Tj", "TJ", "'", `"`:
+			all.breaks, all.inherits = all.breaks || lost, all.inherits || !selected
+		case "Do":
+			var form leftovers
+			form, failed = s.painted(ctx, res, last, level)
+			all.add(form)
+			all.breaks, all.inherits = all.breaks || lost && form.inherits, all.inherits || form.inherits && !selected
+			shifted, lost = shifted || form.surplus, lost || form.surplus
+		}
+		last = nil
+		return failed == nil && (open+all.open <= maxSequences || !s.layered)
+	}, func() { clear = false }, func() { clear = false })
+	if err = cmp.Or(err, failed); err != nil {
+		return err
+	}
+	all.open += open
+	if !s.layered {
+		all.open = 0
+		return nil
+	}
+	if !clear { // what one reader takes for the data of an image is content to another
+		if all.open, err = s.mostOfForms(ctx, res, level); err != nil {
+			return err
+		}
+		all.open *= bytes.Count(data, []byte("Do"))
+		all.open += bytes.Count(data, []byte("BMC")) + bytes.Count(data, []byte("BDC"))
+	}
+	if all.open > maxSequences {
+		return fmt.Errorf("%w: more than %d open sequences of marked content", ErrLimit, maxSequences)
+	}
+	return nil
+}
+
+// painted returns what a form leaves that content paints.
+func (s *Leftovers) painted(ctx context.Context, res *resources, name Value, level int) (leftovers, error) {
+	key, ok := name.Name()
+	if !ok {
+		return leftovers{}, nil
+	}
+	v, err := res.get("XObject", key)
+	if err != nil {
+		return leftovers{}, err
+	}
+	return s.stream(ctx, v, res.value, level+1)
+}
+
+// mostOfForms returns how many sequences one form among resources leaves open at most.
+func (s *Leftovers) mostOfForms(ctx context.Context, res *resources, level int) (int, error) {
+	most := 0
+	err := s.each(res.value, "XObject", func(v Value) error {
+		form, err := s.stream(ctx, v, res.value, level+1)
+		most = max(most, form.open)
+		return err
+	})
+	return most, err
+}
+
+// each calls do with each resource of a kind.
+func (s *Leftovers) each(own Value, kind string, do func(v Value) error) error {
+	look := &Lookup{File: s.f}
+	own = look.Value(own)
+	named := look.Value(look.Dict(own).Get(kind))
+	if err := s.spend((len(own) + len(named)) / bytesPerWork); err != nil {
+		return err
+	}
+	for _, e := range look.Dict(named) {
+		if err := do(e.Value); err != nil {
+			return err
+		}
+	}
+	return look.Err
+}
+
+// maskOf returns the group of a graphics state's soft mask, nil if it has none.
+func (s *Leftovers) maskOf(v Value) (Value, error) {
+	ref, isRef := v.Ref()
+	if group, known := s.state[ref]; known && isRef {
+		return group, nil
+	}
+	look := &Lookup{File: s.f}
+	var group Value
+	if mask := look.Dict(look.Dict(v).Get("SMask")); mask != nil {
+		if group = bytes.Clone(mask.Get("G")); group == nil {
+			group = Value("null")
+		}
+	}
+	if isRef {
+		s.state[ref] = group
+	}
+	return group, look.Err
+}
+
+// inResources looks at the content that is run in ways that cannot be counted:
+// glyphs, tiles of patterns and soft masks. None of them may leave marked content open.
+func (s *Leftovers) inResources(ctx context.Context, own Value, level int) (all leftovers, err error) {
+	if level > maxNested && !s.layered {
+		return all, nil
+	}
+	if level > maxNested {
+		return all, fmt.Errorf("%w: nested too deeply", ErrLimit)
+	}
+	look := &Lookup{File: s.f}
+	balanced := func(v, resources Value) error {
+		left, err := s.stream(ctx, v, resources, level+1)
+		if err == nil && left.open > 0 && s.layered {
+			err = fmt.Errorf("%w: a glyph, a pattern or a mask leaves marked content open", ErrLimit)
+		}
+		left.open = 0
+		all.add(left)
+		return err
+	}
+	err = s.each(own, "Font", func(v Value) error {
+		ref, ok := v.Ref()
+		if !ok || s.fonts[ref] {
+			return nil
+		}
+		s.fonts[ref] = true
+		font := look.Dict(v)
+		if !look.Value(font.Get("Subtype")).IsName("Type3") {
+			return nil
+		}
+		resources := font.Get("Resources")
+		if resources.IsNull() {
+			resources = own
+		}
+		for _, glyph := range look.Dict(font.Get("CharProcs")) {
+			if err := balanced(glyph.Value, resources); err != nil {
+				return err
+			}
+		}
+		if font.Get("Resources").IsNull() {
+			return nil
+		}
+		left, err := s.inResources(ctx, resources, level+1)
+		all.add(left)
+		return err
+	})
+	if err != nil {
+		return all, err
+	}
+	if err := s.each(own, "Pattern", func(v Value) error { return balanced(v, own) }); err != nil {
+		return all, err
+	}
+	err = s.each(own, "ExtGState", func(v Value) error {
+		mask, err := s.maskOf(v)
+		if err != nil {
+			return err
+		}
+		all.masked = all.masked || mask != nil
+		return balanced(mask, own)
+	})
+	return all, cmp.Or(err, look.Err)
+}

@@ -1,0 +1,399 @@
+package seal
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"countersign/seal/pdf"
+	"countersign/seal/refusal"
+	"countersign/seal/text"
+)
+
+// stamps are the annotations of a page with what is drawn on it. All that is drawn on
+// a page of the original is a stamp annotation (12.5.6.12) behind those of the
+// original: what the page's content leaves open does not reach it.
+type stamps struct {
+	page    pdf.Ref
+	looks   []pdf.Value // the appearances of the original's annotations (AP), as far as they were looked at
+	annots  []pdf.Value
+	changed bool // annots are not those of the original
+	covers  []pdf.Box
+	dark    []bool // which values would stand on a dark annotation, as far as is known
+}
+
+// Flags of annotations (12.5.3).
+const (
+	flagHidden   = 1 << 1
+	flagPrint    = 1 << 2
+	flagNoView   = 1 << 5
+	flagReadOnly = 1 << 6
+	flagLocked   = 1 << 7
+	flagsOfStamp = flagPrint | flagReadOnly | flagLocked
+	maxAnnots    = 20_000 // annotations of a page that are looked at
+)
+
+// RedrawsFields reports whether programs are asked to make the looks of form
+// fields anew (12.7.3).
+func RedrawsFields(f *pdf.File) (bool, error) {
+	catalog, _, err := f.Catalog()
+	if err != nil {
+		return false, err
+	}
+	look := &pdf.Lookup{File: f}
+	form := look.Dict(catalog.Get("AcroForm"))
+	return look.Value(form.Get("NeedAppearances")).Bool(), look.Err
+}
+
+// readAnnots begins with the annotations that a page has. If they are looked at, form fields
+// below values become stamps, and where the others stand is noted.
+func (p *painter) readAnnots(ctx context.Context, page *pdf.Page, boxes []pdf.Box, lookAt bool) (*stamps, error) {
+	o := &p.stamped
+	*o = stamps{page: page.Ref, dark: make([]bool, len(boxes)), covers: o.covers[:0], looks: o.looks[:0]}
+	if page.Dict.Get("Annots").IsNull() {
+		return o, nil
+	}
+	list, err := p.file.Resolve(page.Dict.Get("Annots"))
+	if err != nil || !list.IsArray() {
+		return o, err
+	}
+	if o.annots, err = list.Array(); err != nil || !lookAt {
+		return o, err
+	}
+	if len(o.annots) > maxAnnots && p.dryRun {
+		return nil, fmt.Errorf("%w: page %d has more than %d annotations", pdf.ErrLimit, page.Index+1, maxAnnots)
+	}
+	for at, v := range o.annots[:min(len(o.annots), maxAnnots)] {
+		if ctx.Err() != nil { // pages may share one long list
+			return nil, ctx.Err()
+		}
+		d, err := pdf.OptionalDict(p.file, v)
+		if err != nil {
+			return nil, err
+		}
+		if look := d.Get("AP"); !look.IsNull() {
+			o.looks = append(o.looks, slices.Clone(look))
+		}
+		if err := p.annotation(o, at, d, boxes); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+func (p *painter) annotation(o *stamps, at int, d pdf.Dict, boxes []pdf.Box) error {
+	if d == nil {
+		return nil
+	}
+	kind, err := p.file.Resolve(d.Get("Subtype"))
+	if err != nil {
+		return err
+	}
+	flags, err := p.flags(at, d)
+	if err != nil {
+		return err
+	}
+	isWidget := kind.IsName("Widget")
+	without := (kind.IsName("Link") || kind.IsName("Popup")) && d.Get("AP").IsNull() // programs draw them if they have looks
+	if without || flags&flagHidden != 0 || flags&(flagNoView|flagPrint) == flagNoView {
+		return nil // nothing that can be seen
+	}
+	rect, ok, err := p.rectangle(d.Get("Rect"))
+	if err != nil || !ok {
+		return err
+	}
+	o.covers = append(o.covers, rect)
+	covered := p.dryRun
+	for i, b := range boxes {
+		if rect.Overlaps(b) {
+			covered = true
+			dark, err := p.darkAnnotation(d, isWidget)
+			if err != nil {
+				return err
+			}
+			o.dark[i] = o.dark[i] || dark
+		}
+	}
+	if covered && isWidget {
+		return p.flatten(o, at, d, flags, rect)
+	}
+	return nil
+}
+
+// flags reads the flags of an annotation. What is no plain integer hides it in some
+// programs and not in others.
+func (p *painter) flags(at int, d pdf.Dict) (int64, error) {
+	v, err := p.file.Resolve(d.Get("F"))
+	if err != nil || v.IsNull() {
+		return 0, err
+	}
+	flags, ok := v.Int()
+	if !ok || flags < 0 || flags > math.MaxInt32 {
+		return 0, refusal.AmbiguousContent("the flags of annotation %d of a page are no flags", at+1)
+	}
+	return flags, nil
+}
+
+// flatten puts a stamp with the looks of a form field into its place: some programs
+// paint all form fields after all other annotations, and would hide the value above.
+func (p *painter) flatten(o *stamps, at int, d pdf.Dict, flags int64, rect pdf.Box) error {
+	look, err := p.normalAppearance(d)
+	if err != nil {
+		return err
+	}
+	if look == nil {
+		if look, err = p.fieldLook(d, rect); err != nil {
+			return err
+		}
+	}
+	o.changed = true
+	if look == nil {
+		o.annots[at] = pdf.Value("null")
+		return nil
+	}
+	stamp := o.stamp(d.Get("Rect"), flags|flagReadOnly|flagLocked, look)
+	if oc := d.Get("OC"); oc != nil {
+		stamp.Set("OC", oc)
+	}
+	o.annots[at] = p.w.Add(stamp.Value()).Value()
+	return nil
+}
+
+// normalAppearance returns the stream of an annotation's normal appearance (12.5.5), nil
+// if it has none in its state.
+func (p *painter) normalAppearance(d pdf.Dict) (pdf.Value, error) {
+	look := &pdf.Lookup{File: p.file}
+	normal := look.Dict(d.Get("AP")).Get("N")
+	if ok, err := pdf.IsStream(p.file, normal); ok || err != nil {
+		return normal, err
+	}
+	state, named := look.Value(d.Get("AS")).Name()
+	normal = look.Dict(normal).Get(state)
+	ok, err := pdf.IsStream(p.file, normal)
+	if !ok || !named {
+		normal = nil
+	}
+	return normal, cmp.Or(err, look.Err)
+}
+
+// fieldLook draws a field that has no appearance as programs do: ground, border and text.
+func (p *painter) fieldLook(d pdf.Dict, rect pdf.Box) (pdf.Value, error) {
+	w, h := rect.X1-rect.X0, rect.Y1-rect.Y0
+	look := &pdf.Lookup{File: p.file}
+	if d.Get("AP") != nil || math.IsInf(w, 0) || w <= 2 || h <= 2 {
+		return nil, nil // it shows nothing in its state
+	}
+	c := p.t.canvas(w, h)
+	drawn := look.Dict(d.Get("MK"))
+	if c.setColour(look, drawn.Get("BG"), "g", "rg", "k") {
+		c.op("re", 0, 0, w, h)
+		c.op("f")
+	}
+	if c.setColour(look, drawn.Get("BC"), "G", "RG", "K") {
+		width := 1.0
+		if n, ok := look.Value(look.Dict(d.Get("BS")).Get("W")).Float(); ok {
+			width = min(max(n, 0), w, h)
+		}
+		c.op("w", width)
+		c.op("re", width/2, width/2, w-width, h-width)
+		c.op("S")
+	}
+	if b, ok := fieldValue(look, d).Bytes(); ok && len(b) > 0 {
+		lines, size, err := fitText(p.t.lib.WrapOf, strings.TrimSpace(pdf.DecodeText(b)), w-2, h, 0)
+		if err != nil {
+			return nil, err
+		}
+		for i, l := range lines {
+			c.show(face{text.Sans, size, ink}, 1, (h-float64(len(lines))*size*lineFactor)/2+size*(0.93+float64(i)*lineFactor), l)
+		}
+	}
+	if len(c.b) == 0 || look.Err != nil {
+		return nil, look.Err
+	}
+	form, err := c.form()
+	return form.Value(), err
+}
+
+// fieldValue returns the value of a field, which may be that of a parent (12.7.4.1).
+func fieldValue(look *pdf.Lookup, d pdf.Dict) pdf.Value {
+	const deep = 8
+	for range deep {
+		if v := look.Value(d.Get("V")); !v.IsNull() || d.Get("Parent").IsNull() {
+			return v
+		}
+		d = look.Dict(d.Get("Parent"))
+	}
+	return nil
+}
+
+// setColour selects a colour that an annotation names (12.5.6.19), by the operator for as many
+// components as it has. It returns false if there is none.
+func (c *canvas) setColour(look *pdf.Lookup, v pdf.Value, grey, rgb, cmyk string) bool {
+	v = look.Value(v)
+	if !v.IsArray() {
+		return false
+	}
+	parts := look.Array(v)
+	operator, ok := map[int]string{1: grey, 3: rgb, 4: cmyk}[len(parts)]
+	if !ok {
+		return false
+	}
+	n := make([]float64, len(parts))
+	for i := range parts {
+		if n[i], ok = look.Value(parts[i]).Float(); !ok {
+			return false
+		}
+	}
+	c.op(operator, n...)
+	return true
+}
+
+// darkAnnotation reports whether dark ink might not be readable on an annotation.
+func (p *painter) darkAnnotation(d pdf.Dict, isWidget bool) (bool, error) {
+	if !isWidget {
+		return true, nil // unknown
+	}
+	drawn, err := pdf.OptionalDict(p.file, d.Get("MK"))
+	if err != nil {
+		return false, err
+	}
+	colour, err := pdf.ArrayIn(p.file, drawn.Get("BG"))
+	if err != nil || len(colour) == 0 { // none, or no array: readers ignore it
+		return false, nil //nolint:nilerr // see above
+	}
+	light := 1.0
+	look := &pdf.Lookup{File: p.file}
+	for i, c := range colour {
+		n, _ := look.Value(c).Float()
+		switch len(colour) {
+		case 1:
+			light = n
+		case 3:
+			light -= (1 - n) * []float64{0.3, 0.59, 0.11}[i]
+		default:
+			light -= n * []float64{0.3, 0.59, 0.11, 1}[min(i, 3)]
+		}
+	}
+	return light < 0.55, look.Err
+}
+
+// rectangle reads where an annotation stands: everywhere, if programs could read it
+// in other ways.
+func (p *painter) rectangle(v pdf.Value) (pdf.Box, bool, error) {
+	list, err := pdf.ArrayIn(p.file, v)
+	if len(list) > 4 { // MuPDF takes the first ones
+		return everywhere, true, err
+	}
+	if err != nil || len(list) != 4 {
+		return pdf.Box{}, false, nil //nolint:nilerr // readers do not show it
+	}
+	var n [4]float64
+	for i := range n {
+		e, err := p.file.Resolve(list[i])
+		if err != nil {
+			return pdf.Box{}, false, err
+		}
+		var ok bool
+		if n[i], ok = e.Float(); !ok {
+			return everywhere, true, nil
+		}
+	}
+	return pdf.Box{X0: min(n[0], n[2]), Y0: min(n[1], n[3]), X1: max(n[0], n[2]), Y1: max(n[1], n[3])}, true, nil
+}
+
+var everywhere = pdf.Box{X0: math.Inf(-1), Y0: math.Inf(-1), X1: math.Inf(1), Y1: math.Inf(1)}
+
+// stampValue draws a value.
+func (p *painter) stampValue(o *stamps, g pdf.Geometry, v Value, dark bool) error {
+	const around = 2 // points: letters reach a little beyond their field
+	w, h := g.Size()
+	c := p.t.canvas(w, h)
+	m, err := p.value(c, v, dark)
+	if err != nil {
+		return err
+	}
+	bbox := pdf.Box{X0: v.X - around, Y0: h - v.Y - v.H - around, X1: v.X + v.W + around, Y1: h - v.Y + around}
+	annotation := p.w.Reserve()
+	form, err := p.marked(c, o.page, annotation, box(bbox.X0, bbox.Y0, bbox.X1, bbox.Y1), m, matrixEntry(g.ToUser()))
+	if err != nil {
+		return err
+	}
+	at := g.Box(bbox.X0, bbox.Y0, bbox.X1, bbox.Y1)
+	d := o.stamp(box(at.X0, at.Y0, at.X1, at.Y1), flagsOfStamp, form.Value())
+	if what := cmp.Or(m.alt, v.Text); what != "" {
+		d.Set("Contents", pdf.AppendText(nil, what))
+	}
+	p.w.PutDict(annotation, d)
+	o.add(annotation)
+	return nil
+}
+
+// stampLine draws the line at the foot.
+func (p *painter) stampLine(o *stamps, g pdf.Geometry) error {
+	form, known := p.line[g.Rotate]
+	if !known {
+		turn := pdf.Geometry{Rotate: g.Rotate, UserUnit: 1} // the rectangle says where it stands, and how large it is
+		var err error
+		if form, p.lineWidth, err = p.t.sealLine(p.job, p.sealer.cfg.ServiceName, matrixEntry(turn.ToUser())); err != nil {
+			return err
+		}
+		p.line[g.Rotate] = form
+	}
+	w, _ := g.Size()
+	k := min(1, (w-2*sealLineMargin)/p.lineWidth)
+	if k <= 0.1 {
+		return nil
+	}
+	at := g.Box(sealLineMargin, sealLineFoot, sealLineMargin+k*p.lineWidth, sealLineFoot+k*sealLineSize*sealLineHeight)
+	o.add(p.w.Add(o.stamp(box(at.X0, at.Y0, at.X1, at.Y1), flagsOfStamp, form.Value()).Value()))
+	return nil
+}
+
+// closeSequences ends the marked content that a page leaves open, in an appearance
+// that shows nothing, behind the annotations of the original.
+func (p *painter) closeSequences(o *stamps, g pdf.Geometry) error {
+	if p.open == 0 {
+		return nil
+	}
+	c := p.t.canvas(1, 1)
+	c.b = append(c.b, strings.Repeat("EMC\n", p.open)...)
+	form, err := c.form()
+	if err != nil {
+		return err
+	}
+	at := g.Box(0, 0, 1, 1)
+	o.add(p.w.Add(o.stamp(box(at.X0, at.Y0, at.X1, at.Y1), flagsOfStamp, form.Value()).Value()))
+	return nil
+}
+
+func matrixEntry(m pdf.Matrix) pdf.Entry {
+	b := []byte{'['}
+	for i, n := range m {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = strconv.AppendFloat(b, n, 'f', -1, 64)
+	}
+	return pdf.Entry{Key: "Matrix", Value: append(b, ']')}
+}
+
+// stamp returns the dictionary of an annotation that shows a form, on the screen and in
+// print, and that must not change.
+func (o *stamps) stamp(rect pdf.Value, flags int64, form pdf.Value) pdf.Dict {
+	return pdf.Dict{
+		{Key: "Type", Value: pdf.Value("/Annot")},
+		{Key: "Subtype", Value: pdf.Value("/Stamp")},
+		{Key: "Rect", Value: rect},
+		{Key: "F", Value: pdf.Value(strconv.FormatInt(flags, 10))},
+		{Key: "P", Value: o.page.Value()},
+		{Key: "AP", Value: slices.Concat(pdf.Value("<</N "), form, pdf.Value(">>"))},
+	}
+}
+
+func (o *stamps) add(annotation pdf.Ref) {
+	o.annots, o.changed = append(o.annots, annotation.Value()), true
+}
