@@ -27,7 +27,7 @@ import (
 // TestProblems: the one error body, with its headers.
 func TestProblems(t *testing.T) {
 	t.Parallel()
-	s := &Server{Config: Config{Log: slog.New(slog.DiscardHandler)}}
+	s := &Server{Config: Config{BaseURL: "https://sign.example.com", Log: slog.New(slog.DiscardHandler)}}
 	answer := func(err error, headers ...string) (*httptest.ResponseRecorder, map[string]any) {
 		c, w := request(http.MethodGet, "/", "", "")
 		for i := 0; i < len(headers); i += 2 {
@@ -47,7 +47,7 @@ func TestProblems(t *testing.T) {
 		require.Equal(t, status, w.Code)
 		require.Equal(t, "some_code", body["error"])
 		require.Equal(t, "Why.", body["message"])
-		require.Equal(t, "about:blank", body["type"])
+		require.Equal(t, "https://sign.example.com/docs/errors#some_code", body["type"])
 		require.Equal(t, http.StatusText(status), body["title"])
 		require.Equal(t, map[string]any{}, body["errors"])
 		require.Nil(t, body["details"])

@@ -70,7 +70,7 @@ func (s *Server) fail(c *gin.Context, err error) {
 
 func (s *Server) write(c *gin.Context, status int, e *models.Error) {
 	p := problem{
-		Error: e.Code, Message: e.Message, Details: e.Details, Type: "about:blank", Title: http.StatusText(status), Status: status, Errors: e.Fields,
+		Error: e.Code, Message: e.Message, Details: e.Details, Type: s.BaseURL + catalogPath + "#" + e.Code, Title: http.StatusText(status), Status: status, Errors: e.Fields,
 	}
 	if p.Errors == nil {
 		p.Errors = map[string][]string{}

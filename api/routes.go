@@ -153,6 +153,7 @@ func (s *Server) routes() []route {
 		pub(get, "/healthz", s.healthz),
 		pub(get, "/readyz", s.readyz),
 		pub(get, "/openapi.yaml", s.openAPI),
+		pub(get, catalogPath, s.errorsPage),
 		pub(get, "/.well-known/jwks.json", s.jwks),
 		token(pub(post, "/oauth/token", s.token)),
 
@@ -356,7 +357,7 @@ func (s *Server) Routes() []string {
 // publishedRoutes are those in the contract.
 func (s *Server) publishedRoutes() []route {
 	return slices.DeleteFunc(s.routes(), func(r route) bool {
-		return slices.Contains([]string{"/openapi.yaml", "/embed/:token", "/embed/build/:token"}, r.path)
+		return slices.Contains([]string{"/openapi.yaml", catalogPath, "/embed/:token", "/embed/build/:token"}, r.path)
 	})
 }
 

@@ -1,0 +1,78 @@
+package api
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/gin-gonic/gin"
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed errors.yaml
+var errorCatalog []byte
+
+//go:embed errors.html
+var errorTemplate string
+
+// catalogPath is the page of all error codes. The type of an error is its address with the code as fragment.
+const catalogPath = "/docs/errors"
+
+// catalogPolicy: the page is one file without scripts, and loads nothing.
+const catalogPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// errorGroup is a section of the catalog.
+type errorGroup struct {
+	Title  string
+	Errors []struct {
+		Code     string
+		Statuses []int
+		When     string
+		Action   string
+	}
+}
+
+// errorPage renders the catalog, once.
+var errorPage = sync.OnceValues(func() ([]byte, error) {
+	var groups []errorGroup
+	if err := yaml.Unmarshal(errorCatalog, &groups); err != nil {
+		return nil, fmt.Errorf("read the catalog of errors: %w", err)
+	}
+	t, err := template.New("errors").Funcs(template.FuncMap{"text": withCode}).Parse(errorTemplate)
+	if err != nil {
+		return nil, fmt.Errorf("catalog of errors: %w", err)
+	}
+	var page bytes.Buffer
+	if err := t.Execute(&page, groups); err != nil {
+		return nil, fmt.Errorf("catalog of errors: %w", err)
+	}
+	return page.Bytes(), nil
+})
+
+// withCode returns text as HTML, with what stands between backquotes as code.
+func withCode(text string) template.HTML {
+	var b strings.Builder
+	for i, part := range strings.Split(text, "`") {
+		if i%2 == 1 {
+			b.WriteString("<code>" + template.HTMLEscapeString(part) + "</code>")
+		} else {
+			b.WriteString(template.HTMLEscapeString(part))
+		}
+	}
+	return template.HTML(b.String()) //nolint:gosec // every part is escaped
+}
+
+// errorsPage serves the catalog of errors.
+func (s *Server) errorsPage(c *gin.Context) error {
+	page, err := errorPage()
+	if err != nil {
+		return err
+	}
+	c.Header("Content-Security-Policy", catalogPolicy)
+	c.Data(http.StatusOK, "text/html; charset=utf-8", page)
+	return nil
+}
