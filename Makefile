@@ -136,7 +136,7 @@ setup: ## Install the Debian packages that the tests need and this machine lacks
 	@.ci/packages
 
 .PHONY: lint
-lint: web check-web $(TOOLS)/golangci-lint $(TOOLS)/workflowcheck check-compose check-deploy check-mutants ## Check style, imports, formatting and that workflows are deterministic
+lint: web check-web $(TOOLS)/golangci-lint $(TOOLS)/workflowcheck check-compose check-deploy check-contract check-mutants ## Check style, imports, formatting and that workflows are deterministic
 	$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
 	cd temporal/devserver && $(CURDIR)/$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
 	cd tools && $(CURDIR)/$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
@@ -149,6 +149,17 @@ fmt: $(TOOLS)/golangci-lint ## Format the Go code
 	$(TOOLS)/golangci-lint fmt ./...
 	cd temporal/devserver && $(CURDIR)/$(TOOLS)/golangci-lint fmt ./...
 	cd tools && $(CURDIR)/$(TOOLS)/golangci-lint fmt ./...
+
+# A module of npm beside those of Go: it needs no other package.
+CONTRACT_NODE := tools/contract/node_modules/.package-lock.json
+
+$(CONTRACT_NODE): tools/contract/package-lock.json
+	npm --prefix tools/contract install --no-save --no-audit --no-fund
+	@touch $@
+
+.PHONY: check-contract
+check-contract: $(CONTRACT_NODE) ## Check the contract by the rules that Redocly recommends
+	cd tools/contract && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true node_modules/.bin/redocly lint ../../api/openapi.yaml
 
 .PHONY: check-compose
 check-compose: $(TOOLS)/composecheck ## Parse docker-compose.yml and check what it refers to
