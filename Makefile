@@ -92,8 +92,13 @@ check-web: $(BIN)/.web-checked ## Check the pages' types, imports and texts
 suite = PKG='$(PKG)' NORACE='$(NORACE)' TIMEOUT='$(TIMEOUT)' $(TOOLS)/testenv .ci/suite $(1) | \
 	$(TOOLS)/gotestsum --format pkgname-and-test-fails --hide-summary=output --jsonfile $(BIN)/$(1).json --raw-command -- cat
 
+# What the tests need beside the build. Most of the time it is fetched, so all at once.
+.PHONY: tests-need
+tests-need: build
+	@.ci/step 'what the tests need' $(MAKE) --no-print-directory -j4 --output-sync=target setup $(BIN)/.clients $(TOOLS)/gotestsum $(TOOLS)/testenv
+
 .PHONY: test
-test: setup build $(BIN)/.clients $(TOOLS)/gotestsum $(TOOLS)/testenv ## Run every package's tests once, on real PostgreSQL, Temporal, Chromium and PDF tools (PKG=./store/...)
+test: tests-need ## Run every package's tests once, on real PostgreSQL, Temporal, Chromium and PDF tools (PKG=./store/...)
 	@$(call suite,test)
 
 # Each step goes on when one before it failed, so that one run names all that is wrong.
@@ -102,7 +107,7 @@ check: ## After "make test": lint, clients, and the tests that take longer: race
 	@status=0; for target in lint clients check-tests; do .ci/step "make $$target" $(MAKE) --no-print-directory $$target || status=1; done; exit $$status
 
 .PHONY: check-tests
-check-tests: setup build $(BIN)/.clients $(TOOLS)/gotestsum $(TOOLS)/testenv
+check-tests: tests-need
 	@$(call suite,check)
 
 .PHONY: quick
