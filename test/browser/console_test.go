@@ -54,6 +54,16 @@ func TestConsoleAttachedFiles(t *testing.T) {
 	b.waitUntilStill()
 }
 
+// TestConsoleSaysThatTemporalIsDown: as while "make dev" still compiles it.
+func TestConsoleSaysThatTemporalIsDown(t *testing.T) {
+	t.Parallel()
+	b := open(t, desktop)
+	b.answers("/readyz", http.StatusServiceUnavailable, `{"database":"ok","files":"ok","temporal":"down"}`)
+	consoleUser(b, "waiting", "viewer")
+	b.see("Temporal is not running yet.")
+	b.checked("console-temporal-down")
+}
+
 func TestConsoleEnvelopes(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Console lease", []object{{"name": "Ada Lovelace", "email": "console@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())

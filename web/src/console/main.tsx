@@ -21,6 +21,7 @@ import { takeReturned } from "./provider";
 import { useRoute } from "./route";
 import { SettingsPage } from "./settings";
 import { TemplatePage, Templates } from "./templates";
+import { TemporalNotice } from "./temporal";
 import { Usage } from "./usage";
 import { Users } from "./users";
 import { Webhooks } from "./webhooks";
@@ -76,6 +77,7 @@ function Console() {
         <span class="quiet small"><bdi>{who.app.name}</bdi>{who.user && <> · <a href="#/account" aria-current={current === "account" ? "page" : undefined}><bdi>{who.user.name}</bdi></a>, {who.user.role}</>}</span>
         <button type="button" class="bare small" onClick={() => client.logout()}>Sign out</button>
       </header>
+      <TemporalNotice />
       <main key={`${section}/${id}`}>
         <ErrorNotice text={told.text} />
         {section === "envelopes" && !id && <Envelopes client={client} who={who} />}

@@ -1,0 +1,34 @@
+import { useEffect, useState } from "preact/hooks";
+
+const pause = 20_000; // milliseconds between looks, while it is down
+
+/** Whether Temporal is down, which emails and sealing wait for. It looks once, and again while Temporal is down. */
+async function temporalIsDown(): Promise<boolean> {
+  try {
+    const parts = await (await fetch("/readyz")).json() as { temporal?: string };
+    return parts.temporal === "down";
+  } catch {
+    return false; // the service itself does not answer, which the page shows elsewhere
+  }
+}
+
+/** A line below the console's header, while Temporal is down. */
+export function TemporalNotice() {
+  const [down, setDown] = useState(false);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let gone = false;
+    const look = async () => {
+      const isDown = await temporalIsDown();
+      if (gone) return;
+      setDown(isDown);
+      if (isDown) timer = setTimeout(() => void look(), pause);
+    };
+    void look();
+    return () => {
+      gone = true;
+      clearTimeout(timer);
+    };
+  }, []);
+  return <div role="status">{down && <p class="notice waiting">Temporal is not running yet. You can send and sign documents; emails go out, and signed documents are sealed, as soon as it runs.</p>}</div>;
+}
