@@ -36,7 +36,7 @@ func newMachine(t *testing.T) *machine {
 		require.NoError(t, err)
 		require.NoError(t, os.Symlink(path, filepath.Join(m.root, "path", name)))
 	}
-	m.install(t, "go", `case "$1 ${2:-}" in "version ") echo "go version go1.99.0 linux/amd64" ;; "env GOTOOLCHAIN") echo auto ;; "env GOCACHE") echo `+m.root+` ;; esac`)
+	m.install(t, "go", `case "$1 ${2:-}" in "version ") echo "go version go1.99.0 linux/amd64" ;; "list -e") echo example.org/module ;; "env GOTOOLCHAIN") echo auto ;; "env GOCACHE") echo `+m.root+` ;; esac`)
 	m.install(t, "node", "echo v24.1.0")
 	m.install(t, "npm", "")
 	m.disk(t, 50_000_000)
