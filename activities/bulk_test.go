@@ -237,3 +237,35 @@ func TestBulkSendsKeepTheirPace(t *testing.T) {
 		assert.Equal(t, c.wait, wait, "%+v", c)
 	}
 }
+
+// TestABulkSendWaitsForItsBacklog: while 200 envelopes of the app's bulk sends wait for their workflows no row is sent.
+func TestABulkSendWaitsForItsBacklog(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		ctx := env.t.Context()
+		in := env.bulk(2)
+		waiting := func(n int) []models.OutboxRow {
+			rows := make([]models.OutboxRow, n)
+			for i := range rows {
+				rows[i] = models.OutboxRow{
+					ID: newID(), Key: newID(), Kind: models.OutboxStart, Refs: models.OutboxRefs{AppID: env.app.ID, TenantID: "t", Bulk: true},
+					NotBefore: env.clock.Now(), CreatedAt: env.clock.Now(),
+				}
+			}
+			return rows
+		}
+		require.NoError(env.t, env.Store.Requeue(ctx, waiting(200)))
+		step, err := env.SendBulkRows(ctx, in)
+		require.NoError(env.t, err)
+		require.Equal(env.t, activities.BulkStep{Status: models.BulkRunning, Counts: models.BulkCounts{Pending: 2}, Wait: time.Second}, step)
+		taken, err := env.Store.ClaimOutbox(ctx, 2, time.Minute) // one of each lane: the other starts the bulk send
+		require.NoError(env.t, err)
+		require.Len(env.t, taken, 2)
+		for _, row := range taken {
+			require.NoError(env.t, env.Store.FinishOutbox(ctx, row.Seq))
+		}
+		step, err = env.SendBulkRows(ctx, in)
+		require.NoError(env.t, err)
+		require.Equal(env.t, models.BulkCounts{Sent: 2}, step.Counts)
+	})
+}

@@ -327,3 +327,18 @@ func TestCopiesAfterThePurge(t *testing.T) {
 		})
 	}
 }
+
+// TestCopiesAreOfCompletedEnvelopes: a request for copies of one that is not completed sends nothing.
+func TestCopiesAreOfCompletedEnvelopes(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
+		again := temporal.CopiesInput{EnvelopeInput: in, SignerID: e.Signers[0].ID, Request: newID()}
+		require.NoError(env.t, env.SendCopiesAgain(env.t.Context(), again))
+		require.Empty(env.t, env.mailedTo())
+		env.signAll(e)
+		env.sealed(in)
+		require.NoError(env.t, env.SendCopiesAgain(env.t.Context(), again))
+		require.Equal(env.t, []string{"completed a@example.com"}, env.mailedTo())
+	})
+}

@@ -23,3 +23,8 @@ func (r *BulkRoom) Admit(now time.Time, lately store.Awaiting) bool { return r.a
 func Paced(work *store.BulkWork, now time.Time) ([]*models.BulkRow, time.Duration) {
 	return paced(work, now)
 }
+
+// MailEach mails addressees, of whom there are n, until begin has ended.
+func MailEach(begin context.Context, n int, send func() error) error {
+	return mailEach(begin, make([]addressee, n), func(addressee) error { return send() })
+}

@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	sdktemporal "go.temporal.io/sdk/temporal"
 
+	"countersign/activities"
 	"countersign/models"
 	"countersign/notify"
 	"countersign/temporal"
@@ -244,4 +246,20 @@ func TestAReminderThatIsRefusedForHours(t *testing.T) {
 			require.Equal(env.t, fresh, link())
 		}
 	})
+}
+
+// TestNoMailIsBegunAfterItsTime: what is left is an error, so that it is tried again, and so is a mail that failed.
+func TestNoMailIsBegunAfterItsTime(t *testing.T) {
+	t.Parallel()
+	begin, cancel := context.WithCancel(t.Context())
+	failed, sent := errors.New("451 later"), 0
+	err := activities.MailEach(begin, 3, func() error {
+		if sent++; sent == 2 {
+			cancel()
+		}
+		return failed
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, err, failed)
+	require.Equal(t, 2, sent)
 }

@@ -181,3 +181,18 @@ func TestRemindersWhereTheLimitWasRaised(t *testing.T) {
 		require.ElementsMatch(env.t, []string{"deletion a@example.com", "deletion a@example.com", "deletion b@example.com", "deletion b@example.com"}, env.mailedTo())
 	})
 }
+
+// TestFilesThatAreKeptForEverNeedNoReminder, also where they were sent as links.
+func TestFilesThatAreKeptForEverNeedNoReminder(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		env.AttachmentLimit = 1 // so that everyone gets links
+		e, in := env.sent("a@example.com")
+		env.signAll(e)
+		env.sealed(in)
+		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
+		plan, err := env.LoadRetention(env.t.Context(), in)
+		require.NoError(env.t, err)
+		assert.Equal(env.t, activities.RetentionPlan{RemindDays: []int{}}, plan)
+	})
+}
