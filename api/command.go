@@ -162,6 +162,7 @@ func (s *Server) changeWhole(c *gin.Context, app caller, links bool, do func(*mo
 // wholeEnvelope is a response with an envelope; links: with the links of those who may sign.
 func (s *Server) wholeEnvelope(status int, e *models.Envelope, log []models.Event, links bool) (*store.StoredResponse, error) {
 	v := viewEnvelope(e, log)
+	showFieldWarnings(&v, e)
 	if links {
 		if err := s.showLinks(&v, e); err != nil {
 			return nil, err

@@ -145,10 +145,12 @@ func (s *Server) inspectEnvelope(c *gin.Context, app caller, e *models.Envelope)
 	if err != nil {
 		return err
 	}
+	view := viewEnvelope(e, log)
+	showFieldWarnings(&view, e)
 	return answer(c, http.StatusOK, struct {
 		envelopeView
 
 		Mails      []mailView     `json:"mails"`
 		Deliveries []deliveryView `json:"deliveries"`
-	}{viewEnvelope(e, log), views(mails, viewMail), views(deliveries, viewDeliveryIn(names))})
+	}{view, views(mails, viewMail), views(deliveries, viewDeliveryIn(names))})
 }

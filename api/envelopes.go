@@ -45,6 +45,7 @@ func (s *Server) getEnvelope(c *gin.Context, app caller) error {
 	}
 	v := viewEnvelope(e, log)
 	showValues(&v, e, values)
+	showFieldWarnings(&v, e)
 	c.Header("ETag", etag(e))
 	return answer(c, http.StatusOK, v)
 }

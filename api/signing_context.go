@@ -34,6 +34,7 @@ type contextView struct {
 	SavedSignatureFontLabel *string           `json:"savedSignatureFontLabel"`
 	Contact                 *string           `json:"contact"`
 	Filled                  []filledView      `json:"filled"`
+	Later                   []laterView       `json:"later,omitempty"`
 	Shown                   *string           `json:"shown"`
 	DraftKey                *string           `json:"draftKey"`
 	Code                    *codeView         `json:"code"`
@@ -43,6 +44,25 @@ type contextView struct {
 	Attachments             []attachmentView  `json:"attachments,omitempty"`
 	contextRecipient
 	Branding *contextBranding `json:"branding,omitempty"`
+}
+
+// laterView is a field that another signer fills in later.
+type laterView struct {
+	FieldID    uuid.UUID        `json:"fieldId"`
+	SignerName string           `json:"signerName"`
+	DocumentID uuid.UUID        `json:"documentId"`
+	Type       models.FieldType `json:"type"`
+	placeView
+}
+
+// laterFields are the fields of the other signers who have not acted, in the order of the fields.
+func laterFields(e *models.Envelope, signer *models.Signer) (out []laterView) {
+	for _, f := range e.Fields {
+		if other := e.Signer(f.SignerID); other != nil && other != signer && !other.HasActed() {
+			out = append(out, laterView{FieldID: f.ID, SignerName: other.Name, DocumentID: f.DocumentID, Type: f.Type, placeView: placeOf(f)})
+		}
+	}
+	return out
 }
 
 type contextDoc struct {
@@ -117,7 +137,7 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 			return err
 		}
 		key := s.Codes.DraftKey(l.Link)
-		v.Shown, v.DraftKey = &signer.Shown, &key
+		v.Shown, v.DraftKey, v.Later = &signer.Shown, &key, laterFields(e, signer)
 	}
 	if err := s.contextFields(c, &v, e, signer, confirmed); err != nil {
 		return err

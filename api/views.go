@@ -87,6 +87,8 @@ type documentView struct {
 	Size           int64               `json:"size"`
 	// Prepared is there for originals: what people read instead; null if they read this one.
 	Prepared *json.RawMessage `json:"prepared,omitempty"`
+	// Warnings are what the sender should look at before sending; absent without any.
+	Warnings []warningView `json:"warnings,omitempty"`
 }
 
 type eventView struct {
@@ -142,7 +144,7 @@ func viewDocument(d *models.Document) documentView {
 		PurgeStatus: d.PurgeStatus, Order: d.Order, Name: d.Name, Size: d.Size,
 	}
 	if d.Kind == models.DocumentOriginal {
-		v.Prepared = viewPrepared(d)
+		v.Prepared, v.Warnings = viewPrepared(d), viewNotes(d)
 	}
 	if d.RetentionUntil != nil {
 		v.RetentionUntil = new(d.RetentionUntil.UTC().Format(time.DateOnly))

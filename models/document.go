@@ -75,6 +75,8 @@ type Document struct {
 	PreparedEncrypted bool
 	PreparedChanges   []PreparedChange `gorm:"serializer:json"`
 	Preparation       string           // how the file was made, as the seal record says it
+	// Notes are the codes of what programs may show differently.
+	Notes []string `gorm:"serializer:json"`
 	// Shared says that the files are a template's, too: they stay while anything names them.
 	Shared bool
 }
@@ -147,6 +149,7 @@ func (e *Envelope) AddDocument(act ActionContext, in DocumentInput, maxDocuments
 	d := &in.Document
 	d.ID, d.EnvelopeID, d.Kind, d.MimeType = e.NextDocumentID(act.NewID), e.ID, DocumentOriginal, "application/pdf"
 	d.Order, d.PurgeStatus, d.CreatedAt = len(e.Originals())+1, PurgeActive, act.At
+	d.Notes = in.Warnings
 	p := Problems{}
 	for i, f := range e.Fields {
 		if f.DocumentID == d.ID {

@@ -127,6 +127,7 @@ func documentColumns(d *models.Document) []column {
 		{"prepared_encrypted", &d.PreparedEncrypted},
 		{"prepared_changes", inJSON{value: &d.PreparedChanges}},
 		{"preparation", &d.Preparation},
+		{"notes", inJSON{value: &d.Notes}},
 		{"shared", &d.Shared},
 		{"created_at", &d.CreatedAt},
 	}

@@ -3,6 +3,7 @@ import type { DraftEditor } from "./draft";
 import type { Draft } from "./model";
 import { FormDialog } from "./parts";
 import { t } from "./texts";
+import { Warnings } from "./Warnings";
 
 /** Subject and message, and then it goes out. */
 export function SendDialog({ editor, draft, onClose }: { editor: DraftEditor; draft: Draft; onClose: () => void }) {
@@ -16,6 +17,7 @@ export function SendDialog({ editor, draft, onClose }: { editor: DraftEditor; dr
     <FormDialog title={t("sendTitle")} label={t("sendTo", { n: draft.signers.length })} work={send} onClose={onClose}>
       <div><label for="ssubject">{t("subject")}</label><input id="ssubject" data-first maxLength={255} value={subject} onInput={(e) => setSubject(e.currentTarget.value)} /></div>
       <div><label for="smessage">{t("message")}</label><textarea id="smessage" maxLength={2000} value={message} onInput={(e) => setMessage(e.currentTarget.value)} /></div>
+      <Warnings editor={editor} />
       <p class="quiet small">{t("sendText")}</p>
     </FormDialog>
   );

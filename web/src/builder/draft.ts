@@ -6,7 +6,7 @@ import { DraftParts, type Step } from "./draftparts";
 import type { Editor, SaveState, Snapshot } from "./editor";
 import { Keeper } from "./history";
 import { forgetWork, keepWork, keptWork } from "./kept";
-import { freshKey, round, type BuilderField, type Draft, type DraftDocument } from "./model";
+import { freshKey, round, type BuilderField, type Draft, type DraftDocument, type FoundWarning } from "./model";
 import { t } from "./texts";
 
 const saveDelay = 500; // milliseconds after the last change
@@ -446,6 +446,13 @@ export class DraftEditor implements Editor {
     if (!(e instanceof ApiError) || (e.status !== 412 && e.status !== 401)) return;
     await this.failed(e);
     this.publish();
+  }
+
+  /** What the service warns of, of all that is saved. */
+  async warnings(): Promise<FoundWarning[]> {
+    await this.save();
+    const { draft } = await read(this.at, this.bearer, this.pageSize);
+    return draft.documents.flatMap((document) => (document.warnings ?? []).map((warning) => ({ document, warning, field: draft.fields.find((f) => f.id === warning.field) })));
   }
 
   /** Sends the draft as it is saved; it cannot be edited any more then. */

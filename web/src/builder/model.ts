@@ -32,6 +32,11 @@ export interface Recipient {
   witnessFor?: string;
 }
 
+/** What the service warns of before a draft is sent. */
+export interface DocumentWarning { code: string; message: string; page?: number; field?: string }
+
+export interface FoundWarning { document: DraftDocument; warning: DocumentWarning; field?: FieldContent }
+
 export interface DraftDocument {
   id: string;
   kind: "original" | "sealed";
@@ -39,6 +44,7 @@ export interface DraftDocument {
   document_order: number;
   pageCount: number;
   size: number;
+  warnings?: DocumentWarning[];
   prepared?: { changes: { kind: string; page: number; count: number; detail: string | null }[] } | null;
 }
 

@@ -6,7 +6,7 @@ import { Bar } from "./Bar";
 import { PageViewReporter, type PageView } from "./pageviews";
 import type { FileActions } from "./FileEntry";
 import { fieldsToDo, problemsOf, type Refusals } from "./formats";
-import { nextField, isFixed, isPicture, isWritten, pageKey, pageSize, unreadPages, type Context, type Field, type FilledField, type Values } from "./model";
+import { nextField, isFixed, isPicture, isWritten, pageKey, pageSize, unreadPages, type Context, type Field, type FilledField, type LaterField, type Values } from "./model";
 import { readingScale, scaleForField, effectiveScale, nextStep, type Zoom } from "./scale";
 import { PageSheet, type SheetEvents } from "./Sheet";
 import { ReadingTracker } from "./tracking";
@@ -128,6 +128,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
 
   const fieldsOf = useMemo(() => byPage(context.fields), [context.fields]);
   const filledOf = useMemo(() => byPage(context.filled), [context.filled]);
+  const laterOf = useMemo(() => byPage(context.later ?? noLater), [context.later]);
 
   const bring = (f: Field, behavior: ScrollBehavior) => {
     const needed = scaleForField(f, fieldsOf.get(pageKey(f.documentId, f.page)) ?? [], fitScale, pages.current!.clientWidth);
@@ -242,7 +243,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
               const key = pageKey(doc.documentId, n + 1);
               const fields = fieldsOf.get(key) ?? noFields;
               return (
-                <PageSheet key={key} doc={doc} page={n + 1} pageKey={key} fields={fields} filled={filledOf.get(key) ?? noFilled} names={names} values={values}
+                <PageSheet key={key} doc={doc} page={n + 1} pageKey={key} fields={fields} filled={filledOf.get(key) ?? noFilled} later={laterOf.get(key) ?? noLater} names={names} values={values}
                   active={fields.some((f) => f.id === active) ? active : null} t={t} events={events} />
               );
             })}
@@ -262,6 +263,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
 
 const noFields: Field[] = [];
 const noFilled: FilledField[] = [];
+const noLater: LaterField[] = [];
 const isWriting = (f: Field): boolean => (isWritten(f.type) || f.type === "attachment") && !isFixed(f);
 const gentle = (): ScrollBehavior => (matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth");
 

@@ -2,7 +2,7 @@ import { memo } from "../ui/memo";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Translate } from "../ui/i18n";
 import { fitText } from "./fit";
-import { isChoice, isFixed, isPicture, pageSize, type Attached, type Doc, type Field, type FilledField, type Values } from "./model";
+import { isChoice, isFixed, isPicture, pageSize, type Attached, type Doc, type Field, type FilledField, type LaterField, type Values } from "./model";
 import { hitMargins, type HitMargin } from "./hitmargins";
 import type { Sheet } from "./viewer";
 
@@ -26,6 +26,7 @@ interface Props {
   pageKey: string;
   fields: Field[];
   filled: FilledField[];
+  later: LaterField[];
   names: Map<string, string>;
   values: Values;
   active: string | null;
@@ -34,7 +35,7 @@ interface Props {
 }
 
 /** One page with its fields and with what others entered, which lie where they will be sealed. */
-export const PageSheet = memo(function PageSheet({ doc, page, pageKey, fields, filled, names, values, active, t, events }: Props) {
+export const PageSheet = memo(function PageSheet({ doc, page, pageKey, fields, filled, later, names, values, active, t, events }: Props) {
   const ref = useRef<HTMLDivElement>(null);
   const holder = useRef<HTMLDivElement>(null);
   const [failed, setFailed] = useState(false);
@@ -55,11 +56,12 @@ export const PageSheet = memo(function PageSheet({ doc, page, pageKey, fields, f
       style={{ "--pw": String(width), "--ph": String(height) }}>
       <div ref={holder} class="paint" dir="ltr" data-loading={t("pageLoading", { page })} />
       {failed && <div class="failed" role="alert"><p>{t("pageFailed")}</p><button type="button" class="small" onClick={() => { setFailed(false); events.retry(); }}>{t("tryAgain")}</button></div>}
+      {later.map((f) => <LaterBox key={f.fieldId} f={f} t={t} />)}
       {filled.map((f) => <FilledBox key={f.fieldId} f={f} t={t} events={events} />)}
       {fields.map((f, i) => <FieldBox key={f.id} f={f} room={room[i]!} name={names.get(f.id) ?? ""} value={values[f.id] ?? ""} active={f.id === active} t={t} events={events} />)}
     </div>
   );
-}, (a, b) => a.active === b.active && a.t === b.t && a.fields === b.fields && a.filled === b.filled && a.names === b.names && a.events === b.events
+}, (a, b) => a.active === b.active && a.t === b.t && a.fields === b.fields && a.filled === b.filled && a.later === b.later && a.names === b.names && a.events === b.events
   && a.fields.every((f) => a.values[f.id] === b.values[f.id]));
 
 /** Where something lies on its page, in points. */
@@ -114,6 +116,12 @@ function Written({ f, value }: { f: Pick<Field, "type" | "w" | "h"> & Partial<Fi
   }
   const { lines, size } = fitText(value, f.w - 2, f.h, f.fontSize);
   return <span class={`written ${f.align ?? ""}`} dir="auto" style={{ "--size": String(size) }}>{lines.join("\n")}</span>;
+}
+
+/** Where another signer will enter something, which may cover what is there. */
+function LaterBox({ f, t }: { f: LaterField; t: Translate }) {
+  const what = t("laterOf", { type: t(f.type), name: `\u2068${f.signerName}\u2069` });
+  return <div id={`l-${f.fieldId}`} class={`later ${f.w < 48 || f.h < 14 ? "slim" : ""}`} dir="ltr" style={placed(f)} role="img" aria-label={what} title={what}><span class="whose" dir="auto" aria-hidden="true">{what}</span></div>;
 }
 
 /** What another signer entered. It says whose it is. */

@@ -58,6 +58,9 @@ export interface FilledField extends Pick<Field, "documentId" | "type" | "page" 
   attachment?: Attached;
 }
 
+/** A field that another signer fills in later. */
+export interface LaterField extends Pick<Field, "documentId" | "type" | "page" | "x" | "y" | "w" | "h"> { fieldId: string; signerName: string }
+
 /** A one-time code that was sent, and when another one may be asked for. */
 export interface CodeState {
   /** Until when the code counts; null: none does. */
@@ -102,6 +105,8 @@ export interface Context {
   savedSignatureFontLabel: string | null;
   /** What everyone who has signed has entered; empty until the signer is confirmed. */
   filled: FilledField[];
+  /** What others will fill in after this signer; absent before the signer is confirmed. */
+  later?: LaterField[];
   /** Digest of what is in filled. The signature names it, so that the record proves what was shown. */
   shown: string | null;
   /** Encrypts the draft on this device; null until the signer is confirmed. */

@@ -1,0 +1,85 @@
+package api
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"countersign/models"
+)
+
+// warningView is something about a document that its sender should look at before sending.
+type warningView struct {
+	Code    string     `json:"code"`
+	Message string     `json:"message"`
+	Page    int        `json:"page,omitempty"`
+	Field   *uuid.UUID `json:"field,omitempty"`
+}
+
+// documentWarnings are the messages of what programs may show differently, by code.
+//
+//nolint:gochecknoglobals // a constant table
+var documentWarnings = map[string]string{
+	"font_not_embedded":             "A font is not embedded: programs may show the text in another one.",
+	"annotation_without_appearance": "An annotation has no appearance of its own: programs draw it in different ways.",
+	"overprint":                     "Some content is overprinted, which not all programs show.",
+	"hybrid_file":                   "The file has two cross-reference tables: old programs may show other content than new ones.",
+	"not_standard":                  "The file does not follow the PDF standard everywhere: programs may show it differently.",
+	"shows_and_hides":               "The file has actions that show and hide content.",
+	"object_stream_extends":         "The file has object streams that extend others, which not all programs read.",
+	"layers_by_use":                 "Some layers are shown on the screen and not in print, or the other way round.",
+	"fields_redrawn":                "The file asks programs to draw its form fields again: they may look different.",
+	"content_unread":                "Not all of the content could be examined.",
+}
+
+// viewNotes are the warnings about an original as it was uploaded.
+func viewNotes(d *models.Document) (out []warningView) {
+	for _, code := range d.Notes {
+		if message, ok := documentWarnings[code]; ok {
+			out = append(out, warningView{Code: code, Message: message})
+		}
+	}
+	return out
+}
+
+// maxFittings bounds how many different texts and sizes of fields are laid out for the warnings of one answer.
+const maxFittings = 200
+
+// showFieldWarnings adds the warnings about the fields of a draft to those of their documents.
+func showFieldWarnings(v *envelopeView, e *models.Envelope) {
+	if e.Status != models.StatusDraft {
+		return
+	}
+	type fitting struct {
+		w, h  float64
+		cells int
+		text  string
+	}
+	fits := make(map[fitting]bool)
+	fit := func(f *models.Field, text string) (int, bool) {
+		key := fitting{f.W, f.H, f.Cells(), text}
+		known, ok := fits[key]
+		if !ok && len(fits) < maxFittings {
+			known = fitsText(f, text)
+			fits[key] = known
+			ok = true
+		}
+		return 0, known || !ok
+	}
+	for _, f := range e.Fields {
+		for _, code := range e.Warnings(f, fit) {
+			for i := range v.Documents {
+				if v.Documents[i].ID == f.DocumentID {
+					v.Documents[i].Warnings = append(v.Documents[i].Warnings, warningView{Code: string(code), Message: fieldWarning(f, code), Page: f.Page, Field: &f.ID})
+				}
+			}
+		}
+	}
+}
+
+func fieldWarning(f *models.Field, code models.FieldWarning) string {
+	if code == models.FieldTooLarge {
+		return fmt.Sprintf("The %s field %s covers more than a quarter of page %d.", f.Type, f.Name, f.Page)
+	}
+	return fmt.Sprintf("The %s field %s on page %d is too small: what may be entered does not fit in a legible size.", f.Type, f.Name, f.Page)
+}

@@ -1,0 +1,57 @@
+package models
+
+// FieldWarning is something about a field of a draft that its sender should look at before sending.
+type FieldWarning string
+
+// The warnings.
+const (
+	FieldTooSmall FieldWarning = "field_too_small" // what may be entered does not fit in a legible size
+	FieldTooLarge FieldWarning = "field_too_large" // it covers more than a quarter of its page
+)
+
+// expectedText is what a field should have room for, in characters, where the sender does not say how much.
+const expectedText = 10
+
+// sampleText is repeated to see how much fits.
+const sampleText = "average length of words "
+
+// Warnings returns what is wrong with the field as the sender placed it. fit reports how many characters of a text fit legibly,
+// and whether all do.
+func (e *Envelope) Warnings(f *Field, fit func(f *Field, text string) (int, bool)) (out []FieldWarning) {
+	if d := e.Document(f.DocumentID); d != nil {
+		if w, h, ok := d.PageSize(f.Page); ok && f.W*f.H > w*h/4 {
+			out = append(out, FieldTooLarge)
+		}
+	}
+	for _, text := range f.expected(e.Signer(f.SignerID)) {
+		if _, fits := fit(f, text); !fits {
+			return append(out, FieldTooSmall)
+		}
+	}
+	return out
+}
+
+// expected returns texts for which a field should have room.
+func (f *Field) expected(s *Signer) (texts []string) {
+	if f.Type.File() || f.Type.choice() {
+		return nil
+	}
+	if f.Type == FieldSelect {
+		return f.Attributes.Options
+	}
+	if prefilled := f.Prefilled(s); prefilled != "" {
+		texts = append(texts, prefilled)
+	}
+	if f.judgesFit() {
+		n := f.Attributes.MaxLength
+		if n == 0 {
+			n = expectedText
+		}
+		sample := make([]byte, n)
+		for i := range sample {
+			sample[i] = sampleText[i%len(sampleText)]
+		}
+		texts = append(texts, string(sample))
+	}
+	return texts
+}

@@ -1,0 +1,32 @@
+import { useEffect, useState } from "preact/hooks";
+import type { DraftEditor } from "./draft";
+import { typeName, type FoundWarning } from "./model";
+import { t } from "./texts";
+
+/** What to look at before the draft is sent; nothing if the service warns of nothing. */
+export function Warnings({ editor }: { editor: DraftEditor }) {
+  const [found, setFound] = useState<FoundWarning[]>([]);
+  useEffect(() => {
+    let stale = false;
+    editor.warnings().then((all) => { if (!stale) setFound(all); }, () => undefined); // sending says what does not work
+    return () => { stale = true; };
+  }, [editor]);
+  const lines = [...new Set(found.map(lineOf))];
+  if (lines.length === 0) return null;
+  return (
+    <div class="notice warnings" role="status">
+      <strong>{t("warningsTitle")}</strong>
+      <ul>{lines.slice(0, mostLines).map((line) => <li key={line} dir="auto">{line}</li>)}</ul>
+      {lines.length > mostLines && <p class="small">{t("warningsMore", { n: lines.length - mostLines })}</p>}
+    </div>
+  );
+}
+
+const mostLines = 8;
+
+function lineOf({ document, warning, field }: FoundWarning): string {
+  const values = { name: field?.label || (field ? typeName(field.type) : ""), page: warning.page ?? 1 };
+  if (warning.code === "field_too_small") return t("warnFieldSmall", values);
+  if (warning.code === "field_too_large") return t("warnFieldLarge", values);
+  return t("warnDocument", { name: document.name });
+}
