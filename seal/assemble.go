@@ -16,7 +16,7 @@ import (
 type assembly struct {
 	job    *Job
 	sealer *Sealer
-	file   *pdf.File // nil if the original is embedded in a fresh document
+	file   *pdf.File
 	w      *pdf.Increment
 	t      *typesetter
 	tags   *tagger // nil if the original is not tagged
@@ -36,7 +36,6 @@ type assembly struct {
 	record    []byte // seal.json
 	recordRef pdf.Ref
 	// What the signature's dictionary says besides: see verify.SealMark.
-	originalAt     int64 // in a document of its own
 	stamp, issuers string
 
 	sig signaturePlace
@@ -66,25 +65,17 @@ func (s *Sealer) newAssembly(job *Job, w *pdf.Increment, f *pdf.File) (*assembly
 	}, nil
 }
 
-// build writes pages, certificate, attachment and signature; original is the
-// embedded file if there is no file to draw on.
-func (a *assembly) build(ctx context.Context, original *pdf.Ref) error {
+// build writes pages, certificate, attachments and signature.
+func (a *assembly) build(ctx context.Context) error {
 	a.t.font = a.w.Reserve()
-	var root, parent pdf.Ref
-	var catalog pdf.Dict
-	if a.file == nil {
-		root, parent = a.w.Reserve(), a.w.Reserve()
-		catalog = pdf.Dict{{Key: "Type", Value: pdf.Value("/Catalog")}, {Key: "Pages", Value: parent.Value()}}
-	} else {
-		var err error
-		if catalog, root, err = a.file.Catalog(); err != nil {
-			return err
-		}
-		parent, _ = catalog.Get("Pages").Ref()
-		a.tags = newTagger(a.file, a.w, catalog)
-		if err := a.drawOnPages(ctx); err != nil {
-			return err
-		}
+	catalog, root, err := a.file.Catalog()
+	if err != nil {
+		return err
+	}
+	parent, _ := catalog.Get("Pages").Ref()
+	a.tags = newTagger(a.file, a.w, catalog)
+	if err := a.drawOnPages(ctx); err != nil {
+		return err
 	}
 	field, sigRef := a.w.Reserve(), a.w.Reserve()
 	if err := a.writeCertificate(parent, field, sigRef); err != nil {
@@ -93,7 +84,7 @@ func (a *assembly) build(ctx context.Context, original *pdf.Ref) error {
 	if err := a.writePageTree(parent); err != nil {
 		return err
 	}
-	if err := a.writeCatalog(root, catalog, field, sigRef, original); err != nil {
+	if err := a.writeCatalog(root, catalog, field, sigRef); err != nil {
 		return err
 	}
 	if a.tags != nil {

@@ -45,7 +45,7 @@ func attachmentNames(all []AttachedFile) []string {
 	return names
 }
 
-// originalName is the name of the original where it is embedded.
+// originalName is the name of an upload that is attached because it had a password.
 const originalName = "original.pdf"
 
 // embedAttachments writes the files that signers gave.
@@ -169,7 +169,7 @@ func (a *assembly) freeName(catalog pdf.Dict) (string, error) {
 			return "", err
 		}
 	}
-	name := "original.pdf"
+	name := originalName
 	for i := 2; taken[name]; i++ {
 		name = fmt.Sprintf("original-%d.pdf", i)
 	}

@@ -50,17 +50,15 @@ type certificate struct {
 	linkBox [4]float64 // of the address of the verification page
 
 	accent colour
-
-	embedded bool // the original is an attachment and was not drawn on
 }
 
-func newCertificate(t *typesetter, job *Job, service string, paper [2]float64, embedded bool) (*certificate, error) {
+func newCertificate(t *typesetter, job *Job, service string, paper [2]float64) (*certificate, error) {
 	events, err := parseEvents(job.Events)
 	if err != nil {
 		return nil, err
 	}
 	c := &certificate{
-		t: t, say: lang.ForTag(job.Language), job: job, service: service, events: events, w: paper[0], h: paper[1], embedded: embedded,
+		t: t, say: lang.ForTag(job.Language), job: job, service: service, events: events, w: paper[0], h: paper[1],
 		names: map[string]string{"system": service}, signed: map[string][]byte{}, accent: accentOf(job.Color),
 	}
 	for _, s := range job.Signers {
@@ -74,15 +72,11 @@ func newCertificate(t *typesetter, job *Job, service string, paper [2]float64, e
 	return c, nil
 }
 
-// draw lays out everything, with a list of the values if they could not be drawn
-// into the original.
+// draw lays out everything.
 func (c *certificate) draw() error {
 	c.newPage()
 	c.drawHead()
 	c.drawSummary()
-	if c.embedded {
-		c.drawValues()
-	}
 	c.drawSigners()
 	c.drawAttachments()
 	c.drawEvents(c.closingHeight())

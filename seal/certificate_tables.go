@@ -3,7 +3,6 @@ package seal
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"strings"
 
 	"countersign/seal/manifest"
@@ -79,44 +78,6 @@ func (c *certificate) actor(actor string) string {
 	return actor
 }
 
-func (c *certificate) drawValues() {
-	c.section(c.say.Values, 4*rowHeight)
-	c.y += 10
-	p := c.page()
-	c.y = p.paragraph(faceBody, certMargin, c.y, c.inner(), 11.5, c.say.ValuesIntro) + 4
-	for _, v := range c.job.Values {
-		p := c.page()
-		who := p.wrap(faceSmall, c.names["signer:"+v.SignerID], 150, 0)
-		place := p.wrap(faceSmall, fmt.Sprintf(c.say.Place, v.Page, int(math.Round(v.X)), int(math.Round(v.Y))), 230, 2)
-		entry := []text.Line{}
-		h := rowHeight + 9.5*float64(max(len(who)-1, len(place)))
-		switch {
-		case len(v.PNG) > 0:
-			h = max(h, 40)
-		case v.Kind == Radio:
-			entry = p.wrap(faceSmall, v.Group+": "+v.Option, c.inner()-240, 0)
-		case v.Kind == Checkbox:
-			entry = p.wrap(faceSmall, map[bool]string{true: c.say.Checked, false: c.say.NotChecked}[v.Checked], c.inner()-240, 0)
-		default:
-			entry = p.wrap(faceSmall, v.Text, c.inner()-240, 0)
-		}
-		h = max(h, rowHeight+9.5*float64(max(len(entry), 1)-1))
-		c.room(h)
-		p = c.page()
-		base := c.y + 10.5
-		p.line(faceSmall, certMargin, base, cmp.Or(c.say.Kinds[string(v.Kind)], string(v.Kind)))
-		p.lines(faceSmall, certMargin+80, base, 9.5, who)
-		p.lines(face{text.Sans, 7.5, grey}, certMargin, base+9.5, 9.5, place)
-		if len(v.PNG) > 0 {
-			p.image(certMargin+240, c.y+3, 120, h-6, v.PNG)
-		}
-		p.lines(faceSmall, certMargin+240, base, 9.5, entry)
-		c.y += h
-		p.rule(certMargin, c.y, c.right(), c.y, 0.3, pale)
-	}
-	c.y += 26
-}
-
 // howToHeight is what the section on verification takes.
 const howToHeight = 114.0
 
@@ -144,9 +105,6 @@ func (c *certificate) drawClosing() {
 	c.section(c.say.HowToVerify, howToHeight-24)
 	c.y += 11
 	s := c.say.BeginsWithOriginal
-	if c.embedded {
-		s = c.say.OriginalAttached
-	}
 	if c.job.Prepared != nil {
 		s = c.prepared(s)
 	}

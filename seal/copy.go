@@ -20,7 +20,6 @@ type copier struct {
 	out     *os.File
 	in      io.ReaderAt
 	size    int64
-	head    []byte // what precedes the original in the file
 	pieces  chan chunk
 	endings chan sealTail
 	done    verify.Prefix // when hash has returned
@@ -65,11 +64,11 @@ type sealTail struct {
 	signature int64 // where in it the signature goes
 }
 
-// newCopier begins with what precedes the original. mentions, if not nil, is given
+// newCopier returns a copier of the job's original. mentions, if not nil, is given
 // what is copied.
-func newCopier(out *os.File, job *Job, head []byte, mentions *pdf.ReferenceScan) *copier {
+func newCopier(out *os.File, job *Job, mentions *pdf.ReferenceScan) *copier {
 	return &copier{
-		out: out, in: job.Original, size: job.Size, head: head, pieces: make(chan chunk, job.Size/verify.CopyBuffer+1), endings: make(chan sealTail, 1),
+		out: out, in: job.Original, size: job.Size, pieces: make(chan chunk, job.Size/verify.CopyBuffer+1), endings: make(chan sealTail, 1),
 		mentions: mentions, marksByHash: mentions != nil || int64(job.Document.PageCount) > job.Size/fewBytes,
 	}
 }
@@ -81,19 +80,11 @@ const fewBytes = 4 << 10
 // chunk is a part of the original that has been written, by its place there.
 type chunk struct{ at, size int64 }
 
-// copy writes the head and the original, and passes each piece on to hash.
+// copy writes the original, and passes each piece on to hash.
 func (c *copier) copy(ctx context.Context) error {
 	defer close(c.pieces)
 	// Writing is quicker into room that is there. If there is none, writing fails.
-	_ = allocate(c.out, int64(len(c.head))+c.size)
-	if err := writeBack(c.out, c.head, 0); err != nil {
-		return err
-	}
-	if !c.marksByHash {
-		if err := c.marks.Scan(c.head); err != nil {
-			return err
-		}
-	}
+	_ = allocate(c.out, c.size)
 	buf := verify.NewBuffer()
 	defer buf.Free()
 	for at := int64(0); at < c.size; at += verify.CopyBuffer {
@@ -104,7 +95,7 @@ func (c *copier) copy(ctx context.Context) error {
 		if err := verify.ReadFull(c.in, b, at); err != nil {
 			return fmt.Errorf("reading the original: %w", err)
 		}
-		if _, err := c.out.WriteAt(b, int64(len(c.head))+at); err != nil {
+		if _, err := c.out.WriteAt(b, at); err != nil {
 			return fmt.Errorf("writing: %w", err)
 		}
 		c.pieces <- chunk{at, int64(len(b))} // there is room for all
@@ -124,16 +115,6 @@ func (c *copier) copy(ctx context.Context) error {
 // follows as far as the signature.
 func (c *copier) hash(ctx context.Context) error {
 	file := sha256.New()
-	file.Write(c.head)
-	own := file // of the original alone
-	if len(c.head) > 0 {
-		own = sha256.New()
-	}
-	if c.marksByHash {
-		if err := c.marks.Scan(c.head); err != nil {
-			return err
-		}
-	}
 	buf := verify.NewBuffer()
 	defer buf.Free()
 	for p := range c.pieces {
@@ -141,20 +122,17 @@ func (c *copier) hash(ctx context.Context) error {
 			return err
 		}
 		b := buf[:p.size]
-		if err := verify.ReadFull(c.out, b, int64(len(c.head))+p.at); err != nil {
+		if err := verify.ReadFull(c.out, b, p.at); err != nil {
 			return fmt.Errorf("reading back: %w", err)
 		}
 		file.Write(b)
-		if own != file {
-			own.Write(b)
-		}
 		if c.marksByHash {
 			if err := c.marks.Scan(b); err != nil {
 				return err
 			}
 		}
 	}
-	c.done = verify.Prefix{Size: int64(len(c.head)) + c.size, Hash: file, Original: own.Sum(nil)}
+	c.done = verify.Prefix{Size: c.size, Hash: file, Original: file.Sum(nil)}
 	select {
 	case e := <-c.endings:
 		c.done.Hash.Write(e.bytes[:e.signature])
@@ -169,7 +147,7 @@ func (c *copier) hash(ctx context.Context) error {
 // end writes what follows the original.
 func (c *copier) end(e sealTail) error {
 	c.endings <- e
-	return writeBack(c.out, e.bytes, int64(len(c.head))+c.size)
+	return writeBack(c.out, e.bytes, c.size)
 }
 
 // writeBack writes b at a position, reads it back and compares.

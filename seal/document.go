@@ -14,7 +14,7 @@ import (
 // writeCertificate writes the certificate's pages. The first one carries the
 // signature's widget and a link to the verification page.
 func (a *assembly) writeCertificate(parent, field, sig pdf.Ref) error {
-	c, err := newCertificate(a.t, a.job, a.sealer.cfg.ServiceName, a.paper, a.file == nil)
+	c, err := newCertificate(a.t, a.job, a.sealer.cfg.ServiceName, a.paper)
 	if err != nil {
 		return err
 	}
@@ -84,19 +84,16 @@ func (c *certificate) rectangle(b [4]float64) pdf.Value {
 
 // writePageTree appends the certificate to the root of the page tree.
 func (a *assembly) writePageTree(root pdf.Ref) error {
-	d := pdf.Dict{{Key: "Type", Value: pdf.Value("/Pages")}}
-	kids := pdf.Value("[]")
-	if a.file != nil {
-		var err error
-		if d, err = a.file.Dict(root.Value()); err != nil {
-			return err
-		}
-		if kids, err = a.file.Resolve(d.Get("Kids")); err != nil {
-			return err
-		}
-		if !kids.IsArray() {
-			return fmt.Errorf("%w: page tree", pdf.ErrDamaged)
-		}
+	d, err := a.file.Dict(root.Value())
+	if err != nil {
+		return err
+	}
+	kids, err := a.file.Resolve(d.Get("Kids"))
+	if err != nil {
+		return err
+	}
+	if !kids.IsArray() {
+		return fmt.Errorf("%w: page tree", pdf.ErrDamaged)
 	}
 	kids = slices.Clip(kids[:len(kids)-1]) // walked already: there may be thousands
 	for _, r := range a.certPages {
@@ -111,7 +108,7 @@ func (a *assembly) writePageTree(root pdf.Ref) error {
 
 // writeCatalog adds form, permissions and attachments to the catalog. What is
 // there already is kept.
-func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.Ref, original *pdf.Ref) error {
+func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.Ref) error {
 	catalog = catalog.Clone()
 	if err := a.mergeForm(&catalog, field); err != nil {
 		return err
@@ -127,7 +124,7 @@ func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.R
 	if err != nil {
 		return err
 	}
-	m := newManifest(a.job, a.sealer.cfg.ServiceName, a.file == nil)
+	m := newManifest(a.job, a.sealer.cfg.ServiceName)
 	m.Pages, m.CertificatePage = a.pages+len(a.certPages), a.pages+1
 	a.record, err = manifest.Sign(m, a.sealer.cfg.ManifestSigner, a.sealer.cfg.ManifestKeyID, a.sealer.cfg.Rand)
 	if err != nil {
@@ -139,10 +136,6 @@ func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.R
 		{Key: "Params", Value: a.fileParams(int64(len(a.record)))},
 	}, a.record)
 	attached = append(attached, attachment{manifest.AttachmentKey, manifest.FileName, "Seal record of " + a.sealer.cfg.ServiceName, "Data", a.recordRef})
-	if original != nil {
-		attached = append(attached, attachment{originalName, originalName, "The original document, unchanged", "Source", *original})
-		catalog.Set("PageMode", pdf.Value("/UseAttachments"))
-	}
 	given, err := a.embedAttachments()
 	if err != nil {
 		return err
@@ -238,9 +231,6 @@ func (a *assembly) mergeForm(catalog *pdf.Dict, field pdf.Ref) error {
 // would find what an uploaded document put there.
 func (a *assembly) writeSignature(ref pdf.Ref) {
 	mark := verify.SealMark{Record: a.recordRef, To: a.job.Size, Chain: a.sealer.chain, Stamp: a.stamp, Issuers: a.issuers}
-	if a.file == nil {
-		mark.From, mark.To = a.originalAt, a.originalAt+a.job.Size
-	}
 	begin := mark.Begin(pdf.AppendText(nil, a.sealer.name), pdf.AppendText(nil, "Sealed by "+a.sealer.cfg.ServiceName), pdfDate(a.sealer.cfg.Now()))
 	a.w.Begin(ref)
 	a.w.AppendString(begin)

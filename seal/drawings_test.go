@@ -135,7 +135,6 @@ func drawnJobs(t *testing.T) map[string]seal.Job {
 	return map[string]seal.Job{
 		"plain":       job(t, simplePDF(2)),
 		"several":     severalDocuments(t),
-		"embedded":    embeddedJob(t),
 		"covered":     coveredJob(t),
 		"many-events": manyEvents(t),
 		"tagged":      taggedJob(t),
@@ -170,23 +169,6 @@ func severalDocuments(t *testing.T) seal.Job {
 	for i := range j.Values {
 		j.Values[i].SignerID = adaID
 	}
-	return j
-}
-
-// embeddedJob is of an original that is signed already: nothing is drawn on it.
-func embeddedJob(t *testing.T) seal.Job {
-	t.Helper()
-	j := job(t, classicPDF(layout{
-		catalog: "/AcroForm<</SigFlags 3/Fields[1000 0 R]>>", pages: letterPage(""),
-		objects: []string{"<</FT/Sig/T(Approved)/V 1001 0 R>>", "<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/adbe.pkcs7.detached/ByteRange[0 100 200 300]/Contents<00>>>"},
-	}))
-	j.Language = "de"
-	j.Values = append(j.Values,
-		seal.Value{FieldID: "f6", SignerID: adaID, Kind: seal.Text, Page: 1, X: 10.5, Y: 20.4, W: 100, H: 40, Text: strings.Repeat("a long entry ", 30)},
-		seal.Value{FieldID: "f7", SignerID: adaID, Kind: seal.Text, Page: 1, X: 10, Y: 20, W: 100, H: 40},
-		seal.Value{FieldID: "f8", SignerID: jomoID, Kind: seal.Checkbox, Page: 1, X: 10, Y: 20, W: 10, H: 10},
-		seal.Value{FieldID: "f9", SignerID: "nobody", Kind: seal.Date, Page: 1, X: 10, Y: 20, W: 10, H: 10, Text: "2026-11-21"},
-	)
 	return j
 }
 

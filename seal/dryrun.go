@@ -51,7 +51,7 @@ func DryRun(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages i
 		return nil, err
 	}
 	a.dryRun = true
-	if err := a.build(ctx, nil); err != nil {
+	if err := a.build(ctx); err != nil {
 		return nil, err
 	}
 	facts.lineless = a.lineless

@@ -9,7 +9,7 @@ import (
 )
 
 // newManifest is the record of a job.
-func newManifest(job *Job, service string, embedded bool) manifest.Manifest {
+func newManifest(job *Job, service string) manifest.Manifest {
 	m := manifest.Manifest{
 		Type: manifest.Type, Version: 1, Service: service, SealedAt: job.SealedAt.UTC(), Document: job.Document.ID,
 		Envelope: manifest.Envelope{
@@ -20,9 +20,6 @@ func newManifest(job *Job, service string, embedded bool) manifest.Manifest {
 		Verify:   job.VerifyURL,
 		Original: manifest.Placement{SHA256: job.OriginalSHA256, Size: job.Size, As: "prefix"},
 		All:      append([]manifest.File{}, job.Documents...), Signers: []manifest.Signer{}, Values: []manifest.Value{},
-	}
-	if embedded {
-		m.Original.As = "embedded"
 	}
 	if p := job.Prepared; p != nil {
 		m.Original.Size = p.UploadSize

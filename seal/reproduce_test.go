@@ -3,7 +3,6 @@ package seal_test
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -242,22 +241,5 @@ func TestEnteredTextOfTheMark(t *testing.T) {
 			r := verified(t, file, k.trust())
 			require.True(t, r.OK(), textOf(t, r))
 		})
-	}
-}
-
-// TestSealedInASeal: a sealed file that is sent out again is embedded, and its
-// own seal is not taken for that of the file around it.
-func TestSealedInASeal(t *testing.T) {
-	t.Parallel()
-	k := newSealerFixture(t)
-	s := k.sealer(t)
-	_, inner := sealed(t, s, job(t, simplePDF(1)))
-	for range 3 {
-		_, outer := sealed(t, s, job(t, inner))
-		r := verified(t, outer, k.trust())
-		require.True(t, r.OK(), textOf(t, r))
-		sum := sha256.Sum256(inner)
-		require.Equal(t, hex.EncodeToString(sum[:]), r.OriginalSHA256)
-		inner = outer
 	}
 }

@@ -150,16 +150,11 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	if info, err := out.Stat(); err != nil || info.Size() != 0 {
 		return Result{}, errors.Join(errors.New("seal: the file to write is not empty"), err)
 	}
-	f, signed, err := openOriginal(&job)
+	f, err := openOriginal(&job)
 	if err != nil {
 		return Result{}, err
 	}
-	var d *sealing
-	if signed {
-		d, err = s.embed(&job)
-	} else {
-		d, err = s.drawOn(&job, f)
-	}
+	d, err := s.drawOn(&job, f)
 	if err != nil {
 		return Result{}, fmt.Errorf("seal: %w", err)
 	}
@@ -174,41 +169,30 @@ func (s *Sealer) Seal(ctx context.Context, out *os.File, job Job) (Result, error
 	return s.finish(ctx, out, d.assembly, done)
 }
 
-// openOriginal opens the file to seal. signed says that it carries signatures, so that nothing may be drawn on it.
-func openOriginal(job *Job) (f *pdf.File, signed bool, err error) {
-	if f, err = pdf.Open(job.Original, job.Size, pdf.DefaultLimits()); err != nil {
-		return nil, false, fmt.Errorf("seal: %w", err)
+// openOriginal opens the file to seal.
+func openOriginal(job *Job) (*pdf.File, error) {
+	f, err := pdf.Open(job.Original, job.Size, pdf.DefaultLimits())
+	if err != nil {
+		return nil, fmt.Errorf("seal: %w", err)
 	}
 	if !f.Trailer().Get("Encrypt").IsNull() { // what is added would have to be encrypted, too
-		return nil, false, refusal.New(refusal.PDFEncrypted, "The PDF is encrypted.")
+		return nil, refusal.New(refusal.PDFEncrypted, "The PDF is encrypted.")
 	}
-	if signed, err = verify.IsSigned(f); err != nil {
-		return nil, false, fmt.Errorf("seal: %w", err)
+	signed, err := verify.IsSigned(f)
+	if err != nil {
+		return nil, fmt.Errorf("seal: %w", err)
 	}
-	if signed && job.Prepared != nil {
-		return nil, false, errors.New("seal: a signed file was prepared")
+	if signed { // drawing on it would invalidate its signatures
+		return nil, refusal.New(refusal.DocumentSigned, "The PDF already carries a digital signature.")
 	}
-	return f, signed, nil
+	return f, nil
 }
 
 // sealing is a document that is being sealed.
 type sealing struct {
 	*assembly
 
-	original *pdf.Ref           // where the original is embedded; nil: it is drawn on
-	head     []byte             // what precedes an embedded original
 	mentions *pdf.ReferenceScan // finds what the original mentions; nil: that is known
-}
-
-// embed begins a document that embeds the original.
-func (s *Sealer) embed(job *Job) (*sealing, error) {
-	w := pdf.NewDocument()
-	ref := w.Reserve()
-	a, err := s.newAssembly(job, w, nil)
-	if err != nil {
-		return nil, err
-	}
-	return &sealing{assembly: a, original: &ref, head: a.beginOriginal(ref)}, nil
 }
 
 // drawOn begins what is added to the original.
@@ -243,7 +227,7 @@ func (d *sealing) write(ctx context.Context, out *os.File) (verify.Prefix, error
 	// being copied, the rest is being made, and the seal and the pages are read.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c := newCopier(out, d.job, d.head, d.mentions)
+	c := newCopier(out, d.job, d.mentions)
 	hashed, record := make(chan error, 1), make(chan *verify.OpenedRecord, 1)
 	go func() { hashed <- c.hash(ctx) }()
 	found, err := d.writeParts(ctx, out, c, record)
@@ -279,7 +263,7 @@ func (d *sealing) writeParts(ctx context.Context, out *os.File, c *copier, recor
 			return nil, err
 		}
 	}
-	if err := d.build(ctx, d.original); err != nil {
+	if err := d.build(ctx); err != nil {
 		return nil, err
 	}
 	go func() { record <- verify.OpenRecord(d.record) }()
@@ -323,19 +307,6 @@ func readPages(ctx context.Context, r io.ReaderAt, size int64) (int, error) {
 		return 0, err
 	}
 	return f.Walk(func(*pdf.Page) error { return ctx.Err() })
-}
-
-// beginOriginal opens the stream that holds an original on which nothing may
-// be drawn, and returns what precedes its bytes.
-func (a *assembly) beginOriginal(ref pdf.Ref) []byte {
-	a.w.Begin(ref)
-	a.w.Append(a.embeddedPDF(a.job.Size))
-	a.w.AppendString("\nstream\n")
-	head := a.w.Skip(a.job.Size)
-	a.originalAt = a.w.Offset() - a.job.Size
-	a.w.AppendString("\nendstream")
-	a.w.End()
-	return head
 }
 
 // embeddedPDF is the dictionary of a stream that holds a PDF as it is.

@@ -72,20 +72,12 @@ type Text struct {
 	ByEmail            string // event
 	BySMS              string // event
 
-	Values      string
-	ValuesIntro string
-	Kinds       map[string]string // by the field's type
-	Place       string            // page; points from the left, from the top
-	Checked     string
-	NotChecked  string
-
 	Attachments  string
 	AttachmentOf string // name, of whom, bytes
 
 	DocumentsOfEnvelope string
 	HowToVerify         string
 	BeginsWithOriginal  string
-	OriginalAttached    string
 	OriginalProtected   string
 	Prepared            string // what was taken out, hash of the document
 	PreparedKinds       map[string]string

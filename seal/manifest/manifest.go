@@ -61,8 +61,7 @@ type Manifest struct {
 type Placement struct {
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`
-	// As is "prefix" (the file begins with the original's bytes) or
-	// "embedded" (it is the attachment named original.pdf).
+	// As is "prefix": the file begins with the original's bytes.
 	// With Prepared, "prefix" means that the original's bytes are those of the
 	// prepared file at first, and "attached" that it is an attachment of its own.
 	As string `json:"as"`

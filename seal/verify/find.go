@@ -98,12 +98,12 @@ func (s *sealedRevision) check() error {
 	if !ok {
 		return errors.New("the trailer names no catalog")
 	}
-	if s.From < 0 || s.To <= s.From || s.To > s.at {
+	if s.From != 0 || s.To <= 0 || s.To > s.at {
 		return errors.New("the original's place makes no sense")
 	}
 	var hasRoot, hasRecord, listed bool
 	err := s.file.Newest(func(ref pdf.Ref, at int64) error {
-		if at >= s.From && at < s.To || at < s.From && s.From == 0 || at >= s.end {
+		if at < s.To || at >= s.end {
 			return fmt.Errorf("object %d of the seal does not stand in the seal", ref.Num)
 		}
 		hasRoot = hasRoot || ref == root

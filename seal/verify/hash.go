@@ -57,8 +57,8 @@ type digests struct {
 
 // hashFile reads the file once, however many signatures cover it: what they
 // cover begins alike, so that it is hashed once, too. The original is bytes
-// from … to. done, if not nil, is a beginning that was read before.
-func hashFile(ctx context.Context, r io.ReaderAt, size, from, to int64, holes []byteRangeGap, done *Prefix) (digests, error) {
+// 0 … to. done, if not nil, is a beginning that was read before.
+func hashFile(ctx context.Context, r io.ReaderAt, size, to int64, holes []byteRangeGap, done *Prefix) (digests, error) {
 	s := digests{whole: sha256.New(), covered: make([][]byte, len(holes)), begun: map[int64]hash.Hash{}}
 	pos := int64(0)
 	if done != nil {
@@ -70,17 +70,8 @@ func hashFile(ctx context.Context, r io.ReaderAt, size, from, to int64, holes []
 		s.marks.at = slices.Clone(s.marks.at)
 		maps.Copy(s.begun, done.Begun)
 	}
-	var own hash.Hash // of the original, if it does not begin the file
-	if s.original == nil && from > 0 {
-		own = sha256.New()
-	}
-	taps := s.taps(to, holes, s.original == nil && from == 0)
+	taps := s.taps(to, holes, s.original == nil)
 	err := ReadRange(ctx, r, pos, size, func(at int64, b []byte) error {
-		if own != nil {
-			if lo, hi := max(from, at), min(to, at+int64(len(b))); lo < hi {
-				own.Write(b[lo-at : hi-at])
-			}
-		}
 		if err := s.marks.Scan(b); err != nil {
 			return err
 		}
@@ -101,9 +92,6 @@ func hashFile(ctx context.Context, r io.ReaderAt, size, from, to int64, holes []
 	}
 	if len(taps) > 0 {
 		return s, errors.New("seal: a signature beyond the end")
-	}
-	if own != nil {
-		s.original = own.Sum(nil)
 	}
 	for i, h := range holes {
 		covered, err := CloneHash(s.begun[h.from])

@@ -28,7 +28,7 @@ var (
 // with the original: what was appended to that is written again.
 func (e *examiner) checkPrepared(ctx context.Context, m manifest.Placement) error {
 	p := m.Prepared
-	if e.seal.From > 0 || p.Size != e.seal.To || m.Size <= 0 {
+	if p.Size != e.seal.To || m.Size <= 0 {
 		e.add("original.missing", values{"reason": errPlaces})
 		return nil
 	}

@@ -51,8 +51,6 @@ type Examination struct {
 	Whole   hash.Hash
 	Marks   Marks
 	Begun   map[int64]hash.Hash // as in prefix
-	// embedded says that the original is an attachment in a document of its own.
-	Embedded bool
 }
 
 // Examine reads a file and checks all that does not depend on whom to trust.
@@ -141,7 +139,6 @@ func (e *examiner) findSeal(ctx context.Context) error {
 		return e.noSeal(ctx, found)
 	}
 	e.seal, e.mark = found.seal, found.mark
-	e.x.Embedded = e.seal.From > 0
 	e.add("structure.readable", values{"bytes": e.size})
 	if e.seal.end == e.size {
 		e.add("byte_range.whole", nil)
@@ -271,7 +268,7 @@ func (e *examiner) hash(ctx context.Context) error {
 		holes = append(holes, i.byteRangeGap)
 	}
 	var err error
-	e.sums, err = hashFile(ctx, e.r, e.size, e.seal.From, e.seal.To, holes, e.done)
+	e.sums, err = hashFile(ctx, e.r, e.size, e.seal.To, holes, e.done)
 	if errors.Is(err, errTooManyMarks) {
 		return e.stop("signature.does_not_fit", values{"offset": e.mark, "reason": err})
 	}
@@ -339,17 +336,13 @@ func (e *examiner) checkOriginal(ctx context.Context) error {
 	if m.Prepared != nil {
 		return e.checkPrepared(ctx, m)
 	}
-	as := "prefix"
-	if e.seal.From > 0 {
-		as = "embedded"
-	}
 	switch {
-	case m.As != as || m.Size != e.seal.To-e.seal.From:
+	case m.As != "prefix" || m.Size != e.seal.To:
 		e.add("original.missing", values{"reason": "seal and record do not agree about where it is"})
 	case hex.EncodeToString(e.sums.original) != m.SHA256:
 		e.add("original.changed", nil)
 	default:
-		e.add("original.found", values{"from": e.seal.From, "to": e.seal.To, "sha256": m.SHA256})
+		e.add("original.found", values{"from": int64(0), "to": e.seal.To, "sha256": m.SHA256})
 	}
 	return nil
 }
