@@ -13,8 +13,8 @@ import (
 	"countersign/seal/verify"
 )
 
-// TestRewrittenFiles: a sealed file that another program has written anew is recognised where its sealer is trusted, and is
-// never valid; where it is not trusted, nothing is said of this service.
+// TestRewrittenFiles: a sealed file that another program has written anew is recognised and never valid; where its
+// sealer is not trusted, nothing is said of this service.
 func TestRewrittenFiles(t *testing.T) {
 	t.Parallel()
 	k := newSealerFixture(t)
@@ -40,7 +40,9 @@ func TestRewrittenFiles(t *testing.T) {
 
 		r, err = verify.File(t.Context(), bytes.NewReader(b), int64(len(b)), verify.Options{Trust: trust.Policy{}, Now: time.Now})
 		require.NoError(t, err)
-		require.False(t, r.Has("signature.rewritten"), name)
-		require.NotEqual(t, verify.VerdictValid, r.Verdict)
+		require.Equal(t, verify.VerdictBroken, r.Verdict, name)
+		require.True(t, r.Has("signature.rewritten_unknown"), name)
+		require.NotContains(t, r.Summary, "this service")
+		require.Empty(t, r.Signatures)
 	}
 }

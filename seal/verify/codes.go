@@ -28,6 +28,7 @@ var findings = []finding{
 	{"signature.none", Absent, "The file carries no seal of this service."},
 	{"signature.remains", Failed, "Parts of a seal are in the file, but no signature as the seal writes it."},
 	{"signature.rewritten", Failed, "Another program has rewritten this file, which {name} sealed for the envelope {envelope}. Nothing in it can be verified: ask for the original file."},
+	{"signature.rewritten_unknown", Failed, "Another program has rewritten this file, which {name}, who is not trusted here, seems to have sealed for the envelope {envelope}. Nothing in it can be verified: ask for the original file."},
 	{"signature.does_not_fit", Failed, "What looks like the seal's signature, at byte {offset}, does not fit the file: {reason}."},
 	{"signature.several", Failed, "{count} signatures in the file claim to be its seal."},
 	{"signature.malformed", Failed, "The signature is not written as the seal writes it: {reason}."},

@@ -194,8 +194,11 @@ func (r *Report) summarise() string {
 		}
 		return "This file was not sealed by this service."
 	case VerdictBroken:
-		if r.Has("signature.rewritten") {
+		switch {
+		case r.Has("signature.rewritten"):
 			return "This file was sealed by this service and has been rewritten by another program. Ask for the original file."
+		case r.Has("signature.rewritten_unknown"):
+			return "This file seems to have been sealed by somebody who is not trusted here, and has been rewritten by another program. Ask for the original file."
 		}
 	}
 	return "This is not what was sealed, or the seal is not sound."

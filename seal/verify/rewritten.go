@@ -97,14 +97,16 @@ func sealingChain(f *pdf.File) certChain {
 	return signed.Certificates
 }
 
-// recognise replaces the findings if a seal that is trusted here was rewritten. The file proves nothing
-// then: anybody can put the signature and the record of a sealed file into another one.
+// recognise replaces the findings of a file whose seal was rewritten. The file proves nothing: anybody can put the
+// signature and the record of a sealed file into another one.
 func (r *Report) recognise(s *rewrittenSeal, opt Options) {
 	in := trust.Seal{Certificates: s.Chain, Claimed: s.SealedAt, RecordKeyID: s.KeyID, RecordKey: s.Key.PublicKey}
 	found := opt.Trust.Judge(in, opt.now())
-	if found.Sealer.Status != trust.Trusted && found.RecordKey.Status != trust.Trusted {
-		return
-	}
+	what := values{"name": strings.TrimSpace(found.By), "envelope": s.EnvelopeID}
 	r.Findings, r.Signatures = nil, nil
-	r.add("signature.rewritten", values{"name": strings.TrimSpace(found.By), "envelope": s.EnvelopeID})
+	if found.Sealer.Status == trust.Trusted || found.RecordKey.Status == trust.Trusted {
+		r.add("signature.rewritten", what)
+	} else {
+		r.add("signature.rewritten_unknown", what)
+	}
 }

@@ -26,7 +26,7 @@ export async function loadTexts(language: Language): Promise<VerifyTranslate> {
  */
 export const findingTexts: Record<string, VerifyKey> = {
   "structure.readable": "readable", "structure.not_pdf": "notPDF", "structure.damaged": "damaged",
-  "signature.none": "noSeal", "signature.remains": "sealRemains", "signature.does_not_fit": "sealRemains", "signature.rewritten": "rewrittenText", "signature.several": "sealSeveral",
+  "signature.none": "noSeal", "signature.remains": "sealRemains", "signature.does_not_fit": "sealRemains", "signature.rewritten": "rewrittenText", "signature.rewritten_unknown": "sealRemains", "signature.several": "sealSeveral",
   "signature.malformed": "sealWrong", "signature.wrong": "sealWrong", "signature.sound": "sealSound",
   "byte_range.whole": "coversFile", "byte_range.earlier": "coversSealed", "byte_range.malformed": "coversWrong", "byte_range.cut_off": "cutOff",
   "digest.unchanged": "unchanged", "digest.changed": "changed",
