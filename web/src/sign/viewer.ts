@@ -1,4 +1,4 @@
-import type { PDFDocumentProxy, PDFPageProxy, RenderTask, TextLayer } from "pdfjs-dist";
+import type { PageViewport, PDFDocumentProxy, PDFPageProxy, RenderTask, TextLayer } from "pdfjs-dist";
 import modernWorker from "pdfjs-dist/build/pdf.worker.mjs?worker&url";
 import legacyWorker from "pdfjs-dist/legacy/build/pdf.worker.mjs?worker&url";
 
@@ -66,6 +66,24 @@ export interface Sheet {
   /** What was drawn is gone, to save memory; it is drawn again when it comes near. */
   onErased?: () => void;
   onFailed: () => void;
+}
+
+/** The flags of the stamp annotations by which the service draws what people entered: print, read only, locked. */
+const stampFlags = 196;
+
+/** Adds what people entered to the text of a page: pdf.js has the text of annotations in no text layer. */
+async function addEntries(layer: HTMLElement, page: PDFPageProxy, unit: PageViewport): Promise<void> {
+  const annotations = (await page.getAnnotations()) as { subtype: string; annotationFlags: number; contentsObj?: { str: string }; rect: number[] }[];
+  for (const a of annotations) {
+    if (a.subtype !== "Stamp" || a.annotationFlags !== stampFlags || !a.contentsObj?.str) continue;
+    const [x0 = 0, y0 = 0, x1 = 0, y1 = 0] = unit.convertToViewportRectangle(a.rect) as number[];
+    const span = document.createElement("span");
+    span.textContent = a.contentsObj.str;
+    span.style.left = `${(100 * Math.min(x0, x1)) / unit.width}%`;
+    span.style.top = `${(100 * Math.min(y0, y1)) / unit.height}%`;
+    span.style.setProperty("--font-height", `${Math.min(12, Math.abs(y1 - y0))}px`);
+    layer.append(span);
+  }
 }
 
 interface Drawn { page?: PDFPageProxy; task?: RenderTask; text?: TextLayer; density: number; cancelled: boolean }
@@ -205,6 +223,7 @@ export class Viewer {
       sheet.holder.style.setProperty("--unit", String(sheet.width / unit.width));
       d.text = new lib.TextLayer({ textContentSource: page.streamTextContent({ includeMarkedContent: true }), container: layer, viewport: unit });
       await d.text.render();
+      await addEntries(layer, page, unit);
       if (!d.cancelled) sheet.holder.append(layer);
     } catch (e) {
       if (d.cancelled || (e instanceof Error && e.name === "RenderingCancelledException")) return;
