@@ -121,7 +121,7 @@ func (a *assembly) drawOnPages(ctx context.Context) error {
 	p.layered = !catalog.Get("OCProperties").IsNull()
 	p.left = pdf.NewLeftovers(a.file, maxLeftContent, p.layered)
 	pages := min(max(a.job.Document.PageCount, 0), pdf.DefaultLimits().MaxPages)
-	a.w.Grow(pages+typicalExtraObjects, pages*rewrittenPageSize)
+	a.w.Grow(2*pages+typicalExtraObjects, pages*rewrittenPageSize)
 	a.pages, err = a.file.Walk(func(page *pdf.Page) error { return p.page(ctx, page) })
 	if err != nil {
 		return err
@@ -134,8 +134,8 @@ func (a *assembly) drawOnPages(ctx context.Context) error {
 	return nil
 }
 
-// rewrittenPageSize is how many bytes a page with the line takes, roughly.
-const rewrittenPageSize = 280
+// rewrittenPageSize is how many bytes a page and the annotation with the line take, roughly.
+const rewrittenPageSize = 360
 
 // typicalExtraObjects is how many objects are added besides the pages, roughly.
 const typicalExtraObjects = 64

@@ -19,6 +19,7 @@ type painter struct {
 	*assembly
 	line      map[int]pdf.Ref // the forms of the line, by how pages are turned
 	lineWidth float64
+	foot      footLine
 	values    map[int][]Value
 	signers   map[string]string
 	layered   bool // the document has layers: content may be hidden
@@ -117,9 +118,14 @@ func (p *painter) write(page *pdf.Page, over *stamps) {
 			b = e.Append(b)
 		}
 	}
-	b = append(b, "/Annots"...)
-	b = append(b, pdf.JoinArray(over.annots)...)
-	b = append(b, ">>"...)
+	b = append(b, "/Annots["...)
+	for i, v := range over.annots {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = append(b, v...)
+	}
+	b = append(b, "]>>"...)
 	p.w.Put(page.Ref, b)
 	p.buf = b
 }

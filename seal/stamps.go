@@ -53,7 +53,7 @@ func RedrawsFields(f *pdf.File) (bool, error) {
 // below values become stamps, and where the others stand is noted.
 func (p *painter) readAnnots(ctx context.Context, page *pdf.Page, boxes []pdf.Box, lookAt bool) (*stamps, error) {
 	o := &p.stamped
-	*o = stamps{page: page.Ref, dark: make([]bool, len(boxes)), covers: o.covers[:0], looks: o.looks[:0]}
+	*o = stamps{page: page.Ref, annots: o.annots[:0], dark: append(o.dark[:0], make([]bool, len(boxes))...), covers: o.covers[:0], looks: o.looks[:0]}
 	if page.Dict.Get("Annots").IsNull() {
 		return o, nil
 	}
@@ -332,25 +332,54 @@ func (p *painter) stampValue(o *stamps, g pdf.Geometry, v Value, dark bool) erro
 	return nil
 }
 
+// footLine is the annotation with the line at the foot, but for its page, on pages of one geometry.
+type footLine struct {
+	of   pdf.Geometry
+	head []byte // nil: there is no room for the line
+	made bool
+}
+
 // stampLine draws the line at the foot.
 func (p *painter) stampLine(o *stamps, g pdf.Geometry) error {
+	if !p.foot.made || p.foot.of != g {
+		head, err := p.lineAnnotation(g)
+		if err != nil {
+			return err
+		}
+		p.foot = footLine{of: g, head: head, made: true}
+	}
+	if p.foot.head == nil {
+		return nil
+	}
+	annotation := p.w.Reserve()
+	p.w.Begin(annotation)
+	p.w.Append(p.foot.head)
+	p.w.Append(o.page.Append(p.buf[:0]))
+	p.w.AppendString(">>")
+	p.w.End()
+	o.add(annotation)
+	return nil
+}
+
+// lineAnnotation begins the annotation with the line: its page follows.
+func (p *painter) lineAnnotation(g pdf.Geometry) ([]byte, error) {
 	form, known := p.line[g.Rotate]
 	if !known {
 		turn := pdf.Geometry{Rotate: g.Rotate, UserUnit: 1} // the rectangle says where it stands, and how large it is
 		var err error
 		if form, p.lineWidth, err = p.t.sealLine(p.job, p.sealer.cfg.ServiceName, matrixEntry(turn.ToUser())); err != nil {
-			return err
+			return nil, err
 		}
 		p.line[g.Rotate] = form
 	}
 	w, _ := g.Size()
 	k := min(1, (w-2*sealLineMargin)/p.lineWidth)
 	if k <= 0.1 {
-		return nil
+		return nil, nil
 	}
 	at := g.Box(sealLineMargin, sealLineFoot, sealLineMargin+k*p.lineWidth, sealLineFoot+k*sealLineSize*sealLineHeight)
-	o.add(p.w.Add(o.stamp(box(at.X0, at.Y0, at.X1, at.Y1), flagsOfStamp, form.Value()).Value()))
-	return nil
+	d := stampDict(box(at.X0, at.Y0, at.X1, at.Y1), flagsOfStamp, form.Value()).Value()
+	return append(d[:len(d)-len(">>")], "/P "...), nil
 }
 
 // closeSequences ends the marked content that a page leaves open, in an appearance
@@ -381,15 +410,18 @@ func matrixEntry(m pdf.Matrix) pdf.Entry {
 	return pdf.Entry{Key: "Matrix", Value: append(b, ']')}
 }
 
-// stamp returns the dictionary of an annotation that shows a form, on the screen and in
-// print, and that must not change.
+// stamp returns the dictionary of an annotation of a page.
 func (o *stamps) stamp(rect pdf.Value, flags int64, form pdf.Value) pdf.Dict {
+	return append(stampDict(rect, flags, form), pdf.Entry{Key: "P", Value: o.page.Value()})
+}
+
+// stampDict returns the dictionary of an annotation that shows a form, but for its page.
+func stampDict(rect pdf.Value, flags int64, form pdf.Value) pdf.Dict {
 	return pdf.Dict{
 		{Key: "Type", Value: pdf.Value("/Annot")},
 		{Key: "Subtype", Value: pdf.Value("/Stamp")},
 		{Key: "Rect", Value: rect},
 		{Key: "F", Value: pdf.Value(strconv.FormatInt(flags, 10))},
-		{Key: "P", Value: o.page.Value()},
 		{Key: "AP", Value: slices.Concat(pdf.Value("<</N "), form, pdf.Value(">>"))},
 	}
 }
