@@ -174,6 +174,7 @@ func TestTheListOfMetrics(t *testing.T) {
 	m.Outbox(func(context.Context) (int64, time.Duration, error) { return 0, 0, nil })
 	m.Anchor(func(context.Context) (time.Time, error) { return time.Time{}, nil })
 	m.Unsealed(func(context.Context) (int64, error) { return 0, nil })
+	m.Restarted("envelope", 1)
 	m.Database(sql.OpenDB(nil))
 	m.Temporal().Gauge("temporal_worker_task_slots_available").Update(1)
 	families, err := m.Gatherer().Gather()
