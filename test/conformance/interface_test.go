@@ -459,7 +459,7 @@ func checkConsole(t *testing.T, s *target) {
 	require.Contains(t, []string{"pro", "enterprise"}, usage.str("plan"), "the suite needs several documents")
 	e, _ := s.sent(t, s.contract())
 	at := "/v1/console/envelopes/" + e.str("id")
-	require.Eventually(t, func() bool { return c.get(t, at+"/progress").str("step") == "waiting" }, patience, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return c.get(t, "/v1/envelopes/"+e.str("id")+"/progress").str("step") == "waiting" }, patience, 100*time.Millisecond)
 	c.get(t, at).want(t, 200)
 	require.EqualValues(t, 1, c.get(t, "/v1/console/envelopes?tenantId="+s.tenant+"&search="+url.QueryEscape(e.str("id"))).want(t, 200).body["total"])
 	tenant := url.QueryEscape(s.tenant + "-settings")
