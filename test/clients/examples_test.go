@@ -1,0 +1,276 @@
+package clients_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+)
+
+const (
+	contractFile    = "../../api/openapi.yaml"
+	examplesHeading = "  # Examples, taken from a running service by TestExamples (test/clients; COUNTERSIGN_TEST_UPDATE=1 writes them).\n  examples:\n"
+)
+
+type member = map[string]any
+
+// recorder makes requests of a running service and keeps the first request and response of each operation.
+type recorder struct {
+	t      *testing.T
+	s      *service
+	token  string
+	router routers.Router
+	names  []string // in the order of the requests
+	values map[string]any
+}
+
+// TestExamples runs the operations in the order in which one uses them, and compares the examples of the contract
+// with what was sent and received. IDs, times, hashes and tokens are replaced by fixed ones on both sides.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	doc, err := openapi3.NewLoader().LoadFromFile(contractFile)
+	require.NoError(t, err)
+	doc.Servers = nil
+	router, err := gorillamux.NewRouter(doc)
+	require.NoError(t, err)
+	r := &recorder{t: t, s: start(t), router: router, values: make(map[string]any)}
+	r.run()
+	require.Greater(t, len(r.names), 85)
+	n := &normalizer{base: r.s.BaseURL, ids: map[string]string{}, hashes: map[string]string{}}
+	var section strings.Builder
+	section.WriteString(examplesHeading)
+	for _, name := range r.names {
+		v := n.normalize("", r.values[name])
+		b, err := json.MarshalIndent(v, "        ", "  ")
+		require.NoError(t, err)
+		section.WriteString("    " + name + ":\n      value: " + string(b) + "\n")
+	}
+	contract, err := os.ReadFile(contractFile)
+	require.NoError(t, err)
+	before, written, found := strings.Cut(string(contract), examplesHeading)
+	if os.Getenv("COUNTERSIGN_TEST_UPDATE") != "" {
+		require.NoError(t, os.WriteFile(contractFile, []byte(before+section.String()), 0o600))
+		return
+	}
+	require.True(t, found, "the contract has no examples")
+	require.Equal(t, section.String(), examplesHeading+written, "the examples of the contract are not what the service answers: COUNTERSIGN_TEST_UPDATE=1 writes them")
+	for _, name := range r.names {
+		require.Contains(t, before, "'#/components/examples/"+name+"'", "no operation refers to the example")
+	}
+}
+
+// json makes a request with a JSON body, or none if it is nil, and returns the body of the response.
+func (r *recorder) json(method, path string, body any) member {
+	r.t.Helper()
+	if body == nil {
+		return r.send(method, path, "", nil, nil)
+	}
+	b, err := json.Marshal(body)
+	require.NoError(r.t, err)
+	return r.send(method, path, "application/json", b, body)
+}
+
+// send makes a request. example is the body as an example; nil for none.
+func (r *recorder) send(method, path, contentType string, body []byte, example any) member {
+	r.t.Helper()
+	res, answer := r.do(method, path, contentType, body)
+	require.Less(r.t, res.StatusCode, 300, "%s %s: %s", method, path, answer)
+	req, err := http.NewRequestWithContext(r.t.Context(), method, "http://service"+path, nil)
+	require.NoError(r.t, err)
+	route, _, err := r.router.FindRoute(req)
+	require.NoError(r.t, err, path)
+	id := route.Operation.OperationID
+	if _, ok := r.values[id+"Response"]; ok {
+		example, id = nil, ""
+	}
+	if example != nil && r.values[id+"Request"] == nil {
+		r.keep(id+"Request", example)
+	}
+	var v any
+	if !strings.Contains(res.Header.Get("Content-Type"), "json") {
+		return nil
+	}
+	require.NoError(r.t, json.Unmarshal(answer, &v), "%s %s", method, path)
+	if id != "" {
+		r.keep(id+"Response", v)
+	}
+	if list, ok := v.([]any); ok {
+		return member{"list": list}
+	}
+	return v.(member)
+}
+
+func (r *recorder) keep(name string, v any) {
+	r.names = append(r.names, name)
+	r.values[name] = v
+}
+
+func (r *recorder) do(method, path, contentType string, body []byte) (*http.Response, []byte) {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), method, r.s.BaseURL+path, bytes.NewReader(body))
+	require.NoError(r.t, err)
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	if r.token != "" {
+		req.Header.Set("Authorization", "Bearer "+r.token)
+	}
+	req.Header.Set("User-Agent", "example/1.0")
+	res, err := http.DefaultTransport.RoundTrip(req)
+	require.NoError(r.t, err)
+	defer func() { _ = res.Body.Close() }()
+	b, err := io.ReadAll(res.Body)
+	require.NoError(r.t, err)
+	return res, b
+}
+
+// draft creates a draft with a document and a field, and returns its ID and that of its signer.
+func (r *recorder) draft(email string) (envelope, signer string) {
+	r.t.Helper()
+	e := r.json(http.MethodPost, "/v1/envelopes", member{
+		"tenantId": "acme", "subject": "Lease for flat 7", "message": "Please sign by Friday.", "metadata": member{"leaseId": "1041"},
+		"signers": []member{{"name": "Ada Lovelace", "email": email, "authMethod": "email_otp", "role": "tenant"}},
+	})
+	envelope = e["id"].(string)
+	pdf, err := os.ReadFile("../../docs/contract.pdf")
+	require.NoError(r.t, err)
+	r.send(http.MethodPost, "/v1/envelopes/"+envelope+"/document", "application/octet-stream", pdf, nil)
+	signer = e["signers"].([]any)[0].(member)["id"].(string)
+	r.json(http.MethodPost, "/v1/envelopes/"+envelope+"/fields", member{"signerId": signer, "type": "signature", "page": 1, "x": 72, "y": 600, "w": 200, "h": 48})
+	return envelope, signer
+}
+
+// sent is draft, sent: with the token of the signing link.
+func (r *recorder) sent(email string) (envelope, signer, token string) {
+	r.t.Helper()
+	envelope, signer = r.draft(email)
+	e := r.json(http.MethodPost, "/v1/envelopes/"+envelope+"/send", member{"message": "Please sign by Friday."})
+	link := e["signers"].([]any)[0].(member)["signingUrl"].(string)
+	// The invitation is in the audit trail before the signer is.
+	require.Eventually(r.t, func() bool { return r.audited(envelope, "invitation.sent") }, time.Minute, 50*time.Millisecond)
+	return envelope, signer, link[strings.LastIndexByte(link, '/')+1:]
+}
+
+func (r *recorder) audited(envelope, event string) bool {
+	_, b := r.do(http.MethodGet, "/v1/envelopes/"+envelope, "", nil)
+	return bytes.Contains(b, []byte(`"event":"`+event+`"`))
+}
+
+func (r *recorder) run() {
+	t := r.t
+	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {r.s.ClientID}, "client_secret": {r.s.ClientSecret}}
+	r.token = r.send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", []byte(form.Encode()), nil)["access_token"].(string)
+	const get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
+	r.json(get, "/healthz", nil)
+	r.json(get, "/.well-known/jwks.json", nil)
+
+	hook := r.json(post, "/v1/webhooks", member{"url": "http://127.0.0.1:9/hooks", "events": []string{"envelope.completed", "envelope.declined"}, "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"})["id"].(string)
+	r.json(get, "/v1/webhooks", nil)
+	r.json(get, "/v1/webhooks/"+hook, nil)
+	r.json(patch, "/v1/webhooks/"+hook, member{"events": []string{"envelope.completed"}})
+
+	// A draft and its changes.
+	draft, signer := r.draft("ada-draft@example.com")
+	at := "/v1/envelopes/" + draft
+	field := r.json(post, at+"/fields", member{"signerId": signer, "type": "text", "name": "city", "page": 1, "x": 72, "y": 500, "w": 200, "h": 20})["id"].(string)
+	r.json(patch, at+"/fields/"+field, member{"x": 90, "required": false})
+	second := r.json(post, at+"/signers", member{"name": "Grace Hopper", "email": "grace@example.com", "routingOrder": 2})["id"].(string)
+	r.json(patch, at+"/signers/"+second, member{"name": "Grace B. Hopper"})
+	r.json(patch, at, member{"subject": "Lease for flat 8", "expiresInDays": 14})
+	e := r.json(get, "/v1/envelopes?tenantId=acme", nil)["data"].([]any)[0].(member)
+	document := e["documents"].([]any)[0].(member)["id"].(string)
+	r.json(get, at+"/documents/"+document+"/suggestions", nil)
+	r.json(patch, at+"/documents/"+document, member{"name": "lease.pdf"})
+	r.json(post, "/v1/embedded/builder-sessions", member{"tenantId": "acme", "envelopeId": draft, "allowedOrigin": "https://app.example.com"})
+	r.json(del, at, nil)
+
+	// Send, sign, seal, verify.
+	email := "ada-examples@example.com"
+	envelope, signer, link := r.sent(email)
+	at = "/v1/envelopes/" + envelope
+	r.json(get, at+"/progress", nil)
+	r.json(post, at+"/signers/"+signer+"/signing-link", member{})
+	r.json(post, "/v1/embedded/signing-sessions", member{"tenantId": "acme", "envelopeId": envelope, "signerId": signer, "allowedOrigin": "https://app.example.com", "returnUrl": "https://app.example.com/done"})
+	token := r.token
+	r.token = ""
+	signing := "/v1/signing/" + link
+	context := r.json(get, signing, nil)
+	r.json(get, signing+"/documents", nil)
+	r.json(post, signing+"/page-view", member{"documentId": context["documents"].([]any)[0].(member)["documentId"], "page": 1, "dwellMs": 2500})
+	r.json(post, signing+"/otp/request", nil)
+	var codes []string
+	require.Eventually(t, func() bool { codes = mailedCodes(t, r.s, email); return len(codes) > 0 }, time.Minute, 50*time.Millisecond)
+	r.json(post, signing+"/otp/verify", member{"code": codes[0]})
+	r.json(post, signing+"/consent", member{"version": context["consent"].(member)["version"]})
+	r.json(get, signing+"/shown", nil)
+	signed := r.json(post, signing+"/sign", member{"fields": []member{{
+		"fieldId": context["fields"].([]any)[0].(member)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature()),
+	}}})
+	r.json(get, signing+"/outcome", nil)
+	r.token = token
+	require.Eventually(t, func() bool { return r.audited(envelope, "envelope.completed") }, time.Minute, 50*time.Millisecond)
+	r.json(get, at, nil)
+	r.json(get, at+"/values", nil)
+	r.token = ""
+	r.json(get, "/v1/receipts/"+signed["receiptToken"].(string), nil)
+	r.token = token
+	_, sealed := r.do(get, at+"/document?kind=sealed", "", nil)
+	r.send(post, "/v1/verify", "application/pdf", sealed, nil)
+
+	// What else becomes of envelopes.
+	voided, signer, _ := r.sent("ada-void@example.com")
+	r.json(post, "/v1/envelopes/"+voided+"/signers/"+signer+"/replace", member{"name": "Charles Babbage", "email": "charles@example.com", "reason": "Wrong person"})
+	r.json(post, "/v1/envelopes/"+voided+"/void", member{"reason": "Sent by mistake"})
+	_, _, link = r.sent("ada-decline@example.com")
+	r.token = ""
+	r.json(post, "/v1/signing/"+link+"/decline", member{"reason": "The rent is too high."})
+	r.token = token
+
+	// Templates and bulk sends.
+	template := r.json(post, "/v1/templates", member{"tenantId": "acme", "name": "Lease", "subject": "Lease for {{street}}", "fromEnvelope": voided})["id"].(string)
+	r.json(get, "/v1/templates?tenantId=acme", nil)
+	r.json(get, "/v1/templates/"+template, nil)
+	rows := []member{{"externalId": "lease-1041", "signers": []member{{"role": "tenant", "name": "Ada Lovelace", "email": "ada-bulk@example.com"}}, "variables": member{"street": "High Street"}}}
+	bulk := r.json(post, "/v1/bulk-sends", member{"templateId": template, "tenantId": "acme", "name": "Leases of May", "rows": rows})["id"].(string)
+	require.Eventually(t, func() bool {
+		_, b := r.do(get, "/v1/bulk-sends/"+bulk, "", nil)
+		return bytes.Contains(b, []byte(`"status":"completed"`))
+	}, time.Minute, 50*time.Millisecond)
+	r.json(get, "/v1/bulk-sends?tenantId=acme", nil)
+	r.json(get, "/v1/bulk-sends/"+bulk, nil)
+	r.json(get, "/v1/bulk-sends/"+bulk+"/rows", nil)
+	r.json(patch, "/v1/templates/"+template, member{"message": "Please sign by Friday."})
+
+	// Events, branding and the console.
+	r.json(get, "/v1/events?limit=2", nil)
+	r.json(put, "/v1/tenants/acme/branding", member{"primaryColor": "#0f5570", "footer": "Acme Ltd"})
+	r.json(get, "/v1/tenants/acme/branding", nil)
+	r.json(get, "/v1/console/me", nil)
+	r.json(get, "/v1/console/app", nil)
+	r.json(patch, "/v1/console/app", member{"contact": "ops@example.com"})
+	r.json(put, "/v1/console/settings?tenantId=acme", member{"defaultExpiryDays": 14, "reminderIntervalHours": 48})
+	r.json(get, "/v1/console/settings?tenantId=acme", nil)
+	r.json(get, "/v1/console/usage", nil)
+	r.json(post, "/v1/console/contacts", member{"name": "Ada Lovelace", "email": "ada@example.com"})
+	r.json(get, "/v1/console/contacts", nil)
+	r.json(get, "/v1/console/client-secrets", nil)
+	r.json(get, "/v1/console/webhooks", nil)
+	r.json(post, "/v1/console/webhooks", member{"url": "http://127.0.0.1:9/other", "events": []string{"signer.signed"}})
+	r.json(post, "/v1/console/users", member{"email": "sam-" + uuid.NewString() + "@example.com", "name": "Sam", "password": "correct horse battery", "role": "support"})
+	r.json(get, "/v1/console/users", nil)
+	r.json(del, "/v1/webhooks/"+hook, nil)
+}
