@@ -118,8 +118,7 @@ func (t *devTemporal) built(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		t.endBuild()
-		<-ended
-		return ctx.Err()
+		return errors.Join(ctx.Err(), <-ended)
 	}
 }
 

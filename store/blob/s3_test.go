@@ -98,12 +98,11 @@ func TestS3_TakesCredentialsOfRole(t *testing.T) {
 		_, _ = io.WriteString(w, `{"AccessKeyId": "ROLE", "SecretAccessKey": "s", "Token": "session", "Expiration": "2999-01-01T00:00:00Z"}`)
 	}))
 	defer role.Close()
-	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": "", "AWS_PROFILE": "", "AWS_WEB_IDENTITY_TOKEN_FILE": "",
-		"AWS_SHARED_CREDENTIALS_FILE": t.TempDir() + "/none", "AWS_CONTAINER_CREDENTIALS_FULL_URI": role.URL,
-	} {
-		t.Setenv(name, value)
-	}
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	t.Setenv("AWS_PROFILE", "")
+	t.Setenv("AWS_WEB_IDENTITY_TOKEN_FILE", "")
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
+	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", role.URL)
 	address, received := newRecorder(t)
 	require.NoError(t, keepIn(t, address))
 	r := <-received

@@ -22,9 +22,9 @@ func copyProgram(t *testing.T, from, to string) {
 	if os.Link(from, to) == nil {
 		return
 	}
-	b, err := os.ReadFile(from) //nolint:gosec // our own program
+	b, err := os.ReadFile(from)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(to, b, 0o700)) //nolint:gosec // a program
+	require.NoError(t, os.WriteFile(to, b, 0o700))
 }
 
 // TestDevServesWhileTemporalIsCompiled: as tools/dev starts it. Envelopes are sent meanwhile, without a login, and their

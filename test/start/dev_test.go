@@ -20,7 +20,7 @@ func (m *machine) make(t *testing.T, targets string) (string, error) {
 	}
 	b, err := os.ReadFile("../../tools/dev")
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(m.root, "tools/dev"), b, 0o700)) //nolint:gosec // a program
+	require.NoError(t, os.WriteFile(filepath.Join(m.root, "tools/dev"), b, 0o700))
 	require.NoError(t, os.Symlink("/usr/bin/env", filepath.Join(m.root, "path/env")))
 	m.install(t, "make", "case \"$2\" in\n"+targets+"\nesac")
 	cmd := exec.CommandContext(t.Context(), filepath.Join(m.root, "path/bash"), filepath.Join(m.root, "tools/dev"))

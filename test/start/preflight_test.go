@@ -29,7 +29,7 @@ func newMachine(t *testing.T) *machine {
 	for _, name := range []string{"tools/preflight", "go.mod"} {
 		b, err := os.ReadFile("../../" + name)
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(m.root, name), b, 0o700)) //nolint:gosec // a program
+		require.NoError(t, os.WriteFile(filepath.Join(m.root, name), b, 0o700))
 	}
 	for _, name := range []string{"awk", "bash", "dirname", "sed"} {
 		path, err := exec.LookPath(name)
@@ -47,7 +47,7 @@ func newMachine(t *testing.T) *machine {
 // install makes a program of a script.
 func (m *machine) install(t *testing.T, name, script string) {
 	t.Helper()
-	require.NoError(t, os.WriteFile(filepath.Join(m.root, "path", name), []byte("#!/bin/sh\n"+script+"\n"), 0o700)) //nolint:gosec // a program
+	require.NoError(t, os.WriteFile(filepath.Join(m.root, "path", name), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
 }
 
 func (m *machine) remove(t *testing.T, name string) {
@@ -109,7 +109,7 @@ func TestPreflight_SaysWhatToDo(t *testing.T) {
 		"a small disk":             {func(m *machine) { m.disk(t, 700*1024) }, "700 MB of disk are free in ., and the first build needs 4000 MB: remove files there."},
 		"a small disk, and all built": {func(m *machine) {
 			m.disk(t, 700*1024)
-			require.NoError(t, os.WriteFile(filepath.Join(m.root, "bin/countersign"), nil, 0o700)) //nolint:gosec // a program
+			require.NoError(t, os.WriteFile(filepath.Join(m.root, "bin/countersign"), nil, 0o700))
 		}, ""},
 	} {
 		m := newMachine(t)
