@@ -310,11 +310,17 @@ func TestEmbeddedSessions(t *testing.T) {
 			bad[name] = v
 			require.Contains(t, c.post("/v1/embedded/signing-sessions", bad).refused(400, "validation_error").body["errors"], name)
 		}
-		for _, origin := range []string{"https://app.example.com/", "https://*.example.com", "https://u:p@app.example.com", "https://a b", "null", "*", "http://localhost:3000"} {
+		for _, origin := range []string{"https://app.example.com/", "https://*.example.com", "https://u:p@app.example.com", "https://a b", "null", "*", "http://localhost:3000", ""} {
 			bad := in()
 			bad["allowedOrigin"] = origin
-			c.post("/v1/embedded/signing-sessions", bad).refused(400, "validation_error")
+			require.Contains(t, c.post("/v1/embedded/signing-sessions", bad).refused(400, "validation_error").body["errors"], "allowedOrigin", origin)
+			builder := object{"tenantId": "acme", "envelopeId": e.str("id"), "allowedOrigin": origin}
+			require.Contains(t, c.post("/v1/embedded/builder-sessions", builder).refused(400, "validation_error").body["errors"], "allowedOrigin", origin)
 		}
+		written := in()
+		written["allowedOrigin"] = "https://BÜCHER.example:0443"
+		session := c.post("/v1/embedded/signing-sessions", written).want(201)
+		require.Equal(t, "https://xn--bcher-kva.example", nobody.get("/v1/embedded/sessions/"+session.str("sessionToken")).want(200).str("allowedOrigin"))
 		wrong := in()
 		wrong["tenantId"] = "other"
 		c.post("/v1/embedded/signing-sessions", wrong).refused(404, "not_found")

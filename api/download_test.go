@@ -3,11 +3,13 @@ package api_test
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"image"
 	"image/color"
 	"image/png"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -89,6 +91,40 @@ func TestDownloadsAreRecordedOnceAnHour(t *testing.T) {
 		nobody.get(link + "/document").want(200)
 		require.Equal(t, 2, events())
 	})
+}
+
+// TestNoSuchRange: the refusal of a range has the shape of every other one, and nothing of the file.
+func TestNoSuchRange(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	e, token := c.sent(contract())
+	get := func(path, bearer, asked string) *httptest.ResponseRecorder {
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		req.Header.Set("Range", asked)
+		if bearer != "" {
+			req.Header.Set("Authorization", "Bearer "+bearer)
+		}
+		w := httptest.NewRecorder()
+		s.api.ServeHTTP(w, req)
+		return w
+	}
+	for path, bearer := range map[string]string{"/v1/envelopes/" + e.str("id") + "/document": c.token, "/v1/signing/" + token + "/document": ""} {
+		w := get(path, bearer, "bytes=9000000-")
+		require.Equal(t, http.StatusRequestedRangeNotSatisfiable, w.Code)
+		require.Equal(t, "application/json; charset=utf-8", w.Header().Get("Content-Type"))
+		require.Regexp(t, `^bytes \*/[0-9]+$`, w.Header().Get("Content-Range"))
+		require.Empty(t, w.Header().Get("ETag"))
+		require.Empty(t, w.Header().Get("Content-Disposition"))
+		require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+		var body object
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &body))
+		require.Equal(t, "range_not_satisfiable", body["error"])
+		require.Equal(t, object{}, body["errors"])
+		w = get(path, bearer, "bytes=0-3")
+		require.Equal(t, http.StatusPartialContent, w.Code)
+		require.Equal(t, "%PDF", w.Body.String())
+	}
 }
 
 // TestMissingFile: a file that is gone is no 500 and no "available": the

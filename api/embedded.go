@@ -62,19 +62,6 @@ func (s *Server) createSession(c *gin.Context, app caller, o *object) error {
 	})
 }
 
-// origin reads the exact origin of a page: scheme, host and port, nothing else.
-func (s *Server) origin(o *object, name string) string {
-	text := o.str(name)
-	if text == "" {
-		return ""
-	}
-	u, err := url.Parse(text)
-	if err != nil || !s.secureURL(u) || len(text) > maxURL || text != u.Scheme+"://"+u.Host || strings.ContainsAny(u.Host, "*'\"; ,\\") {
-		o.bad(name, "must be an exact https origin such as https://app.example.com")
-	}
-	return strings.ToLower(text)
-}
-
 // secureURL allows https, and in development http on this machine.
 func (s *Server) secureURL(u *url.URL) bool {
 	if u.Host == "" || u.User != nil {

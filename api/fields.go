@@ -66,7 +66,7 @@ func defaultValue(o *object) string {
 	if b, ok := o.get("defaultValue").(bool); ok {
 		return fmt.Sprint(b)
 	}
-	text := o.textOrNumber("defaultValue")
+	text := lineEnds.Replace(o.textOrNumber("defaultValue"))
 	o.checkDrawable("defaultValue", text)
 	return text
 }

@@ -143,6 +143,13 @@ func (s *Server) serveContent(c *gin.Context, mimeType, disposition, tag string,
 	w := s.newFileWriter(c)
 	defer w.end()
 	http.ServeContent(w, c.Request, "", modified, content)
+	if w.noRange {
+		for _, name := range []string{"Content-Type", "Content-Disposition", "ETag", "Last-Modified", "Accept-Ranges"} { // of the content
+			h.Del(name)
+		}
+		h.Set("Cache-Control", "no-store") // net/http has removed it
+		s.write(c, http.StatusRequestedRangeNotSatisfiable, models.Refuse(models.KindInvalid, "range_not_satisfiable", "The file has no such bytes."))
+	}
 	return nil
 }
 

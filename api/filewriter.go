@@ -20,6 +20,8 @@ type fileWriter struct {
 	conn  *http.ResponseController
 	now   func() time.Time
 	stall time.Duration
+
+	noRange bool // net/http has found no such range, and its answer is not sent
 }
 
 // newFileWriter begins to send a file. The caller ends it.
@@ -27,8 +29,18 @@ func (s *Server) newFileWriter(c *gin.Context) *fileWriter {
 	return &fileWriter{ResponseWriter: c.Writer, conn: http.NewResponseController(c.Writer), now: s.Now, stall: s.StallLimit}
 }
 
+// WriteHeader implements http.ResponseWriter.
+func (w *fileWriter) WriteHeader(status int) {
+	if w.noRange = status == http.StatusRequestedRangeNotSatisfiable; !w.noRange {
+		w.ResponseWriter.WriteHeader(status)
+	}
+}
+
 // Write implements io.Writer.
 func (w *fileWriter) Write(b []byte) (int, error) {
+	if w.noRange {
+		return len(b), nil
+	}
 	if err := w.extend(); err != nil {
 		return 0, err
 	}

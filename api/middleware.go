@@ -89,13 +89,16 @@ func (s *Server) recoverPanic(c *gin.Context) {
 	c.Next()
 }
 
+// noContentPolicy is for answers that load nothing.
+const noContentPolicy = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+
 // secureHeaders: paths hold tokens, and answers what only their reader may see.
 func (s *Server) secureHeaders(c *gin.Context) {
 	h := c.Writer.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", noContentPolicy)
 	h.Set("X-Frame-Options", "DENY")
 	if strings.HasPrefix(s.BaseURL, "https://") {
 		h.Set("Strict-Transport-Security", "max-age=31536000; includeSubDomains")

@@ -316,6 +316,9 @@ func (o *object) refuse(problem string, names ...string) {
 	}
 }
 
+// lineEnds writes each CRLF and CR as LF, as documents hold them.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
 // checkDrawable notes a text that cannot be drawn into a document.
 func (o *object) checkDrawable(name, text string) {
 	if err := seal.CheckText(text); err != nil {

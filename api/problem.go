@@ -68,13 +68,19 @@ func (s *Server) fail(c *gin.Context, err error) {
 	s.write(c, statusOf[refused.Kind], refused)
 }
 
-func (s *Server) write(c *gin.Context, status int, e *models.Error) {
+// problemOf returns the body of an error. base begins the address of the catalog of errors; empty: it is relative.
+func problemOf(base string, status int, e *models.Error) problem {
 	p := problem{
-		Error: e.Code, Message: e.Message, Details: e.Details, Type: s.BaseURL + catalogPath + "#" + e.Code, Title: http.StatusText(status), Status: status, Errors: e.Fields,
+		Error: e.Code, Message: e.Message, Details: e.Details, Type: base + catalogPath + "#" + e.Code, Title: http.StatusText(status), Status: status, Errors: e.Fields,
 	}
 	if p.Errors == nil {
 		p.Errors = map[string][]string{}
 	}
+	return p
+}
+
+func (s *Server) write(c *gin.Context, status int, e *models.Error) {
+	p := problemOf(s.BaseURL, status, e)
 	if e.RetryAfter > 0 {
 		secs := int(math.Ceil(e.RetryAfter.Seconds()))
 		c.Header("Retry-After", strconv.Itoa(secs))

@@ -115,6 +115,9 @@ func TestSubmissions(t *testing.T) {
 	}
 	_, p = read(`{"fields":[` + field(text, `"textValue":"\ue000"`) + `]}`)
 	require.Contains(t, p, "fields[0].textValue")
+	sub, p = read(`{"fields":[` + field(text, `"textValue":"a\r\nb\rc\nd"`) + `]}`)
+	require.Empty(t, p)
+	require.Equal(t, "a\nb\nc\nd", *sub.Fields[0].Text)
 	digest := strings.Repeat("0a", 32)
 	sub, p = read(`{"fields":null,"shown":"` + digest + `","fontLabel":"f"}`)
 	require.Empty(t, p)

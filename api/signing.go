@@ -163,7 +163,10 @@ func submission(o *object, mine map[uuid.UUID]models.FieldType, check checkPictu
 	}
 	for _, f := range o.objects("fields", 0, models.MaxFields) {
 		in := models.FieldSubmission{FieldID: f.id("fieldId"), Text: f.optStr("textValue")}
-		f.checkDrawable("textValue", models.Deref(in.Text, ""))
+		if in.Text != nil {
+			in.Text = new(lineEnds.Replace(*in.Text))
+			f.checkDrawable("textValue", *in.Text)
+		}
 		in.AttachmentID = f.optID("attachmentId")
 		if b64 := f.optStr("signatureImageBase64"); b64 != nil && *b64 != "" {
 			if mine[in.FieldID].Image() {

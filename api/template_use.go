@@ -142,6 +142,8 @@ func (o *object) plainTexts(name string) map[string]string {
 func (o *object) fieldTexts(name string) map[string]string {
 	values := o.plainTexts(name)
 	for member, text := range values {
+		text = lineEnds.Replace(text)
+		values[member] = text
 		o.checkDrawable(name+"."+plaintext.Strip(member), text)
 	}
 	return values

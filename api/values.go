@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -58,7 +59,8 @@ var signedNumber = regexp.MustCompile(`^[+-][0-9]+$`)
 
 // csvCell makes a text a cell that no spreadsheet takes for a formula.
 func csvCell(text string) string {
-	if text == "" || !strings.ContainsRune("=@\t\r+-", rune(text[0])) || signedNumber.MatchString(text) {
+	first, _ := utf8.DecodeRuneInString(text)
+	if text == "" || !strings.ContainsRune("=@\t\r\n+-＝＠＋－", first) || signedNumber.MatchString(text) { // full-width signs count in Japanese Excel
 		return text
 	}
 	return "'" + text

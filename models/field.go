@@ -172,9 +172,9 @@ func (in FieldInput) Check(p Problems, path string, signers []SignerInput) {
 	if signers != nil {
 		i := in.signerIndex(len(signers), func(i int) (role, email string) { return signers[i].Role, signers[i].Email })
 		if i < 0 {
-			in.checkSigner(p, path, nil)
+			in.checkSigner(p, path, nil, i == sharedIndex)
 		} else {
-			in.checkSigner(p, path, &signers[i].Kind)
+			in.checkSigner(p, path, &signers[i].Kind, false)
 		}
 	}
 	if in.DocumentID != nil {
@@ -191,10 +191,10 @@ func (e *Envelope) newField(act ActionContext, in FieldInput, p Problems, path s
 	}
 	f.Attributes.Named = in.Name != ""
 	if s := e.resolveSigner(in); s == nil {
-		in.checkSigner(p, path, nil)
+		in.checkSigner(p, path, nil, e.signerIndex(in) == sharedIndex)
 	} else {
 		f.SignerID = s.ID
-		in.checkSigner(p, path, &s.Kind)
+		in.checkSigner(p, path, &s.Kind, false)
 	}
 	ok := in.check(p, path)
 	if in.Anchor != nil {
@@ -232,13 +232,18 @@ func (f *Field) normalize(p Problems, path string, d *Document) {
 
 const (
 	noSuchSigner = "names no signer of this envelope (use the signer's id, its zero-based index, or its e-mail address)"
+	sharedEmail  = "is the e-mail address of two signers of this envelope: use a signer's id or zero-based index"
 	noFields     = "is a recipient who has no fields, as viewers and those who get copies"
 	noSuchRole   = "is the role of no signer of this envelope"
 )
 
-// checkSigner notes if the field is for nobody (kind nil), or for who has no fields.
-func (in FieldInput) checkSigner(p Problems, path string, kind *RecipientKind) {
+// checkSigner notes if the field is for nobody (kind nil), or for who has no fields. shared says that the reference is the
+// address of several.
+func (in FieldInput) checkSigner(p Problems, path string, kind *RecipientKind, shared bool) {
 	member, missing := "signerId", noSuchSigner
+	if shared {
+		missing = sharedEmail
+	}
 	if in.Role != "" {
 		member, missing = "role", noSuchRole
 	}
@@ -254,12 +259,19 @@ func (e *Envelope) resolveSigner(in FieldInput) *Signer {
 	if id, err := uuid.Parse(in.SignerRef); err == nil && in.Role == "" {
 		return e.Recipient(id)
 	}
-	all := e.Recipients()
-	if i := in.signerIndex(len(all), func(i int) (role, email string) { return all[i].Role, all[i].Email }); i >= 0 {
-		return all[i]
+	if i := e.signerIndex(in); i >= 0 {
+		return e.Recipients()[i]
 	}
 	return nil
 }
+
+func (e *Envelope) signerIndex(in FieldInput) int {
+	all := e.Recipients()
+	return in.signerIndex(len(all), func(i int) (role, email string) { return all[i].Role, all[i].Email })
+}
+
+// sharedIndex is the index of nobody because several signers have the address.
+const sharedIndex = -2
 
 // signerIndex is the index of the one of n signers who has the field's role or, without
 // one, of whom its reference means: by an index, or by an address that one signer alone
@@ -274,7 +286,7 @@ func (in FieldInput) signerIndex(n int, of func(i int) (role, email string)) int
 		return -1
 	}
 	if i, err := strconv.Atoi(in.SignerRef); err == nil {
-		if i >= n {
+		if i < 0 || i >= n {
 			return -1
 		}
 		return i
@@ -283,7 +295,7 @@ func (in FieldInput) signerIndex(n int, of func(i int) (role, email string)) int
 	for i := range n {
 		if _, email := of(i); strings.EqualFold(email, in.SignerRef) {
 			if found >= 0 {
-				return -1 // two signers share the address: the reference is ambiguous
+				return sharedIndex
 			}
 			found = i
 		}

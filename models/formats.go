@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -84,6 +85,34 @@ func parseDate(text, layout string) (time.Time, bool) {
 var dateLayouts = []string{
 	time.DateOnly, time.RFC3339, "2006/01/02", "01/02/2006", "1/2/2006", "02/01/2006", "2/1/2006", "02.01.2006", "2.1.2006",
 	"02-01-2006", "January 2, 2006", "Jan 2, 2006", "2 January 2006", "2 Jan 2006", "2006年1月2日",
+}
+
+// isoDay returns a date that was written in any of dateLayouts as yyyy-MM-dd. A date that says two days, as 03/04/2026 does,
+// is read as it is written in the language; where that does not decide, or the text is no date, the text stays.
+func isoDay(text, language string) string {
+	var days []string
+	for _, layout := range dateLayouts {
+		at, ok := parseDate(text, layout)
+		if !ok {
+			continue
+		}
+		monthFirst := strings.HasPrefix(layout, "01/") || strings.HasPrefix(layout, "1/")
+		if monthFirst && dayFirst[language] {
+			continue
+		}
+		if day := at.Format(isoDate); !slices.Contains(days, day) {
+			days = append(days, day)
+		}
+	}
+	if len(days) == 1 {
+		return days[0]
+	}
+	return text
+}
+
+// dayFirst are the languages in which 03/04/2026 is the third of April. English has both.
+var dayFirst = map[string]bool{
+	"ar": true, "cs": true, "de": true, "es": true, "fr": true, "he": true, "it": true, "nl": true, "pl": true, "pt": true, "tr": true,
 }
 
 // dateLayout is the one layout of a date field's value; "" if it may be written in

@@ -23,11 +23,19 @@ func (v EnteredValue) MarshalJSON() ([]byte, error) {
 	return json.Marshal(v.Text)
 }
 
-// EnteredValues are, by field, the values of those who have signed.
+// EnteredValues are, by field, the values of those who have signed. A date without a format, which the document shows as the
+// signer wrote it, is in ISO 8601.
 func (e *Envelope) EnteredValues(values []FieldValue) map[uuid.UUID]EnteredValue {
-	signed := make(map[uuid.UUID]bool)
+	signed, dates := make(map[uuid.UUID]bool), make(map[uuid.UUID]string) // dates: the languages in which they were written
 	for _, s := range e.Signers {
-		signed[s.ID] = s.Status == SignerSigned
+		if signed[s.ID] = s.Status == SignerSigned; !signed[s.ID] {
+			continue
+		}
+		for _, f := range e.Fields {
+			if f.SignerID == s.ID && f.Type == FieldDate && f.dateLayout() == "" {
+				dates[f.ID] = s.writtenLanguage()
+			}
+		}
 	}
 	out := make(map[uuid.UUID]EnteredValue, len(values))
 	for _, v := range values {
@@ -36,7 +44,11 @@ func (e *Envelope) EnteredValues(values []FieldValue) map[uuid.UUID]EnteredValue
 		case v.ImageSHA256 != "":
 			out[v.FieldID] = EnteredValue{Picture: v.ImageSHA256}
 		default:
-			out[v.FieldID] = EnteredValue{Text: &v.Text}
+			text := v.Text
+			if language, ok := dates[v.FieldID]; ok {
+				text = isoDay(text, language)
+			}
+			out[v.FieldID] = EnteredValue{Text: &text}
 		}
 	}
 	return out
@@ -89,4 +101,12 @@ func (e *Envelope) NamedValues(values []FieldValue) NamedValues {
 		}
 	}
 	return out
+}
+
+// writtenLanguage returns the language in which the signer read the page: that of the disclosure, or the signer's own.
+func (s *Signer) writtenLanguage() string {
+	if d, ok := DisclosureOf(s.ConsentVersion); ok {
+		return d.Language
+	}
+	return s.Language
 }

@@ -130,6 +130,25 @@ func TestWhatIsKeptOfASignature(t *testing.T) {
 	assert.Nil(t, e.Adopted)
 }
 
+// TestSharedAddress: a field for an address that two signers have is refused by that reason.
+func TestSharedAddress(t *testing.T) {
+	t.Parallel()
+	e := draft(t, nil, models.AuthNone, 1)
+	again := signer(0, 1, models.AuthNone)
+	_, err := e.AddSigner(act(start), again)
+	require.NoError(t, err)
+	in := field(again.Email, models.FieldText)
+	_, err = e.AddFields(act(start), []models.FieldInput{in}, models.NoPrefix)
+	require.ErrorContains(t, err, "e-mail address of two signers")
+	p := models.Problems{}
+	in.Check(p, "", []models.SignerInput{again, again})
+	require.ErrorContains(t, p.Err(), "e-mail address of two signers")
+	p = models.Problems{}
+	in.SignerRef = "-2"
+	in.Check(p, "", []models.SignerInput{again, again})
+	require.ErrorContains(t, p.Err(), "names no signer")
+}
+
 // TestWhereAFieldMayBe: each number is refused by its name, and in words that fit.
 func TestWhereAFieldMayBe(t *testing.T) {
 	t.Parallel()

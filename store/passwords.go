@@ -8,6 +8,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"countersign/internal/password"
+	"countersign/internal/plaintext"
 	"countersign/models"
 )
 
@@ -22,6 +23,10 @@ const (
 func (s *Store) validatePassword(p models.Problems, path, text string, words ...string) error {
 	if n := utf8.RuneCountInString(text); n < minPassword || n > maxPassword {
 		p.Add(path, "must have between %d and %d characters", minPassword, maxPassword)
+		return nil
+	}
+	if n := utf8.RuneCountInString(plaintext.Line(text)); n < minPassword {
+		p.Add(path, "must have at least %d characters; spaces at the ends, repeated spaces and invisible characters do not count", minPassword)
 		return nil
 	}
 	switch {

@@ -120,6 +120,20 @@ func TestPasswordsAreHashedAsTheyAre(t *testing.T) {
 	})
 }
 
+// TestPasswordsOfSpaces: what cannot be seen makes no password longer.
+func TestPasswordsOfSpaces(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
+		app, _, _ := newUsers(t, s)
+		for _, bad := range []string{"          ", "\u3000\u3000\u3000\u3000\u3000\u3000\u3000\u3000\u3000\u3000", "Zq7-kP2         ", "Zq7          kP2", "Zq7-kP2\u200b\u200b\u200b\u200b"} {
+			_, err := s.CreateUser(t.Context(), app.ID, uuid.NewString()+"@example.com", "User", bad, models.RoleViewer)
+			require.ErrorContains(t, err, "must have at least 10 characters", "%q", bad)
+		}
+		_, err := s.CreateUser(t.Context(), app.ID, uuid.NewString()+"@example.com", "User", "four tall old trees", models.RoleViewer)
+		require.NoError(t, err)
+	})
+}
+
 // TestOneOfManyAtOnce: of what there may be once, one is made, and the others learn which.
 func TestOneOfManyAtOnce(t *testing.T) {
 	t.Parallel()

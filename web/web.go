@@ -102,7 +102,7 @@ func accepts(header, coding string) bool {
 func serveFile(w http.ResponseWriter, r *http.Request, urlPath string) {
 	name := path.Join("dist", path.Clean("/"+urlPath))
 	h := w.Header()
-	if _, err := fs.Stat(files, name); err != nil {
+	if st, err := fs.Stat(files, name); err != nil || st.IsDir() {
 		h.Set("Cache-Control", "no-store")
 		http.NotFound(w, r)
 		return

@@ -300,7 +300,12 @@ func devConfig(dir, listen string) (config.Config, error) {
 	c.SealKey, c.SealCert = filepath.Join(dir, "keys", "seal.key.pem"), filepath.Join(dir, "keys", "seal.cert.pem")
 	c.WebhookAllowPrivate, c.LogLevel = true, slog.LevelWarn
 	c.MailFrom = "Countersign <no-reply@countersign.example>"
-	return config.Load(os.Environ(), c)
+	made := c
+	c, err = config.Load(os.Environ(), c)
+	if err == nil && c.SealKey != made.SealKey && c.SealCert == made.SealCert { // a file that holds its certificate, as PKCS#12
+		c.SealCert = ""
+	}
+	return c, err
 }
 
 // prepareDataDir makes the directory and the keys in it. What is there stays.

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"countersign/api"
 )
 
 // The limits of a connection to the API.
@@ -26,14 +28,14 @@ func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	srv := &http.Server{
 		Handler: h, ReadHeaderTimeout: readHeaderLimit, ReadTimeout: readLimit, IdleTimeout: idleLimit, MaxHeaderBytes: maxHeader,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			if tcp, ok := c.(*net.TCPConn); ok {
+			if tcp, ok := c.(api.ProblemConn); ok {
 				_ = tcp.SetWriteBuffer(sendBuffer) // it is closed already, or has the buffer that it has
 			}
 			return ctx
 		},
 	}
 	done := make(chan error, 1)
-	go func() { done <- srv.Serve(l) }()
+	go func() { done <- srv.Serve(problemListener{l}) }()
 	select {
 	case err := <-done:
 		return fmt.Errorf("serve: %w", err)
@@ -55,4 +57,16 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
 	}
 	return l, nil
+}
+
+// problemListener accepts connections on which requests that are no HTTP are answered as the API does.
+type problemListener struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l problemListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if tcp, ok := c.(*net.TCPConn); ok && err == nil {
+		return api.ProblemConn{TCPConn: tcp}, nil
+	}
+	return c, err
 }

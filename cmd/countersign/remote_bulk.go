@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strconv"
 	"path/filepath"
 	"time"
 
@@ -68,15 +69,15 @@ func (b bulkSendCommand) Run(ctx context.Context) error {
 	}
 	switch {
 	case res.JSON200 != nil:
-		return b.print(res.JSON200, "%d rows without a fault; nothing was sent", res.JSON200.Total)
+		return b.print(res.JSON200, "%s without a fault; nothing was sent", rowCount(res.JSON200.Total))
 	case res.JSON202 == nil:
 		return errNoJSON
 	}
 	accepted := res.JSON202
 	if !b.Wait {
-		return b.print(accepted, "%s  %s  %d rows", accepted.ID, accepted.Status, accepted.Total)
+		return b.print(accepted, "%s  %s  %s", accepted.ID, accepted.Status, rowCount(accepted.Total))
 	}
-	tell("%s  %s  %d rows", accepted.ID, accepted.Status, accepted.Total) // who ends the wait knows what was sent
+	tell("%s  %s  %s", accepted.ID, accepted.Status, rowCount(accepted.Total)) // who ends the wait knows what was sent
 	waiting, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
 	s, err := waitForBulk(waiting, c, accepted.ID)
@@ -102,7 +103,7 @@ func (b bulkSendCommand) printLast(s *api.BulkSend, accepted *api.BulkSendAccept
 func (b bulkSendCommand) end(s *api.BulkSend) error {
 	err := b.printBulk(s)
 	if err == nil && s.Counts.Failed > 0 {
-		err = codedError{fmt.Errorf("%d rows failed: see \"countersign bulk rows %s --status failed\"", s.Counts.Failed, s.ID), exitRefused}
+		err = codedError{fmt.Errorf("%s failed: see \"countersign bulk rows %s --status failed\"", rowCount(s.Counts.Failed), s.ID), exitRefused}
 	}
 	return err
 }
@@ -260,4 +261,12 @@ func (b bulkRetryCommand) Run(ctx context.Context) error {
 	return b.show(func(c *countersign.Client) (*api.BulkSend, error) {
 		return countersign.Answer(c.API.RetryBulkSendWithResponse(ctx, b.ID, nil))
 	})
+}
+
+// rowCount returns "1 row", "2 rows".
+func rowCount(n int) string {
+	if n == 1 {
+		return "1 row"
+	}
+	return strconv.Itoa(n) + " rows"
 }

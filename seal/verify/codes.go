@@ -183,8 +183,29 @@ func newFinding(code Code, v values) Finding {
 		}
 		pairs = append(pairs, "{"+k+"}", x)
 	}
-	out.Detail = strings.NewReplacer(pairs...).Replace(f.text)
+	out.Detail = strings.NewReplacer(pairs...).Replace(singular(f.text, out.Values))
 	return out
+}
+
+// singulars are the words of a finding's sentence that follow a number, for the number 1.
+var singulars = map[string][]string{
+	"bytes": {"{bytes} bytes were", "{bytes} byte was", "{bytes} bytes", "{bytes} byte"},
+	"end":   {"first {end} bytes", "first byte", "{end} bytes", "{end} byte"},
+	"count": {
+		"{count} signatures in the file claim to be its seal", "{count} signature in the file claims to be its seal",
+		"{count} embedded files are those that signers gave, as the seal record names them", "{count} embedded file is the one that a signer gave, as the seal record names it",
+	},
+	"events": {"All {events} events are", "The one event is"},
+}
+
+// singular returns the sentence for numbers that are 1.
+func singular(text string, v map[string]string) string {
+	for name, words := range singulars {
+		if v[name] == "1" {
+			text = strings.NewReplacer(words...).Replace(text)
+		}
+	}
+	return text
 }
 
 // Moment writes a time for people, "–" if there is none.

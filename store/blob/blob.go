@@ -75,9 +75,13 @@ func Open(ctx context.Context, rawURL string) (Store, error) {
 	switch u.Scheme {
 	case "file":
 		return OpenDir(filepath.FromSlash(u.Host + u.Path))
-	case "s3":
-		return openS3(u)
-	case "azblob":
+	case "s3", "azblob":
+		if err := removeAbandoned(os.TempDir(), tempPrefix); err != nil {
+			return nil, fmt.Errorf("temporary files: %w", err)
+		}
+		if u.Scheme == "s3" {
+			return openS3(u)
+		}
 		return openAzure(ctx, rawURL)
 	}
 	return nil, fmt.Errorf("blob URL: unknown scheme %q; use file, s3 or azblob", u.Scheme)
@@ -94,11 +98,7 @@ const contentType = "application/pdf"
 
 // uploadFile returns a temporary file for the content of a new object.
 func uploadFile() (*os.File, error) {
-	f, err := os.CreateTemp("", "countersign-*.part")
-	if err != nil {
-		return nil, fmt.Errorf("temporary file: %w", err)
-	}
-	return f, nil
+	return createTemp(os.TempDir(), tempPrefix)
 }
 
 // downloaded returns the object under key, which fetch writes to a temporary file.
@@ -128,41 +128,10 @@ func OpenDir(root string) (Store, error) {
 	if err := os.MkdirAll(d.tmp(), 0o700); err != nil {
 		return nil, fmt.Errorf("blob directory: %w", err)
 	}
-	if err := d.removeAbandoned(); err != nil {
+	if err := removeAbandoned(d.tmp(), ""); err != nil {
 		return nil, fmt.Errorf("blob directory: %w", err)
 	}
 	return d, nil
-}
-
-// abandonedAfter is the age of a temporary file whose process must have died.
-const abandonedAfter = 24 * time.Hour
-
-// removeAbandoned removes abandoned temporary files. Their age is measured by the clock of the
-// file system that they are on.
-func (d *dir) removeAbandoned() error {
-	entries, err := os.ReadDir(d.tmp())
-	if err != nil || len(entries) == 0 {
-		return err
-	}
-	f, err := d.Temp()
-	if err != nil {
-		return nil //nolint:nilerr // a full disk must not keep anyone from reading
-	}
-	defer Discard(f)
-	now, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		st, err := e.Info()
-		if err != nil || now.ModTime().Sub(st.ModTime()) < abandonedAfter {
-			continue // it has been removed meanwhile, or is in use
-		}
-		if err := os.Remove(filepath.Join(d.tmp(), e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
 }
 
 func (d *dir) tmp() string { return filepath.Join(d.root, "tmp") }
@@ -176,11 +145,7 @@ func (d *dir) path(key string) (string, error) {
 }
 
 func (d *dir) Temp() (*os.File, error) {
-	f, err := os.CreateTemp(d.tmp(), "*.part")
-	if err != nil {
-		return nil, fmt.Errorf("temporary file: %w", err)
-	}
-	return f, nil
+	return createTemp(d.tmp(), "")
 }
 
 func (d *dir) Keep(_ context.Context, f *os.File, key string) error {

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -119,14 +118,15 @@ func TestAbandonedFilesAreRemoved(t *testing.T) {
 	require.NoError(t, err)
 	old, err := s.Temp()
 	require.NoError(t, err)
-	require.NoError(t, old.Close())
-	past := time.Now().Add(-25 * time.Hour)
-	require.NoError(t, os.Chtimes(old.Name(), past, past))
+	require.NoError(t, old.Close()) // as when its process is killed
 	fresh, err := s.Temp()
 	require.NoError(t, err)
 	defer blob.Discard(fresh)
+	other := filepath.Join(root, "tmp", "other")
+	require.NoError(t, os.WriteFile(other, nil, 0o600))
 	_, err = blob.OpenDir(root)
 	require.NoError(t, err)
 	assert.NoFileExists(t, old.Name())
+	assert.FileExists(t, other)
 	assert.FileExists(t, fresh.Name())
 }

@@ -15,7 +15,7 @@ export function Usage({ client }: { client: Client }) {
       <ErrorNotice text={problem} />
       {u && (
         <section class="card">
-          <p class="figure"><strong>{u.envelopesUsed.toLocaleString()}</strong> <span class="quiet">{u.envelopesLimit === null ? "envelopes sent, without limit" : `of ${u.envelopesLimit.toLocaleString()} envelopes sent`}</span></p>
+          <p class="figure"><strong>{u.envelopesUsed.toLocaleString()}</strong> <span class="quiet">{u.envelopesLimit === null ? `${u.envelopesUsed === 1 ? "envelope" : "envelopes"} sent, without limit` : `of ${u.envelopesLimit.toLocaleString()} ${u.envelopesLimit === 1 ? "envelope" : "envelopes"} sent`}</span></p>
           {u.envelopesLimit !== null && <div class={`usage ${share >= 1 ? "full" : share >= 0.8 ? "nearly" : ""}`} role="meter" aria-label="Share of the plan that is used" aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(share * 100)}><div style={{ width: `${share * 100}%` }} /></div>}
           {u.envelopesLimit !== null && share >= 0.8 && <p class={`notice ${share >= 1 && !u.overageAllowed ? "bad" : ""}`} role="status">{limitWords(u)}</p>}
           <dl class="facts">

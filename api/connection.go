@@ -1,0 +1,65 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+
+	"countersign/models"
+)
+
+// ProblemConn is a connection on which the responses that net/http writes by itself, before there is a request for a handler,
+// are those of the API: 400, 408, 431, 501 and 505 with an error body and the headers of every response.
+type ProblemConn struct {
+	*net.TCPConn
+}
+
+// ownResponse matches the beginning and end of a response that net/http writes by itself, in one piece.
+var ownResponse = regexp.MustCompile(`(?s)\AHTTP/1\.1 ([45][0-9][0-9]) [^\r\n]*\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n[^\r\n]*\z`)
+
+// maxOwnResponse bounds such a response, in bytes.
+const maxOwnResponse = 512
+
+// Write implements net.Conn.
+func (c ProblemConn) Write(b []byte) (int, error) {
+	if len(b) > maxOwnResponse || !bytes.HasPrefix(b, []byte("HTTP/1.1 ")) {
+		return c.TCPConn.Write(b)
+	}
+	m := ownResponse.FindSubmatch(b)
+	if m == nil {
+		return c.TCPConn.Write(b)
+	}
+	status, err := strconv.Atoi(string(m[1]))
+	if err != nil {
+		return c.TCPConn.Write(b)
+	}
+	if _, err := c.TCPConn.Write(connectionProblem(status)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// connectionProblems are the errors of requests that no handler sees.
+var connectionProblems = map[int]*models.Error{
+	http.StatusBadRequest:                  {Code: "bad_request", Message: "The request is not valid HTTP."},
+	http.StatusRequestTimeout:              {Code: "request_timeout", Message: "The request did not arrive in time."},
+	http.StatusRequestHeaderFieldsTooLarge: {Code: "headers_too_large", Message: "The request line and the headers are larger than 16 KiB."},
+	http.StatusNotImplemented:              {Code: "unsupported_transfer_encoding", Message: "The transfer encoding of the request is not supported."},
+	http.StatusHTTPVersionNotSupported:     {Code: "unsupported_version", Message: "The HTTP version of the request is not supported."},
+	http.StatusExpectationFailed:           {Code: "expectation_failed", Message: "The expectation of the request is not supported."},
+}
+
+func connectionProblem(status int) []byte {
+	e := connectionProblems[status]
+	if e == nil {
+		e = connectionProblems[http.StatusBadRequest]
+	}
+	body, _ := json.Marshal(problemOf("", status, e)) // texts and numbers
+	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: %d\r\nCache-Control: no-store\r\n"+
+		"Referrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\nContent-Security-Policy: %s\r\nX-Frame-Options: DENY\r\nConnection: close\r\n\r\n%s",
+		status, http.StatusText(status), len(body), noContentPolicy, body)
+}

@@ -1,0 +1,88 @@
+package api
+
+import (
+	"errors"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+// origin reads the origin of a page, as browsers serialize it.
+func (s *Server) origin(o *object, name string) string {
+	text := o.optStr(name)
+	if text == nil {
+		return required(o, name, text)
+	}
+	origin, err := serializeOrigin(*text)
+	if err == nil {
+		u, parseErr := url.Parse(origin)
+		if parseErr != nil || !s.secureURL(u) {
+			err = errNoOrigin
+		}
+	}
+	if err != nil {
+		o.bad(name, "must be an exact https origin such as https://app.example.com")
+	}
+	return origin
+}
+
+var (
+	errNoOrigin = errors.New("no origin")
+	hostName    = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_.])?$`)
+	numericEnd  = regexp.MustCompile(`(^|\.)([0-9]+|0x[0-9a-f]*)\.?$`)
+)
+
+// serializeOrigin returns an http or https origin as browsers write it (HTML, "ASCII serialization of an origin"): the host in
+// lower case and in ASCII, and no default port. A text with more than scheme, host and port is an error.
+func serializeOrigin(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || len(text) > maxURL || u.Host == "" || u.User != nil || len(text) != len(u.Scheme)+len("://")+len(u.Host) {
+		return "", errNoOrigin
+	}
+	defaultPort := map[string]uint64{"https": 443, "http": 80}[u.Scheme]
+	host, port, err := serializeHost(u)
+	if err != nil || defaultPort == 0 {
+		return "", errNoOrigin
+	}
+	if port == 0 || port == defaultPort {
+		return u.Scheme + "://" + host, nil
+	}
+	return u.Scheme + "://" + host + ":" + strconv.FormatUint(port, 10), nil
+}
+
+// serializeHost returns the host of a URL, and its port; 0: it has none.
+func serializeHost(u *url.URL) (host string, port uint64, err error) {
+	if p := u.Port(); p != "" {
+		if port, err = strconv.ParseUint(p, 10, 16); err != nil || port == 0 {
+			return "", 0, errNoOrigin
+		}
+	}
+	host = u.Hostname()
+	if strings.HasPrefix(u.Host, "[") {
+		addr, err := netip.ParseAddr(host)
+		if err != nil || !addr.Is6() || addr.Zone() != "" {
+			return "", 0, errNoOrigin
+		}
+		return "[" + addr.String() + "]", port, nil
+	}
+	if strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		if host, err = idna.Lookup.ToASCII(host); err != nil {
+			return "", 0, errNoOrigin
+		}
+	}
+	host = strings.ToLower(host)
+	if numericEnd.MatchString(host) { // browsers read it as an IPv4 address
+		if addr, err := netip.ParseAddr(host); err != nil || !addr.Is4() {
+			return "", 0, errNoOrigin
+		}
+	}
+	if len(host) > 253 || !hostName.MatchString(host) || strings.Contains(host, "..") {
+		return "", 0, errNoOrigin
+	}
+	return host, port, nil
+}

@@ -1,0 +1,87 @@
+package blob
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// The names of temporary files. Those in a directory that others use too have a prefix.
+const (
+	tempPrefix = "countersign-"
+	tempSuffix = ".part"
+)
+
+// createTemp returns a new temporary file, which is locked (flock(2)) until it is closed: a file without a lock has been left
+// behind by a process that has ended.
+func createTemp(dir, prefix string) (*os.File, error) {
+	for {
+		f, err := os.CreateTemp(dir, prefix+"*"+tempSuffix)
+		if err != nil {
+			return nil, fmt.Errorf("temporary file: %w", err)
+		}
+		switch err := lock(f); {
+		case errors.Is(err, syscall.EWOULDBLOCK): // removeAbandoned has found it before it was locked
+			_ = f.Close()
+		case err != nil: // a file system without locks
+			return f, nil
+		default:
+			if there, err := os.Stat(f.Name()); err == nil && sameFile(f, there) {
+				return f, nil
+			}
+			_ = f.Close() // it was removed before it was locked
+		}
+	}
+}
+
+func sameFile(f *os.File, there fs.FileInfo) bool {
+	st, err := f.Stat()
+	return err == nil && os.SameFile(st, there)
+}
+
+func lock(f *os.File) error {
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) //nolint:gosec // a file descriptor
+}
+
+// abandonedAfter is the age of a temporary file whose process must have ended, on a file system without locks.
+const abandonedAfter = 24 * time.Hour
+
+// removeAbandoned removes the temporary files of processes that have ended.
+func removeAbandoned(dir, prefix string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), prefix) || !strings.HasSuffix(e.Name(), tempSuffix) || !e.Type().IsRegular() {
+			continue
+		}
+		if err := removeIfAbandoned(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+	}
+	return nil
+}
+
+func removeIfAbandoned(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // a file of a directory of ours
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // which releases the lock
+	switch err := lock(f); {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return nil // in use
+	case err != nil:
+		st, err := f.Stat()
+		if err != nil || time.Since(st.ModTime()) < abandonedAfter {
+			return err
+		}
+	}
+	return os.Remove(path)
+}
