@@ -25,6 +25,9 @@ type Client struct {
 	transport *transport
 }
 
+// Version of this module, which requests carry in the User-Agent header.
+const Version = "0.1.0"
+
 // Option changes how a client works.
 type Option func(*transport)
 
@@ -53,7 +56,7 @@ func New(address, clientID, clientSecret string, options ...Option) (*Client, er
 		return nil, errors.New("countersign: client id and client secret are required")
 	}
 	t := &transport{
-		base: base, clientID: clientID, clientSecret: clientSecret, retries: 4, lock: make(chan struct{}, 1), userAgent: "countersign-go", now: time.Now, //nolint:forbidigo // the client's own clock
+		base: base, clientID: clientID, clientSecret: clientSecret, retries: 4, lock: make(chan struct{}, 1), userAgent: "countersign-go/" + Version, now: time.Now, //nolint:forbidigo // the client's own clock
 		http: &http.Client{Transport: newHTTPTransport()},
 	}
 	for _, o := range options {
