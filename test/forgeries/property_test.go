@@ -21,16 +21,13 @@ type knownRevisions struct {
 	foreign   [][]byte // increments of other files
 }
 
-// Besides one file of each level there are two of the highest whose originals
-// are of another kind: with a cross-reference stream, and signed by somebody
-// already, so that it is embedded.
+// Besides one file of each level there is one of the highest whose original has a
+// cross-reference stream.
 var written = sync.OnceValue(func() map[string]*knownRevisions {
 	out := map[string]*knownRevisions{}
 	other := newFakeIssuerLike(victim())
 	foreign := other.make(levelLTA, filledForm())
-	files := map[string]*genuine{
-		"stream": other.make(levelLTA, newDraft().withStream()), "embedded": other.make(levelLTA, newFakeIssuer().make(levelT, agreement()).bytes),
-	}
+	files := map[string]*genuine{"stream": other.make(levelLTA, newDraft().withStream())}
 	for _, l := range levels {
 		files[string(l)] = genuineFiles()[l]
 	}
