@@ -32,7 +32,8 @@ func TestSealsThatDoNotFit(t *testing.T) {
 	}{
 		"the original ends before it begins": {place, fmt.Sprintf("/Original[%d 0]", len(original)), "the original's place makes no sense"},
 		"an original of no bytes":            {place, "/Original[567 567]", "the original's place makes no sense"},
-		"an original of one byte":            {place, "/Original[567 568]", "seal and record do not agree about where it is"},
+		"an original that begins later":      {place, "/Original[567 568]", "the original's place makes no sense"},
+		"a shorter original":                 {place, fmt.Sprintf("/Original[0 %d]", len(original)-1), "seal and record do not agree about where it is"},
 		"an original up to the signature":    {place, fmt.Sprintf("/Original[0 %d]", at), "does not stand in the seal"},
 		"an original beyond the signature":   {place, fmt.Sprintf("/Original[0 %d]", at+1), "the original's place makes no sense"},
 		"no record":                          {record, "/Record 9999 0 R", "does not list the seal record"},

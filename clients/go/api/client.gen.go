@@ -444,6 +444,54 @@ func (e DocumentOptionsTags) Valid() bool {
 	}
 }
 
+// Defines values for DocumentWarningCode.
+const (
+	AnnotationWithoutAppearance DocumentWarningCode = "annotation_without_appearance"
+	ContentUnread               DocumentWarningCode = "content_unread"
+	FieldTooLarge               DocumentWarningCode = "field_too_large"
+	FieldTooSmall               DocumentWarningCode = "field_too_small"
+	FieldsRedrawn               DocumentWarningCode = "fields_redrawn"
+	FontNotEmbedded             DocumentWarningCode = "font_not_embedded"
+	HybridFile                  DocumentWarningCode = "hybrid_file"
+	LayersByUse                 DocumentWarningCode = "layers_by_use"
+	NotStandard                 DocumentWarningCode = "not_standard"
+	ObjectStreamExtends         DocumentWarningCode = "object_stream_extends"
+	Overprint                   DocumentWarningCode = "overprint"
+	ShowsAndHides               DocumentWarningCode = "shows_and_hides"
+)
+
+// Valid indicates whether the value is a known member of the DocumentWarningCode enum.
+func (e DocumentWarningCode) Valid() bool {
+	switch e {
+	case AnnotationWithoutAppearance:
+		return true
+	case ContentUnread:
+		return true
+	case FieldTooLarge:
+		return true
+	case FieldTooSmall:
+		return true
+	case FieldsRedrawn:
+		return true
+	case FontNotEmbedded:
+		return true
+	case HybridFile:
+		return true
+	case LayersByUse:
+		return true
+	case NotStandard:
+		return true
+	case ObjectStreamExtends:
+		return true
+	case Overprint:
+		return true
+	case ShowsAndHides:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for EnvelopeFormOrigin.
 const (
 	EnvelopeFormOriginBottomLeft EnvelopeFormOrigin = "bottom-left"
@@ -2610,6 +2658,9 @@ type Document struct {
 
 	// Size Size in bytes.
 	Size int `json:"size"`
+
+	// Warnings What the sender should look at before sending. Omitted if there is nothing. Warnings about fields are given for drafts only.
+	Warnings *[]DocumentWarning `json:"warnings,omitempty"`
 }
 
 // DocumentKind Whether the document is the uploaded original or the sealed file.
@@ -2653,6 +2704,24 @@ type DocumentOptionsForm string
 
 // DocumentOptionsTags `detect`: text tags become fields and are removed from the document.
 type DocumentOptionsTags string
+
+// DocumentWarning Something about a document that its sender should look at before sending.
+type DocumentWarning struct {
+	// Code Stable code of the warning.
+	Code DocumentWarningCode `json:"code"`
+
+	// Field ID of the field. Omitted if the warning is about the whole document.
+	Field *openapi_types.UUID `json:"field,omitempty"`
+
+	// Message The warning in words.
+	Message string `json:"message"`
+
+	// Page Page of the field, from 1. Omitted if the warning is about the whole document.
+	Page *int `json:"page,omitempty"`
+}
+
+// DocumentWarningCode Stable code of the warning.
+type DocumentWarningCode string
 
 // EnteredValue What the signer entered. Null until the signer has signed, and if nothing was entered. A picture is given by its hash.
 type EnteredValue struct {
@@ -3387,7 +3456,7 @@ type PreparedFile struct {
 		// Detail Further detail. Null if there is none.
 		Detail *string `json:"detail"`
 
-		// Kind `tags_removed`, `form_imported`, `javascript_removed`, `launch_removed`, `submit_form_removed`, `import_data_removed`, `additional_actions_removed`, `xfa_removed` or `password_removed`. More may be added.
+		// Kind `tags_removed`, `form_imported`, `javascript_removed`, `launch_removed`, `submit_form_removed`, `import_data_removed`, `additional_actions_removed`, `xfa_removed`, `file_link_removed`, `link_removed`, `named_action_removed`, `media_removed`, `program_removed`, `usage_rights_removed` or `password_removed`. More may be added.
 		Kind string `json:"kind"`
 
 		// Page Page number. Null for the whole document.
