@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Localization } from "../ui/i18n";
 import { FileEntry, FileNotices, type FileActions } from "./FileEntry";
-import { readNumber, typedNumber, writeDay } from "./formats";
+import { readNumber, typedNumber, writeDay, type Refusals } from "./formats";
 import { isChoice, isFixed, isPicture, isWritten, today, type Context, type Field, type Values } from "./model";
 import { textFor } from "./roles";
 
@@ -16,6 +16,7 @@ interface Props {
   days: Record<string, string>;
   missing: Field[];
   problems: Map<string, string>;
+  refused: Refusals;
   files: FileActions;
   unread: number;
   /** The page in sight is shown too small to count as read. */
@@ -30,7 +31,7 @@ interface Props {
 }
 
 /** The bar below the pages: what is left, the way to it, and the entry of the field that is being filled. */
-export function Bar({ zoom, context, speech, names, active, values, days, missing, problems, files, unread, small, onValue, onNext, onAdvance, onGo, onPicture, onChange, onLeave }: Props) {
+export function Bar({ zoom, context, speech, names, active, values, days, missing, problems, refused, files, unread, small, onValue, onNext, onAdvance, onGo, onPicture, onChange, onLeave }: Props) {
   const { t } = speech;
   const required = context.fields.filter((f) => f.required && !isFixed(f)).length;
   const total = required + context.documents.reduce((n, d) => n + d.pageCount, 0);
@@ -53,7 +54,7 @@ export function Bar({ zoom, context, speech, names, active, values, days, missin
       <div class="progress" aria-hidden="true"><span style={{ width: `${total ? (100 * (total - left)) / total : 100}%` }} /></div>
       <FileNotices fields={context.fields.filter((f) => f !== active)} names={names} files={files} t={t} onGo={onGo} />
       {active && isWritten(active.type) && !isFixed(active) && (
-        <Entry key={active.id} f={active} name={names.get(active.id) ?? ""} speech={speech} value={filled} day={days[active.id]} problem={problems.get(active.id) ?? ""} onValue={onValue} onDone={() => onAdvance(active)} />
+        <Entry key={active.id} f={active} name={names.get(active.id) ?? ""} speech={speech} value={filled} day={days[active.id]} problem={problems.get(active.id) ?? ""} said={refused[active.id]?.value === (values[active.id] ?? "")} onValue={onValue} onDone={() => onAdvance(active)} />
       )}
       {active?.type === "attachment" && <FileEntry key={active.id} f={active} name={names.get(active.id) ?? ""} speech={speech} files={files} />}
       {active?.type === "radio" && !isFixed(active) && (
@@ -91,14 +92,14 @@ export function Bar({ zoom, context, speech, names, active, values, days, missin
   );
 }
 
-interface EntryProps { f: Field; name: string; speech: Localization; value: string; day: string | undefined; problem: string; onValue: Props["onValue"]; onDone: () => void }
+interface EntryProps { f: Field; name: string; speech: Localization; value: string; day: string | undefined; problem: string; said: boolean; onValue: Props["onValue"]; onDone: () => void }
 
-function Entry({ f, name, speech, value, day, problem, onValue, onDone }: EntryProps) {
+function Entry({ f, name, speech, value, day, problem, said, onValue, onDone }: EntryProps) {
   const { t, locale } = speech;
   const ref = useRef<HTMLInputElement & HTMLTextAreaElement & HTMLSelectElement>(null);
   const [left, setLeft] = useState(problem !== "");
   const [typed, setTyped] = useState(() => (f.type === "number" ? typedNumber(value, locale) : value));
-  const wrong = left ? problem : "";
+  const wrong = left || said ? problem : ""; // what the service said is shown while the signer types
   // In the turn of the tap that led here: some phones open the keyboard only then.
   useLayoutEffect(() => ref.current?.focus({ preventScroll: true }), []);
   // Before the next key can come: Enter accepts the day that is shown.

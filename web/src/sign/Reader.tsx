@@ -251,7 +251,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
         ))}
         {children}
       </main>
-      <Bar zoom={zoomButtons} context={context} speech={speech} names={names} active={activeField} values={values} days={days} missing={missing} problems={problems} files={files} unread={unread.length} small={small}
+      <Bar zoom={zoomButtons} context={context} speech={speech} names={names} active={activeField} values={values} days={days} missing={missing} problems={problems} refused={refused} files={files} unread={unread.length} small={small}
         onValue={onValue} onNext={onNext} onAdvance={advance} onGo={go} onPicture={onPicture} onChange={onChange} onLeave={() => {
           const id = active;
           setActive(null);

@@ -1,0 +1,39 @@
+package browser_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestTooLongText_IsRefusedWhileTyping: the page says so before the signer goes on, and shows no hairline; what others will enter
+// later is outlined.
+func TestTooLongText_IsRefusedWhileTyping(t *testing.T) {
+	t.Parallel()
+	for name, look := range map[string]look{"phone": phone, "desktop": desktop} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := svc.create(t, "Small field", []object{
+				{"name": "Ada Lovelace", "email": "small-" + name + "@example.com", "authMethod": "none", "routingOrder": 1},
+				{"name": "Bob Hill", "email": "later-" + name + "@example.com", "authMethod": "none", "routingOrder": 2},
+			}, []object{
+				{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 150, "w": 150, "h": 18, "label": "Note"},
+				{"signerId": "1", "type": "signature", "page": 1, "x": 72, "y": 220, "w": 200, "h": 60},
+			}, leaseDocument())
+			b := open(t, look)
+			b.visit(e.Signers[0].SigningURL)
+			b.button("I agree")
+			b.until(`document.querySelector(".later")?.getAttribute("aria-label").replaceAll(/[\u2066-\u2069]/g, "") === "Signature of Bob Hill, later"`)
+			b.button("Start")
+			b.write(entry, strings.Repeat("word ", 60))
+			b.see("too long for its field")
+			b.checked("too-long-" + name)
+			length := eval[int](b, `Number(/first (\d+) characters/.exec(document.body.innerText)[1])`)
+			require.InDelta(t, 180, length, 40)
+			eval[bool](b, "("+entry+".select(), true)")
+			b.keys("a short note") // in place of the text
+			b.until(`!document.body.innerText.includes("too long for its field")`)
+		})
+	}
+}
