@@ -61,7 +61,7 @@ func (p *painter) page(ctx context.Context, page *pdf.Page) error {
 		p.boxes = append(p.boxes, g.Box(v.X, h-v.Y-v.H, v.X+v.W, h-v.Y))
 	}
 	foot := g.Box(sealLineMargin, sealLineFoot, w-sealLineMargin, sealLineFoot+sealLineSize*sealLineHeight)
-	look, err := p.look(page, append(p.boxes, foot), len(values) > 0)
+	look, err := p.look(page, append(p.boxes, foot), len(values) > 0) //nolint:contextcheck // what is read of one page is bounded
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,8 @@ func (p *painter) look(page *pdf.Page, boxes []pdf.Box, hasValues bool) (pdf.Con
 // could hide what follows. The dry run refuses what ends the drawing of a page.
 func (p *painter) countOpen(ctx context.Context, page *pdf.Page, looks []pdf.Value, hasValues bool) error {
 	p.open = 0
-	if !p.dryRun && !(p.layered && (hasValues || !p.known)) {
+	mayHide := p.layered && (hasValues || !p.known)
+	if !p.dryRun && !mayHide {
 		return nil
 	}
 	contents, err := p.file.Contents(page.Dict)

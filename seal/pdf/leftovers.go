@@ -164,7 +164,7 @@ func (s *Leftovers) spend(n int) error {
 // content adds what one content stream leaves.
 func (s *Leftovers) content(ctx context.Context, data []byte, whole bool, own Value, level int, all *leftovers) error {
 	res := &resources{f: s.f, value: own}
-	clear, open, depth := whole, 0, 0
+	plain, open, depth := whole, 0, 0
 	shifted, lost, selected := false, false, false // the states of a reader are others; so is the font; one was selected
 	var last Value
 	var failed error
@@ -172,10 +172,10 @@ func (s *Leftovers) content(ctx context.Context, data []byte, whole bool, own Va
 		last = v
 		if c := v[0]; c >= '0' && c <= '9' || c == '+' || c == '-' || c == '.' {
 			_, number := decimal(v)
-			clear = clear && number // some readers find an operator behind the digits
+			plain = plain && number // some readers find an operator behind the digits
 		}
 	}, func(op string) bool {
-		clear = clear && isOperator(op) // or at the beginning of a longer word
+		plain = plain && isOperator(op) // or at the beginning of a longer word
 		switch op {
 		case "BMC", "BDC":
 			open++
@@ -202,7 +202,7 @@ func (s *Leftovers) content(ctx context.Context, data []byte, whole bool, own Va
 		}
 		last = nil
 		return failed == nil && (open+all.open <= maxSequences || !s.layered)
-	}, func() { clear = false }, func() { clear = false })
+	}, func() { plain = false }, func() { plain = false })
 	if err = cmp.Or(err, failed); err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (s *Leftovers) content(ctx context.Context, data []byte, whole bool, own Va
 		all.open = 0
 		return nil
 	}
-	if !clear { // what one reader takes for the data of an image is content to another
+	if !plain { // what one reader takes for the data of an image is content to another
 		if all.open, err = s.mostOfForms(ctx, res, level); err != nil {
 			return err
 		}

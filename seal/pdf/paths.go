@@ -114,7 +114,9 @@ func winding(path []subpath, x, y float64) int {
 func (s *stream) filled(b Box, exact bool) {
 	r := s.reader
 	if s.g.light >= whiteThreshold {
-		r.taken = r.taken && !(exact && s.g.exact && b.contains(r.foot) && s.g.clip.contains(r.foot))
+		if exact && s.g.exact && b.contains(r.foot) && s.g.clip.contains(r.foot) {
+			r.taken = false
+		}
 		return
 	}
 	for _, sub := range s.path {
