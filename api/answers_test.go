@@ -130,7 +130,7 @@ func serverWithFiles(t *testing.T) (*Server, string) {
 	dir := t.TempDir()
 	blobs, err := blob.Open(t.Context(), "file://"+dir)
 	require.NoError(t, err)
-	s := &Server{}
+	s := &Server{bodyMemory: newBodyMemory(0)}
 	s.Blobs, s.UploadLimit = blobs, 100
 	return s, dir
 }
@@ -142,6 +142,9 @@ func TestParts(t *testing.T) {
 	read := func(limit int64, all ...string) (*parts, error) {
 		contentType, body := multipartOf(t, all...)
 		c, _ := request(http.MethodPost, "/", contentType, body)
+		held := &requestBody{server: s, maxJSON: maxJSON}
+		c.Set(requestBodyKey, held)
+		t.Cleanup(held.release)
 		out, err := s.readParts(c, limit)
 		if err == nil {
 			out.file.discard()
@@ -174,7 +177,7 @@ func TestParts(t *testing.T) {
 	require.NoError(t, err)
 	_, err = read(1<<20, "subject", "", strings.Repeat("x", maxJSON+1))
 	require.Equal(t, "request_too_large", codeOf(t, err))
-	require.ErrorContains(t, err, "The part subject")
+	require.ErrorContains(t, err, "The parts beside the file")
 	_, err = read(9, "signers", "", strings.Repeat("x", maxJSON-9), "fields", "", strings.Repeat("x", 9000))
 	require.Equal(t, "request_too_large", codeOf(t, err), "the body is bounded as a whole")
 	c, _ := request(http.MethodPost, "/", "multipart/form-data", "x")
@@ -182,6 +185,7 @@ func TestParts(t *testing.T) {
 	require.Equal(t, "content_type", codeOf(t, err))
 	contentType, body := multipartOf(t, "subject", "", "S")
 	c, _ = request(http.MethodPost, "/", contentType, body[:len(body)-9])
+	c.Set(requestBodyKey, &requestBody{server: s, maxJSON: maxJSON})
 	_, err = s.readParts(c, 9)
 	require.Equal(t, "body_unreadable", codeOf(t, err))
 }
