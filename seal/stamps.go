@@ -11,7 +11,6 @@ import (
 
 	"countersign/seal/pdf"
 	"countersign/seal/refusal"
-	"countersign/seal/text"
 )
 
 // stamps are the annotations of a page with what is drawn on it. All that is drawn on
@@ -136,120 +135,6 @@ func (p *painter) flags(at int, d pdf.Dict) (int64, error) {
 		return 0, refusal.AmbiguousContent("the flags of annotation %d of a page are no flags", at+1)
 	}
 	return flags, nil
-}
-
-// flatten puts a stamp with the looks of a form field into its place: some programs
-// paint all form fields after all other annotations, and would hide the value above.
-func (p *painter) flatten(o *stamps, at int, d pdf.Dict, flags int64, rect pdf.Box) error {
-	look, err := p.normalAppearance(d)
-	if err != nil {
-		return err
-	}
-	if look == nil {
-		if look, err = p.fieldLook(d, rect); err != nil {
-			return err
-		}
-	}
-	o.changed = true
-	if look == nil {
-		o.annots[at] = pdf.Value("null")
-		return nil
-	}
-	stamp := o.stamp(d.Get("Rect"), flags|flagReadOnly|flagLocked, look)
-	if oc := d.Get("OC"); oc != nil {
-		stamp.Set("OC", oc)
-	}
-	o.annots[at] = p.w.Add(stamp.Value()).Value()
-	return nil
-}
-
-// normalAppearance returns the stream of an annotation's normal appearance (12.5.5), nil
-// if it has none in its state.
-func (p *painter) normalAppearance(d pdf.Dict) (pdf.Value, error) {
-	look := &pdf.Lookup{File: p.file}
-	normal := look.Dict(d.Get("AP")).Get("N")
-	if ok, err := pdf.IsStream(p.file, normal); ok || err != nil {
-		return normal, err
-	}
-	state, named := look.Value(d.Get("AS")).Name()
-	normal = look.Dict(normal).Get(state)
-	ok, err := pdf.IsStream(p.file, normal)
-	if !ok || !named {
-		normal = nil
-	}
-	return normal, cmp.Or(err, look.Err)
-}
-
-// fieldLook draws a field that has no appearance as programs do: ground, border and text.
-func (p *painter) fieldLook(d pdf.Dict, rect pdf.Box) (pdf.Value, error) {
-	w, h := rect.X1-rect.X0, rect.Y1-rect.Y0
-	look := &pdf.Lookup{File: p.file}
-	if d.Get("AP") != nil || math.IsInf(w, 0) || w <= 2 || h <= 2 {
-		return nil, nil // it shows nothing in its state
-	}
-	c := p.t.canvas(w, h)
-	drawn := look.Dict(d.Get("MK"))
-	if c.setColour(look, drawn.Get("BG"), "g", "rg", "k") {
-		c.op("re", 0, 0, w, h)
-		c.op("f")
-	}
-	if c.setColour(look, drawn.Get("BC"), "G", "RG", "K") {
-		width := 1.0
-		if n, ok := look.Value(look.Dict(d.Get("BS")).Get("W")).Float(); ok {
-			width = min(max(n, 0), w, h)
-		}
-		c.op("w", width)
-		c.op("re", width/2, width/2, w-width, h-width)
-		c.op("S")
-	}
-	if b, ok := fieldValue(look, d).Bytes(); ok && len(b) > 0 {
-		lines, size, err := fitText(p.t.lib.WrapOf, strings.TrimSpace(pdf.DecodeText(b)), w-2, h, 0)
-		if err != nil {
-			return nil, err
-		}
-		for i, l := range lines {
-			c.show(face{text.Sans, size, ink}, 1, (h-float64(len(lines))*size*lineFactor)/2+size*(0.93+float64(i)*lineFactor), l)
-		}
-	}
-	if len(c.b) == 0 || look.Err != nil {
-		return nil, look.Err
-	}
-	form, err := c.form()
-	return form.Value(), err
-}
-
-// fieldValue returns the value of a field, which may be that of a parent (12.7.4.1).
-func fieldValue(look *pdf.Lookup, d pdf.Dict) pdf.Value {
-	const deep = 8
-	for range deep {
-		if v := look.Value(d.Get("V")); !v.IsNull() || d.Get("Parent").IsNull() {
-			return v
-		}
-		d = look.Dict(d.Get("Parent"))
-	}
-	return nil
-}
-
-// setColour selects a colour that an annotation names (12.5.6.19), by the operator for as many
-// components as it has. It returns false if there is none.
-func (c *canvas) setColour(look *pdf.Lookup, v pdf.Value, grey, rgb, cmyk string) bool {
-	v = look.Value(v)
-	if !v.IsArray() {
-		return false
-	}
-	parts := look.Array(v)
-	operator, ok := map[int]string{1: grey, 3: rgb, 4: cmyk}[len(parts)]
-	if !ok {
-		return false
-	}
-	n := make([]float64, len(parts))
-	for i := range parts {
-		if n[i], ok = look.Value(parts[i]).Float(); !ok {
-			return false
-		}
-	}
-	c.op(operator, n...)
-	return true
 }
 
 // darkAnnotation reports whether dark ink might not be readable on an annotation.
