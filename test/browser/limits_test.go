@@ -37,3 +37,23 @@ func TestTooLongText_IsRefusedWhileTyping(t *testing.T) {
 		})
 	}
 }
+
+// TestBuilderWarnsBeforeSending: of fields that are too small or very large, and of what programs may show differently.
+func TestBuilderWarnsBeforeSending(t *testing.T) {
+	t.Parallel()
+	var e envelope
+	require.NoError(t, svc.app.call(&e, "create", object{
+		"tenantId": "harbour", "subject": "Warnings", "signers": []object{{"name": "Ada Lovelace", "email": "warned@example.com", "authMethod": "none"}},
+		"fields": []object{
+			{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 150, "w": 150, "h": 18, "label": "Remarks", "maxLength": 1000},
+			{"signerId": "0", "type": "stamp", "page": 1, "x": 20, "y": 200, "w": 550, "h": 400},
+		},
+	}, pdfFile{leaseDocument()}))
+	b := open(t, desktop)
+	b.builds(e, object{"recipients": true, "documents": true, "send": true})
+	b.button("Send …")
+	b.see("Before you send")
+	b.see("The field “Remarks” on page 1 is too small for a legible entry.")
+	b.see("covers more than a quarter of page 1.")
+	b.checked("builder-warnings")
+}
