@@ -40,7 +40,7 @@ type crowd struct {
 	files    []seal.AttachedFile
 	pictures []seal.Picture
 	squares  map[int]seal.Picture // noise, by side
-	refused  map[string]int // refusals, by code
+	refused  map[string]int       // refusals, by code
 }
 
 // heavyAgent takes as much JSON as it can.
@@ -48,7 +48,7 @@ var heavyAgent = strings.Repeat(`"`, 512)
 
 func newCrowd(t *testing.T, seed uint64) *crowd {
 	t.Helper()
-	c := &crowd{t: t, r: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2026, 11, 26, 9, 0, 0, 0, time.UTC), refused: map[string]int{}, squares: map[int]seal.Picture{}} //nolint:gosec // reproducible
+	c := &crowd{t: t, r: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2026, 11, 26, 9, 0, 0, 0, time.UTC), refused: map[string]int{}, squares: map[int]seal.Picture{}}
 	e, err := models.NewEnvelope(c.act("app:"+uuid.NewString()), models.Envelope{
 		AppID: uuid.New(), TenantID: strings.Repeat("&", 255), CreatedBy: strings.Repeat("<", 255), Subject: new(strings.Repeat("&", 255)),
 	})
@@ -111,7 +111,7 @@ func (c *crowd) noise(w, h int) seal.Picture {
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
 	for i := 0; i < len(img.Pix); i += 4 {
 		v := c.r.Uint32()
-		img.SetNRGBA(i/4%w, i/4/w, color.NRGBA{byte(v), byte(v >> 8), byte(v >> 16), byte(v>>24) | 1}) //nolint:gosec // byte by byte
+		img.SetNRGBA(i/4%w, i/4/w, color.NRGBA{byte(v), byte(v >> 8), byte(v >> 16), byte(v>>24) | 1})
 	}
 	var b bytes.Buffer
 	require.NoError(c.t, png.Encode(&b, img))
@@ -148,11 +148,11 @@ func (c *crowd) prepare(original []byte, signers, texts, files int) {
 		return err
 	})
 	n := len(c.e.Signers)
-	fields := func(most, step int, make func(i int) models.FieldInput) int {
+	fields := func(most, step int, newField func(i int) models.FieldInput) int {
 		return step * c.until(most/step, func(e *models.Envelope, i int) error {
 			ins := []models.FieldInput{}
 			for k := i * step; k < (i+1)*step; k++ {
-				in := make(k)
+				in := newField(k)
 				in.SignerRef, in.Page, in.Origin = e.Signers[k%n].ID.String(), 1, models.OriginTopLeft
 				in.X, in.Y, in.W, in.H = 5, 5, 585, 830
 				ins = append(ins, in)

@@ -89,7 +89,7 @@ func (s *Server) holdBody(c *gin.Context, r route) *requestBody {
 
 // bodyOf returns the requestBody of a request.
 func bodyOf(c *gin.Context) *requestBody {
-	b, _ := c.MustGet(requestBodyKey).(*requestBody) //nolint:revive // serve has set it
+	b, _ := c.MustGet(requestBodyKey).(*requestBody)
 	return b
 }
 

@@ -44,7 +44,7 @@ func TestWarningsBeforeSending(t *testing.T) {
 				fonts++
 				continue
 			}
-			require.Equal(t, float64(1), warning["page"])
+			require.EqualValues(t, 1, warning["page"])
 			byField[warning["field"]] = warning["code"].(string)
 		}
 		want := map[any]string{}

@@ -34,9 +34,21 @@ func TestReferencesToSigners_NameExactlyOne(t *testing.T) {
 		role, ref string
 		want      int // the signer's index; -1: none
 	}{
-		{"", "0", 0}, {"", "1", 1}, {"", "3", 3}, {"", "4", -1}, {"", "-1", -1}, {"", "1.0", -1},
-		{"", "ada@example.com", 2}, {"", "BO@EXAMPLE.COM", 3}, {"", "shared@example.com", -1}, {"", "cy@example.com", -1},
-		{"Tenant", "", 1}, {"Landlord", "", 2}, {"tenant", "", -1}, {"Cook", "", -1}, {"3", "", -1},
+		{"", "0", 0},
+		{"", "1", 1},
+		{"", "3", 3},
+		{"", "4", -1},
+		{"", "-1", -1},
+		{"", "1.0", -1},
+		{"", "ada@example.com", 2},
+		{"", "BO@EXAMPLE.COM", 3},
+		{"", "shared@example.com", -1},
+		{"", "cy@example.com", -1},
+		{"Tenant", "", 1},
+		{"Landlord", "", 2},
+		{"tenant", "", -1},
+		{"Cook", "", -1},
+		{"3", "", -1},
 	} {
 		in := field(c.ref, models.FieldText)
 		in.Role = c.role

@@ -1,7 +1,6 @@
 package models_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -20,14 +19,14 @@ func TestEnvelope_ThatCouldNotBeSealed_IsRefused(t *testing.T) {
 	t.Parallel()
 	app := act(start)
 	app.Actor = models.AppActor(uuid.Nil)
-	add := func(e *models.Envelope, signers, fields int, make func(int) models.FieldInput) error {
+	add := func(e *models.Envelope, signers, fields int, newField func(int) models.FieldInput) error {
 		for i := range signers {
 			_, err := e.AddSigner(app, models.SignerInput{Name: "N", Email: fmt.Sprintf("a%d@example.com", i), RoutingOrder: 1, AuthMethod: models.AuthNone})
 			require.NoError(t, err)
 		}
 		ins := []models.FieldInput{}
 		for i := range fields {
-			in := make(i)
+			in := newField(i)
 			in.SignerRef, in.Page, in.X, in.Y, in.W, in.H, in.Origin = "0", 1, 1, 1, 100, 20, models.OriginTopLeft
 			ins = append(ins, in)
 		}
@@ -123,7 +122,7 @@ func TestAFullTrail_EndsWhatCanBeLeftOut(t *testing.T) {
 	assert.Greater(t, n, 10_000)
 	_, err = e.Replace(app, e.Signers[0].ID, models.Replacement{Name: "New", Email: "new@example.com", Reason: &reason})
 	require.NoError(t, err)
-	assert.True(t, errors.Is(e.Chain(), &models.Error{Code: "audit_trail_full"}))
+	require.ErrorIs(t, e.Chain(), &models.Error{Code: "audit_trail_full"})
 	e.Events = nil
 	assert.Nil(t, e.ReminderAt(e.Signers[0], nil, 1))
 	assert.Nil(t, e.RenewLinkAt(e.Signers[0]))

@@ -15,7 +15,7 @@ import (
 // does not fit would be smaller.
 func TestText_IsDrawnAtFivePointsOrMore(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // reproducible
+	r := rand.New(rand.NewPCG(3, 4))
 	words := []string{"a", "of", "contract", "W", "unbreakable-and-long-word", "漢字", "עברית", "1,234.50", "i", "é\n"}
 	fitting := 0
 	for range 250 {

@@ -49,7 +49,7 @@ func contrastOnWhite(c color.NRGBA) float64 {
 // its contrast is 1.5 or more and it reaches far enough, and refused if not.
 func TestPictures_ShowSomethingOnWhite(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // reproducible
+	r := rand.New(rand.NewPCG(1, 2))
 	accepted := 0
 	for range 300 {
 		w, h := 20+r.IntN(300), 20+r.IntN(100)
@@ -58,8 +58,8 @@ func TestPictures_ShowSomethingOnWhite(t *testing.T) {
 			iw, ih = 1+r.IntN(9), 1+r.IntN(9)
 		}
 		x, y := r.IntN(w-min(iw, w)+1), r.IntN(h-min(ih, h)+1)
-		tone := func() uint8 { return uint8(r.IntN(256)) }           //nolint:gosec // below 256
-		c := color.NRGBA{tone(), tone(), tone(), uint8(r.IntN(256))} //nolint:gosec // below 256
+		tone := func() uint8 { return uint8(r.IntN(256)) }
+		c := color.NRGBA{tone(), tone(), tone(), uint8(r.IntN(256))}
 		if r.IntN(2) == 0 {
 			c = color.NRGBA{c.R / 4, c.G / 4, c.B / 4, 255}
 		}

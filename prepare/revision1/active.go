@@ -36,7 +36,7 @@ func (w *writer) catalog(d pdf.Dict, root pdf.Ref) error {
 // catalogActions takes out the entries that only the catalog has, and tells whether that itself changes.
 func (w *writer) catalogActions(d *pdf.Dict) (touched bool, err error) {
 	for _, e := range catalogEntries {
-		_, leaves, err := w.finder.leaving(*d, e)
+		leaves, err := w.finder.leaving(*d, e)
 		if err != nil {
 			return false, err
 		}

@@ -67,7 +67,7 @@ func (n *Finder) ActiveCatalog(ctx context.Context, catalog pdf.Dict) (kind stri
 		return ActionsRemoved, err
 	}
 	for _, e := range catalogEntries { // usage rights last
-		if _, leaves, err := n.leaving(catalog, e); err != nil || leaves {
+		if leaves, err := n.leaving(catalog, e); err != nil || leaves {
 			return e.removed, err
 		}
 	}
@@ -108,18 +108,17 @@ func isElsewhere(v pdf.Value, key string) bool {
 	}
 }
 
-// leaving returns the dictionary of the catalog that holds an entry, and whether that leaves.
-func (n *Finder) leaving(catalog pdf.Dict, e catalogEntry) (pdf.Dict, bool, error) {
+// leaving reports whether an entry of the catalog is removed.
+func (n *Finder) leaving(catalog pdf.Dict, e catalogEntry) (bool, error) {
 	d, err := n.dict(catalog.Get(e.in))
 	if err != nil || d.Get(e.key).IsNull() {
-		return nil, false, err
+		return false, err
 	}
-	if e.staysIf != nil {
-		if stays, err := e.staysIf(n, d); err != nil || stays {
-			return nil, false, err
-		}
+	if e.staysIf == nil {
+		return true, nil
 	}
-	return d, true, nil
+	stays, err := e.staysIf(n, d)
+	return !stays, err
 }
 
 // atOpening returns what the action at the opening of a document (7.7.2) becomes, nil if it

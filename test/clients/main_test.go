@@ -85,7 +85,7 @@ func sharedService(t *testing.T) service {
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.stop == nil {
-		dir, err := os.MkdirTemp("", "countersign-clients-")
+		dir, err := os.MkdirTemp("", "countersign-clients-") //nolint:usetesting // it outlives the test that needs it first
 		require.NoError(t, err)
 		shared.dir = dir
 		var cmd *exec.Cmd
