@@ -391,7 +391,7 @@ func TestTLSAndAuth(t *testing.T) {
 				require.ErrorContains(t, err, c.err)
 				assert.NotContains(t, err.Error(), "mailer")
 				var down *notify.ServerError
-				assert.ErrorAs(t, err, &down)
+				require.ErrorAs(t, err, &down)
 				assert.NotContains(t, err.Error(), "secret")
 				var permanent *notify.PermanentError
 				assert.NotErrorAs(t, err, &permanent, "configuration can be mended")
