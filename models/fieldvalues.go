@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 )
@@ -75,9 +74,6 @@ type valueCheck struct {
 	fit     func(f *Field, text string) (int, bool)
 	misfits int
 }
-
-// maxMisfits bounds for how many texts it is found out how much of them fits.
-const maxMisfits = 10
 
 // values checks a submission against the signer's fields. at is the time of signing.
 func (e *Envelope) values(s *Signer, sub Submission, at time.Time) ([]FieldValue, error) {
@@ -290,39 +286,6 @@ func (c *valueCheck) value(v *entry) (string, bool) {
 		c.checkFit(v)
 	}
 	return v.text, true
-}
-
-// checkFit refuses a text that could be drawn into its field only too small to be read. What the signer did not write is
-// the sender's to mend.
-func (c *valueCheck) checkFit(v *entry) {
-	if c.fit == nil || c.misfits == maxMisfits || !v.field.judgesFit() || v.text == v.field.Prefilled(c.signer) {
-		return
-	}
-	if length, fits := c.fit(v.field, v.text); !fits {
-		c.misfits++
-		c.add(v, ruleFit, "does not fit into the field in a legible size: it has %d characters, of which the first %d fit", utf8.RuneCountInString(v.text), length)
-	}
-}
-
-// judgesFit reports whether what is entered has to fit into the field.
-func (f *Field) judgesFit() bool {
-	return !f.Attributes.ReadOnly && (f.Type.written() || f.Type == FieldNumber || f.Type == FieldDate)
-}
-
-// CheckFit looks at texts that a signer is about to enter, by field. It returns those that do not fit, with how many of
-// their characters do.
-func (e *Envelope) CheckFit(s *Signer, texts map[uuid.UUID]string, fit func(f *Field, text string) (int, bool)) map[uuid.UUID]int {
-	misfits := make(map[uuid.UUID]int)
-	for _, f := range e.Fields {
-		text, ok := texts[f.ID]
-		if !ok || f.SignerID != s.ID || !f.judgesFit() || text == f.Prefilled(s) {
-			continue
-		}
-		if length, fits := fit(f, text); !fits {
-			misfits[f.ID] = length
-		}
-	}
-	return misfits
 }
 
 // checkGroups requires that one choice of each group is chosen, or at most one.

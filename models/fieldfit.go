@@ -1,0 +1,43 @@
+package models
+
+import (
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// maxMisfits bounds for how many texts it is found out how much of them fits.
+const maxMisfits = 10
+
+// checkFit refuses a text that could be drawn into its field only too small to be read. What the signer did not write is
+// the sender's to mend.
+func (c *valueCheck) checkFit(v *entry) {
+	if c.fit == nil || c.misfits == maxMisfits || !v.field.judgesFit() || v.text == v.field.Prefilled(c.signer) {
+		return
+	}
+	if length, fits := c.fit(v.field, v.text); !fits {
+		c.misfits++
+		c.add(v, ruleFit, "does not fit into the field in a legible size: it has %d characters, of which the first %d fit", utf8.RuneCountInString(v.text), length)
+	}
+}
+
+// judgesFit reports whether what is entered has to fit into the field.
+func (f *Field) judgesFit() bool {
+	return !f.Attributes.ReadOnly && (f.Type.written() || f.Type == FieldNumber || f.Type == FieldDate)
+}
+
+// CheckFit looks at texts that a signer is about to enter, by field. It returns those that do not fit, with how many of
+// their characters do.
+func (e *Envelope) CheckFit(s *Signer, texts map[uuid.UUID]string, fit func(f *Field, text string) (int, bool)) map[uuid.UUID]int {
+	misfits := make(map[uuid.UUID]int)
+	for _, f := range e.Fields {
+		text, ok := texts[f.ID]
+		if !ok || f.SignerID != s.ID || !f.judgesFit() || text == f.Prefilled(s) {
+			continue
+		}
+		if length, fits := fit(f, text); !fits {
+			misfits[f.ID] = length
+		}
+	}
+	return misfits
+}
