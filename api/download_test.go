@@ -203,8 +203,8 @@ func TestPicturesAreDecodedForThoseWhoMaySign(t *testing.T) {
 	}
 	quickly("before consent", 401, object{"fields": fields(e.field(0)["id"])})
 	nobody.post(at+"/consent", nil).want(200)
-	quickly("others' fields", 400, object{"fields": fields(uuid.NewString())})
-	quickly("a text field", 400, object{"fields": fields(e.field(0)["id"])})
+	quickly("others' fields", 413, object{"fields": fields(uuid.NewString())})
+	quickly("a text field", 413, object{"fields": fields(e.field(0)["id"])})
 	c.post("/v1/envelopes/"+e.str("id")+"/void", nil).want(200)
 	quickly("a voided link", 401, object{"fields": fields(e.field(0)["id"])})
 }
