@@ -1,5 +1,7 @@
 package api
 
+import "runtime"
+
 // MaxBody returns the largest body of a route that the contract names, in bytes.
 func (s *Server) MaxBody(operation string) int64 {
 	for i, name := range s.Routes() {
@@ -8,4 +10,11 @@ func (s *Server) MaxBody(operation string) int64 {
 		}
 	}
 	return 0
+}
+
+// TakeAllTurns takes the concurrency limits of reading copies, verifications and bulk sends, and reports whether they were
+// free.
+func (s *Server) TakeAllTurns() bool {
+	return s.readingCopies.TryAcquire(maxConcurrentReadingCopies) && s.verifications.TryAcquire(int64(runtime.NumCPU())) &&
+		s.bulkPlaces.all.TryAcquire(maxBulkBody)
 }
