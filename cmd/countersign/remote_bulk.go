@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"strconv"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"

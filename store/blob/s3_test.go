@@ -91,7 +91,7 @@ func TestS3_SignsAsEveryStoreUnderstands(t *testing.T) {
 }
 
 // TestS3_TakesCredentialsOfRole: as containers get them; without any, no request is sent unsigned.
-func TestS3_TakesCredentialsOfRole(t *testing.T) { //nolint:paralleltest // it sets the environment
+func TestS3_TakesCredentialsOfRole(t *testing.T) {
 	given := http.StatusOK
 	role := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(given)

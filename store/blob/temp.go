@@ -45,7 +45,7 @@ func sameFile(f *os.File, there fs.FileInfo) bool {
 }
 
 func lock(f *os.File) error {
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) //nolint:gosec // a file descriptor
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }
 
 // abandonedAfter is the age of a temporary file whose process must have ended, on a file system without locks.
@@ -79,7 +79,7 @@ func removeIfAbandoned(path string) error {
 		return nil // in use
 	case err != nil:
 		st, err := f.Stat()
-		if err != nil || time.Since(st.ModTime()) < abandonedAfter {
+		if err != nil || time.Since(st.ModTime()) < abandonedAfter { //nolint:forbidigo // the time of the file system is this machine's
 			return err
 		}
 	}
