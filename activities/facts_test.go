@@ -12,7 +12,7 @@ import (
 func TestFactsOfTheUploadAreSealedWith(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
-		const facts = `{"v":1,"undefined":[[7,2]],"highest":9}`
+		const facts = `{"v":2,"undefined":[[7,2]],"highest":9}`
 		for _, kept := range []string{facts, ""} {
 			e, in := env.sent("a@example.com")
 			db, err := env.Store.DB()

@@ -82,7 +82,7 @@ func TestFieldsLieWhereTheyAreSealed(t *testing.T) {
 		}
 		found := inkOf(img, shown[i], unit)
 		const near = 1.5 // points: half the width of the stroke, and pixels
-		stroke := 80 * 0.8 * 0.14 / 2
+		stroke := 36 * 0.8 * 0.14 / 2
 		msg := fmt.Sprintf("page %d (%s): shown %+v, sealed %+v", i+1, pages[i], shown[i], found)
 		require.InDelta(t, shown[i].X-stroke, found.X, near, msg)
 		require.InDelta(t, shown[i].Y-stroke, found.Y, near, msg)
