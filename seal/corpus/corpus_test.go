@@ -61,7 +61,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestCompare: a pixel outside of what may change is counted.
+// TestCompare: a pixel outside the fields that differs by more than rounding is counted.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	blank := func() picture { return picture{100, 100, make([]byte, 100*100*3)} }
@@ -76,8 +76,11 @@ func TestCompare(t *testing.T) {
 		{99, 50, 1, 0},
 	} {
 		changed := blank()
-		changed.rgb[3*(tt.y*100+tt.x)] = 1
+		changed.rgb[3*(tt.y*100+tt.x)] = rounding
 		outside, inside := compare(blank(), changed, 1, job, info)
+		require.Equal(t, [2]int{}, [2]int{outside, inside}, "%v", tt)
+		changed.rgb[3*(tt.y*100+tt.x)]++
+		outside, inside = compare(blank(), changed, 1, job, info)
 		require.Equal(t, [2]int{tt.outside, tt.inside}, [2]int{outside, inside}, "%v", tt)
 	}
 	_, err := find([]string{filepath.Join(t.TempDir(), "none")}, 1)
