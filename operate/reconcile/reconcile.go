@@ -48,8 +48,8 @@ type Counts map[store.Work]Count
 // Missing returns the number of missing workflows of all kinds.
 func (c Counts) Missing() int {
 	total := 0
-	for _, count := range c {
-		total += count.Missing
+	for _, work := range Order { // in a fixed order: the workflow calls it
+		total += c[work].Missing
 	}
 	return total
 }
