@@ -12,13 +12,13 @@ import (
 	"countersign/models"
 )
 
-// ProblemConn is a connection on which the responses that net/http writes by itself, before there is a request for a handler,
-// are those of the API: 400, 408, 431, 501 and 505 with an error body and the headers of every response.
+// ProblemConn is a connection that rewrites the responses net/http sends before it calls a handler (400, 408, 431, 501 and 505):
+// they get the error body and the headers of every other response.
 type ProblemConn struct {
 	*net.TCPConn
 }
 
-// ownResponse matches the beginning and end of a response that net/http writes by itself, in one piece.
+// ownResponse matches a whole response that net/http sends in one write, without a handler.
 var ownResponse = regexp.MustCompile(`(?s)\AHTTP/1\.1 ([45][0-9][0-9]) [^\r\n]*\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n[^\r\n]*\z`)
 
 // maxOwnResponse bounds such a response, in bytes.

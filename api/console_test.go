@@ -285,7 +285,7 @@ func TestEmbeddedSessions(t *testing.T) {
 		nobody.get(signing).refused(401, "session_invalid")
 		require.Empty(t, nobody.get("/v1/embedded/sessions/unknown").refused(401, "session_invalid").body["details"])
 
-		// One of an envelope that ended meanwhile leads nowhere, and the frame is still told.
+		// A session of an envelope that has ended opens nothing, and the frame still gets its event.
 		ended, _ := c.sent(contract())
 		of := in()
 		of["envelopeId"], of["signerId"] = ended.str("id"), ended.signer(0)["id"]

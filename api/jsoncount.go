@@ -34,7 +34,7 @@ func (n jsonCount) memory() int64 {
 	return n.bytes*memoryPerByte + int64(n.values)*memoryPerValue + int64(n.containers)*memoryPerContainer
 }
 
-// check rejects a text that exceeds the bounds. name is that of a form's part, or "" for the body.
+// check returns an error if a text exceeds the limits. name is the name of the form part, or "" for the body.
 func (n jsonCount) check(name string) error {
 	switch {
 	case n.depth > maxDepth:

@@ -37,7 +37,7 @@ func TestCountJSON(t *testing.T) {
 	}
 }
 
-// TestCountJSON_Generated compares the count of a text with that of its parsed values.
+// TestCountJSON_Generated compares what countJSON finds in the text of generated values with their number and depth.
 func TestCountJSON_Generated(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))

@@ -49,7 +49,7 @@ func (m *bodyMemory) take(ctx context.Context, size int64) (release func(), err 
 // workMemory is what decoding pictures and decrypting PDFs in this process takes at a time, in bytes.
 const workMemory = 64 << 20
 
-// takeWork waits for memory to work with. It is taken last: whoever has it waits for nothing else.
+// takeWork waits for working memory of a number of bytes. A request acquires it last, so that no holder waits for another limit.
 func (s *Server) takeWork(ctx context.Context, size int64) (release func(), err error) {
 	size = min(size, workMemory)
 	if err := acquire(ctx, s.work, size, s.bodyMemory.wait, "Too many files are being read"); err != nil {

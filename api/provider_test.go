@@ -402,7 +402,7 @@ func TestASignInBelongsToItsBrowser(t *testing.T) {
 	})
 }
 
-// TestConnectingIsLogged: the log names who signs in at the provider from then on, with which role, and no address.
+// TestConnectingIsLogged: connecting an account to the provider logs the user's ID and role, and no email address.
 func TestConnectingIsLogged(t *testing.T) {
 	t.Parallel()
 	s, p, log := withProvider(t, databases["sqlite"](t))

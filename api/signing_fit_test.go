@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTextsThatDoNotFit: what would be drawn below five points is refused when it is entered, and told to the page that asks.
+// TestTextsThatDoNotFit: signing rejects a text that would be drawn below five points, and the fit call reports it to the page.
 func TestTextsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

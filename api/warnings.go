@@ -45,7 +45,7 @@ func viewNotes(d *models.Document) (out []warningView) {
 // maxFittings bounds how many different texts and sizes of fields are laid out for the warnings of one answer.
 const maxFittings = 200
 
-// showFieldWarnings adds the warnings about the fields of a draft to those of their documents.
+// showFieldWarnings adds warnings about the fields of a draft to the warnings of their documents.
 func showFieldWarnings(v *envelopeView, e *models.Envelope) {
 	if e.Status != models.StatusDraft {
 		return
