@@ -114,10 +114,9 @@ func showNotice(t *testing.T, body object) {
 	t.Helper()
 	schema := &openapi3.SchemaRef{Value: schemaNamed("Notice")}
 	require.NoError(t, schema.Value.VisitJSON(body, openapi3.EnableJSONSchema2020()))
-	name, _, _ := strings.Cut(t.Name(), "/")
 	coverageOf.mu.Lock()
 	defer coverageOf.mu.Unlock()
-	coverageOf.walk(name, "Notice", schema, body)
+	coverageOf.walk("Notice", schema, body)
 }
 
 // valuesAtRest is how many webhook bodies with values are stored, none of which can be read
