@@ -52,8 +52,8 @@ func TestProxiesLetWhatIsVerifiedThrough(t *testing.T) {
 		require.NoError(t, err)
 		return n
 	}
-	beside := number("api/body.go", `besideOriginal = (\d+) << 20`)
-	form := number("api/body.go", `besideFile += (\d+) << 20`)
+	beside := number("api/rest_body.go", `besideOriginal = (\d+) << 20`)
+	form := number("api/rest_body.go", `besideFile += (\d+) << 20`)
 	upload := number("config/config.go", `UploadLimit: (\d+) << 20`)
 	assert.Contains(t, read("docs/operations.md"), fmt.Sprintf("`POST /v1/verify` takes %d MiB more", beside))
 	assert.Contains(t, read("docs/operations.md"), fmt.Sprintf("`UPLOAD_LIMIT` and %d MiB (`POST /v1/verify`; %d MiB elsewhere)", beside+form, form))

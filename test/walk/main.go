@@ -317,7 +317,7 @@ func report(ctx context.Context, counters string, verbose bool) error {
 	}
 	executed := make(map[string][]string)
 	for line := range strings.Lines(string(out)) {
-		// countersign/api/auth.go:61:	verify	75.0%
+		// countersign/api/rest_auth.go:61:	verify	75.0%
 		words := strings.Fields(line)
 		if len(words) != 3 || words[2] == "0.0%" || words[0] == "total" {
 			continue
