@@ -146,16 +146,12 @@ func (s sendCommand) request(tenant string) (*countersign.EnvelopeRequest, error
 		}
 		req.Signers = append(req.Signers, signer)
 	}
-	if len(s.Field) > 0 {
-		fields := make([]countersign.FieldRequest, 0, len(s.Field))
-		for _, text := range s.Field {
-			f, err := parseField(text)
-			if err != nil {
-				return nil, err
-			}
-			fields = append(fields, f)
+	for _, text := range s.Field {
+		f, err := parseField(text)
+		if err != nil {
+			return nil, err
 		}
-		req.Fields = &fields
+		req.Fields = append(req.Fields, f)
 	}
 	return req, nil
 }

@@ -188,11 +188,10 @@ func (c *conversion) typed(f *Field, out *countersign.FieldRequest) {
 	case "phone":
 		c.note(f, "a telephone number becomes a text: no code is sent to it")
 	case "select", "radio", "multiple":
-		options := make([]string, 0, len(f.Options))
+		out.Options = make([]string, 0, len(f.Options))
 		for _, o := range f.Options {
-			options = append(options, o.Value)
+			out.Options = append(out.Options, o.Value)
 		}
-		out.Options = &options
 	}
 	if v := f.Validation; v != nil {
 		c.validation(f, v, out)

@@ -198,16 +198,14 @@ func (s *server) verifyPDF(ctx context.Context, _ *mcp.CallToolRequest, in fileI
 			out[name] = at
 		}
 	}
-	if r.Findings != nil {
-		var other []string
-		for _, f := range *r.Findings {
-			if f.Status != api.VerifyReportFindingsStatusPassed && len(other) < 10 {
-				other = append(other, clean(f.Code+": "+f.Detail, 300))
-			}
+	var other []string
+	for _, f := range r.Findings {
+		if f.Status != api.VerifyReportFindingsStatusPassed && len(other) < 10 {
+			other = append(other, clean(f.Code+": "+f.Detail, 300))
 		}
-		if other != nil {
-			out["findings"] = other
-		}
+	}
+	if other != nil {
+		out["findings"] = other
 	}
 	return out, nil
 }

@@ -121,13 +121,13 @@ func (c *client) send(ctx context.Context) (*envelope, error) {
 
 // draft makes an envelope that is ready to be sent.
 func (c *client) draft(ctx context.Context, n int) (*envelope, error) {
-	in := countersign.EnvelopeRequest{TenantID: "bench", Subject: countersign.Ptr("Bench"), Fields: &[]countersign.FieldRequest{}}
+	in := countersign.EnvelopeRequest{TenantID: "bench", Subject: countersign.Ptr("Bench")}
 	for i := range n {
 		signer, y := strconv.Itoa(i), float64(100+60*i)
 		in.Signers = append(in.Signers, countersign.SignerRequest{
 			Name: "Signer", Email: "signer" + signer + "@example.com", AuthMethod: countersign.Ptr(api.SignerRequestAuthMethodNone),
 		})
-		*in.Fields = append(*in.Fields, countersign.NewField(api.FieldTypeSignature, signer, 1, 72, y, 150, 50), countersign.NewField(api.FieldTypeText, signer, 1, 300, y, 150, 20))
+		in.Fields = append(in.Fields, countersign.NewField(api.FieldTypeSignature, signer, 1, 72, y, 150, 50), countersign.NewField(api.FieldTypeText, signer, 1, 300, y, 150, 20))
 	}
 	e, err := c.Create(ctx, in)
 	if err != nil {

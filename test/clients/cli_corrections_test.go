@@ -93,7 +93,7 @@ func TestExtendAndReplace(t *testing.T) {
 	require.Contains(t, c.must(t, "replace", id, "Client", "--with", "Grace <grace@example.com>", "--reason", "Ada is away"), "grace@example.com")
 	now := read().Signers[0]
 	require.Equal(t, "Grace", now.Name)
-	require.Equal(t, "Ada", (*now.Previous)[0].Name)
+	require.Equal(t, "Ada", now.Previous[0].Name)
 	code, _, said := c.run(t, "", "replace", id, "ada@example.com", "--with", "Eve <eve@example.com>")
 	require.Equal(t, 4, code)
 	require.Contains(t, said, "no signer")

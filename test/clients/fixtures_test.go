@@ -73,7 +73,7 @@ func (f *fixtures) draft(t *testing.T) *countersign.Envelope {
 	e, err := f.c.Create(contextFor(t), countersign.EnvelopeRequest{
 		TenantID: "acme", Subject: &subject,
 		Signers: []countersign.SignerRequest{{Name: "Ada Lovelace", Email: "ada@example.com", AuthMethod: &none}},
-		Fields:  &[]countersign.FieldRequest{countersign.NewField("signature", "0", 1, 68, 505, 180, 48), town},
+		Fields:  []countersign.FieldRequest{countersign.NewField("signature", "0", 1, 68, 505, 180, 48), town},
 	})
 	require.NoError(t, err)
 	_, err = f.c.Upload(contextFor(t), e.ID, bytes.NewReader(f.pdf))

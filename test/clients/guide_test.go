@@ -40,10 +40,10 @@ func TestGuideDigest(t *testing.T) {
 	s := start(t)
 	c, ctx := s.client(t), contextFor(t)
 	none := api.SignerRequestAuthMethodNone
-	e := countersign.EnvelopeRequest{TenantID: "acme", Fields: &[]countersign.FieldRequest{}}
+	e := countersign.EnvelopeRequest{TenantID: "acme"}
 	for i, email := range []string{"ada@example.com", "grace@example.com", "bob@example.com"} {
 		e.Signers = append(e.Signers, countersign.SignerRequest{Name: "Signer", Email: email, AuthMethod: &none, RoutingOrder: countersign.Ptr(i + 1)})
-		*e.Fields = append(*e.Fields, countersign.NewField("signature", email, 1, 72, 100+100*float64(i), 180, 40), countersign.NewField("text", email, 1, 300, 100+100*float64(i), 180, 20))
+		e.Fields = append(e.Fields, countersign.NewField("signature", email, 1, 72, 100+100*float64(i), 180, 40), countersign.NewField("text", email, 1, 300, 100+100*float64(i), 180, 20))
 	}
 	made, err := c.Create(ctx, e)
 	require.NoError(t, err)

@@ -97,7 +97,7 @@ func request(subject string) countersign.EnvelopeRequest {
 	none := api.SignerRequestAuthMethodNone
 	fields := []countersign.FieldRequest{countersign.NewField("signature", "0", 1, 72, 600, 180, 50)}
 	return countersign.EnvelopeRequest{
-		TenantID: "acme", Subject: &subject, Fields: &fields,
+		TenantID: "acme", Subject: &subject, Fields: fields,
 		Signers: []countersign.SignerRequest{{Name: "Ada", Email: "ada@example.com", AuthMethod: &none}},
 	}
 }

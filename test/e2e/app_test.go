@@ -66,7 +66,7 @@ func (o *observer) RoundTrip(req *http.Request) (*http.Response, error) {
 func agreement(name, email string) countersign.EnvelopeRequest {
 	return countersign.EnvelopeRequest{
 		TenantID: "acme", Subject: countersign.Ptr("Contract"), Signers: []countersign.SignerRequest{person(name, email)},
-		Fields: &[]countersign.FieldRequest{countersign.NewField(api.FieldTypeText, "0", 1, 72, 300, 160, 50)},
+		Fields: []countersign.FieldRequest{countersign.NewField(api.FieldTypeText, "0", 1, 72, 300, 160, 50)},
 	}
 }
 

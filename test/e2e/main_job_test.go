@@ -112,7 +112,7 @@ func mainJob(t *testing.T, s *service) {
 				AuthMethod: countersign.Ptr(api.SignerRequestAuthMethodSmsOtp), RoutingOrder: countersign.Ptr(2),
 			},
 		},
-		Fields: &[]countersign.FieldRequest{
+		Fields: []countersign.FieldRequest{
 			countersign.NewField(api.FieldTypeSignature, "0", 1, 72, 300, 160, 50),
 			countersign.NewField(api.FieldTypeSignature, "lukasz@example.com", 1, 300, 300, 160, 50),
 			countersign.NewField(api.FieldTypeText, "1", 1, 300, 360, 160, 20),
@@ -225,7 +225,7 @@ func checkSealed(t *testing.T, envelope *countersign.Envelope, original, sealed 
 	for _, ev := range envelope.AuditLog {
 		audit[ev.Event]++
 		if ev.Event == "document.sealed" {
-			assert.Equal(t, *envelope.DocumentHashFinal, (*ev.Detail)["sha256"])
+			assert.Equal(t, *envelope.DocumentHashFinal, ev.Detail["sha256"])
 		}
 	}
 	for event, n := range map[string]int{

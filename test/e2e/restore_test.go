@@ -30,7 +30,7 @@ func TestRestore(t *testing.T) {
 	two.Subject = countersign.Ptr("Begun before the fire")
 	two.Signers = append(two.Signers, person("Bob", "bob@example.com"))
 	two.Signers[1].RoutingOrder = countersign.Ptr(2)
-	*two.Fields = append(*two.Fields, countersign.NewField(api.FieldTypeText, "1", 1, 72, 400, 160, 20))
+	two.Fields = append(two.Fields, countersign.NewField(api.FieldTypeText, "1", 1, 72, 400, 160, 20))
 	begun := c.send(t, two)
 	s.sign(t, s.signingLink(t, "ada@example.com"), "")
 	bob := s.signingLink(t, "bob@example.com")

@@ -20,11 +20,10 @@ import (
 
 // Defines values for AnchorAt.
 const (
-	AnchorAtAfter       AnchorAt = "after"
-	AnchorAtBelow       AnchorAt = "below"
-	AnchorAtEmpty       AnchorAt = ""
-	AnchorAtLessThanNil AnchorAt = "<nil>"
-	AnchorAtOver        AnchorAt = "over"
+	AnchorAtAfter AnchorAt = "after"
+	AnchorAtBelow AnchorAt = "below"
+	AnchorAtEmpty AnchorAt = ""
+	AnchorAtOver  AnchorAt = "over"
 )
 
 // Valid indicates whether the value is a known member of the AnchorAt enum.
@@ -36,8 +35,6 @@ func (e AnchorAt) Valid() bool {
 		return true
 	case AnchorAtEmpty:
 		return true
-	case AnchorAtLessThanNil:
-		return true
 	case AnchorAtOver:
 		return true
 	default:
@@ -47,18 +44,15 @@ func (e AnchorAt) Valid() bool {
 
 // Defines values for AnchorIfMissing.
 const (
-	AnchorIfMissingEmpty       AnchorIfMissing = ""
-	AnchorIfMissingLessThanNil AnchorIfMissing = "<nil>"
-	AnchorIfMissingRefuse      AnchorIfMissing = "refuse"
-	AnchorIfMissingSkip        AnchorIfMissing = "skip"
+	AnchorIfMissingEmpty  AnchorIfMissing = ""
+	AnchorIfMissingRefuse AnchorIfMissing = "refuse"
+	AnchorIfMissingSkip   AnchorIfMissing = "skip"
 )
 
 // Valid indicates whether the value is a known member of the AnchorIfMissing enum.
 func (e AnchorIfMissing) Valid() bool {
 	switch e {
 	case AnchorIfMissingEmpty:
-		return true
-	case AnchorIfMissingLessThanNil:
 		return true
 	case AnchorIfMissingRefuse:
 		return true
@@ -173,18 +167,15 @@ func (e BulkRowStatus) Valid() bool {
 
 // Defines values for BulkSignerRequestAuthMethod.
 const (
-	BulkSignerRequestAuthMethodEmailOtp    BulkSignerRequestAuthMethod = "email_otp"
-	BulkSignerRequestAuthMethodLessThanNil BulkSignerRequestAuthMethod = "<nil>"
-	BulkSignerRequestAuthMethodNone        BulkSignerRequestAuthMethod = "none"
-	BulkSignerRequestAuthMethodSmsOtp      BulkSignerRequestAuthMethod = "sms_otp"
+	BulkSignerRequestAuthMethodEmailOtp BulkSignerRequestAuthMethod = "email_otp"
+	BulkSignerRequestAuthMethodNone     BulkSignerRequestAuthMethod = "none"
+	BulkSignerRequestAuthMethodSmsOtp   BulkSignerRequestAuthMethod = "sms_otp"
 )
 
 // Valid indicates whether the value is a known member of the BulkSignerRequestAuthMethod enum.
 func (e BulkSignerRequestAuthMethod) Valid() bool {
 	switch e {
 	case BulkSignerRequestAuthMethodEmailOtp:
-		return true
-	case BulkSignerRequestAuthMethodLessThanNil:
 		return true
 	case BulkSignerRequestAuthMethodNone:
 		return true
@@ -197,12 +188,11 @@ func (e BulkSignerRequestAuthMethod) Valid() bool {
 
 // Defines values for BulkSignerRequestKind.
 const (
-	BulkSignerRequestKindApprover    BulkSignerRequestKind = "approver"
-	BulkSignerRequestKindCopy        BulkSignerRequestKind = "copy"
-	BulkSignerRequestKindInPerson    BulkSignerRequestKind = "in_person"
-	BulkSignerRequestKindLessThanNil BulkSignerRequestKind = "<nil>"
-	BulkSignerRequestKindSigner      BulkSignerRequestKind = "signer"
-	BulkSignerRequestKindViewer      BulkSignerRequestKind = "viewer"
+	BulkSignerRequestKindApprover BulkSignerRequestKind = "approver"
+	BulkSignerRequestKindCopy     BulkSignerRequestKind = "copy"
+	BulkSignerRequestKindInPerson BulkSignerRequestKind = "in_person"
+	BulkSignerRequestKindSigner   BulkSignerRequestKind = "signer"
+	BulkSignerRequestKindViewer   BulkSignerRequestKind = "viewer"
 )
 
 // Valid indicates whether the value is a known member of the BulkSignerRequestKind enum.
@@ -213,8 +203,6 @@ func (e BulkSignerRequestKind) Valid() bool {
 	case BulkSignerRequestKindCopy:
 		return true
 	case BulkSignerRequestKindInPerson:
-		return true
-	case BulkSignerRequestKindLessThanNil:
 		return true
 	case BulkSignerRequestKindSigner:
 		return true
@@ -383,16 +371,13 @@ func (e DocumentPurgeStatus) Valid() bool {
 
 // Defines values for DocumentOptionsActiveContent.
 const (
-	DocumentOptionsActiveContentLessThanNil DocumentOptionsActiveContent = "<nil>"
-	DocumentOptionsActiveContentRefuse      DocumentOptionsActiveContent = "refuse"
-	DocumentOptionsActiveContentRemove      DocumentOptionsActiveContent = "remove"
+	DocumentOptionsActiveContentRefuse DocumentOptionsActiveContent = "refuse"
+	DocumentOptionsActiveContentRemove DocumentOptionsActiveContent = "remove"
 )
 
 // Valid indicates whether the value is a known member of the DocumentOptionsActiveContent enum.
 func (e DocumentOptionsActiveContent) Valid() bool {
 	switch e {
-	case DocumentOptionsActiveContentLessThanNil:
-		return true
 	case DocumentOptionsActiveContentRefuse:
 		return true
 	case DocumentOptionsActiveContentRemove:
@@ -404,9 +389,8 @@ func (e DocumentOptionsActiveContent) Valid() bool {
 
 // Defines values for DocumentOptionsForm.
 const (
-	DocumentOptionsFormImport      DocumentOptionsForm = "import"
-	DocumentOptionsFormKeep        DocumentOptionsForm = "keep"
-	DocumentOptionsFormLessThanNil DocumentOptionsForm = "<nil>"
+	DocumentOptionsFormImport DocumentOptionsForm = "import"
+	DocumentOptionsFormKeep   DocumentOptionsForm = "keep"
 )
 
 // Valid indicates whether the value is a known member of the DocumentOptionsForm enum.
@@ -416,8 +400,6 @@ func (e DocumentOptionsForm) Valid() bool {
 		return true
 	case DocumentOptionsFormKeep:
 		return true
-	case DocumentOptionsFormLessThanNil:
-		return true
 	default:
 		return false
 	}
@@ -425,9 +407,8 @@ func (e DocumentOptionsForm) Valid() bool {
 
 // Defines values for DocumentOptionsTags.
 const (
-	DocumentOptionsTagsDetect      DocumentOptionsTags = "detect"
-	DocumentOptionsTagsIgnore      DocumentOptionsTags = "ignore"
-	DocumentOptionsTagsLessThanNil DocumentOptionsTags = "<nil>"
+	DocumentOptionsTagsDetect DocumentOptionsTags = "detect"
+	DocumentOptionsTagsIgnore DocumentOptionsTags = "ignore"
 )
 
 // Valid indicates whether the value is a known member of the DocumentOptionsTags enum.
@@ -436,8 +417,6 @@ func (e DocumentOptionsTags) Valid() bool {
 	case DocumentOptionsTagsDetect:
 		return true
 	case DocumentOptionsTagsIgnore:
-		return true
-	case DocumentOptionsTagsLessThanNil:
 		return true
 	default:
 		return false
@@ -512,17 +491,14 @@ func (e EnvelopeFormOrigin) Valid() bool {
 
 // Defines values for EnvelopeRequestOrigin.
 const (
-	EnvelopeRequestOriginBottomLeft  EnvelopeRequestOrigin = "bottom-left"
-	EnvelopeRequestOriginLessThanNil EnvelopeRequestOrigin = "<nil>"
-	EnvelopeRequestOriginTopLeft     EnvelopeRequestOrigin = "top-left"
+	EnvelopeRequestOriginBottomLeft EnvelopeRequestOrigin = "bottom-left"
+	EnvelopeRequestOriginTopLeft    EnvelopeRequestOrigin = "top-left"
 )
 
 // Valid indicates whether the value is a known member of the EnvelopeRequestOrigin enum.
 func (e EnvelopeRequestOrigin) Valid() bool {
 	switch e {
 	case EnvelopeRequestOriginBottomLeft:
-		return true
-	case EnvelopeRequestOriginLessThanNil:
 		return true
 	case EnvelopeRequestOriginTopLeft:
 		return true
@@ -587,17 +563,14 @@ func (e FieldAlign) Valid() bool {
 
 // Defines values for FieldEditOrigin.
 const (
-	FieldEditOriginBottomLeft  FieldEditOrigin = "bottom-left"
-	FieldEditOriginLessThanNil FieldEditOrigin = "<nil>"
-	FieldEditOriginTopLeft     FieldEditOrigin = "top-left"
+	FieldEditOriginBottomLeft FieldEditOrigin = "bottom-left"
+	FieldEditOriginTopLeft    FieldEditOrigin = "top-left"
 )
 
 // Valid indicates whether the value is a known member of the FieldEditOrigin enum.
 func (e FieldEditOrigin) Valid() bool {
 	switch e {
 	case FieldEditOriginBottomLeft:
-		return true
-	case FieldEditOriginLessThanNil:
 		return true
 	case FieldEditOriginTopLeft:
 		return true
@@ -608,11 +581,10 @@ func (e FieldEditOrigin) Valid() bool {
 
 // Defines values for FieldRequestAlign.
 const (
-	FieldRequestAlignCenter      FieldRequestAlign = "center"
-	FieldRequestAlignEmpty       FieldRequestAlign = ""
-	FieldRequestAlignLeft        FieldRequestAlign = "left"
-	FieldRequestAlignLessThanNil FieldRequestAlign = "<nil>"
-	FieldRequestAlignRight       FieldRequestAlign = "right"
+	FieldRequestAlignCenter FieldRequestAlign = "center"
+	FieldRequestAlignEmpty  FieldRequestAlign = ""
+	FieldRequestAlignLeft   FieldRequestAlign = "left"
+	FieldRequestAlignRight  FieldRequestAlign = "right"
 )
 
 // Valid indicates whether the value is a known member of the FieldRequestAlign enum.
@@ -624,8 +596,6 @@ func (e FieldRequestAlign) Valid() bool {
 		return true
 	case FieldRequestAlignLeft:
 		return true
-	case FieldRequestAlignLessThanNil:
-		return true
 	case FieldRequestAlignRight:
 		return true
 	default:
@@ -635,17 +605,14 @@ func (e FieldRequestAlign) Valid() bool {
 
 // Defines values for FieldRequestOrigin.
 const (
-	FieldRequestOriginBottomLeft  FieldRequestOrigin = "bottom-left"
-	FieldRequestOriginLessThanNil FieldRequestOrigin = "<nil>"
-	FieldRequestOriginTopLeft     FieldRequestOrigin = "top-left"
+	FieldRequestOriginBottomLeft FieldRequestOrigin = "bottom-left"
+	FieldRequestOriginTopLeft    FieldRequestOrigin = "top-left"
 )
 
 // Valid indicates whether the value is a known member of the FieldRequestOrigin enum.
 func (e FieldRequestOrigin) Valid() bool {
 	switch e {
 	case FieldRequestOriginBottomLeft:
-		return true
-	case FieldRequestOriginLessThanNil:
 		return true
 	case FieldRequestOriginTopLeft:
 		return true
@@ -818,18 +785,15 @@ func (e ProgressAnsweredBy) Valid() bool {
 
 // Defines values for ReplacementAuthMethod.
 const (
-	ReplacementAuthMethodEmailOtp    ReplacementAuthMethod = "email_otp"
-	ReplacementAuthMethodLessThanNil ReplacementAuthMethod = "<nil>"
-	ReplacementAuthMethodNone        ReplacementAuthMethod = "none"
-	ReplacementAuthMethodSmsOtp      ReplacementAuthMethod = "sms_otp"
+	ReplacementAuthMethodEmailOtp ReplacementAuthMethod = "email_otp"
+	ReplacementAuthMethodNone     ReplacementAuthMethod = "none"
+	ReplacementAuthMethodSmsOtp   ReplacementAuthMethod = "sms_otp"
 )
 
 // Valid indicates whether the value is a known member of the ReplacementAuthMethod enum.
 func (e ReplacementAuthMethod) Valid() bool {
 	switch e {
 	case ReplacementAuthMethodEmailOtp:
-		return true
-	case ReplacementAuthMethodLessThanNil:
 		return true
 	case ReplacementAuthMethodNone:
 		return true
@@ -893,17 +857,14 @@ func (e SealingProblemCode) Valid() bool {
 
 // Defines values for SettingsFieldOrigin.
 const (
-	SettingsFieldOriginBottomLeft  SettingsFieldOrigin = "bottom-left"
-	SettingsFieldOriginLessThanNil SettingsFieldOrigin = "<nil>"
-	SettingsFieldOriginTopLeft     SettingsFieldOrigin = "top-left"
+	SettingsFieldOriginBottomLeft SettingsFieldOrigin = "bottom-left"
+	SettingsFieldOriginTopLeft    SettingsFieldOrigin = "top-left"
 )
 
 // Valid indicates whether the value is a known member of the SettingsFieldOrigin enum.
 func (e SettingsFieldOrigin) Valid() bool {
 	switch e {
 	case SettingsFieldOriginBottomLeft:
-		return true
-	case SettingsFieldOriginLessThanNil:
 		return true
 	case SettingsFieldOriginTopLeft:
 		return true
@@ -914,55 +875,52 @@ func (e SettingsFieldOrigin) Valid() bool {
 
 // Defines values for SettingsLanguage.
 const (
-	SettingsLanguageAr          SettingsLanguage = "ar"
-	SettingsLanguageCs          SettingsLanguage = "cs"
-	SettingsLanguageDe          SettingsLanguage = "de"
-	SettingsLanguageEn          SettingsLanguage = "en"
-	SettingsLanguageEs          SettingsLanguage = "es"
-	SettingsLanguageFr          SettingsLanguage = "fr"
-	SettingsLanguageHe          SettingsLanguage = "he"
-	SettingsLanguageIt          SettingsLanguage = "it"
-	SettingsLanguageJa          SettingsLanguage = "ja"
-	SettingsLanguageLessThanNil SettingsLanguage = "<nil>"
-	SettingsLanguageNl          SettingsLanguage = "nl"
-	SettingsLanguagePl          SettingsLanguage = "pl"
-	SettingsLanguagePt          SettingsLanguage = "pt"
-	SettingsLanguageSv          SettingsLanguage = "sv"
-	SettingsLanguageTr          SettingsLanguage = "tr"
+	Ar SettingsLanguage = "ar"
+	Cs SettingsLanguage = "cs"
+	De SettingsLanguage = "de"
+	En SettingsLanguage = "en"
+	Es SettingsLanguage = "es"
+	Fr SettingsLanguage = "fr"
+	He SettingsLanguage = "he"
+	It SettingsLanguage = "it"
+	Ja SettingsLanguage = "ja"
+	Nl SettingsLanguage = "nl"
+	Pl SettingsLanguage = "pl"
+	Pt SettingsLanguage = "pt"
+	Sv SettingsLanguage = "sv"
+	Tr SettingsLanguage = "tr"
 )
 
 // Valid indicates whether the value is a known member of the SettingsLanguage enum.
 func (e SettingsLanguage) Valid() bool {
 	switch e {
-	case SettingsLanguageAr:
+	case Ar:
 		return true
-	case SettingsLanguageCs:
+	case Cs:
 		return true
-	case SettingsLanguageDe:
+	case De:
 		return true
-	case SettingsLanguageEn:
+	case En:
 		return true
-	case SettingsLanguageEs:
+	case Es:
 		return true
-	case SettingsLanguageFr:
+	case Fr:
 		return true
-	case SettingsLanguageHe:
+	case He:
 		return true
-	case SettingsLanguageIt:
+	case It:
 		return true
-	case SettingsLanguageJa:
+	case Ja:
 		return true
-	case SettingsLanguageLessThanNil:
+	case Nl:
 		return true
-	case SettingsLanguageNl:
+	case Pl:
 		return true
-	case SettingsLanguagePl:
+	case Pt:
 		return true
-	case SettingsLanguagePt:
+	case Sv:
 		return true
-	case SettingsLanguageSv:
-		return true
-	case SettingsLanguageTr:
+	case Tr:
 		return true
 	default:
 		return false
@@ -1013,18 +971,15 @@ func (e SignerKind) Valid() bool {
 
 // Defines values for SignerEditAuthMethod.
 const (
-	SignerEditAuthMethodEmailOtp    SignerEditAuthMethod = "email_otp"
-	SignerEditAuthMethodLessThanNil SignerEditAuthMethod = "<nil>"
-	SignerEditAuthMethodNone        SignerEditAuthMethod = "none"
-	SignerEditAuthMethodSmsOtp      SignerEditAuthMethod = "sms_otp"
+	SignerEditAuthMethodEmailOtp SignerEditAuthMethod = "email_otp"
+	SignerEditAuthMethodNone     SignerEditAuthMethod = "none"
+	SignerEditAuthMethodSmsOtp   SignerEditAuthMethod = "sms_otp"
 )
 
 // Valid indicates whether the value is a known member of the SignerEditAuthMethod enum.
 func (e SignerEditAuthMethod) Valid() bool {
 	switch e {
 	case SignerEditAuthMethodEmailOtp:
-		return true
-	case SignerEditAuthMethodLessThanNil:
 		return true
 	case SignerEditAuthMethodNone:
 		return true
@@ -1037,12 +992,11 @@ func (e SignerEditAuthMethod) Valid() bool {
 
 // Defines values for SignerEditKind.
 const (
-	SignerEditKindApprover    SignerEditKind = "approver"
-	SignerEditKindCopy        SignerEditKind = "copy"
-	SignerEditKindInPerson    SignerEditKind = "in_person"
-	SignerEditKindLessThanNil SignerEditKind = "<nil>"
-	SignerEditKindSigner      SignerEditKind = "signer"
-	SignerEditKindViewer      SignerEditKind = "viewer"
+	SignerEditKindApprover SignerEditKind = "approver"
+	SignerEditKindCopy     SignerEditKind = "copy"
+	SignerEditKindInPerson SignerEditKind = "in_person"
+	SignerEditKindSigner   SignerEditKind = "signer"
+	SignerEditKindViewer   SignerEditKind = "viewer"
 )
 
 // Valid indicates whether the value is a known member of the SignerEditKind enum.
@@ -1053,8 +1007,6 @@ func (e SignerEditKind) Valid() bool {
 	case SignerEditKindCopy:
 		return true
 	case SignerEditKindInPerson:
-		return true
-	case SignerEditKindLessThanNil:
 		return true
 	case SignerEditKindSigner:
 		return true
@@ -1067,18 +1019,15 @@ func (e SignerEditKind) Valid() bool {
 
 // Defines values for SignerRequestAuthMethod.
 const (
-	SignerRequestAuthMethodEmailOtp    SignerRequestAuthMethod = "email_otp"
-	SignerRequestAuthMethodLessThanNil SignerRequestAuthMethod = "<nil>"
-	SignerRequestAuthMethodNone        SignerRequestAuthMethod = "none"
-	SignerRequestAuthMethodSmsOtp      SignerRequestAuthMethod = "sms_otp"
+	SignerRequestAuthMethodEmailOtp SignerRequestAuthMethod = "email_otp"
+	SignerRequestAuthMethodNone     SignerRequestAuthMethod = "none"
+	SignerRequestAuthMethodSmsOtp   SignerRequestAuthMethod = "sms_otp"
 )
 
 // Valid indicates whether the value is a known member of the SignerRequestAuthMethod enum.
 func (e SignerRequestAuthMethod) Valid() bool {
 	switch e {
 	case SignerRequestAuthMethodEmailOtp:
-		return true
-	case SignerRequestAuthMethodLessThanNil:
 		return true
 	case SignerRequestAuthMethodNone:
 		return true
@@ -1091,12 +1040,11 @@ func (e SignerRequestAuthMethod) Valid() bool {
 
 // Defines values for SignerRequestKind.
 const (
-	SignerRequestKindApprover    SignerRequestKind = "approver"
-	SignerRequestKindCopy        SignerRequestKind = "copy"
-	SignerRequestKindInPerson    SignerRequestKind = "in_person"
-	SignerRequestKindLessThanNil SignerRequestKind = "<nil>"
-	SignerRequestKindSigner      SignerRequestKind = "signer"
-	SignerRequestKindViewer      SignerRequestKind = "viewer"
+	SignerRequestKindApprover SignerRequestKind = "approver"
+	SignerRequestKindCopy     SignerRequestKind = "copy"
+	SignerRequestKindInPerson SignerRequestKind = "in_person"
+	SignerRequestKindSigner   SignerRequestKind = "signer"
+	SignerRequestKindViewer   SignerRequestKind = "viewer"
 )
 
 // Valid indicates whether the value is a known member of the SignerRequestKind enum.
@@ -1107,8 +1055,6 @@ func (e SignerRequestKind) Valid() bool {
 	case SignerRequestKindCopy:
 		return true
 	case SignerRequestKindInPerson:
-		return true
-	case SignerRequestKindLessThanNil:
 		return true
 	case SignerRequestKindSigner:
 		return true
@@ -1166,17 +1112,14 @@ func (e SuggestionsDataSource) Valid() bool {
 
 // Defines values for TemplateEditOrigin.
 const (
-	TemplateEditOriginBottomLeft  TemplateEditOrigin = "bottom-left"
-	TemplateEditOriginLessThanNil TemplateEditOrigin = "<nil>"
-	TemplateEditOriginTopLeft     TemplateEditOrigin = "top-left"
+	TemplateEditOriginBottomLeft TemplateEditOrigin = "bottom-left"
+	TemplateEditOriginTopLeft    TemplateEditOrigin = "top-left"
 )
 
 // Valid indicates whether the value is a known member of the TemplateEditOrigin enum.
 func (e TemplateEditOrigin) Valid() bool {
 	switch e {
 	case TemplateEditOriginBottomLeft:
-		return true
-	case TemplateEditOriginLessThanNil:
 		return true
 	case TemplateEditOriginTopLeft:
 		return true
@@ -1244,17 +1187,14 @@ func (e TemplateFormOrigin) Valid() bool {
 
 // Defines values for TemplateRequestOrigin.
 const (
-	TemplateRequestOriginBottomLeft  TemplateRequestOrigin = "bottom-left"
-	TemplateRequestOriginLessThanNil TemplateRequestOrigin = "<nil>"
-	TemplateRequestOriginTopLeft     TemplateRequestOrigin = "top-left"
+	TemplateRequestOriginBottomLeft TemplateRequestOrigin = "bottom-left"
+	TemplateRequestOriginTopLeft    TemplateRequestOrigin = "top-left"
 )
 
 // Valid indicates whether the value is a known member of the TemplateRequestOrigin enum.
 func (e TemplateRequestOrigin) Valid() bool {
 	switch e {
 	case TemplateRequestOriginBottomLeft:
-		return true
-	case TemplateRequestOriginLessThanNil:
 		return true
 	case TemplateRequestOriginTopLeft:
 		return true
@@ -1292,18 +1232,15 @@ func (e TemplateRoleKind) Valid() bool {
 
 // Defines values for TemplateRoleRequestAuthMethod.
 const (
-	TemplateRoleRequestAuthMethodEmailOtp    TemplateRoleRequestAuthMethod = "email_otp"
-	TemplateRoleRequestAuthMethodLessThanNil TemplateRoleRequestAuthMethod = "<nil>"
-	TemplateRoleRequestAuthMethodNone        TemplateRoleRequestAuthMethod = "none"
-	TemplateRoleRequestAuthMethodSmsOtp      TemplateRoleRequestAuthMethod = "sms_otp"
+	TemplateRoleRequestAuthMethodEmailOtp TemplateRoleRequestAuthMethod = "email_otp"
+	TemplateRoleRequestAuthMethodNone     TemplateRoleRequestAuthMethod = "none"
+	TemplateRoleRequestAuthMethodSmsOtp   TemplateRoleRequestAuthMethod = "sms_otp"
 )
 
 // Valid indicates whether the value is a known member of the TemplateRoleRequestAuthMethod enum.
 func (e TemplateRoleRequestAuthMethod) Valid() bool {
 	switch e {
 	case TemplateRoleRequestAuthMethodEmailOtp:
-		return true
-	case TemplateRoleRequestAuthMethodLessThanNil:
 		return true
 	case TemplateRoleRequestAuthMethodNone:
 		return true
@@ -1316,12 +1253,11 @@ func (e TemplateRoleRequestAuthMethod) Valid() bool {
 
 // Defines values for TemplateRoleRequestKind.
 const (
-	TemplateRoleRequestKindApprover    TemplateRoleRequestKind = "approver"
-	TemplateRoleRequestKindCopy        TemplateRoleRequestKind = "copy"
-	TemplateRoleRequestKindInPerson    TemplateRoleRequestKind = "in_person"
-	TemplateRoleRequestKindLessThanNil TemplateRoleRequestKind = "<nil>"
-	TemplateRoleRequestKindSigner      TemplateRoleRequestKind = "signer"
-	TemplateRoleRequestKindViewer      TemplateRoleRequestKind = "viewer"
+	TemplateRoleRequestKindApprover TemplateRoleRequestKind = "approver"
+	TemplateRoleRequestKindCopy     TemplateRoleRequestKind = "copy"
+	TemplateRoleRequestKindInPerson TemplateRoleRequestKind = "in_person"
+	TemplateRoleRequestKindSigner   TemplateRoleRequestKind = "signer"
+	TemplateRoleRequestKindViewer   TemplateRoleRequestKind = "viewer"
 )
 
 // Valid indicates whether the value is a known member of the TemplateRoleRequestKind enum.
@@ -1332,8 +1268,6 @@ func (e TemplateRoleRequestKind) Valid() bool {
 	case TemplateRoleRequestKindCopy:
 		return true
 	case TemplateRoleRequestKindInPerson:
-		return true
-	case TemplateRoleRequestKindLessThanNil:
 		return true
 	case TemplateRoleRequestKindSigner:
 		return true
@@ -1767,7 +1701,7 @@ type App struct {
 	Plan AppPlan `json:"plan"`
 
 	// Tenants Tenants the app may act for. Empty for all tenants.
-	Tenants []string `json:"tenants"`
+	Tenants []string `json:"tenants,omitzero"`
 }
 
 // AppPlan Plan of the app.
@@ -1800,7 +1734,7 @@ type AppDetail struct {
 	Plan AppDetailPlan `json:"plan"`
 
 	// Tenants Tenants the app may act for. Empty for all tenants.
-	Tenants []string `json:"tenants"`
+	Tenants []string `json:"tenants,omitzero"`
 }
 
 // AppDetailPlan Plan of the app.
@@ -1812,7 +1746,7 @@ type AuditEvent struct {
 	Actor string `json:"actor"`
 
 	// Detail Details of the event. Null if there are none.
-	Detail *map[string]interface{} `json:"detail"`
+	Detail map[string]interface{} `json:"detail"`
 
 	// EnvelopeID ID of the envelope.
 	EnvelopeID openapi_types.UUID `json:"envelopeId"`
@@ -1851,7 +1785,7 @@ type Branding struct {
 	Footer *string `json:"footer,omitempty"`
 
 	// Logo PNG or JPEG of up to 512 KiB, in base64. Re-encoded, at most 720 × 180 pixels.
-	Logo *[]byte `json:"logo,omitempty"`
+	Logo []byte `json:"logo,omitempty"`
 
 	// PrimaryColor Color of buttons and links. White must be readable on it (4.5:1).
 	PrimaryColor *string `json:"primaryColor,omitempty"`
@@ -1883,7 +1817,7 @@ type BuilderSessionRequest struct {
 		Documents *bool `json:"documents,omitempty"`
 
 		// FieldTypes Field types that may be added or changed. All types if omitted.
-		FieldTypes *[]FieldType `json:"fieldTypes,omitempty"`
+		FieldTypes []FieldType `json:"fieldTypes,omitzero"`
 
 		// Recipients Add, change and delete recipients.
 		Recipients *bool `json:"recipients,omitempty"`
@@ -1974,7 +1908,7 @@ type BulkRow struct {
 // BulkRowPage A page of rows.
 type BulkRowPage struct {
 	// Data Items of this page.
-	Data []BulkRow `json:"data"`
+	Data []BulkRow `json:"data,omitzero"`
 
 	// Page Page number, from 1.
 	Page int `json:"page"`
@@ -1992,13 +1926,13 @@ type BulkRowRequest struct {
 	ExternalID *string `json:"externalId,omitempty"`
 
 	// Signers A person for each role of the template.
-	Signers []BulkSignerRequest `json:"signers"`
+	Signers []BulkSignerRequest `json:"signers,omitzero"`
 
 	// Values Initial values by field name, or by name of a group of radio fields.
-	Values *map[string]interface{} `json:"values,omitempty"`
+	Values map[string]interface{} `json:"values,omitempty"`
 
 	// Variables Values of the variables in the template's texts, by name.
-	Variables *map[string]interface{} `json:"variables,omitempty"`
+	Variables map[string]interface{} `json:"variables,omitempty"`
 }
 
 // BulkRowStatus State of a row.
@@ -2058,7 +1992,7 @@ type BulkSendAccepted struct {
 // BulkSendCheck Result of a dry run without faults.
 type BulkSendCheck struct {
 	// Faults Always empty. A dry run with faults returns 400, with up to 100 `{row, column, message}` in `details`.
-	Faults []map[string]interface{} `json:"faults"`
+	Faults []map[string]interface{} `json:"faults,omitzero"`
 
 	// Total Number of rows.
 	Total int `json:"total"`
@@ -2067,7 +2001,7 @@ type BulkSendCheck struct {
 // BulkSendPage A page of bulk sends.
 type BulkSendPage struct {
 	// Data Items of this page.
-	Data []BulkSend `json:"data"`
+	Data []BulkSend `json:"data,omitzero"`
 
 	// Page Page number, from 1.
 	Page int `json:"page"`
@@ -2094,7 +2028,7 @@ type BulkSendRequest struct {
 	PerMinute *int `json:"perMinute,omitempty"`
 
 	// Rows Rows of the bulk send.
-	Rows []BulkRowRequest `json:"rows"`
+	Rows []BulkRowRequest `json:"rows,omitzero"`
 
 	// TemplateID ID of the template.
 	TemplateID openapi_types.UUID `json:"templateId"`
@@ -2193,13 +2127,13 @@ type Condition struct {
 // ConsoleEnvelope An envelope with the emails about it and its deliveries.
 type ConsoleEnvelope struct {
 	// AuditLog The audit trail as a hash chain. Filled by `GET /v1/envelopes/{id}`, empty in lists.
-	AuditLog []AuditEvent `json:"auditLog"`
+	AuditLog []AuditEvent `json:"auditLog,omitzero"`
 
 	// CompletedAt When the envelope was completed. Null until `envelope.completed`.
 	CompletedAt *time.Time `json:"completedAt"`
 
 	// Copies Who gets the sealed files alone; absent without any.
-	Copies *[]CopyRecipient `json:"copies,omitempty"`
+	Copies []CopyRecipient `json:"copies,omitzero"`
 
 	// CreatedAt When the envelope was created.
 	CreatedAt time.Time `json:"createdAt"`
@@ -2208,7 +2142,7 @@ type ConsoleEnvelope struct {
 	CreatedBy string `json:"createdBy"`
 
 	// Deliveries Webhook deliveries of the envelope's events.
-	Deliveries []Delivery `json:"deliveries"`
+	Deliveries []Delivery `json:"deliveries,omitzero"`
 
 	// DocumentHashFinal SHA-256 of the sealed document, computed like `documentHashOriginal`. Null until `envelope.completed`.
 	DocumentHashFinal *string `json:"documentHashFinal"`
@@ -2217,7 +2151,7 @@ type ConsoleEnvelope struct {
 	DocumentHashOriginal *string `json:"documentHashOriginal"`
 
 	// Documents Documents in order. Sealed files are added at `envelope.completed`.
-	Documents []Document `json:"documents"`
+	Documents []Document `json:"documents,omitzero"`
 
 	// ExpiresAt When signing closes. Null for no deadline. Re-calculated at `envelope.sent`.
 	ExpiresAt *time.Time `json:"expiresAt"`
@@ -2226,13 +2160,13 @@ type ConsoleEnvelope struct {
 	ExternalID *string `json:"externalId,omitempty"`
 
 	// Fields Fields of the envelope.
-	Fields []Field `json:"fields"`
+	Fields []Field `json:"fields,omitzero"`
 
 	// ID ID of the envelope.
 	ID openapi_types.UUID `json:"id"`
 
 	// Mails Emails about the envelope, newest first.
-	Mails []Mail `json:"mails"`
+	Mails []Mail `json:"mails,omitzero"`
 
 	// Message Text shown in the invitation emails. Maximum 2,000 characters.
 	Message *string `json:"message,omitempty"`
@@ -2247,7 +2181,7 @@ type ConsoleEnvelope struct {
 	SealingProblem *SealingProblem `json:"sealingProblem,omitempty"`
 
 	// Signers Recipients who act on the envelope, in routing order.
-	Signers []Signer `json:"signers"`
+	Signers []Signer `json:"signers,omitzero"`
 
 	// Status `draft` until sent; `sent` until a signer opens the link; `in_progress` until all have signed and the documents are sealed. `completed`, `declined`, `voided` and `expired` are final.
 	Status EnvelopeStatus `json:"status"`
@@ -2274,7 +2208,7 @@ type ConsoleEnvelope struct {
 // ConsoleEnvelopePage A page of envelopes.
 type ConsoleEnvelopePage struct {
 	// Data Items of this page.
-	Data []ConsoleEnvelopeRow `json:"data"`
+	Data []ConsoleEnvelopeRow `json:"data,omitzero"`
 
 	// Page Page number, from 1.
 	Page int `json:"page"`
@@ -2289,13 +2223,13 @@ type ConsoleEnvelopePage struct {
 // ConsoleEnvelopeRow An envelope in search results.
 type ConsoleEnvelopeRow struct {
 	// AuditLog The audit trail as a hash chain. Filled by `GET /v1/envelopes/{id}`, empty in lists.
-	AuditLog []AuditEvent `json:"auditLog"`
+	AuditLog []AuditEvent `json:"auditLog,omitzero"`
 
 	// CompletedAt When the envelope was completed. Null until `envelope.completed`.
 	CompletedAt *time.Time `json:"completedAt"`
 
 	// Copies Who gets the sealed files alone; absent without any.
-	Copies *[]CopyRecipient `json:"copies,omitempty"`
+	Copies []CopyRecipient `json:"copies,omitzero"`
 
 	// CreatedAt When the envelope was created.
 	CreatedAt time.Time `json:"createdAt"`
@@ -2310,7 +2244,7 @@ type ConsoleEnvelopeRow struct {
 	DocumentHashOriginal *string `json:"documentHashOriginal"`
 
 	// Documents Documents in order. Sealed files are added at `envelope.completed`.
-	Documents []Document `json:"documents"`
+	Documents []Document `json:"documents,omitzero"`
 
 	// ExpiresAt When signing closes. Null for no deadline. Re-calculated at `envelope.sent`.
 	ExpiresAt *time.Time `json:"expiresAt"`
@@ -2319,7 +2253,7 @@ type ConsoleEnvelopeRow struct {
 	ExternalID *string `json:"externalId,omitempty"`
 
 	// Fields Fields of the envelope.
-	Fields []Field `json:"fields"`
+	Fields []Field `json:"fields,omitzero"`
 
 	// ID ID of the envelope.
 	ID openapi_types.UUID `json:"id"`
@@ -2337,7 +2271,7 @@ type ConsoleEnvelopeRow struct {
 	SealingProblem *SealingProblem `json:"sealingProblem,omitempty"`
 
 	// Signers Recipients who act on the envelope, in routing order.
-	Signers []Signer `json:"signers"`
+	Signers []Signer `json:"signers,omitzero"`
 
 	// Status `draft` until sent; `sent` until a signer opens the link; `in_progress` until all have signed and the documents are sealed. `completed`, `declined`, `voided` and `expired` are final.
 	Status EnvelopeStatus `json:"status"`
@@ -2355,7 +2289,7 @@ type ConsoleEnvelopeRow struct {
 	TenantID string `json:"tenantId"`
 
 	// Undelivered IDs of signers whose last email permanently failed.
-	Undelivered []openapi_types.UUID `json:"undelivered"`
+	Undelivered []openapi_types.UUID `json:"undelivered,omitzero"`
 
 	// UpdatedAt When the envelope last changed.
 	UpdatedAt *time.Time `json:"updatedAt,omitempty"`
@@ -2379,7 +2313,7 @@ type ConsoleWebhook struct {
 	DisabledReason ConsoleWebhookDisabledReason `json:"disabledReason"`
 
 	// Events Events to deliver.
-	Events []WebhookEventName `json:"events"`
+	Events []WebhookEventName `json:"events,omitzero"`
 
 	// FailingSince Since when deliveries fail. Null if they succeed.
 	FailingSince *time.Time `json:"failingSince"`
@@ -2388,7 +2322,7 @@ type ConsoleWebhook struct {
 	ID openapi_types.UUID `json:"id"`
 
 	// Include Extra content of deliveries. Omitted if there is none.
-	Include *[]WebhookInclude `json:"include,omitempty"`
+	Include []WebhookInclude `json:"include,omitzero"`
 
 	// LastError Last failure. Empty if there was none.
 	LastError string `json:"lastError"`
@@ -2469,7 +2403,7 @@ type CopyRecipient struct {
 	Notify *bool `json:"notify,omitempty"`
 
 	// Previous Earlier persons for this copy, first person first. Omitted if nobody was replaced.
-	Previous *[]PreviousSigner `json:"previous,omitempty"`
+	Previous []PreviousSigner `json:"previous,omitzero"`
 
 	// Role Role of the recipient. Omitted if none was given.
 	Role *string `json:"role,omitempty"`
@@ -2553,7 +2487,7 @@ type DeliveryAttempt struct {
 // DeliveryDetail A delivery with its payload and attempts.
 type DeliveryDetail struct {
 	// AttemptLog Attempts in order.
-	AttemptLog []DeliveryAttempt `json:"attemptLog"`
+	AttemptLog []DeliveryAttempt `json:"attemptLog,omitzero"`
 
 	// Attempts Number of attempts so far.
 	Attempts int `json:"attempts"`
@@ -2606,7 +2540,7 @@ type DeliveryDetail_Payload struct {
 // DeliveryPage A page of deliveries.
 type DeliveryPage struct {
 	// Data Items of this page.
-	Data []Delivery `json:"data"`
+	Data []Delivery `json:"data,omitzero"`
 
 	// Page Page number, from 1.
 	Page int `json:"page"`
@@ -2660,7 +2594,7 @@ type Document struct {
 	Size int `json:"size"`
 
 	// Warnings What the sender should look at before sending. Omitted if there is nothing. Warnings about fields are given for drafts only.
-	Warnings *[]DocumentWarning `json:"warnings,omitempty"`
+	Warnings []DocumentWarning `json:"warnings,omitzero"`
 }
 
 // DocumentKind Whether the document is the uploaded original or the sealed file.
@@ -2739,13 +2673,13 @@ type EnteredValue2 struct {
 // Envelope Documents, recipients and fields, and what became of them.
 type Envelope struct {
 	// AuditLog The audit trail as a hash chain. Filled by `GET /v1/envelopes/{id}`, empty in lists.
-	AuditLog []AuditEvent `json:"auditLog"`
+	AuditLog []AuditEvent `json:"auditLog,omitzero"`
 
 	// CompletedAt When the envelope was completed. Null until `envelope.completed`.
 	CompletedAt *time.Time `json:"completedAt"`
 
 	// Copies Who gets the sealed files alone; absent without any.
-	Copies *[]CopyRecipient `json:"copies,omitempty"`
+	Copies []CopyRecipient `json:"copies,omitzero"`
 
 	// CreatedAt When the envelope was created.
 	CreatedAt time.Time `json:"createdAt"`
@@ -2760,7 +2694,7 @@ type Envelope struct {
 	DocumentHashOriginal *string `json:"documentHashOriginal"`
 
 	// Documents Documents in order. Sealed files are added at `envelope.completed`.
-	Documents []Document `json:"documents"`
+	Documents []Document `json:"documents,omitzero"`
 
 	// ExpiresAt When signing closes. Null for no deadline. Re-calculated at `envelope.sent`.
 	ExpiresAt *time.Time `json:"expiresAt"`
@@ -2769,7 +2703,7 @@ type Envelope struct {
 	ExternalID *string `json:"externalId,omitempty"`
 
 	// Fields Fields of the envelope.
-	Fields []Field `json:"fields"`
+	Fields []Field `json:"fields,omitzero"`
 
 	// ID ID of the envelope.
 	ID openapi_types.UUID `json:"id"`
@@ -2787,7 +2721,7 @@ type Envelope struct {
 	SealingProblem *SealingProblem `json:"sealingProblem,omitempty"`
 
 	// Signers Recipients who act on the envelope, in routing order.
-	Signers []Signer `json:"signers"`
+	Signers []Signer `json:"signers,omitzero"`
 
 	// Status `draft` until sent; `sent` until a signer opens the link; `in_progress` until all have signed and the documents are sealed. `completed`, `declined`, `voided` and `expired` are final.
 	Status EnvelopeStatus `json:"status"`
@@ -2886,7 +2820,7 @@ type EnvelopeFormOrigin string
 // EnvelopePage A page of envelopes.
 type EnvelopePage struct {
 	// Data Items of this page.
-	Data []Envelope `json:"data"`
+	Data []Envelope `json:"data,omitzero"`
 
 	// NextCursor Pass as `cursor` to get the next page. Null on the last page.
 	NextCursor *string `json:"nextCursor"`
@@ -2916,7 +2850,7 @@ type EnvelopeRequest struct {
 	ExternalID *string `json:"externalId,omitempty"`
 
 	// Fields Fields of the document.
-	Fields *[]FieldRequest `json:"fields,omitempty"`
+	Fields []FieldRequest `json:"fields,omitzero"`
 
 	// Message For the invitations.
 	Message *string `json:"message,omitempty"`
@@ -2934,7 +2868,7 @@ type EnvelopeRequest struct {
 	Send *bool `json:"send,omitempty"`
 
 	// Signers Recipients of the envelope.
-	Signers []SignerRequest `json:"signers"`
+	Signers []SignerRequest `json:"signers,omitzero"`
 
 	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
 	Subject *string `json:"subject,omitempty"`
@@ -2949,10 +2883,10 @@ type EnvelopeRequest struct {
 	TenantID string `json:"tenantId"`
 
 	// Values Initial values of the template's fields, by field name or name of a group of radio fields.
-	Values *map[string]interface{} `json:"values,omitempty"`
+	Values map[string]interface{} `json:"values,omitempty"`
 
 	// Variables Values for `{{name}}` in the template's subject and message.
-	Variables *map[string]interface{} `json:"variables,omitempty"`
+	Variables map[string]interface{} `json:"variables,omitempty"`
 }
 
 // EnvelopeRequestOrigin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
@@ -2964,7 +2898,7 @@ type EnvelopeStatus string
 // EventPage A page of events, oldest first.
 type EventPage struct {
 	// Data Items of this page.
-	Data []Notice `json:"data"`
+	Data []Notice `json:"data,omitzero"`
 
 	// HasMore Whether more events can be read now. A page without events may say so too.
 	HasMore bool `json:"hasMore"`
@@ -3021,7 +2955,7 @@ type Field struct {
 	Option *string `json:"option,omitempty"`
 
 	// Options Choices of a select field.
-	Options *[]string `json:"options,omitempty"`
+	Options []string `json:"options,omitzero"`
 
 	// Origin Corner of the page that `y` counts from.
 	Origin Origin `json:"origin"`
@@ -3164,7 +3098,7 @@ type FieldRequest struct {
 	Option *string `json:"option,omitempty"`
 
 	// Options Choices of a select field.
-	Options *[]string `json:"options,omitempty"`
+	Options []string `json:"options,omitzero"`
 
 	// Origin Corner that `y` counts from. The app setting `fieldOrigin` applies if omitted.
 	Origin *FieldRequestOrigin `json:"origin,omitempty"`
@@ -3370,7 +3304,7 @@ type Notice struct {
 		Signer *NoticeSigner `json:"signer,omitempty"`
 
 		// Signers Signers of the envelope.
-		Signers []NoticeSigner `json:"signers"`
+		Signers []NoticeSigner `json:"signers,omitzero"`
 
 		// Status `draft` until sent; `sent` until a signer opens the link; `in_progress` until all have signed and the documents are sealed. `completed`, `declined`, `voided` and `expired` are final.
 		Status EnvelopeStatus `json:"status"`
@@ -3382,7 +3316,7 @@ type Notice struct {
 		TenantID string `json:"tenantId"`
 
 		// Values Values by field name, null until the signer has signed. For webhooks that include `values`.
-		Values *map[string]*EnteredValue `json:"values,omitempty"`
+		Values map[string]*EnteredValue `json:"values,omitempty"`
 
 		// VoidedAt When the envelope was voided. Null until `envelope.voided`.
 		VoidedAt *time.Time `json:"voidedAt,omitempty"`
@@ -3461,7 +3395,7 @@ type PreparedFile struct {
 
 		// Page Page number. Null for the whole document.
 		Page *int `json:"page"`
-	} `json:"changes"`
+	} `json:"changes,omitzero"`
 
 	// Sha256 SHA-256 of the file, in lowercase hex.
 	Sha256 string `json:"sha256"`
@@ -3491,7 +3425,7 @@ type Progress struct {
 	AnsweredBy ProgressAnsweredBy `json:"answeredBy"`
 
 	// Awaiting IDs of the signers who are awaited.
-	Awaiting []openapi_types.UUID `json:"awaiting"`
+	Awaiting []openapi_types.UUID `json:"awaiting,omitzero"`
 
 	// Deadline When the envelope expires. Null for never.
 	Deadline *time.Time `json:"deadline"`
@@ -3689,7 +3623,7 @@ type Signer struct {
 	Phone *string `json:"phone"`
 
 	// Previous Earlier persons, first person first. Omitted if nobody was replaced.
-	Previous *[]PreviousSigner `json:"previous,omitempty"`
+	Previous []PreviousSigner `json:"previous,omitzero"`
 
 	// Role Role of the recipient. Omitted if none was given.
 	Role *string `json:"role,omitempty"`
@@ -3857,7 +3791,7 @@ type Suggestions struct {
 
 		// Y Distance from the top edge of the page, in points.
 		Y float64 `json:"y"`
-	} `json:"data"`
+	} `json:"data,omitzero"`
 }
 
 // SuggestionsDataSource Where the suggestion comes from: a text tag or a form field.
@@ -3875,7 +3809,7 @@ type Template struct {
 	CreatedBy string `json:"createdBy"`
 
 	// Documents Documents in order.
-	Documents []TemplateDocument `json:"documents"`
+	Documents []TemplateDocument `json:"documents,omitzero"`
 
 	// ExpiresInDays Days from sending until signing closes. Null for no deadline; omitted for the tenant's default.
 	ExpiresInDays *int `json:"expiresInDays,omitempty"`
@@ -3884,7 +3818,7 @@ type Template struct {
 	ExternalID *string `json:"externalId"`
 
 	// Fields Fields of the template.
-	Fields []TemplateField `json:"fields"`
+	Fields []TemplateField `json:"fields,omitzero"`
 
 	// ID ID of the template.
 	ID openapi_types.UUID `json:"id"`
@@ -3902,7 +3836,7 @@ type Template struct {
 	ReminderHours *int `json:"reminderHours"`
 
 	// Roles Roles in place of people.
-	Roles []TemplateRole `json:"roles"`
+	Roles []TemplateRole `json:"roles,omitzero"`
 
 	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
 	Subject *string `json:"subject"`
@@ -3914,13 +3848,13 @@ type Template struct {
 	UpdatedAt time.Time `json:"updatedAt"`
 
 	// Variables Names of the variables in subject and message.
-	Variables []string `json:"variables"`
+	Variables []string `json:"variables,omitzero"`
 
 	// Version Version of this content.
 	Version int `json:"version"`
 
 	// Versions Versions, newest first, up to 100.
-	Versions []TemplateVersion `json:"versions"`
+	Versions []TemplateVersion `json:"versions,omitzero"`
 }
 
 // TemplateDocument A document of a template.
@@ -3965,7 +3899,7 @@ type TemplateEdit struct {
 	CreatedBy *string `json:"createdBy,omitempty"`
 
 	// Documents Documents of the previous version to keep, in this order. Fields of the others are deleted unless `fields` is given. A file in the request is added as the last document.
-	Documents *[]TemplateDocumentEdit `json:"documents,omitempty"`
+	Documents []TemplateDocumentEdit `json:"documents,omitzero"`
 
 	// ExpiresInDays Days from sending until signing closes. Null for no deadline. The tenant's default if omitted.
 	ExpiresInDays *int `json:"expiresInDays,omitempty"`
@@ -3974,7 +3908,7 @@ type TemplateEdit struct {
 	ExternalID *string `json:"externalId,omitempty"`
 
 	// Fields Fields, each with a `role` and without `signerId`.
-	Fields *[]FieldRequest `json:"fields,omitempty"`
+	Fields []FieldRequest `json:"fields,omitzero"`
 
 	// Message Message with `{{variables}}`. At most 2,000 characters with their values.
 	Message *string `json:"message,omitempty"`
@@ -3992,7 +3926,7 @@ type TemplateEdit struct {
 	ReminderHours *int `json:"reminderHours,omitempty"`
 
 	// Roles Roles in place of people.
-	Roles *[]TemplateRoleRequest `json:"roles,omitempty"`
+	Roles []TemplateRoleRequest `json:"roles,omitzero"`
 
 	// Subject Subject with `{{variables}}`. At most 255 characters with their values.
 	Subject *string `json:"subject,omitempty"`
@@ -4097,7 +4031,7 @@ type TemplateField struct {
 	Option *string `json:"option,omitempty"`
 
 	// Options Choices of a select field.
-	Options *[]string `json:"options,omitempty"`
+	Options []string `json:"options,omitzero"`
 
 	// Page Page number, from 1.
 	Page int `json:"page"`
@@ -4187,7 +4121,7 @@ type TemplateFormOrigin string
 // TemplatePage A page of templates.
 type TemplatePage struct {
 	// Data Items of this page.
-	Data []TemplateSummary `json:"data"`
+	Data []TemplateSummary `json:"data,omitzero"`
 
 	// NextCursor Pass as `cursor` to get the next page. Null on the last page.
 	NextCursor *string `json:"nextCursor"`
@@ -4217,7 +4151,7 @@ type TemplateRequest struct {
 	ExternalID *string `json:"externalId,omitempty"`
 
 	// Fields Fields, each with a `role` and without `signerId`.
-	Fields *[]FieldRequest `json:"fields,omitempty"`
+	Fields []FieldRequest `json:"fields,omitzero"`
 
 	// FromEnvelope Copy documents, roles and fields from an envelope. Only `name`, `externalId`, `subject`, `message`, `reminderHours` and `metadata` may be given with it.
 	FromEnvelope *openapi_types.UUID `json:"fromEnvelope,omitempty"`
@@ -4238,7 +4172,7 @@ type TemplateRequest struct {
 	ReminderHours *int `json:"reminderHours,omitempty"`
 
 	// Roles Roles in place of people.
-	Roles *[]TemplateRoleRequest `json:"roles,omitempty"`
+	Roles []TemplateRoleRequest `json:"roles,omitzero"`
 
 	// Subject Subject with `{{variables}}`. At most 255 characters with their values.
 	Subject *string `json:"subject,omitempty"`
@@ -4361,7 +4295,7 @@ type TenantBranding struct {
 	Footer *string `json:"footer"`
 
 	// Logo PNG in base64.
-	Logo *[]byte `json:"logo"`
+	Logo []byte `json:"logo"`
 
 	// PrimaryColor Color of buttons and links. White must be readable on it (4.5:1).
 	PrimaryColor *string `json:"primaryColor"`
@@ -4540,7 +4474,7 @@ type VerifiedDocument struct {
 // VerifiedRecord What the seal says of the envelope, verified. Present if the verdict is `valid`, and with `confirmed` false if it is `untrusted`.
 type VerifiedRecord struct {
 	// Attachments Files of signers, embedded in this file by name.
-	Attachments *[]struct {
+	Attachments []struct {
 		// FieldID ID of the field.
 		FieldID openapi_types.UUID `json:"fieldId"`
 
@@ -4561,7 +4495,7 @@ type VerifiedRecord struct {
 
 		// Size Size in bytes.
 		Size int `json:"size"`
-	} `json:"attachments,omitempty"`
+	} `json:"attachments,omitzero"`
 
 	// Confirmed Whether a trusted party confirms the record.
 	Confirmed bool `json:"confirmed"`
@@ -4573,7 +4507,7 @@ type VerifiedRecord struct {
 	Document VerifiedDocument `json:"document"`
 
 	// Documents All documents of the envelope.
-	Documents []VerifiedDocument `json:"documents"`
+	Documents []VerifiedDocument `json:"documents,omitzero"`
 
 	// EnvelopeID ID of the envelope.
 	EnvelopeID string `json:"envelopeId"`
@@ -4584,7 +4518,7 @@ type VerifiedRecord struct {
 		Actor string `json:"actor"`
 
 		// Detail Details of the event. Null if there are none.
-		Detail *map[string]interface{} `json:"detail,omitempty"`
+		Detail map[string]interface{} `json:"detail,omitempty"`
 
 		// Event Name of the event.
 		Event string `json:"event"`
@@ -4600,7 +4534,7 @@ type VerifiedRecord struct {
 
 		// UserAgent User agent of the client.
 		UserAgent *string `json:"userAgent,omitempty"`
-	} `json:"events"`
+	} `json:"events,omitzero"`
 
 	// Pages Pages of the sealed file.
 	Pages struct {
@@ -4662,7 +4596,7 @@ type VerifiedRecord struct {
 		Name string `json:"name"`
 
 		// Previous Earlier persons, first person first.
-		Previous *[]struct {
+		Previous []struct {
 			// Email Email address of the envelope.
 			Email string `json:"email"`
 
@@ -4674,7 +4608,7 @@ type VerifiedRecord struct {
 
 			// Until When the person was replaced.
 			Until time.Time `json:"until"`
-		} `json:"previous,omitempty"`
+		} `json:"previous,omitzero"`
 
 		// RoutingOrder Position in the routing order, from 1. Recipients with the same number act at the same time.
 		RoutingOrder int `json:"routingOrder"`
@@ -4687,7 +4621,7 @@ type VerifiedRecord struct {
 
 		// WitnessFor ID of the signer whose signature this person witnessed.
 		WitnessFor *string `json:"witnessFor,omitempty"`
-	} `json:"signers"`
+	} `json:"signers,omitzero"`
 
 	// Subject Subject of the invitation emails, and file name of downloads. Maximum 255 characters.
 	Subject *string `json:"subject,omitempty"`
@@ -4698,7 +4632,7 @@ type VerifiedRecord struct {
 	// Values Values entered on this document.
 	Values []struct {
 		// Box x, y, width and height in points, from the top left corner of the page as displayed.
-		Box []float64 `json:"box"`
+		Box []float64 `json:"box,omitzero"`
 
 		// Checked State of a checkbox.
 		Checked *bool `json:"checked,omitempty"`
@@ -4729,7 +4663,7 @@ type VerifiedRecord struct {
 
 		// Text Entered text.
 		Text *string `json:"text,omitempty"`
-	} `json:"values"`
+	} `json:"values,omitzero"`
 
 	// VerifyURL Address of the installation's verification page.
 	VerifyURL *string `json:"verifyUrl,omitempty"`
@@ -4762,7 +4696,7 @@ type VerifyReport struct {
 	Events *int `json:"events,omitempty"`
 
 	// Findings Result of each check.
-	Findings *[]struct {
+	Findings []struct {
 		// Check Check that the finding belongs to.
 		Check string `json:"check"`
 
@@ -4776,8 +4710,8 @@ type VerifyReport struct {
 		Status VerifyReportFindingsStatus `json:"status"`
 
 		// Values Values that the sentence mentions, by name. Times are in RFC 3339.
-		Values *map[string]string `json:"values,omitempty"`
-	} `json:"findings"`
+		Values map[string]string `json:"values,omitempty"`
+	} `json:"findings,omitzero"`
 
 	// Level PAdES baseline level: B-B, B-T, B-LT or B-LTA.
 	Level *string `json:"level,omitempty"`
@@ -4798,7 +4732,7 @@ type VerifyReport struct {
 	Sha256 *string `json:"sha256,omitempty"`
 
 	// Signatures Signatures by others in a file that is not sealed. None of them was verified.
-	Signatures *[]struct {
+	Signatures []struct {
 		// At When it was made, as the signature claims.
 		At *time.Time `json:"at,omitempty"`
 
@@ -4819,7 +4753,7 @@ type VerifyReport struct {
 
 		// WholeFile Whether the signature covers the whole file.
 		WholeFile bool `json:"wholeFile"`
-	} `json:"signatures,omitempty"`
+	} `json:"signatures,omitzero"`
 
 	// StampedAt Time by a time-stamp authority.
 	StampedAt *time.Time `json:"stampedAt,omitempty"`
@@ -4852,13 +4786,13 @@ type Webhook struct {
 	CreatedAt time.Time `json:"createdAt"`
 
 	// Events Events to deliver.
-	Events []WebhookEventName `json:"events"`
+	Events []WebhookEventName `json:"events,omitzero"`
 
 	// ID ID of the webhook.
 	ID openapi_types.UUID `json:"id"`
 
 	// Include Extra content of deliveries. Omitted if there is none.
-	Include *[]WebhookInclude `json:"include,omitempty"`
+	Include []WebhookInclude `json:"include,omitzero"`
 
 	// URL Address that deliveries are sent to.
 	URL string `json:"url"`
@@ -4867,7 +4801,7 @@ type Webhook struct {
 // WebhookChange Changes to a webhook.
 type WebhookChange struct {
 	// Events Events to deliver.
-	Events *[]WebhookEventName `json:"events,omitempty"`
+	Events []WebhookEventName `json:"events,omitzero"`
 
 	// URL Address that deliveries are sent to.
 	URL *string `json:"url,omitempty"`
@@ -4885,10 +4819,10 @@ type WebhookPatch struct {
 	Active *bool `json:"active,omitempty"`
 
 	// Events Events to deliver.
-	Events *[]WebhookEventName `json:"events,omitempty"`
+	Events []WebhookEventName `json:"events,omitzero"`
 
 	// Include Extra content of deliveries: `values` adds `data.values` to `signer.signed` and `envelope.completed`.
-	Include *[]WebhookInclude `json:"include,omitempty"`
+	Include []WebhookInclude `json:"include,omitzero"`
 
 	// OverlapHours Hours during which the previous secret keeps signing. 24 if omitted.
 	OverlapHours *int `json:"overlapHours,omitempty"`
@@ -4903,10 +4837,10 @@ type WebhookPatch struct {
 // WebhookRequest A webhook to create.
 type WebhookRequest struct {
 	// Events Events to deliver.
-	Events []WebhookEventName `json:"events"`
+	Events []WebhookEventName `json:"events,omitzero"`
 
 	// Include Extra content of deliveries: `values` adds `data.values` to `signer.signed` and `envelope.completed`.
-	Include *[]WebhookInclude `json:"include,omitempty"`
+	Include []WebhookInclude `json:"include,omitzero"`
 
 	// Secret Better random, and 32 characters or more.
 	Secret *string `json:"secret,omitempty"`

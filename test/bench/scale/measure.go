@@ -164,10 +164,10 @@ func compareSigning(ctx context.Context, few, many *bench) (took [2][]time.Durat
 
 // sign times the sign call of an envelope with two signers.
 func (b *bench) sign(ctx context.Context) (time.Duration, error) {
-	in := countersign.EnvelopeRequest{TenantID: tenant, Subject: countersign.Ptr("To be signed"), Fields: &[]countersign.FieldRequest{}}
+	in := countersign.EnvelopeRequest{TenantID: tenant, Subject: countersign.Ptr("To be signed")}
 	for _, signer := range []string{"0", "1"} {
 		in.Signers = append(in.Signers, countersign.SignerRequest{Name: "Ada Byron", Email: "ada" + signer + "@example.com", AuthMethod: countersign.Ptr(api.SignerRequestAuthMethodNone)})
-		*in.Fields = append(*in.Fields, countersign.NewField(api.FieldTypeSignature, signer, 1, 72, 100, 150, 50), countersign.NewField(api.FieldTypeText, signer, 1, 300, 100, 150, 20))
+		in.Fields = append(in.Fields, countersign.NewField(api.FieldTypeSignature, signer, 1, 72, 100, 150, 50), countersign.NewField(api.FieldTypeText, signer, 1, 300, 100, 150, 20))
 	}
 	e, err := b.client.Create(ctx, in)
 	if err != nil {
