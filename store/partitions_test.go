@@ -2,13 +2,11 @@ package store_test
 
 import (
 	"database/sql"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -203,68 +201,4 @@ func TestManyRowsKeepTheirMonth(t *testing.T) {
 	require.NoError(t, testkit.RemoveExpired(ctx, s))
 	assert.Equal(t, map[string]int{month: 10_002}, in(t, db, "webhook_deliveries"))
 	assert.Empty(t, in(t, db, "delivery_attempts"))
-}
-
-// TestTablesBecomePartitions: a database with rows from before becomes one with partitions. All rows stay, and readers of events
-// go on.
-func TestTablesBecomePartitions(t *testing.T) {
-	t.Parallel()
-	f, clock, db := months(t)
-	ctx, s := t.Context(), f.Store
-	p := newEndpoint(f)
-	id := p.ping()
-	p.attempt(id, 500, models.DeliveryOutcome{Last: true})
-	e := f.sent(1, nil)
-	page, err := s.Events(ctx, store.EventQuery{App: f.app.ID, Limit: 100})
-	require.NoError(t, err)
-	unpartition(t, db)
-	want := []int{f.rows("webhook_deliveries"), f.rows("delivery_attempts"), f.rows("webhook_events")}
-
-	migrations, err := goose.NewProvider(goose.DialectPostgres, db, os.DirFS("migrations/postgres"))
-	require.NoError(t, err)
-	_, err = migrations.ApplyVersion(ctx, 19, true)
-	require.NoError(t, err)
-	_, _, err = s.MaintainPartitions(ctx)
-	require.NoError(t, err)
-	assert.Equal(t, want, []int{in(t, db, "webhook_deliveries")["past"], in(t, db, "delivery_attempts")["past"], in(t, db, "webhook_events")["past"]})
-	clock.Add(time.Minute)
-	require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
-	after, err := s.Events(ctx, store.EventQuery{App: f.app.ID, After: page.Cursor, Limit: 100})
-	require.NoError(t, err)
-	require.NotEmpty(t, after.Events)
-	assert.Equal(t, models.EventEnvelopeVoided, after.Events[len(after.Events)-1].Name)
-	_, err = s.Resend(ctx, f.app, id)
-	require.NoError(t, err)
-	p.attempt(id, 200, models.DeliveryOutcome{Run: 1})
-	_, _, attempts, err := s.Delivery(ctx, f.app, id)
-	require.NoError(t, err)
-	assert.Len(t, attempts, 2)
-}
-
-// unpartition makes the tables what they were before the migration that partitions them, with their rows.
-func unpartition(t *testing.T, db *sql.DB) {
-	t.Helper()
-	for _, table := range []string{"delivery_attempts", "webhook_deliveries", "webhook_events"} {
-		for _, sql := range []string{
-			"ALTER TABLE " + table + " RENAME TO " + table + "_parts",
-			"ALTER TABLE " + table + "_parts DETACH PARTITION " + table + "_past",
-			"ALTER TABLE " + table + "_past RENAME TO " + table,
-			"INSERT INTO " + table + " SELECT * FROM " + table + "_parts",
-			"DROP TABLE " + table + "_parts",
-		} {
-			_, err := db.ExecContext(t.Context(), sql)
-			require.NoError(t, err, sql)
-		}
-	}
-	for _, sql := range []string{
-		"ALTER TABLE webhook_events ALTER COLUMN seq DROP DEFAULT", "DROP SEQUENCE webhook_events_insertions",
-		"ALTER TABLE webhook_events ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY",
-		"SELECT setval('webhook_events_seq_seq', (SELECT max(seq) FROM webhook_events))",
-		"ALTER TABLE webhook_deliveries ADD CONSTRAINT webhook_deliveries_event_id_fkey FOREIGN KEY (event_id) REFERENCES webhook_events (id)",
-		"ALTER TABLE delivery_attempts ADD CONSTRAINT delivery_attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES webhook_deliveries (id)",
-		"DELETE FROM " + goose.DefaultTablename + " WHERE version_id = 19",
-	} {
-		_, err := db.ExecContext(t.Context(), sql)
-		require.NoError(t, err, sql)
-	}
 }

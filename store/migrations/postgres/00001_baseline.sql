@@ -38,13 +38,14 @@ CREATE TABLE signing_keys (
     created_at timestamptz NOT NULL,
     retired_at timestamptz
 );
-
 CREATE UNIQUE INDEX signing_keys_live ON signing_keys (purpose) WHERE retired_at IS NULL;
 
 CREATE TABLE usage (
     app_id       uuid    NOT NULL REFERENCES apps (id),
     period_start date    NOT NULL,
     envelopes    integer NOT NULL,
+    -- Envelopes of bulk sends that count against the plan and are not sent yet.
+    reserved     integer NOT NULL DEFAULT 0,
     PRIMARY KEY (app_id, period_start)
 );
 
@@ -70,7 +71,19 @@ CREATE TABLE envelopes (
     sealing_problem_at timestamptz,
     audit_seq          bigint      NOT NULL,
     audit_head         text        NOT NULL,
-    version            bigint      NOT NULL
+    version            bigint      NOT NULL,
+    -- Set by the sender; editors lists who has edited the draft.
+    external_id        text,
+    metadata           text,
+    reminder_hours     integer,
+    editors            text,
+    updated_at         timestamptz NOT NULL DEFAULT now(),
+    template_id        uuid,
+    template_version   integer     NOT NULL DEFAULT 0,
+    archived           boolean     NOT NULL DEFAULT false,
+    archive_retry_at   timestamptz, -- when to try again to archive what could not be
+    -- How much of what its sealed documents can hold an envelope has used up, as JSON.
+    used               text
 );
 -- Ids are UUIDv7, so their order is the order of creation.
 CREATE INDEX envelopes_list ON envelopes (app_id, tenant_id, id DESC);
@@ -80,85 +93,133 @@ CREATE INDEX envelopes_app ON envelopes (app_id, id DESC);
 CREATE INDEX envelopes_app_status ON envelopes (app_id, status, id DESC);
 CREATE INDEX envelopes_created ON envelopes (app_id, created_at);
 CREATE INDEX envelopes_unsealed ON envelopes (id) WHERE sealing_problem IS NOT NULL;
+-- An external id names one envelope of a tenant that has not failed.
+CREATE UNIQUE INDEX envelopes_external_id ON envelopes (app_id, tenant_id, external_id)
+    WHERE external_id IS NOT NULL AND status NOT IN ('voided', 'declined', 'expired', 'deleted');
+-- Lists in the order of changes.
+CREATE INDEX envelopes_updated ON envelopes (app_id, tenant_id, updated_at, id);
+CREATE INDEX envelopes_template ON envelopes (app_id, template_id, id) WHERE template_id IS NOT NULL;
+CREATE INDEX envelopes_to_archive ON envelopes (updated_at)
+    WHERE NOT archived AND status IN ('completed', 'declined', 'voided', 'expired', 'deleted');
+-- Lists by external id: envelopes_external_id leaves out envelopes that have failed.
+CREATE INDEX envelopes_list_external_id ON envelopes (app_id, tenant_id, external_id, id) WHERE external_id IS NOT NULL;
+-- Found by the schedule "reconcile" (store/reconcile.go).
+CREATE INDEX envelopes_unfinished ON envelopes (id) WHERE status IN ('sent', 'in_progress', 'sealing');
 
 CREATE TABLE signers (
-    id              uuid PRIMARY KEY,
-    envelope_id     uuid    NOT NULL REFERENCES envelopes (id),
-    position        integer NOT NULL,
-    name            text    NOT NULL,
-    email           text    NOT NULL, -- encrypted
-    phone           text, -- encrypted
-    mailbox         integer NOT NULL, -- position of the first signer of the envelope with the same address
-    routing_order   integer NOT NULL,
-    status          text    NOT NULL,
-    auth_method     text    NOT NULL,
-    link_id         uuid,
-    link_issued_at  timestamptz,
-    link_expires_at timestamptz,
-    otp_hash        bytea,
-    otp_expires_at  timestamptz,
-    otp_failures    integer NOT NULL DEFAULT 0,
-    otp_wrong       integer NOT NULL DEFAULT 0,
-    otp_requests    text,
-    otp_verified_at timestamptz,
-    session_hash    bytea,
-    confirmed_by    bytea, -- the client that confirmed the code
-    viewed_at       timestamptz,
-    consent_at      timestamptz,
-    consent_version text    NOT NULL DEFAULT '',
-    signed_at       timestamptz,
-    declined_at     timestamptz,
-    values_hash     text    NOT NULL DEFAULT '',
-    shown           text    NOT NULL DEFAULT '', -- of the others' values
-    shown_signers   text,
-    shown_confirmed boolean NOT NULL DEFAULT false,
-    ip              text    NOT NULL DEFAULT '',
-    user_agent      text    NOT NULL DEFAULT '',
-    page_views      integer NOT NULL DEFAULT 0,
-    last_viewed     text    NOT NULL DEFAULT '',
-    downloads       text -- when the signer last fetched which sealed document: repeated downloads are one audit event
+    id               uuid PRIMARY KEY,
+    envelope_id      uuid    NOT NULL REFERENCES envelopes (id),
+    position         integer NOT NULL,
+    name             text    NOT NULL,
+    email            text    NOT NULL, -- encrypted
+    phone            text, -- encrypted
+    mailbox          integer NOT NULL, -- position of the first signer of the envelope with the same address
+    routing_order    integer NOT NULL,
+    status           text    NOT NULL,
+    auth_method      text    NOT NULL,
+    link_id          uuid,
+    link_issued_at   timestamptz,
+    link_expires_at  timestamptz,
+    otp_hash         bytea,
+    otp_expires_at   timestamptz,
+    otp_failures     integer NOT NULL DEFAULT 0,
+    otp_wrong        integer NOT NULL DEFAULT 0,
+    otp_requests     text,
+    otp_verified_at  timestamptz,
+    session_hash     bytea,
+    confirmed_by     bytea, -- the client that confirmed the code
+    viewed_at        timestamptz,
+    consent_at       timestamptz,
+    consent_version  text    NOT NULL DEFAULT '',
+    signed_at        timestamptz,
+    declined_at      timestamptz,
+    values_hash      text    NOT NULL DEFAULT '',
+    shown            text    NOT NULL DEFAULT '', -- of the others' values
+    shown_signers    text,
+    shown_confirmed  boolean NOT NULL DEFAULT false,
+    ip               text    NOT NULL DEFAULT '',
+    user_agent       text    NOT NULL DEFAULT '',
+    page_views       integer NOT NULL DEFAULT 0,
+    last_viewed      text    NOT NULL DEFAULT '',
+    downloads        text, -- when the signer last fetched which sealed document: repeated downloads are one audit event
+    role             text    NOT NULL DEFAULT '',
+    previous         text, -- encrypted: who was to sign before
+    allow_delegation boolean NOT NULL DEFAULT false,
+    delegated        boolean NOT NULL DEFAULT false,
+    resends          text, -- when invitations were asked for again
+    copies           text, -- when the sealed files were asked for again
+    -- What part a recipient plays, and in which language they read.
+    kind             text    NOT NULL DEFAULT 'signer',
+    language         text    NOT NULL DEFAULT '',
+    silent           boolean NOT NULL DEFAULT false, -- the sender delivers the link
+    host_name        text    NOT NULL DEFAULT '', -- of who hands an in-person signer the device
+    host_email       text, -- encrypted
+    witness_for      text    NOT NULL DEFAULT '', -- the role of whose signature the signer witnesses
+    opened           text, -- documents that were opened by who has to open them all
+    -- Which pages a signer has viewed, and how often again, as JSON.
+    pages            text
 );
 CREATE INDEX signers_envelope ON signers (envelope_id, position);
 -- A short link names the signer's link by its id.
 CREATE INDEX signers_link ON signers (link_id) WHERE link_id IS NOT NULL;
 
 CREATE TABLE documents (
-    id                uuid PRIMARY KEY,
-    envelope_id       uuid        NOT NULL REFERENCES envelopes (id),
-    kind              text        NOT NULL,
-    original_id       uuid,
-    name              text        NOT NULL,
-    mime_type         text        NOT NULL,
-    sha256            text        NOT NULL,
-    size              bigint      NOT NULL,
-    page_count        integer     NOT NULL,
-    pages             text,
-    document_order    integer     NOT NULL,
-    blob_key          text        NOT NULL,
-    encrypted         boolean     NOT NULL DEFAULT false, -- as a file: it is never read as plain text then
-    retention_until   timestamptz,
-    purge_status      text        NOT NULL,
-    timestamped_until timestamptz, -- until when the last document time-stamp can be verified
-    timestamp_pending boolean     NOT NULL DEFAULT false, -- the time-stamp authority did not answer
-    seal_facts        text        NOT NULL DEFAULT '', -- what the examination found out for sealing; empty: found out again
-    created_at        timestamptz NOT NULL,
+    id                 uuid PRIMARY KEY,
+    envelope_id        uuid        NOT NULL REFERENCES envelopes (id),
+    kind               text        NOT NULL,
+    original_id        uuid,
+    name               text        NOT NULL,
+    mime_type          text        NOT NULL,
+    sha256             text        NOT NULL,
+    size               bigint      NOT NULL,
+    page_count         integer     NOT NULL,
+    pages              text,
+    document_order     integer     NOT NULL,
+    blob_key           text        NOT NULL,
+    encrypted          boolean     NOT NULL DEFAULT false, -- as a file: it is never read as plain text then
+    retention_until    timestamptz,
+    purge_status       text        NOT NULL,
+    timestamped_until  timestamptz, -- until when the last document time-stamp can be verified
+    timestamp_pending  boolean     NOT NULL DEFAULT false, -- the time-stamp authority did not answer
+    seal_facts         text        NOT NULL DEFAULT '', -- what the examination found out for sealing; empty: found out again
+    created_at         timestamptz NOT NULL,
+    -- The file that people read in place of an original from which something was taken out.
+    prepared_sha256    text        NOT NULL DEFAULT '',
+    prepared_size      bigint      NOT NULL DEFAULT 0,
+    prepared_key       text        NOT NULL DEFAULT '',
+    prepared_encrypted boolean     NOT NULL DEFAULT false,
+    prepared_changes   text, -- what was taken out, in numbers
+    preparation        text        NOT NULL DEFAULT '', -- how it was made, for the seal record
+    -- Whether a document's files are a template's, too: they are removed with the last that names them.
+    shared             boolean     NOT NULL DEFAULT false,
+    -- The codes of what programs may show differently of an original, as JSON: its sender is warned of it.
+    notes              text,
     UNIQUE (envelope_id, kind, document_order)
 );
+CREATE INDEX documents_shared_blob ON documents (blob_key) WHERE shared;
+CREATE INDEX documents_shared_prepared ON documents (prepared_key) WHERE shared AND prepared_key <> '';
+CREATE INDEX documents_timestamp_pending ON documents (envelope_id) WHERE timestamp_pending;
+CREATE INDEX documents_retention ON documents (envelope_id) WHERE retention_until IS NOT NULL AND purge_status = 'active';
 
 CREATE TABLE fields (
-    id          uuid PRIMARY KEY,
-    envelope_id uuid             NOT NULL REFERENCES envelopes (id),
-    document_id uuid             NOT NULL,
-    signer_id   uuid             NOT NULL REFERENCES signers (id),
-    position    integer          NOT NULL,
-    type        text             NOT NULL,
-    page        integer          NOT NULL,
-    x           double precision NOT NULL,
-    y           double precision NOT NULL,
-    w           double precision NOT NULL,
-    h           double precision NOT NULL,
-    required    boolean          NOT NULL,
-    origin      text             NOT NULL
+    id            uuid PRIMARY KEY,
+    envelope_id   uuid             NOT NULL REFERENCES envelopes (id),
+    document_id   uuid             NOT NULL,
+    signer_id     uuid             NOT NULL REFERENCES signers (id),
+    position      integer          NOT NULL,
+    type          text             NOT NULL,
+    page          integer          NOT NULL,
+    x             double precision NOT NULL,
+    y             double precision NOT NULL,
+    w             double precision NOT NULL,
+    h             double precision NOT NULL,
+    required      boolean          NOT NULL,
+    origin        text             NOT NULL,
+    name          text             NOT NULL DEFAULT '',
+    default_value text             NOT NULL DEFAULT '', -- encrypted
+    attributes    text, -- JSON; NULL: none
+    -- What a field was made of: tag or form; empty: a request.
+    source        text             NOT NULL DEFAULT ''
 );
 CREATE INDEX fields_envelope ON fields (envelope_id, position);
 
@@ -202,16 +263,28 @@ CREATE TABLE audit_events (
 );
 -- Finds the events of the last day. They lie in the order of time, so that this index is small and costs a write next to nothing.
 CREATE INDEX audit_events_time ON audit_events USING brin (timestamp) WITH (autosummarize = on);
-
+-- Audit events are append-only. One can only be deleted when an archive holds it.
 -- +goose StatementBegin
 CREATE FUNCTION audit_events_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'audit_events is append-only';
 END $$;
 -- +goose StatementEnd
+-- +goose StatementBegin
+CREATE FUNCTION audit_events_are_archived() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM envelope_archives WHERE envelope_id = OLD.envelope_id AND released_at IS NULL AND events >= OLD.seq) THEN
+        RAISE EXCEPTION 'audit_events is append-only';
+    END IF;
+    RETURN OLD;
+END $$;
+-- +goose StatementEnd
 CREATE TRIGGER audit_events_append_only
-    BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_events
+    BEFORE UPDATE OR TRUNCATE ON audit_events
     FOR EACH STATEMENT EXECUTE FUNCTION audit_events_append_only();
+CREATE TRIGGER audit_events_no_delete
+    BEFORE DELETE ON audit_events
+    FOR EACH ROW EXECUTE FUNCTION audit_events_are_archived();
 
 CREATE TABLE webhooks (
     id              uuid PRIMARY KEY,
@@ -226,25 +299,38 @@ CREATE TABLE webhooks (
     last_error      text        NOT NULL DEFAULT '',
     disabled_at     timestamptz,
     disabled_reason text        NOT NULL DEFAULT '',
-    created_at      timestamptz NOT NULL
+    created_at      timestamptz NOT NULL,
+    -- What the endpoint receives beyond the ordinary body.
+    include         text
 );
 CREATE INDEX webhooks_app ON webhooks (app_id);
 
-CREATE TABLE webhook_events (
-    id          uuid PRIMARY KEY,
+CREATE SEQUENCE webhook_events_insertions;
+CREATE TABLE webhook_events_past (
+    id          uuid        CONSTRAINT webhook_events_pkey PRIMARY KEY,
     app_id      uuid        NOT NULL,
     envelope_id uuid        NOT NULL,
     name        text        NOT NULL,
     body        bytea       NOT NULL, -- encrypted
-    created_at  timestamptz NOT NULL
+    created_at  timestamptz NOT NULL,
+    -- The events of an app can be read one after the other (store/events.go). An event gets its position when it is first
+    -- read after its commit, so that none appears before one that was read already.
+    seq         bigint      NOT NULL DEFAULT nextval('webhook_events_insertions'), -- in the order of insertion
+    tenant_id   text        NOT NULL DEFAULT '',
+    position    bigint, -- in the feed of its app; NULL: not given yet
+    values_body bytea -- the body with the values that signers entered, encrypted
 );
-CREATE INDEX webhook_events_envelope ON webhook_events (envelope_id);
+CREATE INDEX webhook_events_envelope ON webhook_events_past (envelope_id);
+CREATE UNIQUE INDEX webhook_events_position ON webhook_events_past (app_id, position) WHERE position IS NOT NULL;
+CREATE INDEX webhook_events_unread ON webhook_events_past (app_id, seq) WHERE position IS NULL;
+-- They lie in the order of time, so that this index is small and costs a write next to nothing.
+CREATE INDEX webhook_events_time ON webhook_events_past USING brin (created_at) WITH (autosummarize = on);
 
-CREATE TABLE webhook_deliveries (
-    id           uuid PRIMARY KEY,
+CREATE TABLE webhook_deliveries_past (
+    id           uuid        CONSTRAINT webhook_deliveries_pkey PRIMARY KEY,
     app_id       uuid        NOT NULL,
     webhook_id   uuid        NOT NULL,
-    event_id     uuid        NOT NULL REFERENCES webhook_events (id),
+    event_id     uuid        NOT NULL,
     envelope_id  uuid        NOT NULL,
     event        text        NOT NULL,
     status       text        NOT NULL,
@@ -255,13 +341,14 @@ CREATE TABLE webhook_deliveries (
     delivered_at timestamptz,
     failed_at    timestamptz
 );
-CREATE INDEX webhook_deliveries_list ON webhook_deliveries (app_id, id DESC);
-CREATE INDEX webhook_deliveries_status ON webhook_deliveries (app_id, status, id DESC);
-CREATE INDEX webhook_deliveries_webhook ON webhook_deliveries (webhook_id, status);
+CREATE INDEX webhook_deliveries_list ON webhook_deliveries_past (app_id, id DESC);
+CREATE INDEX webhook_deliveries_status ON webhook_deliveries_past (app_id, status, id DESC);
+CREATE INDEX webhook_deliveries_webhook ON webhook_deliveries_past (webhook_id, status);
+CREATE INDEX webhook_deliveries_event ON webhook_deliveries_past (event_id);
 
-CREATE TABLE delivery_attempts (
-    id          uuid PRIMARY KEY,
-    delivery_id uuid        NOT NULL REFERENCES webhook_deliveries (id),
+CREATE TABLE delivery_attempts_past (
+    id          uuid        CONSTRAINT delivery_attempts_pkey PRIMARY KEY,
+    delivery_id uuid        NOT NULL,
     number      integer     NOT NULL,
     at          timestamptz NOT NULL,
     status      integer     NOT NULL,
@@ -269,7 +356,30 @@ CREATE TABLE delivery_attempts (
     error       text        NOT NULL,
     body        bytea -- encrypted
 );
-CREATE INDEX delivery_attempts_delivery ON delivery_attempts (delivery_id, number);
+CREATE INDEX delivery_attempts_delivery ON delivery_attempts_past (delivery_id, number);
+
+-- Webhook events, deliveries and their attempts have a partition for each month (store/partitions.go, ADR 75). The first one, past, holds
+-- what is older than next month; default holds what belongs to no other. A partition is dropped at once only if no foreign key has to be
+-- checked for it: these rows are written together with what they refer to, and removed before it.
+-- +goose StatementBegin
+DO $$
+DECLARE
+    tables CONSTANT text[] := ARRAY['webhook_events', 'webhook_deliveries', 'delivery_attempts'];
+    keys   CONSTANT text[] := ARRAY['id', 'id', 'delivery_id'];
+    bound  CONSTANT uuid   := lpad(to_hex((extract(epoch FROM date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month') * 1000)::bigint), 12, '0') || repeat('0', 20);
+BEGIN
+    FOR i IN 1..3 LOOP
+        EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS) PARTITION BY RANGE (%I)', tables[i], tables[i] || '_past', keys[i]);
+        EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING ALL)', tables[i] || '_default', tables[i] || '_past');
+        EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (MINVALUE) TO (%L)', tables[i], tables[i] || '_past', bound);
+        EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I DEFAULT', tables[i], tables[i] || '_default');
+    END LOOP;
+END $$;
+-- +goose StatementEnd
+-- Lists of the deliveries of one event.
+CREATE INDEX webhook_deliveries_name ON webhook_deliveries (app_id, event, id DESC);
+-- Found by the schedule "reconcile" (store/reconcile.go).
+CREATE INDEX webhook_deliveries_pending ON webhook_deliveries (id) WHERE status = 'pending';
 
 CREATE TABLE outbox (
     seq        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -295,10 +405,15 @@ CREATE TABLE mails (
     created_at  timestamptz NOT NULL,
     sent_at     timestamptz,
     failed_at   timestamptz,
-    error       text        NOT NULL DEFAULT ''
+    error       text        NOT NULL DEFAULT '',
+    -- When the server first refused a mail, though not for good: it is tried for five days from then.
+    refused_at  timestamptz,
+    -- The outbox row that asked for copies again: what a workflow that was lost is started from.
+    request_id  uuid
 );
 CREATE INDEX mails_envelope ON mails (envelope_id);
 CREATE INDEX mails_failed ON mails (envelope_id) WHERE failed_at IS NOT NULL;
+CREATE INDEX mails_requested ON mails (request_id) WHERE request_id IS NOT NULL AND sent_at IS NULL AND failed_at IS NULL;
 
 CREATE TABLE console_users (
     id            uuid PRIMARY KEY,
@@ -309,9 +424,13 @@ CREATE TABLE console_users (
     password_hash bytea       NOT NULL,
     role          text        NOT NULL,
     created_at    timestamptz NOT NULL,
-    disabled_at   timestamptz
+    disabled_at   timestamptz,
+    -- Whom a provider (OpenID Connect) vouches for: SHA-256 of its issuer and its name for the person. NULL: an account
+    -- that signs in with its password.
+    oidc_subject  bytea
 );
 CREATE INDEX console_users_app ON console_users (app_id, id);
+CREATE UNIQUE INDEX console_users_oidc_subject ON console_users (oidc_subject);
 
 CREATE TABLE contacts (
     id         uuid PRIMARY KEY,
@@ -356,6 +475,11 @@ CREATE TABLE tenant_settings (
     reply_to                text, -- encrypted
     notify_email            text, -- encrypted
     updated_at              timestamptz NOT NULL,
+    -- What mails, pages and certificates of a tenant look like.
+    primary_color           text,
+    footer                  text,
+    support_url             text,
+    logo_sha256             text,
     PRIMARY KEY (app_id, tenant_id)
 );
 
@@ -395,6 +519,7 @@ CREATE TABLE envelope_counts (
     n         bigint NOT NULL,
     PRIMARY KEY (app_id, tenant_id, status)
 );
+
 CREATE TABLE envelope_count_changes (
     seq       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     app_id    uuid    NOT NULL,
@@ -404,21 +529,35 @@ CREATE TABLE envelope_count_changes (
 );
 CREATE INDEX envelope_count_changes_of ON envelope_count_changes (app_id, tenant_id, status) INCLUDE (change);
 
+-- What is searched for most is a number. pg_trgm's index is of groups of three characters, and among millions of texts every three
+-- digits are in tens of thousands. number_groups writes one of 36 characters for each three digits of a number that follow each
+-- other, so that three of those characters stand for five digits, and are in hundreds. '123456 of 98765' becomes 'filo fc9' (123 % 36
+-- is 15, and f the 15th after 0). Numbers of less than five digits are left out, and a text without others has none.
+-- +goose StatementBegin
+CREATE FUNCTION number_groups(searched text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    SELECT string_agg(groups, ' ' ORDER BY n) FROM (
+        SELECT n, string_agg(substr('0123456789abcdefghijklmnopqrstuvwxyz', substr(digits[1], i, 3)::integer % 36 + 1, 1), '' ORDER BY i) AS groups
+        FROM regexp_matches(searched, '[0-9]{5,}', 'g') WITH ORDINALITY AS number (digits, n), generate_series(1, length(digits[1]) - 2) AS i
+        GROUP BY n) AS numbers
+$$;
+-- +goose StatementEnd
 -- What a console's search looks through: subject and names, folded (store/search.go), and hashes of the addresses and their domains.
 CREATE TABLE envelope_search (
     envelope_id uuid PRIMARY KEY REFERENCES envelopes (id),
     app_id      uuid   NOT NULL,
     text        text   NOT NULL,
-    addresses   text[] NOT NULL DEFAULT '{}'
+    addresses   text[] NOT NULL DEFAULT '{}',
+    numbers     text   COLLATE "C" GENERATED ALWAYS AS (number_groups(text)) STORED
 );
 CREATE INDEX envelope_search_addresses ON envelope_search USING gin (addresses);
--- An index of parts of words, where the server has that extension and lets us have it; without it a search
+-- Indexes of parts of words and numbers, where the server has the extension and the user may create it. Without them a search
 -- reads the app's rows.
 -- +goose StatementBegin
 DO $$
 BEGIN
     CREATE EXTENSION IF NOT EXISTS pg_trgm;
     CREATE INDEX envelope_search_text ON envelope_search USING gin (text gin_trgm_ops);
+    CREATE INDEX envelope_search_numbers ON envelope_search USING gin (numbers gin_trgm_ops) WHERE numbers IS NOT NULL;
 EXCEPTION
     WHEN insufficient_privilege OR undefined_file OR feature_not_supported OR undefined_object THEN
         RAISE NOTICE 'searching without an index: %', SQLERRM;
@@ -430,10 +569,10 @@ $$;
 CREATE TABLE audit_anchors (
     number   bigint PRIMARY KEY,
     at       timestamptz NOT NULL,
-    digest   text NOT NULL, -- SHA-256 of the list
-    entries  bigint NOT NULL,
-    blob_key text NOT NULL,
-    token    bytea NOT NULL -- RFC 3161, over the digest
+    digest   text        NOT NULL, -- SHA-256 of the list
+    entries  bigint      NOT NULL,
+    blob_key text        NOT NULL,
+    token    bytea       NOT NULL -- RFC 3161, over the digest
 );
 
 -- Who is signed in to the console. A session ends when its row goes.
@@ -443,7 +582,9 @@ CREATE TABLE console_sessions (
     device     bytea       NOT NULL, -- address and user agent, encrypted
     created_at timestamptz NOT NULL,
     seen_at    timestamptz NOT NULL, -- when the person last did something, to a minute
-    expires_at timestamptz NOT NULL
+    expires_at timestamptz NOT NULL,
+    -- When the person of a session proved at the provider who it is; NULL: at the service, or not told.
+    proved_at  timestamptz
 );
 CREATE INDEX console_sessions_user ON console_sessions (user_id);
 CREATE INDEX console_sessions_expires ON console_sessions (expires_at);
@@ -456,6 +597,7 @@ CREATE TABLE console_factors (
     confirmed_at timestamptz, -- NULL: a first code is awaited
     last_step    bigint      NOT NULL -- of the last code taken: none is taken twice
 );
+
 CREATE TABLE console_recovery_codes (
     user_id uuid  NOT NULL REFERENCES console_users (id),
     hash    bytea NOT NULL, -- SHA-256; the codes are random
@@ -465,16 +607,16 @@ CREATE TABLE console_recovery_codes (
 -- The certificates that seal here, or once did: each is trusted itself, and not what its authority issued to others.
 CREATE TABLE seal_certificates (
     id         text PRIMARY KEY, -- SHA-256 of the certificate
-    der        bytea NOT NULL,
+    der        bytea       NOT NULL,
     created_at timestamptz NOT NULL
 );
 
 -- From when on a key that signs records, or a sealing certificate, is not to be believed any more. Rows are only added.
 CREATE TABLE key_revocations (
     seq         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    key_id      text NOT NULL, -- of signing_keys or seal_certificates
+    key_id      text        NOT NULL, -- of signing_keys or seal_certificates
     at          timestamptz NOT NULL,
-    reason      text NOT NULL,
+    reason      text        NOT NULL,
     recorded_at timestamptz NOT NULL
 );
 -- +goose StatementBegin
@@ -486,3 +628,198 @@ END $$;
 CREATE TRIGGER key_revocations_append_only
     BEFORE UPDATE OR DELETE OR TRUNCATE ON key_revocations
     FOR EACH STATEMENT EXECUTE FUNCTION key_revocations_append_only();
+
+CREATE TABLE event_feeds (
+    app_id        uuid PRIMARY KEY REFERENCES apps (id),
+    last_position bigint NOT NULL DEFAULT 0
+);
+
+-- Files that signers gave. One that nobody has signed with is removed after a day.
+CREATE TABLE attachments (
+    id          uuid PRIMARY KEY,
+    envelope_id uuid        NOT NULL REFERENCES envelopes (id),
+    field_id    uuid        NOT NULL REFERENCES fields (id),
+    signer_id   uuid        NOT NULL,
+    name        text        NOT NULL, -- encrypted
+    mime_type   text        NOT NULL,
+    sha256      text        NOT NULL,
+    size        bigint      NOT NULL,
+    blob_key    text        NOT NULL,
+    encrypted   boolean     NOT NULL,
+    used        boolean     NOT NULL,
+    created_at  timestamptz NOT NULL,
+    purged_at   timestamptz,
+    -- Files of a person whom another has replaced: nobody gets them, and they are removed.
+    withdrawn   boolean     NOT NULL DEFAULT false
+);
+CREATE INDEX attachments_envelope ON attachments (envelope_id);
+CREATE INDEX attachments_unused ON attachments (created_at) WHERE NOT used;
+CREATE INDEX attachments_withdrawn ON attachments (created_at) WHERE withdrawn;
+
+-- What envelopes are created from. tenant_id '' is for all tenants of the app.
+CREATE TABLE templates (
+    id          uuid PRIMARY KEY,
+    app_id      uuid        NOT NULL REFERENCES apps (id),
+    tenant_id   text        NOT NULL,
+    external_id text,
+    name        text        NOT NULL,
+    version     integer     NOT NULL, -- the newest
+    created_by  text        NOT NULL,
+    created_at  timestamptz NOT NULL,
+    updated_at  timestamptz NOT NULL,
+    archived_at timestamptz
+);
+CREATE INDEX templates_list ON templates (app_id, id DESC);
+-- An external id names one template of a tenant that is not archived.
+CREATE UNIQUE INDEX templates_external_id ON templates (app_id, tenant_id, external_id)
+    WHERE external_id IS NOT NULL AND archived_at IS NULL;
+
+-- A version is never changed.
+CREATE TABLE template_versions (
+    id          uuid PRIMARY KEY,
+    template_id uuid        NOT NULL REFERENCES templates (id),
+    number      integer     NOT NULL,
+    content     text        NOT NULL, -- encrypted: texts, roles and fields
+    created_by  text        NOT NULL,
+    created_at  timestamptz NOT NULL,
+    UNIQUE (template_id, number)
+);
+
+-- The files of a version. Several versions may name one file, and so may the envelopes that were made of them.
+CREATE TABLE template_documents (
+    id                 uuid PRIMARY KEY,
+    version_id         uuid        NOT NULL REFERENCES template_versions (id),
+    template_id        uuid        NOT NULL,
+    document_id        uuid        NOT NULL, -- how fields name it, the same in each version that has it
+    name               text        NOT NULL,
+    mime_type          text        NOT NULL,
+    sha256             text        NOT NULL,
+    size               bigint      NOT NULL,
+    page_count         integer     NOT NULL,
+    pages              text,
+    document_order     integer     NOT NULL,
+    warnings           text,
+    blob_key           text        NOT NULL,
+    encrypted          boolean     NOT NULL,
+    seal_facts         text        NOT NULL,
+    prepared_sha256    text        NOT NULL,
+    prepared_size      bigint      NOT NULL,
+    prepared_key       text        NOT NULL,
+    prepared_encrypted boolean     NOT NULL,
+    prepared_changes   text,
+    preparation        text        NOT NULL,
+    created_at         timestamptz NOT NULL,
+    released           boolean     NOT NULL DEFAULT false, -- the template is archived, and its files are looked after no more
+    UNIQUE (version_id, document_order)
+);
+CREATE INDEX template_documents_template ON template_documents (template_id);
+CREATE INDEX template_documents_blob ON template_documents (blob_key);
+CREATE INDEX template_documents_prepared ON template_documents (prepared_key) WHERE prepared_key <> '';
+
+-- Bulk sends: one request, many envelopes from one version of a template.
+CREATE TABLE bulk_sends (
+    id               uuid PRIMARY KEY,
+    app_id           uuid        NOT NULL REFERENCES apps (id),
+    tenant_id        text        NOT NULL,
+    template_id      uuid        NOT NULL,
+    template_version integer     NOT NULL,
+    name             text        NOT NULL,
+    status           text        NOT NULL,
+    per_minute       integer     NOT NULL, -- 0: as many as can be sent
+    total            integer     NOT NULL,
+    actor            text        NOT NULL,
+    created_by       text        NOT NULL,
+    created_at       timestamptz NOT NULL,
+    completed_at     timestamptz
+);
+CREATE INDEX bulk_sends_list ON bulk_sends (app_id, tenant_id, id);
+
+CREATE TABLE bulk_send_rows (
+    id           uuid PRIMARY KEY,
+    bulk_send_id uuid    NOT NULL REFERENCES bulk_sends (id),
+    position     integer NOT NULL, -- from 1
+    external_id  text,
+    status       text    NOT NULL,
+    data         text    NOT NULL, -- encrypted: what the envelope is made from; empty once it was sent or cancelled
+    envelope_id  uuid,
+    error_code   text    NOT NULL DEFAULT '',
+    error        text    NOT NULL DEFAULT '',
+    settled_at   timestamptz,
+    reserved_in  text    NOT NULL DEFAULT '' -- usage period
+);
+-- A row of the request is a row here, and is sent as one envelope.
+CREATE UNIQUE INDEX bulk_send_rows_position ON bulk_send_rows (bulk_send_id, position);
+CREATE UNIQUE INDEX bulk_send_rows_envelope ON bulk_send_rows (envelope_id) WHERE envelope_id IS NOT NULL;
+CREATE INDEX bulk_send_rows_status ON bulk_send_rows (bulk_send_id, status, position);
+-- What failed rows of bulk sends are made from is removed some time after they failed.
+CREATE INDEX bulk_send_rows_failed ON bulk_send_rows (settled_at) WHERE status = 'failed' AND data <> '';
+
+CREATE TABLE tenant_logos (
+    app_id    uuid  NOT NULL REFERENCES apps (id),
+    tenant_id text  NOT NULL,
+    sha256    text  NOT NULL,
+    png       bytea NOT NULL,
+    PRIMARY KEY (app_id, tenant_id)
+);
+
+-- A builder session lets somebody prepare one draft inside a page of one origin.
+CREATE TABLE builder_sessions (
+    id             uuid PRIMARY KEY,
+    app_id         uuid        NOT NULL REFERENCES apps (id),
+    tenant_id      text        NOT NULL,
+    envelope_id    uuid        REFERENCES envelopes (id) ON DELETE CASCADE,
+    token_hash     bytea       NOT NULL UNIQUE,
+    allowed_origin text        NOT NULL,
+    return_url     text,
+    primary_color  text,
+    border_radius  text,
+    features       text        NOT NULL, -- JSON
+    created_at     timestamptz NOT NULL,
+    expires_at     timestamptz NOT NULL,
+    revoked_at     timestamptz,
+    template_id    uuid        REFERENCES templates (id) ON DELETE CASCADE,
+    CONSTRAINT builder_sessions_one CHECK ((envelope_id IS NULL) <> (template_id IS NULL))
+);
+CREATE INDEX builder_sessions_expiry ON builder_sessions (expires_at);
+CREATE INDEX builder_sessions_envelope ON builder_sessions (envelope_id);
+CREATE INDEX builder_sessions_template ON builder_sessions (template_id);
+
+-- What was asked of somebody who signs in, and is awaited: each counts once, and for whom it was made alone.
+CREATE TABLE console_challenges (
+    id         text PRIMARY KEY, -- SHA-256 of what comes back, in hexadecimal digits
+    kind       text        NOT NULL,
+    holder     bytea       NOT NULL, -- SHA-256 of what only the asked browser or session has
+    user_id    uuid        REFERENCES console_users (id),
+    data       bytea       NOT NULL, -- encrypted
+    expires_at timestamptz NOT NULL
+);
+CREATE INDEX console_challenges_expires ON console_challenges (expires_at);
+
+-- Passkeys (WebAuthn), second factors of console users beside authenticator apps.
+CREATE TABLE console_passkeys (
+    id            uuid PRIMARY KEY,
+    user_id       uuid        NOT NULL REFERENCES console_users (id),
+    credential_id bytea       NOT NULL UNIQUE, -- the authenticator's name for it
+    credential    bytea       NOT NULL, -- public key and counter, JSON
+    name          text        NOT NULL, -- the owner's name for it
+    created_at    timestamptz NOT NULL,
+    used_at       timestamptz
+);
+CREATE INDEX console_passkeys_user ON console_passkeys (user_id, id);
+
+-- Audit events and values of ended envelopes can be moved to files (store/archive.go).
+CREATE TABLE envelope_archives (
+    id            uuid PRIMARY KEY,
+    envelope_id   uuid        NOT NULL REFERENCES envelopes (id),
+    sha256        text        NOT NULL, -- of the file
+    size          bigint      NOT NULL,
+    key           bytea, -- of the file, encrypted; NULL once the archive is released
+    events        bigint      NOT NULL,
+    last_event_at timestamptz NOT NULL,
+    created_at    timestamptz NOT NULL,
+    released_at   timestamptz -- since when the rows are in the database again
+);
+-- An envelope is in one archive.
+CREATE UNIQUE INDEX envelope_archives_envelope ON envelope_archives (envelope_id) WHERE released_at IS NULL;
+CREATE INDEX envelope_archives_released ON envelope_archives (released_at) WHERE released_at IS NOT NULL;
+CREATE INDEX envelope_archives_last_event ON envelope_archives (last_event_at);

@@ -1,66 +1,79 @@
 -- +goose Up
 CREATE TABLE apps (
     id         text PRIMARY KEY,
-    client_id  text        NOT NULL, -- what it logs in with; records name the app by its id instead
-    name       text        NOT NULL,
-    plan       text        NOT NULL,
-    tenants    text        NOT NULL DEFAULT '[]',
-    contact    text        NOT NULL DEFAULT '', -- encrypted
-    created_at datetime    NOT NULL
+    client_id  text     NOT NULL, -- what it logs in with; records name the app by its id instead
+    name       text     NOT NULL,
+    plan       text     NOT NULL,
+    tenants    text     NOT NULL DEFAULT '[]',
+    contact    text     NOT NULL DEFAULT '', -- encrypted
+    created_at datetime NOT NULL
 );
 CREATE UNIQUE INDEX apps_client_id ON apps (client_id);
 
 CREATE TABLE client_secrets (
     id         text PRIMARY KEY,
-    app_id     text        NOT NULL REFERENCES apps (id),
-    hash       blob        NOT NULL,
-    cipher     blob        NOT NULL,
-    created_at datetime    NOT NULL,
+    app_id     text     NOT NULL REFERENCES apps (id),
+    hash       blob     NOT NULL,
+    cipher     blob     NOT NULL,
+    created_at datetime NOT NULL,
     expires_at datetime
 );
 CREATE INDEX client_secrets_app ON client_secrets (app_id);
 
 CREATE TABLE signing_keys (
     id         text PRIMARY KEY,
-    purpose    text        NOT NULL,
-    private    blob        NOT NULL,
-    public     blob        NOT NULL,
-    created_at datetime    NOT NULL,
+    purpose    text     NOT NULL,
+    private    blob     NOT NULL,
+    public     blob     NOT NULL,
+    created_at datetime NOT NULL,
     retired_at datetime
 );
-
 CREATE UNIQUE INDEX signing_keys_live ON signing_keys (purpose) WHERE retired_at IS NULL;
 
 CREATE TABLE usage (
     app_id       text    NOT NULL REFERENCES apps (id),
     period_start date    NOT NULL,
     envelopes    integer NOT NULL,
+    -- Envelopes of bulk sends that count against the plan and are not sent yet.
+    reserved     integer NOT NULL DEFAULT 0,
     PRIMARY KEY (app_id, period_start)
 );
 
 CREATE TABLE envelopes (
     id                 text PRIMARY KEY,
-    app_id             text        NOT NULL REFERENCES apps (id),
-    tenant_id          text        NOT NULL,
-    status             text        NOT NULL,
+    app_id             text     NOT NULL REFERENCES apps (id),
+    tenant_id          text     NOT NULL,
+    status             text     NOT NULL,
     subject            text,
-    created_by         text        NOT NULL,
+    created_by         text     NOT NULL,
     message            text,
     expires_in_days    integer,
     expires_at         datetime,
     hash_original      text,
     hash_final         text,
-    first_document_id  text        NOT NULL,
-    field_origin       text        NOT NULL DEFAULT 'top-left',
-    created_at         datetime    NOT NULL,
+    first_document_id  text     NOT NULL,
+    field_origin       text     NOT NULL DEFAULT 'top-left',
+    created_at         datetime NOT NULL,
     sent_at            datetime,
     completed_at       datetime,
     voided_at          datetime,
     sealing_problem    text,
     sealing_problem_at datetime,
-    audit_seq          integer     NOT NULL,
-    audit_head         text        NOT NULL,
-    version            integer     NOT NULL
+    audit_seq          integer  NOT NULL,
+    audit_head         text     NOT NULL,
+    version            integer  NOT NULL,
+    -- Set by the sender; editors lists who has edited the draft.
+    external_id        text,
+    metadata           text,
+    reminder_hours     integer,
+    editors            text,
+    updated_at         datetime NOT NULL DEFAULT '1970-01-01 00:00:00+00:00',
+    template_id        text,
+    template_version   integer  NOT NULL DEFAULT 0,
+    archived           boolean  NOT NULL DEFAULT false,
+    archive_retry_at   datetime, -- when to try again to archive what could not be
+    -- How much of what its sealed documents can hold an envelope has used up, as JSON.
+    used               text
 );
 -- Ids are UUIDv7, so their order is the order of creation.
 CREATE INDEX envelopes_list ON envelopes (app_id, tenant_id, id DESC);
@@ -70,135 +83,184 @@ CREATE INDEX envelopes_app ON envelopes (app_id, id DESC);
 CREATE INDEX envelopes_app_status ON envelopes (app_id, status, id DESC);
 CREATE INDEX envelopes_created ON envelopes (app_id, created_at);
 CREATE INDEX envelopes_unsealed ON envelopes (id) WHERE sealing_problem IS NOT NULL;
+-- An external id names one envelope of a tenant that has not failed.
+CREATE UNIQUE INDEX envelopes_external_id ON envelopes (app_id, tenant_id, external_id)
+    WHERE external_id IS NOT NULL AND status NOT IN ('voided', 'declined', 'expired', 'deleted');
+-- Lists in the order of changes.
+CREATE INDEX envelopes_updated ON envelopes (app_id, tenant_id, updated_at, id);
+CREATE INDEX envelopes_template ON envelopes (app_id, template_id, id) WHERE template_id IS NOT NULL;
+CREATE INDEX envelopes_to_archive ON envelopes (updated_at)
+    WHERE NOT archived AND status IN ('completed', 'declined', 'voided', 'expired', 'deleted');
+-- Lists by external id: envelopes_external_id has none of those that have failed.
+CREATE INDEX envelopes_list_external_id ON envelopes (app_id, tenant_id, external_id, id) WHERE external_id IS NOT NULL;
+-- Found by the schedule "reconcile" (store/reconcile.go).
+CREATE INDEX envelopes_unfinished ON envelopes (id) WHERE status IN ('sent', 'in_progress', 'sealing');
 
 CREATE TABLE signers (
-    id              text PRIMARY KEY,
-    envelope_id     text    NOT NULL REFERENCES envelopes (id),
-    position        integer NOT NULL,
-    name            text    NOT NULL,
-    email           text    NOT NULL, -- encrypted
-    phone           text, -- encrypted
-    mailbox         integer NOT NULL, -- position of the first signer of the envelope with the same address
-    routing_order   integer NOT NULL,
-    status          text    NOT NULL,
-    auth_method     text    NOT NULL,
-    link_id         text,
-    link_issued_at  datetime,
-    link_expires_at datetime,
-    otp_hash        blob,
-    otp_expires_at  datetime,
-    otp_failures    integer NOT NULL DEFAULT 0,
-    otp_wrong       integer NOT NULL DEFAULT 0,
-    otp_requests    text,
-    otp_verified_at datetime,
-    session_hash    blob,
-    confirmed_by    blob, -- the client that confirmed the code
-    viewed_at       datetime,
-    consent_at      datetime,
-    consent_version text    NOT NULL DEFAULT '',
-    signed_at       datetime,
-    declined_at     datetime,
-    values_hash     text    NOT NULL DEFAULT '',
-    shown           text    NOT NULL DEFAULT '', -- of the others' values
-    shown_signers   text,
-    shown_confirmed boolean NOT NULL DEFAULT false,
-    ip              text    NOT NULL DEFAULT '',
-    user_agent      text    NOT NULL DEFAULT '',
-    page_views      integer NOT NULL DEFAULT 0,
-    last_viewed     text    NOT NULL DEFAULT '',
-    downloads       text -- when the signer last fetched which sealed document: repeated downloads are one audit event
+    id               text PRIMARY KEY,
+    envelope_id      text    NOT NULL REFERENCES envelopes (id),
+    position         integer NOT NULL,
+    name             text    NOT NULL,
+    email            text    NOT NULL, -- encrypted
+    phone            text, -- encrypted
+    mailbox          integer NOT NULL, -- position of the first signer of the envelope with the same address
+    routing_order    integer NOT NULL,
+    status           text    NOT NULL,
+    auth_method      text    NOT NULL,
+    link_id          text,
+    link_issued_at   datetime,
+    link_expires_at  datetime,
+    otp_hash         blob,
+    otp_expires_at   datetime,
+    otp_failures     integer NOT NULL DEFAULT 0,
+    otp_wrong        integer NOT NULL DEFAULT 0,
+    otp_requests     text,
+    otp_verified_at  datetime,
+    session_hash     blob,
+    confirmed_by     blob, -- the client that confirmed the code
+    viewed_at        datetime,
+    consent_at       datetime,
+    consent_version  text    NOT NULL DEFAULT '',
+    signed_at        datetime,
+    declined_at      datetime,
+    values_hash      text    NOT NULL DEFAULT '',
+    shown            text    NOT NULL DEFAULT '', -- of the others' values
+    shown_signers    text,
+    shown_confirmed  boolean NOT NULL DEFAULT false,
+    ip               text    NOT NULL DEFAULT '',
+    user_agent       text    NOT NULL DEFAULT '',
+    page_views       integer NOT NULL DEFAULT 0,
+    last_viewed      text    NOT NULL DEFAULT '',
+    downloads        text, -- when the signer last fetched which sealed document: repeated downloads are one audit event
+    role             text    NOT NULL DEFAULT '',
+    previous         text, -- encrypted: who was to sign before
+    allow_delegation boolean NOT NULL DEFAULT false,
+    delegated        boolean NOT NULL DEFAULT false,
+    resends          text, -- when invitations were asked for again
+    copies           text, -- when the sealed files were asked for again
+    -- What part a recipient plays, and in which language they read.
+    kind             text    NOT NULL DEFAULT 'signer',
+    language         text    NOT NULL DEFAULT '',
+    silent           boolean NOT NULL DEFAULT false, -- the sender delivers the link
+    host_name        text    NOT NULL DEFAULT '', -- of who hands an in-person signer the device
+    host_email       text, -- encrypted
+    witness_for      text    NOT NULL DEFAULT '', -- the role of whose signature the signer witnesses
+    opened           text, -- documents that were opened by who has to open them all
+    -- Which pages a signer has viewed, and how often again, as JSON.
+    pages            text
 );
 CREATE INDEX signers_envelope ON signers (envelope_id, position);
 -- A short link names the signer's link by its id.
 CREATE INDEX signers_link ON signers (link_id) WHERE link_id IS NOT NULL;
 
 CREATE TABLE documents (
-    id                text PRIMARY KEY,
-    envelope_id       text        NOT NULL REFERENCES envelopes (id),
-    kind              text        NOT NULL,
-    original_id       text,
-    name              text        NOT NULL,
-    mime_type         text        NOT NULL,
-    sha256            text        NOT NULL,
-    size              integer     NOT NULL,
-    page_count        integer     NOT NULL,
-    pages             text,
-    document_order    integer     NOT NULL,
-    blob_key          text        NOT NULL,
-    encrypted         boolean     NOT NULL DEFAULT false, -- as a file: it is never read as plain text then
-    retention_until   datetime,
-    purge_status      text        NOT NULL,
-    timestamped_until datetime, -- until when the last document time-stamp can be verified
-    timestamp_pending boolean     NOT NULL DEFAULT false, -- the time-stamp authority did not answer
-    seal_facts        text        NOT NULL DEFAULT '', -- what the examination found out for sealing; empty: found out again
-    created_at        datetime    NOT NULL,
+    id                 text PRIMARY KEY,
+    envelope_id        text     NOT NULL REFERENCES envelopes (id),
+    kind               text     NOT NULL,
+    original_id        text,
+    name               text     NOT NULL,
+    mime_type          text     NOT NULL,
+    sha256             text     NOT NULL,
+    size               integer  NOT NULL,
+    page_count         integer  NOT NULL,
+    pages              text,
+    document_order     integer  NOT NULL,
+    blob_key           text     NOT NULL,
+    encrypted          boolean  NOT NULL DEFAULT false, -- as a file: it is never read as plain text then
+    retention_until    datetime,
+    purge_status       text     NOT NULL,
+    timestamped_until  datetime, -- until when the last document time-stamp can be verified
+    timestamp_pending  boolean  NOT NULL DEFAULT false, -- the time-stamp authority did not answer
+    seal_facts         text     NOT NULL DEFAULT '', -- what the examination found out for sealing; empty: found out again
+    created_at         datetime NOT NULL,
+    -- The file that people read in place of an original from which something was taken out.
+    prepared_sha256    text     NOT NULL DEFAULT '',
+    prepared_size      bigint   NOT NULL DEFAULT 0,
+    prepared_key       text     NOT NULL DEFAULT '',
+    prepared_encrypted boolean  NOT NULL DEFAULT false,
+    prepared_changes   text, -- what was taken out, in numbers
+    preparation        text     NOT NULL DEFAULT '', -- how it was made, for the seal record
+    -- Whether a document's files are a template's, too: they are removed with the last that names them.
+    shared             boolean  NOT NULL DEFAULT false,
+    -- The codes of what programs may show differently of an original, as JSON: its sender is warned of it.
+    notes              text,
     UNIQUE (envelope_id, kind, document_order)
 );
+CREATE INDEX documents_shared_blob ON documents (blob_key) WHERE shared;
+CREATE INDEX documents_shared_prepared ON documents (prepared_key) WHERE shared AND prepared_key <> '';
+CREATE INDEX documents_timestamp_pending ON documents (envelope_id) WHERE timestamp_pending;
+CREATE INDEX documents_retention ON documents (envelope_id) WHERE retention_until IS NOT NULL AND purge_status = 'active';
 
 CREATE TABLE fields (
-    id          text PRIMARY KEY,
-    envelope_id text             NOT NULL REFERENCES envelopes (id),
-    document_id text             NOT NULL,
-    signer_id   text             NOT NULL REFERENCES signers (id),
-    position    integer          NOT NULL,
-    type        text             NOT NULL,
-    page        integer          NOT NULL,
-    x           real             NOT NULL,
-    y           real             NOT NULL,
-    w           real             NOT NULL,
-    h           real             NOT NULL,
-    required    boolean          NOT NULL,
-    origin      text             NOT NULL
+    id            text PRIMARY KEY,
+    envelope_id   text    NOT NULL REFERENCES envelopes (id),
+    document_id   text    NOT NULL,
+    signer_id     text    NOT NULL REFERENCES signers (id),
+    position      integer NOT NULL,
+    type          text    NOT NULL,
+    page          integer NOT NULL,
+    x             real    NOT NULL,
+    y             real    NOT NULL,
+    w             real    NOT NULL,
+    h             real    NOT NULL,
+    required      boolean NOT NULL,
+    origin        text    NOT NULL,
+    name          text    NOT NULL DEFAULT '',
+    default_value text    NOT NULL DEFAULT '', -- encrypted
+    attributes    text, -- JSON; NULL: none
+    -- What a field was made of: tag or form; empty: a request.
+    source        text    NOT NULL DEFAULT ''
 );
 CREATE INDEX fields_envelope ON fields (envelope_id, position);
 
 CREATE TABLE field_values (
     field_id     text PRIMARY KEY REFERENCES fields (id),
-    envelope_id  text        NOT NULL,
-    signer_id    text        NOT NULL,
-    text         text        NOT NULL, -- this and the next two: encrypted
+    envelope_id  text     NOT NULL,
+    signer_id    text     NOT NULL,
+    text         text     NOT NULL, -- this and the next two: encrypted
     image        blob,
-    image_sha256 text        NOT NULL DEFAULT '', -- names the picture where it is not loaded
-    created_at   datetime    NOT NULL
+    image_sha256 text     NOT NULL DEFAULT '', -- names the picture where it is not loaded
+    created_at   datetime NOT NULL
 );
 CREATE INDEX field_values_envelope ON field_values (envelope_id);
 
 -- What a person last signed with, in one tenant and by one way to prove who they are; email_key is a keyed hash of all three.
 CREATE TABLE saved_signatures (
-    app_id      text        NOT NULL REFERENCES apps (id),
-    tenant_id   text        NOT NULL DEFAULT '',
-    auth_method text        NOT NULL DEFAULT '',
-    email_key   text        NOT NULL,
-    email       text        NOT NULL DEFAULT '', -- this and the next two: encrypted
-    image       blob        NOT NULL,
+    app_id      text     NOT NULL REFERENCES apps (id),
+    tenant_id   text     NOT NULL DEFAULT '',
+    auth_method text     NOT NULL DEFAULT '',
+    email_key   text     NOT NULL,
+    email       text     NOT NULL DEFAULT '', -- this and the next two: encrypted
+    image       blob     NOT NULL,
     font_label  text,
-    updated_at  datetime    NOT NULL,
+    updated_at  datetime NOT NULL,
     PRIMARY KEY (app_id, email_key)
 );
 
 CREATE TABLE audit_events (
     id          text PRIMARY KEY,
-    envelope_id text        NOT NULL REFERENCES envelopes (id),
-    seq         integer     NOT NULL,
-    name        text        NOT NULL,
-    timestamp   datetime    NOT NULL,
-    actor       text        NOT NULL,
+    envelope_id text     NOT NULL REFERENCES envelopes (id),
+    seq         integer  NOT NULL,
+    name        text     NOT NULL,
+    timestamp   datetime NOT NULL,
+    actor       text     NOT NULL,
     ip          text,
     user_agent  text,
     detail      text,
-    prev_hash   text        NOT NULL,
-    hash        text        NOT NULL,
+    prev_hash   text     NOT NULL,
+    hash        text     NOT NULL,
     UNIQUE (envelope_id, seq)
 );
-
 -- +goose StatementBegin
 CREATE TRIGGER audit_events_no_update BEFORE UPDATE ON audit_events
 BEGIN
     SELECT RAISE(ABORT, 'audit_events is append-only');
 END;
 -- +goose StatementEnd
+-- An audit event can only be deleted when an archive holds it.
 -- +goose StatementBegin
 CREATE TRIGGER audit_events_no_delete BEFORE DELETE ON audit_events
+WHEN NOT EXISTS (SELECT 1 FROM envelope_archives WHERE envelope_id = OLD.envelope_id AND released_at IS NULL AND events >= OLD.seq)
 BEGIN
     SELECT RAISE(ABORT, 'audit_events is append-only');
 END;
@@ -206,72 +268,86 @@ END;
 
 CREATE TABLE webhooks (
     id              text PRIMARY KEY,
-    app_id          text        NOT NULL REFERENCES apps (id),
-    url             text        NOT NULL,
-    events          text        NOT NULL,
+    app_id          text     NOT NULL REFERENCES apps (id),
+    url             text     NOT NULL,
+    events          text     NOT NULL,
     secret          blob,
     previous_secret blob, -- signs beside the other one until previous_until
     previous_until  datetime,
-    active          boolean     NOT NULL,
+    active          boolean  NOT NULL,
     failing_since   datetime,
-    last_error      text        NOT NULL DEFAULT '',
+    last_error      text     NOT NULL DEFAULT '',
     disabled_at     datetime,
-    disabled_reason text        NOT NULL DEFAULT '',
-    created_at      datetime    NOT NULL
+    disabled_reason text     NOT NULL DEFAULT '',
+    created_at      datetime NOT NULL,
+    -- What the endpoint receives beyond the ordinary body.
+    include         text
 );
 CREATE INDEX webhooks_app ON webhooks (app_id);
 
 CREATE TABLE webhook_events (
     id          text PRIMARY KEY,
-    app_id      text        NOT NULL,
-    envelope_id text        NOT NULL,
-    name        text        NOT NULL,
-    body        blob        NOT NULL, -- encrypted
-    created_at  datetime    NOT NULL
+    app_id      text     NOT NULL,
+    envelope_id text     NOT NULL,
+    name        text     NOT NULL,
+    body        blob     NOT NULL, -- encrypted
+    created_at  datetime NOT NULL,
+    -- The events of an app can be read one after the other (store/events.go). An event gets its position when it is first
+    -- read after its commit, so that none appears before one that was read already. Here the rowid is the order of insertion.
+    tenant_id   text     NOT NULL DEFAULT '',
+    position    integer, -- in the feed of its app; NULL: not given yet
+    values_body blob -- the body with the values that signers entered, encrypted
 );
 CREATE INDEX webhook_events_envelope ON webhook_events (envelope_id);
+CREATE UNIQUE INDEX webhook_events_position ON webhook_events (app_id, position) WHERE position IS NOT NULL;
+CREATE INDEX webhook_events_unread ON webhook_events (app_id) WHERE position IS NULL;
+CREATE INDEX webhook_events_time ON webhook_events (created_at);
 
 CREATE TABLE webhook_deliveries (
     id           text PRIMARY KEY,
-    app_id       text        NOT NULL,
-    webhook_id   text        NOT NULL,
-    event_id     text        NOT NULL REFERENCES webhook_events (id),
-    envelope_id  text        NOT NULL,
-    event        text        NOT NULL,
-    status       text        NOT NULL,
-    attempts     integer     NOT NULL DEFAULT 0,
-    run          integer     NOT NULL DEFAULT 0, -- how often it was sent again
-    run_attempts integer     NOT NULL DEFAULT 0, -- attempts since it was sent again, or ever
-    created_at   datetime    NOT NULL,
+    app_id       text     NOT NULL,
+    webhook_id   text     NOT NULL,
+    event_id     text     NOT NULL REFERENCES webhook_events (id),
+    envelope_id  text     NOT NULL,
+    event        text     NOT NULL,
+    status       text     NOT NULL,
+    attempts     integer  NOT NULL DEFAULT 0,
+    run          integer  NOT NULL DEFAULT 0, -- how often it was sent again
+    run_attempts integer  NOT NULL DEFAULT 0, -- attempts since it was sent again, or ever
+    created_at   datetime NOT NULL,
     delivered_at datetime,
     failed_at    datetime
 );
 CREATE INDEX webhook_deliveries_list ON webhook_deliveries (app_id, id DESC);
 CREATE INDEX webhook_deliveries_status ON webhook_deliveries (app_id, status, id DESC);
 CREATE INDEX webhook_deliveries_webhook ON webhook_deliveries (webhook_id, status);
+CREATE INDEX webhook_deliveries_event ON webhook_deliveries (event_id);
+-- Lists of the deliveries of one event.
+CREATE INDEX webhook_deliveries_name ON webhook_deliveries (app_id, event, id DESC);
+CREATE INDEX webhook_deliveries_pending ON webhook_deliveries (id) WHERE status = 'pending';
 
 CREATE TABLE delivery_attempts (
     id          text PRIMARY KEY,
-    delivery_id text        NOT NULL REFERENCES webhook_deliveries (id),
-    number      integer     NOT NULL,
-    at          datetime    NOT NULL,
-    status      integer     NOT NULL,
-    latency_ms  integer     NOT NULL,
-    error       text        NOT NULL,
+    delivery_id text     NOT NULL REFERENCES webhook_deliveries (id),
+    number      integer  NOT NULL,
+    at          datetime NOT NULL,
+    status      integer  NOT NULL,
+    latency_ms  integer  NOT NULL,
+    error       text     NOT NULL,
     body        blob -- encrypted
 );
 CREATE INDEX delivery_attempts_delivery ON delivery_attempts (delivery_id, number);
 
 CREATE TABLE outbox (
     seq        integer PRIMARY KEY AUTOINCREMENT,
-    id         text        NOT NULL,
-    key        text        NOT NULL,
-    kind       text        NOT NULL,
-    refs       text        NOT NULL,
-    lane       text        NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000', -- the endpoint of a delivery, the app of everything else
-    attempts   integer     NOT NULL DEFAULT 0,
-    not_before datetime    NOT NULL,
-    created_at datetime    NOT NULL
+    id         text     NOT NULL,
+    key        text     NOT NULL,
+    kind       text     NOT NULL,
+    refs       text     NOT NULL,
+    lane       text     NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000', -- the endpoint of a delivery, the app of everything else
+    attempts   integer  NOT NULL DEFAULT 0,
+    not_before datetime NOT NULL,
+    created_at datetime NOT NULL
 );
 CREATE INDEX outbox_key ON outbox (key, seq);
 -- Lanes take turns, so that none waits for another's backlog.
@@ -279,39 +355,48 @@ CREATE INDEX outbox_lane ON outbox (lane, seq);
 
 CREATE TABLE mails (
     id          text PRIMARY KEY,
-    envelope_id text        NOT NULL,
-    signer_id   text        NOT NULL,
-    kind        text        NOT NULL,
-    attempts    integer     NOT NULL DEFAULT 0,
-    created_at  datetime    NOT NULL,
+    envelope_id text     NOT NULL,
+    signer_id   text     NOT NULL,
+    kind        text     NOT NULL,
+    attempts    integer  NOT NULL DEFAULT 0,
+    created_at  datetime NOT NULL,
     sent_at     datetime,
     failed_at   datetime,
-    error       text        NOT NULL DEFAULT ''
+    error       text     NOT NULL DEFAULT '',
+    -- When the server first refused a mail, though not for good: it is tried for five days from then.
+    refused_at  datetime,
+    -- The outbox row that asked for copies again: what a workflow that was lost is started from.
+    request_id  text
 );
 CREATE INDEX mails_envelope ON mails (envelope_id);
 CREATE INDEX mails_failed ON mails (envelope_id) WHERE failed_at IS NOT NULL;
+CREATE INDEX mails_requested ON mails (request_id) WHERE request_id IS NOT NULL AND sent_at IS NULL AND failed_at IS NULL;
 
 CREATE TABLE console_users (
     id            text PRIMARY KEY,
-    app_id        text        NOT NULL REFERENCES apps (id),
-    email         text        NOT NULL, -- encrypted
-    email_key     text        NOT NULL UNIQUE, -- a keyed hash of it
-    name          text        NOT NULL,
-    password_hash blob        NOT NULL,
-    role          text        NOT NULL,
-    created_at    datetime    NOT NULL,
-    disabled_at   datetime
+    app_id        text     NOT NULL REFERENCES apps (id),
+    email         text     NOT NULL, -- encrypted
+    email_key     text     NOT NULL UNIQUE, -- a keyed hash of it
+    name          text     NOT NULL,
+    password_hash blob     NOT NULL,
+    role          text     NOT NULL,
+    created_at    datetime NOT NULL,
+    disabled_at   datetime,
+    -- Whom a provider (OpenID Connect) vouches for: SHA-256 of its issuer and its name for the person. NULL: an account
+    -- that signs in with its password.
+    oidc_subject  blob
 );
 CREATE INDEX console_users_app ON console_users (app_id, id);
+CREATE UNIQUE INDEX console_users_oidc_subject ON console_users (oidc_subject);
 
 CREATE TABLE contacts (
     id         text PRIMARY KEY,
-    app_id     text        NOT NULL REFERENCES apps (id),
-    name       text        NOT NULL, -- name, address and number are encrypted
-    email      text        NOT NULL,
-    email_key  text        NOT NULL, -- a keyed hash of the address
+    app_id     text     NOT NULL REFERENCES apps (id),
+    name       text     NOT NULL, -- name, address and number are encrypted
+    email      text     NOT NULL,
+    email_key  text     NOT NULL, -- a keyed hash of the address
     phone      text,
-    created_at datetime    NOT NULL,
+    created_at datetime NOT NULL,
     UNIQUE (app_id, email_key)
 );
 -- An app's contacts are read in this order and searched outside the database.
@@ -319,25 +404,25 @@ CREATE INDEX contacts_app ON contacts (app_id, id);
 
 CREATE TABLE embedded_sessions (
     id             text PRIMARY KEY,
-    app_id         text        NOT NULL REFERENCES apps (id),
-    tenant_id      text        NOT NULL,
-    envelope_id    text        NOT NULL REFERENCES envelopes (id),
-    signer_id      text        NOT NULL REFERENCES signers (id),
-    token_hash     blob        NOT NULL UNIQUE,
-    allowed_origin text        NOT NULL,
+    app_id         text     NOT NULL REFERENCES apps (id),
+    tenant_id      text     NOT NULL,
+    envelope_id    text     NOT NULL REFERENCES envelopes (id),
+    signer_id      text     NOT NULL REFERENCES signers (id),
+    token_hash     blob     NOT NULL UNIQUE,
+    allowed_origin text     NOT NULL,
     return_url     text,
     primary_color  text,
     border_radius  text,
-    created_at     datetime    NOT NULL,
-    expires_at     datetime    NOT NULL,
+    created_at     datetime NOT NULL,
+    expires_at     datetime NOT NULL,
     revoked_at     datetime
 );
 CREATE INDEX embedded_sessions_expiry ON embedded_sessions (expires_at);
 
 -- tenant_id '' holds the app's own defaults, for all of its tenants.
 CREATE TABLE tenant_settings (
-    app_id                  text        NOT NULL REFERENCES apps (id),
-    tenant_id               text        NOT NULL,
+    app_id                  text     NOT NULL REFERENCES apps (id),
+    tenant_id               text     NOT NULL,
     default_expiry_days     integer,
     reminder_interval_hours integer,
     retention_days          integer,
@@ -346,33 +431,38 @@ CREATE TABLE tenant_settings (
     language                text,
     reply_to                text, -- encrypted
     notify_email            text, -- encrypted
-    updated_at              datetime    NOT NULL,
+    updated_at              datetime NOT NULL,
+    -- What mails, pages and certificates of a tenant look like.
+    primary_color           text,
+    footer                  text,
+    support_url             text,
+    logo_sha256             text,
     PRIMARY KEY (app_id, tenant_id)
 );
 
 CREATE TABLE idempotency_keys (
     id          text PRIMARY KEY,
-    scope       text        NOT NULL,
-    method      text        NOT NULL,
-    path        text        NOT NULL,
-    key         text        NOT NULL,
-    fingerprint blob        NOT NULL,
-    committed   boolean     NOT NULL,
-    status      integer     NOT NULL,
-    header      text        NOT NULL,
+    scope       text     NOT NULL,
+    method      text     NOT NULL,
+    path        text     NOT NULL,
+    key         text     NOT NULL,
+    fingerprint blob     NOT NULL,
+    committed   boolean  NOT NULL,
+    status      integer  NOT NULL,
+    header      text     NOT NULL,
     body        blob,
-    created_at  datetime    NOT NULL,
-    expires_at  datetime    NOT NULL,
+    created_at  datetime NOT NULL,
+    expires_at  datetime NOT NULL,
     UNIQUE (scope, method, path, key)
 );
 CREATE INDEX idempotency_keys_expiry ON idempotency_keys (expires_at);
 
 -- Requests counted in windows, for all processes together.
 CREATE TABLE rate_windows (
-    key        text        NOT NULL,
-    starts_at  datetime    NOT NULL,
-    used       integer     NOT NULL,
-    expires_at datetime    NOT NULL,
+    key        text     NOT NULL,
+    starts_at  datetime NOT NULL,
+    used       integer  NOT NULL,
+    expires_at datetime NOT NULL,
     PRIMARY KEY (key, starts_at)
 );
 CREATE INDEX rate_windows_expiry ON rate_windows (expires_at);
@@ -380,12 +470,13 @@ CREATE INDEX rate_windows_expiry ON rate_windows (expires_at);
 -- How many envelopes there are of each status: what was folded, and the changes since. Changes are only
 -- inserted, so that envelopes of one tenant do not wait for each other.
 CREATE TABLE envelope_counts (
-    app_id    text   NOT NULL,
-    tenant_id text   NOT NULL,
-    status    text   NOT NULL,
+    app_id    text    NOT NULL,
+    tenant_id text    NOT NULL,
+    status    text    NOT NULL,
     n         integer NOT NULL,
     PRIMARY KEY (app_id, tenant_id, status)
 );
+
 CREATE TABLE envelope_count_changes (
     seq       integer PRIMARY KEY AUTOINCREMENT,
     app_id    text    NOT NULL,
@@ -398,29 +489,31 @@ CREATE INDEX envelope_count_changes_of ON envelope_count_changes (app_id, tenant
 -- What a console's search looks through: subject and names, folded (store/search.go), and hashes of the addresses and their domains.
 CREATE TABLE envelope_search (
     envelope_id text PRIMARY KEY REFERENCES envelopes (id),
-    app_id      text   NOT NULL,
-    text        text   NOT NULL,
-    addresses   text   NOT NULL DEFAULT '{}'
+    app_id      text NOT NULL,
+    text        text NOT NULL,
+    addresses   text NOT NULL DEFAULT '{}'
 );
 
 -- Lists of the heads of audit chains, in the file store, that a time-stamp authority has confirmed.
 CREATE TABLE audit_anchors (
     number   integer PRIMARY KEY,
-    at       datetime    NOT NULL,
-    digest   text NOT NULL, -- SHA-256 of the list
-    entries  integer NOT NULL,
-    blob_key text NOT NULL,
-    token    blob NOT NULL -- RFC 3161, over the digest
+    at       datetime NOT NULL,
+    digest   text     NOT NULL, -- SHA-256 of the list
+    entries  integer  NOT NULL,
+    blob_key text     NOT NULL,
+    token    blob     NOT NULL -- RFC 3161, over the digest
 );
 
 -- Who is signed in to the console. A session ends when its row goes.
 CREATE TABLE console_sessions (
     id         text PRIMARY KEY, -- of its token
-    user_id    text        NOT NULL REFERENCES console_users (id),
-    device     blob        NOT NULL, -- address and user agent, encrypted
-    created_at datetime    NOT NULL,
-    seen_at    datetime    NOT NULL, -- when the person last did something, to a minute
-    expires_at datetime    NOT NULL
+    user_id    text     NOT NULL REFERENCES console_users (id),
+    device     blob     NOT NULL, -- address and user agent, encrypted
+    created_at datetime NOT NULL,
+    seen_at    datetime NOT NULL, -- when the person last did something, to a minute
+    expires_at datetime NOT NULL,
+    -- When the person of a session proved at the provider who it is; NULL: at the service, or not told.
+    proved_at  datetime
 );
 CREATE INDEX console_sessions_user ON console_sessions (user_id);
 CREATE INDEX console_sessions_expires ON console_sessions (expires_at);
@@ -428,13 +521,14 @@ CREATE INDEX console_sessions_expires ON console_sessions (expires_at);
 -- A console user's second factor (RFC 6238), and codes for when it is lost.
 CREATE TABLE console_factors (
     id           text PRIMARY KEY REFERENCES console_users (id),
-    secret       blob        NOT NULL, -- encrypted
-    created_at   datetime    NOT NULL,
+    secret       blob     NOT NULL, -- encrypted
+    created_at   datetime NOT NULL,
     confirmed_at datetime, -- NULL: a first code is awaited
-    last_step    bigint      NOT NULL -- of the last code taken: none is taken twice
+    last_step    bigint   NOT NULL -- of the last code taken: none is taken twice
 );
+
 CREATE TABLE console_recovery_codes (
-    user_id text  NOT NULL REFERENCES console_users (id),
+    user_id text NOT NULL REFERENCES console_users (id),
     hash    blob NOT NULL, -- SHA-256; the codes are random
     PRIMARY KEY (user_id, hash)
 );
@@ -442,17 +536,17 @@ CREATE TABLE console_recovery_codes (
 -- The certificates that seal here, or once did: each is trusted itself, and not what its authority issued to others.
 CREATE TABLE seal_certificates (
     id         text PRIMARY KEY, -- SHA-256 of the certificate
-    der        blob NOT NULL,
-    created_at datetime    NOT NULL
+    der        blob     NOT NULL,
+    created_at datetime NOT NULL
 );
 
 -- From when on a key that signs records, or a sealing certificate, is not to be believed any more. Rows are only added.
 CREATE TABLE key_revocations (
     seq         integer PRIMARY KEY AUTOINCREMENT,
-    key_id      text NOT NULL, -- of signing_keys or seal_certificates
-    at          datetime    NOT NULL,
-    reason      text NOT NULL,
-    recorded_at datetime    NOT NULL
+    key_id      text     NOT NULL, -- of signing_keys or seal_certificates
+    at          datetime NOT NULL,
+    reason      text     NOT NULL,
+    recorded_at datetime NOT NULL
 );
 -- +goose StatementBegin
 CREATE TRIGGER key_revocations_no_update BEFORE UPDATE ON key_revocations
@@ -466,3 +560,198 @@ BEGIN
     SELECT RAISE(ABORT, 'key_revocations is append-only');
 END;
 -- +goose StatementEnd
+
+CREATE TABLE event_feeds (
+    app_id        text PRIMARY KEY REFERENCES apps (id),
+    last_position integer NOT NULL DEFAULT 0
+);
+
+-- Files that signers gave. One that nobody has signed with is removed after a day.
+CREATE TABLE attachments (
+    id          text PRIMARY KEY,
+    envelope_id text     NOT NULL REFERENCES envelopes (id),
+    field_id    text     NOT NULL REFERENCES fields (id),
+    signer_id   text     NOT NULL,
+    name        text     NOT NULL, -- encrypted
+    mime_type   text     NOT NULL,
+    sha256      text     NOT NULL,
+    size        integer  NOT NULL,
+    blob_key    text     NOT NULL,
+    encrypted   boolean  NOT NULL,
+    used        boolean  NOT NULL,
+    created_at  datetime NOT NULL,
+    purged_at   datetime,
+    -- Files of a person whom another has replaced: nobody gets them, and they are removed.
+    withdrawn   boolean  NOT NULL DEFAULT false
+);
+CREATE INDEX attachments_envelope ON attachments (envelope_id);
+CREATE INDEX attachments_unused ON attachments (created_at) WHERE NOT used;
+CREATE INDEX attachments_withdrawn ON attachments (created_at) WHERE withdrawn;
+
+-- What envelopes are created from. tenant_id '' is for all tenants of the app.
+CREATE TABLE templates (
+    id          text PRIMARY KEY,
+    app_id      text     NOT NULL REFERENCES apps (id),
+    tenant_id   text     NOT NULL,
+    external_id text,
+    name        text     NOT NULL,
+    version     integer  NOT NULL, -- the newest
+    created_by  text     NOT NULL,
+    created_at  datetime NOT NULL,
+    updated_at  datetime NOT NULL,
+    archived_at datetime
+);
+CREATE INDEX templates_list ON templates (app_id, id DESC);
+-- An external id names one template of a tenant that is not archived.
+CREATE UNIQUE INDEX templates_external_id ON templates (app_id, tenant_id, external_id)
+    WHERE external_id IS NOT NULL AND archived_at IS NULL;
+
+-- A version is never changed.
+CREATE TABLE template_versions (
+    id          text PRIMARY KEY,
+    template_id text     NOT NULL REFERENCES templates (id),
+    number      integer  NOT NULL,
+    content     text     NOT NULL, -- encrypted: texts, roles and fields
+    created_by  text     NOT NULL,
+    created_at  datetime NOT NULL,
+    UNIQUE (template_id, number)
+);
+
+-- The files of a version. Several versions may name one file, and so may the envelopes that were made of them.
+CREATE TABLE template_documents (
+    id                 text PRIMARY KEY,
+    version_id         text     NOT NULL REFERENCES template_versions (id),
+    template_id        text     NOT NULL,
+    document_id        text     NOT NULL, -- how fields name it, the same in each version that has it
+    name               text     NOT NULL,
+    mime_type          text     NOT NULL,
+    sha256             text     NOT NULL,
+    size               integer  NOT NULL,
+    page_count         integer  NOT NULL,
+    pages              text,
+    document_order     integer  NOT NULL,
+    warnings           text,
+    blob_key           text     NOT NULL,
+    encrypted          boolean  NOT NULL,
+    seal_facts         text     NOT NULL,
+    prepared_sha256    text     NOT NULL,
+    prepared_size      integer  NOT NULL,
+    prepared_key       text     NOT NULL,
+    prepared_encrypted boolean  NOT NULL,
+    prepared_changes   text,
+    preparation        text     NOT NULL,
+    created_at         datetime NOT NULL,
+    released           boolean  NOT NULL DEFAULT false, -- the template is archived, and its files are looked after no more
+    UNIQUE (version_id, document_order)
+);
+CREATE INDEX template_documents_template ON template_documents (template_id);
+CREATE INDEX template_documents_blob ON template_documents (blob_key);
+CREATE INDEX template_documents_prepared ON template_documents (prepared_key) WHERE prepared_key <> '';
+
+-- Bulk sends: one request, many envelopes from one version of a template.
+CREATE TABLE bulk_sends (
+    id               text PRIMARY KEY,
+    app_id           text     NOT NULL REFERENCES apps (id),
+    tenant_id        text     NOT NULL,
+    template_id      text     NOT NULL,
+    template_version integer  NOT NULL,
+    name             text     NOT NULL,
+    status           text     NOT NULL,
+    per_minute       integer  NOT NULL, -- 0: as many as can be sent
+    total            integer  NOT NULL,
+    actor            text     NOT NULL,
+    created_by       text     NOT NULL,
+    created_at       datetime NOT NULL,
+    completed_at     datetime
+);
+CREATE INDEX bulk_sends_list ON bulk_sends (app_id, tenant_id, id);
+
+CREATE TABLE bulk_send_rows (
+    id           text PRIMARY KEY,
+    bulk_send_id text    NOT NULL REFERENCES bulk_sends (id),
+    position     integer NOT NULL, -- from 1
+    external_id  text,
+    status       text    NOT NULL,
+    data         text    NOT NULL, -- encrypted: what the envelope is made from; empty once it was sent or cancelled
+    envelope_id  text,
+    error_code   text    NOT NULL DEFAULT '',
+    error        text    NOT NULL DEFAULT '',
+    settled_at   datetime,
+    reserved_in  text    NOT NULL DEFAULT '' -- usage period
+);
+-- A row of the request is a row here, and is sent as one envelope.
+CREATE UNIQUE INDEX bulk_send_rows_position ON bulk_send_rows (bulk_send_id, position);
+CREATE UNIQUE INDEX bulk_send_rows_envelope ON bulk_send_rows (envelope_id) WHERE envelope_id IS NOT NULL;
+CREATE INDEX bulk_send_rows_status ON bulk_send_rows (bulk_send_id, status, position);
+-- What failed rows of bulk sends are made from is removed some time after they failed.
+CREATE INDEX bulk_send_rows_failed ON bulk_send_rows (settled_at) WHERE status = 'failed' AND data <> '';
+
+CREATE TABLE tenant_logos (
+    app_id    text NOT NULL REFERENCES apps (id),
+    tenant_id text NOT NULL,
+    sha256    text NOT NULL,
+    png       blob NOT NULL,
+    PRIMARY KEY (app_id, tenant_id)
+);
+
+-- A builder session lets somebody prepare one draft inside a page of one origin.
+CREATE TABLE builder_sessions (
+    id             text PRIMARY KEY,
+    app_id         text     NOT NULL REFERENCES apps (id),
+    tenant_id      text     NOT NULL,
+    envelope_id    text     REFERENCES envelopes (id) ON DELETE CASCADE,
+    template_id    text     REFERENCES templates (id) ON DELETE CASCADE,
+    token_hash     blob     NOT NULL UNIQUE,
+    allowed_origin text     NOT NULL,
+    return_url     text,
+    primary_color  text,
+    border_radius  text,
+    features       text     NOT NULL, -- JSON
+    created_at     datetime NOT NULL,
+    expires_at     datetime NOT NULL,
+    revoked_at     datetime,
+    CONSTRAINT builder_sessions_one CHECK ((envelope_id IS NULL) <> (template_id IS NULL))
+);
+CREATE INDEX builder_sessions_expiry ON builder_sessions (expires_at);
+CREATE INDEX builder_sessions_envelope ON builder_sessions (envelope_id);
+CREATE INDEX builder_sessions_template ON builder_sessions (template_id);
+
+-- What was asked of somebody who signs in, and is awaited: each counts once, and for whom it was made alone.
+CREATE TABLE console_challenges (
+    id         text PRIMARY KEY, -- SHA-256 of what comes back, in hexadecimal digits
+    kind       text     NOT NULL,
+    holder     blob     NOT NULL, -- SHA-256 of what only the asked browser or session has
+    user_id    text     REFERENCES console_users (id),
+    data       blob     NOT NULL, -- encrypted
+    expires_at datetime NOT NULL
+);
+CREATE INDEX console_challenges_expires ON console_challenges (expires_at);
+
+-- Passkeys (WebAuthn), second factors of console users beside authenticator apps.
+CREATE TABLE console_passkeys (
+    id            text PRIMARY KEY,
+    user_id       text     NOT NULL REFERENCES console_users (id),
+    credential_id blob     NOT NULL UNIQUE, -- the authenticator's name for it
+    credential    blob     NOT NULL, -- public key and counter, JSON
+    name          text     NOT NULL, -- the owner's name for it
+    created_at    datetime NOT NULL,
+    used_at       datetime
+);
+CREATE INDEX console_passkeys_user ON console_passkeys (user_id, id);
+
+-- Audit events and values of ended envelopes can be moved to files (store/archive.go).
+CREATE TABLE envelope_archives (
+    id            text PRIMARY KEY,
+    envelope_id   text     NOT NULL REFERENCES envelopes (id),
+    sha256        text     NOT NULL, -- of the file
+    size          integer  NOT NULL,
+    key           blob, -- of the file, encrypted; NULL once the archive is released
+    events        integer  NOT NULL,
+    last_event_at datetime NOT NULL,
+    created_at    datetime NOT NULL,
+    released_at   datetime -- since when the rows are in the database again
+);
+-- An envelope is in one archive.
+CREATE UNIQUE INDEX envelope_archives_envelope ON envelope_archives (envelope_id) WHERE released_at IS NULL;
+CREATE INDEX envelope_archives_released ON envelope_archives (released_at) WHERE released_at IS NOT NULL;
+CREATE INDEX envelope_archives_last_event ON envelope_archives (last_event_at);

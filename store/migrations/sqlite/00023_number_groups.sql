@@ -1,3 +1,0 @@
--- +goose Up
--- SQLite has no index of parts of texts.
-SELECT 1;
