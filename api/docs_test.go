@@ -15,7 +15,7 @@ import (
 // that it names exists.
 func TestInterfacePage_NamesEveryEvent(t *testing.T) {
 	t.Parallel()
-	const coveragePage = "../docs/interface.md"
+	const coveragePage = "../docs/build/api.md"
 	text, err := os.ReadFile(coveragePage)
 	require.NoError(t, err)
 	there := make(map[string]bool)

@@ -241,7 +241,7 @@ func parseProblems(err error) error {
 var serviceLink = regexp.MustCompile(`^` + Prefix + `([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
 // notOurs are the names that others read, and that stand in the same environment: the commands that call a service
-// (docs/cli.md), and docker-compose.yml.
+// (docs/build/cli.md), and docker-compose.yml.
 var notOurs = []string{
 	"URL", "CLIENT_ID", "CLIENT_SECRET", "TENANT", "WEBHOOK_SECRET",
 	"SITE", "VERSION", "DB_PASSWORD", "HTTP_PORT", "HTTPS_PORT",

@@ -34,7 +34,7 @@ func TestDefaults(t *testing.T) {
 func TestNamesOfOthersAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	of := map[string]*regexp.Regexp{
-		"../docs/cli.md":          regexp.MustCompile(`COUNTERSIGN_[A-Z_]+`),
+		"../docs/build/cli.md":    regexp.MustCompile(`COUNTERSIGN_[A-Z_]+`),
 		"../deploy/env.example":   regexp.MustCompile(`(?m)^#?(COUNTERSIGN_[A-Z_]+)=`),
 		"../docker-compose.yml":   regexp.MustCompile(`\$\{(COUNTERSIGN_[A-Z_]+)`),
 		"../clients/go/README.md": regexp.MustCompile(`COUNTERSIGN_[A-Z_]+`),
@@ -228,10 +228,10 @@ func TestSecretsDoNotShow(t *testing.T) {
 	}
 }
 
-// TestEverySettingIsDocumented compares the struct with docs/operations.md.
+// TestEverySettingIsDocumented compares the struct with docs/run/operations.md.
 func TestEverySettingIsDocumented(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile("../docs/operations.md")
+	doc, err := os.ReadFile("../docs/run/operations.md")
 	require.NoError(t, err)
 	typ := reflect.TypeFor[config.Config]()
 	for i := range typ.NumField() {

@@ -26,7 +26,7 @@ func TestMovingPagesNameOurCalls(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal(b, &contract))
 	events := contract.Components.Schemas["WebhookEventName"].Enum
 	require.NotEmpty(t, events)
-	pages, err := filepath.Glob("moving-from-*.md")
+	pages, err := filepath.Glob("build/moving-from-*.md")
 	require.NoError(t, err)
 	require.Len(t, pages, 4)
 	call := regexp.MustCompile("`(GET|POST|PUT|PATCH|DELETE) (/v1/[^`]*|/oauth/[^`]*)`")

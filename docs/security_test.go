@@ -14,7 +14,7 @@ import (
 )
 
 // TestNamedTestsExist checks that each test that a document names exists. The list of
-// requirements in security.md must name some.
+// requirements in learn/security.md must name some.
 func TestNamedTestsExist(t *testing.T) {
 	t.Parallel()
 	var (
@@ -45,7 +45,7 @@ func TestNamedTestsExist(t *testing.T) {
 			assert.True(t, defined[test] || beginsOne(defined, m[2]), "%s is named in %s, but there is none", test, name)
 		}
 	}
-	assert.True(t, found["docs/security.md"])
+	assert.True(t, found["docs/learn/security.md"])
 }
 
 // beginsOne reports whether prefix, an argument of -run, begins a name; "" does not.
@@ -73,7 +73,7 @@ var requirements = map[string]int{
 // among those that do not apply, and no row has one that there is not.
 func TestEveryRequirementIsListed(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile("security.md")
+	b, err := os.ReadFile("learn/security.md")
 	require.NoError(t, err)
 	_, page, _ := strings.Cut(string(b), "## OWASP ASVS")
 	head, rows, _ := strings.Cut(page, "### V1 ")
@@ -136,7 +136,7 @@ func atoi(t *testing.T, s string) int {
 func TestAccessTokensStayWithServers(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]string{
-		"docs/security.md":                    "access tokens to the app's server alone",
+		"docs/learn/security.md":              "access tokens to the app's server alone",
 		"clients/typescript/README.md":        "neither belongs into a browser",
 		"clients/typescript/src/transport.ts": "does not belong into a browser",
 	} {

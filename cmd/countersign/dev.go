@@ -261,7 +261,7 @@ func (d devCommand) greet(i demo, took time.Duration, building bool) {
      sign in as                 %[4]s, password %[5]s
   2. Send your first envelope:  %[6]s send %[7]s --to you@example.com
      and open the inbox:        %[8]s  (every email and text message)
-  3. Read the guide:            docs/guide.md, and the reference at %[9]s/docs
+  3. Read the guide:            docs/build/guide.md, and the reference at %[9]s/docs
 
   Verify a sealed PDF           %[9]s/verify
   Client id, secret             %[10]s, %[11]s

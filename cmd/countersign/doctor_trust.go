@@ -17,7 +17,7 @@ import (
 func (x *doctor) trust(ctx context.Context, cfg config.Config, s *store.Store) {
 	others, err := settingsTrust(cfg)
 	if err != nil {
-		x.fail("trust", err, "Mend the setting named above; docs/verify.md says what each takes.")
+		x.fail("trust", err, "Mend the setting named above; docs/learn/verify.md says what each takes.")
 		return
 	}
 	if s == nil {

@@ -21,7 +21,7 @@ type mcpCommand struct {
 
 // Help is shown with the command.
 func (mcpCommand) Help() string {
-	return "Speaks the Model Context Protocol on standard input and output; an agent's program starts it. Sending, reminding and voiding are confirmed by a person. docs/mcp.md has the tools."
+	return "Speaks the Model Context Protocol on standard input and output; an agent's program starts it. Sending, reminding and voiding are confirmed by a person. docs/build/mcp.md has the tools."
 }
 
 // maxMessage bounds a message of the agent's program, in bytes.

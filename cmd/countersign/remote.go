@@ -22,7 +22,7 @@ import (
 	"countersign/internal/plaintext"
 )
 
-// Exit codes of the commands that call a service; docs/cli.md lists them.
+// Exit codes of the commands that call a service; docs/build/cli.md lists them.
 const (
 	exitRefused      = 2 // the service refuses what was asked for
 	exitUnauthorized = 3 // not signed in, or not allowed to

@@ -12,7 +12,7 @@ import (
 // TestMadeUpEventsAreAsRealOnes: a made-up event has the members that an event of its name has when the service sends it.
 func TestMadeUpEventsAreAsRealOnes(t *testing.T) {
 	t.Parallel()
-	about := map[models.EventName]bool{ // whose events are of one signer (docs/webhooks.md)
+	about := map[models.EventName]bool{ // whose events are of one signer (docs/build/webhooks.md)
 		models.EventEnvelopeDeclined: true, models.EventSignerViewed: true, models.EventSignerSigned: true, models.EventSignerDeclined: true, models.EventSignerOTPFailed: true,
 		models.EventInvitationFailed: true, models.EventReminderSent: true, models.EventSignerReplaced: true, models.EventSignerDelegated: true, models.EventCopySent: true,
 		models.EventLinkIssued: true,

@@ -31,7 +31,7 @@ type importDocuSeal struct {
 
 // Help is shown with the command.
 func (importDocuSeal) Help() string {
-	return "What cannot be taken over is told on standard error. docs/moving-from-docuseal.md says what becomes of each type of field."
+	return "What cannot be taken over is told on standard error. docs/build/moving-from-docuseal.md says what becomes of each type of field."
 }
 
 // imported is what the command prints as JSON.

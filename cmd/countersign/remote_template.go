@@ -81,7 +81,7 @@ type templatePushCommand struct {
 
 // Help is shown with the command.
 func (templatePushCommand) Help() string {
-	return "template.yaml has what POST /v1/templates takes (docs/templates.md), and document, the name of the PDF. Where a template with its externalId is there (unless given, the folder's name), that gets a new version."
+	return "template.yaml has what POST /v1/templates takes (docs/build/templates.md), and document, the name of the PDF. Where a template with its externalId is there (unless given, the folder's name), that gets a new version."
 }
 
 // Run pushes a template.

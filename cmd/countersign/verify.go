@@ -21,7 +21,7 @@ type verifyCommand struct {
 
 // Help is shown with the command.
 func (verifyCommand) Help() string {
-	return "Exit codes: 0 valid, 2 altered, 3 not trusted here, 4 broken, 5 not sealed; 1 if the file could not be examined, as when that takes more than 10 s of the processor (for files of more than 64 MB, one more for each 32 MB) or 256 MB. docs/verify.md explains the verdicts."
+	return "Exit codes: 0 valid, 2 altered, 3 not trusted here, 4 broken, 5 not sealed; 1 if the file could not be examined, as when that takes more than 10 s of the processor (for files of more than 64 MB, one more for each 32 MB) or 256 MB. docs/learn/verify.md explains the verdicts."
 }
 
 // Run checks the file from its bytes alone.

@@ -19,7 +19,7 @@ type actionType struct {
 	shows bool
 }
 
-// actionTypes lists every type of action of ISO 32000-2 (table 201). docs/preparing.md has the same table.
+// actionTypes lists every type of action of ISO 32000-2 (table 201). docs/build/preparing.md has the same table.
 //
 //nolint:gochecknoglobals // a constant table
 var actionTypes = map[string]actionType{

@@ -1,6 +1,6 @@
 // Package verify judges a sealed PDF, offline and from its bytes alone: it finds
 // the seal, reads the sealed revision alone, writes anew what follows it and
-// compares, and says whom the result depends on (docs/verify.md).
+// compares, and says whom the result depends on (docs/learn/verify.md).
 package verify
 
 import (

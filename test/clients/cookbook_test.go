@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// recipe is a task of docs/cookbook.md.
+// recipe is a task of docs/build/cookbook.md.
 type recipe struct {
 	number  int
 	title   string
@@ -73,11 +73,11 @@ func (r *recipe) matches() *regexp.Regexp {
 	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(r.printed), "…", `\S+`) + "$")
 }
 
-// TestCookbook runs every example of docs/cookbook.md, and compares what it prints
+// TestCookbook runs every example of docs/build/cookbook.md, and compares what it prints
 // with the page.
 func TestCookbook(t *testing.T) {
 	t.Parallel()
-	all := readCookbook(t, "../../docs/cookbook.md")
+	all := readCookbook(t, "../../docs/build/cookbook.md")
 	require.Greater(t, len(all), 20)
 	programs := map[string][]string{"sh": shellRecipes(t, all), "go": goRecipes(t, all), "ts": typeScriptRecipes(t, all)}
 	f := newFixtures(t)

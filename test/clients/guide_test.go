@@ -57,7 +57,7 @@ func TestGuideDigest(t *testing.T) {
 		context := signingContext(t, s, link)
 		require.Len(t, context["filled"], 2*signed)
 		require.Regexp(t, `^[0-9a-f]{64}$`, context["shown"])
-		program := examples(t, "../../docs/guide.md", "python")[0] + "\nc = json.load(sys.stdin)\nprint(json.dumps([shown(c['envelopeId'], c['filled']), shown(c['envelopeId'], c['filled'][1:])]))"
+		program := examples(t, "../../docs/build/guide.md", "python")[0] + "\nc = json.load(sys.stdin)\nprint(json.dumps([shown(c['envelopeId'], c['filled']), shown(c['envelopeId'], c['filled'][1:])]))"
 		out := runPython(t, program, context)
 		require.Equal(t, context["shown"], out[0])
 		require.NotEqual(t, context["shown"], out[1], "a value less is another digest")
@@ -117,7 +117,7 @@ func TestGuideSignature(t *testing.T) {
 		require.FailNow(t, "nothing was delivered")
 	}
 	delivery["secret"] = secret
-	snippet := examples(t, "../../docs/guide.md", "python")[1]
+	snippet := examples(t, "../../docs/build/guide.md", "python")[1]
 	program := `
 from types import SimpleNamespace
 given = json.load(sys.stdin)

@@ -111,7 +111,7 @@ func TestReadme(t *testing.T) {
 		require.Contains(t, out.String(), []string{"\nVALID: ", n.s.InboxURL}[i])
 	}
 
-	guide := examples(t, "../../docs/guide.md", "sh")
+	guide := examples(t, "../../docs/build/guide.md", "sh")
 	for i, want := range []string{"", `"signingUrl":"` + n.s.BaseURL, `"events":["envelope.completed"]`, ""} {
 		script := guide[0]
 		if i > 0 {
@@ -135,7 +135,7 @@ func TestCommandsOfPages(t *testing.T) {
 	makefile, err := os.ReadFile("../../Makefile")
 	require.NoError(t, err)
 	gnu := regexp.MustCompile(`\b(stat -c|sed -[a-z]*[ir]|date -d|date --|readlink -f|base64 -w|grep -[a-zA-Z]*P|head -n -|mktemp --|sort -V|xargs -r|cp --|tac)\b`)
-	for _, page := range []string{"../../README.md", "../../docs/guide.md", "../../CONTRIBUTING.md"} {
+	for _, page := range []string{"../../README.md", "../../docs/build/guide.md", "../../CONTRIBUTING.md"} {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)
 		require.NotRegexp(t, gnu, string(text), page)

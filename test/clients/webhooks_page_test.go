@@ -12,12 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWebhooksPage: the known answers of docs/webhooks.md are those of the table that
+// TestWebhooksPage: the known answers of docs/build/webhooks.md are those of the table that
 // the service and the clients are held against, openssl computes the same, and the
 // page's own function accepts each and nothing else.
 func TestWebhooksPage(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/webhooks.md")
+	page, err := os.ReadFile("../../docs/build/webhooks.md")
 	require.NoError(t, err)
 	b, err := os.ReadFile("../../clients/testdata/signatures.json")
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ func TestWebhooksPage(t *testing.T) {
 	require.Len(t, rows, 4)
 
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "verify.mjs"), []byte(examples(t, "../../docs/webhooks.md", "js")[0]), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "verify.mjs"), []byte(examples(t, "../../docs/build/webhooks.md", "js")[0]), 0o600))
 	script := `import { verify } from "./verify.mjs";
 import { readFileSync } from "node:fs";
 for (const r of JSON.parse(readFileSync(process.argv[2]))) {

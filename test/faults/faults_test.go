@@ -4,7 +4,7 @@
 // acknowledged. When the fault is over it checks that all of it holds.
 //
 // The processes under test are the real program, built with the tag
-// "failpoints"; see internal/failpoint and docs/faults.md.
+// "failpoints"; see internal/failpoint and docs/learn/faults.md.
 package faults_test
 
 import (
