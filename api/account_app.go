@@ -114,3 +114,14 @@ func (s *Server) endClientSecret(c *gin.Context, app caller) error {
 	s.logSecurityEvent(c, "client secret ended", "app", app.ID, "secret", id, "by", app.actor())
 	return answerNothing(c)
 }
+
+type appView struct {
+	ID      uuid.UUID   `json:"id"`
+	Name    string      `json:"name"`
+	Plan    models.Plan `json:"plan"`
+	Tenants []string    `json:"tenants"` // empty: all
+}
+
+func viewApp(a *models.App) appView {
+	return appView{ID: a.ID, Name: a.Name, Plan: a.Plan, Tenants: append([]string{}, a.Tenants...)}
+}

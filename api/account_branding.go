@@ -145,27 +145,6 @@ func (s *Server) deleteBranding(c *gin.Context, app caller) error {
 	return answerNothing(c)
 }
 
-// signingLogo gives the page of a signer the sender's logo, also when the link signs no more.
-func (s *Server) signingLogo(c *gin.Context, l signerLink) error {
-	e, err := s.linkedEnvelope(c, l)
-	if err != nil {
-		return err
-	}
-	if _, err := e.OutcomeOf(l.Link, s.Now()); err != nil {
-		return err
-	}
-	return s.serveLogo(c, l.App, e.TenantID)
-}
-
-// downloadLogo gives the logo to whoever has a link of the download portal, also once the document was deleted.
-func (s *Server) downloadLogo(c *gin.Context) error {
-	l, e, _, err := s.downloadTarget(c)
-	if err != nil && !errors.Is(err, models.ErrPurged) {
-		return err
-	}
-	return s.serveLogo(c, l.App, e.TenantID)
-}
-
 // serveLogo writes a tenant's logo; models.ErrNotFound: there is none.
 func (s *Server) serveLogo(c *gin.Context, app uuid.UUID, tenant string) error {
 	_, chosen, err := s.Store.Settings(c.Request.Context(), app, tenant)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
+	"github.com/nyaruka/phonenumbers"
 
 	"countersign/internal/plaintext"
 	"countersign/models"
@@ -91,4 +92,17 @@ func (s *Server) usage(c *gin.Context, app caller) error {
 		"plan": app.Plan, "periodStart": start.Format(time.DateOnly), "periodEnd": start.AddDate(0, 1, -1).Format(time.DateOnly),
 		"envelopesUsed": used, "envelopesReserved": reserved, "envelopesLimit": orNull(limits.EnvelopesPerMonth), "overageAllowed": limits.Overage,
 	})
+}
+
+// phone reads an optional phone number, in E.164 if it can be understood.
+func phone(o *object) *string {
+	text := o.optStr("phone")
+	if text == nil || strings.TrimSpace(*text) == "" {
+		return nil
+	}
+	if n, err := phonenumbers.Parse(*text, ""); err == nil && phonenumbers.IsPossibleNumber(n) {
+		e164 := phonenumbers.Format(n, phonenumbers.E164)
+		return &e164
+	}
+	return text
 }

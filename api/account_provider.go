@@ -226,13 +226,6 @@ func highestRole(given []string) models.Role {
 	return ""
 }
 
-func firstCharacters(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n])
-	}
-	return s
-}
-
 // refuseSignIn logs why somebody did not get in, without whom and without what was
 // answered, and says what to do.
 func (s *Server) refuseSignIn(c *gin.Context, err error) error {

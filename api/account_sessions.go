@@ -98,12 +98,6 @@ func (s *Server) startSession(c *gin.Context, user *models.ConsoleUser, provedAt
 	})
 }
 
-// mustEnrol reports whether a user lacks a second factor that is required. Of one who
-// signs in at the provider it is the provider's business.
-func (s *Server) mustEnrol(user *models.ConsoleUser, factor bool) bool {
-	return !factor && !user.AtProvider() && s.ConsoleTOTP.Requires(user.Role)
-}
-
 // signInOf says how a user signs in.
 func signInOf(user *models.ConsoleUser) string {
 	if user.AtProvider() {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -76,4 +77,18 @@ func (s *Server) putSettings(c *gin.Context, app caller) error {
 		return err
 	}
 	return s.showSettings(c, app, tenant)
+}
+
+// effectiveSettings are what holds for a tenant of the app.
+func (s *Server) effectiveSettings(c *gin.Context, app caller, tenant string) (models.Settings, error) {
+	_, chosen, err := s.Store.Settings(c.Request.Context(), app.ID, tenant)
+	return chosen.WithDefaults(s.serviceDefaults(app)), err
+}
+
+// serviceDefaults are what holds where neither tenant nor app have chosen.
+func (s *Server) serviceDefaults(app caller) models.Settings {
+	return models.Settings{
+		DefaultExpiryDays: &s.DefaultExpiryDays, ReminderIntervalHours: new(int(s.ReminderInterval / time.Hour)),
+		FieldOrigin: new(models.OriginTopLeft), SenderName: &app.Name, Language: new("en"),
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"countersign/internal/plaintext"
 	"countersign/models"
 	"countersign/store"
 )
@@ -91,5 +92,46 @@ func (s *Server) setUserPassword(c *gin.Context, app caller) error {
 		return err
 	}
 	s.logSecurityEvent(c, "console password set", "user", user.ID, "by", app.actor())
+	return answerNothing(c)
+}
+
+type userView struct {
+	ID        uuid.UUID   `json:"id"`
+	Email     string      `json:"email"`
+	Name      string      `json:"name"`
+	Role      models.Role `json:"role"`
+	CreatedAt time.Time   `json:"createdAt"`
+}
+
+func viewUser(u *models.ConsoleUser) userView {
+	return userView{ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, CreatedAt: u.CreatedAt.UTC()}
+}
+
+func (s *Server) createUser(c *gin.Context, app caller, o *object) error {
+	email, name, password, role := o.str("email"), plaintext.Visible(o.str("name")), o.str("password"), o.str("role")
+	if err := o.err(); err != nil {
+		return err
+	}
+	var u *models.ConsoleUser
+	err := command(s, c, func(st *store.Store) (_ *models.ConsoleUser, err error) {
+		u, err = st.CreateUser(c.Request.Context(), app.ID, email, name, password, models.Role(role))
+		return u, err
+	}, asJSON(http.StatusCreated, viewUser))
+	if err != nil {
+		return err
+	}
+	s.logSecurityEvent(c, "console user created", "user", u.ID, "role", u.Role, "by", app.actor())
+	return nil
+}
+
+func (s *Server) disableUser(c *gin.Context, app caller) error {
+	id := checkedID(c, "id")
+	if err := refuseOwnAccount(app, id, "Your own account is disabled by another administrator."); err != nil {
+		return err
+	}
+	if err := s.Store.DisableUser(c.Request.Context(), app.ID, id); err != nil {
+		return err
+	}
+	s.logSecurityEvent(c, "console user disabled", "user", id, "by", app.actor())
 	return answerNothing(c)
 }

@@ -19,9 +19,6 @@ var errorCatalog []byte
 //go:embed errors.html
 var errorTemplate string
 
-// catalogPath is the page of all error codes. The type of an error is its address with the code as fragment.
-const catalogPath = "/docs/errors"
-
 // catalogPolicy: the page is one file without scripts, and loads nothing.
 const catalogPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 

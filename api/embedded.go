@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
-	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -158,19 +156,6 @@ func withOrigin(err error, session *models.EmbeddedSession) error {
 	return withDetails(err, map[string]any{
 		"allowedOrigin": session.AllowedOrigin, "envelopeId": session.EnvelopeID, "signerId": session.SignerID,
 	})
-}
-
-// withDetails adds details to a refusal.
-func withDetails(err error, details map[string]any) error {
-	refusal, ok := errors.AsType[*models.Error](err)
-	if !ok {
-		return err
-	}
-	told := *refusal
-	told.Details = map[string]any{}
-	maps.Copy(told.Details, refusal.Details)
-	maps.Copy(told.Details, details)
-	return &told
 }
 
 // embedPage serves the page of an embedded signing session.

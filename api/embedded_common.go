@@ -2,9 +2,6 @@ package api
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"net/http"
 	"time"
 
@@ -40,18 +37,6 @@ func (s *Server) sessionInput(app caller, o *object, most int, allTenants bool) 
 func newEmbeddedToken(prefix string) (token string, hash []byte) {
 	token = prefix + newSecret()
 	return token, tokenHash(token)
-}
-
-// newSecret is a text that nobody can guess.
-func newSecret() string {
-	secret := make([]byte, 32)
-	_, _ = rand.Read(secret) // never fails
-	return base64.RawURLEncoding.EncodeToString(secret)
-}
-
-func tokenHash(token string) []byte {
-	sum := sha256.Sum256([]byte(token))
-	return sum[:]
 }
 
 // madeSession answers who makes an embedded session: the only time that its token is told.

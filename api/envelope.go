@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -16,8 +15,6 @@ import (
 	"countersign/store"
 	"countersign/temporal"
 )
-
-type jsonNumber = json.Number
 
 func originalKey(e *models.Envelope, id uuid.UUID) string {
 	return fmt.Sprintf("envelopes/%s/original/%s.pdf", e.ID, id)

@@ -4,78 +4,13 @@ import (
 	"errors"
 	"net/http"
 	"time"
-	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
-	"countersign/internal/plaintext"
 	"countersign/models"
 	"countersign/store"
 )
-
-type userView struct {
-	ID        uuid.UUID   `json:"id"`
-	Email     string      `json:"email"`
-	Name      string      `json:"name"`
-	Role      models.Role `json:"role"`
-	CreatedAt time.Time   `json:"createdAt"`
-}
-
-func viewUser(u *models.ConsoleUser) userView {
-	return userView{ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, CreatedAt: u.CreatedAt.UTC()}
-}
-
-type appView struct {
-	ID      uuid.UUID   `json:"id"`
-	Name    string      `json:"name"`
-	Plan    models.Plan `json:"plan"`
-	Tenants []string    `json:"tenants"` // empty: all
-}
-
-func viewApp(a *models.App) appView {
-	return appView{ID: a.ID, Name: a.Name, Plan: a.Plan, Tenants: append([]string{}, a.Tenants...)}
-}
-
-func (s *Server) createUser(c *gin.Context, app caller, o *object) error {
-	email, name, password, role := o.str("email"), plaintext.Visible(o.str("name")), o.str("password"), o.str("role")
-	if err := o.err(); err != nil {
-		return err
-	}
-	var u *models.ConsoleUser
-	err := command(s, c, func(st *store.Store) (_ *models.ConsoleUser, err error) {
-		u, err = st.CreateUser(c.Request.Context(), app.ID, email, name, password, models.Role(role))
-		return u, err
-	}, asJSON(http.StatusCreated, viewUser))
-	if err != nil {
-		return err
-	}
-	s.logSecurityEvent(c, "console user created", "user", u.ID, "role", u.Role, "by", app.actor())
-	return nil
-}
-
-func (s *Server) disableUser(c *gin.Context, app caller) error {
-	id := checkedID(c, "id")
-	if err := refuseOwnAccount(app, id, "Your own account is disabled by another administrator."); err != nil {
-		return err
-	}
-	if err := s.Store.DisableUser(c.Request.Context(), app.ID, id); err != nil {
-		return err
-	}
-	s.logSecurityEvent(c, "console user disabled", "user", id, "by", app.actor())
-	return answerNothing(c)
-}
-
-// maxSearch bounds a search text, in characters.
-const maxSearch = 200
-
-func searchText(c *gin.Context, p models.Problems) string {
-	text := c.Query("search")
-	if utf8.RuneCountInString(text) > maxSearch || !isText(text) {
-		p.Add("search", "must have at most %d characters, none of them control characters", maxSearch)
-	}
-	return text
-}
 
 // searchEnvelopes lists the envelopes of all tenants, or of one.
 func (s *Server) searchEnvelopes(c *gin.Context, app caller) error {

@@ -71,15 +71,3 @@ func (s *Server) requestCopies(c *gin.Context, app caller, o *object) error {
 		return e.RequestCopies(act, email)
 	}, asJSON(http.StatusAccepted, viewSigner))
 }
-
-// delegate hands over to another person, who is invited; the link ends.
-func (s *Server) delegate(c *gin.Context, l signerLink, o *object) error {
-	in := s.replacementInput(o)
-	if err := o.err(); err != nil {
-		return err
-	}
-	return s.changeSigned(c, l, func(e *models.Envelope) error {
-		_, err := e.Delegate(s.signerContext(c, l), l.Link, in)
-		return err
-	}, noContent)
-}

@@ -6,10 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/nyaruka/phonenumbers"
 
 	"countersign/internal/plaintext"
 	"countersign/models"
@@ -212,20 +210,6 @@ func fieldOrigin(o *object) *models.Origin {
 	return nil
 }
 
-// effectiveSettings are what holds for a tenant of the app.
-func (s *Server) effectiveSettings(c *gin.Context, app caller, tenant string) (models.Settings, error) {
-	_, chosen, err := s.Store.Settings(c.Request.Context(), app.ID, tenant)
-	return chosen.WithDefaults(s.serviceDefaults(app)), err
-}
-
-// serviceDefaults are what holds where neither tenant nor app have chosen.
-func (s *Server) serviceDefaults(app caller) models.Settings {
-	return models.Settings{
-		DefaultExpiryDays: &s.DefaultExpiryDays, ReminderIntervalHours: new(int(s.ReminderInterval / time.Hour)),
-		FieldOrigin: new(models.OriginTopLeft), SenderName: &app.Name, Language: new("en"),
-	}
-}
-
 // buildDraft makes the draft with all that the request holds, and keeps the file. Only
 // now, when nothing else is wrong with the request, is the file examined.
 func (s *Server) buildDraft(c *gin.Context, app caller, in models.Envelope, signers []models.SignerInput, fields []models.FieldInput,
@@ -287,17 +271,4 @@ func (s *Server) authMethod(o *object, otherwise models.AuthMethod) models.AuthM
 		o.bad("authMethod", "sms_otp is not available: this service sends no text messages")
 	}
 	return m
-}
-
-// phone reads an optional phone number, in E.164 if it can be understood.
-func phone(o *object) *string {
-	text := o.optStr("phone")
-	if text == nil || strings.TrimSpace(*text) == "" {
-		return nil
-	}
-	if n, err := phonenumbers.Parse(*text, ""); err == nil && phonenumbers.IsPossibleNumber(n) {
-		e164 := phonenumbers.Format(n, phonenumbers.E164)
-		return &e164
-	}
-	return text
 }

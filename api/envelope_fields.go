@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
 	"countersign/models"
+	"countersign/seal"
 )
 
 // Fields as requests bring them and as answers show them.
@@ -200,51 +200,20 @@ func viewOneField(f *models.Field) fieldView { return viewField(f, f.Extended())
 
 func placeOf(f *models.Field) placeView { return placeView{f.Page, f.X, f.Y, f.W, f.H} }
 
-type contextField struct {
-	ID         uuid.UUID        `json:"id"`
-	DocumentID uuid.UUID        `json:"documentId"`
-	Type       models.FieldType `json:"type"`
-	placeView
-	Required bool `json:"required"`
-	fieldExtras
+// fitText returns how many characters of a text the seal can draw into a field in a legible size, and whether all are. One that
+// cannot be drawn at all is refused as such.
+func fitText(f *models.Field, text string) (length int, fits bool) {
+	if fitsText(f, text) {
+		return 0, true
+	}
+	length, err := textBox(f).Length(text)
+	return length, err != nil
 }
 
-// contextFields gives the signing context the fields of its signer. What is prefilled,
-// and what earlier signers entered, is for a confirmed client alone.
-func (s *Server) contextFields(c *gin.Context, v *contextView, e *models.Envelope, signer *models.Signer, confirmed bool) error {
-	extended := e.Extended()
-	for _, f := range e.Fields {
-		if f.SignerID != signer.ID {
-			continue
-		}
-		field := contextField{ID: f.ID, DocumentID: f.DocumentID, Type: f.Type, placeView: placeOf(f), Required: f.Required}
-		if extended {
-			field.fieldExtras = viewExtras(f)
-			field.DefaultValue = ""
-			if confirmed {
-				field.DefaultValue = f.Prefilled(signer)
-			}
-		}
-		v.Fields = append(v.Fields, field)
-	}
-	if !confirmed {
-		return nil
-	}
-	var err error
-	v.ConditionValues, err = s.conditionValues(c, e, signer.ID)
-	return err
-}
+func textBox(f *models.Field) seal.TextBox { return seal.TextBox{W: f.W, H: f.H, Cells: f.Cells()} }
 
-// conditionValues are the values of earlier signers that the conditions of a signer's
-// fields compare; nil if they compare none.
-func (s *Server) conditionValues(c *gin.Context, e *models.Envelope, signer uuid.UUID) (map[string]string, error) {
-	names := e.EarlierNames(signer)
-	if len(names) == 0 {
-		return nil, nil //nolint:nilnil // nothing is compared
-	}
-	values, err := s.Store.ValuesWithoutPictures(c.Request.Context(), e)
-	if err != nil {
-		return nil, err
-	}
-	return e.ConditionValues(names, values), nil
+// fitsText reports whether the seal can draw a text into a field in a legible size.
+func fitsText(f *models.Field, text string) bool {
+	fits, err := textBox(f).Fits(text)
+	return fits || err != nil
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"encoding/base64"
 	"net/http"
 	"strconv"
@@ -55,25 +54,6 @@ func (s *Server) listEnvelopes(c *gin.Context, app caller) error {
 
 // listedEnvelope is an envelope as lists show it: without its audit trail.
 func listedEnvelope(e *models.Envelope) envelopeView { return viewEnvelope(e, nil) }
-
-// pageQuery reads which page of a list is asked for.
-func pageQuery(c *gin.Context, p models.Problems) (page, size int) {
-	return query(c, p, "page", 1, 1_000_000), query(c, p, "pageSize", 20, 100)
-}
-
-// answerPage answers with a page of a list.
-func answerPage[V any](c *gin.Context, data []V, total int64, page, size int) error {
-	return answer(c, http.StatusOK, gin.H{"data": data, "total": total, "page": page, "pageSize": size})
-}
-
-// checkTenantQuery refuses what is wrong with a query string, and a tenant that is not the
-// caller's; "" is all tenants.
-func checkTenantQuery(p models.Problems, app caller, tenant string) error {
-	if tenant != "" {
-		models.CheckText(p, "tenantId", tenant, 1, 255)
-	}
-	return cmp.Or(p.Err(), app.CheckTenant(tenant))
-}
 
 // A cursor is a place in a list: the id of the envelope before it, and in the order of
 // a time the microsecond of that, behind a mark that says which time it is.

@@ -110,24 +110,6 @@ func (s *Server) suggestions(c *gin.Context, app caller) error {
 	return s.writeSuggestions(c, e, d)
 }
 
-// templateSuggestions is suggestions for a document of a template's newest version.
-func (s *Server) templateSuggestions(c *gin.Context, app caller) error {
-	t, err := s.callerTemplate(c, app, 0)
-	if err != nil {
-		return err
-	}
-	if err := checkTemplateFiles(t); err != nil {
-		return err
-	}
-	id := checkedID(c, "documentId")
-	for _, d := range t.Documents {
-		if d.ID == id {
-			return s.writeSuggestions(c, templateHolder(app, t), &d.Document)
-		}
-	}
-	return models.ErrNotFound
-}
-
 // writeSuggestions reads an original and answers what its tags and its form describe.
 func (s *Server) writeSuggestions(c *gin.Context, e *models.Envelope, d *models.Document) error {
 	u, err := s.reopenUpload(c, e, d, preparing{})

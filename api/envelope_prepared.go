@@ -19,14 +19,6 @@ import (
 	"countersign/store/blob"
 )
 
-// preparing says what is done to an upload before people read it.
-type preparing struct {
-	prepare.Options
-
-	// password opens an encrypted file; nil: none is given. It is kept nowhere.
-	password *string
-}
-
 // passwordHeader names the header with a file's password, which no log has.
 const passwordHeader = "X-Document-Password"
 

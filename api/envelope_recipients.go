@@ -75,18 +75,6 @@ func recipientKind(o *object) models.RecipientKind {
 	return models.RecipientKind(*kind)
 }
 
-// contextRecipient is what a signer's page needs to know of the part that they play;
-// each member is there where there is something to tell.
-type contextRecipient struct {
-	Kind            models.RecipientKind `json:"kind,omitempty"`
-	Role            string               `json:"role,omitempty"`
-	Language        string               `json:"language,omitempty"`
-	Host            *contextHost         `json:"host,omitempty"`
-	MayDelegate     bool                 `json:"mayDelegate,omitempty"`
-	WitnessFor      *witnessedView       `json:"witnessFor,omitempty"`
-	DocumentsToOpen *[]uuid.UUID         `json:"documentsToOpen,omitempty"`
-}
-
 type contextHost struct {
 	Name string `json:"name"`
 }
@@ -97,21 +85,4 @@ type witnessedView struct {
 	Role     string     `json:"role"`
 	Name     *string    `json:"name"`
 	SignedAt *time.Time `json:"signedAt"`
-}
-
-func viewContextRecipient(e *models.Envelope, s *models.Signer, confirmed bool) contextRecipient {
-	v := contextRecipient{Kind: s.ShownKind(), Role: s.Role, Language: s.Language, MayDelegate: s.AllowDelegation && !s.Delegated}
-	if h := s.Host(); h != nil {
-		v.Host = &contextHost{h.Name}
-	}
-	if p := e.Principal(s); p != nil {
-		v.WitnessFor = &witnessedView{SignerID: p.ID, Role: p.Role, SignedAt: utcPtr(p.SignedAt)}
-		if confirmed {
-			v.WitnessFor.Name = &p.Name
-		}
-	}
-	if s.ReadsAll() {
-		v.DocumentsToOpen = new(append([]uuid.UUID{}, e.Unopened(s)...))
-	}
-	return v
 }

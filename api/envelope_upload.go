@@ -20,27 +20,6 @@ import (
 	"countersign/store/blob"
 )
 
-// upload is a PDF that a request brought, in a temporary file. What is known of
-// its pages is there once it was admitted.
-type upload struct {
-	file *os.File
-	models.DocumentInput
-
-	preparing preparing
-	revision  *admission.Prepared // nil: nothing has to change
-	prepared  *os.File            // what people read then, in a temporary file
-}
-
-func (u *upload) discard() {
-	if u == nil {
-		return
-	}
-	blob.Discard(u.file)
-	if u.prepared != nil {
-		blob.Discard(u.prepared)
-	}
-}
-
 // admitUpload examines a received PDF. It is dear: whatever else can be wrong with the
 // request is looked at before.
 func (s *Server) admitUpload(c *gin.Context, u *upload) error {

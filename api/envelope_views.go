@@ -159,32 +159,6 @@ func viewEvent(e *models.Event) eventView {
 	}
 }
 
-// views are what rows look like in an answer; none is an empty list.
-func views[T, V any](rows []T, view func(*T) V) []V {
-	out := make([]V, 0, len(rows))
-	for i := range rows {
-		out = append(out, view(&rows[i]))
-	}
-	return out
-}
-
-// viewEach is views of what is held by pointers.
-func viewEach[T, V any](rows []*T, view func(*T) V) []V {
-	out := make([]V, 0, len(rows))
-	for _, r := range rows {
-		out = append(out, view(r))
-	}
-	return out
-}
-
-// orNull is a value that an answer shows as null where it is the zero value.
-func orNull[T comparable](v T) *T {
-	if v == *new(T) {
-		return nil
-	}
-	return &v
-}
-
 // placeView is where something stands in a document.
 type placeView struct {
 	Page int     `json:"page"`

@@ -100,3 +100,12 @@ func (s *Server) downloadDocument(c *gin.Context) error {
 	}
 	return s.serveFile(c, e, d, f, "attachment")
 }
+
+// downloadLogo gives the logo to whoever has a link of the download portal, also once the document was deleted.
+func (s *Server) downloadLogo(c *gin.Context) error {
+	l, e, _, err := s.downloadTarget(c)
+	if err != nil && !errors.Is(err, models.ErrPurged) {
+		return err
+	}
+	return s.serveLogo(c, l.App, e.TenantID)
+}

@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/base64"
-	"math/big"
 	"net/http"
 	"strings"
 	"sync"
@@ -13,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/internal/credential"
+	"countersign/internal/plaintext"
 	"countersign/models"
 	"countersign/store"
 )
@@ -199,74 +198,52 @@ func (s *Server) authenticateSigner(c *gin.Context, ended bool) (signerLink, err
 	return l, session.Live(s.Now())
 }
 
-// token is the OAuth 2.0 client credentials grant (RFC 6749 §4.4); the client
-// authenticates in the form or by HTTP Basic (§2.3.1).
-func (s *Server) token(c *gin.Context) error {
-	form, err := readForm(c)
-	if err != nil {
-		return err
-	}
-	id, secret := form.Get("client_id"), form.Get("client_secret")
-	if user, pass, ok := c.Request.BasicAuth(); ok {
-		id, secret = user, pass
-	}
-	p := models.Problems{}
-	switch form.Get("grant_type") {
-	case "client_credentials":
-	case "":
-		p.Add("grant_type", "is required")
-	default:
-		p.Add("grant_type", "must be client_credentials")
-	}
-	if id == "" {
-		p.Add("client_id", "is required")
-	}
-	if secret == "" {
-		p.Add("client_secret", "is required")
-	}
-	if err := p.Err(); err != nil {
-		return err
-	}
-	app, err := withAttemptLimit(c, s, "token", id, func() (*models.App, error) {
-		return s.Store.Authenticate(c.Request.Context(), id, secret)
-	})
-	if err != nil {
-		return notFoundAs(models.Refuse(models.KindUnauthorized, "invalid_client", "The client id or secret is wrong."), err)
-	}
-	access, err := s.Tokens.IssueAccess(app.ID)
-	if err != nil {
-		return err
-	}
-	s.logSecurityEvent(c, "access token issued", "app", app.ID)
-	c.Header("Pragma", "no-cache")
-	return answer(c, http.StatusOK, gin.H{
-		"access_token": access, "token_type": "Bearer", "expires_in": int(credential.AccessLifetime.Seconds()),
-	})
+// mustEnrol reports whether a user lacks a second factor that is required. Of one who
+// signs in at the provider it is the provider's business.
+func (s *Server) mustEnrol(user *models.ConsoleUser, factor bool) bool {
+	return !factor && !user.AtProvider() && s.ConsoleTOTP.Requires(user.Role)
 }
 
-// jwks publishes the keys that sign manifests (RFC 7517), so that sealed
-// documents can be verified by anyone.
-func (s *Server) jwks(c *gin.Context) error {
-	keys, err := s.Store.Keys(c.Request.Context(), models.KeyManifests)
-	if err != nil {
+// checkPath answers an envelope that is not the caller's before anything of the
+// request is looked at, so that no body says whether it exists. Reading it
+// again to change it costs less than a body that was read in vain.
+func (s *Server) checkPath(c *gin.Context, app caller) error {
+	for _, p := range c.Params {
+		if p.Key == "tenantId" { // the app's own name for it
+			continue
+		}
+		if _, err := pathID(c, p.Key); err != nil {
+			return err
+		}
+	}
+	if !strings.Contains(c.FullPath(), "/envelopes/:id") {
+		return nil
+	}
+	id := checkedID(c, "id")
+	tagEnvelope(c, id)
+	if c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead {
+		tenant, err := s.Store.EnvelopeTenant(c.Request.Context(), app.ID, id)
+		if err == nil && app.CheckTenant(tenant) != nil {
+			err = models.ErrNotFound
+		}
 		return err
 	}
-	out := []gin.H{}
-	for _, k := range keys {
-		pub := k.Private.PublicKey
-		jwk := gin.H{
-			"kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": k.ID,
-			"x": jwkCoordinate(pub.X), "y": jwkCoordinate(pub.Y), //nolint:staticcheck // JWK wants the affine coordinates
-		}
-		if k.Revoked != nil { // as OpenID Federation 1.0 tells it of keys of the past
-			jwk["revoked"] = gin.H{"revoked_at": k.Revoked.At.Unix(), "reason": k.Revoked.Reason}
-		}
-		out = append(out, jwk)
-	}
-	c.Header("Cache-Control", "public, max-age=300")
-	return answer(c, http.StatusOK, gin.H{"keys": out})
+	return nil
 }
 
-func jwkCoordinate(n *big.Int) string {
-	return base64.RawURLEncoding.EncodeToString(n.FillBytes(make([]byte, 32)))
+// actionContext is who makes the request, for the audit trail.
+func (s *Server) actionContext(c *gin.Context, actor string) models.ActionContext {
+	agent := c.Request.UserAgent()
+	agent = agent[:min(len(agent), maxUserAgent)]
+	return models.ActionContext{
+		At: s.Now().UTC().Truncate(time.Microsecond), Actor: actor, IP: c.ClientIP(), UserAgent: plaintext.Strip(agent), NewID: s.NewID,
+	}
+}
+
+const maxUserAgent = 512
+
+// notFoundAsInvalidLink makes a link to an envelope that is not there an invalid link,
+// and leaves every other refusal as it is.
+func notFoundAsInvalidLink(err error) error {
+	return notFoundAs(models.ErrLinkInvalid, err)
 }

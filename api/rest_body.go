@@ -2,25 +2,18 @@ package api
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"net/url"
-	"os"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 
 	"countersign/internal/plaintext"
 	"countersign/models"
-	"countersign/store/blob"
 )
 
 // The bounds of what a request's body holds.
@@ -57,50 +50,6 @@ func requestTooLarge(limit int64) error {
 // fileTooLarge is the refusal of a file.
 func fileTooLarge(limit int64) error {
 	return models.Refuse(models.KindTooLarge, "file_too_large", "The file is larger than %d bytes.", limit)
-}
-
-// receiveUpload copies a file of at most so many bytes from r into a temporary one,
-// hashing it on the way. The caller discards it.
-func (s *Server) receiveUpload(r io.Reader, name string, limit int64) (_ *upload, err error) {
-	f, err := s.Blobs.Temp()
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			blob.Discard(f)
-		}
-	}()
-	h := sha256.New()
-	n, err := io.Copy(io.MultiWriter(f, h), io.LimitReader(r, limit+1))
-	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
-	switch {
-	case n > limit || tooLarge:
-		return nil, fileTooLarge(limit)
-	case isWriteError(err):
-		return nil, fmt.Errorf("receive upload: %w", err)
-	case err != nil:
-		return nil, bodyError(err)
-	}
-	return &upload{file: f, DocumentInput: models.DocumentInput{Document: models.Document{Name: fileName(name), SHA256: hex.EncodeToString(h.Sum(nil)), Size: n}}}, nil
-}
-
-// isWriteError reports whether err came from our own file, not from the client.
-func isWriteError(err error) bool {
-	_, ok := errors.AsType[*os.PathError](err)
-	return ok
-}
-
-const maxFileName = 200 // characters
-
-// fileName keeps the last part of an uploaded file's name, without what may
-// not be in one.
-func fileName(name string) string {
-	name = path.Base(strings.ReplaceAll(plaintext.Strip(name), `\`, "/"))
-	if name == "." || name == "/" {
-		return ""
-	}
-	return firstCharacters(name, maxFileName)
 }
 
 // readForm reads a form of name=value pairs.

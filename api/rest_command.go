@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,7 +9,6 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
-	"countersign/models"
 	"countersign/store"
 )
 
@@ -117,77 +115,4 @@ func render(c *gin.Context, r *store.StoredResponse) error {
 	}
 	_, err := c.Writer.Write(r.Body)
 	return err
-}
-
-// change does one thing to the caller's envelope and answers with view of what that made.
-// What is wrong with the body, invalid, is refused where the envelope is the caller's, and
-// the version is the one that the caller has seen.
-func change[T any](s *Server, c *gin.Context, app caller, invalid error,
-	do func(*models.Envelope, models.ActionContext) (T, error), view func(T) (*store.StoredResponse, error),
-) error {
-	var made T
-	return command(s, c, func(st *store.Store) (*models.Envelope, error) {
-		return st.Change(c.Request.Context(), app.ID, checkedID(c, "id"), s.by(c, app, invalid, func(e *models.Envelope, act models.ActionContext) (err error) {
-			made, err = do(e, act)
-			return err
-		}))
-	}, func(e *models.Envelope) (*store.StoredResponse, error) {
-		r, err := view(made)
-		return withETag(r, e), err
-	})
-}
-
-// withETag names the version of the envelope that a response shows.
-func withETag(r *store.StoredResponse, e *models.Envelope) *store.StoredResponse {
-	if r != nil {
-		r.Header.Set("ETag", etag(e))
-	}
-	return r
-}
-
-// changeWhole is change that answers with the whole envelope; links: with the
-// links of those who may sign.
-func (s *Server) changeWhole(c *gin.Context, app caller, links bool, do func(*models.Envelope, models.ActionContext) error) error {
-	return command(s, c, func(st *store.Store) (*store.EnvelopeWithEvents, error) {
-		return st.ChangeWithEvents(c.Request.Context(), app.ID, checkedID(c, "id"), s.by(c, app, nil, do))
-	}, func(e *store.EnvelopeWithEvents) (*store.StoredResponse, error) {
-		log := e.Log
-		if app.builder != nil {
-			log = nil // the audit trail is the application's
-		}
-		return s.wholeEnvelope(http.StatusOK, e.Envelope, log, links)
-	})
-}
-
-// wholeEnvelope is a response with an envelope; links: with the links of those who may sign.
-func (s *Server) wholeEnvelope(status int, e *models.Envelope, log []models.Event, links bool) (*store.StoredResponse, error) {
-	v := viewEnvelope(e, log)
-	showFieldWarnings(&v, e)
-	if links {
-		if err := s.showLinks(&v, e); err != nil {
-			return nil, err
-		}
-	}
-	r, err := inJSON(status, v)
-	return withETag(r, e), err
-}
-
-// by lets the caller do something to an envelope that is theirs, unless the request is invalid.
-func (s *Server) by(c *gin.Context, app caller, invalid error, do func(*models.Envelope, models.ActionContext) error) func(*models.Envelope) error {
-	return func(e *models.Envelope) error {
-		if app.CheckTenant(e.TenantID) != nil {
-			return models.ErrNotFound
-		}
-		if err := cmp.Or(checkIfMatch(c, e), invalid); err != nil {
-			return err
-		}
-		return do(e, s.actionContext(c, app.actor()))
-	}
-}
-
-// changeSigned does one thing to the envelope of a signing link and answers with view.
-func (s *Server) changeSigned(c *gin.Context, l signerLink, do func(*models.Envelope) error, view func(*models.Envelope) (*store.StoredResponse, error)) error {
-	return notFoundAsInvalidLink(command(s, c, func(st *store.Store) (*models.Envelope, error) {
-		return st.Change(c.Request.Context(), l.App, l.EnvelopeID, do)
-	}, view))
 }

@@ -348,3 +348,14 @@ func bodyHandler[T any](h func(*gin.Context, T, *object) error, optional bool) f
 		return h(c, who, o)
 	}
 }
+
+type jsonNumber = json.Number
+
+// secretOverlap reads for how long a secret that is replaced stays good; both bounds are in hours.
+func secretOverlap(o *object, otherwise, most int) time.Duration {
+	hours := models.Deref(o.optInt("overlapHours"), otherwise)
+	if hours < 0 || hours > most {
+		o.bad("overlapHours", "must be between 0 and %d", most)
+	}
+	return time.Duration(hours) * time.Hour
+}

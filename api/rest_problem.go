@@ -116,3 +116,6 @@ func notFoundAs(refused, err error) error {
 	}
 	return err
 }
+
+// catalogPath is the page of all error codes. The type of an error is its address with the code as fragment.
+const catalogPath = "/docs/errors"

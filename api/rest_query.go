@@ -120,3 +120,14 @@ func pathID(c *gin.Context, name string) (uuid.UUID, error) {
 	}
 	return id, nil
 }
+
+// maxSearch bounds a search text, in characters.
+const maxSearch = 200
+
+func searchText(c *gin.Context, p models.Problems) string {
+	text := c.Query("search")
+	if utf8.RuneCountInString(text) > maxSearch || !isText(text) {
+		p.Add("search", "must have at most %d characters, none of them control characters", maxSearch)
+	}
+	return text
+}

@@ -1,92 +1,15 @@
 package api
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"countersign/models"
 	"countersign/store"
 )
-
-// credentialKind says which credential a route asks for.
-type credentialKind int
-
-const (
-	public      credentialKind = iota // none
-	bearer                            // an app's access token
-	console                           // an app's access token, or a console user's of sufficient role
-	consoleUser                       // a console user's alone
-	signing                           // a signer token in the path
-)
-
-// replayPolicy says what a POST with the Idempotency-Key of an earlier one gets, once
-// that has taken effect.
-type replayPolicy int
-
-const (
-	replayResponse replayPolicy = iota // the same answer, for 24 hours
-	replayBriefly                      // the same, for half an access token's life
-	neverReplay                        // it is done again: the answer is a secret that is shown once, or nothing was changed
-)
-
-func (r replayPolicy) lifetime() time.Duration {
-	switch r {
-	case replayBriefly:
-		return tokenResponseLifetime
-	case neverReplay:
-		return 0
-	case replayResponse:
-	}
-	return responseLifetime
-}
-
-// bodyLimit is how large the body of a request may be, in bytes.
-type bodyLimit struct {
-	all  int64 // 0: by the route's credential
-	file int64 // of the file in it; 0: it has none
-}
-
-// The bounds of a body by the credential of its route, in bytes.
-const (
-	maxPublicBody = 8 << 10  // credentials and answers of authenticators
-	maxPersonBody = 64 << 10 // of a signer, or of a console user about the own account
-)
-
-// maxBody returns how large the body of a request may be, in bytes.
-func (r route) maxBody() int64 {
-	if r.body.all > 0 {
-		return r.body.all
-	}
-	switch r.access {
-	case public:
-		return maxPublicBody
-	case signing, consoleUser:
-		return maxPersonBody
-	case bearer, console:
-	}
-	return maxJSON
-}
-
-// route is one row of the table that lists every endpoint.
-type route struct {
-	method, path     string
-	access           credentialKind
-	role             models.Role           // console, consoleUser: the least that a user needs
-	allowWithoutMFA  bool                  // console: also while the user's second factor is missing
-	allowExpiredLink bool                  // signing: also for a link that has expired
-	builder          models.BuilderFeature // bearer, console: the feature that lets a builder session make the call
-	replay           replayPolicy
-	body             bodyLimit
-	before           func(*gin.Context) error // public: comes before a body is read
-	public           func(*gin.Context) error
-	app              func(*gin.Context, caller) error
-	signer           func(*gin.Context, signerLink) error
-}
 
 func (s *Server) routes() []route {
 	pub := func(method, path string, h func(*gin.Context) error) route {
@@ -311,33 +234,6 @@ func (s *Server) routes() []route {
 	}
 }
 
-// checkPath answers an envelope that is not the caller's before anything of the
-// request is looked at, so that no body says whether it exists. Reading it
-// again to change it costs less than a body that was read in vain.
-func (s *Server) checkPath(c *gin.Context, app caller) error {
-	for _, p := range c.Params {
-		if p.Key == "tenantId" { // the app's own name for it
-			continue
-		}
-		if _, err := pathID(c, p.Key); err != nil {
-			return err
-		}
-	}
-	if !strings.Contains(c.FullPath(), "/envelopes/:id") {
-		return nil
-	}
-	id := checkedID(c, "id")
-	tagEnvelope(c, id)
-	if c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead {
-		tenant, err := s.Store.EnvelopeTenant(c.Request.Context(), app.ID, id)
-		if err == nil && app.CheckTenant(tenant) != nil {
-			err = models.ErrNotFound
-		}
-		return err
-	}
-	return nil
-}
-
 // Routes lists the endpoints of the API as the contract writes them, such as
 // "GET /v1/envelopes/{id}". Pages are not among them.
 func (s *Server) Routes() []string {
@@ -365,56 +261,4 @@ func (s *Server) publishedRoutes() []route {
 // answered in the API's words.
 func isAPI(path string) bool {
 	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/oauth/") || strings.HasPrefix(path, "/.well-known/")
-}
-
-// handle checks the credential that the route asks for, answers a repeated
-// request as before, and turns an error into an answer.
-func (s *Server) handle(r route) gin.HandlerFunc {
-	return func(c *gin.Context) {
-		if err := s.serve(c, r); err != nil {
-			s.fail(c, err)
-		}
-	}
-}
-
-func (s *Server) serve(c *gin.Context, r route) error {
-	path := c.Request.URL.Path
-	defer s.holdBody(c, r).release()
-	switch r.access {
-	case bearer, console, consoleUser:
-		var app caller
-		var err error
-		if token, bearerErr := bearerToken(c); bearerErr == nil && strings.HasPrefix(token, builderTokenPrefix) {
-			app, err = s.authenticateBuilder(c, token, r.builder)
-		} else if r.access == bearer {
-			app, err = s.authenticate(c)
-		} else {
-			app, err = s.authenticateConsole(c, r)
-		}
-		if err != nil {
-			return s.countRejected(c, err)
-		}
-		if err := cmp.Or(s.checkPath(c, app), checkQuery(c)); err != nil {
-			return err
-		}
-		return s.idempotent(c, r, app.actor(), path, func() error { return r.app(c, app) })
-	case signing:
-		l, err := s.authenticateSigner(c, r.allowExpiredLink)
-		if err == nil {
-			err = checkQuery(c)
-		}
-		if err != nil {
-			return err
-		}
-		tagEnvelope(c, l.EnvelopeID)
-		// The path holds the token, so the route stands for it.
-		return s.idempotent(c, r, "link:"+l.ID.String(), c.FullPath(), func() error { return r.signer(c, l) })
-	case public:
-		if r.before != nil {
-			if err := r.before(c); err != nil {
-				return err
-			}
-		}
-	}
-	return s.idempotent(c, r, publicScope(c), path, func() error { return r.public(c) })
 }

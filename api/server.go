@@ -19,7 +19,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"countersign/internal/credential"
-	"countersign/internal/plaintext"
 	"countersign/models"
 	"countersign/notify"
 	"countersign/seal/admission"
@@ -180,14 +179,3 @@ func New(cfg Config) (*Server, error) {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.ServeHTTP(w, r) }
-
-// actionContext is who makes the request, for the audit trail.
-func (s *Server) actionContext(c *gin.Context, actor string) models.ActionContext {
-	agent := c.Request.UserAgent()
-	agent = agent[:min(len(agent), maxUserAgent)]
-	return models.ActionContext{
-		At: s.Now().UTC().Truncate(time.Microsecond), Actor: actor, IP: c.ClientIP(), UserAgent: plaintext.Strip(agent), NewID: s.NewID,
-	}
-}
-
-const maxUserAgent = 512

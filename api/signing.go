@@ -247,14 +247,27 @@ func (s *Server) pageView(c *gin.Context, l signerLink, o *object) error {
 	}, noContent)
 }
 
-// notFoundAsInvalidLink makes a link to an envelope that is not there an invalid link,
-// and leaves every other refusal as it is.
-func notFoundAsInvalidLink(err error) error {
-	return notFoundAs(models.ErrLinkInvalid, err)
-}
-
 // linkedEnvelope loads the envelope of a signing link.
 func (s *Server) linkedEnvelope(c *gin.Context, l signerLink) (*models.Envelope, error) {
 	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
 	return e, notFoundAsInvalidLink(err)
+}
+
+// delegate hands over to another person, who is invited; the link ends.
+func (s *Server) delegate(c *gin.Context, l signerLink, o *object) error {
+	in := s.replacementInput(o)
+	if err := o.err(); err != nil {
+		return err
+	}
+	return s.changeSigned(c, l, func(e *models.Envelope) error {
+		_, err := e.Delegate(s.signerContext(c, l), l.Link, in)
+		return err
+	}, noContent)
+}
+
+// changeSigned does one thing to the envelope of a signing link and answers with view.
+func (s *Server) changeSigned(c *gin.Context, l signerLink, do func(*models.Envelope) error, view func(*models.Envelope) (*store.StoredResponse, error)) error {
+	return notFoundAsInvalidLink(command(s, c, func(st *store.Store) (*models.Envelope, error) {
+		return st.Change(c.Request.Context(), l.App, l.EnvelopeID, do)
+	}, view))
 }

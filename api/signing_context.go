@@ -176,3 +176,44 @@ func contextDocs(e *models.Envelope) []contextDoc {
 		return contextDoc{d.ID, e.DocumentName(d), d.PageCount, d.Order, d.Size, d.SHA256, d.Pages}
 	})
 }
+
+// signingLogo gives the page of a signer the sender's logo, also when the link signs no more.
+func (s *Server) signingLogo(c *gin.Context, l signerLink) error {
+	e, err := s.linkedEnvelope(c, l)
+	if err != nil {
+		return err
+	}
+	if _, err := e.OutcomeOf(l.Link, s.Now()); err != nil {
+		return err
+	}
+	return s.serveLogo(c, l.App, e.TenantID)
+}
+
+// contextRecipient is what a signer's page needs to know of the part that they play;
+// each member is there where there is something to tell.
+type contextRecipient struct {
+	Kind            models.RecipientKind `json:"kind,omitempty"`
+	Role            string               `json:"role,omitempty"`
+	Language        string               `json:"language,omitempty"`
+	Host            *contextHost         `json:"host,omitempty"`
+	MayDelegate     bool                 `json:"mayDelegate,omitempty"`
+	WitnessFor      *witnessedView       `json:"witnessFor,omitempty"`
+	DocumentsToOpen *[]uuid.UUID         `json:"documentsToOpen,omitempty"`
+}
+
+func viewContextRecipient(e *models.Envelope, s *models.Signer, confirmed bool) contextRecipient {
+	v := contextRecipient{Kind: s.ShownKind(), Role: s.Role, Language: s.Language, MayDelegate: s.AllowDelegation && !s.Delegated}
+	if h := s.Host(); h != nil {
+		v.Host = &contextHost{h.Name}
+	}
+	if p := e.Principal(s); p != nil {
+		v.WitnessFor = &witnessedView{SignerID: p.ID, Role: p.Role, SignedAt: utcPtr(p.SignedAt)}
+		if confirmed {
+			v.WitnessFor.Name = &p.Name
+		}
+	}
+	if s.ReadsAll() {
+		v.DocumentsToOpen = new(append([]uuid.UUID{}, e.Unopened(s)...))
+	}
+	return v
+}

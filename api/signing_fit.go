@@ -8,26 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/models"
-	"countersign/seal"
 )
-
-// fitText returns how many characters of a text the seal can draw into a field in a legible size, and whether all are. One that
-// cannot be drawn at all is refused as such.
-func fitText(f *models.Field, text string) (length int, fits bool) {
-	if fitsText(f, text) {
-		return 0, true
-	}
-	length, err := textBox(f).Length(text)
-	return length, err != nil
-}
-
-func textBox(f *models.Field) seal.TextBox { return seal.TextBox{W: f.W, H: f.H, Cells: f.Cells()} }
-
-// fitsText reports whether the seal can draw a text into a field in a legible size.
-func fitsText(f *models.Field, text string) bool {
-	fits, err := textBox(f).Fits(text)
-	return fits || err != nil
-}
 
 // maxFitChecks is how many texts are checked at once: a person types into one field, which may have namesakes.
 const maxFitChecks = 20

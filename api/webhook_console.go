@@ -127,15 +127,6 @@ func (s *Server) rotateSecret(c *gin.Context, app caller) error {
 	}, asJSON(http.StatusOK, viewConsoleWebhook))
 }
 
-// secretOverlap reads for how long a secret that is replaced stays good; both bounds are in hours.
-func secretOverlap(o *object, otherwise, most int) time.Duration {
-	hours := models.Deref(o.optInt("overlapHours"), otherwise)
-	if hours < 0 || hours > most {
-		o.bad("overlapHours", "must be between 0 and %d", most)
-	}
-	return time.Duration(hours) * time.Hour
-}
-
 // resendSince sends again all that failed at an endpoint since a time.
 func (s *Server) resendSince(c *gin.Context, app caller) error {
 	id, o, err := s.endpointRequest(c, app)

@@ -1,0 +1,145 @@
+package api
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/models"
+)
+
+// builderTokenPrefix tells the token of a builder session from an access token.
+const builderTokenPrefix = "builder_"
+
+// withDetails adds details to a refusal.
+func withDetails(err error, details map[string]any) error {
+	refusal, ok := errors.AsType[*models.Error](err)
+	if !ok {
+		return err
+	}
+	told := *refusal
+	told.Details = map[string]any{}
+	maps.Copy(told.Details, refusal.Details)
+	maps.Copy(told.Details, details)
+	return &told
+}
+
+// checkBuilt refuses a session whose draft was sent or deleted, or whose template was archived: that ends it.
+func (s *Server) checkBuilt(c *gin.Context, session *models.BuilderSession) error {
+	if session.TemplateID != nil {
+		archived, err := s.Store.TemplateArchived(c.Request.Context(), session.AppID, *session.TemplateID)
+		if isNotFound(err) || err == nil && archived {
+			return models.Refuse(models.KindGone, "session_completed", "The template was archived.")
+		}
+		return err
+	}
+	over := models.Refuse(models.KindGone, "session_completed", "The draft was sent or deleted.")
+	e, err := s.Store.Envelope(c.Request.Context(), session.AppID, *session.EnvelopeID)
+	if isNotFound(err) {
+		return over
+	}
+	if err == nil && e.Status != models.StatusDraft {
+		return withDetails(over, map[string]any{"status": e.Status.Public()})
+	}
+	return err
+}
+
+// authenticateBuilder finds the builder session that the bearer token belongs to, for a
+// call that needs one of its features. For all other calls it is no access token. The
+// caller is the app, held to the session's draft or template.
+func (s *Server) authenticateBuilder(c *gin.Context, token string, needs models.BuilderFeature) (caller, error) {
+	session, err := s.Store.BuilderSessionByToken(c.Request.Context(), tokenHash(token))
+	if err != nil {
+		return caller{}, notFoundAs(errInvalidToken, err)
+	}
+	if err := session.Live(s.Now()); err != nil {
+		return caller{}, err
+	}
+	app, err := s.appCaller(c, session.AppID)
+	if err != nil {
+		return caller{}, err
+	}
+	if needs == models.BuilderNever || strings.HasPrefix(c.FullPath(), "/v1/templates/") != (session.TemplateID != nil) {
+		return caller{}, errInvalidToken
+	}
+	if !strings.EqualFold(c.Param("id"), cmp.Or(session.TemplateID, session.EnvelopeID).String()) {
+		return caller{}, models.ErrNotFound
+	}
+	if err := session.Allow(needs); err != nil {
+		return caller{}, err
+	}
+	if err := app.CheckTenant(session.TenantID); err != nil {
+		return caller{}, models.ErrNotFound
+	}
+	if err := s.checkBuilt(c, session); models.IsRefusal(err) {
+		over, _ := errors.AsType[*models.Error](err)
+		// A page that got no answer to its sending learns that the envelope was sent.
+		return caller{}, withDetails(models.ErrSessionInvalid, over.Details)
+	} else if err != nil {
+		return caller{}, err
+	}
+	app.builder = session
+	return app, nil
+}
+
+// allowFields refuses fields of types that the caller's builder session does not offer.
+func (c caller) allowFields(in ...models.FieldInput) error {
+	for i := range in {
+		if c.builder == nil {
+			return nil
+		}
+		if err := c.builder.AllowField(in[i].Type); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allowTemplateEdit refuses an edit of a template that the caller's builder session has no feature for.
+func (c caller) allowTemplateEdit(o *object, file bool) error {
+	if c.builder == nil {
+		return nil
+	}
+	if file {
+		if err := c.builder.Allow(models.BuilderDocuments); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.m)) {
+		if err := c.builder.Allow(templateFeatures[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allowTemplateFields refuses fields of types that the caller's builder session does not offer, but
+// for those that the version before has as well.
+func (c caller) allowTemplateFields(before, after []models.TemplateField) error {
+	if c.builder == nil {
+		return nil
+	}
+	known := slices.Clone(before)
+	for i := range after {
+		at := slices.IndexFunc(known, func(f models.TemplateField) bool { return f.SameContent(after[i]) })
+		if at >= 0 {
+			known = slices.Delete(known, at, at+1)
+			continue
+		}
+		if err := c.builder.AllowField(after[i].Type); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// templateFeatures are the features that the members of a template's edit need. Those that are
+// not named, such as externalId, are the application's.
+var templateFeatures = map[string]models.BuilderFeature{
+	"fields": models.BuilderAlways, "origin": models.BuilderAlways, "roles": models.BuilderRecipients, "documents": models.BuilderDocuments, "documentOptions": models.BuilderDocuments,
+	"name": models.BuilderSend, "subject": models.BuilderSend, "message": models.BuilderSend, "expiresInDays": models.BuilderSend, "reminderHours": models.BuilderSend,
+}

@@ -1,0 +1,55 @@
+package api
+
+import (
+	"cmp"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/models"
+)
+
+// pageQuery reads which page of a list is asked for.
+func pageQuery(c *gin.Context, p models.Problems) (page, size int) {
+	return query(c, p, "page", 1, 1_000_000), query(c, p, "pageSize", 20, 100)
+}
+
+// answerPage answers with a page of a list.
+func answerPage[V any](c *gin.Context, data []V, total int64, page, size int) error {
+	return answer(c, http.StatusOK, gin.H{"data": data, "total": total, "page": page, "pageSize": size})
+}
+
+// checkTenantQuery refuses what is wrong with a query string, and a tenant that is not the
+// caller's; "" is all tenants.
+func checkTenantQuery(p models.Problems, app caller, tenant string) error {
+	if tenant != "" {
+		models.CheckText(p, "tenantId", tenant, 1, 255)
+	}
+	return cmp.Or(p.Err(), app.CheckTenant(tenant))
+}
+
+// views are what rows look like in an answer; none is an empty list.
+func views[T, V any](rows []T, view func(*T) V) []V {
+	out := make([]V, 0, len(rows))
+	for i := range rows {
+		out = append(out, view(&rows[i]))
+	}
+	return out
+}
+
+// viewEach is views of what is held by pointers.
+func viewEach[T, V any](rows []*T, view func(*T) V) []V {
+	out := make([]V, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, view(r))
+	}
+	return out
+}
+
+// orNull is a value that an answer shows as null where it is the zero value.
+func orNull[T comparable](v T) *T {
+	if v == *new(T) {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,99 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path"
+	"strings"
+
+	"countersign/internal/plaintext"
+	"countersign/models"
+	"countersign/prepare"
+	"countersign/seal/admission"
+	"countersign/store/blob"
+)
+
+func firstCharacters(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n])
+	}
+	return s
+}
+
+// preparing says what is done to an upload before people read it.
+type preparing struct {
+	prepare.Options
+
+	// password opens an encrypted file; nil: none is given. It is kept nowhere.
+	password *string
+}
+
+// upload is a PDF that a request brought, in a temporary file. What is known of
+// its pages is there once it was admitted.
+type upload struct {
+	file *os.File
+	models.DocumentInput
+
+	preparing preparing
+	revision  *admission.Prepared // nil: nothing has to change
+	prepared  *os.File            // what people read then, in a temporary file
+}
+
+func (u *upload) discard() {
+	if u == nil {
+		return
+	}
+	blob.Discard(u.file)
+	if u.prepared != nil {
+		blob.Discard(u.prepared)
+	}
+}
+
+// receiveUpload copies a file of at most so many bytes from r into a temporary one,
+// hashing it on the way. The caller discards it.
+func (s *Server) receiveUpload(r io.Reader, name string, limit int64) (_ *upload, err error) {
+	f, err := s.Blobs.Temp()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			blob.Discard(f)
+		}
+	}()
+	h := sha256.New()
+	n, err := io.Copy(io.MultiWriter(f, h), io.LimitReader(r, limit+1))
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case n > limit || tooLarge:
+		return nil, fileTooLarge(limit)
+	case isWriteError(err):
+		return nil, fmt.Errorf("receive upload: %w", err)
+	case err != nil:
+		return nil, bodyError(err)
+	}
+	return &upload{file: f, DocumentInput: models.DocumentInput{Document: models.Document{Name: fileName(name), SHA256: hex.EncodeToString(h.Sum(nil)), Size: n}}}, nil
+}
+
+// isWriteError reports whether err came from our own file, not from the client.
+func isWriteError(err error) bool {
+	_, ok := errors.AsType[*os.PathError](err)
+	return ok
+}
+
+const maxFileName = 200 // characters
+
+// fileName keeps the last part of an uploaded file's name, without what may
+// not be in one.
+func fileName(name string) string {
+	name = path.Base(strings.ReplaceAll(plaintext.Strip(name), `\`, "/"))
+	if name == "." || name == "/" {
+		return ""
+	}
+	return firstCharacters(name, maxFileName)
+}

@@ -1,0 +1,57 @@
+package api
+
+import (
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+)
+
+type contextField struct {
+	ID         uuid.UUID        `json:"id"`
+	DocumentID uuid.UUID        `json:"documentId"`
+	Type       models.FieldType `json:"type"`
+	placeView
+	Required bool `json:"required"`
+	fieldExtras
+}
+
+// contextFields gives the signing context the fields of its signer. What is prefilled,
+// and what earlier signers entered, is for a confirmed client alone.
+func (s *Server) contextFields(c *gin.Context, v *contextView, e *models.Envelope, signer *models.Signer, confirmed bool) error {
+	extended := e.Extended()
+	for _, f := range e.Fields {
+		if f.SignerID != signer.ID {
+			continue
+		}
+		field := contextField{ID: f.ID, DocumentID: f.DocumentID, Type: f.Type, placeView: placeOf(f), Required: f.Required}
+		if extended {
+			field.fieldExtras = viewExtras(f)
+			field.DefaultValue = ""
+			if confirmed {
+				field.DefaultValue = f.Prefilled(signer)
+			}
+		}
+		v.Fields = append(v.Fields, field)
+	}
+	if !confirmed {
+		return nil
+	}
+	var err error
+	v.ConditionValues, err = s.conditionValues(c, e, signer.ID)
+	return err
+}
+
+// conditionValues are the values of earlier signers that the conditions of a signer's
+// fields compare; nil if they compare none.
+func (s *Server) conditionValues(c *gin.Context, e *models.Envelope, signer uuid.UUID) (map[string]string, error) {
+	names := e.EarlierNames(signer)
+	if len(names) == 0 {
+		return nil, nil //nolint:nilnil // nothing is compared
+	}
+	values, err := s.Store.ValuesWithoutPictures(c.Request.Context(), e)
+	if err != nil {
+		return nil, err
+	}
+	return e.ConditionValues(names, values), nil
+}

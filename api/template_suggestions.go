@@ -1,0 +1,25 @@
+package api
+
+import (
+	"github.com/gin-gonic/gin"
+
+	"countersign/models"
+)
+
+// templateSuggestions is suggestions for a document of a template's newest version.
+func (s *Server) templateSuggestions(c *gin.Context, app caller) error {
+	t, err := s.callerTemplate(c, app, 0)
+	if err != nil {
+		return err
+	}
+	if err := checkTemplateFiles(t); err != nil {
+		return err
+	}
+	id := checkedID(c, "documentId")
+	for _, d := range t.Documents {
+		if d.ID == id {
+			return s.writeSuggestions(c, templateHolder(app, t), &d.Document)
+		}
+	}
+	return models.ErrNotFound
+}
