@@ -11,7 +11,6 @@ import (
 
 	"countersign/internal/clamd"
 	"countersign/internal/vault"
-	"countersign/models"
 )
 
 const maxDays = 3650 // of any setting that counts days
@@ -29,6 +28,7 @@ func (c *Config) check() []error {
 	c.checkURLs(bad)
 	c.checkTrust(bad)
 	c.checkMailFrom(bad)
+	c.checkSMTPOAuth(bad)
 	c.checkNumbers(bad)
 	c.checkDurations(bad)
 	c.checkOIDC(bad)
@@ -103,18 +103,6 @@ func (c *Config) checkTrust(bad reporter) {
 	}
 	if len(c.TrustCA) > 0 && len(c.TrustSealers) == 0 {
 		bad("TRUST_CA", "needs %sTRUST_SEALERS: an authority alone would vouch for anybody who buys a certificate", Prefix)
-	}
-}
-
-func (c *Config) checkMailFrom(bad reporter) {
-	address := c.MailFrom
-	if i := strings.LastIndex(address, "<"); i >= 0 {
-		address = strings.TrimSuffix(address[i+1:], ">")
-	}
-	p := models.Problems{}
-	models.CheckEmail(p, "", address)
-	if len(p) > 0 {
-		bad("MAIL_FROM", `must be an address such as "Countersign <sign@example.com>"`)
 	}
 }
 

@@ -24,7 +24,8 @@ import (
 const Prefix = "COUNTERSIGN_"
 
 // Config holds every setting. Each is read from COUNTERSIGN_ and the name in
-// its env tag; what is not set keeps its default.
+// its env tag; what is not set keeps its default. A Secret may be in a file instead, which
+// the same name with _FILE at its end names.
 type Config struct {
 	// Listen is the address the API listens on.
 	Listen string `env:"LISTEN"`
@@ -54,6 +55,15 @@ type Config struct {
 	BlobURL string `env:"BLOB_URL"`
 	// SMTPURL is smtp:// or smtps://user:password@host:port.
 	SMTPURL Secret `env:"SMTP_URL"`
+	// SMTPOAuthTokenURL, SMTPOAuthClientID and SMTPOAuthClientSecret sign in to the mail server with an access token
+	// (XOAUTH2) in place of a password: the client credentials of Microsoft 365.
+	SMTPOAuthTokenURL     string `env:"SMTP_OAUTH_TOKEN_URL"`
+	SMTPOAuthClientID     string `env:"SMTP_OAUTH_CLIENT_ID"`
+	SMTPOAuthClientSecret Secret `env:"SMTP_OAUTH_CLIENT_SECRET"`
+	// SMTPOAuthServiceAccount is the JSON key of a Google service account, in their place.
+	SMTPOAuthServiceAccount Secret `env:"SMTP_OAUTH_SERVICE_ACCOUNT"`
+	// SMTPOAuthScope is the permission requested; empty: that of Microsoft 365, or of Gmail.
+	SMTPOAuthScope string `env:"SMTP_OAUTH_SCOPE"`
 	// MailFrom is the sender of all mails, such as "Countersign <sign@example.com>".
 	MailFrom string `env:"MAIL_FROM"`
 	// SMSURL is a Twilio-compatible address; empty: no SMS.
@@ -206,8 +216,9 @@ func Default() Config {
 func Load(environ []string, defaults Config) (Config, error) {
 	c := defaults
 	vars := env.ToMap(environ)
+	problems := append([]error{unknown(vars)}, readSecretFiles(vars)...)
 	err := env.ParseWithOptions(&c, env.Options{Prefix: Prefix, Environment: vars})
-	problems := []error{unknown(vars), parseProblems(err)}
+	problems = append(problems, parseProblems(err))
 	c.BaseURL = strings.TrimRight(cmp.Or(c.BaseURL, "http://"+c.Listen), "/")
 	c.SigningURL = strings.TrimRight(cmp.Or(c.SigningURL, c.BaseURL+"/sign"), "/")
 	c.EmbedURL = strings.TrimRight(cmp.Or(c.EmbedURL, c.BaseURL+"/embed"), "/")
@@ -244,7 +255,7 @@ var serviceLink = regexp.MustCompile(`^` + Prefix + `([A-Z0-9_]+_)?(SERVICE_HOST
 // (docs/build/cli.md), and docker-compose.yml.
 var notOurs = []string{
 	"URL", "CLIENT_ID", "CLIENT_SECRET", "TENANT", "WEBHOOK_SECRET",
-	"SITE", "VERSION", "DB_PASSWORD", "HTTP_PORT", "HTTPS_PORT",
+	"SITE", "VERSION", "ENV_FILE", "DB_PASSWORD", "HTTP_PORT", "HTTPS_PORT",
 }
 
 // unknown finds settings that do not exist: most likely misspelt ones.
@@ -255,6 +266,9 @@ func unknown(vars map[string]string) error {
 	}
 	for f := range reflect.TypeFor[Config]().Fields() {
 		known = append(known, Prefix+f.Tag.Get("env"))
+	}
+	for _, name := range secretNames() {
+		known = append(known, Prefix+name+fileSuffix)
 	}
 	var out []error
 	_, inPod := vars["KUBERNETES_SERVICE_HOST"]

@@ -42,6 +42,7 @@ func TestNamesOfOthersAreLeftAlone(t *testing.T) {
 	settings := map[string]bool{}
 	for f := range reflect.TypeFor[config.Config]().Fields() {
 		settings[config.Prefix+f.Tag.Get("env")] = true
+		settings[config.Prefix+f.Tag.Get("env")+"_FILE"] = f.Type == reflect.TypeFor[config.Secret]()
 	}
 	found := 0
 	for file, pattern := range of {

@@ -40,6 +40,20 @@ func connectFailure(ctx context.Context, err error, login, password string) erro
 	return &ServerError{err}
 }
 
+// oauthFailure describes why no access token was had. As a connection, it can be mended meanwhile.
+func oauthFailure(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("mail server: %w", ctx.Err())
+	}
+	return &ServerError{fmt.Errorf("mail server: %w", err)}
+}
+
+// rejected reports whether the server answered by a refusal that it will repeat.
+func rejected(err error) bool {
+	answer, ok := errors.AsType[*textproto.Error](err)
+	return ok && answer.Code >= 500
+}
+
 func describeConnection(ctx context.Context, err error, private ...string) error {
 	var answer *textproto.Error
 	var protocol textproto.ProtocolError
@@ -160,12 +174,17 @@ func smtpAnswer(code int, enhanced, line string, private ...string) string {
 			line = regexp.MustCompile(`(?i)(^|[^\pL\pN])`+regexp.QuoteMeta(local)+`($|[^\pL\pN])`).ReplaceAllString(line, "${1}[address]${2}")
 		}
 	}
-	line = strings.Join(strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
-	if runes := []rune(line); len(runes) > maxServerLine {
-		line = strings.TrimSpace(string(runes[:maxServerLine])) + "…"
-	}
-	if line == "" {
+	if line = oneLine(line); line == "" {
 		return codes
 	}
 	return codes + ": " + line
+}
+
+// oneLine returns what a server said as one line of bounded length.
+func oneLine(said string) string {
+	line := strings.Join(strings.FieldsFunc(said, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+	if runes := []rune(line); len(runes) > maxServerLine {
+		line = strings.TrimSpace(string(runes[:maxServerLine])) + "…"
+	}
+	return line
 }

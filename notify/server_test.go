@@ -43,6 +43,7 @@ type serverKind struct {
 	tls      bool // STARTTLS on offer
 	implicit bool
 	auth     bool
+	oauth    func(user, token string) bool // XOAUTH2 alone; nil: none
 	noUTF8   bool
 	limit    int64 // of a mail's size, as the server says; 0: it says none
 }
@@ -55,6 +56,9 @@ func serve(t *testing.T, kind serverKind, refuse ...func(*mailServer)) *mailServ
 	}
 	backend := smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) {
 		s := &session{server: m}
+		if kind.oauth != nil {
+			return &oauthSession{s, kind.oauth}, nil
+		}
 		if kind.auth {
 			return &authSession{s}, nil
 		}

@@ -31,6 +31,8 @@ type SMTPConfig struct {
 	// demanded; smtps is the same as tls=implicit. The port defaults to 587
 	// (starttls), 465 (implicit) or 25 (none).
 	URL string
+	// OAuth replaces the password; the URL then names the mailbox as its user, alone.
+	OAuth OAuthConfig
 	// From is the sender, as "Name <address>" or a bare address.
 	From string
 	// Timeout bounds one whole exchange with the server; 0 means one minute.
@@ -60,6 +62,7 @@ var tlsModes = map[string]struct {
 // safe for concurrent use.
 type SMTP struct {
 	host, user, password string
+	oauth                *tokens // in place of the password; nil: none
 	port                 int
 	mode                 string
 	from                 netmail.Address
@@ -76,8 +79,15 @@ func NewSMTP(cfg SMTPConfig) (*SMTP, error) {
 	if s.timeout <= 0 {
 		s.timeout = defaultTimeout
 	}
-	if err := s.readURL(cfg.URL); err != nil {
+	oauth := cfg.OAuth != OAuthConfig{}
+	if err := s.readURL(cfg.URL, oauth); err != nil {
 		return nil, fmt.Errorf("SMTP URL: %w", err)
+	}
+	if oauth {
+		var err error
+		if s.oauth, err = newTokens(cfg.OAuth, s.user, cfg.Now); err != nil {
+			return nil, fmt.Errorf("SMTP OAuth: %w", err)
+		}
 	}
 	from, err := netmail.ParseAddress(cfg.From)
 	if err != nil {
@@ -91,7 +101,8 @@ func NewSMTP(cfg SMTPConfig) (*SMTP, error) {
 	return s, nil
 }
 
-func (s *SMTP) readURL(raw string) error {
+// readURL reads the URL. With OAuth a user stands alone, and else with a password.
+func (s *SMTP) readURL(raw string, oauth bool) error {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return errors.New("cannot be parsed")
@@ -133,7 +144,10 @@ func (s *SMTP) readURL(raw string) error {
 	}
 	if u.User != nil {
 		password, ok := u.User.Password()
-		if !ok || u.User.Username() == "" {
+		switch {
+		case oauth && ok:
+			return errors.New("with OAuth the user has no password")
+		case !oauth && !ok, u.User.Username() == "":
 			return errors.New("user and password come together")
 		}
 		s.user, s.password = u.User.Username(), password
@@ -159,12 +173,18 @@ func (s *SMTP) MessageID(parts ...string) string {
 // if it may be taken without its attachments. Its text names the step and the server's
 // status codes, never an address.
 func (s *SMTP) Send(ctx context.Context, m Mail) error {
+	_, err := s.Deliver(ctx, m)
+	return err
+}
+
+// Deliver is Send, and returns what the server said when it took the mail, on one line.
+func (s *SMTP) Deliver(ctx context.Context, m Mail) (answer string, err error) {
 	out, err := s.compose(ctx, m)
 	if err != nil {
-		return fmt.Errorf("mail: %w", err)
+		return "", fmt.Errorf("mail: %w", err)
 	}
 	defer out.close()
-	return s.exchange(ctx, out.utf8, func(ctx context.Context, c *gomail.Client, sc *smtp.Client) error {
+	err = s.exchange(ctx, out.utf8, func(ctx context.Context, c *gomail.Client, sc *smtp.Client) error {
 		if ok, _ := sc.Extension("SMTPUTF8"); out.utf8 && !ok {
 			return &PermanentError{errors.New("mail: the server takes no addresses outside ASCII (SMTPUTF8)")}
 		}
@@ -181,6 +201,7 @@ func (s *SMTP) Send(ctx context.Context, m Mail) error {
 		}
 		return sendFailure(ctx, err, m.To.Email, len(m.Attachments) > 0)
 	})
+	return oneLine(out.msg.ServerResponse()), err
 }
 
 // fits compares files, as they are written into a mail, with the size of mails that the
@@ -220,7 +241,15 @@ func (s *SMTP) exchange(ctx context.Context, utf8 bool, do step) error {
 		conn = c
 		context.AfterFunc(ctx, func() { _ = c.Close() })
 	}
-	client, err := gomail.NewClient(s.host, s.options(utf8, dialed)...)
+	password := s.password
+	if s.oauth != nil {
+		token, err := s.oauth.get(ctx)
+		if err != nil {
+			return oauthFailure(ctx, err)
+		}
+		password = token
+	}
+	client, err := gomail.NewClient(s.host, s.options(utf8, password, dialed)...)
 	if err != nil {
 		return fmt.Errorf("mail: %w", err)
 	}
@@ -231,7 +260,10 @@ func (s *SMTP) exchange(ctx context.Context, utf8 bool, do step) error {
 	}()
 	sc, err := client.DialToSMTPClientWithContext(ctx)
 	if err != nil {
-		return connectFailure(ctx, err, s.user, s.password)
+		if s.oauth != nil && rejected(err) {
+			s.oauth.drop(password) // it may have been revoked: the next attempt takes a new one
+		}
+		return connectFailure(ctx, err, s.user, password)
 	}
 	if err := do(ctx, client, sc); err != nil {
 		return err
@@ -244,7 +276,7 @@ func (s *SMTP) exchange(ctx context.Context, utf8 bool, do step) error {
 	return nil
 }
 
-func (s *SMTP) options(utf8 bool, dialed func(net.Conn)) []gomail.Option {
+func (s *SMTP) options(utf8 bool, password string, dialed func(net.Conn)) []gomail.Option {
 	tlsConfig := &tls.Config{ServerName: s.host, RootCAs: s.roots, MinVersion: tls.VersionTLS12}
 	opts := []gomail.Option{
 		// The library's own deadlines come later than the end of ctx.
@@ -265,6 +297,10 @@ func (s *SMTP) options(utf8 bool, dialed func(net.Conn)) []gomail.Option {
 	if s.user == "" {
 		return opts
 	}
+	opts = append(opts, gomail.WithUsername(s.user), gomail.WithPassword(password))
+	if s.oauth != nil {
+		return append(opts, gomail.WithSMTPAuth(gomail.SMTPAuthXOAUTH2))
+	}
 	mechanisms := []gomail.SMTPAuthType{
 		gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthSCRAMSHA1, gomail.SMTPAuthPlain, gomail.SMTPAuthLogin,
 		gomail.SMTPAuthCramMD5,
@@ -272,8 +308,7 @@ func (s *SMTP) options(utf8 bool, dialed func(net.Conn)) []gomail.Option {
 	if s.mode == tlsNone { // by the operator's own word
 		mechanisms[2], mechanisms[3] = gomail.SMTPAuthPlainNoEnc, gomail.SMTPAuthLoginNoEnc
 	}
-	return append(opts, gomail.WithUsername(s.user), gomail.WithPassword(s.password),
-		gomail.WithOpportunisticSMTPAuth(mechanisms...))
+	return append(opts, gomail.WithOpportunisticSMTPAuth(mechanisms...))
 }
 
 func (s *SMTP) dial(ctx context.Context, network, addr string, cfg *tls.Config) (net.Conn, error) {

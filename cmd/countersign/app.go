@@ -20,7 +20,7 @@ type appCreate struct {
 	database
 
 	Name    string   `help:"Name, as signers see it." required:""`
-	Plan    string   `help:"free, pro or enterprise." enum:"free,pro,enterprise" default:"free"`
+	Plan    string   `help:"enterprise (no limit), or for those who resell: free or pro." enum:"free,pro,enterprise" default:"enterprise"`
 	Tenant  []string `help:"Tenant that the app may act for; may be repeated. Without it: all."`
 	Contact string   `help:"E-mail address of the people who run it; told when a webhook endpoint is switched off."`
 	JSON    bool     `help:"Print JSON." name:"json"`

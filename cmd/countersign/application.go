@@ -97,7 +97,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *app, e
 		defer cancel()
 		return a.store.Keys(ctx, models.KeyTokens)
 	})
-	mail, err := notify.NewSMTP(notify.SMTPConfig{URL: string(cfg.SMTPURL), From: cfg.MailFrom})
+	mail, err := notify.NewSMTP(cfg.SMTP())
 	if err != nil {
 		return nil, err
 	}

@@ -21,22 +21,23 @@ import (
 var version = "dev"
 
 type commands struct {
-	Dev       devCommand       `cmd:"" help:"Run the whole service on this machine, with nothing else installed."`
-	API       apiCommand       `cmd:"" name:"api" help:"Serve the API and the pages."`
-	Worker    workerCommand    `cmd:"" help:"Run the workflows: invitations, sealing, deliveries."`
-	Migrate   migrateCommand   `cmd:"" help:"Bring the database up to date."`
-	App       appCommand       `cmd:"" help:"Manage the apps that may call the API."`
-	User      userCommand      `cmd:"" help:"Manage the people who sign in to the console."`
-	Key       keyCommand       `cmd:"" help:"Replace the keys that sign tokens or records."`
-	Tenant    tenantCommand    `cmd:"" help:"Choose what holds for a tenant: deadline, reminders, retention."`
-	Doctor    doctorCommand    `cmd:"" help:"Check settings, database, Temporal, files, mail, the seal's key and the clock, and say what to do."`
-	Envelope  envelopeCommand  `cmd:"" help:"Look after envelopes whose documents cannot be sealed."`
-	Reconcile reconcileCommand `cmd:"" help:"Start the workflows that the database needs and Temporal does not run."`
-	Audit     auditCommand     `cmd:"" help:"Prove that the audit trail is what was recorded."`
-	Files     filesCommand     `cmd:"" help:"Look after the file store."`
-	Verify    verifyCommand    `cmd:"" help:"Check a sealed PDF, offline."`
-	Renew     renewCommand     `cmd:"" help:"Add document time-stamps to stored files whose last one ends soon, or that have none."`
-	Version   versionCommand   `cmd:"" help:"Print the version."`
+	Dev         devCommand         `cmd:"" help:"Run the whole service on this machine, with nothing else installed."`
+	API         apiCommand         `cmd:"" name:"api" help:"Serve the API and the pages."`
+	Worker      workerCommand      `cmd:"" help:"Run the workflows: invitations, sealing, deliveries."`
+	Migrate     migrateCommand     `cmd:"" help:"Bring the database up to date."`
+	App         appCommand         `cmd:"" help:"Manage the apps that may call the API."`
+	User        userCommand        `cmd:"" help:"Manage the people who sign in to the console."`
+	Key         keyCommand         `cmd:"" help:"Replace the keys that sign tokens or records."`
+	Tenant      tenantCommand      `cmd:"" help:"Choose what holds for a tenant: deadline, reminders, retention."`
+	Doctor      doctorCommand      `cmd:"" help:"Check settings, database, Temporal, files, mail, the seal's key and the clock, and say what to do."`
+	Envelope    envelopeCommand    `cmd:"" help:"Look after envelopes whose documents cannot be sealed."`
+	Reconcile   reconcileCommand   `cmd:"" help:"Start the workflows that the database needs and Temporal does not run."`
+	Audit       auditCommand       `cmd:"" help:"Prove that the audit trail is what was recorded."`
+	Files       filesCommand       `cmd:"" help:"Look after the file store."`
+	Healthcheck healthcheckCommand `cmd:"" help:"Ask whether the process of this container is ready; for Docker, whose image has no other program."`
+	Verify      verifyCommand      `cmd:"" help:"Check a sealed PDF, offline."`
+	Renew       renewCommand       `cmd:"" help:"Add document time-stamps to stored files whose last one ends soon, or that have none."`
+	Version     versionCommand     `cmd:"" help:"Print the version."`
 
 	Login      loginCommand      `cmd:"" group:"Use a service" help:"Keep the address and credential of a service."`
 	Send       sendCommand       `cmd:"" group:"Use a service" help:"Send PDFs to be signed."`

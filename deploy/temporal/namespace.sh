@@ -4,7 +4,7 @@ set -eu
 
 namespace=${TEMPORAL_NAMESPACE:-default}
 temporal operator namespace describe --namespace "$namespace" >/dev/null 2>&1 ||
-  temporal operator namespace create --namespace "$namespace" --retention 30d
+  temporal operator namespace create --namespace "$namespace" --retention "${TEMPORAL_RETENTION:-30d}"
 
 known=$(temporal operator search-attribute list --namespace "$namespace")
 for name in AppId TenantId EnvelopeStatus Stuck; do

@@ -23,9 +23,9 @@ import (
 type finding struct{ Check, Status, Detail, Advice string }
 
 // doctor runs the command and returns its findings by check.
-func doctor(t *testing.T, env []string) (map[string]finding, error) {
+func doctor(t *testing.T, env []string, flags ...string) (map[string]finding, error) {
 	t.Helper()
-	out, failed := run(t, env, "doctor", "--json")
+	out, failed := run(t, env, append([]string{"doctor", "--json"}, flags...)...)
 	var report struct {
 		OK       bool
 		Findings []finding
@@ -65,6 +65,13 @@ func TestDoctor(t *testing.T) {
 	out, err := run(t, s.env, "doctor")
 	require.NoError(t, err)
 	assert.Contains(t, out, "✓ database")
+	found, err = doctor(t, s.env, "--mail", "you@example.com")
+	require.NoError(t, err, "%v", found)
+	assert.Equal(t, "ok", found["mail_sent"].Status)
+	assert.Contains(t, found["mail_sent"].Detail, "the server said: ")
+	found, err = doctor(t, s.env, "--mail", "you")
+	require.Error(t, err)
+	assert.Contains(t, found["mail_sent"].Detail, "--mail must be an address")
 
 	open := append(s.env, "COUNTERSIGN_BASE_URL=https://sign.example.com", "COUNTERSIGN_DECLINE_NEEDS_CODE=false")
 	found, err = doctor(t, open)

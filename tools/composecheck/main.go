@@ -31,7 +31,7 @@ const prefix = "COUNTERSIGN_"
 
 // composeOnly are the variables with that prefix that only the compose file reads.
 var composeOnly = map[string]bool{
-	"COUNTERSIGN_SITE": true, "COUNTERSIGN_VERSION": true, "COUNTERSIGN_DB_PASSWORD": true,
+	"COUNTERSIGN_SITE": true, "COUNTERSIGN_VERSION": true, "COUNTERSIGN_DB_PASSWORD": true, "COUNTERSIGN_ENV_FILE": true,
 	"COUNTERSIGN_HTTP_PORT": true, "COUNTERSIGN_HTTPS_PORT": true,
 }
 
@@ -54,8 +54,13 @@ func main() {
 
 // check returns everything that is wrong, joined.
 func check(ctx context.Context, composeFile, envFile, config string) error {
+	all, remove, err := everything(envFile)
+	if err != nil {
+		return err
+	}
+	defer remove()
 	options, err := cli.NewProjectOptions([]string{composeFile},
-		cli.WithEnvFiles(envFile), cli.WithDotEnv,
+		cli.WithEnvFiles(envFile), cli.WithDotEnv, cli.WithEnv([]string{"COUNTERSIGN_ENV_FILE=" + all}),
 		cli.WithInterpolation(true), cli.WithConsistency(true), cli.WithNormalization(true), cli.WithResolvedPaths(true))
 	if err != nil {
 		return err
@@ -74,7 +79,7 @@ func check(ctx context.Context, composeFile, envFile, config string) error {
 	}
 
 	var faults []error
-	mentioned, passed := map[string]bool{}, map[string]bool{} // passed on to a container of ours
+	mentioned := map[string]bool{}
 	for _, name := range example {
 		mentioned[name] = true
 		if strings.HasPrefix(name, prefix) && !known[name] && !composeOnly[name] {
@@ -84,13 +89,10 @@ func check(ctx context.Context, composeFile, envFile, config string) error {
 	for _, service := range project.Services {
 		for name := range service.Environment {
 			mentioned[name] = true
-			passed[name] = passed[name] || service.Build != nil
 		}
 		faults = append(faults, checkService(&service, known)...)
-	}
-	for _, name := range example {
-		if known[name] && !passed[name] {
-			faults = append(faults, fmt.Errorf("%s: %s of %s is not passed on to Countersign", composeFile, name, envFile))
+		if service.Build != nil {
+			faults = append(faults, checkPassed(&service, example, known)...)
 		}
 	}
 	files, err := exampleFiles(envFile)
@@ -103,11 +105,52 @@ func check(ctx context.Context, composeFile, envFile, config string) error {
 		}
 	}
 	for name := range known {
-		if !mentioned[name] {
+		if base, isFile := strings.CutSuffix(name, "_FILE"); !mentioned[name] && !mentioned[name+"_FILE"] && (!isFile || !known[base]) {
 			faults = append(faults, fmt.Errorf("%s: %s is missing", envFile, name))
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// libraries begin the names that the libraries of clouds and of OpenTelemetry read.
+var libraries = regexp.MustCompile(`^(AWS|AZURE|GOOGLE|OTEL)_`)
+
+// foreign are the secrets of other services: a process of Countersign does not get them.
+var foreign = []string{"POSTGRES_PASSWORD", "TEMPORAL_DB_PASSWORD"}
+
+// checkPassed names what .env may set and a service of ours does not get, and what it should not get.
+func checkPassed(service *types.ServiceConfig, example []string, known map[string]bool) []error {
+	var faults []error
+	for _, name := range example {
+		if _, passed := service.Environment[name]; !passed && (known[name] || libraries.MatchString(name)) {
+			faults = append(faults, fmt.Errorf("service %s: %s of .env is not passed on to Countersign", service.Name, name))
+		}
+	}
+	for _, name := range foreign {
+		if value := service.Environment[name]; value != nil && *value != "" {
+			faults = append(faults, fmt.Errorf("service %s: %s is not for Countersign", service.Name, name))
+		}
+	}
+	return faults
+}
+
+// everything writes a file of assignments in which none is behind a "#".
+func everything(envFile string) (file string, remove func(), err error) {
+	text, err := os.ReadFile(envFile) //nolint:gosec // named on the command line
+	if err != nil {
+		return "", nil, err
+	}
+	f, err := os.CreateTemp("", "composecheck-*.env")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { _ = os.Remove(f.Name()) } // a copy
+	_, err = f.Write(regexp.MustCompile(`(?m)^#([A-Z][A-Z0-9_]*=)`).ReplaceAll(text, []byte("$1")))
+	if err := errors.Join(err, f.Close()); err != nil {
+		remove()
+		return "", nil, err
+	}
+	return f.Name(), remove, nil
 }
 
 // exampleFiles lists the files within containers that settings of Countersign name in a file of assignments.
@@ -157,7 +200,7 @@ func checkService(service *types.ServiceConfig, known map[string]bool) []error {
 		}
 		// Only our own image reads our settings.
 		for name := range service.Environment {
-			if strings.HasPrefix(name, prefix) && !known[name] {
+			if strings.HasPrefix(name, prefix) && !known[name] && !composeOnly[name] {
 				fault("%s is not a setting", name)
 			}
 		}
@@ -177,6 +220,9 @@ func settings(file string) (map[string]bool, error) {
 			name, ok := reflect.StructTag(strings.Trim(field.Tag.Value, "`")).Lookup("env")
 			if name, _, _ = strings.Cut(name, ","); ok && name != "" {
 				names[prefix+name] = true
+				if kind, ok := field.Type.(*ast.Ident); ok && kind.Name == "Secret" {
+					names[prefix+name+"_FILE"] = true
+				}
 			}
 		}
 		return true

@@ -20,8 +20,10 @@ func TestFaults(t *testing.T) {
 	}
 	for _, fault := range []struct{ old, with, says string }{
 		{"", "", ""}, // none
-		{"    COUNTERSIGN_HISTORY_DAYS:\n", "", "COUNTERSIGN_HISTORY_DAYS"},
-		{"    COUNTERSIGN_LOG_LEVEL:\n", "    COUNTERSIGN_LOG_LEVL:\n", "COUNTERSIGN_LOG_LEVL"},
+		{"${COUNTERSIGN_ENV_FILE:-.env}", "deploy/nothing.env", "COUNTERSIGN_HISTORY_DAYS"},
+		{"${COUNTERSIGN_ENV_FILE:-.env}", "deploy/nothing.env", "AWS_ACCESS_KEY_ID"},
+		{"    POSTGRES_PASSWORD: \"\"\n", "", "POSTGRES_PASSWORD"},
+		{"    COUNTERSIGN_LISTEN: ", "    COUNTERSIGN_LISTN: ", "COUNTERSIGN_LISTN"},
 		{"    - ./deploy/config:/etc/countersign:ro", "    - ./deploy/config:/etc/elsewhere:ro", "/etc/countersign/tsa.pem"},
 		{"image: caddy:2.10-alpine", "image: caddy", "has no version"},
 	} {

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"countersign/config"
+)
+
+// healthTimeout bounds the question; the service itself answers within three seconds.
+const healthTimeout = 4 * time.Second
+
+type healthcheckCommand struct {
+	URL string `arg:"" optional:"" help:"Address to ask; without it /readyz of the process that these settings start: the API, or with --worker a worker."`
+
+	Worker bool `help:"Ask the worker, at METRICS_LISTEN."`
+}
+
+// Run asks whether the process of this container is ready. For an API that leaves Temporal out: signing goes on without it.
+func (h healthcheckCommand) Run(ctx context.Context) error {
+	address := h.URL
+	if address == "" {
+		cfg, err := config.Load(os.Environ(), config.Default())
+		if err != nil {
+			return err
+		}
+		if address, err = h.address(cfg); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	res, err := (&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()                // read as far as it counts
+	body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10)) // only shown
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("not ready (%d): %s", res.StatusCode, body)
+	}
+	return nil
+}
+
+// address is that of the process, as it is reached from its own machine.
+func (h healthcheckCommand) address(cfg config.Config) (string, error) {
+	listen, path := cfg.Listen, "/readyz?for=requests"
+	if h.Worker {
+		if listen, path = cfg.MetricsListen, "/readyz"; listen == "" {
+			return "", fmt.Errorf("%sMETRICS_LISTEN must be set: a worker answers there alone", config.Prefix)
+		}
+	}
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "", err
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+		if ip != nil && ip.To4() == nil {
+			host = "::1"
+		}
+	}
+	return "http://" + net.JoinHostPort(host, port) + path, nil
+}

@@ -1,0 +1,61 @@
+package config
+
+import (
+	"strings"
+
+	"countersign/models"
+	"countersign/notify"
+)
+
+// SMTP says how mails are sent.
+func (c Config) SMTP() notify.SMTPConfig {
+	return notify.SMTPConfig{URL: string(c.SMTPURL), From: c.MailFrom, OAuth: notify.OAuthConfig{
+		TokenURL: c.SMTPOAuthTokenURL, ClientID: c.SMTPOAuthClientID, ClientSecret: string(c.SMTPOAuthClientSecret),
+		Scope: c.SMTPOAuthScope, ServiceAccount: string(c.SMTPOAuthServiceAccount),
+	}}
+}
+
+func (c *Config) checkMailFrom(bad reporter) {
+	address := c.MailFrom
+	if i := strings.LastIndex(address, "<"); i >= 0 {
+		address = strings.TrimSuffix(address[i+1:], ">")
+	}
+	p := models.Problems{}
+	models.CheckEmail(p, "", address)
+	if len(p) > 0 {
+		bad("MAIL_FROM", `must be an address such as "Countersign <sign@example.com>"`)
+	}
+}
+
+// checkSMTPOAuth notes what is wrong with the sign-in to the mail server by an access token.
+func (c *Config) checkSMTPOAuth(bad reporter) {
+	if c.SMTP().OAuth == (notify.OAuthConfig{}) {
+		return
+	}
+	if c.SMTPOAuthServiceAccount == "" {
+		missing := false
+		for _, s := range []struct{ name, v string }{
+			{"SMTP_OAUTH_TOKEN_URL", c.SMTPOAuthTokenURL}, {"SMTP_OAUTH_CLIENT_ID", c.SMTPOAuthClientID}, {"SMTP_OAUTH_CLIENT_SECRET", string(c.SMTPOAuthClientSecret)},
+		} {
+			if s.v == "" {
+				missing = true
+				bad(s.name, "must be set, as other settings of the sign-in to the mail server are")
+			}
+		}
+		if missing {
+			return
+		}
+	}
+	smtp := c.SMTP()
+	smtp.From = Default().MailFrom // which checkMailFrom looks at
+	if _, err := notify.NewSMTP(smtp); err != nil {
+		name := "SMTP_OAUTH_TOKEN_URL"
+		switch {
+		case strings.Contains(err.Error(), "SMTP URL"): // of the library of this project: its words are tested
+			name = "SMTP_URL"
+		case c.SMTPOAuthServiceAccount != "":
+			name = "SMTP_OAUTH_SERVICE_ACCOUNT"
+		}
+		bad(name, "%s", err)
+	}
+}
