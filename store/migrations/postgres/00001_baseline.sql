@@ -1,5 +1,5 @@
 -- +goose Up
--- Fails a statement that did not change exactly one row, before what is sent with it commits (store/batch.go).
+-- Fails a statement that did not change exactly one row, before what is sent with it commits (store/engine_batch.go).
 -- +goose StatementBegin
 CREATE FUNCTION require_one_row(changed bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -103,7 +103,7 @@ CREATE INDEX envelopes_to_archive ON envelopes (updated_at)
     WHERE NOT archived AND status IN ('completed', 'declined', 'voided', 'expired', 'deleted');
 -- Lists by external id: envelopes_external_id leaves out envelopes that have failed.
 CREATE INDEX envelopes_list_external_id ON envelopes (app_id, tenant_id, external_id, id) WHERE external_id IS NOT NULL;
--- Found by the schedule "reconcile" (store/reconcile.go).
+-- Found by the schedule "reconcile" (store/maintenance_reconcile.go).
 CREATE INDEX envelopes_unfinished ON envelopes (id) WHERE status IN ('sent', 'in_progress', 'sealing');
 
 CREATE TABLE signers (
@@ -313,7 +313,7 @@ CREATE TABLE webhook_events_past (
     name        text        NOT NULL,
     body        bytea       NOT NULL, -- encrypted
     created_at  timestamptz NOT NULL,
-    -- The events of an app can be read one after the other (store/events.go). An event gets its position when it is first
+    -- The events of an app can be read one after the other (store/webhook_events.go). An event gets its position when it is first
     -- read after its commit, so that none appears before one that was read already.
     seq         bigint      NOT NULL DEFAULT nextval('webhook_events_insertions'), -- in the order of insertion
     tenant_id   text        NOT NULL DEFAULT '',
@@ -358,7 +358,7 @@ CREATE TABLE delivery_attempts_past (
 );
 CREATE INDEX delivery_attempts_delivery ON delivery_attempts_past (delivery_id, number);
 
--- Webhook events, deliveries and their attempts have a partition for each month (store/partitions.go, ADR 75). The first one, past, holds
+-- Webhook events, deliveries and their attempts have a partition for each month (store/webhook_partitions.go, ADR 75). The first one, past, holds
 -- what is older than next month; default holds what belongs to no other. A partition is dropped at once only if no foreign key has to be
 -- checked for it: these rows are written together with what they refer to, and removed before it.
 -- +goose StatementBegin
@@ -378,7 +378,7 @@ END $$;
 -- +goose StatementEnd
 -- Lists of the deliveries of one event.
 CREATE INDEX webhook_deliveries_name ON webhook_deliveries (app_id, event, id DESC);
--- Found by the schedule "reconcile" (store/reconcile.go).
+-- Found by the schedule "reconcile" (store/maintenance_reconcile.go).
 CREATE INDEX webhook_deliveries_pending ON webhook_deliveries (id) WHERE status = 'pending';
 
 CREATE TABLE outbox (
@@ -541,7 +541,7 @@ CREATE FUNCTION number_groups(searched text) RETURNS text LANGUAGE sql IMMUTABLE
         GROUP BY n) AS numbers
 $$;
 -- +goose StatementEnd
--- What a console's search looks through: subject and names, folded (store/search.go), and hashes of the addresses and their domains.
+-- What a console's search looks through: subject and names, folded (store/envelope_search.go), and hashes of the addresses and their domains.
 CREATE TABLE envelope_search (
     envelope_id uuid PRIMARY KEY REFERENCES envelopes (id),
     app_id      uuid   NOT NULL,
@@ -807,7 +807,7 @@ CREATE TABLE console_passkeys (
 );
 CREATE INDEX console_passkeys_user ON console_passkeys (user_id, id);
 
--- Audit events and values of ended envelopes can be moved to files (store/archive.go).
+-- Audit events and values of ended envelopes can be moved to files (store/archive_file.go).
 CREATE TABLE envelope_archives (
     id            uuid PRIMARY KEY,
     envelope_id   uuid        NOT NULL REFERENCES envelopes (id),

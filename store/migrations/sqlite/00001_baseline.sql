@@ -93,7 +93,7 @@ CREATE INDEX envelopes_to_archive ON envelopes (updated_at)
     WHERE NOT archived AND status IN ('completed', 'declined', 'voided', 'expired', 'deleted');
 -- Lists by external id: envelopes_external_id has none of those that have failed.
 CREATE INDEX envelopes_list_external_id ON envelopes (app_id, tenant_id, external_id, id) WHERE external_id IS NOT NULL;
--- Found by the schedule "reconcile" (store/reconcile.go).
+-- Found by the schedule "reconcile" (store/maintenance_reconcile.go).
 CREATE INDEX envelopes_unfinished ON envelopes (id) WHERE status IN ('sent', 'in_progress', 'sealing');
 
 CREATE TABLE signers (
@@ -292,7 +292,7 @@ CREATE TABLE webhook_events (
     name        text     NOT NULL,
     body        blob     NOT NULL, -- encrypted
     created_at  datetime NOT NULL,
-    -- The events of an app can be read one after the other (store/events.go). An event gets its position when it is first
+    -- The events of an app can be read one after the other (store/webhook_events.go). An event gets its position when it is first
     -- read after its commit, so that none appears before one that was read already. Here the rowid is the order of insertion.
     tenant_id   text     NOT NULL DEFAULT '',
     position    integer, -- in the feed of its app; NULL: not given yet
@@ -486,7 +486,7 @@ CREATE TABLE envelope_count_changes (
 );
 CREATE INDEX envelope_count_changes_of ON envelope_count_changes (app_id, tenant_id, status, change);
 
--- What a console's search looks through: subject and names, folded (store/search.go), and hashes of the addresses and their domains.
+-- What a console's search looks through: subject and names, folded (store/envelope_search.go), and hashes of the addresses and their domains.
 CREATE TABLE envelope_search (
     envelope_id text PRIMARY KEY REFERENCES envelopes (id),
     app_id      text NOT NULL,
@@ -739,7 +739,7 @@ CREATE TABLE console_passkeys (
 );
 CREATE INDEX console_passkeys_user ON console_passkeys (user_id, id);
 
--- Audit events and values of ended envelopes can be moved to files (store/archive.go).
+-- Audit events and values of ended envelopes can be moved to files (store/archive_file.go).
 CREATE TABLE envelope_archives (
     id            text PRIMARY KEY,
     envelope_id   text     NOT NULL REFERENCES envelopes (id),
