@@ -229,10 +229,10 @@ func TestSecretsDoNotShow(t *testing.T) {
 	}
 }
 
-// TestEverySettingIsDocumented compares the struct with docs/run/operations.md.
+// TestEverySettingIsDocumented compares the struct with docs/run/settings.md.
 func TestEverySettingIsDocumented(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile("../docs/run/operations.md")
+	doc, err := os.ReadFile("../docs/run/settings.md")
 	require.NoError(t, err)
 	typ := reflect.TypeFor[config.Config]()
 	for i := range typ.NumField() {

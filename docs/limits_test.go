@@ -55,8 +55,8 @@ func TestProxiesLetWhatIsVerifiedThrough(t *testing.T) {
 	beside := number("api/rest_body.go", `besideOriginal = (\d+) << 20`)
 	form := number("api/rest_body.go", `besideFile += (\d+) << 20`)
 	upload := number("config/config.go", `UploadLimit: (\d+) << 20`)
-	assert.Contains(t, read("docs/run/operations.md"), fmt.Sprintf("`POST /v1/verify` takes %d MiB more", beside))
-	assert.Contains(t, read("docs/run/operations.md"), fmt.Sprintf("`UPLOAD_LIMIT` and %d MiB (`POST /v1/verify`; %d MiB elsewhere)", beside+form, form))
+	assert.Contains(t, read("docs/run/settings.md"), fmt.Sprintf("`POST /v1/verify` takes %d MiB more", beside))
+	assert.Contains(t, read("docs/run/production.md"), fmt.Sprintf("`UPLOAD_LIMIT` and %d MiB (`POST /v1/verify`; %d MiB elsewhere)", beside+form, form))
 	assert.Contains(t, read("docs/learn/verify.md"), fmt.Sprintf("`UPLOAD_LIMIT` and %d MiB", beside))
 	most := (upload + beside + form) << 20
 	assert.GreaterOrEqual(t, number("deploy/Caddyfile", `max_size (\d+)MB`)*1_000_000, most)

@@ -67,7 +67,7 @@ func EnsureCleanupSchedule(ctx context.Context, c client.Client) error {
 // do not overlap. An empty namespace, after Temporal was lost, gets the schedule when a worker starts.
 func EnsureReconcileSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 3 * time.Minute}
-	if err := ensureSchedule(ctx, c, ScheduleReconcile, WorkflowReconcile, every, "Lost workflows", "docs/run/operations.md"); err != nil {
+	if err := ensureSchedule(ctx, c, ScheduleReconcile, WorkflowReconcile, every, "Lost workflows", "docs/run/troubleshooting.md"); err != nil {
 		return fmt.Errorf("schedule the reconciliation: %w", err)
 	}
 	return nil

@@ -59,7 +59,7 @@ func (d doctorCommand) Run(ctx context.Context) error {
 		err = cfg.Require("DATABASE_URL", "BLOB_URL", "SMTP_URL", "MASTER_KEY")
 	}
 	if err != nil {
-		x.fail("settings", err, "Mend the settings named above; docs/run/operations.md describes each.")
+		x.fail("settings", err, "Mend the settings named above; docs/run/settings.md describes each.")
 	} else {
 		x.ok("settings", "complete, for "+cfg.BaseURL)
 		x.run(ctx, cfg)

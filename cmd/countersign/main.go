@@ -66,7 +66,7 @@ func main() {
 	defer stop()
 	k := kong.Parse(&commands{},
 		kong.Name("countersign"), kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Description("Durable electronic signatures. Settings are read from COUNTERSIGN_… in the environment; see docs/run/operations.md."))
+		kong.Description("Durable electronic signatures. Settings are read from COUNTERSIGN_… in the environment; see docs/run/settings.md."))
 	if err := k.Run(); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "countersign:", strings.TrimPrefix(err.Error(), "countersign: ")) // the Go client says it, too
 		var coded interface{ ExitCode() int }
