@@ -58,6 +58,7 @@ type commands struct {
 	Completion completionCommand `cmd:"" group:"Use a service" help:"Print a script that completes commands and flags in a shell."`
 
 	ValidatePDF validatorCommand `cmd:"" name:"validate-pdf" hidden:"" help:"Examine the PDF on standard input, in a process that may fail."`
+	RenderPages rendererCommand  `cmd:"" name:"render-pages" hidden:"" help:"Render the pages of the PDFs on standard input, in a process that may fail."`
 }
 
 func main() {

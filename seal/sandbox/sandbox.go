@@ -34,20 +34,24 @@ import (
 // large one, the parts that are asked for; the answer comes as a line of JSON.
 type Pool struct {
 	command []string
+	keep    Keep
 
 	mu   sync.Mutex
 	idle []*validator
 	shut bool
 }
 
-// How processes are kept.
-const (
-	maxIdle    = 2                // at most
-	idleTime   = 10 * time.Second // each
-	maxFiles   = 100              // examined by one process
-	reuseLimit = 1 << 20          // a larger file may leave much behind: its process ends with it
-	maxFile    = 100 << 20        // bytes of a file
-)
+// Keep says how processes are kept for the next file.
+type Keep struct {
+	Idle  int           // at most so many wait
+	Time  time.Duration // each waits so long
+	Files int           // a process examines at most so many
+	Size  int64         // bytes of a file: the process of a larger one ends with it, which may leave much behind
+}
+
+var defaultKeep = Keep{Idle: 2, Time: 10 * time.Second, Files: 100, Size: 1 << 20}
+
+const maxFile = 100 << 20 // bytes of a file
 
 // What a process may take for one file by default.
 const (
@@ -68,7 +72,10 @@ func InParts(task byte) byte { return task | inParts }
 
 // New makes processes by a command line that calls Serve: the
 // full path of the program with its arguments.
-func New(command ...string) *Pool { return &Pool{command: command} }
+func New(command ...string) *Pool { return NewKeeping(defaultKeep, command...) }
+
+// NewKeeping is New with processes that are kept in another way.
+func NewKeeping(keep Keep, command ...string) *Pool { return &Pool{command: command, keep: keep} }
 
 // Close ends the processes that wait.
 func (v *Pool) Close() {
@@ -134,12 +141,12 @@ func (v *Pool) give(p *validator, size int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	p.files++
-	if v.shut || len(v.idle) >= maxIdle || p.files >= maxFiles || size > reuseLimit {
+	if v.shut || len(v.idle) >= v.keep.Idle || p.files >= v.keep.Files || size > v.keep.Size {
 		p.end()
 		return
 	}
 	v.idle = append(v.idle, p)
-	p.expiry = time.AfterFunc(idleTime, func() { v.expire(p) })
+	p.expiry = time.AfterFunc(v.keep.Time, func() { v.expire(p) })
 }
 
 func (v *Pool) expire(p *validator) {
@@ -296,6 +303,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, tasks map[byte]Task
 	debug.SetMaxStack(int(b.Memory / 4))
 	debug.SetMemoryLimit(b.Memory / 4 * 3)
 	spent := &resourceMeter{bounds: b}
+	spent.before.Store(int64(cpuTime())) // what starting took
 	go spent.watch()
 	runtime.Gosched()
 	for {

@@ -1,0 +1,75 @@
+package appearance_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal/appearance"
+)
+
+// hashesIn renders the pinned pages in a process of this program with another environment.
+func hashesIn(t *testing.T, dir string, environment ...string) string {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), self, hashArgument, dir)
+	cmd.Env = environment
+	var out, problems bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problems
+	require.NoError(t, cmd.Run(), problems.String())
+	return out.String()
+}
+
+// pinnedHashes is what such a process prints.
+func pinnedHashes(t testing.TB) string {
+	t.Helper()
+	var out strings.Builder
+	for _, name := range []string{"form", "scan", "text"} {
+		for _, h := range pinned(t)[name].levels {
+			out.WriteString(h + "\n")
+		}
+	}
+	return out.String()
+}
+
+func TestRender_InOtherEnvironments_IsTheSame(t *testing.T) {
+	t.Parallel()
+	_, err := engine() // the compiled module is there
+	require.NoError(t, err)
+	want := pinnedHashes(t)
+	assert.Equal(t, want, hashesIn(t, cacheDir(), "GOMAXPROCS=1", "TZ=Asia/Kathmandu", "LC_ALL=tr_TR.UTF-8"))
+	assert.Equal(t, want, hashesIn(t, cacheDir(), "GOMAXPROCS=4", "GOGC=1", "GOMEMLIMIT=32MiB"), "with little memory")
+}
+
+// TestRender_WithoutCacheAndInterpreted_IsTheSame compiles the module, and interprets it.
+func TestRender_WithoutCacheAndInterpreted_IsTheSame(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, pinnedHashes(t), hashesIn(t, filepath.Join(t.TempDir(), "new")))
+	assert.Equal(t, pinnedHashes(t), hashesIn(t, ""))
+	e, err := appearance.NewEngine(t.Context(), appearance.EngineOptions{Interpret: true})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, e.Close(t.Context())) }()
+	p, err := openIn(t, e, textPage()).Render(1, 1)
+	require.NoError(t, err)
+	sum := p.Hash()
+	assert.Equal(t, pinned(t)["text"].levels[0], hex.EncodeToString(sum[:]))
+}
+
+func TestNewEngine_CacheOfOthers_BecomesOnesOwn(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "cache")
+	require.NoError(t, os.Mkdir(dir, 0o777)) //nolint:gosec // that is the point
+	require.NoError(t, os.Chmod(dir, 0o777)) //nolint:gosec // that is the point
+	require.NoError(t, appearance.PrepareCache(dir))
+	st, err := os.Stat(dir)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o700), st.Mode().Perm())
+}

@@ -1,0 +1,176 @@
+package appearance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"countersign/seal/pdf"
+	"countersign/seal/refusal"
+)
+
+// The codes of refusals of documents and pages that PDFium does not render.
+const (
+	Unreadable = "document_not_rendered"
+	PageBroken = "page_not_rendered"
+)
+
+// ErrNoPage reports a page number beyond the document.
+var ErrNoPage = errors.New("appearance: the document has no such page")
+
+// errStopped reports a call of PDFium that trapped.
+var errStopped = errors.New("appearance: PDFium stopped")
+
+// maxFile bounds a document, in bytes: PDFium's offsets have 32 bits.
+const maxFile = math.MaxInt32
+
+// Document is a PDF in an instance of its own, so that a hostile file cannot alter the picture of another one.
+type Document struct {
+	ctx    context.Context //nolint:containedctx // it carries the document's file to the host function
+	module api.Module
+	memory *linearMemory
+	source *source
+	calls  map[string]api.Function
+	err    error // of the first call that failed
+
+	handle, form uint64
+	pages        int
+	units        func(page int) float64
+}
+
+// Open starts an instance for a PDF. The caller closes it.
+func (e *Engine) Open(ctx context.Context, file io.ReaderAt, size int64) (_ *Document, err error) {
+	if size <= 0 || size > maxFile {
+		return nil, refusal.New(refusal.PDFTooLarge, "The PDF is too large to be shown.")
+	}
+	d := &Document{memory: &linearMemory{limit: e.limit}, source: &source{file: file}, calls: make(map[string]api.Function)}
+	if err := d.memory.reserve(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(d.fault(err), d.Close())
+		}
+	}()
+	d.ctx = context.WithValue(experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return d.memory })), documentKey{}, d.source)
+	if d.module, err = e.runtime.InstantiateModule(d.ctx, e.compiled, e.config); err != nil {
+		return nil, fmt.Errorf("appearance: start an instance: %w", err)
+	}
+	d.call("FPDF_InitLibrary")
+	access := d.call("FPDF_FILEACCESS_Create", uint64(size), 0) //nolint:gosec // at most maxFile
+	d.handle = d.call("FPDF_LoadCustomDocument", access, 0)
+	if d.err == nil && d.handle == 0 {
+		return nil, d.fault(refusal.New(Unreadable, "The PDF cannot be opened for showing it."))
+	}
+	d.form = d.call("FPDFDOC_InitFormFillEnvironment", d.handle, d.call("FPDF_FORMFILLINFO_Create"))
+	d.call("FPDF_SetFormFieldHighlightAlpha", d.form, 0)
+	d.pages = int(int32(d.call("FPDF_GetPageCount", d.handle))) //nolint:gosec // an int
+	if d.err == nil && (d.form == 0 || d.pages <= 0) {
+		return nil, d.fault(refusal.New(Unreadable, "The PDF has no pages that can be shown."))
+	}
+	d.units = func(page int) float64 { return userUnit(file, size, page) }
+	return d, d.fault(nil)
+}
+
+// Pages returns the number of pages.
+func (d *Document) Pages() int { return d.pages }
+
+// Close ends the instance.
+func (d *Document) Close() error {
+	if d.module == nil {
+		d.memory.Free()
+		return nil
+	}
+	return d.module.Close(d.ctx)
+}
+
+// call calls a function of PDFium. After an error it does nothing.
+func (d *Document) call(name string, args ...uint64) uint64 {
+	if d.err != nil {
+		return 0
+	}
+	f := d.calls[name]
+	if f == nil {
+		if f = d.module.ExportedFunction(name); f == nil {
+			d.err = fmt.Errorf("appearance: the module has no function %s", name)
+			return 0
+		}
+		d.calls[name] = f
+	}
+	var stack [16]uint64
+	copy(stack[:], args)
+	if d.err = f.CallWithStack(d.ctx, stack[:]); d.err != nil {
+		return 0
+	}
+	return stack[0]
+}
+
+// fault returns what went wrong, the cause first: memory that ran out, a file that could not be read, a call that trapped, or
+// else err.
+func (d *Document) fault(err error) error {
+	switch {
+	case d.memory.failed:
+		return ErrMemory
+	case d.source.err != nil:
+		return fmt.Errorf("appearance: read the document: %w", d.source.err)
+	case d.err != nil:
+		return fmt.Errorf("%w: %w", errStopped, d.err)
+	}
+	return err
+}
+
+// page loads a page, by its number from 1, and returns how to close it.
+func (d *Document) page(number int) (handle uint64, closePage func(), err error) {
+	if number < 1 || number > d.pages {
+		return 0, nil, ErrNoPage
+	}
+	handle = d.call("FPDF_LoadPage", d.handle, uint64(number-1)) //nolint:gosec // positive
+	if handle == 0 {
+		return 0, nil, d.fault(refusal.New(PageBroken, fmt.Sprintf("Page %d cannot be shown.", number)))
+	}
+	d.call("FORM_OnAfterLoadPage", handle, d.form)
+	return handle, func() {
+		d.call("FORM_OnBeforeClosePage", handle, d.form)
+		d.call("FPDF_ClosePage", handle)
+	}, d.fault(nil)
+}
+
+// size returns the size of a page in points, as it is shown.
+func (d *Document) size(handle uint64, number int) (width, height float64) {
+	unit := d.units(number)
+	width = float64(api.DecodeF32(d.call("FPDF_GetPageWidthF", handle))) * unit
+	height = float64(api.DecodeF32(d.call("FPDF_GetPageHeightF", handle))) * unit
+	return width, height
+}
+
+var errFound = errors.New("found")
+
+// userUnit returns the points per unit of user space of a page (7.7.3.3), which PDFium does not apply; 1 if it has none, or
+// the structure cannot be read.
+func userUnit(file io.ReaderAt, size int64, number int) float64 {
+	unit := 1.0
+	f, err := pdf.Open(file, size, pdf.DefaultLimits())
+	if err != nil {
+		return unit
+	}
+	n := 0
+	_, err = f.Walk(func(p *pdf.Page) error {
+		if n++; n < number {
+			return nil
+		}
+		g, err := f.Geometry(p)
+		if err == nil {
+			unit = g.UserUnit
+		}
+		return errors.Join(err, errFound)
+	})
+	if !errors.Is(err, errFound) {
+		return 1
+	}
+	return unit
+}

@@ -1,0 +1,115 @@
+package appearance
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+)
+
+const (
+	// losslessBytes is the size up to which a picture is lossless. A larger one becomes JPEG if that is smaller.
+	losslessBytes = 300_000
+	// maxLossless bounds a lossless picture in any case.
+	maxLossless = 2 * losslessBytes
+	jpegQuality = 90
+)
+
+// Encode returns the picture in a format that browsers show, and its media type. What is encoded is no evidence: the hash is
+// that of the pixels. It is lossless PNG, or JPEG where that would be large.
+func (p *Picture) Encode() (b []byte, mediaType string, err error) {
+	lossless := &limitedBuffer{left: maxLossless}
+	err = png.Encode(lossless, reduced(p.Image))
+	if err != nil && !errors.Is(err, errFull) {
+		return nil, "", fmt.Errorf("appearance: encode PNG: %w", err)
+	}
+	if err == nil && lossless.Len() <= losslessBytes {
+		return lossless.Bytes(), mediaPNG, nil
+	}
+	var lossy bytes.Buffer
+	if err := jpeg.Encode(&lossy, p.Image, &jpeg.Options{Quality: jpegQuality}); err != nil {
+		return nil, "", fmt.Errorf("appearance: encode JPEG: %w", err)
+	}
+	if err == nil && lossless.Len() <= lossy.Len() {
+		return lossless.Bytes(), mediaPNG, nil
+	}
+	return lossy.Bytes(), mediaJPEG, nil
+}
+
+// The media types of pictures.
+const (
+	mediaPNG  = "image/png"
+	mediaJPEG = "image/jpeg"
+)
+
+// errFull ends the encoding of a picture that is too large.
+var errFull = errors.New("appearance: the picture is too large")
+
+type limitedBuffer struct {
+	bytes.Buffer
+
+	left int
+}
+
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	if len(p) > b.left {
+		return 0, errFull
+	}
+	b.left -= len(p)
+	return b.Buffer.Write(p)
+}
+
+// reduced returns the same pixels in the smallest model that has them all: gray, a palette, or red, green and blue.
+func reduced(img *image.NRGBA) image.Image {
+	pix := img.Pix
+	gray := true
+	for i := 0; i < len(pix) && gray; i += 4 {
+		gray = pix[i] == pix[i+1] && pix[i] == pix[i+2]
+	}
+	if gray {
+		out := image.NewGray(img.Rect)
+		for i := range out.Pix {
+			out.Pix[i] = pix[4*i]
+		}
+		return out
+	}
+	if out := paletted(img); out != nil {
+		return out
+	}
+	return opaque{img}
+}
+
+// paletted returns the picture with a palette, or nil if it has more than 256 colors.
+func paletted(img *image.NRGBA) *image.Paletted {
+	out := &image.Paletted{Pix: make([]byte, len(img.Pix)/4), Stride: img.Rect.Dx(), Rect: img.Rect}
+	index := make(map[[3]byte]byte, 256)
+	var last [3]byte
+	var lastIndex byte
+	for i := range out.Pix {
+		c := [3]byte(img.Pix[4*i:])
+		if c == last && i > 0 {
+			out.Pix[i] = lastIndex
+			continue
+		}
+		at, ok := index[c]
+		if !ok {
+			if len(index) == 256 {
+				return nil
+			}
+			at = byte(len(index))
+			index[c] = at
+			out.Palette = append(out.Palette, color.NRGBA{c[0], c[1], c[2], 0xFF})
+		}
+		out.Pix[i], last, lastIndex = at, c, at
+	}
+	return out
+}
+
+// opaque is a picture without transparency, which encoders need not look for.
+type opaque struct{ *image.NRGBA }
+
+// Opaque implements what image/png asks for.
+func (opaque) Opaque() bool { return true }

@@ -1,0 +1,170 @@
+package appearance
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	_ "unsafe" // for go:linkname
+
+	_ "github.com/klippa-app/go-pdfium/webassembly" // the module is its part
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+
+	"countersign/seal/fonts"
+)
+
+// module is PDFium as WebAssembly. go-pdfium embeds it in an internal package and offers it only behind an API whose
+// callers cannot see failed allocations, so it is linked by its name. NewEngine checks its hash.
+//
+//go:linkname module github.com/klippa-app/go-pdfium/internal/pdfium_wasm.Module
+var module []byte
+
+// Engine is the compiled renderer. Its documents must not be used concurrently.
+type Engine struct {
+	runtime  wazero.Runtime
+	compiled wazero.CompiledModule
+	config   wazero.ModuleConfig
+	limit    uint64
+}
+
+// EngineOptions choose how the module is compiled. They do not change what is rendered.
+type EngineOptions struct {
+	// CacheDir keeps the compiled module, which is code that is executed: nobody else may write there. Empty: it is compiled
+	// for this engine alone, which takes seconds.
+	CacheDir string
+	// Interpret executes the module without compiling it.
+	Interpret bool
+	// Memory overrides the memory limit of the profile, in bytes. It is for tests.
+	Memory uint64
+}
+
+// NewEngine compiles the renderer of the current profile.
+func NewEngine(ctx context.Context, opt EngineOptions) (_ *Engine, err error) {
+	sum := sha256.Sum256(module)
+	profile := Current()
+	if hex.EncodeToString(sum[:]) != profile.Module {
+		return nil, errors.New("appearance: the WebAssembly module is not that of the profile")
+	}
+	cfg := wazero.NewRuntimeConfig()
+	if opt.Interpret {
+		cfg = wazero.NewRuntimeConfigInterpreter()
+	}
+	cfg = cfg.WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling)
+	if opt.CacheDir != "" {
+		cache, err := openCache(opt.CacheDir)
+		if err != nil {
+			return nil, err
+		}
+		cfg = cfg.WithCompilationCache(cache)
+	}
+	e := &Engine{runtime: wazero.NewRuntimeWithConfig(ctx, cfg), limit: profile.Memory}
+	if opt.Memory > 0 {
+		e.limit = opt.Memory
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("appearance: start the renderer: %w", err), e.runtime.Close(ctx))
+		}
+	}()
+	if _, err := wasi_snapshot_preview1.Instantiate(ctx, e.runtime); err != nil {
+		return nil, err
+	}
+	if e.compiled, err = e.runtime.CompileModule(ctx, module); err != nil {
+		return nil, err
+	}
+	if err := e.exportHost(ctx); err != nil {
+		return nil, err
+	}
+	// Clocks and randomness are wazero's deterministic ones.
+	e.config = wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize").WithStdout(io.Discard).WithStderr(io.Discard).
+		WithFSConfig(wazero.NewFSConfig().WithFSMount(fonts.Tree(fontFolder), "/"))
+	return e, nil
+}
+
+// fontFolder is where PDFium looks for fonts.
+const fontFolder = "usr/share/fonts"
+
+// Close ends the engine and its documents.
+func (e *Engine) Close(ctx context.Context) error { return e.runtime.Close(ctx) }
+
+// PrepareCache makes a folder for compiled modules, which are code that is executed: it is this user's alone.
+func PrepareCache(dir string) error {
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		err = os.Chmod(dir, 0o700) //nolint:gosec // a directory; of another user, this fails
+	}
+	if err != nil {
+		return fmt.Errorf("appearance: compilation cache: %w", err)
+	}
+	return nil
+}
+
+// IsCompiled reports whether a folder has the compiled module.
+func IsCompiled(dir string) bool {
+	files, err := filepath.Glob(filepath.Join(dir, "wazero-*", "*"))
+	return err == nil && len(files) > 0
+}
+
+func openCache(dir string) (wazero.CompilationCache, error) {
+	if err := PrepareCache(dir); err != nil {
+		return nil, err
+	}
+	cache, err := wazero.NewCompilationCacheWithDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("appearance: compilation cache: %w", err)
+	}
+	return cache, nil
+}
+
+// exportHost gives the module the functions that it imports from its host. All but the one that reads the document do
+// nothing: there are no timers, no clock, no dialogs and no navigation.
+func (e *Engine) exportHost(ctx context.Context) error {
+	b := e.runtime.NewHostModuleBuilder("env")
+	for _, f := range e.compiled.ImportedFunctions() {
+		from, name, _ := f.Import()
+		if from != "env" {
+			continue
+		}
+		call := api.GoModuleFunc(func(_ context.Context, _ api.Module, stack []uint64) { clear(stack) })
+		if name == "FPDF_FILEACCESS_CB" {
+			call = readDocument
+		}
+		b.NewFunctionBuilder().WithGoModuleFunction(call, f.ParamTypes(), f.ResultTypes()).Export(name)
+	}
+	_, err := b.Instantiate(ctx)
+	return err
+}
+
+// documentKey is the key of the file of a document in the context of a call.
+type documentKey struct{}
+
+// source is the file of a document.
+type source struct {
+	file io.ReaderAt
+	err  error // of reading it
+}
+
+// readDocument implements m_GetBlock of FPDF_FILEACCESS: parameter, position, buffer, size.
+func readDocument(ctx context.Context, m api.Module, stack []uint64) {
+	at, buffer, size := uint32(stack[1]), uint32(stack[2]), uint32(stack[3]) //nolint:gosec // 32-bit arguments
+	stack[0] = 0
+	s, ok := ctx.Value(documentKey{}).(*source)
+	b, in := m.Memory().Read(buffer, size)
+	if !ok || !in {
+		return
+	}
+	if n, err := s.file.ReadAt(b, int64(at)); n < len(b) {
+		if !errors.Is(err, io.EOF) {
+			s.err = err
+		}
+		return
+	}
+	stack[0] = 1
+}

@@ -1,0 +1,50 @@
+package appearance
+
+import (
+	"unicode"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+// MissingGlyph is a character that the page's text has and its picture lacks: its font is not embedded, and no bundled font
+// draws it.
+type MissingGlyph struct {
+	Page      int  `json:"page"`
+	Character rune `json:"character"` // 0: the document does not say which it is
+}
+
+// MissingGlyphs returns the characters of a page, each once, that a font which is not embedded would have to draw and that
+// its replacement does not.
+func (d *Document) MissingGlyphs(number int) ([]MissingGlyph, error) {
+	var out []MissingGlyph
+	err := d.characters(number, func(r *textReader) {
+		type glyph struct {
+			font uint64
+			code rune
+		}
+		embedded, seen := make(map[uint64]bool), make(map[glyph]bool)
+		found := make(map[rune]bool)
+		for i := range r.count {
+			index := uint64(i) //nolint:gosec // not negative
+			object := r.d.call("FPDFText_GetTextObject", r.text, index)
+			if object == 0 { // white space that PDFium inserts
+				continue
+			}
+			font := r.d.call("FPDFTextObj_GetFont", object)
+			if _, ok := embedded[font]; !ok {
+				embedded[font] = font == 0 || r.d.call("FPDFFont_GetIsEmbedded", font) == 1
+			}
+			g := glyph{font, rune(uint32(r.d.call("FPDFText_GetUnicode", r.text, index)))} //nolint:gosec // 32 bits
+			if embedded[font] || seen[g] || unicode.IsSpace(g.code) || unicode.Is(unicode.Cf, g.code) {
+				continue
+			}
+			seen[g] = true
+			path := r.d.call("FPDFFont_GetGlyphPath", font, uint64(uint32(g.code)), api.EncodeF32(12))           //nolint:gosec // a code point
+			if (path == 0 || int32(r.d.call("FPDFGlyphPath_CountGlyphSegments", path)) <= 0) && !found[g.code] { //nolint:gosec // an int
+				found[g.code] = true
+				out = append(out, MissingGlyph{number, g.code})
+			}
+		}
+	})
+	return out, err
+}

@@ -1,0 +1,50 @@
+package appearance
+
+import (
+	"math"
+
+	"countersign/seal/refusal"
+)
+
+// Level is a resolution in which a page is rendered: level k has 72·k dots per inch.
+type Level int
+
+// Levels are the levels that exist.
+var Levels = []Level{1, 2, 4}
+
+// Valid reports whether there is such a level.
+func (l Level) Valid() bool { return l == 1 || l == 2 || l == 4 }
+
+const (
+	// MaxPixels bounds a picture: a page with more is scaled down.
+	MaxPixels = 12_000_000
+	// minScale is the least resolution of a picture, in pixels per point: 36 dpi. What is smaller cannot be read.
+	minScale = 0.5
+	// maxSide bounds a side of a page, in points. It is far beyond what readers show.
+	maxSide = 1e6
+)
+
+// PageTooLarge is the code of the refusal of a page that would be rendered with less than 36 dpi.
+const PageTooLarge = "page_too_large"
+
+// Pixels returns the size of the picture of a page of width × height points.
+func (l Level) Pixels(width, height float64) (w, h int, err error) {
+	if !(width > 0 && height > 0 && width <= maxSide && height <= maxSide) { // also if one is not a number
+		return 0, 0, refusal.New(PageTooLarge, "The page has no size that can be shown.")
+	}
+	w, h = pixels(width*float64(l)), pixels(height*float64(l))
+	if w*h > MaxPixels {
+		scale := math.Sqrt(MaxPixels / (float64(w) * float64(h)))
+		if scale*float64(l) < minScale {
+			return 0, 0, refusal.New(PageTooLarge, "The page is too large to be shown legibly.")
+		}
+		w, h = max(1, int(float64(w)*scale)), max(1, int(float64(h)*scale))
+		for w*h > MaxPixels { // one of the sides is a single pixel
+			w, h = max(1, min(w, MaxPixels)), max(1, min(h, MaxPixels/w))
+		}
+	}
+	return w, h, nil
+}
+
+// pixels rounds up. PDFium computes in single precision: what exceeds a whole number by its error does not count.
+func pixels(side float64) int { return max(1, int(math.Ceil(side-1e-4))) }

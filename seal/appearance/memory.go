@@ -1,0 +1,47 @@
+package appearance
+
+import (
+	"errors"
+	"syscall"
+)
+
+// ErrMemory reports that rendering needed more memory than the profile allows.
+var ErrMemory = errors.New("appearance: rendering takes too much memory")
+
+// linearMemory is the memory of one instance. It is reserved at once and never moves; the system provides its pages when they
+// are first used.
+//
+// PDFium goes on without what it could not allocate, and renders a blank page. So a growth that fails is noted: the picture
+// is then an error.
+type linearMemory struct {
+	limit   uint64 // bytes
+	mapping []byte
+	failed  bool
+}
+
+// reserve reserves all of the memory.
+func (m *linearMemory) reserve() error {
+	b, err := syscall.Mmap(-1, 0, int(m.limit), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE) //nolint:gosec // the profile's limit
+	if err != nil {
+		return errors.Join(ErrMemory, err)
+	}
+	m.mapping = b
+	return nil
+}
+
+// Reallocate implements experimental.LinearMemory.
+func (m *linearMemory) Reallocate(size uint64) []byte {
+	if size > uint64(len(m.mapping)) {
+		m.failed = true
+		return nil
+	}
+	return m.mapping[:size]
+}
+
+// Free implements experimental.LinearMemory.
+func (m *linearMemory) Free() {
+	if m.mapping != nil {
+		_ = syscall.Munmap(m.mapping)
+		m.mapping = nil
+	}
+}

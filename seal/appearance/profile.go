@@ -1,0 +1,38 @@
+package appearance
+
+// Profile names everything that decides what a page looks like. A profile never changes: what would change it gets the next
+// number.
+type Profile struct {
+	Number int
+	// Module is SHA-256 of PDFium's WebAssembly module, in hexadecimal.
+	Module string
+	// PDFium and Runtime are the versions of the module's source and of what executes it.
+	PDFium, Runtime string
+	// Fonts is SHA-256 over the lines "name hash\n" of the bundled fonts, sorted by name, in hexadecimal.
+	Fonts string
+	// Memory is the memory limit of an instance, in bytes: a page that needs more is an error.
+	Memory uint64
+	// Flags are those of FPDF_RenderPageBitmap and FPDF_FFLDraw.
+	Flags int
+}
+
+// profiles are those that this program has, by their number.
+var profiles = map[int]Profile{
+	1: {
+		Number: 1, Module: "e6f77e01dce34de05ad62515114152da580b64c23871e3e3e2afef3f7bb88ade",
+		PDFium: "github.com/klippa-app/go-pdfium v1.21.4", Runtime: "github.com/tetratelabs/wazero v1.12.0",
+		Fonts: "5762fcb6ba973cfd753df73b86796f1c835e35c637c74b9ba7f42cba7e4ece76", Memory: 256 << 20, Flags: renderFlags,
+	},
+}
+
+// current is the number of the profile of new envelopes.
+const current = 1
+
+// Current returns the profile of new envelopes.
+func Current() Profile { return profiles[current] }
+
+// Lookup returns a profile by its number.
+func Lookup(number int) (Profile, bool) {
+	p, ok := profiles[number]
+	return p, ok
+}

@@ -1,0 +1,39 @@
+package appearance_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal/appearance"
+	"countersign/seal/fonts"
+)
+
+// TestCurrent_NamesWhatIsBuiltIn: the engine checks the module's hash itself.
+func TestCurrent_NamesWhatIsBuiltIn(t *testing.T) {
+	t.Parallel()
+	p := appearance.Current()
+	hashes, err := fonts.Hashes()
+	require.NoError(t, err)
+	var list strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(hashes)) {
+		fmt.Fprintf(&list, "%s %s\n", name, hashes[name])
+	}
+	sum := sha256.Sum256([]byte(list.String()))
+	assert.Equal(t, hex.EncodeToString(sum[:]), p.Fonts)
+	requirements := string(read(t, "../../go.mod"))
+	assert.Contains(t, requirements, "\t"+p.PDFium+"\n")
+	assert.Contains(t, requirements, "\t"+p.Runtime+"\n")
+	same, ok := appearance.Lookup(p.Number)
+	assert.True(t, ok)
+	assert.Equal(t, p, same)
+	_, ok = appearance.Lookup(0)
+	assert.False(t, ok)
+}

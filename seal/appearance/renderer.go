@@ -1,0 +1,95 @@
+package appearance
+
+import (
+	"context"
+	"io"
+	"runtime"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"countersign/seal/refusal"
+	"countersign/seal/sandbox"
+)
+
+// What a process may take for one page, beside the memory of the instance.
+const (
+	goMemory = 112 << 20
+	// pageTime bounds the time of all processors.
+	pageTime = 20 * time.Second
+)
+
+// keep says how processes wait for the next page: loading the compiled module takes as long as rendering several pages.
+// Files leave nothing behind: the memory of an instance is returned with it.
+func keep() sandbox.Keep {
+	return sandbox.Keep{Idle: runtime.NumCPU(), Time: 20 * time.Second, Files: 500, Size: maxFile}
+}
+
+// maxAnswer bounds the answer of a process, in bytes: a picture of MaxPixels in base64.
+const maxAnswer = 32 << 20
+
+// Renderer renders pages in processes of their own, one for each core at a time.
+type Renderer struct {
+	processes *sandbox.Pool
+	running   *semaphore.Weighted
+	bounds    sandbox.Bounds
+}
+
+// NewRenderer returns a renderer whose processes are made by a command line that serves Tasks: the full path of the program
+// with its arguments.
+func NewRenderer(command ...string) *Renderer {
+	return &Renderer{
+		processes: sandbox.NewKeeping(keep(), command...), running: semaphore.NewWeighted(int64(runtime.NumCPU())),
+		bounds: sandbox.Bounds{Memory: goMemory, CPU: pageTime},
+	}
+}
+
+// Close ends the processes that wait.
+func (r *Renderer) Close() { r.processes.Close() }
+
+// run has a process do a task when its turn comes.
+func (r *Renderer) run(ctx context.Context, task byte, file io.ReaderAt, size int64, page int, level Level, answer any) error {
+	if size > maxFile {
+		return refusal.New(refusal.PDFTooLarge, "The PDF is too large to be shown.")
+	}
+	if err := r.running.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer r.running.Release(1)
+	return r.processes.Run(ctx, r.bounds, sandbox.InParts(task), newRequest(file, page, level), size+requestSize, answer, maxAnswer)
+}
+
+// Page renders a page, by its number from 1. It returns ErrNoPage if there is none, and a refusal.Error if the page cannot
+// be rendered within the bounds.
+func (r *Renderer) Page(ctx context.Context, file io.ReaderAt, size int64, page int, level Level) (*Encoded, error) {
+	var a pictureAnswer
+	if err := r.run(ctx, taskPicture, file, size, page, level, &a); err != nil {
+		return nil, err
+	}
+	if a.NoPage {
+		return nil, ErrNoPage
+	}
+	return a.Picture, a.Err()
+}
+
+// Text reads the text of a page, by its number from 1. Its errors are those of Page.
+func (r *Renderer) Text(ctx context.Context, file io.ReaderAt, size int64, page int) (*Text, error) {
+	var a textAnswer
+	if err := r.run(ctx, taskText, file, size, page, 1, &a); err != nil {
+		return nil, err
+	}
+	if a.NoPage {
+		return nil, ErrNoPage
+	}
+	return a.Text, a.Err()
+}
+
+// MissingGlyphs returns the first characters of a document that a font which is not embedded would have to draw and that no
+// bundled font draws. Signers would not see them.
+func (r *Renderer) MissingGlyphs(ctx context.Context, file io.ReaderAt, size int64) ([]MissingGlyph, error) {
+	var a glyphsAnswer
+	if err := r.run(ctx, taskGlyphs, file, size, 1, 1, &a); err != nil {
+		return nil, err
+	}
+	return a.Glyphs, a.Err()
+}

@@ -1,0 +1,175 @@
+package appearance
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+
+	"countersign/seal/refusal"
+	"countersign/seal/sandbox"
+)
+
+// The tasks of a process that renders.
+const (
+	taskPicture = 'P'
+	taskText    = 'T'
+	taskGlyphs  = 'G'
+)
+
+// A task's file begins with what is asked for: the page and the level, each as four bytes, big endian. The PDF follows.
+const requestSize = 8
+
+// request is a file as a task gets it.
+type request struct {
+	head [requestSize]byte
+	file io.ReaderAt
+}
+
+func newRequest(file io.ReaderAt, page int, level Level) *request {
+	r := &request{file: file}
+	binary.BigEndian.PutUint32(r.head[:4], uint32(page))  //nolint:gosec // checked by the caller
+	binary.BigEndian.PutUint32(r.head[4:], uint32(level)) //nolint:gosec // one of three
+	return r
+}
+
+// ReadAt implements io.ReaderAt.
+func (r *request) ReadAt(b []byte, off int64) (n int, err error) {
+	if off < requestSize {
+		n = copy(b, r.head[off:])
+	}
+	if n < len(b) {
+		var m int
+		m, err = r.file.ReadAt(b[n:], max(0, off-requestSize))
+		n += m
+	}
+	return n, err
+}
+
+// Answers of tasks.
+type (
+	pictureAnswer struct {
+		sandbox.Answer
+
+		NoPage  bool     `json:"noPage,omitempty"`
+		Picture *Encoded `json:"picture,omitempty"`
+	}
+	textAnswer struct {
+		sandbox.Answer
+
+		NoPage bool  `json:"noPage,omitempty"`
+		Text   *Text `json:"text,omitempty"`
+	}
+	glyphsAnswer struct {
+		sandbox.Answer
+
+		Glyphs []MissingGlyph `json:"glyphs"`
+	}
+)
+
+// Encoded is a rendered picture as it is delivered.
+type Encoded struct {
+	// Pixels of the picture.
+	PixelWidth  int `json:"pixelWidth"`
+	PixelHeight int `json:"pixelHeight"`
+	// Size of the page in points, as it is shown.
+	Width  float64 `json:"width"`
+	Height float64 `json:"height"`
+	// Hash is that of the pixels.
+	Hash      []byte `json:"hash"`
+	MediaType string `json:"mediaType"`
+	Content   []byte `json:"content"`
+}
+
+// Tasks returns what a process does that renders with an engine.
+func Tasks(e *Engine) map[byte]sandbox.Task {
+	return map[byte]sandbox.Task{
+		taskPicture: func(ctx context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
+			var a pictureAnswer
+			err := e.serve(ctx, file, size, func(d *Document, page int, level Level) (err error) {
+				a.Picture, err = d.encoded(page, level)
+				return err
+			})
+			if a.NoPage = errors.Is(err, ErrNoPage); !a.NoPage {
+				a.Set(answered(err))
+			}
+			return a
+		},
+		taskText: func(ctx context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
+			var a textAnswer
+			err := e.serve(ctx, file, size, func(d *Document, page int, _ Level) (err error) {
+				a.Text, err = d.Text(page)
+				return err
+			})
+			if a.NoPage = errors.Is(err, ErrNoPage); !a.NoPage {
+				a.Set(answered(err))
+			}
+			return a
+		},
+		taskGlyphs: func(ctx context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
+			var a glyphsAnswer
+			a.Set(answered(e.serve(ctx, file, size, func(d *Document, _ int, _ Level) (err error) {
+				a.Glyphs, err = d.firstMissingGlyphs()
+				return err
+			})))
+			return a
+		},
+	}
+}
+
+// serve opens the PDF of a request.
+func (e *Engine) serve(ctx context.Context, file io.ReaderAt, size int64, do func(d *Document, page int, level Level) error) (err error) {
+	var head [requestSize]byte
+	if _, err := file.ReadAt(head[:], 0); err != nil {
+		return err
+	}
+	d, err := e.Open(ctx, io.NewSectionReader(file, requestSize, size-requestSize), size-requestSize)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return do(d, int(binary.BigEndian.Uint32(head[:4])), Level(binary.BigEndian.Uint32(head[4:])))
+}
+
+// encoded renders a page and encodes it.
+func (d *Document) encoded(page int, level Level) (*Encoded, error) {
+	p, err := d.Render(page, level)
+	if err != nil {
+		return nil, err
+	}
+	hash := p.Hash()
+	content, mediaType, err := p.Encode()
+	return &Encoded{
+		PixelWidth: p.Image.Rect.Dx(), PixelHeight: p.Image.Rect.Dy(), Width: round(p.Width), Height: round(p.Height),
+		Hash: hash[:], MediaType: mediaType, Content: content,
+	}, err
+}
+
+// maxMissingGlyphs bounds what MissingGlyphs lists of a document.
+const maxMissingGlyphs = 20
+
+// firstMissingGlyphs returns the first missing glyphs of all pages.
+func (d *Document) firstMissingGlyphs() (out []MissingGlyph, err error) {
+	for page := 1; page <= d.pages && len(out) < maxMissingGlyphs; page++ {
+		found, err := d.MissingGlyphs(page)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out[:min(len(out), maxMissingGlyphs)], nil
+}
+
+// answered turns what went wrong within the bounds of the process into a refusal of the document.
+func answered(err error) error {
+	if _, ok := errors.AsType[*refusal.Error](err); ok || err == nil {
+		return err
+	}
+	if errors.Is(err, ErrMemory) {
+		return refusal.New(refusal.PDFTooComplex, "The page cannot be shown: that takes too much memory.")
+	}
+	if errors.Is(err, errStopped) {
+		return refusal.New(PageBroken, "The page cannot be shown: the PDF is damaged.")
+	}
+	return err
+}

@@ -1,0 +1,226 @@
+package appearance
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+// Text is the text of a page as a program reads it: for screen readers, for selecting and for searching.
+type Text struct {
+	Page int `json:"page"`
+	// Width and Height are the size of the page in points, as it is shown.
+	Width  float64 `json:"width"`
+	Height float64 `json:"height"`
+	// Words are in logical order: those of right-to-left scripts, too.
+	Words []Word `json:"words"`
+	// Truncated reports that the page has more text than is given.
+	Truncated bool `json:"truncated,omitempty"`
+}
+
+// Word is a run of characters without white space, in logical order.
+type Word struct {
+	Text string `json:"text"`
+	// X and Y are the upper left corner of the word's upright bounding box on the page as it is shown, in points from the
+	// upper left corner of the page. W and H are its size.
+	X float64 `json:"x"`
+	Y float64 `json:"y"`
+	W float64 `json:"w"`
+	H float64 `json:"h"`
+	// Angle is the direction of writing on the page as it is shown, in degrees clockwise: from 0 to less than 360.
+	Angle float64 `json:"angle,omitempty"`
+	// Line counts the lines of the page from 1.
+	Line int `json:"line"`
+}
+
+// maxCharacters bounds the text of a page that is read.
+const maxCharacters = 200_000
+
+// Encode returns the text as JSON, and the hash of that: SHA-256.
+func (t *Text) Encode() ([]byte, Hash, error) {
+	b, err := json.Marshal(t)
+	if err != nil {
+		return nil, Hash{}, fmt.Errorf("appearance: encode text: %w", err)
+	}
+	return b, sha256.Sum256(b), nil
+}
+
+// Text reads the text of a page, by its number from 1.
+func (d *Document) Text(number int) (*Text, error) {
+	t := &Text{Page: number, Words: []Word{}}
+	err := d.characters(number, func(r *textReader) {
+		w := wordBuilder{text: t}
+		t.Width, t.Height, t.Truncated = round(r.width), round(r.height), r.truncated
+		for i := range r.count {
+			w.add(r.at(i))
+		}
+		w.end()
+	})
+	return t, err
+}
+
+// characters calls read with the characters of a page.
+func (d *Document) characters(number int, read func(*textReader)) error {
+	page, closePage, err := d.page(number)
+	if err != nil {
+		return err
+	}
+	defer closePage()
+	r := &textReader{d: d, scratch: uint32(d.call("malloc", 64)), text: d.call("FPDFText_LoadPage", page)} //nolint:gosec // a 32-bit address
+	r.width, r.height = d.size(page, number)
+	if r.scratch == 0 || r.text == 0 {
+		return d.fault(ErrMemory)
+	}
+	r.count = int(int32(d.call("FPDFText_CountChars", r.text))) //nolint:gosec // an int
+	if r.count > maxCharacters {
+		r.count, r.truncated = maxCharacters, true
+	}
+	r.display(page)
+	read(r)
+	d.call("FPDFText_ClosePage", r.text)
+	return d.fault(nil)
+}
+
+// textReader reads the characters of a page.
+type textReader struct {
+	d             *Document
+	text          uint64
+	scratch       uint32 // memory of the instance for what is returned
+	count         int
+	truncated     bool
+	width, height float64
+	matrix        [6]float64 // from user space to the page as it is shown, in points, y downward
+}
+
+// displaySize is the size of the page in the steps in which PDFium places points.
+const displaySize = 1 << 20
+
+// display derives the matrix of the page from where PDFium places three points.
+func (r *textReader) display(page uint64) {
+	place := func(x, y float64) (float64, float64) {
+		at := uint64(r.scratch)
+		r.d.call("FPDF_PageToDevice", page, 0, 0, displaySize, displaySize, 0, api.EncodeF64(x), api.EncodeF64(y), at, at+4)
+		m := r.d.module.Memory()
+		dx, _ := m.ReadUint32Le(r.scratch)
+		dy, _ := m.ReadUint32Le(r.scratch + 4)
+		return float64(int32(dx)) * r.width / displaySize, float64(int32(dy)) * r.height / displaySize //nolint:gosec // ints
+	}
+	const far = 1000
+	x0, y0 := place(0, 0)
+	x1, y1 := place(far, 0)
+	x2, y2 := place(0, far)
+	r.matrix = [6]float64{(x1 - x0) / far, (y1 - y0) / far, (x2 - x0) / far, (y2 - y0) / far, x0, y0}
+}
+
+// character is one character of a page.
+type character struct {
+	code           rune
+	x0, y0, x1, y1 float64 // upright, on the page as it is shown
+	angle          float64 // degrees clockwise
+	generated      bool    // white space that PDFium inserts
+}
+
+func (r *textReader) at(i int) character {
+	index := uint64(i)                                                                 //nolint:gosec // not negative
+	c := character{code: rune(uint32(r.d.call("FPDFText_GetUnicode", r.text, index)))} //nolint:gosec // 32 bits
+	if unicode.IsSpace(c.code) {
+		return c
+	}
+	if r.d.call("FPDFText_GetLooseCharBox", r.text, index, uint64(r.scratch)) != 0 {
+		left, top, right, bottom := r.float(0), r.float(1), r.float(2), r.float(3)
+		ax, ay := r.apply(left, top)
+		bx, by := r.apply(right, bottom)
+		c.x0, c.y0, c.x1, c.y1 = min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)
+	}
+	if r.d.call("FPDFText_GetMatrix", r.text, index, uint64(r.scratch)) != 0 {
+		a, b := r.float(0), r.float(1)
+		dx := float64(r.matrix[0]*a) + float64(r.matrix[2]*b)
+		dy := float64(r.matrix[1]*a) + float64(r.matrix[3]*b)
+		c.angle = math.Round(math.Atan2(dy, dx)*1800/math.Pi) / 10
+		if c.angle = math.Mod(c.angle+360, 360); c.angle == 360 {
+			c.angle = 0
+		}
+	}
+	return c
+}
+
+func (r *textReader) float(i uint32) float64 {
+	f, _ := r.d.module.Memory().ReadFloat32Le(r.scratch + 4*i)
+	return float64(f)
+}
+
+// apply places a point. The conversions keep processors from fusing operations, which would round differently.
+func (r *textReader) apply(x, y float64) (float64, float64) {
+	m := r.matrix
+	return float64(m[0]*x) + float64(m[2]*y) + m[4], float64(m[1]*x) + float64(m[3]*y) + m[5]
+}
+
+// wordBuilder joins characters to words.
+type wordBuilder struct {
+	text  *Text
+	word  strings.Builder
+	box   character
+	high  rune // the first half of a surrogate pair
+	line  int  // complete ones
+	empty bool // the current line has no word
+}
+
+func (w *wordBuilder) add(c character) {
+	switch {
+	case c.code == '\n' || c.code == '\r':
+		w.end()
+		if n := len(w.text.Words); n > 0 {
+			w.line = w.text.Words[n-1].Line
+		}
+		return
+	case unicode.IsSpace(c.code) || c.code == 0:
+		w.end()
+		return
+	case utf16.IsSurrogate(c.code):
+		if w.high == 0 {
+			w.high = c.code
+			return
+		}
+		c.code = utf16.DecodeRune(w.high, c.code)
+	}
+	w.high = 0
+	if w.word.Len() > 0 && c.angle != w.box.angle {
+		w.end()
+	}
+	if w.word.Len() == 0 {
+		w.box = c
+	} else {
+		b := &w.box
+		b.x0, b.y0, b.x1, b.y1 = min(b.x0, c.x0), min(b.y0, c.y0), max(b.x1, c.x1), max(b.y1, c.y1)
+	}
+	w.word.WriteRune(c.code)
+}
+
+func (w *wordBuilder) end() {
+	if w.word.Len() == 0 {
+		return
+	}
+	b := w.box
+	w.text.Words = append(w.text.Words, Word{
+		Text: strings.ToValidUTF8(w.word.String(), "\uFFFD"), X: round(b.x0), Y: round(b.y0), W: round(b.x1 - b.x0), H: round(b.y1 - b.y0),
+		Angle: b.angle, Line: w.line + 1,
+	})
+	w.word.Reset()
+}
+
+// round rounds to hundredths of a point.
+func round(v float64) float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0
+	}
+	if v = math.Round(v*100) / 100; v == 0 {
+		return 0 // not -0
+	}
+	return v
+}

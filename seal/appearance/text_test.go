@@ -1,0 +1,110 @@
+package appearance_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal/appearance"
+)
+
+func words(t *testing.T, b []byte) []appearance.Word {
+	t.Helper()
+	text, err := open(t, b).Text(1)
+	require.NoError(t, err)
+	return text.Words
+}
+
+func texts(words []appearance.Word) (out []string) {
+	for _, w := range words {
+		out = append(out, w.Text)
+	}
+	return out
+}
+
+func TestText_Words_HaveTheirPlaces(t *testing.T) {
+	t.Parallel()
+	got := words(t, pdf("BT /F1 20 Tf 100 700 Td (Hello brave) Tj 0 -30 Td (world) Tj ET", letter+fontList(1), helvetica))
+	require.Equal(t, []string{"Hello", "brave", "world"}, texts(got))
+	assert.InDelta(t, 100, got[0].X, 1)
+	assert.InDelta(t, 792-700, got[0].Y+got[0].H, 8)
+	assert.InDelta(t, 45, got[0].W, 4)
+	assert.Greater(t, got[1].X, got[0].X+got[0].W)
+	assert.InDelta(t, 30, got[2].Y-got[0].Y, 1)
+	assert.Equal(t, []int{1, 1, 2}, []int{got[0].Line, got[1].Line, got[2].Line})
+	assert.Zero(t, got[0].Angle)
+}
+
+func TestText_RotatedPageAndText_HaveTheirAngle(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		page, matrix string
+		angle        float64
+	}{
+		{"", "1 0 0 1", 0}, {"/Rotate 90", "1 0 0 1", 90}, {"/Rotate 180", "1 0 0 1", 180}, {"/Rotate 270", "1 0 0 1", 270},
+		{"", "0 1 -1 0", 270}, {"/Rotate 90", "0 1 -1 0", 0}, {"", "0.7071 0.7071 -0.7071 0.7071", 315}, {"/UserUnit 3", "1 0 0 1", 0},
+	} {
+		got := words(t, pdf("BT /F1 20 Tf "+c.matrix+" 300 300 Tm (Word) Tj ET", letter+c.page+fontList(1), helvetica))
+		require.Equal(t, []string{"Word"}, texts(got))
+		assert.InDelta(t, c.angle, got[0].Angle, 0.05, c)
+		upright := math.Mod(c.angle, 180) == 0
+		if math.Mod(c.angle, 90) == 0 {
+			assert.Equal(t, upright, got[0].W > got[0].H, c)
+		}
+	}
+}
+
+// hebrew is a font that is not embedded, with a map to Unicode.
+const hebrew = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/ToUnicode 6 0 R>>"
+
+func TestText_RightToLeft_IsLogical(t *testing.T) {
+	t.Parallel()
+	toUnicode := stream("", "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName/X def 1 begincodespacerange <00> <FF> endcodespacerange "+
+		"3 beginbfchar <61> <05D0> <62> <05D1> <63> <05D2> endbfchar endcmap end end")
+	// On the page from left to right: gimel, bet, alef.
+	got := words(t, pdf("BT /F1 20 Tf 100 700 Td (cba) Tj ET", letter+fontList(1), hebrew, toUnicode))
+	require.Equal(t, []string{"אבג"}, texts(got))
+}
+
+func TestText_VerticalWriting_StandsInOneWord(t *testing.T) {
+	t.Parallel()
+	got := words(t, pdf("BT /F1 20 Tf 300 700 Td <65e5672c8a9e> Tj ET", letter+fontList(1), cid("UniJIS-UCS2-V", "Japan1")))
+	require.Equal(t, []string{"日本語"}, texts(got))
+	assert.InDelta(t, 20, got[0].W, 1)
+	assert.InDelta(t, 60, got[0].H, 1)
+}
+
+func TestText_TooManyCharacters_IsTruncated(t *testing.T) {
+	t.Parallel()
+	text, err := open(t, pdf("BT /F1 1 Tf 1 TL 10 780 Td "+strings.Repeat("("+strings.Repeat("abc ", 500)+") ' ", 120)+"ET", letter+fontList(1), helvetica)).Text(1)
+	require.NoError(t, err)
+	assert.True(t, text.Truncated)
+	assert.NotEmpty(t, text.Words)
+	b, sum, err := text.Encode()
+	require.NoError(t, err)
+	assert.Less(t, len(b), 16<<20)
+	assert.NotZero(t, sum)
+}
+
+func TestMissingGlyphs_OfFontsThatAreNotEmbedded(t *testing.T) {
+	t.Parallel()
+	missing := func(content string, objects ...string) string {
+		found, err := open(t, pdf(content, letter+fontList(len(objects)), objects...)).MissingGlyphs(1)
+		require.NoError(t, err)
+		var s strings.Builder
+		for _, g := range found {
+			assert.Equal(t, 1, g.Page)
+			s.WriteRune(g.Character)
+		}
+		return s.String()
+	}
+	const greek = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding<</Type/Encoding/Differences[97/alpha/afii10017/c]>>>>"
+	assert.Equal(t, "αА", missing("BT /F1 20 Tf 100 700 Td (abca) Tj ET", greek))
+	assert.Empty(t, missing("BT /F1 20 Tf 100 700 Td (Hello world) Tj /F2 20 Tf <65e5672c8a9e> Tj ET", helvetica, cid("UniJIS-UCS2-H", "Japan1")))
+	found, err := open(t, textPage()).MissingGlyphs(1)
+	require.NoError(t, err)
+	assert.Empty(t, found)
+}
