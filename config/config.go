@@ -154,6 +154,11 @@ type Config struct {
 	TrustTSA []string `env:"TRUST_TSA" envSeparator:";"`
 	// TrustKeys are JWK sets, separated by semicolons, of others whose records are trusted.
 	TrustKeys []string `env:"TRUST_KEYS" envSeparator:";"`
+	// FirstApp, FirstUser and FirstPassword are the app and the administrator that migrate creates in a database without
+	// console users.
+	FirstApp      string `env:"FIRST_APP"`
+	FirstUser     string `env:"FIRST_USER"`
+	FirstPassword Secret `env:"FIRST_PASSWORD"`
 	// LogLevel is debug, info, warn or error.
 	LogLevel slog.Level `env:"LOG_LEVEL"`
 }

@@ -25,6 +25,7 @@ var validSecrets = map[string][]string{
 	"OIDC_CLIENT_SECRET":         {"hunter2", "COUNTERSIGN_OIDC_ISSUER=https://login.example.com", "COUNTERSIGN_OIDC_CLIENT_ID=app", "COUNTERSIGN_OIDC_ROLE_CLAIM=role", "COUNTERSIGN_BASE_URL=https://sign.example.com"},
 	"MASTER_KEY":                 {"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="},
 	"SEAL_PASSWORD":              {"hunter2"},
+	"FIRST_PASSWORD":             {"hunter2"},
 }
 
 // TestEverySecret_MayBeInAFile whose last newline does not count.

@@ -173,6 +173,12 @@ func (s *Store) User(ctx context.Context, id uuid.UUID) (*models.ConsoleUser, er
 	return u, wrap(err, "load console user %s", id)
 }
 
+// HasUsers reports whether any app has a console user.
+func (s *Store) HasUsers(ctx context.Context) (bool, error) {
+	n, err := count(s.db.WithContext(ctx).Model(&models.ConsoleUser{}))
+	return n > 0, wrap(err, "count console users")
+}
+
 // Users lists an app's console users, oldest first.
 func (s *Store) Users(ctx context.Context, app uuid.UUID) ([]models.ConsoleUser, error) {
 	out, err := find[models.ConsoleUser](s.db.WithContext(ctx).Where("app_id = ? AND disabled_at IS NULL", app).Order("id"))

@@ -22,6 +22,7 @@ var version = "dev"
 
 type commands struct {
 	Dev         devCommand         `cmd:"" help:"Run the whole service on this machine, with nothing else installed."`
+	Setup       setupCommand       `cmd:"" help:"Write the settings of a first installation: keys, a trial certificate, a first app and user."`
 	API         apiCommand         `cmd:"" name:"api" help:"Serve the API and the pages."`
 	Worker      workerCommand      `cmd:"" help:"Run the workflows: invitations, sealing, deliveries."`
 	Migrate     migrateCommand     `cmd:"" help:"Bring the database up to date."`

@@ -9,7 +9,7 @@ import (
 
 type migrateCommand struct{}
 
-// Run migrates the database.
+// Run migrates the database, and creates the first app and user that the settings name.
 func (migrateCommand) Run(ctx context.Context) error {
 	cfg, err := productionConfig("DATABASE_URL", "MASTER_KEY")
 	if err != nil {
@@ -17,8 +17,14 @@ func (migrateCommand) Run(ctx context.Context) error {
 	}
 	return withStore(ctx, cfg, func(s *store.Store, _ *vault.Vault) error {
 		v, err := s.Migrate(ctx)
-		if err == nil {
-			logger(cfg, false).InfoContext(ctx, "database is up to date", "version", v)
+		if err != nil {
+			return err
+		}
+		log := logger(cfg, false)
+		log.InfoContext(ctx, "database is up to date", "version", v)
+		created, err := createFirst(ctx, cfg, s)
+		if created {
+			log.InfoContext(ctx, "the first app and its administrator were created")
 		}
 		return err
 	})
