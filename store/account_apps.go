@@ -10,9 +10,12 @@ import (
 	"countersign/models"
 )
 
+// AppRepository stores apps with their secrets, settings, branding, contacts and usage.
+type AppRepository struct{ *engine }
+
 // CreateApp stores a new app and returns it with its first secret, which is
 // shown only now.
-func (s *Store) CreateApp(ctx context.Context, name string, plan models.Plan, tenants []string) (*models.App, string, error) {
+func (s *AppRepository) CreateApp(ctx context.Context, name string, plan models.Plan, tenants []string) (*models.App, string, error) {
 	p := models.Problems{}
 	models.CheckText(p, "name", name, 1, 255)
 	if !plan.Valid() {
@@ -28,7 +31,7 @@ func (s *Store) CreateApp(ctx context.Context, name string, plan models.Plan, te
 		return nil, "", err
 	}
 	err = s.tx(ctx, func(tx *gorm.DB) error {
-		if err := tx.Create(encrypt(s, a)).Error; err != nil {
+		if err := tx.Create(encrypt(s.engine, a)).Error; err != nil {
 			return err
 		}
 		return tx.Create(cs).Error
@@ -50,10 +53,10 @@ type AppChange struct {
 }
 
 // UpdateApp changes an app.
-func (s *Store) UpdateApp(ctx context.Context, id uuid.UUID, c AppChange) (*models.App, error) {
+func (s *AppRepository) UpdateApp(ctx context.Context, id uuid.UUID, c AppChange) (*models.App, error) {
 	var a *models.App
 	err := s.tx(ctx, func(tx *gorm.DB) (err error) {
-		if a, err = takeDecrypted[models.App](s, s.locked(tx), "id = ?", id); err != nil {
+		if a, err = takeDecrypted[models.App](s.engine, s.locked(tx), "id = ?", id); err != nil {
 			return err
 		}
 		p := models.Problems{}
@@ -80,31 +83,33 @@ func (s *Store) UpdateApp(ctx context.Context, id uuid.UUID, c AppChange) (*mode
 		if err := p.Err(); err != nil {
 			return err
 		}
-		row := encrypt(s, a)
+		row := encrypt(s.engine, a)
 		return tx.Model(row).Select("*").Updates(row).Error
 	})
 	return a, wrap(err, "update app %s", id)
 }
 
 // PlanLimits is what a plan allows.
-func (s *Store) PlanLimits(plan models.Plan) models.PlanLimits { return s.plans.Limits(plan) }
+func (s *AppRepository) PlanLimits(plan models.Plan) models.PlanLimits {
+	return s.cfg.Plans.Limits(plan)
+}
 
 // AppByAnyID finds an app by its client id, or by its own id.
-func (s *Store) AppByAnyID(ctx context.Context, id uuid.UUID) (*models.App, error) {
-	a, err := takeDecrypted[models.App](s, s.db.WithContext(ctx).Order("client_id <> '"+id.String()+"'"), "client_id = ? OR id = ?", id, id)
+func (s *AppRepository) AppByAnyID(ctx context.Context, id uuid.UUID) (*models.App, error) {
+	a, err := takeDecrypted[models.App](s.engine, s.db.WithContext(ctx).Order("client_id <> '"+id.String()+"'"), "client_id = ? OR id = ?", id, id)
 	return a, wrap(err, "find app %s", id)
 }
 
 // App loads an app.
-func (s *Store) App(ctx context.Context, id uuid.UUID) (*models.App, error) {
-	a, err := takeDecrypted[models.App](s, s.db.WithContext(ctx), "id = ?", id)
+func (s *AppRepository) App(ctx context.Context, id uuid.UUID) (*models.App, error) {
+	a, err := takeDecrypted[models.App](s.engine, s.db.WithContext(ctx), "id = ?", id)
 	return a, wrap(err, "load app %s", id)
 }
 
 // SignInApp is the app of whoever signs in at the provider for the first time: that with
 // the client id, or the only one where that is zero. It returns models.ErrNotFound if
 // there is none, or more than one.
-func (s *Store) SignInApp(ctx context.Context, client uuid.UUID) (*models.App, error) {
+func (s *AppRepository) SignInApp(ctx context.Context, client uuid.UUID) (*models.App, error) {
 	found, err := find[*models.App](whereGiven(s.db.WithContext(ctx).Limit(2), "client_id = ?", client))
 	if err != nil {
 		return nil, fmt.Errorf("load app of sign-in: %w", err)
@@ -112,5 +117,5 @@ func (s *Store) SignInApp(ctx context.Context, client uuid.UUID) (*models.App, e
 	if len(found) != 1 {
 		return nil, models.ErrNotFound
 	}
-	return found[0], decrypt(s, found[0])
+	return found[0], decrypt(s.engine, found[0])
 }

@@ -16,7 +16,7 @@ import (
 var brandingNames = []string{"primaryColor", "senderName", "replyTo", "footer", "supportUrl", "logo"}
 
 // Branding returns what a tenant has chosen itself.
-func (s *Store) Branding(ctx context.Context, app uuid.UUID, tenant string) (models.Branding, error) {
+func (s *AppRepository) Branding(ctx context.Context, app uuid.UUID, tenant string) (models.Branding, error) {
 	own, _, err := s.Settings(ctx, app, tenant)
 	if err != nil {
 		return models.Branding{}, err
@@ -30,7 +30,7 @@ func (s *Store) Branding(ctx context.Context, app uuid.UUID, tenant string) (mod
 
 // ChangeBranding changes what is named, as in JSON, and leaves the rest: settings and
 // logo in one transaction.
-func (s *Store) ChangeBranding(ctx context.Context, app uuid.UUID, tenant string, b models.Branding, names []string) error {
+func (s *AppRepository) ChangeBranding(ctx context.Context, app uuid.UUID, tenant string, b models.Branding, names []string) error {
 	v := b.Settings
 	v.AppID, v.TenantID = app, tenant
 	return s.tx(ctx, func(tx *gorm.DB) error {
@@ -66,12 +66,12 @@ func saveLogo(tx *gorm.DB, v models.Settings, png []byte) error {
 }
 
 // ClearBranding has everything look as it does for everybody.
-func (s *Store) ClearBranding(ctx context.Context, app uuid.UUID, tenant string) error {
+func (s *AppRepository) ClearBranding(ctx context.Context, app uuid.UUID, tenant string) error {
 	return s.ChangeBranding(ctx, app, tenant, models.Branding{}, brandingNames)
 }
 
 // Logo returns a tenant's logo as PNG; nil if there is none.
-func (s *Store) Logo(ctx context.Context, app uuid.UUID, tenant string) ([]byte, error) {
+func (s *AppRepository) Logo(ctx context.Context, app uuid.UUID, tenant string) ([]byte, error) {
 	row, err := first[models.TenantLogo](s.db.WithContext(ctx).Where("app_id = ? AND tenant_id = ?", app, tenant))
 	if err != nil || row == nil {
 		return nil, wrap(err, "load logo")

@@ -25,7 +25,7 @@ type Challenge struct {
 func challengeID(answer string) string { return hex.EncodeToString(hashOf(answer)) }
 
 // CreateChallenge remembers what is asked, for as long as it may be answered.
-func (s *Store) CreateChallenge(ctx context.Context, c Challenge, lifetime time.Duration) error {
+func (s *UserRepository) CreateChallenge(ctx context.Context, c Challenge, lifetime time.Duration) error {
 	row := models.ConsoleChallenge{
 		ID: challengeID(c.Answer), Kind: c.Kind, Holder: hashOf(c.Holder), UserID: c.User,
 		Data: s.vault.Encrypt(c.Data, labelConsoleChallenge), ExpiresAt: s.now().Add(lifetime),
@@ -36,7 +36,7 @@ func (s *Store) CreateChallenge(ctx context.Context, c Challenge, lifetime time.
 // TakeChallenge uses up the challenge that an answer belongs to, and fills in user and
 // data. It returns models.ErrNotFound where there is none of that kind and holder, where
 // it has expired, and where it was taken before.
-func (s *Store) TakeChallenge(ctx context.Context, c *Challenge) error {
+func (s *UserRepository) TakeChallenge(ctx context.Context, c *Challenge) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		row, err := take[models.ConsoleChallenge](tx, "id = ? AND kind = ? AND holder = ? AND expires_at > ?", challengeID(c.Answer), c.Kind, hashOf(c.Holder), s.now())
 		if err != nil {

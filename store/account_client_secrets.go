@@ -16,19 +16,19 @@ import (
 
 // ClientSecrets lists an app's client secrets that are still good, newest first,
 // without what they are.
-func (s *Store) ClientSecrets(ctx context.Context, app uuid.UUID) ([]models.ClientSecret, error) {
+func (s *AppRepository) ClientSecrets(ctx context.Context, app uuid.UUID) ([]models.ClientSecret, error) {
 	out, err := find[models.ClientSecret](s.liveSecrets(s.db.WithContext(ctx), app).Select("id", "app_id", "created_at", "expires_at"))
 	return out, wrap(err, "list client secrets")
 }
 
 // liveSecrets selects an app's client secrets that are still good, newest first.
-func (s *Store) liveSecrets(db *gorm.DB, app uuid.UUID) *gorm.DB {
+func (s *AppRepository) liveSecrets(db *gorm.DB, app uuid.UUID) *gorm.DB {
 	return db.Where("app_id = ? AND (expires_at IS NULL OR expires_at > ?)", app, s.now()).Order("created_at DESC, id DESC")
 }
 
 // EndClientSecret ends one of an app's client secrets at once. The newest one
 // stays: an app without a secret could neither log in nor sign its webhooks.
-func (s *Store) EndClientSecret(ctx context.Context, app, id uuid.UUID) error {
+func (s *AppRepository) EndClientSecret(ctx context.Context, app, id uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		if err := s.locked(tx).Take(&models.App{}, "id = ?", app).Error; err != nil { // one after the other
 			return mapNotFound(err)
@@ -50,7 +50,7 @@ func (s *Store) EndClientSecret(ctx context.Context, app, id uuid.UUID) error {
 
 // AddSecret gives an app another secret, shown only now. The ones before stay
 // good for the length of overlap, and no longer.
-func (s *Store) AddSecret(ctx context.Context, app uuid.UUID, overlap time.Duration) (string, error) {
+func (s *AppRepository) AddSecret(ctx context.Context, app uuid.UUID, overlap time.Duration) (string, error) {
 	secret, cs, err := s.newSecret(app)
 	if err != nil {
 		return "", err
@@ -71,9 +71,9 @@ func (s *Store) AddSecret(ctx context.Context, app uuid.UUID, overlap time.Durat
 	return secret, wrap(err, "add secret to app %s", app)
 }
 
-func (s *Store) newSecret(app uuid.UUID) (string, *models.ClientSecret, error) {
+func (s *AppRepository) newSecret(app uuid.UUID) (string, *models.ClientSecret, error) {
 	secret := "cs_" + rand.Text() + rand.Text() // 2 × 130 bits
-	hash, err := bcrypt.GenerateFromPassword([]byte(secret), s.cost)
+	hash, err := bcrypt.GenerateFromPassword([]byte(secret), s.cfg.PasswordCost)
 	if err != nil {
 		return "", nil, fmt.Errorf("hash client secret: %w", err)
 	}
@@ -87,7 +87,7 @@ var decoyHash = []byte("$2a$10$7EqJtq98hPqEX7fNZaFWoOhi5yjzWmC.5pjz7pTgAE5lKQ5xq
 
 // Authenticate returns the app that the credentials belong to, or
 // models.ErrNotFound, without telling which part was wrong.
-func (s *Store) Authenticate(ctx context.Context, clientID, secret string) (*models.App, error) {
+func (s *AppRepository) Authenticate(ctx context.Context, clientID, secret string) (*models.App, error) {
 	id, err := uuid.Parse(clientID)
 	var secrets []models.ClientSecret
 	if err == nil {
@@ -110,7 +110,7 @@ func (s *Store) Authenticate(ctx context.Context, clientID, secret string) (*mod
 }
 
 // clientSecrets are the app's live secrets, in clear, the newest first.
-func (s *Store) clientSecrets(db *gorm.DB, app uuid.UUID) ([][]byte, error) {
+func (s *AppRepository) clientSecrets(db *gorm.DB, app uuid.UUID) ([][]byte, error) {
 	rows, err := find[models.ClientSecret](s.liveSecrets(db, app))
 	if err == nil && len(rows) == 0 {
 		err = models.ErrNotFound

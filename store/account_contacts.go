@@ -27,7 +27,7 @@ var errConcurrentInsert = errors.New("store: another was first")
 
 // SaveContact creates the contact, or updates the one with the same address,
 // whose phone number stays with keepPhone.
-func (s *Store) SaveContact(ctx context.Context, c models.Contact, keepPhone bool) (*models.Contact, error) {
+func (s *AppRepository) SaveContact(ctx context.Context, c models.Contact, keepPhone bool) (*models.Contact, error) {
 	err := s.saveContact(ctx, &c, keepPhone)
 	if errors.Is(err, errConcurrentInsert) { // now it is there
 		err = s.saveContact(ctx, &c, keepPhone)
@@ -35,7 +35,7 @@ func (s *Store) SaveContact(ctx context.Context, c models.Contact, keepPhone boo
 	return &c, wrap(err, "save contact")
 }
 
-func (s *Store) saveContact(ctx context.Context, c *models.Contact, keepPhone bool) error {
+func (s *AppRepository) saveContact(ctx context.Context, c *models.Contact, keepPhone bool) error {
 	keys := s.contactKeys(c.AppID, c.Email)
 	return s.make(ctx, c, func(tx *gorm.DB) error {
 		old, err := first[models.Contact](s.locked(tx).Where("app_id = ? AND email_key IN ?", c.AppID, keys).Order("id"))
@@ -46,19 +46,19 @@ func (s *Store) saveContact(ctx context.Context, c *models.Contact, keepPhone bo
 		if old != nil {
 			c.ID, c.CreatedAt = old.ID, old.CreatedAt
 			if keepPhone {
-				if err := decrypt(s, old); err != nil {
+				if err := decrypt(s.engine, old); err != nil {
 					return err
 				}
 				c.Phone = old.Phone
 			}
-			row := encrypt(s, c)
+			row := encrypt(s.engine, c)
 			return tx.Model(row).Select("*").Updates(row).Error
 		}
 		c.ID, c.CreatedAt = s.newID(), s.now()
 		if err := roomForContact(tx, c.AppID); err != nil {
 			return err
 		}
-		return unlessNone(tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s, c)), errConcurrentInsert)
+		return unlessNone(tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s.engine, c)), errConcurrentInsert)
 	})
 }
 
@@ -76,14 +76,14 @@ func roomForContact(tx *gorm.DB, app uuid.UUID) error {
 
 // Contacts lists a page of an app's contacts by name, and says how many there
 // are; search matches any part of name and address. Pages count from 1.
-func (s *Store) Contacts(ctx context.Context, app uuid.UUID, search string, pageNumber, size int) (_ []models.Contact, total int, err error) {
+func (s *AppRepository) Contacts(ctx context.Context, app uuid.UUID, search string, pageNumber, size int) (_ []models.Contact, total int, err error) {
 	search = normalizeForSearch(search)
 	var list []searchableContact
 	var page []models.Contact
 	start, end := (pageNumber-1)*size, pageNumber*size
 	err = s.db.WithContext(ctx).Where("app_id = ?", app).FindInBatches(&page, MaxContactPage, func(*gorm.DB, int) error {
 		for _, c := range page {
-			if err := decrypt(s, &c); err != nil {
+			if err := decrypt(s.engine, &c); err != nil {
 				return err
 			}
 			if text := normalizeForSearch(c.Name, c.Email); strings.Contains(text, search) {
@@ -109,7 +109,7 @@ type searchableContact struct {
 }
 
 // DeleteContact removes an app's contact.
-func (s *Store) DeleteContact(ctx context.Context, app, id uuid.UUID) error {
+func (s *AppRepository) DeleteContact(ctx context.Context, app, id uuid.UUID) error {
 	done := s.db.WithContext(ctx).Where("id = ? AND app_id = ?", id, app).Delete(&models.Contact{})
 	return wrap(unlessNone(done, models.ErrNotFound), "delete contact %s", id)
 }

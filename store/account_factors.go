@@ -41,7 +41,7 @@ type FactorState struct {
 }
 
 // FactorState says what a console user has.
-func (s *Store) FactorState(ctx context.Context, user uuid.UUID) (FactorState, error) {
+func (s *UserRepository) FactorState(ctx context.Context, user uuid.UUID) (FactorState, error) {
 	var f FactorState
 	err := s.db.WithContext(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM console_factors WHERE id = ? AND confirmed_at IS NOT NULL) AS totp,
 		(SELECT COUNT(*) FROM console_passkeys WHERE user_id = ?) AS passkeys,
@@ -52,7 +52,7 @@ func (s *Store) FactorState(ctx context.Context, user uuid.UUID) (FactorState, e
 
 // EnrolFactor makes the secret of a console user's second factor. It counts for
 // nothing until Confirm; asking again makes another one.
-func (s *Store) EnrolFactor(ctx context.Context, u *models.ConsoleUser) (totp.Secret, error) {
+func (s *UserRepository) EnrolFactor(ctx context.Context, u *models.ConsoleUser) (totp.Secret, error) {
 	secret, err := totp.New(issuer, u.Email)
 	if err != nil {
 		return secret, err
@@ -70,7 +70,7 @@ func (s *Store) EnrolFactor(ctx context.Context, u *models.ConsoleUser) (totp.Se
 
 // ConfirmFactor makes the second factor count, once its first code is right. It
 // returns recovery codes, which are shown only now, and ends all other sessions.
-func (s *Store) ConfirmFactor(ctx context.Context, user uuid.UUID, code string, keep uuid.UUID) (recovery []string, err error) {
+func (s *UserRepository) ConfirmFactor(ctx context.Context, user uuid.UUID, code string, keep uuid.UUID) (recovery []string, err error) {
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		if err := s.consumeTimeStep(tx, user, code, false); err != nil {
 			return err
@@ -85,7 +85,7 @@ func (s *Store) ConfirmFactor(ctx context.Context, user uuid.UUID, code string, 
 
 // ConsumeCode uses up a code of the console user's second factor, or a recovery
 // code. It returns ErrCode if it is neither.
-func (s *Store) ConsumeCode(ctx context.Context, user uuid.UUID, code string) error {
+func (s *UserRepository) ConsumeCode(ctx context.Context, user uuid.UUID, code string) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		code = strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(code))
 		if len(code) != recoveryLength {
@@ -102,7 +102,7 @@ func (s *Store) ConsumeCode(ctx context.Context, user uuid.UUID, code string) er
 
 // consumeTimeStep uses up the time step of a code, and confirms a factor that is not:
 // of two requests with the same code one wins.
-func (s *Store) consumeTimeStep(tx *gorm.DB, user uuid.UUID, code string, confirmed bool) error {
+func (s *UserRepository) consumeTimeStep(tx *gorm.DB, user uuid.UUID, code string, confirmed bool) error {
 	f, err := take[models.ConsoleFactor](tx, "id = ? AND (confirmed_at IS NOT NULL) = ?", user, confirmed)
 	if errors.Is(err, models.ErrNotFound) {
 		return errFactorNone
@@ -127,7 +127,7 @@ func (s *Store) consumeTimeStep(tx *gorm.DB, user uuid.UUID, code string, confir
 }
 
 // RenewRecoveryCodes makes new recovery codes in place of those that are left.
-func (s *Store) RenewRecoveryCodes(ctx context.Context, user uuid.UUID) (codes []string, err error) {
+func (s *UserRepository) RenewRecoveryCodes(ctx context.Context, user uuid.UUID) (codes []string, err error) {
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		codes, err = replaceRecoveryCodes(tx, user)
 		return err
@@ -154,7 +154,7 @@ func replaceRecoveryCodes(tx *gorm.DB, user uuid.UUID) ([]string, error) {
 
 // RemoveFactor removes a console user's authenticator app, with the recovery codes where
 // it was the last second factor, and ends all sessions but the one to keep.
-func (s *Store) RemoveFactor(ctx context.Context, user, keep uuid.UUID) error {
+func (s *UserRepository) RemoveFactor(ctx context.Context, user, keep uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		err := tx.Where("id = ?", user).Delete(&models.ConsoleFactor{}).Error
 		return errors.Join(err, removeUnneededCodes(tx, user), endSessions(tx, user, keep))

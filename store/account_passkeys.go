@@ -20,14 +20,14 @@ var (
 )
 
 // Passkeys lists the passkeys of a console user, oldest first.
-func (s *Store) Passkeys(ctx context.Context, user uuid.UUID) ([]models.ConsolePasskey, error) {
+func (s *UserRepository) Passkeys(ctx context.Context, user uuid.UUID) ([]models.ConsolePasskey, error) {
 	rows, err := find[models.ConsolePasskey](s.db.WithContext(ctx).Where("user_id = ?", user).Order("id"))
 	return rows, wrap(err, "list passkeys")
 }
 
 // AddPasskey adds a passkey and ends all sessions but the one to keep. It returns
 // recovery codes where there are none yet; they are shown only now.
-func (s *Store) AddPasskey(ctx context.Context, p *models.ConsolePasskey, keep uuid.UUID) (recovery []string, err error) {
+func (s *UserRepository) AddPasskey(ctx context.Context, p *models.ConsolePasskey, keep uuid.UUID) (recovery []string, err error) {
 	p.ID, p.CreatedAt = s.newID(), s.now()
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		// So that of two at the same time one sees the other.
@@ -57,7 +57,7 @@ func (s *Store) AddPasskey(ctx context.Context, p *models.ConsolePasskey, keep u
 
 // UsePasskey notes that a passkey was used, with its new state. It returns ErrCode if it
 // was removed or used by another request meanwhile.
-func (s *Store) UsePasskey(ctx context.Context, p *models.ConsolePasskey, state []byte) error {
+func (s *UserRepository) UsePasskey(ctx context.Context, p *models.ConsolePasskey, state []byte) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		now, err := take[models.ConsolePasskey](s.locked(tx), "id = ? AND user_id = ?", p.ID, p.UserID)
 		if errors.Is(err, models.ErrNotFound) || err == nil && !bytes.Equal(now.Credential, p.Credential) {
@@ -73,7 +73,7 @@ func (s *Store) UsePasskey(ctx context.Context, p *models.ConsolePasskey, state 
 
 // RemovePasskey removes a passkey of a console user, with the recovery codes where it was
 // the last second factor, and ends all sessions but the one to keep.
-func (s *Store) RemovePasskey(ctx context.Context, user, id, keep uuid.UUID) error {
+func (s *UserRepository) RemovePasskey(ctx context.Context, user, id, keep uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		if err := unlessNone(tx.Where("id = ? AND user_id = ?", id, user).Delete(&models.ConsolePasskey{}), models.ErrNotFound); err != nil {
 			return err
@@ -91,7 +91,7 @@ func removeUnneededCodes(tx *gorm.DB, user uuid.UUID) error {
 
 // ResetFactors removes all second factors of a console user with the recovery codes, and
 // ends all sessions but the one to keep.
-func (s *Store) ResetFactors(ctx context.Context, user, keep uuid.UUID) error {
+func (s *UserRepository) ResetFactors(ctx context.Context, user, keep uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		err1 := tx.Where("user_id = ?", user).Delete(&models.ConsoleRecoveryCode{}).Error
 		err2 := tx.Where("user_id = ?", user).Delete(&models.ConsolePasskey{}).Error

@@ -20,7 +20,7 @@ const (
 
 // validatePassword notes what is wrong with a new password. words belong to its
 // user: they do not make it any longer.
-func (s *Store) validatePassword(p models.Problems, path, text string, words ...string) error {
+func (s *UserRepository) validatePassword(p models.Problems, path, text string, words ...string) error {
 	if n := utf8.RuneCountInString(text); n < minPassword || n > maxPassword {
 		p.Add(path, "must have between %d and %d characters", minPassword, maxPassword)
 		return nil
@@ -34,8 +34,8 @@ func (s *Store) validatePassword(p models.Problems, path, text string, words ...
 		p.Add(path, "is one of the first that anybody would try")
 	case utf8.RuneCountInString(password.WithoutWords(text, words...)) < minPassword:
 		p.Add(path, "must have %d characters beside the name, the address and the service's name", minPassword)
-	case s.leaked != "":
-		leaked, err := password.Leaked(s.leaked, text)
+	case s.cfg.LeakedPasswords != "":
+		leaked, err := password.Leaked(s.cfg.LeakedPasswords, text)
 		if err != nil {
 			return err
 		}
@@ -59,8 +59,8 @@ func bcryptInput(text string) []byte {
 	return []byte(base64.StdEncoding.EncodeToString(sum[:])) // no NUL
 }
 
-func (s *Store) hashPassword(text string) ([]byte, error) {
-	hash, err := bcrypt.GenerateFromPassword(bcryptInput(text), s.cost)
+func (s *UserRepository) hashPassword(text string) ([]byte, error) {
+	hash, err := bcrypt.GenerateFromPassword(bcryptInput(text), s.cfg.PasswordCost)
 	return hash, wrap(err, "hash password")
 }
 

@@ -39,7 +39,7 @@ var (
 // UserOfProvider returns the console user of an identity, with the role that the provider
 // says. Somebody who comes for the first time becomes a user. An account with the same
 // address that has a password is never taken over: its owner connects it, see LinkProvider.
-func (s *Store) UserOfProvider(ctx context.Context, id ProviderIdentity) (u *models.ConsoleUser, created bool, err error) {
+func (s *UserRepository) UserOfProvider(ctx context.Context, id ProviderIdentity) (u *models.ConsoleUser, created bool, err error) {
 	u, err = s.knownToProvider(ctx, id)
 	if !errors.Is(err, models.ErrNotFound) {
 		return u, false, err
@@ -53,7 +53,7 @@ func (s *Store) UserOfProvider(ctx context.Context, id ProviderIdentity) (u *mod
 }
 
 // knownToProvider finds the user of an identity and gives it the role, or returns models.ErrNotFound.
-func (s *Store) knownToProvider(ctx context.Context, id ProviderIdentity) (*models.ConsoleUser, error) {
+func (s *UserRepository) knownToProvider(ctx context.Context, id ProviderIdentity) (*models.ConsoleUser, error) {
 	var u *models.ConsoleUser
 	err := s.tx(ctx, func(tx *gorm.DB) (err error) {
 		if u, err = take[models.ConsoleUser](s.locked(tx), "oidc_subject = ?", id.key()); err != nil {
@@ -65,7 +65,7 @@ func (s *Store) knownToProvider(ctx context.Context, id ProviderIdentity) (*mode
 		case u.AppID != id.App:
 			return errAccountElsewhere
 		}
-		if err := decrypt(s, u); err != nil || u.Role == id.Role {
+		if err := decrypt(s.engine, u); err != nil || u.Role == id.Role {
 			return err
 		}
 		u.Role = id.Role
@@ -75,7 +75,7 @@ func (s *Store) knownToProvider(ctx context.Context, id ProviderIdentity) (*mode
 }
 
 // createFromProvider makes a user. created is false where there is one by now.
-func (s *Store) createFromProvider(ctx context.Context, id ProviderIdentity) (u *models.ConsoleUser, created bool, err error) {
+func (s *UserRepository) createFromProvider(ctx context.Context, id ProviderIdentity) (u *models.ConsoleUser, created bool, err error) {
 	p := models.Problems{}
 	if models.CheckEmail(p, "email", id.Email); !id.EmailVerified || len(p) > 0 {
 		return nil, false, errEmailUnverified
@@ -102,7 +102,7 @@ func (s *Store) createFromProvider(ctx context.Context, id ProviderIdentity) (u 
 		if err := s.refuseDisabled(tx, id); err != nil {
 			return err
 		}
-		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s, u))
+		res := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s.engine, u))
 		created = res.RowsAffected > 0
 		return res.Error
 	})
@@ -111,11 +111,11 @@ func (s *Store) createFromProvider(ctx context.Context, id ProviderIdentity) (u 
 
 // refuseDisabled refuses an address whose account was disabled: whom an administrator
 // kept out does not come back through the provider. Only the rows know their addresses.
-func (s *Store) refuseDisabled(tx *gorm.DB, id ProviderIdentity) error {
+func (s *UserRepository) refuseDisabled(tx *gorm.DB, id ProviderIdentity) error {
 	var rows []models.ConsoleUser
 	return tx.Where("app_id = ? AND disabled_at IS NOT NULL", id.App).FindInBatches(&rows, 100, func(*gorm.DB, int) error {
 		for i := range rows {
-			if err := decrypt(s, &rows[i]); err != nil {
+			if err := decrypt(s.engine, &rows[i]); err != nil {
 				return err
 			}
 			if models.EmailKey(rows[i].Email) == models.EmailKey(id.Email) {
@@ -128,7 +128,7 @@ func (s *Store) refuseDisabled(tx *gorm.DB, id ProviderIdentity) error {
 
 // LinkProvider lets a user who has a password sign in at the provider from then on, and
 // no longer with the password. All sessions end.
-func (s *Store) LinkProvider(ctx context.Context, user uuid.UUID, id ProviderIdentity) (*models.ConsoleUser, error) {
+func (s *UserRepository) LinkProvider(ctx context.Context, user uuid.UUID, id ProviderIdentity) (*models.ConsoleUser, error) {
 	var u *models.ConsoleUser
 	err := s.tx(ctx, func(tx *gorm.DB) (err error) {
 		if u, err = take[models.ConsoleUser](s.locked(tx), "id = ? AND disabled_at IS NULL", user); err != nil {
@@ -151,7 +151,7 @@ func (s *Store) LinkProvider(ctx context.Context, user uuid.UUID, id ProviderIde
 		if others > 0 {
 			return errIdentityTaken
 		}
-		if err := decrypt(s, u); err != nil {
+		if err := decrypt(s.engine, u); err != nil {
 			return err
 		}
 		u.OIDCSubject, u.Role = id.key(), id.Role

@@ -36,7 +36,7 @@ type ActiveSession struct {
 
 // StartConsoleSession begins a session of a console user. provedAt is when the person
 // signed in at the provider; nil: not told, or with a password.
-func (s *Store) StartConsoleSession(ctx context.Context, user uuid.UUID, on Device, lifetime time.Duration, provedAt *time.Time) (*models.ConsoleSession, error) {
+func (s *UserRepository) StartConsoleSession(ctx context.Context, user uuid.UUID, on Device, lifetime time.Duration, provedAt *time.Time) (*models.ConsoleSession, error) {
 	device, err := json.Marshal(on)
 	if err != nil {
 		return nil, fmt.Errorf("sign in: %w", err)
@@ -59,7 +59,7 @@ func (s *Store) StartConsoleSession(ctx context.Context, user uuid.UUID, on Devi
 // ended: by itself, by being idle for so long, or because a user ended it or
 // the user. acting says that the person does something right now, which keeps
 // the session from being idle.
-func (s *Store) ConsoleSession(ctx context.Context, id uuid.UUID, idle time.Duration, acting bool) (*ActiveSession, error) {
+func (s *UserRepository) ConsoleSession(ctx context.Context, id uuid.UUID, idle time.Duration, acting bool) (*ActiveSession, error) {
 	var row struct {
 		models.ConsoleSession
 
@@ -86,7 +86,7 @@ func (s *Store) ConsoleSession(ctx context.Context, id uuid.UUID, idle time.Dura
 }
 
 // ConsoleSessions lists where a console user is signed in, the newest first.
-func (s *Store) ConsoleSessions(ctx context.Context, user uuid.UUID, idle time.Duration) ([]models.ConsoleSession, []Device, error) {
+func (s *UserRepository) ConsoleSessions(ctx context.Context, user uuid.UUID, idle time.Duration) ([]models.ConsoleSession, []Device, error) {
 	now := s.now()
 	rows, err := find[models.ConsoleSession](s.db.WithContext(ctx).Where("user_id = ? AND expires_at > ? AND seen_at > ?", user, now, now.Add(-idle)).
 		Order("created_at DESC, id DESC").Limit(maxSessions))
@@ -107,14 +107,14 @@ func (s *Store) ConsoleSessions(ctx context.Context, user uuid.UUID, idle time.D
 }
 
 // EndConsoleSession ends one session of a console user.
-func (s *Store) EndConsoleSession(ctx context.Context, user, session uuid.UUID) error {
+func (s *UserRepository) EndConsoleSession(ctx context.Context, user, session uuid.UUID) error {
 	done := s.db.WithContext(ctx).Where("id = ? AND user_id = ?", session, user).Delete(&models.ConsoleSession{})
 	return wrap(unlessNone(done, models.ErrNotFound), "end console session")
 }
 
 // EndConsoleSessions ends the sessions of a console user but the one to keep, which
 // may be none.
-func (s *Store) EndConsoleSessions(ctx context.Context, user, keep uuid.UUID) error {
+func (s *UserRepository) EndConsoleSessions(ctx context.Context, user, keep uuid.UUID) error {
 	return endSessions(s.db.WithContext(ctx), user, keep)
 }
 
@@ -123,6 +123,6 @@ func endSessions(db *gorm.DB, user, keep uuid.UUID) error {
 }
 
 // EndAllConsoleSessions ends the sessions of all console users.
-func (s *Store) EndAllConsoleSessions(ctx context.Context) error {
+func (s *UserRepository) EndAllConsoleSessions(ctx context.Context) error {
 	return wrap(s.db.WithContext(ctx).Exec(`DELETE FROM console_sessions`).Error, "end console sessions")
 }

@@ -13,8 +13,8 @@ import (
 
 // Settings returns a tenant's own choices, and what holds after the app's are
 // put below them. Tenant "" asks for the app's.
-func (s *Store) Settings(ctx context.Context, app uuid.UUID, tenant string) (own, effective models.Settings, err error) {
-	rows, err := findDecrypted[models.Settings](s, s.db.WithContext(ctx).Where("app_id = ? AND tenant_id IN ?", app, []string{"", tenant}))
+func (s *AppRepository) Settings(ctx context.Context, app uuid.UUID, tenant string) (own, effective models.Settings, err error) {
+	rows, err := findDecrypted[models.Settings](s.engine, s.db.WithContext(ctx).Where("app_id = ? AND tenant_id IN ?", app, []string{"", tenant}))
 	if err != nil {
 		return own, effective, fmt.Errorf("load settings: %w", err)
 	}
@@ -32,17 +32,17 @@ func (s *Store) Settings(ctx context.Context, app uuid.UUID, tenant string) (own
 }
 
 // SaveSettings replaces a tenant's choices.
-func (s *Store) SaveSettings(ctx context.Context, v models.Settings) error {
+func (s *AppRepository) SaveSettings(ctx context.Context, v models.Settings) error {
 	return s.saveSettings(s.db.WithContext(ctx), v, clause.OnConflict{UpdateAll: true})
 }
 
 // ChangeSettings changes those of a tenant's choices that are named, as in JSON,
 // and leaves the others.
-func (s *Store) ChangeSettings(ctx context.Context, v models.Settings, names []string) error {
+func (s *AppRepository) ChangeSettings(ctx context.Context, v models.Settings, names []string) error {
 	return s.changeSettings(s.db.WithContext(ctx), v, names)
 }
 
-func (s *Store) changeSettings(db *gorm.DB, v models.Settings, names []string) error {
+func (s *AppRepository) changeSettings(db *gorm.DB, v models.Settings, names []string) error {
 	columns := []string{"updated_at"}
 	for _, name := range names {
 		columns = append(columns, s.db.NamingStrategy.ColumnName("", name))
@@ -52,7 +52,7 @@ func (s *Store) changeSettings(db *gorm.DB, v models.Settings, names []string) e
 	})
 }
 
-func (s *Store) saveSettings(db *gorm.DB, v models.Settings, where clause.OnConflict) error {
+func (s *AppRepository) saveSettings(db *gorm.DB, v models.Settings, where clause.OnConflict) error {
 	p := models.Problems{}
 	if v.TenantID != "" {
 		models.CheckText(p, "tenantId", v.TenantID, 1, 255)
@@ -62,5 +62,5 @@ func (s *Store) saveSettings(db *gorm.DB, v models.Settings, where clause.OnConf
 		return err
 	}
 	v.UpdatedAt = s.now()
-	return wrap(db.Clauses(where).Create(encrypt(s, &v)).Error, "save settings")
+	return wrap(db.Clauses(where).Create(encrypt(s.engine, &v)).Error, "save settings")
 }

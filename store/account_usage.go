@@ -11,17 +11,17 @@ import (
 )
 
 // EnvelopesUsed is the number of envelopes that an app has sent in the current period.
-func (s *Store) EnvelopesUsed(ctx context.Context, app uuid.UUID) (int, error) {
+func (s *AppRepository) EnvelopesUsed(ctx context.Context, app uuid.UUID) (int, error) {
 	return s.usage(ctx, app, "envelopes")
 }
 
 // EnvelopesReserved is the number of envelopes that the app's bulk sends have yet to
 // send in the current period.
-func (s *Store) EnvelopesReserved(ctx context.Context, app uuid.UUID) (int, error) {
+func (s *AppRepository) EnvelopesReserved(ctx context.Context, app uuid.UUID) (int, error) {
 	return s.usage(ctx, app, "reserved")
 }
 
-func (s *Store) usage(ctx context.Context, app uuid.UUID, column string) (int, error) {
+func (s *AppRepository) usage(ctx context.Context, app uuid.UUID, column string) (int, error) {
 	var n int
 	err := s.db.WithContext(ctx).Raw("SELECT COALESCE(SUM("+column+"), 0) FROM usage WHERE app_id = ? AND period_start = ?",
 		app, PeriodStart(s.now()).Format(time.DateOnly)).Scan(&n).Error
@@ -30,7 +30,7 @@ func (s *Store) usage(ctx context.Context, app uuid.UUID, column string) (int, e
 
 // countEnvelope counts a sent envelope against the app's plan, and refuses it
 // if the plan allows no more. One that a bulk send has reserved is counted where it was.
-func (s *Store) countEnvelope(t *transaction, app uuid.UUID, at time.Time) error {
+func (s *AppRepository) countEnvelope(t *transaction, app uuid.UUID, at time.Time) error {
 	if t.reservedIn != "" {
 		t.execOne("UPDATE usage SET envelopes = envelopes + 1, reserved = reserved - 1 WHERE app_id = $1 AND period_start = $2", app, t.reservedIn)
 		return nil
@@ -47,7 +47,7 @@ func (s *Store) countEnvelope(t *transaction, app uuid.UUID, at time.Time) error
 	if !plan.Valid() {
 		return fmt.Errorf("app %s has unknown plan %q", app, plan)
 	}
-	limits := s.plans.Limits(plan)
+	limits := s.cfg.Plans.Limits(plan)
 	if limits.EnvelopesPerMonth > 0 && used > limits.EnvelopesPerMonth && !limits.Overage {
 		return models.Refuse(models.KindPayment, "plan_limit_reached",
 			"The %s plan allows %d envelopes a month, and all of them have been sent.", plan, limits.EnvelopesPerMonth)
@@ -57,7 +57,7 @@ func (s *Store) countEnvelope(t *transaction, app uuid.UUID, at time.Time) error
 
 // reserveEnvelopes reserves envelopes that will be sent later, and returns the period
 // in which they are; "" for a plan that needs no reservation. It refuses more than the plan has left.
-func (s *Store) reserveEnvelopes(t *transaction, app uuid.UUID, n int) (period string, err error) {
+func (s *AppRepository) reserveEnvelopes(t *transaction, app uuid.UUID, n int) (period string, err error) {
 	var plan models.Plan
 	t.query(func(r row) error { return r.Scan(&plan) }, "SELECT plan FROM apps WHERE id = $1", app)
 	if err := t.send(); err != nil {
@@ -66,7 +66,7 @@ func (s *Store) reserveEnvelopes(t *transaction, app uuid.UUID, n int) (period s
 	if !plan.Valid() {
 		return "", fmt.Errorf("app %s has unknown plan %q", app, plan)
 	}
-	limits := s.plans.Limits(plan)
+	limits := s.cfg.Plans.Limits(plan)
 	if limits.EnvelopesPerMonth <= 0 || limits.Overage {
 		return "", nil
 	}

@@ -14,6 +14,13 @@ import (
 	"countersign/models"
 )
 
+// UserRepository stores console users with their second factors, passkeys and sessions.
+type UserRepository struct {
+	*engine
+
+	apps *AppRepository
+}
+
 // UserDetail is a console user as administrators see one.
 type UserDetail struct {
 	models.ConsoleUser
@@ -23,7 +30,7 @@ type UserDetail struct {
 }
 
 // UserDetails lists an app's console users, oldest first.
-func (s *Store) UserDetails(ctx context.Context, app uuid.UUID) ([]UserDetail, error) {
+func (s *UserRepository) UserDetails(ctx context.Context, app uuid.UUID) ([]UserDetail, error) {
 	users, err := s.Users(ctx, app)
 	if err != nil {
 		return nil, err
@@ -66,10 +73,10 @@ type UserChange struct {
 
 // UpdateUser changes a console user of an app. A new role holds from the user's
 // next request on.
-func (s *Store) UpdateUser(ctx context.Context, app, id uuid.UUID, c UserChange) (*models.ConsoleUser, error) {
+func (s *UserRepository) UpdateUser(ctx context.Context, app, id uuid.UUID, c UserChange) (*models.ConsoleUser, error) {
 	var u *models.ConsoleUser
 	err := s.tx(ctx, func(tx *gorm.DB) (err error) {
-		if u, err = takeDecrypted[models.ConsoleUser](s, s.locked(tx), "id = ? AND app_id = ? AND disabled_at IS NULL", id, app); err != nil {
+		if u, err = takeDecrypted[models.ConsoleUser](s.engine, s.locked(tx), "id = ? AND app_id = ? AND disabled_at IS NULL", id, app); err != nil {
 			return err
 		}
 		p := models.Problems{}
@@ -94,7 +101,7 @@ func (s *Store) UpdateUser(ctx context.Context, app, id uuid.UUID, c UserChange)
 }
 
 // CreateUser makes a console user of an app.
-func (s *Store) CreateUser(ctx context.Context, app uuid.UUID, email, name, password string, role models.Role) (*models.ConsoleUser, error) {
+func (s *UserRepository) CreateUser(ctx context.Context, app uuid.UUID, email, name, password string, role models.Role) (*models.ConsoleUser, error) {
 	p := models.Problems{}
 	models.CheckEmail(p, "email", email)
 	models.CheckText(p, "name", name, 1, 255)
@@ -105,7 +112,7 @@ func (s *Store) CreateUser(ctx context.Context, app uuid.UUID, email, name, pass
 	if err := cmp.Or(unread, p.Err()); err != nil {
 		return nil, err
 	}
-	if _, err := s.App(ctx, app); err != nil {
+	if _, err := s.apps.App(ctx, app); err != nil {
 		return nil, err
 	}
 	hash, err := s.hashPassword(password)
@@ -126,7 +133,7 @@ func (s *Store) CreateUser(ctx context.Context, app uuid.UUID, email, name, pass
 		if known > 0 {
 			return exists
 		}
-		return unlessNone(tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s, u)), exists)
+		return unlessNone(tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s.engine, u)), exists)
 	})
 	return u, wrap(err, "create console user")
 }
@@ -134,7 +141,7 @@ func (s *Store) CreateUser(ctx context.Context, app uuid.UUID, email, name, pass
 // Login returns the console user that the credentials belong to, or
 // models.ErrNotFound, without telling which part was wrong, or that the user signs
 // in at the provider.
-func (s *Store) Login(ctx context.Context, email, password string) (*models.ConsoleUser, error) {
+func (s *UserRepository) Login(ctx context.Context, email, password string) (*models.ConsoleUser, error) {
 	p := models.Problems{}
 	models.CheckEmail(p, "", strings.TrimSpace(email))
 	if len(p) > 0 { // no user's, and the database need not see it
@@ -151,12 +158,12 @@ func (s *Store) Login(ctx context.Context, email, password string) (*models.Cons
 	if !passwordMatches(u.PasswordHash, password) {
 		return nil, models.ErrNotFound
 	}
-	return u, decrypt(s, u)
+	return u, decrypt(s.engine, u)
 }
 
 // ConfirmPassword checks the password of a console user by the user's id. It returns
 // models.ErrNotFound if the password is wrong, or the user may not sign in with one.
-func (s *Store) ConfirmPassword(ctx context.Context, id uuid.UUID, password string) error {
+func (s *UserRepository) ConfirmPassword(ctx context.Context, id uuid.UUID, password string) error {
 	u, err := first[models.ConsoleUser](s.db.WithContext(ctx).Where("id = ? AND disabled_at IS NULL AND oidc_subject IS NULL", id))
 	switch {
 	case err != nil:
@@ -168,8 +175,8 @@ func (s *Store) ConfirmPassword(ctx context.Context, id uuid.UUID, password stri
 }
 
 // User loads a console user who may still sign in.
-func (s *Store) User(ctx context.Context, id uuid.UUID) (*models.ConsoleUser, error) {
-	u, err := takeDecrypted[models.ConsoleUser](s, s.db.WithContext(ctx), "id = ? AND disabled_at IS NULL", id)
+func (s *UserRepository) User(ctx context.Context, id uuid.UUID) (*models.ConsoleUser, error) {
+	u, err := takeDecrypted[models.ConsoleUser](s.engine, s.db.WithContext(ctx), "id = ? AND disabled_at IS NULL", id)
 	return u, wrap(err, "load console user %s", id)
 }
 
@@ -180,23 +187,23 @@ func (s *Store) HasUsers(ctx context.Context) (bool, error) {
 }
 
 // Users lists an app's console users, oldest first.
-func (s *Store) Users(ctx context.Context, app uuid.UUID) ([]models.ConsoleUser, error) {
+func (s *UserRepository) Users(ctx context.Context, app uuid.UUID) ([]models.ConsoleUser, error) {
 	out, err := find[models.ConsoleUser](s.db.WithContext(ctx).Where("app_id = ? AND disabled_at IS NULL", app).Order("id"))
 	if err == nil {
-		err = decryptAll(s, pointers(out))
+		err = decryptAll(s.engine, pointers(out))
 	}
 	return out, wrap(err, "list console users")
 }
 
 // DisableUser keeps a console user from signing in; sessions end at once.
-func (s *Store) DisableUser(ctx context.Context, app, id uuid.UUID) error {
+func (s *UserRepository) DisableUser(ctx context.Context, app, id uuid.UUID) error {
 	done := s.db.WithContext(ctx).Model(&models.ConsoleUser{}).Where("id = ? AND app_id = ? AND disabled_at IS NULL", id, app).
 		Updates(map[string]any{"disabled_at": s.now(), "email_key": "disabled:" + id.String()})
 	return wrap(unlessNone(done, models.ErrNotFound), "disable console user %s", id)
 }
 
 // UserOfApp loads a console user of an app.
-func (s *Store) UserOfApp(ctx context.Context, app, id uuid.UUID) (*models.ConsoleUser, error) {
+func (s *UserRepository) UserOfApp(ctx context.Context, app, id uuid.UUID) (*models.ConsoleUser, error) {
 	u, err := s.User(ctx, id)
 	if err == nil && u.AppID != app {
 		return nil, models.ErrNotFound
@@ -206,7 +213,7 @@ func (s *Store) UserOfApp(ctx context.Context, app, id uuid.UUID) (*models.Conso
 
 // SetPassword changes a console user's password and ends all sessions but the
 // one to keep. A user who signed in at the provider signs in with the password from then on.
-func (s *Store) SetPassword(ctx context.Context, u *models.ConsoleUser, password string, keep uuid.UUID) error {
+func (s *UserRepository) SetPassword(ctx context.Context, u *models.ConsoleUser, password string, keep uuid.UUID) error {
 	p := models.Problems{}
 	err := s.validatePassword(p, "newPassword", password, u.Name, u.Email)
 	if err := cmp.Or(err, p.Err()); err != nil {

@@ -21,6 +21,9 @@ import (
 	"countersign/store/blob"
 )
 
+// ArchiveRepository stores the records of archives, and reads and restores what is in them.
+type ArchiveRepository struct{ *engine }
+
 // An archive is a file with the audit events of an ended envelope and the values that
 // its signers entered. What lists and searches show of the envelope stays in the
 // database: its own row, its recipients, fields and documents.
@@ -234,7 +237,7 @@ var errNotArchived = errors.New("the envelope is in no archive")
 
 // UseArchives names the file store where archives are. It must be called before the
 // store is used.
-func (s *Store) UseArchives(files blob.Store) { s.archives = files }
+func (s *ArchiveRepository) UseArchives(files blob.Store) { s.archiveFiles = files }
 
 // errNoFileStore says that UseArchives was not called.
 var errNoFileStore = errors.New("there is no file store for archives")
@@ -252,7 +255,7 @@ func archiveOf(db *gorm.DB, envelope uuid.UUID) (*Archive, error) {
 }
 
 // readArchive is what the archive of an envelope holds, or errNotArchived.
-func (s *Store) readArchive(ctx context.Context, envelope uuid.UUID) (*archiveContent, error) {
+func (s *ArchiveRepository) readArchive(ctx context.Context, envelope uuid.UUID) (*archiveContent, error) {
 	a, err := archiveOf(s.db.WithContext(ctx), envelope)
 	if err != nil {
 		return nil, err
@@ -263,8 +266,8 @@ func (s *Store) readArchive(ctx context.Context, envelope uuid.UUID) (*archiveCo
 // openArchive reads the file of an archive. A file that is not the one that was kept, or
 // that cannot be decrypted, is an ArchiveError; one that the file store does not give is
 // ErrArchiveUnreachable.
-func (s *Store) openArchive(ctx context.Context, a *Archive) (*archiveContent, error) {
-	if s.archives == nil {
+func (s *ArchiveRepository) openArchive(ctx context.Context, a *Archive) (*archiveContent, error) {
+	if s.archiveFiles == nil {
 		return nil, errNoFileStore
 	}
 	broken := func(format string, args ...any) error {
@@ -277,7 +280,7 @@ func (s *Store) openArchive(ctx context.Context, a *Archive) (*archiveContent, e
 	unreachable := func(err error) error {
 		return fmt.Errorf("archive of envelope %s: %w: %w", a.EnvelopeID, ErrArchiveUnreachable, err)
 	}
-	f, err := blob.OpenRecorded(ctx, s.archives, blob.Record{Key: a.BlobKey(), SHA256: a.SHA256})
+	f, err := blob.OpenRecorded(ctx, s.archiveFiles, blob.Record{Key: a.BlobKey(), SHA256: a.SHA256})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, broken("is not there")
@@ -309,7 +312,7 @@ const archiveAttempts = 4
 
 // rowsOrArchive is what rows finds, or, for an ended envelope of which it finds nothing,
 // what its archive holds.
-func rowsOrArchive[T any](ctx context.Context, s *Store, e *models.Envelope, rows func() ([]T, error), archived func(*archiveContent) []T) ([]T, error) {
+func rowsOrArchive[T any](ctx context.Context, s *ArchiveRepository, e *models.Envelope, rows func() ([]T, error), archived func(*archiveContent) []T) ([]T, error) {
 	for range archiveAttempts {
 		out, err := rows()
 		if err != nil || len(out) > 0 || !e.Status.Terminal() {

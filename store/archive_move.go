@@ -18,6 +18,13 @@ import (
 	"countersign/store/blob"
 )
 
+// Archiver moves the audit events and values of ended envelopes to archives.
+type Archiver struct {
+	*ArchiveRepository
+
+	envelopes *EnvelopeRepository
+}
+
 // archivable selects envelopes that have ended and are in no archive. It is written as
 // the partial index envelopes_to_archive is.
 const archivable = "NOT archived AND status IN ('completed', 'declined', 'voided', 'expired', 'deleted')"
@@ -41,7 +48,7 @@ var errMeanwhile = fmt.Errorf("%w: it was changed meanwhile", ErrNotArchivable)
 
 // EnvelopesToArchive lists up to n envelopes of all apps that ended and were last changed
 // before a time, the oldest first, without those that could not be archived a short while ago.
-func (s *Store) EnvelopesToArchive(ctx context.Context, before time.Time, n int) ([]EnvelopeRef, error) {
+func (s *ArchiveRepository) EnvelopesToArchive(ctx context.Context, before time.Time, n int) ([]EnvelopeRef, error) {
 	var out []EnvelopeRef
 	err := s.db.WithContext(ctx).Model(&models.Envelope{}).
 		Where(archivable+" AND updated_at < ? AND (archive_retry_at IS NULL OR archive_retry_at < ?)", before.UTC(), s.now()).
@@ -54,7 +61,7 @@ func (s *Store) EnvelopesToArchive(ctx context.Context, before time.Time, n int)
 
 // PostponeArchiving notes that an envelope could not be archived, and is not to be listed
 // for some days.
-func (s *Store) PostponeArchiving(ctx context.Context, envelope uuid.UUID) error {
+func (s *ArchiveRepository) PostponeArchiving(ctx context.Context, envelope uuid.UUID) error {
 	err := s.db.WithContext(ctx).Exec("UPDATE envelopes SET archive_retry_at = ? WHERE id = ?", s.now().Add(archiveRetry), envelope).Error
 	if err != nil {
 		return fmt.Errorf("postpone archiving %s: %w", envelope, err)
@@ -67,7 +74,7 @@ func (s *Store) PostponeArchiving(ctx context.Context, envelope uuid.UUID) error
 // file, after the file was read again and compared; cut off before that, it leaves a file
 // that nobody can read, for the sweep. An envelope that is not as its audit chain says, or
 // too large, or has a value that cannot be decrypted, is ErrNotArchivable.
-func (s *Store) Archive(ctx context.Context, ref EnvelopeRef) error {
+func (s *Archiver) Archive(ctx context.Context, ref EnvelopeRef) error {
 	if err := s.archive(ctx, ref); err != nil {
 		if errors.Is(err, errUnreadable) {
 			err = fmt.Errorf("%w: %w", ErrNotArchivable, err)
@@ -77,11 +84,11 @@ func (s *Store) Archive(ctx context.Context, ref EnvelopeRef) error {
 	return nil
 }
 
-func (s *Store) archive(ctx context.Context, ref EnvelopeRef) error {
-	if s.archives == nil {
+func (s *Archiver) archive(ctx context.Context, ref EnvelopeRef) error {
+	if s.archiveFiles == nil {
 		return errNoFileStore
 	}
-	e, events, err := s.AnyEnvelopeWithEvents(ctx, ref.AppID, ref.ID)
+	e, events, err := s.envelopes.AnyEnvelopeWithEvents(ctx, ref.AppID, ref.ID)
 	if err != nil || e.Archived {
 		return err
 	}
@@ -89,7 +96,7 @@ func (s *Store) archive(ctx context.Context, ref EnvelopeRef) error {
 		return fmt.Errorf("%w: it is %s, and has not ended", ErrNotArchivable, e.Status)
 	}
 	// What it is compared with below has the version of e, and so these values.
-	values, err := s.Values(ctx, e)
+	values, err := s.envelopes.Values(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -110,7 +117,7 @@ func (s *Store) archive(ctx context.Context, ref EnvelopeRef) error {
 }
 
 // moveToArchive removes the rows of an envelope, which must be so many, in favour of an archive.
-func (s *Store) moveToArchive(ctx context.Context, e *models.Envelope, a *Archive, began time.Time, events, values int) error {
+func (s *Archiver) moveToArchive(ctx context.Context, e *models.Envelope, a *Archive, began time.Time, events, values int) error {
 	return s.tx(ctx, func(tx *gorm.DB) error {
 		var now models.Envelope
 		if err := s.locked(tx).Select("id", "version", "archived").Take(&now, "id = ?", e.ID).Error; err != nil {
@@ -144,7 +151,7 @@ func removeArchived(tx *gorm.DB, table string, envelope uuid.UUID, n int) error 
 
 // keepArchive keeps a content in the file store, reads it again from there and compares
 // it, and returns the record to be made of it.
-func (s *Store) keepArchive(ctx context.Context, e *models.Envelope, c *archiveContent) (*Archive, error) {
+func (s *Archiver) keepArchive(ctx context.Context, e *models.Envelope, c *archiveContent) (*Archive, error) {
 	key := newArchiveKey()
 	a := &Archive{
 		ID: s.newID(), EnvelopeID: e.ID, Key: s.vault.Encrypt(key, labelArchiveKey), Events: e.AuditSeq,
@@ -176,8 +183,8 @@ func (s *Store) keepArchive(ctx context.Context, e *models.Envelope, c *archiveC
 	return a, nil
 }
 
-func (s *Store) keepFile(ctx context.Context, key string, content []byte) error {
-	f, err := s.archives.Temp()
+func (s *Archiver) keepFile(ctx context.Context, key string, content []byte) error {
+	f, err := s.archiveFiles.Temp()
 	if err != nil {
 		return err
 	}
@@ -185,19 +192,19 @@ func (s *Store) keepFile(ctx context.Context, key string, content []byte) error 
 	if _, err := bytes.NewReader(content).WriteTo(f); err != nil {
 		return fmt.Errorf("write %s: %w", key, err)
 	}
-	return s.archives.Keep(ctx, f, key)
+	return s.archiveFiles.Keep(ctx, f, key)
 }
 
 // Restore brings the rows of an archived envelope back into the database, and is nil for
 // one that is there. The archive's key is removed with that, and its file later.
-func (s *Store) Restore(ctx context.Context, envelope uuid.UUID) error {
+func (s *ArchiveRepository) Restore(ctx context.Context, envelope uuid.UUID) error {
 	if err := s.restore(ctx, envelope); err != nil && !errors.Is(err, errNotArchived) {
 		return fmt.Errorf("restore envelope %s: %w", envelope, err)
 	}
 	return nil
 }
 
-func (s *Store) restore(ctx context.Context, envelope uuid.UUID) error {
+func (s *ArchiveRepository) restore(ctx context.Context, envelope uuid.UUID) error {
 	a, err := archiveOf(s.db.WithContext(ctx), envelope)
 	if err != nil {
 		return err
@@ -207,7 +214,7 @@ func (s *Store) restore(ctx context.Context, envelope uuid.UUID) error {
 		return err
 	}
 	events, values := c.events(), c.values()
-	err = s.transact(ctx, readWrite, func(t *transaction) error {
+	err = s.outsideRequest().transact(ctx, readWrite, func(t *transaction) error {
 		tx, err := t.gorm()
 		if err != nil {
 			return err
@@ -228,7 +235,7 @@ func (s *Store) restore(ctx context.Context, envelope uuid.UUID) error {
 		}
 		t.insert("audit_events", "", mapSlice(pointers(events), eventColumns)...)
 		for _, v := range pointers(values) {
-			t.insert("field_values", "", valueColumns(encrypt(s, v)))
+			t.insert("field_values", "", valueColumns(encrypt(s.engine, v)))
 		}
 		t.execOne("UPDATE envelopes SET archived = $1 WHERE id = $2", false, envelope)
 		t.execOne("UPDATE envelope_archives SET key = NULL, released_at = $1 WHERE id = $2", s.now(), a.ID)
@@ -253,7 +260,7 @@ func (e *archivedError) Error() string { return fmt.Sprintf("envelope %s is in a
 
 // ReleasedArchives lists up to n archives whose rows came back so long ago that their
 // files are not needed any more.
-func (s *Store) ReleasedArchives(ctx context.Context, n int) ([]*Archive, error) {
+func (s *ArchiveRepository) ReleasedArchives(ctx context.Context, n int) ([]*Archive, error) {
 	var out []*Archive
 	err := s.db.WithContext(ctx).Where("released_at IS NOT NULL AND released_at < ?", s.now().Add(-ReleasedArchivesKept)).Order("released_at").Limit(n).Find(&out).Error
 	if err != nil {
@@ -264,11 +271,11 @@ func (s *Store) ReleasedArchives(ctx context.Context, n int) ([]*Archive, error)
 
 // RemoveReleasedArchive removes the file of an archive that was released, and its record
 // after that.
-func (s *Store) RemoveReleasedArchive(ctx context.Context, a *Archive) error {
-	if s.archives == nil {
+func (s *ArchiveRepository) RemoveReleasedArchive(ctx context.Context, a *Archive) error {
+	if s.archiveFiles == nil {
 		return errNoFileStore
 	}
-	if err := s.archives.Delete(ctx, a.BlobKey()); err != nil {
+	if err := s.archiveFiles.Delete(ctx, a.BlobKey()); err != nil {
 		return err
 	}
 	if err := s.db.WithContext(ctx).Where("id = ? AND released_at IS NOT NULL", a.ID).Delete(&Archive{}).Error; err != nil {
@@ -278,7 +285,7 @@ func (s *Store) RemoveReleasedArchive(ctx context.Context, a *Archive) error {
 }
 
 // ArchiveFiles are those of some ids of archives that are recorded.
-func (s *Store) ArchiveFiles(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
+func (s *ArchiveRepository) ArchiveFiles(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
 	out := make(map[uuid.UUID]bool, len(ids))
 	if len(ids) == 0 {
 		return out, nil

@@ -32,7 +32,7 @@ type BulkWork struct {
 
 // BulkWork begins a bulk send that is queued, and returns its next n pending rows; none
 // unless it is running. Backlog is counted up to the given bound.
-func (s *Store) BulkWork(ctx context.Context, app, id uuid.UUID, n, bound int) (*BulkWork, error) {
+func (s *BulkRepository) BulkWork(ctx context.Context, app, id uuid.UUID, n, bound int) (*BulkWork, error) {
 	w := &BulkWork{}
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		t.exec("UPDATE bulk_sends SET status = $3 WHERE id = $1 AND app_id = $2 AND status = $4", id, app, models.BulkRunning, models.BulkQueued)
@@ -68,7 +68,7 @@ func (s *Store) BulkWork(ctx context.Context, app, id uuid.UUID, n, bound int) (
 		return err
 	})
 	if err == nil {
-		err = decryptAll(s, w.Rows)
+		err = decryptAll(s.engine, w.Rows)
 	}
 	return w, wrap(err, "rows of bulk send %s", id)
 }
@@ -79,7 +79,7 @@ const settleRow = ` WHERE id = $1 AND status = 'pending' AND EXISTS (SELECT 1 FR
 // SendBulkRow stores the envelope of a row, which was sent already, and in the same
 // transaction that the row was: however often it is tried, there is one envelope.
 // A row that is not to be sent any more is ErrBulkRowTaken.
-func (s *Store) SendBulkRow(ctx context.Context, r *models.BulkRow, e *models.Envelope) error {
+func (s *BulkRepository) SendBulkRow(ctx context.Context, r *models.BulkRow, e *models.Envelope) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		t.execOne(`UPDATE bulk_send_rows SET status = 'sent', data = '', envelope_id = $2, settled_at = $3`+settleRow, r.ID, e.ID, s.now())
 		t.reservedIn, t.bulk = r.ReservedIn, true
@@ -92,17 +92,17 @@ func (s *Store) SendBulkRow(ctx context.Context, r *models.BulkRow, e *models.En
 		failpoint.Inject("store.bulk")
 		return s.createOf(t, e, &webhooks)
 	})
-	if err := s.externalIDConflict(ctx, e, err); err != nil {
+	if err := s.envelopes.externalIDConflict(ctx, e, err); err != nil {
 		return fmt.Errorf("send row %d of bulk send %s: %w", r.Row, r.BulkSendID, err)
 	}
-	s.committed(e)
+	s.envelopes.committed(e)
 	return nil
 }
 
 // createOf is createFor for an envelope of a template, which is not archived meanwhile.
-func (s *Store) createOf(t *transaction, e *models.Envelope, webhooks *[]*models.Webhook) error {
+func (s *BulkRepository) createOf(t *transaction, e *models.Envelope, webhooks *[]*models.Webhook) error {
 	if e.TemplateID != nil {
-		s.lockTemplate(&t.batch, *e.TemplateID, true)
+		s.templates.lockTemplate(&t.batch, *e.TemplateID, true)
 		archived := false
 		t.query(func(r row) error { return r.Scan(&archived) }, "SELECT archived_at IS NOT NULL FROM templates WHERE id = $1", *e.TemplateID)
 		if err := t.send(); err != nil {
@@ -112,7 +112,7 @@ func (s *Store) createOf(t *transaction, e *models.Envelope, webhooks *[]*models
 			return models.ErrTemplateArchived
 		}
 	}
-	return s.createFor(t, e, webhooks)
+	return s.envelopes.createFor(t, e, webhooks)
 }
 
 // takenRow is ErrBulkRowTaken where the guard of a row did not hold.
@@ -125,7 +125,7 @@ func takenRow(err error) error {
 
 // FailBulkRow notes why a row cannot be sent, and gives back its envelope. What it is
 // made from is kept, to be tried again.
-func (s *Store) FailBulkRow(ctx context.Context, app uuid.UUID, r *models.BulkRow, why *models.Error) error {
+func (s *BulkRepository) FailBulkRow(ctx context.Context, app uuid.UUID, r *models.BulkRow, why *models.Error) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		t.execOne(`UPDATE bulk_send_rows SET status = 'failed', error_code = $2, error = $3, settled_at = $4, reserved_in = ''`+settleRow,
 			r.ID, why.Code, why.Message, s.now())
@@ -137,14 +137,14 @@ func (s *Store) FailBulkRow(ctx context.Context, app uuid.UUID, r *models.BulkRo
 
 // BulkRows lists rows of a bulk send, of one state or of all (""), in their order and
 // without what they are made from, with the number of all of them.
-func (s *Store) BulkRows(ctx context.Context, id uuid.UUID, status models.BulkRowStatus, page, size int) ([]*models.BulkRow, int64, error) {
+func (s *BulkRepository) BulkRows(ctx context.Context, id uuid.UUID, status models.BulkRowStatus, page, size int) ([]*models.BulkRow, int64, error) {
 	q := s.db.WithContext(ctx).Model(&models.BulkRow{}).Omit("data").Where("bulk_send_id = ?", id)
 	rows, total, err := listPage[*models.BulkRow](whereGiven(q, "status = ?", status), "position", page, size)
 	return rows, total, wrap(err, "list rows of bulk send %s", id)
 }
 
 // TakenExternalIDs are those of some external ids that envelopes of the tenant have already.
-func (s *Store) TakenExternalIDs(ctx context.Context, app uuid.UUID, tenant string, ids []string) (map[string]bool, error) {
+func (s *BulkRepository) TakenExternalIDs(ctx context.Context, app uuid.UUID, tenant string, ids []string) (map[string]bool, error) {
 	var taken []string
 	for page := range slices.Chunk(ids, 500) {
 		var found []string

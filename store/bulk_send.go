@@ -10,6 +10,16 @@ import (
 	"countersign/models"
 )
 
+// BulkRepository stores bulk sends with their rows, and creates the envelopes of these.
+type BulkRepository struct {
+	*engine
+
+	apps      *AppRepository
+	webhooks  *WebhookRepository
+	envelopes *EnvelopeRepository
+	templates *TemplateRepository
+}
+
 func bulkSendColumns(b *models.BulkSend) []column {
 	return []column{
 		{"id", &b.ID},
@@ -53,9 +63,9 @@ type BulkSendWithCounts struct {
 
 // CreateBulkSend stores an accepted bulk send with its rows, reserves their envelopes
 // where the plan asks for it, and has the workflow started.
-func (s *Store) CreateBulkSend(ctx context.Context, b *models.BulkSend, rows []*models.BulkRow) error {
+func (s *BulkRepository) CreateBulkSend(ctx context.Context, b *models.BulkSend, rows []*models.BulkRow) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
-		period, err := s.reserveEnvelopes(t, b.AppID, len(rows))
+		period, err := s.apps.reserveEnvelopes(t, b.AppID, len(rows))
 		if err != nil {
 			return err
 		}
@@ -63,7 +73,7 @@ func (s *Store) CreateBulkSend(ctx context.Context, b *models.BulkSend, rows []*
 		columns := make([][]column, 0, len(rows))
 		for _, r := range rows {
 			r.BulkSendID, r.ReservedIn = b.ID, period
-			columns = append(columns, bulkRowColumns(encrypt(s, r)))
+			columns = append(columns, bulkRowColumns(encrypt(s.engine, r)))
 		}
 		t.insert("bulk_send_rows", "", columns...)
 		s.wakeBulk(t, b)
@@ -79,16 +89,16 @@ func (s *Store) CreateBulkSend(ctx context.Context, b *models.BulkSend, rows []*
 
 // wakeBulk adds the outbox row by which the workflow is started, or learns that the
 // state was changed.
-func (s *Store) wakeBulk(t *transaction, b *models.BulkSend) {
+func (s *BulkRepository) wakeBulk(t *transaction, b *models.BulkSend) {
 	addOutbox(t, s.bulkRow(b))
 }
 
-func (s *Store) bulkRow(b *models.BulkSend) models.OutboxRow {
+func (s *BulkRepository) bulkRow(b *models.BulkSend) models.OutboxRow {
 	return s.outboxRow(s.now(), b.ID, models.OutboxBulk, models.OutboxRefs{AppID: b.AppID, TenantID: b.TenantID})
 }
 
 // BulkSend loads an app's bulk send with the numbers of its rows.
-func (s *Store) BulkSend(ctx context.Context, app, id uuid.UUID) (*BulkSendWithCounts, error) {
+func (s *BulkRepository) BulkSend(ctx context.Context, app, id uuid.UUID) (*BulkSendWithCounts, error) {
 	var out *BulkSendWithCounts
 	err := s.read(ctx, func(tx *gorm.DB) (err error) {
 		out, err = loadBulkSend(tx, app, id)
@@ -125,8 +135,8 @@ func countBulkRows(db *gorm.DB, ids ...uuid.UUID) (map[uuid.UUID]models.BulkCoun
 
 // BulkSends lists an app's bulk sends of one tenant or of all (""), newest first and
 // with the numbers of their rows, and tells how many there are in all.
-func (s *Store) BulkSends(ctx context.Context, app uuid.UUID, tenant string, page, size int) (list []*BulkSendWithCounts, total int64, err error) {
-	err = s.fromReplica(ctx, func(s *Store) error {
+func (s *BulkRepository) BulkSends(ctx context.Context, app uuid.UUID, tenant string, page, size int) (list []*BulkSendWithCounts, total int64, err error) {
+	err = s.fromReplica(ctx, func(s *engine) error {
 		return s.read(ctx, func(tx *gorm.DB) error {
 			list, total, err = bulkSends(tx, app, tenant, page, size)
 			return err
@@ -148,7 +158,7 @@ func bulkSends(tx *gorm.DB, app uuid.UUID, tenant string, page, size int) ([]*Bu
 // ChangeBulkSend does something to a bulk send: it is paused, resumed, cancelled, or
 // its failed rows are tried again. check, which may be nil, refuses others' before
 // anything is done.
-func (s *Store) ChangeBulkSend(ctx context.Context, app, id uuid.UUID, action models.BulkAction, check func(*models.BulkSend) error) (*BulkSendWithCounts, error) {
+func (s *BulkRepository) ChangeBulkSend(ctx context.Context, app, id uuid.UUID, action models.BulkAction, check func(*models.BulkSend) error) (*BulkSendWithCounts, error) {
 	var out *BulkSendWithCounts
 	err := s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {
 		b, err := take[models.BulkSend](s.locked(tx), "id = ? AND app_id = ?", id, app)
@@ -165,7 +175,7 @@ func (s *Store) ChangeBulkSend(ctx context.Context, app, id uuid.UUID, action mo
 		}
 		switch action { //nolint:exhaustive // the others change no row
 		case models.BulkCancel:
-			err = cancelBulkRows(t, b, s)
+			err = cancelBulkRows(t, b, s.engine)
 		case models.BulkRetry:
 			err = s.retryBulkRows(t, b)
 		}
@@ -190,7 +200,7 @@ func (s *Store) ChangeBulkSend(ctx context.Context, app, id uuid.UUID, action mo
 }
 
 // cancelBulkRows cancels the rows that were not sent, and gives back their envelopes.
-func cancelBulkRows(t *transaction, b *models.BulkSend, s *Store) error {
+func cancelBulkRows(t *transaction, b *models.BulkSend, s *engine) error {
 	released := make(map[string]int)
 	t.query(func(r row) error {
 		var period string
@@ -211,7 +221,7 @@ func cancelBulkRows(t *transaction, b *models.BulkSend, s *Store) error {
 
 // retryBulkRows makes the failed rows pending again, and reserves their envelopes in
 // the current period. Those whose data is gone stay as they are.
-func (s *Store) retryBulkRows(t *transaction, b *models.BulkSend) error {
+func (s *BulkRepository) retryBulkRows(t *transaction, b *models.BulkSend) error {
 	n := 0
 	t.query(func(r row) error { n++; return r.Scan(new(int)) }, `UPDATE bulk_send_rows SET status = 'pending', error_code = '', error = '', settled_at = NULL, reserved_in = 'retried'
 		WHERE bulk_send_id = $1 AND status = 'failed' AND data <> '' RETURNING position`, b.ID)
@@ -227,7 +237,7 @@ func (s *Store) retryBulkRows(t *transaction, b *models.BulkSend) error {
 	case n == 0:
 		return models.Refuse(models.KindConflict, "bulk_send_no_failed_rows", "No row of the bulk send has failed.")
 	}
-	period, err := s.reserveEnvelopes(t, b.AppID, n)
+	period, err := s.apps.reserveEnvelopes(t, b.AppID, n)
 	// Rows that were pending before keep the period in which they were reserved.
 	t.exec("UPDATE bulk_send_rows SET reserved_in = $2 WHERE bulk_send_id = $1 AND reserved_in = 'retried'", b.ID, period)
 	return err
@@ -235,7 +245,7 @@ func (s *Store) retryBulkRows(t *transaction, b *models.BulkSend) error {
 
 // FinishBulkSend completes a bulk send of which no row is pending any more, and has
 // the app told. It reports whether it is complete.
-func (s *Store) FinishBulkSend(ctx context.Context, app, id uuid.UUID) (bool, error) {
+func (s *BulkRepository) FinishBulkSend(ctx context.Context, app, id uuid.UUID) (bool, error) {
 	finished := false
 	err := s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {
 		b, err := take[models.BulkSend](s.locked(tx), "id = ? AND app_id = ?", id, app)
@@ -272,7 +282,7 @@ func ignoreRefusal(err error) error {
 
 // announceBulk adds the event bulk.completed, with a delivery for each endpoint that
 // subscribes to it.
-func (s *Store) announceBulk(t *transaction, b *models.BulkSend, counts models.BulkCounts) error {
+func (s *BulkRepository) announceBulk(t *transaction, b *models.BulkSend, counts models.BulkCounts) error {
 	var webhooks []*models.Webhook
 	queueActiveWebhooks(&t.batch, &webhooks, b.AppID)
 	if err := t.send(); err != nil {
@@ -283,6 +293,6 @@ func (s *Store) announceBulk(t *transaction, b *models.BulkSend, counts models.B
 	if ev.Body, err = models.BulkCompletedPayload(ev.ID, b.ID, counts, ev.CreatedAt); err != nil {
 		return err
 	}
-	addOutbox(t, s.addDeliveries(t, ev, webhooks)...)
+	addOutbox(t, s.webhooks.addDeliveries(t, ev, webhooks)...)
 	return nil
 }

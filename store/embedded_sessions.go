@@ -11,16 +11,23 @@ import (
 	"countersign/models"
 )
 
+// EmbeddedRepository stores embedded signing and builder sessions.
+type EmbeddedRepository struct {
+	*engine
+
+	envelopes *EnvelopeRepository
+}
+
 // Sessions of pages that an app embeds in its own: an embedded session lets a signer sign,
 // and a builder session lets somebody prepare a draft or a template.
 
 // CreateEmbeddedSession stores an embedded session with what fn changes of its envelope, or
 // neither. The envelope is locked until the session is there, for what changes it next to revoke.
-func (s *Store) CreateEmbeddedSession(ctx context.Context, session *models.EmbeddedSession, fn func(*models.Envelope) error) error {
+func (s *EmbeddedRepository) CreateEmbeddedSession(ctx context.Context, session *models.EmbeddedSession, fn func(*models.Envelope) error) error {
 	session.ID = s.newID()
 	var e *models.Envelope
-	err := s.transact(ctx, readWrite, func(t *transaction) error {
-		l, err := s.change(t, session.AppID, session.EnvelopeID, loadOptions{}, func(l *loaded) error { return fn(l.envelopes[0]) })
+	err := s.envelopes.changing(ctx, func(t *transaction) error {
+		l, err := s.envelopes.change(t, session.AppID, session.EnvelopeID, loadOptions{}, func(l *loaded) error { return fn(l.envelopes[0]) })
 		if err != nil {
 			return err
 		}
@@ -34,18 +41,18 @@ func (s *Store) CreateEmbeddedSession(ctx context.Context, session *models.Embed
 	if err != nil {
 		return fmt.Errorf("create embedded session: %w", err)
 	}
-	s.committed(e)
+	s.envelopes.committed(e)
 	return nil
 }
 
 // EmbeddedSessionByToken finds the session of a token's hash.
-func (s *Store) EmbeddedSessionByToken(ctx context.Context, hash []byte) (*models.EmbeddedSession, error) {
+func (s *EmbeddedRepository) EmbeddedSessionByToken(ctx context.Context, hash []byte) (*models.EmbeddedSession, error) {
 	e, err := take[models.EmbeddedSession](s.db.WithContext(ctx), "token_hash = ?", hash)
 	return e, wrap(err, "load embedded session")
 }
 
 // EmbeddedSession loads an embedded session.
-func (s *Store) EmbeddedSession(ctx context.Context, id uuid.UUID) (*models.EmbeddedSession, error) {
+func (s *EmbeddedRepository) EmbeddedSession(ctx context.Context, id uuid.UUID) (*models.EmbeddedSession, error) {
 	e, err := take[models.EmbeddedSession](s.db.WithContext(ctx), "id = ?", id)
 	return e, wrap(err, "load embedded session %s", id)
 }
@@ -57,7 +64,7 @@ func revokeEmbeddedSessions(b *batch, signer uuid.UUID, at time.Time) {
 }
 
 // RevokeEmbeddedSession ends an app's session at once. Ending it again changes nothing.
-func (s *Store) RevokeEmbeddedSession(ctx context.Context, app *models.App, id uuid.UUID) error {
+func (s *EmbeddedRepository) RevokeEmbeddedSession(ctx context.Context, app *models.App, id uuid.UUID) error {
 	e, err := s.EmbeddedSession(ctx, id)
 	if err != nil {
 		return err
@@ -66,7 +73,7 @@ func (s *Store) RevokeEmbeddedSession(ctx context.Context, app *models.App, id u
 }
 
 // revokeSession ends the session of a row.
-func (s *Store) revokeSession(ctx context.Context, app *models.App, of models.PageSession, row any) error {
+func (s *EmbeddedRepository) revokeSession(ctx context.Context, app *models.App, of models.PageSession, row any) error {
 	if of.AppID != app.ID || app.CheckTenant(of.TenantID) != nil {
 		return models.ErrNotFound
 	}
@@ -74,19 +81,19 @@ func (s *Store) revokeSession(ctx context.Context, app *models.App, of models.Pa
 }
 
 // CreateBuilderSession stores a builder session.
-func (s *Store) CreateBuilderSession(ctx context.Context, b *models.BuilderSession) error {
+func (s *EmbeddedRepository) CreateBuilderSession(ctx context.Context, b *models.BuilderSession) error {
 	b.ID = s.newID()
 	return wrap(s.make(ctx, b, func(tx *gorm.DB) error { return tx.Create(b).Error }), "create builder session")
 }
 
 // BuilderSessionByToken finds the session of a token's hash.
-func (s *Store) BuilderSessionByToken(ctx context.Context, hash []byte) (*models.BuilderSession, error) {
+func (s *EmbeddedRepository) BuilderSessionByToken(ctx context.Context, hash []byte) (*models.BuilderSession, error) {
 	b, err := take[models.BuilderSession](s.db.WithContext(ctx), "token_hash = ?", hash)
 	return b, wrap(err, "load builder session")
 }
 
 // RevokeBuilderSession ends an app's session at once. Ending it again changes nothing.
-func (s *Store) RevokeBuilderSession(ctx context.Context, app *models.App, id uuid.UUID) error {
+func (s *EmbeddedRepository) RevokeBuilderSession(ctx context.Context, app *models.App, id uuid.UUID) error {
 	b, err := take[models.BuilderSession](s.db.WithContext(ctx), "id = ?", id)
 	if err != nil {
 		return fmt.Errorf("load builder session %s: %w", id, err)

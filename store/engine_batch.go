@@ -84,25 +84,8 @@ type transaction struct {
 }
 
 // transact runs fn in one transaction, and commits if it returns nil. A request
-// that is being answered is noted in it, see markKeyCommitted. If fn would change
-// an archived envelope, that is restored, and fn runs once more.
-func (s *Store) transact(ctx context.Context, m mode, fn func(*transaction) error) error {
-	for attempt := 1; ; attempt++ {
-		err := s.transactOnce(ctx, m, fn)
-		archived, ok := errors.AsType[*archivedError](err)
-		if !ok || attempt == archiveAttempts {
-			return err
-		}
-		// That is not what the request asks for: it has not taken effect yet.
-		plain := *s
-		plain.execution = execution{}
-		if err := plain.Restore(ctx, archived.id); err != nil {
-			return err
-		}
-	}
-}
-
-func (s *Store) transactOnce(ctx context.Context, m mode, fn func(*transaction) error) (err error) {
+// that is being answered is noted in it, see markKeyCommitted.
+func (s *engine) transact(ctx context.Context, m mode, fn func(*transaction) error) (err error) {
 	db, err := s.db.DB()
 	if err != nil {
 		return err

@@ -97,7 +97,7 @@ func (r encryptedRow) same(other encryptedRow) bool {
 func equalText(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // encrypt is a copy of a row as the database gets it.
-func encrypt[T any](s *Store, row *T) *T {
+func encrypt[T any](s *engine, row *T) *T {
 	out := *row
 	r := encryptedRowOf(&out)
 	for _, c := range r.columns {
@@ -118,7 +118,7 @@ func encrypt[T any](s *Store, row *T) *T {
 var errUnreadable = errors.New("a value cannot be decrypted")
 
 // decrypt decrypts, in place, a row that was read. Its error is errUnreadable.
-func decrypt[T any](s *Store, row *T) (err error) {
+func decrypt[T any](s *engine, row *T) (err error) {
 	r := encryptedRowOf(row)
 	for _, c := range r.columns {
 		if c.text != nil {
@@ -138,7 +138,7 @@ func decrypt[T any](s *Store, row *T) (err error) {
 }
 
 // decryptAll is decrypt for several rows.
-func decryptAll[T any](s *Store, rows []*T) error {
+func decryptAll[T any](s *engine, rows []*T) error {
 	for _, row := range rows {
 		if err := decrypt(s, row); err != nil {
 			return err
@@ -148,7 +148,7 @@ func decryptAll[T any](s *Store, rows []*T) error {
 }
 
 // needsRewrap reports whether a row, as it was read, is to be encrypted anew.
-func (s *Store) needsRewrap(r encryptedRow) bool {
+func (s *engine) needsRewrap(r encryptedRow) bool {
 	return slices.ContainsFunc(r.columns, func(c encryptedColumn) bool {
 		return c.text != nil && s.vault.TextNeedsRewrap(*c.text) || c.data != nil && s.vault.BytesNeedRewrap(*c.data)
 	})
@@ -162,19 +162,19 @@ func without(columns []column, names []string) []column {
 // Addresses are found by the hashes below: that to write first, then those under
 // former master keys.
 
-func (s *Store) userKeys(email string) []string { return s.addressKeys("users", email) }
+func (s *UserRepository) userKeys(email string) []string { return s.addressKeys("users", email) }
 
-func (s *Store) contactKeys(app uuid.UUID, email string) []string {
+func (s *AppRepository) contactKeys(app uuid.UUID, email string) []string {
 	return s.addressKeys("contacts "+app.String(), email)
 }
 
 // savedKeys are those of a signature that was adopted in a tenant, by who proved
 // to have the address by that method.
-func (s *Store) savedKeys(v *models.SavedSignature) []string {
+func (s *EnvelopeRepository) savedKeys(v *models.SavedSignature) []string {
 	return s.addressKeys("signatures "+v.AppID.String()+" "+string(v.AuthMethod)+" "+v.TenantID, v.Email)
 }
 
-func (s *Store) addressKeys(scope, email string) []string {
+func (s *engine) addressKeys(scope, email string) []string {
 	return s.index.Hashes(scope, models.EmailKey(email))
 }
 

@@ -17,6 +17,9 @@ import (
 	"countersign/models"
 )
 
+// IdempotencyRepository stores idempotency keys with the responses to their requests.
+type IdempotencyRepository struct{ *engine }
+
 // IdempotentRequest is a request that may be repeated: who sent it where, under which key.
 type IdempotentRequest struct {
 	Scope, Method, Path, Key string
@@ -70,7 +73,7 @@ var (
 // which it was taken, and the answer if it was given or stored before. A
 // request that is worked on, was cut off after it took effect without a
 // response, or differs is refused.
-func (s *Store) ClaimKey(ctx context.Context, r IdempotentRequest, keep time.Duration) (uuid.UUID, *StoredResponse, error) {
+func (s *IdempotencyRepository) ClaimKey(ctx context.Context, r IdempotentRequest, keep time.Duration) (uuid.UUID, *StoredResponse, error) {
 	var id uuid.UUID
 	var answer *StoredResponse
 	err := s.tx(ctx, func(tx *gorm.DB) error {
@@ -114,7 +117,7 @@ func (s *Store) ClaimKey(ctx context.Context, r IdempotentRequest, keep time.Dur
 	return id, answer, wrap(err, "claim idempotency key")
 }
 
-func (s *Store) encryptResponse(row *idempotencyKey, a StoredResponse) error {
+func (s *engine) encryptResponse(row *idempotencyKey, a StoredResponse) error {
 	header, err := json.Marshal(a.Header)
 	if err != nil {
 		return fmt.Errorf("store response: %w", err)
@@ -125,7 +128,7 @@ func (s *Store) encryptResponse(row *idempotencyKey, a StoredResponse) error {
 	return nil
 }
 
-func (s *Store) decryptResponse(row *idempotencyKey) (*StoredResponse, error) {
+func (s *IdempotencyRepository) decryptResponse(row *idempotencyKey) (*StoredResponse, error) {
 	a := &StoredResponse{Status: row.Status}
 	header, err := base64.StdEncoding.DecodeString(row.Header)
 	if err == nil {
@@ -141,7 +144,7 @@ func (s *Store) decryptResponse(row *idempotencyKey) (*StoredResponse, error) {
 }
 
 // StoreResponse stores the answer to a request that was taken.
-func (s *Store) StoreResponse(ctx context.Context, id uuid.UUID, a StoredResponse) error {
+func (s *IdempotencyRepository) StoreResponse(ctx context.Context, id uuid.UUID, a StoredResponse) error {
 	row := idempotencyKey{}
 	if err := s.encryptResponse(&row, a); err != nil {
 		return err
@@ -152,7 +155,7 @@ func (s *Store) StoreResponse(ctx context.Context, id uuid.UUID, a StoredRespons
 
 // ReleaseKey forgets a request that was taken, so that it can be sent again. One
 // that took effect is not forgotten, unless anyway says that doing it again is meant.
-func (s *Store) ReleaseKey(ctx context.Context, id uuid.UUID, anyway bool) error {
+func (s *IdempotencyRepository) ReleaseKey(ctx context.Context, id uuid.UUID, anyway bool) error {
 	return wrap(s.db.WithContext(ctx).Delete(&idempotencyKey{}, "id = ? AND (NOT committed OR ?)", id, anyway).Error, "release idempotency key")
 }
 
@@ -169,14 +172,21 @@ type execution struct {
 // its commit: what it returns is stored with the key and is the response to a
 // repeat; nil stores nothing.
 func (s *Store) ForKey(key uuid.UUID, respond func(result any) (*StoredResponse, error)) *Store {
-	out := *s
-	out.execution = execution{key, respond}
-	return &out
+	e := *s.engine
+	e.execution = execution{key, respond}
+	return compose(&e)
+}
+
+// outsideRequest is the engine for a transaction that is not what the request asks for: the request has not taken effect with it.
+func (s *engine) outsideRequest() *engine {
+	e := *s
+	e.execution = execution{}
+	return &e
 }
 
 // markKeyCommitted runs inside every transaction that changes something. One whose
 // request was taken over by a repeat is undone.
-func (s *Store) markKeyCommitted(t *transaction) error {
+func (s *engine) markKeyCommitted(t *transaction) error {
 	var response *StoredResponse
 	if s.execution.respond != nil && t.result != nil {
 		var err error

@@ -34,7 +34,7 @@ func (s *Store) Migrate(ctx context.Context) (int64, error) {
 	return version, nil
 }
 
-func (s *Store) migrate(ctx context.Context) (int64, error) {
+func (s *engine) migrate(ctx context.Context) (int64, error) {
 	p, err := s.migrations()
 	if err != nil {
 		return 0, err
@@ -75,7 +75,7 @@ func migratedMeanwhile(ctx context.Context, p *goose.Provider, before int64) boo
 
 // Migrated reports an error unless the database is at the version this program
 // needs.
-func (s *Store) Migrated(ctx context.Context) error {
+func (s *engine) Migrated(ctx context.Context) error {
 	p, err := s.migrations()
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (s *Store) Migrated(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) migrations() (*goose.Provider, error) {
+func (s *engine) migrations() (*goose.Provider, error) {
 	dialect, dir := goose.DialectSQLite3, "migrations/sqlite"
 	var opts []goose.ProviderOption
 	if s.postgres {

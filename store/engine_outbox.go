@@ -45,7 +45,7 @@ const (
 // the oldest of it, and keeps them from others for the length of lease. Where
 // several lanes wait it may take fewer although more are due: none means that
 // there are none.
-func (s *Store) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([]models.OutboxRow, error) {
+func (s *engine) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([]models.OutboxRow, error) {
 	claimed := claimedSQLite
 	if s.postgres {
 		claimed = claimedPostgres
@@ -57,18 +57,18 @@ func (s *Store) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([]
 }
 
 // FinishOutbox removes a row that was delivered.
-func (s *Store) FinishOutbox(ctx context.Context, seq int64) error {
+func (s *engine) FinishOutbox(ctx context.Context, seq int64) error {
 	return wrap(s.db.WithContext(ctx).Delete(&models.OutboxRow{}, "seq = ?", seq).Error, "finish outbox row %d", seq)
 }
 
 // RetryOutbox gives a row back, to be delivered after wait, which is five minutes at most.
-func (s *Store) RetryOutbox(ctx context.Context, seq int64, wait time.Duration) error {
+func (s *engine) RetryOutbox(ctx context.Context, seq int64, wait time.Duration) error {
 	err := s.db.WithContext(ctx).Model(&models.OutboxRow{}).Where("seq = ?", seq).Update("not_before", s.now().Add(min(wait, outboxHorizon))).Error
 	return wrap(err, "give back outbox row %d", seq)
 }
 
 // OutboxDepth is the number of rows waiting and the age of the oldest.
-func (s *Store) OutboxDepth(ctx context.Context) (n int64, age time.Duration, err error) {
+func (s *engine) OutboxDepth(ctx context.Context) (n int64, age time.Duration, err error) {
 	db := s.db.WithContext(ctx)
 	if n, err = count(db.Model(&models.OutboxRow{})); err != nil {
 		return 0, 0, fmt.Errorf("count outbox rows: %w", err)

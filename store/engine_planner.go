@@ -20,7 +20,7 @@ EXCEPTION WHEN insufficient_privilege THEN
 END $$`
 
 // setPlanner sets the planner's settings, which a restored database does not have: they are the server's, and in no dump.
-func (s *Store) setPlanner(ctx context.Context) error {
+func (s *engine) setPlanner(ctx context.Context) error {
 	if !s.postgres {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (s *Store) setPlanner(ctx context.Context) error {
 }
 
 // SlowPlanner names the settings of PostgreSQL under which searches among millions of envelopes take ten times as long.
-func (s *Store) SlowPlanner(ctx context.Context) ([]string, error) {
+func (s *engine) SlowPlanner(ctx context.Context) ([]string, error) {
 	if !s.postgres {
 		return nil, nil
 	}

@@ -17,7 +17,7 @@ func find[T any](q *gorm.DB) ([]T, error) {
 }
 
 // findDecrypted is find for rows of which some columns are encrypted.
-func findDecrypted[T any](s *Store, q *gorm.DB) ([]*T, error) {
+func findDecrypted[T any](s *engine, q *gorm.DB) ([]*T, error) {
 	rows, err := find[*T](q)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func listPage[T any](q *gorm.DB, order string, page, size int) (rows []T, total 
 }
 
 // takeDecrypted is take for a row of which some columns are encrypted.
-func takeDecrypted[T any](s *Store, db *gorm.DB, where string, args ...any) (*T, error) {
+func takeDecrypted[T any](s *engine, db *gorm.DB, where string, args ...any) (*T, error) {
 	row, err := take[T](db, where, args...)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 // at start. It returns how many were taken and how many are left after that. A
 // negative n returns them. The database has a keyed hash of key, which may hold an
 // address.
-func (s *Store) ReserveQuota(ctx context.Context, key string, start time.Time, length time.Duration, n, limit int) (taken, left int, err error) {
+func (s *engine) ReserveQuota(ctx context.Context, key string, start time.Time, length time.Duration, n, limit int) (taken, left int, err error) {
 	start, key = start.UTC(), s.index.Hashes("windows", key)[0]
 	if n < 0 {
 		err = s.db.WithContext(ctx).Exec(`UPDATE rate_windows SET used = used + ? WHERE key = ? AND starts_at = ?`, n, key, start).Error
@@ -35,14 +35,14 @@ var knownCallersWindow = time.Unix(0, 0).UTC()
 
 // RememberCaller notes until when a caller is known. The database has a keyed
 // hash of key, which may hold an address.
-func (s *Store) RememberCaller(ctx context.Context, key string, until time.Time) error {
+func (s *engine) RememberCaller(ctx context.Context, key string, until time.Time) error {
 	err := s.db.WithContext(ctx).Exec(`INSERT INTO rate_windows (key, starts_at, used, expires_at) VALUES (?, ?, 0, ?)
 		ON CONFLICT (key, starts_at) DO UPDATE SET expires_at = excluded.expires_at`, s.index.Hashes("windows", key)[0], knownCallersWindow, until.UTC()).Error
 	return wrap(err, "remember caller")
 }
 
 // CallerKnownUntil is what RememberCaller noted; the zero time if nothing.
-func (s *Store) CallerKnownUntil(ctx context.Context, key string) (time.Time, error) {
+func (s *engine) CallerKnownUntil(ctx context.Context, key string) (time.Time, error) {
 	var until []time.Time
 	err := s.db.WithContext(ctx).Table("rate_windows").Where("key IN ? AND starts_at = ?", s.index.Hashes("windows", key), knownCallersWindow).
 		Pluck("expires_at", &until).Error

@@ -52,10 +52,10 @@ func (r *replica) close() error {
 	return conn.Close()
 }
 
-// fromReplica calls list with a store that reads from the replica, once that has replayed all that was committed
+// fromReplica calls list with an engine that reads from the replica, once that has replayed all that was committed
 // when the call began: a client finds there whatever it has written, through whichever process. Without a
 // replica, if that takes longer than replicaWait, and if the replica fails, list reads from the primary.
-func (s *Store) fromReplica(ctx context.Context, list func(*Store) error) error {
+func (s *engine) fromReplica(ctx context.Context, list func(*engine) error) error {
 	r := s.replica
 	if r == nil || s.now().UnixNano() < r.notBefore.Load() {
 		return list(s)
@@ -76,17 +76,17 @@ func (s *Store) fromReplica(ctx context.Context, list func(*Store) error) error 
 	return list(s)
 }
 
-// listFromReplica is fromReplica for a list that is made of a filter.
-func listFromReplica[F, T any](ctx context.Context, s *Store, f F, list func(*Store, context.Context, F) ([]T, int64, error)) (rows []T, total int64, err error) {
-	err = s.fromReplica(ctx, func(s *Store) error {
-		rows, total, err = list(s, ctx, f)
+// listFromReplica is fromReplica for a list with the number of all rows.
+func listFromReplica[T any](ctx context.Context, s *engine, list func(*engine) ([]T, int64, error)) (rows []T, total int64, err error) {
+	err = s.fromReplica(ctx, func(s *engine) error {
+		rows, total, err = list(s)
 		return err
 	})
 	return rows, total, err
 }
 
 // CheckReplica reports whether there is a replica, and why it cannot be read.
-func (s *Store) CheckReplica(ctx context.Context) (there bool, err error) {
+func (s *engine) CheckReplica(ctx context.Context) (there bool, err error) {
 	if s.replica == nil {
 		return false, nil
 	}
@@ -95,7 +95,7 @@ func (s *Store) CheckReplica(ctx context.Context) (there bool, err error) {
 
 // waitForReplica returns when the replica has replayed what the primary has flushed now, in
 // which is every commit that was acknowledged.
-func (s *Store) waitForReplica(ctx context.Context) error {
+func (s *engine) waitForReplica(ctx context.Context) error {
 	var flushed string
 	if err := s.db.WithContext(ctx).Raw("SELECT pg_current_wal_flush_lsn()::text").Scan(&flushed).Error; err != nil {
 		return fmt.Errorf("position of the primary: %w", err)

@@ -16,6 +16,15 @@ import (
 	"countersign/models"
 )
 
+// Rewrapper re-encrypts what is stored.
+type Rewrapper struct {
+	*engine
+
+	apps      *AppRepository
+	users     *UserRepository
+	envelopes *EnvelopeRepository
+}
+
 // rewrapPage is how many rows are looked at in one transaction.
 const rewrapPage = 100
 
@@ -44,14 +53,14 @@ func (r *rewrapping) skip(table, key string, err error) bool {
 
 // Rewrap re-encrypts with the newest master key every value that was encrypted with another, and hashes addresses with that key.
 // The service may be running if it knows both master keys. After an error the rows done so far stay done.
-func (s *Store) Rewrap(ctx context.Context) (RewrapCounts, error) {
+func (s *Rewrapper) Rewrap(ctx context.Context) (RewrapCounts, error) {
 	r := &rewrapping{unreadable: make(map[string]bool)}
 	err := s.rewrapAll(ctx, r)
 	r.counts.Unreadable = slices.Sorted(maps.Keys(r.unreadable))
 	return r.counts, err
 }
 
-func (s *Store) rewrapAll(ctx context.Context, r *rewrapping) error {
+func (s *Rewrapper) rewrapAll(ctx context.Context, r *rewrapping) error {
 	for _, c := range []struct {
 		table, column, label string
 	}{
@@ -72,21 +81,21 @@ func (s *Store) rewrapAll(ctx context.Context, r *rewrapping) error {
 		}
 	}
 	for _, rewrap := range []func(context.Context) error{
-		rewrapTable(s, r, "id", rewrapRow[models.App](s, nil)),
-		rewrapTable(s, r, "id", rewrapRow(s, s.rehashUser)),
-		rewrapTable(s, r, "id", rewrapRow(s, s.rehashContact)),
-		rewrapTable(s, r, "id", rewrapRow[models.Field](s, nil)),
-		rewrapTable(s, r, "field_id", rewrapRow[models.FieldValue](s, nil)),
-		rewrapTable(s, r, "id", rewrapRow[models.Attachment](s, nil)),
-		rewrapTable(s, r, "id", rewrapRow[models.TemplateVersion](s, nil)),
-		rewrapTable(s, r, "id", rewrapRow[models.WebhookEvent](s, nil)),
-		rewrapTable(s, r, "id", rewrapRow[models.BulkRow](s, nil)),
-		rewrapTable(s, r, "id", rewrapRow[models.DeliveryAttempt](s, nil)),
-		rewrapTable(s, r, "app_id, tenant_id", rewrapRow[models.Settings](s, nil)),
-		rewrapTable(s, r, "app_id, email_key", s.rewrapSaved),
+		rewrapTable(s.engine, r, "id", rewrapRow[models.App](s.engine, nil)),
+		rewrapTable(s.engine, r, "id", rewrapRow(s.engine, s.users.rehashUser)),
+		rewrapTable(s.engine, r, "id", rewrapRow(s.engine, s.apps.rehashContact)),
+		rewrapTable(s.engine, r, "id", rewrapRow[models.Field](s.engine, nil)),
+		rewrapTable(s.engine, r, "field_id", rewrapRow[models.FieldValue](s.engine, nil)),
+		rewrapTable(s.engine, r, "id", rewrapRow[models.Attachment](s.engine, nil)),
+		rewrapTable(s.engine, r, "id", rewrapRow[models.TemplateVersion](s.engine, nil)),
+		rewrapTable(s.engine, r, "id", rewrapRow[models.WebhookEvent](s.engine, nil)),
+		rewrapTable(s.engine, r, "id", rewrapRow[models.BulkRow](s.engine, nil)),
+		rewrapTable(s.engine, r, "id", rewrapRow[models.DeliveryAttempt](s.engine, nil)),
+		rewrapTable(s.engine, r, "app_id, tenant_id", rewrapRow[models.Settings](s.engine, nil)),
+		rewrapTable(s.engine, r, "app_id, email_key", s.envelopes.rewrapSaved),
 		func(ctx context.Context) error {
 			return eachPage(ctx, &r.counts.Rows, func(ctx context.Context, after uuid.UUID) (uuid.UUID, int, error) {
-				return s.rewrapSigners(ctx, r, after)
+				return s.envelopes.rewrapSigners(ctx, r, after)
 			})
 		},
 	} {
@@ -115,7 +124,7 @@ func eachPage[K comparable](ctx context.Context, total *int, page func(ctx conte
 }
 
 // rewrapSecrets re-encrypts a page of secrets after one, and returns the key of the last.
-func (s *Store) rewrapSecrets(ctx context.Context, result *rewrapping, table, column, label, after string) (last string, n int, err error) {
+func (s *Rewrapper) rewrapSecrets(ctx context.Context, result *rewrapping, table, column, label, after string) (last string, n int, err error) {
 	var rows []struct {
 		Key       string // its id
 		Encrypted []byte
@@ -158,7 +167,7 @@ func secretOf(tx *gorm.DB, table, id string) *gorm.DB { return tx.Table(table).W
 
 // rewrapTable re-encrypts the stale rows of the table of T, page by page along its
 // key: an id, or the id of an app and the name of the row within the app.
-func rewrapTable[T any](s *Store, result *rewrapping, key string, rewrap func(tx *gorm.DB, row *T) error) func(context.Context) error {
+func rewrapTable[T any](s *engine, result *rewrapping, key string, rewrap func(tx *gorm.DB, row *T) error) func(context.Context) error {
 	page := func(ctx context.Context, after string) (last string, n int, err error) {
 		err = s.tx(ctx, func(tx *gorm.DB) error {
 			q := s.locked(tx)
@@ -202,7 +211,7 @@ func tableOf(tx *gorm.DB, row any) string {
 
 // rewrapRow encrypts a row anew. rekey, which may be nil, gives a decrypted row its
 // hash, or removes the row.
-func rewrapRow[T any](s *Store, rekey func(*gorm.DB, *T) error) func(*gorm.DB, *T) error {
+func rewrapRow[T any](s *engine, rekey func(*gorm.DB, *T) error) func(*gorm.DB, *T) error {
 	return func(tx *gorm.DB, row *T) error {
 		if err := decrypt(s, row); err != nil {
 			return err
@@ -219,7 +228,7 @@ func rewrapRow[T any](s *Store, rekey func(*gorm.DB, *T) error) func(*gorm.DB, *
 	}
 }
 
-func (s *Store) rehashUser(_ *gorm.DB, u *models.ConsoleUser) error {
+func (s *UserRepository) rehashUser(_ *gorm.DB, u *models.ConsoleUser) error {
 	if u.DisabledAt == nil {
 		u.EmailKey = s.userKeys(u.Email)[0]
 	}
@@ -228,7 +237,7 @@ func (s *Store) rehashUser(_ *gorm.DB, u *models.ConsoleUser) error {
 
 // rehashContact removes a contact whose address has another under the newest key:
 // processes that knew different keys made both at the same moment.
-func (s *Store) rehashContact(tx *gorm.DB, c *models.Contact) error {
+func (s *AppRepository) rehashContact(tx *gorm.DB, c *models.Contact) error {
 	c.EmailKey = s.contactKeys(c.AppID, c.Email)[0]
 	others, err := count(tx.Model(c).Where("app_id = ? AND email_key = ? AND id <> ?", c.AppID, c.EmailKey, c.ID))
 	if err != nil || others == 0 {
@@ -238,8 +247,8 @@ func (s *Store) rehashContact(tx *gorm.DB, c *models.Contact) error {
 }
 
 // rewrapSaved makes the row of a saved signature anew: a hash is its key.
-func (s *Store) rewrapSaved(tx *gorm.DB, row *models.SavedSignature) error {
-	if err := decrypt(s, row); err != nil {
+func (s *EnvelopeRepository) rewrapSaved(tx *gorm.DB, row *models.SavedSignature) error {
+	if err := decrypt(s.engine, row); err != nil {
 		return err
 	}
 	if err := tx.Delete(&models.SavedSignature{}, "app_id = ? AND email_key = ?", row.AppID, row.EmailKey).Error; err != nil {
@@ -247,12 +256,12 @@ func (s *Store) rewrapSaved(tx *gorm.DB, row *models.SavedSignature) error {
 	}
 	row.EmailKey = s.savedKeys(row)[0]
 	// Where there is one under the newest key, the person has signed since.
-	return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s, row)).Error
+	return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s.engine, row)).Error
 }
 
 // rewrapSigners re-encrypts the signers of a page of envelopes after one, and returns the
 // last envelope. The envelopes are locked, as for any change.
-func (s *Store) rewrapSigners(ctx context.Context, result *rewrapping, after uuid.UUID) (last uuid.UUID, n int, err error) {
+func (s *EnvelopeRepository) rewrapSigners(ctx context.Context, result *rewrapping, after uuid.UUID) (last uuid.UUID, n int, err error) {
 	var ids []uuid.UUID
 	db := s.db.WithContext(ctx)
 	if err := db.Model(&models.Envelope{}).Where("id > ?", after).Order("id").Limit(rewrapPage).Pluck("id", &ids).Error; err != nil || len(ids) == 0 {
@@ -268,7 +277,7 @@ func (s *Store) rewrapSigners(ctx context.Context, result *rewrapping, after uui
 		if !s.needsRewrap(encryptedRowOf(v)) {
 			continue
 		}
-		if result.skip("signers of envelope", v.EnvelopeID.String(), decrypt(s, v)) {
+		if result.skip("signers of envelope", v.EnvelopeID.String(), decrypt(s.engine, v)) {
 			unreadable[v.EnvelopeID] = true
 		}
 		stale[v.EnvelopeID] = true
@@ -283,22 +292,22 @@ func (s *Store) rewrapSigners(ctx context.Context, result *rewrapping, after uui
 
 // reencryptSigners encrypts anew the signers of some envelopes, and hashes their
 // addresses anew.
-func (s *Store) reencryptSigners(t *transaction, of map[uuid.UUID]bool) error {
-	l := s.queueEnvelopes(t, "id", true, slices.Collect(maps.Keys(of))...)
+func (s *EnvelopeRepository) reencryptSigners(t *transaction, of map[uuid.UUID]bool) error {
+	l := s.lists.queueEnvelopes(t, "id", true, slices.Collect(maps.Keys(of))...)
 	if err := t.send(); err != nil {
 		return err
 	}
-	if err := l.assemble(s); err != nil {
+	if err := l.assemble(s.engine); err != nil {
 		return err
 	}
 	for _, e := range l.envelopes {
 		for _, v := range e.Recipients() {
-			row := encrypt(s, v)
+			row := encrypt(s.engine, v)
 			t.update("signers", []column{{"id", &row.ID}}, []column{
 				{"email", &row.Email}, {"phone", &row.Phone}, {"previous", &row.PreviousJSON}, {"host_email", &row.HostEmail},
 			})
 		}
-		s.indexForSearch(&t.batch, e)
+		s.lists.indexForSearch(&t.batch, e)
 	}
 	return nil
 }

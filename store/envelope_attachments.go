@@ -11,6 +11,13 @@ import (
 	"countersign/models"
 )
 
+// AttachmentRepository stores the files that signers attach.
+type AttachmentRepository struct {
+	*engine
+
+	envelopes *EnvelopeRepository
+}
+
 func attachmentColumns(a *models.Attachment) []column {
 	return []column{
 		{"id", &a.ID},
@@ -36,7 +43,7 @@ var ErrAttachmentRemoved = errors.New("store: an attachment was removed meanwhil
 
 // saveAttachments adds new attachments to a batch, and marks those that somebody
 // signs with. One that was removed meanwhile undoes the transaction.
-func saveAttachments(s *Store, b *batch, attached []*models.Attachment) {
+func saveAttachments(s *engine, b *batch, attached []*models.Attachment) {
 	for _, a := range attached {
 		if a.Used {
 			b.execOne("UPDATE attachments SET used = $1 WHERE id = $2 AND NOT used AND NOT withdrawn", true, a.ID)
@@ -48,8 +55,8 @@ func saveAttachments(s *Store, b *batch, attached []*models.Attachment) {
 
 // ChangeAttachments is Change for who adds an attachment: fn is also given those
 // that the envelope has.
-func (s *Store) ChangeAttachments(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope, []*models.Attachment) error) (*models.Envelope, error) {
-	return s.changeWith(ctx, app, id, loadOptions{attachments: true}, func(l *loaded) error { return fn(l.envelopes[0], l.attachments) })
+func (s *AttachmentRepository) ChangeAttachments(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope, []*models.Attachment) error) (*models.Envelope, error) {
+	return s.envelopes.changeWith(ctx, app, id, loadOptions{attachments: true}, func(l *loaded) error { return fn(l.envelopes[0], l.attachments) })
 }
 
 // withdrawAttachments withdraws the files that a replaced person attached and has not
@@ -66,14 +73,14 @@ func queueAttachments(b *batch, out *[]*models.Attachment, envelope uuid.UUID) {
 
 // Attachments are those of an envelope, in the order in which they came, without those
 // of persons who were replaced.
-func (s *Store) Attachments(ctx context.Context, envelope uuid.UUID) ([]*models.Attachment, error) {
-	out, err := findDecrypted[models.Attachment](s, s.db.WithContext(ctx).Where("envelope_id = ? AND NOT withdrawn", envelope).Order("created_at, id"))
+func (s *AttachmentRepository) Attachments(ctx context.Context, envelope uuid.UUID) ([]*models.Attachment, error) {
+	out, err := findDecrypted[models.Attachment](s.engine, s.db.WithContext(ctx).Where("envelope_id = ? AND NOT withdrawn", envelope).Order("created_at, id"))
 	return out, wrap(err, "load attachments of %s", envelope)
 }
 
 // RemoveAttachment removes an attachment that nobody has signed with, and reports
 // whether there was one. Its file is the caller's to delete, after that.
-func (s *Store) RemoveAttachment(ctx context.Context, id uuid.UUID) (bool, error) {
+func (s *AttachmentRepository) RemoveAttachment(ctx context.Context, id uuid.UUID) (bool, error) {
 	done := s.db.WithContext(ctx).Where("id = ? AND NOT used", id).Delete(&models.Attachment{})
 	return done.RowsAffected == 1, wrap(done.Error, "remove attachment %s", id)
 }
@@ -81,14 +88,14 @@ func (s *Store) RemoveAttachment(ctx context.Context, id uuid.UUID) (bool, error
 // UnusedAttachments lists, of all envelopes, up to n attachments that nobody has signed
 // with: those that came before a time, and those of persons who were replaced. It is for
 // operators.
-func (s *Store) UnusedAttachments(ctx context.Context, before time.Time, n int) ([]*models.Attachment, error) {
-	out, err := findDecrypted[models.Attachment](s, s.db.WithContext(ctx).Where("NOT used AND (withdrawn OR created_at < ?)", before.UTC()).Order("created_at").Limit(n))
+func (s *AttachmentRepository) UnusedAttachments(ctx context.Context, before time.Time, n int) ([]*models.Attachment, error) {
+	out, err := findDecrypted[models.Attachment](s.engine, s.db.WithContext(ctx).Where("NOT used AND (withdrawn OR created_at < ?)", before.UTC()).Order("created_at").Limit(n))
 	return out, wrap(err, "list unused attachments")
 }
 
 // PurgeAttachments notes that the files of an envelope's attachments are not kept
 // any more, and removes their names.
-func (s *Store) PurgeAttachments(ctx context.Context, envelope uuid.UUID, at time.Time) error {
+func (s *AttachmentRepository) PurgeAttachments(ctx context.Context, envelope uuid.UUID, at time.Time) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		rows, err := find[*models.Attachment](s.locked(tx).Where("envelope_id = ? AND purged_at IS NULL", envelope))
 		if err != nil {
@@ -96,7 +103,7 @@ func (s *Store) PurgeAttachments(ctx context.Context, envelope uuid.UUID, at tim
 		}
 		for _, a := range rows {
 			a.Name, a.PurgedAt = "", &at
-			if err := tx.Model(a).Select("name", "purged_at").Updates(encrypt(s, a)).Error; err != nil {
+			if err := tx.Model(a).Select("name", "purged_at").Updates(encrypt(s.engine, a)).Error; err != nil {
 				return err
 			}
 		}

@@ -15,18 +15,28 @@ import (
 	"countersign/models"
 )
 
+// EnvelopeRepository loads and changes envelopes.
+type EnvelopeRepository struct {
+	*engine
+
+	apps     *AppRepository
+	webhooks *WebhookRepository
+	archives *ArchiveRepository
+	lists    *EnvelopeListRepository
+}
+
 // Change locks the envelope, loads it, runs fn on it and saves what fn changed
 // and recorded, all in one transaction. If fn returns an error nothing is
 // changed and that error is returned. Another app's envelope is
 // models.ErrNotFound.
-func (s *Store) Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error) {
+func (s *EnvelopeRepository) Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error) {
 	return s.changeWith(ctx, app, id, loadOptions{}, func(l *loaded) error { return fn(l.envelopes[0]) })
 }
 
 // changeWith is Change that also loads what o asks for, and gives it to fn.
-func (s *Store) changeWith(ctx context.Context, app, id uuid.UUID, o loadOptions, fn func(*loaded) error) (*models.Envelope, error) {
+func (s *EnvelopeRepository) changeWith(ctx context.Context, app, id uuid.UUID, o loadOptions, fn func(*loaded) error) (*models.Envelope, error) {
 	var e *models.Envelope
-	err := s.transact(ctx, readWrite, func(t *transaction) error {
+	err := s.changing(ctx, func(t *transaction) error {
 		l, err := s.change(t, app, id, o, fn)
 		if err == nil {
 			e = l.envelopes[0]
@@ -53,9 +63,9 @@ type EnvelopeWithEvents struct {
 
 // ChangeWithEvents is Change that returns the audit chain too, with what the
 // change recorded.
-func (s *Store) ChangeWithEvents(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*EnvelopeWithEvents, error) {
+func (s *EnvelopeRepository) ChangeWithEvents(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*EnvelopeWithEvents, error) {
 	var e *EnvelopeWithEvents
-	err := s.transact(ctx, readWrite, func(t *transaction) error {
+	err := s.changing(ctx, func(t *transaction) error {
 		l, err := s.change(t, app, id, loadOptions{events: true}, func(l *loaded) error { return fn(l.envelopes[0]) })
 		if err == nil {
 			e = &EnvelopeWithEvents{l.envelopes[0], append(l.log(), l.envelopes[0].Events...)}
@@ -70,13 +80,28 @@ func (s *Store) ChangeWithEvents(ctx context.Context, app, id uuid.UUID, fn func
 	return e, nil
 }
 
-func (s *Store) change(t *transaction, app, id uuid.UUID, o loadOptions, fn func(*loaded) error) (*loaded, error) {
+// changing runs fn in one transaction. If fn would change an archived envelope, that
+// is restored, and fn runs once more.
+func (s *EnvelopeRepository) changing(ctx context.Context, fn func(*transaction) error) error {
+	for attempt := 1; ; attempt++ {
+		err := s.transact(ctx, readWrite, fn)
+		archived, ok := errors.AsType[*archivedError](err)
+		if !ok || attempt == archiveAttempts {
+			return err
+		}
+		if err := s.archives.Restore(ctx, archived.id); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *EnvelopeRepository) change(t *transaction, app, id uuid.UUID, o loadOptions, fn func(*loaded) error) (*loaded, error) {
 	o.lock, o.webhooks = true, true
 	l := s.queueEnvelope(t, app, id, o)
 	if err := t.send(); err != nil {
 		return nil, err
 	}
-	if err := l.assemble(s); err != nil {
+	if err := l.assemble(s.engine); err != nil {
 		return nil, err
 	}
 	e := l.envelopes[0]
@@ -91,7 +116,7 @@ func (s *Store) change(t *transaction, app, id uuid.UUID, o loadOptions, fn func
 
 // changeLoaded runs fn on a loaded envelope, and adds to the transaction what it
 // changed and recorded.
-func (s *Store) changeLoaded(t *transaction, e *models.Envelope, webhooks []*models.Webhook, fn func(*models.Envelope) error) error {
+func (s *EnvelopeRepository) changeLoaded(t *transaction, e *models.Envelope, webhooks []*models.Webhook, fn func(*models.Envelope) error) error {
 	before := newLoadedState(e)
 	if err := fn(e); err != nil {
 		return err
@@ -100,7 +125,7 @@ func (s *Store) changeLoaded(t *transaction, e *models.Envelope, webhooks []*mod
 }
 
 // Create stores a new envelope with all that it recorded.
-func (s *Store) Create(ctx context.Context, e *models.Envelope) error {
+func (s *EnvelopeRepository) Create(ctx context.Context, e *models.Envelope) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error { return s.create(t, e) })
 	if err := s.externalIDConflict(ctx, e, err); err != nil {
 		return fmt.Errorf("create envelope %s: %w", e.ID, err)
@@ -110,14 +135,14 @@ func (s *Store) Create(ctx context.Context, e *models.Envelope) error {
 }
 
 // create adds a new envelope to the transaction.
-func (s *Store) create(t *transaction, e *models.Envelope) error {
+func (s *EnvelopeRepository) create(t *transaction, e *models.Envelope) error {
 	var webhooks []*models.Webhook
 	queueActiveWebhooks(&t.batch, &webhooks, e.AppID)
 	return s.createFor(t, e, &webhooks)
 }
 
 // createFor is create for the endpoints that a query of the same batch, or of one that was sent, finds.
-func (s *Store) createFor(t *transaction, e *models.Envelope, webhooks *[]*models.Webhook) error {
+func (s *EnvelopeRepository) createFor(t *transaction, e *models.Envelope, webhooks *[]*models.Webhook) error {
 	taken := queueExternalID(&t.batch, e)
 	if err := t.send(); err != nil {
 		return err
@@ -132,7 +157,7 @@ func (s *Store) createFor(t *transaction, e *models.Envelope, webhooks *[]*model
 	return nil
 }
 
-func (s *Store) committed(e *models.Envelope) {
+func (s *EnvelopeRepository) committed(e *models.Envelope) {
 	failpoint.Inject("store.committed")
 	e.Events, e.Values, e.Adopted, e.Attached = nil, nil, nil, nil
 	s.signalWake()
@@ -140,7 +165,7 @@ func (s *Store) committed(e *models.Envelope) {
 
 // locked makes a query hold the rows it reads until the transaction ends.
 // SQLite needs no more than its immediate transaction.
-func (s *Store) locked(tx *gorm.DB) *gorm.DB {
+func (s *engine) locked(tx *gorm.DB) *gorm.DB {
 	if s.postgres {
 		return tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
 	}
@@ -169,7 +194,7 @@ func copiesByID[T identified](rows []*T) map[uuid.UUID]T {
 
 // save adds to the transaction what differs from b (nil: all of it) and what was
 // recorded, with its effects.
-func (s *Store) save(t *transaction, e *models.Envelope, b *loadedState, webhooks []*models.Webhook) error {
+func (s *EnvelopeRepository) save(t *transaction, e *models.Envelope, b *loadedState, webhooks []*models.Webhook) error {
 	if b != nil && unchanged(e, b) {
 		return nil
 	}
@@ -192,21 +217,21 @@ func (s *Store) save(t *transaction, e *models.Envelope, b *loadedState, webhook
 	}
 	recordStatusChange(&t.batch, e, from)
 	if b.envelope.ID == uuid.Nil || searchChanged(e, b) {
-		s.indexForSearch(&t.batch, e)
+		s.lists.indexForSearch(&t.batch, e)
 	}
 	removeRows(&t.batch, e, b)
-	saveEncrypted(s, &t.batch, "signers", e.Recipients(), b.signers, signerColumns)
+	saveEncrypted(s.engine, &t.batch, "signers", e.Recipients(), b.signers, signerColumns)
 	makeRoomInOrder(&t.batch, e, b)
 	saveRows(&t.batch, "documents", e.Documents, b.documents, documentColumns)
-	saveEncrypted(s, &t.batch, "fields", e.Fields, b.fields, fieldColumns)
-	t.insert("field_values", "", mapSlice(pointers(e.Values), func(v *models.FieldValue) []column { return valueColumns(encrypt(s, v)) })...)
+	saveEncrypted(s.engine, &t.batch, "fields", e.Fields, b.fields, fieldColumns)
+	t.insert("field_values", "", mapSlice(pointers(e.Values), func(v *models.FieldValue) []column { return valueColumns(encrypt(s.engine, v)) })...)
 	if e.Adopted != nil {
 		e.Adopted.EmailKey = s.savedKeys(e.Adopted)[0]
 		t.insert("saved_signatures", `ON CONFLICT (app_id, email_key) DO UPDATE SET tenant_id = excluded.tenant_id, auth_method = excluded.auth_method,
 			email = excluded.email, image = excluded.image, font_label = excluded.font_label, updated_at = excluded.updated_at`,
-			savedSignatureColumns(encrypt(s, e.Adopted)))
+			savedSignatureColumns(encrypt(s.engine, e.Adopted)))
 	}
-	saveAttachments(s, &t.batch, e.Attached)
+	saveAttachments(s.engine, &t.batch, e.Attached)
 	t.insert("audit_events", "", mapSlice(pointers(e.Events), eventColumns)...)
 	return s.recordEffects(t, e, webhooks)
 }
@@ -265,7 +290,7 @@ func saveRows[T identified](b *batch, table string, rows []*T, old map[uuid.UUID
 
 // saveEncrypted is saveRows for rows of which some columns are encrypted. What did
 // not change of these stays as it is: encryption is new each time.
-func saveEncrypted[T identified](s *Store, b *batch, table string, rows []*T, old map[uuid.UUID]T, columnsOf func(*T) []column) {
+func saveEncrypted[T identified](s *engine, b *batch, table string, rows []*T, old map[uuid.UUID]T, columnsOf func(*T) []column) {
 	saveRows(b, table, rows, old, func(v *T) []column {
 		columns := columnsOf(encrypt(s, v))
 		was, ok := old[idOf(v)]

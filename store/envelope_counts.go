@@ -45,7 +45,7 @@ const compactThreshold = 200
 
 // count is the number of an app's envelopes; tenant "" means all of its tenants,
 // and no status means all.
-func (s *Store) count(ctx context.Context, app uuid.UUID, tenant string, statuses []models.Status) (int64, error) {
+func (s *EnvelopeListRepository) count(ctx context.Context, app uuid.UUID, tenant string, statuses []models.Status) (int64, error) {
 	where, args := "app_id = ?", []any{app}
 	if tenant != "" {
 		where, args = where+" AND tenant_id = ?", append(args, tenant)
@@ -67,7 +67,7 @@ func (s *Store) count(ctx context.Context, app uuid.UUID, tenant string, statuse
 	if sum.Changes >= compactThreshold {
 		writer := s
 		if s.primary != nil {
-			writer = s.primary
+			writer = &EnvelopeListRepository{s.primary}
 		}
 		if _, err := writer.CompactCounts(ctx); err != nil {
 			return 0, err
@@ -81,7 +81,7 @@ const compactBatch = 5000
 
 // CompactCounts adds a batch of changes to the counts. It returns how many. Any
 // number of processes may compact at once: each takes other changes.
-func (s *Store) CompactCounts(ctx context.Context) (int, error) {
+func (s *EnvelopeListRepository) CompactCounts(ctx context.Context) (int, error) {
 	skip := ""
 	if s.postgres {
 		skip = "FOR UPDATE SKIP LOCKED"
@@ -122,7 +122,7 @@ func (s *Store) CompactCounts(ctx context.Context) (int, error) {
 }
 
 // CompactAllCounts adds all changes to the counts.
-func (s *Store) CompactAllCounts(ctx context.Context) error {
+func (s *EnvelopeListRepository) CompactAllCounts(ctx context.Context) error {
 	for n := compactBatch; n == compactBatch; {
 		var err error
 		if n, err = s.CompactCounts(ctx); err != nil {

@@ -87,7 +87,7 @@ func externalIDTaken(by uuid.UUID) error {
 
 // externalIDConflict is the error of making e, and the refusal of its external id where another
 // envelope got that at the same time.
-func (s *Store) externalIDConflict(ctx context.Context, e *models.Envelope, err error) error {
+func (s *EnvelopeRepository) externalIDConflict(ctx context.Context, e *models.Envelope, err error) error {
 	if !isExternalIDConflict(err, "envelopes") {
 		return err
 	}

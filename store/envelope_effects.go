@@ -13,7 +13,7 @@ import (
 // them: webhook events with a delivery per subscribed endpoint, outbox rows for
 // the workflows, the mails that went out, and the month's usage; it ends what a person
 // who was replaced was given, and removes what a purged envelope holds.
-func (s *Store) recordEffects(t *transaction, e *models.Envelope, webhooks []*models.Webhook) error {
+func (s *EnvelopeRepository) recordEffects(t *transaction, e *models.Envelope, webhooks []*models.Webhook) error {
 	var rows []models.OutboxRow
 	purged := false
 	for i := range e.Events {
@@ -46,7 +46,7 @@ func (s *Store) recordEffects(t *transaction, e *models.Envelope, webhooks []*mo
 			markMailSent(&t.batch, ev.MailID, ev.Timestamp)
 		}
 		if ev.Name == models.EventEnvelopeSent {
-			if err := s.countEnvelope(t, e.AppID, ev.Timestamp); err != nil {
+			if err := s.apps.countEnvelope(t, e.AppID, ev.Timestamp); err != nil {
 				return err
 			}
 		}
@@ -92,14 +92,14 @@ func outboxKind(e *models.Envelope, ev *models.Event) (models.OutboxKind, bool) 
 // enqueueDeliveries adds the webhook events, which can be read whether or not
 // somebody subscribed to them, and a delivery for each subscribed endpoint. It
 // returns the outbox rows of the deliveries.
-func (s *Store) enqueueDeliveries(t *transaction, e *models.Envelope, webhooks []*models.Webhook) ([]models.OutboxRow, error) {
+func (s *EnvelopeRepository) enqueueDeliveries(t *transaction, e *models.Envelope, webhooks []*models.Webhook) ([]models.OutboxRow, error) {
 	var rows []models.OutboxRow
 	for i := range e.Events {
 		ev := &e.Events[i]
 		if !ev.Name.IsWebhookEvent() {
 			continue
 		}
-		body, err := e.WebhookPayload(ev, s.baseURL, nil)
+		body, err := e.WebhookPayload(ev, s.cfg.BaseURL, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -111,18 +111,18 @@ func (s *Store) enqueueDeliveries(t *transaction, e *models.Envelope, webhooks [
 			if err != nil {
 				return nil, err
 			}
-			if posted.ValuesBody, err = e.WebhookPayload(ev, s.baseURL, new(e.NamedValues(values))); err != nil {
+			if posted.ValuesBody, err = e.WebhookPayload(ev, s.cfg.BaseURL, new(e.NamedValues(values))); err != nil {
 				return nil, err
 			}
 		}
-		rows = append(rows, s.addDeliveries(t, posted, webhooks)...)
+		rows = append(rows, s.webhooks.addDeliveries(t, posted, webhooks)...)
 	}
 	return rows, nil
 }
 
 // addDeliveries adds a webhook event with a delivery for each endpoint that
 // subscribes to it, and returns the outbox rows that start them.
-func (s *Store) addDeliveries(t *transaction, ev *models.WebhookEvent, webhooks []*models.Webhook) []models.OutboxRow {
+func (s *WebhookRepository) addDeliveries(t *transaction, ev *models.WebhookEvent, webhooks []*models.Webhook) []models.OutboxRow {
 	var ds []*models.Delivery
 	for _, w := range webhooks {
 		if w.SubscribesTo(ev.Name, ev.TenantID) {
@@ -132,21 +132,21 @@ func (s *Store) addDeliveries(t *transaction, ev *models.WebhookEvent, webhooks 
 	return s.insertDeliveries(t, ev, ds...)
 }
 
-func (s *Store) newDelivery(ev *models.WebhookEvent, webhook uuid.UUID) *models.Delivery {
+func (s *WebhookRepository) newDelivery(ev *models.WebhookEvent, webhook uuid.UUID) *models.Delivery {
 	return &models.Delivery{
 		ID: s.newID(), AppID: ev.AppID, WebhookID: webhook, EventID: ev.ID, EnvelopeID: ev.EnvelopeID, Event: ev.Name,
 		Status: models.DeliveryPending, CreatedAt: ev.CreatedAt,
 	}
 }
 
-func (s *Store) insertDeliveries(t *transaction, ev *models.WebhookEvent, ds ...*models.Delivery) []models.OutboxRow {
-	t.insert("webhook_events", "", webhookEventColumns(encrypt(s, ev)))
+func (s *WebhookRepository) insertDeliveries(t *transaction, ev *models.WebhookEvent, ds ...*models.Delivery) []models.OutboxRow {
+	t.insert("webhook_events", "", webhookEventColumns(encrypt(s.engine, ev)))
 	t.insert("webhook_deliveries", "", mapSlice(ds, deliveryColumns)...)
 	return mapSlice(ds, func(d *models.Delivery) models.OutboxRow { return s.deliveryRow(d.CreatedAt, d) })
 }
 
 // deliveryRow is the outbox row that starts a run of a delivery.
-func (s *Store) deliveryRow(at time.Time, d *models.Delivery) models.OutboxRow {
+func (s *WebhookRepository) deliveryRow(at time.Time, d *models.Delivery) models.OutboxRow {
 	return s.outboxRow(at, d.ID, models.OutboxDeliver, models.OutboxRefs{AppID: d.AppID, WebhookID: &d.WebhookID, Resend: d.Run})
 }
 
@@ -156,6 +156,6 @@ func queueActiveWebhooks(b *batch, out *[]*models.Webhook, app uuid.UUID) {
 	selectRows(b, out, webhookRows, "app_id = $1 AND active ORDER BY created_at, id", app)
 }
 
-func (s *Store) outboxRow(at time.Time, key uuid.UUID, kind models.OutboxKind, refs models.OutboxRefs) models.OutboxRow {
+func (s *engine) outboxRow(at time.Time, key uuid.UUID, kind models.OutboxKind, refs models.OutboxRefs) models.OutboxRow {
 	return models.OutboxRow{ID: s.newID(), Key: key, Kind: kind, Refs: refs, NotBefore: at, CreatedAt: at}
 }

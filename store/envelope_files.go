@@ -11,6 +11,9 @@ import (
 	"countersign/store/blob"
 )
 
+// FileRepository finds and marks the files of documents in the file store.
+type FileRepository struct{ *engine }
+
 // FileRef is a document's or an attachment's file, as it is recorded.
 type FileRef struct {
 	EnvelopeID uuid.UUID
@@ -20,7 +23,7 @@ type FileRef struct {
 
 // Files lists the files of the documents and attachments of envelopes of whatever app, by
 // envelope. It is for operators.
-func (s *Store) Files(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]FileRef, error) {
+func (s *FileRepository) Files(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]FileRef, error) {
 	var rows []FileRef
 	err := s.db.WithContext(ctx).Raw(`SELECT envelope_id, blob_key, purge_status = ? AS purged FROM documents WHERE envelope_id IN ?
 		UNION ALL SELECT envelope_id, prepared_key, purge_status = ? FROM documents WHERE envelope_id IN ? AND prepared_key <> ''
@@ -37,7 +40,7 @@ func (s *Store) Files(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID
 }
 
 // HasUnmarkedFiles reports whether there is a record of a file that MarkEncrypted may be called for.
-func (s *Store) HasUnmarkedFiles(ctx context.Context) (found bool, err error) {
+func (s *FileRepository) HasUnmarkedFiles(ctx context.Context) (found bool, err error) {
 	err = s.db.WithContext(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM documents WHERE purge_status <> ? AND (NOT encrypted OR prepared_key <> '' AND NOT prepared_encrypted))
 		OR EXISTS (SELECT 1 FROM attachments WHERE purged_at IS NULL AND NOT encrypted)
 		OR EXISTS (SELECT 1 FROM template_documents WHERE NOT encrypted OR prepared_key <> '' AND NOT prepared_encrypted)`, models.PurgePurged).Scan(&found).Error
@@ -46,7 +49,7 @@ func (s *Store) HasUnmarkedFiles(ctx context.Context) (found bool, err error) {
 
 // MarkEncrypted notes that the file under key is encrypted: from then on it is
 // not read if it is plain text.
-func (s *Store) MarkEncrypted(ctx context.Context, key string) error {
+func (s *FileRepository) MarkEncrypted(ctx context.Context, key string) error {
 	db := s.db.WithContext(ctx)
 	for _, place := range []struct{ table, key, flag string }{
 		{"documents", "blob_key", "encrypted"},
@@ -76,7 +79,7 @@ func (s *Store) MarkEncrypted(ctx context.Context, key string) error {
 }
 
 // AnchorFiles are those of the given keys that are lists of recorded anchors.
-func (s *Store) AnchorFiles(ctx context.Context, keys []string) (map[string]bool, error) {
+func (s *FileRepository) AnchorFiles(ctx context.Context, keys []string) (map[string]bool, error) {
 	var found []string
 	if err := s.db.WithContext(ctx).Model(&Anchor{}).Where("blob_key IN ?", keys).Pluck("blob_key", &found).Error; err != nil {
 		return nil, fmt.Errorf("list anchors: %w", err)
@@ -109,7 +112,7 @@ func envelopeOfKey(key string) (uuid.UUID, bool) {
 
 // Unreferenced are those of some files of documents that neither an envelope nor a template
 // names any more.
-func (s *Store) Unreferenced(ctx context.Context, keys ...string) ([]string, error) {
+func (s *FileRepository) Unreferenced(ctx context.Context, keys ...string) ([]string, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}

@@ -21,13 +21,13 @@ const (
 )
 
 // ShortLink is the short form of a signer's link.
-func (s *Store) ShortLink(link uuid.UUID) string {
+func (s *EnvelopeRepository) ShortLink(link uuid.UUID) string {
 	return base64.RawURLEncoding.EncodeToString(link[:]) + s.index.Hashes("links", link.String())[0][:shortLinkHash]
 }
 
 // LinkByShortForm finds the link that a short one stands for, and its app.
 // models.ErrNotFound: it is none.
-func (s *Store) LinkByShortForm(ctx context.Context, short string) (app uuid.UUID, l models.Link, err error) {
+func (s *EnvelopeRepository) LinkByShortForm(ctx context.Context, short string) (app uuid.UUID, l models.Link, err error) {
 	if len(short) != ShortLinkLength {
 		return app, l, models.ErrNotFound
 	}

@@ -14,6 +14,9 @@ import (
 	"countersign/models"
 )
 
+// EnvelopeListRepository lists, searches and counts envelopes.
+type EnvelopeListRepository struct{ *engine }
+
 // EnvelopeFilter selects envelopes for a list.
 type EnvelopeFilter struct {
 	App    uuid.UUID
@@ -83,7 +86,7 @@ func (f EnvelopeFilter) searchedID() (uuid.UUID, bool) {
 }
 
 // matching are the ids of the envelopes of some statuses (none: any) that match; few as of search.
-func (s *Store) matching(db *gorm.DB, f EnvelopeFilter, few bool, statuses ...models.Status) *gorm.DB {
+func (s *EnvelopeListRepository) matching(db *gorm.DB, f EnvelopeFilter, few bool, statuses ...models.Status) *gorm.DB {
 	searched, isID := f.searchedID()
 	if f.isSearch() && !isID {
 		// A deleted draft has no row there, so the envelopes themselves need not be looked at.
@@ -127,11 +130,13 @@ func (s *Store) matching(db *gorm.DB, f EnvelopeFilter, few bool, statuses ...mo
 
 // Envelopes lists envelopes, newest first, with the number of all that match;
 // what a narrow filter selects is counted up to countLimit.
-func (s *Store) Envelopes(ctx context.Context, f EnvelopeFilter) ([]*models.Envelope, int64, error) {
-	return listFromReplica(ctx, s, f, (*Store).envelopes)
+func (s *EnvelopeListRepository) Envelopes(ctx context.Context, f EnvelopeFilter) ([]*models.Envelope, int64, error) {
+	return listFromReplica(ctx, s.engine, func(e *engine) ([]*models.Envelope, int64, error) {
+		return (&EnvelopeListRepository{e}).envelopes(ctx, f)
+	})
 }
 
-func (s *Store) envelopes(ctx context.Context, f EnvelopeFilter) ([]*models.Envelope, int64, error) {
+func (s *EnvelopeListRepository) envelopes(ctx context.Context, f EnvelopeFilter) ([]*models.Envelope, int64, error) {
 	offset := (f.Page - 1) * f.Size
 	if f.After != nil {
 		offset = 0
@@ -160,7 +165,7 @@ func (s *Store) envelopes(ctx context.Context, f EnvelopeFilter) ([]*models.Enve
 		return err
 	})
 	if err == nil && len(l.envelopes) > 0 {
-		err = l.assemble(s)
+		err = l.assemble(s.engine)
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("list envelopes: %w", err)
@@ -173,7 +178,7 @@ const fewMatches = 200
 
 // findPage is the ids of a page, and the number of all that match, which is known of a filter that is not narrow. What
 // few match is looked for once; else it is counted, and looked for again in the order of an index.
-func (s *Store) findPage(db *gorm.DB, f EnvelopeFilter, offset int, total int64) (ids []uuid.UUID, _ int64, err error) {
+func (s *EnvelopeListRepository) findPage(db *gorm.DB, f EnvelopeFilter, offset int, total int64) (ids []uuid.UUID, _ int64, err error) {
 	found := func() *gorm.DB { return f.inTimeOrder(s.matching(db, f, true, f.statuses()...)) }
 	if f.isNarrow() && !f.ByUpdate && f.After == nil {
 		if err := found().Limit(fewMatches).Pluck("id", &ids).Error; err != nil {
@@ -229,7 +234,7 @@ func (f EnvelopeFilter) inTimeOrder(q *gorm.DB) *gorm.DB {
 // pageIDs selects the ids of the page. If few match they are found and then sorted;
 // else each part of the page comes in the order of an index: one status needs no
 // sorting, and two are merged.
-func (s *Store) pageIDs(db *gorm.DB, f EnvelopeFilter, offset int, few bool) *gorm.DB {
+func (s *EnvelopeListRepository) pageIDs(db *gorm.DB, f EnvelopeFilter, offset int, few bool) *gorm.DB {
 	of, size, order := f.statuses(), f.pageSize(), f.order()
 	matching := func(of ...models.Status) *gorm.DB {
 		q := s.matching(db, f, few, of...)

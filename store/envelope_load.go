@@ -13,7 +13,7 @@ import (
 )
 
 // Envelope loads an app's envelope with its signers, fields and documents.
-func (s *Store) Envelope(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error) {
+func (s *EnvelopeRepository) Envelope(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error) {
 	l, err := s.loadEnvelope(ctx, app, id, loadOptions{})
 	if err != nil {
 		return nil, err
@@ -22,13 +22,13 @@ func (s *Store) Envelope(ctx context.Context, app, id uuid.UUID) (*models.Envelo
 }
 
 // EnvelopeWithEvents loads an app's envelope with its audit chain, as they are at one moment.
-func (s *Store) EnvelopeWithEvents(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, error) {
+func (s *EnvelopeRepository) EnvelopeWithEvents(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, error) {
 	return s.withEvents(ctx, app, id, loadOptions{events: true})
 }
 
 // EnvelopeWithEntries is EnvelopeWithEvents with what the signers entered, without their
 // pictures, which are named by their hash alone.
-func (s *Store) EnvelopeWithEntries(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, []models.FieldValue, error) {
+func (s *EnvelopeRepository) EnvelopeWithEntries(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, []models.FieldValue, error) {
 	l, err := s.loadEnvelope(ctx, app, id, loadOptions{events: true, values: true})
 	if err != nil {
 		return nil, nil, nil, err
@@ -38,11 +38,11 @@ func (s *Store) EnvelopeWithEntries(ctx context.Context, app, id uuid.UUID) (*mo
 
 // AnyEnvelopeWithEvents is EnvelopeWithEvents that finds a deleted draft as well. It is
 // for operators; no request of an app may use it.
-func (s *Store) AnyEnvelopeWithEvents(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, error) {
+func (s *EnvelopeRepository) AnyEnvelopeWithEvents(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, error) {
 	return s.withEvents(ctx, app, id, loadOptions{events: true, deleted: true})
 }
 
-func (s *Store) withEvents(ctx context.Context, app, id uuid.UUID, o loadOptions) (*models.Envelope, []models.Event, error) {
+func (s *EnvelopeRepository) withEvents(ctx context.Context, app, id uuid.UUID, o loadOptions) (*models.Envelope, []models.Event, error) {
 	l, err := s.loadEnvelope(ctx, app, id, o)
 	if err != nil {
 		return nil, nil, err
@@ -77,7 +77,7 @@ func (l *loaded) log() []models.Event {
 	return mapSlice(l.events, func(ev *models.Event) models.Event { return *ev })
 }
 
-func (s *Store) loadEnvelope(ctx context.Context, app, id uuid.UUID, o loadOptions) (*loaded, error) {
+func (s *EnvelopeRepository) loadEnvelope(ctx context.Context, app, id uuid.UUID, o loadOptions) (*loaded, error) {
 	var l *loaded
 	err := errNotArchived
 	for attempt := 0; attempt < archiveAttempts && errors.Is(err, errNotArchived); attempt++ { // restored between the two
@@ -86,11 +86,11 @@ func (s *Store) loadEnvelope(ctx context.Context, app, id uuid.UUID, o loadOptio
 			return nil
 		})
 		if err == nil {
-			err = l.assemble(s)
+			err = l.assemble(s.engine)
 		}
 		if err == nil && o.events && l.envelopes[0].Archived {
 			var c *archiveContent
-			if c, err = s.readArchive(ctx, id); err == nil {
+			if c, err = s.archives.readArchive(ctx, id); err == nil {
 				l.addEvents(c)
 				l.values = pointers(withoutPictures(c.values()))
 			}
@@ -104,7 +104,7 @@ func (s *Store) loadEnvelope(ctx context.Context, app, id uuid.UUID, o loadOptio
 
 // addArchivedEvents adds, in a transaction that holds the lock of an archived envelope,
 // the events that are in its archive.
-func (s *Store) addArchivedEvents(t *transaction, l *loaded) error {
+func (s *EnvelopeRepository) addArchivedEvents(t *transaction, l *loaded) error {
 	tx, err := t.gorm()
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (s *Store) addArchivedEvents(t *transaction, l *loaded) error {
 	if err != nil {
 		return err
 	}
-	c, err := s.openArchive(t.ctx, a)
+	c, err := s.archives.openArchive(t.ctx, a)
 	if err == nil {
 		l.addEvents(c)
 	}
@@ -125,7 +125,7 @@ func (l *loaded) addEvents(c *archiveContent) { l.events = append(pointers(c.eve
 
 // queueEnvelope adds the queries for an app's envelope. Whoever locks the
 // envelope asks for the rest after that, so nothing of it can be older.
-func (s *Store) queueEnvelope(t *transaction, app, id uuid.UUID, o loadOptions) *loaded {
+func (s *EnvelopeRepository) queueEnvelope(t *transaction, app, id uuid.UUID, o loadOptions) *loaded {
 	l := &loaded{}
 	where := "id = $1 AND app_id = $2"
 	if !o.deleted {
@@ -150,7 +150,7 @@ func (s *Store) queueEnvelope(t *transaction, app, id uuid.UUID, o loadOptions) 
 
 // forUpdate is the clause that locks what a query finds. SQLite needs no more
 // than its immediate transaction.
-func (s *Store) forUpdate(lock bool) string {
+func (s *engine) forUpdate(lock bool) string {
 	if lock && s.postgres {
 		return " FOR UPDATE"
 	}
@@ -158,7 +158,7 @@ func (s *Store) forUpdate(lock bool) string {
 }
 
 // queueEnvelopes adds the queries for envelopes whose ids are known.
-func (s *Store) queueEnvelopes(t *transaction, order string, lock bool, ids ...uuid.UUID) *loaded {
+func (s *EnvelopeListRepository) queueEnvelopes(t *transaction, order string, lock bool, ids ...uuid.UUID) *loaded {
 	l := &loaded{}
 	in, args := inList(ids)
 	selectRows(&t.batch, &l.envelopes, envelopeRows, "id "+in+" ORDER BY "+order+s.forUpdate(lock), args...)
@@ -182,7 +182,7 @@ func inList(ids []uuid.UUID) (in string, args []any) {
 
 // assemble puts the parts into their envelopes, once the queries are answered.
 // It is models.ErrNotFound if there is none.
-func (l *loaded) assemble(s *Store) error {
+func (l *loaded) assemble(s *engine) error {
 	if len(l.envelopes) == 0 {
 		return models.ErrNotFound
 	}
@@ -209,7 +209,7 @@ func (l *loaded) assemble(s *Store) error {
 }
 
 // EnvelopeTenant is the tenant that an app's envelope belongs to.
-func (s *Store) EnvelopeTenant(ctx context.Context, app, id uuid.UUID) (string, error) {
+func (s *EnvelopeRepository) EnvelopeTenant(ctx context.Context, app, id uuid.UUID) (string, error) {
 	var e models.Envelope
 	err := s.db.WithContext(ctx).Select("tenant_id").Take(&e, "id = ? AND app_id = ? AND status <> ?", id, app, models.StatusDeleted).Error
 	return e.TenantID, wrap(mapNotFound(err), "load envelope %s", id)
@@ -217,8 +217,8 @@ func (s *Store) EnvelopeTenant(ctx context.Context, app, id uuid.UUID) (string, 
 
 // AuditEvents is the audit chain of an envelope as it was when e was loaded, in
 // order.
-func (s *Store) AuditEvents(ctx context.Context, e *models.Envelope) ([]models.Event, error) {
-	out, err := rowsOrArchive(ctx, s, e, func() (rows []models.Event, err error) {
+func (s *EnvelopeRepository) AuditEvents(ctx context.Context, e *models.Envelope) ([]models.Event, error) {
+	out, err := rowsOrArchive(ctx, s.archives, e, func() (rows []models.Event, err error) {
 		return rows, s.db.WithContext(ctx).Where("envelope_id = ? AND seq <= ?", e.ID, e.AuditSeq).Order("seq").Find(&rows).Error
 	}, func(c *archiveContent) []models.Event {
 		return slices.DeleteFunc(c.events(), func(ev models.Event) bool { return ev.Seq > e.AuditSeq })

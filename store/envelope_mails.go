@@ -12,9 +12,12 @@ import (
 	"countersign/models"
 )
 
+// MailRepository stores what became of each mail.
+type MailRepository struct{ *engine }
+
 // BeginMail notes that a mail is about to go out. It returns what is noted of it: when the server
 // first refused it, and whether it has gone out already or was given up.
-func (s *Store) BeginMail(ctx context.Context, m models.Mail) (models.Mail, error) {
+func (s *MailRepository) BeginMail(ctx context.Context, m models.Mail) (models.Mail, error) {
 	m.CreatedAt = s.now()
 	m.Attempts = 1
 	err := s.db.WithContext(ctx).Clauses(
@@ -29,7 +32,7 @@ func (s *Store) BeginMail(ctx context.Context, m models.Mail) (models.Mail, erro
 
 // MailSent notes that a mail went out. Mails that the audit chain reports are
 // noted by their event instead.
-func (s *Store) MailSent(ctx context.Context, id string) error {
+func (s *MailRepository) MailSent(ctx context.Context, id string) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		markMailSent(&t.batch, id, s.now())
 		return nil
@@ -43,7 +46,7 @@ func markMailSent(b *batch, id string, at time.Time) {
 
 // MailDelayed notes why the last attempt at a mail was in vain, and, if the server refused this mail, when it first
 // did. why must be safe to show.
-func (s *Store) MailDelayed(ctx context.Context, id, why string, refused bool) error {
+func (s *MailRepository) MailDelayed(ctx context.Context, id, why string, refused bool) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		t.exec("UPDATE mails SET error = $1 WHERE id = $2 AND sent_at IS NULL AND failed_at IS NULL", why, id)
 		if refused {
@@ -56,7 +59,7 @@ func (s *Store) MailDelayed(ctx context.Context, id, why string, refused bool) e
 
 // MailFailed notes that a mail was refused for good. why must be safe to show. Mails
 // whose refusal the audit chain reports are noted by their event instead.
-func (s *Store) MailFailed(ctx context.Context, id, why string) error {
+func (s *MailRepository) MailFailed(ctx context.Context, id, why string) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		markMailFailed(&t.batch, id, s.now(), why)
 		return nil
@@ -69,14 +72,14 @@ func markMailFailed(b *batch, id string, at time.Time, why string) {
 }
 
 // Mails are the mails of an envelope, in the order in which they were begun.
-func (s *Store) Mails(ctx context.Context, envelope uuid.UUID) ([]models.Mail, error) {
+func (s *MailRepository) Mails(ctx context.Context, envelope uuid.UUID) ([]models.Mail, error) {
 	out, err := find[models.Mail](s.db.WithContext(ctx).Where("envelope_id = ?", envelope).Order("created_at, id"))
 	return out, wrap(err, "load mails of %s", envelope)
 }
 
 // Undelivered are the signers of some envelopes whose last mail was given up: a
 // server refused it for good.
-func (s *Store) Undelivered(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
+func (s *MailRepository) Undelivered(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
 	rows, err := find[models.Mail](s.db.WithContext(ctx).Select("envelope_id", "signer_id", "sent_at", "failed_at").
 		Where("envelope_id IN (?)", s.db.Model(&models.Mail{}).Select("envelope_id").Where("failed_at IS NOT NULL AND envelope_id IN ?", envelopes)).
 		Where("sent_at IS NOT NULL OR failed_at IS NOT NULL").Order("created_at, id"))
@@ -113,7 +116,7 @@ type Awaiting struct {
 // AwaitingInvitation counts the envelopes of all apps that were sent since a moment.
 // One of which the service sends no link awaits no invitation. Of many events since then
 // the newest are looked at.
-func (s *Store) AwaitingInvitation(ctx context.Context, since time.Time) (out Awaiting, err error) {
+func (s *MailRepository) AwaitingInvitation(ctx context.Context, since time.Time) (out Awaiting, err error) {
 	// The newest events are read from the end of the primary key, and the rest from indexes: less than a millisecond.
 	err = s.db.WithContext(ctx).Raw(`SELECT
 		count(*) FILTER (WHERE (SELECT count(*) FROM mails AS m WHERE m.envelope_id = ev.envelope_id) = 0

@@ -20,7 +20,7 @@ type SealRecord struct {
 // SealRecord loads what is on record of an envelope's original document, and of
 // the event with that number. It is models.ErrNotFound if the document is
 // unknown or was not sealed.
-func (s *Store) SealRecord(ctx context.Context, envelope, document uuid.UUID, event int) (*SealRecord, error) {
+func (s *EnvelopeRepository) SealRecord(ctx context.Context, envelope, document uuid.UUID, event int) (*SealRecord, error) {
 	out := &SealRecord{}
 	err := s.read(ctx, func(tx *gorm.DB) error {
 		docs, err := find[*models.Document](tx.Select("id", "original_id", "kind", "sha256").Where("envelope_id = ? AND (id = ? OR original_id = ?)", envelope, document, document))
@@ -51,8 +51,8 @@ func (s *Store) SealRecord(ctx context.Context, envelope, document uuid.UUID, ev
 
 // archivedHash is the hash of an event of an archived envelope; "" if the envelope is in
 // no archive, or has no such event.
-func (s *Store) archivedHash(ctx context.Context, envelope uuid.UUID, event int64) (string, error) {
-	c, err := s.readArchive(ctx, envelope)
+func (s *EnvelopeRepository) archivedHash(ctx context.Context, envelope uuid.UUID, event int64) (string, error) {
+	c, err := s.archives.readArchive(ctx, envelope)
 	if errors.Is(err, errNotArchived) {
 		return "", nil
 	}

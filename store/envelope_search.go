@@ -32,7 +32,7 @@ func containsPattern(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 }
 
-func (s *Store) searchRowOf(e *models.Envelope) searchRow {
+func (s *EnvelopeListRepository) searchRowOf(e *models.Envelope) searchRow {
 	row := searchRow{EnvelopeID: e.ID, AppID: e.AppID, Addresses: textArray{}}
 	var parts []string
 	if e.Subject != nil {
@@ -51,7 +51,7 @@ func (s *Store) searchRowOf(e *models.Envelope) searchRow {
 }
 
 // indexForSearch adds what a search finds the envelope by.
-func (s *Store) indexForSearch(b *batch, e *models.Envelope) {
+func (s *EnvelopeListRepository) indexForSearch(b *batch, e *models.Envelope) {
 	row := s.searchRowOf(e)
 	b.exec(`INSERT INTO envelope_search (envelope_id, app_id, text, addresses) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (envelope_id) DO UPDATE SET text = excluded.text, addresses = excluded.addresses`,
@@ -67,7 +67,7 @@ func (h textArray) Value() (driver.Value, error) { return "{" + strings.Join(h, 
 
 // search selects the envelopes that have text in them, or a signer of that address or domain.
 // few says that hardly any will match; it changes how they are looked for, not what is found.
-func (s *Store) search(app uuid.UUID, text string, few bool) (query string, args []any) {
+func (s *EnvelopeListRepository) search(app uuid.UUID, text string, few bool) (query string, args []any) {
 	part, parts := s.textCondition(text, few)
 	address, hashes := s.addressCondition(app, text, few)
 	return "SELECT envelope_id FROM envelope_search WHERE app_id = ? AND (" + part + " OR " + address + ")",
@@ -75,13 +75,13 @@ func (s *Store) search(app uuid.UUID, text string, few bool) (query string, args
 }
 
 // searchText selects the envelopes that have text in their subject or in a signer's name; few as of search.
-func (s *Store) searchText(app uuid.UUID, text string, few bool) (query string, args []any) {
+func (s *EnvelopeListRepository) searchText(app uuid.UUID, text string, few bool) (query string, args []any) {
 	part, parts := s.textCondition(text, few)
 	return "SELECT envelope_id FROM envelope_search WHERE app_id = ? AND " + part, append([]any{app}, parts...)
 }
 
 // searchAddress selects the envelopes with a signer of that address or domain; few as of search.
-func (s *Store) searchAddress(app uuid.UUID, text string, few bool) (query string, args []any) {
+func (s *EnvelopeListRepository) searchAddress(app uuid.UUID, text string, few bool) (query string, args []any) {
 	address, hashes := s.addressCondition(app, text, few)
 	return "SELECT envelope_id FROM envelope_search WHERE app_id = ? AND (" + address + ")", append([]any{app}, hashes...)
 }
@@ -93,7 +93,7 @@ var longNumber = regexp.MustCompile("[0-9]{5}")
 //
 // Where few are expected, PostgreSQL finds a number by the index of its groups (migration 00023). The other collation keeps it
 // from reading the index of text as well.
-func (s *Store) textCondition(text string, few bool) (condition string, args []any) {
+func (s *EnvelopeListRepository) textCondition(text string, few bool) (condition string, args []any) {
 	text = normalizeForSearch(text)
 	if s.postgres && few && longNumber.MatchString(text) {
 		return `(numbers LIKE '%' || number_groups(?) || '%' AND text COLLATE "C" LIKE ? ESCAPE '\')`, []any{text, containsPattern(text)}
@@ -107,7 +107,7 @@ func (s *Store) textCondition(text string, few bool) (condition string, args []a
 // PostgreSQL expects an address that is not in its statistics in one row of 200, however many rows there are. Among
 // millions it would then read the table until it has found some, and find none. Where few are expected the condition
 // stands twice: 1/200 of 1/200 of the rows are sooner found by the index.
-func (s *Store) addressCondition(app uuid.UUID, text string, few bool) (condition string, args []any) {
+func (s *EnvelopeListRepository) addressCondition(app uuid.UUID, text string, few bool) (condition string, args []any) {
 	found := s.addressHashes(app, strings.TrimPrefix(strings.TrimSpace(text), "@"))
 	switch {
 	case s.postgres && few:
@@ -121,6 +121,6 @@ func (s *Store) addressCondition(app uuid.UUID, text string, few bool) (conditio
 
 // addressHashes are those of an address or a domain, as an app's search looks
 // for them.
-func (s *Store) addressHashes(app uuid.UUID, text string) textArray {
+func (s *EnvelopeListRepository) addressHashes(app uuid.UUID, text string) textArray {
 	return s.index.Hashes("search "+app.String(), normalizeForSearch(strings.TrimSpace(text)))
 }

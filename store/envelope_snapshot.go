@@ -24,7 +24,7 @@ type Snapshot struct {
 const snapshotAge = time.Second
 
 // Snapshot loads an app's envelope for ChangeSnapshot, without locking it.
-func (s *Store) Snapshot(ctx context.Context, app, id uuid.UUID) (*Snapshot, error) {
+func (s *EnvelopeRepository) Snapshot(ctx context.Context, app, id uuid.UUID) (*Snapshot, error) {
 	at := s.now()
 	l, err := s.loadEnvelope(ctx, app, id, loadOptions{webhooks: true})
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Store) Snapshot(ctx context.Context, app, id uuid.UUID) (*Snapshot, err
 //
 // What fn refuses is refused as of the moment of the snapshot. One older than
 // snapshotAge, or of an archived envelope, is not used.
-func (s *Store) ChangeSnapshot(ctx context.Context, snapshot *Snapshot, fn func(*models.Envelope) error) (*models.Envelope, error) {
+func (s *EnvelopeRepository) ChangeSnapshot(ctx context.Context, snapshot *Snapshot, fn func(*models.Envelope) error) (*models.Envelope, error) {
 	e := snapshot.Envelope
 	app, id := e.AppID, e.ID
 	if e.Archived || s.now().Sub(snapshot.at).Abs() > snapshotAge {

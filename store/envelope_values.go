@@ -13,7 +13,7 @@ import (
 
 // ValuesWithoutPictures are the values of an envelope without their pictures, which are
 // named by their hash alone.
-func (s *Store) ValuesWithoutPictures(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error) {
+func (s *EnvelopeRepository) ValuesWithoutPictures(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error) {
 	out, err := s.loadValues(ctx, e, func(db *gorm.DB) *gorm.DB {
 		return db.Select("field_id", "envelope_id", "signer_id", "text", "image_sha256", "created_at")
 	})
@@ -37,32 +37,32 @@ func queueValues(b *batch, out *[]*models.FieldValue, envelope uuid.UUID) {
 
 // loadValues are the values of an envelope, from the rows that narrow selects or from its
 // archive, which has all of them.
-func (s *Store) loadValues(ctx context.Context, e *models.Envelope, narrow func(*gorm.DB) *gorm.DB) ([]models.FieldValue, error) {
-	out, err := rowsOrArchive(ctx, s, e, func() (rows []models.FieldValue, err error) {
+func (s *EnvelopeRepository) loadValues(ctx context.Context, e *models.Envelope, narrow func(*gorm.DB) *gorm.DB) ([]models.FieldValue, error) {
+	out, err := rowsOrArchive(ctx, s.archives, e, func() (rows []models.FieldValue, err error) {
 		if err := narrow(s.db.WithContext(ctx).Where("envelope_id = ?", e.ID)).Find(&rows).Error; err != nil {
 			return nil, err
 		}
-		return rows, decryptAll(s, pointers(rows))
+		return rows, decryptAll(s.engine, pointers(rows))
 	}, (*archiveContent).values)
 	return out, wrap(err, "load values of %s", e.ID)
 }
 
 // valuesInside are, in a transaction, the values of an envelope as it leaves them, without
 // their pictures.
-func (s *Store) valuesInside(t *transaction, envelope uuid.UUID) ([]models.FieldValue, error) {
+func (s *EnvelopeRepository) valuesInside(t *transaction, envelope uuid.UUID) ([]models.FieldValue, error) {
 	var rows []*models.FieldValue
 	queueValues(&t.batch, &rows, envelope)
 	if err := t.send(); err != nil {
 		return nil, err
 	}
-	if err := decryptAll(s, rows); err != nil {
+	if err := decryptAll(s.engine, rows); err != nil {
 		return nil, err
 	}
 	return mapSlice(rows, func(v *models.FieldValue) models.FieldValue { return *v }), nil
 }
 
 // Value is what one field was given, its picture included.
-func (s *Store) Value(ctx context.Context, e *models.Envelope, field uuid.UUID) (*models.FieldValue, error) {
+func (s *EnvelopeRepository) Value(ctx context.Context, e *models.Envelope, field uuid.UUID) (*models.FieldValue, error) {
 	found, err := s.loadValues(ctx, e, func(db *gorm.DB) *gorm.DB { return db.Where("field_id = ?", field) })
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (s *Store) Value(ctx context.Context, e *models.Envelope, field uuid.UUID) 
 }
 
 // Values are the values that were signed for. A picture that stands in many fields is loaded once.
-func (s *Store) Values(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error) {
+func (s *EnvelopeRepository) Values(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error) {
 	if e.Archived {
 		return s.loadValues(ctx, e, func(db *gorm.DB) *gorm.DB { return db })
 	}
@@ -110,12 +110,12 @@ func (s *Store) Values(ctx context.Context, e *models.Envelope) ([]models.FieldV
 
 // SavedSignature is what the person that a signer is last adopted in the tenant,
 // having proved it in the same way; nil if nothing.
-func (s *Store) SavedSignature(ctx context.Context, e *models.Envelope, signer *models.Signer) (*models.SavedSignature, error) {
+func (s *EnvelopeRepository) SavedSignature(ctx context.Context, e *models.Envelope, signer *models.Signer) (*models.SavedSignature, error) {
 	of := &models.SavedSignature{AppID: e.AppID, TenantID: e.TenantID, AuthMethod: signer.AuthMethod, Email: signer.Email}
 	out, err := first[models.SavedSignature](s.db.WithContext(ctx).Where("app_id = ? AND tenant_id = ? AND auth_method = ? AND email_key IN ?", of.AppID, of.TenantID, of.AuthMethod, s.savedKeys(of)).
 		Order("updated_at DESC"))
 	if err == nil && out != nil {
-		err = decrypt(s, out)
+		err = decrypt(s.engine, out)
 	}
 	return out, wrap(err, "load saved signature")
 }

@@ -33,13 +33,13 @@ type ChainHead struct {
 }
 
 // LastAnchor is the anchor of the highest number; nil if there is none yet.
-func (s *Store) LastAnchor(ctx context.Context) (*Anchor, error) {
+func (s *MaintenanceRepository) LastAnchor(ctx context.Context) (*Anchor, error) {
 	a, err := first[Anchor](s.db.WithContext(ctx).Order("number DESC"))
 	return a, wrap(err, "find the last anchor")
 }
 
 // Anchors lists anchors by number, n at a time after the given one.
-func (s *Store) Anchors(ctx context.Context, after int64, n int) ([]Anchor, error) {
+func (s *MaintenanceRepository) Anchors(ctx context.Context, after int64, n int) ([]Anchor, error) {
 	rows, err := find[Anchor](s.db.WithContext(ctx).Where("number > ?", after).Order("number").Limit(n))
 	return rows, wrap(err, "list anchors")
 }
@@ -48,7 +48,7 @@ func (s *Store) Anchors(ctx context.Context, after int64, n int) ([]Anchor, erro
 var ErrAnchored = errors.New("there is an anchor of this number already")
 
 // AddAnchor records an anchor, or returns ErrAnchored.
-func (s *Store) AddAnchor(ctx context.Context, a Anchor) error {
+func (s *MaintenanceRepository) AddAnchor(ctx context.Context, a Anchor) error {
 	done := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&a)
 	return wrap(unlessNone(done, ErrAnchored), "record anchor %d", a.Number)
 }
@@ -56,7 +56,7 @@ func (s *Store) AddAnchor(ctx context.Context, a Anchor) error {
 // EachChainHead visits the head of every audit chain that has an event of that time or
 // later, all as they are at one moment, by the envelopes' ids. It holds one head
 // at a time in memory.
-func (s *Store) EachChainHead(ctx context.Context, since time.Time, visit func(ChainHead) error) (err error) {
+func (s *MaintenanceRepository) EachChainHead(ctx context.Context, since time.Time, visit func(ChainHead) error) (err error) {
 	query := s.db.WithContext(ctx).Table("envelopes").Select("id, audit_seq, audit_head")
 	if !since.IsZero() {
 		query = query.Where("id IN (SELECT envelope_id FROM audit_events WHERE timestamp >= ? UNION ALL SELECT envelope_id FROM envelope_archives WHERE last_event_at >= ? AND released_at IS NULL)", since.UTC(), since.UTC())
@@ -80,7 +80,7 @@ func (s *Store) EachChainHead(ctx context.Context, since time.Time, visit func(C
 
 // ChainLinks are those of the given places of audit chains, by envelope and number,
 // whose event is there with that very hash.
-func (s *Store) ChainLinks(ctx context.Context, places []ChainHead) (map[ChainHead]bool, error) {
+func (s *MaintenanceRepository) ChainLinks(ctx context.Context, places []ChainHead) (map[ChainHead]bool, error) {
 	found := make(map[ChainHead]bool)
 	for range archiveAttempts {
 		if len(places) == 0 {
@@ -98,7 +98,7 @@ func (s *Store) ChainLinks(ctx context.Context, places []ChainHead) (map[ChainHe
 }
 
 // addLinks adds those of some places whose events are rows.
-func (s *Store) addLinks(ctx context.Context, places []ChainHead, found map[ChainHead]bool) error {
+func (s *MaintenanceRepository) addLinks(ctx context.Context, places []ChainHead, found map[ChainHead]bool) error {
 	pairs, args := make([]string, len(places)), make([]any, 0, 2*len(places))
 	for i, p := range places {
 		pairs[i] = "(?,?)"
@@ -120,7 +120,7 @@ func (s *Store) addLinks(ctx context.Context, places []ChainHead, found map[Chai
 
 // addArchivedLinks adds to the places that were found those whose events are in archives. An archive that is broken has none of them.
 // It returns the places that are in no archive: those of an envelope that was restored since its rows were looked for are rows now.
-func (s *Store) addArchivedLinks(ctx context.Context, places []ChainHead, found map[ChainHead]bool) (again []ChainHead, err error) {
+func (s *MaintenanceRepository) addArchivedLinks(ctx context.Context, places []ChainHead, found map[ChainHead]bool) (again []ChainHead, err error) {
 	missing := make(map[uuid.UUID][]ChainHead)
 	for _, p := range places {
 		if !found[p] {
@@ -128,7 +128,7 @@ func (s *Store) addArchivedLinks(ctx context.Context, places []ChainHead, found 
 		}
 	}
 	for envelope, of := range missing {
-		c, err := s.readArchive(ctx, envelope)
+		c, err := s.archives.readArchive(ctx, envelope)
 		var broken *ArchiveError
 		switch {
 		case errors.Is(err, errNotArchived):

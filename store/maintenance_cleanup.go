@@ -44,7 +44,7 @@ const embeddedSessionsKept = 30 * 24 * time.Hour
 
 // RemoveExpired removes a batch of rows, or what they hold, whose time is over, the oldest first. It
 // returns how many: fewer than CleanupBatch where no more are left.
-func (s *Store) RemoveExpired(ctx context.Context, rows ExpiredRows) (int, error) {
+func (s *MaintenanceRepository) RemoveExpired(ctx context.Context, rows ExpiredRows) (int, error) {
 	db, now := s.db.WithContext(ctx), s.now().UTC()
 	var (
 		n   int64
@@ -66,7 +66,7 @@ func (s *Store) RemoveExpired(ctx context.Context, rows ExpiredRows) (int, error
 	case ExpiredDeliveries:
 		n, err = s.removeOldDeliveries(ctx)
 	case ExpiredEvents:
-		n, err = s.removeOldEvents(db)
+		n, err = s.webhooks.removeOldEvents(db)
 	case ExpiredMails:
 		n, err = s.removeOldMails(db)
 	case ExpiredBulkData:
@@ -92,11 +92,11 @@ const settledAt = "coalesce(delivered_at, failed_at, created_at)"
 // removeOldDeliveries removes deliveries that were settled before the history begins,
 // with their attempts. Ids begin with the time of their making, so that the primary
 // key finds the oldest. Those in the partition of a month go with it.
-func (s *Store) removeOldDeliveries(ctx context.Context) (int64, error) {
-	before := s.historyStart()
+func (s *MaintenanceRepository) removeOldDeliveries(ctx context.Context) (int64, error) {
+	before := s.webhooks.historyStart()
 	var ids []uuid.UUID
 	err := s.tx(ctx, func(tx *gorm.DB) error {
-		end, err := s.deletedBefore(tx, deliveryTable, before)
+		end, err := s.webhooks.deletedBefore(tx, deliveryTable, before)
 		if err != nil {
 			return err
 		}
@@ -117,8 +117,8 @@ func (s *Store) removeOldDeliveries(ctx context.Context) (int64, error) {
 // removeOldMails removes the records of mails of envelopes that have ended. Those of
 // open ones stay: by them nobody is mailed twice, and reminders are counted. So do those
 // of which somebody is still to get the last mail: the others have theirs.
-func (s *Store) removeOldMails(db *gorm.DB) (int64, error) {
-	before := s.historyStart()
+func (s *MaintenanceRepository) removeOldMails(db *gorm.DB) (int64, error) {
+	before := s.webhooks.historyStart()
 	done := db.Exec(`DELETE FROM mails WHERE id IN (SELECT m.id FROM mails AS m JOIN envelopes AS e ON e.id = m.envelope_id
 		WHERE m.envelope_id < ? AND m.created_at < ? AND e.status IN ?
 		AND NOT EXISTS (SELECT 1 FROM mails AS w WHERE w.envelope_id = m.envelope_id AND w.kind IN ('completed', 'closed') AND w.sent_at IS NULL AND w.failed_at IS NULL)
@@ -129,13 +129,13 @@ func (s *Store) removeOldMails(db *gorm.DB) (int64, error) {
 // removeOldBulkData removes what rows of bulk sends that failed before the history
 // begins would be made from: names, addresses and values. A row that is being retried
 // is not failed any more, and keeps it.
-func (s *Store) removeOldBulkData(db *gorm.DB) (int64, error) {
+func (s *MaintenanceRepository) removeOldBulkData(db *gorm.DB) (int64, error) {
 	skip := ""
 	if s.postgres { // a retry locks many rows: neither waits for the other in a circle
 		skip = "FOR UPDATE SKIP LOCKED"
 	}
 	done := db.Exec(`UPDATE bulk_send_rows SET data = '' WHERE status = 'failed' AND data <> '' AND id IN (
-		SELECT id FROM bulk_send_rows WHERE status = 'failed' AND data <> '' AND settled_at < ? ORDER BY settled_at LIMIT ? `+skip+`)`, s.historyStart(), CleanupBatch)
+		SELECT id FROM bulk_send_rows WHERE status = 'failed' AND data <> '' AND settled_at < ? ORDER BY settled_at LIMIT ? `+skip+`)`, s.webhooks.historyStart(), CleanupBatch)
 	return done.RowsAffected, done.Error
 }
 

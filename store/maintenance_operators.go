@@ -12,6 +12,15 @@ import (
 	"countersign/models"
 )
 
+// MaintenanceRepository finds what schedules and operators have to do, across apps.
+type MaintenanceRepository struct {
+	*engine
+
+	webhooks *WebhookRepository
+	archives *ArchiveRepository
+	bulk     *BulkRepository
+}
+
 // EnvelopeRef names an envelope and the app it belongs to.
 type EnvelopeRef struct {
 	ID    uuid.UUID
@@ -21,7 +30,7 @@ type EnvelopeRef struct {
 // AllEnvelopes lists the envelopes of all apps by id, n at a time: those after
 // the given one, of the given statuses or, without any, of all. It is for
 // operators; no request of an app may use it.
-func (s *Store) AllEnvelopes(ctx context.Context, after uuid.UUID, n int, statuses ...models.Status) ([]EnvelopeRef, error) {
+func (s *MaintenanceRepository) AllEnvelopes(ctx context.Context, after uuid.UUID, n int, statuses ...models.Status) ([]EnvelopeRef, error) {
 	q := s.db.WithContext(ctx).Model(&models.Envelope{}).Where("id > ?", after)
 	if len(statuses) > 0 {
 		q = q.Where("status IN ?", statuses)
@@ -33,7 +42,7 @@ func (s *Store) AllEnvelopes(ctx context.Context, after uuid.UUID, n int, status
 // EnvelopesDueForTimestamp lists the envelopes of all apps whose sealed documents have no
 // document time-stamp, or one that ends before the given time, by id and n at a
 // time after the given one. It is for operators.
-func (s *Store) EnvelopesDueForTimestamp(ctx context.Context, before time.Time, after uuid.UUID, n int) ([]EnvelopeRef, error) {
+func (s *MaintenanceRepository) EnvelopesDueForTimestamp(ctx context.Context, before time.Time, after uuid.UUID, n int) ([]EnvelopeRef, error) {
 	out, err := find[EnvelopeRef](s.db.WithContext(ctx).Model(&models.Envelope{}).Where(`id > ? AND status = ? AND EXISTS (SELECT 1 FROM documents AS d
 		WHERE d.envelope_id = envelopes.id AND d.kind = ? AND d.purge_status = ? AND (d.timestamped_until IS NULL OR d.timestamped_until < ?))`,
 		after, models.StatusCompleted, models.DocumentSealed, models.PurgeActive, before.UTC()).
@@ -42,7 +51,7 @@ func (s *Store) EnvelopesDueForTimestamp(ctx context.Context, before time.Time, 
 }
 
 // FindEnvelope finds an envelope of whatever app. It is for operators.
-func (s *Store) FindEnvelope(ctx context.Context, id uuid.UUID) (EnvelopeRef, error) {
+func (s *MaintenanceRepository) FindEnvelope(ctx context.Context, id uuid.UUID) (EnvelopeRef, error) {
 	var out EnvelopeRef
 	err := s.db.WithContext(ctx).Model(&models.Envelope{}).Select("id, app_id").Where("id = ?", id).Take(&out).Error
 	return out, wrap(mapNotFound(err), "find envelope %s", id)
@@ -61,7 +70,7 @@ func unsealedQuery(db *gorm.DB) *gorm.DB {
 }
 
 // UnsealedEnvelopes lists them, the oldest problem first, up to n.
-func (s *Store) UnsealedEnvelopes(ctx context.Context, n int) ([]Unsealed, error) {
+func (s *MaintenanceRepository) UnsealedEnvelopes(ctx context.Context, n int) ([]Unsealed, error) {
 	var rows []Unsealed
 	err := unsealedQuery(s.db.WithContext(ctx)).Select("id, app_id, sealing_problem, sealing_problem_at").
 		Order("sealing_problem_at, id").Limit(n).Scan(&rows).Error
@@ -69,19 +78,19 @@ func (s *Store) UnsealedEnvelopes(ctx context.Context, n int) ([]Unsealed, error
 }
 
 // CountUnsealed is how many there are.
-func (s *Store) CountUnsealed(ctx context.Context) (int64, error) {
+func (s *MaintenanceRepository) CountUnsealed(ctx context.Context) (int64, error) {
 	n, err := count(unsealedQuery(s.db.WithContext(ctx)))
 	return n, wrap(err, "count envelopes that cannot be sealed")
 }
 
 // DB is the pool of connections, for its figures alone.
-func (s *Store) DB() (*sql.DB, error) {
+func (s *MaintenanceRepository) DB() (*sql.DB, error) {
 	conn, err := s.db.DB()
 	return conn, wrap(err, "connections of the database")
 }
 
 // WeakDurability names the settings of PostgreSQL under which a crash loses commits that were acknowledged.
-func (s *Store) WeakDurability(ctx context.Context) ([]string, error) {
+func (s *MaintenanceRepository) WeakDurability(ctx context.Context) ([]string, error) {
 	if !s.postgres {
 		return nil, nil
 	}
@@ -92,7 +101,7 @@ func (s *Store) WeakDurability(ctx context.Context) ([]string, error) {
 
 // ClockSkew is how far the database's clock is ahead of ours, and how long the
 // question took, by which the answer may be wrong. SQLite has no clock of its own.
-func (s *Store) ClockSkew(ctx context.Context) (ahead, within time.Duration, err error) {
+func (s *MaintenanceRepository) ClockSkew(ctx context.Context) (ahead, within time.Duration, err error) {
 	if !s.postgres {
 		return 0, 0, nil
 	}

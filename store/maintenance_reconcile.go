@@ -34,7 +34,7 @@ const closingsExamined = 10
 // Unfinished returns a page of the work of a kind, ordered by models.OutboxRow.ListedBy, and the id that the next page begins
 // after: uuid.Nil after the last page. Each piece of work is the outbox row that starts its workflow, at most n of them.
 // Work whose start or signal waits in the outbox is left out, because the dispatcher starts its workflow.
-func (s *Store) Unfinished(ctx context.Context, work Work, after uuid.UUID, n int) (rows []models.OutboxRow, next uuid.UUID, err error) {
+func (s *MaintenanceRepository) Unfinished(ctx context.Context, work Work, after uuid.UUID, n int) (rows []models.OutboxRow, next uuid.UUID, err error) {
 	db := s.db.WithContext(ctx)
 	// With Restart, Temporal starts a workflow also where an earlier run has completed: the database decides.
 	restart := func(kind models.OutboxKind) func(e *models.Envelope) models.OutboxRow {
@@ -57,9 +57,9 @@ func (s *Store) Unfinished(ctx context.Context, work Work, after uuid.UUID, n in
 			WHERE d.envelope_id = envelopes.id AND d.timestamp_pending AND d.purge_status = ?)`,
 			models.StatusCompleted, models.PurgeActive), after, n, restart(models.OutboxTimestamp))
 	case WorkDeliveries:
-		rows, err = unfinished(db.Where("status = 'pending'"), after, n, func(d *models.Delivery) models.OutboxRow { return s.deliveryRow(s.now(), d) })
+		rows, err = unfinished(db.Where("status = 'pending'"), after, n, func(d *models.Delivery) models.OutboxRow { return s.webhooks.deliveryRow(s.now(), d) })
 	case WorkBulkSends:
-		rows, err = unfinished(db.Where("status IN ?", []models.BulkStatus{models.BulkQueued, models.BulkRunning, models.BulkPaused}), after, n, s.bulkRow)
+		rows, err = unfinished(db.Where("status IN ?", []models.BulkStatus{models.BulkQueued, models.BulkRunning, models.BulkPaused}), after, n, s.bulk.bulkRow)
 	case WorkCopies:
 		rows, err = s.unsentCopies(db, after, n)
 	default:
@@ -79,8 +79,8 @@ const notQueued = " NOT IN (SELECT key FROM outbox)"
 
 // closings returns the closings among the next envelopes by id. It examines a bounded number of envelopes, so that a page
 // costs the same however many there are.
-func (s *Store) closings(ctx context.Context, after uuid.UUID, n int, row func(*models.Envelope) models.OutboxRow) ([]models.OutboxRow, uuid.UUID, error) {
-	began := s.historyStart() // the records of mails of envelopes that ended before are removed
+func (s *MaintenanceRepository) closings(ctx context.Context, after uuid.UUID, n int, row func(*models.Envelope) models.OutboxRow) ([]models.OutboxRow, uuid.UUID, error) {
+	began := s.webhooks.historyStart() // the records of mails of envelopes that ended before are removed
 	db := s.db.WithContext(ctx)
 	end, err := first[models.Envelope](db.Select("id").Where("id > ?", after).Order("id").Offset(n*closingsExamined - 1))
 	if err != nil {
@@ -120,7 +120,7 @@ func unfinished[T any](q *gorm.DB, after uuid.UUID, n int, row func(*T) models.O
 
 // unsentCopies are the rows that asked for copies again whose mails were begun, and neither went
 // out nor were given up.
-func (s *Store) unsentCopies(db *gorm.DB, after uuid.UUID, n int) ([]models.OutboxRow, error) {
+func (s *MaintenanceRepository) unsentCopies(db *gorm.DB, after uuid.UUID, n int) ([]models.OutboxRow, error) {
 	type request struct {
 		RequestID, EnvelopeID, SignerID, AppID uuid.UUID
 		TenantID                               string
@@ -136,7 +136,7 @@ func (s *Store) unsentCopies(db *gorm.DB, after uuid.UUID, n int) ([]models.Outb
 }
 
 // Requeue puts rows into the outbox, from where the dispatcher takes them.
-func (s *Store) Requeue(ctx context.Context, rows []models.OutboxRow) error {
+func (s *MaintenanceRepository) Requeue(ctx context.Context, rows []models.OutboxRow) error {
 	if len(rows) == 0 {
 		return nil
 	}

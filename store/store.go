@@ -2,6 +2,9 @@
 // stored. Change is the one way to change an envelope: the changed rows, the
 // next links of the audit chain, the webhook events with their deliveries and
 // the outbox rows are written in one transaction.
+//
+// The package has one repository for each aggregate, on one engine. Names of files begin with their subject: a file account_… or webhook_…
+// declares methods of the repositories of that subject. TestSubjects states which subject may use which.
 package store
 
 import (
@@ -14,17 +17,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/jackc/pgx/v5/stdlib"
 	"golang.org/x/crypto/bcrypt"
-	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
 	"countersign/internal/vault"
 	"countersign/models"
-	"countersign/store/blob"
 )
 
 // Config is what a Store needs.
@@ -50,26 +48,45 @@ type Config struct {
 	NewID   func() uuid.UUID
 }
 
-// Store is safe for concurrent use.
+// Store composes the repositories, each of which declares the methods of one aggregate. It is safe for concurrent use.
 type Store struct {
-	db       *gorm.DB
-	replica  *replica // nil: none
-	primary  *Store   // of a store that reads from the replica: the one that writes; else nil
-	postgres bool
-	writers  *writeQueue // of SQLite; nil: the database has them wait
-	baseURL  string
-	vault    *vault.Vault
-	index    *vault.Index // of addresses
-	now      func() time.Time
-	newID    func() uuid.UUID
-	cost     int // bcrypt's for passwords and client secrets
-	leaked   string
-	plans    models.Plans
-	history  time.Duration
-	archives blob.Store // nil: what is in archives cannot be read
-	wake     chan struct{}
-	// execution is the request that the transactions are part of, see ForKey.
-	execution execution
+	*engine
+	*IdempotencyRepository
+	*AppRepository
+	*UserRepository
+	*KeyRepository
+	*WebhookRepository
+	*ArchiveRepository
+	*EnvelopeListRepository
+	*EnvelopeRepository
+	*FileRepository
+	*MailRepository
+	*AttachmentRepository
+	*TemplateRepository
+	*EmbeddedRepository
+	*BulkRepository
+	*Archiver
+	*MaintenanceRepository
+	*Rewrapper
+}
+
+// compose returns the repositories on an engine.
+func compose(e *engine) *Store {
+	s := &Store{
+		engine: e, IdempotencyRepository: &IdempotencyRepository{e}, KeyRepository: &KeyRepository{e}, ArchiveRepository: &ArchiveRepository{e},
+		AppRepository: &AppRepository{e}, EnvelopeListRepository: &EnvelopeListRepository{e}, FileRepository: &FileRepository{e}, MailRepository: &MailRepository{e},
+	}
+	s.UserRepository = &UserRepository{e, s.AppRepository}
+	s.WebhookRepository = &WebhookRepository{e, s.AppRepository}
+	s.EnvelopeRepository = &EnvelopeRepository{e, s.AppRepository, s.WebhookRepository, s.ArchiveRepository, s.EnvelopeListRepository}
+	s.AttachmentRepository = &AttachmentRepository{e, s.EnvelopeRepository}
+	s.TemplateRepository = &TemplateRepository{e, s.EnvelopeRepository}
+	s.EmbeddedRepository = &EmbeddedRepository{e, s.EnvelopeRepository}
+	s.BulkRepository = &BulkRepository{e, s.AppRepository, s.WebhookRepository, s.EnvelopeRepository, s.TemplateRepository}
+	s.Archiver = &Archiver{s.ArchiveRepository, s.EnvelopeRepository}
+	s.MaintenanceRepository = &MaintenanceRepository{e, s.WebhookRepository, s.ArchiveRepository, s.BulkRepository}
+	s.Rewrapper = &Rewrapper{e, s.AppRepository, s.UserRepository, s.EnvelopeRepository}
+	return s
 }
 
 // Open connects to the database. It does not migrate.
@@ -78,9 +95,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, errors.New("database URL cannot be read") // not the parse error: it repeats the password
 	}
-	s := &Store{
-		baseURL: cfg.BaseURL, vault: cfg.Vault, newID: cfg.NewID, wake: make(chan struct{}, 1), cost: cmp.Or(cfg.PasswordCost, bcrypt.DefaultCost), leaked: cfg.LeakedPasswords,
-		plans: cmp.Or(cfg.Plans, models.DefaultPlans()), history: cmp.Or(cfg.History, 90*24*time.Hour),
+	cfg.PasswordCost, cfg.Plans, cfg.History = cmp.Or(cfg.PasswordCost, bcrypt.DefaultCost), cmp.Or(cfg.Plans, models.DefaultPlans()), cmp.Or(cfg.History, 90*24*time.Hour)
+	s := &engine{
+		cfg: cfg, vault: cfg.Vault, newID: cfg.NewID, wake: make(chan struct{}, 1),
 		now: func() time.Time { return cfg.Now().UTC().Truncate(time.Microsecond) },
 	}
 	if s.index, err = cfg.Vault.Index("addresses"); err != nil {
@@ -116,95 +133,5 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err := s.Ping(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return s, nil
-}
-
-func openPostgres(cfg Config, gc *gorm.Config) (*gorm.DB, error) {
-	pc, err := pgx.ParseConfig(cfg.URL)
-	if err != nil {
-		return nil, errors.New("database URL cannot be read as a PostgreSQL connection string")
-	}
-	// PgBouncer in transaction mode keeps no prepared statements: for it the URL names another mode, as cache_describe.
-	gc.PrepareStmt = pc.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement
-	types := stdlib.OptionAfterConnect(func(_ context.Context, c *pgx.Conn) error {
-		c.TypeMap().RegisterType(&pgtype.Type{
-			Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
-		})
-		c.TypeMap().RegisterType(&pgtype.Type{Name: "uuid", OID: pgtype.UUIDOID, Codec: uuidCodec{}})
-		return nil
-	})
-	conn := stdlib.OpenDB(*pc, types)
-	n := cfg.MaxConns
-	if n == 0 {
-		n = 20
-	}
-	conn.SetMaxOpenConns(n)
-	conn.SetMaxIdleConns(n)
-	conn.SetConnMaxIdleTime(5 * time.Minute)
-	db, err := gorm.Open(postgres.New(postgres.Config{Conn: conn}), gc)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open PostgreSQL: %w", err), conn.Close())
-	}
-	return db, nil
-}
-
-// Close ends all connections.
-func (s *Store) Close() error {
-	var ofReplica error
-	if s.replica != nil {
-		ofReplica = s.replica.close()
-	}
-	conn, err := s.db.DB()
-	if err == nil {
-		err = conn.Close()
-	}
-	return wrap(errors.Join(err, ofReplica), "close database")
-}
-
-// Ping reports whether the database answers.
-func (s *Store) Ping(ctx context.Context) error {
-	conn, err := s.db.DB()
-	if err == nil {
-		err = conn.PingContext(ctx)
-	}
-	return wrap(err, "database does not answer")
-}
-
-// Wake is signalled after each commit that wrote outbox rows in this process.
-func (s *Store) Wake() <-chan struct{} { return s.wake }
-
-func (s *Store) signalWake() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
-// tx runs fn in one transaction.
-func (s *Store) tx(ctx context.Context, fn func(tx *gorm.DB) error) error {
-	return s.make(ctx, nil, fn)
-}
-
-// make is tx for a request whose stored response is made of result, which fn fills in; see ForKey.
-func (s *Store) make(ctx context.Context, result any, fn func(tx *gorm.DB) error) error {
-	return s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {
-		t.result = result
-		return fn(tx)
-	})
-}
-
-// read runs fn on one snapshot of the database: what it reads belongs together.
-func (s *Store) read(ctx context.Context, fn func(tx *gorm.DB) error) error {
-	return s.session(ctx, readOnly, func(_ *transaction, tx *gorm.DB) error { return fn(tx) })
-}
-
-// session runs fn in one transaction, to whose batch it may add what is sent with the commit.
-func (s *Store) session(ctx context.Context, m mode, fn func(t *transaction, tx *gorm.DB) error) error {
-	return s.transact(ctx, m, func(t *transaction) error {
-		tx, err := t.gorm()
-		if err != nil {
-			return err
-		}
-		return fn(t, tx)
-	})
+	return compose(s), nil
 }

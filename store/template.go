@@ -11,6 +11,13 @@ import (
 	"countersign/models"
 )
 
+// TemplateRepository stores templates, and creates envelopes from them.
+type TemplateRepository struct {
+	*engine
+
+	envelopes *EnvelopeRepository
+}
+
 var (
 	templateRows         = selectionOf("templates", templateColumns)
 	templateVersionRows  = selectionOf("template_versions", templateVersionColumns)
@@ -93,7 +100,7 @@ type templateQuery struct {
 const maxVersionsShown = 100
 
 // queueTemplate adds the queries for a version of an app's template; 0 is the newest.
-func (s *Store) queueTemplate(t *transaction, app, id uuid.UUID, version int, lock templateLock) *templateQuery {
+func (s *TemplateRepository) queueTemplate(t *transaction, app, id uuid.UUID, version int, lock templateLock) *templateQuery {
 	q := &templateQuery{}
 	if lock == useTemplate {
 		s.lockTemplate(&t.batch, id, true)
@@ -121,7 +128,7 @@ func versionSummaryColumns(v *models.TemplateVersion) []column {
 // who archives it (shared: false) waits for these, and they for him. The lock is of no row:
 // nobody writes for it, and who archives is not kept waiting by those who come later.
 // SQLite needs no more than its immediate transaction.
-func (s *Store) lockTemplate(b *batch, id uuid.UUID, shared bool) {
+func (s *TemplateRepository) lockTemplate(b *batch, id uuid.UUID, shared bool) {
 	if !s.postgres {
 		return
 	}
@@ -134,7 +141,7 @@ func (s *Store) lockTemplate(b *batch, id uuid.UUID, shared bool) {
 
 // load puts together what the queries found. A version that appeared between two of
 // them is read again.
-func (q *templateQuery) load(s *Store, t *transaction) (*models.LoadedTemplate, error) {
+func (q *templateQuery) load(s *engine, t *transaction) (*models.LoadedTemplate, error) {
 	if len(q.templates) == 0 || len(q.versions) == 0 {
 		return nil, models.ErrNotFound
 	}
@@ -160,16 +167,16 @@ func (q *templateQuery) load(s *Store, t *transaction) (*models.LoadedTemplate, 
 	return out, wrap(err, "read template %s", out.ID)
 }
 
-func (s *Store) loadTemplate(t *transaction, app, id uuid.UUID, version int, lock templateLock) (*models.LoadedTemplate, error) {
+func (s *TemplateRepository) loadTemplate(t *transaction, app, id uuid.UUID, version int, lock templateLock) (*models.LoadedTemplate, error) {
 	q := s.queueTemplate(t, app, id, version, lock)
 	if err := t.send(); err != nil {
 		return nil, err
 	}
-	return q.load(s, t)
+	return q.load(s.engine, t)
 }
 
 // Template loads a version of an app's template; 0 is the newest.
-func (s *Store) Template(ctx context.Context, app, id uuid.UUID, version int) (*models.LoadedTemplate, error) {
+func (s *TemplateRepository) Template(ctx context.Context, app, id uuid.UUID, version int) (*models.LoadedTemplate, error) {
 	var out *models.LoadedTemplate
 	err := s.transact(ctx, readOnly, func(t *transaction) (err error) {
 		out, err = s.loadTemplate(t, app, id, version, readTemplate)
@@ -179,7 +186,7 @@ func (s *Store) Template(ctx context.Context, app, id uuid.UUID, version int) (*
 }
 
 // TemplateArchived reports whether an app's template is archived.
-func (s *Store) TemplateArchived(ctx context.Context, app, id uuid.UUID) (bool, error) {
+func (s *TemplateRepository) TemplateArchived(ctx context.Context, app, id uuid.UUID) (bool, error) {
 	var t models.Template
 	err := s.db.WithContext(ctx).Select("archived_at").Take(&t, "id = ? AND app_id = ?", id, app).Error
 	return t.ArchivedAt != nil, wrap(mapNotFound(err), "load template %s", id)
@@ -189,17 +196,17 @@ func (s *Store) TemplateArchived(ctx context.Context, app, id uuid.UUID) (bool, 
 // template, 0 being the newest. build may send it as well: envelope, usage, events
 // and outbox are written in one transaction, or nothing is. What build refuses is refused;
 // a template that is not there, or archived, is the refusal of the member templateId.
-func (s *Store) CreateFromTemplate(ctx context.Context, app, id uuid.UUID, version int, build TemplateBuild) (*EnvelopeWithEvents, error) {
+func (s *TemplateRepository) CreateFromTemplate(ctx context.Context, app, id uuid.UUID, version int, build TemplateBuild) (*EnvelopeWithEvents, error) {
 	var e *models.Envelope
 	err := s.transact(ctx, readWrite, func(t *transaction) (err error) {
 		e, err = s.createFromTemplate(t, app, id, version, build)
 		return err
 	})
-	if err := s.externalIDConflict(ctx, e, err); err != nil {
+	if err := s.envelopes.externalIDConflict(ctx, e, err); err != nil {
 		return nil, fmt.Errorf("make an envelope of template %s: %w", id, err)
 	}
 	made := &EnvelopeWithEvents{e, e.Events}
-	s.committed(e)
+	s.envelopes.committed(e)
 	return made, nil
 }
 
@@ -209,14 +216,14 @@ type TemplateBuild func(*models.LoadedTemplate) (*models.Envelope, error)
 
 // createFromTemplate is CreateFromTemplate inside a transaction. Until that ends the template is not
 // archived, so that its files stay for the envelope.
-func (s *Store) createFromTemplate(t *transaction, app, id uuid.UUID, version int, build TemplateBuild) (*models.Envelope, error) {
+func (s *TemplateRepository) createFromTemplate(t *transaction, app, id uuid.UUID, version int, build TemplateBuild) (*models.Envelope, error) {
 	q := s.queueTemplate(t, app, id, version, useTemplate)
 	var webhooks []*models.Webhook
 	queueActiveWebhooks(&t.batch, &webhooks, app)
 	if err := t.send(); err != nil {
 		return nil, err
 	}
-	from, err := q.usable(s, t)
+	from, err := q.usable(s.engine, t)
 	if err != nil {
 		return nil, err
 	}
@@ -224,11 +231,11 @@ func (s *Store) createFromTemplate(t *transaction, app, id uuid.UUID, version in
 	if err != nil {
 		return nil, err
 	}
-	return e, s.createFor(t, e, &webhooks)
+	return e, s.envelopes.createFor(t, e, &webhooks)
 }
 
 // usable is load that refuses what no envelope can be made of.
-func (q *templateQuery) usable(s *Store, t *transaction) (*models.LoadedTemplate, error) {
+func (q *templateQuery) usable(s *engine, t *transaction) (*models.LoadedTemplate, error) {
 	switch {
 	case len(q.templates) == 0:
 		return nil, models.InvalidField("templateId", "names no template of this app")
@@ -253,7 +260,7 @@ type TemplateTarget struct {
 // PutTemplate stores what build makes of the template that has the external id, nil if
 // none has, and of the envelope, nil if none is asked for. The envelope keeps its files until the template
 // is stored. It reports whether the template is new.
-func (s *Store) PutTemplate(ctx context.Context, at TemplateTarget,
+func (s *TemplateRepository) PutTemplate(ctx context.Context, at TemplateTarget,
 	build func(was *models.LoadedTemplate, from *models.Envelope) (*models.LoadedTemplate, error),
 ) (out *models.LoadedTemplate, created bool, err error) {
 	put := func(t *transaction) (err error) {
@@ -267,16 +274,16 @@ func (s *Store) PutTemplate(ctx context.Context, at TemplateTarget,
 	return out, created, wrap(err, "store template")
 }
 
-func (s *Store) putTemplate(t *transaction, at TemplateTarget,
+func (s *TemplateRepository) putTemplate(t *transaction, at TemplateTarget,
 	build func(*models.LoadedTemplate, *models.Envelope) (*models.LoadedTemplate, error),
 ) (*models.LoadedTemplate, bool, error) {
 	var from *models.Envelope
 	if at.Envelope != uuid.Nil {
-		l := s.queueEnvelope(t, at.App, at.Envelope, loadOptions{lock: true})
+		l := s.envelopes.queueEnvelope(t, at.App, at.Envelope, loadOptions{lock: true})
 		if err := t.send(); err != nil {
 			return nil, false, err
 		}
-		switch err := l.assemble(s); {
+		switch err := l.assemble(s.engine); {
 		case errors.Is(err, models.ErrNotFound):
 			return nil, false, models.InvalidField("fromEnvelope", "names no envelope of this app")
 		case err != nil:
@@ -311,7 +318,7 @@ type StoredTemplate struct {
 }
 
 // templateOfExternalID loads and locks the template that has the external id; nil if none has.
-func (s *Store) templateOfExternalID(t *transaction, at TemplateTarget) (*models.LoadedTemplate, error) {
+func (s *TemplateRepository) templateOfExternalID(t *transaction, at TemplateTarget) (*models.LoadedTemplate, error) {
 	if at.ExternalID == nil {
 		return nil, nil //nolint:nilnil // none is asked for
 	}
@@ -326,7 +333,7 @@ func (s *Store) templateOfExternalID(t *transaction, at TemplateTarget) (*models
 
 // ChangeTemplate locks an app's template, runs fn on its newest version and saves what
 // fn changed, in one transaction.
-func (s *Store) ChangeTemplate(ctx context.Context, app, id uuid.UUID, fn func(*models.LoadedTemplate) error) (*models.LoadedTemplate, error) {
+func (s *TemplateRepository) ChangeTemplate(ctx context.Context, app, id uuid.UUID, fn func(*models.LoadedTemplate) error) (*models.LoadedTemplate, error) {
 	var out *models.LoadedTemplate
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		v, err := s.loadTemplate(t, app, id, 0, changeTemplate)
@@ -348,7 +355,7 @@ func (s *Store) ChangeTemplate(ctx context.Context, app, id uuid.UUID, fn func(*
 
 // saveTemplate adds a template to the transaction, or what changed of one, with the version that is
 // newer than before.
-func (s *Store) saveTemplate(t *transaction, v *models.LoadedTemplate, known bool, before int) error {
+func (s *TemplateRepository) saveTemplate(t *transaction, v *models.LoadedTemplate, known bool, before int) error {
 	v.UpdatedAt = s.now()
 	columns := templateColumns(&v.Template)
 	if known {
@@ -364,14 +371,14 @@ func (s *Store) saveTemplate(t *transaction, v *models.LoadedTemplate, known boo
 		return fmt.Errorf("write template %s: %w", v.ID, err)
 	}
 	v.Of.Content = string(content)
-	t.insert("template_versions", "", templateVersionColumns(encrypt(s, &v.Of)))
+	t.insert("template_versions", "", templateVersionColumns(encrypt(s.engine, &v.Of)))
 	t.insert("template_documents", "", mapSlice(v.Documents, templateDocumentColumns)...)
 	return nil
 }
 
 // ArchiveTemplate ends the use of an app's template: no envelope is made of it any more, and it
 // keeps its files no more. It returns their keys. Archiving again changes nothing. check may refuse it.
-func (s *Store) ArchiveTemplate(ctx context.Context, app, id uuid.UUID, check func(*models.Template) error) (blobKeys []string, err error) {
+func (s *TemplateRepository) ArchiveTemplate(ctx context.Context, app, id uuid.UUID, check func(*models.Template) error) (blobKeys []string, err error) {
 	err = s.transact(ctx, readWrite, func(t *transaction) error {
 		s.lockTemplate(&t.batch, id, false)
 		var found []*models.Template

@@ -24,11 +24,13 @@ type TemplateFilter struct {
 
 // Templates lists templates, newest first, one more than a page if there are more, with the
 // number of all that match.
-func (s *Store) Templates(ctx context.Context, f TemplateFilter) ([]*models.Template, int64, error) {
-	return listFromReplica(ctx, s, f, (*Store).templates)
+func (s *TemplateRepository) Templates(ctx context.Context, f TemplateFilter) ([]*models.Template, int64, error) {
+	return listFromReplica(ctx, s.engine, func(e *engine) ([]*models.Template, int64, error) {
+		return (&TemplateRepository{engine: e}).templates(ctx, f)
+	})
 }
 
-func (s *Store) templates(ctx context.Context, f TemplateFilter) ([]*models.Template, int64, error) {
+func (s *TemplateRepository) templates(ctx context.Context, f TemplateFilter) ([]*models.Template, int64, error) {
 	q := s.db.WithContext(ctx).Model(&models.Template{}).Where("app_id = ?", f.App)
 	if f.Archived {
 		q = q.Where("archived_at IS NOT NULL")

@@ -15,6 +15,9 @@ import (
 	"countersign/models"
 )
 
+// KeyRepository stores the keys that sign records, the sealing certificates, and what was revoked of both.
+type KeyRepository struct{ *engine }
+
 // Key is a P-256 key of the service.
 type Key struct {
 	ID      string
@@ -26,7 +29,7 @@ type Key struct {
 
 // Keys returns the service's keys for a purpose, newest first; the first of
 // them signs. The very first key is made here.
-func (s *Store) Keys(ctx context.Context, purpose models.KeyPurpose) ([]Key, error) {
+func (s *KeyRepository) Keys(ctx context.Context, purpose models.KeyPurpose) ([]Key, error) {
 	rows, err := s.keyRows(s.db.WithContext(ctx), purpose)
 	if err != nil {
 		return nil, err
@@ -59,14 +62,14 @@ func (s *Store) Keys(ctx context.Context, purpose models.KeyPurpose) ([]Key, err
 	return keys, nil
 }
 
-func (s *Store) keyRows(db *gorm.DB, purpose models.KeyPurpose) ([]models.SigningKey, error) {
+func (s *KeyRepository) keyRows(db *gorm.DB, purpose models.KeyPurpose) ([]models.SigningKey, error) {
 	rows, err := find[models.SigningKey](db.Where("purpose = ?", purpose).Order("retired_at IS NOT NULL, created_at DESC, id"))
 	return rows, wrap(err, "load %s keys", purpose)
 }
 
 // firstKey makes the first key of a purpose. Only one key of a purpose may be
 // live, so that of several processes that start at once one makes it for all.
-func (s *Store) firstKey(ctx context.Context, purpose models.KeyPurpose) ([]models.SigningKey, error) {
+func (s *KeyRepository) firstKey(ctx context.Context, purpose models.KeyPurpose) ([]models.SigningKey, error) {
 	row, err := s.newKey(purpose)
 	if err != nil {
 		return nil, err
@@ -80,7 +83,7 @@ func (s *Store) firstKey(ctx context.Context, purpose models.KeyPurpose) ([]mode
 
 // newKey makes a key. Its id is its own everywhere, so that a verifier never
 // takes one installation's key for another's.
-func (s *Store) newKey(purpose models.KeyPurpose) (*models.SigningKey, error) {
+func (s *KeyRepository) newKey(purpose models.KeyPurpose) (*models.SigningKey, error) {
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("make %s key: %w", purpose, err)
@@ -98,7 +101,7 @@ func (s *Store) newKey(purpose models.KeyPurpose) (*models.SigningKey, error) {
 // RotateKey makes a new key that signs from now on. The ones before still
 // verify what they have signed. Processes that run learn of it by themselves:
 // see credential.Tokens.Follow.
-func (s *Store) RotateKey(ctx context.Context, purpose models.KeyPurpose) (string, error) {
+func (s *KeyRepository) RotateKey(ctx context.Context, purpose models.KeyPurpose) (string, error) {
 	if _, err := s.Keys(ctx, purpose); err != nil { // there is one to replace
 		return "", err
 	}
@@ -111,7 +114,7 @@ func (s *Store) RotateKey(ctx context.Context, purpose models.KeyPurpose) (strin
 }
 
 // replaceKey makes a new key that signs instead of the present one.
-func (s *Store) replaceKey(tx *gorm.DB, purpose models.KeyPurpose) (string, error) {
+func (s *KeyRepository) replaceKey(tx *gorm.DB, purpose models.KeyPurpose) (string, error) {
 	row, err := s.newKey(purpose)
 	if err != nil {
 		return "", err

@@ -28,13 +28,13 @@ func SealCertificateID(c *x509.Certificate) string { return fmt.Sprintf("%x", sh
 
 // RecordSealCertificate records the certificate that seals from now on, so that
 // its seals are trusted wherever they are verified, also after it was replaced.
-func (s *Store) RecordSealCertificate(ctx context.Context, c *x509.Certificate) error {
+func (s *KeyRepository) RecordSealCertificate(ctx context.Context, c *x509.Certificate) error {
 	row := models.SealCertificate{ID: SealCertificateID(c), DER: c.Raw, CreatedAt: s.now()}
 	return wrap(s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error, "record the seal's certificate")
 }
 
 // SealCertificates are all that were recorded, oldest first.
-func (s *Store) SealCertificates(ctx context.Context) ([]SealCertificate, error) {
+func (s *KeyRepository) SealCertificates(ctx context.Context) ([]SealCertificate, error) {
 	db := s.db.WithContext(ctx)
 	rows, err := find[models.SealCertificate](db.Order("created_at, id"))
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Store) SealCertificates(ctx context.Context) ([]SealCertificate, error)
 
 // SealKeyRevoked reports whether the key of a sealing certificate was revoked
 // here, under this or another certificate.
-func (s *Store) SealKeyRevoked(ctx context.Context, c *x509.Certificate) (bool, error) {
+func (s *KeyRepository) SealKeyRevoked(ctx context.Context, c *x509.Certificate) (bool, error) {
 	all, err := s.SealCertificates(ctx)
 	for _, other := range all {
 		if other.Revoked != nil && bytes.Equal(other.Certificate.RawSubjectPublicKeyInfo, c.RawSubjectPublicKeyInfo) {
@@ -69,7 +69,7 @@ func (s *Store) SealKeyRevoked(ctx context.Context, c *x509.Certificate) (bool, 
 
 // Trust is whom this installation trusts by itself: its own sealing
 // certificates, each pinned, and the keys that sign its records.
-func (s *Store) Trust(ctx context.Context) (trust.Policy, error) {
+func (s *KeyRepository) Trust(ctx context.Context) (trust.Policy, error) {
 	p := trust.Policy{RecordKeys: make(map[string]trust.RecordKey)}
 	certificates, err := s.SealCertificates(ctx)
 	if err != nil {
@@ -111,7 +111,7 @@ func revocations(db *gorm.DB) (map[string]*models.KeyRevocation, error) {
 // not to be believed from a moment on. A key that signs at present is replaced
 // by a new one in the same step. A revocation cannot be taken back; a second one
 // may only name an earlier moment.
-func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, reason string) error {
+func (s *KeyRepository) RevokeKey(ctx context.Context, id string, at time.Time, reason string) error {
 	at, now := at.UTC().Truncate(time.Microsecond), s.now()
 	p := models.Problems{}
 	models.CheckText(p, "reason", reason, 1, 200)
@@ -138,7 +138,7 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, reason s
 }
 
 // retireForRevocation finds the key, and replaces it if it signs records now.
-func (s *Store) retireForRevocation(tx *gorm.DB, id string) error {
+func (s *KeyRepository) retireForRevocation(tx *gorm.DB, id string) error {
 	k, err := first[models.SigningKey](tx.Where("id = ?", id))
 	if err != nil {
 		return err

@@ -27,11 +27,13 @@ type DeliveryFilter struct {
 
 // Deliveries lists an app's deliveries, newest first, with the number of all
 // that match, counted up to countLimit.
-func (s *Store) Deliveries(ctx context.Context, f DeliveryFilter) ([]models.Delivery, int64, error) {
-	return listFromReplica(ctx, s, f, (*Store).deliveries)
+func (s *WebhookRepository) Deliveries(ctx context.Context, f DeliveryFilter) ([]models.Delivery, int64, error) {
+	return listFromReplica(ctx, s.engine, func(e *engine) ([]models.Delivery, int64, error) {
+		return (&WebhookRepository{engine: e}).deliveries(ctx, f)
+	})
 }
 
-func (s *Store) deliveries(ctx context.Context, f DeliveryFilter) ([]models.Delivery, int64, error) {
+func (s *WebhookRepository) deliveries(ctx context.Context, f DeliveryFilter) ([]models.Delivery, int64, error) {
 	db := s.db.WithContext(ctx)
 	q := s.matchingDeliveries(db, f)
 	total, err := countUpTo(db, q)
@@ -43,7 +45,7 @@ func (s *Store) deliveries(ctx context.Context, f DeliveryFilter) ([]models.Deli
 }
 
 // matchingDeliveries are the deliveries that a filter selects.
-func (s *Store) matchingDeliveries(db *gorm.DB, f DeliveryFilter) *gorm.DB {
+func (s *WebhookRepository) matchingDeliveries(db *gorm.DB, f DeliveryFilter) *gorm.DB {
 	q := ownDeliveries(db.Model(&models.Delivery{}), f.App, f.Tenants)
 	q = whereGiven(q, "status = ?", f.Status)
 	q = whereGiven(q, "event = ?", f.Event)
@@ -63,7 +65,7 @@ func ownDeliveries(db *gorm.DB, app uuid.UUID, tenants []string) *gorm.DB {
 
 // Delivery loads an app's delivery with its event and every attempt, oldest
 // first, as they are at one moment.
-func (s *Store) Delivery(ctx context.Context, app *models.App, id uuid.UUID) (d *models.Delivery, ev *models.WebhookEvent, attempts []models.DeliveryAttempt, err error) {
+func (s *WebhookRepository) Delivery(ctx context.Context, app *models.App, id uuid.UUID) (d *models.Delivery, ev *models.WebhookEvent, attempts []models.DeliveryAttempt, err error) {
 	err = s.read(ctx, func(tx *gorm.DB) error {
 		if d, err = take[models.Delivery](ownDeliveries(tx, app.ID, app.Tenants), "id = ?", id); err != nil {
 			return err
@@ -74,13 +76,13 @@ func (s *Store) Delivery(ctx context.Context, app *models.App, id uuid.UUID) (d 
 		if attempts, err = find[models.DeliveryAttempt](tx.Where("delivery_id = ?", id).Order("number")); err != nil {
 			return err
 		}
-		return errors.Join(decrypt(s, ev), decryptAll(s, pointers(attempts)))
+		return errors.Join(decrypt(s.engine, ev), decryptAll(s.engine, pointers(attempts)))
 	})
 	return d, ev, attempts, wrap(err, "load delivery %s", id)
 }
 
 // Resend puts a settled delivery on its way again, under the same event id.
-func (s *Store) Resend(ctx context.Context, app *models.App, id uuid.UUID) (*models.Delivery, error) {
+func (s *WebhookRepository) Resend(ctx context.Context, app *models.App, id uuid.UUID) (*models.Delivery, error) {
 	var d *models.Delivery
 	err := s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) (err error) {
 		if d, err = take[models.Delivery](ownDeliveries(s.locked(tx), app.ID, app.Tenants), "id = ?", id); err != nil {
@@ -125,7 +127,7 @@ type ResendResult struct {
 
 // ResendSince puts all failed deliveries of an endpoint that were made since a
 // time on their way again, oldest first and at most 1,000 at once.
-func (s *Store) ResendSince(ctx context.Context, app *models.App, webhook uuid.UUID, since time.Time) (*ResendResult, error) {
+func (s *WebhookRepository) ResendSince(ctx context.Context, app *models.App, webhook uuid.UUID, since time.Time) (*ResendResult, error) {
 	out := &ResendResult{}
 	err := s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {
 		t.result = out
@@ -162,7 +164,7 @@ func (s *Store) ResendSince(ctx context.Context, app *models.App, webhook uuid.U
 }
 
 // requeueDeliveries saves deliveries that are on their way again, and has them started.
-func (s *Store) requeueDeliveries(t *transaction, tx *gorm.DB, ds []*models.Delivery) error {
+func (s *WebhookRepository) requeueDeliveries(t *transaction, tx *gorm.DB, ds []*models.Delivery) error {
 	now := s.now()
 	ids := mapSlice(ds, func(d *models.Delivery) uuid.UUID { return d.ID })
 	err := tx.Model(&models.Delivery{}).Where("id IN ?", ids).Updates(map[string]any{
@@ -176,7 +178,7 @@ func (s *Store) requeueDeliveries(t *transaction, tx *gorm.DB, ds []*models.Deli
 }
 
 // PingWebhook sends the endpoint an event of its own, which concerns no envelope.
-func (s *Store) PingWebhook(ctx context.Context, app, webhook uuid.UUID) (*models.Delivery, error) {
+func (s *WebhookRepository) PingWebhook(ctx context.Context, app, webhook uuid.UUID) (*models.Delivery, error) {
 	var d *models.Delivery
 	err := s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {
 		hook, err := take[models.Webhook](tx, "id = ? AND app_id = ?", webhook, app)
@@ -210,7 +212,7 @@ type DeliveryContext struct {
 }
 
 // DeliveryContext names the endpoints and envelopes of an app's deliveries.
-func (s *Store) DeliveryContext(ctx context.Context, app uuid.UUID, ds []models.Delivery) (DeliveryContext, error) {
+func (s *WebhookRepository) DeliveryContext(ctx context.Context, app uuid.UUID, ds []models.Delivery) (DeliveryContext, error) {
 	out := DeliveryContext{URLs: make(map[uuid.UUID]string), Subjects: make(map[uuid.UUID]string)}
 	hookIDs := mapSlice(ds, func(d models.Delivery) uuid.UUID { return d.WebhookID })
 	envelopeIDs := mapSlice(ds, func(d models.Delivery) uuid.UUID { return d.EnvelopeID })
@@ -245,7 +247,7 @@ type DeliveryJob struct {
 
 // DeliveryJob loads a pending delivery. It returns models.ErrNotFound if the
 // delivery is settled, its endpoint is gone or what it would send was purged: there is nothing to do.
-func (s *Store) DeliveryJob(ctx context.Context, id uuid.UUID) (*DeliveryJob, error) {
+func (s *WebhookRepository) DeliveryJob(ctx context.Context, id uuid.UUID) (*DeliveryJob, error) {
 	db := s.db.WithContext(ctx)
 	d, err := take[models.Delivery](db, "id = ? AND status = ?", id, models.DeliveryPending)
 	if err != nil {
@@ -257,7 +259,7 @@ func (s *Store) DeliveryJob(ctx context.Context, id uuid.UUID) (*DeliveryJob, er
 	}
 	ev, err := take[models.WebhookEvent](db, "id = ?", d.EventID)
 	if err == nil {
-		err = decrypt(s, ev)
+		err = decrypt(s.engine, ev)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("load event of delivery %s: %w", id, err)
@@ -276,14 +278,14 @@ func (s *Store) DeliveryJob(ctx context.Context, id uuid.UUID) (*DeliveryJob, er
 // webhookSecrets are what an endpoint's deliveries are signed with, the newest
 // first: its own secret or else the app's client secrets, and until the end of a
 // rotation the one before.
-func (s *Store) webhookSecrets(db *gorm.DB, w *models.Webhook) ([][]byte, error) {
+func (s *WebhookRepository) webhookSecrets(db *gorm.DB, w *models.Webhook) ([][]byte, error) {
 	var out [][]byte
 	var err error
 	if w.Secret != nil {
 		out = make([][]byte, 1)
 		out[0], err = s.vault.Decrypt(w.Secret, labelWebhookSecret)
 	} else {
-		out, err = s.clientSecrets(db, w.AppID)
+		out, err = s.apps.clientSecrets(db, w.AppID)
 	}
 	if err != nil || !w.PreviousSigns(s.now()) {
 		return out, err
@@ -298,7 +300,7 @@ func (s *Store) webhookSecrets(db *gorm.DB, w *models.Webhook) ([][]byte, error)
 
 // RecordAttempt keeps an attempt at a delivery and settles the delivery by it. It
 // returns why the endpoint was switched off by it, "" if it was not.
-func (s *Store) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o models.DeliveryOutcome) (disabled string, err error) {
+func (s *WebhookRepository) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o models.DeliveryOutcome) (disabled string, err error) {
 	a.ID = s.newID()
 	err = s.tx(ctx, func(tx *gorm.DB) error {
 		w, err := first[models.Webhook](tx.Where("id = ?", o.WebhookID))
@@ -330,7 +332,7 @@ func (s *Store) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o m
 		if err := tx.Model(d).Select("attempts", "run_attempts", "status", "delivered_at", "failed_at").Updates(d).Error; err != nil {
 			return err
 		}
-		if err := tx.Create(encrypt(s, &a)).Error; err != nil {
+		if err := tx.Create(encrypt(s.engine, &a)).Error; err != nil {
 			return err
 		}
 		if unwell {
@@ -342,7 +344,7 @@ func (s *Store) RecordAttempt(ctx context.Context, a models.DeliveryAttempt, o m
 }
 
 // updateEndpointHealth saves what an attempt tells of the endpoint, which is locked. It writes only what changes.
-func (s *Store) updateEndpointHealth(tx *gorm.DB, a *models.DeliveryAttempt, o models.DeliveryOutcome) (disabled string, err error) {
+func (s *WebhookRepository) updateEndpointHealth(tx *gorm.DB, a *models.DeliveryAttempt, o models.DeliveryOutcome) (disabled string, err error) {
 	w, err := first[models.Webhook](tx.Where("id = ?", o.WebhookID))
 	if err != nil || w == nil {
 		return "", err
@@ -367,17 +369,17 @@ func (s *Store) updateEndpointHealth(tx *gorm.DB, a *models.DeliveryAttempt, o m
 
 // failPending fails what is on its way to an endpoint: the workflows find it
 // settled and end.
-func (s *Store) failPending(tx *gorm.DB, webhook uuid.UUID) error {
+func (s *WebhookRepository) failPending(tx *gorm.DB, webhook uuid.UUID) error {
 	return s.failDeliveries(tx.Where("webhook_id = ?", webhook))
 }
 
 // failDeliveries fails those of some deliveries that are not settled.
-func (s *Store) failDeliveries(which *gorm.DB) error {
+func (s *WebhookRepository) failDeliveries(which *gorm.DB) error {
 	return which.Model(&models.Delivery{}).Where("status = ?", models.DeliveryPending).
 		Updates(map[string]any{"status": models.DeliveryFailed, "failed_at": s.now()}).Error
 }
 
 // AbandonDelivery marks a delivery as failed unless it is settled, or run is not its newest.
-func (s *Store) AbandonDelivery(ctx context.Context, id uuid.UUID, run int) error {
+func (s *WebhookRepository) AbandonDelivery(ctx context.Context, id uuid.UUID, run int) error {
 	return wrap(s.failDeliveries(s.db.WithContext(ctx).Where("id = ? AND run = ?", id, run)), "abandon delivery %s", id)
 }

@@ -11,9 +11,16 @@ import (
 	"countersign/models"
 )
 
+// WebhookRepository stores endpoints, the events for them, and the deliveries of these.
+type WebhookRepository struct {
+	*engine
+
+	apps *AppRepository
+}
+
 // CreateWebhook registers an endpoint. With secret "" its deliveries are
 // signed with the app's client secret.
-func (s *Store) CreateWebhook(
+func (s *WebhookRepository) CreateWebhook(
 	ctx context.Context, app uuid.UUID, url string, events []models.EventName, secret string, include ...models.WebhookInclude,
 ) (*models.Webhook, error) {
 	w := &models.Webhook{ID: s.newID(), AppID: app, URL: url, Events: events, Include: include, Active: true, CreatedAt: s.now()}
@@ -37,13 +44,13 @@ func (s *Store) CreateWebhook(
 }
 
 // Webhooks lists an app's endpoints, oldest first.
-func (s *Store) Webhooks(ctx context.Context, app uuid.UUID) ([]models.Webhook, error) {
+func (s *WebhookRepository) Webhooks(ctx context.Context, app uuid.UUID) ([]models.Webhook, error) {
 	out, err := find[models.Webhook](s.db.WithContext(ctx).Where("app_id = ?", app).Order("created_at, id"))
 	return out, wrap(err, "list webhooks")
 }
 
 // DeleteWebhook removes an endpoint and ends what is on its way to it.
-func (s *Store) DeleteWebhook(ctx context.Context, app, id uuid.UUID) error {
+func (s *WebhookRepository) DeleteWebhook(ctx context.Context, app, id uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		done := tx.Where("id = ? AND app_id = ?", id, app).Delete(&models.Webhook{})
 		if err := unlessNone(done, models.ErrNotFound); err != nil {
@@ -55,7 +62,7 @@ func (s *Store) DeleteWebhook(ctx context.Context, app, id uuid.UUID) error {
 }
 
 // Webhook loads an app's endpoint.
-func (s *Store) Webhook(ctx context.Context, app, id uuid.UUID) (*models.Webhook, error) {
+func (s *WebhookRepository) Webhook(ctx context.Context, app, id uuid.UUID) (*models.Webhook, error) {
 	w, err := take[models.Webhook](s.db.WithContext(ctx), "id = ? AND app_id = ?", id, app)
 	return w, wrap(err, "load webhook %s", id)
 }
@@ -73,7 +80,7 @@ type WebhookPatch struct {
 // to a new address. While it is paused it hears of nothing; resuming also forgives an
 // endpoint that the service switched off. A secret that is replaced signs beside the
 // new one for the length of Overlap.
-func (s *Store) PatchWebhook(ctx context.Context, app, id uuid.UUID, c WebhookPatch) (*models.Webhook, error) {
+func (s *WebhookRepository) PatchWebhook(ctx context.Context, app, id uuid.UUID, c WebhookPatch) (*models.Webhook, error) {
 	w := &models.Webhook{}
 	err := s.make(ctx, w, func(tx *gorm.DB) error {
 		if err := s.locked(tx).Take(w, "id = ? AND app_id = ?", id, app).Error; err != nil {
@@ -100,7 +107,7 @@ func (s *Store) PatchWebhook(ctx context.Context, app, id uuid.UUID, c WebhookPa
 
 // rotateSecret replaces the secret. One that is given again, such as by a request that is repeated because its answer was lost, leaves
 // the one before as it is; with a shorter overlap that one ends earlier.
-func (s *Store) rotateSecret(tx *gorm.DB, w *models.Webhook, secret string, overlap time.Duration) error {
+func (s *WebhookRepository) rotateSecret(tx *gorm.DB, w *models.Webhook, secret string, overlap time.Duration) error {
 	until := s.now().Add(overlap)
 	if s.signsWith(w, secret) {
 		if w.PreviousSigns(until) {
@@ -110,7 +117,7 @@ func (s *Store) rotateSecret(tx *gorm.DB, w *models.Webhook, secret string, over
 	}
 	old := w.Secret
 	if old == nil {
-		plain, err := s.clientSecrets(tx, w.AppID)
+		plain, err := s.apps.clientSecrets(tx, w.AppID)
 		if err != nil {
 			return err
 		}
@@ -126,7 +133,7 @@ func (s *Store) rotateSecret(tx *gorm.DB, w *models.Webhook, secret string, over
 
 // signsWith reports whether the endpoint's deliveries are signed with this secret already; "" is the client secret. One that cannot be
 // read is another.
-func (s *Store) signsWith(w *models.Webhook, secret string) bool {
+func (s *WebhookRepository) signsWith(w *models.Webhook, secret string) bool {
 	if w.Secret == nil || secret == "" {
 		return w.Secret == nil && secret == ""
 	}

@@ -42,12 +42,12 @@ var errCursorExpired = models.Refuse(models.KindGone, "cursor_expired",
 // Events reads a page of an app's events. Events that were committed since the
 // last reading get their positions first, one after the other and by one reader at
 // a time: so no event ever appears before one that somebody has read.
-func (s *Store) Events(ctx context.Context, q EventQuery) (*EventPage, error) {
+func (s *WebhookRepository) Events(ctx context.Context, q EventQuery) (*EventPage, error) {
 	page, err := s.readEvents(ctx, q)
 	return page, wrap(err, "read events")
 }
 
-func (s *Store) readEvents(ctx context.Context, q EventQuery) (*EventPage, error) {
+func (s *WebhookRepository) readEvents(ctx context.Context, q EventQuery) (*EventPage, error) {
 	last, more, err := s.positionEvents(ctx, q.App)
 	for err == nil && more && q.Latest { // "from now on" is after all that was committed
 		last, more, err = s.positionEvents(ctx, q.App)
@@ -85,7 +85,7 @@ func (s *Store) readEvents(ctx context.Context, q EventQuery) (*EventPage, error
 			page.Cursor = at.ID
 		}
 	}
-	return page, decryptAll(s, page.Events)
+	return page, decryptAll(s.engine, page.Events)
 }
 
 // eventPlace is where an event is in the feed of its app.
@@ -111,7 +111,7 @@ func endOfWindow(db *gorm.DB, app uuid.UUID, from, last int64) (int64, error) {
 }
 
 // startOf is the position after which a query begins.
-func (s *Store) startOf(db *gorm.DB, q EventQuery, last int64) (int64, error) {
+func (s *WebhookRepository) startOf(db *gorm.DB, q EventQuery, last int64) (int64, error) {
 	switch {
 	case q.After != uuid.Nil:
 		return s.positionOf(db, q.App, q.After)
@@ -164,7 +164,7 @@ func earlyPosition(db *gorm.DB, app uuid.UUID, since time.Time, last int64) (int
 
 // positionOf is the position of an event that a reader names. One that is too old
 // does as long as it is the newest of its age, for then nothing that followed it is gone.
-func (s *Store) positionOf(db *gorm.DB, app, id uuid.UUID) (int64, error) {
+func (s *WebhookRepository) positionOf(db *gorm.DB, app, id uuid.UUID) (int64, error) {
 	var at struct {
 		Position  *int64
 		CreatedAt time.Time
@@ -189,7 +189,7 @@ func (s *Store) positionOf(db *gorm.DB, app, id uuid.UUID) (int64, error) {
 // their insertion, and returns the last position of the app, and whether more
 // events wait for one. The row of the feed is locked meanwhile: a position is
 // visible only when all before it are.
-func (s *Store) positionEvents(ctx context.Context, app uuid.UUID) (last int64, more bool, err error) {
+func (s *WebhookRepository) positionEvents(ctx context.Context, app uuid.UUID) (last int64, more bool, err error) {
 	const unread = "app_id = ? AND position IS NULL AND name <> 'ping'"
 	db := s.db.WithContext(ctx)
 	var state struct {
@@ -223,7 +223,7 @@ func (s *Store) positionEvents(ctx context.Context, app uuid.UUID) (last int64, 
 }
 
 // insertionOrder is the column of webhook_events that rises with each insertion.
-func (s *Store) insertionOrder() string {
+func (s *WebhookRepository) insertionOrder() string {
 	if s.postgres {
 		return "seq"
 	}
@@ -231,7 +231,7 @@ func (s *Store) insertionOrder() string {
 }
 
 // historyStart is since when events are read.
-func (s *Store) historyStart() time.Time { return s.now().Add(-s.history).UTC() }
+func (s *WebhookRepository) historyStart() time.Time { return s.now().Add(-s.cfg.History).UTC() }
 
 // eventsKeptLonger is how much longer than the history events are kept.
 const eventsKeptLonger = 24 * time.Hour
@@ -239,7 +239,7 @@ const eventsKeptLonger = 24 * time.Hour
 // removeOldEvents removes events a day after they can be read no more, except those
 // of deliveries and the newest of each app, whose id readers hold until the next.
 // Those in the partition of a month go with it.
-func (s *Store) removeOldEvents(db *gorm.DB) (int64, error) {
+func (s *WebhookRepository) removeOldEvents(db *gorm.DB) (int64, error) {
 	before := s.historyStart().Add(-eventsKeptLonger)
 	end, err := s.deletedBefore(db, eventTable, before)
 	if err != nil {

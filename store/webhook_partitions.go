@@ -45,7 +45,7 @@ type partition struct {
 
 // MaintainPartitions makes the partitions of this month and the next ones, and drops those that end before the
 // history begins. It returns the names of both.
-func (s *Store) MaintainPartitions(ctx context.Context) (made, dropped []string, err error) {
+func (s *WebhookRepository) MaintainPartitions(ctx context.Context) (made, dropped []string, err error) {
 	if !s.postgres {
 		return nil, nil, nil
 	}
@@ -73,7 +73,7 @@ func (t partitionedTable) month(at time.Time) partition {
 var boundPattern = regexp.MustCompile(`FROM \((MINVALUE|'([0-9a-f-]+)')\) TO \('([0-9a-f-]+)'\)`)
 
 // partitions are those of a table in the order of their ids, without the default one.
-func (s *Store) partitions(db *gorm.DB, t partitionedTable) ([]partition, error) {
+func (s *WebhookRepository) partitions(db *gorm.DB, t partitionedTable) ([]partition, error) {
 	var rows []struct{ Name, Bounds string }
 	err := db.Raw(`SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS bounds FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
 		WHERE i.inhparent = to_regclass(?) ORDER BY CASE WHEN c.relname LIKE '%\_past' THEN 0 ELSE 1 END, c.relname`, t.name).Scan(&rows).Error
@@ -109,7 +109,7 @@ func before(a, b uuid.UUID) bool { return string(a[:]) < string(b[:]) }
 
 // partitionChange runs fn in a transaction that may lock the tables, and in which no other process makes or
 // drops partitions.
-func (s *Store) partitionChange(ctx context.Context, fn func(tx *gorm.DB) error) error {
+func (s *WebhookRepository) partitionChange(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	return s.tx(ctx, func(tx *gorm.DB) error {
 		if err := execAll(tx, fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", partitionLock), "SET LOCAL lock_timeout = '"+lockWait+"'"); err != nil {
 			return err
@@ -129,7 +129,7 @@ func execAll(tx *gorm.DB, statements ...string) error {
 }
 
 // makePartitions makes what is missing, each table and month on its own.
-func (s *Store) makePartitions(ctx context.Context) (made []string, err error) {
+func (s *WebhookRepository) makePartitions(ctx context.Context) (made []string, err error) {
 	first, _ := monthOf(s.now())
 	for _, t := range []partitionedTable{eventTable, deliveryTable, attemptTable} {
 		there, err := s.partitions(s.db.WithContext(ctx), t)
@@ -155,7 +155,7 @@ func (s *Store) makePartitions(ctx context.Context) (made []string, err error) {
 
 // makePartition makes a partition, into which rows of that month are moved that the default one has taken. It reports false if
 // another process has made it.
-func (s *Store) makePartition(ctx context.Context, t partitionedTable, p partition) (made bool, err error) {
+func (s *WebhookRepository) makePartition(ctx context.Context, t partitionedTable, p partition) (made bool, err error) {
 	err = s.partitionChange(ctx, func(tx *gorm.DB) error {
 		there, err := s.partitions(tx, t)
 		if err != nil || covered(there, p.from) {
@@ -173,7 +173,7 @@ func (s *Store) makePartition(ctx context.Context, t partitionedTable, p partiti
 }
 
 // PartitionsUntil is until when rows have partitions of their own; zero where there are no partitions, or none for the present.
-func (s *Store) PartitionsUntil(ctx context.Context) (until time.Time, err error) {
+func (s *WebhookRepository) PartitionsUntil(ctx context.Context) (until time.Time, err error) {
 	if !s.postgres {
 		return time.Time{}, nil
 	}
@@ -194,4 +194,4 @@ func (s *Store) PartitionsUntil(ctx context.Context) (until time.Time, err error
 }
 
 // HasPartitions reports whether the database is one whose tables have partitions.
-func (s *Store) HasPartitions() bool { return s.postgres }
+func (s *WebhookRepository) HasPartitions() bool { return s.postgres }

@@ -16,7 +16,7 @@ import (
 
 // dropPartitions drops the partitions of which all is older than the history. Rows that have to stay all the same
 // are few; they are moved to the default partition in the same transaction.
-func (s *Store) dropPartitions(ctx context.Context) (dropped []string, err error) {
+func (s *WebhookRepository) dropPartitions(ctx context.Context) (dropped []string, err error) {
 	start := s.historyStart()
 	for _, of := range []struct {
 		table partitionedTable
@@ -49,7 +49,7 @@ func isUndefinedTable(err error) bool {
 
 // dropDeliveries drops a partition of deliveries and that of their attempts. What stays is found before a table is locked: a
 // settled delivery of that age is not sent again (Resend), so that nothing comes to what was found.
-func (s *Store) dropDeliveries(ctx context.Context, p partition, start time.Time) (dropped []string, err error) {
+func (s *WebhookRepository) dropDeliveries(ctx context.Context, p partition, start time.Time) (dropped []string, err error) {
 	var stay []uuid.UUID
 	err = s.db.WithContext(ctx).Table(p.name).Where("status = ? OR "+settledAt+" >= ?", models.DeliveryPending, start).Limit(keptRows+1).Pluck("id", &stay).Error
 	if err != nil || len(stay) > keptRows {
@@ -78,7 +78,7 @@ func (s *Store) dropDeliveries(ctx context.Context, p partition, start time.Time
 
 // dropEvents drops a partition of events. The events of deliveries stay, and the newest of each app, whose id readers hold
 // until the next.
-func (s *Store) dropEvents(ctx context.Context, p partition, _ time.Time) (dropped []string, err error) {
+func (s *WebhookRepository) dropEvents(ctx context.Context, p partition, _ time.Time) (dropped []string, err error) {
 	db := s.db.WithContext(ctx)
 	var stay, newest []uuid.UUID
 	err = db.Model(&models.Delivery{}).Distinct("event_id").Where("event_id >= ? AND event_id < ?", p.from, p.to).Limit(keptRows+1).Pluck("event_id", &stay).Error
@@ -118,7 +118,7 @@ func dropPartition(tx *gorm.DB, t partitionedTable, p partition, stay []uuid.UUI
 
 // deletedBefore is before which id rows of a table may be deleted one by one when what is older than a time is over: of a month
 // that has a partition and has only begun to be over, none is.
-func (s *Store) deletedBefore(db *gorm.DB, t partitionedTable, at time.Time) (uuid.UUID, error) {
+func (s *WebhookRepository) deletedBefore(db *gorm.DB, t partitionedTable, at time.Time) (uuid.UUID, error) {
 	if !s.postgres {
 		return uuid.Max, nil
 	}

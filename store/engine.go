@@ -1,0 +1,125 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/stdlib"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+
+	"countersign/internal/vault"
+	"countersign/store/blob"
+)
+
+// engine is what the repositories share: the database, transactions with their batches, encryption, the clock and ids.
+type engine struct {
+	cfg          Config // with its defaults
+	db           *gorm.DB
+	replica      *replica // nil: none
+	primary      *engine  // of an engine that reads from the replica: the one that writes; else nil
+	postgres     bool
+	writers      *writeQueue // of SQLite; nil: the database makes writers wait
+	vault        *vault.Vault
+	index        *vault.Index // of addresses
+	now          func() time.Time
+	newID        func() uuid.UUID
+	archiveFiles blob.Store // nil: archives cannot be read
+	wake         chan struct{}
+	execution    execution // the request that the transactions belong to, see ForKey
+}
+
+func openPostgres(cfg Config, gc *gorm.Config) (*gorm.DB, error) {
+	pc, err := pgx.ParseConfig(cfg.URL)
+	if err != nil {
+		return nil, errors.New("database URL cannot be read as a PostgreSQL connection string")
+	}
+	// PgBouncer in transaction mode keeps no prepared statements: for it the URL names another mode, as cache_describe.
+	gc.PrepareStmt = pc.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement
+	types := stdlib.OptionAfterConnect(func(_ context.Context, c *pgx.Conn) error {
+		c.TypeMap().RegisterType(&pgtype.Type{
+			Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
+		})
+		c.TypeMap().RegisterType(&pgtype.Type{Name: "uuid", OID: pgtype.UUIDOID, Codec: uuidCodec{}})
+		return nil
+	})
+	conn := stdlib.OpenDB(*pc, types)
+	n := cfg.MaxConns
+	if n == 0 {
+		n = 20
+	}
+	conn.SetMaxOpenConns(n)
+	conn.SetMaxIdleConns(n)
+	conn.SetConnMaxIdleTime(5 * time.Minute)
+	db, err := gorm.Open(postgres.New(postgres.Config{Conn: conn}), gc)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open PostgreSQL: %w", err), conn.Close())
+	}
+	return db, nil
+}
+
+// Close ends all connections.
+func (s *engine) Close() error {
+	var ofReplica error
+	if s.replica != nil {
+		ofReplica = s.replica.close()
+	}
+	conn, err := s.db.DB()
+	if err == nil {
+		err = conn.Close()
+	}
+	return wrap(errors.Join(err, ofReplica), "close database")
+}
+
+// Ping reports whether the database answers.
+func (s *engine) Ping(ctx context.Context) error {
+	conn, err := s.db.DB()
+	if err == nil {
+		err = conn.PingContext(ctx)
+	}
+	return wrap(err, "database does not answer")
+}
+
+// Wake is signalled after each commit that wrote outbox rows in this process.
+func (s *engine) Wake() <-chan struct{} { return s.wake }
+
+func (s *engine) signalWake() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// tx runs fn in one transaction.
+func (s *engine) tx(ctx context.Context, fn func(tx *gorm.DB) error) error {
+	return s.make(ctx, nil, fn)
+}
+
+// make is tx for a request whose stored response is made of result, which fn fills in; see ForKey.
+func (s *engine) make(ctx context.Context, result any, fn func(tx *gorm.DB) error) error {
+	return s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {
+		t.result = result
+		return fn(tx)
+	})
+}
+
+// read runs fn on one snapshot of the database: what it reads belongs together.
+func (s *engine) read(ctx context.Context, fn func(tx *gorm.DB) error) error {
+	return s.session(ctx, readOnly, func(_ *transaction, tx *gorm.DB) error { return fn(tx) })
+}
+
+// session runs fn in one transaction, to whose batch it may add what is sent with the commit.
+func (s *engine) session(ctx context.Context, m mode, fn func(t *transaction, tx *gorm.DB) error) error {
+	return s.transact(ctx, m, func(t *transaction) error {
+		tx, err := t.gorm()
+		if err != nil {
+			return err
+		}
+		return fn(t, tx)
+	})
+}
