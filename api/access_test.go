@@ -152,7 +152,7 @@ func TestOrigins(t *testing.T) {
 		"https://*.b": "", "https://a'b": "", "https://a;b": "", "https://a,b": "", "null": "", "http://localhost": "", "http://127.0.0.1:1": "", "https://localhost": "https://localhost",
 		longest: longest, longest + "a": "", "://": "",
 	} {
-		s := &Server{}
+		s := &embeddedHandler{}
 		o := &object{m: map[string]any{"o": text}, p: models.Problems{}}
 		got := s.origin(o, "o")
 		require.Equal(t, want == "", len(o.p) > 0, text)
@@ -161,10 +161,10 @@ func TestOrigins(t *testing.T) {
 		}
 	}
 	o := &object{m: map[string]any{}, p: models.Problems{}}
-	require.Empty(t, (&Server{}).origin(o, "o"))
+	require.Empty(t, (&embeddedHandler{}).origin(o, "o"))
 	require.Equal(t, models.Problems{"o": {"is required"}}, o.p)
-	s := &Server{}
-	s.Development = true
+	s := &embeddedHandler{}
+	s.development = true
 	for text, want := range map[string]bool{
 		"http://localhost": true, "http://127.0.0.1:8080": true, "http://[::1]:1": true, "https://localhost": true, "http://a.b": false, "ftp://localhost": false, "http://u@localhost": false,
 	} {
@@ -208,15 +208,15 @@ func TestThemes(t *testing.T) {
 // TestReferers: the page that led to an embedded one is of the session's origin, or our own.
 func TestReferers(t *testing.T) {
 	t.Parallel()
-	s := &Server{}
-	s.EmbedURL = "https://Sign.example.com/embed"
+	s := &embeddedHandler{}
+	s.embedURL = "https://Sign.example.com/embed"
 	for referer, want := range map[string]bool{
 		"https://app.example.com/x": true, "https://APP.example.com": true, "https://sign.example.com/embed/t": true, "https://sign.example.com:8443/": false, "http://app.example.com": false,
 		"https://other.example.com": false, "": false, "://": false,
 	} {
 		require.Equal(t, want, s.isAllowedReferer(referer, "https://app.example.com"), referer)
 	}
-	s.EmbedURL = "://"
+	s.embedURL = "://"
 	require.False(t, s.isAllowedReferer("https://sign.example.com", "https://app.example.com"))
 	require.True(t, s.isAllowedReferer("https://app.example.com", "https://app.example.com"))
 }

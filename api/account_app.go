@@ -24,8 +24,8 @@ func viewAppDetail(a *models.App) appDetailView {
 	return appDetailView{viewApp(a), a.Contact, a.CreatedAt.UTC()}
 }
 
-func (s *Server) getApp(c *gin.Context, app caller) error {
-	a, err := s.Store.App(c.Request.Context(), app.ID) // not the one that is remembered for a moment
+func (s *appHandler) getApp(c *gin.Context, app caller) error {
+	a, err := s.store.App(c.Request.Context(), app.ID) // not the one that is remembered for a moment
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (s *Server) getApp(c *gin.Context, app caller) error {
 
 // updateApp changes what an app says of itself. Its plan and its tenants are the
 // operator's to change.
-func (s *Server) updateApp(c *gin.Context, app caller, o *object) error {
+func (s *appHandler) updateApp(c *gin.Context, app caller, o *object) error {
 	change := store.AppChange{Name: o.optStr("name"), Contact: o.optStr("contact")}
 	for _, name := range []string{"plan", "tenants"} {
 		if o.has(name) {
@@ -44,7 +44,7 @@ func (s *Server) updateApp(c *gin.Context, app caller, o *object) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	a, err := s.Store.UpdateApp(c.Request.Context(), app.ID, change)
+	a, err := s.store.UpdateApp(c.Request.Context(), app.ID, change)
 	if err != nil {
 		return err
 	}
@@ -60,8 +60,8 @@ type clientSecretView struct {
 
 // listClientSecrets lists when the app's secrets were made and until when they
 // are good, newest first; none is ever shown again.
-func (s *Server) listClientSecrets(c *gin.Context, app caller) error {
-	secrets, err := s.Store.ClientSecrets(c.Request.Context(), app.ID)
+func (s *appHandler) listClientSecrets(c *gin.Context, app caller) error {
+	secrets, err := s.store.ClientSecrets(c.Request.Context(), app.ID)
 	if err != nil {
 		return err
 	}
@@ -78,9 +78,9 @@ const (
 
 // createClientSecret gives the app another secret, shown only now. The person
 // gives the password again: the secret is worth more than the session.
-func (s *Server) createClientSecret(c *gin.Context, app caller, o *object) error {
+func (s *appHandler) createClientSecret(c *gin.Context, app caller, o *object) error {
 	overlap := secretOverlap(o, defaultSecretOverlap, maxSecretOverlap)
-	if err := s.reauthenticate(c, app, o); err != nil {
+	if err := s.signIns.reauthenticate(c, app, o); err != nil {
 		return err
 	}
 	secret, err := s.keyed(c).AddSecret(c.Request.Context(), app.ID, overlap)
@@ -88,13 +88,13 @@ func (s *Server) createClientSecret(c *gin.Context, app caller, o *object) error
 		return err
 	}
 	s.logSecurityEvent(c, "client secret made", "app", app.ID, "overlap", overlap, "by", app.actor())
-	return answer(c, http.StatusCreated, gin.H{"clientId": app.ClientID, "clientSecret": secret, "previousUntil": s.Now().Add(overlap).UTC()})
+	return answer(c, http.StatusCreated, gin.H{"clientId": app.ClientID, "clientSecret": secret, "previousUntil": s.now().Add(overlap).UTC()})
 }
 
 // endClientSecret ends a secret before its time.
-func (s *Server) endClientSecret(c *gin.Context, app caller) error {
+func (s *appHandler) endClientSecret(c *gin.Context, app caller) error {
 	id := checkedID(c, "id")
-	live, err := s.Store.ClientSecrets(c.Request.Context(), app.ID)
+	live, err := s.store.ClientSecrets(c.Request.Context(), app.ID)
 	if err != nil {
 		return err
 	}
@@ -105,10 +105,10 @@ func (s *Server) endClientSecret(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	if err := s.reauthenticate(c, app, o); err != nil {
+	if err := s.signIns.reauthenticate(c, app, o); err != nil {
 		return err
 	}
-	if err := s.Store.EndClientSecret(c.Request.Context(), app.ID, id); err != nil {
+	if err := s.store.EndClientSecret(c.Request.Context(), app.ID, id); err != nil {
 		return err
 	}
 	s.logSecurityEvent(c, "client secret ended", "app", app.ID, "secret", id, "by", app.actor())

@@ -54,7 +54,7 @@ func brandedTenant(c *gin.Context, app caller) (string, error) {
 	return tenant, app.CheckTenant(tenant)
 }
 
-func (s *Server) getBranding(c *gin.Context, app caller) error {
+func (s *brandingHandler) getBranding(c *gin.Context, app caller) error {
 	tenant, err := brandedTenant(c, app)
 	if err != nil {
 		return err
@@ -62,8 +62,8 @@ func (s *Server) getBranding(c *gin.Context, app caller) error {
 	return s.showBranding(c, app, tenant)
 }
 
-func (s *Server) showBranding(c *gin.Context, app caller, tenant string) error {
-	b, err := s.Store.Branding(c.Request.Context(), app.ID, tenant)
+func (s *brandingHandler) showBranding(c *gin.Context, app caller, tenant string) error {
+	b, err := s.store.Branding(c.Request.Context(), app.ID, tenant)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (s *Server) showBranding(c *gin.Context, app caller, tenant string) error {
 
 // putBranding changes a tenant's branding. What is absent stays as it is; what is null
 // is as it is for everybody.
-func (s *Server) putBranding(c *gin.Context, app caller) error {
+func (s *brandingHandler) putBranding(c *gin.Context, app caller) error {
 	tenant, err := brandedTenant(c, app)
 	if err != nil {
 		return err
@@ -100,14 +100,14 @@ func (s *Server) putBranding(c *gin.Context, app caller) error {
 		return err
 	}
 	given := o.given("primaryColor", "senderName", "replyTo", "footer", "supportUrl", "logo")
-	if err := s.Store.ChangeBranding(c.Request.Context(), app.ID, tenant, b, given); err != nil {
+	if err := s.store.ChangeBranding(c.Request.Context(), app.ID, tenant, b, given); err != nil {
 		return err
 	}
 	return s.showBranding(c, app, tenant)
 }
 
 // logoIn returns the logo of a request, re-encoded; nil if there is none, or it is wrong.
-func (s *Server) logoIn(c *gin.Context, o *object) ([]byte, error) {
+func (s *brandingHandler) logoIn(c *gin.Context, o *object) ([]byte, error) {
 	text := o.optStr("logo")
 	if text == nil {
 		return nil, nil
@@ -126,7 +126,7 @@ func (s *Server) logoIn(c *gin.Context, o *object) ([]byte, error) {
 		return nil, err
 	}
 	defer s.admissions.Release(1)
-	png, err := seal.LogoIn(ctx, s.Admission.Validators, s.pictureBounds(), b)
+	png, err := seal.LogoIn(ctx, s.admission.Validators, s.pictureBounds(), b)
 	if refused, ok := errors.AsType[*refusal.Error](err); ok {
 		o.bad("logo", "is refused: %s", refused)
 		return nil, nil
@@ -134,27 +134,27 @@ func (s *Server) logoIn(c *gin.Context, o *object) ([]byte, error) {
 	return png, err
 }
 
-func (s *Server) deleteBranding(c *gin.Context, app caller) error {
+func (s *brandingHandler) deleteBranding(c *gin.Context, app caller) error {
 	tenant, err := brandedTenant(c, app)
 	if err != nil {
 		return err
 	}
-	if err := s.Store.ClearBranding(c.Request.Context(), app.ID, tenant); err != nil {
+	if err := s.store.ClearBranding(c.Request.Context(), app.ID, tenant); err != nil {
 		return err
 	}
 	return answerNothing(c)
 }
 
 // serveLogo writes a tenant's logo; models.ErrNotFound: there is none.
-func (s *Server) serveLogo(c *gin.Context, app uuid.UUID, tenant string) error {
-	_, chosen, err := s.Store.Settings(c.Request.Context(), app, tenant)
+func (s *brandingHandler) serveLogo(c *gin.Context, app uuid.UUID, tenant string) error {
+	_, chosen, err := s.store.Settings(c.Request.Context(), app, tenant)
 	if err != nil {
 		return err
 	}
 	if chosen.LogoSHA256 == nil {
 		return models.ErrNotFound
 	}
-	png, err := s.Store.Logo(c.Request.Context(), app, tenant)
+	png, err := s.store.Logo(c.Request.Context(), app, tenant)
 	if err != nil || png == nil {
 		return cmp.Or(err, error(models.ErrNotFound))
 	}

@@ -31,14 +31,14 @@ func viewContact(v *models.Contact) contactView {
 
 // listContacts answers a page of contacts by name. X-Total-Count says how many
 // match, and Link where the next page is (RFC 8288).
-func (s *Server) listContacts(c *gin.Context, app caller) error {
+func (s *contactHandler) listContacts(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	search := searchText(c, p)
 	page, size := query(c, p, "page", 1, 1_000_000), query(c, p, "pageSize", store.MaxContactPage, store.MaxContactPage)
 	if err := p.Err(); err != nil {
 		return err
 	}
-	found, total, err := s.Store.Contacts(c.Request.Context(), app.ID, search, page, size)
+	found, total, err := s.store.Contacts(c.Request.Context(), app.ID, search, page, size)
 	if err != nil {
 		return err
 	}
@@ -48,14 +48,14 @@ func (s *Server) listContacts(c *gin.Context, app caller) error {
 		if search != "" {
 			next.Set("search", search)
 		}
-		c.Header("Link", "<"+s.BaseURL+"/v1/console/contacts?"+next.Encode()+`>; rel="next"`)
+		c.Header("Link", "<"+s.baseURL+"/v1/console/contacts?"+next.Encode()+`>; rel="next"`)
 	}
 	return answer(c, http.StatusOK, views(found, viewContact))
 }
 
 // saveContact creates the contact, or updates the one with that address. A phone
 // number that the request does not mention stays; null removes it.
-func (s *Server) saveContact(c *gin.Context, app caller, o *object) error {
+func (s *contactHandler) saveContact(c *gin.Context, app caller, o *object) error {
 	in := models.SignerInput{
 		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, AuthMethod: models.AuthNone,
 	}
@@ -64,30 +64,30 @@ func (s *Server) saveContact(c *gin.Context, app caller, o *object) error {
 		return err
 	}
 	contact := models.Contact{AppID: app.ID, Name: in.Name, Email: in.Email, Phone: in.Phone}
-	return command(s, c, func(st *store.Store) (*models.Contact, error) {
+	return command(s.subject, c, func(st contactStore) (*models.Contact, error) {
 		return st.SaveContact(c.Request.Context(), contact, !o.has("phone"))
 	}, asJSON(http.StatusOK, viewContact))
 }
 
-func (s *Server) deleteContact(c *gin.Context, app caller) error {
-	if err := s.Store.DeleteContact(c.Request.Context(), app.ID, checkedID(c, "id")); err != nil {
+func (s *contactHandler) deleteContact(c *gin.Context, app caller) error {
+	if err := s.store.DeleteContact(c.Request.Context(), app.ID, checkedID(c, "id")); err != nil {
 		return err
 	}
 	return answerNothing(c)
 }
 
 // usage is what the app has used of its plan in the current month.
-func (s *Server) usage(c *gin.Context, app caller) error {
-	used, err := s.Store.EnvelopesUsed(c.Request.Context(), app.ID)
+func (s *contactHandler) usage(c *gin.Context, app caller) error {
+	used, err := s.store.EnvelopesUsed(c.Request.Context(), app.ID)
 	if err != nil {
 		return err
 	}
-	reserved, err := s.Store.EnvelopesReserved(c.Request.Context(), app.ID)
+	reserved, err := s.store.EnvelopesReserved(c.Request.Context(), app.ID)
 	if err != nil {
 		return err
 	}
-	limits := s.Store.PlanLimits(app.Plan)
-	start := store.PeriodStart(s.Now())
+	limits := s.store.PlanLimits(app.Plan)
+	start := store.PeriodStart(s.now())
 	return answer(c, http.StatusOK, gin.H{
 		"plan": app.Plan, "periodStart": start.Format(time.DateOnly), "periodEnd": start.AddDate(0, 1, -1).Format(time.DateOnly),
 		"envelopesUsed": used, "envelopesReserved": reserved, "envelopesLimit": orNull(limits.EnvelopesPerMonth), "overageAllowed": limits.Overage,

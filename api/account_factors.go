@@ -16,16 +16,16 @@ import (
 )
 
 // factor says what the person has of a second factor.
-func (s *Server) factor(c *gin.Context, app caller) error {
-	f, err := s.Store.FactorState(c.Request.Context(), app.user.ID)
+func (s *signInHandler) factor(c *gin.Context, app caller) error {
+	f, err := s.store.FactorState(c.Request.Context(), app.user.ID)
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, gin.H{"active": f.TOTP, "required": !app.user.AtProvider() && s.ConsoleTOTP.Requires(app.user.Role), "recoveryCodes": f.RecoveryCodes})
+	return answer(c, http.StatusOK, gin.H{"active": f.TOTP, "required": !app.user.AtProvider() && s.consoleTOTP.Requires(app.user.Role), "recoveryCodes": f.RecoveryCodes})
 }
 
 // enrol shows the secret of a new second factor, as text and as a QR code.
-func (s *Server) enrol(c *gin.Context, app caller, o *object) error {
+func (s *signInHandler) enrol(c *gin.Context, app caller, o *object) error {
 	if err := refuseProviderAccount(app); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func qrSVG(text string) (string, error) {
 }
 
 // confirmFactor takes the first code, and shows the recovery codes.
-func (s *Server) confirmFactor(c *gin.Context, app caller, o *object) error {
+func (s *signInHandler) confirmFactor(c *gin.Context, app caller, o *object) error {
 	code := o.str("code")
 	if err := o.err(); err != nil {
 		return err
@@ -87,7 +87,7 @@ func wrongCode(err error) error {
 	return err
 }
 
-func (s *Server) renewRecovery(c *gin.Context, app caller, o *object) error {
+func (s *signInHandler) renewRecovery(c *gin.Context, app caller, o *object) error {
 	if err := s.changeFactor(c, app, o); err != nil {
 		return err
 	}
@@ -99,14 +99,14 @@ func (s *Server) renewRecovery(c *gin.Context, app caller, o *object) error {
 }
 
 // removeFactor removes the person's second factor and ends all other sessions.
-func (s *Server) removeFactor(c *gin.Context, app caller, o *object) error {
+func (s *signInHandler) removeFactor(c *gin.Context, app caller, o *object) error {
 	if err := s.changeFactor(c, app, o); err != nil {
 		return err
 	}
-	if f, err := s.Store.FactorState(c.Request.Context(), app.user.ID); err != nil || !f.TOTP {
+	if f, err := s.store.FactorState(c.Request.Context(), app.user.ID); err != nil || !f.TOTP {
 		return cmp.Or(err, error(models.Refuse(models.KindConflict, "second_factor_none", "There is no authenticator app.")))
 	}
-	if err := s.Store.RemoveFactor(c.Request.Context(), app.user.ID, app.session); err != nil {
+	if err := s.store.RemoveFactor(c.Request.Context(), app.user.ID, app.session); err != nil {
 		return err
 	}
 	s.logSecurityEvent(c, "second factor removed", "user", app.user.ID, "by", app.actor())
@@ -114,7 +114,7 @@ func (s *Server) removeFactor(c *gin.Context, app caller, o *object) error {
 }
 
 // changeFactor checks that the person may change the second factor there is.
-func (s *Server) changeFactor(c *gin.Context, app caller, o *object) error {
+func (s *signInHandler) changeFactor(c *gin.Context, app caller, o *object) error {
 	if err := s.reauthenticate(c, app, o); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (s *Server) changeFactor(c *gin.Context, app caller, o *object) error {
 
 // resetFactor removes the second factors of a user who has lost them, and ends
 // that user's sessions. Who asks for it must be known to the administrator.
-func (s *Server) resetFactor(c *gin.Context, app caller) error {
+func (s *userHandler) resetFactor(c *gin.Context, app caller) error {
 	user, err := s.pathUser(c, app)
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (s *Server) resetFactor(c *gin.Context, app caller) error {
 	if err := refuseOwnAccount(app, user.ID, "Your own second factor is removed with your password and a code."); err != nil {
 		return err
 	}
-	if err := s.Store.ResetFactors(c.Request.Context(), user.ID, app.session); err != nil {
+	if err := s.store.ResetFactors(c.Request.Context(), user.ID, app.session); err != nil {
 		return err
 	}
 	s.logSecurityEvent(c, "second factor removed", "user", user.ID, "by", app.actor())

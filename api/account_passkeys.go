@@ -68,8 +68,8 @@ func (u *passkeyUser) WebAuthnName() string                       { return u.Ema
 func (u *passkeyUser) WebAuthnDisplayName() string                { return u.Name }
 func (u *passkeyUser) WebAuthnCredentials() []webauthn.Credential { return u.credentials }
 
-func (s *Server) passkeyUser(c *gin.Context, user *models.ConsoleUser) (*passkeyUser, error) {
-	rows, err := s.Store.Passkeys(c.Request.Context(), user.ID)
+func (s *signInHandler) passkeyUser(c *gin.Context, user *models.ConsoleUser) (*passkeyUser, error) {
+	rows, err := s.store.Passkeys(c.Request.Context(), user.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +93,8 @@ func viewPasskey(p *models.ConsolePasskey) passkeyView {
 	return passkeyView{p.ID, p.Name, p.CreatedAt.UTC(), utcPtr(p.UsedAt)}
 }
 
-func (s *Server) listPasskeys(c *gin.Context, app caller) error {
-	rows, err := s.Store.Passkeys(c.Request.Context(), app.user.ID)
+func (s *signInHandler) listPasskeys(c *gin.Context, app caller) error {
+	rows, err := s.store.Passkeys(c.Request.Context(), app.user.ID)
 	if err != nil {
 		return err
 	}
@@ -120,22 +120,22 @@ func registrationChallenge(session uuid.UUID) askedOf {
 }
 
 // challenge keeps what a browser is asked, for one answer of the holder.
-func (s *Server) challenge(c *gin.Context, asked askedOf, user uuid.UUID, session *webauthn.SessionData, options any) error {
+func (s *signInHandler) challenge(c *gin.Context, asked askedOf, user uuid.UUID, session *webauthn.SessionData, options any) error {
 	data, err := json.Marshal(session)
 	if err != nil {
 		return fmt.Errorf("keep challenge: %w", err)
 	}
 	ceremony := rand.Text()
-	if err := s.Store.CreateChallenge(c.Request.Context(), store.Challenge{Kind: asked.kind, Answer: ceremony, Holder: asked.holder, User: &user, Data: data}, passkeyLifetime); err != nil {
+	if err := s.store.CreateChallenge(c.Request.Context(), store.Challenge{Kind: asked.kind, Answer: ceremony, Holder: asked.holder, User: &user, Data: data}, passkeyLifetime); err != nil {
 		return err
 	}
 	return answer(c, http.StatusOK, gin.H{"ceremony": ceremony, "publicKey": options})
 }
 
-func (s *Server) takeChallenge(c *gin.Context, asked askedOf, ceremony string) (webauthn.SessionData, error) {
+func (s *signInHandler) takeChallenge(c *gin.Context, asked askedOf, ceremony string) (webauthn.SessionData, error) {
 	var session webauthn.SessionData
 	challenge := store.Challenge{Kind: asked.kind, Answer: ceremony, Holder: asked.holder}
-	err := s.Store.TakeChallenge(c.Request.Context(), &challenge)
+	err := s.store.TakeChallenge(c.Request.Context(), &challenge)
 	if err != nil {
 		return session, notFoundAs(errPasskeyRefused, err)
 	}
@@ -146,7 +146,7 @@ func (s *Server) takeChallenge(c *gin.Context, asked askedOf, ceremony string) (
 }
 
 // beginPasskey begins to register a passkey of the person, in this session.
-func (s *Server) beginPasskey(c *gin.Context, app caller, o *object) error {
+func (s *signInHandler) beginPasskey(c *gin.Context, app caller, o *object) error {
 	if err := s.checkPasskeys(app); err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (s *Server) beginPasskey(c *gin.Context, app caller, o *object) error {
 }
 
 // checkPasskeys refuses to register a passkey where none can be used.
-func (s *Server) checkPasskeys(app caller) error {
+func (s *signInHandler) checkPasskeys(app caller) error {
 	if err := refuseProviderAccount(app); err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (s *Server) checkPasskeys(app caller) error {
 }
 
 // createPasskey registers the passkey that the browser made.
-func (s *Server) createPasskey(c *gin.Context, app caller, o *object) error {
+func (s *signInHandler) createPasskey(c *gin.Context, app caller, o *object) error {
 	name := plaintext.Visible(o.str("name"))
 	models.CheckText(o.p, "name", name, 1, maxPasskeyName)
 	ceremony, response := o.ceremony(), o.raw("credential")
@@ -217,7 +217,7 @@ func (s *Server) createPasskey(c *gin.Context, app caller, o *object) error {
 }
 
 // refusePasskey logs what kind of answer a browser gave, and refuses it in the member that it was in.
-func (s *Server) refusePasskey(c *gin.Context, user uuid.UUID, err error) error {
+func (s *signInHandler) refusePasskey(c *gin.Context, user uuid.UUID, err error) error {
 	kind := ""
 	if p, ok := errors.AsType[*protocol.Error](err); ok {
 		kind = p.Type
@@ -235,9 +235,9 @@ func wrongPasskey(err error) error {
 }
 
 // removePasskey removes a passkey of the person and ends all other sessions.
-func (s *Server) removePasskey(c *gin.Context, app caller) error {
+func (s *signInHandler) removePasskey(c *gin.Context, app caller) error {
 	id := checkedID(c, "id")
-	rows, err := s.Store.Passkeys(c.Request.Context(), app.user.ID)
+	rows, err := s.store.Passkeys(c.Request.Context(), app.user.ID)
 	if err != nil {
 		return err
 	}
@@ -251,7 +251,7 @@ func (s *Server) removePasskey(c *gin.Context, app caller) error {
 	if err := s.reauthenticate(c, app, o); err != nil {
 		return err
 	}
-	if err := s.Store.RemovePasskey(c.Request.Context(), app.user.ID, id, app.session); err != nil {
+	if err := s.store.RemovePasskey(c.Request.Context(), app.user.ID, id, app.session); err != nil {
 		return err
 	}
 	s.logSecurityEvent(c, "passkey removed", "user", app.user.ID, "passkey", id)
@@ -259,7 +259,7 @@ func (s *Server) removePasskey(c *gin.Context, app caller) error {
 }
 
 // askForPasskey gives who knows the password a challenge for the account's passkeys.
-func (s *Server) askForPasskey(c *gin.Context) error {
+func (s *signInHandler) askForPasskey(c *gin.Context) error {
 	o, err := readObject(c, false)
 	if err != nil {
 		return err
@@ -281,7 +281,7 @@ func (s *Server) askForPasskey(c *gin.Context) error {
 
 // askAgainForPasskey gives a person who is signed in a challenge for the proof before a
 // change of the account, which is good in this session alone.
-func (s *Server) askAgainForPasskey(c *gin.Context, app caller) error {
+func (s *signInHandler) askAgainForPasskey(c *gin.Context, app caller) error {
 	user, err := s.passkeyUser(c, app.user)
 	if err != nil {
 		return err
@@ -289,7 +289,7 @@ func (s *Server) askAgainForPasskey(c *gin.Context, app caller) error {
 	return s.challengePasskeys(c, user, proofChallenge(app.session))
 }
 
-func (s *Server) challengePasskeys(c *gin.Context, user *passkeyUser, asked askedOf) error {
+func (s *signInHandler) challengePasskeys(c *gin.Context, user *passkeyUser, asked askedOf) error {
 	if len(user.rows) == 0 {
 		return errPasskeyNone
 	}
@@ -311,7 +311,7 @@ type passkeyAnswer struct {
 
 // consumePasskey uses up the challenge of an answer and checks it. Wrong ones are counted
 // as wrong codes are.
-func (s *Server) consumePasskey(c *gin.Context, known *models.ConsoleUser, asked askedOf, a passkeyAnswer) error {
+func (s *signInHandler) consumePasskey(c *gin.Context, known *models.ConsoleUser, asked askedOf, a passkeyAnswer) error {
 	session, err := s.takeChallenge(c, asked, a.ceremony)
 	if err != nil {
 		return err
@@ -342,7 +342,7 @@ func (s *Server) consumePasskey(c *gin.Context, known *models.ConsoleUser, asked
 		if err != nil {
 			return fmt.Errorf("keep passkey: %w", err)
 		}
-		return s.Store.UsePasskey(c.Request.Context(), row, state)
+		return s.store.UsePasskey(c.Request.Context(), row, state)
 	}
 	return errPasskeyRefused
 }

@@ -48,32 +48,32 @@ var (
 )
 
 // signInOptions tells how one may sign in.
-func (s *Server) signInOptions(c *gin.Context) error {
+func (s *signInHandler) signInOptions(c *gin.Context) error {
 	var provider any
-	if s.Provider != nil {
-		provider = gin.H{"name": s.Provider.Name}
+	if s.provider != nil {
+		provider = gin.H{"name": s.provider.Name}
 	}
 	return answer(c, http.StatusOK, gin.H{"provider": provider, "passkeys": s.relyingParty != nil})
 }
 
 // providerCookie is the name of the cookie that a sign-in at the provider is bound to.
-func (s *Server) providerCookie() string {
-	if strings.HasPrefix(s.BaseURL, "https://") {
+func (s *signInHandler) providerCookie() string {
+	if strings.HasPrefix(s.baseURL, "https://") {
 		return "__Host-countersign-sign-in"
 	}
 	return "countersign-sign-in"
 }
 
-func (s *Server) setProviderCookie(c *gin.Context, value string, maxAge int) {
+func (s *signInHandler) setProviderCookie(c *gin.Context, value string, maxAge int) {
 	http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // Secure wherever the service is reached by https
 		Name: s.providerCookie(), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: strings.HasPrefix(s.BaseURL, "https://"), MaxAge: maxAge,
+		Secure: strings.HasPrefix(s.baseURL, "https://"), MaxAge: maxAge,
 	})
 }
 
 // beginAtProvider begins a sign-in at the provider. again has the provider ask the person
 // anew, otherAccount has it ask for the account, for whom it signs in with one that is refused here.
-func (s *Server) beginAtProvider(c *gin.Context) error {
+func (s *signInHandler) beginAtProvider(c *gin.Context) error {
 	o, err := readObject(c, true)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (s *Server) beginAtProvider(c *gin.Context) error {
 
 // connectProvider begins the sign-in by which a person who has a password connects the
 // account with the provider.
-func (s *Server) connectProvider(c *gin.Context, app caller, o *object) error {
+func (s *signInHandler) connectProvider(c *gin.Context, app caller, o *object) error {
 	if err := refuseProviderAccount(app); err != nil {
 		return err
 	}
@@ -99,12 +99,12 @@ func (s *Server) connectProvider(c *gin.Context, app caller, o *object) error {
 
 // toProvider answers with the address that the browser has to go to, and binds what
 // comes back to this browser.
-func (s *Server) toProvider(c *gin.Context, kind models.ChallengeKind, user *uuid.UUID, prompt openid.Prompt) error {
-	if s.Provider == nil {
+func (s *signInHandler) toProvider(c *gin.Context, kind models.ChallengeKind, user *uuid.UUID, prompt openid.Prompt) error {
+	if s.provider == nil {
 		return models.ErrNotFound
 	}
 	ctx := c.Request.Context()
-	request, err := s.Provider.Client.Begin(ctx, prompt)
+	request, err := s.provider.Client.Begin(ctx, prompt)
 	if err != nil {
 		return s.refuseSignIn(c, err)
 	}
@@ -113,7 +113,7 @@ func (s *Server) toProvider(c *gin.Context, kind models.ChallengeKind, user *uui
 		return fmt.Errorf("begin sign-in: %w", err)
 	}
 	browser := rand.Text()
-	if err := s.Store.CreateChallenge(ctx, store.Challenge{Kind: kind, Answer: request.State, Holder: browser, User: user, Data: data}, providerLifetime); err != nil {
+	if err := s.store.CreateChallenge(ctx, store.Challenge{Kind: kind, Answer: request.State, Holder: browser, User: user, Data: data}, providerLifetime); err != nil {
 		return err
 	}
 	s.setProviderCookie(c, browser, int(providerLifetime.Seconds()))
@@ -122,7 +122,7 @@ func (s *Server) toProvider(c *gin.Context, kind models.ChallengeKind, user *uui
 
 // completeAtProvider signs in whom the provider sent back. Wrong tries are counted by
 // the caller's address.
-func (s *Server) completeAtProvider(c *gin.Context) error {
+func (s *signInHandler) completeAtProvider(c *gin.Context) error {
 	o, err := readObject(c, false)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (s *Server) completeAtProvider(c *gin.Context) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	if s.Provider == nil {
+	if s.provider == nil {
 		return models.ErrNotFound
 	}
 	tries := s.newAttempts("provider-address:"+callerNetwork(c), rateWindow, maxWrongPerAddress)
@@ -155,17 +155,17 @@ func (s *Server) completeAtProvider(c *gin.Context) error {
 
 // fromProvider finds the user whom the provider vouches for in answer to a sign-in that
 // began in this browser.
-func (s *Server) fromProvider(c *gin.Context, code, state string, issuer *string) (user *models.ConsoleUser, person openid.Person, err error) {
+func (s *signInHandler) fromProvider(c *gin.Context, code, state string, issuer *string) (user *models.ConsoleUser, person openid.Person, err error) {
 	ctx := c.Request.Context()
 	browser, err := c.Cookie(s.providerCookie())
 	if err != nil || browser == "" {
 		return nil, person, errSignInExpired
 	}
 	challenge := store.Challenge{Kind: models.ChallengeProviderSignIn, Answer: state, Holder: browser}
-	err = s.Store.TakeChallenge(ctx, &challenge)
+	err = s.store.TakeChallenge(ctx, &challenge)
 	if isNotFound(err) {
 		challenge.Kind = models.ChallengeProviderLink
-		err = s.Store.TakeChallenge(ctx, &challenge)
+		err = s.store.TakeChallenge(ctx, &challenge)
 	}
 	if err != nil {
 		return nil, person, notFoundAs(errSignInExpired, err)
@@ -175,10 +175,10 @@ func (s *Server) fromProvider(c *gin.Context, code, state string, issuer *string
 	if err := json.Unmarshal(challenge.Data, &request); err != nil {
 		return nil, person, fmt.Errorf("read sign-in: %w", err)
 	}
-	if issuer != nil && *issuer != s.Provider.Client.Issuer() { // RFC 9207
+	if issuer != nil && *issuer != s.provider.Client.Issuer() { // RFC 9207
 		return nil, person, &openid.Refusal{Reason: "answer of another issuer"}
 	}
-	person, err = s.Provider.Client.Finish(ctx, request, code)
+	person, err = s.provider.Client.Finish(ctx, request, code)
 	if err != nil {
 		return nil, person, err
 	}
@@ -187,28 +187,28 @@ func (s *Server) fromProvider(c *gin.Context, code, state string, issuer *string
 }
 
 // userOf finds, makes or connects the user whom the provider vouches for.
-func (s *Server) userOf(c *gin.Context, challenge store.Challenge, person openid.Person) (*models.ConsoleUser, error) {
+func (s *signInHandler) userOf(c *gin.Context, challenge store.Challenge, person openid.Person) (*models.ConsoleUser, error) {
 	role := highestRole(person.Roles)
 	if !role.Valid() {
 		return nil, errRoleMissing
 	}
 	ctx := c.Request.Context()
-	app, err := s.Store.SignInApp(ctx, s.Provider.App)
+	app, err := s.store.SignInApp(ctx, s.provider.App)
 	if err != nil {
 		return nil, notFoundAs(errNoApplication, err)
 	}
 	id := store.ProviderIdentity{
-		App: app.ID, Issuer: s.Provider.Client.Issuer(), Subject: person.Subject, Email: person.Email, EmailVerified: person.EmailVerified,
+		App: app.ID, Issuer: s.provider.Client.Issuer(), Subject: person.Subject, Email: person.Email, EmailVerified: person.EmailVerified,
 		Name: firstCharacters(plaintext.Visible(person.Name), maxUserName), Role: role,
 	}
 	if challenge.User != nil {
-		u, err := s.Store.LinkProvider(ctx, *challenge.User, id)
+		u, err := s.store.LinkProvider(ctx, *challenge.User, id)
 		if err == nil {
 			s.logSecurityEvent(c, "console user connected with the provider", "user", u.ID, "role", u.Role)
 		}
 		return u, err
 	}
-	u, created, err := s.Store.UserOfProvider(ctx, id)
+	u, created, err := s.store.UserOfProvider(ctx, id)
 	if created {
 		s.logSecurityEvent(c, "console user created", "user", u.ID, "role", u.Role, "by", "provider")
 	}
@@ -228,7 +228,7 @@ func highestRole(given []string) models.Role {
 
 // refuseSignIn logs why somebody did not get in, without whom and without what was
 // answered, and says what to do.
-func (s *Server) refuseSignIn(c *gin.Context, err error) error {
+func (s *signInHandler) refuseSignIn(c *gin.Context, err error) error {
 	if refusal, ok := errors.AsType[*openid.Refusal](err); ok {
 		s.logSecurityEvent(c, "sign-in at the provider refused", "reason", refusal.Reason)
 		return errSignInRefused

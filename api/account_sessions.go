@@ -17,7 +17,7 @@ const consoleIdle = 30 * time.Minute
 
 // login signs a console user in. Guesses are counted per address of the user
 // and of the caller; guesses of a code, which need the password, per user.
-func (s *Server) login(c *gin.Context) error {
+func (s *signInHandler) login(c *gin.Context) error {
 	o, err := readObject(c, false)
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (s *Server) login(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	factor, err := s.Store.FactorState(ctx, user.ID)
+	factor, err := s.store.FactorState(ctx, user.ID)
 	if err != nil {
 		return err
 	}
@@ -49,9 +49,9 @@ func (s *Server) login(c *gin.Context) error {
 }
 
 // checkPassword finds the user of an address and a password.
-func (s *Server) checkPassword(c *gin.Context, email, password string) (*models.ConsoleUser, error) {
-	user, err := withAttemptLimit(c, s, "login", models.EmailKey(email), func() (*models.ConsoleUser, error) {
-		return s.Store.Login(c.Request.Context(), email, password)
+func (s *signInHandler) checkPassword(c *gin.Context, email, password string) (*models.ConsoleUser, error) {
+	user, err := withAttemptLimit(c, s.shared, "login", models.EmailKey(email), func() (*models.ConsoleUser, error) {
+		return s.store.Login(c.Request.Context(), email, password)
 	})
 	return user, notFoundAs(models.Refuse(models.KindUnauthorized, "invalid_credentials", "The e-mail address or the password is wrong."), err)
 }
@@ -76,9 +76,9 @@ func readSecondFactor(o *object) secondFactor {
 
 // startSession begins a session of a user who has shown who it is, and answers with its
 // token. provedAt is when the person signed in at the provider; nil: not told, or not there.
-func (s *Server) startSession(c *gin.Context, user *models.ConsoleUser, provedAt *time.Time, factor bool) error {
+func (s *signInHandler) startSession(c *gin.Context, user *models.ConsoleUser, provedAt *time.Time, factor bool) error {
 	ctx := c.Request.Context()
-	app, err := s.Store.App(ctx, user.AppID)
+	app, err := s.store.App(ctx, user.AppID)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *Server) startSession(c *gin.Context, user *models.ConsoleUser, provedAt
 	if err != nil {
 		return err
 	}
-	token, err := s.Tokens.IssueConsole(user, session)
+	token, err := s.tokens.IssueConsole(user, session)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ const (
 
 // consumeSecondFactor uses up a code of a user's second factor, or a passkey's answer. A
 // try is taken beforehand, as by withAttemptLimit.
-func (s *Server) consumeSecondFactor(c *gin.Context, user *models.ConsoleUser, asked askedOf, second secondFactor) error {
+func (s *signInHandler) consumeSecondFactor(c *gin.Context, user *models.ConsoleUser, asked askedOf, second secondFactor) error {
 	tries := s.newAttempts("factor:"+user.ID.String(), codeWindow, maxWrongCodes)
 	err := tries.count(c, "Too many wrong codes; please wait.")
 	if err != nil {
@@ -134,13 +134,13 @@ func (s *Server) consumeSecondFactor(c *gin.Context, user *models.ConsoleUser, a
 // reauthenticate reads what a person sends with a change of the own account: the
 // password again, and a code where there is a second factor. Who signs in at the
 // provider must have done so a moment ago.
-func (s *Server) reauthenticate(c *gin.Context, app caller, o *object) error {
+func (s *signInHandler) reauthenticate(c *gin.Context, app caller, o *object) error {
 	password, second := o.str("password"), readSecondFactor(o)
 	if app.user.AtProvider() {
 		if err := o.err(); err != nil {
 			return err
 		}
-		if app.provedAt == nil || s.Now().Sub(*app.provedAt) > provedLifetime {
+		if app.provedAt == nil || s.now().Sub(*app.provedAt) > provedLifetime {
 			return errSignInAgain
 		}
 		return nil
@@ -151,8 +151,8 @@ func (s *Server) reauthenticate(c *gin.Context, app caller, o *object) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	_, err := withAttemptLimit(c, s, "login", models.EmailKey(app.user.Email), func() (struct{}, error) {
-		return struct{}{}, s.Store.ConfirmPassword(c.Request.Context(), app.user.ID, password)
+	_, err := withAttemptLimit(c, s.shared, "login", models.EmailKey(app.user.Email), func() (struct{}, error) {
+		return struct{}{}, s.store.ConfirmPassword(c.Request.Context(), app.user.ID, password)
 	})
 	switch {
 	case isNotFound(err):
@@ -166,7 +166,7 @@ func (s *Server) reauthenticate(c *gin.Context, app caller, o *object) error {
 func wrongCredential(name, what string) error { return models.InvalidField(name, "%s", what) }
 
 // currentUser is who the bearer token belongs to. user is null for the app itself.
-func (s *Server) currentUser(c *gin.Context, app caller) error {
+func (s *signInHandler) currentUser(c *gin.Context, app caller) error {
 	if app.user == nil {
 		return answer(c, http.StatusOK, gin.H{"user": nil, "app": viewApp(app.App), "mustEnrol": false, "signIn": nil})
 	}
@@ -176,8 +176,8 @@ func (s *Server) currentUser(c *gin.Context, app caller) error {
 }
 
 // logout ends the session of the token at once.
-func (s *Server) logout(c *gin.Context, app caller) error {
-	if err := s.Store.EndConsoleSession(c.Request.Context(), app.user.ID, app.session); err != nil {
+func (s *signInHandler) logout(c *gin.Context, app caller) error {
+	if err := s.store.EndConsoleSession(c.Request.Context(), app.user.ID, app.session); err != nil {
 		return err
 	}
 	s.logSecurityEvent(c, "console user signed out", "user", app.user.ID)
@@ -194,8 +194,8 @@ type sessionView struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-func (s *Server) listSessions(c *gin.Context, app caller) error {
-	rows, devices, err := s.Store.ConsoleSessions(c.Request.Context(), app.user.ID, s.ConsoleIdle)
+func (s *signInHandler) listSessions(c *gin.Context, app caller) error {
+	rows, devices, err := s.store.ConsoleSessions(c.Request.Context(), app.user.ID, s.consoleIdle)
 	if err != nil {
 		return err
 	}
@@ -210,16 +210,16 @@ func (s *Server) listSessions(c *gin.Context, app caller) error {
 }
 
 // endSessions ends one of the person's sessions, or all but the present one.
-func (s *Server) endSessions(c *gin.Context, app caller, o *object) error {
+func (s *signInHandler) endSessions(c *gin.Context, app caller, o *object) error {
 	one := o.optID("sessionId")
 	err := s.reauthenticate(c, app, o)
 	if err != nil {
 		return err
 	}
 	if one != nil {
-		err = s.Store.EndConsoleSession(c.Request.Context(), app.user.ID, *one)
+		err = s.store.EndConsoleSession(c.Request.Context(), app.user.ID, *one)
 	} else {
-		err = s.Store.EndConsoleSessions(c.Request.Context(), app.user.ID, app.session)
+		err = s.store.EndConsoleSessions(c.Request.Context(), app.user.ID, app.session)
 	}
 	if err != nil {
 		return err
@@ -229,7 +229,7 @@ func (s *Server) endSessions(c *gin.Context, app caller, o *object) error {
 }
 
 // changePassword changes the person's own password and ends all other sessions.
-func (s *Server) changePassword(c *gin.Context, app caller, o *object) error {
+func (s *signInHandler) changePassword(c *gin.Context, app caller, o *object) error {
 	fresh := o.str("newPassword")
 	if err := refuseProviderAccount(app); err != nil {
 		return err
@@ -245,17 +245,17 @@ func (s *Server) changePassword(c *gin.Context, app caller, o *object) error {
 }
 
 // pathUser is the console user of the app that the path names.
-func (s *Server) pathUser(c *gin.Context, app caller) (*models.ConsoleUser, error) {
-	return s.Store.UserOfApp(c.Request.Context(), app.ID, checkedID(c, "id"))
+func (s *userHandler) pathUser(c *gin.Context, app caller) (*models.ConsoleUser, error) {
+	return s.store.UserOfApp(c.Request.Context(), app.ID, checkedID(c, "id"))
 }
 
 // endUserSessions ends the sessions of a console user.
-func (s *Server) endUserSessions(c *gin.Context, app caller) error {
+func (s *userHandler) endUserSessions(c *gin.Context, app caller) error {
 	user, err := s.pathUser(c, app)
 	if err != nil {
 		return err
 	}
-	if err := s.Store.EndConsoleSessions(c.Request.Context(), user.ID, uuid.Nil); err != nil {
+	if err := s.store.EndConsoleSessions(c.Request.Context(), user.ID, uuid.Nil); err != nil {
 		return err
 	}
 	s.logSecurityEvent(c, "console sessions ended", "user", user.ID, "by", app.actor())

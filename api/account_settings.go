@@ -31,7 +31,7 @@ func settingsOf(c *gin.Context, app caller) (string, error) {
 	return tenant, checkTenantQuery(models.Problems{}, app, tenant)
 }
 
-func (s *Server) getSettings(c *gin.Context, app caller) error {
+func (s *settingsHandler) getSettings(c *gin.Context, app caller) error {
 	tenant, err := settingsOf(c, app)
 	if err != nil {
 		return err
@@ -40,8 +40,8 @@ func (s *Server) getSettings(c *gin.Context, app caller) error {
 }
 
 // showSettings renders the tenant's own choices and what holds in the end.
-func (s *Server) showSettings(c *gin.Context, app caller, tenant string) error {
-	own, effective, err := s.Store.Settings(c.Request.Context(), app.ID, tenant)
+func (s *settingsHandler) showSettings(c *gin.Context, app caller, tenant string) error {
+	own, effective, err := s.store.Settings(c.Request.Context(), app.ID, tenant)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (s *Server) showSettings(c *gin.Context, app caller, tenant string) error {
 
 // putSettings changes a tenant's choices. What is absent stays as it is; what is
 // null is left to the app, and then to the service.
-func (s *Server) putSettings(c *gin.Context, app caller) error {
+func (s *settingsHandler) putSettings(c *gin.Context, app caller) error {
 	tenant, err := settingsOf(c, app)
 	if err != nil {
 		return err
@@ -73,22 +73,22 @@ func (s *Server) putSettings(c *gin.Context, app caller) error {
 		return err
 	}
 	given := o.given("defaultExpiryDays", "reminderIntervalHours", "retentionDays", "fieldOrigin", "senderName", "language", "replyTo", "notifyEmail")
-	if err := s.Store.ChangeSettings(c.Request.Context(), v, given); err != nil {
+	if err := s.store.ChangeSettings(c.Request.Context(), v, given); err != nil {
 		return err
 	}
 	return s.showSettings(c, app, tenant)
 }
 
 // effectiveSettings are what holds for a tenant of the app.
-func (s *Server) effectiveSettings(c *gin.Context, app caller, tenant string) (models.Settings, error) {
-	_, chosen, err := s.Store.Settings(c.Request.Context(), app.ID, tenant)
+func (s *settingsHandler) effectiveSettings(c *gin.Context, app caller, tenant string) (models.Settings, error) {
+	_, chosen, err := s.store.Settings(c.Request.Context(), app.ID, tenant)
 	return chosen.WithDefaults(s.serviceDefaults(app)), err
 }
 
 // serviceDefaults are what holds where neither tenant nor app have chosen.
-func (s *Server) serviceDefaults(app caller) models.Settings {
+func (s *settingsHandler) serviceDefaults(app caller) models.Settings {
 	return models.Settings{
-		DefaultExpiryDays: &s.DefaultExpiryDays, ReminderIntervalHours: new(int(s.ReminderInterval / time.Hour)),
+		DefaultExpiryDays: &s.defaultExpiryDays, ReminderIntervalHours: new(int(s.reminderInterval / time.Hour)),
 		FieldOrigin: new(models.OriginTopLeft), SenderName: &app.Name, Language: new("en"),
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // token is the OAuth 2.0 client credentials grant (RFC 6749 §4.4); the client
 // authenticates in the form or by HTTP Basic (§2.3.1).
-func (s *Server) token(c *gin.Context) error {
+func (s *appHandler) token(c *gin.Context) error {
 	form, err := readForm(c)
 	if err != nil {
 		return err
@@ -39,13 +39,13 @@ func (s *Server) token(c *gin.Context) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	app, err := withAttemptLimit(c, s, "token", id, func() (*models.App, error) {
-		return s.Store.Authenticate(c.Request.Context(), id, secret)
+	app, err := withAttemptLimit(c, s.shared, "token", id, func() (*models.App, error) {
+		return s.store.Authenticate(c.Request.Context(), id, secret)
 	})
 	if err != nil {
 		return notFoundAs(models.Refuse(models.KindUnauthorized, "invalid_client", "The client id or secret is wrong."), err)
 	}
-	access, err := s.Tokens.IssueAccess(app.ID)
+	access, err := s.tokens.IssueAccess(app.ID)
 	if err != nil {
 		return err
 	}
@@ -58,8 +58,8 @@ func (s *Server) token(c *gin.Context) error {
 
 // jwks publishes the keys that sign manifests (RFC 7517), so that sealed
 // documents can be verified by anyone.
-func (s *Server) jwks(c *gin.Context) error {
-	keys, err := s.Store.Keys(c.Request.Context(), models.KeyManifests)
+func (s *appHandler) jwks(c *gin.Context) error {
+	keys, err := s.store.Keys(c.Request.Context(), models.KeyManifests)
 	if err != nil {
 		return err
 	}

@@ -21,8 +21,8 @@ type userDetailView struct {
 	SeenAt       *time.Time `json:"seenAt"` // null: signed in nowhere
 }
 
-func (s *Server) listUsers(c *gin.Context, app caller) error {
-	users, err := s.Store.UserDetails(c.Request.Context(), app.ID)
+func (s *userHandler) listUsers(c *gin.Context, app caller) error {
+	users, err := s.store.UserDetails(c.Request.Context(), app.ID)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func refuseOwnAccount(app caller, user uuid.UUID, message string) error {
 }
 
 // updateUser changes the name or the role of a console user.
-func (s *Server) updateUser(c *gin.Context, app caller) error {
+func (s *userHandler) updateUser(c *gin.Context, app caller) error {
 	user, err := s.pathUser(c, app)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (s *Server) updateUser(c *gin.Context, app caller) error {
 			return err
 		}
 	}
-	changed, err := s.Store.UpdateUser(c.Request.Context(), app.ID, user.ID, change)
+	changed, err := s.store.UpdateUser(c.Request.Context(), app.ID, user.ID, change)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (s *Server) updateUser(c *gin.Context, app caller) error {
 
 // setUserPassword sets a new password for a user who forgot it. The second factor stays.
 // A user who signed in at the provider signs in with the password from then on.
-func (s *Server) setUserPassword(c *gin.Context, app caller) error {
+func (s *userHandler) setUserPassword(c *gin.Context, app caller) error {
 	user, err := s.pathUser(c, app)
 	if err != nil {
 		return err
@@ -107,13 +107,13 @@ func viewUser(u *models.ConsoleUser) userView {
 	return userView{ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, CreatedAt: u.CreatedAt.UTC()}
 }
 
-func (s *Server) createUser(c *gin.Context, app caller, o *object) error {
+func (s *userHandler) createUser(c *gin.Context, app caller, o *object) error {
 	email, name, password, role := o.str("email"), plaintext.Visible(o.str("name")), o.str("password"), o.str("role")
 	if err := o.err(); err != nil {
 		return err
 	}
 	var u *models.ConsoleUser
-	err := command(s, c, func(st *store.Store) (_ *models.ConsoleUser, err error) {
+	err := command(s.subject, c, func(st userStore) (_ *models.ConsoleUser, err error) {
 		u, err = st.CreateUser(c.Request.Context(), app.ID, email, name, password, models.Role(role))
 		return u, err
 	}, asJSON(http.StatusCreated, viewUser))
@@ -124,12 +124,12 @@ func (s *Server) createUser(c *gin.Context, app caller, o *object) error {
 	return nil
 }
 
-func (s *Server) disableUser(c *gin.Context, app caller) error {
+func (s *userHandler) disableUser(c *gin.Context, app caller) error {
 	id := checkedID(c, "id")
 	if err := refuseOwnAccount(app, id, "Your own account is disabled by another administrator."); err != nil {
 		return err
 	}
-	if err := s.Store.DisableUser(c.Request.Context(), app.ID, id); err != nil {
+	if err := s.store.DisableUser(c.Request.Context(), app.ID, id); err != nil {
 		return err
 	}
 	s.logSecurityEvent(c, "console user disabled", "user", id, "by", app.actor())

@@ -27,7 +27,7 @@ import (
 // TestProblems: the one error body, with its headers.
 func TestProblems(t *testing.T) {
 	t.Parallel()
-	s := &Server{Config: Config{BaseURL: "https://sign.example.com", Log: slog.New(slog.DiscardHandler)}}
+	s := &shared{baseURL: "https://sign.example.com", log: slog.New(slog.DiscardHandler)}
 	answer := func(err error, headers ...string) (*httptest.ResponseRecorder, map[string]any) {
 		c, w := request(http.MethodGet, "/", "", "")
 		for i := 0; i < len(headers); i += 2 {
@@ -125,14 +125,12 @@ func multipartOf(t *testing.T, all ...string) (contentType, body string) {
 	return w.FormDataContentType(), b.String()
 }
 
-func serverWithFiles(t *testing.T) (*Server, string) {
+func serverWithFiles(t *testing.T) (*shared, string) {
 	t.Helper()
 	dir := t.TempDir()
 	blobs, err := blob.Open(t.Context(), "file://"+dir)
 	require.NoError(t, err)
-	s := &Server{bodyMemory: newBodyMemory(0)}
-	s.Blobs, s.UploadLimit = blobs, 100
-	return s, dir
+	return &shared{bodyMemory: newBodyMemory(0), blobs: blobs, uploadLimit: 100}, dir
 }
 
 // TestParts: one file within its bound, texts once each, and not too many parts.
@@ -142,7 +140,7 @@ func TestParts(t *testing.T) {
 	read := func(limit int64, all ...string) (*parts, error) {
 		contentType, body := multipartOf(t, all...)
 		c, _ := request(http.MethodPost, "/", contentType, body)
-		held := &requestBody{server: s, maxJSON: maxJSON}
+		held := &requestBody{shared: s, maxJSON: maxJSON}
 		c.Set(requestBodyKey, held)
 		t.Cleanup(held.release)
 		out, err := s.readParts(c, limit)
@@ -185,7 +183,7 @@ func TestParts(t *testing.T) {
 	require.Equal(t, "content_type", codeOf(t, err))
 	contentType, body := multipartOf(t, "subject", "", "S")
 	c, _ = request(http.MethodPost, "/", contentType, body[:len(body)-9])
-	c.Set(requestBodyKey, &requestBody{server: s, maxJSON: maxJSON})
+	c.Set(requestBodyKey, &requestBody{shared: s, maxJSON: maxJSON})
 	_, err = s.readParts(c, 9)
 	require.Equal(t, "body_unreadable", codeOf(t, err))
 }
@@ -338,8 +336,7 @@ func TestWhatIsKeptOfAnAnswer(t *testing.T) {
 func TestSecureHeaders(t *testing.T) {
 	t.Parallel()
 	for base, sts := range map[string]string{"https://a.b": "max-age=31536000; includeSubDomains", "http://localhost": ""} {
-		s := &Server{}
-		s.BaseURL = base
+		s := &signingHandler{subject: subject[signingStore]{shared: &shared{baseURL: base}}}
 		c, w := request(http.MethodGet, "/", "", "")
 		s.secureHeaders(c)
 		for name, want := range map[string]string{
@@ -357,8 +354,8 @@ func TestSecureHeaders(t *testing.T) {
 // TestActionContexts: the caller's programme by at most 512 bytes, without what is no text, and the session it shows.
 func TestActionContexts(t *testing.T) {
 	t.Parallel()
-	s := &Server{}
-	s.Now = func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 6789, time.FixedZone("", 3600)) }
+	now := time.Date(2026, 1, 2, 3, 4, 5, 6789, time.FixedZone("", 3600))
+	s := &signingHandler{subject: subject[signingStore]{shared: &shared{now: func() time.Time { return now }}}}
 	l := signerLink{}
 	l.ID = uuid.New()
 	of := func(agent, header, cookie string) models.ActionContext {
@@ -387,7 +384,7 @@ func TestActionContexts(t *testing.T) {
 		if embedded {
 			l.Session = uuid.New()
 		}
-		s.setSessionCookie(c, l, "token", s.Now().Add(90*time.Second))
+		s.setSessionCookie(c, l, "token", now.Add(90*time.Second))
 		cookies := w.Result().Cookies()
 		require.Len(t, cookies, 1)
 		require.Equal(t, "token", cookies[0].Value)
@@ -398,7 +395,7 @@ func TestActionContexts(t *testing.T) {
 		require.Equal(t, embedded, cookies[0].Partitioned)
 		require.Equal(t, map[bool]http.SameSite{false: http.SameSiteLaxMode, true: http.SameSiteNoneMode}[embedded], cookies[0].SameSite)
 		c, w = request(http.MethodGet, "/", "", "")
-		s.setSessionCookie(c, l, "token", s.Now().Add(-time.Second))
+		s.setSessionCookie(c, l, "token", now.Add(-time.Second))
 		require.Equal(t, 1, w.Result().Cookies()[0].MaxAge)
 	}
 }

@@ -48,7 +48,7 @@ func viewBulkSend(b *store.BulkSendWithCounts) bulkSendView {
 
 // createBulkSend takes rows as JSON, or a CSV table with everything else in the query
 // string. All rows are checked before anything is stored.
-func (s *Server) createBulkSend(c *gin.Context, app caller) error {
+func (s *bulkHandler) createBulkSend(c *gin.Context, app caller) error {
 	body, err := bodyOf(c).receive(c.Request.Body) // first: it arrives as slowly as its client likes
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (s *Server) createBulkSend(c *gin.Context, app caller) error {
 	if err != nil {
 		return fmt.Errorf("read rows: %w", err)
 	}
-	release, err := s.bulkPlaces.acquire(c.Request.Context(), app.ID, size, cmp.Or(s.QueueWait, bulkWait))
+	release, err := s.places.acquire(c.Request.Context(), app.ID, size, cmp.Or(s.queueWait, bulkWait))
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (s *Server) createBulkSend(c *gin.Context, app caller) error {
 	if o.flag("dryRun", false) {
 		return answer(c, http.StatusOK, gin.H{"total": b.Total, "faults": []bulkFault{}})
 	}
-	return command(s, c, func(st *store.Store) (*store.BulkSendWithCounts, error) {
+	return command(s.subject, c, func(st bulkStore) (*store.BulkSendWithCounts, error) {
 		return nil, st.CreateBulkSend(c.Request.Context(), b, checked)
 	}, func(made *store.BulkSendWithCounts) (*store.StoredResponse, error) {
 		r, err := inJSON(http.StatusAccepted, gin.H{"id": made.ID, "status": made.Status, "total": made.Total})
@@ -156,10 +156,10 @@ func bulkQuery(c *gin.Context) *object {
 }
 
 // bulkInput reads the bulk send without its rows, and the template's version.
-func (s *Server) bulkInput(c *gin.Context, app caller, o *object) (*models.BulkSend, *models.LoadedTemplate, error) {
+func (s *bulkHandler) bulkInput(c *gin.Context, app caller, o *object) (*models.BulkSend, *models.LoadedTemplate, error) {
 	b := &models.BulkSend{
-		ID: s.NewID(), AppID: app.ID, TenantID: o.str("tenantId"), TemplateID: o.id("templateId"), Status: models.BulkQueued,
-		Name: plaintext.Visible(o.text("name")), Actor: app.actor(), CreatedBy: createdBy(o, app.ID.String()), CreatedAt: s.Now().UTC().Truncate(time.Microsecond),
+		ID: s.newID(), AppID: app.ID, TenantID: o.str("tenantId"), TemplateID: o.id("templateId"), Status: models.BulkQueued,
+		Name: plaintext.Visible(o.text("name")), Actor: app.actor(), CreatedBy: createdBy(o, app.ID.String()), CreatedAt: s.now().UTC().Truncate(time.Microsecond),
 	}
 	if n := o.optInt("perMinute"); n != nil {
 		if b.PerMinute = *n; *n == 0 {
@@ -177,7 +177,7 @@ func (s *Server) bulkInput(c *gin.Context, app caller, o *object) (*models.BulkS
 	if err := app.CheckTenant(b.TenantID); err != nil {
 		return nil, nil, err
 	}
-	of, err := s.Store.Template(c.Request.Context(), app.ID, b.TemplateID, version)
+	of, err := s.store.Template(c.Request.Context(), app.ID, b.TemplateID, version)
 	switch {
 	case isNotFound(err):
 		return nil, nil, models.InvalidField("templateId", "names no template of this app, or no version of it")
@@ -194,12 +194,12 @@ func (s *Server) bulkInput(c *gin.Context, app caller, o *object) (*models.BulkS
 
 // checkBulkRows makes the envelope of each row, without storing it, and refuses the
 // rows with all that is wrong with them.
-func (s *Server) checkBulkRows(c *gin.Context, app caller, b *models.BulkSend, of *models.LoadedTemplate, rows bulkRows, faults *bulkFaults) ([]*models.BulkRow, error) {
-	chosen, err := s.effectiveSettings(c, app, b.TenantID)
+func (s *bulkHandler) checkBulkRows(c *gin.Context, app caller, b *models.BulkSend, of *models.LoadedTemplate, rows bulkRows, faults *bulkFaults) ([]*models.BulkRow, error) {
+	chosen, err := s.settings.effectiveSettings(c, app, b.TenantID)
 	if err != nil {
 		return nil, err
 	}
-	act, limits := s.actionContext(c, app.actor()), s.Store.PlanLimits(app.Plan)
+	act, limits := s.actionContext(c, app.actor()), s.store.PlanLimits(app.Plan)
 	var out, clean []*models.BulkRow // all rows, and those in which nothing is wrong by themselves
 	ids := make(map[string]int)
 	for n := 1; ; n++ {
@@ -214,7 +214,7 @@ func (s *Server) checkBulkRows(c *gin.Context, app caller, b *models.BulkSend, o
 			return nil, models.InvalidField("rows", "must have at most %d items", models.MaxBulkRows)
 		}
 		o := &object{m: m, p: models.Problems{}}
-		r := &models.BulkRow{ID: s.NewID(), Row: n, ExternalID: o.strippedText("externalId"), Status: models.BulkRowPending}
+		r := &models.BulkRow{ID: s.newID(), Row: n, ExternalID: o.strippedText("externalId"), Status: models.BulkRowPending}
 		if err := r.SetData(s.bulkRowData(o, chosen)); err != nil {
 			return nil, err
 		}
@@ -253,10 +253,10 @@ func (s *Server) checkBulkRows(c *gin.Context, app caller, b *models.BulkSend, o
 }
 
 // bulkRowData reads what the envelope of a row is made from.
-func (s *Server) bulkRowData(o *object, chosen models.Settings) models.BulkRowData {
+func (s *bulkHandler) bulkRowData(o *object, chosen models.Settings) models.BulkRowData {
 	d := models.BulkRowData{Values: o.fieldTexts("values"), Variables: o.plainTexts("variables"), DefaultExpiryDays: chosen.DefaultExpiryDays}
 	for _, so := range o.objects("signers", 1, models.MaxSigners) {
-		d.Signers = append(d.Signers, s.templateSigner(so))
+		d.Signers = append(d.Signers, s.templates.templateSigner(so))
 	}
 	return d
 }
@@ -279,14 +279,14 @@ func addRefusal(p models.Problems, err error) error {
 }
 
 // checkExternalIDs notes which rows have the external id of another envelope.
-func (s *Server) checkExternalIDs(ctx context.Context, b *models.BulkSend, rows []*models.BulkRow, faults *bulkFaults) error {
+func (s *bulkHandler) checkExternalIDs(ctx context.Context, b *models.BulkSend, rows []*models.BulkRow, faults *bulkFaults) error {
 	var ids []string
 	for _, r := range rows {
 		if r.ExternalID != nil {
 			ids = append(ids, *r.ExternalID)
 		}
 	}
-	taken, err := s.Store.TakenExternalIDs(ctx, b.AppID, b.TenantID, ids)
+	taken, err := s.store.TakenExternalIDs(ctx, b.AppID, b.TenantID, ids)
 	if err != nil {
 		return err
 	}
@@ -299,15 +299,15 @@ func (s *Server) checkExternalIDs(ctx context.Context, b *models.BulkSend, rows 
 }
 
 // callerBulkSend loads the bulk send that the path names, if it is the caller's.
-func (s *Server) callerBulkSend(c *gin.Context, app caller) (*store.BulkSendWithCounts, error) {
-	b, err := s.Store.BulkSend(c.Request.Context(), app.ID, checkedID(c, "id"))
+func (s *bulkHandler) callerBulkSend(c *gin.Context, app caller) (*store.BulkSendWithCounts, error) {
+	b, err := s.store.BulkSend(c.Request.Context(), app.ID, checkedID(c, "id"))
 	if err == nil && app.CheckTenant(b.TenantID) != nil {
 		err = models.ErrNotFound
 	}
 	return b, err
 }
 
-func (s *Server) getBulkSend(c *gin.Context, app caller) error {
+func (s *bulkHandler) getBulkSend(c *gin.Context, app caller) error {
 	b, err := s.callerBulkSend(c, app)
 	if err != nil {
 		return err
@@ -316,9 +316,9 @@ func (s *Server) getBulkSend(c *gin.Context, app caller) error {
 }
 
 // changeBulkSend is the handler that does something to a bulk send.
-func (s *Server) changeBulkSend(action models.BulkAction) func(*gin.Context, caller) error {
+func (s *bulkHandler) changeBulkSend(action models.BulkAction) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
-		return command(s, c, func(st *store.Store) (*store.BulkSendWithCounts, error) {
+		return command(s.subject, c, func(st bulkStore) (*store.BulkSendWithCounts, error) {
 			return st.ChangeBulkSend(c.Request.Context(), app.ID, checkedID(c, "id"), action, func(b *models.BulkSend) error {
 				if app.CheckTenant(b.TenantID) != nil {
 					return models.ErrNotFound

@@ -36,7 +36,7 @@ func viewBulkRow(r *models.BulkRow) bulkRowView {
 }
 
 // listBulkSends answers a page of the bulk sends of all tenants, or of one.
-func (s *Server) listBulkSends(c *gin.Context, app caller) error {
+func (s *bulkHandler) listBulkSends(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	tenant := c.Query("tenantId")
 	page, size := pageQuery(c, p)
@@ -49,7 +49,7 @@ func (s *Server) listBulkSends(c *gin.Context, app caller) error {
 	if err := checkTenantQuery(p, app, tenant); err != nil {
 		return err
 	}
-	found, total, err := s.Store.BulkSends(c.Request.Context(), app.ID, tenant, page, size)
+	found, total, err := s.store.BulkSends(c.Request.Context(), app.ID, tenant, page, size)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (s *Server) listBulkSends(c *gin.Context, app caller) error {
 }
 
 // listBulkRows answers a page of the rows, or all of them as a table.
-func (s *Server) listBulkRows(c *gin.Context, app caller) error {
+func (s *bulkHandler) listBulkRows(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	status := models.BulkRowStatus(c.Query("status"))
 	if _, given := c.GetQuery("status"); given && !status.Valid() {
@@ -75,7 +75,7 @@ func (s *Server) listBulkRows(c *gin.Context, app caller) error {
 	if table {
 		page, size = 1, models.MaxBulkRows
 	}
-	rows, total, err := s.Store.BulkRows(c.Request.Context(), b.ID, status, page, size)
+	rows, total, err := s.store.BulkRows(c.Request.Context(), b.ID, status, page, size)
 	if err != nil {
 		return err
 	}

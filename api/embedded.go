@@ -10,7 +10,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"countersign/models"
-	"countersign/store"
 )
 
 const (
@@ -25,7 +24,7 @@ var (
 )
 
 // createSession lets one signer sign inside a page of one origin.
-func (s *Server) createSession(c *gin.Context, app caller, o *object) error {
+func (s *embeddedHandler) createSession(c *gin.Context, app caller, o *object) error {
 	in := models.EmbeddedSession{PageSession: s.sessionInput(app, o, maxSessionMinutes, false), EnvelopeID: o.id("envelopeId"), SignerID: o.id("signerId")}
 	if err := o.err(); err != nil {
 		return err
@@ -33,7 +32,7 @@ func (s *Server) createSession(c *gin.Context, app caller, o *object) error {
 	if err := app.CheckTenant(in.TenantID); err != nil {
 		return err
 	}
-	e, err := s.callerEnvelopeByID(c, app, in.EnvelopeID)
+	e, err := s.envelopes.callerEnvelopeByID(c, app, in.EnvelopeID)
 	if err != nil {
 		return err
 	}
@@ -47,7 +46,7 @@ func (s *Server) createSession(c *gin.Context, app caller, o *object) error {
 	token, hash := newEmbeddedToken("")
 	in.TokenHash = hash
 	until := in.ExpiresAt
-	create := func(st *store.Store, ctx context.Context, in *models.EmbeddedSession) error {
+	create := func(st embeddedStore, ctx context.Context, in *models.EmbeddedSession) error {
 		return st.CreateEmbeddedSession(ctx, in, func(e *models.Envelope) error {
 			if in.ExpiresAt = until; e.ExpiresAt != nil && e.ExpiresAt.Before(until) {
 				in.ExpiresAt = *e.ExpiresAt
@@ -56,24 +55,24 @@ func (s *Server) createSession(c *gin.Context, app caller, o *object) error {
 		})
 	}
 	return storeSession(s, c, &in, create, func(e *models.EmbeddedSession) madeSession {
-		return madeSession{e.ID, token, s.EmbedURL + "/" + token, e.ExpiresAt}
+		return madeSession{e.ID, token, s.embedURL + "/" + token, e.ExpiresAt}
 	})
 }
 
 // secureURL allows https, and in development http on this machine.
-func (s *Server) secureURL(u *url.URL) bool {
+func (s *embeddedHandler) secureURL(u *url.URL) bool {
 	if u.Host == "" || u.User != nil {
 		return false
 	}
 	switch u.Hostname() {
 	case "localhost", "127.0.0.1", "::1":
-		return u.Scheme == "https" || u.Scheme == "http" && s.Development
+		return u.Scheme == "https" || u.Scheme == "http" && s.development
 	}
 	return u.Scheme == "https"
 }
 
 // returnURL is where the person goes afterwards.
-func (s *Server) returnURL(o *object) *string {
+func (s *embeddedHandler) returnURL(o *object) *string {
 	to := o.optStr("returnUrl")
 	if to == nil {
 		return nil
@@ -117,16 +116,16 @@ type themeView struct {
 
 // openSession is what the embedded page needs: whom it is for, and a signing
 // token that ends with the session. Asking again is allowed: a page is reloaded.
-func (s *Server) openSession(c *gin.Context) error {
-	session, err := s.Store.EmbeddedSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
+func (s *embeddedHandler) openSession(c *gin.Context) error {
+	session, err := s.store.EmbeddedSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
 	if err != nil {
 		return notFoundAs(models.ErrSessionInvalid, err)
 	}
-	now := s.Now()
+	now := s.now()
 	if err := session.Live(now); err != nil {
 		return withOrigin(err, session)
 	}
-	e, err := s.Store.Envelope(c.Request.Context(), session.AppID, session.EnvelopeID)
+	e, err := s.store.Envelope(c.Request.Context(), session.AppID, session.EnvelopeID)
 	if err != nil {
 		return err
 	}
@@ -140,7 +139,7 @@ func (s *Server) openSession(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	token, err := s.Tokens.IssueEmbedded(session, signer)
+	token, err := s.tokens.IssueEmbedded(session, signer)
 	if err != nil {
 		return err
 	}
@@ -159,8 +158,8 @@ func withOrigin(err error, session *models.EmbeddedSession) error {
 }
 
 // embedPage serves the page of an embedded signing session.
-func (s *Server) embedPage(c *gin.Context) error {
-	session, err := s.Store.EmbeddedSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
+func (s *embeddedHandler) embedPage(c *gin.Context) error {
+	session, err := s.store.EmbeddedSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
 	if isNotFound(err) {
 		return s.framedPage(c, "")
 	}
@@ -173,7 +172,7 @@ func (s *Server) embedPage(c *gin.Context) error {
 // framedPage serves a page that only the origin of its session may frame. A session
 // that is over still gets the page, which says so, to the person and to the application;
 // a token that is no session's (no origin) is not found, and no page may frame it.
-func (s *Server) framedPage(c *gin.Context, origin string) error {
+func (s *embeddedHandler) framedPage(c *gin.Context, origin string) error {
 	framed := &frameAncestorsWriter{ResponseWriter: c.Writer, ancestor: "'none'"}
 	if origin == "" {
 		framed.status = http.StatusNotFound
@@ -183,21 +182,21 @@ func (s *Server) framedPage(c *gin.Context, origin string) error {
 			return models.Refuse(models.KindForbidden, "origin_forbidden", "This session belongs to another origin.")
 		}
 	}
-	if s.Pages == nil {
+	if s.pages == nil {
 		return models.ErrNotFound
 	}
-	s.Pages.ServeHTTP(framed, c.Request)
+	s.pages.ServeHTTP(framed, c.Request)
 	return nil
 }
 
 // isAllowedReferer reports whether the page that led here is of the allowed origin, or ours.
-func (s *Server) isAllowedReferer(referer, allowed string) bool {
+func (s *embeddedHandler) isAllowedReferer(referer, allowed string) bool {
 	u, err := url.Parse(referer)
 	if err != nil {
 		return false
 	}
 	origin := strings.ToLower(u.Scheme + "://" + u.Host)
-	own, err := url.Parse(s.EmbedURL)
+	own, err := url.Parse(s.embedURL)
 	return origin == allowed || err == nil && origin == strings.ToLower(own.Scheme+"://"+own.Host)
 }
 

@@ -8,13 +8,12 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"countersign/models"
-	"countersign/store"
 )
 
 const maxBuilderMinutes = 240
 
 // createBuilderSession lets somebody prepare a draft or a template inside a page of one origin.
-func (s *Server) createBuilderSession(c *gin.Context, app caller, o *object) error {
+func (s *embeddedHandler) createBuilderSession(c *gin.Context, app caller, o *object) error {
 	template := o.optID("templateId")
 	in := models.BuilderSession{PageSession: s.sessionInput(app, o, maxBuilderMinutes, template != nil), TemplateID: template, Features: builderFeatures(o)}
 	switch {
@@ -34,15 +33,15 @@ func (s *Server) createBuilderSession(c *gin.Context, app caller, o *object) err
 	}
 	token, hash := newEmbeddedToken(builderTokenPrefix)
 	in.TokenHash = hash
-	return storeSession(s, c, &in, (*store.Store).CreateBuilderSession, func(b *models.BuilderSession) madeSession {
-		return madeSession{b.ID, token, s.EmbedURL + "/build/" + token, b.ExpiresAt}
+	return storeSession(s, c, &in, embeddedStore.CreateBuilderSession, func(b *models.BuilderSession) madeSession {
+		return madeSession{b.ID, token, s.embedURL + "/build/" + token, b.ExpiresAt}
 	})
 }
 
 // checkBuild refuses a session for what is not the caller's, or cannot be prepared.
-func (s *Server) checkBuild(c *gin.Context, app caller, in *models.BuilderSession) error {
+func (s *embeddedHandler) checkBuild(c *gin.Context, app caller, in *models.BuilderSession) error {
 	if in.TemplateID != nil {
-		t, err := s.Store.Template(c.Request.Context(), app.ID, *in.TemplateID, 0)
+		t, err := s.store.Template(c.Request.Context(), app.ID, *in.TemplateID, 0)
 		switch {
 		case err != nil:
 			return err
@@ -53,7 +52,7 @@ func (s *Server) checkBuild(c *gin.Context, app caller, in *models.BuilderSessio
 		}
 		return nil
 	}
-	e, err := s.callerEnvelopeByID(c, app, *in.EnvelopeID)
+	e, err := s.envelopes.callerEnvelopeByID(c, app, *in.EnvelopeID)
 	if err != nil {
 		return err
 	}
@@ -90,8 +89,8 @@ func builderFeatures(o *object) models.BuilderFeatures {
 
 // openBuilderSession is what the builder's page needs: which draft it is for, and what
 // may be done with it. The session's token is the page's credential.
-func (s *Server) openBuilderSession(c *gin.Context) error {
-	session, err := s.Store.BuilderSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
+func (s *embeddedHandler) openBuilderSession(c *gin.Context) error {
+	session, err := s.store.BuilderSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
 	if err != nil {
 		return notFoundAs(models.ErrSessionInvalid, err)
 	}
@@ -101,7 +100,7 @@ func (s *Server) openBuilderSession(c *gin.Context) error {
 	} else {
 		told["envelopeId"] = session.EnvelopeID
 	}
-	err = session.Live(s.Now())
+	err = session.Live(s.now())
 	if err == nil {
 		err = s.checkBuilt(c, session)
 	}
@@ -117,8 +116,8 @@ func (s *Server) openBuilderSession(c *gin.Context) error {
 }
 
 // builderPage serves the page of a builder session, which only the session's origin may frame.
-func (s *Server) builderPage(c *gin.Context) error {
-	session, err := s.Store.BuilderSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
+func (s *embeddedHandler) builderPage(c *gin.Context) error {
+	session, err := s.store.BuilderSessionByToken(c.Request.Context(), tokenHash(c.Param("token")))
 	if isNotFound(err) {
 		return s.framedPage(c, "")
 	}

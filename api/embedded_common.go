@@ -9,14 +9,13 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/models"
-	"countersign/store"
 )
 
 // sessionInput reads what both kinds of embedded sessions are made with; most is the longest lifetime in minutes. Where
 // allTenants is set, a tenantId that is null is for what belongs to all of them.
-func (s *Server) sessionInput(app caller, o *object, most int, allTenants bool) models.PageSession {
+func (s *embeddedHandler) sessionInput(app caller, o *object, most int, allTenants bool) models.PageSession {
 	in := models.PageSession{
-		AppID: app.ID, AllowedOrigin: s.origin(o, "allowedOrigin"), ReturnURL: s.returnURL(o), CreatedAt: s.Now().UTC().Truncate(time.Microsecond),
+		AppID: app.ID, AllowedOrigin: s.origin(o, "allowedOrigin"), ReturnURL: s.returnURL(o), CreatedAt: s.now().UTC().Truncate(time.Microsecond),
 	}
 	in.PrimaryColor, in.BorderRadius = readTheme(o)
 	if !allTenants || !o.has("tenantId") || o.get("tenantId") != nil {
@@ -48,16 +47,16 @@ type madeSession struct {
 }
 
 // storeSession stores an embedded session and answers with what view makes of it.
-func storeSession[T any](s *Server, c *gin.Context, in *T, create func(*store.Store, context.Context, *T) error, view func(*T) madeSession) error {
-	return command(s, c, func(st *store.Store) (*T, error) {
+func storeSession[T any](s *embeddedHandler, c *gin.Context, in *T, create func(embeddedStore, context.Context, *T) error, view func(*T) madeSession) error {
+	return command(s.subject, c, func(st embeddedStore) (*T, error) {
 		return in, create(st, c.Request.Context(), in)
 	}, asJSON(http.StatusCreated, view))
 }
 
 // revokeEmbedded is the handler that ends a session by one of the store's methods.
-func (s *Server) revokeEmbedded(revoke func(*store.Store, context.Context, *models.App, uuid.UUID) error) func(*gin.Context, caller) error {
+func (s *embeddedHandler) revokeEmbedded(revoke func(embeddedStore, context.Context, *models.App, uuid.UUID) error) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
-		if err := revoke(s.Store, c.Request.Context(), app.App, checkedID(c, "id")); err != nil {
+		if err := revoke(s.store, c.Request.Context(), app.App, checkedID(c, "id")); err != nil {
 			return err
 		}
 		return answerNothing(c)

@@ -13,7 +13,7 @@ import (
 )
 
 // origin reads the origin of a page, as browsers serialize it.
-func (s *Server) origin(o *object, name string) string {
+func (s *embeddedHandler) origin(o *object, name string) string {
 	text := o.optStr(name)
 	if text == nil {
 		return required(o, name, text)

@@ -29,8 +29,8 @@ func statusQuery(c *gin.Context, p models.Problems) models.Status {
 	return v
 }
 
-func (s *Server) getEnvelope(c *gin.Context, app caller) error {
-	e, log, values, err := s.Store.EnvelopeWithEntries(c.Request.Context(), app.ID, checkedID(c, "id"))
+func (s *envelopeHandler) getEnvelope(c *gin.Context, app caller) error {
+	e, log, values, err := s.store.EnvelopeWithEntries(c.Request.Context(), app.ID, checkedID(c, "id"))
 	if err == nil && app.CheckTenant(e.TenantID) != nil {
 		err = models.ErrNotFound
 	}
@@ -47,7 +47,7 @@ func (s *Server) getEnvelope(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, v)
 }
 
-func (s *Server) sendEnvelope(c *gin.Context, app caller, o *object) error {
+func (s *envelopeHandler) sendEnvelope(c *gin.Context, app caller, o *object) error {
 	message := o.strippedText("message")
 	if err := o.err(); err != nil {
 		return err
@@ -57,21 +57,21 @@ func (s *Server) sendEnvelope(c *gin.Context, app caller, o *object) error {
 }
 
 // showLinks puts the links of those who may sign into the answer to a send.
-func (s *Server) showLinks(v *envelopeView, e *models.Envelope) error {
+func (s *envelopeHandler) showLinks(v *envelopeView, e *models.Envelope) error {
 	for i, signer := range e.Signers {
 		if signer.LinkID == nil {
 			continue
 		}
-		tok, err := s.Tokens.IssueSigning(e.AppID, signer)
+		tok, err := s.tokens.IssueSigning(e.AppID, signer)
 		if err != nil {
 			return err
 		}
-		v.Signers[i].SigningURL = s.SigningURL + "/" + tok
+		v.Signers[i].SigningURL = s.signingURL + "/" + tok
 	}
 	return nil
 }
 
-func (s *Server) voidEnvelope(c *gin.Context, app caller, o *object) error {
+func (s *envelopeHandler) voidEnvelope(c *gin.Context, app caller, o *object) error {
 	reason := o.strippedText("reason")
 	if err := o.err(); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (s *Server) voidEnvelope(c *gin.Context, app caller, o *object) error {
 	return s.changeWhole(c, app, false, func(e *models.Envelope, act models.ActionContext) error { return e.Void(act, reason) })
 }
 
-func (s *Server) addSigner(c *gin.Context, app caller, o *object) error {
+func (s *envelopeHandler) addSigner(c *gin.Context, app caller, o *object) error {
 	in := s.signerInput(o)
 	in.Check(o.p, "")
 	return change(s, c, app, o.err(), func(e *models.Envelope, act models.ActionContext) (*models.Signer, error) {
@@ -88,7 +88,7 @@ func (s *Server) addSigner(c *gin.Context, app caller, o *object) error {
 }
 
 // addField takes a field, or a list of them, of which all are added or none.
-func (s *Server) addField(c *gin.Context, app caller) error {
+func (s *envelopeHandler) addField(c *gin.Context, app caller) error {
 	objects, listed, err := readObjects(c, "fields", models.MaxFields)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (s *Server) addField(c *gin.Context, app caller) error {
 		if _, err := e.Status.Next(models.ActionAddField); err != nil {
 			return err
 		}
-		placed, at, err := s.placeOnDocuments(c.Request.Context(), e, ins, listed, path)
+		placed, at, err := s.uploads.placeOnDocuments(c.Request.Context(), e, ins, listed, path)
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (s *Server) addField(c *gin.Context, app caller) error {
 
 // getDocument streams the first document, or the one that documentId names, as
 // it is or as what it was sealed into: the original unless kind says otherwise.
-func (s *Server) getDocument(c *gin.Context, _ caller, e *models.Envelope) error {
+func (s *documentHandler) getDocument(c *gin.Context, _ caller, e *models.Envelope) error {
 	p := models.Problems{}
 	kind, id := models.DocumentOriginal, queryID(c, p, "documentId")
 	if given, ok := c.GetQuery("kind"); ok {
@@ -177,48 +177,48 @@ type progressView struct {
 const workflowPatience = time.Second
 
 // progress answers what the envelope's workflow is doing.
-func (s *Server) progress(c *gin.Context, _ caller, e *models.Envelope) error {
+func (s *envelopeHandler) progress(c *gin.Context, _ caller, e *models.Envelope) error {
 	if e.SentAt == nil {
 		return models.Refuse(models.KindConflict, "envelope_draft", "The envelope has not been sent.")
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), workflowPatience)
 	defer cancel()
-	p, err := s.Workflows.Progress(ctx, e.ID)
+	p, err := s.workflows.Progress(ctx, e.ID)
 	if err != nil {
 		if !e.Status.Terminal() {
-			s.Log.WarnContext(ctx, "workflow does not answer; if this stays: countersign reconcile", "envelope", e.ID, "error", err)
+			s.log.WarnContext(ctx, "workflow does not answer; if this stays: countersign reconcile", "envelope", e.ID, "error", err)
 		}
 		return s.recordedProgress(c, e)
 	}
 	out := progressView{Progress: p, AnsweredBy: "workflow"}
-	if s.WorkflowsURL != "" {
-		out.WorkflowURL = new(s.WorkflowsURL + "/" + url.PathEscape(temporal.EnvelopeWorkflowID(e.ID)))
+	if s.workflowsURL != "" {
+		out.WorkflowURL = new(s.workflowsURL + "/" + url.PathEscape(temporal.EnvelopeWorkflowID(e.ID)))
 	}
 	return answer(c, http.StatusOK, out)
 }
 
 // recordedProgress answers progress from the database.
-func (s *Server) recordedProgress(c *gin.Context, e *models.Envelope) error {
+func (s *envelopeHandler) recordedProgress(c *gin.Context, e *models.Envelope) error {
 	ctx := c.Request.Context()
-	_, settings, err := s.Store.Settings(ctx, e.AppID, e.TenantID)
+	_, settings, err := s.store.Settings(ctx, e.AppID, e.TenantID)
 	if err != nil {
 		return err
 	}
-	mails, err := s.Store.Mails(ctx, e.ID)
+	mails, err := s.store.Mails(ctx, e.ID)
 	if err != nil {
 		return err
 	}
-	next := e.NextReminder(mails, e.ReminderInterval(settings.ReminderInterval(s.ReminderInterval)))
+	next := e.NextReminder(mails, e.ReminderInterval(settings.ReminderInterval(s.settings.reminderInterval)))
 	return answer(c, http.StatusOK, progressView{Progress: temporal.ProgressOf(e, next), AnsweredBy: "database"})
 }
 
 // callerEnvelope loads the envelope that the path names, if it is the caller's.
-func (s *Server) callerEnvelope(c *gin.Context, app caller) (*models.Envelope, error) {
+func (s *envelopeHandler) callerEnvelope(c *gin.Context, app caller) (*models.Envelope, error) {
 	return s.callerEnvelopeByID(c, app, checkedID(c, "id"))
 }
 
 // ofEnvelope is a handler that is about the envelope that the path names.
-func (s *Server) ofEnvelope(h func(*gin.Context, caller, *models.Envelope) error) func(*gin.Context, caller) error {
+func (s *envelopeHandler) ofEnvelope(h func(*gin.Context, caller, *models.Envelope) error) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
 		e, err := s.callerEnvelope(c, app)
 		if err != nil {
@@ -228,8 +228,8 @@ func (s *Server) ofEnvelope(h func(*gin.Context, caller, *models.Envelope) error
 	}
 }
 
-func (s *Server) callerEnvelopeByID(c *gin.Context, app caller, id uuid.UUID) (*models.Envelope, error) {
-	e, err := s.Store.Envelope(c.Request.Context(), app.ID, id)
+func (s *envelopeHandler) callerEnvelopeByID(c *gin.Context, app caller, id uuid.UUID) (*models.Envelope, error) {
+	e, err := s.store.Envelope(c.Request.Context(), app.ID, id)
 	if err == nil && app.CheckTenant(e.TenantID) != nil {
 		return nil, models.ErrNotFound
 	}

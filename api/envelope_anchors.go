@@ -69,7 +69,7 @@ func prepareAnchor(a models.Anchor) (prepare.Anchor, error) {
 
 // addDraftFields adds the fields of a draft that is being made; those with an anchor stand where
 // its text is in file, or in the first document where no file was given.
-func (s *Server) addDraftFields(c *gin.Context, e *models.Envelope, act models.ActionContext, fields []models.FieldInput, path func(int) string, file *upload) error {
+func (s *uploads) addDraftFields(c *gin.Context, e *models.Envelope, act models.ActionContext, fields []models.FieldInput, path func(int) string, file *upload) error {
 	if i := firstAnchor(fields); i >= 0 {
 		var content io.ReaderAt
 		var size int64
@@ -104,7 +104,7 @@ func (s *Server) addDraftFields(c *gin.Context, e *models.Envelope, act models.A
 // fields with their places. A field whose text counts in several places becomes as
 // many fields; one that may be missing, none. at has the index of the request's field
 // for each; path names that in problems.
-func (s *Server) placeAnchors(ctx context.Context, fields []models.FieldInput, r io.ReaderAt, size int64, path func(int) string) (placed []models.FieldInput, at []int, err error) {
+func (s *uploads) placeAnchors(ctx context.Context, fields []models.FieldInput, r io.ReaderAt, size int64, path func(int) string) (placed []models.FieldInput, at []int, err error) {
 	var anchored []prepare.AnchoredField
 	for _, in := range fields {
 		if in.Anchor == nil {
@@ -145,12 +145,12 @@ func (s *Server) placeAnchors(ctx context.Context, fields []models.FieldInput, r
 }
 
 // resolveAnchors reads the document when its turn among those that are examined has come.
-func (s *Server) resolveAnchors(ctx context.Context, r io.ReaderAt, size int64, fields []prepare.AnchoredField) ([][]prepare.Place, error) {
+func (s *uploads) resolveAnchors(ctx context.Context, r io.ReaderAt, size int64, fields []prepare.AnchoredField) ([][]prepare.Place, error) {
 	if err := s.admissions.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
 	defer s.admissions.Release(1)
-	ctx, cancel := context.WithTimeout(ctx, s.Admission.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, s.admission.Timeout)
 	defer cancel()
 	f, err := pdf.Open(r, size, pdf.DefaultLimits())
 	if err != nil {
@@ -188,7 +188,7 @@ func anchorProblem(err error, fields []models.FieldInput, path func(int) string)
 // placeOnDocuments is placeAnchors for fields of a draft: each on the document that it
 // names, and otherwise on the first. In a list, listed, a field may become several or
 // none.
-func (s *Server) placeOnDocuments(ctx context.Context, e *models.Envelope, ins []models.FieldInput, listed bool, path func(int) string) (placed []models.FieldInput, at []int, err error) {
+func (s *uploads) placeOnDocuments(ctx context.Context, e *models.Envelope, ins []models.FieldInput, listed bool, path func(int) string) (placed []models.FieldInput, at []int, err error) {
 	of := make(map[uuid.UUID][]int) // indices of the fields with an anchor, by their document
 	var documents []*models.Document
 	for i, in := range ins {
@@ -247,7 +247,7 @@ func anchoredDocument(e *models.Envelope, in models.FieldInput, listed bool, pat
 
 // placeOnDocument places those of the fields that stand on a document, which it reads
 // once, and notes for each what it has become.
-func (s *Server) placeOnDocument(ctx context.Context, e *models.Envelope, d *models.Document, ins []models.FieldInput, which []int, made [][]models.FieldInput, path func(int) string) error {
+func (s *uploads) placeOnDocument(ctx context.Context, e *models.Envelope, d *models.Document, ins []models.FieldInput, which []int, made [][]models.FieldInput, path func(int) string) error {
 	f, err := s.openFile(ctx, e, d.Presented())
 	if err != nil {
 		return err

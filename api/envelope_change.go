@@ -13,11 +13,11 @@ import (
 // change does one thing to the caller's envelope and answers with view of what that made.
 // What is wrong with the body, invalid, is refused where the envelope is the caller's, and
 // the version is the one that the caller has seen.
-func change[T any](s *Server, c *gin.Context, app caller, invalid error,
+func change[T any](s *envelopeHandler, c *gin.Context, app caller, invalid error,
 	do func(*models.Envelope, models.ActionContext) (T, error), view func(T) (*store.StoredResponse, error),
 ) error {
 	var made T
-	return command(s, c, func(st *store.Store) (*models.Envelope, error) {
+	return command(s.subject, c, func(st envelopeStore) (*models.Envelope, error) {
 		return st.Change(c.Request.Context(), app.ID, checkedID(c, "id"), s.by(c, app, invalid, func(e *models.Envelope, act models.ActionContext) (err error) {
 			made, err = do(e, act)
 			return err
@@ -38,8 +38,8 @@ func withETag(r *store.StoredResponse, e *models.Envelope) *store.StoredResponse
 
 // changeWhole is change that answers with the whole envelope; links: with the
 // links of those who may sign.
-func (s *Server) changeWhole(c *gin.Context, app caller, links bool, do func(*models.Envelope, models.ActionContext) error) error {
-	return command(s, c, func(st *store.Store) (*store.EnvelopeWithEvents, error) {
+func (s *envelopeHandler) changeWhole(c *gin.Context, app caller, links bool, do func(*models.Envelope, models.ActionContext) error) error {
+	return command(s.subject, c, func(st envelopeStore) (*store.EnvelopeWithEvents, error) {
 		return st.ChangeWithEvents(c.Request.Context(), app.ID, checkedID(c, "id"), s.by(c, app, nil, do))
 	}, func(e *store.EnvelopeWithEvents) (*store.StoredResponse, error) {
 		log := e.Log
@@ -51,7 +51,7 @@ func (s *Server) changeWhole(c *gin.Context, app caller, links bool, do func(*mo
 }
 
 // wholeEnvelope is a response with an envelope; links: with the links of those who may sign.
-func (s *Server) wholeEnvelope(status int, e *models.Envelope, log []models.Event, links bool) (*store.StoredResponse, error) {
+func (s *envelopeHandler) wholeEnvelope(status int, e *models.Envelope, log []models.Event, links bool) (*store.StoredResponse, error) {
 	v := viewEnvelope(e, log)
 	showFieldWarnings(&v, e)
 	if links {
@@ -64,7 +64,7 @@ func (s *Server) wholeEnvelope(status int, e *models.Envelope, log []models.Even
 }
 
 // by lets the caller do something to an envelope that is theirs, unless the request is invalid.
-func (s *Server) by(c *gin.Context, app caller, invalid error, do func(*models.Envelope, models.ActionContext) error) func(*models.Envelope) error {
+func (s *envelopeHandler) by(c *gin.Context, app caller, invalid error, do func(*models.Envelope, models.ActionContext) error) func(*models.Envelope) error {
 	return func(e *models.Envelope) error {
 		if app.CheckTenant(e.TenantID) != nil {
 			return models.ErrNotFound

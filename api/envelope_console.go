@@ -13,7 +13,7 @@ import (
 )
 
 // searchEnvelopes lists the envelopes of all tenants, or of one.
-func (s *Server) searchEnvelopes(c *gin.Context, app caller) error {
+func (s *envelopeHandler) searchEnvelopes(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.EnvelopeFilter{
 		App: app.ID, Tenant: c.Query("tenantId"), Search: searchText(c, p),
@@ -27,7 +27,7 @@ func (s *Server) searchEnvelopes(c *gin.Context, app caller) error {
 	if err := checkTenantQuery(p, app, f.Tenant); err != nil {
 		return err
 	}
-	found, total, err := s.Store.Envelopes(c.Request.Context(), f)
+	found, total, err := s.store.Envelopes(c.Request.Context(), f)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (s *Server) searchEnvelopes(c *gin.Context, app caller) error {
 	for i, e := range found {
 		ids[i] = e.ID
 	}
-	undelivered, err := s.Store.Undelivered(c.Request.Context(), ids)
+	undelivered, err := s.store.Undelivered(c.Request.Context(), ids)
 	if err != nil {
 		return err
 	}
@@ -68,15 +68,15 @@ func viewMail(m *models.Mail) mailView {
 
 // inspectEnvelope is the envelope with all that happened to it: the audit
 // trail, the mails, and the newest deliveries to webhooks.
-func (s *Server) inspectEnvelope(c *gin.Context, app caller, e *models.Envelope) error {
+func (s *envelopeHandler) inspectEnvelope(c *gin.Context, app caller, e *models.Envelope) error {
 	ctx := c.Request.Context()
-	log, err1 := s.Store.AuditEvents(ctx, e)
-	mails, err2 := s.Store.Mails(ctx, e.ID)
-	deliveries, _, err3 := s.Store.Deliveries(ctx, store.DeliveryFilter{App: app.ID, Envelope: e.ID, Page: 1, Size: 100})
+	log, err1 := s.store.AuditEvents(ctx, e)
+	mails, err2 := s.store.Mails(ctx, e.ID)
+	deliveries, _, err3 := s.store.Deliveries(ctx, store.DeliveryFilter{App: app.ID, Envelope: e.ID, Page: 1, Size: 100})
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return err
 	}
-	names, err := s.Store.DeliveryContext(ctx, app.ID, deliveries)
+	names, err := s.store.DeliveryContext(ctx, app.ID, deliveries)
 	if err != nil {
 		return err
 	}

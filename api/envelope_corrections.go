@@ -14,7 +14,7 @@ import (
 )
 
 // replacementInput reads who takes a signer's place.
-func (s *Server) replacementInput(o *object) models.Replacement {
+func (s *envelopeHandler) replacementInput(o *object) models.Replacement {
 	in := models.Replacement{
 		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), Reason: o.strippedText("reason"),
 	}
@@ -27,7 +27,7 @@ func (s *Server) replacementInput(o *object) models.Replacement {
 }
 
 // replaceSigner puts another person in a signer's place.
-func (s *Server) replaceSigner(c *gin.Context, app caller) error {
+func (s *envelopeHandler) replaceSigner(c *gin.Context, app caller) error {
 	o, id, err := s.partEdit(c, app, "signerId")
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (s *Server) replaceSigner(c *gin.Context, app caller) error {
 
 // resendInvitation gives the signer a new link, which goes out by mail and is
 // shown to nobody else. The old one ends.
-func (s *Server) resendInvitation(c *gin.Context, app caller) error {
+func (s *envelopeHandler) resendInvitation(c *gin.Context, app caller) error {
 	return change(s, c, app, nil, func(e *models.Envelope, act models.ActionContext) (*models.Signer, error) {
 		return e.Resend(act, checkedID(c, "signerId"))
 	}, asJSON(http.StatusAccepted, viewSigner))
@@ -52,20 +52,20 @@ type signingLinkView struct {
 }
 
 // issueLink gives the sender the link of an awaited signer.
-func (s *Server) issueLink(c *gin.Context, app caller, o *object) error {
+func (s *envelopeHandler) issueLink(c *gin.Context, app caller, o *object) error {
 	rotate := o.flag("rotate", false)
 	return change(s, c, app, o.err(), func(e *models.Envelope, act models.ActionContext) (v signingLinkView, err error) {
 		signer, err := e.IssueLink(act, checkedID(c, "signerId"), rotate)
 		if err != nil {
 			return v, err
 		}
-		token, err := s.Tokens.IssueSigning(e.AppID, signer)
-		return signingLinkView{SigningURL: s.SigningURL + "/" + token, ExpiresAt: utcPtr(e.LinkEnds(signer))}, err
+		token, err := s.tokens.IssueSigning(e.AppID, signer)
+		return signingLinkView{SigningURL: s.signingURL + "/" + token, ExpiresAt: utcPtr(e.LinkEnds(signer))}, err
 	}, func(v signingLinkView) (*store.StoredResponse, error) { return inJSON(http.StatusOK, v) })
 }
 
 // requestCopies has the sealed files' links sent again to an address of the envelope.
-func (s *Server) requestCopies(c *gin.Context, app caller, o *object) error {
+func (s *envelopeHandler) requestCopies(c *gin.Context, app caller, o *object) error {
 	email := strings.TrimSpace(o.str("email"))
 	return change(s, c, app, o.err(), func(e *models.Envelope, act models.ActionContext) (*models.Signer, error) {
 		return e.RequestCopies(act, email)

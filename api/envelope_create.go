@@ -15,7 +15,7 @@ import (
 )
 
 // createEnvelope takes a multipart body with the file, or JSON without it.
-func (s *Server) createEnvelope(c *gin.Context, app caller) error {
+func (s *envelopeHandler) createEnvelope(c *gin.Context, app caller) error {
 	t, _, _ := mime.ParseMediaType(c.ContentType()) // an unreadable type is treated as JSON and refused there
 	if t != "multipart/form-data" {
 		o, err := readObject(c, false)
@@ -23,12 +23,12 @@ func (s *Server) createEnvelope(c *gin.Context, app caller) error {
 			return err
 		}
 		if o.get("templateId") != nil {
-			return s.createFromTemplate(c, app, o)
+			return s.fromTemplate(c, app, o)
 		}
 		o.refuse(optionsWithoutFile, "documentOptions")
 		return s.createDraft(c, app, o, nil)
 	}
-	in, err := s.readParts(c, s.UploadLimit)
+	in, err := s.readParts(c, s.uploadLimit)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func jsonList(o *object, name string, texts []string) any {
 	return all
 }
 
-func (s *Server) createDraft(c *gin.Context, app caller, o *object, file *upload) error {
+func (s *envelopeHandler) createDraft(c *gin.Context, app caller, o *object, file *upload) error {
 	in, signers, fields, err := s.envelopeInput(c, app, o)
 	if err != nil {
 		return err
@@ -124,13 +124,13 @@ func (s *Server) createDraft(c *gin.Context, app caller, o *object, file *upload
 		err = e.Send(s.actionContext(c, app.actor()), nil)
 	}
 	if err == nil {
-		err = command(s, c, func(st *store.Store) (*store.EnvelopeWithEvents, error) {
+		err = command(s.subject, c, func(st envelopeStore) (*store.EnvelopeWithEvents, error) {
 			return nil, st.Create(c.Request.Context(), e)
 		}, s.viewCreated(send))
 	}
 	if err != nil {
 		if file != nil && models.IsRefusal(err) {
-			s.discardUpload(c, file)
+			s.uploads.discardUpload(c, file)
 		}
 		return err
 	}
@@ -139,7 +139,7 @@ func (s *Server) createDraft(c *gin.Context, app caller, o *object, file *upload
 }
 
 // viewCreated answers with a new envelope; if it was sent, with the links of those who may sign.
-func (s *Server) viewCreated(sent bool) func(*store.EnvelopeWithEvents) (*store.StoredResponse, error) {
+func (s *envelopeHandler) viewCreated(sent bool) func(*store.EnvelopeWithEvents) (*store.StoredResponse, error) {
 	return func(made *store.EnvelopeWithEvents) (*store.StoredResponse, error) {
 		r, err := s.wholeEnvelope(http.StatusCreated, made.Envelope, made.Log, sent)
 		return s.withLocation(r, "/v1/envelopes/"+made.ID.String()), err
@@ -148,7 +148,7 @@ func (s *Server) viewCreated(sent bool) func(*store.EnvelopeWithEvents) (*store.
 
 // envelopeInput reads what an envelope is to be made of, and refuses it with all
 // that is wrong with it.
-func (s *Server) envelopeInput(c *gin.Context, app caller, o *object) (models.Envelope, []models.SignerInput, []models.FieldInput, error) {
+func (s *envelopeHandler) envelopeInput(c *gin.Context, app caller, o *object) (models.Envelope, []models.SignerInput, []models.FieldInput, error) {
 	in := models.Envelope{
 		AppID: app.ID, TenantID: o.str("tenantId"), Subject: o.strippedText("subject"), CreatedBy: createdBy(o, app.ID.String()), ExpiresInDays: o.optInt("expiresInDays"),
 		ExternalID: o.strippedText("externalId"), Message: o.strippedText("message"), ReminderHours: o.optInt("reminderHours"), Metadata: o.metadata("metadata"),
@@ -156,10 +156,10 @@ func (s *Server) envelopeInput(c *gin.Context, app caller, o *object) (models.En
 	in.Check(o.p)
 	o.flag("send", false)
 	o.refuse("is for an envelope of a template: give templateId", "templateVersion", "values", "variables")
-	chosen := s.serviceDefaults(app)
+	chosen := s.settings.serviceDefaults(app)
 	if len(o.p["tenantId"]) == 0 {
 		var err error
-		if chosen, err = s.effectiveSettings(c, app, in.TenantID); err != nil {
+		if chosen, err = s.settings.effectiveSettings(c, app, in.TenantID); err != nil {
 			return in, nil, nil, err
 		}
 	}
@@ -212,7 +212,7 @@ func fieldOrigin(o *object) *models.Origin {
 
 // buildDraft makes the draft with all that the request holds, and keeps the file. Only
 // now, when nothing else is wrong with the request, is the file examined.
-func (s *Server) buildDraft(c *gin.Context, app caller, in models.Envelope, signers []models.SignerInput, fields []models.FieldInput,
+func (s *envelopeHandler) buildDraft(c *gin.Context, app caller, in models.Envelope, signers []models.SignerInput, fields []models.FieldInput,
 	file *upload,
 ) (*models.Envelope, error) {
 	act := s.actionContext(c, app.actor())
@@ -227,23 +227,23 @@ func (s *Server) buildDraft(c *gin.Context, app caller, in models.Envelope, sign
 	}
 	var d *models.Document
 	if file != nil {
-		if err := s.admitUpload(c, file); err != nil {
+		if err := s.uploads.admitUpload(c, file); err != nil {
 			return nil, err
 		}
-		limits := s.Store.PlanLimits(app.Plan)
-		s.nameUpload(e, file)
+		limits := s.store.PlanLimits(app.Plan)
+		s.uploads.nameUpload(e, file)
 		if d, err = e.AddDocument(act, file.DocumentInput, limits.Documents); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.addDraftFields(c, e, act, fields, models.IndexedPath, file); err != nil {
+	if err := s.uploads.addDraftFields(c, e, act, fields, models.IndexedPath, file); err != nil {
 		return nil, err
 	}
 	if file != nil {
 		if err := addFoundFields(app, e, act, d, file); err != nil {
 			return nil, err
 		}
-		if err := s.keepUpload(c, file); err != nil {
+		if err := s.uploads.keepUpload(c, file); err != nil {
 			return nil, err
 		}
 	}
@@ -251,7 +251,7 @@ func (s *Server) buildDraft(c *gin.Context, app caller, in models.Envelope, sign
 }
 
 // signerInput reads a signer request.
-func (s *Server) signerInput(o *object) models.SignerInput {
+func (s *envelopeHandler) signerInput(o *object) models.SignerInput {
 	in := models.SignerInput{
 		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, Kind: recipientKind(o),
 	}
@@ -265,9 +265,9 @@ func (s *Server) signerInput(o *object) models.SignerInput {
 }
 
 // authMethod reads how a signer shows who they are.
-func (s *Server) authMethod(o *object, otherwise models.AuthMethod) models.AuthMethod {
+func (s *envelopeHandler) authMethod(o *object, otherwise models.AuthMethod) models.AuthMethod {
 	m := models.AuthMethod(models.Deref(o.optStr("authMethod"), string(otherwise)))
-	if m == models.AuthSMSOTP && s.SMS == nil {
+	if m == models.AuthSMSOTP && s.sms == nil {
 		o.bad("authMethod", "sms_otp is not available: this service sends no text messages")
 	}
 	return m

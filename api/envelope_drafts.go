@@ -71,7 +71,7 @@ func (o *object) metadata(name string) map[string]string {
 
 // patchEnvelope edits a draft, or changes when an envelope that was sent ends and when
 // it is reminded of.
-func (s *Server) patchEnvelope(c *gin.Context, app caller, o *object) error {
+func (s *envelopeHandler) patchEnvelope(c *gin.Context, app caller, o *object) error {
 	if app.builder != nil && o.has("metadata") { // it is the application's
 		return app.builder.Allow(models.BuilderNever)
 	}
@@ -94,19 +94,19 @@ func (s *Server) patchEnvelope(c *gin.Context, app caller, o *object) error {
 	})
 }
 
-func (s *Server) deleteEnvelope(c *gin.Context, app caller) error {
+func (s *envelopeHandler) deleteEnvelope(c *gin.Context, app caller) error {
 	return s.removing(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) { return e.Delete(act) })
 }
 
 // removing changes a draft and then removes the files that nothing names any more.
-func (s *Server) removing(c *gin.Context, app caller, do func(*models.Envelope, models.ActionContext) ([]string, error)) error {
+func (s *envelopeHandler) removing(c *gin.Context, app caller, do func(*models.Envelope, models.ActionContext) ([]string, error)) error {
 	var files []string
 	err := change(s, c, app, nil, func(e *models.Envelope, act models.ActionContext) (_ []string, err error) {
 		files, err = do(e, act)
 		return files, err
 	}, noContent)
 	if err == nil {
-		s.discardUnreferenced(c, files...)
+		s.uploads.discardUnreferenced(c, files...)
 	}
 	return err
 }
@@ -147,7 +147,7 @@ func mergePatch(target, patch any) any {
 	return out
 }
 
-func (s *Server) patchSigner(c *gin.Context, app caller) error {
+func (s *envelopeHandler) patchSigner(c *gin.Context, app caller) error {
 	edit, id, err := s.partEdit(c, app, "signerId")
 	if err != nil {
 		return err
@@ -174,7 +174,7 @@ func (s *Server) patchSigner(c *gin.Context, app caller) error {
 
 // partEdit reads which part of the envelope is to be edited, and how. What is not there
 // is not found, whatever the body.
-func (s *Server) partEdit(c *gin.Context, app caller, param string) (*object, uuid.UUID, error) {
+func (s *envelopeHandler) partEdit(c *gin.Context, app caller, param string) (*object, uuid.UUID, error) {
 	id := checkedID(c, param)
 	e, err := s.callerEnvelope(c, app)
 	if err != nil {
@@ -190,7 +190,7 @@ func (s *Server) partEdit(c *gin.Context, app caller, param string) (*object, uu
 // again is the same object with nothing noted about it.
 func (o *object) again() *object { return &object{m: o.m, path: o.path, p: models.Problems{}} }
 
-func (s *Server) deleteSigner(c *gin.Context, app caller) error {
+func (s *envelopeHandler) deleteSigner(c *gin.Context, app caller) error {
 	return s.removing(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) {
 		return nil, e.RemoveSigner(act, checkedID(c, "signerId"))
 	})
@@ -198,7 +198,7 @@ func (s *Server) deleteSigner(c *gin.Context, app caller) error {
 
 // patchField edits a field. A y that is given is counted from the origin that is given
 // with it, or from the envelope's; one that stays is as it is shown.
-func (s *Server) patchField(c *gin.Context, app caller) error {
+func (s *envelopeHandler) patchField(c *gin.Context, app caller) error {
 	edit, id, err := s.partEdit(c, app, "fieldId")
 	if err != nil {
 		return err
@@ -231,14 +231,14 @@ func (s *Server) patchField(c *gin.Context, app caller) error {
 	}, asJSON(http.StatusOK, viewOneField))
 }
 
-func (s *Server) deleteField(c *gin.Context, app caller) error {
+func (s *envelopeHandler) deleteField(c *gin.Context, app caller) error {
 	return s.removing(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) {
 		return nil, e.RemoveField(act, checkedID(c, "fieldId"))
 	})
 }
 
-func (s *Server) patchDocument(c *gin.Context, app caller) error {
-	o, id, err := s.partEdit(c, app, "documentId")
+func (s *documentHandler) patchDocument(c *gin.Context, app caller) error {
+	o, id, err := s.envelopes.partEdit(c, app, "documentId")
 	if err != nil {
 		return err
 	}
@@ -246,13 +246,13 @@ func (s *Server) patchDocument(c *gin.Context, app caller) error {
 		Name:  changed(o, "name", func(name string) string { return fileName(plaintext.Visible(o.text(name))) }),
 		Order: changed(o, "document_order", o.int),
 	}
-	return change(s, c, app, o.err(), func(e *models.Envelope, act models.ActionContext) (*models.Document, error) {
+	return change(s.envelopes, c, app, o.err(), func(e *models.Envelope, act models.ActionContext) (*models.Document, error) {
 		return e.EditDocument(act, id, edit)
 	}, asJSON(http.StatusOK, viewDocument))
 }
 
-func (s *Server) deleteDocument(c *gin.Context, app caller) error {
-	return s.removing(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) {
+func (s *documentHandler) deleteDocument(c *gin.Context, app caller) error {
+	return s.envelopes.removing(c, app, func(e *models.Envelope, act models.ActionContext) ([]string, error) {
 		return e.RemoveDocument(act, checkedID(c, "documentId"))
 	})
 }

@@ -16,7 +16,7 @@ import (
 
 // listEnvelopes answers a page of a tenant's envelopes: by number, or behind the
 // cursor that the page before gave.
-func (s *Server) listEnvelopes(c *gin.Context, app caller) error {
+func (s *envelopeHandler) listEnvelopes(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.EnvelopeFilter{
 		App: app.ID, Tenant: c.Query("tenantId"), Status: statusQuery(c, p),
@@ -39,7 +39,7 @@ func (s *Server) listEnvelopes(c *gin.Context, app caller) error {
 	if err := checkTenantQuery(p, app, f.Tenant); err != nil {
 		return err
 	}
-	list, total, err := s.Store.Envelopes(c.Request.Context(), f)
+	list, total, err := s.store.Envelopes(c.Request.Context(), f)
 	if err != nil {
 		return err
 	}

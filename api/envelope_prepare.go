@@ -11,8 +11,8 @@ import (
 )
 
 // pathOriginal finds the original that the path names, in the caller's envelope.
-func (s *Server) pathOriginal(c *gin.Context, app caller) (*models.Envelope, *models.Document, error) {
-	e, err := s.callerEnvelope(c, app)
+func (s *documentHandler) pathOriginal(c *gin.Context, app caller) (*models.Envelope, *models.Document, error) {
+	e, err := s.envelopes.callerEnvelope(c, app)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -24,13 +24,13 @@ func (s *Server) pathOriginal(c *gin.Context, app caller) (*models.Envelope, *mo
 }
 
 // reopenUpload is a document's original as if it were uploaded again.
-func (s *Server) reopenUpload(c *gin.Context, e *models.Envelope, d *models.Document, opt preparing) (*upload, error) {
+func (s *uploads) reopenUpload(c *gin.Context, e *models.Envelope, d *models.Document, opt preparing) (*upload, error) {
 	f, err := s.openFile(c.Request.Context(), e, d)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // read only
-	u, err := s.receiveUpload(io.NewSectionReader(f, 0, f.Size()), d.Name, s.UploadLimit)
+	u, err := s.receiveUpload(io.NewSectionReader(f, 0, f.Size()), d.Name, s.uploadLimit)
 	if err == nil {
 		u.preparing = opt
 	}
@@ -39,7 +39,7 @@ func (s *Server) reopenUpload(c *gin.Context, e *models.Envelope, d *models.Docu
 
 // prepareDocument makes the file that people read anew from the original, with the
 // fields that are found in it.
-func (s *Server) prepareDocument(c *gin.Context, app caller, o *object) error {
+func (s *documentHandler) prepareDocument(c *gin.Context, app caller, o *object) error {
 	e, d, err := s.pathOriginal(c, app)
 	if err != nil {
 		return err
@@ -55,22 +55,22 @@ func (s *Server) prepareDocument(c *gin.Context, app caller, o *object) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	u, err := s.reopenUpload(c, e, d, opt)
+	u, err := s.uploads.reopenUpload(c, e, d, opt)
 	if err != nil {
 		return err
 	}
 	defer u.discard()
-	if err := s.admitUpload(c, u); err != nil {
+	if err := s.uploads.admitUpload(c, u); err != nil {
 		return err
 	}
 	if u.IsPrepared() {
-		u.PreparedKey = preparedKey(e, s.NewID())
+		u.PreparedKey = preparedKey(e, s.newID())
 	}
-	if err := s.keepPrepared(c, u); err != nil {
+	if err := s.uploads.keepPrepared(c, u); err != nil {
 		return err
 	}
 	before := ""
-	err = s.changeWhole(c, app, false, func(e *models.Envelope, act models.ActionContext) error {
+	err = s.envelopes.changeWhole(c, app, false, func(e *models.Envelope, act models.ActionContext) error {
 		if was := e.Document(d.ID); was != nil {
 			before = was.PreparedKey
 		}
@@ -81,9 +81,9 @@ func (s *Server) prepareDocument(c *gin.Context, app caller, o *object) error {
 	})
 	switch {
 	case err == nil && before != "":
-		s.discardUnreferenced(c, before)
+		s.uploads.discardUnreferenced(c, before)
 	case err != nil && models.IsRefusal(err) && u.IsPrepared():
-		s.discardBlob(c, u.PreparedKey)
+		s.uploads.discardBlob(c, u.PreparedKey)
 	}
 	return err
 }
@@ -102,16 +102,16 @@ func newSuggestion(source models.FieldSource, kind, name, role string, at prepar
 }
 
 // suggestions lists the fields that the tags and the form of an original describe.
-func (s *Server) suggestions(c *gin.Context, app caller) error {
+func (s *documentHandler) suggestions(c *gin.Context, app caller) error {
 	e, d, err := s.pathOriginal(c, app)
 	if err != nil {
 		return err
 	}
-	return s.writeSuggestions(c, e, d)
+	return s.uploads.writeSuggestions(c, e, d)
 }
 
 // writeSuggestions reads an original and answers what its tags and its form describe.
-func (s *Server) writeSuggestions(c *gin.Context, e *models.Envelope, d *models.Document) error {
+func (s *uploads) writeSuggestions(c *gin.Context, e *models.Envelope, d *models.Document) error {
 	u, err := s.reopenUpload(c, e, d, preparing{})
 	if err != nil {
 		return err

@@ -113,11 +113,11 @@ func partOptions(c *gin.Context, text map[string][]string) (preparing, error) {
 }
 
 // writePrepared writes the file that people read, if something has to change.
-func (s *Server) writePrepared(u *upload) error {
+func (s *uploads) writePrepared(u *upload) error {
 	if u.revision == nil {
 		return nil
 	}
-	f, err := s.Blobs.Temp()
+	f, err := s.blobs.Temp()
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (s *Server) writePrepared(u *upload) error {
 	if err != nil {
 		return fmt.Errorf("describe prepared file: %w", err)
 	}
-	u.PreparedSHA256, u.PreparedSize, u.PreparedEncrypted, u.Preparation = p.SHA256, p.Size, blob.Encrypts(s.Blobs), string(record)
+	u.PreparedSHA256, u.PreparedSize, u.PreparedEncrypted, u.Preparation = p.SHA256, p.Size, blob.Encrypts(s.blobs), string(record)
 	for _, c := range p.Changes {
 		u.PreparedChanges = append(u.PreparedChanges, models.PreparedChange(c))
 	}
@@ -152,10 +152,10 @@ func (s *Server) writePrepared(u *upload) error {
 }
 
 // nameUpload chooses where the files of an upload are kept.
-func (s *Server) nameUpload(e *models.Envelope, u *upload) {
-	u.BlobKey = originalKey(e, s.NewID())
+func (s *uploads) nameUpload(e *models.Envelope, u *upload) {
+	u.BlobKey = originalKey(e, s.newID())
 	if u.IsPrepared() {
-		u.PreparedKey = preparedKey(e, s.NewID())
+		u.PreparedKey = preparedKey(e, s.newID())
 	}
 }
 
@@ -164,23 +164,23 @@ func preparedKey(e *models.Envelope, id uuid.UUID) string {
 }
 
 // keepUpload keeps the files of an upload.
-func (s *Server) keepUpload(c *gin.Context, u *upload) error {
-	if err := s.Blobs.Keep(c.Request.Context(), u.file, u.BlobKey); err != nil {
+func (s *uploads) keepUpload(c *gin.Context, u *upload) error {
+	if err := s.blobs.Keep(c.Request.Context(), u.file, u.BlobKey); err != nil {
 		return err
 	}
 	return s.keepPrepared(c, u)
 }
 
 // keepPrepared keeps the file that people read instead of an upload, if there is one.
-func (s *Server) keepPrepared(c *gin.Context, u *upload) error {
+func (s *uploads) keepPrepared(c *gin.Context, u *upload) error {
 	if !u.IsPrepared() {
 		return nil
 	}
-	return s.Blobs.Keep(c.Request.Context(), u.prepared, u.PreparedKey)
+	return s.blobs.Keep(c.Request.Context(), u.prepared, u.PreparedKey)
 }
 
 // discardUpload removes the files of an upload that no envelope came to hold.
-func (s *Server) discardUpload(c *gin.Context, u *upload) {
+func (s *uploads) discardUpload(c *gin.Context, u *upload) {
 	for _, key := range u.BlobKeys() {
 		s.discardBlob(c, key)
 	}

@@ -22,7 +22,7 @@ import (
 
 // admitUpload examines a received PDF. It is dear: whatever else can be wrong with the
 // request is looked at before.
-func (s *Server) admitUpload(c *gin.Context, u *upload) error {
+func (s *uploads) admitUpload(c *gin.Context, u *upload) error {
 	ctx := c.Request.Context()
 	info, err := s.admitPrepared(ctx, u)
 	if err != nil {
@@ -42,9 +42,9 @@ func (s *Server) admitUpload(c *gin.Context, u *upload) error {
 		u.Warnings = append(u.Warnings, w.Code)
 	}
 	if len(u.Warnings) > 0 {
-		s.Log.InfoContext(ctx, "programs may show a document differently", "warnings", u.Warnings, "request", requestID(c))
+		s.log.InfoContext(ctx, "programs may show a document differently", "warnings", u.Warnings, "request", requestID(c))
 	}
-	u.Pages, u.PageCount, u.Encrypted = models.PageRuns(sizes), len(info.Pages), blob.Encrypts(s.Blobs)
+	u.Pages, u.PageCount, u.Encrypted = models.PageRuns(sizes), len(info.Pages), blob.Encrypts(s.blobs)
 	u.SealFacts = info.Facts.Encode()
 	return nil
 }
@@ -54,16 +54,16 @@ func (s *Server) admitUpload(c *gin.Context, u *upload) error {
 const maxConcurrentAdmissions = 8
 
 // admitAttachment admits a PDF that a signer attaches, when its turn has come.
-func (s *Server) admitAttachment(ctx context.Context, f *os.File, size int64) (admission.Info, error) {
+func (s *uploads) admitAttachment(ctx context.Context, f *os.File, size int64) (admission.Info, error) {
 	if err := s.admissions.Acquire(ctx, 1); err != nil {
 		return admission.Info{}, err
 	}
 	defer s.admissions.Release(1)
-	return admission.AdmitAttachment(ctx, f, size, s.Admission)
+	return admission.AdmitAttachment(ctx, f, size, s.admission)
 }
 
 // admitPrepared admits an upload, prepared, when its turn has come.
-func (s *Server) admitPrepared(ctx context.Context, u *upload) (info admission.Info, err error) {
+func (s *uploads) admitPrepared(ctx context.Context, u *upload) (info admission.Info, err error) {
 	hash, err := hex.DecodeString(u.SHA256)
 	if err != nil {
 		return info, err
@@ -80,35 +80,35 @@ func (s *Server) admitPrepared(ctx context.Context, u *upload) (info admission.I
 		defer release()
 	}
 	in := admission.Upload{File: u.file, Size: u.Size, SHA256: [sha256.Size]byte(hash), Password: u.preparing.password}
-	info, u.revision, err = admission.AdmitUpload(ctx, in, s.Admission, u.preparing.Options)
+	info, u.revision, err = admission.AdmitUpload(ctx, in, s.admission, u.preparing.Options)
 	return info, err
 }
 
 // readSuggestions reads tags and form of an upload when its turn has come.
-func (s *Server) readSuggestions(c *gin.Context, u *upload) ([]prepare.FoundTag, []prepare.FormField, error) {
+func (s *uploads) readSuggestions(c *gin.Context, u *upload) ([]prepare.FoundTag, []prepare.FormField, error) {
 	ctx := c.Request.Context()
 	if err := s.admissions.Acquire(ctx, 1); err != nil {
 		return nil, nil, err
 	}
 	defer s.admissions.Release(1)
-	return admission.Suggest(ctx, u.file, u.Size, s.Admission)
+	return admission.Suggest(ctx, u.file, u.Size, s.admission)
 }
 
 // scan refuses a file that the virus scanner knows, and any while that does not
 // answer.
-func (s *Server) scan(ctx context.Context, f io.ReaderAt, size int64) error {
-	if s.Scanner == nil {
+func (s *uploads) scan(ctx context.Context, f io.ReaderAt, size int64) error {
+	if s.scanner == nil {
 		return nil
 	}
-	found, err := s.Scanner.Scan(ctx, io.NewSectionReader(f, 0, size))
+	found, err := s.scanner.Scan(ctx, io.NewSectionReader(f, 0, size))
 	if err != nil && ctx.Err() == nil {
-		s.Log.ErrorContext(ctx, "virus scanner failed", "error", err)
+		s.log.ErrorContext(ctx, "virus scanner failed", "error", err)
 		e := models.Refuse(models.KindUnavailable, "scanner_unavailable", "The file cannot be examined for malware right now; please try again later.")
 		e.RetryAfter = time.Minute
 		return e
 	}
 	if err == nil && found != "" {
-		s.Log.WarnContext(ctx, "malware refused", "found", plaintext.Strip(found))
+		s.log.WarnContext(ctx, "malware refused", "found", plaintext.Strip(found))
 		err = models.Refuse(models.KindInvalid, "file_malware", "The file holds known malware.")
 	}
 	return err
@@ -116,25 +116,25 @@ func (s *Server) scan(ctx context.Context, f io.ReaderAt, size int64) error {
 
 // addDocument stores an upload as the envelope's next document.
 // It answers with status and what view makes of the document.
-func (s *Server) addDocument(c *gin.Context, app caller, u *upload, status int, view func(*models.Document) any) error {
-	e, err := s.callerEnvelope(c, app)
+func (s *documentHandler) addDocument(c *gin.Context, app caller, u *upload, status int, view func(*models.Document) any) error {
+	e, err := s.envelopes.callerEnvelope(c, app)
 	if err != nil {
 		return err
 	}
 	if _, err := e.Status.Next(models.ActionAddDocument); err != nil {
 		return err
 	}
-	if err := s.admitUpload(c, u); err != nil {
+	if err := s.uploads.admitUpload(c, u); err != nil {
 		return err
 	}
-	s.nameUpload(e, u)
-	if err := s.keepUpload(c, u); err != nil {
+	s.uploads.nameUpload(e, u)
+	if err := s.uploads.keepUpload(c, u); err != nil {
 		return err
 	}
-	limits := s.Store.PlanLimits(app.Plan)
+	limits := s.store.PlanLimits(app.Plan)
 	var d *models.Document
-	err = command(s, c, func(st *store.Store) (*models.Envelope, error) {
-		return st.Change(c.Request.Context(), app.ID, e.ID, s.by(c, app, nil, func(e *models.Envelope, act models.ActionContext) (err error) {
+	err = command(s.subject, c, func(st documentStore) (*models.Envelope, error) {
+		return st.Change(c.Request.Context(), app.ID, e.ID, s.envelopes.by(c, app, nil, func(e *models.Envelope, act models.ActionContext) (err error) {
 			if d, err = e.AddDocument(act, u.DocumentInput, limits.Documents); err != nil {
 				return err
 			}
@@ -145,30 +145,30 @@ func (s *Server) addDocument(c *gin.Context, app caller, u *upload, status int, 
 		return withETag(r, e), err
 	})
 	if models.IsRefusal(err) {
-		s.discardUpload(c, u)
+		s.uploads.discardUpload(c, u)
 	}
 	return err
 }
 
 // discardBlob removes a file that no envelope came to hold.
-func (s *Server) discardBlob(c *gin.Context, key string) {
-	if err := s.Blobs.Delete(c.Request.Context(), key); err != nil {
-		s.Log.WarnContext(c.Request.Context(), "stray file stays", "key", key, "error", err)
+func (s *uploads) discardBlob(c *gin.Context, key string) {
+	if err := s.blobs.Delete(c.Request.Context(), key); err != nil {
+		s.log.WarnContext(c.Request.Context(), "stray file stays", "key", key, "error", err)
 	}
 }
 
 // discardUnreferenced removes files that nothing names any more.
-func (s *Server) discardUnreferenced(c *gin.Context, keys ...string) {
-	gone, err := s.Store.Unreferenced(c.Request.Context(), keys...)
+func (s *uploads) discardUnreferenced(c *gin.Context, keys ...string) {
+	gone, err := s.store.Unreferenced(c.Request.Context(), keys...)
 	if err != nil {
-		s.Log.WarnContext(c.Request.Context(), "stray files stay", "error", err)
+		s.log.WarnContext(c.Request.Context(), "stray files stay", "error", err)
 	}
 	for _, key := range gone {
 		s.discardBlob(c, key)
 	}
 }
 
-func (s *Server) uploadDocument(c *gin.Context, app caller) error {
+func (s *documentHandler) uploadDocument(c *gin.Context, app caller) error {
 	if t, _, err := mime.ParseMediaType(c.ContentType()); err == nil && t != "application/octet-stream" && t != "application/pdf" {
 		return models.Refuse(models.KindInvalid, "content_type", "The body must be application/octet-stream or application/pdf, not %s.", t)
 	}
@@ -179,7 +179,7 @@ func (s *Server) uploadDocument(c *gin.Context, app caller) error {
 	if err := s.checkUpload(c, app); err != nil {
 		return err
 	}
-	u, err := s.receiveUpload(c.Request.Body, "", s.UploadLimit)
+	u, err := s.receiveUpload(c.Request.Body, "", s.uploadLimit)
 	if err != nil {
 		return err
 	}
@@ -192,22 +192,22 @@ func (s *Server) uploadDocument(c *gin.Context, app caller) error {
 
 // checkUpload refuses another app's envelope, one in another version than the caller has
 // seen, and one that takes no more documents, before a byte is read.
-func (s *Server) checkUpload(c *gin.Context, app caller) error {
-	e, err := s.callerEnvelope(c, app)
+func (s *documentHandler) checkUpload(c *gin.Context, app caller) error {
+	e, err := s.envelopes.callerEnvelope(c, app)
 	if err != nil {
 		return err
 	}
 	if err := checkIfMatch(c, e); err != nil {
 		return err
 	}
-	return e.CheckAddDocument(s.Store.PlanLimits(app.Plan).Documents)
+	return e.CheckAddDocument(s.store.PlanLimits(app.Plan).Documents)
 }
 
-func (s *Server) uploadConsoleDocument(c *gin.Context, app caller) error {
+func (s *documentHandler) uploadConsoleDocument(c *gin.Context, app caller) error {
 	if err := s.checkUpload(c, app); err != nil {
 		return err
 	}
-	in, err := s.readParts(c, s.UploadLimit)
+	in, err := s.readParts(c, s.uploadLimit)
 	if err != nil {
 		return err
 	}

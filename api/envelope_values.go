@@ -19,8 +19,8 @@ func showValues(v *envelopeView, e *models.Envelope, values []models.FieldValue)
 func hasSigned(s *models.Signer) bool { return s.Status == models.SignerSigned }
 
 // getValues answers what signers entered, by the names of the fields.
-func (s *Server) getValues(c *gin.Context, _ caller, e *models.Envelope) error {
-	values, err := s.Store.ValuesWithoutPictures(c.Request.Context(), e)
+func (s *envelopeHandler) getValues(c *gin.Context, _ caller, e *models.Envelope) error {
+	values, err := s.store.ValuesWithoutPictures(c.Request.Context(), e)
 	if err != nil {
 		return err
 	}

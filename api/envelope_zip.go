@@ -15,7 +15,7 @@ import (
 
 // sealedArchive gives all sealed files of an envelope in one ZIP file. They are opened
 // before anything is sent, so that one that is not there is an error.
-func (s *Server) sealedArchive(c *gin.Context, _ caller, e *models.Envelope) error {
+func (s *documentHandler) sealedArchive(c *gin.Context, _ caller, e *models.Envelope) error {
 	if e.Status != models.StatusCompleted {
 		return models.Refuse(models.KindConflict, "envelope_not_completed", "The envelope is %s; there is no sealed document yet.", e.Status.Public())
 	}
@@ -41,7 +41,7 @@ func (s *Server) sealedArchive(c *gin.Context, _ caller, e *models.Envelope) err
 	defer w.end()
 	if err := writeArchive(w, e, docs, files); err != nil {
 		// The answer has begun: without its directory at the end, it is no ZIP file.
-		s.Log.ErrorContext(c.Request.Context(), "an archive was cut off", "request", requestID(c), "envelope", e.ID, "error", err)
+		s.log.ErrorContext(c.Request.Context(), "an archive was cut off", "request", requestID(c), "envelope", e.ID, "error", err)
 	}
 	return nil
 }

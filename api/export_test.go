@@ -15,6 +15,7 @@ func (s *Server) MaxBody(operation string) int64 {
 // TakeAllTurns takes the concurrency limits of reading copies, verifications and bulk sends, and reports whether they were
 // free.
 func (s *Server) TakeAllTurns() bool {
-	return s.readingCopies.TryAcquire(maxConcurrentReadingCopies) && s.verifications.TryAcquire(int64(runtime.NumCPU())) &&
-		s.bulkPlaces.all.TryAcquire(maxBulkBody)
+	h := s.handlers
+	return h.signings.readingCopies.TryAcquire(maxConcurrentReadingCopies) && h.verification.verifications.TryAcquire(int64(runtime.NumCPU())) &&
+		h.bulk.places.all.TryAcquire(maxBulkBody)
 }

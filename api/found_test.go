@@ -332,8 +332,7 @@ func TestScanOfAnUploadThatWasGivenUp(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	ctx, leave := context.WithCancel(t.Context())
-	s := &Server{Config: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}}
-	s.Scanner = goneScanner{leave}
+	s := &uploads{subject[uploadStore]{shared: &shared{log: slog.New(slog.NewTextHandler(&log, nil))}}, goneScanner{leave}}
 	err := s.scan(ctx, strings.NewReader("x"), 1)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, log.String())

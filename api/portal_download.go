@@ -11,13 +11,13 @@ import (
 )
 
 // downloadTarget finds the sealed document that a portal link stands for.
-func (s *Server) downloadTarget(c *gin.Context) (credential.DownloadLink, *models.Envelope, *models.Document, error) {
+func (s *portalHandler) downloadTarget(c *gin.Context) (credential.DownloadLink, *models.Envelope, *models.Document, error) {
 	invalid := models.Refuse(models.KindUnauthorized, "download_link_invalid", "This download link is not valid or has expired.")
-	l, err := s.Tokens.VerifyDownload(c.Param("token"))
+	l, err := s.tokens.VerifyDownload(c.Param("token"))
 	if err != nil {
 		return l, nil, nil, invalid
 	}
-	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.Envelope)
+	e, err := s.store.Envelope(c.Request.Context(), l.App, l.Envelope)
 	if err != nil {
 		return l, nil, nil, notFoundAs(invalid, err)
 	}
@@ -25,15 +25,15 @@ func (s *Server) downloadTarget(c *gin.Context) (credential.DownloadLink, *model
 	if d == nil || d.Kind != models.DocumentSealed {
 		return l, nil, nil, invalid
 	}
-	if until := e.RetainedUntil(); d.PurgeStatus == models.PurgePurged || until != nil && !s.Now().Before(*until) {
+	if until := e.RetainedUntil(); d.PurgeStatus == models.PurgePurged || until != nil && !s.now().Before(*until) {
 		return l, e, d, models.ErrPurged
 	}
 	return l, e, d, nil
 }
 
 // purgedDownload is the refusal to who has a link to a document that is not kept any more; the page that shows it looks as the sender's pages do.
-func (s *Server) purgedDownload(c *gin.Context, l credential.DownloadLink, e *models.Envelope) error {
-	_, chosen, err := s.Store.Settings(c.Request.Context(), l.App, e.TenantID)
+func (s *portalHandler) purgedDownload(c *gin.Context, l credential.DownloadLink, e *models.Envelope) error {
+	_, chosen, err := s.store.Settings(c.Request.Context(), l.App, e.TenantID)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (s *Server) purgedDownload(c *gin.Context, l credential.DownloadLink, e *mo
 	return &gone
 }
 
-func (s *Server) download(c *gin.Context) error {
+func (s *portalHandler) download(c *gin.Context) error {
 	l, e, d, err := s.downloadTarget(c)
 	if errors.Is(err, models.ErrPurged) {
 		return s.purgedDownload(c, l, e)
@@ -66,7 +66,7 @@ func (s *Server) download(c *gin.Context) error {
 	if end := e.RetainedUntil(); end != nil && end.Before(until) {
 		until = *end
 	}
-	_, chosen, err := s.Store.Settings(c.Request.Context(), l.App, e.TenantID)
+	_, chosen, err := s.store.Settings(c.Request.Context(), l.App, e.TenantID)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (s *Server) download(c *gin.Context) error {
 	return answer(c, http.StatusOK, view)
 }
 
-func (s *Server) downloadDocument(c *gin.Context) error {
+func (s *portalHandler) downloadDocument(c *gin.Context) error {
 	l, e, d, err := s.downloadTarget(c)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (s *Server) downloadDocument(c *gin.Context) error {
 	}
 	defer func() { _ = f.Close() }() // read only
 	if c.Request.Method != http.MethodHead {
-		_, err = s.Store.Change(c.Request.Context(), l.App, e.ID, func(e *models.Envelope) error {
+		_, err = s.store.Change(c.Request.Context(), l.App, e.ID, func(e *models.Envelope) error {
 			return e.Downloaded(s.actionContext(c, models.SignerActor(l.Recipient)), l.Recipient, l.Document)
 		})
 	}
@@ -102,10 +102,10 @@ func (s *Server) downloadDocument(c *gin.Context) error {
 }
 
 // downloadLogo gives the logo to whoever has a link of the download portal, also once the document was deleted.
-func (s *Server) downloadLogo(c *gin.Context) error {
+func (s *portalHandler) downloadLogo(c *gin.Context) error {
 	l, e, _, err := s.downloadTarget(c)
 	if err != nil && !errors.Is(err, models.ErrPurged) {
 		return err
 	}
-	return s.serveLogo(c, l.App, e.TenantID)
+	return s.branding.serveLogo(c, l.App, e.TenantID)
 }

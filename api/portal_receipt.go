@@ -18,13 +18,13 @@ type receiptDocument struct {
 // receipt tells a signer who has signed the state of the envelope, and where
 // the sealed documents are once they are. Its token came with the answer to the
 // signature, so that the spent link opens nothing.
-func (s *Server) receipt(c *gin.Context) error {
+func (s *portalHandler) receipt(c *gin.Context) error {
 	invalid := models.Refuse(models.KindUnauthorized, "receipt_invalid", "This receipt is not valid or has expired.")
-	app, envelope, signer, err := s.Tokens.VerifyReceipt(c.Param("token"))
+	app, envelope, signer, err := s.tokens.VerifyReceipt(c.Param("token"))
 	if err != nil {
 		return invalid
 	}
-	e, err := s.Store.Envelope(c.Request.Context(), app, envelope)
+	e, err := s.store.Envelope(c.Request.Context(), app, envelope)
 	if err != nil {
 		return notFoundAs(invalid, err)
 	}
@@ -36,11 +36,11 @@ func (s *Server) receipt(c *gin.Context) error {
 		if d.PurgeStatus == models.PurgePurged {
 			return models.ErrPurged
 		}
-		link, err := s.Tokens.IssueDownload(e, d, signer)
+		link, err := s.tokens.IssueDownload(e, d, signer)
 		if err != nil {
 			return err
 		}
-		docs = append(docs, receiptDocument{Name: e.DocumentName(d), Size: d.Size, SHA256: d.SHA256, DownloadURL: s.BaseURL + "/download/" + link})
+		docs = append(docs, receiptDocument{Name: e.DocumentName(d), Size: d.Size, SHA256: d.SHA256, DownloadURL: s.baseURL + "/download/" + link})
 	}
 	return answer(c, http.StatusOK, gin.H{"envelopeId": e.ID, "envelopeStatus": e.Status.Public(), "completedAt": utcPtr(e.CompletedAt), "documents": docs})
 }

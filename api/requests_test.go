@@ -26,7 +26,7 @@ func TestPhones(t *testing.T) {
 		}
 		require.Equal(t, want, *got, text)
 	}
-	s := &Server{}
+	s := &envelopeHandler{subject: subject[envelopeStore]{shared: &shared{}}}
 	o := objectOf(t, `{"name":" A\u200b ","email":" a@b.c ","authMethod":"sms_otp","routingOrder":3}`)
 	in := s.signerInput(o)
 	require.Equal(t, []any{"a@b.c", models.AuthSMSOTP, 3}, []any{in.Email, in.AuthMethod, in.RoutingOrder})

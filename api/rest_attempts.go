@@ -24,36 +24,36 @@ const (
 // attempts is a counter of wrong tries in a window of time. It counts in the database,
 // exactly and for all processes.
 type attempts struct {
-	server *Server
+	shared *shared
 	key    string
 	start  time.Time
 	window time.Duration
 	limit  int
 }
 
-func (s *Server) newAttempts(key string, window time.Duration, limit int) attempts {
-	return attempts{s, key, s.Now().UTC().Truncate(window), window, limit}
+func (s *shared) newAttempts(key string, window time.Duration, limit int) attempts {
+	return attempts{s, key, s.now().UTC().Truncate(window), window, limit}
 }
 
 // count counts a try, and refuses one too many with message.
 func (a attempts) count(c *gin.Context, message string) error {
-	taken, _, err := a.server.Store.ReserveQuota(c.Request.Context(), a.key, a.start, a.window, 1, a.limit)
+	taken, _, err := a.shared.requests.ReserveQuota(c.Request.Context(), a.key, a.start, a.window, 1, a.limit)
 	if err != nil || taken > 0 {
 		return err
 	}
-	return a.server.tooMany(a.start.Add(a.window), message)
+	return a.shared.tooMany(a.start.Add(a.window), message)
 }
 
 // giveBack takes a try back that was right.
 func (a attempts) giveBack(c *gin.Context) error {
-	_, _, err := a.server.Store.ReserveQuota(c.Request.Context(), a.key, a.start, a.window, -1, a.limit)
+	_, _, err := a.shared.requests.ReserveQuota(c.Request.Context(), a.key, a.start, a.window, -1, a.limit)
 	return err
 }
 
 // tooMany refuses what may be asked for again at a time.
-func (s *Server) tooMany(again time.Time, message string) error {
+func (s *shared) tooMany(again time.Time, message string) error {
 	e := models.Refuse(models.KindRateLimited, "rate_limited", "%s", message)
-	e.RetryAfter = max(again.Sub(s.Now()), time.Second)
+	e.RetryAfter = max(again.Sub(s.now()), time.Second)
 	return e
 }
 
@@ -62,21 +62,21 @@ const tooManyTries = "Too many tries; please wait."
 // withAttemptLimit lets try check a credential of an account. A try is counted
 // beforehand, so that many at the same time cannot exceed the limit, and taken
 // back if it was right.
-func withAttemptLimit[T any](c *gin.Context, s *Server, what, account string, try func() (T, error)) (T, error) {
+func withAttemptLimit[T any](c *gin.Context, s *shared, what, account string, try func() (T, error)) (T, error) {
 	var none T
 	ctx := c.Request.Context()
 	// Strangers write what they like: it is kept as a hash.
 	sum := sha256.Sum256([]byte(account))
 	account = hex.EncodeToString(sum[:16])
 	known := what + "-known:" + account + ":" + callerNetwork(c)
-	until, err := s.Store.CallerKnownUntil(ctx, known)
+	until, err := s.requests.CallerKnownUntil(ctx, known)
 	if err != nil {
 		return none, err
 	}
 	limits := []attempts{
 		s.newAttempts(what+"-account:"+account, rateWindow, maxWrongPerAccount), s.newAttempts(what+"-address:"+callerNetwork(c), rateWindow, maxWrongPerAddress),
 	}
-	if s.Now().Before(until) {
+	if s.now().Before(until) {
 		limits = []attempts{s.newAttempts(known, rateWindow, maxWrongPerKnownAddress)}
 	}
 	for _, k := range limits {
@@ -93,8 +93,8 @@ func withAttemptLimit[T any](c *gin.Context, s *Server, what, account string, tr
 			return none, err
 		}
 	}
-	if until.Sub(s.Now()) > knownAddressLifetime-24*time.Hour { // remembered today
+	if until.Sub(s.now()) > knownAddressLifetime-24*time.Hour { // remembered today
 		return v, nil
 	}
-	return v, s.Store.RememberCaller(ctx, known, s.Now().Add(knownAddressLifetime))
+	return v, s.requests.RememberCaller(ctx, known, s.now().Add(knownAddressLifetime))
 }

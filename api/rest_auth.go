@@ -66,12 +66,12 @@ func refuseToken(err error) error {
 }
 
 // authenticate finds the app that the bearer token belongs to.
-func (s *Server) authenticate(c *gin.Context) (caller, error) {
+func (s *shared) authenticate(c *gin.Context) (caller, error) {
 	token, err := bearerToken(c)
 	if err != nil {
 		return caller{}, err
 	}
-	id, err := s.Tokens.VerifyAccess(token)
+	id, err := s.tokens.VerifyAccess(token)
 	if err != nil {
 		return caller{}, refuseToken(err)
 	}
@@ -85,13 +85,13 @@ const backgroundHeader = "Countersign-Background"
 // authenticateConsole also takes a console user's token, if the user's role
 // allows what the route does, and a second factor is there if one is required.
 // The app itself may do everything but what is a person's own.
-func (s *Server) authenticateConsole(c *gin.Context, r route) (caller, error) {
+func (s *shared) authenticateConsole(c *gin.Context, r route) (caller, error) {
 	token, err := bearerToken(c)
 	if err != nil {
 		return caller{}, err
 	}
 	// An app's token is asked for first: those that are good are remembered.
-	appID, notAnApps := s.Tokens.VerifyAccess(token)
+	appID, notAnApps := s.tokens.VerifyAccess(token)
 	if notAnApps == nil {
 		app, err := s.appCaller(c, appID)
 		if err == nil && r.access == consoleUser {
@@ -99,11 +99,11 @@ func (s *Server) authenticateConsole(c *gin.Context, r route) (caller, error) {
 		}
 		return app, err
 	}
-	id, err := s.Tokens.VerifyConsole(token)
+	id, err := s.tokens.VerifyConsole(token)
 	if err != nil {
 		return caller{}, refuseToken(notAnApps)
 	}
-	in, err := s.Store.ConsoleSession(c.Request.Context(), id, s.ConsoleIdle, c.GetHeader(backgroundHeader) == "")
+	in, err := s.requests.ConsoleSession(c.Request.Context(), id, s.consoleIdle, c.GetHeader(backgroundHeader) == "")
 	if err != nil {
 		return caller{}, notFoundAs(errInvalidToken, err)
 	}
@@ -121,11 +121,11 @@ func (s *Server) authenticateConsole(c *gin.Context, r route) (caller, error) {
 	return app, nil
 }
 
-func (s *Server) appCaller(c *gin.Context, id uuid.UUID) (caller, error) {
+func (s *shared) appCaller(c *gin.Context, id uuid.UUID) (caller, error) {
 	if err := s.limit(c, "app:"+id.String()); err != nil {
 		return caller{}, err
 	}
-	app, err := s.apps.get(c.Request.Context(), id, s.Now(), s.Store.App)
+	app, err := s.apps.get(c.Request.Context(), id, s.now(), s.requests.App)
 	return caller{App: app}, notFoundAs(errInvalidToken, err)
 }
 
@@ -171,15 +171,15 @@ type signerLink = credential.SigningLink
 
 // authenticateSigner finds the link that the path names: a token, or the short
 // form that text messages carry. ended takes one that has expired, too.
-func (s *Server) authenticateSigner(c *gin.Context, ended bool) (signerLink, error) {
+func (s *shared) authenticateSigner(c *gin.Context, ended bool) (signerLink, error) {
 	token := c.Param("token")
 	if len(token) == store.ShortLinkLength {
-		app, link, err := s.Store.LinkByShortForm(c.Request.Context(), token)
+		app, link, err := s.requests.LinkByShortForm(c.Request.Context(), token)
 		return signerLink{App: app, Link: link}, notFoundAsInvalidLink(err)
 	}
-	read := s.Tokens.VerifySigning
+	read := s.tokens.VerifySigning
 	if ended {
-		read = s.Tokens.VerifyExpiredSigning
+		read = s.tokens.VerifyExpiredSigning
 	}
 	l, err := read(token)
 	if err != nil {
@@ -191,23 +191,23 @@ func (s *Server) authenticateSigner(c *gin.Context, ended bool) (signerLink, err
 	if l.Session == uuid.Nil {
 		return l, nil
 	}
-	session, err := s.Store.EmbeddedSession(c.Request.Context(), l.Session)
+	session, err := s.requests.EmbeddedSession(c.Request.Context(), l.Session)
 	if err != nil {
 		return l, notFoundAs(models.ErrSessionInvalid, err)
 	}
-	return l, session.Live(s.Now())
+	return l, session.Live(s.now())
 }
 
 // mustEnrol reports whether a user lacks a second factor that is required. Of one who
 // signs in at the provider it is the provider's business.
-func (s *Server) mustEnrol(user *models.ConsoleUser, factor bool) bool {
-	return !factor && !user.AtProvider() && s.ConsoleTOTP.Requires(user.Role)
+func (s *shared) mustEnrol(user *models.ConsoleUser, factor bool) bool {
+	return !factor && !user.AtProvider() && s.consoleTOTP.Requires(user.Role)
 }
 
 // checkPath answers an envelope that is not the caller's before anything of the
 // request is looked at, so that no body says whether it exists. Reading it
 // again to change it costs less than a body that was read in vain.
-func (s *Server) checkPath(c *gin.Context, app caller) error {
+func (s *shared) checkPath(c *gin.Context, app caller) error {
 	for _, p := range c.Params {
 		if p.Key == "tenantId" { // the app's own name for it
 			continue
@@ -222,7 +222,7 @@ func (s *Server) checkPath(c *gin.Context, app caller) error {
 	id := checkedID(c, "id")
 	tagEnvelope(c, id)
 	if c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead {
-		tenant, err := s.Store.EnvelopeTenant(c.Request.Context(), app.ID, id)
+		tenant, err := s.requests.EnvelopeTenant(c.Request.Context(), app.ID, id)
 		if err == nil && app.CheckTenant(tenant) != nil {
 			err = models.ErrNotFound
 		}
@@ -232,11 +232,11 @@ func (s *Server) checkPath(c *gin.Context, app caller) error {
 }
 
 // actionContext is who makes the request, for the audit trail.
-func (s *Server) actionContext(c *gin.Context, actor string) models.ActionContext {
+func (s *shared) actionContext(c *gin.Context, actor string) models.ActionContext {
 	agent := c.Request.UserAgent()
 	agent = agent[:min(len(agent), maxUserAgent)]
 	return models.ActionContext{
-		At: s.Now().UTC().Truncate(time.Microsecond), Actor: actor, IP: c.ClientIP(), UserAgent: plaintext.Strip(agent), NewID: s.NewID,
+		At: s.now().UTC().Truncate(time.Microsecond), Actor: actor, IP: c.ClientIP(), UserAgent: plaintext.Strip(agent), NewID: s.newID,
 	}
 }
 

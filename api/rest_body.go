@@ -133,7 +133,7 @@ type receivedPart struct {
 
 // readParts reads a multipart body as it arrives, with a file of at most so many
 // bytes. The caller discards the file.
-func (s *Server) readParts(c *gin.Context, limit int64) (*parts, error) {
+func (s *shared) readParts(c *gin.Context, limit int64) (*parts, error) {
 	limitBody(c, limit+besideFile)
 	t, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
 	if err != nil || t != "multipart/form-data" || params["boundary"] == "" {
@@ -148,7 +148,7 @@ func (s *Server) readParts(c *gin.Context, limit int64) (*parts, error) {
 	return out, nil
 }
 
-func (s *Server) receiveParts(c *gin.Context, out *parts, mr *multipartReader, limit int64) error {
+func (s *shared) receiveParts(c *gin.Context, out *parts, mr *multipartReader, limit int64) error {
 	var texts []receivedPart
 	room := int64(besideFile)
 	for n := 0; ; n++ {

@@ -29,16 +29,16 @@ func withDetails(err error, details map[string]any) error {
 }
 
 // checkBuilt refuses a session whose draft was sent or deleted, or whose template was archived: that ends it.
-func (s *Server) checkBuilt(c *gin.Context, session *models.BuilderSession) error {
+func (s *shared) checkBuilt(c *gin.Context, session *models.BuilderSession) error {
 	if session.TemplateID != nil {
-		archived, err := s.Store.TemplateArchived(c.Request.Context(), session.AppID, *session.TemplateID)
+		archived, err := s.requests.TemplateArchived(c.Request.Context(), session.AppID, *session.TemplateID)
 		if isNotFound(err) || err == nil && archived {
 			return models.Refuse(models.KindGone, "session_completed", "The template was archived.")
 		}
 		return err
 	}
 	over := models.Refuse(models.KindGone, "session_completed", "The draft was sent or deleted.")
-	e, err := s.Store.Envelope(c.Request.Context(), session.AppID, *session.EnvelopeID)
+	e, err := s.requests.Envelope(c.Request.Context(), session.AppID, *session.EnvelopeID)
 	if isNotFound(err) {
 		return over
 	}
@@ -51,12 +51,12 @@ func (s *Server) checkBuilt(c *gin.Context, session *models.BuilderSession) erro
 // authenticateBuilder finds the builder session that the bearer token belongs to, for a
 // call that needs one of its features. For all other calls it is no access token. The
 // caller is the app, held to the session's draft or template.
-func (s *Server) authenticateBuilder(c *gin.Context, token string, needs models.BuilderFeature) (caller, error) {
-	session, err := s.Store.BuilderSessionByToken(c.Request.Context(), tokenHash(token))
+func (s *shared) authenticateBuilder(c *gin.Context, token string, needs models.BuilderFeature) (caller, error) {
+	session, err := s.requests.BuilderSessionByToken(c.Request.Context(), tokenHash(token))
 	if err != nil {
 		return caller{}, notFoundAs(errInvalidToken, err)
 	}
-	if err := session.Live(s.Now()); err != nil {
+	if err := session.Live(s.now()); err != nil {
 		return caller{}, err
 	}
 	app, err := s.appCaller(c, session.AppID)

@@ -19,10 +19,10 @@ import (
 // command runs fn and renders view of what it made: what the transaction of fn
 // hands over as its result, complete and not committed yet. Where view gives nil,
 // nothing is stored, and the handler answers by itself.
-func command[T any](s *Server, c *gin.Context, fn func(*store.Store) (T, error), view func(T) (*store.StoredResponse, error)) error {
+func command[S, T any](s subject[S], c *gin.Context, fn func(S) (T, error), view func(T) (*store.StoredResponse, error)) error {
 	var response *store.StoredResponse
 	key := keyOf(c)
-	_, err := fn(s.Store.ForKey(key.id, func(result any) (*store.StoredResponse, error) {
+	_, err := fn(s.forKey(key.id, func(result any) (*store.StoredResponse, error) {
 		v, ok := result.(T)
 		if !ok {
 			return nil, fmt.Errorf("the result of a command is a %T", result)
@@ -43,7 +43,7 @@ func command[T any](s *Server, c *gin.Context, fn func(*store.Store) (T, error),
 
 // keyed is the store for what changes something but is no command: its
 // transactions mark the request as having taken effect.
-func (s *Server) keyed(c *gin.Context) *store.Store { return s.Store.ForKey(keyOf(c).id, nil) }
+func (s subject[S]) keyed(c *gin.Context) S { return s.forKey(keyOf(c).id, nil) }
 
 // claimedKey is the idempotency key of a request that is being executed.
 type claimedKey struct {
@@ -84,9 +84,9 @@ func noContent[T any](T) (*store.StoredResponse, error) {
 }
 
 // withLocation names the resource that a response is about.
-func (s *Server) withLocation(r *store.StoredResponse, path string) *store.StoredResponse {
+func (s *shared) withLocation(r *store.StoredResponse, path string) *store.StoredResponse {
 	if r != nil {
-		r.Header.Set("Location", s.BaseURL+path)
+		r.Header.Set("Location", s.baseURL+path)
 	}
 	return r
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // sendFile streams a stored PDF, with ranges.
-func (s *Server) sendFile(c *gin.Context, e *models.Envelope, d *models.Document, disposition string) error {
+func (s *shared) sendFile(c *gin.Context, e *models.Envelope, d *models.Document, disposition string) error {
 	f, err := s.openFile(c.Request.Context(), e, d)
 	if err != nil {
 		return err
@@ -32,13 +32,13 @@ func (s *Server) sendFile(c *gin.Context, e *models.Envelope, d *models.Document
 
 // openFile opens a document's file. One that is being purged is open in whole or
 // not at all.
-func (s *Server) openFile(ctx context.Context, e *models.Envelope, d *models.Document) (*blob.Content, error) {
+func (s *shared) openFile(ctx context.Context, e *models.Envelope, d *models.Document) (*blob.Content, error) {
 	if d.PurgeStatus == models.PurgePurged {
 		return nil, models.ErrPurged
 	}
 	f, err := s.files.Open(ctx, store.FileRecord(d))
 	if errors.Is(err, fs.ErrNotExist) && e.ID != uuid.Nil { // the files of a template are not replaced
-		fresh, err1 := s.Store.Envelope(ctx, e.AppID, e.ID) // it may have been purged or replaced since e was loaded
+		fresh, err1 := s.requests.Envelope(ctx, e.AppID, e.ID) // it may have been purged or replaced since e was loaded
 		if err1 != nil {
 			return nil, err1
 		}
@@ -71,15 +71,15 @@ func isUnavailable(err error) bool {
 
 // refuseFile is the answer where the file of what, "a document" or "an attachment", cannot
 // be opened. The operator is told why.
-func (s *Server) refuseFile(ctx context.Context, err error, what string, envelope, id uuid.UUID, key string) error {
+func (s *shared) refuseFile(ctx context.Context, err error, what string, envelope, id uuid.UUID, key string) error {
 	_, kind, _ := strings.Cut(what, " ")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		s.Log.ErrorContext(ctx, what+"'s file is missing from the file store", "envelope", envelope, kind, id, "key", key)
+		s.log.ErrorContext(ctx, what+"'s file is missing from the file store", "envelope", envelope, kind, id, "key", key)
 		s.countMissing()
 		return fileMissingError
 	case errors.Is(err, blob.ErrAltered) || errors.Is(err, blob.ErrDamaged):
-		s.Log.ErrorContext(ctx, what+"'s file is not the one that was recorded", "envelope", envelope, kind, id, "error", err)
+		s.log.ErrorContext(ctx, what+"'s file is not the one that was recorded", "envelope", envelope, kind, id, "error", err)
 		s.countMissing()
 		return models.Refuse(models.KindUnavailable, "document_unavailable", "The %s's file cannot be given: it is not the one that was recorded.", kind)
 	}
@@ -87,9 +87,9 @@ func (s *Server) refuseFile(ctx context.Context, err error, what string, envelop
 }
 
 // countMissing counts a file that is gone, or is not what was recorded.
-func (s *Server) countMissing() {
-	if s.FileMissing != nil {
-		s.FileMissing()
+func (s *shared) countMissing() {
+	if s.fileMissing != nil {
+		s.fileMissing()
 	}
 }
 
@@ -102,38 +102,38 @@ var (
 
 // fileStoreFails tells the operator of a file store that does not give a file. A client that
 // has gone ends the reading as well; that is left as it is.
-func (s *Server) fileStoreFails(ctx context.Context, envelope uuid.UUID, err error) error {
+func (s *shared) fileStoreFails(ctx context.Context, envelope uuid.UUID, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	s.Log.ErrorContext(ctx, "the file store does not give a file", "envelope", envelope, "error", err)
+	s.log.ErrorContext(ctx, "the file store does not give a file", "envelope", envelope, "error", err)
 	return filesUnavailableError
 }
 
 // archiveFails turns the error of an envelope's archive into a refusal, and tells the
 // operator of it; any other error is returned as it is.
-func (s *Server) archiveFails(c *gin.Context, err error) error {
+func (s *shared) archiveFails(c *gin.Context, err error) error {
 	ctx := c.Request.Context()
 	broken, ok := errors.AsType[*store.ArchiveError](err)
 	switch {
 	case ok:
-		s.Log.ErrorContext(ctx, "an envelope's archive cannot be read", "request", requestID(c), "envelope", broken.EnvelopeID, "key", broken.Key, "problem", broken.Problem)
+		s.log.ErrorContext(ctx, "an envelope's archive cannot be read", "request", requestID(c), "envelope", broken.EnvelopeID, "key", broken.Key, "problem", broken.Problem)
 		s.countMissing()
 		return archiveBrokenError
 	case errors.Is(err, store.ErrArchiveUnreachable):
-		s.Log.ErrorContext(ctx, "the file store does not give an archive", "request", requestID(c), "envelope", c.GetString(envelopeKey), "error", err)
+		s.log.ErrorContext(ctx, "the file store does not give an archive", "request", requestID(c), "envelope", c.GetString(envelopeKey), "error", err)
 		return filesUnavailableError
 	}
 	return err
 }
 
-func (s *Server) serveFile(c *gin.Context, e *models.Envelope, d *models.Document, f io.ReadSeeker, disposition string) error {
+func (s *shared) serveFile(c *gin.Context, e *models.Envelope, d *models.Document, f io.ReadSeeker, disposition string) error {
 	return s.serveContent(c, d.MimeType, contentDisposition(disposition, e.FileName(d)), d.SHA256, d.CreatedAt, f)
 }
 
 // serveContent streams content, with ranges. It is not named where disposition is "", and
 // has no date where modified is zero.
-func (s *Server) serveContent(c *gin.Context, mimeType, disposition, tag string, modified time.Time, content io.ReadSeeker) error {
+func (s *shared) serveContent(c *gin.Context, mimeType, disposition, tag string, modified time.Time, content io.ReadSeeker) error {
 	h := c.Writer.Header()
 	h.Set("Content-Type", mimeType)
 	if disposition != "" {

@@ -25,8 +25,8 @@ type fileWriter struct {
 }
 
 // newFileWriter begins to send a file. The caller ends it.
-func (s *Server) newFileWriter(c *gin.Context) *fileWriter {
-	return &fileWriter{ResponseWriter: c.Writer, conn: http.NewResponseController(c.Writer), now: s.Now, stall: s.StallLimit}
+func (s *shared) newFileWriter(c *gin.Context) *fileWriter {
+	return &fileWriter{ResponseWriter: c.Writer, conn: http.NewResponseController(c.Writer), now: s.now, stall: s.stallLimit}
 }
 
 // WriteHeader implements http.ResponseWriter.

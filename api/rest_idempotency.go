@@ -59,7 +59,7 @@ func storableHeaders(h http.Header) http.Header {
 // was answered. scope says whose key it is, the route how long answers are kept: 0,
 // where they hold what is shown once, makes the key only keep two requests from
 // being worked on at the same time.
-func (s *Server) idempotent(c *gin.Context, r route, scope, path string, fn func() error) error {
+func (s *shared) idempotent(c *gin.Context, r route, scope, path string, fn func() error) error {
 	key := c.GetHeader(idempotencyHeader)
 	if key == "" || c.Request.Method != http.MethodPost {
 		return fn()
@@ -73,7 +73,7 @@ func (s *Server) idempotent(c *gin.Context, r route, scope, path string, fn func
 	}
 	defer discard()
 	ctx, keep := c.Request.Context(), r.replay.lifetime()
-	id, answer, err := s.Store.ClaimKey(ctx, store.IdempotentRequest{Scope: scope, Method: c.Request.Method, Path: path, Key: key, Fingerprint: sum}, max(keep, minResponseLifetime))
+	id, answer, err := s.requests.ClaimKey(ctx, store.IdempotentRequest{Scope: scope, Method: c.Request.Method, Path: path, Key: key, Fingerprint: sum}, max(keep, minResponseLifetime))
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *Server) idempotent(c *gin.Context, r route, scope, path string, fn func
 // executeFirst runs fn for the first request with a key. It keeps the answer if the
 // request took effect (2xx). Otherwise the key is free again, also for another
 // body: a refusal is judged again.
-func (s *Server) executeFirst(c *gin.Context, id uuid.UUID, keepFor time.Duration, fn func() error) error {
+func (s *shared) executeFirst(c *gin.Context, id uuid.UUID, keepFor time.Duration, fn func() error) error {
 	rec := &responseRecorder{ResponseWriter: c.Writer}
 	c.Writer = rec
 	claimed := &claimedKey{id: id}
@@ -98,7 +98,7 @@ func (s *Server) executeFirst(c *gin.Context, id uuid.UUID, keepFor time.Duratio
 	defer cancel()
 	defer func() {
 		if !answered { // fn did not return
-			_ = s.Store.ReleaseKey(keep, id, false)
+			_ = s.requests.ReleaseKey(keep, id, false)
 		}
 	}()
 	if err := fn(); err != nil {
@@ -112,14 +112,14 @@ func (s *Server) executeFirst(c *gin.Context, id uuid.UUID, keepFor time.Duratio
 	a := store.StoredResponse{Status: status, Header: storableHeaders(rec.Header()), Body: rec.body.Bytes()}
 	switch {
 	case status == http.StatusInternalServerError || rec.lost || !rec.Written() && status == http.StatusOK:
-		err = s.Store.ReleaseKey(keep, id, false) // what was committed is not done twice
+		err = s.requests.ReleaseKey(keep, id, false) // what was committed is not done twice
 	case keepFor == 0 || c.GetBool(noStoreKey) || status < 200 || status > 299:
-		err = s.Store.ReleaseKey(keep, id, true)
+		err = s.requests.ReleaseKey(keep, id, true)
 	case !claimed.stored:
-		err = s.Store.StoreResponse(keep, id, a)
+		err = s.requests.StoreResponse(keep, id, a)
 	}
 	if err != nil { // the client has its answer; a repeat will be refused
-		s.Log.ErrorContext(keep, "answer not kept for a repeat", "request", requestID(c), "error", err)
+		s.log.ErrorContext(keep, "answer not kept for a repeat", "request", requestID(c), "error", err)
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ const maxBodyInMemory = 16 << 10
 
 // fingerprint digests the request's body, which is read to its end and put back; file bounds the file
 // in it (0: there is none).
-func (s *Server) fingerprint(c *gin.Context, file int64) (sum []byte, discard func(), err error) {
+func (s *shared) fingerprint(c *gin.Context, file int64) (sum []byte, discard func(), err error) {
 	body, _, discard, err := s.spool(c.Request.Body, maxBodyInMemory)
 	if err != nil {
 		if refused, ok := errors.AsType[*models.Error](err); ok && refused.Kind == models.KindTooLarge && file > 0 && c.ContentType() != "application/json" {
@@ -186,7 +186,7 @@ func (spooledBody) Close() error { return nil }
 
 // spool reads a body to its end: into memory if it has at most inMemory bytes, else into a temporary file, which discard
 // removes. It returns the number of bytes that are in memory.
-func (s *Server) spool(src io.Reader, inMemory int) (body io.ReadSeeker, used int, discard func(), err error) {
+func (s *shared) spool(src io.Reader, inMemory int) (body io.ReadSeeker, used int, discard func(), err error) {
 	if b, ok := src.(spooledBody); ok {
 		return b, 0, func() {}, nil // by who discards it
 	}
@@ -197,7 +197,7 @@ func (s *Server) spool(src io.Reader, inMemory int) (body io.ReadSeeker, used in
 	if len(head) <= inMemory {
 		return bytes.NewReader(head), len(head), func() {}, nil
 	}
-	f, err := s.Blobs.Temp()
+	f, err := s.blobs.Temp()
 	if err != nil {
 		return nil, 0, nil, err
 	}

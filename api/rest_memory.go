@@ -50,7 +50,7 @@ func (m *bodyMemory) take(ctx context.Context, size int64) (release func(), err 
 const workMemory = 64 << 20
 
 // takeWork waits for working memory of a number of bytes. A request acquires it last, so that no holder waits for another limit.
-func (s *Server) takeWork(ctx context.Context, size int64) (release func(), err error) {
+func (s *shared) takeWork(ctx context.Context, size int64) (release func(), err error) {
 	size = min(size, workMemory)
 	if err := acquire(ctx, s.work, size, s.bodyMemory.wait, "Too many files are being read"); err != nil {
 		return nil, err
@@ -59,8 +59,8 @@ func (s *Server) takeWork(ctx context.Context, size int64) (release func(), err 
 }
 
 // pictureBounds are the bounds of a process that decodes a picture.
-func (s *Server) pictureBounds() sandbox.Bounds {
-	return sandbox.Bounds{Memory: s.Admission.MaxMemory, CPU: s.Admission.Timeout}
+func (s *shared) pictureBounds() sandbox.Bounds {
+	return sandbox.Bounds{Memory: s.admission.MaxMemory, CPU: s.admission.Timeout}
 }
 
 // requestBody holds what the body of one request takes until the request has been answered: memory and temporary files.
@@ -68,7 +68,7 @@ func (s *Server) pictureBounds() sandbox.Bounds {
 // A body is received completely before memory is taken for it: a slow client holds a small buffer or a file, and nothing
 // that others wait for.
 type requestBody struct {
-	server   *Server
+	shared   *shared
 	maxJSON  int64 // bytes of a JSON body
 	inMemory int   // bytes of what has been received and not parsed
 	cleanup  []func()
@@ -77,9 +77,9 @@ type requestBody struct {
 const requestBodyKey = "countersign/body"
 
 // holdBody bounds the body of a request to a route. The caller releases what is held of it.
-func (s *Server) holdBody(c *gin.Context, r route) *requestBody {
+func (s *shared) holdBody(c *gin.Context, r route) *requestBody {
 	limitBody(c, r.maxBody())
-	b := &requestBody{server: s, maxJSON: r.maxBody()}
+	b := &requestBody{shared: s, maxJSON: r.maxBody()}
 	if r.body.file > 0 {
 		b.maxJSON = maxJSON
 	}
@@ -101,7 +101,7 @@ func (b *requestBody) release() {
 
 // receive reads r to its end, into memory or into a temporary file.
 func (b *requestBody) receive(r io.Reader) (io.ReadSeeker, error) {
-	body, n, discard, err := b.server.spool(r, maxBodyInMemory-b.inMemory)
+	body, n, discard, err := b.shared.spool(r, maxBodyInMemory-b.inMemory)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (b *requestBody) receive(r io.Reader) (io.ReadSeeker, error) {
 // take waits for the memory that the parsed texts need. A request calls it once: two that hold a part and wait for the
 // rest would wait for each other.
 func (b *requestBody) take(c *gin.Context, size int64) error {
-	release, err := b.server.bodyMemory.take(c.Request.Context(), size)
+	release, err := b.shared.bodyMemory.take(c.Request.Context(), size)
 	if err == nil {
 		b.cleanup = append(b.cleanup, release)
 	}

@@ -29,17 +29,17 @@ func requestID(c *gin.Context) string { return c.GetString(requestIDKey) }
 // observe gives the request an id and writes one log line, with the route
 // instead of the path, which may hold a token. A trace begins here: one that a
 // client claims to be in is not believed.
-func (s *Server) observe(c *gin.Context) {
+func (s *shared) observe(c *gin.Context) {
 	id := uuid.NewString()
 	c.Set(requestIDKey, id)
 	c.Header("X-Request-Id", id)
-	start := s.Now()
-	if s.Tracer != nil {
+	start := s.now()
+	if s.tracer != nil {
 		name := "HTTP" // a page, or nothing that there is
 		if c.FullPath() != "" {
 			name = c.Request.Method + " " + c.FullPath()
 		}
-		ctx, span := s.Tracer.Start(c.Request.Context(), name, trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer))
+		ctx, span := s.tracer.Start(c.Request.Context(), name, trace.WithNewRoot(), trace.WithSpanKind(trace.SpanKindServer))
 		c.Request = c.Request.WithContext(ctx)
 		defer func() { finishSpan(c, span) }()
 	}
@@ -51,20 +51,20 @@ func (s *Server) observe(c *gin.Context) {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusTooManyRequests:
 		level = slog.LevelInfo // access was refused
 	}
-	if s.Observe != nil {
-		s.Observe(c.Request.Method, c.FullPath(), c.Writer.Status(), s.Now().Sub(start))
+	if s.observed != nil {
+		s.observed(c.Request.Method, c.FullPath(), c.Writer.Status(), s.now().Sub(start))
 	}
-	if !s.Log.Enabled(c.Request.Context(), level) {
+	if !s.log.Enabled(c.Request.Context(), level) {
 		return
 	}
-	s.Log.Log(c.Request.Context(), level, "request", "request", id, "method", c.Request.Method, "route", c.FullPath(),
-		"envelope", c.GetString(envelopeKey), "status", c.Writer.Status(), "ms", s.Now().Sub(start).Milliseconds(), "ip", c.ClientIP())
+	s.log.Log(c.Request.Context(), level, "request", "request", id, "method", c.Request.Method, "route", c.FullPath(),
+		"envelope", c.GetString(envelopeKey), "status", c.Writer.Status(), "ms", s.now().Sub(start).Milliseconds(), "ip", c.ClientIP())
 }
 
 // logSecurityEvent logs an authentication event: the user by id, never by name
 // or address.
-func (s *Server) logSecurityEvent(c *gin.Context, what string, attrs ...any) {
-	s.Log.InfoContext(c.Request.Context(), what, append(attrs, "request", requestID(c), "ip", c.ClientIP())...)
+func (s *shared) logSecurityEvent(c *gin.Context, what string, attrs ...any) {
+	s.log.InfoContext(c.Request.Context(), what, append(attrs, "request", requestID(c), "ip", c.ClientIP())...)
 }
 
 // finishSpan says how the request went, in ids and the route's words.
@@ -80,7 +80,7 @@ func finishSpan(c *gin.Context, span trace.Span) {
 	span.End()
 }
 
-func (s *Server) recoverPanic(c *gin.Context) {
+func (s *shared) recoverPanic(c *gin.Context) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.fail(c, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
@@ -93,14 +93,14 @@ func (s *Server) recoverPanic(c *gin.Context) {
 const noContentPolicy = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 // secureHeaders: paths hold tokens, and answers what only their reader may see.
-func (s *Server) secureHeaders(c *gin.Context) {
+func (s *shared) secureHeaders(c *gin.Context) {
 	h := c.Writer.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", noContentPolicy)
 	h.Set("X-Frame-Options", "DENY")
-	if strings.HasPrefix(s.BaseURL, "https://") {
+	if strings.HasPrefix(s.baseURL, "https://") {
 		h.Set("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
 	}
 	c.Next()

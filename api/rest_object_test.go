@@ -96,7 +96,7 @@ func TestReadingBodies(t *testing.T) {
 		{"application/json", strings.Repeat(" ", 101), true, "request_too_large"},
 	} {
 		c, _ := request(http.MethodPost, "/", tt.contentType, tt.body)
-		server := &Server{Config: Config{Blobs: blobs}, bodyMemory: newBodyMemory(0)}
+		server := &shared{blobs: blobs, bodyMemory: newBodyMemory(0)}
 		held := server.holdBody(c, route{body: bodyLimit{all: 100}})
 		o, err := readObject(c, tt.optional)
 		held.release()

@@ -45,7 +45,7 @@ var statusOf = map[models.Kind]int{
 
 // fail answers err. What is not a refusal is a 500 with the request's id, under
 // which the log has the rest.
-func (s *Server) fail(c *gin.Context, err error) {
+func (s *shared) fail(c *gin.Context, err error) {
 	refused, ok := errors.AsType[*models.Error](err)
 	rejected, of := errors.AsType[*refusal.Error](err)
 	switch {
@@ -59,7 +59,7 @@ func (s *Server) fail(c *gin.Context, err error) {
 		refused, _ = errors.AsType[*models.Error](s.archiveFails(c, err))
 	}
 	if refused == nil {
-		s.Log.ErrorContext(c.Request.Context(), "request failed", "request", requestID(c), "route", c.FullPath(), "envelope", c.GetString(envelopeKey), "error", err)
+		s.log.ErrorContext(c.Request.Context(), "request failed", "request", requestID(c), "route", c.FullPath(), "envelope", c.GetString(envelopeKey), "error", err)
 		s.write(c, http.StatusInternalServerError, &models.Error{
 			Code: "internal_error", Message: "Something went wrong on our side. Please quote request " + requestID(c) + ".",
 		})
@@ -79,8 +79,8 @@ func problemOf(base string, status int, e *models.Error) problem {
 	return p
 }
 
-func (s *Server) write(c *gin.Context, status int, e *models.Error) {
-	p := problemOf(s.BaseURL, status, e)
+func (s *shared) write(c *gin.Context, status int, e *models.Error) {
+	p := problemOf(s.baseURL, status, e)
 	if e.RetryAfter > 0 {
 		secs := int(math.Ceil(e.RetryAfter.Seconds()))
 		c.Header("Retry-After", strconv.Itoa(secs))

@@ -102,9 +102,9 @@ func (l *limiter) take(ctx context.Context, key string) (left int, reset time.Ti
 // limitAddress counts requests by the address they come from. On a route that
 // asks for a bearer token, a request with one waits until the token has been
 // looked at: a good one is counted for its app, any other for the address.
-func (s *Server) limitAddress(c *gin.Context) {
+func (s *shared) limitAddress(c *gin.Context) {
 	if c.FullPath() == "/healthz" || c.FullPath() == "/readyz" || s.bearerRoutes[c.Request.Method+" "+c.FullPath()] && hasBearer(c) {
-		s.rateHeaders(c, s.limits.limit, s.Now().Truncate(rateWindow).Add(rateWindow))
+		s.rateHeaders(c, s.limits.limit, s.now().Truncate(rateWindow).Add(rateWindow))
 		return
 	}
 	if err := s.limit(c, addressKey(c)); err != nil {
@@ -115,7 +115,7 @@ func (s *Server) limitAddress(c *gin.Context) {
 // countRejected counts a request whose bearer token was not accepted for its
 // address. It returns why the request is refused: the limit, where that is
 // reached, else err.
-func (s *Server) countRejected(c *gin.Context, err error) error {
+func (s *shared) countRejected(c *gin.Context, err error) error {
 	if refused, ok := errors.AsType[*models.Error](err); ok && refused.Kind == models.KindUnauthorized && hasBearer(c) {
 		return cmp.Or(s.limit(c, addressKey(c)), err)
 	}
@@ -140,7 +140,7 @@ func callerNetwork(c *gin.Context) string {
 	return netip.PrefixFrom(addr.WithZone(""), 64).Masked().String()
 }
 
-func (s *Server) limit(c *gin.Context, key string) error {
+func (s *shared) limit(c *gin.Context, key string) error {
 	left, reset := s.limits.take(c.Request.Context(), key)
 	s.rateHeaders(c, left, reset)
 	if left < 0 {
@@ -149,7 +149,7 @@ func (s *Server) limit(c *gin.Context, key string) error {
 	return nil
 }
 
-func (s *Server) rateHeaders(c *gin.Context, left int, reset time.Time) {
+func (s *shared) rateHeaders(c *gin.Context, left int, reset time.Time) {
 	c.Header("X-RateLimit-Limit", strconv.Itoa(s.limits.limit))
 	c.Header("X-RateLimit-Remaining", strconv.Itoa(max(left, 0)))
 	c.Header("X-RateLimit-Reset", strconv.FormatInt(reset.Unix(), 10))

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -81,4 +82,85 @@ type route struct {
 	public           func(*gin.Context) error
 	app              func(*gin.Context, caller) error
 	signer           func(*gin.Context, signerLink) error
+}
+
+// What the tables of routes are written with.
+const (
+	get, post, put, patch, del     = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
+	viewer, support, sender, admin = models.RoleViewer, models.RoleSupport, models.RoleSender, models.RoleAdmin
+)
+
+func forAnyone(method, path string, h func(*gin.Context) error) route {
+	return route{method: method, path: path, access: public, public: h}
+}
+
+// forApp is for the app itself.
+func forApp(method, path string, h func(*gin.Context, caller) error) route {
+	return route{method: method, path: path, access: bearer, app: h}
+}
+
+// forConsole is for the app itself, and for its console users of a role.
+func forConsole(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
+	return route{method: method, path: path, access: console, role: role, app: h}
+}
+
+// forUser is a person's alone, where the role and the second factor count.
+func forUser(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
+	return route{method: method, path: path, access: consoleUser, role: role, app: h}
+}
+
+// forOwn is a person's alone, of the own account.
+func forOwn(method, path string, h func(*gin.Context, caller) error) route {
+	return withoutFactor(forUser(viewer, method, path, h))
+}
+
+// forSigner is for who has a signing link.
+func forSigner(method, path string, h func(*gin.Context, signerLink) error) route {
+	return route{method: method, path: path, access: signing, signer: h}
+}
+
+// withBodyOf lets the body have so many bytes.
+func withBodyOf(limit int64, r route) route {
+	r.body.all = limit
+	return r
+}
+
+// withFile lets the body bring a file of so many bytes.
+func withFile(limit int64, r route) route {
+	r.body = bodyLimit{limit + besideFile, limit}
+	return r
+}
+
+// beforeBody is called before the body is read.
+func beforeBody(before func(*gin.Context) error, r route) route {
+	r.before = before
+	return r
+}
+
+func neverReplayed(r route) route {
+	r.replay = neverReplay
+	return r
+}
+
+func replayedBriefly(r route) route {
+	r.replay = replayBriefly
+	return r
+}
+
+// withoutFactor allows a call also while the user's second factor is missing.
+func withoutFactor(r route) route {
+	r.allowWithoutMFA = true
+	return r
+}
+
+// afterExpiry also takes a link that has expired.
+func afterExpiry(r route) route {
+	r.allowExpiredLink = true
+	return r
+}
+
+// builderMay also takes a builder session that has the feature.
+func builderMay(f models.BuilderFeature, r route) route {
+	r.builder = f
+	return r
 }

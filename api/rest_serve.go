@@ -9,7 +9,7 @@ import (
 
 // handle checks the credential that the route asks for, answers a repeated
 // request as before, and turns an error into an answer.
-func (s *Server) handle(r route) gin.HandlerFunc {
+func (s *shared) handle(r route) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if err := s.serve(c, r); err != nil {
 			s.fail(c, err)
@@ -17,7 +17,7 @@ func (s *Server) handle(r route) gin.HandlerFunc {
 	}
 }
 
-func (s *Server) serve(c *gin.Context, r route) error {
+func (s *shared) serve(c *gin.Context, r route) error {
 	path := c.Request.URL.Path
 	defer s.holdBody(c, r).release()
 	switch r.access {

@@ -56,8 +56,8 @@ func (u *upload) discard() {
 
 // receiveUpload copies a file of at most so many bytes from r into a temporary one,
 // hashing it on the way. The caller discards it.
-func (s *Server) receiveUpload(r io.Reader, name string, limit int64) (_ *upload, err error) {
-	f, err := s.Blobs.Temp()
+func (s *shared) receiveUpload(r io.Reader, name string, limit int64) (_ *upload, err error) {
+	f, err := s.blobs.Temp()
 	if err != nil {
 		return nil, err
 	}

@@ -3,20 +3,16 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"runtime"
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/go-webauthn/webauthn/webauthn"
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/trace"
-	"golang.org/x/sync/semaphore"
 
 	"countersign/internal/credential"
 	"countersign/models"
@@ -102,50 +98,26 @@ type Config struct {
 
 // Server is the HTTP handler of the whole service.
 type Server struct {
-	Config
+	*shared
 
-	// How many may be worked on at the moment: PDFs that are examined, reading copies that are
-	// made, and documents that are verified.
-	admissions, readingCopies, verifications *semaphore.Weighted
+	engine   *gin.Engine
+	handlers *handlers
+	routes   []route
 
-	bulkPlaces *bulkPlaces // for requests with rows
-	bodyMemory *bodyMemory
-	work       *semaphore.Weighted // bytes of workMemory
-
-	relyingParty *webauthn.WebAuthn // of passkeys; nil: there are none here
-
-	files   *blob.Reader
-	limits  *limiter
-	streams openStreams
-	engine  *gin.Engine
-	apps    appCache
-	// bearerRoutes are the routes that ask for a bearer token, as "GET /v1/envelopes".
-	bearerRoutes map[string]bool
+	version   string
+	database  func(context.Context) error // whether it answers
+	workflows Workflows
 }
 
 // New builds the server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{
-		Config: cfg, files: blob.NewReader(cfg.Blobs), engine: gin.New(),
-		admissions: semaphore.NewWeighted(maxConcurrentAdmissions), readingCopies: semaphore.NewWeighted(maxConcurrentReadingCopies),
-		bulkPlaces: newBulkPlaces(), bodyMemory: newBodyMemory(cfg.QueueWait), work: semaphore.NewWeighted(workMemory), verifications: semaphore.NewWeighted(int64(runtime.NumCPU())),
-	}
+	s := &Server{shared: newShared(cfg), engine: gin.New(), version: cfg.Version, database: cfg.Store.Ping, workflows: cfg.Workflows}
 	var err error
-	if s.relyingParty, err = newRelyingParty(s.BaseURL); err != nil {
+	if s.handlers, err = newHandlers(s.shared, cfg); err != nil {
 		return nil, err
 	}
-	if s.Admission.MaxBytes == 0 {
-		s.Admission = admission.DefaultLimits()
-	}
-	s.ConsoleIdle = cmp.Or(s.ConsoleIdle, consoleIdle)
-	s.StreamLimit = cmp.Or(s.StreamLimit, streamLimit)
-	s.StallLimit = cmp.Or(s.StallLimit, stallLimit)
-	var shared Quotas
-	if cfg.SharedLimits {
-		shared = cfg.Store
-	}
-	s.limits = newLimiter(cfg.RateLimit, cfg.Now, shared)
+	s.routes = append(s.ownRoutes(), s.handlers.routes()...)
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.ContextWithFallback = true
 	s.engine.RedirectTrailingSlash = false // such an answer would go past everything below
@@ -154,7 +126,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.engine.Use(s.observe, s.recoverPanic, s.secureHeaders, s.limitAddress)
 	s.bearerRoutes = make(map[string]bool)
-	for _, r := range s.routes() {
+	for _, r := range s.routes {
 		methods := []string{r.method}
 		if r.method == http.MethodGet { // net/http leaves out the body (RFC 9110 §9.3.2)
 			methods = append(methods, http.MethodHead)

@@ -18,7 +18,7 @@ import (
 
 // consent takes the version of the disclosure that was shown; a client that
 // names none shows the English one.
-func (s *Server) consent(c *gin.Context, l signerLink, o *object) error {
+func (s *signingHandler) consent(c *gin.Context, l signerLink, o *object) error {
 	var shown *models.Disclosure // nil: the one that the signing context gives without being asked for a language
 	if version := o.optStr("version"); version != nil {
 		named, ok := models.DisclosureOf(*version)
@@ -68,8 +68,8 @@ func signLimit(mine map[uuid.UUID]models.FieldType) int64 {
 	return min(limit, maxSign)
 }
 
-func (s *Server) sign(c *gin.Context, l signerLink) error {
-	snapshot, err := s.Store.Snapshot(c.Request.Context(), l.App, l.EnvelopeID)
+func (s *signingHandler) sign(c *gin.Context, l signerLink) error {
+	snapshot, err := s.store.Snapshot(c.Request.Context(), l.App, l.EnvelopeID)
 	if err != nil {
 		return notFoundAsInvalidLink(err)
 	}
@@ -82,7 +82,7 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	pictures := pictureChecker{ctx: c.Request.Context(), server: s}
+	pictures := pictureChecker{ctx: c.Request.Context(), shared: s.shared}
 	sub := submission(o, mine, pictures.check)
 	if pictures.err != nil {
 		return pictures.err
@@ -92,13 +92,13 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 	if err := s.submittedAttachments(c, l, &sub); err != nil {
 		return err
 	}
-	receipt, err := s.Tokens.IssueReceipt(l)
+	receipt, err := s.tokens.IssueReceipt(l)
 	if err != nil {
 		return err
 	}
 	err = s.submit(c, l, snapshot, sub, invalid, receipt)
 	if errors.Is(err, store.ErrAttachmentRemoved) { // the refusal of one more try says which
-		if snapshot, err = s.Store.Snapshot(c.Request.Context(), l.App, l.EnvelopeID); err != nil {
+		if snapshot, err = s.store.Snapshot(c.Request.Context(), l.App, l.EnvelopeID); err != nil {
 			return notFoundAsInvalidLink(err)
 		}
 		if err = s.submittedAttachments(c, l, &sub); err != nil {
@@ -114,8 +114,8 @@ func (s *Server) sign(c *gin.Context, l signerLink) error {
 }
 
 // submit signs with what was submitted, and answers with what became of the envelope.
-func (s *Server) submit(c *gin.Context, l signerLink, snapshot *store.Snapshot, sub models.Submission, invalid error, receipt string) error {
-	return command(s, c, func(st *store.Store) (*models.Envelope, error) {
+func (s *signingHandler) submit(c *gin.Context, l signerLink, snapshot *store.Snapshot, sub models.Submission, invalid error, receipt string) error {
+	return command(s.subject, c, func(st signingStore) (*models.Envelope, error) {
 		return st.ChangeSnapshot(c.Request.Context(), snapshot, func(e *models.Envelope) error {
 			act := s.signerContext(c, l)
 			if err := cmp.Or(e.CheckSign(act, l.Link), invalid); err != nil {
@@ -133,7 +133,7 @@ func (s *Server) submit(c *gin.Context, l signerLink, snapshot *store.Snapshot, 
 // fieldsToSign are the fields of a link that may sign now, so that nothing of a
 // request is worked on for one that may not; and the values of earlier signers that
 // decide which of them are shown.
-func (s *Server) fieldsToSign(c *gin.Context, l signerLink, e *models.Envelope) (map[uuid.UUID]models.FieldType, map[string]string, error) {
+func (s *signingHandler) fieldsToSign(c *gin.Context, l signerLink, e *models.Envelope) (map[uuid.UUID]models.FieldType, map[string]string, error) {
 	if err := e.CheckSign(s.signerContext(c, l), l.Link); err != nil {
 		return nil, nil, err
 	}
@@ -190,7 +190,7 @@ type checkPicture func([]byte) (seal.Picture, error)
 // pictureChecker checks the pictures of a submission, each when there is memory for it.
 type pictureChecker struct {
 	ctx      context.Context //nolint:containedctx // of the request
-	server   *Server
+	shared   *shared
 	pictures seal.Pictures
 	err      error // there was no memory
 }
@@ -199,7 +199,7 @@ func (p *pictureChecker) check(b []byte) (seal.Picture, error) {
 	if p.err != nil {
 		return seal.Picture{}, p.err
 	}
-	release, err := p.server.takeWork(p.ctx, seal.PictureMemory(b))
+	release, err := p.shared.takeWork(p.ctx, seal.PictureMemory(b))
 	if err != nil {
 		p.err = err
 		return seal.Picture{}, err
@@ -224,20 +224,20 @@ func picture(check checkPicture, f *object, b64 string) (png []byte, size int) {
 	return checked.PNG, checked.Size
 }
 
-func (s *Server) decline(c *gin.Context, l signerLink, o *object) error {
+func (s *signingHandler) decline(c *gin.Context, l signerLink, o *object) error {
 	reason := o.strippedText("reason")
 	if err := o.err(); err != nil {
 		return err
 	}
 	return s.changeSigned(c, l, func(e *models.Envelope) error {
-		_, err := e.Decline(s.signerContext(c, l), l.Link, reason, s.DeclineNeedsCode)
+		_, err := e.Decline(s.signerContext(c, l), l.Link, reason, s.declineNeedsCode)
 		return err
 	}, asJSON(http.StatusOK, func(e *models.Envelope) gin.H {
 		return gin.H{"status": e.Signer(l.SignerID).Status, "envelopeStatus": e.Status.Public()}
 	}))
 }
 
-func (s *Server) pageView(c *gin.Context, l signerLink, o *object) error {
+func (s *signingHandler) pageView(c *gin.Context, l signerLink, o *object) error {
 	doc, page, dwell := o.id("documentId"), o.int("page"), o.int("dwellMs")
 	if err := o.err(); err != nil {
 		return err
@@ -248,14 +248,14 @@ func (s *Server) pageView(c *gin.Context, l signerLink, o *object) error {
 }
 
 // linkedEnvelope loads the envelope of a signing link.
-func (s *Server) linkedEnvelope(c *gin.Context, l signerLink) (*models.Envelope, error) {
-	e, err := s.Store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
+func (s *signingHandler) linkedEnvelope(c *gin.Context, l signerLink) (*models.Envelope, error) {
+	e, err := s.store.Envelope(c.Request.Context(), l.App, l.EnvelopeID)
 	return e, notFoundAsInvalidLink(err)
 }
 
 // delegate hands over to another person, who is invited; the link ends.
-func (s *Server) delegate(c *gin.Context, l signerLink, o *object) error {
-	in := s.replacementInput(o)
+func (s *signingHandler) delegate(c *gin.Context, l signerLink, o *object) error {
+	in := s.envelopes.replacementInput(o)
 	if err := o.err(); err != nil {
 		return err
 	}
@@ -266,8 +266,8 @@ func (s *Server) delegate(c *gin.Context, l signerLink, o *object) error {
 }
 
 // changeSigned does one thing to the envelope of a signing link and answers with view.
-func (s *Server) changeSigned(c *gin.Context, l signerLink, do func(*models.Envelope) error, view func(*models.Envelope) (*store.StoredResponse, error)) error {
-	return notFoundAsInvalidLink(command(s, c, func(st *store.Store) (*models.Envelope, error) {
+func (s *signingHandler) changeSigned(c *gin.Context, l signerLink, do func(*models.Envelope) error, view func(*models.Envelope) (*store.StoredResponse, error)) error {
+	return notFoundAsInvalidLink(command(s.subject, c, func(st signingStore) (*models.Envelope, error) {
 		return st.Change(c.Request.Context(), l.App, l.EnvelopeID, do)
 	}, view))
 }

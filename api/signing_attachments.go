@@ -40,7 +40,7 @@ func hasAttachments(e *models.Envelope) bool {
 }
 
 // attach takes a file for one of the signer's fields.
-func (s *Server) attach(c *gin.Context, l signerLink) error {
+func (s *signingHandler) attach(c *gin.Context, l signerLink) error {
 	ctx := c.Request.Context()
 	before, err := s.linkedEnvelope(c, l)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Server) attach(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	known, err := s.Store.Attachments(ctx, l.EnvelopeID)
+	known, err := s.store.Attachments(ctx, l.EnvelopeID)
 	if err != nil {
 		return err
 	}
@@ -79,11 +79,11 @@ func (s *Server) attach(c *gin.Context, l signerLink) error {
 		return err
 	}
 	given.BlobKey = fmt.Sprintf("envelopes/%s/attachments/%s", e.ID, given.ID)
-	if err := s.Blobs.Keep(ctx, in.file.file, given.BlobKey); err != nil {
+	if err := s.blobs.Keep(ctx, in.file.file, given.BlobKey); err != nil {
 		return err
 	}
 	var made *models.Attachment
-	err = command(s, c, func(st *store.Store) (*models.Envelope, error) {
+	err = command(s.subject, c, func(st signingStore) (*models.Envelope, error) {
 		return st.ChangeAttachments(ctx, l.App, l.EnvelopeID, func(e *models.Envelope, known []*models.Attachment) (err error) {
 			made, err = e.Attach(s.signerContext(c, l), l.Link, field, given, known)
 			return err
@@ -92,7 +92,7 @@ func (s *Server) attach(c *gin.Context, l signerLink) error {
 		return inJSON(http.StatusCreated, viewAttachment(made))
 	})
 	if models.IsRefusal(err) {
-		s.discardBlob(c, given.BlobKey)
+		s.uploads.discardBlob(c, given.BlobKey)
 	}
 	return notFoundAsInvalidLink(err)
 }
@@ -114,19 +114,19 @@ func attachmentRequest(in *parts) (field uuid.UUID, err error) {
 
 // examineAttachment finds out by its content what a file is, and replaces a picture
 // by one that was encoded anew.
-func (s *Server) examineAttachment(c *gin.Context, u *upload) (models.Attachment, error) {
+func (s *signingHandler) examineAttachment(c *gin.Context, u *upload) (models.Attachment, error) {
 	ctx := c.Request.Context()
-	in := models.Attachment{ID: s.NewID()}
+	in := models.Attachment{ID: s.newID()}
 	head := make([]byte, min(u.Size, 512))
 	if _, err := u.file.ReadAt(head, 0); err != nil {
 		return in, fmt.Errorf("read an attachment: %w", err)
 	}
-	if err := s.scan(ctx, u.file, u.Size); err != nil {
+	if err := s.uploads.scan(ctx, u.file, u.Size); err != nil {
 		return in, err
 	}
 	switch in.MimeType = http.DetectContentType(head); in.MimeType {
 	case "application/pdf":
-		info, err := s.admitAttachment(ctx, u.file, u.Size)
+		info, err := s.uploads.admitAttachment(ctx, u.file, u.Size)
 		if err != nil {
 			return in, err
 		}
@@ -144,7 +144,7 @@ func (s *Server) examineAttachment(c *gin.Context, u *upload) (models.Attachment
 	if seal.CheckText(in.Name) != nil { // the sealed document and its certificate name it
 		in.Name = models.AttachmentName("", in.MimeType)
 	}
-	in.SHA256, in.Size, in.Encrypted = u.SHA256, u.Size, blob.Encrypts(s.Blobs)
+	in.SHA256, in.Size, in.Encrypted = u.SHA256, u.Size, blob.Encrypts(s.blobs)
 	return in, nil
 }
 
@@ -152,7 +152,7 @@ func (s *Server) examineAttachment(c *gin.Context, u *upload) (models.Attachment
 const maxAttachmentPages = 500
 
 // reencode replaces a picture in its temporary file, when its turn has come.
-func (s *Server) reencode(ctx context.Context, u *upload) error {
+func (s *signingHandler) reencode(ctx context.Context, u *upload) error {
 	if err := s.admissions.Acquire(ctx, 1); err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (s *Server) reencode(ctx context.Context, u *upload) error {
 		return err
 	}
 	defer release()
-	b, err := seal.PhotoIn(ctx, s.Admission.Validators, s.pictureBounds(), u.file, u.Size)
+	b, err := seal.PhotoIn(ctx, s.admission.Validators, s.pictureBounds(), u.file, u.Size)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (s *Server) reencode(ctx context.Context, u *upload) error {
 }
 
 // detach removes a file that the signer has not signed with.
-func (s *Server) detach(c *gin.Context, l signerLink) error {
+func (s *signingHandler) detach(c *gin.Context, l signerLink) error {
 	id, err := pathID(c, "aid")
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (s *Server) detach(c *gin.Context, l signerLink) error {
 	if err := e.CheckSign(s.signerContext(c, l), l.Link); err != nil {
 		return err
 	}
-	known, err := s.Store.Attachments(c.Request.Context(), e.ID)
+	known, err := s.store.Attachments(c.Request.Context(), e.ID)
 	if err != nil {
 		return err
 	}
@@ -201,19 +201,19 @@ func (s *Server) detach(c *gin.Context, l signerLink) error {
 	if a == nil {
 		return models.ErrNotFound
 	}
-	removed, err := s.Store.RemoveAttachment(c.Request.Context(), a.ID)
+	removed, err := s.store.RemoveAttachment(c.Request.Context(), a.ID)
 	if err != nil {
 		return err
 	}
 	if !removed { // signed with meanwhile: the file is evidence now
 		return models.ErrNotFound
 	}
-	s.discardBlob(c, a.BlobKey)
+	s.uploads.discardBlob(c, a.BlobKey)
 	return answerNothing(c)
 }
 
 // signingAttachment gives a signer a file: an own one, or one of who has signed.
-func (s *Server) signingAttachment(c *gin.Context, l signerLink) error {
+func (s *signingHandler) signingAttachment(c *gin.Context, l signerLink) error {
 	e, err := s.confirmedReading(c, l)
 	if err != nil {
 		return err
@@ -222,17 +222,17 @@ func (s *Server) signingAttachment(c *gin.Context, l signerLink) error {
 }
 
 // getAttachment gives the owner a file that somebody has signed with.
-func (s *Server) getAttachment(c *gin.Context, _ caller, e *models.Envelope) error {
+func (s *signingHandler) getAttachment(c *gin.Context, _ caller, e *models.Envelope) error {
 	return s.sendAttachment(c, e, func(a *models.Attachment) bool { return a.Used })
 }
 
-func (s *Server) sendAttachment(c *gin.Context, e *models.Envelope, shown func(*models.Attachment) bool) error {
+func (s *signingHandler) sendAttachment(c *gin.Context, e *models.Envelope, shown func(*models.Attachment) bool) error {
 	ctx := c.Request.Context()
 	id, err := pathID(c, "aid")
 	if err != nil {
 		return err
 	}
-	known, err := s.Store.Attachments(ctx, e.ID)
+	known, err := s.store.Attachments(ctx, e.ID)
 	if err != nil {
 		return err
 	}
@@ -255,7 +255,7 @@ func (s *Server) sendAttachment(c *gin.Context, e *models.Envelope, shown func(*
 }
 
 // submittedAttachments finds the files that a sign request names.
-func (s *Server) submittedAttachments(c *gin.Context, l signerLink, sub *models.Submission) error {
+func (s *signingHandler) submittedAttachments(c *gin.Context, l signerLink, sub *models.Submission) error {
 	var known []*models.Attachment
 	for i := range sub.Fields {
 		in := &sub.Fields[i]
@@ -264,7 +264,7 @@ func (s *Server) submittedAttachments(c *gin.Context, l signerLink, sub *models.
 		}
 		if known == nil {
 			var err error
-			if known, err = s.Store.Attachments(c.Request.Context(), l.EnvelopeID); err != nil {
+			if known, err = s.store.Attachments(c.Request.Context(), l.EnvelopeID); err != nil {
 				return err
 			}
 		}

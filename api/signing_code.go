@@ -21,14 +21,14 @@ const codeLimit = 20 * time.Second
 
 // requestCode makes a code and sends it while the signer waits: a code that
 // cannot be sent now is of no use later.
-func (s *Server) requestCode(c *gin.Context, l signerLink) error {
-	code, err := s.Codes.New()
+func (s *signingHandler) requestCode(c *gin.Context, l signerLink) error {
+	code, err := s.codes.New()
 	if err != nil {
 		return err
 	}
 	var signer *models.Signer
 	e, err := s.keyed(c).Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
-		signer, err = e.RequestCode(s.signerContext(c, l), l.Link, s.Codes.Hash(l.Link, code))
+		signer, err = e.RequestCode(s.signerContext(c, l), l.Link, s.codes.Hash(l.Link, code))
 		return err
 	})
 	if err != nil {
@@ -37,30 +37,30 @@ func (s *Server) requestCode(c *gin.Context, l signerLink) error {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), codeLimit)
 	defer cancel()
 	if err := s.sendCode(ctx, e, signer, code); err != nil {
-		s.Log.ErrorContext(c.Request.Context(), "one-time code not sent", "envelope", e.ID, "signer", signer.ID, "error", err)
+		s.log.ErrorContext(c.Request.Context(), "one-time code not sent", "envelope", e.ID, "signer", signer.ID, "error", err)
 		refused := models.Refuse(models.KindUnavailable, "otp_not_sent", "The code could not be sent. Please try again in a moment.")
 		refused.RetryAfter = 30 * time.Second
 		return refused
 	}
-	out := gin.H{"maskedEmail": signer.MaskedEmail(), "code": viewCode(signer.CodeState(s.Now()))}
+	out := gin.H{"maskedEmail": signer.MaskedEmail(), "code": viewCode(signer.CodeState(s.now()))}
 	if signer.AuthMethod == models.AuthSMSOTP {
 		out["maskedPhone"] = signer.MaskedPhone()
 	}
 	return answer(c, http.StatusOK, out)
 }
 
-func (s *Server) sendCode(ctx context.Context, e *models.Envelope, signer *models.Signer, code string) error {
-	app, err := s.Store.App(ctx, e.AppID)
+func (s *signingHandler) sendCode(ctx context.Context, e *models.Envelope, signer *models.Signer, code string) error {
+	app, err := s.store.App(ctx, e.AppID)
 	if err != nil {
 		return err
 	}
-	_, chosen, err := s.Store.Settings(ctx, e.AppID, e.TenantID)
+	_, chosen, err := s.store.Settings(ctx, e.AppID, e.TenantID)
 	if err != nil {
 		return err
 	}
 	var logo []byte
 	if chosen.LogoSHA256 != nil && signer.AuthMethod != models.AuthSMSOTP {
-		if logo, err = s.Store.Logo(ctx, e.AppID, e.TenantID); err != nil {
+		if logo, err = s.store.Logo(ctx, e.AppID, e.TenantID); err != nil {
 			return err
 		}
 	}
@@ -73,10 +73,10 @@ func (s *Server) sendCode(ctx context.Context, e *models.Envelope, signer *model
 		Ask: templates.Ask(e.AskedInPerson(signer)), Code: code, ValidFor: models.OTPLifetime,
 	}
 	if signer.AuthMethod == models.AuthSMSOTP {
-		if s.SMS == nil || signer.Phone == nil {
+		if s.sms == nil || signer.Phone == nil {
 			return fmt.Errorf("no way to send a text message")
 		}
-		return s.SMS.Send(ctx, *signer.Phone, msg.SMS())
+		return s.sms.Send(ctx, *signer.Phone, msg.SMS())
 	}
 	content, err := msg.Render()
 	if err != nil {
@@ -84,13 +84,13 @@ func (s *Server) sendCode(ctx context.Context, e *models.Envelope, signer *model
 	}
 	mail := notify.Mail{
 		Kind: "code", To: notify.Address{Name: signer.Name, Email: signer.Email}, FromName: msg.SenderName, ReplyTo: models.Deref(chosen.ReplyTo, ""),
-		Subject: content.Subject, Text: content.Text, HTML: content.HTML, MessageID: s.Mail.MessageID("code", s.NewID().String()),
+		Subject: content.Subject, Text: content.Text, HTML: content.HTML, MessageID: s.mail.MessageID("code", s.newID().String()),
 		Inline: notify.Logo(templates.LogoCID, logo),
 	}
-	return s.Mail.Send(ctx, mail)
+	return s.mail.Send(ctx, mail)
 }
 
-func (s *Server) verifyCode(c *gin.Context, l signerLink, o *object) error {
+func (s *signingHandler) verifyCode(c *gin.Context, l signerLink, o *object) error {
 	code := o.str("code")
 	if _, isText := o.get("code").(string); isText && len(code) != credential.CodeLength {
 		o.bad("code", "must have exactly %d characters", credential.CodeLength)
@@ -114,7 +114,7 @@ func (s *Server) verifyCode(c *gin.Context, l signerLink, o *object) error {
 			return invalid
 		}
 		signer = e.Signer(l.SignerID)
-		verified, err = e.VerifyCode(act, l.Link, s.Codes.Hash(l.Link, code), session)
+		verified, err = e.VerifyCode(act, l.Link, s.codes.Hash(l.Link, code), session)
 		return err
 	}, func(*models.Envelope) (*store.StoredResponse, error) {
 		if !verified || bind { // a refusal, or a response with a token
@@ -136,7 +136,7 @@ func (s *Server) verifyCode(c *gin.Context, l signerLink, o *object) error {
 		until := signer.SessionEnds(act.At)
 		s.setSessionCookie(c, l, token, until)
 		return answer(c, http.StatusOK, gin.H{
-			"verified": true, "sessionToken": token, "sessionExpiresAt": utcPtr(&until), "draftKey": s.Codes.DraftKey(l.Link),
+			"verified": true, "sessionToken": token, "sessionExpiresAt": utcPtr(&until), "draftKey": s.codes.DraftKey(l.Link),
 		})
 	}
 	return nil

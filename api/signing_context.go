@@ -86,7 +86,7 @@ const maxLanguage = 100
 
 // signingContext is what a signer's page needs. The first time it is asked for,
 // the signer has opened the link.
-func (s *Server) signingContext(c *gin.Context, l signerLink) error {
+func (s *signingHandler) signingContext(c *gin.Context, l signerLink) error {
 	language := c.Query("language")
 	if len(language) > maxLanguage {
 		return models.InvalidField("language", "must have at most %d characters", maxLanguage)
@@ -106,7 +106,7 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 	}
 	confirmed := signer.Confirmed(act)
 	if c.Request.Method != http.MethodHead && (signer.Status != models.SignerViewed || confirmed && signer.Shown != now.Digest) {
-		e, err = s.Store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
+		e, err = s.store.Change(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope) (err error) {
 			signer, err = e.Open(act, l.Link)
 			if confirmed = err == nil && signer.Confirmed(act); confirmed {
 				signer, err = e.RecordShown(act, l.Link)
@@ -128,7 +128,7 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 		RequiresOTPVerification: signer.NeedsCode(), OTPVerified: signer.NeedsCode() && confirmed, AuthMethod: signer.AuthMethod,
 		MaskedEmail: signer.MaskedEmail(), MaskedPhone: signer.MaskedPhone(), ConsentGiven: signer.ConsentAt != nil,
 		Consent: consentView{shown.Version, shown.Language, shown.Text},
-		Filled:  []filledView{}, Code: viewCode(signer.CodeState(act.At)), DeclineNeedsCode: s.DeclineNeedsCode, ReadBeforeCode: !s.CodeBeforeReading,
+		Filled:  []filledView{}, Code: viewCode(signer.CodeState(act.At)), DeclineNeedsCode: s.declineNeedsCode, ReadBeforeCode: !s.codeBeforeReading,
 		contextRecipient: viewContextRecipient(e, signer, confirmed),
 		Branding:         signingBranding(chosen),
 	}
@@ -136,21 +136,21 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 		if v.Filled, err = s.filledFields(c.Request.Context(), e); err != nil {
 			return err
 		}
-		key := s.Codes.DraftKey(l.Link)
+		key := s.codes.DraftKey(l.Link)
 		v.Shown, v.DraftKey, v.Later = &signer.Shown, &key, laterFields(e, signer)
 	}
 	if err := s.contextFields(c, &v, e, signer, confirmed); err != nil {
 		return err
 	}
 	if confirmed && hasAttachments(e) {
-		known, err := s.Store.Attachments(c.Request.Context(), e.ID)
+		known, err := s.store.Attachments(c.Request.Context(), e.ID)
 		if err != nil {
 			return err
 		}
 		v.Attachments = viewEach(models.AttachmentsOf(known, signer.ID), viewAttachment)
 	}
 	if v.OTPVerified && signer.KeepsSignature() {
-		saved, err := s.Store.SavedSignature(c.Request.Context(), e, signer)
+		saved, err := s.store.SavedSignature(c.Request.Context(), e, signer)
 		if err != nil {
 			return err
 		}
@@ -163,12 +163,12 @@ func (s *Server) signingContext(c *gin.Context, l signerLink) error {
 }
 
 // senderSettings are what holds for the sender of a link's envelope.
-func (s *Server) senderSettings(c *gin.Context, l signerLink, e *models.Envelope) (models.Settings, error) {
-	app, err := s.Store.App(c.Request.Context(), l.App)
+func (s *signingHandler) senderSettings(c *gin.Context, l signerLink, e *models.Envelope) (models.Settings, error) {
+	app, err := s.store.App(c.Request.Context(), l.App)
 	if err != nil {
 		return models.Settings{}, err
 	}
-	return s.effectiveSettings(c, caller{App: app}, e.TenantID)
+	return s.settings.effectiveSettings(c, caller{App: app}, e.TenantID)
 }
 
 func contextDocs(e *models.Envelope) []contextDoc {
@@ -178,15 +178,15 @@ func contextDocs(e *models.Envelope) []contextDoc {
 }
 
 // signingLogo gives the page of a signer the sender's logo, also when the link signs no more.
-func (s *Server) signingLogo(c *gin.Context, l signerLink) error {
+func (s *signingHandler) signingLogo(c *gin.Context, l signerLink) error {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
 		return err
 	}
-	if _, err := e.OutcomeOf(l.Link, s.Now()); err != nil {
+	if _, err := e.OutcomeOf(l.Link, s.now()); err != nil {
 		return err
 	}
-	return s.serveLogo(c, l.App, e.TenantID)
+	return s.branding.serveLogo(c, l.App, e.TenantID)
 }
 
 // contextRecipient is what a signer's page needs to know of the part that they play;

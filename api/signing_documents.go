@@ -9,23 +9,23 @@ import (
 )
 
 // readableEnvelope loads the envelope of a link that may be read by its holder.
-func (s *Server) readableEnvelope(c *gin.Context, l signerLink) (*models.Envelope, error) {
+func (s *signingHandler) readableEnvelope(c *gin.Context, l signerLink) (*models.Envelope, error) {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
 		return nil, err
 	}
-	_, err = e.Reader(l.Link, s.Now(), false)
+	_, err = e.Reader(l.Link, s.now(), false)
 	return e, err
 }
 
 // sendToSigner streams a document as it was uploaded, or with what others entered.
-func (s *Server) sendToSigner(c *gin.Context, l signerLink, find func(*models.Envelope) (*models.Document, error)) error {
+func (s *signingHandler) sendToSigner(c *gin.Context, l signerLink, find func(*models.Envelope) (*models.Document, error)) error {
 	read := s.readableEnvelope
 	entries, err := readingCopyRequested(c)
 	if err != nil {
 		return err
 	}
-	if entries || s.CodeBeforeReading {
+	if entries || s.codeBeforeReading {
 		read = s.confirmedReading
 	}
 	e, err := read(c, l)
@@ -42,11 +42,11 @@ func (s *Server) sendToSigner(c *gin.Context, l signerLink, find func(*models.En
 	return s.sendFile(c, e, d.Presented(), "inline")
 }
 
-func (s *Server) signingDocument(c *gin.Context, l signerLink) error {
+func (s *signingHandler) signingDocument(c *gin.Context, l signerLink) error {
 	return s.sendToSigner(c, l, func(e *models.Envelope) (*models.Document, error) { return e.Originals()[0], nil })
 }
 
-func (s *Server) signingDocuments(c *gin.Context, l signerLink) error {
+func (s *signingHandler) signingDocuments(c *gin.Context, l signerLink) error {
 	e, err := s.readableEnvelope(c, l)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (s *Server) signingDocuments(c *gin.Context, l signerLink) error {
 	return answer(c, http.StatusOK, contextDocs(e))
 }
 
-func (s *Server) signingDocumentByID(c *gin.Context, l signerLink) error {
+func (s *signingHandler) signingDocumentByID(c *gin.Context, l signerLink) error {
 	return s.sendToSigner(c, l, func(e *models.Envelope) (*models.Document, error) {
 		id, err := pathID(c, "docId")
 		if err != nil {

@@ -18,7 +18,7 @@ type contextField struct {
 
 // contextFields gives the signing context the fields of its signer. What is prefilled,
 // and what earlier signers entered, is for a confirmed client alone.
-func (s *Server) contextFields(c *gin.Context, v *contextView, e *models.Envelope, signer *models.Signer, confirmed bool) error {
+func (s *signingHandler) contextFields(c *gin.Context, v *contextView, e *models.Envelope, signer *models.Signer, confirmed bool) error {
 	extended := e.Extended()
 	for _, f := range e.Fields {
 		if f.SignerID != signer.ID {
@@ -44,12 +44,12 @@ func (s *Server) contextFields(c *gin.Context, v *contextView, e *models.Envelop
 
 // conditionValues are the values of earlier signers that the conditions of a signer's
 // fields compare; nil if they compare none.
-func (s *Server) conditionValues(c *gin.Context, e *models.Envelope, signer uuid.UUID) (map[string]string, error) {
+func (s *signingHandler) conditionValues(c *gin.Context, e *models.Envelope, signer uuid.UUID) (map[string]string, error) {
 	names := e.EarlierNames(signer)
 	if len(names) == 0 {
 		return nil, nil //nolint:nilnil // nothing is compared
 	}
-	values, err := s.Store.ValuesWithoutPictures(c.Request.Context(), e)
+	values, err := s.store.ValuesWithoutPictures(c.Request.Context(), e)
 	if err != nil {
 		return nil, err
 	}

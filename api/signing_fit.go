@@ -14,7 +14,7 @@ import (
 const maxFitChecks = 20
 
 // checkFit reports which texts would not fit into their fields, for the page on which a signer types them.
-func (s *Server) checkFit(c *gin.Context, l signerLink, o *object) error {
+func (s *signingHandler) checkFit(c *gin.Context, l signerLink, o *object) error {
 	texts := make(map[uuid.UUID]string)
 	for _, f := range o.objects("fields", 1, maxFitChecks) {
 		id, text := f.id("fieldId"), f.str("textValue")

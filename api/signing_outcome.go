@@ -35,7 +35,7 @@ type outcomeDocument struct {
 
 // outcome tells the holder of a link, also of one that is spent, closed or
 // expired, what happened. The client that signed gets its receipt again.
-func (s *Server) outcome(c *gin.Context, l signerLink) error {
+func (s *signingHandler) outcome(c *gin.Context, l signerLink) error {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (s *Server) outcome(c *gin.Context, l signerLink) error {
 			v.AwaitingNames = append(v.AwaitingNames, g.Name)
 		}
 		if end.Outcome == models.OutcomeSigned {
-			token, err := s.Tokens.IssueReceipt(l)
+			token, err := s.tokens.IssueReceipt(l)
 			if err != nil {
 				return err
 			}

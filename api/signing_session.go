@@ -24,7 +24,7 @@ const (
 )
 
 // signerContext is who makes a request of a signing link, with the session that it shows.
-func (s *Server) signerContext(c *gin.Context, l signerLink) models.ActionContext {
+func (s *signingHandler) signerContext(c *gin.Context, l signerLink) models.ActionContext {
 	act := s.actionContext(c, models.SignerActor(l.SignerID))
 	token := c.GetHeader(sessionHeader)
 	if token == "" {
@@ -39,10 +39,10 @@ func (s *Server) signerContext(c *gin.Context, l signerLink) models.ActionContex
 }
 
 // sessionCookieName tells the links of one browser apart, without telling the link.
-func (s *Server) sessionCookieName(link uuid.UUID) string {
+func (s *signingHandler) sessionCookieName(link uuid.UUID) string {
 	sum := sha256.Sum256(link[:])
 	name := sessionCookie + hex.EncodeToString(sum[:8])
-	if strings.HasPrefix(s.BaseURL, "https://") {
+	if strings.HasPrefix(s.baseURL, "https://") {
 		name = secureCookie + name
 	}
 	return name
@@ -50,10 +50,10 @@ func (s *Server) sessionCookieName(link uuid.UUID) string {
 
 // setSessionCookie gives the browser the session. In a frame of another site a
 // cookie must be made for that (CHIPS), and belongs to that site's page alone.
-func (s *Server) setSessionCookie(c *gin.Context, l signerLink, token string, until time.Time) {
+func (s *signingHandler) setSessionCookie(c *gin.Context, l signerLink, token string, until time.Time) {
 	cookie := &http.Cookie{
 		Name: s.sessionCookieName(l.ID), Value: token, Path: sessionPath, HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: strings.HasPrefix(s.BaseURL, "https://"), MaxAge: max(1, int(until.Sub(s.Now()).Seconds())),
+		Secure: strings.HasPrefix(s.baseURL, "https://"), MaxAge: max(1, int(until.Sub(s.now()).Seconds())),
 	}
 	if l.Session != uuid.Nil {
 		cookie.SameSite, cookie.Secure, cookie.Partitioned = http.SameSiteNoneMode, true, true

@@ -39,14 +39,14 @@ type filledView struct {
 
 // filledFields are the values of everyone who has signed e: signers in the order in
 // which they signed, the values of each in the order of the fields.
-func (s *Server) filledFields(ctx context.Context, e *models.Envelope) ([]filledView, error) {
+func (s *signingHandler) filledFields(ctx context.Context, e *models.Envelope) ([]filledView, error) {
 	out := []filledView{}
 	signed := slices.DeleteFunc(slices.Clone(e.Signers), func(g *models.Signer) bool { return !hasSigned(g) })
 	if len(signed) == 0 {
 		return out, nil
 	}
 	slices.SortStableFunc(signed, func(a, b *models.Signer) int { return a.SignedAt.Compare(*b.SignedAt) })
-	values, err := s.Store.ValuesWithoutPictures(ctx, e)
+	values, err := s.store.ValuesWithoutPictures(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s *Server) filledFields(ctx context.Context, e *models.Envelope) ([]filled
 	}
 	files := make(map[uuid.UUID]attachmentView)
 	if hasAttachments(e) {
-		known, err := s.Store.Attachments(ctx, e.ID)
+		known, err := s.store.Attachments(ctx, e.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -95,9 +95,9 @@ func (s *Server) filledFields(ctx context.Context, e *models.Envelope) ([]filled
 
 // changedValues is the refusal of a signature for values that are not all by
 // now, with all of them. What it shows is noted as shown.
-func (s *Server) changedValues(c *gin.Context, l signerLink) error {
+func (s *signingHandler) changedValues(c *gin.Context, l signerLink) error {
 	ctx := c.Request.Context() // no part of what the request asked for: it is refused, and can be sent again
-	e, err := s.Store.Change(ctx, l.App, l.EnvelopeID, func(e *models.Envelope) error {
+	e, err := s.store.Change(ctx, l.App, l.EnvelopeID, func(e *models.Envelope) error {
 		act := s.signerContext(c, l)
 		if err := e.CheckSign(act, l.Link); err != nil {
 			return err // signed, or closed, since
@@ -118,7 +118,7 @@ func (s *Server) changedValues(c *gin.Context, l signerLink) error {
 }
 
 // shown tells a page cheaply whether anybody has signed meanwhile.
-func (s *Server) shown(c *gin.Context, l signerLink) error {
+func (s *signingHandler) shown(c *gin.Context, l signerLink) error {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (s *Server) shown(c *gin.Context, l signerLink) error {
 }
 
 // signingPicture returns a picture that a signer signed with.
-func (s *Server) signingPicture(c *gin.Context, l signerLink) error {
+func (s *signingHandler) signingPicture(c *gin.Context, l signerLink) error {
 	e, err := s.confirmedReading(c, l)
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func (s *Server) signingPicture(c *gin.Context, l signerLink) error {
 		if f.Picture == nil || *f.Picture != hash {
 			continue
 		}
-		v, err := s.Store.Value(c.Request.Context(), e, f.FieldID)
+		v, err := s.store.Value(c.Request.Context(), e, f.FieldID)
 		if err != nil {
 			return err
 		}
@@ -163,7 +163,7 @@ func (s *Server) signingPicture(c *gin.Context, l signerLink) error {
 }
 
 // confirmedReading loads the envelope of a link whose client is confirmed.
-func (s *Server) confirmedReading(c *gin.Context, l signerLink) (*models.Envelope, error) {
+func (s *signingHandler) confirmedReading(c *gin.Context, l signerLink) (*models.Envelope, error) {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
 		return nil, err
@@ -182,8 +182,8 @@ func readingCopyRequested(c *gin.Context) (bool, error) {
 const maxConcurrentReadingCopies = 4
 
 // readingCopy makes a reading copy when its turn has come.
-func (s *Server) readingCopy(ctx context.Context, job seal.Reading) (*io.SectionReader, error) {
-	if err := acquire(ctx, s.readingCopies, 1, cmp.Or(s.QueueWait, readingCopyWait), "Too many documents are being prepared for reading"); err != nil {
+func (s *signingHandler) readingCopy(ctx context.Context, job seal.Reading) (*io.SectionReader, error) {
+	if err := acquire(ctx, s.readingCopies, 1, cmp.Or(s.queueWait, readingCopyWait), "Too many documents are being prepared for reading"); err != nil {
 		return nil, err
 	}
 	defer s.readingCopies.Release(1)
@@ -191,7 +191,7 @@ func (s *Server) readingCopy(ctx context.Context, job seal.Reading) (*io.Section
 }
 
 // sendReadingCopy streams a document with the values of those who have signed.
-func (s *Server) sendReadingCopy(c *gin.Context, e *models.Envelope, d *models.Document) error {
+func (s *signingHandler) sendReadingCopy(c *gin.Context, e *models.Envelope, d *models.Document) error {
 	ctx := c.Request.Context()
 	filled, err := s.filledFields(ctx, e)
 	if err != nil {
@@ -217,7 +217,7 @@ func (s *Server) sendReadingCopy(c *gin.Context, e *models.Envelope, d *models.D
 			value.Text, value.Checked = *v.Value, v.field.Checked(*v.Value)
 		} else {
 			if pictures[*v.Picture] == nil {
-				stored, err := s.Store.Value(ctx, e, v.FieldID)
+				stored, err := s.store.Value(ctx, e, v.FieldID)
 				if err != nil {
 					return err
 				}

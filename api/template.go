@@ -29,8 +29,8 @@ func checkTemplate(c *gin.Context, app caller, t *models.Template) error {
 }
 
 // callerTemplate loads a version of the template that the path names; 0 is the newest.
-func (s *Server) callerTemplate(c *gin.Context, app caller, version int) (*models.LoadedTemplate, error) {
-	t, err := s.Store.Template(c.Request.Context(), app.ID, checkedID(c, "id"), version)
+func (s *templateHandler) callerTemplate(c *gin.Context, app caller, version int) (*models.LoadedTemplate, error) {
+	t, err := s.store.Template(c.Request.Context(), app.ID, checkedID(c, "id"), version)
 	if err == nil && !app.seesTemplate(&t.Template) {
 		return nil, models.ErrNotFound
 	}
@@ -42,7 +42,7 @@ func versionQuery(c *gin.Context, p models.Problems) int {
 	return query(c, p, "version", 0, 1_000_000_000)
 }
 
-func (s *Server) getTemplate(c *gin.Context, app caller) error {
+func (s *templateHandler) getTemplate(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	version := versionQuery(c, p)
 	if err := p.Err(); err != nil {
@@ -58,7 +58,7 @@ func (s *Server) getTemplate(c *gin.Context, app caller) error {
 
 // listTemplates answers a page of templates: by number, or behind the cursor that the page
 // before gave.
-func (s *Server) listTemplates(c *gin.Context, app caller) error {
+func (s *templateHandler) listTemplates(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.TemplateFilter{
 		App: app.ID, Tenant: c.Query("tenantId"), ExternalID: queryText(c, p, "externalId", models.MaxExternalID),
@@ -74,7 +74,7 @@ func (s *Server) listTemplates(c *gin.Context, app caller) error {
 	if err := checkTenantQuery(p, app, f.Tenant); err != nil {
 		return err
 	}
-	list, total, err := s.Store.Templates(c.Request.Context(), f)
+	list, total, err := s.store.Templates(c.Request.Context(), f)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (s *Server) listTemplates(c *gin.Context, app caller) error {
 
 // templateDocument streams the first document of a version, or the one that documentId
 // names: the file that was uploaded, or the one that people read.
-func (s *Server) templateDocument(c *gin.Context, app caller) error {
+func (s *templateHandler) templateDocument(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	version, id, kind := versionQuery(c, p), queryID(c, p, "documentId"), models.DocumentOriginal
 	if given, ok := c.GetQuery("kind"); ok {
@@ -140,14 +140,14 @@ func templateHolder(app caller, t *models.LoadedTemplate) *models.Envelope {
 }
 
 // archiveTemplate ends the use of a template. Envelopes that were made of it stay as they are.
-func (s *Server) archiveTemplate(c *gin.Context, app caller) error {
+func (s *templateHandler) archiveTemplate(c *gin.Context, app caller) error {
 	var files []string
-	err := command(s, c, func(st *store.Store) (_ *models.Template, err error) {
+	err := command(s.subject, c, func(st templateStore) (_ *models.Template, err error) {
 		files, err = st.ArchiveTemplate(c.Request.Context(), app.ID, checkedID(c, "id"), func(t *models.Template) error { return checkTemplate(c, app, t) })
 		return nil, err
 	}, noContent)
 	if err == nil {
-		s.discardUnreferenced(c, files...)
+		s.uploads.discardUnreferenced(c, files...)
 	}
 	return err
 }

@@ -15,7 +15,7 @@ import (
 var contentMembers = []string{"subject", "message", "expiresInDays", "reminderHours", "metadata", "roles", "fields", "documents", "documentOptions"}
 
 // patchTemplate edits a template. What envelopes are made of is in a new version then.
-func (s *Server) patchTemplate(c *gin.Context, app caller) error {
+func (s *templateHandler) patchTemplate(c *gin.Context, app caller) error {
 	seen, err := s.callerTemplate(c, app, 0)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (s *Server) patchTemplate(c *gin.Context, app caller) error {
 			return s.afterExamining(c, draft, err)
 		}
 	}
-	err = command(s, c, func(st *store.Store) (*models.LoadedTemplate, error) {
+	err = command(s.subject, c, func(st templateStore) (*models.LoadedTemplate, error) {
 		return st.ChangeTemplate(c.Request.Context(), app.ID, seen.ID, func(t *models.LoadedTemplate) error {
 			if err := checkTemplate(c, app, &t.Template); err != nil {
 				return err
@@ -78,7 +78,7 @@ func (s *Server) patchTemplate(c *gin.Context, app caller) error {
 }
 
 // edited is the version that an edit makes of the one before; nil if it changes no content.
-func (s *Server) edited(c *gin.Context, app caller, o *object, file *upload, seen *models.LoadedTemplate) (*templateDraft, error) {
+func (s *templateHandler) edited(c *gin.Context, app caller, o *object, file *upload, seen *models.LoadedTemplate) (*templateDraft, error) {
 	if file == nil && !slices.ContainsFunc(contentMembers, o.has) {
 		return nil, o.err()
 	}

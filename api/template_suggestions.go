@@ -7,7 +7,7 @@ import (
 )
 
 // templateSuggestions is suggestions for a document of a template's newest version.
-func (s *Server) templateSuggestions(c *gin.Context, app caller) error {
+func (s *templateHandler) templateSuggestions(c *gin.Context, app caller) error {
 	t, err := s.callerTemplate(c, app, 0)
 	if err != nil {
 		return err
@@ -18,7 +18,7 @@ func (s *Server) templateSuggestions(c *gin.Context, app caller) error {
 	id := checkedID(c, "documentId")
 	for _, d := range t.Documents {
 		if d.ID == id {
-			return s.writeSuggestions(c, templateHolder(app, t), &d.Document)
+			return s.uploads.writeSuggestions(c, templateHolder(app, t), &d.Document)
 		}
 	}
 	return models.ErrNotFound

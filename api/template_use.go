@@ -12,12 +12,12 @@ import (
 )
 
 // createFromTemplate makes an envelope of a template, and sends it if the request says so.
-func (s *Server) createFromTemplate(c *gin.Context, app caller, o *object) error {
+func (s *templateHandler) createFromTemplate(c *gin.Context, app caller, o *object) error {
 	id, version, send := o.id("templateId"), templateVersion(o, "must be 1 or more"), o.flag("send", false)
 	use := s.templateUse(o, app)
 	o.refuse("cannot be given with templateId, which brings its own", "fields", "documentOptions")
 	if len(o.p["tenantId"]) == 0 {
-		chosen, err := s.effectiveSettings(c, app, use.Envelope.TenantID)
+		chosen, err := s.settings.effectiveSettings(c, app, use.Envelope.TenantID)
 		if err != nil {
 			return err
 		}
@@ -29,9 +29,9 @@ func (s *Server) createFromTemplate(c *gin.Context, app caller, o *object) error
 	if err := app.CheckTenant(use.Envelope.TenantID); err != nil {
 		return err
 	}
-	documents := s.Store.PlanLimits(app.Plan).Documents
+	documents := s.store.PlanLimits(app.Plan).Documents
 	var made uuid.UUID
-	err := command(s, c, func(st *store.Store) (*store.EnvelopeWithEvents, error) {
+	err := command(s.subject, c, func(st templateStore) (*store.EnvelopeWithEvents, error) {
 		return st.CreateFromTemplate(c.Request.Context(), app.ID, id, version, func(t *models.LoadedTemplate) (*models.Envelope, error) {
 			act := s.actionContext(c, app.actor())
 			e, err := t.NewEnvelope(act, use, documents)
@@ -47,7 +47,7 @@ func (s *Server) createFromTemplate(c *gin.Context, app caller, o *object) error
 			made = e.ID
 			return e, nil
 		})
-	}, s.viewCreated(send))
+	}, s.envelopes.viewCreated(send))
 	if err == nil {
 		tagEnvelope(c, made)
 	}
@@ -64,9 +64,9 @@ func templateVersion(o *object, problem string) int {
 }
 
 // checkSMS refuses text messages where the service sends none any more.
-func (s *Server) checkSMS(e *models.Envelope) error {
+func (s *templateHandler) checkSMS(e *models.Envelope) error {
 	for _, signer := range e.Signers {
-		if signer.AuthMethod == models.AuthSMSOTP && s.SMS == nil {
+		if signer.AuthMethod == models.AuthSMSOTP && s.sms == nil {
 			return models.InvalidField("signers", "has %s with sms_otp, which is not available: this service sends no text messages", signer.Role)
 		}
 	}
@@ -74,7 +74,7 @@ func (s *Server) checkSMS(e *models.Envelope) error {
 }
 
 // templateUse reads what an envelope is made of beside a template.
-func (s *Server) templateUse(o *object, app caller) models.TemplateUse {
+func (s *templateHandler) templateUse(o *object, app caller) models.TemplateUse {
 	in := models.TemplateUse{Envelope: models.Envelope{
 		TenantID: o.str("tenantId"), CreatedBy: plaintext.Visible(models.Deref(o.optStr("createdBy"), app.ID.String())),
 		ExternalID: o.strippedText("externalId"), Subject: o.strippedText("subject"),
@@ -87,8 +87,8 @@ func (s *Server) templateUse(o *object, app caller) models.TemplateUse {
 }
 
 // templateSigner reads a signer of a role; what is absent, the role says.
-func (s *Server) templateSigner(o *object) models.SignerInput {
-	in := s.signerInput(o)
+func (s *templateHandler) templateSigner(o *object) models.SignerInput {
+	in := s.envelopes.signerInput(o)
 	switch {
 	case o.get("routingOrder") == nil:
 		in.RoutingOrder = 0

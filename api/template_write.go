@@ -26,7 +26,7 @@ type templateDraft struct {
 }
 
 // readTemplate reads a JSON body, or a multipart one with a file.
-func (s *Server) readTemplate(c *gin.Context) (*object, *upload, error) {
+func (s *templateHandler) readTemplate(c *gin.Context) (*object, *upload, error) {
 	if t, _, _ := mime.ParseMediaType(c.ContentType()); t != "multipart/form-data" { // an unreadable type is treated as JSON and refused there
 		o, err := readObject(c, false)
 		if err == nil {
@@ -34,7 +34,7 @@ func (s *Server) readTemplate(c *gin.Context) (*object, *upload, error) {
 		}
 		return o, nil, err
 	}
-	in, err := s.readParts(c, s.UploadLimit)
+	in, err := s.readParts(c, s.uploadLimit)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,7 +48,7 @@ func (s *Server) readTemplate(c *gin.Context) (*object, *upload, error) {
 }
 
 // createTemplate makes a template, or a new version of the one that has the external id.
-func (s *Server) createTemplate(c *gin.Context, app caller) error {
+func (s *templateHandler) createTemplate(c *gin.Context, app caller) error {
 	o, file, err := s.readTemplate(c)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (s *Server) createTemplate(c *gin.Context, app caller) error {
 		}
 	}
 	at := store.TemplateTarget{App: app.ID, Tenant: t.TenantID, ExternalID: t.ExternalID, Envelope: from}
-	err = command(s, c, func(st *store.Store) (store.StoredTemplate, error) {
+	err = command(s.subject, c, func(st templateStore) (store.StoredTemplate, error) {
 		made, created, err := st.PutTemplate(c.Request.Context(), at, func(was *models.LoadedTemplate, e *models.Envelope) (*models.LoadedTemplate, error) {
 			act := s.actionContext(c, app.actor())
 			if was == nil {
@@ -118,7 +118,7 @@ func templateResponse(status int, t *models.LoadedTemplate) (*store.StoredRespon
 }
 
 // templateHead reads what a template is beside its content.
-func (s *Server) templateHead(o *object, app caller) (t models.Template, from uuid.UUID) {
+func (s *templateHandler) templateHead(o *object, app caller) (t models.Template, from uuid.UUID) {
 	t = models.Template{AppID: app.ID, ExternalID: o.strippedText("externalId"), CreatedBy: createdBy(o, app.ID.String())}
 	switch {
 	case !o.has("tenantId"):
@@ -133,11 +133,11 @@ func (s *Server) templateHead(o *object, app caller) (t models.Template, from uu
 }
 
 // templateOrigin is from where the fields of a template count that name no origin.
-func (s *Server) templateOrigin(c *gin.Context, app caller, o *object, tenant string) models.Origin {
+func (s *templateHandler) templateOrigin(c *gin.Context, app caller, o *object, tenant string) models.Origin {
 	if own := fieldOrigin(o); own != nil {
 		return *own
 	}
-	chosen, err := s.effectiveSettings(c, app, tenant)
+	chosen, err := s.settings.effectiveSettings(c, app, tenant)
 	if err != nil {
 		return models.OriginTopLeft
 	}
@@ -145,7 +145,7 @@ func (s *Server) templateOrigin(c *gin.Context, app caller, o *object, tenant st
 }
 
 // read reads what a request says of the content; a member that is absent stays as it is.
-func (d *templateDraft) read(s *Server, o *object, origin models.Origin) {
+func (d *templateDraft) read(s *templateHandler, o *object, origin models.Origin) {
 	d.readTexts(o)
 	if o.has("expiresInDays") {
 		days := o.optInt("expiresInDays")
@@ -198,11 +198,11 @@ func (d *templateDraft) readTexts(o *object) {
 	changed(o, "metadata", o.metadata).Apply(&d.Metadata)
 }
 
-func (s *Server) templateRole(o *object) models.TemplateRole {
+func (s *templateHandler) templateRole(o *object) models.TemplateRole {
 	in := models.SignerInput{Kind: recipientKind(o)}
 	readRecipient(o, &in)
 	r := models.TemplateRole{
-		Role: strings.TrimSpace(o.str("role")), AuthMethod: s.authMethod(o, in.Kind.DefaultAuthMethod()), AllowDelegation: in.AllowDelegation,
+		Role: strings.TrimSpace(o.str("role")), AuthMethod: s.envelopes.authMethod(o, in.Kind.DefaultAuthMethod()), AllowDelegation: in.AllowDelegation,
 		Kind: in.Kind, Language: in.Language, Silent: in.Silent, WitnessFor: in.WitnessFor,
 	}
 	if in.Host != nil {
@@ -236,7 +236,7 @@ func (d *templateDraft) takeEnvelope(app caller, t models.Template, e *models.En
 }
 
 // examine admits the file of a version and places the fields, as for an envelope.
-func (s *Server) examine(c *gin.Context, app caller, d *templateDraft) error {
+func (s *templateHandler) examine(c *gin.Context, app caller, d *templateDraft) error {
 	act := s.actionContext(c, app.actor())
 	e, err := d.Draft(act, &models.Template{AppID: app.ID}, d.documents)
 	if err != nil {
@@ -244,10 +244,10 @@ func (s *Server) examine(c *gin.Context, app caller, d *templateDraft) error {
 	}
 	var added *models.Document
 	if d.file != nil {
-		if err := s.admitUpload(c, d.file); err != nil {
+		if err := s.uploads.admitUpload(c, d.file); err != nil {
 			return err
 		}
-		folder := fmt.Sprintf("%s%s/", blob.Templates, s.NewID())
+		folder := fmt.Sprintf("%s%s/", blob.Templates, s.newID())
 		d.file.BlobKey = folder + "original.pdf"
 		if d.file.IsPrepared() {
 			d.file.PreparedKey = folder + "prepared.pdf"
@@ -260,7 +260,7 @@ func (s *Server) examine(c *gin.Context, app caller, d *templateDraft) error {
 	if d.paths != nil {
 		path = func(i int) string { return d.paths[i] }
 	}
-	if err := s.addDraftFields(c, e, act, d.fields, path, d.file); err != nil {
+	if err := s.uploads.addDraftFields(c, e, act, d.fields, path, d.file); err != nil {
 		return err
 	}
 	if d.file != nil {
@@ -278,14 +278,14 @@ func (s *Server) examine(c *gin.Context, app caller, d *templateDraft) error {
 		return nil
 	}
 	d.documents[len(kept)].Warnings = d.file.Warnings
-	return s.keepUpload(c, d.file)
+	return s.uploads.keepUpload(c, d.file)
 }
 
 // afterExamining removes the file of a version that was not stored, or that shares the one before.
-func (s *Server) afterExamining(c *gin.Context, d *templateDraft, err error) error {
+func (s *templateHandler) afterExamining(c *gin.Context, d *templateDraft, err error) error {
 	if d == nil || d.file == nil || d.file.BlobKey == "" || err != nil && !models.IsRefusal(err) {
 		return err
 	}
-	s.discardUnreferenced(c, d.file.BlobKeys()...)
+	s.uploads.discardUnreferenced(c, d.file.BlobKeys()...)
 	return err
 }

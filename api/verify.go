@@ -24,19 +24,19 @@ const (
 )
 
 // countVerification refuses who has had too many documents verified lately.
-func (s *Server) countVerification(c *gin.Context) error {
+func (s *verifyHandler) countVerification(c *gin.Context) error {
 	return s.newAttempts("verify:"+callerNetwork(c), rateWindow, verifyPerMinute).count(c, tooManyTries)
 }
 
 // verify examines a PDF, given raw or as the part "file", and keeps nothing of it.
-func (s *Server) verify(c *gin.Context) error {
+func (s *verifyHandler) verify(c *gin.Context) error {
 	u, err := s.receiveSealed(c)
 	if err != nil {
 		return err
 	}
 	defer u.discard()
 	ctx := c.Request.Context()
-	if err := acquire(ctx, s.verifications, 1, cmp.Or(s.QueueWait, verifyWait), "Too many documents are being verified"); err != nil {
+	if err := acquire(ctx, s.verifications, 1, cmp.Or(s.queueWait, verifyWait), "Too many documents are being verified"); err != nil {
 		return err
 	}
 	defer s.verifications.Release(1)
@@ -44,7 +44,7 @@ func (s *Server) verify(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	opt := verify.Options{Trust: policy, Now: s.Now}
+	opt := verify.Options{Trust: policy, Now: s.now}
 	work, stop := context.WithTimeout(ctx, verifyPatience*verify.ExaminationTime(u.Size))
 	defer stop()
 	found, err := s.examineSealed(work, u.file, u.Size)
@@ -59,9 +59,9 @@ func (s *Server) verify(c *gin.Context) error {
 }
 
 // examineSealed looks at a foreign file, in a process of its own where there is one.
-func (s *Server) examineSealed(ctx context.Context, f io.ReaderAt, size int64) (found *verify.Examination, err error) {
-	if s.Admission.Validators != nil {
-		found, err = verify.ExamineIn(ctx, s.Admission.Validators, f, size)
+func (s *verifyHandler) examineSealed(ctx context.Context, f io.ReaderAt, size int64) (found *verify.Examination, err error) {
+	if s.admission.Validators != nil {
+		found, err = verify.ExamineIn(ctx, s.admission.Validators, f, size)
 	} else {
 		found, err = verify.Examine(ctx, f, size)
 	}
@@ -79,14 +79,14 @@ func (s *Server) examineSealed(ctx context.Context, f io.ReaderAt, size int64) (
 
 // trustPolicy is whom a verdict trusts: this installation's own sealing certificates
 // and record keys, and whom the settings name.
-func (s *Server) trustPolicy(ctx context.Context) (trust.Policy, error) {
-	p, err := s.Store.Trust(ctx)
+func (s *verifyHandler) trustPolicy(ctx context.Context) (trust.Policy, error) {
+	p, err := s.store.Trust(ctx)
 	if err != nil {
 		return p, err
 	}
-	p.Sealers = append(p.Sealers, s.Trust.Sealers...)
-	p.Stampers = s.Trust.Stampers
-	for id, key := range s.Trust.RecordKeys {
+	p.Sealers = append(p.Sealers, s.trust.Sealers...)
+	p.Stampers = s.trust.Stampers
+	for id, key := range s.trust.RecordKeys {
 		if _, own := p.RecordKeys[id]; !own {
 			p.RecordKeys[id] = key
 		}
@@ -96,8 +96,8 @@ func (s *Server) trustPolicy(ctx context.Context) (trust.Policy, error) {
 
 // receiveSealed takes the file of a request, given raw or as the part "file". The
 // caller discards it.
-func (s *Server) receiveSealed(c *gin.Context) (u *upload, err error) {
-	limit := s.UploadLimit + besideOriginal
+func (s *verifyHandler) receiveSealed(c *gin.Context) (u *upload, err error) {
+	limit := s.uploadLimit + besideOriginal
 	t, _, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
 	switch {
 	case err != nil || t == "application/pdf" || t == "application/octet-stream":
@@ -122,7 +122,7 @@ func (s *Server) receiveSealed(c *gin.Context) (u *upload, err error) {
 
 // compareWithRecord holds a document that is sealed here against what the database
 // says of its envelope. Of others nothing is looked up: what they name is their word.
-func (s *Server) compareWithRecord(ctx context.Context, r *verify.Report) error {
+func (s *verifyHandler) compareWithRecord(ctx context.Context, r *verify.Report) error {
 	if r.Verdict != verify.VerdictValid && r.Verdict != verify.VerdictAltered {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (s *Server) compareWithRecord(ctx context.Context, r *verify.Report) error 
 		r.CompareRecorded(nil)
 		return nil
 	}
-	rec, err := s.Store.SealRecord(ctx, envelope, document, r.Events)
+	rec, err := s.store.SealRecord(ctx, envelope, document, r.Events)
 	if isNotFound(err) {
 		r.CompareRecorded(nil)
 		return nil

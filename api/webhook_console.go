@@ -34,9 +34,9 @@ func viewConsoleWebhook(w *models.Webhook) consoleWebhookView {
 }
 
 // endpointRequest reads which endpoint of the app a request is about, and its body.
-func (s *Server) endpointRequest(c *gin.Context, app caller) (uuid.UUID, *object, error) {
+func (s *webhookHandler) endpointRequest(c *gin.Context, app caller) (uuid.UUID, *object, error) {
 	id := checkedID(c, "id")
-	if _, err := s.Store.Webhook(c.Request.Context(), app.ID, id); err != nil {
+	if _, err := s.store.Webhook(c.Request.Context(), app.ID, id); err != nil {
 		return id, nil, err
 	}
 	o, err := readObject(c, false)
@@ -44,7 +44,7 @@ func (s *Server) endpointRequest(c *gin.Context, app caller) (uuid.UUID, *object
 }
 
 // createConsoleWebhook registers an endpoint, as the app itself would.
-func (s *Server) createConsoleWebhook(c *gin.Context, app caller, o *object) error {
+func (s *webhookHandler) createConsoleWebhook(c *gin.Context, app caller, o *object) error {
 	made, err := s.registerWebhook(c, app, o, asJSON(http.StatusCreated, viewConsoleWebhook))
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (s *Server) createConsoleWebhook(c *gin.Context, app caller, o *object) err
 
 // updateWebhook changes the address or the events of an endpoint; what is absent
 // or null stays.
-func (s *Server) updateWebhook(c *gin.Context, app caller) error {
+func (s *webhookHandler) updateWebhook(c *gin.Context, app caller) error {
 	id, o, err := s.endpointRequest(c, app)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (s *Server) updateWebhook(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	w, err := s.Store.PatchWebhook(c.Request.Context(), app.ID, id, store.WebhookPatch{WebhookChange: change})
+	w, err := s.store.PatchWebhook(c.Request.Context(), app.ID, id, store.WebhookPatch{WebhookChange: change})
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (s *Server) updateWebhook(c *gin.Context, app caller) error {
 }
 
 // deleteConsoleWebhook removes an endpoint, as the app itself would.
-func (s *Server) deleteConsoleWebhook(c *gin.Context, app caller) error {
+func (s *webhookHandler) deleteConsoleWebhook(c *gin.Context, app caller) error {
 	if err := s.deleteWebhook(c, app); err != nil {
 		return err
 	}
@@ -88,16 +88,16 @@ func (s *Server) deleteConsoleWebhook(c *gin.Context, app caller) error {
 }
 
 // setWebhookActive is the handler that pauses or resumes an endpoint.
-func (s *Server) setWebhookActive(active bool) func(*gin.Context, caller) error {
+func (s *webhookHandler) setWebhookActive(active bool) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
-		return command(s, c, func(st *store.Store) (*models.Webhook, error) {
+		return command(s.subject, c, func(st webhookStore) (*models.Webhook, error) {
 			return st.PatchWebhook(c.Request.Context(), app.ID, checkedID(c, "id"), store.WebhookPatch{Active: &active})
 		}, asJSON(http.StatusOK, viewConsoleWebhook))
 	}
 }
 
-func (s *Server) pingWebhook(c *gin.Context, app caller) error {
-	return command(s, c, func(st *store.Store) (*models.Delivery, error) {
+func (s *webhookHandler) pingWebhook(c *gin.Context, app caller) error {
+	return command(s.subject, c, func(st webhookStore) (*models.Delivery, error) {
 		return st.PingWebhook(c.Request.Context(), app.ID, checkedID(c, "id"))
 	}, asJSON(http.StatusAccepted, viewDelivery))
 }
@@ -110,7 +110,7 @@ const (
 
 // rotateSecret gives the endpoint a new secret; null makes the client secret
 // sign. The old one signs beside it for overlapHours.
-func (s *Server) rotateSecret(c *gin.Context, app caller) error {
+func (s *webhookHandler) rotateSecret(c *gin.Context, app caller) error {
 	id, o, err := s.endpointRequest(c, app)
 	if err != nil {
 		return err
@@ -122,13 +122,13 @@ func (s *Server) rotateSecret(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	return command(s, c, func(st *store.Store) (*models.Webhook, error) {
+	return command(s.subject, c, func(st webhookStore) (*models.Webhook, error) {
 		return st.PatchWebhook(c.Request.Context(), app.ID, id, store.WebhookPatch{Secret: &secret, Overlap: overlap})
 	}, asJSON(http.StatusOK, viewConsoleWebhook))
 }
 
 // resendSince sends again all that failed at an endpoint since a time.
-func (s *Server) resendSince(c *gin.Context, app caller) error {
+func (s *webhookHandler) resendSince(c *gin.Context, app caller) error {
 	id, o, err := s.endpointRequest(c, app)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (s *Server) resendSince(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	return command(s, c, func(st *store.Store) (*store.ResendResult, error) {
+	return command(s.subject, c, func(st webhookStore) (*store.ResendResult, error) {
 		return st.ResendSince(c.Request.Context(), app.App, id, since)
 	}, asJSON(http.StatusAccepted, func(n *store.ResendResult) gin.H { return gin.H{"resent": n.Resent, "remaining": n.Remaining} }))
 }

@@ -62,7 +62,7 @@ func viewAttempt(a *models.DeliveryAttempt) attemptView {
 	return attemptView{a.Number, a.At.UTC(), orNull(a.Status), a.LatencyMS, a.Error, printable(a.Body)}
 }
 
-func (s *Server) listDeliveries(c *gin.Context, app caller) error {
+func (s *webhookHandler) listDeliveries(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.DeliveryFilter{
 		App: app.ID, Tenants: app.Tenants, Status: models.DeliveryStatus(c.Query("status")), Event: models.EventName(c.Query("event")),
@@ -82,23 +82,23 @@ func (s *Server) listDeliveries(c *gin.Context, app caller) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	found, total, err := s.Store.Deliveries(c.Request.Context(), f)
+	found, total, err := s.store.Deliveries(c.Request.Context(), f)
 	if err != nil {
 		return err
 	}
-	names, err := s.Store.DeliveryContext(c.Request.Context(), app.ID, found)
+	names, err := s.store.DeliveryContext(c.Request.Context(), app.ID, found)
 	if err != nil {
 		return err
 	}
 	return answerPage(c, views(found, viewDeliveryIn(names)), total, f.Page, f.Size)
 }
 
-func (s *Server) getDelivery(c *gin.Context, app caller) error {
-	d, ev, attempts, err := s.Store.Delivery(c.Request.Context(), app.App, checkedID(c, "id"))
+func (s *webhookHandler) getDelivery(c *gin.Context, app caller) error {
+	d, ev, attempts, err := s.store.Delivery(c.Request.Context(), app.App, checkedID(c, "id"))
 	if err != nil {
 		return err
 	}
-	names, err := s.Store.DeliveryContext(c.Request.Context(), app.ID, []models.Delivery{*d})
+	names, err := s.store.DeliveryContext(c.Request.Context(), app.ID, []models.Delivery{*d})
 	if err != nil {
 		return err
 	}
@@ -114,8 +114,8 @@ func (s *Server) getDelivery(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, out)
 }
 
-func (s *Server) resendDelivery(c *gin.Context, app caller) error {
-	return command(s, c, func(st *store.Store) (*models.Delivery, error) {
+func (s *webhookHandler) resendDelivery(c *gin.Context, app caller) error {
+	return command(s.subject, c, func(st webhookStore) (*models.Delivery, error) {
 		return st.Resend(c.Request.Context(), app.App, checkedID(c, "id"))
 	}, asJSON(http.StatusAccepted, viewDelivery))
 }

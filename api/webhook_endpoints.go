@@ -28,9 +28,9 @@ func viewWebhook(w *models.Webhook) webhookView {
 }
 
 // listWebhooks is the handler that shows all endpoints of the app, each by view.
-func listWebhooks[V any](s *Server, view func(*models.Webhook) V) func(*gin.Context, caller) error {
+func listWebhooks[V any](s *webhookHandler, view func(*models.Webhook) V) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
-		hooks, err := s.Store.Webhooks(c.Request.Context(), app.ID)
+		hooks, err := s.store.Webhooks(c.Request.Context(), app.ID)
 		if err != nil {
 			return err
 		}
@@ -38,13 +38,13 @@ func listWebhooks[V any](s *Server, view func(*models.Webhook) V) func(*gin.Cont
 	}
 }
 
-func (s *Server) createWebhook(c *gin.Context, app caller, o *object) error {
+func (s *webhookHandler) createWebhook(c *gin.Context, app caller, o *object) error {
 	_, err := s.registerWebhook(c, app, o, asJSON(http.StatusCreated, viewWebhook))
 	return err
 }
 
 // registerWebhook registers the endpoint that o describes, and answers with view.
-func (s *Server) registerWebhook(c *gin.Context, app caller, o *object, view func(*models.Webhook) (*store.StoredResponse, error)) (made *models.Webhook, err error) {
+func (s *webhookHandler) registerWebhook(c *gin.Context, app caller, o *object, view func(*models.Webhook) (*store.StoredResponse, error)) (made *models.Webhook, err error) {
 	url := o.str("url")
 	if !o.badUnder("url") {
 		s.webhookURL(o, url)
@@ -53,15 +53,15 @@ func (s *Server) registerWebhook(c *gin.Context, app caller, o *object, view fun
 	if err := o.err(); err != nil {
 		return nil, err
 	}
-	err = command(s, c, func(st *store.Store) (_ *models.Webhook, err error) {
+	err = command(s.subject, c, func(st webhookStore) (_ *models.Webhook, err error) {
 		made, err = st.CreateWebhook(c.Request.Context(), app.ID, url, events, secret, include...)
 		return made, err
 	}, view)
 	return made, err
 }
 
-func (s *Server) getWebhook(c *gin.Context, app caller) error {
-	w, err := s.Store.Webhook(c.Request.Context(), app.ID, checkedID(c, "id"))
+func (s *webhookHandler) getWebhook(c *gin.Context, app caller) error {
+	w, err := s.store.Webhook(c.Request.Context(), app.ID, checkedID(c, "id"))
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (s *Server) getWebhook(c *gin.Context, app caller) error {
 
 // patchWebhook changes an endpoint: what is absent stays; secret null makes the client
 // secret sign.
-func (s *Server) patchWebhook(c *gin.Context, app caller) error {
+func (s *webhookHandler) patchWebhook(c *gin.Context, app caller) error {
 	id, o, err := s.endpointRequest(c, app)
 	if err != nil {
 		return err
@@ -105,16 +105,16 @@ func (s *Server) patchWebhook(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, viewWebhook(w))
 }
 
-func (s *Server) deleteWebhook(c *gin.Context, app caller) error {
-	if err := s.Store.DeleteWebhook(c.Request.Context(), app.ID, checkedID(c, "id")); err != nil {
+func (s *webhookHandler) deleteWebhook(c *gin.Context, app caller) error {
+	if err := s.store.DeleteWebhook(c.Request.Context(), app.ID, checkedID(c, "id")); err != nil {
 		return err
 	}
 	return answerNothing(c)
 }
 
 // webhookURL checks the address of an endpoint.
-func (s *Server) webhookURL(o *object, url string) {
-	if err := webhook.CheckURL(url, s.AllowPrivateHooks); err != nil {
+func (s *webhookHandler) webhookURL(o *object, url string) {
+	if err := webhook.CheckURL(url, s.allowPrivate); err != nil {
 		o.bad("url", "%s", err.Error())
 	}
 }

@@ -34,7 +34,7 @@ const (
 )
 
 // listEvents answers a page of the app's events, oldest first.
-func (s *Server) listEvents(c *gin.Context, app caller) error {
+func (s *webhookHandler) listEvents(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	q := s.eventQuery(c, p, app)
 	q.Limit = query(c, p, "limit", defaultEvents, maxEvents)
@@ -42,7 +42,7 @@ func (s *Server) listEvents(c *gin.Context, app caller) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	page, err := s.Store.Events(c.Request.Context(), q)
+	page, err := s.store.Events(c.Request.Context(), q)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (s *Server) listEvents(c *gin.Context, app caller) error {
 }
 
 // eventQuery reads which events are asked for.
-func (s *Server) eventQuery(c *gin.Context, p models.Problems, app caller) store.EventQuery {
+func (s *webhookHandler) eventQuery(c *gin.Context, p models.Problems, app caller) store.EventQuery {
 	q := store.EventQuery{App: app.ID, Tenants: app.Tenants}
 	if text, given := c.GetQuery("cursor"); given {
 		q.After = eventID(p, "cursor", text)
@@ -82,7 +82,7 @@ func eventID(p models.Problems, name, text string) uuid.UUID {
 
 // streamEvents sends the app's events as they happen, as server-sent events: from
 // Last-Event-ID or cursor on, else from now on.
-func (s *Server) streamEvents(c *gin.Context, app caller) error {
+func (s *webhookHandler) streamEvents(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	q := s.eventQuery(c, p, app)
 	q.Limit = defaultEvents
@@ -100,14 +100,14 @@ func (s *Server) streamEvents(c *gin.Context, app caller) error {
 		}
 	}
 	defer s.streams.close(app.ID)
-	page, err := s.Store.Events(c.Request.Context(), q) // before the answer begins, so that a refusal can be one
+	page, err := s.store.Events(c.Request.Context(), q) // before the answer begins, so that a refusal can be one
 	if err != nil {
 		return err
 	}
 	c.Header("Content-Type", "text/event-stream; charset=utf-8")
 	c.Header("X-Accel-Buffering", "no")
 	c.Status(http.StatusOK)
-	out := &eventStream{ResponseController: http.NewResponseController(c.Writer), w: c.Writer, now: s.Now}
+	out := &eventStream{ResponseController: http.NewResponseController(c.Writer), w: c.Writer, now: s.now}
 	if c.Request.Method == http.MethodHead {
 		return nil
 	}
@@ -120,16 +120,16 @@ func (s *Server) streamEvents(c *gin.Context, app caller) error {
 	}()
 	// What fails from here on ends the stream: the client comes again from the last event that it got.
 	if err := s.follow(c.Request.Context(), out, q, page); err != nil && c.Request.Context().Err() == nil && !errors.Is(err, errStreamWrite) {
-		s.Log.WarnContext(c.Request.Context(), "stream of events ends", "request", requestID(c), "error", err)
+		s.log.WarnContext(c.Request.Context(), "stream of events ends", "request", requestID(c), "error", err)
 	}
 	return nil
 }
 
 // follow sends page and what comes after it, until the client goes, the process
 // stops or the stream has lasted its time.
-func (s *Server) follow(ctx context.Context, out *eventStream, q store.EventQuery, page *store.EventPage) error {
+func (s *webhookHandler) follow(ctx context.Context, out *eventStream, q store.EventQuery, page *store.EventPage) error {
 	defer func() { _ = out.SetWriteDeadline(time.Time{}) }() // the connection may serve other requests
-	end := time.NewTimer(s.StreamLimit)
+	end := time.NewTimer(s.streamLimit)
 	defer end.Stop()
 	ticker := time.NewTicker(streamPoll)
 	defer ticker.Stop()
@@ -151,7 +151,7 @@ func (s *Server) follow(ctx context.Context, out *eventStream, q store.EventQuer
 			select {
 			case <-ctx.Done():
 				return nil
-			case <-s.Stopping:
+			case <-s.stopping:
 				return nil
 			case <-end.C:
 				return nil
@@ -165,7 +165,7 @@ func (s *Server) follow(ctx context.Context, out *eventStream, q store.EventQuer
 			}
 		}
 		var err error
-		if page, err = s.Store.Events(ctx, q); err != nil {
+		if page, err = s.store.Events(ctx, q); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,75 @@
+package api
+
+func (s *appHandler) routes() []route {
+	return []route{
+		forAnyone(get, "/.well-known/jwks.json", s.jwks),
+		replayedBriefly(forAnyone(post, "/oauth/token", s.token)),
+		forConsole(viewer, get, "/v1/console/app", s.getApp),
+		forConsole(admin, patch, "/v1/console/app", withBody(s.updateApp)),
+		forConsole(admin, get, "/v1/console/client-secrets", s.listClientSecrets),
+		neverReplayed(forUser(admin, post, "/v1/console/client-secrets", withBody(s.createClientSecret))),
+		forUser(admin, post, "/v1/console/client-secrets/:id/end", s.endClientSecret),
+	}
+}
+
+func (s *signInHandler) routes() []route {
+	return []route{
+		neverReplayed(forAnyone(post, "/v1/console/login", s.login)),
+		forAnyone(get, "/v1/console/sign-in", s.signInOptions),
+		neverReplayed(forAnyone(post, "/v1/console/provider/begin", s.beginAtProvider)),
+		neverReplayed(forAnyone(post, "/v1/console/provider/complete", s.completeAtProvider)),
+		neverReplayed(forOwn(post, "/v1/console/provider/connect", withBody(s.connectProvider))),
+		neverReplayed(forAnyone(post, "/v1/console/passkeys/challenge", s.askForPasskey)),
+		neverReplayed(forOwn(post, "/v1/console/passkeys/proof", s.askAgainForPasskey)),
+		forOwn(get, "/v1/console/passkeys", s.listPasskeys),
+		neverReplayed(forOwn(post, "/v1/console/passkeys/begin", withBody(s.beginPasskey))),
+		neverReplayed(forOwn(post, "/v1/console/passkeys", withBody(s.createPasskey))),
+		forOwn(post, "/v1/console/passkeys/:id/remove", s.removePasskey),
+		forOwn(post, "/v1/console/logout", s.logout),
+		forOwn(get, "/v1/console/sessions", s.listSessions),
+		forOwn(post, "/v1/console/sessions/end", withBody(s.endSessions)),
+		forOwn(post, "/v1/console/password", withBody(s.changePassword)),
+		forOwn(get, "/v1/console/totp", s.factor),
+		neverReplayed(forOwn(post, "/v1/console/totp", withBody(s.enrol))),
+		neverReplayed(forOwn(post, "/v1/console/totp/confirm", withBody(s.confirmFactor))),
+		neverReplayed(forOwn(post, "/v1/console/totp/recovery-codes", withBody(s.renewRecovery))),
+		forOwn(post, "/v1/console/totp/remove", withBody(s.removeFactor)),
+		withoutFactor(forConsole(viewer, get, "/v1/console/me", s.currentUser)),
+	}
+}
+
+func (s *userHandler) routes() []route {
+	return []route{
+		forConsole(admin, get, "/v1/console/users", s.listUsers),
+		forConsole(admin, post, "/v1/console/users", withBody(s.createUser)),
+		forConsole(admin, patch, "/v1/console/users/:id", s.updateUser),
+		forConsole(admin, del, "/v1/console/users/:id", s.disableUser),
+		forConsole(admin, post, "/v1/console/users/:id/password", s.setUserPassword),
+		forConsole(admin, del, "/v1/console/users/:id/sessions", s.endUserSessions),
+		forConsole(admin, del, "/v1/console/users/:id/totp", s.resetFactor),
+	}
+}
+
+func (s *contactHandler) routes() []route {
+	return []route{
+		forConsole(viewer, get, "/v1/console/contacts", s.listContacts),
+		forConsole(support, post, "/v1/console/contacts", withBody(s.saveContact)),
+		forConsole(support, del, "/v1/console/contacts/:id", s.deleteContact),
+		forConsole(viewer, get, "/v1/console/usage", s.usage),
+	}
+}
+
+func (s *settingsHandler) routes() []route {
+	return []route{
+		forConsole(viewer, get, "/v1/console/settings", s.getSettings),
+		forConsole(admin, put, "/v1/console/settings", s.putSettings),
+	}
+}
+
+func (s *brandingHandler) routes() []route {
+	return []route{
+		forConsole(viewer, get, "/v1/tenants/:tenantId/branding", s.getBranding),
+		forConsole(admin, put, "/v1/tenants/:tenantId/branding", s.putBranding),
+		forConsole(admin, del, "/v1/tenants/:tenantId/branding", s.deleteBranding),
+	}
+}

@@ -1,0 +1,31 @@
+package api
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/store"
+)
+
+// bulkHandler serves bulk sends.
+type bulkHandler struct {
+	subject[bulkStore]
+
+	templates *templateHandler
+	settings  *settingsHandler
+	places    *bulkPlaces // of requests with rows
+}
+
+// bulkStore is what bulkHandler needs of the store.
+type bulkStore interface {
+	BulkRows(ctx context.Context, id uuid.UUID, status models.BulkRowStatus, page, size int) ([]*models.BulkRow, int64, error)
+	BulkSend(ctx context.Context, app, id uuid.UUID) (*store.BulkSendWithCounts, error)
+	BulkSends(ctx context.Context, app uuid.UUID, tenant string, page, size int) (list []*store.BulkSendWithCounts, total int64, err error)
+	ChangeBulkSend(ctx context.Context, app, id uuid.UUID, action models.BulkAction, check func(*models.BulkSend) error) (*store.BulkSendWithCounts, error)
+	CreateBulkSend(ctx context.Context, b *models.BulkSend, rows []*models.BulkRow) error
+	PlanLimits(plan models.Plan) models.PlanLimits
+	TakenExternalIDs(ctx context.Context, app uuid.UUID, tenant string, ids []string) (map[string]bool, error)
+	Template(ctx context.Context, app, id uuid.UUID, version int) (*models.LoadedTemplate, error)
+}

@@ -1,0 +1,69 @@
+package api
+
+import (
+	"context"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/store"
+)
+
+// envelopeHandler serves envelopes: their lists, drafts, sending and corrections.
+type envelopeHandler struct {
+	subject[envelopeStore]
+
+	uploads  *uploads
+	settings *settingsHandler
+	// fromTemplate creates an envelope of a template: what a request with a templateId asks for.
+	fromTemplate func(*gin.Context, caller, *object) error
+
+	signingURL   string
+	workflows    Workflows
+	workflowsURL string // begins the addresses of workflows in the Temporal UI; empty: none is shown
+}
+
+// envelopeStore is what envelopeHandler needs of the store.
+type envelopeStore interface {
+	AuditEvents(ctx context.Context, e *models.Envelope) ([]models.Event, error)
+	Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error)
+	ChangeWithEvents(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*store.EnvelopeWithEvents, error)
+	Create(ctx context.Context, e *models.Envelope) error
+	Deliveries(ctx context.Context, f store.DeliveryFilter) ([]models.Delivery, int64, error)
+	DeliveryContext(ctx context.Context, app uuid.UUID, ds []models.Delivery) (store.DeliveryContext, error)
+	Envelope(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error)
+	EnvelopeWithEntries(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, []models.FieldValue, error)
+	Envelopes(ctx context.Context, f store.EnvelopeFilter) ([]*models.Envelope, int64, error)
+	Mails(ctx context.Context, envelope uuid.UUID) ([]models.Mail, error)
+	PlanLimits(plan models.Plan) models.PlanLimits
+	Settings(ctx context.Context, app uuid.UUID, tenant string) (own models.Settings, effective models.Settings, err error)
+	Undelivered(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error)
+	ValuesWithoutPictures(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error)
+}
+
+// documentHandler serves the documents of envelopes.
+type documentHandler struct {
+	subject[documentStore]
+
+	envelopes *envelopeHandler
+	uploads   *uploads
+}
+
+// documentStore is what documentHandler needs of the store.
+type documentStore interface {
+	Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error)
+	PlanLimits(plan models.Plan) models.PlanLimits
+}
+
+// uploads examines, prepares and keeps PDFs that were uploaded, and places fields on them.
+type uploads struct {
+	subject[uploadStore]
+
+	scanner Scanner // nil: uploads are not scanned
+}
+
+// uploadStore is what uploads needs of the store.
+type uploadStore interface {
+	Unreferenced(ctx context.Context, keys ...string) ([]string, error)
+}

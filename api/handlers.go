@@ -1,0 +1,81 @@
+package api
+
+import (
+	"cmp"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/semaphore"
+
+	"countersign/store"
+)
+
+// handlers are those of all subjects.
+type handlers struct {
+	webhooks     *webhookHandler
+	signIns      *signInHandler
+	apps         *appHandler
+	users        *userHandler
+	contacts     *contactHandler
+	branding     *brandingHandler
+	settings     *settingsHandler
+	files        *uploads
+	envelopes    *envelopeHandler
+	documents    *documentHandler
+	templates    *templateHandler
+	signings     *signingHandler
+	bulk         *bulkHandler
+	embedded     *embeddedHandler
+	portal       *portalHandler
+	verification *verifyHandler
+}
+
+// newHandlers makes each handler after those that it calls.
+func newHandlers(s *shared, cfg Config) (*handlers, error) {
+	h := &handlers{}
+	relyingParty, err := newRelyingParty(cfg.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	h.webhooks = &webhookHandler{
+		subject: newSubject(s, cfg.Store, func(st *store.Store) webhookStore { return st }), allowPrivate: cfg.AllowPrivateHooks,
+		streamLimit: cmp.Or(cfg.StreamLimit, streamLimit), stopping: cfg.Stopping,
+	}
+	h.signIns = &signInHandler{
+		subject: newSubject(s, cfg.Store, func(st *store.Store) signInStore { return st }), provider: cfg.Provider, relyingParty: relyingParty,
+	}
+	h.apps = &appHandler{newSubject(s, cfg.Store, func(st *store.Store) appStore { return st }), h.signIns}
+	h.users = &userHandler{newSubject(s, cfg.Store, func(st *store.Store) userStore { return st })}
+	h.contacts = &contactHandler{newSubject(s, cfg.Store, func(st *store.Store) contactStore { return st })}
+	h.branding = &brandingHandler{newSubject(s, cfg.Store, func(st *store.Store) brandingStore { return st })}
+	h.settings = &settingsHandler{newSubject(s, cfg.Store, func(st *store.Store) settingsStore { return st }), cfg.DefaultExpiryDays, cfg.ReminderInterval}
+	h.files = &uploads{newSubject(s, cfg.Store, func(st *store.Store) uploadStore { return st }), cfg.Scanner}
+	h.envelopes = &envelopeHandler{
+		subject: newSubject(s, cfg.Store, func(st *store.Store) envelopeStore { return st }), uploads: h.files, settings: h.settings,
+		signingURL: cfg.SigningURL, workflows: cfg.Workflows, workflowsURL: cfg.WorkflowsURL,
+	}
+	h.documents = &documentHandler{newSubject(s, cfg.Store, func(st *store.Store) documentStore { return st }), h.envelopes, h.files}
+	h.templates = &templateHandler{newSubject(s, cfg.Store, func(st *store.Store) templateStore { return st }), h.files, h.envelopes, h.settings}
+	h.envelopes.fromTemplate = h.templates.createFromTemplate
+	h.signings = &signingHandler{
+		subject: newSubject(s, cfg.Store, func(st *store.Store) signingStore { return st }), uploads: h.files, envelopes: h.envelopes, settings: h.settings, branding: h.branding,
+		codes: cfg.Codes, mail: cfg.Mail, declineNeedsCode: cfg.DeclineNeedsCode, codeBeforeReading: cfg.CodeBeforeReading,
+		readingCopies: semaphore.NewWeighted(maxConcurrentReadingCopies),
+	}
+	h.bulk = &bulkHandler{newSubject(s, cfg.Store, func(st *store.Store) bulkStore { return st }), h.templates, h.settings, newBulkPlaces()}
+	h.embedded = &embeddedHandler{
+		newSubject(s, cfg.Store, func(st *store.Store) embeddedStore { return st }), h.envelopes, cfg.EmbedURL, cfg.Pages, cfg.Development,
+	}
+	h.portal = &portalHandler{newSubject(s, cfg.Store, func(st *store.Store) portalStore { return st }), h.branding}
+	h.verification = &verifyHandler{
+		newSubject(s, cfg.Store, func(st *store.Store) verifyStore { return st }), cfg.Trust, semaphore.NewWeighted(int64(runtime.NumCPU())),
+	}
+	return h, nil
+}
+
+func (h *handlers) routes() []route {
+	return slices.Concat(
+		h.envelopes.routes(), h.documents.routes(), h.templates.routes(), h.bulk.routes(), h.signings.routes(), h.embedded.routes(), h.portal.routes(), h.verification.routes(),
+		h.webhooks.routes(), h.apps.routes(), h.signIns.routes(), h.users.routes(), h.contacts.routes(), h.settings.routes(), h.branding.routes(),
+	)
+}

@@ -1,0 +1,45 @@
+package api
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/semaphore"
+
+	"countersign/internal/credential"
+	"countersign/models"
+	"countersign/store"
+)
+
+// signingHandler serves the pages of signers.
+type signingHandler struct {
+	subject[signingStore]
+
+	uploads   *uploads
+	envelopes *envelopeHandler
+	settings  *settingsHandler
+	branding  *brandingHandler
+
+	codes             *credential.Codes
+	mail              Mailer
+	declineNeedsCode  bool
+	codeBeforeReading bool
+	readingCopies     *semaphore.Weighted // how many reading copies are made at a time
+}
+
+// signingStore is what signingHandler needs of the store.
+type signingStore interface {
+	App(ctx context.Context, id uuid.UUID) (*models.App, error)
+	Attachments(ctx context.Context, envelope uuid.UUID) ([]*models.Attachment, error)
+	Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error)
+	ChangeAttachments(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope, []*models.Attachment) error) (*models.Envelope, error)
+	ChangeSnapshot(ctx context.Context, snapshot *store.Snapshot, fn func(*models.Envelope) error) (*models.Envelope, error)
+	Envelope(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error)
+	Logo(ctx context.Context, app uuid.UUID, tenant string) ([]byte, error)
+	RemoveAttachment(ctx context.Context, id uuid.UUID) (bool, error)
+	SavedSignature(ctx context.Context, e *models.Envelope, signer *models.Signer) (*models.SavedSignature, error)
+	Settings(ctx context.Context, app uuid.UUID, tenant string) (own models.Settings, effective models.Settings, err error)
+	Snapshot(ctx context.Context, app, id uuid.UUID) (*store.Snapshot, error)
+	Value(ctx context.Context, e *models.Envelope, field uuid.UUID) (*models.FieldValue, error)
+	ValuesWithoutPictures(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error)
+}

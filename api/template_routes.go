@@ -1,0 +1,15 @@
+package api
+
+import "countersign/models"
+
+func (s *templateHandler) routes() []route {
+	return []route{
+		withFile(s.uploadLimit, forConsole(sender, post, "/v1/templates", s.createTemplate)),
+		forConsole(viewer, get, "/v1/templates", s.listTemplates),
+		builderMay(models.BuilderAlways, forConsole(viewer, get, "/v1/templates/:id", s.getTemplate)),
+		builderMay(models.BuilderAlways, forConsole(viewer, get, "/v1/templates/:id/document", s.templateDocument)),
+		builderMay(models.BuilderAlways, forConsole(viewer, get, "/v1/templates/:id/documents/:documentId/suggestions", s.templateSuggestions)),
+		withFile(s.uploadLimit, builderMay(models.BuilderAlways, forConsole(sender, patch, "/v1/templates/:id", s.patchTemplate))),
+		forConsole(sender, del, "/v1/templates/:id", s.archiveTemplate),
+	}
+}

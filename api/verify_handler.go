@@ -1,0 +1,25 @@
+package api
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/semaphore"
+
+	"countersign/seal/trust"
+	"countersign/store"
+)
+
+// verifyHandler judges sealed documents.
+type verifyHandler struct {
+	subject[verifyStore]
+
+	trust         trust.Policy        // beside this installation's own certificates and keys
+	verifications *semaphore.Weighted // how many documents are verified at a time
+}
+
+// verifyStore is what verifyHandler needs of the store.
+type verifyStore interface {
+	SealRecord(ctx context.Context, envelope, document uuid.UUID, event int) (*store.SealRecord, error)
+	Trust(ctx context.Context) (trust.Policy, error)
+}

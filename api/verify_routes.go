@@ -1,0 +1,7 @@
+package api
+
+func (s *verifyHandler) routes() []route {
+	return []route{
+		beforeBody(s.countVerification, withFile(s.uploadLimit+besideOriginal, neverReplayed(forAnyone(post, "/v1/verify", s.verify)))),
+	}
+}

@@ -1,0 +1,26 @@
+package api
+
+func (s *webhookHandler) routes() []route {
+	return []route{
+		forApp(get, "/v1/webhooks", listWebhooks(s, viewWebhook)),
+		forApp(post, "/v1/webhooks", withBody(s.createWebhook)),
+		forApp(get, "/v1/webhooks/:id", s.getWebhook),
+		forApp(patch, "/v1/webhooks/:id", s.patchWebhook),
+		forApp(del, "/v1/webhooks/:id", s.deleteWebhook),
+		forApp(post, "/v1/webhooks/:id/test", s.pingWebhook),
+		forApp(get, "/v1/events", s.listEvents),
+		forApp(get, "/v1/events/stream", s.streamEvents),
+		forConsole(viewer, get, "/v1/console/webhooks", listWebhooks(s, viewConsoleWebhook)),
+		forConsole(admin, post, "/v1/console/webhooks", withBody(s.createConsoleWebhook)),
+		forConsole(admin, patch, "/v1/console/webhooks/:id", s.updateWebhook),
+		forConsole(admin, del, "/v1/console/webhooks/:id", s.deleteConsoleWebhook),
+		forConsole(admin, post, "/v1/console/webhooks/:id/pause", s.setWebhookActive(false)),
+		forConsole(admin, post, "/v1/console/webhooks/:id/resume", s.setWebhookActive(true)),
+		forConsole(admin, post, "/v1/console/webhooks/:id/secret", s.rotateSecret),
+		forConsole(support, post, "/v1/console/webhooks/:id/ping", s.pingWebhook),
+		forConsole(support, post, "/v1/console/webhooks/:id/resend", s.resendSince),
+		forConsole(viewer, get, "/v1/console/webhook-deliveries", s.listDeliveries),
+		forConsole(viewer, get, "/v1/console/webhook-deliveries/:id", s.getDelivery),
+		forConsole(support, post, "/v1/console/webhook-deliveries/:id/resend", s.resendDelivery),
+	}
+}
