@@ -65,7 +65,7 @@ func (s *appHandler) listClientSecrets(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, views(secrets, func(v *models.ClientSecret) clientSecretView {
+	return answerList(c, views(secrets, func(v *models.ClientSecret) clientSecretView {
 		return clientSecretView{v.ID, v.CreatedAt.UTC(), utcPtr(v.ExpiresAt)}
 	}))
 }

@@ -98,7 +98,7 @@ func (s *signInHandler) listPasskeys(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, views(rows, viewPasskey))
+	return answerList(c, views(rows, viewPasskey))
 }
 
 // askedOf says what a challenge is for, and whose answer counts.

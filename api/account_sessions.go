@@ -206,7 +206,7 @@ func (s *signInHandler) listSessions(c *gin.Context, app caller) error {
 			CreatedAt: r.CreatedAt.UTC(), SeenAt: r.SeenAt.UTC(), ExpiresAt: r.ExpiresAt.UTC(),
 		})
 	}
-	return answer(c, http.StatusOK, out)
+	return answerList(c, out)
 }
 
 // endSessions ends one of the person's sessions, or all but the present one.

@@ -243,8 +243,12 @@ func TestLargeBodiesOfOwnRoutes(t *testing.T) {
 	}
 }
 
+// list is the items of a list, which is an array or has them in data.
 func list(a *answer) (out []any) {
 	a.t.Helper()
+	if data, ok := a.body["data"].([]any); ok {
+		return data
+	}
 	require.NoError(a.t, json.Unmarshal(a.raw, &out))
 	return out
 }

@@ -26,7 +26,7 @@ func (s *userHandler) listUsers(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, views(users, func(u *store.UserDetail) userDetailView {
+	return answerList(c, views(users, func(u *store.UserDetail) userDetailView {
 		return userDetailView{viewUser(&u.ConsoleUser), signInOf(&u.ConsoleUser), u.SecondFactor && !u.AtProvider(), utcPtr(u.SeenAt)}
 	}))
 }

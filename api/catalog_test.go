@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,8 +13,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ofCommands are codes that only the command line reports.
+// ofCommands are codes that only the command line and the worker report.
 var ofCommands = map[string]bool{
+	"envelope_not_sealing": true, "document_not_sealed": true, "document_replaced": true, "unknown_action": true,
 	"envelope_not_due": true, "retention_not_due": true, "envelope_not_stuck": true, "key_revoked": true, "key_not_revocable": true,
 }
 
@@ -23,6 +25,7 @@ func codesOfSources(t *testing.T) map[string]bool {
 	codes := make(map[string]bool)
 	written := []*regexp.Regexp{
 		regexp.MustCompile(`Refuse\((?:models\.)?[Kk]ind\w*,\s*"([a-z0-9_]*[a-z0-9])"`), regexp.MustCompile(`Code:\s*"([a-z0-9_]+)"`),
+		regexp.MustCompile(`"([a-z]+_rate_limited)"`),
 	}
 	constants := regexp.MustCompile(`(?m)^\t[A-Z]\w+ += "([a-z0-9_]+)"`)
 	for _, dir := range []string{".", "../models", "../store", "../prepare", "../seal/refusal"} {
@@ -31,11 +34,10 @@ func codesOfSources(t *testing.T) map[string]bool {
 				return err
 			}
 			b, err := os.ReadFile(path)
-			for _, m := range written[0].FindAllSubmatch(b, -1) {
-				codes[string(m[1])] = true
-			}
-			for _, m := range written[1].FindAllSubmatch(b, -1) {
-				codes[string(m[1])] = true
+			for _, re := range written {
+				for _, m := range re.FindAllSubmatch(b, -1) {
+					codes[string(m[1])] = true
+				}
 			}
 			if strings.HasPrefix(dir, "../seal") {
 				for _, m := range constants.FindAllSubmatch(b, -1) {
@@ -55,18 +57,18 @@ func codesOfSources(t *testing.T) map[string]bool {
 	return codes
 }
 
+type catalogRow struct {
+	Code         string
+	Statuses     []int
+	When, Action string
+}
+
 // TestCatalogHasEveryCode compares the catalog of errors with the codes in the sources, and the page with the catalog.
 func TestCatalogHasEveryCode(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("errors.yaml")
 	require.NoError(t, err)
-	var groups []struct {
-		Errors []struct {
-			Code         string
-			Statuses     []int
-			When, Action string
-		}
-	}
+	var groups []struct{ Errors []catalogRow }
 	require.NoError(t, yaml.Unmarshal(b, &groups))
 	s := onSQLite(t, nil)
 	page := (&client{t: t, s: s}).get("/docs/errors").want(200)
@@ -88,4 +90,52 @@ func TestCatalogHasEveryCode(t *testing.T) {
 	require.Greater(t, listed, 100)
 	refused := (&client{t: t, s: s}).get("/v1/envelopes").refused(401, "unauthorized")
 	require.Equal(t, "https://sign.example.com/docs/errors#unauthorized", refused.str("type"))
+}
+
+// ofNoOperation are codes that are answered before an operation is known, or by a page.
+var ofNoOperation = map[string]bool{
+	"method_not_allowed": true, "bad_request": true, "request_timeout": true, "expectation_failed": true, "headers_too_large": true,
+	"unsupported_transfer_encoding": true, "unsupported_version": true, "origin_forbidden": true,
+}
+
+// TestOperationsListTheirCodes: every refusal in the contract lists its codes, each of which the catalog has with that
+// status; and every code of the catalog belongs to an operation. checkContract compares the lists with what is answered.
+func TestOperationsListTheirCodes(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("errors.yaml")
+	require.NoError(t, err)
+	var groups []struct{ Errors []catalogRow }
+	require.NoError(t, yaml.Unmarshal(b, &groups))
+	rows, unused := make(map[string]catalogRow), make(map[string]bool)
+	for _, g := range groups {
+		for _, e := range g.Errors {
+			rows[e.Code], unused[e.Code] = e, !ofNoOperation[e.Code]
+		}
+	}
+	doc, err := contractDocument()
+	require.NoError(t, err)
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			for text, response := range op.Responses.Map() {
+				status, err := strconv.Atoi(text)
+				require.NoError(t, err)
+				if status < 400 || path == "/readyz" {
+					continue
+				}
+				at := method + " " + path + " " + text
+				codes := response.Value.Content["application/json"].Schema.Value.Properties["error"]
+				require.NotNil(t, codes, at)
+				require.NotEmpty(t, codes.Value.Enum, at)
+				for _, v := range codes.Value.Enum {
+					code, _ := v.(string)
+					require.Contains(t, rows, code, at)
+					require.Contains(t, rows[code].Statuses, status, "%s: %s", at, code)
+					delete(unused, code)
+				}
+			}
+		}
+	}
+	for code, is := range unused {
+		require.False(t, is, "no operation lists %s", code)
+	}
 }

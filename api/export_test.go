@@ -19,3 +19,15 @@ func (s *Server) TakeAllTurns() bool {
 	return h.signings.readingCopies.TryAcquire(maxConcurrentReadingCopies) && h.verification.verifications.TryAcquire(int64(runtime.NumCPU())) &&
 		h.bulk.places.all.TryAcquire(maxBulkBody)
 }
+
+// TakeBodyMemory takes the memory of bodies until it is released.
+func (s *Server) TakeBodyMemory() (release func()) {
+	m := s.bodyMemory
+	if !m.small.TryAcquire(smallBodiesMemory) || !m.large.TryAcquire(largeBodiesMemory) {
+		panic("the memory of bodies is in use")
+	}
+	return func() {
+		m.small.Release(smallBodiesMemory)
+		m.large.Release(largeBodiesMemory)
+	}
+}

@@ -3,13 +3,12 @@ package api_test
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
+	"fmt"
 	"image"
 	"image/color"
 	"image/png"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 
 	"countersign/api"
 	"countersign/internal/credential"
+	"countersign/internal/testkit"
 )
 
 // TestDownloadLinksLiveFromTheirIssue: a link of the 300th day works on the
@@ -93,37 +93,67 @@ func TestDownloadsAreRecordedOnceAnHour(t *testing.T) {
 	})
 }
 
-// TestNoSuchRange: the refusal of a range has the shape of every other one, and nothing of the file.
-func TestNoSuchRange(t *testing.T) {
+// TestPartsOfFiles: each download answers ranges and conditions as the contract says. The refusal of one has the shape of
+// every other refusal, and nothing of the file.
+func TestPartsOfFiles(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
-	c := s.client(t)
-	e, token := c.sent(contract())
-	get := func(path, bearer, asked string) *httptest.ResponseRecorder {
-		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
-		req.Header.Set("Range", asked)
-		if bearer != "" {
-			req.Header.Set("Authorization", "Bearer "+bearer)
-		}
-		w := httptest.NewRecorder()
-		s.api.ServeHTTP(w, req)
-		return w
+	c, nobody := s.client(t), &client{t: t, s: s}
+	c.call(http.MethodPut, "/v1/tenants/acme/branding", object{"logo": testLogo}).want(200)
+	e, token := c.sent(attaching())
+	at, link := "/v1/envelopes/"+e.str("id"), "/v1/signing/"+token
+	attach := func(e *answer, token string) string {
+		nobody.get("/v1/signing/" + token).want(200)
+		nobody.post("/v1/signing/"+token+"/consent", nil).want(200)
+		return nobody.attach(token, e.field(0)["id"], "a.pdf", testkit.OnePage()).want(201).str("attachmentId")
 	}
-	for path, bearer := range map[string]string{"/v1/envelopes/" + e.str("id") + "/document": c.token, "/v1/signing/" + token + "/document": ""} {
-		w := get(path, bearer, "bytes=9000000-")
-		require.Equal(t, http.StatusRequestedRangeNotSatisfiable, w.Code)
-		require.Equal(t, "application/json; charset=utf-8", w.Header().Get("Content-Type"))
-		require.Regexp(t, `^bytes \*/[0-9]+$`, w.Header().Get("Content-Range"))
-		require.Empty(t, w.Header().Get("ETag"))
-		require.Empty(t, w.Header().Get("Content-Disposition"))
-		require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
-		var body object
-		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &body))
-		require.Equal(t, "range_not_satisfiable", body["error"])
-		require.Equal(t, object{}, body["errors"])
-		w = get(path, bearer, "bytes=0-3")
-		require.Equal(t, http.StatusPartialContent, w.Code)
-		require.Equal(t, "%PDF", w.Body.String())
+	attached := attach(e, token)
+	// The sender gets an attachment after its signer has signed.
+	sender, other := c.sent(attaching())
+	given := attach(sender, other)
+	nobody.post("/v1/signing/"+other+"/sign", object{"fields": []object{
+		{"fieldId": sender.field(0)["id"], "attachmentId": given}, {"fieldId": sender.field(3)["id"], "textValue": "x"},
+	}}).want(200)
+	signed, second := c.sent(contract())
+	c.signs(signed, second)
+	portal := "/v1/download/" + s.completes(t, signed.str("id"), 0)
+	// A picture of the first signer, as the second sees it.
+	two, _ := c.sent(twoSigners())
+	first := s.link(t, two, 0)
+	by := nobody.binds(first)
+	by.get(first).want(200)
+	by.post(first+"/consent", nil).want(200)
+	by.post(first+"/sign", object{"fields": []object{
+		entry(two, 0, "text"), entry(two, 2, "true"), {"fieldId": two.field(1)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature())},
+	}}).want(200)
+	last := s.link(t, two, 1)
+	reader := nobody.binds(last)
+	drawn := reader.get(last).want(200).body["filled"].([]any)[1].(object)["picture"].(string)
+	for path, by := range map[string]*client{
+		at + "/document": c, "/v1/console/envelopes/" + e.str("id") + "/document": c, "/v1/templates/" + c.template(leaseTemplate()).str("id") + "/document": c, "/v1/envelopes/" + sender.str("id") + "/attachments/" + given: c,
+		link + "/document": nobody, link + "/documents/" + e.document(0)["id"].(string): nobody, link + "/attachments/" + attached: nobody, link + "/logo": nobody, last + "/pictures/" + drawn: reader,
+		portal + "/document": nobody, portal + "/logo": nobody,
+	} {
+		whole := by.get(path).want(200)
+		etag := whole.header.Get("ETag")
+		require.NotEmpty(t, etag, path)
+		part := by.with("Range", "bytes=0-3").get(path).want(206)
+		require.Equal(t, whole.raw[:4], part.raw, path)
+		require.Equal(t, fmt.Sprintf("bytes 0-3/%d", len(whole.raw)), part.header.Get("Content-Range"))
+		require.Empty(t, by.with("If-None-Match", etag).get(path).want(304).raw, path)
+		for a, code := range map[*answer]string{
+			by.with("Range", "bytes=9000000-").get(path).want(416): "range_not_satisfiable", by.with("If-Match", `"another"`).get(path).want(412): "precondition_failed",
+		} {
+			require.Equal(t, code, a.body["error"], path)
+			require.Equal(t, object{}, a.body["errors"])
+			require.Equal(t, "application/json; charset=utf-8", a.header.Get("Content-Type"))
+			require.Empty(t, a.header.Get("ETag"))
+			require.Empty(t, a.header.Get("Content-Disposition"))
+			require.Equal(t, "no-store", a.header.Get("Cache-Control"))
+			if a.status == 416 {
+				require.Regexp(t, `^bytes \*/[0-9]+$`, a.header.Get("Content-Range"))
+			}
+		}
 	}
 }
 

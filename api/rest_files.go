@@ -143,12 +143,16 @@ func (s *shared) serveContent(c *gin.Context, mimeType, disposition, tag string,
 	w := s.newFileWriter(c)
 	defer w.end()
 	http.ServeContent(w, c.Request, "", modified, content)
-	if w.noRange {
+	if w.refused != 0 {
 		for _, name := range []string{"Content-Type", "Content-Disposition", "ETag", "Last-Modified", "Accept-Ranges"} { // of the content
 			h.Del(name)
 		}
 		h.Set("Cache-Control", "no-store") // net/http has removed it
-		s.write(c, http.StatusRequestedRangeNotSatisfiable, models.Refuse(models.KindInvalid, "range_not_satisfiable", "The file has no such bytes."))
+		refused := models.Refuse(models.KindInvalid, "range_not_satisfiable", "The file has no such bytes.")
+		if w.refused == http.StatusPreconditionFailed {
+			refused = models.Refuse(models.KindPrecondition, "precondition_failed", "The file is not the one that If-Match or If-Unmodified-Since names.")
+		}
+		s.write(c, w.refused, refused)
 	}
 	return nil
 }

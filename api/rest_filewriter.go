@@ -21,7 +21,7 @@ type fileWriter struct {
 	now   func() time.Time
 	stall time.Duration
 
-	noRange bool // net/http has found no such range, and its answer is not sent
+	refused int // the status with which net/http refuses a range or a precondition: its answer is not sent; 0: none
 }
 
 // newFileWriter begins to send a file. The caller ends it.
@@ -31,14 +31,16 @@ func (s *shared) newFileWriter(c *gin.Context) *fileWriter {
 
 // WriteHeader implements http.ResponseWriter.
 func (w *fileWriter) WriteHeader(status int) {
-	if w.noRange = status == http.StatusRequestedRangeNotSatisfiable; !w.noRange {
-		w.ResponseWriter.WriteHeader(status)
+	if status == http.StatusRequestedRangeNotSatisfiable || status == http.StatusPreconditionFailed {
+		w.refused = status
+		return
 	}
+	w.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements io.Writer.
 func (w *fileWriter) Write(b []byte) (int, error) {
-	if w.noRange {
+	if w.refused != 0 {
 		return len(b), nil
 	}
 	if err := w.extend(); err != nil {

@@ -19,6 +19,14 @@ func answerPage[V any](c *gin.Context, data []V, total int64, page, size int) er
 	return answer(c, http.StatusOK, gin.H{"data": data, "total": total, "page": page, "pageSize": size})
 }
 
+// answerArray answers with a whole list, as the first lists of the interface are.
+func answerArray[V any](c *gin.Context, data []V) error { return answer(c, http.StatusOK, data) }
+
+// answerList answers with a whole list. It has the shape of a last page.
+func answerList[V any](c *gin.Context, data []V) error {
+	return answer(c, http.StatusOK, gin.H{"data": data, "nextCursor": nil})
+}
+
 // checkTenantQuery refuses what is wrong with a query string, and a tenant that is not the
 // caller's; "" is all tenants.
 func checkTenantQuery(p models.Problems, app caller, tenant string) error {

@@ -27,14 +27,14 @@ func viewWebhook(w *models.Webhook) webhookView {
 	return webhookView{ID: w.ID, URL: w.URL, Events: w.Events, Active: w.Active, CreatedAt: w.CreatedAt.UTC(), Include: w.Include}
 }
 
-// listWebhooks is the handler that shows all endpoints of the app, each by view.
-func listWebhooks[V any](s *webhookHandler, view func(*models.Webhook) V) func(*gin.Context, caller) error {
+// listWebhooks is the handler that shows all endpoints of the app, each by view, as respond writes them.
+func listWebhooks[V any](s *webhookHandler, view func(*models.Webhook) V, respond func(*gin.Context, []V) error) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
 		hooks, err := s.store.Webhooks(c.Request.Context(), app.ID)
 		if err != nil {
 			return err
 		}
-		return answer(c, http.StatusOK, views(hooks, view))
+		return respond(c, views(hooks, view))
 	}
 }
 

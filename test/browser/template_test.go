@@ -349,7 +349,7 @@ func TestFirstUse(t *testing.T) {
 	b.answers("/v1/templates", 200, none)
 	b.answers("/v1/bulk-sends", 200, none)
 	b.answers("/v1/console/contacts", 200, `[]`)
-	b.answers("/v1/console/webhooks", 200, `[]`)
+	b.answers("/v1/console/webhooks", 200, `{"data": [], "nextCursor": null}`)
 	consoleUser(b, "firstuse", "sender")
 	for _, list := range []struct{ section, title string }{
 		{"envelopes", "No envelope yet"}, {"templates", "No template yet"}, {"bulk", "No bulk send yet"}, {"contacts", "No contact yet"}, {"webhooks", "No endpoint yet"},

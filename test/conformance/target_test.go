@@ -218,7 +218,9 @@ func (c *client) send(t *testing.T, method, path, contentType string, body []byt
 		require.NoError(t, res.Body.Close())
 	}
 	_ = json.Unmarshal(a.raw, &a.body)
-	_ = json.Unmarshal(a.raw, &a.list)
+	if a.list, _ = a.body["data"].([]any); a.list == nil {
+		_ = json.Unmarshal(a.raw, &a.list)
+	}
 	for _, h := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
 		require.NotEmpty(t, a.header.Get(h), "%s of %s %s", h, method, path)
 	}

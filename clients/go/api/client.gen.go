@@ -2100,6 +2100,15 @@ type ClientSecret struct {
 	ID openapi_types.UUID `json:"id"`
 }
 
+// ClientSecretList The client secrets of the app, newest first.
+type ClientSecretList struct {
+	// Data All items.
+	Data []ClientSecret `json:"data,omitzero"`
+
+	// NextCursor Always null: the list is complete.
+	NextCursor *string `json:"nextCursor"`
+}
+
 // Comparisons Comparisons with the values of other fields.
 type Comparisons = []struct {
 	// Field Name of a field of the same signer or of an earlier routing group, or of a group of radio fields.
@@ -2342,6 +2351,15 @@ type ConsoleWebhookDisabledReason string
 
 // ConsoleWebhookSignedWith Key that signs deliveries: the webhook's secret or the client secret.
 type ConsoleWebhookSignedWith string
+
+// ConsoleWebhookList The webhooks of the app, as the console shows them.
+type ConsoleWebhookList struct {
+	// Data All items.
+	Data []ConsoleWebhook `json:"data,omitzero"`
+
+	// NextCursor Always null: the list is complete.
+	NextCursor *string `json:"nextCursor"`
+}
 
 // Contact A saved contact.
 type Contact struct {
@@ -4433,6 +4451,15 @@ type UserDetail struct {
 
 	// SignIn How a console user signs in: with a password (and second factor, if active), or with the OpenID provider.
 	SignIn SignIn `json:"signIn"`
+}
+
+// UserList The console users of the app.
+type UserList struct {
+	// Data All items.
+	Data []UserDetail `json:"data,omitzero"`
+
+	// NextCursor Always null: the list is complete.
+	NextCursor *string `json:"nextCursor"`
 }
 
 // UserRequest A console user to create.
@@ -6763,7 +6790,7 @@ type ClientInterface interface {
 
 	// DownloadDocument Download a document
 	//
-	// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`).
+	// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`, `If-Match`).
 	//
 	// Corresponds with GET /v1/envelopes/{id}/document (the `DownloadDocument` operationId).
 	DownloadDocument(ctx context.Context, id openapi_types.UUID, params *DownloadDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7084,7 +7111,7 @@ type ClientInterface interface {
 
 	// DownloadTemplateDocument Download a template document
 	//
-	// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`).
+	// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`, `If-Match`).
 	//
 	// Corresponds with GET /v1/templates/{id}/document (the `DownloadTemplateDocument` operationId).
 	DownloadTemplateDocument(ctx context.Context, id openapi_types.UUID, params *DownloadTemplateDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -8469,7 +8496,7 @@ func (c *Client) ResendCopies(ctx context.Context, id openapi_types.UUID, params
 
 // DownloadDocument Download a document
 //
-// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`).
+// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`, `If-Match`).
 //
 // Corresponds with GET /v1/envelopes/{id}/document (the `DownloadDocument` operationId).
 func (c *Client) DownloadDocument(ctx context.Context, id openapi_types.UUID, params *DownloadDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9180,7 +9207,7 @@ func (c *Client) UpdateTemplate(ctx context.Context, id openapi_types.UUID, para
 
 // DownloadTemplateDocument Download a template document
 //
-// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`).
+// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`, `If-Match`).
 //
 // Corresponds with GET /v1/templates/{id}/document (the `DownloadTemplateDocument` operationId).
 func (c *Client) DownloadTemplateDocument(ctx context.Context, id openapi_types.UUID, params *DownloadTemplateDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -15597,7 +15624,7 @@ type ClientWithResponsesInterface interface {
 
 	// DownloadDocumentWithResponse Download a document
 	//
-	// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`).
+	// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`, `If-Match`).
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -15946,7 +15973,7 @@ type ClientWithResponsesInterface interface {
 
 	// DownloadTemplateDocumentWithResponse Download a template document
 	//
-	// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`).
+	// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`, `If-Match`).
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -16495,11 +16522,11 @@ type ListClientSecretsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *[]ClientSecret
+	JSON200 *ClientSecretList
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ListClientSecretsResponse) GetJSON200() *[]ClientSecret {
+func (r ListClientSecretsResponse) GetJSON200() *ClientSecretList {
 	return r.JSON200
 }
 
@@ -16730,9 +16757,29 @@ func (r GetConsoleEnvelopeResponse) ContentType() string {
 	return ""
 }
 
+// DownloadConsoleDocumentResponse206Headers the declared response headers of an HTTP 206 response for DownloadConsoleDocument
+type DownloadConsoleDocumentResponse206Headers struct {
+	ContentRange        *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+// DownloadConsoleDocumentResponse304Headers the declared response headers of an HTTP 304 response for DownloadConsoleDocument
+type DownloadConsoleDocumentResponse304Headers struct {
+	ETag                *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
 type DownloadConsoleDocumentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
+	// Headers206 the parsed response headers for an HTTP 206 response
+	Headers206 *DownloadConsoleDocumentResponse206Headers
+	// Headers304 the parsed response headers for an HTTP 304 response
+	Headers304 *DownloadConsoleDocumentResponse304Headers
 }
 
 // GetBody returns the raw response body bytes
@@ -17055,11 +17102,11 @@ type ListConsoleUsersResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *[]UserDetail
+	JSON200 *UserList
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ListConsoleUsersResponse) GetJSON200() *[]UserDetail {
+func (r ListConsoleUsersResponse) GetJSON200() *UserList {
 	return r.JSON200
 }
 
@@ -17437,11 +17484,11 @@ type ListConsoleWebhooksResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *[]ConsoleWebhook
+	JSON200 *ConsoleWebhookList
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ListConsoleWebhooksResponse) GetJSON200() *[]ConsoleWebhook {
+func (r ListConsoleWebhooksResponse) GetJSON200() *ConsoleWebhookList {
 	return r.JSON200
 }
 
@@ -18143,9 +18190,29 @@ func (r UpdateDraftResponse) ContentType() string {
 	return ""
 }
 
+// DownloadAttachmentResponse206Headers the declared response headers of an HTTP 206 response for DownloadAttachment
+type DownloadAttachmentResponse206Headers struct {
+	ContentRange        *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+// DownloadAttachmentResponse304Headers the declared response headers of an HTTP 304 response for DownloadAttachment
+type DownloadAttachmentResponse304Headers struct {
+	ETag                *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
 type DownloadAttachmentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
+	// Headers206 the parsed response headers for an HTTP 206 response
+	Headers206 *DownloadAttachmentResponse206Headers
+	// Headers304 the parsed response headers for an HTTP 304 response
+	Headers304 *DownloadAttachmentResponse304Headers
 }
 
 // GetBody returns the raw response body bytes
@@ -18218,9 +18285,29 @@ func (r ResendCopiesResponse) ContentType() string {
 	return ""
 }
 
+// DownloadDocumentResponse206Headers the declared response headers of an HTTP 206 response for DownloadDocument
+type DownloadDocumentResponse206Headers struct {
+	ContentRange        *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+// DownloadDocumentResponse304Headers the declared response headers of an HTTP 304 response for DownloadDocument
+type DownloadDocumentResponse304Headers struct {
+	ETag                *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
 type DownloadDocumentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
+	// Headers206 the parsed response headers for an HTTP 206 response
+	Headers206 *DownloadDocumentResponse206Headers
+	// Headers304 the parsed response headers for an HTTP 304 response
+	Headers304 *DownloadDocumentResponse304Headers
 }
 
 // GetBody returns the raw response body bytes
@@ -19283,9 +19370,29 @@ func (r UpdateTemplateResponse) ContentType() string {
 	return ""
 }
 
+// DownloadTemplateDocumentResponse206Headers the declared response headers of an HTTP 206 response for DownloadTemplateDocument
+type DownloadTemplateDocumentResponse206Headers struct {
+	ContentRange        *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+// DownloadTemplateDocumentResponse304Headers the declared response headers of an HTTP 304 response for DownloadTemplateDocument
+type DownloadTemplateDocumentResponse304Headers struct {
+	ETag                *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
 type DownloadTemplateDocumentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
+	// Headers206 the parsed response headers for an HTTP 206 response
+	Headers206 *DownloadTemplateDocumentResponse206Headers
+	// Headers304 the parsed response headers for an HTTP 304 response
+	Headers304 *DownloadTemplateDocumentResponse304Headers
 }
 
 // GetBody returns the raw response body bytes
@@ -20815,7 +20922,7 @@ func (c *ClientWithResponses) ResendCopiesWithResponse(ctx context.Context, id o
 
 // DownloadDocumentWithResponse Download a document
 //
-// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`).
+// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`, `If-Match`).
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21398,7 +21505,7 @@ func (c *ClientWithResponses) UpdateTemplateWithResponse(ctx context.Context, id
 
 // DownloadTemplateDocumentWithResponse Download a template document
 //
-// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`).
+// Returns the PDF. Supports range requests (`Range`) and conditional requests (`If-None-Match`, `If-Match`).
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21900,7 +22007,7 @@ func ParseListClientSecretsResponse(rsp *http.Response) (*ListClientSecretsRespo
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest []ClientSecret
+		var dest ClientSecretList
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -22042,6 +22149,71 @@ func ParseDownloadConsoleDocumentResponse(rsp *http.Response) (*DownloadConsoleD
 	response := &DownloadConsoleDocumentResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 206:
+		var headers DownloadConsoleDocumentResponse206Headers
+		if values := rsp.Header.Values("Content-Range"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Range", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentRange = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers206 = &headers
+	case rsp.StatusCode == 304:
+		var headers DownloadConsoleDocumentResponse304Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers304 = &headers
 	}
 
 	return response, nil
@@ -22244,7 +22416,7 @@ func ParseListConsoleUsersResponse(rsp *http.Response) (*ListConsoleUsersRespons
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest []UserDetail
+		var dest UserList
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -22464,7 +22636,7 @@ func ParseListConsoleWebhooksResponse(rsp *http.Response) (*ListConsoleWebhooksR
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest []ConsoleWebhook
+		var dest ConsoleWebhookList
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -22890,6 +23062,71 @@ func ParseDownloadAttachmentResponse(rsp *http.Response) (*DownloadAttachmentRes
 		HTTPResponse: rsp,
 	}
 
+	switch {
+	case rsp.StatusCode == 206:
+		var headers DownloadAttachmentResponse206Headers
+		if values := rsp.Header.Values("Content-Range"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Range", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentRange = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers206 = &headers
+	case rsp.StatusCode == 304:
+		var headers DownloadAttachmentResponse304Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers304 = &headers
+	}
+
 	return response, nil
 }
 
@@ -22930,6 +23167,71 @@ func ParseDownloadDocumentResponse(rsp *http.Response) (*DownloadDocumentRespons
 	response := &DownloadDocumentResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 206:
+		var headers DownloadDocumentResponse206Headers
+		if values := rsp.Header.Values("Content-Range"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Range", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentRange = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers206 = &headers
+	case rsp.StatusCode == 304:
+		var headers DownloadDocumentResponse304Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers304 = &headers
 	}
 
 	return response, nil
@@ -23572,6 +23874,71 @@ func ParseDownloadTemplateDocumentResponse(rsp *http.Response) (*DownloadTemplat
 	response := &DownloadTemplateDocumentResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 206:
+		var headers DownloadTemplateDocumentResponse206Headers
+		if values := rsp.Header.Values("Content-Range"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Range", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentRange = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers206 = &headers
+	case rsp.StatusCode == 304:
+		var headers DownloadTemplateDocumentResponse304Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers304 = &headers
 	}
 
 	return response, nil

@@ -176,6 +176,12 @@ export function useLoad<T>(client: Client, path: string | null, every = 0): Load
   return { data, problem, reload: () => setTurn((n) => n + 1) };
 }
 
+/** Loads a whole list. */
+export function useList<T>(client: Client, path: string, every = 0): Loaded<T[]> {
+  const { data, ...rest } = useLoad<{ data: T[] }>(client, path, every);
+  return { ...rest, data: data && data.data };
+}
+
 export const query = (values: Record<string, string | number | undefined>): string => {
   const q = new URLSearchParams();
   for (const [k, v] of Object.entries(values)) if (v !== undefined && v !== "") q.set(k, String(v));

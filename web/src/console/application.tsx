@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
-import { useLoad, formatTime, type Client, type Identity } from "./api";
+import { useList, useLoad, formatTime, type Client, type Identity } from "./api";
 import { useSecondFactors } from "./factors";
 import { ActionButton, SecretNotice, ErrorNotice, Table } from "./parts";
 import { Prove, type Proof } from "./proof";
@@ -37,7 +37,7 @@ export function Application({ client, who }: { client: Client; who: Identity }) 
 }
 
 function Secrets({ client, email }: { client: Client; email: string }) {
-  const { data, problem, reload } = useLoad<Secret[]>(client, "client-secrets");
+  const { data, problem, reload } = useList<Secret>(client, "client-secrets");
   const { factors } = useSecondFactors(client);
   const [asking, setAsking] = useState<"new" | Secret | null>(null);
   const [hours, setHours] = useState("168");

@@ -1,4 +1,4 @@
-import { useLoad, type Client, type Loaded } from "./api";
+import { useList, useLoad, type Client, type Loaded } from "./api";
 import { passkeysKnown, provePasskey, type PasskeyAnswer } from "./passkeys";
 
 /** The authenticator app of the account, and the recovery codes. */
@@ -19,7 +19,7 @@ export const noSecondFactor: SecondFactors = { needed: false, app: false, passke
 /** The second factors of who is signed in. */
 export function useSecondFactors(client: Client): { totp: Loaded<Factor>; passkeys: Loaded<Passkey[]>; factors: SecondFactors } {
   const totp = useLoad<Factor>(client, "totp");
-  const passkeys = useLoad<Passkey[]>(client, "passkeys");
+  const passkeys = useList<Passkey>(client, "passkeys");
   const app = totp.data?.active ?? false;
   const some = (passkeys.data?.length ?? 0) > 0;
   return { totp, passkeys, factors: { needed: app || some, app, passkey: some && passkeysKnown() ? () => provePasskey((path, o) => client.call(path, o)) : null } };

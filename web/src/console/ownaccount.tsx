@@ -1,6 +1,6 @@
 import { useContext, useState } from "preact/hooks";
 import { Title } from "../ui/parts";
-import { useLoad, formatTime, errorText, type Client, type SignInOptions } from "./api";
+import { useList, useLoad, formatTime, errorText, type Client, type SignInOptions } from "./api";
 import { Code, noSecondFactor, SecondFactorInput, useSecondFactors, type Factor, type Passkey, type SecondFactors } from "./factors";
 import { ErrorNotice, Table, useBusy } from "./parts";
 import { addPasskey, passkeysKnown, type PasskeyAnswer } from "./passkeys";
@@ -179,7 +179,7 @@ function Connect({ client, email, factors, name }: { client: Client; email: stri
 export function Account({ client, email }: { client: Client; email: string }) {
   usePageTitle("Your account");
   const { totp, passkeys, factors } = useSecondFactors(client);
-  const sessions = useLoad<Session[]>(client, "sessions");
+  const sessions = useList<Session>(client, "sessions");
   const provider = useContext(AtProvider);
   const options = useLoad<SignInOptions>(client, provider ? null : "sign-in");
   const [ending, setEnding] = useState<Session | "others" | null>(null);

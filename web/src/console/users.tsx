@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
-import { useLoad, formatTime, type Client, type Role, type User, type Identity } from "./api";
+import { useList, formatTime, type Client, type Role, type User, type Identity } from "./api";
 import { FormDialog, Badge, ErrorNotice, Table } from "./parts";
 import { usePageTitle } from "./route";
 
@@ -10,7 +10,7 @@ type Asked = "role" | "password" | "factor" | "sessions" | "disable";
 
 export function Users({ client, who }: { client: Client; who: Identity }) {
   usePageTitle("Users");
-  const { data, problem, reload } = useLoad<User[]>(client, "users");
+  const { data, problem, reload } = useList<User>(client, "users");
   const [asking, setAsking] = useState<{ what: Asked; user: User } | null>(null);
   const [told, setTold] = useState("");
   const done = (words: string) => { setTold(words); reload(); };

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
-import { hasRole, query, useLoad, webhookEvents, formatTime, type Client, type Delivery, type Paged, type Webhook, type Identity } from "./api";
+import { hasRole, query, useList, useLoad, webhookEvents, formatTime, type Client, type Delivery, type Paged, type Webhook, type Identity } from "./api";
 import { live } from "./envelopes";
 import { Empty } from "./empty";
 import { ActionButton, ActionRow, FormDialog, Badge, makeSecret, SecretNotice, Pager, ErrorNotice, Table } from "./parts";
@@ -19,7 +19,7 @@ function resentWords({ resent, remaining }: Resent): string {
 
 export function Webhooks({ client, who }: { client: Client; who: Identity }) {
   usePageTitle("Webhooks");
-  const { data, problem, reload } = useLoad<Webhook[]>(client, "webhooks", live);
+  const { data, problem, reload } = useList<Webhook>(client, "webhooks", live);
   const [adding, setAdding] = useState(false);
   const [secret, setSecret] = useState("");
   const button = <button type="button" class="small" onClick={() => setAdding(true)}>Add an endpoint</button>;
