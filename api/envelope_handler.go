@@ -1,6 +1,8 @@
 package api
 
 import (
+	"io"
+
 	"context"
 
 	"github.com/gin-gonic/gin"
@@ -8,6 +10,7 @@ import (
 
 	"countersign/models"
 	"countersign/store"
+	"countersign/temporal"
 )
 
 // envelopeHandler serves envelopes: their lists, drafts, sending and corrections.
@@ -66,4 +69,16 @@ type uploads struct {
 // uploadStore is what uploads needs of the store.
 type uploadStore interface {
 	Unreferenced(ctx context.Context, keys ...string) ([]string, error)
+}
+
+// Scanner knows malware.
+type Scanner interface {
+	// Scan returns what malware r is known to be; "" if none.
+	Scan(ctx context.Context, r io.Reader) (found string, err error)
+}
+
+// Workflows answers questions to running workflows.
+type Workflows interface {
+	Progress(ctx context.Context, envelope uuid.UUID) (temporal.Progress, error)
+	Check(ctx context.Context) error
 }

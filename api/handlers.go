@@ -7,7 +7,9 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"countersign/seal/admission"
 	"countersign/store"
+	"countersign/store/blob"
 )
 
 // handlers are those of all subjects.
@@ -78,4 +80,24 @@ func (h *handlers) routes() []route {
 		h.envelopes.routes(), h.documents.routes(), h.templates.routes(), h.bulk.routes(), h.signings.routes(), h.embedded.routes(), h.portal.routes(), h.verification.routes(),
 		h.webhooks.routes(), h.apps.routes(), h.signIns.routes(), h.users.routes(), h.contacts.routes(), h.settings.routes(), h.branding.routes(),
 	)
+}
+
+func newShared(cfg Config) *shared {
+	s := &shared{
+		requests: cfg.Store, blobs: cfg.Blobs, files: blob.NewReader(cfg.Blobs), tokens: cfg.Tokens, sms: cfg.SMS,
+		baseURL: cfg.BaseURL, uploadLimit: cfg.UploadLimit, admission: cfg.Admission, stallLimit: cmp.Or(cfg.StallLimit, stallLimit), queueWait: cfg.QueueWait,
+		consoleIdle: cmp.Or(cfg.ConsoleIdle, consoleIdle), consoleTOTP: cfg.ConsoleTOTP,
+		admissions: semaphore.NewWeighted(maxConcurrentAdmissions), work: semaphore.NewWeighted(workMemory), bodyMemory: newBodyMemory(cfg.QueueWait),
+		bearerRoutes: make(map[string]bool),
+		tracer:       cfg.Tracer, observed: cfg.Observe, fileMissing: cfg.FileMissing, log: cfg.Log, now: cfg.Now, newID: cfg.NewID,
+	}
+	if s.admission.MaxBytes == 0 {
+		s.admission = admission.DefaultLimits()
+	}
+	var together Quotas
+	if cfg.SharedLimits {
+		together = cfg.Store
+	}
+	s.limits = newLimiter(cfg.RateLimit, cfg.Now, together)
+	return s
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -66,26 +65,6 @@ type requestStore interface {
 	ReserveQuota(ctx context.Context, key string, start time.Time, length time.Duration, n, limit int) (taken, left int, err error)
 	StoreResponse(ctx context.Context, id uuid.UUID, a store.StoredResponse) error
 	TemplateArchived(ctx context.Context, app, id uuid.UUID) (bool, error)
-}
-
-func newShared(cfg Config) *shared {
-	s := &shared{
-		requests: cfg.Store, blobs: cfg.Blobs, files: blob.NewReader(cfg.Blobs), tokens: cfg.Tokens, sms: cfg.SMS,
-		baseURL: cfg.BaseURL, uploadLimit: cfg.UploadLimit, admission: cfg.Admission, stallLimit: cmp.Or(cfg.StallLimit, stallLimit), queueWait: cfg.QueueWait,
-		consoleIdle: cmp.Or(cfg.ConsoleIdle, consoleIdle), consoleTOTP: cfg.ConsoleTOTP,
-		admissions: semaphore.NewWeighted(maxConcurrentAdmissions), work: semaphore.NewWeighted(workMemory), bodyMemory: newBodyMemory(cfg.QueueWait),
-		bearerRoutes: make(map[string]bool),
-		tracer:       cfg.Tracer, observed: cfg.Observe, fileMissing: cfg.FileMissing, log: cfg.Log, now: cfg.Now, newID: cfg.NewID,
-	}
-	if s.admission.MaxBytes == 0 {
-		s.admission = admission.DefaultLimits()
-	}
-	var together Quotas
-	if cfg.SharedLimits {
-		together = cfg.Store
-	}
-	s.limits = newLimiter(cfg.RateLimit, cfg.Now, together)
-	return s
 }
 
 // subject is what the handlers of a subject have in common: what all share, and the methods S of the store that they need.

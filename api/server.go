@@ -5,7 +5,6 @@ package api
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -21,26 +20,7 @@ import (
 	"countersign/seal/trust"
 	"countersign/store"
 	"countersign/store/blob"
-	"countersign/temporal"
 )
-
-// Mailer sends one-time codes by mail.
-type Mailer interface {
-	Send(ctx context.Context, m notify.Mail) error
-	MessageID(parts ...string) string
-}
-
-// Scanner knows malware.
-type Scanner interface {
-	// Scan returns what malware r is known to be; "" if none.
-	Scan(ctx context.Context, r io.Reader) (found string, err error)
-}
-
-// Workflows answers questions to running workflows.
-type Workflows interface {
-	Progress(ctx context.Context, envelope uuid.UUID) (temporal.Progress, error)
-	Check(ctx context.Context) error
-}
 
 // Config is what a Server needs. SMS may be nil; all else is required.
 type Config struct {

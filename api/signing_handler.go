@@ -8,6 +8,7 @@ import (
 
 	"countersign/internal/credential"
 	"countersign/models"
+	"countersign/notify"
 	"countersign/store"
 )
 
@@ -42,4 +43,10 @@ type signingStore interface {
 	Snapshot(ctx context.Context, app, id uuid.UUID) (*store.Snapshot, error)
 	Value(ctx context.Context, e *models.Envelope, field uuid.UUID) (*models.FieldValue, error)
 	ValuesWithoutPictures(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error)
+}
+
+// Mailer sends one-time codes by mail.
+type Mailer interface {
+	Send(ctx context.Context, m notify.Mail) error
+	MessageID(parts ...string) string
 }

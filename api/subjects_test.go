@@ -1,0 +1,117 @@
+package api_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// subjects are the subjects of this package, each with those that it may use. A file begins with its subject; one that does not
+// belongs to the composition, which may use all.
+var subjects = map[string][]string{
+	"rest":     nil,
+	"account":  {"rest"},
+	"webhook":  {"rest"},
+	"verify":   {"rest"},
+	"envelope": {"rest", "account", "webhook"},
+	"signing":  {"rest", "account", "envelope"},
+	"template": {"rest", "account", "envelope"},
+	"bulk":     {"rest", "account", "envelope", "template"},
+	"embedded": {"rest", "envelope"},
+	"portal":   {"rest", "account"},
+}
+
+// composition are the files of no subject.
+var composition = []string{"server.go", "handlers.go", "routes.go", "health.go", "docs.go", "catalog.go"}
+
+const maxMethods = 60 // of a type
+
+// TestSubjects: files are named by subject, a handler's methods stay in its subject, and a subject uses only those below it.
+func TestSubjects(t *testing.T) {
+	t.Parallel()
+	fset := token.NewFileSet()
+	names, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	var files []*ast.File
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		files = append(files, f)
+		if subjectOf(name) == "" {
+			require.Contains(t, composition, name, "the file's name begins with no subject")
+		}
+	}
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+	conf := types.Config{Importer: noImports{}, Error: func(error) {}} // what comes from other packages is unknown here
+	pkg, _ := conf.Check("api", fset, files, info)
+	in := func(pos token.Pos) string { return subjectOf(fset.Position(pos).Filename) }
+
+	for _, name := range pkg.Scope().Names() {
+		typed, ok := pkg.Scope().Lookup(name).(*types.TypeName)
+		if !ok {
+			continue
+		}
+		named, ok := typed.Type().(*types.Named)
+		if !ok {
+			continue
+		}
+		require.LessOrEqual(t, named.NumMethods(), maxMethods, "methods of %s", name)
+		if _, ok := named.Underlying().(*types.Struct); !ok || !strings.HasSuffix(name, "Handler") {
+			continue
+		}
+		for m := range named.Methods() {
+			require.Equal(t, in(typed.Pos()), in(m.Pos()), "%s.%s is declared in another subject than %s", name, m.Name(), name)
+		}
+	}
+
+	var wrong []string
+	used := make(map[string]bool)
+	for id, object := range info.Uses {
+		if object.Pkg() != pkg {
+			continue
+		}
+		user, owner := in(id.Pos()), in(object.Pos())
+		used[user+" uses "+owner] = true
+		if user != "" && user != owner && !slices.Contains(subjects[user], owner) {
+			wrong = append(wrong, fmt.Sprintf("%s: %s uses %s of %s", fset.Position(id.Pos()), user, object.Name(), owner))
+		}
+	}
+	slices.Sort(wrong)
+	require.Empty(t, wrong)
+	for user, owners := range subjects {
+		for _, owner := range owners {
+			require.True(t, used[user+" uses "+owner], "%s need not use %s", user, owner)
+		}
+	}
+}
+
+// subjectOf is the subject of a file; "" if it belongs to the composition.
+func subjectOf(file string) string {
+	begin, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".go"), "_")
+	if _, ok := subjects[begin]; ok {
+		return begin
+	}
+	return ""
+}
+
+// noImports gives an empty package for each import.
+type noImports struct{}
+
+// Import implements types.Importer.
+func (noImports) Import(name string) (*types.Package, error) {
+	p := types.NewPackage(name, path.Base(name))
+	p.MarkComplete()
+	return p, nil
+}
