@@ -141,7 +141,7 @@ setup: ## Install the Debian packages that the tests need and this machine lacks
 	@.ci/packages
 
 .PHONY: lint
-lint: web check-web $(TOOLS)/golangci-lint $(TOOLS)/workflowcheck check-compose check-deploy check-contract check-mutants ## Check style, imports, formatting and that workflows are deterministic
+lint: web check-web $(TOOLS)/golangci-lint $(TOOLS)/workflowcheck check-compose check-deploy check-contract check-mutants check-notice check-workflows ## Check style, imports, formatting and that workflows are deterministic
 	$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
 	cd temporal/devserver && $(CURDIR)/$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
 	cd tools && $(CURDIR)/$(TOOLS)/golangci-lint run --allow-parallel-runners ./...
@@ -175,6 +175,15 @@ check-compose: $(TOOLS)/composecheck ## Parse docker-compose.yml and check what 
 check-deploy: $(TOOLS)/deploycheck ## Parse the alert rules, the dashboard and the Kubernetes manifests
 	$(TOOLS)/deploycheck deploy
 	$(GO) -C tools/deploycheck test -vet=off .
+
+.PHONY: notice
+notice: web $(TOOLS)/notice ## Write NOTICE: the licences of all that releases bundle
+	$(TOOLS)/notice
+
+.PHONY: check-notice
+check-notice: web $(TOOLS)/notice ## Check that NOTICE lists all modules, npm packages, fonts and files that releases bundle
+	$(TOOLS)/notice -check
+	$(GO) -C tools test -vet=off ./notice
 
 .PHONY: check-mutants
 check-mutants: web $(TOOLS)/mutants ## Check that test/mutants.txt names only changes that exist (bin/tools/mutants -mend renames those that moved)
@@ -298,6 +307,20 @@ corpus: setup ## Seal PDFs of many producers and have five programs verify them 
 	seal/corpus/collect '$(CORPUS)'
 	$(GO) run ./seal/corpus -files $(FILES) '$(CORPUS)/packages/' '$(CORPUS)/made/'
 
+##### Release
+
+.PHONY: snapshot
+snapshot: $(TOOLS)/goreleaser ## Build what a release consists of into bin/release: archives, packages, checksums, SBOMs (TARGET=linux_amd64 for one platform; half an hour for all)
+	$(if $(TARGET),GOOS=$(word 1,$(subst _, ,$(TARGET))) GOARCH=$(word 2,$(subst _, ,$(TARGET)))) $(TOOLS)/goreleaser release --snapshot --clean --skip=docker,sign --parallelism 1 $(if $(TARGET),--single-target)
+
+.PHONY: check-release
+check-release: $(TOOLS)/goreleaser ## Check the description of a release
+	$(TOOLS)/goreleaser check
+
+.PHONY: check-workflows
+check-workflows: $(TOOLS)/actionlint ## Check the workflows of .github
+	$(TOOLS)/actionlint
+
 ##### Tools, pinned in tools/go.mod
 
 TOOLS_SOURCES := tools/go.mod tools/go.sum
@@ -314,9 +337,23 @@ $(TOOLS)/mutants: $(TOOLS_SOURCES) $(wildcard tools/mutants/*.go)
 $(TOOLS)/workflowcheck: $(TOOLS_SOURCES)
 	$(GO) -C tools build -o $(CURDIR)/$@ go.temporal.io/sdk/contrib/tools/workflowcheck
 
+RELEASE_SOURCES := tools/release/go.mod tools/release/go.sum
+
+$(TOOLS)/goreleaser: $(RELEASE_SOURCES)
+	$(GO) -C tools/release build -o $(CURDIR)/$@ github.com/goreleaser/goreleaser/v2
+
+$(TOOLS)/cyclonedx-gomod: $(RELEASE_SOURCES)
+	$(GO) -C tools/release build -o $(CURDIR)/$@ github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
+
+$(TOOLS)/actionlint: tools/actionlint/go.mod tools/actionlint/go.sum
+	$(GO) -C tools/actionlint build -o $(CURDIR)/$@ github.com/rhysd/actionlint/cmd/actionlint
+
 # A module of its own: what it parses with is large, and nothing else needs it.
 $(TOOLS)/deploycheck: $(wildcard tools/deploycheck/*)
 	$(GO) -C tools/deploycheck build -o $(CURDIR)/$@ .
+
+$(TOOLS)/notice: $(TOOLS_SOURCES) $(wildcard tools/notice/*.go tools/notice/licenses/*)
+	$(GO) -C tools build -o $(CURDIR)/$@ ./notice
 
 $(TOOLS)/composecheck: $(TOOLS_SOURCES) $(wildcard tools/composecheck/*.go)
 	$(GO) -C tools build -o $(CURDIR)/$@ ./composecheck

@@ -1,0 +1,11 @@
+#!/bin/sh
+# Creates the user that the units run as.
+set -e
+
+if ! getent group countersign >/dev/null; then
+  groupadd --system countersign
+fi
+if ! getent passwd countersign >/dev/null; then
+  useradd --system --gid countersign --home-dir /var/lib/countersign --no-create-home --shell /usr/sbin/nologin \
+    --comment 'Countersign' countersign
+fi

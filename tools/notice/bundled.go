@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+)
+
+// bundled is bundled.json: what is bundled beside Go modules and npm packages, or has no licence file where it comes from.
+type bundled []struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	License string `json:"license"` // SPDX, or a few words
+	// Files are patterns of the embedded files that this covers, each beginning with the path of its Go module.
+	Files []string `json:"files"`
+	// With is the Go module that brings it; without that module it is not bundled.
+	With string `json:"with"`
+	// Texts are files with the licence.
+	Texts []string `json:"texts"`
+	// Copyright precedes them.
+	Copyright string   `json:"copyright"`
+	Programs  []string `json:"programs"`
+}
+
+func readBundled(file string) (bundled, error) {
+	b, err := os.ReadFile(file) //nolint:gosec // of the repository
+	if err != nil {
+		return nil, err
+	}
+	var list bundled
+	if err := json.Unmarshal(b, &list); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return list, nil
+}
+
+// components returns the listed things that are bundled, and gives modules without a licence file theirs. Its error names
+// embedded files that nothing covers, and entries that cover nothing.
+func (list bundled) components(root string, modules []component, embedded []string) ([]component, error) {
+	var out []component
+	var faults []error
+	covered := map[string]bool{}
+	for _, entry := range list {
+		c := component{name: entry.Name, version: entry.Version, kind: "other", license: entry.License, programs: map[string]bool{}}
+		for _, p := range entry.Programs {
+			c.programs[p] = true
+		}
+		for _, file := range entry.Texts {
+			b, err := os.ReadFile(filepath.Join(root, file)) //nolint:gosec // of the repository
+			if err != nil {
+				return nil, err
+			}
+			text := string(b)
+			if entry.Copyright != "" {
+				text = entry.Copyright + "\n\n" + text
+			}
+			c.texts = append(c.texts, text)
+		}
+		at := slices.IndexFunc(modules, func(m component) bool { return m.name == entry.With })
+		if entry.With != "" && at < 0 {
+			continue
+		}
+		if entry.With != "" && entry.With == entry.Name { // the module itself
+			modules[at].texts = append(modules[at].texts, c.texts...)
+			continue
+		}
+		if at >= 0 && c.version == "" {
+			c.version = modules[at].version
+		}
+		for _, pattern := range entry.Files {
+			matched := false
+			for _, file := range embedded {
+				if ok, err := path.Match(pattern, file); err != nil {
+					return nil, fmt.Errorf("%s: %w", pattern, err)
+				} else if ok {
+					covered[file], matched = true, true
+				}
+			}
+			if !matched {
+				faults = append(faults, fmt.Errorf("bundled.json: %s: no embedded file matches %s", entry.Name, pattern))
+			}
+		}
+		out = append(out, c)
+	}
+	for _, file := range embedded {
+		if !covered[file] {
+			faults = append(faults, fmt.Errorf("the licence of the embedded file %s is not known: add it to tools/notice/bundled.json", file))
+		}
+	}
+	return out, errors.Join(faults...)
+}

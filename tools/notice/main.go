@@ -1,0 +1,103 @@
+// Command notice writes NOTICE: the licences of everything that a release bundles. It finds Go modules and the files that
+// they embed by the go command, npm packages by the lock file and the sources of the pages, and takes the rest (fonts,
+// word lists, PDFium) from bundled.json. It fails where something is bundled whose licence it does not find.
+//
+//	notice                         writes NOTICE
+//	notice -check                  fails unless NOTICE is what it would write
+//	notice -sbom FILE -program P   adds to a CycloneDX file what is bundled beside Go modules
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// The programs of a release, and where their modules are.
+const (
+	service = "countersign"
+	server  = "countersign-temporal"
+)
+
+func main() {
+	root := flag.String("root", ".", "root of the repository")
+	checkOnly := flag.Bool("check", false, "compare with NOTICE, and write nothing")
+	sbom := flag.String("sbom", "", "CycloneDX file to complete")
+	program := flag.String("program", service, "program that the CycloneDX file is of")
+	flag.Parse()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	err := run(ctx, *root, *checkOnly, *sbom, *program)
+	cancel()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "notice:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, root string, checkOnly bool, sbom, program string) error {
+	all, err := collect(ctx, root)
+	if err != nil {
+		return err
+	}
+	if sbom != "" {
+		return complete(sbom, program, all)
+	}
+	text, err := render(all)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(root, "NOTICE")
+	if !checkOnly {
+		return os.WriteFile(file, text, 0o644) //nolint:gosec // for everybody
+	}
+	old, err := os.ReadFile(file) //nolint:gosec // of the repository
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(old, text) {
+		return errors.New("NOTICE does not list what is bundled now: run \"make notice\"")
+	}
+	return nil
+}
+
+// component is one thing that is bundled.
+type component struct {
+	name, version string
+	kind          string   // go, npm or other
+	license       string   // SPDX, where it is known without reading
+	texts         []string // of its licences
+	programs      map[string]bool
+}
+
+// collect finds all components. Its error names every one without a licence.
+func collect(ctx context.Context, root string) ([]component, error) {
+	others, err := readBundled(filepath.Join(root, "tools", "notice", "bundled.json"))
+	if err != nil {
+		return nil, err
+	}
+	modules, embedded, err := goModules(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	packages, err := npmPackages(filepath.Join(root, "web"))
+	if err != nil {
+		return nil, err
+	}
+	listed, err := others.components(root, modules, embedded)
+	if err != nil {
+		return nil, err
+	}
+	all := append(append(modules, packages...), listed...)
+	var missing []error
+	for _, c := range all {
+		if len(c.texts) == 0 {
+			missing = append(missing, fmt.Errorf("%s %s has no licence that can be found: add it to tools/notice/bundled.json", c.kind, c.name))
+		}
+	}
+	return all, errors.Join(missing...)
+}
