@@ -8,6 +8,7 @@ import (
 
 	"countersign/seal/manifest"
 	"countersign/seal/pdf"
+	"countersign/seal/pdfa"
 	"countersign/seal/verify"
 )
 
@@ -142,6 +143,13 @@ func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.R
 	}
 	if err := a.attach(&catalog, append(attached, given...)); err != nil {
 		return err
+	}
+	claim, err := pdfa.Find(a.file)
+	if err != nil {
+		return err
+	}
+	if claim != nil { // what the seal adds breaks the rules of most parts: ADR 95
+		claim.Withdraw(a.w, &catalog)
 	}
 	catalog.Delete("DSS") // validation data is what later increments add, and nothing else
 	a.w.PutDict(root, catalog)

@@ -8,6 +8,7 @@ import (
 
 	"countersign/seal"
 	"countersign/seal/pdf"
+	"countersign/seal/pdfa"
 	"countersign/seal/refusal"
 )
 
@@ -183,6 +184,15 @@ func (n *inspector) checkDocument(ctx context.Context) error {
 	}
 	if redrawn {
 		n.warn(WarnRedrawn, "NeedAppearances is true")
+	}
+	if !n.attached { // what is attached stays as it is
+		claim, err := pdfa.Find(n.f)
+		if err != nil {
+			return err
+		}
+		if claim != nil {
+			n.warn(WarnPDFA, "%s", claim.Level)
+		}
 	}
 	return n.optionalContent(ctx, catalog)
 }

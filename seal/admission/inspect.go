@@ -32,6 +32,8 @@ const (
 	WarnLayers     = "layers_by_use"  // shown on screen, but not printed, or the other way round
 	WarnRedrawn    = "fields_redrawn" // programs are asked to make the looks of form fields anew
 	WarnContent    = "content_unread" // not all of the content could be read
+	// WarnPDFA says that the file claims to conform to PDF/A. The sealed file does not.
+	WarnPDFA = "pdfa_claim_removed"
 )
 
 // inspector looks at every object of an upload once.
