@@ -42,7 +42,7 @@ func (s *envelopeHandler) getEnvelope(c *gin.Context, app caller) error {
 	}
 	v := viewEnvelope(e, log)
 	showValues(&v, e, values)
-	showFieldWarnings(&v, e)
+	showFieldWarnings(&v, e, s.coveringFields(c.Request.Context(), e))
 	c.Header("ETag", etag(e))
 	return answer(c, http.StatusOK, v)
 }

@@ -53,7 +53,7 @@ func (s *envelopeHandler) changeWhole(c *gin.Context, app caller, links bool, do
 // wholeEnvelope is a response with an envelope; links: with the links of those who may sign.
 func (s *envelopeHandler) wholeEnvelope(status int, e *models.Envelope, log []models.Event, links bool) (*store.StoredResponse, error) {
 	v := viewEnvelope(e, log)
-	showFieldWarnings(&v, e)
+	showFieldWarnings(&v, e, nil) // no file is read in a transaction
 	if links {
 		if err := s.showLinks(&v, e); err != nil {
 			return nil, err

@@ -81,7 +81,7 @@ func (s *envelopeHandler) inspectEnvelope(c *gin.Context, app caller, e *models.
 		return err
 	}
 	view := viewEnvelope(e, log)
-	showFieldWarnings(&view, e)
+	showFieldWarnings(&view, e, s.coveringFields(ctx, e))
 	return answer(c, http.StatusOK, struct {
 		envelopeView
 

@@ -25,6 +25,8 @@ type envelopeHandler struct {
 	signingURL   string
 	workflows    Workflows
 	workflowsURL string // begins the addresses of workflows in the Temporal UI; empty: none is shown
+
+	covers coverCache
 }
 
 // envelopeStore is what envelopeHandler needs of the store.

@@ -30,6 +30,7 @@ var documentWarnings = map[string]string{
 	"layers_by_use":                 "Some layers are shown on the screen and not in print, or the other way round.",
 	"fields_redrawn":                "The file asks programs to draw its form fields again: they may look different.",
 	"content_unread":                "Not all of the content could be examined.",
+	"pdfa_claim_removed":            "The file states that it conforms to PDF/A. The sealed file does not conform, so that statement is removed from its metadata.",
 }
 
 // viewNotes are the warnings about an original as it was uploaded.
@@ -45,8 +46,9 @@ func viewNotes(d *models.Document) (out []warningView) {
 // maxFittings bounds how many different texts and sizes of fields are laid out for the warnings of one answer.
 const maxFittings = 200
 
-// showFieldWarnings adds warnings about the fields of a draft to the warnings of their documents.
-func showFieldWarnings(v *envelopeView, e *models.Envelope) {
+// showFieldWarnings adds warnings about the fields of a draft to the warnings of their documents. covering are the fields that
+// cover text of the original; nil: that is not known.
+func showFieldWarnings(v *envelopeView, e *models.Envelope, covering map[uuid.UUID]bool) {
 	if e.Status != models.StatusDraft {
 		return
 	}
@@ -67,7 +69,7 @@ func showFieldWarnings(v *envelopeView, e *models.Envelope) {
 		return 0, known || !ok
 	}
 	for _, f := range e.Fields {
-		for _, code := range e.Warnings(f, fit) {
+		for _, code := range e.Warnings(f, fit, covering[f.ID]) {
 			for i := range v.Documents {
 				if v.Documents[i].ID == f.DocumentID {
 					v.Documents[i].Warnings = append(v.Documents[i].Warnings, warningView{Code: string(code), Message: fieldWarning(f, code), Page: f.Page, Field: &f.ID})
@@ -78,8 +80,12 @@ func showFieldWarnings(v *envelopeView, e *models.Envelope) {
 }
 
 func fieldWarning(f *models.Field, code models.FieldWarning) string {
-	if code == models.FieldTooLarge {
+	switch code {
+	case models.FieldTooLarge:
 		return fmt.Sprintf("The %s field %s covers more than a quarter of page %d.", f.Type, f.Name, f.Page)
+	case models.FieldCoversText:
+		return fmt.Sprintf("The %s field %s covers text on page %d.", f.Type, f.Name, f.Page)
+	case models.FieldTooSmall:
 	}
 	return fmt.Sprintf("The %s field %s on page %d is too small: what may be entered does not fit in a legible size.", f.Type, f.Name, f.Page)
 }

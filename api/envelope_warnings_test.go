@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -56,5 +57,56 @@ func TestWarningsBeforeSending(t *testing.T) {
 		c.post("/v1/envelopes/"+id+"/send", nil).want(200)
 		left := c.get("/v1/envelopes/" + id).want(200).body["documents"].([]any)[0].(object)["warnings"].([]any)
 		require.Len(t, left, 1, "what is told of the file stays")
+	})
+}
+
+// TestCoveredText: a draft names the fields whose pictures would cover text of the original, from upload to answer, and after the
+// field was moved it does not.
+func TestCoveredText(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		data := contract()
+		field := func(typ, name string, y float64) object { // the text's top is at 64
+			return object{"signerId": "0", "type": typ, "page": 1, "x": 60, "y": y, "w": 200, "h": 40, "name": name, "required": false}
+		}
+		data["fields"] = []object{field("signature", "on", 55), field("initial", "initials", 56), field("stamp", "stamp", 57), field("text", "text", 55), field("signature", "below", 100)}
+		id := c.draftOf(data, testkit.OnePageWith("The rent is due")).want(201).str("id")
+		covering := func(path string) map[any]any {
+			found := map[any]any{}
+			for _, w := range c.get(path + id).want(200).body["documents"].([]any)[0].(object)["warnings"].([]any) {
+				if warning := w.(object); warning["code"] == "field_covers_text" {
+					require.Contains(t, warning["message"], "covers text on page 1.")
+					require.EqualValues(t, 1, warning["page"])
+					found[warning["field"]] = true
+				}
+			}
+			return found
+		}
+		draft := c.get("/v1/envelopes/" + id).want(200)
+		want := map[any]any{draft.field(0)["id"]: true, draft.field(1)["id"]: true, draft.field(2)["id"]: true}
+		require.Equal(t, want, covering("/v1/envelopes/"))
+		require.Equal(t, want, covering("/v1/envelopes/"), "as it is remembered")
+		require.Equal(t, want, covering("/v1/console/envelopes/"))
+		moved := draft.field(1)["id"].(string)
+		c.patch("/v1/envelopes/"+id+"/fields/"+moved, object{"y": 300}).want(200)
+		delete(want, moved)
+		require.Equal(t, want, covering("/v1/envelopes/"))
+	})
+}
+
+// TestWarningOfPDFA: an upload that states that it conforms to PDF/A is accepted with a warning.
+func TestWarningOfPDFA(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		const xmp = `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description xmlns:pdfaid="http://www.aiim.org/pdfa/ns/id/" pdfaid:part="2" pdfaid:conformance="B"/></rdf:RDF>`
+		file := testkit.OnePageHolding("Metadata", fmt.Sprintf("<</Type/Metadata/Subtype/XML/Length %d>>\nstream\n%s\nendstream", len(xmp), xmp))
+		c := s.client(t)
+		made := c.draftOf(contract(), file).want(201)
+		for _, at := range []object{made.body, c.get("/v1/envelopes/" + made.str("id")).want(200).body} {
+			require.Contains(t, at["documents"].([]any)[0].(object)["warnings"], object{
+				"code": "pdfa_claim_removed", "message": "The file states that it conforms to PDF/A. The sealed file does not conform, so that statement is removed from its metadata.",
+			})
+		}
 	})
 }

@@ -7,6 +7,8 @@ type FieldWarning string
 const (
 	FieldTooSmall FieldWarning = "field_too_small" // what may be entered does not fit in a legible size
 	FieldTooLarge FieldWarning = "field_too_large" // it covers more than a quarter of its page
+	// FieldCoversText says that its picture would cover text of the page.
+	FieldCoversText FieldWarning = "field_covers_text"
 )
 
 // expectedText is what a field should have room for, in characters, where the sender does not say how much.
@@ -16,12 +18,15 @@ const expectedText = 10
 const sampleText = "average length of words "
 
 // Warnings returns what is wrong with the field as the sender placed it. fit reports how many characters of a text fit legibly,
-// and whether all do.
-func (e *Envelope) Warnings(f *Field, fit func(f *Field, text string) (int, bool)) (out []FieldWarning) {
+// and whether all do; covers whether the field covers text of its page.
+func (e *Envelope) Warnings(f *Field, fit func(f *Field, text string) (int, bool), covers bool) (out []FieldWarning) {
 	if d := e.Document(f.DocumentID); d != nil {
 		if w, h, ok := d.PageSize(f.Page); ok && f.W*f.H > w*h/4 {
-			out = append(out, FieldTooLarge)
+			out, covers = append(out, FieldTooLarge), false // one warning is enough
 		}
+	}
+	if covers && f.Type.Image() {
+		out = append(out, FieldCoversText)
 	}
 	for _, text := range f.expected(e.Signer(f.SignerID)) {
 		if _, fits := fit(f, text); !fits {

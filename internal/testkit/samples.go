@@ -12,18 +12,23 @@ import (
 func OnePage() []byte { return OnePageWith("Contract") }
 
 // OnePageWith is a page with this text, which has no brackets.
-func OnePageWith(content string) []byte {
+func OnePageWith(content string) []byte { return onePage(content, "") }
+
+// OnePageHolding is OnePage with an object that the catalog has under a key, such as "Metadata".
+func OnePageHolding(key, object string) []byte { return onePage("Contract", "/"+key+" 6 0 R", object) }
+
+func onePage(content, catalog string, more ...string) []byte {
 	text := "BT /F1 24 Tf 72 760 Td (" + content + ") Tj ET"
 	var b bytes.Buffer
 	var at []int
 	b.WriteString("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
-	for i, o := range []string{
-		"<</Type/Catalog/Pages 2 0 R>>",
+	for i, o := range append([]string{
+		"<</Type/Catalog/Pages 2 0 R" + catalog + ">>",
 		"<</Type/Pages/Kids[3 0 R]/Count 1>>",
 		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F1 5 0 R>>>>/Contents 4 0 R>>",
 		fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(text), text),
 		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
-	} {
+	}, more...) {
 		at = append(at, b.Len())
 		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
 	}

@@ -427,6 +427,7 @@ func (e DocumentOptionsTags) Valid() bool {
 const (
 	AnnotationWithoutAppearance DocumentWarningCode = "annotation_without_appearance"
 	ContentUnread               DocumentWarningCode = "content_unread"
+	FieldCoversText             DocumentWarningCode = "field_covers_text"
 	FieldTooLarge               DocumentWarningCode = "field_too_large"
 	FieldTooSmall               DocumentWarningCode = "field_too_small"
 	FieldsRedrawn               DocumentWarningCode = "fields_redrawn"
@@ -436,6 +437,7 @@ const (
 	NotStandard                 DocumentWarningCode = "not_standard"
 	ObjectStreamExtends         DocumentWarningCode = "object_stream_extends"
 	Overprint                   DocumentWarningCode = "overprint"
+	PdfaClaimRemoved            DocumentWarningCode = "pdfa_claim_removed"
 	ShowsAndHides               DocumentWarningCode = "shows_and_hides"
 )
 
@@ -445,6 +447,8 @@ func (e DocumentWarningCode) Valid() bool {
 	case AnnotationWithoutAppearance:
 		return true
 	case ContentUnread:
+		return true
+	case FieldCoversText:
 		return true
 	case FieldTooLarge:
 		return true
@@ -463,6 +467,8 @@ func (e DocumentWarningCode) Valid() bool {
 	case ObjectStreamExtends:
 		return true
 	case Overprint:
+		return true
+	case PdfaClaimRemoved:
 		return true
 	case ShowsAndHides:
 		return true
@@ -2611,7 +2617,7 @@ type Document struct {
 	// Size Size in bytes.
 	Size int `json:"size"`
 
-	// Warnings What the sender should look at before sending. Omitted if there is nothing. Warnings about fields are given for drafts only.
+	// Warnings What the sender should look at before sending. Omitted if there is nothing. Warnings about fields are given for drafts only. `field_covers_text` is given only when a single envelope is read with GET.
 	Warnings []DocumentWarning `json:"warnings,omitzero"`
 }
 

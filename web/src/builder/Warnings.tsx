@@ -28,5 +28,7 @@ function lineOf({ document, warning, field }: FoundWarning): string {
   const values = { name: field?.label || (field ? typeName(field.type) : ""), page: warning.page ?? 1 };
   if (warning.code === "field_too_small") return t("warnFieldSmall", values);
   if (warning.code === "field_too_large") return t("warnFieldLarge", values);
+  if (warning.code === "field_covers_text") return t("warnFieldCovers", values);
+  if (warning.code === "pdfa_claim_removed") return t("warnPDFA", { name: document.name });
   return t("warnDocument", { name: document.name });
 }

@@ -1,0 +1,116 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/prepare"
+	"countersign/seal/pdf"
+)
+
+// coverKey names a place on a page of a file.
+type coverKey struct {
+	sha256 string
+	place  prepare.Place
+}
+
+// coverCache remembers which places cover text, so that a draft that is read again costs no reading of its files.
+type coverCache struct {
+	mu    sync.Mutex
+	known map[coverKey]bool
+}
+
+const (
+	// maxCovers bounds how many places are remembered.
+	maxCovers = 10_000
+	// maxCoverFields bounds for how many fields of one draft it is found out.
+	maxCoverFields = 200
+	// coverTime bounds how long a request looks for covered text.
+	coverTime = 2 * time.Second
+)
+
+func (c *coverCache) get(k coverKey) (covers, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	covers, known = c.known[k]
+	return covers, known
+}
+
+func (c *coverCache) put(k coverKey, covers bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || len(c.known) >= maxCovers {
+		c.known = make(map[coverKey]bool)
+	}
+	c.known[k] = covers
+}
+
+// coveringFields returns the fields of a draft whose pictures would cover text of the original. It reads the files, so it is not
+// called in a transaction. Where a file cannot be read in time, its fields count as covering nothing.
+func (s *envelopeHandler) coveringFields(ctx context.Context, e *models.Envelope) map[uuid.UUID]bool {
+	if e.Status != models.StatusDraft {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, coverTime)
+	defer cancel()
+	covering := make(map[uuid.UUID]bool)
+	asked := make(map[*models.Document]map[prepare.Place]bool)
+	keys := make(map[uuid.UUID]coverKey)
+	for _, f := range e.Fields {
+		d := e.Document(f.DocumentID)
+		if d == nil || !f.Type.Image() || len(keys) >= maxCoverFields {
+			continue
+		}
+		k := coverKey{d.Presented().SHA256, prepare.Place{Page: f.Page, X: f.X, Y: f.Y, W: f.W, H: f.H}}
+		keys[f.ID] = k
+		if _, known := s.covers.get(k); !known {
+			if asked[d] == nil {
+				asked[d] = make(map[prepare.Place]bool)
+			}
+			asked[d][k.place] = true
+		}
+	}
+	for d, places := range asked {
+		if err := s.findCovered(ctx, e, d, places); err != nil {
+			s.log.WarnContext(ctx, "covered text is not known", "document", d.ID, "error", err)
+		}
+	}
+	for id, k := range keys {
+		covering[id], _ = s.covers.get(k)
+	}
+	return covering
+}
+
+// findCovered finds out which places on a document cover text, when its turn among those that are examined has come.
+func (s *envelopeHandler) findCovered(ctx context.Context, e *models.Envelope, d *models.Document, wanted map[prepare.Place]bool) error {
+	content, err := s.openFile(ctx, e, d.Presented())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = content.Close() }() // read only
+	if err := s.admissions.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer s.admissions.Release(1)
+	places := make([]prepare.Place, 0, len(wanted))
+	for p := range wanted {
+		places = append(places, p)
+	}
+	f, err := pdf.Open(content, content.Size(), pdf.DefaultLimits())
+	covered := make([]bool, len(places))
+	if err == nil {
+		covered, err = prepare.Covered(ctx, f, places)
+	}
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	for i, p := range places { // also of a file that cannot be read in time: it is not tried again
+		s.covers.put(coverKey{d.Presented().SHA256, p}, err == nil && covered[i])
+	}
+	return err
+}
