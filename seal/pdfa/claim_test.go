@@ -3,7 +3,6 @@ package pdfa_test
 import (
 	"bytes"
 	"encoding/xml"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -142,7 +141,7 @@ func TestUnparsedClaims(t *testing.T) {
 		d := xml.NewDecoder(strings.NewReader(left))
 		for {
 			if _, err := d.Token(); err != nil {
-				require.True(t, errors.Is(err, io.EOF), "%s: %v", name, err)
+				require.ErrorIs(t, err, io.EOF, name)
 				break
 			}
 		}
