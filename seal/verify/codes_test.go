@@ -11,18 +11,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCodesAreDocumented: docs/learn/verify.md lists every code with its status and
+// TestCodesAreDocumented: docs/learn/findings.md lists every code with its status and
 // sentence.
 func TestCodesAreDocumented(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/learn/verify.md")
+	page, err := os.ReadFile("../../docs/learn/findings.md")
 	require.NoError(t, err)
 	var table strings.Builder
 	for _, f := range findings {
 		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", f.code, f.status, f.text)
 	}
 	if !strings.Contains(string(page), table.String()) {
-		t.Fatalf("the table of docs/learn/verify.md must be:\n%s", table.String())
+		t.Fatalf("the table of docs/learn/findings.md must be:\n%s", table.String())
 	}
 }
 

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDocumented: docs/learn/verify.md has one line for each class of forgeries.
+// TestDocumented: docs/learn/attacks.md has one line for each class of forgeries.
 func TestDocumented(t *testing.T) {
 	t.Parallel()
-	b, err := os.ReadFile("../../docs/learn/verify.md")
+	b, err := os.ReadFile("../../docs/learn/attacks.md")
 	require.NoError(t, err)
 	_, section, found := strings.Cut(string(b), "\n## Known attacks\n")
 	require.True(t, found)

@@ -18,7 +18,7 @@ import (
 // that it must get, and what it achieves in programs that fall for it.
 type forgery struct {
 	name   string
-	class  string // of the table in docs/learn/verify.md
+	class  string // of the table in docs/learn/attacks.md
 	levels []level
 	// original is what the forger had sealed; nil: the agreement.
 	original func() []byte

@@ -1,6 +1,6 @@
 // Package forgeries attacks the verification of sealed documents: with named
 // forgeries of every published kind, with files that cost much to read, and
-// with whatever a generator comes up with. docs/learn/verify.md lists the kinds.
+// with whatever a generator comes up with. docs/learn/attacks.md lists the kinds.
 package forgeries_test
 
 import (

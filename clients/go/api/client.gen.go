@@ -4733,7 +4733,7 @@ type VerifyReport struct {
 		// Check Check that the finding belongs to.
 		Check string `json:"check"`
 
-		// Code Stable name of the result; it begins with the check. `docs/learn/verify.md` lists them.
+		// Code Stable name of the result; it begins with the check. `docs/learn/findings.md` lists them.
 		Code string `json:"code"`
 
 		// Detail The result in a sentence of English.
