@@ -13,6 +13,27 @@ import (
 // AppRepository stores apps with their secrets, settings, branding, contacts and usage.
 type AppRepository struct{ *engine }
 
+// register registers what is encrypted of apps.
+func (s *AppRepository) register() {
+	encryptSecrets(s.engine, "client_secrets", "cipher", labelClientSecret)
+	encryptRows(s.engine, func(v *models.App) encryptedRow {
+		return encryptedRow{"apps", v.ID.String(), []encryptedColumn{{name: "contact", text: &v.Contact}}}
+	})
+	encryptRows(s.engine, func(v *models.Contact) encryptedRow {
+		return encryptedRow{"contacts", v.ID.String(), []encryptedColumn{
+			{name: "name", text: &v.Name}, {name: "email", text: &v.Email}, {name: "phone", text: ownCopy(&v.Phone)},
+		}}
+	})
+	encryptRows(s.engine, func(v *models.Settings) encryptedRow {
+		return encryptedRow{"tenant_settings", v.AppID.String() + "/" + v.TenantID, []encryptedColumn{
+			{name: "reply_to", text: ownCopy(&v.ReplyTo)}, {name: "notify_email", text: ownCopy(&v.NotifyEmail)},
+		}}
+	})
+	rewrapRows[models.App](s.engine, "id", nil)
+	rewrapRows(s.engine, "id", s.rehashContact)
+	rewrapRows[models.Settings](s.engine, "app_id, tenant_id", nil)
+}
+
 // CreateApp stores a new app and returns it with its first secret, which is
 // shown only now.
 func (s *AppRepository) CreateApp(ctx context.Context, name string, plan models.Plan, tenants []string) (*models.App, string, error) {

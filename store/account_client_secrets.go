@@ -14,6 +14,9 @@ import (
 	"countersign/models"
 )
 
+// labelClientSecret is the label of what the vault encrypts.
+const labelClientSecret = "client-secret"
+
 // ClientSecrets lists an app's client secrets that are still good, newest first,
 // without what they are.
 func (s *AppRepository) ClientSecrets(ctx context.Context, app uuid.UUID) ([]models.ClientSecret, error) {

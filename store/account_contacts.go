@@ -113,3 +113,18 @@ func (s *AppRepository) DeleteContact(ctx context.Context, app, id uuid.UUID) er
 	done := s.db.WithContext(ctx).Where("id = ? AND app_id = ?", id, app).Delete(&models.Contact{})
 	return wrap(unlessNone(done, models.ErrNotFound), "delete contact %s", id)
 }
+
+func (s *AppRepository) contactKeys(app uuid.UUID, email string) []string {
+	return s.addressKeys("contacts "+app.String(), email)
+}
+
+// rehashContact removes a contact whose address has another under the newest key:
+// processes that knew different keys made both at the same moment.
+func (s *AppRepository) rehashContact(tx *gorm.DB, c *models.Contact) error {
+	c.EmailKey = s.contactKeys(c.AppID, c.Email)[0]
+	others, err := count(tx.Model(c).Where("app_id = ? AND email_key = ? AND id <> ?", c.AppID, c.EmailKey, c.ID))
+	if err != nil || others == 0 {
+		return err
+	}
+	return tx.Delete(&models.Contact{}, "id = ?", c.ID).Error
+}

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -178,4 +179,34 @@ func TestConsoleSessions(t *testing.T) {
 		_, err = s.ConsoleSession(ctx, bobs, 100*time.Hour, false)
 		require.ErrorIs(t, err, models.ErrNotFound)
 	})
+}
+
+// TestAReplacedSecretConfirmsNothing: a code of the secret that was there when its
+// request began does not confirm one that was made meanwhile.
+func TestAReplacedSecretConfirmsNothing(t *testing.T) {
+	t.Parallel()
+	ctx, clock := t.Context(), testkit.NewClock()
+	s := testkit.Store(t, "postgres", clock.Now)
+	_, ada, _ := newUsers(t, s)
+	former := must(s.EnrolFactor(ctx, ada))
+	db := pool(t, s)
+	tx, err := db.BeginTx(ctx, nil)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback() }() // it is over by then
+	_, err = tx.ExecContext(ctx, "UPDATE console_factors SET secret = secret || 'x'::bytea WHERE id = $1", ada.ID)
+	require.NoError(t, err)
+	confirmed, code := make(chan error, 1), codeAt(t, former.Text, clock.Now())
+	go func() {
+		confirmed <- must2(s.ConfirmFactor(ctx, ada.ID, code, uuid.Nil))
+	}()
+	require.Eventually(t, func() bool {
+		var waiting bool
+		err := db.QueryRowContext(context.WithoutCancel(ctx), "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'UPDATE%console_factors%')").Scan(&waiting)
+		return err == nil && waiting
+	}, time.Minute, 10*time.Millisecond)
+	require.NoError(t, tx.Commit())
+	assert.Equal(t, "invalid_code", refusalOf(t, <-confirmed))
+	state, err := s.FactorState(ctx, ada.ID)
+	require.NoError(t, err)
+	assert.False(t, state.Active)
 }

@@ -21,6 +21,17 @@ type UserRepository struct {
 	apps *AppRepository
 }
 
+// register registers what is encrypted of console users.
+func (s *UserRepository) register() {
+	encryptSecrets(s.engine, "console_factors", "secret", labelConsoleFactor)
+	encryptSecrets(s.engine, "console_sessions", "device", labelConsoleDevice)
+	encryptSecrets(s.engine, "console_challenges", "data", labelConsoleChallenge)
+	encryptRows(s.engine, func(v *models.ConsoleUser) encryptedRow {
+		return encryptedRow{"console_users", v.ID.String(), []encryptedColumn{{name: "email", text: &v.Email}}}
+	})
+	rewrapRows(s.engine, "id", s.rehashUser)
+}
+
 // UserDetail is a console user as administrators see one.
 type UserDetail struct {
 	models.ConsoleUser
@@ -181,7 +192,7 @@ func (s *UserRepository) User(ctx context.Context, id uuid.UUID) (*models.Consol
 }
 
 // HasUsers reports whether any app has a console user.
-func (s *Store) HasUsers(ctx context.Context) (bool, error) {
+func (s *UserRepository) HasUsers(ctx context.Context) (bool, error) {
 	n, err := count(s.db.WithContext(ctx).Model(&models.ConsoleUser{}))
 	return n > 0, wrap(err, "count console users")
 }
@@ -230,4 +241,13 @@ func (s *UserRepository) SetPassword(ctx context.Context, u *models.ConsoleUser,
 		return endSessions(tx, u.ID, keep)
 	})
 	return wrap(err, "change password of console user %s", u.ID)
+}
+
+func (s *UserRepository) userKeys(email string) []string { return s.addressKeys("users", email) }
+
+func (s *UserRepository) rehashUser(_ *gorm.DB, u *models.ConsoleUser) error {
+	if u.DisabledAt == nil {
+		u.EmailKey = s.userKeys(u.Email)[0]
+	}
+	return nil
 }

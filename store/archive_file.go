@@ -24,6 +24,11 @@ import (
 // ArchiveRepository stores the records of archives, and reads and restores what is in them.
 type ArchiveRepository struct{ *engine }
 
+// register registers what is encrypted of archives.
+func (s *ArchiveRepository) register() {
+	encryptSecrets(s.engine, "envelope_archives", "key", labelArchiveKey)
+}
+
 // An archive is a file with the audit events of an ended envelope and the values that
 // its signers entered. What lists and searches show of the envelope stays in the
 // database: its own row, its recipients, fields and documents.

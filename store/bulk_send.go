@@ -20,6 +20,14 @@ type BulkRepository struct {
 	templates *TemplateRepository
 }
 
+// register registers what is encrypted of bulk sends.
+func (s *BulkRepository) register() {
+	encryptRows(s.engine, func(v *models.BulkRow) encryptedRow {
+		return encryptedRow{"bulk_send_rows", v.ID.String(), []encryptedColumn{{name: "data", text: &v.Data}}}
+	})
+	rewrapRows[models.BulkRow](s.engine, "id", nil)
+}
+
 func bulkSendColumns(b *models.BulkSend) []column {
 	return []column{
 		{"id", &b.ID},

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -57,10 +56,11 @@ func (s *EmbeddedRepository) EmbeddedSession(ctx context.Context, id uuid.UUID) 
 	return e, wrap(err, "load embedded session %s", id)
 }
 
-// revokeEmbeddedSessions ends all sessions of a signer: they were made for a person whom
-// another has replaced.
-func revokeEmbeddedSessions(b *batch, signer uuid.UUID, at time.Time) {
-	b.exec("UPDATE embedded_sessions SET revoked_at = $1 WHERE signer_id = $2 AND revoked_at IS NULL", at, signer)
+// revokeEmbeddedSessions ends all sessions of a signer whom another has replaced.
+func revokeEmbeddedSessions(b *batch, _ *models.Envelope, ev *models.Event) {
+	if replacesSigner(ev) {
+		b.exec("UPDATE embedded_sessions SET revoked_at = $1 WHERE signer_id = $2 AND revoked_at IS NULL", ev.Timestamp, ev.SignerID)
+	}
 }
 
 // RevokeEmbeddedSession ends an app's session at once. Ending it again changes nothing.

@@ -14,6 +14,7 @@ import (
 	"gorm.io/gorm"
 
 	"countersign/internal/vault"
+	"countersign/models"
 	"countersign/store/blob"
 )
 
@@ -27,6 +28,7 @@ type engine struct {
 	writers      *writeQueue // of SQLite; nil: the database makes writers wait
 	vault        *vault.Vault
 	index        *vault.Index // of addresses
+	registry     *registry
 	now          func() time.Time
 	newID        func() uuid.UUID
 	archiveFiles blob.Store // nil: archives cannot be read
@@ -95,31 +97,25 @@ func (s *engine) signalWake() {
 	}
 }
 
-// tx runs fn in one transaction.
-func (s *engine) tx(ctx context.Context, fn func(tx *gorm.DB) error) error {
-	return s.make(ctx, nil, fn)
-}
-
-// make is tx for a request whose stored response is made of result, which fn fills in; see ForKey.
-func (s *engine) make(ctx context.Context, result any, fn func(tx *gorm.DB) error) error {
-	return s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {
-		t.result = result
-		return fn(tx)
-	})
-}
-
-// read runs fn on one snapshot of the database: what it reads belongs together.
-func (s *engine) read(ctx context.Context, fn func(tx *gorm.DB) error) error {
-	return s.session(ctx, readOnly, func(_ *transaction, tx *gorm.DB) error { return fn(tx) })
-}
-
-// session runs fn in one transaction, to whose batch it may add what is sent with the commit.
-func (s *engine) session(ctx context.Context, m mode, fn func(t *transaction, tx *gorm.DB) error) error {
-	return s.transact(ctx, m, func(t *transaction) error {
-		tx, err := t.gorm()
-		if err != nil {
-			return err
-		}
-		return fn(t, tx)
-	})
+// Config is what a Store needs.
+type Config struct {
+	// URL is postgres://user@host/database?… or sqlite://path/to/file.
+	URL string
+	// ReadURL is postgres:// of a standby, from which lists are read; empty: from the database itself.
+	ReadURL string
+	// BaseURL is the service's public address, for the links in webhook bodies.
+	BaseURL string
+	// MaxConns bounds the connections to PostgreSQL; 0 means 20.
+	MaxConns int
+	// PasswordCost is bcrypt's for new passwords and client secrets; 0 means its default. Tests need not be slow.
+	PasswordCost int
+	// LeakedPasswords names a file of passwords that no console user may choose, see password.Leaked; empty: none.
+	LeakedPasswords string
+	// Plans are the limits of the apps' plans; the zero value is models.DefaultPlans.
+	Plans models.Plans
+	// History is how long events, deliveries and the records of mails are kept; 0: 90 days.
+	History time.Duration
+	Vault   *vault.Vault
+	Now     func() time.Time
+	NewID   func() uuid.UUID
 }

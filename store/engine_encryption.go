@@ -1,13 +1,12 @@
 package store
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
-
-	"github.com/google/uuid"
 
 	"countersign/models"
 )
@@ -28,46 +27,36 @@ type encryptedRow struct {
 	columns    []encryptedColumn
 }
 
-// encryptedRowOf knows what of each table is encrypted: addresses and phone numbers,
-// what a person signed with, and texts that repeat them. row is a pointer.
-func encryptedRowOf(row any) encryptedRow {
-	switch v := row.(type) {
-	case *models.App:
-		return encryptedRow{"apps", v.ID.String(), []encryptedColumn{{name: "contact", text: &v.Contact}}}
-	case *models.ConsoleUser:
-		return encryptedRow{"console_users", v.ID.String(), []encryptedColumn{{name: "email", text: &v.Email}}}
-	case *models.Contact:
-		return encryptedRow{"contacts", v.ID.String(), []encryptedColumn{
-			{name: "name", text: &v.Name}, {name: "email", text: &v.Email}, {name: "phone", text: ownCopy(&v.Phone)},
-		}}
-	case *models.Signer:
-		return encryptedRow{"signers", v.ID.String(), []encryptedColumn{
-			{name: "email", text: &v.Email}, {name: "phone", text: ownCopy(&v.Phone)}, {name: "previous", text: ownCopy(&v.PreviousJSON)}, {name: "host_email", text: ownCopy(&v.HostEmail)},
-		}}
-	case *models.Field:
-		return encryptedRow{"fields", v.ID.String(), []encryptedColumn{{name: "default_value", text: &v.DefaultValue}}}
-	case *models.FieldValue:
-		return encryptedRow{"field_values", v.FieldID.String(), []encryptedColumn{{name: "text", text: &v.Text}, {name: "image", data: &v.Image}, {name: "image_sha256", text: &v.ImageSHA256}}}
-	case *models.TemplateVersion: // prefilled values
-		return encryptedRow{"template_versions", v.ID.String(), []encryptedColumn{{name: "content", text: &v.Content}}}
-	case *models.Attachment:
-		return encryptedRow{"attachments", v.ID.String(), []encryptedColumn{{name: "name", text: &v.Name}}}
-	case *models.SavedSignature:
-		return encryptedRow{"saved_signatures", v.AppID.String() + "/" + v.EmailKey, []encryptedColumn{
-			{name: "email", text: &v.Email}, {name: "image", data: &v.Image}, {name: "font_label", text: ownCopy(&v.FontLabel)},
-		}}
-	case *models.Settings:
-		return encryptedRow{"tenant_settings", v.AppID.String() + "/" + v.TenantID, []encryptedColumn{
-			{name: "reply_to", text: ownCopy(&v.ReplyTo)}, {name: "notify_email", text: ownCopy(&v.NotifyEmail)},
-		}}
-	case *models.BulkRow:
-		return encryptedRow{"bulk_send_rows", v.ID.String(), []encryptedColumn{{name: "data", text: &v.Data}}}
-	case *models.WebhookEvent:
-		return encryptedRow{"webhook_events", v.ID.String(), []encryptedColumn{
-			{name: "body", data: &v.Body, compressed: true}, {name: "values_body", data: &v.ValuesBody, compressed: true},
-		}}
-	case *models.DeliveryAttempt: // an endpoint may answer with what it was sent
-		return encryptedRow{"delivery_attempts", v.ID.String(), []encryptedColumn{{name: "body", data: &v.Body}}}
+// registry lists what is kept encrypted. Each repository registers its own rows and secrets when the store is opened.
+type registry struct {
+	rows    map[reflect.Type]func(row any) encryptedRow
+	secrets []secretColumn
+	rewraps []func(context.Context, *rewrapping) error
+}
+
+// secretColumn is a column of secrets, encrypted under a label of its own.
+type secretColumn struct{ table, column, label string }
+
+// encryptRows registers the encrypted columns of the rows of a model.
+func encryptRows[T any](s *engine, rowOf func(*T) encryptedRow) {
+	s.registry.rows[reflect.TypeFor[*T]()] = func(row any) encryptedRow {
+		v, ok := row.(*T)
+		if !ok {
+			return encryptedRow{}
+		}
+		return rowOf(v)
+	}
+}
+
+// encryptSecrets registers a column of secrets.
+func encryptSecrets(s *engine, table, column, label string) {
+	s.registry.secrets = append(s.registry.secrets, secretColumn{table, column, label})
+}
+
+// encryptedRowOf returns what of a row is encrypted. row is a pointer to a model.
+func (s *engine) encryptedRowOf(row any) encryptedRow {
+	if rowOf, ok := s.registry.rows[reflect.TypeOf(row)]; ok {
+		return rowOf(row)
 	}
 	return encryptedRow{}
 }
@@ -99,7 +88,7 @@ func equalText(a, b *string) bool { return a == b || a != nil && b != nil && *a 
 // encrypt is a copy of a row as the database gets it.
 func encrypt[T any](s *engine, row *T) *T {
 	out := *row
-	r := encryptedRowOf(&out)
+	r := s.encryptedRowOf(&out)
 	for _, c := range r.columns {
 		if c.text != nil {
 			*c.text = s.vault.EncryptText(*c.text, r.label(c))
@@ -119,7 +108,7 @@ var errUnreadable = errors.New("a value cannot be decrypted")
 
 // decrypt decrypts, in place, a row that was read. Its error is errUnreadable.
 func decrypt[T any](s *engine, row *T) (err error) {
-	r := encryptedRowOf(row)
+	r := s.encryptedRowOf(row)
 	for _, c := range r.columns {
 		if c.text != nil {
 			*c.text, err = s.vault.DecryptText(*c.text, r.label(c))
@@ -154,25 +143,8 @@ func (s *engine) needsRewrap(r encryptedRow) bool {
 	})
 }
 
-// without are the columns but those of some names.
-func without(columns []column, names []string) []column {
-	return slices.DeleteFunc(columns, func(c column) bool { return slices.Contains(names, c.name) })
-}
-
 // Addresses are found by the hashes below: that to write first, then those under
 // former master keys.
-
-func (s *UserRepository) userKeys(email string) []string { return s.addressKeys("users", email) }
-
-func (s *AppRepository) contactKeys(app uuid.UUID, email string) []string {
-	return s.addressKeys("contacts "+app.String(), email)
-}
-
-// savedKeys are those of a signature that was adopted in a tenant, by who proved
-// to have the address by that method.
-func (s *EnvelopeRepository) savedKeys(v *models.SavedSignature) []string {
-	return s.addressKeys("signatures "+v.AppID.String()+" "+string(v.AuthMethod)+" "+v.TenantID, v.Email)
-}
 
 func (s *engine) addressKeys(scope, email string) []string {
 	return s.index.Hashes(scope, models.EmailKey(email))
@@ -183,10 +155,3 @@ func hashOf(text string) []byte {
 	sum := sha256.Sum256([]byte(text))
 	return sum[:]
 }
-
-// Labels under which the vault keeps what.
-const (
-	labelClientSecret  = "client-secret"
-	labelWebhookSecret = "webhook-secret"
-	labelSigningKey    = "signing-key"
-)

@@ -165,25 +165,6 @@ type execution struct {
 	respond func(result any) (*StoredResponse, error)
 }
 
-// ForKey is the store for a request that is being executed under an idempotency
-// key (uuid.Nil: without one). Every transaction of it marks the key as committed,
-// so that the request is not executed again should its response be lost. respond,
-// which may be nil, is called at the end of each that has a result, and before
-// its commit: what it returns is stored with the key and is the response to a
-// repeat; nil stores nothing.
-func (s *Store) ForKey(key uuid.UUID, respond func(result any) (*StoredResponse, error)) *Store {
-	e := *s.engine
-	e.execution = execution{key, respond}
-	return compose(&e)
-}
-
-// outsideRequest is the engine for a transaction that is not what the request asks for: the request has not taken effect with it.
-func (s *engine) outsideRequest() *engine {
-	e := *s
-	e.execution = execution{}
-	return &e
-}
-
 // markKeyCommitted runs inside every transaction that changes something. One whose
 // request was taken over by a repeat is undone.
 func (s *engine) markKeyCommitted(t *transaction) error {

@@ -197,3 +197,88 @@ func TestRestoringIsNotWhatARequestAskedFor(t *testing.T) {
 		require.Nil(t, answer)
 	})
 }
+
+// TestWhatTookEffectIsNotForgotten: a request that was given back is taken again
+// only if it did nothing, or if doing it again is meant.
+func TestWhatTookEffectIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		ctx := t.Context()
+		r := store.IdempotentRequest{Scope: "x", Method: "POST", Path: "/p", Key: "k", Fingerprint: []byte("f")}
+		id, _, err := s.ClaimKey(ctx, r, time.Hour)
+		require.NoError(t, err)
+		require.NoError(t, s.ReleaseKey(ctx, id, false))
+		again, _, err := s.ClaimKey(ctx, r, time.Hour)
+		require.NoError(t, err, "it had done nothing")
+		require.NotEqual(t, id, again)
+		_, _, err = s.ForKey(again, nil).CreateApp(ctx, "Made", models.PlanFree, nil)
+		require.NoError(t, err)
+		require.NoError(t, s.ReleaseKey(ctx, again, false))
+		clock.Add(time.Minute)
+		_, _, err = s.ClaimKey(ctx, r, time.Hour)
+		require.ErrorContains(t, err, "idempotency_interrupted")
+		require.NoError(t, s.ReleaseKey(ctx, again, true))
+		_, _, err = s.ClaimKey(ctx, r, time.Hour)
+		require.NoError(t, err)
+
+		// Who, where, how and under which key: each tells requests apart.
+		for _, other := range []store.IdempotentRequest{
+			{Scope: "y", Method: "POST", Path: "/p", Key: "k"},
+			{Scope: "x", Method: "PUT", Path: "/p", Key: "k"},
+			{Scope: "x", Method: "POST", Path: "/q", Key: "k"},
+			{Scope: "x", Method: "POST", Path: "/p", Key: "l"},
+		} {
+			other.Fingerprint = r.Fingerprint
+			_, answer, err := s.ClaimKey(ctx, other, time.Hour)
+			require.NoError(t, err, "%+v", other)
+			require.Nil(t, answer)
+		}
+	})
+}
+
+// TestEachKeyHasItsAnswer: of two requests that are answered, and two feeds that are read.
+func TestEachKeyHasItsAnswer(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		ctx := t.Context()
+		claim := func(key string) (uuid.UUID, *store.StoredResponse) {
+			id, answer, err := s.ClaimKey(ctx, store.IdempotentRequest{Key: key, Fingerprint: []byte("f")}, time.Hour)
+			require.NoError(t, err)
+			return id, answer
+		}
+		keys := []string{"a", "b", "c"}
+		for i, key := range keys {
+			id, _ := claim(key)
+			require.NoError(t, s.StoreResponse(ctx, id, store.StoredResponse{Status: 200 + i, Header: http.Header{}, Body: []byte(key)}))
+		}
+		for i, key := range keys {
+			_, answer := claim(key)
+			assert.Equal(t, []any{200 + i, key}, []any{answer.Status, string(answer.Body)})
+		}
+		_, _, err := s.ClaimKey(ctx, store.IdempotentRequest{Key: "without a body"}, time.Hour)
+		require.Error(t, err)
+		assert.False(t, models.IsRefusal(err), "a row that the database refuses is not a request that is worked on: %v", err)
+
+		// The positions of two apps' events are counted apart, whoever is read first.
+		a, b := newFixture(t, s, clock), newFixture(t, s, clock)
+		var read [2]int
+		last := [2]uuid.UUID{}
+		for range 3 {
+			for i, f := range []*fixture{b, a} {
+				for range i + 2 {
+					must(f.draft(models.Envelope{}))
+				}
+				page, err := s.Events(ctx, store.EventQuery{App: f.app.ID, After: last[i], Limit: 99})
+				require.NoError(t, err)
+				assert.Len(t, page.Events, i+2)
+				last[i], read[i] = page.Cursor, read[i]+len(page.Events)
+			}
+		}
+		assert.Equal(t, [2]int{6, 9}, read)
+		for i, f := range []*fixture{b, a} {
+			page, err := s.Events(ctx, store.EventQuery{App: f.app.ID, Limit: 99})
+			require.NoError(t, err)
+			assert.Len(t, page.Events, read[i])
+		}
+	})
+}

@@ -17,23 +17,6 @@ var migrations embed.FS
 // Migrations are the files that Migrate runs: migrations/postgres/*.sql and migrations/sqlite/*.sql.
 func Migrations() fs.FS { return migrations }
 
-// Migrate brings the database to the version this program needs and returns
-// that version. Several processes may do so at once. What belongs to the database and is
-// in no dump of it is made anew each time.
-func (s *Store) Migrate(ctx context.Context) (int64, error) {
-	version, err := s.migrate(ctx)
-	if err != nil {
-		return 0, err
-	}
-	if err := s.setPlanner(ctx); err != nil {
-		return 0, err
-	}
-	if _, _, err := s.MaintainPartitions(ctx); err != nil {
-		return 0, err
-	}
-	return version, nil
-}
-
 func (s *engine) migrate(ctx context.Context) (int64, error) {
 	p, err := s.migrations()
 	if err != nil {

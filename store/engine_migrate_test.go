@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"flag"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"countersign/internal/testkit"
+	"countersign/models"
 	"countersign/store"
 )
 
@@ -116,6 +118,46 @@ func TestMigrationsAtOnce(t *testing.T) {
 			for _, v := range versions {
 				require.Equal(t, versions[0], v)
 			}
+		})
+	}
+}
+
+// TestAuditIsAppendOnly asks the databases themselves to forget.
+func TestAuditIsAppendOnly(t *testing.T) {
+	t.Parallel()
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			url := testkit.DatabaseURL(t, kind)
+			clock := testkit.NewClock()
+			s, err := store.Open(t.Context(), store.Config{
+				URL: url, PasswordCost: testkit.PasswordCost, Vault: testkit.Vault(t), Now: clock.Now, NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
+			})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, s.Close()) })
+			require.Error(t, s.Migrated(t.Context()))
+			v, err := s.Migrate(t.Context())
+			require.NoError(t, err)
+			assert.Positive(t, v)
+			require.NoError(t, s.Migrated(t.Context()))
+			f := newFixture(t, s, clock)
+			e := f.sent(1, nil)
+
+			driver, dsn := "pgx", url
+			if kind == "sqlite" {
+				driver, dsn = "sqlite", strings.TrimPrefix(url, "sqlite://")
+			}
+			db, err := sql.Open(driver, dsn)
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, db.Close()) })
+			keys, err := s.Keys(t.Context(), models.KeyManifests)
+			require.NoError(t, err)
+			require.NoError(t, s.RevokeKey(t.Context(), keys[0].ID, clock.Now(), "lost"))
+			for _, q := range []string{"UPDATE key_revocations SET reason = 'x'", "DELETE FROM key_revocations", "UPDATE audit_events SET actor = 'x'", "DELETE FROM audit_events", "UPDATE audit_events SET hash = hash WHERE seq = 1"} {
+				_, err := db.ExecContext(t.Context(), q)
+				require.ErrorContains(t, err, "append-only", q)
+			}
+			f.check(e.ID)
 		})
 	}
 }

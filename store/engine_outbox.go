@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"countersign/internal/tracing"
 	"countersign/models"
 )
@@ -78,4 +80,20 @@ func (s *engine) OutboxDepth(ctx context.Context) (n int64, age time.Duration, e
 		age = s.now().Sub(oldest.CreatedAt)
 	}
 	return n, age, wrap(err, "oldest outbox row")
+}
+
+func outboxColumns(r *models.OutboxRow) []column {
+	return []column{
+		{"id", &r.ID},
+		{"key", &r.Key},
+		{"lane", &r.FairnessKey},
+		{"kind", &r.Kind},
+		{"refs", inJSON{value: &r.Refs}},
+		{"not_before", &r.NotBefore},
+		{"created_at", &r.CreatedAt},
+	}
+}
+
+func (s *engine) outboxRow(at time.Time, key uuid.UUID, kind models.OutboxKind, refs models.OutboxRefs) models.OutboxRow {
+	return models.OutboxRow{ID: s.newID(), Key: key, Kind: kind, Refs: refs, NotBefore: at, CreatedAt: at}
 }

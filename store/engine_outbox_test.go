@@ -91,3 +91,124 @@ func drainLeased(t *testing.T, s *store.Store, clock *testkit.Clock) []models.Ou
 	clock.Add(2 * time.Minute)
 	return drainOutbox(t, s)
 }
+
+// TestOneRowIsPutOff: giving a row back puts off no other, and for no longer
+// than five minutes.
+func TestOneRowIsPutOff(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		one, two := f.sent(1, nil), f.sent(1, nil)
+		rows, err := s.ClaimOutbox(ctx, 10, time.Minute)
+		require.NoError(t, err)
+		require.Len(t, rows, 2)
+		for _, r := range rows {
+			if r.Key == one.ID {
+				require.NoError(t, s.RetryOutbox(ctx, r.Seq, time.Hour))
+			}
+		}
+		claimed := func() (keys []uuid.UUID) {
+			rows, err := s.ClaimOutbox(ctx, 10, time.Second)
+			require.NoError(t, err)
+			for _, r := range rows {
+				keys = append(keys, r.Key)
+			}
+			return keys
+		}
+		clock.Add(time.Minute + time.Second)
+		assert.Equal(t, []uuid.UUID{two.ID}, claimed())
+		clock.Add(4 * time.Minute)
+		assert.ElementsMatch(t, []uuid.UUID{one.ID, two.ID}, claimed())
+	})
+}
+
+// TestTheOutboxSaysWhatWaits: how many rows, and since when the oldest; a row
+// names its signer and goes to the lane of its app.
+func TestTheOutboxSaysWhatWaits(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		n, age, err := s.OutboxDepth(ctx)
+		require.NoError(t, err)
+		assert.Equal(t, []any{int64(0), time.Duration(0)}, []any{n, age})
+		e := f.sent(2, nil)
+		clock.Add(3 * time.Minute)
+		require.NoError(t, f.sign(e, 1))
+		n, age, err = s.OutboxDepth(ctx)
+		require.NoError(t, err)
+		assert.Equal(t, []any{int64(2), 3 * time.Minute}, []any{n, age})
+		rows := drainOutbox(t, s)
+		require.Len(t, rows, 2)
+		assert.Nil(t, rows[0].Refs.SignerID)
+		assert.Equal(t, e.Signers[1].ID, *rows[1].Refs.SignerID)
+		for _, r := range rows {
+			assert.Equal(t, []any{f.app.ID, "t", 1, r.Refs.FairnessKey()}, []any{r.Refs.AppID, r.Refs.TenantID, r.Attempts, r.FairnessKey})
+			assert.NotEmpty(t, r.FairnessKey)
+		}
+		require.NoError(t, s.Requeue(ctx, nil))
+		assert.Empty(t, drainOutbox(t, s))
+		f.awake()
+		require.NoError(t, s.Requeue(ctx, []models.OutboxRow{{ID: newID(), Key: e.ID, Kind: models.OutboxStart, Refs: rows[0].Refs, NotBefore: clock.Now(), CreatedAt: clock.Now()}}))
+		assert.True(t, f.awake())
+		require.Len(t, drainOutbox(t, s), 1)
+
+		// What is put off is put off for five minutes at most; later than that it is due at once.
+		row := models.OutboxRow{ID: newID(), Key: e.ID, Kind: models.OutboxStart, Refs: rows[0].Refs, NotBefore: clock.Now().Add(5 * time.Minute), CreatedAt: clock.Now()}
+		require.NoError(t, s.Requeue(ctx, []models.OutboxRow{row}))
+		assert.Empty(t, must(s.ClaimOutbox(ctx, 9, time.Minute)), "in five minutes")
+		clock.Add(-time.Microsecond)
+		taken := must(s.ClaimOutbox(ctx, 9, time.Minute))
+		require.Len(t, taken, 1, "the clock was set back")
+		require.NoError(t, s.RetryOutbox(ctx, taken[0].Seq, time.Hour))
+		clock.Add(5*time.Minute - time.Microsecond)
+		assert.Empty(t, must(s.ClaimOutbox(ctx, 9, time.Minute)))
+		clock.Add(time.Microsecond)
+		assert.Len(t, must(s.ClaimOutbox(ctx, 9, time.Minute)), 1)
+	})
+}
+
+func TestOutboxDeliversInOrder(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f := newFixture(t, s, clock)
+		e := f.sent(2, nil)
+		require.NoError(t, f.sign(e, 1))
+		require.NoError(t, change(t.Context(), f, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
+
+		first, err := s.ClaimOutbox(t.Context(), 10, time.Minute)
+		require.NoError(t, err)
+		require.Len(t, first, 1, "the next row waits for the one before it")
+		assert.Equal(t, models.OutboxStart, first[0].Kind)
+		none, err := s.ClaimOutbox(t.Context(), 10, time.Minute)
+		require.NoError(t, err)
+		assert.Empty(t, none, "leased")
+		clock.Add(2 * time.Minute)
+		again, err := s.ClaimOutbox(t.Context(), 10, time.Minute)
+		require.NoError(t, err)
+		require.Len(t, again, 1, "a lease that ran out is taken over")
+		assert.Equal(t, first[0].ID, again[0].ID, "under the same request id")
+		require.NoError(t, s.RetryOutbox(t.Context(), again[0].Seq, 4*time.Minute))
+		clock.Add(3 * time.Minute)
+		none, err = s.ClaimOutbox(t.Context(), 10, time.Minute)
+		require.NoError(t, err)
+		assert.Empty(t, none)
+		clock.Add(time.Hour)
+		var kinds []models.OutboxKind
+		for _, r := range drainOutbox(t, s) {
+			kinds = append(kinds, r.Kind)
+		}
+		assert.Equal(t, []models.OutboxKind{models.OutboxStart, models.OutboxSigned, models.OutboxVoided}, kinds)
+	})
+}
+
+// Rows that were written before the clock was set back are told all the same.
+func TestOutboxSurvivesAClockSetBack(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		newFixture(t, s, clock).sent(2, nil)
+		clock.Add(-time.Hour)
+		rows, err := s.ClaimOutbox(t.Context(), 10, time.Minute)
+		require.NoError(t, err)
+		assert.Len(t, rows, 1)
+	})
+}

@@ -3,8 +3,14 @@ package store
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
+	"github.com/google/uuid"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"countersign/models"
 )
@@ -126,4 +132,59 @@ func setOf[K comparable](keys []K) map[K]bool {
 		out[k] = true
 	}
 	return out
+}
+
+// locked makes a query hold the rows it reads until the transaction ends.
+// SQLite needs no more than its immediate transaction.
+func (s *engine) locked(tx *gorm.DB) *gorm.DB {
+	if s.postgres {
+		return tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
+	}
+	return tx
+}
+
+// forUpdate is the clause that locks what a query finds. SQLite needs no more
+// than its immediate transaction.
+func (s *engine) forUpdate(lock bool) string {
+	if lock && s.postgres {
+		return " FOR UPDATE"
+	}
+	return ""
+}
+
+// normalizeForSearch makes texts equal that differ in case or in how their characters are
+// composed (Unicode 3.13, D144 and D145).
+func normalizeForSearch(parts ...string) string {
+	return norm.NFKC.String(cases.Fold().String(strings.Join(parts, "\n")))
+}
+
+func countUpTo(db, q *gorm.DB) (int64, error) {
+	part := q.Session(&gorm.Session{}).Select("1").Limit(countLimit)
+	return count(db.Table("(?) AS part", part))
+}
+
+// countLimit is where counting for a page's total ends.
+const countLimit = 10_000
+
+// firstID is below all UUIDs of version 7 that were made at a time or later, and not
+// below those made a millisecond before it.
+func firstID(at time.Time) uuid.UUID {
+	var id uuid.UUID
+	ms := max(at.UnixMilli(), 0)
+	for i := range 6 {
+		id[i] = byte(ms >> (8 * (5 - i))) //nolint:gosec // one byte of it
+	}
+	return id
+}
+
+func before(a, b uuid.UUID) bool { return string(a[:]) < string(b[:]) }
+
+// CleanupBatch is how many rows one call of RemoveExpired removes at most, in one
+// short transaction.
+const CleanupBatch = 1000
+
+// EnvelopeRef names an envelope and the app it belongs to.
+type EnvelopeRef struct {
+	ID    uuid.UUID
+	AppID uuid.UUID
 }

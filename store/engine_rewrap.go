@@ -8,22 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"countersign/internal/vault"
-	"countersign/models"
 )
-
-// Rewrapper re-encrypts what is stored.
-type Rewrapper struct {
-	*engine
-
-	apps      *AppRepository
-	users     *UserRepository
-	envelopes *EnvelopeRepository
-}
 
 // rewrapPage is how many rows are looked at in one transaction.
 const rewrapPage = 100
@@ -53,53 +41,24 @@ func (r *rewrapping) skip(table, key string, err error) bool {
 
 // Rewrap re-encrypts with the newest master key every value that was encrypted with another, and hashes addresses with that key.
 // The service may be running if it knows both master keys. After an error the rows done so far stay done.
-func (s *Rewrapper) Rewrap(ctx context.Context) (RewrapCounts, error) {
+func (s *engine) Rewrap(ctx context.Context) (RewrapCounts, error) {
 	r := &rewrapping{unreadable: make(map[string]bool)}
 	err := s.rewrapAll(ctx, r)
 	r.counts.Unreadable = slices.Sorted(maps.Keys(r.unreadable))
 	return r.counts, err
 }
 
-func (s *Rewrapper) rewrapAll(ctx context.Context, r *rewrapping) error {
-	for _, c := range []struct {
-		table, column, label string
-	}{
-		{"signing_keys", "private", labelSigningKey},
-		{"envelope_archives", "key", labelArchiveKey},
-		{"client_secrets", "cipher", labelClientSecret},
-		{"webhooks", "secret", labelWebhookSecret},
-		{"webhooks", "previous_secret", labelWebhookSecret},
-		{"console_factors", "secret", labelConsoleFactor},
-		{"console_sessions", "device", labelConsoleDevice},
-		{"console_challenges", "data", labelConsoleChallenge},
-	} {
+func (s *engine) rewrapAll(ctx context.Context, r *rewrapping) error {
+	for _, c := range s.registry.secrets {
 		err := eachPage(ctx, &r.counts.Secrets, func(ctx context.Context, after string) (string, int, error) {
-			return s.rewrapSecrets(ctx, r, c.table, c.column, c.label, after)
+			return s.rewrapSecrets(ctx, r, c, after)
 		})
 		if err != nil {
 			return fmt.Errorf("rewrap %s.%s: %w", c.table, c.column, err)
 		}
 	}
-	for _, rewrap := range []func(context.Context) error{
-		rewrapTable(s.engine, r, "id", rewrapRow[models.App](s.engine, nil)),
-		rewrapTable(s.engine, r, "id", rewrapRow(s.engine, s.users.rehashUser)),
-		rewrapTable(s.engine, r, "id", rewrapRow(s.engine, s.apps.rehashContact)),
-		rewrapTable(s.engine, r, "id", rewrapRow[models.Field](s.engine, nil)),
-		rewrapTable(s.engine, r, "field_id", rewrapRow[models.FieldValue](s.engine, nil)),
-		rewrapTable(s.engine, r, "id", rewrapRow[models.Attachment](s.engine, nil)),
-		rewrapTable(s.engine, r, "id", rewrapRow[models.TemplateVersion](s.engine, nil)),
-		rewrapTable(s.engine, r, "id", rewrapRow[models.WebhookEvent](s.engine, nil)),
-		rewrapTable(s.engine, r, "id", rewrapRow[models.BulkRow](s.engine, nil)),
-		rewrapTable(s.engine, r, "id", rewrapRow[models.DeliveryAttempt](s.engine, nil)),
-		rewrapTable(s.engine, r, "app_id, tenant_id", rewrapRow[models.Settings](s.engine, nil)),
-		rewrapTable(s.engine, r, "app_id, email_key", s.envelopes.rewrapSaved),
-		func(ctx context.Context) error {
-			return eachPage(ctx, &r.counts.Rows, func(ctx context.Context, after uuid.UUID) (uuid.UUID, int, error) {
-				return s.envelopes.rewrapSigners(ctx, r, after)
-			})
-		},
-	} {
-		if err := rewrap(ctx); err != nil {
+	for _, rewrap := range s.registry.rewraps {
+		if err := rewrap(ctx, r); err != nil {
 			return fmt.Errorf("rewrap: %w", err)
 		}
 	}
@@ -124,13 +83,13 @@ func eachPage[K comparable](ctx context.Context, total *int, page func(ctx conte
 }
 
 // rewrapSecrets re-encrypts a page of secrets after one, and returns the key of the last.
-func (s *Rewrapper) rewrapSecrets(ctx context.Context, result *rewrapping, table, column, label, after string) (last string, n int, err error) {
+func (s *engine) rewrapSecrets(ctx context.Context, result *rewrapping, c secretColumn, after string) (last string, n int, err error) {
 	var rows []struct {
 		Key       string // its id
 		Encrypted []byte
 	}
 	err = s.tx(ctx, func(tx *gorm.DB) error {
-		if err := s.locked(secretsAfter(tx, table, column, after)).Scan(&rows).Error; err != nil {
+		if err := s.locked(secretsAfter(tx, c.table, c.column, after)).Scan(&rows).Error; err != nil {
 			return err
 		}
 		for _, r := range rows {
@@ -138,14 +97,14 @@ func (s *Rewrapper) rewrapSecrets(ctx context.Context, result *rewrapping, table
 			if len(r.Encrypted) == 0 || !s.vault.NeedsRewrap(r.Encrypted) {
 				continue
 			}
-			plain, err := s.vault.Decrypt(r.Encrypted, label)
-			if result.skip(table, r.Key, err) {
+			plain, err := s.vault.Decrypt(r.Encrypted, c.label)
+			if result.skip(c.table, r.Key, err) {
 				continue
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", r.Key, err)
 			}
-			err = secretOf(tx, table, r.Key).Update(column, s.vault.Encrypt(plain, label)).Error
+			err = secretOf(tx, c.table, r.Key).Update(c.column, s.vault.Encrypt(plain, c.label)).Error
 			if err != nil {
 				return err
 			}
@@ -165,10 +124,15 @@ func secretsAfter(tx *gorm.DB, table, column, after string) *gorm.DB {
 // secretOf selects a row of secrets.
 func secretOf(tx *gorm.DB, table, id string) *gorm.DB { return tx.Table(table).Where("id = ?", id) }
 
-// rewrapTable re-encrypts the stale rows of the table of T, page by page along its
-// key: an id, or the id of an app and the name of the row within the app.
-func rewrapTable[T any](s *engine, result *rewrapping, key string, rewrap func(tx *gorm.DB, row *T) error) func(context.Context) error {
-	page := func(ctx context.Context, after string) (last string, n int, err error) {
+// rewrapRows registers that the rows of T are re-encrypted along their key: an id, or the id of an app and the name of the row within the
+// app. rekey, which may be nil, gives a decrypted row its hash, or removes the row.
+func rewrapRows[T any](s *engine, key string, rekey func(*gorm.DB, *T) error) {
+	rewrapTable(s, key, rewrapRow(s, rekey))
+}
+
+// rewrapTable registers rewrap for the stale rows of the table of T, page by page along its key.
+func rewrapTable[T any](s *engine, key string, rewrap func(tx *gorm.DB, row *T) error) {
+	page := func(ctx context.Context, result *rewrapping, after string) (last string, n int, err error) {
 		err = s.tx(ctx, func(tx *gorm.DB) error {
 			q := s.locked(tx)
 			if after != "" {
@@ -179,7 +143,7 @@ func rewrapTable[T any](s *engine, result *rewrapping, key string, rewrap func(t
 				return err
 			}
 			for _, row := range rows {
-				r := encryptedRowOf(row)
+				r := s.encryptedRowOf(row)
 				last = r.key
 				if !s.needsRewrap(r) {
 					continue
@@ -197,7 +161,9 @@ func rewrapTable[T any](s *engine, result *rewrapping, key string, rewrap func(t
 		})
 		return last, n, err
 	}
-	return func(ctx context.Context) error { return eachPage(ctx, &result.counts.Rows, page) }
+	s.registry.rewraps = append(s.registry.rewraps, func(ctx context.Context, result *rewrapping) error {
+		return eachPage(ctx, &result.counts.Rows, func(ctx context.Context, after string) (string, int, error) { return page(ctx, result, after) })
+	})
 }
 
 // tableOf returns the name of the table of a model.
@@ -216,7 +182,7 @@ func rewrapRow[T any](s *engine, rekey func(*gorm.DB, *T) error) func(*gorm.DB, 
 		if err := decrypt(s, row); err != nil {
 			return err
 		}
-		columns := encryptedRowOf(row).names()
+		columns := s.encryptedRowOf(row).names()
 		if rekey != nil {
 			if err := rekey(tx, row); err != nil {
 				return err
@@ -226,88 +192,4 @@ func rewrapRow[T any](s *engine, rekey func(*gorm.DB, *T) error) func(*gorm.DB, 
 		row = encrypt(s, row)
 		return tx.Model(row).Select(columns).Updates(row).Error
 	}
-}
-
-func (s *UserRepository) rehashUser(_ *gorm.DB, u *models.ConsoleUser) error {
-	if u.DisabledAt == nil {
-		u.EmailKey = s.userKeys(u.Email)[0]
-	}
-	return nil
-}
-
-// rehashContact removes a contact whose address has another under the newest key:
-// processes that knew different keys made both at the same moment.
-func (s *AppRepository) rehashContact(tx *gorm.DB, c *models.Contact) error {
-	c.EmailKey = s.contactKeys(c.AppID, c.Email)[0]
-	others, err := count(tx.Model(c).Where("app_id = ? AND email_key = ? AND id <> ?", c.AppID, c.EmailKey, c.ID))
-	if err != nil || others == 0 {
-		return err
-	}
-	return tx.Delete(&models.Contact{}, "id = ?", c.ID).Error
-}
-
-// rewrapSaved makes the row of a saved signature anew: a hash is its key.
-func (s *EnvelopeRepository) rewrapSaved(tx *gorm.DB, row *models.SavedSignature) error {
-	if err := decrypt(s.engine, row); err != nil {
-		return err
-	}
-	if err := tx.Delete(&models.SavedSignature{}, "app_id = ? AND email_key = ?", row.AppID, row.EmailKey).Error; err != nil {
-		return err
-	}
-	row.EmailKey = s.savedKeys(row)[0]
-	// Where there is one under the newest key, the person has signed since.
-	return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(encrypt(s.engine, row)).Error
-}
-
-// rewrapSigners re-encrypts the signers of a page of envelopes after one, and returns the
-// last envelope. The envelopes are locked, as for any change.
-func (s *EnvelopeRepository) rewrapSigners(ctx context.Context, result *rewrapping, after uuid.UUID) (last uuid.UUID, n int, err error) {
-	var ids []uuid.UUID
-	db := s.db.WithContext(ctx)
-	if err := db.Model(&models.Envelope{}).Where("id > ?", after).Order("id").Limit(rewrapPage).Pluck("id", &ids).Error; err != nil || len(ids) == 0 {
-		return last, 0, err
-	}
-	last = ids[len(ids)-1]
-	signers, err := find[*models.Signer](db.Select("id", "envelope_id", "email", "phone", "previous", "host_email").Where("envelope_id IN ?", ids))
-	if err != nil {
-		return last, 0, err
-	}
-	stale, unreadable := make(map[uuid.UUID]bool), make(map[uuid.UUID]bool)
-	for _, v := range signers {
-		if !s.needsRewrap(encryptedRowOf(v)) {
-			continue
-		}
-		if result.skip("signers of envelope", v.EnvelopeID.String(), decrypt(s.engine, v)) {
-			unreadable[v.EnvelopeID] = true
-		}
-		stale[v.EnvelopeID] = true
-		n++
-	}
-	maps.DeleteFunc(stale, func(id uuid.UUID, _ bool) bool { return unreadable[id] })
-	if len(stale) == 0 {
-		return last, 0, nil
-	}
-	return last, n, s.transact(ctx, readWrite, func(t *transaction) error { return s.reencryptSigners(t, stale) })
-}
-
-// reencryptSigners encrypts anew the signers of some envelopes, and hashes their
-// addresses anew.
-func (s *EnvelopeRepository) reencryptSigners(t *transaction, of map[uuid.UUID]bool) error {
-	l := s.lists.queueEnvelopes(t, "id", true, slices.Collect(maps.Keys(of))...)
-	if err := t.send(); err != nil {
-		return err
-	}
-	if err := l.assemble(s.engine); err != nil {
-		return err
-	}
-	for _, e := range l.envelopes {
-		for _, v := range e.Recipients() {
-			row := encrypt(s.engine, v)
-			t.update("signers", []column{{"id", &row.ID}}, []column{
-				{"email", &row.Email}, {"phone", &row.Phone}, {"previous", &row.PreviousJSON}, {"host_email", &row.HostEmail},
-			})
-		}
-		s.lists.indexForSearch(&t.batch, e)
-	}
-	return nil
 }

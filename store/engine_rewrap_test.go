@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/pquerna/otp/totp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/bcrypt"
 
 	"countersign/internal/testkit"
 	"countersign/internal/vault"
@@ -134,4 +136,157 @@ func TestKeysOfArchivesAreReadByTheirPrimaryKey(t *testing.T) {
 			require.NotContains(t, plan, `"Sort"`)
 		}
 	})
+}
+
+// TestFormerMasterKeys: short links made under any of them lead on, and a contact
+// whose values alone are of a former one is kept when all is encrypted anew.
+func TestFormerMasterKeys(t *testing.T) {
+	t.Parallel()
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			url, clock, ctx := testkit.DatabaseURL(t, kind), testkit.NewClock(), t.Context()
+			old := openStore(t, url, masterKeys(t, 1), clock)
+			_, err := old.Migrate(ctx)
+			require.NoError(t, err)
+			f := newFixture(t, old, clock)
+			e := f.sent(1, nil)
+			short := []string{old.ShortLink(*e.Signers[0].LinkID)}
+			both := openStore(t, url, masterKeys(t, 2, 1), clock)
+			short = append(short, both.ShortLink(*e.Signers[0].LinkID))
+			require.NotEqual(t, short[0], short[1])
+			for _, link := range short {
+				app, l, err := both.LinkByShortForm(ctx, link)
+				require.NoError(t, err)
+				assert.Equal(t, []uuid.UUID{f.app.ID, e.ID, e.Signers[0].ID}, []uuid.UUID{app, l.EnvelopeID, l.SignerID})
+				_, _, err = both.LinkByShortForm(ctx, link[:len(link)-1]+"*")
+				require.ErrorIs(t, err, models.ErrNotFound)
+				for _, wrong := range []string{link + "a", link[:len(link)-1], link[:22], "a", ""} {
+					_, _, err = both.LinkByShortForm(ctx, wrong)
+					require.ErrorIs(t, err, models.ErrNotFound)
+				}
+			}
+
+			c, err := old.SaveContact(ctx, models.Contact{AppID: f.app.ID, Name: "Ada", Email: "ada@example.com"}, false)
+			require.NoError(t, err)
+			db := openRaw(t, kind, url)
+			var name, email string
+			require.NoError(t, db.QueryRowContext(ctx, "SELECT name, email FROM contacts WHERE id = '"+c.ID.String()+"'").Scan(&name, &email))
+			_, err = both.SaveContact(ctx, models.Contact{AppID: f.app.ID, Name: "Ada", Email: "ada@example.com"}, false)
+			require.NoError(t, err)
+			_, err = db.ExecContext(ctx, "UPDATE contacts SET name = '"+name+"', email = '"+email+"' WHERE id = '"+c.ID.String()+"'")
+			require.NoError(t, err)
+			_, err = both.Rewrap(ctx)
+			require.NoError(t, err)
+			list, _, err := openStore(t, url, masterKeys(t, 2), clock).Contacts(ctx, f.app.ID, "ada@", 1, 9)
+			require.NoError(t, err)
+			require.Len(t, list, 1)
+			assert.Equal(t, c.ID, list[0].ID)
+		})
+	}
+}
+
+// TestRewrapOfSignIns: second factors and sessions outlive a replaced master key.
+func TestRewrapOfSignIns(t *testing.T) {
+	t.Parallel()
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			url := testkit.DatabaseURL(t, kind)
+			open := func(masterKeys ...byte) *store.Store {
+				t.Helper()
+				var all []string
+				for _, k := range masterKeys {
+					all = append(all, base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{k}, 32)))
+				}
+				v, err := vault.New(strings.Join(all, ","))
+				require.NoError(t, err)
+				s, err := store.Open(t.Context(), store.Config{
+					URL: url, Vault: v, PasswordCost: bcrypt.MinCost, Now: time.Now, NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
+				})
+				require.NoError(t, err)
+				t.Cleanup(func() { require.NoError(t, s.Close()) })
+				return s
+			}
+			first := open(1)
+			_, err := first.Migrate(t.Context())
+			require.NoError(t, err)
+			app, _, err := first.CreateApp(t.Context(), "A", models.PlanEnterprise, nil)
+			require.NoError(t, err)
+			user, err := first.CreateUser(t.Context(), app.ID, "ada@example.com", "Ada", "correct horse", models.RoleViewer)
+			require.NoError(t, err)
+			secret, err := first.EnrolFactor(t.Context(), user)
+			require.NoError(t, err)
+			on := store.Device{IP: "192.0.2.7", UserAgent: "Test/1"}
+			session, err := first.StartConsoleSession(t.Context(), user.ID, on, time.Hour, nil)
+			require.NoError(t, err)
+
+			_, err = open(2, 1).Rewrap(t.Context())
+			require.NoError(t, err)
+			fresh := open(2)
+			code, err := totp.GenerateCode(secret.Text, time.Now())
+			require.NoError(t, err)
+			_, err = fresh.ConfirmFactor(t.Context(), user.ID, code, session.ID)
+			require.NoError(t, err)
+			sessions, devices, err := fresh.ConsoleSessions(t.Context(), user.ID, time.Hour)
+			require.NoError(t, err)
+			require.Len(t, sessions, 1)
+			require.Equal(t, []store.Device{on}, devices)
+			in, err := fresh.ConsoleSession(t.Context(), session.ID, time.Hour, true)
+			require.NoError(t, err)
+			require.True(t, in.Factor)
+			require.Equal(t, "ada@example.com", in.User.Email)
+		})
+	}
+}
+
+// TestReplacedMasterKey: while the master key is replaced everything is found
+// that was written under either, and nothing is made twice; afterwards the
+// former key is not needed.
+func TestReplacedMasterKey(t *testing.T) {
+	t.Parallel()
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			ctx, url, clock := t.Context(), testkit.DatabaseURL(t, kind), testkit.NewClock()
+			former := openStore(t, url, masterKeys(t, 1), clock)
+			_, err := former.Migrate(ctx)
+			require.NoError(t, err)
+			sc := newScenario(t, former, clock)
+			both := openStore(t, url, masterKeys(t, 2, 1), clock)
+			sc.check(both)
+
+			_, err = both.CreateUser(ctx, sc.app.ID, "clerk@STAFF.example", "Another", "correct horse", models.RoleViewer)
+			require.ErrorContains(t, err, "user_exists")
+			again, err := both.SaveContact(ctx, *sc.contact, false)
+			require.NoError(t, err)
+			assert.Equal(t, sc.contact.ID, again.ID)
+			assert.Equal(t, sc.contact.CreatedAt.UTC(), again.CreatedAt.UTC())
+			later := newFixture(t, both, clock)
+			e := later.sent(1, nil)
+			other, err := former.SaveContact(ctx, models.Contact{AppID: later.app.ID, Name: "Ada", Email: "ada@other.example", Phone: sc.contact.Phone}, false)
+			require.NoError(t, err)
+
+			n, err := both.Rewrap(ctx)
+			require.NoError(t, err)
+			assert.Positive(t, n.Rows)
+			n, err = both.Rewrap(ctx)
+			require.NoError(t, err)
+			assert.Zero(t, n, "once is enough")
+			after := openStore(t, url, masterKeys(t, 2), clock)
+			sc.check(after)
+			again, err = after.SaveContact(ctx, models.Contact{AppID: later.app.ID, Name: "Renamed", Email: other.Email}, true)
+			require.NoError(t, err)
+			assert.Equal(t, []any{other.ID, other.Phone}, []any{again.ID, again.Phone}, "it is found by the new key alone")
+			got, err := after.Envelope(ctx, later.app.ID, e.ID)
+			require.NoError(t, err)
+			assert.Equal(t, e.Signers[0].Email, got.Signers[0].Email)
+			drainOutbox(t, after)
+			assert.Len(t, unfinishedWork(t, after, store.WorkEnvelopes), 1, "somebody is to sign")
+			assert.Len(t, unfinishedWork(t, after, store.WorkClosings), 1, "a copy has not gone out")
+			_, err = former.Envelope(ctx, sc.app.ID, sc.envelope.ID)
+			require.ErrorIs(t, err, vault.ErrUnknownKey)
+			assertNoPlaintext(t, dumpTables(t, kind, url))
+		})
+	}
 }

@@ -18,6 +18,14 @@ type AttachmentRepository struct {
 	envelopes *EnvelopeRepository
 }
 
+// register registers what is encrypted of attachments.
+func (s *AttachmentRepository) register() {
+	encryptRows(s.engine, func(v *models.Attachment) encryptedRow {
+		return encryptedRow{"attachments", v.ID.String(), []encryptedColumn{{name: "name", text: &v.Name}}}
+	})
+	rewrapRows[models.Attachment](s.engine, "id", nil)
+}
+
 func attachmentColumns(a *models.Attachment) []column {
 	return []column{
 		{"id", &a.ID},
@@ -61,8 +69,10 @@ func (s *AttachmentRepository) ChangeAttachments(ctx context.Context, app, id uu
 
 // withdrawAttachments withdraws the files that a replaced person attached and has not
 // signed with: they are not the new person's. The next sweep removes them.
-func withdrawAttachments(b *batch, signer uuid.UUID) {
-	b.exec("UPDATE attachments SET withdrawn = $1 WHERE signer_id = $2 AND NOT used", true, signer)
+func withdrawAttachments(b *batch, _ *models.Envelope, ev *models.Event) {
+	if replacesSigner(ev) {
+		b.exec("UPDATE attachments SET withdrawn = $1 WHERE signer_id = $2 AND NOT used", true, ev.SignerID)
+	}
 }
 
 var attachmentRows = selectionOf("attachments", attachmentColumns)

@@ -8,8 +8,6 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
-	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"countersign/internal/failpoint"
 	"countersign/models"
@@ -23,6 +21,35 @@ type EnvelopeRepository struct {
 	webhooks *WebhookRepository
 	archives *ArchiveRepository
 	lists    *EnvelopeListRepository
+	effects  []effect
+}
+
+// register registers what is encrypted of envelopes and saved signatures.
+func (s *EnvelopeRepository) register() {
+	encryptRows(s.engine, func(v *models.Signer) encryptedRow {
+		return encryptedRow{"signers", v.ID.String(), []encryptedColumn{
+			{name: "email", text: &v.Email}, {name: "phone", text: ownCopy(&v.Phone)}, {name: "previous", text: ownCopy(&v.PreviousJSON)}, {name: "host_email", text: ownCopy(&v.HostEmail)},
+		}}
+	})
+	encryptRows(s.engine, func(v *models.Field) encryptedRow {
+		return encryptedRow{"fields", v.ID.String(), []encryptedColumn{{name: "default_value", text: &v.DefaultValue}}}
+	})
+	encryptRows(s.engine, func(v *models.FieldValue) encryptedRow {
+		return encryptedRow{"field_values", v.FieldID.String(), []encryptedColumn{{name: "text", text: &v.Text}, {name: "image", data: &v.Image}, {name: "image_sha256", text: &v.ImageSHA256}}}
+	})
+	encryptRows(s.engine, func(v *models.SavedSignature) encryptedRow {
+		return encryptedRow{"saved_signatures", v.AppID.String() + "/" + v.EmailKey, []encryptedColumn{
+			{name: "email", text: &v.Email}, {name: "image", data: &v.Image}, {name: "font_label", text: ownCopy(&v.FontLabel)},
+		}}
+	})
+	rewrapRows[models.Field](s.engine, "id", nil)
+	rewrapRows[models.FieldValue](s.engine, "field_id", nil)
+	rewrapTable(s.engine, "app_id, email_key", s.rewrapSaved)
+	s.registry.rewraps = append(s.registry.rewraps, func(ctx context.Context, result *rewrapping) error {
+		return eachPage(ctx, &result.counts.Rows, func(ctx context.Context, after uuid.UUID) (uuid.UUID, int, error) {
+			return s.rewrapSigners(ctx, result, after)
+		})
+	})
 }
 
 // Change locks the envelope, loads it, runs fn on it and saves what fn changed
@@ -78,21 +105,6 @@ func (s *EnvelopeRepository) ChangeWithEvents(ctx context.Context, app, id uuid.
 	}
 	s.committed(e.Envelope)
 	return e, nil
-}
-
-// changing runs fn in one transaction. If fn would change an archived envelope, that
-// is restored, and fn runs once more.
-func (s *EnvelopeRepository) changing(ctx context.Context, fn func(*transaction) error) error {
-	for attempt := 1; ; attempt++ {
-		err := s.transact(ctx, readWrite, fn)
-		archived, ok := errors.AsType[*archivedError](err)
-		if !ok || attempt == archiveAttempts {
-			return err
-		}
-		if err := s.archives.Restore(ctx, archived.id); err != nil {
-			return err
-		}
-	}
 }
 
 func (s *EnvelopeRepository) change(t *transaction, app, id uuid.UUID, o loadOptions, fn func(*loaded) error) (*loaded, error) {
@@ -161,15 +173,6 @@ func (s *EnvelopeRepository) committed(e *models.Envelope) {
 	failpoint.Inject("store.committed")
 	e.Events, e.Values, e.Adopted, e.Attached = nil, nil, nil, nil
 	s.signalWake()
-}
-
-// locked makes a query hold the rows it reads until the transaction ends.
-// SQLite needs no more than its immediate transaction.
-func (s *engine) locked(tx *gorm.DB) *gorm.DB {
-	if s.postgres {
-		return tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
-	}
-	return tx
 }
 
 // loadedState is what an envelope looked like when it was loaded.
@@ -294,8 +297,8 @@ func saveEncrypted[T identified](s *engine, b *batch, table string, rows []*T, o
 	saveRows(b, table, rows, old, func(v *T) []column {
 		columns := columnsOf(encrypt(s, v))
 		was, ok := old[idOf(v)]
-		if ok && encryptedRowOf(v).same(encryptedRowOf(&was)) {
-			return without(columns, encryptedRowOf(v).names())
+		if ok && s.encryptedRowOf(v).same(s.encryptedRowOf(&was)) {
+			return without(columns, s.encryptedRowOf(v).names())
 		}
 		return columns
 	})

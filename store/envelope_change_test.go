@@ -278,3 +278,89 @@ func TestCodesUnderParallelGuessing(t *testing.T) {
 		assert.Equal(t, 1, count(log, models.EventSignerOTPFailed))
 	})
 }
+
+// TestNothingIsWrittenForNothing: what stays as it is leaves no row, wakes nobody and
+// costs no connection.
+func TestNothingIsWrittenForNothing(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		e := f.sent(2, nil)
+		const changes = "envelope_count_changes"
+		before := rowsIn(t, s, changes)
+		require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { return e.Invited(f.act(), e.Signers[0].ID, false, "") }))
+		assert.Equal(t, before, rowsIn(t, s, changes), "the envelope is in the same status as before")
+		require.NoError(t, f.sign(e, 0))
+		assert.Equal(t, before, rowsIn(t, s, changes))
+
+		f.awake()
+		require.NoError(t, s.Requeue(ctx, nil))
+		assert.False(t, f.awake(), "there is nothing to take")
+
+		open := pool(t, s).Stats().OpenConnections
+		refused := models.Refuse(models.KindConflict, "no", "No.")
+		_, err := s.ChangeSnapshot(ctx, f.snapshot(e.ID), func(*models.Envelope) error { return refused })
+		require.ErrorIs(t, err, refused)
+		assert.Equal(t, open, pool(t, s).Stats().OpenConnections)
+	})
+}
+
+// TestAChangeOfNothing writes nothing; one that is recorded, or changes one part
+// alone, is saved.
+func TestAChangeOfNothing(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		e := f.sent(2, nil)
+		f.awake()
+		got, err := s.Change(ctx, f.app.ID, e.ID, func(*models.Envelope) error { return nil })
+		require.NoError(t, err)
+		assert.Equal(t, e.Version, got.Version)
+		assert.True(t, f.awake(), "whoever waits looks once too often rather than too late")
+		version := e.Version
+		for _, c := range []struct {
+			name   string
+			change func(e *models.Envelope)
+		}{
+			{"event", func(e *models.Envelope) { require.NoError(t, e.Invited(f.act(), e.Signers[0].ID, false, "")) }},
+			{"envelope", func(e *models.Envelope) { e.CreatedBy += "x" }},
+			{"signer", func(e *models.Envelope) { e.Signers[1].UserAgent += "x" }},
+			{"document", func(e *models.Envelope) { e.Documents[0].SealFacts += "x" }},
+			{"field", func(e *models.Envelope) { e.Fields[1].Page++ }},
+			{"address", func(e *models.Envelope) { e.Signers[0].Email = "other@example.com" }},
+			{"phone", func(e *models.Envelope) { p := "+442079460958"; e.Signers[0].Phone = &p }},
+			{"no phone", func(e *models.Envelope) { e.Signers[0].Phone = nil }},
+			{"a value", func(e *models.Envelope) {
+				e.Values = []models.FieldValue{{FieldID: e.Fields[0].ID, EnvelopeID: e.ID, SignerID: e.Signers[0].ID, Text: "v"}}
+			}},
+			{"a signature", func(e *models.Envelope) {
+				e.Adopted = &models.SavedSignature{AppID: e.AppID, TenantID: "t", Email: "a@example.com", Image: []byte("png")}
+			}},
+			{"a new signer", func(e *models.Envelope) {
+				e.Signers = append(e.Signers, &models.Signer{ID: newID(), EnvelopeID: e.ID, Position: 2, Name: "New", Email: "new@example.com"})
+			}},
+		} {
+			changed, err := s.ChangeWithEvents(ctx, f.app.ID, e.ID, func(e *models.Envelope) error { c.change(e); return nil })
+			require.NoError(t, err, c.name)
+			version++
+			assert.Equal(t, version, changed.Version, c.name)
+			assert.Empty(t, changed.Events, c.name)
+			assert.Empty(t, changed.Values, c.name)
+			assert.Nil(t, changed.Adopted, c.name)
+			stored, log := f.check(e.ID)
+			assert.Equal(t, stored, changed.Envelope, c.name)
+			assert.Len(t, changed.Log, len(log), c.name)
+			assert.True(t, f.awake(), c.name)
+		}
+		values, err := s.Values(ctx, e)
+		require.NoError(t, err)
+		assert.Len(t, values, 1)
+		found, _, err := s.Envelopes(ctx, store.EnvelopeFilter{App: f.app.ID, Search: "new@example.com", Page: 1, Size: 5})
+		require.NoError(t, err)
+		assert.Len(t, found, 1, "a signer who comes later is found")
+		got, err = s.Change(ctx, f.app.ID, e.ID, func(e *models.Envelope) error { return e.Invited(f.act(), e.Signers[0].ID, false, "") })
+		require.NoError(t, err)
+		assert.Empty(t, got.Events)
+		assert.True(t, f.awake())
+	})
+}

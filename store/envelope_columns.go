@@ -1,10 +1,6 @@
 package store
 
 import (
-	"database/sql/driver"
-	"encoding/json"
-	"fmt"
-
 	"countersign/models"
 )
 
@@ -196,91 +192,10 @@ func eventColumns(ev *models.Event) []column {
 	}
 }
 
-func webhookColumns(w *models.Webhook) []column {
-	return []column{
-		{"id", &w.ID},
-		{"app_id", &w.AppID},
-		{"url", &w.URL},
-		{"events", inJSON{value: &w.Events}},
-		{"include", inJSON{value: &w.Include}},
-		{"active", &w.Active},
-		{"created_at", &w.CreatedAt},
-		{"(SELECT tenants FROM apps WHERE apps.id = webhooks.app_id)", inJSON{value: &w.Tenants}},
-	}
-}
-
-func webhookEventColumns(ev *models.WebhookEvent) []column {
-	return []column{
-		{"id", &ev.ID},
-		{"app_id", &ev.AppID},
-		{"envelope_id", &ev.EnvelopeID},
-		{"tenant_id", &ev.TenantID},
-		{"name", &ev.Name},
-		{"body", &ev.Body},
-		{"values_body", &ev.ValuesBody},
-		{"created_at", &ev.CreatedAt},
-	}
-}
-
-func deliveryColumns(d *models.Delivery) []column {
-	return []column{
-		{"id", &d.ID},
-		{"app_id", &d.AppID},
-		{"webhook_id", &d.WebhookID},
-		{"event_id", &d.EventID},
-		{"envelope_id", &d.EnvelopeID},
-		{"event", &d.Event},
-		{"status", &d.Status},
-		{"created_at", &d.CreatedAt},
-	}
-}
-
-func outboxColumns(r *models.OutboxRow) []column {
-	return []column{
-		{"id", &r.ID},
-		{"key", &r.Key},
-		{"lane", &r.FairnessKey},
-		{"kind", &r.Kind},
-		{"refs", inJSON{value: &r.Refs}},
-		{"not_before", &r.NotBefore},
-		{"created_at", &r.CreatedAt},
-	}
-}
-
 var (
 	envelopeRows = selectionOf("envelopes", envelopeColumns)
 	signerRows   = selectionOf("signers", signerColumns)
 	documentRows = selectionOf("documents", documentColumns)
 	fieldRows    = selectionOf("fields", fieldColumns)
 	eventRows    = selectionOf("audit_events", eventColumns)
-	webhookRows  = selectionOf("webhooks", webhookColumns)
 )
-
-// inJSON keeps a value as JSON text; null is NULL, and so is, where optional, an
-// object without members.
-type inJSON struct {
-	value    any
-	optional bool
-}
-
-// Value implements driver.Valuer.
-func (j inJSON) Value() (driver.Value, error) {
-	text, err := json.Marshal(j.value)
-	if err != nil || string(text) == "null" || j.optional && string(text) == "{}" {
-		return nil, err
-	}
-	return string(text), nil
-}
-
-// Scan implements sql.Scanner.
-func (j inJSON) Scan(src any) error {
-	switch text := src.(type) {
-	case nil:
-		return nil
-	case string:
-		return json.Unmarshal([]byte(text), j.value)
-	case []byte:
-		return json.Unmarshal(text, j.value)
-	}
-	return fmt.Errorf("store: JSON in a %T", src)
-}

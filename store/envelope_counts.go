@@ -131,11 +131,3 @@ func (s *EnvelopeListRepository) CompactAllCounts(ctx context.Context) error {
 	}
 	return nil
 }
-
-// countLimit is where counting for a page's total ends.
-const countLimit = 10_000
-
-func countUpTo(db, q *gorm.DB) (int64, error) {
-	part := q.Session(&gorm.Session{}).Select("1").Limit(countLimit)
-	return count(db.Table("(?) AS part", part))
-}

@@ -1,10 +1,8 @@
 package store_test
 
 import (
-	"context"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
@@ -188,116 +186,5 @@ func TestExternalIDs(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		assert.Equal(t, first.ID, list[0].ID)
-	})
-}
-
-// TestListsByChange: the filters and cursors of who keeps a copy of the envelopes.
-func TestListsByChange(t *testing.T) {
-	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
-		f, ctx := newFixture(t, s, clock), t.Context()
-		foreign := newFixture(t, s, clock)
-		var made []*models.Envelope
-		for range 4 {
-			clock.Add(time.Second)
-			made = append(made, f.prepared())
-		}
-		clock.Add(time.Second)
-		theirs := foreign.prepared() // the newest
-		void(t, s, made[1])
-		made[1] = must(s.Envelope(ctx, f.app.ID, made[1].ID))
-		list := func(filter store.EnvelopeFilter) (out []int) {
-			filter.App, filter.Page = f.app.ID, max(filter.Page, 1)
-			if filter.Size == 0 {
-				filter.Size = 9
-			}
-			found, total, err := s.Envelopes(ctx, filter)
-			require.NoError(t, err)
-			if filter.After == nil && filter.Page == 1 && len(found) < filter.Size {
-				assert.EqualValues(t, len(found), total, "%+v", filter)
-			}
-			for _, e := range found {
-				out = append(out, slices.IndexFunc(made, func(m *models.Envelope) bool { return m.ID == e.ID }))
-			}
-			return out
-		}
-		place := func(i int) *store.ListPlace { return &store.ListPlace{ID: made[i].ID, At: made[i].UpdatedAt} }
-		created := func(e *models.Envelope) *store.ListPlace { return &store.ListPlace{ID: e.ID, At: e.CreatedAt} }
-		newest := slices.SortedFunc(slices.Values([]int{0, 1, 2, 3}), func(a, b int) int { return slices.Compare(made[b].ID[:], made[a].ID[:]) })
-		for name, c := range map[string]struct {
-			filter store.EnvelopeFilter
-			want   []int
-		}{
-			"by change":                {store.EnvelopeFilter{ByUpdate: true}, []int{0, 2, 3, 1}},
-			"behind a place":           {store.EnvelopeFilter{ByUpdate: true, After: place(2)}, []int{3, 1}},
-			"behind one, a page later": {store.EnvelopeFilter{ByUpdate: true, After: place(0), Page: 3, Size: 2}, []int{2, 3}},
-			"one more":                 {store.EnvelopeFilter{ByUpdate: true, After: place(0), Size: 2, Peek: true}, []int{2, 3, 1}},
-			"a second page":            {store.EnvelopeFilter{ByUpdate: true, Page: 2, Size: 3}, []int{1}},
-			"since":                    {store.EnvelopeFilter{ByUpdate: true, UpdatedSince: made[3].UpdatedAt}, []int{3, 1}},
-			"since, and drafts":        {store.EnvelopeFilter{ByUpdate: true, UpdatedSince: made[2].UpdatedAt.Add(time.Microsecond), Status: models.StatusDraft}, []int{3}},
-			"newest first":             {store.EnvelopeFilter{Size: 2, Peek: true}, newest[:3]},
-			"older than one":           {store.EnvelopeFilter{After: place(newest[1])}, newest[2:]},
-			"address":                  {store.EnvelopeFilter{SignerEmail: "Ada@First.example", ByUpdate: true}, []int{0, 2, 3, 1}},
-			"domain":                   {store.EnvelopeFilter{SignerEmail: "second.example", ByUpdate: true, Size: 1}, []int{0}},
-			"part of an address":       {store.EnvelopeFilter{SignerEmail: "ada"}, nil},
-			"text":                     {store.EnvelopeFilter{Text: "of the", Status: models.StatusVoided}, []int{1}},
-			"no such text":             {store.EnvelopeFilter{Text: "of%the"}, nil},
-			"no such external id":      {store.EnvelopeFilter{ExternalID: "x"}, nil},
-			"not given up":             {store.EnvelopeFilter{Undelivered: true}, nil},
-			"made from a time on":      {store.EnvelopeFilter{CreatedAfter: made[1].CreatedAt}, []int{3, 2, 1}},
-			"made before a time":       {store.EnvelopeFilter{CreatedBefore: made[3].CreatedAt, Size: 2}, []int{2, 1}},
-			"before, a page later":     {store.EnvelopeFilter{CreatedBefore: made[3].CreatedAt, Size: 2, Page: 2}, []int{0}},
-			"made between, behind one": {store.EnvelopeFilter{CreatedAfter: made[1].CreatedAt, CreatedBefore: made[3].CreatedAt.Add(1), After: created(made[3])}, []int{2, 1}},
-			"behind another app's":     {store.EnvelopeFilter{CreatedAfter: made[1].CreatedAt, After: created(theirs)}, []int{3, 2, 1}},
-			"made later":               {store.EnvelopeFilter{CreatedAfter: clock.Now().Add(time.Hour)}, nil},
-			"made earlier":             {store.EnvelopeFilter{CreatedBefore: clock.Now().Add(-time.Hour)}, nil},
-			"changed later":            {store.EnvelopeFilter{UpdatedSince: clock.Now().Add(time.Hour)}, nil},
-		} {
-			assert.Equal(t, c.want, list(c.filter), name)
-		}
-	})
-}
-
-// TestOneRowOfSeveral: what is done to one row of an app is done to that one.
-func TestOneRowOfSeveral(t *testing.T) {
-	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
-		f, other, ctx := newFixture(t, s, clock), newFixture(t, s, clock), t.Context()
-		e := f.sent(2, nil)
-		for i := range 2 {
-			app, l, err := s.LinkByShortForm(ctx, s.ShortLink(*e.Signers[i].LinkID))
-			require.NoError(t, err)
-			assert.Equal(t, []any{f.app.ID, link(e, i)}, []any{app, l})
-		}
-		_, _, err := s.LinkByShortForm(ctx, s.ShortLink(uuid.New()))
-		require.ErrorIs(t, err, models.ErrNotFound)
-
-		p := newEndpoint(f)
-		d := p.ping()
-		url := "https://other.example/hook"
-		change := store.WebhookPatch{WebhookChange: models.WebhookChange{URL: &url}}
-		_, err = s.PatchWebhook(ctx, other.app.ID, p.hook.ID, change)
-		require.ErrorIs(t, err, models.ErrNotFound)
-		assert.Equal(t, "https://example.com/hook", p.now().URL)
-		_, err = s.PatchWebhook(ctx, f.app.ID, p.hook.ID, change)
-		require.NoError(t, err)
-		assert.Equal(t, []any{url, true, models.DeliveryPending}, []any{p.now().URL, p.now().Active, p.status(d)})
-		_, err = s.PatchWebhook(ctx, f.app.ID, p.hook.ID, store.WebhookPatch{Active: ptr(true)})
-		require.NoError(t, err)
-		assert.Equal(t, models.DeliveryPending, p.status(d))
-		_, err = s.PatchWebhook(ctx, f.app.ID, p.hook.ID, store.WebhookPatch{Active: ptr(false)})
-		require.NoError(t, err)
-		assert.Equal(t, []any{false, models.DeliveryFailed}, []any{p.now().Active, p.status(d)})
-
-		deliveries := []models.Delivery{{WebhookID: p.hook.ID, EnvelopeID: e.ID}, {WebhookID: newEndpoint(other).hook.ID, EnvelopeID: must(other.draft(models.Envelope{Subject: ptr("theirs")})).ID}}
-		names, err := s.DeliveryContext(ctx, f.app.ID, deliveries)
-		require.NoError(t, err)
-		assert.Equal(t, map[uuid.UUID]string{p.hook.ID: url}, names.URLs)
-		assert.Empty(t, names.Subjects, "that of another app is not told")
-
-		require.NoError(t, must2(s.BeginMail(ctx, models.Mail{ID: "m", EnvelopeID: e.ID, SignerID: e.Signers[0].ID, Kind: models.MailInvitation})))
-		mails := must(s.Mails(context.WithoutCancel(ctx), e.ID))
-		require.Len(t, mails, 1)
-		assert.Equal(t, clock.Now(), mails[0].CreatedAt.UTC())
 	})
 }

@@ -2,20 +2,25 @@ package store
 
 import (
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
 	"countersign/models"
 )
 
+// effect adds to a batch what an event of an envelope entails in tables of a subject. It is called for each event, in order.
+type effect func(b *batch, e *models.Envelope, ev *models.Event)
+
+// replacesSigner reports whether an event puts another person in the place of a signer.
+func replacesSigner(ev *models.Event) bool {
+	return ev.Name == models.EventSignerReplaced || ev.Name == models.EventSignerDelegated
+}
+
 // recordEffects adds, from the recorded events alone, what others are to learn of
 // them: webhook events with a delivery per subscribed endpoint, outbox rows for
-// the workflows, the mails that went out, and the month's usage; it ends what a person
-// who was replaced was given, and removes what a purged envelope holds.
+// the workflows, the month's usage, and the effects that the subjects have.
 func (s *EnvelopeRepository) recordEffects(t *transaction, e *models.Envelope, webhooks []*models.Webhook) error {
 	var rows []models.OutboxRow
-	purged := false
 	for i := range e.Events {
 		ev := &e.Events[i]
 		if kind, ok := outboxKind(e, ev); ok {
@@ -30,20 +35,8 @@ func (s *EnvelopeRepository) recordEffects(t *transaction, e *models.Envelope, w
 			}
 			rows = append(rows, s.outboxRow(ev.Timestamp, e.ID, kind, refs))
 		}
-		if ev.Name == models.EventSignerReplaced || ev.Name == models.EventSignerDelegated {
-			withdrawAttachments(&t.batch, ev.SignerID)
-			revokeEmbeddedSessions(&t.batch, ev.SignerID, ev.Timestamp)
-		}
-		if ev.Name == models.EventDocumentPurged && !purged {
-			purgeContents(&t.batch, e.ID, ev.Timestamp) // once: an envelope's documents are purged together
-			purged = true
-		}
-		switch {
-		case ev.MailID == "":
-		case ev.MailRefused != "":
-			markMailFailed(&t.batch, ev.MailID, ev.Timestamp, ev.MailRefused)
-		default:
-			markMailSent(&t.batch, ev.MailID, ev.Timestamp)
+		for _, add := range s.effects {
+			add(&t.batch, e, ev)
 		}
 		if ev.Name == models.EventEnvelopeSent {
 			if err := s.apps.countEnvelope(t, e.AppID, ev.Timestamp); err != nil {
@@ -118,44 +111,4 @@ func (s *EnvelopeRepository) enqueueDeliveries(t *transaction, e *models.Envelop
 		rows = append(rows, s.webhooks.addDeliveries(t, posted, webhooks)...)
 	}
 	return rows, nil
-}
-
-// addDeliveries adds a webhook event with a delivery for each endpoint that
-// subscribes to it, and returns the outbox rows that start them.
-func (s *WebhookRepository) addDeliveries(t *transaction, ev *models.WebhookEvent, webhooks []*models.Webhook) []models.OutboxRow {
-	var ds []*models.Delivery
-	for _, w := range webhooks {
-		if w.SubscribesTo(ev.Name, ev.TenantID) {
-			ds = append(ds, s.newDelivery(ev, w.ID))
-		}
-	}
-	return s.insertDeliveries(t, ev, ds...)
-}
-
-func (s *WebhookRepository) newDelivery(ev *models.WebhookEvent, webhook uuid.UUID) *models.Delivery {
-	return &models.Delivery{
-		ID: s.newID(), AppID: ev.AppID, WebhookID: webhook, EventID: ev.ID, EnvelopeID: ev.EnvelopeID, Event: ev.Name,
-		Status: models.DeliveryPending, CreatedAt: ev.CreatedAt,
-	}
-}
-
-func (s *WebhookRepository) insertDeliveries(t *transaction, ev *models.WebhookEvent, ds ...*models.Delivery) []models.OutboxRow {
-	t.insert("webhook_events", "", webhookEventColumns(encrypt(s.engine, ev)))
-	t.insert("webhook_deliveries", "", mapSlice(ds, deliveryColumns)...)
-	return mapSlice(ds, func(d *models.Delivery) models.OutboxRow { return s.deliveryRow(d.CreatedAt, d) })
-}
-
-// deliveryRow is the outbox row that starts a run of a delivery.
-func (s *WebhookRepository) deliveryRow(at time.Time, d *models.Delivery) models.OutboxRow {
-	return s.outboxRow(at, d.ID, models.OutboxDeliver, models.OutboxRefs{AppID: d.AppID, WebhookID: &d.WebhookID, Resend: d.Run})
-}
-
-// queueActiveWebhooks adds the query for the endpoints of an app that want to be
-// told of anything, with the tenants that it may act for.
-func queueActiveWebhooks(b *batch, out *[]*models.Webhook, app uuid.UUID) {
-	selectRows(b, out, webhookRows, "app_id = $1 AND active ORDER BY created_at, id", app)
-}
-
-func (s *engine) outboxRow(at time.Time, key uuid.UUID, kind models.OutboxKind, refs models.OutboxRefs) models.OutboxRow {
-	return models.OutboxRow{ID: s.newID(), Key: key, Kind: kind, Refs: refs, NotBefore: at, CreatedAt: at}
 }

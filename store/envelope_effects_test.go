@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"database/sql"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -17,23 +16,6 @@ import (
 	"countersign/models"
 	"countersign/store"
 )
-
-// drainOutbox claims everything in the outbox and takes it out.
-func drainOutbox(t *testing.T, s *store.Store) []models.OutboxRow {
-	t.Helper()
-	var all []models.OutboxRow
-	for {
-		rows, err := s.ClaimOutbox(t.Context(), 100, time.Minute)
-		require.NoError(t, err)
-		if len(rows) == 0 {
-			return all
-		}
-		for _, r := range rows {
-			require.NoError(t, s.FinishOutbox(t.Context(), r.Seq))
-		}
-		all = append(all, rows...)
-	}
-}
 
 func TestWebhooksMatchEvents(t *testing.T) {
 	t.Parallel()
@@ -87,164 +69,86 @@ func TestWebhooksMatchEvents(t *testing.T) {
 	})
 }
 
-func TestOutboxDeliversInOrder(t *testing.T) {
+// TestAMissingTimestampIsAskedFor: for a document that was sealed without one.
+func TestAMissingTimestampIsAskedFor(t *testing.T) {
 	t.Parallel()
 	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
 		f := newFixture(t, s, clock)
+		for _, pending := range []bool{false, true} {
+			for _, days := range []int{0, 7} {
+				e := f.sent(1, nil)
+				require.NoError(t, f.sign(e, 0))
+				drainOutbox(t, s)
+				require.NoError(t, change(t.Context(), f, e.ID, func(e *models.Envelope) error {
+					err := e.Complete(f.act(), []models.SealedFile{{OriginalID: e.Documents[0].ID, SHA256: "00", Size: 1, PageCount: 1, BlobKey: "s", TimestampPending: pending}})
+					e.SetRetention(days)
+					return err
+				}))
+				want := map[models.OutboxKind]bool{}
+				if pending {
+					want[models.OutboxTimestamp] = true
+				}
+				if days > 0 {
+					want[models.OutboxRetention] = true
+				}
+				got := map[models.OutboxKind]bool{}
+				for _, row := range drainOutbox(t, s) {
+					assert.Equal(t, e.ID, row.Key)
+					got[row.Kind] = true
+				}
+				assert.Equal(t, want, got, "pending %v, kept for %d days", pending, days)
+			}
+		}
+	})
+}
+
+// TestWhatEachEventStarts: the rows that workflows are started and told by.
+func TestWhatEachEventStarts(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		kinds := func(fn func(e *models.Envelope) error, e *models.Envelope) (out []models.OutboxKind) {
+			drainOutbox(t, s)
+			require.NoError(t, change(ctx, f, e.ID, fn))
+			for _, r := range drainOutbox(t, s) {
+				require.Equal(t, e.ID, r.Key)
+				out = append(out, r.Kind)
+			}
+			return out
+		}
 		e := f.sent(2, nil)
-		require.NoError(t, f.sign(e, 1))
-		require.NoError(t, change(t.Context(), f, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
-
-		first, err := s.ClaimOutbox(t.Context(), 10, time.Minute)
+		assert.Equal(t, []models.OutboxKind{models.OutboxReinvite}, kinds(func(e *models.Envelope) error { return e.Reinvite(f.act(), e.Signers[0].ID) }, e))
+		assert.Empty(t, kinds(func(e *models.Envelope) error { return e.Invited(f.act(), e.Signers[0].ID, true, "m") }, e))
+		assert.Equal(t, []models.OutboxKind{models.OutboxDeclined}, kinds(func(e *models.Envelope) error {
+			_, err := e.Decline(f.act(), link(e, 0), nil, false)
+			return err
+		}, e))
+		e = f.sent(2, nil)
+		assert.Equal(t, []models.OutboxKind{models.OutboxReinvite}, kinds(func(e *models.Envelope) error {
+			_, err := e.Replace(f.act(), e.Signers[0].ID, models.Replacement{Name: "Bo", Email: "bo@example.com"})
+			return err
+		}, e))
+		assert.Equal(t, []models.OutboxKind{models.OutboxSigned}, kinds(func(e *models.Envelope) error {
+			value := "yes"
+			_, err := e.Sign(f.act(), link(e, 1), models.Submission{Fields: []models.FieldSubmission{{FieldID: e.Fields[1].ID, Text: &value}}})
+			return err
+		}, e))
+		e = f.sent(1, nil)
+		require.NoError(t, f.sign(e, 0))
+		assert.Equal(t, []models.OutboxKind{models.OutboxSealingFailed}, kinds(func(e *models.Envelope) error { return e.SealingFailed(f.act(), models.SealingRefused) }, e))
+		days := 1
+		e = f.sent(1, &days)
+		clock.Add(24 * time.Hour)
+		assert.Empty(t, kinds(func(e *models.Envelope) error { return e.Expire(f.act()) }, e), "its workflow did that")
+		clock.Add(-24 * time.Hour)
+		assert.Empty(t, kinds(func(e *models.Envelope) error { return e.Void(f.act(), nil) }, draft(t, s, f.app.ID, "t", "a draft")), "a draft has no workflow")
+		begun, err := s.BeginMail(ctx, models.Mail{ID: "m7", EnvelopeID: e.ID, Kind: models.MailInvitation})
 		require.NoError(t, err)
-		require.Len(t, first, 1, "the next row waits for the one before it")
-		assert.Equal(t, models.OutboxStart, first[0].Kind)
-		none, err := s.ClaimOutbox(t.Context(), 10, time.Minute)
+		require.False(t, begun.Settled())
+		e = f.sent(1, nil)
+		assert.Empty(t, kinds(func(e *models.Envelope) error { return e.Invited(f.act(), e.Signers[0].ID, false, "m7") }, e))
+		begun, err = s.BeginMail(ctx, models.Mail{ID: "m7", EnvelopeID: e.ID, Kind: models.MailInvitation})
 		require.NoError(t, err)
-		assert.Empty(t, none, "leased")
-		clock.Add(2 * time.Minute)
-		again, err := s.ClaimOutbox(t.Context(), 10, time.Minute)
-		require.NoError(t, err)
-		require.Len(t, again, 1, "a lease that ran out is taken over")
-		assert.Equal(t, first[0].ID, again[0].ID, "under the same request id")
-		require.NoError(t, s.RetryOutbox(t.Context(), again[0].Seq, 4*time.Minute))
-		clock.Add(3 * time.Minute)
-		none, err = s.ClaimOutbox(t.Context(), 10, time.Minute)
-		require.NoError(t, err)
-		assert.Empty(t, none)
-		clock.Add(time.Hour)
-		var kinds []models.OutboxKind
-		for _, r := range drainOutbox(t, s) {
-			kinds = append(kinds, r.Kind)
-		}
-		assert.Equal(t, []models.OutboxKind{models.OutboxStart, models.OutboxSigned, models.OutboxVoided}, kinds)
+		assert.True(t, begun.Settled(), "the event says that it went out")
 	})
-}
-
-// Rows that were written before the clock was set back are told all the same.
-func TestOutboxSurvivesAClockSetBack(t *testing.T) {
-	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
-		newFixture(t, s, clock).sent(2, nil)
-		clock.Add(-time.Hour)
-		rows, err := s.ClaimOutbox(t.Context(), 10, time.Minute)
-		require.NoError(t, err)
-		assert.Len(t, rows, 1)
-	})
-}
-
-func TestPlanLimit(t *testing.T) {
-	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
-		f := newFixture(t, s, clock)
-		free, _, err := s.CreateApp(t.Context(), "Free", models.PlanFree, nil)
-		require.NoError(t, err)
-		f.app = free
-		for range 5 {
-			f.sent(1, nil)
-		}
-		e, err := models.NewEnvelope(f.act(), models.Envelope{AppID: free.ID, TenantID: "t", CreatedBy: "me"})
-		require.NoError(t, err)
-		e.Events = append(e.Events, models.Event{ID: uuid.New(), EnvelopeID: e.ID, Name: models.EventEnvelopeSent, Timestamp: clock.Now(), Actor: "system"})
-		err = s.Create(t.Context(), e)
-		var refusal *models.Error
-		require.ErrorAs(t, err, &refusal)
-		assert.Equal(t, "plan_limit_reached", refusal.Code)
-		_, err = s.Envelope(t.Context(), free.ID, e.ID)
-		require.ErrorIs(t, err, models.ErrNotFound, "nothing was half done")
-	})
-}
-
-func TestCredentials(t *testing.T) {
-	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
-		app, secret, err := s.CreateApp(t.Context(), "A", models.PlanFree, []string{"t1"})
-		require.NoError(t, err)
-		require.NotEqual(t, app.ID, app.ClientID, "the id in records is not what one logs in with")
-		got, err := s.Authenticate(t.Context(), app.ClientID.String(), secret)
-		require.NoError(t, err)
-		assert.Equal(t, app.ID, got.ID)
-		assert.Equal(t, []string{"t1"}, got.Tenants)
-		for _, c := range [][2]string{{app.ClientID.String(), "wrong"}, {app.ID.String(), secret}, {uuid.NewString(), secret}, {"nonsense", secret}, {"", ""}} {
-			_, err := s.Authenticate(t.Context(), c[0], c[1])
-			require.ErrorIs(t, err, models.ErrNotFound)
-		}
-		_, _, err = s.CreateApp(t.Context(), "", "gold", nil)
-		var refusal *models.Error
-		require.ErrorAs(t, err, &refusal)
-		assert.Contains(t, refusal.Fields, "name")
-		assert.Contains(t, refusal.Fields, "plan")
-	})
-}
-
-func TestKeysAreMadeOnce(t *testing.T) {
-	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
-		a, err := s.Keys(t.Context(), models.KeyTokens)
-		require.NoError(t, err)
-		b, err := s.Keys(t.Context(), models.KeyTokens)
-		require.NoError(t, err)
-		require.Len(t, b, 1)
-		assert.True(t, a[0].Private.Equal(b[0].Private))
-		m, err := s.Keys(t.Context(), models.KeyManifests)
-		require.NoError(t, err)
-		assert.False(t, m[0].Private.Equal(a[0].Private))
-	})
-}
-
-func TestMailsGoOutOnce(t *testing.T) {
-	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
-		m := models.Mail{ID: "m1", EnvelopeID: uuid.New(), SignerID: uuid.New(), Kind: models.MailCompleted}
-		begun, err := s.BeginMail(t.Context(), m)
-		require.NoError(t, err)
-		assert.False(t, begun.Settled())
-		begun, err = s.BeginMail(t.Context(), m)
-		require.NoError(t, err)
-		assert.False(t, begun.Settled(), "it may not have gone out")
-		require.NoError(t, s.MailSent(t.Context(), m.ID))
-		begun, err = s.BeginMail(t.Context(), m)
-		require.NoError(t, err)
-		assert.True(t, begun.Settled())
-	})
-}
-
-// TestAuditIsAppendOnly asks the databases themselves to forget.
-func TestAuditIsAppendOnly(t *testing.T) {
-	t.Parallel()
-	for _, kind := range testkit.Databases {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			url := testkit.DatabaseURL(t, kind)
-			clock := testkit.NewClock()
-			s, err := store.Open(t.Context(), store.Config{
-				URL: url, PasswordCost: testkit.PasswordCost, Vault: testkit.Vault(t), Now: clock.Now, NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
-			})
-			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, s.Close()) })
-			require.Error(t, s.Migrated(t.Context()))
-			v, err := s.Migrate(t.Context())
-			require.NoError(t, err)
-			assert.Positive(t, v)
-			require.NoError(t, s.Migrated(t.Context()))
-			f := newFixture(t, s, clock)
-			e := f.sent(1, nil)
-
-			driver, dsn := "pgx", url
-			if kind == "sqlite" {
-				driver, dsn = "sqlite", strings.TrimPrefix(url, "sqlite://")
-			}
-			db, err := sql.Open(driver, dsn)
-			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, db.Close()) })
-			keys, err := s.Keys(t.Context(), models.KeyManifests)
-			require.NoError(t, err)
-			require.NoError(t, s.RevokeKey(t.Context(), keys[0].ID, clock.Now(), "lost"))
-			for _, q := range []string{"UPDATE key_revocations SET reason = 'x'", "DELETE FROM key_revocations", "UPDATE audit_events SET actor = 'x'", "DELETE FROM audit_events", "UPDATE audit_events SET hash = hash WHERE seq = 1"} {
-				_, err := db.ExecContext(t.Context(), q)
-				require.ErrorContains(t, err, "append-only", q)
-			}
-			f.check(e.ID)
-		})
-	}
 }

@@ -78,15 +78,6 @@ func (s *FileRepository) MarkEncrypted(ctx context.Context, key string) error {
 	return nil
 }
 
-// AnchorFiles are those of the given keys that are lists of recorded anchors.
-func (s *FileRepository) AnchorFiles(ctx context.Context, keys []string) (map[string]bool, error) {
-	var found []string
-	if err := s.db.WithContext(ctx).Model(&Anchor{}).Where("blob_key IN ?", keys).Pluck("blob_key", &found).Error; err != nil {
-		return nil, fmt.Errorf("list anchors: %w", err)
-	}
-	return setOf(found), nil
-}
-
 // FileRecord is what is recorded of a document's file.
 func FileRecord(d *models.Document) blob.Record {
 	return blob.Record{Key: d.BlobKey, SHA256: d.SHA256, Encrypted: d.Encrypted}

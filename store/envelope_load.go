@@ -148,15 +148,6 @@ func (s *EnvelopeRepository) queueEnvelope(t *transaction, app, id uuid.UUID, o 
 	return l
 }
 
-// forUpdate is the clause that locks what a query finds. SQLite needs no more
-// than its immediate transaction.
-func (s *engine) forUpdate(lock bool) string {
-	if lock && s.postgres {
-		return " FOR UPDATE"
-	}
-	return ""
-}
-
 // queueEnvelopes adds the queries for envelopes whose ids are known.
 func (s *EnvelopeListRepository) queueEnvelopes(t *transaction, order string, lock bool, ids ...uuid.UUID) *loaded {
 	l := &loaded{}
@@ -171,13 +162,6 @@ func (l *loaded) queueParts(b *batch, ids ...uuid.UUID) {
 	selectRows(b, &l.signers, signerRows, "envelope_id "+in+" ORDER BY position", args...)
 	selectRows(b, &l.fields, fieldRows, "envelope_id "+in+" ORDER BY position", args...)
 	selectRows(b, &l.documents, documentRows, "envelope_id "+in+" ORDER BY kind, document_order", args...)
-}
-
-func inList(ids []uuid.UUID) (in string, args []any) {
-	for _, id := range ids {
-		args = append(args, id)
-	}
-	return "IN (" + placeholders(0, len(ids)) + ")", args
 }
 
 // assemble puts the parts into their envelopes, once the queries are answered.

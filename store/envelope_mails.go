@@ -40,6 +40,17 @@ func (s *MailRepository) MailSent(ctx context.Context, id string) error {
 	return wrap(err, "note sent mail")
 }
 
+// settleMail notes what an event says of a mail: that it went out, or that the server refused it.
+func settleMail(b *batch, _ *models.Envelope, ev *models.Event) {
+	switch {
+	case ev.MailID == "":
+	case ev.MailRefused != "":
+		markMailFailed(b, ev.MailID, ev.Timestamp, ev.MailRefused)
+	default:
+		markMailSent(b, ev.MailID, ev.Timestamp)
+	}
+}
+
 func markMailSent(b *batch, id string, at time.Time) {
 	b.exec("UPDATE mails SET sent_at = $1, error = '' WHERE id = $2", at, id)
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -49,5 +50,65 @@ func TestEnvelopesThatAwaitInvitation(t *testing.T) {
 		_, err = s.BeginMail(ctx, models.Mail{ID: "b", EnvelopeID: row.ID, SignerID: row.Signers[0].ID, Kind: models.MailInvitation})
 		require.NoError(t, err)
 		want(0, 2, "all have begun")
+	})
+}
+
+// TestMailsAreKept: each of its envelope, with how it ended; a signer is not
+// reached if the last mail to them was given up.
+func TestMailsAreKept(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		ctx, e, other := t.Context(), newID(), newID()
+		ada, bob := newID(), newID()
+		begin := func(id string, envelope, signer uuid.UUID) bool {
+			clock.Add(time.Second)
+			begun, err := s.BeginMail(ctx, models.Mail{ID: id, EnvelopeID: envelope, SignerID: signer, Kind: models.MailInvitation})
+			require.NoError(t, err)
+			return begun.Settled()
+		}
+		require.False(t, begin("1", e, ada))
+		begun := clock.Now()
+		require.False(t, begin("1", e, ada))
+		require.False(t, begin("2", e, bob))
+		require.False(t, begin("3", other, ada))
+		require.NoError(t, s.MailFailed(ctx, "1", "no such user"))
+		require.NoError(t, s.MailSent(ctx, "2"))
+		require.True(t, begin("1", e, ada), "it was given up")
+		require.True(t, begin("2", e, bob))
+		require.False(t, begin("3", other, ada))
+		mails, err := s.Mails(ctx, e)
+		require.NoError(t, err)
+		require.Len(t, mails, 2)
+		assert.Equal(t, []any{"1", 3, "no such user", begun}, []any{mails[0].ID, mails[0].Attempts, mails[0].Error, mails[0].CreatedAt.UTC()})
+		assert.Nil(t, mails[0].SentAt)
+		assert.NotNil(t, mails[0].FailedAt)
+		assert.Equal(t, []any{"2", 2, ""}, []any{mails[1].ID, mails[1].Attempts, mails[1].Error})
+		assert.Nil(t, mails[1].FailedAt)
+		undelivered := func() map[uuid.UUID][]uuid.UUID { return must(s.Undelivered(ctx, []uuid.UUID{e, other})) }
+		assert.Equal(t, map[uuid.UUID][]uuid.UUID{e: {ada}}, undelivered())
+		begin("4", e, ada)
+		assert.Equal(t, map[uuid.UUID][]uuid.UUID{e: {ada}}, undelivered(), "it may yet be given up")
+		require.NoError(t, s.MailSent(ctx, "4"))
+		assert.Empty(t, undelivered(), "the last one went out")
+		require.NoError(t, s.MailFailed(ctx, "3", "no such user"))
+		assert.Equal(t, map[uuid.UUID][]uuid.UUID{other: {ada}}, undelivered())
+		assert.Empty(t, must(s.Undelivered(ctx, []uuid.UUID{e})))
+	})
+}
+
+func TestMailsGoOutOnce(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
+		m := models.Mail{ID: "m1", EnvelopeID: uuid.New(), SignerID: uuid.New(), Kind: models.MailCompleted}
+		begun, err := s.BeginMail(t.Context(), m)
+		require.NoError(t, err)
+		assert.False(t, begun.Settled())
+		begun, err = s.BeginMail(t.Context(), m)
+		require.NoError(t, err)
+		assert.False(t, begun.Settled(), "it may not have gone out")
+		require.NoError(t, s.MailSent(t.Context(), m.ID))
+		begun, err = s.BeginMail(t.Context(), m)
+		require.NoError(t, err)
+		assert.True(t, begun.Settled())
 	})
 }

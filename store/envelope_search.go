@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
 
 	"countersign/models"
 )
@@ -19,12 +17,6 @@ type searchRow struct {
 	AppID      uuid.UUID
 	Text       string    // subject and names, folded, a line each
 	Addresses  textArray // of addresses and their domains
-}
-
-// normalizeForSearch makes texts equal that differ in case or in how their characters are
-// composed (Unicode 3.13, D144 and D145).
-func normalizeForSearch(parts ...string) string {
-	return norm.NFKC.String(cases.Fold().String(strings.Join(parts, "\n")))
 }
 
 // containsPattern is the LIKE pattern for what has text in it.

@@ -119,3 +119,9 @@ func (s *EnvelopeRepository) SavedSignature(ctx context.Context, e *models.Envel
 	}
 	return out, wrap(err, "load saved signature")
 }
+
+// savedKeys are those of a signature that was adopted in a tenant, by who proved
+// to have the address by that method.
+func (s *EnvelopeRepository) savedKeys(v *models.SavedSignature) []string {
+	return s.addressKeys("signatures "+v.AppID.String()+" "+string(v.AuthMethod)+" "+v.TenantID, v.Email)
+}

@@ -265,3 +265,73 @@ func TestAStatementThatFails(t *testing.T) {
 		})
 	}
 }
+
+// TestAStatementOfABulkSendThatFails undoes all of its call, as for other calls.
+func TestAStatementOfABulkSendThatFails(t *testing.T) {
+	t.Parallel()
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			ctx, clock := t.Context(), testkit.NewClock()
+			s := testkit.Store(t, kind, clock.Now)
+			f := newFixture(t, s, clock)
+			newEndpoint(f)
+			b, queued, ended := must(f.bulk(3, 0)), must(f.bulk(1, 0)), must(f.bulk(1, 0))
+			template := f.templateOf("file", nil)
+			work := f.work(b, 3)
+			require.NoError(t, s.FailBulkRow(ctx, f.app.ID, f.work(ended, 1).Rows[0], models.Refuse(models.KindConflict, "no", "No.")))
+			clock.Add(time.Minute)
+			allow := func(*models.BulkSend) error { return nil }
+			apply := func(a models.BulkAction, b *models.BulkSend) func() error {
+				return func() error { return must2(s.ChangeBulkSend(ctx, f.app.ID, b.ID, a, allow)) }
+			}
+			send := func() error { return s.SendBulkRow(ctx, work.Rows[0], f.envelope(nil)) }
+			use := func() error { return must2(f.make(ctx, template.ID, 1)) }
+			archive := func() error {
+				return must2(s.ArchiveTemplate(ctx, f.app.ID, template.ID, func(*models.Template) error { return nil }))
+			}
+			put := func() error {
+				_, _, err := s.PutTemplate(ctx, store.TemplateTarget{App: f.app.ID, Tenant: "t"}, f.version(f.act(), "more", nil))
+				return err
+			}
+			for _, c := range []struct {
+				name, statement, table string
+				call                   func() error
+			}{
+				{"accept rows", "INSERT", "bulk_sends", func() error { return must2(f.bulk(2, 0)) }},
+				{"accept rows", "INSERT", "bulk_send_rows", func() error { return must2(f.bulk(2, 0)) }},
+				{"accept rows", "INSERT", "outbox", func() error { return must2(f.bulk(2, 0)) }},
+				{"begin", "UPDATE", "bulk_sends", func() error { return must2(s.BulkWork(ctx, f.app.ID, queued.ID, 1, 9)) }},
+				{"pause", "UPDATE", "bulk_sends", apply(models.BulkPause, b)},
+				{"cancel", "UPDATE", "bulk_sends", apply(models.BulkCancel, b)},
+				{"cancel", "UPDATE", "bulk_send_rows", apply(models.BulkCancel, b)},
+				{"retry", "UPDATE", "bulk_send_rows", apply(models.BulkRetry, ended)},
+				{"fail a row", "UPDATE", "bulk_send_rows", func() error {
+					return s.FailBulkRow(ctx, f.app.ID, work.Rows[0], models.Refuse(models.KindConflict, "no", "No."))
+				}},
+				{"send a row", "UPDATE", "bulk_send_rows", send},
+				{"send a row", "INSERT", "envelopes", send},
+				{"send a row", "INSERT", "outbox", send},
+				{"finish", "UPDATE", "bulk_sends", func() error { return must2(s.FinishBulkSend(ctx, f.app.ID, ended.ID)) }},
+				{"finish", "INSERT", "webhook_events", func() error { return must2(s.FinishBulkSend(ctx, f.app.ID, ended.ID)) }},
+				{"store a template", "INSERT", "templates", put},
+				{"store a template", "INSERT", "template_versions", put},
+				{"store a template", "INSERT", "template_documents", put},
+				{"make one of a template", "INSERT", "envelopes", use},
+				{"make one of a template", "INSERT", "documents", use},
+				{"archive", "UPDATE", "templates", archive},
+				{"archive", "UPDATE", "template_documents", archive},
+			} {
+				what := fmt.Sprintf("%s without %s of %s", c.name, c.statement, c.table)
+				db := pool(t, s)
+				before := contents(t, kind, db)
+				mend := breakTable(ctx, t, db, kind, c.statement, c.table)
+				err := c.call()
+				mend()
+				require.ErrorContains(t, err, "broken on purpose", what)
+				assert.False(t, models.IsRefusal(err), "%s: %v", what, err)
+				assert.True(t, slices.Equal(before, contents(t, kind, db)), "%s: the database is not as it was", what)
+			}
+		})
+	}
+}

@@ -149,3 +149,12 @@ func (s *MaintenanceRepository) addArchivedLinks(ctx context.Context, places []C
 	}
 	return again, nil
 }
+
+// AnchorFiles are those of the given keys that are lists of recorded anchors.
+func (s *MaintenanceRepository) AnchorFiles(ctx context.Context, keys []string) (map[string]bool, error) {
+	var found []string
+	if err := s.db.WithContext(ctx).Model(&Anchor{}).Where("blob_key IN ?", keys).Pluck("blob_key", &found).Error; err != nil {
+		return nil, fmt.Errorf("list anchors: %w", err)
+	}
+	return setOf(found), nil
+}

@@ -35,10 +35,6 @@ var AllExpiredRows = []ExpiredRows{
 	ExpiredBulkData,
 }
 
-// CleanupBatch is how many rows one call of RemoveExpired removes at most, in one
-// short transaction.
-const CleanupBatch = 1000
-
 // embeddedSessionsKept is how long an embedded session is remembered after its end.
 const embeddedSessionsKept = 30 * 24 * time.Hour
 
@@ -85,9 +81,6 @@ func removeBatch(db *gorm.DB, table, key string, before time.Time) (int64, error
 	done := db.Exec("DELETE FROM "+table+" WHERE ("+key+") IN (SELECT "+key+" FROM "+table+" WHERE expires_at < ? ORDER BY expires_at LIMIT ?)", before, CleanupBatch)
 	return done.RowsAffected, done.Error
 }
-
-// settledAt is when a delivery that is not pending was settled.
-const settledAt = "coalesce(delivered_at, failed_at, created_at)"
 
 // removeOldDeliveries removes deliveries that were settled before the history begins,
 // with their attempts. Ids begin with the time of their making, so that the primary
@@ -141,14 +134,3 @@ func (s *MaintenanceRepository) removeOldBulkData(db *gorm.DB) (int64, error) {
 
 // endedStatuses are those in which nobody is mailed any more for what is to be done.
 var endedStatuses = []models.Status{models.StatusCompleted, models.StatusDeclined, models.StatusVoided, models.StatusExpired, models.StatusDeleted}
-
-// firstID is below all UUIDs of version 7 that were made at a time or later, and not
-// below those made a millisecond before it.
-func firstID(at time.Time) uuid.UUID {
-	var id uuid.UUID
-	ms := max(at.UnixMilli(), 0)
-	for i := range 6 {
-		id[i] = byte(ms >> (8 * (5 - i))) //nolint:gosec // one byte of it
-	}
-	return id
-}

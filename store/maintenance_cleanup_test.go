@@ -161,3 +161,41 @@ func TestCleanupIsInBatches(t *testing.T) {
 		require.ErrorContains(t, err, `no "audit events"`)
 	})
 }
+
+// TestWhatHasRunOutIsRemoved: and what has not is kept, each by its own day.
+func TestWhatHasRunOutIsRemoved(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		ctx := t.Context()
+		_, ada, _ := newUsers(t, s)
+		f := newFixture(t, s, clock)
+		e := f.sent(1, nil)
+		embedded := f.session(e, "h")
+		require.NoError(t, s.CreateEmbeddedSession(ctx, embedded, f.embeds(e.Signers[0])))
+		require.NotEqual(t, uuid.Nil, embedded.ID)
+		r := store.IdempotentRequest{Scope: "s", Method: "POST", Path: "/", Key: "k", Fingerprint: []byte("f")}
+		_, _, err := s.ClaimKey(ctx, r, time.Hour)
+		require.NoError(t, err)
+		_, err = s.StartConsoleSession(ctx, ada.ID, store.Device{}, time.Hour, nil)
+		require.NoError(t, err)
+		require.NoError(t, s.RememberCaller(ctx, "caller", clock.Now().Add(time.Hour)))
+		rows := func() (out []int) {
+			db, err := s.DB()
+			require.NoError(t, err)
+			for _, table := range []string{"idempotency_keys", "rate_windows", "console_sessions", "embedded_sessions", "envelope_count_changes"} {
+				var n int
+				require.NoError(t, db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table).Scan(&n))
+				out = append(out, n)
+			}
+			return out
+		}
+		require.NoError(t, testkit.RemoveExpired(ctx, s))
+		assert.Equal(t, []int{1, 1, 1, 1, 0}, rows(), "nothing has run out; counts are folded")
+		clock.Add(time.Hour + time.Microsecond)
+		require.NoError(t, testkit.RemoveExpired(ctx, s))
+		assert.Equal(t, []int{0, 0, 0, 1, 0}, rows(), "embedded sessions are remembered for a month")
+		clock.Add(30 * 24 * time.Hour)
+		require.NoError(t, testkit.RemoveExpired(ctx, s))
+		assert.Equal(t, []int{0, 0, 0, 0, 0}, rows())
+	})
+}

@@ -21,12 +21,6 @@ type MaintenanceRepository struct {
 	bulk     *BulkRepository
 }
 
-// EnvelopeRef names an envelope and the app it belongs to.
-type EnvelopeRef struct {
-	ID    uuid.UUID
-	AppID uuid.UUID
-}
-
 // AllEnvelopes lists the envelopes of all apps by id, n at a time: those after
 // the given one, of the given statuses or, without any, of all. It is for
 // operators; no request of an app may use it.

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"reflect"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,32 +22,8 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
-	"countersign/internal/vault"
 	"countersign/models"
 )
-
-// Config is what a Store needs.
-type Config struct {
-	// URL is postgres://user@host/database?… or sqlite://path/to/file.
-	URL string
-	// ReadURL is postgres:// of a standby, from which lists are read; empty: from the database itself.
-	ReadURL string
-	// BaseURL is the service's public address, for the links in webhook bodies.
-	BaseURL string
-	// MaxConns bounds the connections to PostgreSQL; 0 means 20.
-	MaxConns int
-	// PasswordCost is bcrypt's for new passwords and client secrets; 0 means its default. Tests need not be slow.
-	PasswordCost int
-	// LeakedPasswords names a file of passwords that no console user may choose, see password.Leaked; empty: none.
-	LeakedPasswords string
-	// Plans are the limits of the apps' plans; the zero value is models.DefaultPlans.
-	Plans models.Plans
-	// History is how long events, deliveries and the records of mails are kept; 0: 90 days.
-	History time.Duration
-	Vault   *vault.Vault
-	Now     func() time.Time
-	NewID   func() uuid.UUID
-}
 
 // Store composes the repositories, each of which declares the methods of one aggregate. It is safe for concurrent use.
 type Store struct {
@@ -65,9 +42,7 @@ type Store struct {
 	*TemplateRepository
 	*EmbeddedRepository
 	*BulkRepository
-	*Archiver
 	*MaintenanceRepository
-	*Rewrapper
 }
 
 // compose returns the repositories on an engine.
@@ -78,14 +53,15 @@ func compose(e *engine) *Store {
 	}
 	s.UserRepository = &UserRepository{e, s.AppRepository}
 	s.WebhookRepository = &WebhookRepository{e, s.AppRepository}
-	s.EnvelopeRepository = &EnvelopeRepository{e, s.AppRepository, s.WebhookRepository, s.ArchiveRepository, s.EnvelopeListRepository}
+	s.EnvelopeRepository = &EnvelopeRepository{
+		e, s.AppRepository, s.WebhookRepository, s.ArchiveRepository, s.EnvelopeListRepository,
+		[]effect{settleMail, withdrawAttachments, purgeContents, revokeEmbeddedSessions},
+	}
 	s.AttachmentRepository = &AttachmentRepository{e, s.EnvelopeRepository}
 	s.TemplateRepository = &TemplateRepository{e, s.EnvelopeRepository}
 	s.EmbeddedRepository = &EmbeddedRepository{e, s.EnvelopeRepository}
 	s.BulkRepository = &BulkRepository{e, s.AppRepository, s.WebhookRepository, s.EnvelopeRepository, s.TemplateRepository}
-	s.Archiver = &Archiver{s.ArchiveRepository, s.EnvelopeRepository}
 	s.MaintenanceRepository = &MaintenanceRepository{e, s.WebhookRepository, s.ArchiveRepository, s.BulkRepository}
-	s.Rewrapper = &Rewrapper{e, s.AppRepository, s.UserRepository, s.EnvelopeRepository}
 	return s
 }
 
@@ -97,7 +73,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	cfg.PasswordCost, cfg.Plans, cfg.History = cmp.Or(cfg.PasswordCost, bcrypt.DefaultCost), cmp.Or(cfg.Plans, models.DefaultPlans()), cmp.Or(cfg.History, 90*24*time.Hour)
 	s := &engine{
-		cfg: cfg, vault: cfg.Vault, newID: cfg.NewID, wake: make(chan struct{}, 1),
+		cfg: cfg, vault: cfg.Vault, newID: cfg.NewID, wake: make(chan struct{}, 1), registry: &registry{rows: make(map[reflect.Type]func(any) encryptedRow)},
 		now: func() time.Time { return cfg.Now().UTC().Truncate(time.Microsecond) },
 	}
 	if s.index, err = cfg.Vault.Index("addresses"); err != nil {
@@ -133,5 +109,40 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err := s.Ping(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return compose(s), nil
+	out := compose(s)
+	for _, r := range []interface{ register() }{
+		out.AppRepository, out.UserRepository, out.KeyRepository, out.WebhookRepository, out.ArchiveRepository, out.EnvelopeRepository, out.AttachmentRepository, out.TemplateRepository, out.BulkRepository,
+	} {
+		r.register()
+	}
+	return out, nil
+}
+
+// ForKey is the store for a request that is being executed under an idempotency
+// key (uuid.Nil: without one). Every transaction of it marks the key as committed,
+// so that the request is not executed again should its response be lost. respond,
+// which may be nil, is called at the end of each that has a result, and before
+// its commit: what it returns is stored with the key and is the response to a
+// repeat; nil stores nothing.
+func (s *Store) ForKey(key uuid.UUID, respond func(result any) (*StoredResponse, error)) *Store {
+	e := *s.engine
+	e.execution = execution{key, respond}
+	return compose(&e)
+}
+
+// Migrate brings the database to the version this program needs and returns
+// that version. Several processes may do so at once. What belongs to the database and is
+// in no dump of it is made anew each time.
+func (s *Store) Migrate(ctx context.Context) (int64, error) {
+	version, err := s.migrate(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.setPlanner(ctx); err != nil {
+		return 0, err
+	}
+	if _, _, err := s.MaintainPartitions(ctx); err != nil {
+		return 0, err
+	}
+	return version, nil
 }

@@ -18,6 +18,14 @@ type TemplateRepository struct {
 	envelopes *EnvelopeRepository
 }
 
+// register registers what is encrypted of templates: their prefilled values.
+func (s *TemplateRepository) register() {
+	encryptRows(s.engine, func(v *models.TemplateVersion) encryptedRow {
+		return encryptedRow{"template_versions", v.ID.String(), []encryptedColumn{{name: "content", text: &v.Content}}}
+	})
+	rewrapRows[models.TemplateVersion](s.engine, "id", nil)
+}
+
 var (
 	templateRows         = selectionOf("templates", templateColumns)
 	templateVersionRows  = selectionOf("template_versions", templateVersionColumns)

@@ -15,8 +15,16 @@ import (
 	"countersign/models"
 )
 
+// labelSigningKey is the label of what the vault encrypts.
+const labelSigningKey = "signing-key"
+
 // KeyRepository stores the keys that sign records, the sealing certificates, and what was revoked of both.
 type KeyRepository struct{ *engine }
+
+// register registers what is encrypted of keys.
+func (s *KeyRepository) register() {
+	encryptSecrets(s.engine, "signing_keys", "private", labelSigningKey)
+}
 
 // Key is a P-256 key of the service.
 type Key struct {

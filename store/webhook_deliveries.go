@@ -383,3 +383,60 @@ func (s *WebhookRepository) failDeliveries(which *gorm.DB) error {
 func (s *WebhookRepository) AbandonDelivery(ctx context.Context, id uuid.UUID, run int) error {
 	return wrap(s.failDeliveries(s.db.WithContext(ctx).Where("id = ? AND run = ?", id, run)), "abandon delivery %s", id)
 }
+
+// addDeliveries adds a webhook event with a delivery for each endpoint that
+// subscribes to it, and returns the outbox rows that start them.
+func (s *WebhookRepository) addDeliveries(t *transaction, ev *models.WebhookEvent, webhooks []*models.Webhook) []models.OutboxRow {
+	var ds []*models.Delivery
+	for _, w := range webhooks {
+		if w.SubscribesTo(ev.Name, ev.TenantID) {
+			ds = append(ds, s.newDelivery(ev, w.ID))
+		}
+	}
+	return s.insertDeliveries(t, ev, ds...)
+}
+
+func (s *WebhookRepository) newDelivery(ev *models.WebhookEvent, webhook uuid.UUID) *models.Delivery {
+	return &models.Delivery{
+		ID: s.newID(), AppID: ev.AppID, WebhookID: webhook, EventID: ev.ID, EnvelopeID: ev.EnvelopeID, Event: ev.Name,
+		Status: models.DeliveryPending, CreatedAt: ev.CreatedAt,
+	}
+}
+
+func (s *WebhookRepository) insertDeliveries(t *transaction, ev *models.WebhookEvent, ds ...*models.Delivery) []models.OutboxRow {
+	t.insert("webhook_events", "", webhookEventColumns(encrypt(s.engine, ev)))
+	t.insert("webhook_deliveries", "", mapSlice(ds, deliveryColumns)...)
+	return mapSlice(ds, func(d *models.Delivery) models.OutboxRow { return s.deliveryRow(d.CreatedAt, d) })
+}
+
+// deliveryRow is the outbox row that starts a run of a delivery.
+func (s *WebhookRepository) deliveryRow(at time.Time, d *models.Delivery) models.OutboxRow {
+	return s.outboxRow(at, d.ID, models.OutboxDeliver, models.OutboxRefs{AppID: d.AppID, WebhookID: &d.WebhookID, Resend: d.Run})
+}
+
+// settledAt is when a delivery that is not pending was settled.
+const settledAt = "coalesce(delivered_at, failed_at, created_at)"
+
+func deliveryColumns(d *models.Delivery) []column {
+	return []column{
+		{"id", &d.ID},
+		{"app_id", &d.AppID},
+		{"webhook_id", &d.WebhookID},
+		{"event_id", &d.EventID},
+		{"envelope_id", &d.EnvelopeID},
+		{"event", &d.Event},
+		{"status", &d.Status},
+		{"created_at", &d.CreatedAt},
+	}
+}
+
+// purgeDeliveries removes the bodies of an envelope's events and of the answers to them, which may repeat what was sent. Deliveries stay,
+// with their states and their attempts; those that were still on their way have failed.
+func purgeDeliveries(b *batch, envelope uuid.UUID, at time.Time) {
+	const events = "SELECT id FROM webhook_events WHERE envelope_id = $1"
+	const deliveries = "SELECT id FROM webhook_deliveries WHERE event_id IN (" + events + ")"
+	b.exec("UPDATE webhook_deliveries SET status = $2, failed_at = $3 WHERE event_id IN ("+events+") AND status = $4",
+		envelope, models.DeliveryFailed, at, models.DeliveryPending)
+	b.exec("UPDATE delivery_attempts SET body = NULL WHERE delivery_id IN ("+deliveries+") AND body IS NOT NULL", envelope)
+	b.exec("UPDATE webhook_events SET body = '', values_body = NULL WHERE envelope_id = $1 AND "+kept, envelope)
+}

@@ -1,12 +1,14 @@
 package store_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"countersign/internal/testkit"
 	"countersign/models"
@@ -333,5 +335,72 @@ func TestARecoveringEndpointIsSwitchedOff(t *testing.T) {
 		require.NoError(t, committed)
 		assert.Equal(t, models.DeliveryFailed, p.status(failed))
 		assert.Empty(t, p.now().LastError)
+	})
+}
+
+// TestAnEndpointIsSwitchedOffByOneDelivery: of many that find it gone at once.
+func TestAnEndpointIsSwitchedOffByOneDelivery(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f := newFixture(t, s, clock)
+		for range 5 {
+			p := newEndpoint(f)
+			var ds []uuid.UUID
+			for range 8 {
+				ds = append(ds, p.ping())
+			}
+			var switched atomic.Int32
+			var all errgroup.Group
+			for _, d := range ds {
+				all.Go(func() error {
+					why, err := s.RecordAttempt(t.Context(), models.DeliveryAttempt{DeliveryID: d, At: clock.Now(), Status: 410}, models.DeliveryOutcome{WebhookID: p.hook.ID, Gone: true, Last: true})
+					if why != "" {
+						switched.Add(1)
+					}
+					return err
+				})
+			}
+			require.NoError(t, all.Wait())
+			require.EqualValues(t, 1, switched.Load())
+		}
+	})
+}
+
+// TestDeliveryIsOneSnapshot: the attempts that are listed are those that are
+// counted, while others are made.
+func TestDeliveryIsOneSnapshot(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *store.Store) {
+		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanPro, nil)
+		require.NoError(t, err)
+		hook, err := s.CreateWebhook(t.Context(), app.ID, "https://example.com/h", []models.EventName{models.EventEnvelopeSent}, "")
+		require.NoError(t, err)
+		d, err := s.PingWebhook(t.Context(), app.ID, hook.ID)
+		require.NoError(t, err)
+		written := make(chan error, 1)
+		go func() {
+			for i := range 40 {
+				_, err := s.RecordAttempt(t.Context(), models.DeliveryAttempt{DeliveryID: d.ID, At: clock(), Status: 500}, models.DeliveryOutcome{WebhookID: hook.ID, Delivered: i == 39})
+				if err != nil {
+					written <- err
+					return
+				}
+			}
+			written <- nil
+		}()
+		for reading := true; reading; {
+			select {
+			case err := <-written:
+				require.NoError(t, err)
+				reading = false
+			default:
+			}
+			got, _, log, err := s.Delivery(t.Context(), app, d.ID)
+			require.NoError(t, err)
+			require.Len(t, log, got.Attempts)
+			require.Equal(t, len(log) == 40, got.Status == models.DeliveryDelivered)
+		}
+		_, _, _, err = s.Delivery(t.Context(), &models.App{ID: uuid.New()}, d.ID)
+		require.ErrorIs(t, err, models.ErrNotFound)
 	})
 }

@@ -11,11 +11,30 @@ import (
 	"countersign/models"
 )
 
+// labelWebhookSecret is the label of what the vault encrypts.
+const labelWebhookSecret = "webhook-secret"
+
 // WebhookRepository stores endpoints, the events for them, and the deliveries of these.
 type WebhookRepository struct {
 	*engine
 
 	apps *AppRepository
+}
+
+// register registers what is encrypted of endpoints, events and attempts.
+func (s *WebhookRepository) register() {
+	encryptSecrets(s.engine, "webhooks", "secret", labelWebhookSecret)
+	encryptSecrets(s.engine, "webhooks", "previous_secret", labelWebhookSecret)
+	encryptRows(s.engine, func(v *models.WebhookEvent) encryptedRow {
+		return encryptedRow{"webhook_events", v.ID.String(), []encryptedColumn{
+			{name: "body", data: &v.Body, compressed: true}, {name: "values_body", data: &v.ValuesBody, compressed: true},
+		}}
+	})
+	encryptRows(s.engine, func(v *models.DeliveryAttempt) encryptedRow { // an endpoint may answer with what it received
+		return encryptedRow{"delivery_attempts", v.ID.String(), []encryptedColumn{{name: "body", data: &v.Body}}}
+	})
+	rewrapRows[models.WebhookEvent](s.engine, "id", nil)
+	rewrapRows[models.DeliveryAttempt](s.engine, "id", nil)
 }
 
 // CreateWebhook registers an endpoint. With secret "" its deliveries are
@@ -139,4 +158,25 @@ func (s *WebhookRepository) signsWith(w *models.Webhook, secret string) bool {
 	}
 	plain, err := s.vault.Decrypt(w.Secret, labelWebhookSecret)
 	return err == nil && subtle.ConstantTimeCompare(plain, []byte(secret)) == 1
+}
+
+func webhookColumns(w *models.Webhook) []column {
+	return []column{
+		{"id", &w.ID},
+		{"app_id", &w.AppID},
+		{"url", &w.URL},
+		{"events", inJSON{value: &w.Events}},
+		{"include", inJSON{value: &w.Include}},
+		{"active", &w.Active},
+		{"created_at", &w.CreatedAt},
+		{"(SELECT tenants FROM apps WHERE apps.id = webhooks.app_id)", inJSON{value: &w.Tenants}},
+	}
+}
+
+var webhookRows = selectionOf("webhooks", webhookColumns)
+
+// queueActiveWebhooks adds the query for the endpoints of an app that want to be
+// told of anything, with the tenants that it may act for.
+func queueActiveWebhooks(b *batch, out *[]*models.Webhook, app uuid.UUID) {
+	selectRows(b, out, webhookRows, "app_id = $1 AND active ORDER BY created_at, id", app)
 }

@@ -254,3 +254,29 @@ func (s *WebhookRepository) removeOldEvents(db *gorm.DB) (int64, error) {
 		LIMIT ?)`, before, end, before, CleanupBatch)
 	return done.RowsAffected, done.Error
 }
+
+// ErrPayloadPurged refuses to send again what is not kept any more.
+var ErrPayloadPurged = models.Refuse(models.KindGone, "payload_purged",
+	"What this delivery sent was deleted at the end of the envelope's retention.")
+
+// kept is true of a webhook event whose body was not removed: an event always has one.
+const kept = "length(body) > 0"
+
+// hasBody reports whether a webhook event still has what was sent.
+func hasBody(tx *gorm.DB, event uuid.UUID) (bool, error) {
+	n, err := count(tx.Model(&models.WebhookEvent{}).Where("id = ? AND "+kept, event))
+	return n > 0, err
+}
+
+func webhookEventColumns(ev *models.WebhookEvent) []column {
+	return []column{
+		{"id", &ev.ID},
+		{"app_id", &ev.AppID},
+		{"envelope_id", &ev.EnvelopeID},
+		{"tenant_id", &ev.TenantID},
+		{"name", &ev.Name},
+		{"body", &ev.Body},
+		{"values_body", &ev.ValuesBody},
+		{"created_at", &ev.CreatedAt},
+	}
+}

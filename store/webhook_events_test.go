@@ -264,3 +264,29 @@ func TestDeliveriesOfAnEventAreReadByTheirIndex(t *testing.T) {
 		require.Contains(t, plan, "_app_id_event_id_idx", plan)
 	})
 }
+
+// TestValuesGoToWhoAskedForThem: endpoints that did not ask for them get an event without.
+func TestValuesGoToWhoAskedForThem(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		plain := newEndpoint(f)
+		with, err := s.CreateWebhook(ctx, f.app.ID, "https://example.com/values", models.WebhookEvents, "secret", models.IncludeValues)
+		require.NoError(t, err)
+		e := f.sent(1, nil)
+		require.NoError(t, f.sign(e, 0))
+		require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error {
+			return e.Complete(f.act(), []models.SealedFile{{OriginalID: e.Documents[0].ID, SHA256: "00", Size: 1, PageCount: 1, BlobKey: "s"}})
+		}))
+		list, _, err := s.Deliveries(ctx, store.DeliveryFilter{App: f.app.ID, Event: models.EventEnvelopeCompleted, Page: 1, Size: 9})
+		require.NoError(t, err)
+		require.Len(t, list, 2)
+		for _, d := range list {
+			job, err := s.DeliveryJob(ctx, d.ID)
+			require.NoError(t, err)
+			assert.Equal(t, d.WebhookID == with.ID, strings.Contains(string(job.Event.Body), `"values"`))
+			assert.Contains(t, []uuid.UUID{plain.hook.ID, with.ID}, d.WebhookID)
+			assert.Nil(t, job.Event.ValuesBody)
+		}
+	})
+}

@@ -105,8 +105,6 @@ func covered(all []partition, id uuid.UUID) bool {
 	return slices.ContainsFunc(all, func(p partition) bool { return before(id, p.to) && !before(id, p.from) })
 }
 
-func before(a, b uuid.UUID) bool { return string(a[:]) < string(b[:]) }
-
 // partitionChange runs fn in a transaction that may lock the tables, and in which no other process makes or
 // drops partitions.
 func (s *WebhookRepository) partitionChange(ctx context.Context, fn func(tx *gorm.DB) error) error {

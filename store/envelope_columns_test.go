@@ -2,12 +2,15 @@ package store_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gorm.io/gorm/schema"
 
 	"countersign/internal/testkit"
 	"countersign/models"
+	"countersign/store"
 )
 
 // TestRecipientsAtRest: what a recipient is survives the database, the host's address
@@ -74,5 +77,16 @@ func TestRecipientsAtRest(t *testing.T) {
 			require.Equal(t, []*models.Signer{cora, ida, will, vic}, got.Recipients())
 			assertNoPlaintext(t, dumpTables(t, kind, url))
 		})
+	}
+}
+
+// TestColumnsAreComplete: no member of a model is forgotten when it is loaded or
+// saved.
+func TestColumnsAreComplete(t *testing.T) {
+	t.Parallel()
+	for model, columns := range store.ColumnsOf() {
+		known, err := schema.Parse(model, &sync.Map{}, schema.NamingStrategy{})
+		require.NoError(t, err)
+		require.ElementsMatch(t, known.DBNames, columns, "%T", model)
 	}
 }

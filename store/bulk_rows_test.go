@@ -13,23 +13,6 @@ import (
 	"countersign/store"
 )
 
-// failedBulk is a bulk send that ended with n failed rows.
-func (f *fixture) failedBulk(n int) *models.BulkSend {
-	f.t.Helper()
-	b, err := f.bulk(n, 0)
-	require.NoError(f.t, err)
-	for _, r := range f.work(b, n).Rows {
-		require.NoError(f.t, f.FailBulkRow(f.t.Context(), f.app.ID, r, models.Refuse(models.KindConflict, "external_id_taken", "Another envelope has it.")))
-	}
-	_, err = f.FinishBulkSend(f.t.Context(), f.app.ID, b.ID)
-	require.NoError(f.t, err)
-	return b
-}
-
-func (f *fixture) retry(b *models.BulkSend) (*store.BulkSendWithCounts, error) {
-	return f.ChangeBulkSend(f.t.Context(), f.app.ID, b.ID, models.BulkRetry, nil)
-}
-
 // TestOldBulkDataGoes: what a failed row would be made from goes when the history begins
 // after its failure; the row and its reason stay, and a retry says so. What failed since is
 // tried again, and what waits keeps its data for as long as it waits.
@@ -109,4 +92,21 @@ func TestBulkDataGoesOrIsRetried(t *testing.T) {
 			}
 		}
 	})
+}
+
+// failedBulk is a bulk send that ended with n failed rows.
+func (f *fixture) failedBulk(n int) *models.BulkSend {
+	f.t.Helper()
+	b, err := f.bulk(n, 0)
+	require.NoError(f.t, err)
+	for _, r := range f.work(b, n).Rows {
+		require.NoError(f.t, f.FailBulkRow(f.t.Context(), f.app.ID, r, models.Refuse(models.KindConflict, "external_id_taken", "Another envelope has it.")))
+	}
+	_, err = f.FinishBulkSend(f.t.Context(), f.app.ID, b.ID)
+	require.NoError(f.t, err)
+	return b
+}
+
+func (f *fixture) retry(b *models.BulkSend) (*store.BulkSendWithCounts, error) {
+	return f.ChangeBulkSend(f.t.Context(), f.app.ID, b.ID, models.BulkRetry, nil)
 }

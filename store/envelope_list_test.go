@@ -1,7 +1,7 @@
 package store_test
 
 import (
-	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,22 +13,6 @@ import (
 	"countersign/models"
 	"countersign/store"
 )
-
-// must is for results whose error cannot be looked at.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-func isPostgres(ctx context.Context, t *testing.T, s *store.Store) bool {
-	t.Helper()
-	db, err := s.DB()
-	require.NoError(t, err)
-	var version string
-	return db.QueryRowContext(ctx, "SELECT version()").Scan(&version) == nil
-}
 
 // TestListsOfEnvelopes: each filter by itself selects what it says, of the app and
 // tenant that asks; pages follow each other, the newest first.
@@ -114,99 +98,69 @@ func TestListsOfEnvelopes(t *testing.T) {
 	})
 }
 
-// must2 is the error of a call with a result that nobody needs.
-func must2[T any](_ T, err error) error { return err }
-
-// TestAChangeOfNothing writes nothing; one that is recorded, or changes one part
-// alone, is saved.
-func TestAChangeOfNothing(t *testing.T) {
+// TestListsByChange: the filters and cursors of who keeps a copy of the envelopes.
+func TestListsByChange(t *testing.T) {
 	t.Parallel()
 	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
-		e := f.sent(2, nil)
-		f.awake()
-		got, err := s.Change(ctx, f.app.ID, e.ID, func(*models.Envelope) error { return nil })
-		require.NoError(t, err)
-		assert.Equal(t, e.Version, got.Version)
-		assert.True(t, f.awake(), "whoever waits looks once too often rather than too late")
-		version := e.Version
-		for _, c := range []struct {
-			name   string
-			change func(e *models.Envelope)
-		}{
-			{"event", func(e *models.Envelope) { require.NoError(t, e.Invited(f.act(), e.Signers[0].ID, false, "")) }},
-			{"envelope", func(e *models.Envelope) { e.CreatedBy += "x" }},
-			{"signer", func(e *models.Envelope) { e.Signers[1].UserAgent += "x" }},
-			{"document", func(e *models.Envelope) { e.Documents[0].SealFacts += "x" }},
-			{"field", func(e *models.Envelope) { e.Fields[1].Page++ }},
-			{"address", func(e *models.Envelope) { e.Signers[0].Email = "other@example.com" }},
-			{"phone", func(e *models.Envelope) { p := "+442079460958"; e.Signers[0].Phone = &p }},
-			{"no phone", func(e *models.Envelope) { e.Signers[0].Phone = nil }},
-			{"a value", func(e *models.Envelope) {
-				e.Values = []models.FieldValue{{FieldID: e.Fields[0].ID, EnvelopeID: e.ID, SignerID: e.Signers[0].ID, Text: "v"}}
-			}},
-			{"a signature", func(e *models.Envelope) {
-				e.Adopted = &models.SavedSignature{AppID: e.AppID, TenantID: "t", Email: "a@example.com", Image: []byte("png")}
-			}},
-			{"a new signer", func(e *models.Envelope) {
-				e.Signers = append(e.Signers, &models.Signer{ID: newID(), EnvelopeID: e.ID, Position: 2, Name: "New", Email: "new@example.com"})
-			}},
-		} {
-			changed, err := s.ChangeWithEvents(ctx, f.app.ID, e.ID, func(e *models.Envelope) error { c.change(e); return nil })
-			require.NoError(t, err, c.name)
-			version++
-			assert.Equal(t, version, changed.Version, c.name)
-			assert.Empty(t, changed.Events, c.name)
-			assert.Empty(t, changed.Values, c.name)
-			assert.Nil(t, changed.Adopted, c.name)
-			stored, log := f.check(e.ID)
-			assert.Equal(t, stored, changed.Envelope, c.name)
-			assert.Len(t, changed.Log, len(log), c.name)
-			assert.True(t, f.awake(), c.name)
+		foreign := newFixture(t, s, clock)
+		var made []*models.Envelope
+		for range 4 {
+			clock.Add(time.Second)
+			made = append(made, f.prepared())
 		}
-		values, err := s.Values(ctx, e)
-		require.NoError(t, err)
-		assert.Len(t, values, 1)
-		found, _, err := s.Envelopes(ctx, store.EnvelopeFilter{App: f.app.ID, Search: "new@example.com", Page: 1, Size: 5})
-		require.NoError(t, err)
-		assert.Len(t, found, 1, "a signer who comes later is found")
-		got, err = s.Change(ctx, f.app.ID, e.ID, func(e *models.Envelope) error { return e.Invited(f.act(), e.Signers[0].ID, false, "") })
-		require.NoError(t, err)
-		assert.Empty(t, got.Events)
-		assert.True(t, f.awake())
-	})
-}
-
-// TestValuesAreTheEnvelopes: of one envelope, and of one field.
-func TestValuesAreTheEnvelopes(t *testing.T) {
-	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
-		f, ctx := newFixture(t, s, clock), t.Context()
-		e, other := f.sent(2, nil), f.sent(2, nil)
-		for i := range 2 {
-			require.NoError(t, f.sign(e, i))
-			require.NoError(t, f.sign(other, i))
-		}
-		for _, of := range []func(context.Context, *models.Envelope) ([]models.FieldValue, error){s.Values, s.ValuesWithoutPictures} {
-			values, err := of(ctx, e)
-			require.NoError(t, err)
-			require.Len(t, values, 2)
-			for _, v := range values {
-				assert.Equal(t, []any{e.ID, "yes", clock.Now()}, []any{v.EnvelopeID, v.Text, v.CreatedAt.UTC()})
+		clock.Add(time.Second)
+		theirs := foreign.prepared() // the newest
+		void(t, s, made[1])
+		made[1] = must(s.Envelope(ctx, f.app.ID, made[1].ID))
+		list := func(filter store.EnvelopeFilter) (out []int) {
+			filter.App, filter.Page = f.app.ID, max(filter.Page, 1)
+			if filter.Size == 0 {
+				filter.Size = 9
 			}
+			found, total, err := s.Envelopes(ctx, filter)
+			require.NoError(t, err)
+			if filter.After == nil && filter.Page == 1 && len(found) < filter.Size {
+				assert.EqualValues(t, len(found), total, "%+v", filter)
+			}
+			for _, e := range found {
+				out = append(out, slices.IndexFunc(made, func(m *models.Envelope) bool { return m.ID == e.ID }))
+			}
+			return out
 		}
-		v, err := s.Value(ctx, e, e.Fields[1].ID)
-		require.NoError(t, err)
-		assert.Equal(t, []any{e.Fields[1].ID, e.Signers[1].ID}, []any{v.FieldID, v.SignerID})
-		for _, field := range []uuid.UUID{other.Fields[0].ID, uuid.New()} {
-			_, err = s.Value(ctx, e, field)
-			require.ErrorIs(t, err, models.ErrNotFound)
-		}
-		log, err := s.AuditEvents(ctx, &models.Envelope{ID: e.ID, AuditSeq: 3})
-		require.NoError(t, err)
-		require.Len(t, log, 3, "as it was when the envelope was loaded")
-		for i := range log {
-			assert.Equal(t, []any{e.ID, int64(i + 1)}, []any{log[i].EnvelopeID, log[i].Seq})
+		place := func(i int) *store.ListPlace { return &store.ListPlace{ID: made[i].ID, At: made[i].UpdatedAt} }
+		created := func(e *models.Envelope) *store.ListPlace { return &store.ListPlace{ID: e.ID, At: e.CreatedAt} }
+		newest := slices.SortedFunc(slices.Values([]int{0, 1, 2, 3}), func(a, b int) int { return slices.Compare(made[b].ID[:], made[a].ID[:]) })
+		for name, c := range map[string]struct {
+			filter store.EnvelopeFilter
+			want   []int
+		}{
+			"by change":                {store.EnvelopeFilter{ByUpdate: true}, []int{0, 2, 3, 1}},
+			"behind a place":           {store.EnvelopeFilter{ByUpdate: true, After: place(2)}, []int{3, 1}},
+			"behind one, a page later": {store.EnvelopeFilter{ByUpdate: true, After: place(0), Page: 3, Size: 2}, []int{2, 3}},
+			"one more":                 {store.EnvelopeFilter{ByUpdate: true, After: place(0), Size: 2, Peek: true}, []int{2, 3, 1}},
+			"a second page":            {store.EnvelopeFilter{ByUpdate: true, Page: 2, Size: 3}, []int{1}},
+			"since":                    {store.EnvelopeFilter{ByUpdate: true, UpdatedSince: made[3].UpdatedAt}, []int{3, 1}},
+			"since, and drafts":        {store.EnvelopeFilter{ByUpdate: true, UpdatedSince: made[2].UpdatedAt.Add(time.Microsecond), Status: models.StatusDraft}, []int{3}},
+			"newest first":             {store.EnvelopeFilter{Size: 2, Peek: true}, newest[:3]},
+			"older than one":           {store.EnvelopeFilter{After: place(newest[1])}, newest[2:]},
+			"address":                  {store.EnvelopeFilter{SignerEmail: "Ada@First.example", ByUpdate: true}, []int{0, 2, 3, 1}},
+			"domain":                   {store.EnvelopeFilter{SignerEmail: "second.example", ByUpdate: true, Size: 1}, []int{0}},
+			"part of an address":       {store.EnvelopeFilter{SignerEmail: "ada"}, nil},
+			"text":                     {store.EnvelopeFilter{Text: "of the", Status: models.StatusVoided}, []int{1}},
+			"no such text":             {store.EnvelopeFilter{Text: "of%the"}, nil},
+			"no such external id":      {store.EnvelopeFilter{ExternalID: "x"}, nil},
+			"not given up":             {store.EnvelopeFilter{Undelivered: true}, nil},
+			"made from a time on":      {store.EnvelopeFilter{CreatedAfter: made[1].CreatedAt}, []int{3, 2, 1}},
+			"made before a time":       {store.EnvelopeFilter{CreatedBefore: made[3].CreatedAt, Size: 2}, []int{2, 1}},
+			"before, a page later":     {store.EnvelopeFilter{CreatedBefore: made[3].CreatedAt, Size: 2, Page: 2}, []int{0}},
+			"made between, behind one": {store.EnvelopeFilter{CreatedAfter: made[1].CreatedAt, CreatedBefore: made[3].CreatedAt.Add(1), After: created(made[3])}, []int{2, 1}},
+			"behind another app's":     {store.EnvelopeFilter{CreatedAfter: made[1].CreatedAt, After: created(theirs)}, []int{3, 2, 1}},
+			"made later":               {store.EnvelopeFilter{CreatedAfter: clock.Now().Add(time.Hour)}, nil},
+			"made earlier":             {store.EnvelopeFilter{CreatedBefore: clock.Now().Add(-time.Hour)}, nil},
+			"changed later":            {store.EnvelopeFilter{UpdatedSince: clock.Now().Add(time.Hour)}, nil},
+		} {
+			assert.Equal(t, c.want, list(c.filter), name)
 		}
 	})
 }

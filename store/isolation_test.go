@@ -1,10 +1,12 @@
 package store_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"countersign/internal/testkit"
@@ -178,5 +180,113 @@ func TestAppsAreApart(t *testing.T) {
 		_, total, err := s.Contacts(ctx, b.f.app.ID, "", 1, 10)
 		require.NoError(t, err)
 		require.Equal(t, 1, total)
+	})
+}
+
+// TestTemplatesAndBulkSendsAreApart: an app finds and changes its own alone, and what it
+// does to one leaves the others as they are.
+func TestTemplatesAndBulkSendsAreApart(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, other, ctx := newFixture(t, s, clock), newFixture(t, s, clock), t.Context()
+		mine, also, theirs := must(f.bulk(2, 0)), must(f.bulk(3, 0)), must(other.bulk(4, 0))
+		external := ptr("lease")
+		template, second, foreign := f.templateOf("one", external), f.templateOf("two", nil), other.templateOf("three", external)
+		assert.NotEqual(t, template.ID, foreign.ID, "an external id is the app's and tenant's")
+
+		allow := func(*models.BulkSend) error { return nil }
+		for name, call := range map[string]func(app uuid.UUID) error{
+			"load a bulk send": func(app uuid.UUID) error { return must2(s.BulkSend(ctx, app, theirs.ID)) },
+			"take its rows":    func(app uuid.UUID) error { return must2(s.BulkWork(ctx, app, theirs.ID, 9, 9)) },
+			"pause it": func(app uuid.UUID) error {
+				return must2(s.ChangeBulkSend(ctx, app, theirs.ID, models.BulkPause, allow))
+			},
+			"load a template": func(app uuid.UUID) error { return must2(s.Template(ctx, app, foreign.ID, 0)) },
+			"load a version":  func(app uuid.UUID) error { return must2(s.Template(ctx, app, foreign.ID, 1)) },
+			"archive it": func(app uuid.UUID) error {
+				return must2(s.ArchiveTemplate(ctx, app, foreign.ID, func(*models.Template) error { return nil }))
+			},
+			"change it": func(app uuid.UUID) error {
+				return must2(s.ChangeTemplate(ctx, app, foreign.ID, func(*models.LoadedTemplate) error { return nil }))
+			},
+		} {
+			require.ErrorIs(t, call(f.app.ID), models.ErrNotFound, name)
+		}
+		_, err := f.make(ctx, foreign.ID, 1)
+		assert.Equal(t, "validation_error templateId", refusalOf(t, err))
+		assert.Equal(t, models.BulkQueued, must(s.BulkSend(ctx, other.app.ID, theirs.ID)).Status, "nobody else has begun it")
+		assert.Equal(t, 4, other.counts(theirs).Pending)
+
+		// One of several: each has its own rows, versions and state.
+		assert.Len(t, f.work(mine, 9).Rows, 2)
+		assert.Equal(t, models.BulkQueued, must(s.BulkSend(ctx, f.app.ID, also.ID)).Status)
+		_, err = s.ChangeBulkSend(ctx, f.app.ID, mine.ID, models.BulkCancel, allow)
+		require.NoError(t, err)
+		assert.Equal(t, models.BulkCounts{Cancelled: 2}, f.counts(mine))
+		assert.Equal(t, models.BulkCounts{Pending: 3}, f.counts(also))
+		assert.Equal(t, models.BulkCounts{Pending: 4}, other.counts(theirs))
+		rows, total, err := s.BulkRows(ctx, also.ID, "", 1, 2)
+		require.NoError(t, err)
+		assert.EqualValues(t, 3, total)
+		require.Len(t, rows, 2)
+		assert.Equal(t, []int{1, 2}, []int{rows[0].Row, rows[1].Row})
+		_, total, err = s.BulkRows(ctx, also.ID, models.BulkRowCancelled, 1, 9)
+		require.NoError(t, err)
+		assert.Zero(t, total)
+
+		next := f.templateOf("one again", external)
+		assert.Equal(t, []any{template.ID, 2}, []any{next.ID, next.Version})
+		assert.Equal(t, 1, must(s.Template(ctx, f.app.ID, second.ID, 0)).Version)
+		assert.Equal(t, 1, must(s.Template(ctx, other.app.ID, foreign.ID, 0)).Version)
+		_, err = s.Template(ctx, f.app.ID, second.ID, 2)
+		require.ErrorIs(t, err, models.ErrNotFound)
+		require.NoError(t, must2(s.ArchiveTemplate(ctx, f.app.ID, template.ID, func(*models.Template) error { return nil })))
+		assert.NotNil(t, must(s.Template(ctx, f.app.ID, template.ID, 0)).ArchivedAt)
+		assert.Nil(t, must(s.Template(ctx, f.app.ID, second.ID, 0)).ArchivedAt)
+		assert.Nil(t, must(s.Template(ctx, other.app.ID, foreign.ID, 0)).ArchivedAt)
+	})
+}
+
+// TestOneRowOfSeveral: what is done to one row of an app is done to that one.
+func TestOneRowOfSeveral(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, other, ctx := newFixture(t, s, clock), newFixture(t, s, clock), t.Context()
+		e := f.sent(2, nil)
+		for i := range 2 {
+			app, l, err := s.LinkByShortForm(ctx, s.ShortLink(*e.Signers[i].LinkID))
+			require.NoError(t, err)
+			assert.Equal(t, []any{f.app.ID, link(e, i)}, []any{app, l})
+		}
+		_, _, err := s.LinkByShortForm(ctx, s.ShortLink(uuid.New()))
+		require.ErrorIs(t, err, models.ErrNotFound)
+
+		p := newEndpoint(f)
+		d := p.ping()
+		url := "https://other.example/hook"
+		change := store.WebhookPatch{WebhookChange: models.WebhookChange{URL: &url}}
+		_, err = s.PatchWebhook(ctx, other.app.ID, p.hook.ID, change)
+		require.ErrorIs(t, err, models.ErrNotFound)
+		assert.Equal(t, "https://example.com/hook", p.now().URL)
+		_, err = s.PatchWebhook(ctx, f.app.ID, p.hook.ID, change)
+		require.NoError(t, err)
+		assert.Equal(t, []any{url, true, models.DeliveryPending}, []any{p.now().URL, p.now().Active, p.status(d)})
+		_, err = s.PatchWebhook(ctx, f.app.ID, p.hook.ID, store.WebhookPatch{Active: ptr(true)})
+		require.NoError(t, err)
+		assert.Equal(t, models.DeliveryPending, p.status(d))
+		_, err = s.PatchWebhook(ctx, f.app.ID, p.hook.ID, store.WebhookPatch{Active: ptr(false)})
+		require.NoError(t, err)
+		assert.Equal(t, []any{false, models.DeliveryFailed}, []any{p.now().Active, p.status(d)})
+
+		deliveries := []models.Delivery{{WebhookID: p.hook.ID, EnvelopeID: e.ID}, {WebhookID: newEndpoint(other).hook.ID, EnvelopeID: must(other.draft(models.Envelope{Subject: ptr("theirs")})).ID}}
+		names, err := s.DeliveryContext(ctx, f.app.ID, deliveries)
+		require.NoError(t, err)
+		assert.Equal(t, map[uuid.UUID]string{p.hook.ID: url}, names.URLs)
+		assert.Empty(t, names.Subjects, "that of another app is not told")
+
+		require.NoError(t, must2(s.BeginMail(ctx, models.Mail{ID: "m", EnvelopeID: e.ID, SignerID: e.Signers[0].ID, Kind: models.MailInvitation})))
+		mails := must(s.Mails(context.WithoutCancel(ctx), e.ID))
+		require.Len(t, mails, 1)
+		assert.Equal(t, clock.Now(), mails[0].CreatedAt.UTC())
 	})
 }

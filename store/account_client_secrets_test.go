@@ -1,0 +1,35 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+func TestCredentials(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
+		app, secret, err := s.CreateApp(t.Context(), "A", models.PlanFree, []string{"t1"})
+		require.NoError(t, err)
+		require.NotEqual(t, app.ID, app.ClientID, "the id in records is not what one logs in with")
+		got, err := s.Authenticate(t.Context(), app.ClientID.String(), secret)
+		require.NoError(t, err)
+		assert.Equal(t, app.ID, got.ID)
+		assert.Equal(t, []string{"t1"}, got.Tenants)
+		for _, c := range [][2]string{{app.ClientID.String(), "wrong"}, {app.ID.String(), secret}, {uuid.NewString(), secret}, {"nonsense", secret}, {"", ""}} {
+			_, err := s.Authenticate(t.Context(), c[0], c[1])
+			require.ErrorIs(t, err, models.ErrNotFound)
+		}
+		_, _, err = s.CreateApp(t.Context(), "", "gold", nil)
+		var refusal *models.Error
+		require.ErrorAs(t, err, &refusal)
+		assert.Contains(t, refusal.Fields, "name")
+		assert.Contains(t, refusal.Fields, "plan")
+	})
+}

@@ -1,0 +1,105 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/models"
+	"countersign/store/blob"
+)
+
+func (s *ArchiveRepository) keepFile(ctx context.Context, key string, content []byte) error {
+	f, err := s.archiveFiles.Temp()
+	if err != nil {
+		return err
+	}
+	defer blob.Discard(f)
+	if _, err := bytes.NewReader(content).WriteTo(f); err != nil {
+		return fmt.Errorf("write %s: %w", key, err)
+	}
+	return s.archiveFiles.Keep(ctx, f, key)
+}
+
+// EnvelopesToArchive lists up to n envelopes of all apps that ended and were last changed
+// before a time, the oldest first, without those that could not be archived a short while ago.
+func (s *ArchiveRepository) EnvelopesToArchive(ctx context.Context, before time.Time, n int) ([]EnvelopeRef, error) {
+	var out []EnvelopeRef
+	err := s.db.WithContext(ctx).Model(&models.Envelope{}).
+		Where(archivable+" AND updated_at < ? AND (archive_retry_at IS NULL OR archive_retry_at < ?)", before.UTC(), s.now()).
+		Select("id, app_id").Order("updated_at").Limit(n).Find(&out).Error
+	if err != nil {
+		return nil, fmt.Errorf("list what is to be archived: %w", err)
+	}
+	return out, nil
+}
+
+// PostponeArchiving notes that an envelope could not be archived, and is not to be listed
+// for some days.
+func (s *ArchiveRepository) PostponeArchiving(ctx context.Context, envelope uuid.UUID) error {
+	err := s.db.WithContext(ctx).Exec("UPDATE envelopes SET archive_retry_at = ? WHERE id = ?", s.now().Add(archiveRetry), envelope).Error
+	if err != nil {
+		return fmt.Errorf("postpone archiving %s: %w", envelope, err)
+	}
+	return nil
+}
+
+// ReleasedArchives lists up to n archives whose rows came back so long ago that their
+// files are not needed any more.
+func (s *ArchiveRepository) ReleasedArchives(ctx context.Context, n int) ([]*Archive, error) {
+	var out []*Archive
+	err := s.db.WithContext(ctx).Where("released_at IS NOT NULL AND released_at < ?", s.now().Add(-ReleasedArchivesKept)).Order("released_at").Limit(n).Find(&out).Error
+	if err != nil {
+		return nil, fmt.Errorf("list released archives: %w", err)
+	}
+	return out, nil
+}
+
+// RemoveReleasedArchive removes the file of an archive that was released, and its record
+// after that.
+func (s *ArchiveRepository) RemoveReleasedArchive(ctx context.Context, a *Archive) error {
+	if s.archiveFiles == nil {
+		return errNoFileStore
+	}
+	if err := s.archiveFiles.Delete(ctx, a.BlobKey()); err != nil {
+		return err
+	}
+	if err := s.db.WithContext(ctx).Where("id = ? AND released_at IS NOT NULL", a.ID).Delete(&Archive{}).Error; err != nil {
+		return fmt.Errorf("remove archive %s: %w", a.ID, err)
+	}
+	return nil
+}
+
+// ArchiveFiles are those of some ids of archives that are recorded.
+func (s *ArchiveRepository) ArchiveFiles(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
+	out := make(map[uuid.UUID]bool, len(ids))
+	if len(ids) == 0 {
+		return out, nil
+	}
+	var found []uuid.UUID
+	if err := s.db.WithContext(ctx).Model(&Archive{}).Where("id IN ?", ids).Pluck("id", &found).Error; err != nil {
+		return nil, fmt.Errorf("list archives: %w", err)
+	}
+	for _, id := range found {
+		out[id] = true
+	}
+	return out, nil
+}
+
+// archivable selects envelopes that have ended and are in no archive. It is written as
+// the partial index envelopes_to_archive is.
+const archivable = "NOT archived AND status IN ('completed', 'declined', 'voided', 'expired', 'deleted')"
+
+const (
+	// archiveRetry is when it is tried again to archive an envelope that could not be.
+	archiveRetry = 7 * 24 * time.Hour
+	// archiveCommitLimit bounds the time from the keeping of an archive's file to its
+	// record: long before a sweep takes the file for one that will never be recorded.
+	archiveCommitLimit = time.Hour
+	// ReleasedArchivesKept is for how long the file of an archive is kept after its rows
+	// have come back: a backup of the database from before that needs it.
+	ReleasedArchivesKept = 90 * 24 * time.Hour
+)

@@ -1,0 +1,161 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// embeds is what is done to the envelope of an embedded session for a signer, as they were seen.
+func (f *fixture) embeds(seen *models.Signer) func(*models.Envelope) error {
+	return func(e *models.Envelope) error { return e.LinkUntil(f.act(), seen, f.clock.Now().Add(time.Hour)) }
+}
+
+// TestEmbeddedSessionsOfOnePerson: a session that was checked for a person who is replaced
+// before it is stored is not the successor's.
+func TestEmbeddedSessionsOfOnePerson(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		ctx := t.Context()
+		f := newFixture(t, s, clock)
+		e := f.sent(1, nil)
+		embed := func(seen *models.Signer) error {
+			return s.CreateEmbeddedSession(ctx, f.session(e, "h"), f.embeds(seen))
+		}
+		var successor models.Signer
+		require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error {
+			now, err := e.Replace(f.act(), e.Signers[0].ID, models.Replacement{Name: "Grete", Email: "grete@navy.example"})
+			successor = *now
+			return err
+		}))
+		assert.Equal(t, "signer_changed", refusalOf(t, embed(e.Signers[0])))
+		require.NoError(t, embed(&successor))
+	})
+}
+
+// session is an embedded session of the envelope's first signer.
+func (f *fixture) session(e *models.Envelope, hash string) *models.EmbeddedSession {
+	return &models.EmbeddedSession{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, PageSession: models.PageSession{
+		AppID: f.app.ID, TenantID: "t", AllowedOrigin: "https://example.com", TokenHash: []byte(hash), CreatedAt: f.clock.Now(), ExpiresAt: f.clock.Now().Add(time.Hour),
+	}}
+}
+
+// TestEmbeddedSessionsAndTheirLinks: a session that is refused, or could not be stored, has not ended the signer's link.
+func TestEmbeddedSessionsAndTheirLinks(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			ctx, clock := t.Context(), testkit.NewClock()
+			s := testkit.Store(t, kind, clock.Now)
+			f := newFixture(t, s, clock)
+			e := f.sent(1, nil)
+			seen := e.Signers[0]
+			require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error {
+				e.ExpiresAt = nil
+				return nil
+			}))
+			clock.Add(models.LinkLifetime - time.Minute)
+			link := func() uuid.UUID {
+				now, err := s.Envelope(ctx, f.app.ID, e.ID)
+				require.NoError(t, err)
+				return *now.Signers[0].LinkID
+			}
+			issued := func() (n int) {
+				_, log, err := s.EnvelopeWithEvents(ctx, f.app.ID, e.ID)
+				require.NoError(t, err)
+				for _, ev := range log {
+					if ev.Name == models.EventLinkIssued {
+						n++
+					}
+				}
+				return n
+			}
+			mend := breakTable(ctx, t, pool(t, s), kind, "INSERT", "embedded_sessions")
+			require.ErrorContains(t, s.CreateEmbeddedSession(ctx, f.session(e, "a"), f.embeds(seen)), "broken on purpose")
+			mend()
+			require.Equal(t, *seen.LinkID, link())
+			require.Zero(t, issued())
+
+			require.NoError(t, s.CreateEmbeddedSession(ctx, f.session(e, "b"), f.embeds(seen)))
+			require.NotEqual(t, *seen.LinkID, link())
+			require.Equal(t, 1, issued())
+			second := link()
+			require.NoError(t, s.CreateEmbeddedSession(ctx, f.session(e, "c"), f.embeds(seen)), "the same person, with another link")
+			require.Equal(t, second, link(), "which lasts")
+
+			require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
+			require.Equal(t, "envelope_closed", refusalOf(t, s.CreateEmbeddedSession(ctx, f.session(e, "d"), f.embeds(seen))), "voided since the signer was seen")
+		})
+	}
+}
+
+// TestEmbeddedSessionsWaitForAReplacement: also one that is not committed yet.
+func TestEmbeddedSessionsWaitForAReplacement(t *testing.T) {
+	t.Parallel()
+	ctx, clock := t.Context(), testkit.NewClock()
+	s := testkit.Store(t, "postgres", clock.Now)
+	f := newFixture(t, s, clock)
+	e := f.sent(1, nil)
+	made := make(chan error, 1)
+	require.NoError(t, change(ctx, f, e.ID, func(now *models.Envelope) error {
+		go func() { made <- s.CreateEmbeddedSession(ctx, f.session(e, "h"), f.embeds(e.Signers[0])) }()
+		require.Eventually(t, func() bool {
+			var waiting bool
+			err := pool(t, s).QueryRowContext(context.WithoutCancel(ctx), "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')").Scan(&waiting)
+			return err == nil && waiting
+		}, time.Minute, 10*time.Millisecond)
+		_, err := now.Replace(f.act(), now.Signers[0].ID, models.Replacement{Name: "Grete", Email: "grete@navy.example"})
+		return err
+	}))
+	assert.Equal(t, "signer_changed", refusalOf(t, <-made))
+}
+
+// TestEmbeddedSessions: found by their token, ended by their own app and tenant.
+func TestEmbeddedSessions(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		ctx := t.Context()
+		f := newFixture(t, s, clock)
+		app, e := f.app, f.sent(1, nil)
+		other, _, err := s.CreateApp(ctx, "Other", models.PlanFree, nil)
+		require.NoError(t, err)
+		embed := func(hash string) *models.EmbeddedSession {
+			v := f.session(e, hash)
+			require.NoError(t, s.CreateEmbeddedSession(ctx, v, f.embeds(e.Signers[0])))
+			return v
+		}
+		one, two := embed("one"), embed("two")
+		require.NotEqual(t, one.ID, two.ID)
+		for _, want := range []*models.EmbeddedSession{one, two} {
+			got, err := s.EmbeddedSessionByToken(ctx, want.TokenHash)
+			require.NoError(t, err)
+			assert.Equal(t, want.ID, got.ID)
+			got, err = s.EmbeddedSession(ctx, want.ID)
+			require.NoError(t, err)
+			assert.Equal(t, want.SignerID, got.SignerID)
+		}
+		_, err = s.EmbeddedSessionByToken(ctx, []byte("three"))
+		require.ErrorIs(t, err, models.ErrNotFound)
+		_, err = s.EmbeddedSession(ctx, uuid.New())
+		require.ErrorIs(t, err, models.ErrNotFound)
+		elsewhere := *app
+		elsewhere.Tenants = []string{"u"}
+		require.ErrorIs(t, s.RevokeEmbeddedSession(ctx, other, one.ID), models.ErrNotFound)
+		require.ErrorIs(t, s.RevokeEmbeddedSession(ctx, &elsewhere, one.ID), models.ErrNotFound)
+		require.NoError(t, s.RevokeEmbeddedSession(ctx, app, one.ID))
+		first := clock.Now()
+		clock.Add(time.Minute)
+		require.NoError(t, s.RevokeEmbeddedSession(ctx, app, one.ID))
+		assert.Equal(t, first, must(s.EmbeddedSession(ctx, one.ID)).RevokedAt.UTC(), "it ended the first time")
+		assert.Nil(t, must(s.EmbeddedSession(ctx, two.ID)).RevokedAt)
+	})
+}

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// column is a column of a row, and the place of its value in the model: a
+// pointer, where a SELECT puts the value and from where a statement takes it.
+type column struct {
+	name  string
+	value any
+}
+
+// arg is the value itself, for a statement.
+func (c column) arg() any {
+	if v, ok := c.value.(inJSON); ok {
+		return v
+	}
+	return reflect.ValueOf(c.value).Elem().Interface()
+}
+
+// inJSON keeps a value as JSON text; null is NULL, and so is, where optional, an
+// object without members.
+type inJSON struct {
+	value    any
+	optional bool
+}
+
+// Value implements driver.Valuer.
+func (j inJSON) Value() (driver.Value, error) {
+	text, err := json.Marshal(j.value)
+	if err != nil || string(text) == "null" || j.optional && string(text) == "{}" {
+		return nil, err
+	}
+	return string(text), nil
+}
+
+// Scan implements sql.Scanner.
+func (j inJSON) Scan(src any) error {
+	switch text := src.(type) {
+	case nil:
+		return nil
+	case string:
+		return json.Unmarshal([]byte(text), j.value)
+	case []byte:
+		return json.Unmarshal(text, j.value)
+	}
+	return fmt.Errorf("store: JSON in a %T", src)
+}
+
+// selection is how rows of a table are read.
+type selection[T any] struct {
+	columns func(*T) []column
+	query   string // up to its condition
+}
+
+func selectionOf[T any](table string, columns func(*T) []column) selection[T] {
+	return selection[T]{columns, "SELECT " + strings.Join(namesOf(columns(new(T))), ", ") + " FROM " + table + " WHERE "}
+}
+
+// selectRows adds a query whose rows are appended to out.
+func selectRows[T any](b *batch, out *[]*T, from selection[T], where string, args ...any) {
+	b.query(func(r row) error {
+		v := new(T)
+		*out = append(*out, v)
+		return r.Scan(mapSlice(from.columns(v), func(c column) any { return c.value })...)
+	}, from.query+where, args...)
+}
+
+func namesOf(columns []column) []string {
+	return mapSlice(columns, func(c column) string { return c.name })
+}
+
+// placeholders are n parameters, the first of which is number after+1.
+func placeholders(after, n int) string {
+	out := make([]string, 0, n)
+	for i := range n {
+		out = append(out, "$"+strconv.Itoa(after+i+1))
+	}
+	return strings.Join(out, ", ")
+}
+
+// without are the columns but those of some names.
+func without(columns []column, names []string) []column {
+	return slices.DeleteFunc(columns, func(c column) bool { return slices.Contains(names, c.name) })
+}
+
+func inList(ids []uuid.UUID) (in string, args []any) {
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	return "IN (" + placeholders(0, len(ids)) + ")", args
+}

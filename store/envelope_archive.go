@@ -1,0 +1,137 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"countersign/internal/failpoint"
+	"countersign/models"
+)
+
+// errMeanwhile says that an envelope was changed while it was being archived.
+var errMeanwhile = fmt.Errorf("%w: it was changed meanwhile", ErrNotArchivable)
+
+// ErrNotArchivable says that an envelope cannot be archived as it is; the message says why.
+var ErrNotArchivable = errors.New("the envelope cannot be archived")
+
+// Archive moves the audit events and the values of an ended envelope to a file, and is nil
+// for one that was moved before. The rows are removed in the transaction that records the
+// file, after the file was read again and compared; cut off before that, it leaves a file
+// that nobody can read, for the sweep. An envelope that is not as its audit chain says, or
+// too large, or has a value that cannot be decrypted, is ErrNotArchivable.
+func (s *EnvelopeRepository) Archive(ctx context.Context, ref EnvelopeRef) error {
+	if err := s.archive(ctx, ref); err != nil {
+		if errors.Is(err, errUnreadable) {
+			err = fmt.Errorf("%w: %w", ErrNotArchivable, err)
+		}
+		return fmt.Errorf("archive envelope %s: %w", ref.ID, err)
+	}
+	return nil
+}
+
+func (s *EnvelopeRepository) archive(ctx context.Context, ref EnvelopeRef) error {
+	if s.archiveFiles == nil {
+		return errNoFileStore
+	}
+	e, events, err := s.AnyEnvelopeWithEvents(ctx, ref.AppID, ref.ID)
+	if err != nil || e.Archived {
+		return err
+	}
+	if !e.Status.Terminal() {
+		return fmt.Errorf("%w: it is %s, and has not ended", ErrNotArchivable, e.Status)
+	}
+	// What it is compared with below has the version of e, and so these values.
+	values, err := s.Values(ctx, e)
+	if err != nil {
+		return err
+	}
+	if err := models.VerifyChain(events, e.AuditSeq, e.AuditHead); err != nil {
+		return fmt.Errorf("%w: %w", ErrNotArchivable, err)
+	}
+	began := s.now()
+	a, err := s.keepArchive(ctx, e, newArchiveContent(e.ID, events, values))
+	if err != nil {
+		return err
+	}
+	failpoint.Inject("archive.verified")
+	if err := s.moveToArchive(ctx, e, a, began, len(events), len(values)); err != nil {
+		return err
+	}
+	failpoint.Inject("archive.moved")
+	return nil
+}
+
+// moveToArchive removes the rows of an envelope, which must be so many, in favour of an archive.
+func (s *EnvelopeRepository) moveToArchive(ctx context.Context, e *models.Envelope, a *Archive, began time.Time, events, values int) error {
+	return s.tx(ctx, func(tx *gorm.DB) error {
+		var now models.Envelope
+		if err := s.locked(tx).Select("id", "version", "archived").Take(&now, "id = ?", e.ID).Error; err != nil {
+			return mapNotFound(err)
+		}
+		if now.Archived || now.Version != e.Version || s.now().Sub(began) > archiveCommitLimit {
+			return errMeanwhile
+		}
+		if err := tx.Create(a).Error; err != nil {
+			return err
+		}
+		if err := removeArchived(tx, "field_values", e.ID, values); err != nil {
+			return err
+		}
+		if err := removeArchived(tx, "audit_events", e.ID, events); err != nil {
+			return err
+		}
+		failpoint.Inject("archive.deleted")
+		return tx.Exec("UPDATE envelopes SET archived = ?, archive_retry_at = NULL WHERE id = ?", true, e.ID).Error
+	})
+}
+
+// removeArchived removes the rows of an envelope, which must be n.
+func removeArchived(tx *gorm.DB, table string, envelope uuid.UUID, n int) error {
+	done := tx.Exec("DELETE FROM "+table+" WHERE envelope_id = ?", envelope)
+	if done.Error == nil && done.RowsAffected != int64(n) {
+		return fmt.Errorf("%w (%d rows of %s, not %d)", errMeanwhile, done.RowsAffected, table, n)
+	}
+	return done.Error
+}
+
+// keepArchive keeps a content in the file store, reads it again from there and compares
+// it, and returns the record to be made of it.
+func (s *EnvelopeRepository) keepArchive(ctx context.Context, e *models.Envelope, c *archiveContent) (*Archive, error) {
+	key := newArchiveKey()
+	a := &Archive{
+		ID: s.newID(), EnvelopeID: e.ID, Key: s.vault.Encrypt(key, labelArchiveKey), Events: e.AuditSeq,
+		LastEventAt: c.Events[len(c.Events)-1].Timestamp, CreatedAt: s.now(),
+	}
+	file, err := c.encode(key, a.binding())
+	if errors.Is(err, errTooLarge) {
+		return nil, fmt.Errorf("%w: %w", ErrNotArchivable, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(file)
+	a.SHA256, a.Size = hex.EncodeToString(sum[:]), int64(len(file))
+	if err := s.archives.keepFile(ctx, a.BlobKey(), file); err != nil {
+		return nil, err
+	}
+	failpoint.Inject("archive.kept")
+	kept, err := s.archives.openArchive(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	if !reflect.DeepEqual(c, kept) {
+		return nil, fmt.Errorf("%w: its archive is read as something else than was written", ErrNotArchivable)
+	}
+	if err := models.VerifyChain(kept.events(), e.AuditSeq, e.AuditHead); err != nil {
+		return nil, fmt.Errorf("%w: as it is archived: %w", ErrNotArchivable, err)
+	}
+	return a, nil
+}

@@ -1,0 +1,36 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// TestFilesTellWhatWasPurged: of the envelopes that are asked for, and no others.
+func TestFilesTellWhatWasPurged(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		kept, purged, other := f.sent(1, nil), f.sent(1, nil), f.sent(1, nil)
+		require.NoError(t, f.sign(purged, 0))
+		require.NoError(t, change(ctx, f, purged.ID, func(e *models.Envelope) error {
+			err := e.Complete(f.act(), []models.SealedFile{{OriginalID: e.Documents[0].ID, SHA256: "00", Size: 1, PageCount: 1, BlobKey: "s"}})
+			e.SetRetention(1)
+			return err
+		}))
+		clock.Add(25 * time.Hour)
+		require.NoError(t, change(ctx, f, purged.ID, func(e *models.Envelope) error { return e.Purge(f.act()) }))
+		files, err := s.Files(ctx, []uuid.UUID{kept.ID, purged.ID})
+		require.NoError(t, err)
+		assert.Equal(t, []store.FileRef{{EnvelopeID: kept.ID, BlobKey: "k"}}, files[kept.ID])
+		assert.ElementsMatch(t, []store.FileRef{{EnvelopeID: purged.ID, BlobKey: "k", Purged: true}, {EnvelopeID: purged.ID, BlobKey: "s", Purged: true}}, files[purged.ID])
+		assert.NotContains(t, files, other.ID)
+	})
+}

@@ -1,0 +1,90 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"countersign/internal/failpoint"
+	"countersign/models"
+)
+
+// Restore brings the rows of an archived envelope back into the database, and is nil for
+// one that is there. The archive's key is removed with that, and its file later.
+func (s *EnvelopeRepository) Restore(ctx context.Context, envelope uuid.UUID) error {
+	if err := s.restore(ctx, envelope); err != nil && !errors.Is(err, errNotArchived) {
+		return fmt.Errorf("restore envelope %s: %w", envelope, err)
+	}
+	return nil
+}
+
+func (s *EnvelopeRepository) restore(ctx context.Context, envelope uuid.UUID) error {
+	a, err := archiveOf(s.db.WithContext(ctx), envelope)
+	if err != nil {
+		return err
+	}
+	c, err := s.archives.openArchive(ctx, a)
+	if err != nil {
+		return err
+	}
+	events, values := c.events(), c.values()
+	err = s.outsideRequest().transact(ctx, readWrite, func(t *transaction) error {
+		tx, err := t.gorm()
+		if err != nil {
+			return err
+		}
+		var e models.Envelope
+		if err := s.locked(tx).Select("id", "archived", "audit_seq", "audit_head").Take(&e, "id = ?", envelope).Error; err != nil {
+			return mapNotFound(err)
+		}
+		now, err := archiveOf(tx, envelope)
+		if err != nil {
+			return err
+		}
+		if !e.Archived || now.ID != a.ID {
+			return errNotArchived // another has moved it meanwhile
+		}
+		if err := models.VerifyChain(events, e.AuditSeq, e.AuditHead); err != nil {
+			return &ArchiveError{envelope, a.BlobKey(), "does not end as the envelope does: " + err.Error()}
+		}
+		t.insert("audit_events", "", mapSlice(pointers(events), eventColumns)...)
+		for _, v := range pointers(values) {
+			t.insert("field_values", "", valueColumns(encrypt(s.engine, v)))
+		}
+		t.execOne("UPDATE envelopes SET archived = $1 WHERE id = $2", false, envelope)
+		t.execOne("UPDATE envelope_archives SET key = NULL, released_at = $1 WHERE id = $2", s.now(), a.ID)
+		if err := t.send(); err != nil {
+			return err
+		}
+		failpoint.Inject("restore.written")
+		return nil
+	})
+	if err == nil {
+		failpoint.Inject("restore.committed")
+	}
+	return err
+}
+
+// archivedError says that an envelope is in an archive, and must be restored before it is
+// changed.
+type archivedError struct{ id uuid.UUID }
+
+// Error implements error.
+func (e *archivedError) Error() string { return fmt.Sprintf("envelope %s is in an archive", e.id) }
+
+// changing runs fn in one transaction. If fn would change an archived envelope, that
+// is restored, and fn runs once more.
+func (s *EnvelopeRepository) changing(ctx context.Context, fn func(*transaction) error) error {
+	for attempt := 1; ; attempt++ {
+		err := s.transact(ctx, readWrite, fn)
+		archived, ok := errors.AsType[*archivedError](err)
+		if !ok || attempt == archiveAttempts {
+			return err
+		}
+		if err := s.Restore(ctx, archived.id); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+	"countersign/internal/vault"
+	"countersign/models"
+	"countersign/store"
+)
+
+func clock() time.Time { return time.Now().UTC() }
+
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+
+// eachDatabase runs a test on both databases.
+func eachDatabase(t *testing.T, test func(*testing.T, *store.Store)) {
+	t.Helper()
+	for _, kind := range testkit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			v, err := vault.New("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
+			require.NoError(t, err)
+			s, err := store.Open(t.Context(), store.Config{
+				URL: testkit.MigratedURL(t, kind), PasswordCost: testkit.PasswordCost, BaseURL: "https://sign.example.com", Vault: v, Now: clock,
+				NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
+			})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, s.Close()) })
+			test(t, s)
+		})
+	}
+}
+
+func draft(t *testing.T, s *store.Store, app uuid.UUID, tenant, subject string) *models.Envelope {
+	t.Helper()
+	act := models.ActionContext{At: clock().Truncate(time.Microsecond), Actor: models.AppActor(app), NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) }}
+	e, err := models.NewEnvelope(act, models.Envelope{AppID: app, TenantID: tenant, CreatedBy: "test", Subject: &subject})
+	require.NoError(t, err)
+	_, err = e.AddSigner(act, models.SignerInput{Name: "Ada " + subject, Email: "ada@example.com", RoutingOrder: 1, AuthMethod: models.AuthNone})
+	require.NoError(t, err)
+	require.NoError(t, s.Create(t.Context(), e))
+	return e
+}
+
+func void(t *testing.T, s *store.Store, e *models.Envelope) {
+	t.Helper()
+	_, err := s.Change(t.Context(), e.AppID, e.ID, func(e *models.Envelope) error {
+		return e.Void(models.ActionContext{At: clock().Truncate(time.Microsecond), Actor: "system", NewID: uuid.New}, nil)
+	})
+	require.NoError(t, err)
+}
+
+// drainOutbox claims everything in the outbox and takes it out.
+func drainOutbox(t *testing.T, s *store.Store) []models.OutboxRow {
+	t.Helper()
+	var all []models.OutboxRow
+	for {
+		rows, err := s.ClaimOutbox(t.Context(), 100, time.Minute)
+		require.NoError(t, err)
+		if len(rows) == 0 {
+			return all
+		}
+		for _, r := range rows {
+			require.NoError(t, s.FinishOutbox(t.Context(), r.Seq))
+		}
+		all = append(all, rows...)
+	}
+}
+
+func pool(t *testing.T, s *store.Store) *sql.DB {
+	t.Helper()
+	db, err := s.DB()
+	require.NoError(t, err)
+	return db
+}
+
+func rowsIn(t *testing.T, s *store.Store, table string) (n int) {
+	t.Helper()
+	require.NoError(t, pool(t, s).QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n))
+	return n
+}
+
+func isPostgres(ctx context.Context, t *testing.T, s *store.Store) bool {
+	t.Helper()
+	db, err := s.DB()
+	require.NoError(t, err)
+	var version string
+	return db.QueryRowContext(ctx, "SELECT version()").Scan(&version) == nil
+}
+
+// must2nd is the first result of a list that also says how many there are.
+func must2nd[T any](list []T, _ int, err error) []T {
+	if err != nil {
+		panic(err)
+	}
+	return list
+}
+
+// must is for results whose error cannot be looked at.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// must2 is the error of a call with a result that nobody needs.
+func must2[T any](_ T, err error) error { return err }
