@@ -102,3 +102,18 @@ func anchors(t *testing.T, page string) map[string]bool {
 	}
 	return found
 }
+
+// TestEveryPageIsOnTheMap checks that docs/README.md links to every page of the shelves.
+func TestEveryPageIsOnTheMap(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	pages, err := filepath.Glob("*/*.md")
+	require.NoError(t, err)
+	require.Greater(t, len(pages), 30)
+	for _, page := range pages {
+		if page = filepath.ToSlash(page); !strings.HasPrefix(page, "adr/") {
+			assert.Contains(t, string(readme), "]("+page+")", "the map lacks %s", page)
+		}
+	}
+}
