@@ -40,7 +40,7 @@ type Deliverer interface {
 	Deliver(ctx context.Context, req webhook.Request) webhook.Result
 }
 
-// Activities does the work. All fields but SMS, SealSlots, StampSlots, Anchors, Restarted, BulkRoom and Random are needed.
+// Activities does the work. All fields but SMS, the slots and limits, Anchors, Restarted, BulkRoom and Random are needed.
 type Activities struct {
 	Store  *store.Store
 	Blobs  blob.Store
@@ -54,6 +54,10 @@ type Activities struct {
 	// StampSlots has room for as many envelopes as have time-stamps added at the same time,
 	// which waits for the authority; nil: for any number.
 	StampSlots chan struct{}
+	// CopySlots limits how many envelopes have their copies sent by Seal at the same time; nil: no limit.
+	CopySlots chan struct{}
+	// MailLimit limits the mails of one app; nil: no limit.
+	MailLimit  *MailLimiter
 	Webhooks   Deliverer
 	Anchors    Anchorer // nil: the audit trail is not anchored
 	Reconciler Reconciler
@@ -98,16 +102,7 @@ func (a *Activities) LoadPlan(ctx context.Context, in temporal.EnvelopeInput) (t
 		Problem: models.Deref(e.SealingProblem, ""),
 	}
 	p.RemindAt = e.NextReminder(mails, p.ReminderEvery)
-	for _, s := range e.Signers {
-		place := temporal.PlanSigner{ID: s.ID, Group: s.RoutingOrder, Signed: s.Status == models.SignerSigned}
-		if principal := e.Principal(s); principal != nil {
-			place.After = &principal.ID
-		}
-		p.Signers = append(p.Signers, place)
-	}
-	for _, s := range e.Copies {
-		p.Copies = append(p.Copies, temporal.PlanSigner{ID: s.ID, Group: s.RoutingOrder})
-	}
+	p.Signers, p.Copies = e.Routing()
 	return p, nil
 }
 

@@ -91,7 +91,7 @@ func TestAttachmentsAreOpenWhileTheirDocumentIsSealed(t *testing.T) {
 				require.ErrorIs(env.t, err, os.ErrClosed, f.Name())
 			}
 		}
-		_, err := env.Seal(env.t.Context(), in)
+		_, err := env.seal(env.t.Context(), in)
 		require.ErrorContains(env.t, err, "the store does not answer")
 		require.Len(env.t, watched.opened, 1)
 		allClosed()

@@ -24,7 +24,7 @@ func TestCertificateIsTheTenants(t *testing.T) {
 		require.NoError(env.t, env.Store.SaveSettings(env.t.Context(), models.Settings{AppID: env.app.ID, Language: &german, SenderName: &sender}))
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
-		_, err := env.Seal(env.t.Context(), in)
+		_, err := env.seal(env.t.Context(), in)
 		require.NoError(env.t, err)
 		assert.Equal(env.t, german, env.sealer.last.Language)
 		assert.Equal(env.t, sender, env.sealer.last.Envelope.Sender)

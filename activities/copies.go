@@ -18,6 +18,11 @@ import (
 // SendCopies sends the sealed documents to everyone who signed and who is to get
 // copies: attached, or as links where they are too large together.
 func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) error {
+	release, err := a.takeMailSlot(ctx, in.AppID)
+	if err != nil {
+		return err
+	}
+	defer release()
 	e, v, err := a.loadEnvelope(ctx, in)
 	if err != nil {
 		return err
@@ -42,7 +47,7 @@ var errPurged = &notify.PermanentError{Err: errors.New("the files were deleted a
 func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addressee, v mailSettings) error {
 	begun := models.Mail{ID: a.completedID(to.signer), EnvelopeID: e.ID, SignerID: to.signer.ID, Kind: models.MailCompleted}
 	attach := a.attachmentsFit(e)
-	send := func(last bool) error {
+	send := func(ctx context.Context, last bool) error {
 		content, files, err := a.completedMail(e, to.signer, v, attach)
 		if err != nil {
 			return fmt.Errorf("write: %w", err)
@@ -51,14 +56,14 @@ func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addres
 		m.Attachments, m.LastAttempt = files, last
 		return a.Mail.Send(ctx, m)
 	}
-	return ignoreRefused(a.sendOnce(ctx, begun, func(last bool) error {
+	return ignoreRefused(a.sendOnce(ctx, begun, func(ctx context.Context, last bool) error {
 		if purged(e) {
 			return errPurged
 		}
-		err := send(last)
+		err := send(ctx, last)
 		if _, tooLarge := errors.AsType[*notify.TooLargeError](err); tooLarge && attach {
 			attach = false
-			err = send(last)
+			err = send(ctx, last)
 		}
 		return err
 	}, func(id, refused string) error {
@@ -110,6 +115,11 @@ func (a *Activities) completedMail(e *models.Envelope, s *models.Signer, v mailS
 // SendCopiesAgain sends a signer fresh links to the sealed files: one mail for each
 // request. Files that were purged meanwhile are sent to nobody.
 func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInput) error {
+	release, err := a.takeMailSlot(ctx, in.AppID)
+	if err != nil {
+		return err
+	}
+	defer release()
 	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
 	if err != nil {
 		return err
@@ -119,7 +129,7 @@ func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInpu
 		return nil
 	}
 	m := models.Mail{ID: a.Mail.MessageID("copies", in.Request.String()), EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailCompleted, RequestID: &in.Request}
-	return tryLater(ignoreRefused(a.sendOnce(ctx, m, func(last bool) error {
+	return tryLater(ignoreRefused(a.sendOnce(ctx, m, func(ctx context.Context, last bool) error {
 		if purged(e) {
 			return errPurged
 		}

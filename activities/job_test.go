@@ -106,7 +106,7 @@ func TestThePlanNamesEverySigner(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sentInTurn(func(i int) int { return i + 1 }, "a@example.com", "b@example.com")
-		want := []temporal.PlanSigner{{ID: e.Signers[0].ID, Group: 1}, {ID: e.Signers[1].ID, Group: 2}}
+		want := models.Routing{{ID: e.Signers[0].ID, Group: 1}, {ID: e.Signers[1].ID, Group: 2}}
 		plan, err := env.LoadPlan(env.t.Context(), in)
 		require.NoError(env.t, err)
 		assert.Equal(env.t, want, plan.Signers)

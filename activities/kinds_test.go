@@ -88,8 +88,8 @@ func TestMailsOfEveryKind(t *testing.T) {
 		plan, err := env.LoadPlan(ctx, in)
 		require.NoError(env.t, err)
 		ida, will, sam := e.Signers[0], e.Signers[1], e.Signers[2]
-		require.Equal(env.t, []temporal.PlanSigner{{ID: ida.ID, Group: 1}, {ID: will.ID, Group: 1, After: &ida.ID}, {ID: sam.ID, Group: 1}}, plan.Signers)
-		require.Equal(env.t, []temporal.PlanSigner{{ID: e.Copies[0].ID, Group: 1}, {ID: e.Copies[1].ID, Group: 1}}, plan.Copies)
+		require.Equal(env.t, models.Routing{{ID: ida.ID, Group: 1}, {ID: will.ID, Group: 1, After: &ida.ID}, {ID: sam.ID, Group: 1}}, plan.Signers)
+		require.Equal(env.t, models.Routing{{ID: e.Copies[0].ID, Group: 1}, {ID: e.Copies[1].ID, Group: 1}}, plan.Copies)
 
 		for range 2 { // an activity may run again
 			for _, s := range e.Recipients() {

@@ -13,27 +13,19 @@ import (
 	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"countersign/internal/failpoint"
+	"countersign/internal/pulse"
 	"countersign/models"
 	"countersign/notify"
 	"countersign/notify/templates"
 	"countersign/temporal"
 )
 
-// Invite sends a signer, or the host of one, the link, by mail and, where there is a
-// phone, by SMS; and tells who gets copies alone that one will come. A signer who is
-// not awaited any more gets nothing, nor does one to whom the sender delivers the link;
-// and a link that another has replaced is not sent: whoever renewed it again has that
-// one sent, and the group's invitation waits for that, so that the mail goes out once. An address that is refused for good is recorded in the audit trail and is
-// no error.
-func (a *Activities) Invite(ctx context.Context, in temporal.InviteInput) error {
-	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
-	if err != nil {
-		return err
-	}
-	return tryLater(a.invite(ctx, in, e, v))
-}
-
-func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *models.Envelope, v mailSettings) error {
+// invite sends the link to a signer, or to the signer's host, by mail and, where there is a phone, by text message. It tells
+// the recipients who receive only copies that one will come. A signer who is not awaited any more gets nothing, nor does one
+// whose link the sender delivers. A replaced link is not sent: the workflow that renewed it sends the new one, and the
+// invitation of the group waits for that, so that the mail goes out once. A permanently rejected address is recorded in the
+// audit trail. It is no error, and notify is called with the answer of the server.
+func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *models.Envelope, v mailSettings, rejected func(string)) error {
 	s := e.Recipient(in.SignerID)
 	if s == nil || !s.Awaited() || !e.Status.Open() {
 		return nil
@@ -45,7 +37,7 @@ func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *mod
 		if later, err := a.replacedLater(ctx, in, e, s); err != nil || later {
 			return err
 		}
-		return a.announceCopy(ctx, in, e, s, v)
+		return a.announceCopy(ctx, in, e, s, v, rejected)
 	}
 	if in.LinkID != nil && (s.LinkID == nil || *s.LinkID != *in.LinkID) {
 		return nil
@@ -64,7 +56,7 @@ func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *mod
 	err = a.mailOnce(ctx, e, s, newMail(models.MailInvitation, invitee(s), v, a.invitationID(s), content),
 		func(id, refused string) error { return a.recordInvited(ctx, in, id, refused) })
 	wentOut := err == nil
-	err = a.reportBounce(ctx, e, s, v, s.LinkID.String(), err)
+	err = a.reportBounce(ctx, e, s, v, s.LinkID.String(), err, rejected)
 	var text error
 	if wentOut || textHasLink(s) { // the other text says to look for the mail
 		text = a.textInvitation(ctx, e, s, msg)
@@ -125,12 +117,17 @@ func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *
 		msg.SigningURL = a.SigningURL + "/" + a.Store.ShortLink(*s.LinkID)
 	}
 	m := models.Mail{ID: "sms-" + s.LinkID.String(), EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailInvitation}
-	err := a.sendOnce(ctx, m, func(bool) error { return a.SMS.Send(ctx, *s.Phone, msg.SMS()) }, nil)
+	err := a.sendOnce(ctx, m, func(ctx context.Context, _ bool) error { return a.SMS.Send(ctx, *s.Phone, msg.SMS()) }, nil)
 	return ignoreRefused(err) // the mail carries the same link
 }
 
 // SendClosing tells everyone who was asked, and who was told that a copy would come, that there is nothing left to sign.
 func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput) error {
+	release, err := a.takeMailSlot(ctx, in.AppID)
+	if err != nil {
+		return err
+	}
+	defer release()
 	e, v, err := a.loadEnvelope(ctx, in)
 	if err != nil {
 		return err
@@ -207,7 +204,7 @@ func mailEach(begin context.Context, all []addressee, send func(addressee) error
 // mailOnce is sendOnce of a mail.
 func (a *Activities) mailOnce(ctx context.Context, e *models.Envelope, s *models.Signer, m notify.Mail, record recordMail) error {
 	begun := models.Mail{ID: m.MessageID, EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailKind(m.Kind)}
-	return a.sendOnce(ctx, begun, func(last bool) error {
+	return a.sendOnce(ctx, begun, func(ctx context.Context, last bool) error {
 		m.LastAttempt = last
 		return a.Mail.Send(ctx, m)
 	}, record)
@@ -226,7 +223,7 @@ const refusedFor = 5 * 24 * time.Hour
 // between the two it is sent again, under the same Message-ID. A refusal is a
 // *notify.PermanentError, also where it was recorded by a former attempt, and where the
 // first one was refusedFor ago: send is told that it is the last attempt then.
-func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(last bool) error, record recordMail) error {
+func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(ctx context.Context, last bool) error, record recordMail) error {
 	begun, err := a.Store.BeginMail(ctx, m)
 	if err != nil {
 		return err
@@ -243,7 +240,14 @@ func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(last
 	if m.Kind == models.MailInvitation {
 		a.BulkRoom.invitationBegan()
 	}
-	err = send(a.lastAttempt(begun))
+	limit := mailTimeout
+	if begun.Attempts == 1 {
+		limit = firstMailTimeout
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err = send(limited, a.lastAttempt(begun))
+	pulse.Beat(ctx)
 	if refused, ok := errors.AsType[*notify.RefusedError](err); ok {
 		err = a.triedAgain(ctx, begun, refused)
 	}

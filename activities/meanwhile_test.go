@@ -118,7 +118,7 @@ func TestAStoppedWorkerBlamesNobody(t *testing.T) {
 		env.signAll(e)
 		ctx, stop := context.WithCancel(env.t.Context())
 		env.sealer.fail, env.sealer.meanwhile = refusal.New(refusal.GlyphMissing, "no glyph"), stop
-		_, err := env.Seal(ctx, in)
+		_, err := env.seal(ctx, in)
 		var refused *refusal.Error
 		require.ErrorAs(env.t, err, &refused)
 		require.NotErrorIs(env.t, err, context.Canceled, "nothing else was tried")

@@ -61,7 +61,7 @@ func part(e *models.Envelope, s *models.Signer) seal.Part {
 }
 
 // announceCopy tells who gets copies alone that one will come.
-func (a *Activities) announceCopy(ctx context.Context, in temporal.InviteInput, e *models.Envelope, s *models.Signer, v mailSettings) error {
+func (a *Activities) announceCopy(ctx context.Context, in temporal.InviteInput, e *models.Envelope, s *models.Signer, v mailSettings, rejected func(string)) error {
 	if s.Silent {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (a *Activities) announceCopy(ctx context.Context, in temporal.InviteInput, 
 	}
 	id := a.copyNoticeID(s)
 	err = a.mailOnce(ctx, e, s, newMail(models.MailCopyNotice, person(s), v, id, content), func(id, refused string) error { return a.recordInvited(ctx, in, id, refused) })
-	return a.reportBounce(ctx, e, s, v, id, err)
+	return a.reportBounce(ctx, e, s, v, id, err, rejected)
 }
 
 // replacedLater reports whether a notice to who gets a copy was asked for by a replacement, and
@@ -120,13 +120,14 @@ func (a *Activities) toldOfCopies(ctx context.Context, e *models.Envelope) ([]*m
 	return slices.DeleteFunc(slices.Clone(e.Copies), func(s *models.Signer) bool { return !told[s.ID] }), nil
 }
 
-// reportBounce tells the tenant that a recipient's address was refused for good, if err
-// says so; all else is returned. what tells such refusals apart.
-func (a *Activities) reportBounce(ctx context.Context, e *models.Envelope, s *models.Signer, v mailSettings, what string, err error) error {
+// reportBounce notifies the tenant if err says that a recipient's address was permanently rejected, and calls rejected
+// with the answer of the server. It returns every other error. what distinguishes such rejections.
+func (a *Activities) reportBounce(ctx context.Context, e *models.Envelope, s *models.Signer, v mailSettings, what string, err error, rejected func(string)) error {
 	refused, ok := errors.AsType[*notify.PermanentError](err)
 	if !ok {
 		return err
 	}
+	rejected(refused.Error())
 	to := invitee(s)
 	return a.notifyTenant(ctx, e, v, s.ID, templates.Notice{
 		Kind: templates.NoticeBounced, ByName: to.Name, ByAddress: to.Email, ByAsk: templates.Ask(e.Asked(s)), ReasonText: refused.Error(), At: a.Now(),

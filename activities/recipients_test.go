@@ -146,7 +146,7 @@ func TestFailuresOfSealing(t *testing.T) {
 			_, err = db.ExecContext(env.t.Context(), "ALTER TABLE audit_events RENAME TO elsewhere")
 			require.NoError(env.t, err)
 		}
-		_, err = env.Seal(env.t.Context(), in)
+		_, err = env.seal(env.t.Context(), in)
 		require.ErrorContains(env.t, err, "no glyph")
 		require.ErrorContains(env.t, err, "change envelope", "both are told")
 		require.False(env.t, errors.As(err, &failed) && failed.Type() == string(models.SealingRefused))

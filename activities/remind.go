@@ -16,6 +16,11 @@ import (
 // message, too: RenewLinks has both sent anew. It returns when the next reminder is due; nil if
 // none is.
 func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*time.Time, error) {
+	release, err := a.takeMailSlot(ctx, in.AppID)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	e, v, err := a.loadEnvelope(ctx, in)
 	if err != nil {
 		return nil, err

@@ -20,19 +20,36 @@ import (
 	"countersign/temporal"
 )
 
-// Seal seals every document of an envelope that all have signed, stores the
-// files and completes the envelope. Only the run whose files are recorded
-// counts; what another left behind is removed. It returns the state that the
-// envelope ends in: completed, or voided by an operator who was first.
-func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) (models.Status, error) {
-	e, err := a.seal(ctx, in)
-	if err != nil {
-		return "", err
-	}
-	return e.Status, nil
+// Sealed reports how far Seal came.
+type Sealed struct {
+	// Status is the final state of the envelope: completed, or voided by an operator who was first.
+	Status models.Status `json:"status"`
+	// Copied reports that every recipient was sent the sealed documents.
+	Copied bool `json:"copied,omitempty"`
 }
 
-// seal returns the envelope as it is when it has ended.
+// Seal seals every document of a fully signed envelope, stores the files and completes the envelope. Then it tries once to
+// send the copies, which saves the workflow a step where the mail server takes them at once; otherwise SendCopies follows.
+// A step that the database has recorded is skipped: an envelope is sealed once, and a mail goes out once.
+func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) (Sealed, error) {
+	e, err := a.seal(ctx, in)
+	if err != nil {
+		return Sealed{}, err
+	}
+	done := Sealed{Status: e.Status}
+	if e.Status != models.StatusCompleted {
+		return done, nil
+	}
+	if err := a.copyOnce(ctx, e); err != nil {
+		slog.WarnContext(ctx, "copies not sent yet", "envelope", e.ID, "error", err)
+		return done, nil
+	}
+	done.Copied = true
+	return done, nil
+}
+
+// seal seals the documents and returns the envelope in its final state. Only the run whose files are recorded
+// counts; the files of another run are removed.
 func (a *Activities) seal(ctx context.Context, in temporal.EnvelopeInput) (*models.Envelope, error) {
 	release, err := a.takeSealSlot(ctx)
 	if err != nil {
@@ -271,44 +288,28 @@ func (a *Activities) removeUnrecorded(ctx context.Context, e *models.Envelope, k
 	}))
 }
 
-// Finish begins no mail after copiesBegin. One that was begun is not cut off by a worker
+// Seal begins no mail after copiesBegin. One that was begun is not cut off by a worker
 // that stops, which takes longer than copiesEnd: it would arrive twice.
 const (
 	copiesBegin = 5 * time.Second
 	copiesEnd   = 15 * time.Second
 )
 
-// Finished is what Finish has come to.
-type Finished struct {
-	// Status is the state that the envelope has ended in.
-	Status models.Status `json:"status"`
-	// Copied says that everyone has got the sealed documents.
-	Copied bool `json:"copied,omitempty"`
-}
-
-// Finish seals as Seal does, and then tries once to send the sealed documents, which
-// saves a step of the workflow where the mail server takes them at once. Where it does
-// not, or the envelope was completed before, SendCopies has to follow.
-func (a *Activities) Finish(ctx context.Context, in temporal.EnvelopeInput) (Finished, error) {
-	e, err := a.seal(ctx, in)
-	if err != nil {
-		return Finished{}, err
-	}
-	done := Finished{Status: e.Status}
-	if e.Status != models.StatusCompleted {
-		return done, nil
-	}
-	if err := a.copyOnce(ctx, e); err != nil {
-		slog.WarnContext(ctx, "copies not sent yet", "envelope", e.ID, "error", err)
-		return done, nil
-	}
-	done.Copied = true
-	return done, nil
-}
+// errCopiesBusy leaves the copies to SendCopies, which has a task queue for mail.
+var errCopiesBusy = errors.New("as many envelopes as may are sending copies on the sealing queue")
 
 // copyOnce begins no mail where the activity's time is nearly over: SendCopies would begin
-// while this one is still sending it.
+// while this one is still sending it. Nor does it begin one while many others wait for the mail server: documents are
+// sealed meanwhile.
 func (a *Activities) copyOnce(ctx context.Context, e *models.Envelope) error {
+	if a.CopySlots != nil {
+		select {
+		case a.CopySlots <- struct{}{}:
+			defer func() { <-a.CopySlots }()
+		default:
+			return errCopiesBusy
+		}
+	}
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < copiesBegin+copiesEnd {
 		return context.DeadlineExceeded
 	}

@@ -111,7 +111,7 @@ func TestVoidStuck(t *testing.T) {
 		env.signAll(e)
 		require.ErrorContains(env.t, void(), "envelope_not_stuck", "sealing may succeed")
 		require.NoError(env.t, env.Blobs.Delete(env.t.Context(), e.Originals()[0].BlobKey))
-		_, err := env.Seal(env.t.Context(), in)
+		_, err := env.seal(env.t.Context(), in)
 		require.Error(env.t, err)
 		require.NoError(env.t, void())
 		require.ErrorContains(env.t, void(), "envelope_not_sealing", "once")
@@ -125,7 +125,7 @@ func TestVoidStuck(t *testing.T) {
 		assert.Equal(env.t, "original_missing", last.Detail["problem"])
 		require.NoError(env.t, models.VerifyChain(log, got.AuditSeq, got.AuditHead))
 
-		status, err := env.Seal(env.t.Context(), in)
+		status, err := env.seal(env.t.Context(), in)
 		require.NoError(env.t, err, "an attempt that was under way ends")
 		assert.Equal(env.t, models.StatusVoided, status)
 		require.NoError(env.t, env.SendClosing(env.t.Context(), in))
@@ -150,7 +150,7 @@ func TestVoidAndSealRace(t *testing.T) {
 				status  models.Status
 				sealErr error
 			)
-			wg.Go(func() { status, sealErr = env.Seal(env.t.Context(), in) })
+			wg.Go(func() { status, sealErr = env.seal(env.t.Context(), in) })
 			wg.Go(func() {
 				_, voided = env.Store.Change(env.t.Context(), env.app.ID, e.ID, func(e *models.Envelope) error { return e.VoidStuck(env.act(), "lost") })
 			})

@@ -67,7 +67,8 @@ func (e *Envelope) OpenSince() time.Time {
 	if e.SentAt != nil {
 		since = e.SentAt.UTC()
 	}
-	group := e.awaitedOrder()
+	signers, _ := e.Routing()
+	group := signers.OpenGroup()
 	for _, s := range e.Signers {
 		if s.RoutingOrder < group && s.SignedAt != nil && s.SignedAt.After(since) {
 			since = s.SignedAt.UTC()

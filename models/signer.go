@@ -240,37 +240,6 @@ func (s *Signer) MaskedPhone() string {
 	return "***" + (*s.Phone)[len(*s.Phone)-2:]
 }
 
-// openGroup issues links to the lowest routing group that has not signed; its witnesses
-// get theirs when whom they witness has signed. Who gets copies alone is reached with
-// the groups before and with the group itself.
-func (e *Envelope) openGroup(act ActionContext) {
-	group := e.awaitedOrder()
-	for _, s := range e.Signers {
-		p := e.Principal(s)
-		if s.RoutingOrder == group && s.Status == SignerPending && (p == nil || p.Status == SignerSigned) {
-			s.Status = SignerSent
-			e.issueLink(act, s)
-		}
-	}
-	for _, s := range e.Copies {
-		if s.RoutingOrder <= group || group == 0 {
-			s.Status = SignerSent
-		}
-	}
-}
-
-// awaitedOrder is the routing order whose signers are awaited; 0, which no group has,
-// when all have signed.
-func (e *Envelope) awaitedOrder() int {
-	group := 0
-	for _, s := range e.Signers {
-		if s.Status != SignerSigned && (group == 0 || s.RoutingOrder < group) {
-			group = s.RoutingOrder
-		}
-	}
-	return group
-}
-
 // LinkLifetime is how long a link is good where no deadline ends it sooner.
 const LinkLifetime = 30 * 24 * time.Hour
 

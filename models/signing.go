@@ -230,7 +230,7 @@ func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, err
 	e.recordRepeats(act, s)
 	s.Status, s.SignedAt, s.IP, s.UserAgent = SignerSigned, new(act.At), act.IP, act.UserAgent
 	action := ActionSign
-	if e.awaitedOrder() == 0 {
+	if signers, _ := e.Routing(); signers.OpenGroup() == 0 {
 		action = ActionSignLast
 	}
 	e.transition(action)

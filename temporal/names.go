@@ -14,17 +14,18 @@ import (
 )
 
 // Task queues. Sealing has its own because it is bound by the processor,
-// webhooks theirs because one slow endpoint must not hold up anything else, and
-// bulk sends theirs because few of their batches may run at a time.
+// webhooks theirs because one slow endpoint must not hold up anything else, bulk sends theirs because
+// few of their batches may run at a time, and mail its own because a mail server that hangs must not hold up anything else.
 const (
 	QueueMain     = "countersign"
 	QueueSeal     = "countersign-seal"
 	QueueWebhooks = "countersign-webhooks"
 	QueueBulk     = "countersign-bulk"
+	QueueMail     = "countersign-mail"
 )
 
 // Queues are all task queues.
-var Queues = []string{QueueMain, QueueSeal, QueueWebhooks, QueueBulk}
+var Queues = []string{QueueMain, QueueSeal, QueueWebhooks, QueueBulk, QueueMail}
 
 // Workflow types.
 const (
@@ -134,10 +135,10 @@ type Plan struct {
 	Status models.Status `json:"status"`
 	// Problem is why the documents cannot be sealed; "" if no reason is known.
 	Problem models.SealingProblem `json:"problem,omitempty"`
-	Signers []PlanSigner          `json:"signers"`
-	// Copies are who gets the sealed documents alone. They are told so when their group
-	// is reached; nothing waits for them.
-	Copies []PlanSigner `json:"copies,omitempty"`
+	Signers models.Routing        `json:"signers"`
+	// Copies are the recipients who receive only the completed copies. They are notified when their routing group is
+	// reached; nothing waits for them.
+	Copies models.Routing `json:"copies,omitempty"`
 	// Since is when the routing group that is awaited began to be.
 	Since    time.Time  `json:"since"`
 	Deadline *time.Time `json:"deadline"`
@@ -147,15 +148,6 @@ type Plan struct {
 	RemindAt *time.Time `json:"remindAt,omitempty"`
 	// RenewAt is when the first link is to be replaced; nil where the deadline ends them all.
 	RenewAt *time.Time `json:"renewAt,omitempty"`
-}
-
-// PlanSigner is a signer's place in the routing.
-type PlanSigner struct {
-	ID     uuid.UUID `json:"id"`
-	Group  int       `json:"group"`
-	Signed bool      `json:"signed,omitempty"`
-	// After is the signer whose signature has to be there first, of the same group.
-	After *uuid.UUID `json:"after,omitempty"`
 }
 
 // ShownStatus is what AttrEnvelopeStatus says of an envelope: its status, or "open"

@@ -9,12 +9,15 @@ import (
 	"countersign/models"
 )
 
-// Steps of an envelope's workflow, as Progress names them. It has others of its own, which are
-// over within moments.
+// The phases of an envelope's workflow, as Progress names them. StepExpiring and StepSealingFailed are how Progress shows
+// an expiry that runs, and sealing with a problem.
 const (
 	StepWaiting       = "waiting"
+	StepExpiring      = "expiring"
 	StepSealing       = "sealing"
 	StepSealingFailed = "sealing_failed"
+	StepCopies        = "sending_copies"
+	StepClosing       = "closing"
 	StepDone          = "done"
 )
 

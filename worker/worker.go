@@ -35,9 +35,19 @@ const (
 	bulkGrace = 2 * time.Second
 )
 
-// finishing is how many activities of the sealing queue a process takes for each that it seals:
-// the others send copies, which waits for the mail server.
-const finishing = 16
+// sealingPerCore is how many activities of the sealing queue a process takes for each that seals: the others send copies,
+// of which copySlots may wait for the mail server.
+const (
+	sealingPerCore = 16
+	copySlots      = 8
+)
+
+// A process sends the mails of mailSlots activities at the same time, and mailSlotsPerApp of one app: several apps whose mails
+// hang leave slots to the others.
+const (
+	mailSlots       = 100
+	mailSlotsPerApp = 16
+)
 
 // bulkBatches is how many batches of bulk sends a process works on at a time: what they
 // leave of the processor and of the connections to the database is for everything else.
@@ -66,6 +76,9 @@ func (d Deployment) options() sdkworker.DeploymentOptions {
 // is gone, for example. It is for the caller to end the process then. nil: nobody is told.
 func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(error)) Workers {
 	sdkworker.SetStickyWorkflowCacheSize(workflowCacheSize)
+	if d.BuildID != "" { // each task of a history names the build that did it; the SDK's default is a longer checksum
+		sdkworker.SetBinaryChecksum(d.BuildID)
+	}
 	// options are those of a worker that runs so many activities at once; grace 0: it sends
 	// no heartbeats for them.
 	options := func(concurrent int, grace time.Duration) sdkworker.Options {
@@ -91,9 +104,14 @@ func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(er
 	if a.StampSlots == nil {
 		a.StampSlots = make(chan struct{}, 1)
 	}
+	if a.CopySlots == nil {
+		a.CopySlots = make(chan struct{}, copySlots)
+	}
+	if a.MailLimit == nil {
+		a.MailLimit = &activities.MailLimiter{PerApp: mailSlotsPerApp}
+	}
 	Register(main, a)
-	sealing := sdkworker.New(c, temporal.QueueSeal, options(finishing*runtime.GOMAXPROCS(0), sealGrace))
-	sealing.RegisterActivity(a.Finish)
+	sealing := sdkworker.New(c, temporal.QueueSeal, options(sealingPerCore*runtime.GOMAXPROCS(0), sealGrace))
 	sealing.RegisterActivity(a.Seal)
 	sealing.RegisterActivity(a.Timestamp)
 	webhooks := sdkworker.New(c, temporal.QueueWebhooks, options(400, 0))
@@ -102,7 +120,11 @@ func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(er
 	forBulk.ActivityTaskPollerBehavior = nil // two activities need no more pollers than the SDK has
 	bulk := sdkworker.New(c, temporal.QueueBulk, forBulk)
 	bulk.RegisterActivity(a.SendBulkRows)
-	return Workers{main, sealing, webhooks, bulk}
+	mail := sdkworker.New(c, temporal.QueueMail, options(mailSlots, mainGrace))
+	for _, activity := range []any{a.Invite, a.Remind, a.SendCopies, a.SendClosing, a.SendCopiesAgain} {
+		mail.RegisterActivity(activity)
+	}
+	return Workers{main, sealing, webhooks, bulk, mail}
 }
 
 // autoscalingPollers lets their number follow the backlog. A queue has several

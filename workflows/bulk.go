@@ -44,7 +44,7 @@ func (w *bulkSend) run(ctx workflow.Context) error {
 				return nil
 			}
 		case w.step.Status == models.BulkPaused:
-			selectOrCancelled(ctx, sel)
+			selectOrCanceled(ctx, sel)
 		case w.step.Wait > 0:
 			timer, cancel := workflow.WithCancel(ctx)
 			sel.AddFuture(workflow.NewTimerWithOptions(timer, w.step.Wait, workflow.TimerOptions{Summary: "Before the next rows"}), func(workflow.Future) {})
@@ -62,6 +62,8 @@ type bulkSend struct {
 
 	step   activities.BulkStep // how far the last batch came
 	orders []models.BulkAction // of operators, not obeyed yet
+
+	trouble trouble
 }
 
 // addSignals makes a selector that takes signals.
@@ -96,27 +98,15 @@ func (w *bulkSend) obey(ctx workflow.Context) error {
 	return nil
 }
 
-// changeBulkGoesOn is the version from which a batch follows one that was stuck, whatever the
-// state was before.
-const changeBulkGoesOn = "bulk-goes-on-after-stuck"
-
-// sendBatch sends the next rows. What came of a batch that was stuck is not asked: the next
-// one, which follows at once, reads how far the rows are.
+// sendBatch sends the next rows.
 func (w *bulkSend) sendBatch(ctx workflow.Context) error {
 	opts := activityOptions("Send the next rows", 10*time.Minute)
 	opts.TaskQueue = temporal.QueueBulk
-	w.step.Wait = 0
-	err := executeFirst(ctx, opts, acts.SendBulkRows, w.BulkInput).Get(ctx, &w.step)
-	if !retryable(err) {
+	var step activities.BulkStep
+	if err := w.trouble.run(ctx, task{stuck: stuckBulk, activity: acts.SendBulkRows, in: w.BulkInput, options: opts}, &step); err != nil {
 		return err
 	}
-	if err := keepTrying(ctx, stuckBulk, opts, acts.SendBulkRows, w.BulkInput); err != nil {
-		return err
-	}
-	rests := w.step.Status.Ended() || w.step.Status == models.BulkPaused // which was before the failures
-	if rests && workflow.GetVersion(ctx, changeBulkGoesOn, workflow.DefaultVersion, 1) == 1 {
-		w.step.Status = models.BulkRunning
-	}
+	w.step = step
 	return nil
 }
 
@@ -132,4 +122,16 @@ func (w *bulkSend) details() string {
 // progress answers the query of that name.
 func (w *bulkSend) progress() (temporal.BulkProgress, error) {
 	return temporal.BulkProgress{Status: w.step.Status, Counts: w.step.Counts}, nil
+}
+
+// takeReady handles the signals that have arrived.
+func takeReady(ctx workflow.Context, sel workflow.Selector) {
+	for sel.HasPending() {
+		sel.Select(ctx)
+	}
+}
+
+// selectOrCanceled is sel.Select that also returns when the workflow is canceled.
+func selectOrCanceled(ctx workflow.Context, sel workflow.Selector) {
+	sel.AddReceive(ctx.Done(), func(workflow.ReceiveChannel, bool) {}).Select(ctx)
 }

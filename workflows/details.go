@@ -4,60 +4,53 @@ import (
 	"fmt"
 	"time"
 
-	sdktemporal "go.temporal.io/sdk/temporal"
+	"github.com/google/uuid"
 	"go.temporal.io/sdk/workflow"
 
 	"countersign/models"
 	"countersign/temporal"
 )
 
-// The steps of an envelope's workflow, as Progress and the Temporal UI show them.
-const (
-	stepWaiting       = temporal.StepWaiting
-	stepExpiring      = "expiring"
-	stepSealing       = temporal.StepSealing
-	stepSealingFailed = temporal.StepSealingFailed
-	stepCopies        = "sending_copies"
-	stepClosing       = "closing"
-	stepDone          = temporal.StepDone
-)
-
-// enter begins a step and tells operators in the Temporal UI, in plain words, what
-// the workflow waits for.
-func (w *envelope) enter(ctx workflow.Context, step string) {
-	w.step = step
-	switch step {
-	case stepWaiting:
-		workflow.SetCurrentDetails(ctx, w.waitingDetails())
-	case stepExpiring:
-		workflow.SetCurrentDetails(ctx, "The deadline has passed; closing the envelope.")
-	case stepSealing:
-		workflow.SetCurrentDetails(ctx, "Everyone has signed. Sealing the documents; if this stays, see the pending activity's last failure.")
-	case stepSealingFailed:
-		workflow.SetCurrentDetails(ctx, "Everyone has signed, but the documents CANNOT BE SEALED: see the pending activity's last failure. It is tried again; "+
-			"mend the cause, or close the envelope with `countersign envelope void-stuck`.")
-	case stepCopies:
-		workflow.SetCurrentDetails(ctx, "Sealed. Sending the copies; if this stays, see the pending activity's last failure: the mail server does not take them.")
-	case stepClosing:
-		workflow.SetCurrentDetails(ctx, "The envelope was "+string(w.outcome)+". Telling those who were asked to sign.")
+// describe tells operators in the Temporal UI, in plain words, what the workflow waits for.
+func (w *envelope) describe(ctx workflow.Context) {
+	text := ""
+	switch {
+	case w.phase == temporal.StepWaiting && w.beside.expiring:
+		text = "The deadline has passed; closing the envelope."
+	case w.phase == temporal.StepWaiting:
+		text = w.waitingDetails()
+	case w.phase == temporal.StepSealing && w.plan.Problem == "":
+		text = "Everyone has signed. Sealing the documents; if this stays, see the pending activity's last failure."
+	case w.phase == temporal.StepSealing:
+		text = "Everyone has signed, but the documents CANNOT BE SEALED: see the pending activity's last failure. Sealing is retried; " +
+			"fix the cause, or close the envelope with `countersign envelope void-stuck`."
+	case w.phase == temporal.StepCopies:
+		text = "Sealed. Sending the copies; if this stays, see the pending activity's last failure: the mail server does not accept them."
+	case w.phase == temporal.StepClosing:
+		text = "The envelope was " + string(w.plan.Status) + ". Notifying the recipients."
+	case w.plan.Status == models.StatusCompleted:
+		text = "Completed: sealed, and every recipient was sent a copy, or their address was rejected."
+	default:
+		text = "The envelope was " + string(w.plan.Status) + "."
 	}
+	workflow.SetCurrentDetails(ctx, text)
 }
 
 func (w *envelope) waitingDetails() string {
-	signed := 0
-	for _, s := range w.plan.Signers {
-		if s.Signed {
-			signed++
-		}
-	}
 	until := "without a deadline"
 	if w.plan.Deadline != nil {
 		until = "until " + formatTime(*w.plan.Deadline)
 	}
 	text := fmt.Sprintf("%d of %d signed. Waiting for %d signer(s) of routing group %d since %s, %s.",
-		signed, len(w.plan.Signers), len(w.awaited()), w.group, formatTime(w.groupOpenedAt), until)
+		w.plan.Signers.SignedCount(), len(w.plan.Signers), len(w.plan.Signers.Awaited()), w.group, formatTime(w.plan.Since), until)
 	if w.plan.RemindAt != nil {
 		text += " Next reminder: " + formatTime(*w.plan.RemindAt) + "."
+	}
+	if len(w.trouble.failing) > 0 {
+		text += fmt.Sprintf(" STUCK: %s fails and is retried: %s.", w.trouble.failing[0], w.trouble.words)
+	}
+	if w.rejection != "" {
+		text += " UNREACHABLE: " + w.rejection + "."
 	}
 	return text
 }
@@ -67,41 +60,15 @@ func formatTime(t time.Time) string { return t.UTC().Format("2 January 2006 15:0
 
 // progress answers the query of that name.
 func (w *envelope) progress() (temporal.Progress, error) {
-	p := temporal.Progress{Step: w.step, Awaiting: w.awaited()}
-	if w.step == stepWaiting {
-		p.OpenGroup, p.Deadline, p.NextReminder = w.openGroup(), w.plan.Deadline, w.plan.RemindAt
+	p := temporal.Progress{Step: w.phase, Awaiting: []uuid.UUID{}}
+	switch {
+	case w.phase == temporal.StepWaiting:
+		p.Awaiting, p.OpenGroup = w.plan.Signers.Awaited(), w.plan.Signers.OpenGroup()
+		if p.Deadline, p.NextReminder = w.plan.Deadline, w.plan.RemindAt; w.beside.expiring {
+			p = temporal.Progress{Step: temporal.StepExpiring, Awaiting: p.Awaiting}
+		}
+	case w.phase == temporal.StepSealing && w.plan.Problem != "":
+		p.Step = temporal.StepSealingFailed
 	}
 	return p, nil
-}
-
-// showSealing tells operators that the documents are being sealed, or cannot be.
-func (w *envelope) showSealing(ctx workflow.Context) error {
-	if !w.stuck {
-		w.enter(ctx, stepSealing)
-		return w.showStatus(ctx, string(models.StatusSealing))
-	}
-	w.enter(ctx, stepSealingFailed)
-	if err := w.showStatus(ctx, stepSealingFailed, temporal.AttrStuck.ValueSet(stuckSealing)); err != nil {
-		return err
-	}
-	w.shownStuck = true
-	return nil
-}
-
-// showStatus sets the search attribute EnvelopeStatus, and others with it in the
-// same action; none if it says so already. What has a new status is not stuck any
-// more.
-func (w *envelope) showStatus(ctx workflow.Context, status string, others ...sdktemporal.SearchAttributeUpdate) error {
-	if status == w.shownStatus {
-		return nil
-	}
-	updates := []sdktemporal.SearchAttributeUpdate{temporal.AttrEnvelopeStatus.ValueSet(status)}
-	if w.shownStuck {
-		updates, w.shownStuck = append(updates, temporal.AttrStuck.ValueUnset()), false
-	}
-	if err := workflow.UpsertTypedSearchAttributes(ctx, append(updates, others...)...); err != nil {
-		return fmt.Errorf("show status: %w", err)
-	}
-	w.shownStatus = status
-	return nil
 }

@@ -1,6 +1,5 @@
-// Package workflows drives what takes time: inviting, reminding, expiring,
-// sealing and delivering. A workflow decides nothing about an envelope: it
-// learns of facts by signals, and asks for changes through activities.
+// Package workflows drives the work that takes time: inviting, reminding, expiring, sealing and delivering. A workflow
+// decides nothing about an envelope: it learns facts from signals, and requests changes through activities.
 package workflows
 
 import (
@@ -8,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	sdktemporal "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"countersign/activities"
@@ -18,357 +18,256 @@ import (
 // acts names the activities; it is never called through.
 var acts *activities.Activities
 
-// Envelope drives one envelope from sent to its end. All it holds can be read
-// again from the database, so a workflow that was lost is simply started anew.
+// Envelope drives one envelope from sent to its end. Its state can be read from the database again, so a run that was
+// lost is replaced by a new one.
 func Envelope(ctx workflow.Context, in temporal.EnvelopeStart) error {
-	w, err := setup(ctx, in)
-	if err != nil {
+	w := &envelope{EnvelopeInput: in.EnvelopeInput, phase: temporal.StepWaiting, invited: make(map[uuid.UUID]bool)}
+	if err := w.load(ctx, in.Plan); err != nil {
 		return err
 	}
-	return w.run(ctx)
-}
+	workflow.Go(ctx, w.listen)
 
-// run is an envelope's life.
-func (w *envelope) run(ctx workflow.Context) error {
-	for w.awaitsSigners() {
-		if w.historyIsLong(ctx) {
-			return workflow.NewContinueAsNewError(ctx, Envelope, temporal.EnvelopeStart{EnvelopeInput: w.EnvelopeInput})
-		}
-		if err := w.takeSchedule(ctx); err != nil {
-			return err
-		}
-		w.inviteOpenGroup(ctx)
-		due, err := w.waitForFactOrTime(ctx)
-		if err != nil {
-			return err
-		}
-		switch due {
-		case dueNothing: // a fact was told
-		case dueDeadline:
-			err = w.expire(ctx)
-		case dueRenewal:
-			err = w.renewLinks(ctx)
-		case dueReminder:
-			w.nextReminder(ctx)
+	for w.phase = w.nextPhase(); w.phase != temporal.StepDone; w.phase = w.nextPhase() {
+		var err error
+		switch w.phase {
+		case temporal.StepWaiting:
+			err = w.awaitSigners(ctx)
+		case temporal.StepSealing:
+			err = w.seal(ctx)
+		case temporal.StepCopies:
+			err = w.sendCopies(ctx)
+		case temporal.StepClosing:
+			err = w.sendClosing(ctx)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	w.cancelMails()
-	if w.outcome == "" {
-		if err := w.seal(ctx); err != nil {
-			return err
-		}
-	}
-	if w.outcome == models.StatusCompleted {
-		return w.sendCopies(ctx)
-	}
-	return w.sendClosing(ctx)
+	w.discardLateSignals(ctx)
+	return nil
 }
 
+// envelope is the state of the workflow.
 type envelope struct {
 	temporal.EnvelopeInput
 
-	plan          temporal.Plan
-	outcome       models.Status // how it ended; "" while it has not
-	copied        bool          // the sealed documents were sent
-	step          string
-	group         int       // the routing group that is awaited
-	groupOpenedAt time.Time // when it began to be
-	trace         string    // of the last fact that was told; "" if there is none
+	phase string        // one of the steps in package temporal
+	plan  temporal.Plan // status, routing and times, as the database and the signals have said
+	timer *timer        // runs until the next time in the plan; nil if there is none
 
-	invited    map[uuid.UUID]bool
-	inviting   int             // invitations under way
-	notReached int             // of them those that are tried in vain for minutes
-	reminder   workflow.Future // the reminders under way; nil if none are
-	// mails is the context of invitations and reminders, which end with the waiting.
-	mails       workflow.Context
-	cancelMails workflow.CancelFunc
-
-	timer       workflow.Future // the one that runs; nil if none does
-	timerAt     time.Time
-	cancelTimer workflow.CancelFunc
-	notYet      int // how often the database's clock said that what was due is not due yet
-
-	rescheduled bool   // deadline or reminders are to be read again
-	overtaken   bool   // they were read since the reminders under way began
-	stuck       bool   // sealing has a problem that is recorded in the database
-	shownStatus string // the search attribute EnvelopeStatus; "" if it is not known
-	shownStuck  bool   // the search attribute Stuck is set and is to be removed
+	group     int  // the routing group that was invited last
+	changed   bool // a signal arrived or a task ended since the last look
+	reload    bool // deadline or reminders were rescheduled
+	mailed    bool // the last mails of the envelope went out
+	trace     string
+	invited   map[uuid.UUID]bool
+	beside    besideTasks
+	trouble   trouble
+	rejection string // what the mail server has said of addresses that it permanently rejected
+	shown     string // the search attribute EnvelopeStatus; "" if it is not known
 }
 
-func setup(ctx workflow.Context, in temporal.EnvelopeStart) (*envelope, error) {
-	w := &envelope{EnvelopeInput: in.EnvelopeInput, step: stepWaiting, invited: make(map[uuid.UUID]bool)}
-	err := workflow.SetQueryHandlerWithOptions(ctx, temporal.QueryProgress, w.progress, workflow.QueryHandlerOptions{
-		Description: "Which signers are awaited, until when, and what the workflow is doing",
-	})
-	if err != nil {
-		return nil, fmt.Errorf("register query: %w", err)
-	}
-	if in.Plan != nil {
-		w.plan, w.shownStatus = *in.Plan, temporal.ShownStatus(in.Plan.Status)
-	} else {
-		local := workflow.WithLocalActivityOptions(ctx, localOptions("Read who is to sign, in which order and until when"))
-		if err := workflow.ExecuteLocalActivity(local, acts.LoadPlan, in.EnvelopeInput).Get(ctx, &w.plan); err != nil {
-			return nil, err
-		}
-	}
-	if w.plan.Status.Terminal() {
-		w.outcome = w.plan.Status
-	}
-	w.stuck, w.groupOpenedAt = w.plan.Problem != "", w.plan.Since
-	if w.groupOpenedAt.IsZero() {
-		w.groupOpenedAt = workflow.Now(ctx)
-	}
-	w.mails, w.cancelMails = workflow.WithCancel(ctx)
-	w.takeFacts(ctx)
-	return w, nil
+// signalHandlers is the table of the signals. Each states a fact that the database holds already.
+var signalHandlers = []struct {
+	name, description string
+	handle            func(*envelope, temporal.SignerSignal)
+}{
+	{temporal.SignalSignerSigned, "A signer has signed.", func(w *envelope, s temporal.SignerSignal) { w.plan.Signers.Sign(s.SignerID) }},
+	{temporal.SignalSignerDeclined, "A signer has declined; the envelope is closed.", func(w *envelope, _ temporal.SignerSignal) { w.close(models.StatusDeclined) }},
+	{temporal.SignalVoided, "The sender or an operator has voided the envelope.", func(w *envelope, _ temporal.SignerSignal) { w.close(models.StatusVoided) }},
+	{temporal.SignalRescheduled, "The deadline or the reminders have changed.", func(w *envelope, _ temporal.SignerSignal) { w.reload = true }},
+	{temporal.SignalSealingFailed, "An attempt at sealing has failed for a reason that does not pass by itself.", func(w *envelope, _ temporal.SignerSignal) { w.plan.Problem = models.SealingFailing }},
 }
 
-// fact is a signal that the workflow listens to, with what it changes.
-type fact struct {
-	signal string
-	apply  func(temporal.SignerSignal)
-}
-
-func (w *envelope) facts() []fact {
-	return []fact{
-		{temporal.SignalSignerSigned, func(f temporal.SignerSignal) {
-			for i := range w.plan.Signers {
-				if w.plan.Signers[i].ID == f.SignerID {
-					w.plan.Signers[i].Signed = true
-				}
-			}
-		}},
-		{temporal.SignalSignerDeclined, func(temporal.SignerSignal) { w.outcome = models.StatusDeclined }},
-		{temporal.SignalVoided, func(temporal.SignerSignal) { w.outcome = models.StatusVoided }},
-		{temporal.SignalRescheduled, func(temporal.SignerSignal) { w.rescheduled = true }},
-		{temporal.SignalSealingFailed, func(temporal.SignerSignal) { w.stuck = true }},
-	}
-}
-
-// addSignals makes a selector that takes facts.
-func (w *envelope) addSignals(ctx workflow.Context) workflow.Selector {
-	sel := workflow.NewSelector(ctx)
-	for _, fact := range w.facts() {
-		sel.AddReceive(workflow.GetSignalChannel(ctx, fact.signal), func(ch workflow.ReceiveChannel, _ bool) {
-			var f temporal.SignerSignal
-			ch.Receive(ctx, &f)
-			fact.apply(f)
-			w.trace = f.Trace
+// listen handles the signals, in the order of their arrival, for as long as the workflow runs.
+func (w *envelope) listen(ctx workflow.Context) {
+	selector := workflow.NewSelector(ctx)
+	for _, s := range signalHandlers {
+		channel := workflow.GetSignalChannelWithOptions(ctx, s.name, workflow.SignalChannelOptions{Description: s.description})
+		selector.AddReceive(channel, func(workflow.ReceiveChannel, bool) {
+			var fact temporal.SignerSignal
+			channel.Receive(ctx, &fact)
+			s.handle(w, fact)
+			w.trace, w.changed = fact.Trace, true
 		})
 	}
-	return sel
-}
-
-// takeFacts takes the facts that are there already.
-func (w *envelope) takeFacts(ctx workflow.Context) { takeReady(ctx, w.addSignals(ctx)) }
-
-func takeReady(ctx workflow.Context, sel workflow.Selector) {
-	for sel.HasPending() {
-		sel.Select(ctx)
+	for ctx.Err() == nil {
+		selector.Select(ctx)
 	}
 }
 
-// inviteOpenGroup starts the invitation of everyone who is awaited and was not
-// invited yet, and tells those who will get copies so. It does not wait: a mail server that is down must not keep a void
-// from being seen.
-func (w *envelope) inviteOpenGroup(ctx workflow.Context) {
-	first := w.group == 0
-	if group := w.openGroup(); group != w.group {
-		if !first { // the first one's times are in the plan
-			w.groupOpenedAt = workflow.Now(ctx)
-			w.plan.RemindAt = w.oneIntervalOn(ctx)
-		}
-		w.group = group
-	}
-	var ids []uuid.UUID
-	awaited, signers := w.awaited(), 0
-	for i, id := range append(awaited, w.reachedCopies()...) {
-		if !w.invited[id] {
-			w.invited[id] = true
-			ids = append(ids, id)
-			if i < len(awaited) {
-				signers++
-			}
-		}
-	}
-	if signers > 0 && !first {
-		w.timeLaterSigners(ctx)
-	}
-	if len(ids) > 0 {
-		w.invite(ids)
-	}
-}
-
-// changeLaterSigners is the version from which signers who are invited later have times of
-// their own where those before them had none.
-const changeLaterSigners = "times-of-later-signers"
-
-// timeLaterSigners sets the next reminder and renewal where there are none when further signers
-// are invited: the sender delivers the links of those before. The database corrects both when
-// they are due.
-func (w *envelope) timeLaterSigners(ctx workflow.Context) {
-	remind, renew := w.plan.RemindAt, w.plan.RenewAt
-	if remind == nil {
-		remind = w.oneIntervalOn(ctx)
-	}
-	if end := workflow.Now(ctx).Add(models.LinkLifetime); renew == nil && (w.plan.Deadline == nil || w.plan.Deadline.After(end)) {
-		renew = new(end.Add(-models.RenewBefore))
-	}
-	if remind == w.plan.RemindAt && renew == w.plan.RenewAt {
-		return
-	}
-	if workflow.GetVersion(ctx, changeLaterSigners, workflow.DefaultVersion, 1) == 1 {
-		w.plan.RemindAt, w.plan.RenewAt = remind, renew
-	}
-}
-
-// takeSchedule reads the deadline and the times of reminders again, if they were
-// changed. The timer that runs is for the old ones.
-func (w *envelope) takeSchedule(ctx workflow.Context) error {
-	if !w.rescheduled {
-		return nil
-	}
-	w.rescheduled = false
-	var plan temporal.Plan
-	local := workflow.WithLocalActivityOptions(ctx, localOptions("Read the deadline and the times of reminders again"))
-	if err := workflow.ExecuteLocalActivity(local, acts.LoadPlan, w.EnvelopeInput).Get(ctx, &plan); err != nil {
-		return err
-	}
-	w.plan.Deadline, w.plan.RenewAt, w.plan.ReminderEvery, w.plan.RemindAt = plan.Deadline, plan.RenewAt, plan.ReminderEvery, plan.RemindAt
-	w.notYet, w.overtaken = 0, w.reminder != nil
-	if w.timer != nil {
-		w.cancelTimer()
-		w.timer = nil
-	}
-	return nil
-}
-
-// expire asks for the envelope to be closed. Whoever was first has won: if all
-// have signed meanwhile, their signal is on its way.
-func (w *envelope) expire(ctx workflow.Context) error {
-	w.enter(ctx, stepExpiring)
-	var status models.Status
-	opts := activityOptions("Close at the deadline", time.Minute)
-	if err := execute(temporal.WithoutTrace(ctx), opts, acts.Expire, w.EnvelopeInput).Get(ctx, &status); err != nil {
-		return err
-	}
-	w.step = stepWaiting
+// nextPhase returns the phase that follows from the plan.
+func (w *envelope) nextPhase() string {
 	switch {
-	case status == models.StatusSealing || status == models.StatusCompleted:
-		w.plan.Deadline = nil
-	case status.Terminal():
-		w.outcome = status
-	default:
-		w.notYet++
+	case w.plan.Status.Open() && w.plan.Signers.OpenGroup() != 0:
+		return temporal.StepWaiting
+	case w.plan.Status.Open() || w.plan.Status == models.StatusSealing:
+		return temporal.StepSealing
+	case w.mailed:
+		return temporal.StepDone
+	case w.plan.Status == models.StatusCompleted:
+		return temporal.StepCopies
 	}
+	return temporal.StepClosing
+}
+
+// load takes the plan from the start of the workflow, or reads it from the database.
+func (w *envelope) load(ctx workflow.Context, plan *temporal.Plan) error {
+	err := workflow.SetQueryHandlerWithOptions(ctx, temporal.QueryProgress, w.progress, workflow.QueryHandlerOptions{
+		Description: "The awaited signers, the deadline, and the current step",
+	})
+	if err != nil {
+		return fmt.Errorf("register query: %w", err)
+	}
+	if plan != nil {
+		w.plan, w.shown = *plan, temporal.ShownStatus(plan.Status)
+	} else if w.plan, err = w.readPlan(ctx); err != nil {
+		return err
+	}
+	if w.plan.Since.IsZero() {
+		w.plan.Since = workflow.Now(ctx)
+	}
+	w.beside.ctx, w.beside.cancel = workflow.WithCancel(ctx)
 	return nil
 }
 
-// renewLinks replaces the links that end soon, with reminders or without, and
-// learns when the next one does.
-func (w *envelope) renewLinks(ctx workflow.Context) error {
-	w.plan.RenewAt = nil
-	opts := activityOptions("Renew the links that end soon", time.Minute)
-	if err := execute(temporal.WithoutTrace(ctx), opts, acts.RenewLinks, w.EnvelopeInput).Get(ctx, &w.plan.RenewAt); err != nil {
+func (w *envelope) readPlan(ctx workflow.Context) (plan temporal.Plan, err error) {
+	local := workflow.WithLocalActivityOptions(ctx, localOptions("Read the routing and the times from the database"))
+	err = workflow.ExecuteLocalActivity(local, acts.LoadPlan, w.EnvelopeInput).Get(ctx, &plan)
+	return plan, err
+}
+
+// close notes how the envelope ended. The first end counts; all later signals are about an envelope that is closed.
+func (w *envelope) close(status models.Status) {
+	if !w.plan.Status.Terminal() {
+		w.plan.Status = status
+	}
+}
+
+// awaitSigners starts the tasks that are due, and sleeps until a signal arrives, a task ends or a time comes.
+func (w *envelope) awaitSigners(ctx workflow.Context) error {
+	if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && w.beside.running == 0 {
+		return workflow.NewContinueAsNewError(ctx, Envelope, temporal.EnvelopeStart{EnvelopeInput: w.EnvelopeInput})
+	}
+	if err := w.reschedule(ctx); err != nil {
 		return err
 	}
-	w.compareClocks(ctx, w.plan.RenewAt)
-	return nil
-}
-
-// compareClocks is told what time comes next by the database. One that is over already
-// means that its clock is behind.
-func (w *envelope) compareClocks(ctx workflow.Context, next *time.Time) {
-	if next != nil && !next.After(workflow.Now(ctx)) {
-		w.notYet++
-	} else {
-		w.notYet = 0
+	w.inviteAwaited(ctx)
+	w.startDueTask(ctx)
+	w.setTimer(ctx)
+	w.describe(ctx)
+	w.changed = false
+	err := workflow.Await(ctx, func() bool { return w.changed || w.timer.fired() })
+	if w.nextPhase() != temporal.StepWaiting {
+		w.beside.cancel() // an invitation or reminder has nobody to reach any more
 	}
+	return err
 }
 
-// nextReminder asks the awaited again, without waiting for it, for the same reason as
-// inviteOpenGroup. Reminders that cannot be sent for a whole interval are not
-// joined by further ones.
-func (w *envelope) nextReminder(ctx workflow.Context) {
-	w.plan.RemindAt = w.oneIntervalOn(ctx)
-	if w.reminder == nil {
-		w.overtaken = false
-		opts := activityOptions("Remind those who are awaited", 5*time.Minute)
-		w.reminder = execute(temporal.WithoutTrace(w.mails), opts, acts.Remind, w.EnvelopeInput)
-	}
-}
+// sealQuietly is how long sealing may take, including its wait for a worker, before the search attribute EnvelopeStatus
+// shows it. An envelope that is sealed within this time costs no action for that.
+const sealQuietly = time.Minute
 
-// reminded takes from the database when the next reminder is due.
-func (w *envelope) reminded(ctx workflow.Context, reminder workflow.Future) {
-	w.reminder = nil
-	var next *time.Time
-	if err := reminder.Get(ctx, &next); err != nil {
-		workflow.GetLogger(ctx).Warn("reminders not sent", "error", err)
-		return
-	}
-	w.plan.RemindAt = next
-	w.rescheduled = w.rescheduled || w.overtaken // the answer may be of the former interval
-	w.compareClocks(ctx, next)
-}
-
-// oneIntervalOn is the time of the next reminder after now; nil for none.
-func (w *envelope) oneIntervalOn(ctx workflow.Context) *time.Time {
-	if w.plan.ReminderEvery <= 0 {
-		return nil
-	}
-	return new(workflow.Now(ctx).Add(w.plan.ReminderEvery))
-}
-
-// sendCopies sends the sealed documents to the signers, if they were not sent with the
-// sealing.
-func (w *envelope) sendCopies(ctx workflow.Context) error {
-	opts := activityOptions("Send the sealed documents", 10*time.Minute)
-	return w.sendLast(ctx, stepCopies, stuckCopies, opts, acts.SendCopies, "Completed: sealed, and everyone was sent a copy, or their address was refused.")
-}
-
-// sendClosing tells those who were asked that there is nothing left to sign.
-func (w *envelope) sendClosing(ctx workflow.Context) error {
-	opts := activityOptions("Tell the signers that it is "+string(w.outcome), 5*time.Minute)
-	return w.sendLast(ctx, stepClosing, stuckClosing, opts, acts.SendClosing, "The envelope was "+string(w.outcome)+".")
-}
-
-// sendLast has the last mails sent, and says how the envelope ended.
-func (w *envelope) sendLast(ctx workflow.Context, step, stuck string, opts workflow.ActivityOptions, activity any, end string) error {
-	w.enter(ctx, step)
-	if err := w.showStatus(ctx, string(w.outcome)); err != nil {
-		return err
-	}
-	if !w.copied {
-		if err := runReportingStuck(temporal.WithTrace(ctx, w.trace), stuck, opts, activity, w.EnvelopeInput); err != nil {
+// seal seals the documents: quietly at first, then visibly for as long as it takes, unless an operator voids the envelope.
+func (w *envelope) seal(ctx workflow.Context) error {
+	quiet := sealOptions("")
+	quiet.ScheduleToCloseTimeout = sealQuietly
+	if w.plan.Problem == "" {
+		err := w.sealAttempt(ctx, quiet, false)
+		if err == nil || !retryable(err) || ctx.Err() != nil {
 			return err
 		}
 	}
-	w.step = stepDone
-	workflow.SetCurrentDetails(ctx, end)
-	// What came too late to change anything is taken all the same, or the SDK warns
-	// of every envelope whose end was signalled twice.
-	w.takeFacts(ctx)
+	return w.sealAttempt(ctx, sealOptions("After a failure"), true)
+}
+
+func (w *envelope) sealAttempt(ctx workflow.Context, opts workflow.ActivityOptions, visible bool) error {
+	work, cancel := workflow.WithCancel(temporal.WithTrace(ctx, w.trace))
+	defer cancel()
+	sealing := execute(work, opts, acts.Seal, w.EnvelopeInput)
+	for !sealing.IsReady() {
+		w.describe(ctx)
+		if visible || w.plan.Problem != "" {
+			if err := w.showSealing(ctx); err != nil {
+				return err
+			}
+		}
+		w.changed = false
+		if err := workflow.Await(ctx, func() bool { return w.changed || sealing.IsReady() }); err != nil {
+			return err
+		}
+		if w.plan.Status == models.StatusVoided {
+			return nil
+		}
+	}
+	var sealed activities.Sealed
+	if err := sealing.Get(ctx, &sealed); err != nil {
+		return err
+	}
+	w.plan.Status, w.mailed = sealed.Status, sealed.Copied
+	return w.showStatus(ctx, string(sealed.Status))
+}
+
+func sealOptions(summary string) workflow.ActivityOptions {
+	opts := activityOptions(summary, time.Hour)
+	opts.TaskQueue = temporal.QueueSeal
+	return opts
+}
+
+// sendCopies sends the sealed documents to the recipients whom Seal did not reach.
+func (w *envelope) sendCopies(ctx workflow.Context) error {
+	return w.sendLast(ctx, task{stuck: stuckCopies, activity: acts.SendCopies, in: w.EnvelopeInput, options: mailOptions("Send the sealed documents")})
+}
+
+// sendClosing notifies the invited recipients that the envelope has closed.
+func (w *envelope) sendClosing(ctx workflow.Context) error {
+	return w.sendLast(ctx, task{stuck: stuckClosing, activity: acts.SendClosing, in: w.EnvelopeInput, options: mailOptions("Notify the recipients of the end")})
+}
+
+func (w *envelope) sendLast(ctx workflow.Context, t task) error {
+	if err := w.showStatus(ctx, string(w.plan.Status)); err != nil {
+		return err
+	}
+	w.describe(ctx)
+	if err := w.trouble.run(temporal.WithTrace(ctx, w.trace), t, nil); err != nil {
+		return err
+	}
+	w.mailed = true
 	return nil
 }
 
-// historyIsLong reports that the workflow should go on in a new history. It does
-// so at rest, so that no mail is sent by two of them at the same time.
-func (w *envelope) historyIsLong(ctx workflow.Context) bool {
-	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() && w.inviting == 0 && w.reminder == nil
-}
-
-func (w *envelope) awaitsSigners() bool { return w.outcome == "" && w.openGroup() != 0 }
-
-// openGroup is the routing order that is awaited; 0 when all have signed.
-func (w *envelope) openGroup() int {
-	group := 0
-	for _, s := range w.plan.Signers {
-		if !s.Signed && (group == 0 || s.Group < group) {
-			group = s.Group
+// discardLateSignals reads the signals that arrived too late to change anything: the SDK warns of unread ones.
+func (w *envelope) discardLateSignals(ctx workflow.Context) {
+	w.phase = temporal.StepDone
+	w.describe(ctx)
+	for _, s := range signalHandlers {
+		for workflow.GetSignalChannel(ctx, s.name).ReceiveAsync(nil) {
 		}
 	}
-	return group
+}
+
+// showSealing sets EnvelopeStatus to sealing, or to sealing_failed and Stuck with it.
+func (w *envelope) showSealing(ctx workflow.Context) error {
+	if w.plan.Problem == "" {
+		return w.showStatus(ctx, string(models.StatusSealing))
+	}
+	return w.showStatus(ctx, temporal.StepSealingFailed, temporal.AttrStuck.ValueSet(stuckSealing))
+}
+
+// showStatus sets the search attribute EnvelopeStatus, and others with it in the same action, if it differs. A workflow
+// with a new status is not stuck any more.
+func (w *envelope) showStatus(ctx workflow.Context, status string, others ...sdktemporal.SearchAttributeUpdate) error {
+	if status == w.shown {
+		return nil
+	}
+	updates := []sdktemporal.SearchAttributeUpdate{temporal.AttrEnvelopeStatus.ValueSet(status)}
+	if w.trouble.shown {
+		updates = append(updates, temporal.AttrStuck.ValueUnset())
+	}
+	w.trouble = trouble{shown: len(others) > 0}
+	if err := workflow.UpsertTypedSearchAttributes(ctx, append(updates, others...)...); err != nil {
+		return fmt.Errorf("show status: %w", err)
+	}
+	w.shown = status
+	return nil
 }

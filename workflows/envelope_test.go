@@ -1,11 +1,13 @@
 package workflows_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -94,10 +96,10 @@ type fakeEnv struct {
 
 	mailDown    bool
 	mailBack    map[uuid.UUID]time.Duration // since the start, after which a signer is reached all the same
-	missed      uuid.UUID                   // is not reached at the first try
-	nextDue     func() *time.Time           // what Remind answers; nil: an interval on
+	missed      uuid.UUID                   // is not reached at the first attempt
+	rejected    error
+	nextDue     func() *time.Time // what Remind answers; nil: an interval on
 	remindTakes time.Duration
-	finished    activities.Finished // what sealing and sending at once comes to; without a status it fails
 }
 
 // newFakeEnv has a plan with a signer for each routing group given.
@@ -114,39 +116,22 @@ func newFakeEnv(t *testing.T, groups ...int) *fakeEnv {
 	env.env.RegisterWorkflowWithOptions(workflows.Envelope, workflow.RegisterOptions{Name: temporal.WorkflowEnvelope})
 	env.plan = temporal.Plan{Status: models.StatusSent}
 	for _, g := range groups {
-		env.plan.Signers = append(env.plan.Signers, temporal.PlanSigner{ID: uuid.New(), Group: g})
+		env.plan.Signers = append(env.plan.Signers, models.Place{ID: uuid.New(), Group: g})
 	}
 	env.env.OnActivity(acts.LoadPlan, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (temporal.Plan, error) {
 		return env.plan, nil
 	})
-	env.env.OnActivity(acts.Invite, mock.Anything, mock.Anything).Return(func(_ context.Context, in temporal.InviteInput) error {
-		back, is := env.mailBack[in.SignerID]
-		if env.mailDown && (!is || env.env.Now().Sub(env.begin) < back) {
-			return errors.New("mail server is down")
-		}
-		env.note("invite " + env.name(in.SignerID))
-		return nil
-	}).Maybe()
-	env.env.OnActivity(acts.InviteGroup, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.GroupInput) ([]uuid.UUID, error) {
-		if env.mailDown {
-			return in.SignerIDs, nil
-		}
-		var again []uuid.UUID
+	env.env.OnActivity(acts.Invite, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.InviteInput) error {
+		var failed error
 		for _, id := range in.SignerIDs {
-			if id == env.missed {
-				again = append(again, id)
-				continue
+			switch {
+			case !env.reaches(id):
+				failed = errors.New("mail server is down")
+			case !env.called("invite " + env.name(id)): // the database knows
+				env.note("invite " + env.name(id))
 			}
-			env.note("invite " + env.name(id))
 		}
-		return again, nil
-	}).Maybe()
-	env.env.OnActivity(acts.Finish, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (activities.Finished, error) {
-		if env.finished.Status == "" {
-			return env.finished, errors.New("no worker")
-		}
-		env.note("finish")
-		return env.finished, nil
+		return cmp.Or(failed, env.rejected)
 	}).Maybe()
 	env.env.OnActivity(acts.Remind, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (*time.Time, error) {
 		if env.mailDown {
@@ -179,10 +164,12 @@ func (env *fakeEnv) remindsEvery(interval time.Duration) {
 	}
 }
 
-func (env *fakeEnv) seals() {
-	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+func (env *fakeEnv) seals() { env.sealsTo(activities.Sealed{Status: models.StatusCompleted}) }
+
+func (env *fakeEnv) sealsTo(sealed activities.Sealed) {
+	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (activities.Sealed, error) {
 		env.note("seal")
-		return models.StatusCompleted, nil
+		return sealed, nil
 	}).Maybe()
 }
 
@@ -191,6 +178,22 @@ func (env *fakeEnv) expires(status models.Status) {
 		env.note("expire")
 		return status, nil
 	})
+}
+
+// reaches reports whether a mail to a recipient is accepted now.
+func (env *fakeEnv) reaches(id uuid.UUID) bool {
+	if id == env.missed {
+		env.missed = uuid.Nil
+		return false
+	}
+	back, is := env.mailBack[id]
+	return !env.mailDown || is && env.env.Now().Sub(env.begin) >= back
+}
+
+func (env *fakeEnv) called(call string) bool {
+	env.mu.Lock()
+	defer env.mu.Unlock()
+	return slices.Contains(env.calls, call)
 }
 
 func (env *fakeEnv) note(call string) {
@@ -330,12 +333,12 @@ func TestASealThatFailsAndThenWorks(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
 	fails := 10 // the test environment ends unlimited retries at ten
-	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (activities.Sealed, error) {
 		if fails--; fails > 0 {
-			return "", errors.New("time-stamp authority does not answer")
+			return activities.Sealed{}, errors.New("time-stamp authority does not answer")
 		}
 		env.note("seal")
-		return models.StatusCompleted, nil
+		return activities.Sealed{Status: models.StatusCompleted}, nil
 	})
 	env.signs(time.Minute, 0)
 	stuck := false
@@ -345,7 +348,7 @@ func TestASealThatFailsAndThenWorks(t *testing.T) {
 		var p temporal.Progress
 		require.NoError(t, v.Get(&p))
 		stuck = p.Step == "sealing"
-	}, 3*time.Minute)
+	}, 80*time.Second)
 	env.run(t)
 	assert.Equal(t, []string{"invite A", "seal", "copies"}, env.calls)
 	assert.True(t, stuck, "a stuck seal is visible")
@@ -356,15 +359,15 @@ func TestSignalsThatComeTooLate(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
 	tries := 0
-	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (activities.Sealed, error) {
 		if tries++; tries == 1 {
-			return "", errors.New("disk full")
+			return activities.Sealed{}, errors.New("disk full")
 		}
 		env.note("seal")
-		return models.StatusCompleted, nil
+		return activities.Sealed{Status: models.StatusCompleted}, nil
 	})
 	env.signs(time.Second, 0)
-	for _, name := range []string{temporal.SignalVoided, temporal.SignalSignerDeclined, temporal.SignalSignerSigned} {
+	for _, name := range []string{temporal.SignalSignerDeclined, temporal.SignalRescheduled, temporal.SignalSignerSigned} {
 		env.signal(1500*time.Millisecond, name)
 	}
 	env.run(t)
@@ -373,8 +376,8 @@ func TestSignalsThatComeTooLate(t *testing.T) {
 
 // unsealed lets sealing fail until the workflow has been told and closed.
 func (env *fakeEnv) unsealed() {
-	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
-		return "", sdktemporal.NewApplicationErrorWithOptions("cannot be sealed", "original_missing", sdktemporal.ApplicationErrorOptions{NextRetryDelay: time.Hour})
+	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (activities.Sealed, error) {
+		return activities.Sealed{}, sdktemporal.NewApplicationErrorWithOptions("cannot be sealed", "original_missing", sdktemporal.ApplicationErrorOptions{NextRetryDelay: time.Hour})
 	})
 }
 
@@ -415,8 +418,8 @@ func TestAVoidIsNotLost(t *testing.T) {
 func TestSealingFindsTheEnvelopeVoided(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
-	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
-		return models.StatusVoided, nil
+	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (activities.Sealed, error) {
+		return activities.Sealed{Status: models.StatusVoided}, nil
 	})
 	env.signs(time.Minute, 0)
 	env.run(t)
@@ -439,12 +442,12 @@ func TestSealedAfterAll(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
 	tries := 0
-	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (activities.Sealed, error) {
 		if tries++; tries < 3 {
-			return "", sdktemporal.NewApplicationErrorWithOptions("cannot be sealed", "original_missing", sdktemporal.ApplicationErrorOptions{NextRetryDelay: time.Hour})
+			return activities.Sealed{}, sdktemporal.NewApplicationErrorWithOptions("cannot be sealed", "original_missing", sdktemporal.ApplicationErrorOptions{NextRetryDelay: time.Hour})
 		}
 		env.note("seal")
-		return models.StatusCompleted, nil
+		return activities.Sealed{Status: models.StatusCompleted}, nil
 	})
 	env.signs(time.Minute, 0)
 	env.signal(2*time.Minute, temporal.SignalSealingFailed)
@@ -560,7 +563,7 @@ func TestLinksAreRenewed(t *testing.T) {
 func TestARefusalEndsTheWorkflow(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
-	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(models.Status(""),
+	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(activities.Sealed{},
 		sdktemporal.NewNonRetryableApplicationError("The envelope is draft.", "envelope_not_sealing", nil))
 	env.signs(time.Minute, 0)
 	env.env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeStart{EnvelopeInput: env.in})

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"countersign/activities"
+	"countersign/temporal"
 )
 
 // activityOptions are those of an activity that is retried until it succeeds.
@@ -25,11 +26,12 @@ func localOptions(summary string) workflow.LocalActivityOptions {
 	}
 }
 
-// onceOptions are those of a local activity that is tried once, and for what it does not
-// come to has an activity that can be retried and watched follow. Where it takes seconds
-// the SDK keeps the workflow task, in which it runs, alive.
-func onceOptions(summary string, limit time.Duration) workflow.LocalActivityOptions {
-	return workflow.LocalActivityOptions{StartToCloseTimeout: limit, RetryPolicy: &sdktemporal.RetryPolicy{MaximumAttempts: 1}, Summary: summary}
+// mailOptions are those of an activity that sends mails. Mail has a task queue of its own: a server that hangs delays nothing
+// else. The limit is for the mails of all recipients; each has a shorter one.
+func mailOptions(summary string) workflow.ActivityOptions {
+	opts := activityOptions(summary, 10*time.Minute)
+	opts.TaskQueue = temporal.QueueMail
+	return opts
 }
 
 // retryForever never gives up: a signature that was given must not be lost because

@@ -39,6 +39,9 @@ import (
 // weeks, and workflows that began under an older version must go on under this one.
 var record = flag.String("record", "", "save the histories of this run under testdata/histories/`NAME`")
 
+// The builds of the service name themselves in each task of a history.
+func init() { sdkworker.SetBinaryChecksum("v0.1.0") }
+
 // registered notes the workflows that a worker runs.
 type registered struct {
 	sdkworker.Registry
@@ -104,9 +107,10 @@ type scenario struct {
 	waits    string   // it does not end: it is at rest once this activity was done
 
 	sealFails  int32
-	notInvited bool  // at the first try
-	notCopied  bool  // the same
-	mailFails  int32 // copies that the mail server does not take yet
+	sealDelay  time.Duration // between attempts; 0: the retry policy's
+	notInvited bool          // at the first try
+	notCopied  bool          // the same
+	mailFails  int32         // copies that the mail server does not take yet
 	delivers   bool
 	keeps      time.Duration // the files, from the moment that this is asked for
 	remindDays []int
@@ -146,18 +150,14 @@ func (s *scenario) register(r sdkworker.Registry) {
 	simple("Purge")
 	register("SendCopiesAgain", func(context.Context, temporal.CopiesInput) error { return nil })
 	register("LoadPlan", func(context.Context, temporal.EnvelopeInput) (temporal.Plan, error) { return s.plan, nil })
-	register("Invite", func(context.Context, temporal.InviteInput) error {
-		s.note("Invite")
-		return nil
-	})
-	register("InviteGroup", func(_ context.Context, in activities.GroupInput) ([]uuid.UUID, error) {
-		if s.notInvited {
-			return in.SignerIDs, nil
+	register("Invite", func(ctx context.Context, in activities.InviteInput) error {
+		if s.notInvited && activity.GetInfo(ctx).Attempt == 1 {
+			return soon("mail server answered 451")
 		}
 		for range in.SignerIDs {
 			s.note("Invite")
 		}
-		return nil, nil
+		return nil
 	})
 	register("Remind", func(context.Context, temporal.EnvelopeInput) (*time.Time, error) {
 		next := time.Now().Add(s.plan.ReminderEvery)
@@ -205,16 +205,11 @@ func soon(message string) error {
 	return sdktemporal.NewApplicationErrorWithOptions(message, "Test", sdktemporal.ApplicationErrorOptions{NextRetryDelay: 10 * time.Millisecond})
 }
 
-func (s *scenario) seal(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+func (s *scenario) seal(context.Context, temporal.EnvelopeInput) (activities.Sealed, error) {
 	if s.sealed.Add(1) <= s.sealFails {
-		return "", errors.New("disk full")
+		return activities.Sealed{}, sdktemporal.NewApplicationErrorWithOptions("disk full", "Test", sdktemporal.ApplicationErrorOptions{NextRetryDelay: s.sealDelay})
 	}
-	return models.StatusCompleted, nil
-}
-
-func (s *scenario) finish(ctx context.Context, in temporal.EnvelopeInput) (activities.Finished, error) {
-	status, err := s.seal(ctx, in)
-	return activities.Finished{Status: status, Copied: !s.notCopied && s.mailFails == 0}, err
+	return activities.Sealed{Status: models.StatusCompleted, Copied: !s.notCopied && s.mailFails == 0}, nil
 }
 
 func (s *scenario) timestamp(context.Context, temporal.EnvelopeInput) error {
@@ -237,9 +232,9 @@ func (s *scenario) deliver(ctx context.Context, in activities.DeliverInput) (boo
 
 // planFor has a signer for each routing group given.
 func planFor(groups ...int) temporal.Plan {
-	p := temporal.Plan{Status: models.StatusSent, Since: time.Now().UTC()}
+	p := temporal.Plan{Status: models.StatusSent, Since: time.Now().UTC().Truncate(time.Second)}
 	for _, g := range groups {
-		p.Signers = append(p.Signers, temporal.PlanSigner{ID: uuid.New(), Group: g})
+		p.Signers = append(p.Signers, models.Place{ID: uuid.New(), Group: g})
 	}
 	return p
 }
@@ -276,8 +271,8 @@ func TestFreshHistoriesReplay(t *testing.T) {
 	for name, s := range map[string]*scenario{
 		"completed":        {plan: planFor(1, 1, 2), signals: []string{"1", "0", "2"}},
 		"each-again":       {plan: planFor(1, 1, 2), notInvited: true, notCopied: true, sealFails: 1, signals: []string{"1", "0", "2"}},
-		"sealed-at-last":   {plan: planFor(1), sealFails: 2, signals: []string{"0"}},
-		"unsealed-voided":  {plan: planFor(1), sealFails: 1 << 30, signals: []string{"0", temporal.SignalSealingFailed, temporal.SignalVoided}},
+		"sealed-at-last":   {plan: planFor(1), sealFails: 1, sealDelay: 2 * time.Minute, signals: []string{"0"}},
+		"unsealed-voided":  {plan: planFor(1), sealFails: 1 << 30, sealDelay: time.Hour, signals: []string{"0", temporal.SignalSealingFailed, temporal.SignalVoided}},
 		"unsealed-sealed":  {plan: planFor(1), sealFails: 3, signals: []string{"0", temporal.SignalSealingFailed}},
 		"copies-stuck":     {plan: planFor(1), mailFails: 12, signals: []string{"0"}},
 		"declined":         {plan: planFor(1, 2), signals: []string{"0", temporal.SignalSignerDeclined}},
@@ -374,8 +369,9 @@ func (s *scenario) startWorkers(t *testing.T, c client.Client) {
 		main.RegisterWorkflowWithOptions(sc, workflow.RegisterOptions{Name: name})
 	}
 	s.register(main)
+	mail := sdkworker.New(c, temporal.QueueMail, sdkworker.Options{DisableWorkflowWorker: true})
+	s.register(mail)
 	sealing := sdkworker.New(c, temporal.QueueSeal, sdkworker.Options{DisableWorkflowWorker: true})
-	sealing.RegisterActivityWithOptions(s.finish, activity.RegisterOptions{Name: "Finish"})
 	sealing.RegisterActivityWithOptions(s.seal, activity.RegisterOptions{Name: "Seal"})
 	sealing.RegisterActivityWithOptions(s.timestamp, activity.RegisterOptions{Name: "Timestamp"})
 	hooks := sdkworker.New(c, temporal.QueueWebhooks, sdkworker.Options{DisableWorkflowWorker: true})
@@ -383,7 +379,7 @@ func (s *scenario) startWorkers(t *testing.T, c client.Client) {
 	bulk := sdkworker.New(c, temporal.QueueBulk, sdkworker.Options{DisableWorkflowWorker: true})
 	bulk.RegisterActivityWithOptions(func(context.Context, temporal.BulkInput) (activities.BulkStep, error) { return s.bulk.send() },
 		activity.RegisterOptions{Name: "SendBulkRows"})
-	for _, sc := range []sdkworker.Worker{main, sealing, hooks, bulk} {
+	for _, sc := range []sdkworker.Worker{main, sealing, hooks, bulk, mail} {
 		require.NoError(t, sc.Start())
 		t.Cleanup(sc.Stop)
 	}
@@ -405,8 +401,9 @@ func TestActions(t *testing.T) {
 			for _, ev := range s.play(t, "actions").Events {
 				size += proto.Size(ev)
 				if a := ev.GetActivityTaskScheduledEventAttributes(); a != nil {
-					assert.Equal(t, "Finish", a.GetActivityType().GetName())
-					assert.Equal(t, time.Minute, a.GetScheduleToCloseTimeout().AsDuration(), "then the status says that it is being sealed")
+					if a.GetActivityType().GetName() == "Seal" {
+						assert.Equal(t, time.Minute, a.GetScheduleToCloseTimeout().AsDuration(), "then the status says that it is being sealed")
+					}
 				}
 				switch ev.EventType {
 				case enums.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
@@ -426,6 +423,7 @@ func TestActions(t *testing.T) {
 			}
 			assert.Equal(t, c.actions, total, "%v", counts)
 			assert.Equal(t, []string{"completed"}, shown, "it is started as open")
+			t.Logf("%s: %d actions, %d bytes", name, total, size)
 			assert.Less(t, size, maxHistoryBytes)
 		})
 	}

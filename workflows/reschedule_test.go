@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/mock"
 
+	"countersign/activities"
 	"countersign/models"
 	"countersign/temporal"
 )
@@ -69,7 +70,7 @@ func TestRemindersFollow(t *testing.T) {
 func TestRescheduledTooLate(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
-	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).After(time.Hour).Return(models.StatusCompleted, nil)
+	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).After(time.Hour).Return(activities.Sealed{Status: models.StatusCompleted}, nil)
 	env.signs(time.Hour, 0)
 	env.signal(90*time.Minute, temporal.SignalRescheduled)
 	env.run(t)

@@ -1,23 +1,31 @@
 package workflows
 
 import (
-	"time"
-
+	"github.com/google/uuid"
 	"go.temporal.io/sdk/workflow"
 
+	"countersign/activities"
 	"countersign/temporal"
 )
 
-// Reinvite sends a signer the link that was renewed for them.
+// Reinvite sends a renewed link to a signer.
 func Reinvite(ctx workflow.Context, in temporal.InviteInput) error {
-	workflow.SetCurrentDetails(ctx, "Sending a renewed link; if this stays, see the pending activity's last failure: the mail server does not take it.")
-	opts := activityOptions("Invite signer "+in.SignerID.String()+" again", time.Minute)
-	return runReportingStuck(ctx, stuckInvitation, opts, acts.Invite, in)
+	workflow.SetCurrentDetails(ctx, "Sending a renewed link; if this stays, see the pending activity's last failure: the mail server does not accept it.")
+	err := new(trouble).run(ctx, task{
+		stuck: stuckInvitation, activity: acts.Invite, options: mailOptions("Invite " + in.SignerID.String() + " again"),
+		in: activities.InviteInput{EnvelopeInput: in.EnvelopeInput, SignerIDs: []uuid.UUID{in.SignerID}, LinkID: in.LinkID},
+	}, nil)
+	if answer := rejection(err); answer != "" {
+		workflow.SetCurrentDetails(ctx, "UNREACHABLE: "+answer+".")
+		return nil
+	}
+	return err
 }
 
-// Copies sends the sealed files' links again to somebody who asked for them.
+// Copies sends the links to the sealed files to a recipient who requested them again.
 func Copies(ctx workflow.Context, in temporal.CopiesInput) error {
-	workflow.SetCurrentDetails(ctx, "Sending the sealed files again; if this stays, see the pending activity's last failure: the mail server does not take it.")
-	opts := activityOptions("Send the sealed documents to signer "+in.SignerID.String()+" again", time.Minute)
-	return runReportingStuck(ctx, stuckCopies, opts, acts.SendCopiesAgain, in)
+	workflow.SetCurrentDetails(ctx, "Sending the sealed files again; if this stays, see the pending activity's last failure: the mail server does not accept it.")
+	return new(trouble).run(ctx, task{
+		stuck: stuckCopies, activity: acts.SendCopiesAgain, in: in, options: mailOptions("Send the sealed documents to " + in.SignerID.String() + " again"),
+	}, nil)
 }

@@ -53,7 +53,7 @@ func Retention(ctx workflow.Context, in temporal.EnvelopeInput) error {
 		return err
 	}
 	workflow.SetCurrentDetails(ctx, "The retention is over; deleting the files.")
-	if err := runReportingStuck(ctx, stuckPurge, activityOptions("Purge the files", 5*time.Minute), acts.Purge, in); err != nil {
+	if err := new(trouble).run(ctx, task{stuck: "purge", activity: acts.Purge, in: in, options: activityOptions("Purge the files", 5*time.Minute)}, nil); err != nil {
 		return err
 	}
 	workflow.SetCurrentDetails(ctx, "The files are purged; the record and the audit trail stay.")

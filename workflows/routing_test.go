@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 
+	"countersign/models"
 	"countersign/temporal"
 )
 
@@ -22,7 +23,7 @@ func TestWitnessesAndCopies(t *testing.T) {
 	principal := env.plan.Signers[0].ID
 	env.plan.Signers[1].After = &principal
 	for _, group := range []int{1, 3, 5} { // a, b, c
-		env.plan.Copies = append(env.plan.Copies, temporal.PlanSigner{ID: uuid.New(), Group: group})
+		env.plan.Copies = append(env.plan.Copies, models.Place{ID: uuid.New(), Group: group})
 	}
 	env.seals()
 	env.signs(time.Hour, 0)

@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	sdktemporal "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -10,13 +11,15 @@ import (
 	"countersign/temporal"
 )
 
-// What a workflow can be stuck in, as the search attribute Stuck names it.
+// The values of the search attribute Stuck: the task that fails.
 const (
 	stuckInvitation = "invitation"
+	stuckReminder   = "reminder"
+	stuckExpiry     = "expiry"
+	stuckRenewal    = "renewal"
 	stuckSealing    = "sealing"
 	stuckCopies     = "copies"
 	stuckClosing    = "closing"
-	stuckPurge      = "purge"
 	stuckTimestamp  = "timestamp"
 	stuckBulk       = "bulk"
 )
@@ -25,62 +28,81 @@ const (
 // with the delays of retryForever they take some four minutes.
 const stuckAfterAttempts = 10
 
-// runReportingStuck runs an activity until it succeeds. After stuckAfterAttempts failed attempts the
-// search attribute Stuck names it, until it succeeds after all. A workflow that does
-// well has no further action for it.
-func runReportingStuck(ctx workflow.Context, what string, opts workflow.ActivityOptions, activity, in any) error {
-	err := executeFirst(ctx, opts, activity, in).Get(ctx, nil)
+// task is an activity that is run until it succeeds.
+type task struct {
+	stuck    string // how Stuck names it
+	activity any
+	in       any
+	options  workflow.ActivityOptions
+}
+
+// trouble keeps the search attribute Stuck while tasks of a workflow fail. A workflow without trouble pays no action for it.
+type trouble struct {
+	failing []string // tasks, the longest first
+	words   string   // the newest failure, which operators read
+	shown   bool     // Stuck is set
+}
+
+// run runs a task until it succeeds or is refused. After stuckAfterAttempts failed attempts the search attribute Stuck
+// names the task, until it succeeds after all.
+func (t *trouble) run(ctx workflow.Context, task task, result any) error {
+	first, further := *task.options.RetryPolicy, *task.options.RetryPolicy
+	first.MaximumAttempts = stuckAfterAttempts
+	task.options.RetryPolicy = &first
+	err := execute(ctx, task.options, task.activity, task.in).Get(ctx, result)
 	if !retryable(err) {
 		return err
 	}
-	return keepTrying(ctx, what, opts, activity, in)
-}
-
-// executeFirst starts an activity that ends after stuckAfterAttempts attempts.
-func executeFirst(ctx workflow.Context, opts workflow.ActivityOptions, activity, in any) workflow.Future {
-	policy := *opts.RetryPolicy
-	policy.MaximumAttempts = stuckAfterAttempts
-	opts.RetryPolicy = &policy
-	return execute(ctx, opts, activity, in)
-}
-
-// keepTrying runs an activity whose first attempts were in vain until it succeeds,
-// and shows meanwhile what the workflow is stuck in.
-func keepTrying(ctx workflow.Context, what string, opts workflow.ActivityOptions, activity, in any) error {
-	if err := showStuck(ctx, what); err != nil {
+	t.words = words(err)
+	if err := t.update(ctx, append(t.failing, task.stuck)); err != nil {
 		return err
 	}
-	if err := executeFurther(ctx, opts, activity, in).Get(ctx, nil); err != nil {
-		return err
+	further.InitialInterval = further.MaximumInterval // the delay that the first attempts have reached
+	task.options.RetryPolicy = &further
+	err = execute(ctx, task.options, task.activity, task.in).Get(ctx, result)
+	if sdktemporal.IsCanceledError(err) {
+		return err // the next status says that nothing is stuck
 	}
-	return showNotStuck(ctx)
+	if i := slices.Index(t.failing, task.stuck); i >= 0 {
+		err = errors.Join(err, t.update(ctx, slices.Delete(slices.Clone(t.failing), i, i+1)))
+	}
+	return err
 }
 
-// executeFurther starts an activity whose first attempts were in vain.
-func executeFurther(ctx workflow.Context, opts workflow.ActivityOptions, activity, in any) workflow.Future {
-	policy := *opts.RetryPolicy
-	policy.InitialInterval = policy.MaximumInterval // the delay that the first attempts have come to
-	opts.RetryPolicy = &policy
-	return execute(ctx, opts, activity, in)
-}
-
-func showStuck(ctx workflow.Context, what string) error {
-	workflow.GetLogger(ctx).Warn("workflow is stuck", "in", what)
-	if err := workflow.UpsertTypedSearchAttributes(ctx, temporal.AttrStuck.ValueSet(what)); err != nil {
+// update notes the failing tasks, and sets Stuck to the first of them.
+func (t *trouble) update(ctx workflow.Context, failing []string) error {
+	was := t.failing
+	t.failing = failing
+	var update sdktemporal.SearchAttributeUpdate
+	switch {
+	case len(failing) == 0:
+		t.words, t.shown = "", false
+		update = temporal.AttrStuck.ValueUnset()
+	case len(was) > 0 && was[0] == failing[0]:
+		return nil
+	default:
+		workflow.GetLogger(ctx).Warn("workflow is stuck", "in", failing[0])
+		t.shown = true
+		update = temporal.AttrStuck.ValueSet(failing[0])
+	}
+	if err := workflow.UpsertTypedSearchAttributes(ctx, update); err != nil {
 		return fmt.Errorf("show what is stuck: %w", err)
 	}
 	return nil
 }
 
-func showNotStuck(ctx workflow.Context) error {
-	if err := workflow.UpsertTypedSearchAttributes(ctx, temporal.AttrStuck.ValueUnset()); err != nil {
-		return fmt.Errorf("show that nothing is stuck: %w", err)
+// words returns the innermost message of a failure: what the mail server, the database or the authority answered.
+func words(err error) string {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
 	}
-	return nil
+	if app, ok := errors.AsType[*sdktemporal.ApplicationError](err); ok {
+		return app.Message()
+	}
+	return err.Error()
 }
 
-// retryable reports whether an activity failed for a reason that may pass: it was
-// neither cancelled nor refused.
+// retryable reports whether an activity failed for a reason that may pass: it was neither cancelled nor refused.
 func retryable(err error) bool {
 	if err == nil || sdktemporal.IsCanceledError(err) {
 		return false

@@ -51,10 +51,10 @@ func TestStuckIsShown(t *testing.T) {
 		err   error
 		want  []string
 	}{
-		"well":             {0, nil, []string{"sealing", "completed"}},
-		"a hiccup":         {9, errors.New("mail server answered 451"), []string{"sealing", "completed"}},
-		"down for minutes": {10, errors.New("mail server answered 451"), []string{"sealing", "completed", "stuck in copies", "not stuck"}},
-		"down for longer":  {15, errors.New("mail server answered 451"), []string{"sealing", "completed", "stuck in copies", "not stuck"}},
+		"well":             {0, nil, []string{"completed"}},
+		"a hiccup":         {9, errors.New("mail server answered 451"), []string{"completed"}},
+		"down for minutes": {10, errors.New("mail server answered 451"), []string{"completed", "stuck in copies", "not stuck"}},
+		"down for longer":  {15, errors.New("mail server answered 451"), []string{"completed", "stuck in copies", "not stuck"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,10 +62,9 @@ func TestStuckIsShown(t *testing.T) {
 			suite.SetLogger(quiet(t))
 			env := newEnvironment(&suite)
 			env.RegisterActivity(acts)
-			plan := temporal.Plan{Status: models.StatusSealing, Signers: []temporal.PlanSigner{{ID: uuid.New(), Group: 1, Signed: true}}}
+			plan := temporal.Plan{Status: models.StatusSealing, Signers: models.Routing{{ID: uuid.New(), Group: 1, Signed: true}}}
 			env.OnActivity(acts.LoadPlan, mock.Anything, mock.Anything).Return(plan, nil)
-			env.OnActivity(acts.Finish, mock.Anything, mock.Anything).Return(activities.Finished{}, errors.New("no worker"))
-			env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(models.StatusCompleted, nil)
+			env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(activities.Sealed{Status: models.StatusCompleted}, nil)
 			tries := 0
 			env.OnActivity(acts.SendCopies, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) error {
 				if tries++; tries <= c.fails {
@@ -90,22 +89,21 @@ func TestAnEnvelopeThatCannotBeSealedIsStuck(t *testing.T) {
 	suite.SetLogger(quiet(t))
 	env := newEnvironment(&suite)
 	env.RegisterActivity(acts)
-	plan := temporal.Plan{Status: models.StatusSealing, Signers: []temporal.PlanSigner{{ID: uuid.New(), Group: 1, Signed: true}}}
+	plan := temporal.Plan{Status: models.StatusSealing, Signers: models.Routing{{ID: uuid.New(), Group: 1, Signed: true}}}
 	env.OnActivity(acts.LoadPlan, mock.Anything, mock.Anything).Return(plan, nil)
 	tries := 0
-	env.OnActivity(acts.Finish, mock.Anything, mock.Anything).Return(activities.Finished{}, errors.New("no key"))
-	env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (models.Status, error) {
+	env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (activities.Sealed, error) {
 		if tries++; tries < 9 {
-			return "", errors.New("no key")
+			return activities.Sealed{}, errors.New("no key")
 		}
-		return models.StatusCompleted, nil
+		return activities.Sealed{Status: models.StatusCompleted}, nil
 	})
 	env.OnActivity(acts.SendCopies, mock.Anything, mock.Anything).Return(nil)
 	shown := upserts(env)
 	env.RegisterDelayedCallback(func() { env.SignalWorkflow(temporal.SignalSealingFailed, temporal.SignerSignal{}) }, 10*time.Second)
 	env.ExecuteWorkflow(workflows.Envelope, temporal.EnvelopeStart{EnvelopeInput: temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()}})
 	require.NoError(t, env.GetWorkflowError())
-	require.Equal(t, []string{"sealing", "sealing_failed, stuck in sealing", "completed"}, *shown)
+	require.Equal(t, []string{"sealing_failed, stuck in sealing", "completed"}, *shown)
 }
 
 // TestStuckInvitations: an invitation that nobody takes is shown, holds up nothing, and is given up when the envelope is closed.
@@ -146,7 +144,7 @@ func TestARefusalIsNotTriedAgain(t *testing.T) {
 	env := newEnvironment(&suite)
 	env.RegisterActivity(acts)
 	tries := 0
-	env.OnActivity(acts.Invite, mock.Anything, mock.Anything).Return(func(context.Context, temporal.InviteInput) error {
+	env.OnActivity(acts.Invite, mock.Anything, mock.Anything).Return(func(context.Context, activities.InviteInput) error {
 		tries++
 		return sdktemporal.NewNonRetryableApplicationError("not found", "not_found", nil)
 	})
@@ -214,7 +212,8 @@ func TestEveryRunningWorkflowSaysWhatItWaitsFor(t *testing.T) {
 			env.RegisterActivity(acts)
 			until := env.Now().Add(48 * time.Hour)
 			env.OnActivity(acts.LoadRetention, mock.Anything, mock.Anything).Return(activities.RetentionPlan{Until: &until, RemindDays: []int{1}}, nil).Maybe()
-			for _, a := range []any{acts.Invite, acts.RemindDeletion, acts.Timestamp} {
+			env.OnActivity(acts.Invite, mock.Anything, mock.Anything).Return(down).Maybe()
+			for _, a := range []any{acts.RemindDeletion, acts.Timestamp} {
 				env.OnActivity(a, mock.Anything, mock.Anything).Return(down).Maybe()
 			}
 			env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(false, down).Maybe()

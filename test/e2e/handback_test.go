@@ -58,7 +58,7 @@ func TestASealUnderWayIsHandedBack(t *testing.T) {
 	for it.HasNext() {
 		ev, err := it.Next()
 		require.NoError(t, err)
-		if a := ev.GetActivityTaskScheduledEventAttributes(); a.GetActivityType().GetName() == "Finish" {
+		if a := ev.GetActivityTaskScheduledEventAttributes(); a.GetActivityType().GetName() == "Seal" {
 			seal = ev.EventId
 		}
 		if a := ev.GetActivityTaskFailedEventAttributes(); a != nil && a.ScheduledEventId == seal {

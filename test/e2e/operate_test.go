@@ -79,7 +79,7 @@ func checkMetrics(t *testing.T, s *service) {
 		`countersign_mails_total{kind="completed",result="sent"} 3`,
 		`countersign_delivery_attempts_total{result="delivered"} 9`,
 		`countersign_seal_certificate_not_after_seconds `,
-		`temporal_activity_execution_latency_seconds_bucket{activity_type="Finish"`)
+		`temporal_activity_execution_latency_seconds_bucket{activity_type="Seal"`)
 	assert.NotContains(t, show(t, api+"/metrics", http.StatusOK), "/ey", "a path with a token")
 
 	assert.JSONEq(t, `{"database":"ok","files":"ok","temporal":"ok","seal_key":"ok"}`, show(t, worker+"/readyz", http.StatusOK))

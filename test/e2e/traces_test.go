@@ -90,11 +90,11 @@ next:
 func checkTraces(t *testing.T, c *collector) {
 	t.Helper()
 	for _, names := range [][]string{
-		{"POST /v1/envelopes/:id/send", "outbox start", "workflow Envelope", "activity InviteGroup"},
-		{"POST /v1/signing/:token/sign", "outbox signer-signed", "workflow Envelope", "activity InviteGroup"}, // of the second group
-		{"POST /v1/signing/:token/sign", "outbox signer-signed", "workflow Envelope", "activity Finish"},
+		{"POST /v1/envelopes/:id/send", "outbox start", "workflow Envelope", "activity Invite"},
+		{"POST /v1/signing/:token/sign", "outbox signer-signed", "workflow Envelope", "activity Invite"}, // of the second group
+		{"POST /v1/signing/:token/sign", "outbox signer-signed", "workflow Envelope", "activity Seal"},
 		{"POST /v1/signing/:token/sign", "outbox deliver", "workflow Delivery", "activity Deliver", "POST webhook"},
-		{"POST /v1/signing/:token/sign", "activity Finish", "outbox deliver", "POST webhook"}, // that it is completed
+		{"POST /v1/signing/:token/sign", "activity Seal", "outbox deliver", "POST webhook"}, // that it is completed
 	} {
 		eventually(t, strings.Join(names, " → "), func() bool { return c.trace(names...) })
 	}
@@ -126,7 +126,7 @@ func checkRedaction(t *testing.T, s *service, c *collector) {
 	require.Len(t, codes, 2)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	require.Contains(t, c.text.String(), "activity Finish")
+	require.Contains(t, c.text.String(), "activity Seal")
 	for where, text := range map[string]string{"log of the API": s.api.out.String(), "log of the worker": s.worker.out.String(), "traces": c.text.String()} {
 		require.NotEmpty(t, text)
 		for _, v := range secret {

@@ -13,18 +13,19 @@ import (
 
 	"countersign/activities"
 	"countersign/models"
+	"countersign/temporal"
 )
 
-// TestFinish: what the mail server does not take is left to SendCopies, and a seal that was
+// TestSeal_AlsoSendsCopies: what the mail server does not take is left to SendCopies, and a seal that was
 // recorded is not made again.
-func TestFinish(t *testing.T) {
+func TestSeal_AlsoSendsCopies(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.signAll(e)
-		got, err := env.Finish(env.t.Context(), in)
+		got, err := env.Seal(env.t.Context(), in)
 		require.NoError(env.t, err)
-		assert.Equal(env.t, activities.Finished{Status: models.StatusCompleted, Copied: true}, got)
+		assert.Equal(env.t, activities.Sealed{Status: models.StatusCompleted, Copied: true}, got)
 		assert.Len(env.t, env.mails.mails, 2)
 		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
 		assert.Len(env.t, env.mails.mails, 2, "each has one")
@@ -33,14 +34,14 @@ func TestFinish(t *testing.T) {
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.signAll(e)
 		env.mails.fail = errors.New("451 later")
-		got, err := env.Finish(env.t.Context(), in)
+		got, err := env.Seal(env.t.Context(), in)
 		require.NoError(env.t, err)
-		assert.Equal(env.t, activities.Finished{Status: models.StatusCompleted}, got)
+		assert.Equal(env.t, activities.Sealed{Status: models.StatusCompleted}, got)
 		runs := env.sealer.n
 		env.mails.fail = nil
-		got, err = env.Finish(env.t.Context(), in)
+		got, err = env.Seal(env.t.Context(), in)
 		require.NoError(env.t, err)
-		assert.Equal(env.t, activities.Finished{Status: models.StatusCompleted, Copied: true}, got)
+		assert.Equal(env.t, activities.Sealed{Status: models.StatusCompleted, Copied: true}, got)
 		assert.Equal(env.t, runs, env.sealer.n)
 		assert.Len(env.t, env.mails.mails, 2)
 	})
@@ -49,16 +50,16 @@ func TestFinish(t *testing.T) {
 		env.signAll(e)
 		late, cancel := context.WithTimeout(env.t.Context(), 18*time.Second)
 		defer cancel()
-		got, err := env.Finish(late, in)
+		got, err := env.Seal(late, in)
 		require.NoError(env.t, err)
-		assert.Equal(env.t, activities.Finished{Status: models.StatusCompleted}, got)
+		assert.Equal(env.t, activities.Sealed{Status: models.StatusCompleted}, got)
 		assert.Empty(env.t, env.mails.mails, "the activity could end before the mail has gone out")
 	})
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
 		env.sealer.fail = errors.New("no key")
-		_, err := env.Finish(env.t.Context(), in)
+		_, err := env.Seal(env.t.Context(), in)
 		require.ErrorContains(env.t, err, "no key")
 		assert.Empty(env.t, env.mails.mails)
 	})
@@ -69,7 +70,7 @@ func TestFinish(t *testing.T) {
 func TestSealSlots(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
-		env.SealSlots = make(chan struct{}, 1)
+		env.SealSlots, env.CopySlots = make(chan struct{}, 1), make(chan struct{}, 1)
 		first, one := env.sent("a@example.com")
 		second, two := env.sent("b@example.com")
 		env.signAll(first)
@@ -85,13 +86,13 @@ func TestSealSlots(t *testing.T) {
 		env.sealer.meanwhile = func() { assert.Len(env.t, env.SealSlots, 1) }
 		done := make(chan error, 1)
 		go func() {
-			_, err := env.Finish(env.t.Context(), one)
+			_, err := env.Seal(env.t.Context(), one)
 			done <- err
 		}()
 		<-sending
-		status, err := env.Seal(env.t.Context(), two)
+		sealed, err := env.Seal(env.t.Context(), two)
 		require.NoError(env.t, err)
-		assert.Equal(env.t, models.StatusCompleted, status)
+		assert.Equal(env.t, activities.Sealed{Status: models.StatusCompleted}, sealed, "its copies do not wait for the mail server here")
 		close(send)
 		require.NoError(env.t, <-done)
 		assert.Empty(env.t, env.SealSlots)
@@ -121,7 +122,7 @@ func TestAHangingTimestampAuthorityHoldsUpNoSeal(t *testing.T) {
 		<-asked
 		limited, cancel := context.WithTimeout(env.t.Context(), time.Minute)
 		defer cancel()
-		status, err := env.Seal(limited, two)
+		status, err := env.seal(limited, two)
 		require.NoError(env.t, err)
 		assert.Equal(env.t, models.StatusCompleted, status)
 		err = env.Timestamp(limited, two)
@@ -135,8 +136,8 @@ func TestAHangingTimestampAuthorityHoldsUpNoSeal(t *testing.T) {
 	})
 }
 
-// TestInviteGroup: whom the mail server does not take yet is named; the others have their mail.
-func TestInviteGroup(t *testing.T) {
+// TestInvite_OneRecipientIsNotReached: the others have their mail; a further attempt reaches the last one, and nobody twice.
+func TestInvite_OneRecipientIsNotReached(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		e, in := env.sent("a@example.com", "b@example.com", "c@example.com")
@@ -144,21 +145,44 @@ func TestInviteGroup(t *testing.T) {
 		for _, s := range e.Signers {
 			ids = append(ids, s.ID)
 		}
-		group := activities.GroupInput{EnvelopeInput: in, SignerIDs: ids}
+		group := activities.InviteInput{EnvelopeInput: in, SignerIDs: ids}
 		env.mails.later = "b@example.com"
-		again, err := env.InviteGroup(env.t.Context(), group)
-		require.NoError(env.t, err)
-		assert.Equal(env.t, ids[1:2], again)
+		require.Error(env.t, env.Activities.Invite(env.t.Context(), group))
 		assert.Len(env.t, env.mails.mails, 2)
 		assert.Equal(env.t, 2, env.events(e, models.EventInvitationSent))
 		env.mails.later = ""
-		again, err = env.InviteGroup(env.t.Context(), group)
-		require.NoError(env.t, err)
-		assert.Empty(env.t, again)
+		require.NoError(env.t, env.Activities.Invite(env.t.Context(), group))
 		assert.Len(env.t, env.mails.mails, 3, "each has one")
-		env.change(e, func(e *models.Envelope) error { return e.Void(env.act(), nil) })
 		group.EnvelopeID = uuid.New()
-		_, err = env.InviteGroup(env.t.Context(), group)
-		require.Error(env.t, err)
+		require.Error(env.t, env.Activities.Invite(env.t.Context(), group))
+	})
+}
+
+// TestMailLimiter: an app whose mails hang leaves slots to the others, and its own activities do not wait for one.
+func TestMailLimiter(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		env.MailLimit = &activities.MailLimiter{PerApp: 1}
+		e, in := env.sent("a@example.com")
+		other, _, err := env.Store.CreateApp(env.t.Context(), "Other", models.PlanEnterprise, nil)
+		require.NoError(env.t, err)
+		sending, send := make(chan struct{}), make(chan struct{})
+		env.mails.meanwhile = func() { close(sending); <-send }
+		done := make(chan error, 1)
+		go func() {
+			done <- env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID})
+		}()
+		<-sending
+		err = env.SendClosing(env.t.Context(), in)
+		busy, is := errors.AsType[*sdktemporal.ApplicationError](err)
+		require.True(env.t, is, "%v", err)
+		assert.Equal(env.t, "MailBusy", busy.Type())
+		assert.Positive(env.t, busy.NextRetryDelay())
+		err = env.SendClosing(env.t.Context(), temporal.EnvelopeInput{AppID: other.ID, EnvelopeID: uuid.New()})
+		require.ErrorContains(env.t, err, "not_found", "another app has a slot")
+		env.mails.meanwhile = nil
+		close(send)
+		require.NoError(env.t, <-done)
+		require.NoError(env.t, env.SendClosing(env.t.Context(), in))
 	})
 }

@@ -1,0 +1,72 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/google/uuid"
+	sdktemporal "go.temporal.io/sdk/temporal"
+	"golang.org/x/sync/errgroup"
+
+	"countersign/internal/pulse"
+	"countersign/temporal"
+)
+
+// mailsAtOnce is how many mails of one envelope are sent at the same time.
+const mailsAtOnce = 4
+
+// InviteInput names the recipients of an envelope who are invited at the same time.
+type InviteInput struct {
+	temporal.EnvelopeInput
+
+	SignerIDs []uuid.UUID `json:"signerIds"`
+	// LinkID is the renewed link to send; nil for the invitation of a routing group, which sends each signer's current link.
+	LinkID *uuid.UUID `json:"linkId,omitempty"`
+}
+
+// ErrTypeRejected is the type of the error of an invitation that reached every recipient but those whose address the mail
+// server permanently rejected. Its message holds the answer of the server, and no address.
+const ErrTypeRejected = "Rejected"
+
+// Invite invites each of the recipients. It fails, and is to be run again, as long as one of them has not been reached; a
+// further attempt skips the mails that went out. An unreachable address does not delay the other recipients.
+func (a *Activities) Invite(ctx context.Context, in InviteInput) error {
+	release, err := a.takeMailSlot(ctx, in.AppID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
+	if err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	var answers []string
+	rejected := func(answer string) {
+		mu.Lock()
+		defer mu.Unlock()
+		answers = append(answers, answer)
+	}
+	var mails errgroup.Group
+	mails.SetLimit(mailsAtOnce)
+	failed := make([]error, len(in.SignerIDs))
+	for i, id := range in.SignerIDs {
+		mails.Go(func() error {
+			failed[i] = a.invite(ctx, temporal.InviteInput{EnvelopeInput: in.EnvelopeInput, SignerID: id, LinkID: in.LinkID}, e, v, rejected)
+			pulse.Beat(ctx)
+			return nil
+		})
+	}
+	_ = mails.Wait() // each has an error of its own
+	err = errors.Join(failed...)
+	if len(failed) == 1 {
+		err = failed[0]
+	}
+	if err == nil && len(answers) > 0 {
+		return sdktemporal.NewApplicationErrorWithOptions(fmt.Sprintf("the mail server permanently rejected %d address(es): %s", len(answers), answers[0]),
+			ErrTypeRejected, sdktemporal.ApplicationErrorOptions{NonRetryable: true, Category: sdktemporal.ApplicationErrorCategoryBenign})
+	}
+	return tryLater(err)
+}

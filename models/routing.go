@@ -1,0 +1,108 @@
+package models
+
+import (
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// Place is the place of a recipient in the routing order.
+type Place struct {
+	ID     uuid.UUID `json:"id"`
+	Group  int       `json:"group"`
+	Signed bool      `json:"signed,omitempty"`
+	// After is the signer of the same group whose signature this signer witnesses; nil for no witness.
+	After *uuid.UUID `json:"after,omitempty"`
+}
+
+// Routing lists the places of recipients. It decides who acts next, for the envelope and for its workflow.
+type Routing []Place
+
+// OpenGroup returns the lowest routing group that lacks a signature; 0, which no group has, when all have signed.
+func (r Routing) OpenGroup() int {
+	group := 0
+	for _, p := range r {
+		if !p.Signed && (group == 0 || p.Group < group) {
+			group = p.Group
+		}
+	}
+	return group
+}
+
+// Awaited returns the signers who act now: those of the open group who have not signed. A witness acts after the
+// signer whose signature they witness.
+func (r Routing) Awaited() []uuid.UUID {
+	ids, group := []uuid.UUID{}, r.OpenGroup()
+	for _, p := range r {
+		if !p.Signed && p.Group == group && (p.After == nil || r.signed(*p.After)) {
+			ids = append(ids, p.ID)
+		}
+	}
+	return ids
+}
+
+// Reached returns the recipients up to a routing group; group 0 is after the last one.
+func (r Routing) Reached(group int) []uuid.UUID {
+	ids := []uuid.UUID{}
+	for _, p := range r {
+		if p.Group <= group || group == 0 {
+			ids = append(ids, p.ID)
+		}
+	}
+	return ids
+}
+
+// SignedCount returns the number of signatures.
+func (r Routing) SignedCount() (n int) {
+	for _, p := range r {
+		if p.Signed {
+			n++
+		}
+	}
+	return n
+}
+
+// Sign notes the signature of a signer.
+func (r Routing) Sign(signer uuid.UUID) {
+	for i := range r {
+		if r[i].ID == signer {
+			r[i].Signed = true
+		}
+	}
+}
+
+func (r Routing) signed(signer uuid.UUID) bool {
+	return !slices.ContainsFunc(r, func(p Place) bool { return p.ID == signer && !p.Signed })
+}
+
+// Routing returns the places of the signers, and of the recipients who receive only the completed copies.
+func (e *Envelope) Routing() (signers, copies Routing) {
+	for _, s := range e.Signers {
+		place := Place{ID: s.ID, Group: s.RoutingOrder, Signed: s.Status == SignerSigned}
+		if principal := e.Principal(s); principal != nil {
+			place.After = &principal.ID
+		}
+		signers = append(signers, place)
+	}
+	for _, s := range e.Copies {
+		copies = append(copies, Place{ID: s.ID, Group: s.RoutingOrder})
+	}
+	return signers, copies
+}
+
+// openGroup issues links to the awaited signers who have none, and marks the recipients of copies who are reached.
+func (e *Envelope) openGroup(act ActionContext) {
+	signers, copies := e.Routing()
+	awaited, reached := signers.Awaited(), copies.Reached(signers.OpenGroup())
+	for _, s := range e.Signers {
+		if s.Status == SignerPending && slices.Contains(awaited, s.ID) {
+			s.Status = SignerSent
+			e.issueLink(act, s)
+		}
+	}
+	for _, s := range e.Copies {
+		if slices.Contains(reached, s.ID) {
+			s.Status = SignerSent
+		}
+	}
+}

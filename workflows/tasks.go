@@ -1,0 +1,199 @@
+package workflows
+
+import (
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	sdktemporal "go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"countersign/activities"
+	"countersign/models"
+	"countersign/temporal"
+)
+
+// besideTasks are the tasks that run beside the wait for the signers. None of them delays a signal: a mail server or a
+// database that is down keeps nobody from voiding the envelope.
+type besideTasks struct {
+	ctx     workflow.Context // ends with the wait
+	cancel  workflow.CancelFunc
+	running int
+
+	expiring, renewing, reminding bool
+	behind                        int // how often in a row the database has said that a time has not come yet
+	reads                         int // how often the times were read from the database again
+}
+
+// startBeside runs a task beside the wait. It calls done with the task's error, unless the wait has ended.
+func (w *envelope) startBeside(ctx workflow.Context, t task, result any, done func(workflow.Context, error)) {
+	w.beside.running++
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		err := w.trouble.run(ctx, t, result)
+		w.beside.running--
+		if sdktemporal.IsCanceledError(err) {
+			return
+		}
+		if err != nil {
+			workflow.GetLogger(ctx).Warn("task failed", "task", t.stuck, "error", err)
+		}
+		done(ctx, err)
+		w.changed = true
+	})
+}
+
+// inviteAwaited invites the awaited signers who were not invited yet, and tells the recipients of copies who are reached
+// that one will come.
+func (w *envelope) inviteAwaited(ctx workflow.Context) {
+	first := len(w.invited) == 0
+	ids := w.notInvited(w.plan.Signers.Awaited())
+	if len(ids) > 0 && !first {
+		w.scheduleLaterSigners(ctx)
+	}
+	w.group = w.plan.Signers.OpenGroup()
+	ids = append(ids, w.notInvited(w.plan.Copies.Reached(w.plan.Signers.OpenGroup()))...)
+	if len(ids) == 0 {
+		return
+	}
+	w.startBeside(temporal.WithTrace(w.beside.ctx, w.trace), task{
+		stuck: stuckInvitation, activity: acts.Invite, options: mailOptions(""), // the type says all
+		in: activities.InviteInput{EnvelopeInput: w.EnvelopeInput, SignerIDs: ids},
+	}, nil, func(_ workflow.Context, err error) { w.rejection = rejection(err) })
+}
+
+// rejection returns what an invitation says of addresses that the mail server permanently rejected; "" if it says nothing.
+func rejection(err error) string {
+	if app, ok := errors.AsType[*sdktemporal.ApplicationError](err); ok && app.Type() == activities.ErrTypeRejected {
+		return app.Message()
+	}
+	return ""
+}
+
+func (w *envelope) notInvited(ids []uuid.UUID) (missing []uuid.UUID) {
+	for _, id := range ids {
+		if !w.invited[id] {
+			w.invited[id] = true
+			missing = append(missing, id)
+		}
+	}
+	return missing
+}
+
+// scheduleLaterSigners sets the times of signers who are invited after others. A group that opens is reminded one interval
+// later. Signers get times of their own where the sender delivered the links of those before. The database corrects the
+// times when they are due.
+func (w *envelope) scheduleLaterSigners(ctx workflow.Context) {
+	now := workflow.Now(ctx)
+	if w.plan.Signers.OpenGroup() != w.group {
+		w.plan.Since, w.plan.RemindAt = now, nil
+	}
+	if w.plan.RemindAt == nil {
+		w.plan.RemindAt = w.afterInterval(ctx)
+	}
+	linkEnd := now.Add(models.LinkLifetime)
+	if w.plan.RenewAt == nil && (w.plan.Deadline == nil || w.plan.Deadline.After(linkEnd)) {
+		w.plan.RenewAt = new(linkEnd.Add(-models.RenewBefore))
+	}
+}
+
+// afterInterval returns the time of the next reminder after now; nil for none.
+func (w *envelope) afterInterval(ctx workflow.Context) *time.Time {
+	if w.plan.ReminderEvery <= 0 {
+		return nil
+	}
+	return new(workflow.Now(ctx).Add(w.plan.ReminderEvery))
+}
+
+// reschedule reads the times again after the deadline or the reminders were changed.
+func (w *envelope) reschedule(ctx workflow.Context) error {
+	if !w.reload {
+		return nil
+	}
+	w.reload = false
+	plan, err := w.readPlan(ctx)
+	if err != nil {
+		return err
+	}
+	w.plan.Deadline, w.plan.RenewAt, w.plan.ReminderEvery, w.plan.RemindAt = plan.Deadline, plan.RenewAt, plan.ReminderEvery, plan.RemindAt
+	w.beside.behind, w.beside.reads = 0, w.beside.reads+1
+	w.timer.stop()
+	w.timer = nil
+	return nil
+}
+
+// startDueTask starts the task whose time has come. An envelope past its deadline is only closed. A link is renewed
+// before a reminder is sent, which then carries the new one.
+func (w *envelope) startDueTask(ctx workflow.Context) {
+	if !w.timer.fired() {
+		return
+	}
+	w.timer = nil
+	now := workflow.Now(ctx)
+	for _, t := range w.times() {
+		if t.at != nil && !now.Before(*t.at) {
+			t.start(ctx)
+			return
+		}
+	}
+}
+
+// expire requests that the envelope is closed. The first action wins: if all have signed meanwhile, their signal follows.
+func (w *envelope) expire(workflow.Context) {
+	w.beside.expiring = true
+	var status models.Status
+	w.startBeside(temporal.WithoutTrace(w.beside.ctx), task{
+		stuck: stuckExpiry, activity: acts.Expire, in: w.EnvelopeInput, options: activityOptions("Close at the deadline", time.Minute),
+	}, &status, func(_ workflow.Context, err error) {
+		w.beside.expiring = false
+		switch {
+		case err != nil || status == models.StatusSealing || status == models.StatusCompleted:
+			w.plan.Deadline = nil
+		case status.Terminal():
+			w.close(status)
+		default:
+			w.beside.behind++
+		}
+	})
+}
+
+// renewLinks replaces the links that end soon, and learns when the next one is due.
+func (w *envelope) renewLinks(workflow.Context) {
+	w.beside.renewing, w.plan.RenewAt = true, nil
+	var next *time.Time
+	w.startBeside(temporal.WithoutTrace(w.beside.ctx), task{
+		stuck: stuckRenewal, activity: acts.RenewLinks, in: w.EnvelopeInput, options: activityOptions("Renew the links that end soon", time.Minute),
+	}, &next, func(ctx workflow.Context, err error) {
+		w.beside.renewing = false
+		if err == nil {
+			w.plan.RenewAt = w.compareClocks(ctx, next)
+		}
+	})
+}
+
+// remind reminds the awaited signers, and learns when the next reminder is due. Reminders that cannot be sent for a whole
+// interval are not joined by further ones.
+func (w *envelope) remind(ctx workflow.Context) {
+	w.beside.reminding, w.plan.RemindAt = true, w.afterInterval(ctx)
+	reads := w.beside.reads
+	var next *time.Time
+	w.startBeside(temporal.WithoutTrace(w.beside.ctx), task{
+		stuck: stuckReminder, activity: acts.Remind, in: w.EnvelopeInput, options: mailOptions("Remind the awaited signers"),
+	}, &next, func(ctx workflow.Context, err error) {
+		w.beside.reminding = false
+		if err == nil {
+			w.plan.RemindAt = w.compareClocks(ctx, next)
+			w.reload = w.reload || reads != w.beside.reads // the answer may be about the former interval
+		}
+	})
+}
+
+// compareClocks returns the next due time according to the database. A time that is over means that the database's clock is
+// behind, and makes the timer wait longer.
+func (w *envelope) compareClocks(ctx workflow.Context, next *time.Time) *time.Time {
+	if next != nil && !next.After(workflow.Now(ctx)) {
+		w.beside.behind++
+	} else {
+		w.beside.behind = 0
+	}
+	return next
+}

@@ -1,0 +1,63 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+)
+
+// timer is the one timer of a workflow.
+type timer struct {
+	at     time.Time
+	future workflow.Future
+	cancel workflow.CancelFunc
+}
+
+func (t *timer) fired() bool { return t != nil && t.future.IsReady() }
+
+func (t *timer) stop() {
+	if t != nil {
+		t.cancel()
+	}
+}
+
+// plannedTime is a time of the plan with the task that is due then.
+type plannedTime struct {
+	at      *time.Time
+	summary string
+	start   func(workflow.Context)
+}
+
+// times returns the times that can come next, the most important first. A task that runs has no next time yet.
+func (w *envelope) times() (times []plannedTime) {
+	if w.beside.expiring {
+		return nil
+	}
+	times = append(times, plannedTime{w.plan.Deadline, "Deadline", w.expire})
+	if !w.beside.renewing {
+		times = append(times, plannedTime{w.plan.RenewAt, "Renewal of a link", w.renewLinks})
+	}
+	if !w.beside.renewing && !w.beside.reminding {
+		times = append(times, plannedTime{w.plan.RemindAt, "Next reminder", w.remind})
+	}
+	return times
+}
+
+// setTimer starts the timer for the next time. A running timer is left alone, so that no signal costs a further timer,
+// unless it would end too late.
+func (w *envelope) setTimer(ctx workflow.Context) {
+	var next plannedTime
+	for _, t := range w.times() {
+		if t.at != nil && (next.at == nil || t.at.Before(*next.at)) {
+			next = t
+		}
+	}
+	if next.at == nil || w.timer != nil && !next.at.Before(w.timer.at) {
+		return
+	}
+	w.timer.stop()
+	// At least a second, should the database's clock be behind Temporal's, and more if it is far behind.
+	wait := max(next.at.Sub(workflow.Now(ctx)), time.Second<<min(w.beside.behind, 6))
+	timerCtx, cancel := workflow.WithCancel(ctx)
+	w.timer = &timer{at: *next.at, cancel: cancel, future: workflow.NewTimerWithOptions(timerCtx, wait, workflow.TimerOptions{Summary: next.summary})}
+}
