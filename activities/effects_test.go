@@ -31,7 +31,7 @@ func TestClosingMailsGoToInvitedSignersAlone(t *testing.T) {
 		why := "a mistake"
 		env.change(e, func(e *models.Envelope) error { return e.Void(env.act(), &why) })
 		require.NoError(env.t, env.SendClosing(env.t.Context(), in))
-		assert.Contains(env.t, env.mails.mails[0].Text, "Acme cancelled the signing of")
+		assert.Contains(env.t, env.mails.mails[0].Text, "Acme canceled the request to sign")
 		assert.Contains(env.t, env.mails.mails[0].Text, why)
 		assert.Equal(env.t, people[:2], told())
 

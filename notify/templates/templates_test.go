@@ -204,22 +204,22 @@ func TestSMS(t *testing.T) {
 		{
 			"without a link",
 			templates.Invitation{SenderName: "Northwind", Subject: "Lease"}.SMS(),
-			`Northwind asks you to sign "Lease". Please look into your mail.`,
+			`Northwind asks you to sign "Lease". Please check your email.`,
 		},
 		{
 			"without a link, outside GSM",
 			templates.Invitation{SenderName: "Łódź", Subject: strings.Repeat("Umowa ", 30)}.SMS(),
-			"Łódź asks you to sign a document. Please look into your mail.",
+			"Łódź asks you to sign a document. Please check your email.",
 		},
 		{
 			"code",
 			templates.Code{Subject: "Lease", Code: "402913", ValidFor: 10 * time.Minute}.SMS(),
-			`402913 is your code to sign "Lease". Valid for 10 minutes. Tell nobody.`,
+			`402913 is your code to sign "Lease". Expires in 10 minutes. Don't share.`,
 		},
 		{
 			"code in another script",
 			templates.Code{Subject: "契約書", Code: "402913", ValidFor: 10 * time.Minute}.SMS(),
-			`402913 is your code to sign "契約書". Valid for 10 minutes. Tell nobody.`,
+			`402913 is your code to sign "契約書". Expires in 10 minutes. Don't share.`,
 		},
 	}
 	for _, c := range cases {

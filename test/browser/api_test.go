@@ -51,7 +51,7 @@ func (s *service) createFor(t *testing.T, tenant, subject string, signers, field
 		}
 		s.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/fields", f, nil)
 	}
-	require.NoError(t, s.app.call(&e, "sendEnvelope", e.ID, "Please sign by Friday.\nThe keys are ready."))
+	require.NoError(t, s.app.call(&e, "sendEnvelope", e.ID, "Sign by Friday.\nThe keys are ready."))
 	return e
 }
 

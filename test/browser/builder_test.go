@@ -175,7 +175,7 @@ func TestBuilderByKeyboard(t *testing.T) {
 	b.see("Send for signature")
 	b.tabTo("Send to 1 person")
 	b.keys("\r")
-	b.see("Those who sign first have been invited.")
+	b.see("Step 1 recipients have been invited.")
 	require.Equal(t, "sent", svc.envelope(t, e.ID).Status)
 }
 
@@ -188,7 +188,7 @@ func TestBuilderMeetsOtherEdits(t *testing.T) {
 	svc.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/fields", object{"signerId": e.Signers[0].ID, "type": "text", "name": "theirs", "page": 1, "x": 50, "y": 50, "w": 100, "h": 20}, nil)
 	b.button("Signature")
 	b.press(1, 300, 500)
-	b.see("Somebody else changed this draft meanwhile.")
+	b.see("Somebody else changed this draft in the meantime.")
 	b.see("added: theirs on page 1")
 	b.forgetRefusals()
 	b.checked("builder-conflict")
@@ -230,7 +230,7 @@ func TestBuilderInConsole(t *testing.T) {
 	if eval[bool](b, `document.querySelector("input#newtenant") !== null`) {
 		b.fill("#newtenant", "harbour")
 	}
-	b.button("Go on")
+	b.button("Continue")
 	b.until(`document.querySelector(".bpaint canvas") !== null`)
 	b.button("Add")
 	b.fill("#rname", "Grace Hopper")
@@ -243,6 +243,6 @@ func TestBuilderInConsole(t *testing.T) {
 	b.saved()
 	b.button("Send …")
 	b.button("Send to 2 people")
-	b.see("What happened")
+	b.see("Activity")
 	b.see("sent")
 }

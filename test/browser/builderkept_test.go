@@ -170,7 +170,7 @@ func TestBuilderInTwoTabs(t *testing.T) {
 	moved := svc.fields(t, e.ID)[0]
 	second.click(`document.querySelector(".bfield")`)
 	second.fill("#plabel", "Place of delivery")
-	second.see("Somebody else changed this draft meanwhile.")
+	second.see("Somebody else changed this draft in the meantime.")
 	second.see("changed: text_1 on page 1 (place)")
 	second.forgetRefusals()
 	second.checked("builder-two-tabs")
@@ -390,10 +390,10 @@ func TestBuilderSendsWithoutAnAnswer(t *testing.T) {
 	require.NoError(t, err)
 	b.frameButton("Send …")
 	b.frameButton("Send to 1 person")
-	b.framed("The service cannot be reached.")
+	b.framed("The service can't be reached.")
 	require.Equal(t, "sent", svc.envelope(t, e.ID).Status)
 	b.frameButton("Send to 1 person")
-	b.framed("Those who sign first have been invited.")
+	b.framed("Step 1 recipients have been invited.")
 	b.until(`told.includes("sent")`)
 	require.Empty(t, eval[[]string](b, `told.filter((m) => m.startsWith("error"))`))
 
@@ -417,7 +417,7 @@ func TestBuilderSendsWithoutAnAnswer(t *testing.T) {
 	c.losesAnAnswer("/send")
 	c.button("Send …")
 	c.button("Send to 1 person")
-	c.see("What happened")
+	c.see("Activity")
 	require.Equal(t, "sent", svc.envelope(t, e.ID).Status)
 	c.waitUntilStill()
 }

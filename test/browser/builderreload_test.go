@@ -37,7 +37,7 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	b.until(`document.querySelectorAll(".bsuggestion").length === 1`)
 	b.button("Show hidden suggestions (1)")
 	b.until(`document.querySelectorAll(".bsuggestion").length === 2`)
-	b.button("Hide them")
+	b.button("Hide suggestions")
 	b.until(`document.querySelectorAll(".bsuggestion").length === 0`)
 	b.button("Show hidden suggestions (2)")
 	b.button("Add all 2")
@@ -48,7 +48,7 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	b.button("Undo")
 	b.button("Name and texts")
 	b.fill("#tsubject", "Lease of {{place}}")
-	b.click(inDialog("Take over"))
+	b.click(inDialog("Apply"))
 	b.button("Add")
 	b.fill("#rname", "Guarantor")
 	b.click(inDialog("Add"))
@@ -85,7 +85,7 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	b.until(fmt.Sprintf(stateIs, "Not saved yet"))
 	svc.json(t, http.MethodPatch, "/v1/templates/"+made.ID, object{"message": "Theirs"}, nil)
 	b.again()
-	b.see("Somebody else changed this template meanwhile.")
+	b.see("Somebody else changed this template in the meantime.")
 	b.focused(`document.querySelector("[role=alertdialog]")`)
 	b.keys("\t\r") // Tab comes to its first button
 	b.until(fmt.Sprintf(stateIs, "Saved"))
@@ -153,7 +153,7 @@ func TestUndoSurvivesAReload(t *testing.T) {
 	b.see("Send for signature")
 	b.checked("builder-send")
 	b.button("Send to 2 people")
-	b.see("Those who sign first have been invited.")
+	b.see("Step 1 recipients have been invited.")
 	b.until(`sessionStorage.length === 0`)
 	b.waitUntilStill()
 }
@@ -254,9 +254,9 @@ func TestTemplateWithoutARemovedDocument(t *testing.T) {
 	got := svc.savedTemplate(t, id)
 	svc.json(t, http.MethodPatch, "/v1/templates/"+id, object{"documents": []object{{"id": got.Documents[0].ID}}}, nil)
 	b.button("Save")
-	b.see("Somebody else changed this template meanwhile.")
+	b.see("Somebody else changed this template in the meantime.")
 	b.button("Keep mine")
-	b.see("Somebody else removed these documents, so they are left out: annex.pdf")
+	b.see("Somebody else removed these documents: annex.pdf")
 	b.button("Save")
 	b.saved()
 	got = svc.savedTemplate(t, id)
@@ -285,11 +285,11 @@ func TestConflictSurvivesAReload(t *testing.T) {
 	svc.json(t, http.MethodPatch, "/v1/templates/"+of, object{"message": "Theirs"}, nil)
 	b.button("Save")
 	for range 2 {
-		b.see("Somebody else changed this template meanwhile.")
+		b.see("Somebody else changed this template in the meantime.")
 		require.Len(t, svc.savedTemplate(t, of).Fields, 2)
 		b.again()
 	}
-	b.see("Somebody else changed this template meanwhile.")
+	b.see("Somebody else changed this template in the meantime.")
 	b.button("Keep mine")
 	b.button("Save")
 	b.saved()
@@ -304,7 +304,7 @@ func TestConflictSurvivesAReload(t *testing.T) {
 	svc.json(t, http.MethodDelete, "/v1/envelopes/"+e.ID+"/fields/"+svc.fields(t, e.ID)[0].ID, nil, nil)
 	b.drags(b.onPage(1, 200, 300), b.onPage(1, 300, 400)) // the one that is gone
 	for range 2 {
-		b.see("Somebody else changed this draft meanwhile.")
+		b.see("Somebody else changed this draft in the meantime.")
 		b.see("added: theirs on page 1")
 		b.see("removed: signature_1 on page 1")
 		b.again()
@@ -314,13 +314,13 @@ func TestConflictSurvivesAReload(t *testing.T) {
 	b.click(inDialog("Send to 2 people"))
 	b.until(`document.querySelector("dialog[open] .notice.bad") !== null`)
 	require.Equal(t, "draft", svc.envelope(t, e.ID).Status)
-	b.click(inDialog("Go back"))
+	b.click(inDialog("Cancel"))
 	b.button("Keep mine")
 	b.saved()
 	require.Len(t, svc.fields(t, e.ID), 1)
 
 	// Only the message was changed: that is told again, too.
-	b.button("Go on") // the notice of what was restored lies over the page
+	b.button("Continue") // the notice of what was restored lies over the page
 	svc.json(t, http.MethodPatch, "/v1/envelopes/"+e.ID, object{"message": "Theirs"}, nil)
 	b.button("Initials")
 	b.press(1, 200, 600)
@@ -354,7 +354,7 @@ func TestNothingIsAddedInAConflict(t *testing.T) {
 	second.until(`document.querySelectorAll(".bdocuments > li").length === 2`)
 	for range 2 {
 		first.choose(`.badd input`, "mine.pdf", leaseDocument())
-		first.see("Somebody else changed this template meanwhile.")
+		first.see("Somebody else changed this template in the meantime.")
 		first.until(`document.querySelector(".badd").textContent === "Add a PDF"`)
 		require.Equal(t, []string{"lease.pdf", "theirs.pdf"}, names())
 	}
@@ -375,8 +375,8 @@ func TestNothingIsAddedInAConflict(t *testing.T) {
 		first.choice("#rauth", "none")
 		first.click(inDialog("Add"))
 		first.until(`document.querySelector("dialog[open] .notice.bad") !== null`)
-		first.click(inDialog("Go back"))
-		first.see("Somebody else changed this draft meanwhile.")
+		first.click(inDialog("Cancel"))
+		first.see("Somebody else changed this draft in the meantime.")
 		require.Len(t, svc.people(t, e.ID).Signers, 1)
 	}
 	first.forgetRefusals()

@@ -135,7 +135,7 @@ func TestBuilderTakesTypedSizes(t *testing.T) {
 	b := open(t, desktop)
 	b.builds(e, nil)
 	b.press(1, 350, 110)
-	b.click(`[...document.querySelectorAll("summary")].find((s) => s.textContent === "Place")`)
+	b.click(`[...document.querySelectorAll("summary")].find((s) => s.textContent === "Position")`)
 	shows := func(box, value string) { b.until(fmt.Sprintf(`document.querySelector(%q)?.value === %q`, box, value)) }
 	b.fill("#pw", "200")
 	shows("#pw", "200") // not bounded while it is typed

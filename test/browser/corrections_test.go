@@ -47,7 +47,7 @@ func TestConsoleCorrections(t *testing.T) {
 	b := open(t, desktop)
 	consoleUser(b, "corrections", "support")
 	b.visit(svc.base + "/console#/envelopes/" + e.ID)
-	b.see("What happened")
+	b.see("Activity")
 
 	// Another person, by the keyboard alone.
 	b.until(`Boolean(` + named("Replace Ada Lovelace") + `)`)
@@ -61,30 +61,30 @@ func TestConsoleCorrections(t *testing.T) {
 	b.fill("#rname", "Grace Hopper")
 	b.fill("#rreason", "Ada has left the firm.")
 	b.click(in(dialog, "Replace"))
-	b.see("Grace Hopper signs instead of Ada Lovelace. The invitation is on its way.")
+	b.see("Grace Hopper signs instead of Ada Lovelace. An invitation was sent.")
 	b.until(dialog + ` === null`)
 	b.until(`document.querySelector(".before")?.textContent.includes("before@example.com")`)
 	b.see("Ada has left the firm.")
-	b.see("signer replaced")
+	b.see("Recipient replaced")
 	b.see("Grace Hopper instead of Ada Lovelace")
 	status, err := svc.do(http.MethodGet, svc.base+signingPath(e.Signers[0].SigningURL), "", nil, nil)
 	require.Error(t, err)
 	require.Equal(t, http.StatusUnauthorized, status, "the link of the one before has ended")
 	first := svc.invited(t, "after@example.com")
 	// What the one before did stays theirs: the place has another name now, the record has not.
-	b.until(`[...document.querySelectorAll(".timeline li")].find((l) => l.textContent.includes("signer viewed"))?.textContent.includes("Ada Lovelace")`)
+	b.until(`[...document.querySelectorAll(".timeline li")].find((l) => l.textContent.includes("Opened the link"))?.textContent.includes("Ada Lovelace")`)
 
 	// Who is not asked yet is replaced as well, and invited in turn.
 	b.click(named("Replace Hedy Lamarr"))
 	b.fill("#rname", "Hedy Kiesler")
 	b.fill("#rmail", "second@example.com")
 	b.click(in(dialog, "Replace"))
-	b.see("Hedy Kiesler signs instead of Hedy Lamarr and is invited in turn.")
+	b.see("Hedy Kiesler signs instead of Hedy Lamarr.")
 	b.checked("console-replaced")
 
 	// Another link.
 	b.click(named("Send a new link to Grace Hopper"))
-	b.see("A new link is on its way; the old one has ended.")
+	b.see("New link sent. The old link no longer works.")
 	b.eventually("the new link arrives", func() bool { return len(svc.linksTo(t, "after@example.com")) == 2 })
 	status, err = svc.do(http.MethodGet, svc.base+signingPath(first), "", nil, nil)
 	require.Error(t, err)
@@ -104,7 +104,7 @@ func TestConsoleCorrections(t *testing.T) {
 	}
 	before := deadline()
 	require.NotNil(t, before)
-	b.button("Change the deadline")
+	b.button("Change deadline")
 	b.focused(`document.querySelector("#deadline")`)
 	b.choice("#deadline", "2020-01-01T12:00")
 	b.click(in(dialog, "Change"))
@@ -116,11 +116,11 @@ func TestConsoleCorrections(t *testing.T) {
 	b.click(in(dialog, "Change"))
 	b.see("The deadline is changed.")
 	require.Equal(t, wanted, deadline().UTC())
-	b.see("envelope updated")
-	b.button("Change the deadline")
+	b.see("Deadline or reminders changed")
+	b.button("Change deadline")
 	b.click(`document.querySelector("dialog[open] input[type=checkbox]")`)
 	b.click(in(dialog, "Change"))
-	b.see("The envelope has no deadline any more.")
+	b.see("The envelope no longer has a deadline.")
 	require.Nil(t, deadline())
 
 	// Both sign; the copies are sent again.
@@ -129,8 +129,8 @@ func TestConsoleCorrections(t *testing.T) {
 	svc.completed(t, e.ID)
 	b.click(named("Send copies again to Grace Hopper"))
 	b.see("Links to the sealed files are on their way to after@example.com.")
-	b.see("copy sent")
-	require.NotContains(t, b.text(), "Change the deadline")
+	b.see("Links to copies sent")
+	require.NotContains(t, b.text(), "Change deadline")
 	require.NotContains(t, b.text(), "Send a new link")
 	b.checked("console-copies")
 	for range 4 {
@@ -150,9 +150,9 @@ func TestConsoleCorrectionsOfRoles(t *testing.T) {
 		b := open(t, phone)
 		consoleUser(b, "corrections-"+role, role)
 		b.visit(svc.base + "/console#/envelopes/" + e.ID)
-		b.see("What happened")
+		b.see("Activity")
 		b.see("Waiting for")
-		for _, label := range []string{"Replace", "Send a new link", "Change the deadline", "Void this envelope"} {
+		for _, label := range []string{"Replace", "Send a new link", "Change deadline", "Void envelope"} {
 			require.Equal(t, may, strings.Contains(b.text(), label), "%s: %s", role, label)
 		}
 		b.checked("console-corrections-" + role)

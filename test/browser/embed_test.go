@@ -89,7 +89,7 @@ func TestEmbed(t *testing.T) {
 	b.told(e, "ready")
 	b.told(e, "viewed")
 	b.told(e, "resize")
-	b.framed("Signing electronically")
+	b.framed("Sign electronically")
 	colour, err := inFrame[string](b, `getComputedStyle([...document.querySelectorAll("button")].find((x) => x.textContent === "I agree")).backgroundColor`)
 	require.NoError(t, err)
 	require.Equal(t, "rgb(179, 38, 30)", colour)
@@ -105,7 +105,7 @@ func TestEmbed(t *testing.T) {
 	b.accessibleInFrame()
 	b.pictures("embed-adopt")
 	b.frameButton("Use this signature")
-	b.framed("All fields filled")
+	b.framed("All fields completed")
 	b.readInFrame()
 	b.pictures("embed-filled")
 	b.frameButton("Review and sign")
@@ -143,13 +143,13 @@ func TestEmbedDecline(t *testing.T) {
 	b := open(t, phone)
 	b.visit(s.allowed)
 	b.told(e, "ready")
-	b.framed("Signing electronically")
+	b.framed("Sign electronically")
 	const grown = `document.querySelector("iframe").clientHeight === Math.max(560, told.findLast((m) => m.event === "service.signer.resize")?.height)`
 	b.until(grown)
 	b.frameButton("Decline to sign")
 	b.frameButton("Decline")
 	b.told(e, "declined")
-	b.framed("You have declined")
+	b.framed("You declined")
 	b.until(grown)
 }
 
@@ -169,16 +169,16 @@ func TestEmbedHandOver(t *testing.T) {
 	require.False(t, eval[bool](b, `told.some((m) => m.event === "service.signer.handedOver")`), "nobody has taken the device yet")
 	b.frameButton("I am \u2068Ines\u2069: continue")
 	b.told(e, "handedOver")
-	b.framed("Signing electronically")
-	b.frameButton("Ask somebody else to sign")
+	b.framed("Sign electronically")
+	b.frameButton("Assign to someone else")
 	b.framed("Your link ends at once")
 	for id, text := range map[string]string{"delegate-name": "Grace Hopper", "delegate-email": "embed-grace@example.com"} {
 		_, err := inFrame[bool](b, fmt.Sprintf(`((e) => { e.value = %q; return e.dispatchEvent(new Event("input", { bubbles: true })); })(document.getElementById(%q))`, text, id))
 		require.NoError(t, err)
 	}
-	b.frameButton("Send the invitation")
+	b.frameButton("Send invitation")
 	b.told(e, "delegated")
-	b.framed("You have handed this over")
+	b.framed("Reassigned")
 	require.Equal(t, []string{"ready", "handedOver", "viewed", "delegated"}, eval[[]string](b, `told.map((m) => m.event.replace("service.signer.", "")).filter((n) => n !== "resize")`))
 	require.Equal(t, "https://shop.example/done", eval[string](b, `told.find((m) => m.event === "service.signer.delegated").returnUrl`))
 	b.waitUntilStill()
@@ -219,8 +219,8 @@ func TestEmbedLongFile(t *testing.T) {
 		if l.touch {
 			b.frameButton("I agree")
 		}
-		b.framed("70 fields to fill")
-		b.framed("70 pages to read")
+		b.framed("70 fields left")
+		b.framed("70 pages left to read")
 		b.until(fmt.Sprintf(`document.querySelector("iframe").clientHeight <= Math.max(560, %d)`, l.height))
 		type place struct{ Scrolled, Sheet, Next, Frame float64 }
 		b.eventually("the first page is at the top and the bar in sight", func() bool {

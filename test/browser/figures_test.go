@@ -20,7 +20,7 @@ func TestFigures(t *testing.T) {
 	e := svc.create(t, "Figures", []object{{"name": "Ada", "email": "figures@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
 	b := open(t, phone)
 	b.visit(e.Signers[0].SigningURL)
-	b.see("Signing electronically")
+	b.see("Sign electronically")
 	type loaded struct {
 		Script float64 `json:"script"`
 		Viewer float64 `json:"viewer"`
@@ -59,7 +59,7 @@ func TestFiguresOnSlowNetworks(t *testing.T) {
 			b.slow(n.latency, n.kbit, 4)
 			start := time.Now()
 			b.visit(e.Signers[0].SigningURL)
-			b.see("Signing electronically")
+			b.see("Sign electronically")
 			consent := time.Since(start)
 			if reads {
 				b.eventually("the signer has read", func() bool { return time.Since(start) >= consent+n.readTime })
@@ -151,7 +151,7 @@ func TestErasedPagesAreNotRead(t *testing.T) {
 		b.until(fmt.Sprintf(`(() => { const s = document.querySelectorAll(".sheet")[%d]; s?.scrollIntoView({ block: "center", behavior: "instant" }); return Boolean(s?.querySelector("canvas")); })()`, i))
 	}
 	b.until(`document.querySelector(".sheet canvas") !== null && document.querySelector(".sheet").querySelector("canvas") === null`)
-	b.see("24 pages to read")
+	b.see("24 pages left to read")
 	// The viewer draws with the frames of the browser: without them it does not come to an end.
 	eval[bool](b, `(() => { const before = window.requestAnimationFrame.bind(window); window.waiting = [];
 		window.requestAnimationFrame = (f) => { if (!window.waiting) return before(f); window.waiting.push(f); return 0; };
@@ -160,9 +160,9 @@ func TestErasedPagesAreNotRead(t *testing.T) {
 	b.until(`window.waiting.length > 0`)
 	eval[bool](b, `new Promise((done) => setTimeout(() => done(true), 3000))`)
 	require.True(t, eval[bool](b, `document.querySelector(".sheet").querySelector("canvas") === null`))
-	b.see("24 pages to read")
+	b.see("24 pages left to read")
 	b.until(`window.draw()`)
 	b.until(`document.querySelector(".sheet").querySelector("canvas") !== null`)
-	b.see("23 pages to read")
+	b.see("23 pages left to read")
 	b.waitUntilStill()
 }

@@ -73,16 +73,16 @@ func TestManyFieldsByKeyboard(t *testing.T) {
 		}
 		require.LessOrEqual(t, keys-before, 3, "keys of field %d", i+1)
 	}
-	b.see("All fields filled")
+	b.see("All fields completed")
 	require.Equal(t, 6*walkedFields/5+2, keys, "two for each box, one for each other field, and the name for signature and initials once")
 	b.readByKeys()
-	b.see("Please check once more")
+	b.see("Review before you sign")
 	require.Zero(t, eval[float64](b, `document.querySelector("dialog[open]").scrollTop`), "the review opens at its top")
 	require.True(t, eval[bool](b, `(() => { const d = document.querySelector("dialog[open]"), r = document.querySelector("#sign").getBoundingClientRect(); return r.bottom <= innerHeight && d.contains(document.activeElement); })()`))
-	b.see(fmt.Sprintf("%d fields, pages:", walkedFields/5)) // the same signature is one line
+	b.see(fmt.Sprintf("%d fields, p.", walkedFields/5)) // the same signature is one line
 	b.tabTo("Sign")
 	b.keys("\r")
-	b.see("You have signed")
+	b.see("You signed")
 	b.waitUntilStill()
 }
 
@@ -147,16 +147,16 @@ func TestManyFieldsByTouch(t *testing.T) {
 			}
 		}
 	}
-	b.see("All fields filled")
+	b.see("All fields completed")
 	require.Equal(t, walkedFields, taps, "one for each field: the last needs none, and one starts")
 	b.shot("many-fields-390")
 	b.read()
 	b.button("Review and sign")
-	b.see("Please check once more")
+	b.see("Review before you sign")
 	b.accessible()
 	b.shot("many-fields-review-390")
 	b.button("Sign")
-	b.see("You have signed")
+	b.see("You signed")
 	b.waitUntilStill()
 }
 
@@ -221,7 +221,7 @@ func TestDoubleTapDoesNotSign(t *testing.T) {
 		return !document.querySelector("dialog").contains(document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2));
 	})()`))
 	b.button("Sign")
-	b.see("You have signed")
+	b.see("You signed")
 	b.waitUntilStill()
 }
 
@@ -239,7 +239,7 @@ func TestSmallBoxes(t *testing.T) {
 		if l.touch {
 			b.button("I agree")
 		}
-		b.see("8 fields to fill")
+		b.see("8 fields left")
 		b.button("Start")
 		b.until(`document.querySelector(".field.active") !== null`)
 		type area struct{ L, T, R, B float64 }
@@ -264,7 +264,7 @@ func TestReadingRule(t *testing.T) {
 	b := open(t, phone)
 	b.visit(e.Signers[0].SigningURL)
 	b.button("I agree")
-	b.see("A page counts as read once all of it was in view for a moment")
+	b.see("Scroll through every page to continue.")
 	b.until(`document.querySelectorAll(".textLayer span").length > 10`)
 	b.click(`document.querySelector(".zoom button")`)
 	b.see("Zoom in to read this page")
@@ -277,7 +277,7 @@ func TestReadingRule(t *testing.T) {
 	wide := open(t, look{width: 1280, height: 700})
 	wide.visit(e.Signers[0].SigningURL)
 	wide.until(`document.querySelectorAll(".textLayer span").length > 10`)
-	require.True(t, eval[bool](wide, `new Promise((done) => setTimeout(() => done(document.body.innerText.includes("2 pages to read")), 4000))`))
+	require.True(t, eval[bool](wide, `new Promise((done) => setTimeout(() => done(document.body.innerText.includes("2 pages left to read")), 4000))`))
 	wide.readAll()
 	b.waitUntilStill()
 }

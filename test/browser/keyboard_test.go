@@ -161,7 +161,7 @@ func (p signingPage) everyKind() {
 	p.goTo(`document.querySelector(".field.signature")`)
 	p.keys("\r")
 	p.press(typedName, "\r")
-	p.await(`document.body.innerText.includes("All fields filled")`)
+	p.await(`document.body.innerText.includes("All fields completed")`)
 }
 
 // TestEveryKindByKeyboard: all types of fields without a pointer, as a page and in the
@@ -178,10 +178,10 @@ func TestEveryKindByKeyboard(t *testing.T) {
 		p.goTo(next)
 		b.shot("kinds-keys")
 		b.readByKeys()
-		b.see("Please check once more")
+		b.see("Review before you sign")
 		b.tabTo("Sign")
 		b.keys("\r")
-		b.see("You have signed")
+		b.see("You signed")
 		b.waitUntilStill()
 	})
 	t.Run("frame", func(t *testing.T) {
@@ -209,6 +209,6 @@ func TestEveryKindByKeyboard(t *testing.T) {
 		p.goTo(buttonOf("Sign"))
 		b.keys("\r")
 		b.told(e, "completed")
-		b.framed("You have signed")
+		b.framed("You signed")
 	})
 }

@@ -74,7 +74,7 @@ func TestBrandedDownload(t *testing.T) {
 		b.accessible()
 		b.shot(fmt.Sprintf("download-branded-%d", l.width))
 		b.visit(e.Signers[0].SigningURL) // which has become a receipt
-		b.see("You have signed")
+		b.see("You signed")
 		b.see("3 Harbour Street")
 		b.until(`document.querySelector("img.senderlogo")?.naturalWidth > 0`)
 		b.accessible()
@@ -103,7 +103,7 @@ func TestDownload(t *testing.T) {
 	d.see("Your sealed document")
 	d.accessible()
 	d.visit(svc.base + "/download/nonsense")
-	d.see("This link does not work")
+	d.see("This link doesn't work")
 	d.accessible()
 	d.waitUntilStill()
 	b.waitUntilStill()

@@ -60,7 +60,7 @@ func TestFieldsLieWhereTheyAreSealed(t *testing.T) {
 	b.read()
 	b.button("Review and sign")
 	b.button("Sign")
-	b.see("You have signed")
+	b.see("You signed")
 	b.waitUntilStill()
 
 	dir := t.TempDir()
@@ -126,7 +126,7 @@ func TestLongAndLarge(t *testing.T) {
 	b.visit(e.Signers[0].SigningURL)
 	b.button("I agree")
 	b.until(`document.querySelectorAll(".sheet .paint canvas").length > 0`)
-	b.see("500 pages to read") // 501, and the first is read
+	b.see("500 pages left to read") // 501, and the first is read
 	b.button("Start")
 	b.until(`document.querySelectorAll(".sheet")[499].querySelector("canvas") !== null`)
 	b.shot("long-390")

@@ -97,7 +97,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 
 		// What asks others for their password asks the provider again.
 		b.visit(svc.base + "/console#/application")
-		b.button("Make a new secret")
+		b.button("Create new secret")
 		require.False(t, eval[bool](b, `document.querySelector("dialog #proof") !== null`))
 		b.click(`[...document.querySelectorAll("dialog button")].at(-1)`)
 		b.see("show at the provider once more that it is you")
@@ -108,7 +108,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.button("Continue")
 		b.see("Sign out")
 		b.clean("#/application")
-		b.button("Make a new secret")
+		b.button("Create new secret")
 		b.click(`[...document.querySelectorAll("dialog button")].at(-1)`)
 		b.until(`document.body.innerText.includes("not shown again")`)
 

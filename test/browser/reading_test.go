@@ -42,11 +42,11 @@ func (b *tab) read() {
 
 const leadOn = `(() => {
 	const next = document.querySelector("#next");
-	if (next.textContent === "Read on") next.click();
-	return ["Review and sign", "Check and approve", "I have read it"].includes(next.textContent);
+	if (next.textContent === "Next page") next.click();
+	return ["Review and sign", "Review and approve", "Confirm as read"].includes(next.textContent);
 })()`
 
-// readByKeys presses Enter on "Read on", and on what it becomes when everything is read, until the review opens. A page may
+// readByKeys presses Enter on "Next page", and on what it becomes when everything is read, until the review opens. A page may
 // count as read at any moment.
 func (b *tab) readByKeys() {
 	b.t.Helper()
@@ -67,7 +67,7 @@ func (b *tab) readAll() {
 			const last = scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
 			scrollTo({ top: last ? 0 : scrollY + innerHeight / 3, behavior: "instant" });
 			await new Promise((done) => setTimeout(done, 400));
-			return document.querySelector(".left .quiet").textContent === "Everything read";
+			return document.querySelector(".left .quiet").textContent === "All pages read";
 		})()`)
 	})
 }

@@ -30,8 +30,8 @@ func TestPagesOfEveryRecipient(t *testing.T) {
 	}, []object{{"signerId": "2", "type": "checkbox", "page": 1, "x": 72, "y": 600, "w": 14, "h": 14}}, leaseDocument())
 
 	for i, kind := range []struct{ asks, review, last, done string }{
-		{"Quay Legal asks you to approve", "Check and approve", "Approve", "You have approved"},
-		{"Quay Legal asks you to read", "I have read it", "I have read it", "You have confirmed that you read it"},
+		{"Quay Legal requests your approval", "Review and approve", "Approve", "You approved"},
+		{"Quay Legal asks you to read", "Confirm as read", "Confirm as read", "You confirmed that you read it"},
 	} {
 		b := open(t, handset)
 		b.visit(e.Signers[i].SigningURL)
@@ -39,7 +39,7 @@ func TestPagesOfEveryRecipient(t *testing.T) {
 		b.see("14 Quay Street")
 		b.until(`document.querySelector("img.senderlogo")?.naturalWidth > 0`)
 		require.Equal(t, "rgb(122, 31, 61)", eval[string](b, `getComputedStyle(document.querySelector(".card button")).backgroundColor`))
-		b.see("Answering electronically")
+		b.see("Respond electronically")
 		b.see("You are asked to answer electronically: to approve documents")
 		require.NotContains(t, b.text(), "asked to sign")
 		b.checked("recipient-" + kind.last)
@@ -47,7 +47,7 @@ func TestPagesOfEveryRecipient(t *testing.T) {
 		b.until(`document.querySelectorAll(".textLayer span").length > 10`)
 		b.read()
 		b.button(kind.review)
-		b.see("Please check once more")
+		b.see("Review before you sign")
 		require.Equal(t, kind.last, eval[string](b, `document.querySelector("#sign").textContent`))
 		b.accessible()
 		b.click(`document.querySelector("#sign")`)
@@ -65,7 +65,7 @@ func TestPagesOfEveryRecipient(t *testing.T) {
 	b.checked("handover")
 	b.keys("\t") // from the heading, which the page begins at
 	b.keysOn(`document.querySelector("#handover")`, "\r")
-	b.see("Signing electronically")
+	b.see("Sign electronically")
 	b.accessible()
 	b.waitUntilStill()
 }

@@ -22,7 +22,7 @@ func TestASenderAtWork(t *testing.T) {
 	b.see("administrators change settings.")
 	b.visit(svc.base + "/console#/webhooks")
 	b.see("Deliveries")
-	require.False(t, eval[bool](b, `Boolean(`+buttonOf("Add an endpoint")+`)`))
+	require.False(t, eval[bool](b, `Boolean(`+buttonOf("Add endpoint")+`)`))
 
 	// From a file: two sign one after the other, a third gets a copy.
 	b.visit(svc.base + "/console#/envelopes")
@@ -33,7 +33,7 @@ func TestASenderAtWork(t *testing.T) {
 	b.fill("#newname", "Ada Lovelace")
 	b.fill("#newemail", "walk-ada@example.com")
 	b.fill("#newtenant", "harbour")
-	b.button("Go on")
+	b.button("Continue")
 	b.until(`document.querySelector(".bpaint canvas") !== null`)
 	id := eval[string](b, `location.hash.split("/")[2]`)
 	b.click(`document.querySelector('[aria-label="Edit Ada Lovelace"]')`)
@@ -64,14 +64,14 @@ func TestASenderAtWork(t *testing.T) {
 	b.see("Send for signature")
 	b.checked("console-send")
 	b.button("Send to 2 people")
-	b.see("What happened")
+	b.see("Activity")
 	b.see("Waiting for")
 	b.until(`[...document.querySelectorAll("dd")].some((x) => x.textContent === "Ada Lovelace")`)
 
 	// Reminded, replaced, and given more time.
 	first := svc.invited(t, "walk-ada@example.com")
 	b.click(named("Send a new link to Ada Lovelace"))
-	b.see("A new link is on its way; the old one has ended.")
+	b.see("New link sent. The old link no longer works.")
 	b.eventually("the new link arrives", func() bool { return len(svc.linksTo(t, "walk-ada@example.com")) == 2 })
 	status, err := svc.do(http.MethodGet, svc.base+signingPath(first), "", nil, nil)
 	require.Error(t, err)
@@ -80,14 +80,14 @@ func TestASenderAtWork(t *testing.T) {
 	b.fill("#rname", "Hedy Lamarr")
 	b.fill("#rmail", "walk-hedy@example.com")
 	b.click(in(dialog, "Replace"))
-	b.see("signs instead of Hedy Lamarr and is invited in turn.")
+	b.see("signs instead of Hedy Lamarr.")
 	b.click(named("Replace Cora Copy"))
 	b.see("The files are sent to another address once everyone has signed.")
 	b.checked("console-replace-copy")
 	b.fill("#rname", "Cora Copy")
 	b.fill("#rmail", "walk-cora@example.com")
 	b.click(in(dialog, "Replace"))
-	b.see("Cora Copy gets the copy instead of Cora Copy")
+	b.see("Cora Copy receives the copy instead of Cora Copy")
 	b.until(`[...document.querySelectorAll(".before")].filter((x) => /walk-(copy-)?wrong@/.test(x.textContent)).length === 2`)
 	deadline := func() time.Time {
 		var e struct{ ExpiresAt time.Time }
@@ -95,7 +95,7 @@ func TestASenderAtWork(t *testing.T) {
 		return e.ExpiresAt.UTC()
 	}
 	wanted := deadline().AddDate(0, 1, 0).Truncate(time.Minute)
-	b.button("Change the deadline")
+	b.button("Change deadline")
 	b.choice("#deadline", eval[string](b, `(() => { const d = new Date("`+wanted.Format(time.RFC3339)+`"); return new Date(d - d.getTimezoneOffset() * 60000).toISOString().slice(0, 16); })()`))
 	b.click(in(dialog, "Change"))
 	b.see("The deadline is changed.")
@@ -115,7 +115,7 @@ func TestASenderAtWork(t *testing.T) {
 	b.eventually("the copy arrives again", func() bool { return len(svc.mailsTo(t, "walk-cora@example.com")) >= 2 })
 	require.Empty(t, svc.linksTo(t, "walk-wrong@example.com"))
 	b.checked("console-completed")
-	for _, gone := range []string{"Change the deadline", "Void this envelope", "Replace", "Send a new link"} {
+	for _, gone := range []string{"Change deadline", "Void envelope", "Replace", "Send a new link"} {
 		require.NotContains(t, b.text(), gone, "it is over")
 	}
 	eval[bool](b, `(URL.createObjectURL = (blob) => { new Response(blob).arrayBuffer().then((a) => { window.file = btoa([...new Uint8Array(a)].map((x) => String.fromCharCode(x)).join("")); }); return "#"; }, true)`)
@@ -135,9 +135,9 @@ func TestASenderAtWork(t *testing.T) {
 		b.fill("#pmail"+n, "walk-template-"+who+"@example.com")
 	}
 	b.click(inDialog("Send"))
-	b.see("What happened")
+	b.see("Activity")
 	link := svc.invited(t, "walk-template-ada@example.com")
-	b.button("Void this envelope")
+	b.button("Void envelope")
 	b.fill("#why", "The mill was sold.")
 	b.click(in(dialog, "Void"))
 	b.until(`document.querySelector(".head .badge")?.textContent === "voided"`)

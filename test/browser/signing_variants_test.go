@@ -25,14 +25,14 @@ func TestSMSCode(t *testing.T) {
 	b.see("56")
 	require.NotContains(t, b.text(), "7400123456")
 	b.checked("identify-sms")
-	b.button("Send the code")
+	b.button("Send code")
 	text, _ := svc.mail(t, number, "code")
 	code := regexp.MustCompile(`\b\d{6}\b`).FindString(text)
 	require.NotEmpty(t, code)
 	b.focused(codeField)
 	b.checked("code-sms")
 	b.keysOn(codeField, code)
-	b.see("Signing electronically")
+	b.see("Sign electronically")
 	b.waitUntilStill()
 }
 
@@ -43,17 +43,17 @@ func TestTooManyCodes(t *testing.T) {
 	at := "/v1/signing/" + e.Signers[0].SigningURL[strings.LastIndex(e.Signers[0].SigningURL, "/")+1:]
 	b := open(t, phone)
 	b.visit(e.Signers[0].SigningURL)
-	b.see("First, confirm that it is you")
+	b.see("Verify your identity")
 	for range 5 {
 		svc.signerPosts(t, at+"/otp/request", object{})
 	}
-	b.button("Send the code")
-	b.see("Too many codes were asked for. Please wait")
+	b.button("Send code")
+	b.see("Too many codes requested. Try again in")
 	b.checked("too-many-codes")
 	// Opened again, the page knows: the last code counts, and it says when another one may be asked for.
 	b.visit(e.Signers[0].SigningURL)
 	b.until(`document.activeElement?.id === "code"`)
-	b.see("Send another code in")
+	b.see("Send a new code in")
 	b.waitUntilStill()
 }
 
@@ -86,7 +86,7 @@ func TestUploadedSignature(t *testing.T) {
 	b.button("I agree")
 	b.button("Start")
 	b.button("Sign here")
-	b.button("Picture")
+	b.button("Upload")
 	b.choose("#picture", "letter.png", []byte("no picture at all"))
 	b.see("not a picture this browser can read")
 	b.choose("#picture", "blank.png", paper(false))
@@ -96,7 +96,7 @@ func TestUploadedSignature(t *testing.T) {
 	b.until(`document.querySelector("dialog[open] .preview img")?.naturalWidth > 300`)
 	b.checked("upload")
 	b.button("Use this signature")
-	b.see("All fields filled")
+	b.see("All fields completed")
 	require.InDelta(t, 0.1, eval[float64](b, `(async () => {
 		const image = await createImageBitmap(document.querySelector(".field.signature img"));
 		const canvas = new OffscreenCanvas(image.width, image.height), pen = canvas.getContext("2d");
@@ -110,7 +110,7 @@ func TestUploadedSignature(t *testing.T) {
 	b.button("Review and sign")
 	b.checked("upload-review")
 	b.button("Sign")
-	b.see("You have signed")
+	b.see("You signed")
 	b.waitUntilStill()
 	svc.completed(t, e.ID)
 }
@@ -186,12 +186,12 @@ func TestTypedNamesOfAllScripts(t *testing.T) {
 				return
 			}
 			b.button("Use this signature")
-			b.see("All fields filled")
+			b.see("All fields completed")
 			b.read()
 			b.shot("typed-" + name + "-page")
 			b.button("Review and sign")
 			b.button("Sign")
-			b.see("You have signed")
+			b.see("You signed")
 			b.waitUntilStill()
 			svc.completed(t, e.ID)
 		})
@@ -201,7 +201,7 @@ func TestTypedNamesOfAllScripts(t *testing.T) {
 // The receipt of one who signs first waits for the others, and says what they did.
 func TestReceiptWaits(t *testing.T) {
 	t.Parallel()
-	for outcome, word := range map[string]string{"sign": "Everyone has signed. Your sealed copy is here.", "decline": "This will not be signed"} {
+	for outcome, word := range map[string]string{"sign": "Everyone has signed. Your sealed copy is ready.", "decline": "This request is closed"} {
 		t.Run(outcome, func(t *testing.T) {
 			t.Parallel()
 			e := svc.create(t, "Two of us", []object{
@@ -213,11 +213,11 @@ func TestReceiptWaits(t *testing.T) {
 			b.visit(e.Signers[0].SigningURL)
 			b.button("I agree")
 			b.click(`document.querySelector(".field.checkbox")`)
-			b.see("All fields filled")
+			b.see("All fields completed")
 			b.read()
 			b.button("Review and sign")
 			b.button("Sign")
-			b.see("You have signed")
+			b.see("You signed")
 			b.see("Your copy appears here as soon as everyone has signed")
 			b.checked("receipt-waits-" + outcome)
 			second := "/v1/signing/" + e.Signers[1].SigningURL[strings.LastIndex(e.Signers[1].SigningURL, "/")+1:]
@@ -277,7 +277,7 @@ func TestAdoptsWhatIsShown(t *testing.T) {
 	b.until(`window.drawn()`)
 	b.until(usable)
 
-	b.button("Picture")
+	b.button("Upload")
 	b.choose("#picture", "ink.png", paper(true))
 	b.until(usable)
 	eval[bool](b, `(() => { const gate = new Promise((open) => { window.drawn = () => { open(); return true; }; });

@@ -112,18 +112,18 @@ func TestEnds(t *testing.T) {
 	}
 	b := open(t, look{width: 320, height: 700, touch: true, dark: true})
 	b.visit(svc.base + "/sign/nonsense")
-	b.see("This link does not work")
+	b.see("This link doesn't work")
 	b.checked("invalid")
 
 	e := one("void@example.com")
 	b.visit(e.Signers[0].SigningURL)
-	b.see("Signing electronically")
+	b.see("Sign electronically")
 	svc.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/void", object{"reason": "mistake"}, nil)
 	b.button("I agree") // while the page is open
-	b.see("The sender has withdrawn this")
+	b.see("This request was canceled by the sender")
 	b.checked("voided")
 	b.visit(e.Signers[0].SigningURL)
-	b.see("The sender has withdrawn this")
+	b.see("This request was canceled by the sender")
 
 	e = one("decline@example.com")
 	b.visit(e.Signers[0].SigningURL)
@@ -132,14 +132,14 @@ func TestEnds(t *testing.T) {
 	b.fill("#reason", "The rent is too high.")
 	b.checked("decline")
 	b.button("Decline")
-	b.see("You have declined")
+	b.see("You declined")
 	b.checked("declined")
 	b.visit(e.Signers[1].SigningURL)
-	b.see("This will not be signed")
+	b.see("This request is closed")
 	b.checked("other-declined")
 	fresh := open(t, desktop)
 	fresh.visit(e.Signers[0].SigningURL)
-	fresh.see("You have declined")
+	fresh.see("You declined")
 	fresh.see("Declined at")
 	fresh.checked("used")
 	fresh.waitUntilStill()
@@ -157,16 +157,16 @@ func TestOtherEnds(t *testing.T) {
 		status           int
 		body, see        string
 	}{
-		{"expired", "/sign/x", sign, 401, refusal("signing_link_expired", "This signing link has expired."), "The time for signing is over"},
-		{"envelope-expired", "/sign/x", sign, 401, refusal("signing_link_closed", "This signing link is no longer valid: the envelope is expired."), "The time for signing is over"},
-		{"completed", "/sign/x", sign, 401, refusal("signing_link_closed", "This signing link is no longer valid: the envelope is completed."), "Everything is signed"},
-		{"not-yet", "/sign/x", sign, 401, refusal("signer_pending", "It is not this signer's turn."), "It is not your turn yet"},
+		{"expired", "/sign/x", sign, 401, refusal("signing_link_expired", "This signing link has expired."), "This request has expired"},
+		{"envelope-expired", "/sign/x", sign, 401, refusal("signing_link_closed", "This signing link is no longer valid: the envelope is expired."), "This request has expired"},
+		{"completed", "/sign/x", sign, 401, refusal("signing_link_closed", "This signing link is no longer valid: the envelope is completed."), "Everyone has signed"},
+		{"not-yet", "/sign/x", sign, 401, refusal("signer_pending", "It is not this signer's turn."), "It's not your turn yet"},
 		{"busy", "/sign/x", sign, 429, refusal("rate_limited", "Too many requests."), "Too many requests"},
 		{"down", "/sign/x", sign, 503, "", "No connection to the service"},
 		{"embed-expired", "/embed/x", embed, 401, refusal("session_expired", "This embedded session has expired."), "Link expired"},
 		{"embed-invalid", "/embed/x", embed, 401, refusal("session_invalid", "This embedded session is not valid."), "Invalid link"},
-		{"embed-used", "/embed/x", embed, 410, refusal("session_completed", "This signer has signed or declined."), "You have already answered"},
-		{"download-invalid", "/download/x", download, 401, refusal("download_link_invalid", "This download link is not valid or has expired."), "This link does not work"},
+		{"embed-used", "/embed/x", embed, 410, refusal("session_completed", "This signer has signed or declined."), "You already responded"},
+		{"download-invalid", "/download/x", download, 401, refusal("download_link_invalid", "This download link is not valid or has expired."), "This link doesn't work"},
 		{"purged", "/download/x", download, 410, refusal("document_purged", "The document was deleted at the end of its retention."), "This document was deleted"},
 		{"download-down", "/download/x", download, 500, "", "No connection to the service"},
 		{"download-unavailable", "/download/x", download, 200, `{"available": false, "name": "lease.pdf", "size": 1000, "sha256": "00", "completedAt": null, "expiresAt": null}`, "The file cannot be had right now."},
@@ -190,7 +190,7 @@ func TestOffline(t *testing.T) {
 	e := svc.create(t, "Offline", []object{{"name": "Ada Lovelace", "email": "offline@example.com", "authMethod": "none"}}, leaseFields()[2:3], leaseDocument())
 	b := open(t, desktop)
 	b.visit(e.Signers[0].SigningURL)
-	b.see("Signing electronically")
+	b.see("Sign electronically")
 	offline := func(now bool) {
 		call(b, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: now, DownloadThroughput: -1, UploadThroughput: -1})
 		call(b, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{
@@ -206,11 +206,11 @@ func TestOffline(t *testing.T) {
 	offline(false)
 	b.until(`document.querySelector(".banner") === null`)
 	b.button("I agree")
-	b.see("field to fill")
+	b.see("field left")
 	b.until(`document.querySelectorAll(".textLayer span").length > 10`)
 	b.click(`document.querySelector("#next")`)
 	b.write(entry, "Kept words")
-	b.see("All fields filled")
+	b.see("All fields completed")
 	b.read()
 	offline(true)
 	b.see("You are offline")
@@ -221,7 +221,7 @@ func TestOffline(t *testing.T) {
 	b.checked("offline-sign")
 	offline(false)
 	b.button("Sign")
-	b.see("You have signed")
+	b.see("You signed")
 	svc.completed(t, e.ID)
 }
 
@@ -273,7 +273,7 @@ func TestWhoHasAnsweredIsTold(t *testing.T) {
 	other.read()
 	other.button("Review and sign")
 	other.button("Sign")
-	other.see("You have signed")
+	other.see("You signed")
 	b.click(`document.querySelector(".card button")`)
 	b.see("Sie haben unterschrieben")
 	b.waitUntilStill()

@@ -142,7 +142,7 @@ func (r *recorder) do(method, path, contentType string, body []byte) (*http.Resp
 func (r *recorder) draft(email string) (envelope, signer string) {
 	r.t.Helper()
 	e := r.json(http.MethodPost, "/v1/envelopes", member{
-		"tenantId": "acme", "subject": "Lease for flat 7", "message": "Please sign by Friday.", "metadata": member{"leaseId": "1041"},
+		"tenantId": "acme", "subject": "Lease for flat 7", "message": "Sign by Friday.", "metadata": member{"leaseId": "1041"},
 		"signers": []member{{"name": "Ada Lovelace", "email": email, "authMethod": "email_otp", "role": "tenant"}},
 	})
 	envelope = e["id"].(string)
@@ -158,7 +158,7 @@ func (r *recorder) draft(email string) (envelope, signer string) {
 func (r *recorder) sent(email string) (envelope, signer, token string) {
 	r.t.Helper()
 	envelope, signer = r.draft(email)
-	e := r.json(http.MethodPost, "/v1/envelopes/"+envelope+"/send", member{"message": "Please sign by Friday."})
+	e := r.json(http.MethodPost, "/v1/envelopes/"+envelope+"/send", member{"message": "Sign by Friday."})
 	link := e["signers"].([]any)[0].(member)["signingUrl"].(string)
 	// The invitation is in the audit trail before the signer is.
 	require.Eventually(r.t, func() bool { return r.audited(envelope, "invitation.sent") }, time.Minute, 50*time.Millisecond)
@@ -253,7 +253,7 @@ func (r *recorder) run() {
 	r.json(get, "/v1/bulk-sends?tenantId=acme", nil)
 	r.json(get, "/v1/bulk-sends/"+bulk, nil)
 	r.json(get, "/v1/bulk-sends/"+bulk+"/rows", nil)
-	r.json(patch, "/v1/templates/"+template, member{"message": "Please sign by Friday."})
+	r.json(patch, "/v1/templates/"+template, member{"message": "Sign by Friday."})
 
 	// Events, branding and the console.
 	r.json(get, "/v1/events?limit=2", nil)

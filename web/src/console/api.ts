@@ -134,8 +134,8 @@ export function useKey(): <T>(work: (key: string) => Promise<T>) => Promise<T> {
 
 /** What to tell of an error. */
 export function errorText(e: unknown): string {
-  if (e instanceof NetworkError) return "The service cannot be reached.";
-  if (e instanceof ApiError && usedKey(e)) return "This may have been done already: look before you do it again.";
+  if (e instanceof NetworkError) return "The service can't be reached.";
+  if (e instanceof ApiError && usedKey(e)) return "This may already be done. Check before you retry.";
   // The message tells of the first wrong field only.
   if (e instanceof ApiError) return Object.entries(e.errors).map(([k, v]) => `${k} ${v.join(", ")}`).join("; ") || e.message;
   return e instanceof Error ? e.message : String(e);

@@ -25,9 +25,9 @@ export function Application({ client, who }: { client: Client; who: Identity }) 
             <dt>Tenants</dt><dd>{app.tenants.join(", ") || "all"}</dd>
             <dt>Since</dt><dd>{formatTime(app.createdAt)}</dd>
           </dl>
-          <p class="quiet small">Plan and tenants are changed by who runs the service.</p>
-          <div><label for="appname">Name, as signers see it</label><input id="appname" required maxLength={255} value={app.name} onInput={(e) => setChanged({ ...changed, name: e.currentTarget.value })} /></div>
-          <div><label for="contact">E-mail address that is told when an endpoint is switched off (may be empty)</label><input id="contact" type="email" maxLength={254} value={app.contact} onInput={(e) => setChanged({ ...changed, contact: e.currentTarget.value })} /></div>
+          <p class="quiet small">Only the operator can change the plan and tenants.</p>
+          <div><label for="appname">Name shown to signers</label><input id="appname" required maxLength={255} value={app.name} onInput={(e) => setChanged({ ...changed, name: e.currentTarget.value })} /></div>
+          <div><label for="contact">Email address for alerts about disabled endpoints (optional)</label><input id="contact" type="email" maxLength={254} value={app.contact} onInput={(e) => setChanged({ ...changed, contact: e.currentTarget.value })} /></div>
           <ActionButton label="Save" tone="" done="Saved." work={async () => { await client.call("app", { method: "PATCH", body: changed }); setChanged({}); reload(); }} />
         </section>
       )}
@@ -54,7 +54,7 @@ function Secrets({ client, email }: { client: Client; email: string }) {
   return (
     <>
       <h2 class="later">Client secrets</h2>
-      <p class="quiet small">The application gets its access tokens with one, and it signs webhooks that have no secret of their own.</p>
+      <p class="quiet small">The application uses a client secret to get access tokens. It also signs webhooks that have no secret of their own.</p>
       <ErrorNotice text={problem} />
       {fresh && <SecretNotice label="The new client secret." secret={fresh} onKept={() => setFresh("")} />}
       {data && (
@@ -68,14 +68,14 @@ function Secrets({ client, email }: { client: Client; email: string }) {
           ))}
         </Table>
       )}
-      <p><button type="button" class="small" onClick={() => setAsking("new")}>Make a new secret</button></p>
+      <p><button type="button" class="small" onClick={() => setAsking("new")}>Create new secret</button></p>
       {asking === "new" && (
-        <Prove email={email} title="Make a new client secret?" text="Your password first: whoever has the secret acts as the application." label="Make it" factors={factors} work={make} onClose={close}>
-          <div><label for="soverlap">Those before it end after (hours, 0 to 720)</label><input id="soverlap" type="number" min={0} max={720} required value={hours} onInput={(e) => setHours(e.currentTarget.value)} /></div>
+        <Prove email={email} title="Create a new client secret?" text="Enter your password first. Anyone with the secret can act as the application." label="Create secret" factors={factors} work={make} onClose={close}>
+          <div><label for="soverlap">Earlier secrets expire after (hours, 0 to 720)</label><input id="soverlap" type="number" min={0} max={720} required value={hours} onInput={(e) => setHours(e.currentTarget.value)} /></div>
         </Prove>
       )}
       {asking && asking !== "new" && (
-        <Prove email={email} title="End this secret now?" text="What still uses it is refused at once." label="End it" factors={factors} work={end} onClose={close} />
+        <Prove email={email} title="Revoke this secret now?" text="Requests that still use it are rejected immediately." label="Revoke secret" factors={factors} work={end} onClose={close} />
       )}
     </>
   );

@@ -26,8 +26,8 @@ export function BulkSends({ client, who }: { client: Client; who: Identity }) {
     <>
       <div class="row head"><Title>Bulk sends</Title>{!fresh && button}</div>
       {fresh && (
-        <Empty icon="plus" title="No bulk send yet" action={button}>
-          One table, many envelopes: each row of a CSV file says who takes the roles of a template. {sender ? "Every row is checked before anything goes out." : "Senders start them here, applications by the API."}
+        <Empty icon="plus" title="No bulk sends yet" action={button}>
+          One table, many envelopes: each row of a CSV file says who takes the roles of a template. {sender ? "Every row is checked before anything is sent." : "Senders start bulk sends here; applications use the API."}
         </Empty>
       )}
       <form class="filters" role="search" hidden={fresh} onSubmit={(e) => e.preventDefault()}>
@@ -48,7 +48,7 @@ export function BulkSends({ client, who }: { client: Client; who: Identity }) {
               </tr>
             ))}
           </Table>
-          {data.total === 0 && <p class="quiet">Nothing matches.</p>}
+          {data.total === 0 && <p class="quiet">No matches.</p>}
           <Pager page={data.page} size={data.pageSize} total={data.total} onPage={(p) => set({ page: p === 1 ? "" : String(p) })} />
         </>
       )}
@@ -74,13 +74,13 @@ export function BulkSendPage({ client, who, id }: { client: Client; who: Identit
       <ErrorNotice text={problem} />
       <section class="card">
         <p>{settled(b).toLocaleString()} of {b.total.toLocaleString()} rows are done.</p>
-        <div class="usage" role="progressbar" aria-label="Rows that are done" aria-valuemin={0} aria-valuemax={b.total} aria-valuenow={settled(b)}><div style={{ width: `${(100 * settled(b)) / b.total}%` }} /></div>
+        <div class="usage" role="progressbar" aria-label="Rows completed" aria-valuemin={0} aria-valuemax={b.total} aria-valuenow={settled(b)}><div style={{ width: `${(100 * settled(b)) / b.total}%` }} /></div>
         <dl class="facts">
           <dt>Sent</dt><dd>{b.counts.sent.toLocaleString()}</dd>
           <dt>Waiting</dt><dd>{b.counts.pending.toLocaleString()}</dd>
           <dt>Failed</dt><dd>{b.counts.failed.toLocaleString()}</dd>
           <dt>Cancelled</dt><dd>{b.counts.cancelled.toLocaleString()}</dd>
-          <dt>Rows in a minute</dt><dd>{b.perMinute === null ? "without limit" : `at most ${b.perMinute.toLocaleString()}`}</dd>
+          <dt>Rows per minute</dt><dd>{b.perMinute === null ? "without limit" : `at most ${b.perMinute.toLocaleString()}`}</dd>
           <dt>Tenant</dt><dd><bdi>{b.tenantId}</bdi></dd>
           <dt>Template</dt><dd><a href={`#/templates/${b.templateId}`}>{template.data ? <bdi>{template.data.name}</bdi> : <span class="mono">{b.templateId}</span>}</a>, version {b.templateVersion}</dd>
           <dt>Created</dt><dd>{formatTime(b.createdAt)}</dd>
@@ -89,23 +89,23 @@ export function BulkSendPage({ client, who, id }: { client: Client; who: Identit
         <ActionRow>
           {hasRole(who, "sender") && (
             <>
-              {(b.status === "queued" || b.status === "running") && <ActionButton label="Pause" done="No further row is sent." work={act("pause")} />}
-              {b.status === "paused" && <ActionButton label="Resume" done="It goes on with the next row." work={act("resume")} />}
-              {b.status !== "cancelled" && b.counts.failed > 0 && <ActionButton label="Try failed rows again" done="They are tried again." work={act("retry")} />}
+              {(b.status === "queued" || b.status === "running") && <ActionButton label="Pause" done="No more rows are sent." work={act("pause")} />}
+              {b.status === "paused" && <ActionButton label="Resume" done="Sending continues with the next row." work={act("resume")} />}
+              {b.status !== "cancelled" && b.counts.failed > 0 && <ActionButton label="Retry failed rows" done="Failed rows are retried." work={act("retry")} />}
               {open && <button type="button" class="plain small" onClick={() => setCancelling(true)}>Cancel</button>}
             </>
           )}
-          {b.counts.failed > 0 && <ActionButton label="Download what failed" work={() => client.download(`${at}/rows?status=failed`, `bulk-send-${id}-failed.csv`, "text/csv")} />}
+          {b.counts.failed > 0 && <ActionButton label="Download failed rows" work={() => client.download(`${at}/rows?status=failed`, `bulk-send-${id}-failed.csv`, "text/csv")} />}
           <ActionButton label="Download rows as CSV" work={() => client.download(`${at}/rows`, `bulk-send-${id}.csv`, "text/csv")} />
         </ActionRow>
       </section>
       {b.counts.failed > 0 && (
         <>
-          <h2 class="later">Rows that failed</h2>
+          <h2 class="later">Failed rows</h2>
           <ErrorNotice text={failed.problem} />
           {failed.data && (
             <>
-              <Table label="Rows that failed" head={["Reason", "Row", "External id", "Failed"]}>
+              <Table label="Failed rows" head={["Reason", "Row", "External ID", "Failed"]}>
                 {failed.data.data.map((r) => (
                   <tr key={r.row}><td>{r.error?.message}<br /><span class="quiet small mono">{r.error?.code}</span></td><td>{r.row}</td><td><bdi>{r.externalId ?? "–"}</bdi></td><td>{formatTime(r.settledAt)}</td></tr>
                 ))}
@@ -115,7 +115,7 @@ export function BulkSendPage({ client, who, id }: { client: Client; who: Identit
           )}
         </>
       )}
-      {cancelling && <Confirm title="Cancel this bulk send?" text="Rows that were not sent are never sent. What was sent stays. This cannot be undone." label="Cancel it" work={(_, key) => act("cancel")(key)} onClose={() => setCancelling(false)} />}
+      {cancelling && <Confirm title="Cancel this bulk send?" text="Rows that have not been sent are never sent. Sent envelopes stay. This can't be undone." label="Cancel bulk send" work={(_, key) => act("cancel")(key)} onClose={() => setCancelling(false)} />}
     </>
   );
 }

@@ -32,22 +32,22 @@ export function Contacts({ client, who }: { client: Client; who: Identity }) {
       <div class="filters"><div><label for="csearch">Search</label><input id="csearch" type="search" value={search} onInput={(e) => setFilter({ search: e.currentTarget.value })} /></div></div>
       <ErrorNotice text={problem} />
       {data && data.length > 0 && (
-        <Table label="Contacts" head={["Name", "E-mail", "Phone", "Remove"]}>
+        <Table label="Contacts" head={["Name", "Email", "Phone", "Remove"]}>
           {data.map((c) => (
             <tr key={c.id}><td><bdi>{c.name}</bdi></td><td>{c.email}</td><td>{c.phone ?? "–"}</td>
               <td>{hasRole(who, "support") ? <ActionButton label="Remove" work={async () => { await client.call(`contacts/${c.id}`, { method: "DELETE" }); reload(); }} /> : "–"}</td></tr>
           ))}
         </Table>
       )}
-      {data?.length === 0 && search && <p class="quiet">Nothing matches.</p>}
-      {data?.length === 0 && !search && <Empty icon="pen" title="No contact yet">Whom you send to often: the builder offers contacts as you type a name. {hasRole(who, "support") ? "Add the first one below; applications add theirs by the API." : "Support adds them here."}</Empty>}
+      {data?.length === 0 && search && <p class="quiet">No matches.</p>}
+      {data?.length === 0 && !search && <Empty icon="pen" title="No contact yet">Whom you send to often: the builder offers contacts as you type a name. {hasRole(who, "support") ? "Add the first contact below; applications use the API." : "Support staff add contacts here."}</Empty>}
       {hasRole(who, "support") && (
         <form class="card later" onSubmit={(e) => { e.preventDefault(); void run(add); }}>
-          <h2>Add a contact</h2>
+          <h2>Add contact</h2>
           <div class="filters">
             <div><label for="cname">Name</label><input id="cname" required value={form.name} onInput={set("name")} /></div>
-            <div><label for="cmail">E-mail</label><input id="cmail" type="email" required value={form.email} onInput={set("email")} /></div>
-            <div><label for="cphone">Phone (may be empty)</label><input id="cphone" type="tel" value={form.phone} onInput={set("phone")} /></div>
+            <div><label for="cmail">Email</label><input id="cmail" type="email" required value={form.email} onInput={set("email")} /></div>
+            <div><label for="cphone">Phone (optional)</label><input id="cphone" type="tel" value={form.phone} onInput={set("phone")} /></div>
           </div>
           <ErrorNotice text={refused} />
           <button class="small" aria-disabled={busy}>Add</button>

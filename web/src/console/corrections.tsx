@@ -5,7 +5,7 @@ import { FormDialog } from "./parts";
 
 interface DialogProps { client: Client; envelope: string; onDone: (words: string) => void; onClose: () => void }
 
-const methods: Record<string, string> = { none: "none", email_otp: "a code by e-mail", sms_otp: "a code by text message" };
+const methods: Record<string, string> = { none: "none", email_otp: "code by email", sms_otp: "code by text message" };
 
 /** Puts another person in a signer's place, or in that of somebody who gets a copy. */
 export function ReplaceDialog({ client, envelope, signer, onDone, onClose }: DialogProps & { signer: Signer | CopyRecipient }) {
@@ -16,21 +16,21 @@ export function ReplaceDialog({ client, envelope, signer, onDone, onClose }: Dia
     const reason = form.reason || null;
     const body = copy ? { name: form.name, email: form.email, reason } : { ...form, phone: form.phone || null, reason };
     const made = await client.call<Signer>(`/v1/envelopes/${envelope}/signers/${signer.id}/replace`, { body, key });
-    if (copy) onDone(made.status === "pending" ? `${made.name} gets the copy instead of ${signer.name}.` : `${made.name} gets the copy instead of ${signer.name}, and a mail that says so.`);
-    else onDone(made.status === "pending" ? `${made.name} signs instead of ${signer.name} and is invited in turn.` : `${made.name} signs instead of ${signer.name}. The invitation is on its way.`);
+    if (copy) onDone(made.status === "pending" ? `${made.name} receives the copy instead of ${signer.name}.` : `${made.name} receives the copy instead of ${signer.name} and is notified by email.`);
+    else onDone(made.name === signer.name ? `${signer.name}'s email was updated.${made.status === "pending" ? "" : " A new invitation was sent."}` : `${made.name} signs instead of ${signer.name}.${made.status === "pending" ? "" : " An invitation was sent."}`);
   };
   return (
     <FormDialog title={`Replace ${signer.name}?`} label="Replace" tone="bad" work={work} onClose={onClose}>
-      {copy ? <p>The files are sent to another address once everyone has signed. For a wrong address, enter the same name again.</p> : <p>The link of <bdi>{signer.name}</bdi> ends at once, and what was entered or agreed to with it is lost. Fields and order of signing stay. For a wrong address, enter the same name again.</p>}
+      {copy ? <p>We send the files to another address when everyone has signed. To correct an address, enter the same name again.</p> : <p>The link of <bdi>{signer.name}</bdi> stops working, and entries and consent made with it are lost. Fields and signing order stay. To correct an address, enter the same name again.</p>}
       <div><label for="rname">Name</label><input id="rname" data-first required maxLength={255} autocomplete="off" value={form.name} onInput={set("name")} /></div>
-      <div><label for="rmail">E-mail</label><input id="rmail" type="email" required maxLength={254} autocomplete="off" value={form.email} onInput={set("email")} /></div>
+      <div><label for="rmail">Email</label><input id="rmail" type="email" required maxLength={254} autocomplete="off" value={form.email} onInput={set("email")} /></div>
       {!copy && (
-        <div><label for="rmethod">Proof of identity</label>
+        <div><label for="rmethod">Identity check</label>
           <select id="rmethod" value={form.authMethod} onChange={set("authMethod")}>{Object.entries(methods).map(([m, words]) => <option key={m} value={m}>{words}</option>)}</select>
         </div>
       )}
       {(form.authMethod === "sms_otp" || form.phone) && <div><label for="rphone">Phone, such as +12025550123</label><input id="rphone" type="tel" required={form.authMethod === "sms_otp"} autocomplete="off" value={form.phone} onInput={set("phone")} /></div>}
-      <div><label for="rreason">Reason (for the record; may be empty)</label><textarea id="rreason" maxLength={1000} value={form.reason} onInput={set("reason")} /></div>
+      <div><label for="rreason">Reason (optional)</label><textarea id="rreason" maxLength={1000} value={form.reason} onInput={set("reason")} /></div>
     </FormDialog>
   );
 }
@@ -51,11 +51,11 @@ export function DeadlineDialog({ client, envelope, expiresAt, onDone, onClose }:
       if (e instanceof ApiError && e.errors.expiresAt) throw new Error("The deadline must be in the future, at most 3650 days ahead.");
       throw e;
     }
-    onDone(none ? "The envelope has no deadline any more." : "The deadline is changed. Links that were sent are good until then, at most 30 days from their sending.");
+    onDone(none ? "The envelope no longer has a deadline." : "Deadline changed. Links already sent work until then, for at most 30 days after sending.");
   };
   return (
-    <FormDialog title="Change the deadline" label="Change" work={work} onClose={onClose}>
-      <p>Nobody can sign after the deadline. Nobody is told of the change by mail.</p>
+    <FormDialog title="Change deadline" label="Change" work={work} onClose={onClose}>
+      <p>Nobody can sign after the deadline. Recipients are not emailed about the change.</p>
       <div><label for="deadline">Deadline, in your time ({Intl.DateTimeFormat().resolvedOptions().timeZone})</label>
         <input id="deadline" data-first type="datetime-local" required={!none} disabled={none} value={at} onInput={(e) => setAt(e.currentTarget.value)} />
       </div>

@@ -22,7 +22,7 @@ export function DeliveryPage({ client, who, id }: { client: Client; who: Identit
         {d.failedAt && <><dt>Given up</dt><dd>{formatTime(d.failedAt)}</dd></>}
         <dt>Resent</dt><dd>{d.resends} {d.resends === 1 ? "time" : "times"}</dd>
       </dl>
-      {d.status !== "pending" && d.webhookUrl && d.payload !== null && hasRole(who, "support") && <p><ActionButton label="Resend" done="It is on its way." work={async (key) => { await client.call(`webhook-deliveries/${id}/resend`, { method: "POST", key }); reload(); }} /></p>}
+      {d.status !== "pending" && d.webhookUrl && d.payload !== null && hasRole(who, "support") && <p><ActionButton label="Resend" done="Resending." work={async (key) => { await client.call(`webhook-deliveries/${id}/resend`, { method: "POST", key }); reload(); }} /></p>}
       <h2 class="later">Attempts</h2>
       {(d.attemptLog ?? []).length === 0 && <p class="quiet">None yet.</p>}
       <div class="stack">
@@ -34,10 +34,10 @@ export function DeliveryPage({ client, who, id }: { client: Client; who: Identit
           </section>
         ))}
       </div>
-      <h2 class="later">What is sent</h2>
+      <h2 class="later">Payload</h2>
       {d.payload === null
-        ? <p class="quiet">Deleted at the end of the envelope's retention; it cannot be sent again.</p>
-        : <pre tabIndex={0} aria-label="What is sent">{JSON.stringify(d.payload, null, 2)}</pre>}
+        ? <p class="quiet">Deleted at the end of the envelope's retention period. It can't be resent.</p>
+        : <pre tabIndex={0} aria-label="Payload">{JSON.stringify(d.payload, null, 2)}</pre>}
     </>
   );
 }

@@ -63,7 +63,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
     <>
       <p class="small"><a href={listHref("envelopes")}>Envelopes</a></p>
       <div class="row head"><Title><bdi>{e.subject ?? "Envelope"}</bdi></Title><Badge>{e.status}</Badge>{e.status === "draft" && hasRole(who, "sender") && <a class="button small" href={`#/build/${id}`}>Prepare</a>}
-        {templatable && <button type="button" class="plain small" onClick={() => setCopying(true)}>Make a template of it</button>}</div>
+        {templatable && <button type="button" class="plain small" onClick={() => setCopying(true)}>Save as template</button>}</div>
       <ErrorNotice text={problem} />
       <p class="notice good" role="status">{told}</p>
       {e.sealingProblem && <p class="notice bad" role="alert">Everyone has signed, but the documents cannot be sealed since {formatTime(e.sealingProblem.since)}: {e.sealingProblem.message} Whoever runs the service can mend it or close the envelope.</p>}
@@ -75,13 +75,13 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
           </section>
           {e.copies && e.copies.length > 0 && (
             <section class="card">
-              <h2>Who gets a copy</h2>
+              <h2>Copies</h2>
               <ul class="plainlist">{e.copies.map((c) => <CopyRow key={c.id} c={c} {...copyActions(c)} />)}</ul>
             </section>
           )}
           {progress.data && (
             <section class="card">
-              <h2>{open ? "Now" : "In the end"}</h2>
+              <h2>{open ? "Status" : "Result"}</h2>
               <dl class="facts">
                 <dt>Step</dt><dd>{progress.data.step.replaceAll("_", " ")}</dd>
                 {open && (
@@ -91,7 +91,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
                     <dt>Next reminder</dt><dd>{formatTime(progress.data.nextReminder)}</dd>
                   </>
                 )}
-                {progress.data.answeredBy === "database" && open && <><dt>Not running</dt><dd>The workflow does not run. If this stays, an operator starts it: <code>countersign reconcile</code></dd></>}
+                {progress.data.answeredBy === "database" && open && <><dt>Not running</dt><dd>The workflow is not running. It is restarted within minutes; if not, an operator can run <code>countersign reconcile</code></dd></>}
                 <dt>Workflow</dt><dd class="mono">{progress.data.workflowUrl ? <a href={progress.data.workflowUrl} target="_blank" rel="noreferrer">envelope/{e.id}</a> : `envelope/${e.id}`}</dd>
               </dl>
             </section>
@@ -115,13 +115,13 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
           </section>
           {open && support && (
             <p class="row">
-              {correctable && <button type="button" class="plain small" onClick={() => setRescheduling(true)}>Change the deadline</button>}
-              <button type="button" class="plain small" onClick={() => setVoiding(true)}>Void this envelope</button>
+              {correctable && <button type="button" class="plain small" onClick={() => setRescheduling(true)}>Change deadline</button>}
+              <button type="button" class="plain small" onClick={() => setVoiding(true)}>Void envelope</button>
             </p>
           )}
         </div>
         <section class="card">
-          <h2>What happened</h2>
+          <h2>Activity</h2>
           <ol class="timeline">{timeline(e).map((l, i) => <TimelineRow key={`${l.at}${i}`} l={l} />)}</ol>
         </section>
       </div>
@@ -129,14 +129,14 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
       {replacing && <ReplaceDialog client={client} envelope={id} signer={replacing} onDone={changed} onClose={() => setReplacing(null)} />}
       {rescheduling && <DeadlineDialog client={client} envelope={id} expiresAt={e.expiresAt} onDone={changed} onClose={() => setRescheduling(false)} />}
       {voiding && (
-        <Confirm title="Void this envelope?" text="All signing links end at once. This cannot be undone." label="Void" reason="Reason (for the record; may be empty)"
+        <Confirm title="Void this envelope?" text="All signing links stop working. This can't be undone." label="Void" reason="Reason (optional; emailed to everyone who was invited)"
           work={async (reason, key) => { await client.call(`envelopes/${id}/void`, { body: { reason: reason || null }, key }); reload(); }} onClose={() => setVoiding(false)} />
       )}
     </>
   );
 }
 
-const proofs: Record<string, string> = { none: "no code", email_otp: "code by e-mail", sms_otp: "code by text message" };
+const proofs: Record<string, string> = { none: "no code", email_otp: "code by email", sms_otp: "code by text message" };
 
 /** What is asked of a signer, where that is not an ordinary signature. */
 function part(s: Signer): string {
@@ -157,7 +157,7 @@ function SignerRow({ s, mail, resend, replace, copies }: { s: Signer; mail?: Mai
       <div>
         <strong><bdi>{s.name}</bdi></strong> <Badge>{s.status}</Badge><br />
         <span class="quiet small"><bdi>{s.email}</bdi> · {[s.role, part(s), `group ${s.routingOrder}`, proofs[s.authMethod], s.signedAt && `signed ${formatTime(s.signedAt)}`].filter(Boolean).join(" · ")}</span>
-        {mail && <p class="notice bad small">The mail server refused the {mail.kind} ({formatTime(mail.failedAt)}){mail.error && `: ${mail.error}`}. {s.signedAt ? "" : s.host ? "The host’s address may be wrong. A host cannot be replaced: void the envelope, and send it again with the right one." : "The address may be wrong: ask for the right one and replace the signer, with the same name."}</p>}
+        {mail && <p class="notice bad small">The mail server refused the {mail.kind} ({formatTime(mail.failedAt)}){mail.error && `: ${mail.error}`}. {s.signedAt ? "" : s.host ? "The host's address may be wrong. A host can't be replaced: void the envelope and send it again." : "The address may be wrong. Replace the signer with the same name and the correct address."}</p>}
         <Before previous={s.previous} />
       </div>
       <Corrections who={s} {...{ resend, replace, copies }} />
@@ -186,7 +186,7 @@ function Corrections({ who, resend, replace, copies }: { who: { name: string; em
   if (!resend && !replace && !copies) return null;
   return (
     <ActionRow>
-      {resend && <ActionButton label="Send a new link" name={`Send a new link to ${who.name}`} done="A new link is on its way; the old one has ended." work={resend} />}
+      {resend && <ActionButton label="Send a new link" name={`Send a new link to ${who.name}`} done="New link sent. The old link no longer works." work={resend} />}
       {replace && <button type="button" class="plain small" aria-label={`Replace ${who.name}`} onClick={replace}>Replace</button>}
       {copies && <ActionButton label="Send copies again" name={`Send copies again to ${who.name}`} done={`Links to the sealed files are on their way to ${who.email}.`} work={copies} />}
     </ActionRow>

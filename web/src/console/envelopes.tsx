@@ -35,16 +35,16 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
       <div class="row head"><Title>Envelopes</Title>{sender && !fresh && button}</div>
       {making && <NewEnvelope client={client} who={who} onClose={() => setMaking(false)} />}
       {fresh && (
-        <Empty icon="pen" title="No envelope yet" action={sender && <>{button}<a class="button small plain" href="#/templates">Begin with a template</a></>}>
-          {sender ? "Choose a PDF, say who signs, place the fields, and send it. Who signs gets a link by mail; the sealed document comes back here." : "Senders make them here, applications by the API. They appear in this list as soon as there is one."}
+        <Empty icon="pen" title="No envelopes yet" action={sender && <>{button}<a class="button small plain" href="#/templates">Start from a template</a></>}>
+          {sender ? "Choose a PDF, add signers, place fields and send it. Signers get a link by email; the sealed document appears here." : "Senders create envelopes here; applications use the API. Envelopes appear in this list."}
         </Empty>
       )}
       <form class="filters" role="search" hidden={fresh} onSubmit={(e) => e.preventDefault()}>
-        <div><label for="search">Search</label><input id="search" type="search" placeholder="Subject, name or e-mail" maxLength={200} aria-describedby="searchhint" value={search} onInput={filter("search")} />
-          <p id="searchhint" class="quiet small">Any part of a subject or name, a whole e-mail address, or a domain such as @example.com.</p></div>
+        <div><label for="search">Search</label><input id="search" type="search" placeholder="Subject, name or email" maxLength={200} aria-describedby="searchhint" value={search} onInput={filter("search")} />
+          <p id="searchhint" class="quiet small">Part of a subject or name, a complete email address, or a domain such as @example.com.</p></div>
         <div><label for="status">Status</label><select id="status" value={get("status")} onChange={filter("status")}><option value="">any</option>{statuses.map((s) => <option key={s} value={s}>{s.replace("_", " ")}</option>)}</select></div>
         <div><label for="tenant">Tenant</label><input id="tenant" value={get("tenant")} onInput={filter("tenant")} /></div>
-        <div class="narrowfilter"><label for="from">Created from</label><input id="from" type="date" value={get("from")} onInput={filter("from")} /></div>
+        <div class="narrowfilter"><label for="from">Created after</label><input id="from" type="date" value={get("from")} onInput={filter("from")} /></div>
         <div class="narrowfilter"><label for="to">Until</label><input id="to" type="date" value={get("to")} onInput={filter("to")} /></div>
         <div class="tick"><label><input id="refused" type="checkbox" checked={Boolean(get("refused"))} onChange={(e) => set({ refused: e.currentTarget.checked ? "1" : "" })} /> Mail was refused</label></div>
       </form>
@@ -55,14 +55,14 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
             {data.data.map((e) => (
               <tr key={e.id}>
                 <td><a href={`#/envelopes/${e.id}`}><bdi>{e.subject ?? e.id}</bdi></a></td>
-                <td><Badge>{e.status}</Badge>{(e.undelivered ?? []).length > 0 && <> <Badge>mail refused</Badge></>}</td>
+                <td><Badge>{e.status}</Badge>{(e.undelivered ?? []).length > 0 && <> <Badge>email refused</Badge></>}</td>
                 <td>{e.signers.filter((s) => s.status === "signed").length} of {e.signers.length} signed</td>
                 <td>{e.tenantId}</td>
                 <td>{formatTime(e.createdAt)}</td>
               </tr>
             ))}
           </Table>
-          {data.total === 0 && <p class="quiet">Nothing matches. {partOfAddress(search) && "E-mail addresses are kept encrypted, so that a part of one finds nothing: give the whole address, or its domain."}</p>}
+          {data.total === 0 && <p class="quiet">No matches. {partOfAddress(search) && "Email addresses are stored encrypted, so part of an address finds nothing. Enter the complete address or its domain."}</p>}
           <Pager page={data.page} size={data.pageSize} total={data.total} onPage={(p) => set({ page: p === 1 ? "" : String(p) })} />
         </>
       )}

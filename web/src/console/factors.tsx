@@ -32,7 +32,7 @@ export function Code({ id = "code", label = "Code from your authenticator app", 
       <label for={id}>{label}</label>
       <input id={id} class="code" autocomplete="one-time-code" autocapitalize="off" spellcheck={false} inputMode={recovery ? "text" : "numeric"} required maxLength={40} value={value}
         aria-describedby={recovery ? `${id}hint` : undefined} ref={(x) => { if (focus && x && !x.dataset.met) { x.dataset.met = "1"; x.focus(); } }} onInput={(e) => onInput(e.currentTarget.value)} />
-      {recovery && <p id={`${id}hint`} class="quiet small">Without your phone: one of your recovery codes.</p>}
+      {recovery && <p id={`${id}hint`} class="quiet small">No phone? Use one of your recovery codes.</p>}
     </div>
   );
 }

@@ -36,8 +36,8 @@ export function Login({ client, ended, told, onIn }: { client: Client; ended: bo
     <main class="narrow">
       <form class="card stack" onSubmit={(e) => { e.preventDefault(); void run(() => enter(false)); }}>
         <Title>Countersign console</Title>
-        {ended && <p class="notice" role="status">Your session has ended. Please sign in again.</p>}
-        <div><label for="email">E-mail</label><input id="email" type="email" autocomplete="username" required value={email} onInput={(e) => { setEmail(e.currentTarget.value); setSecond(null); setCode(""); }} /></div>
+        {ended && <p class="notice" role="status">Your session has ended. Sign in again.</p>}
+        <div><label for="email">Email</label><input id="email" type="email" autocomplete="username" required value={email} onInput={(e) => { setEmail(e.currentTarget.value); setSecond(null); setCode(""); }} /></div>
         <div><label for="password">Password</label><input id="password" type="password" autocomplete="current-password" required value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
         {second && <SecondFactorInput app={second.app} onPasskey={second.passkey ? () => void run(() => enter(true)) : null} code={code} onCode={setCode} focus />}
         <ErrorNotice text={problem} />

@@ -120,7 +120,7 @@ function Workshop({ client, section, id }: { client: Client; section: "build" | 
   }, []);
   const contacts = useMemo(() => contactsOf(client), [client]);
   const back = () => { location.hash = section === "edit" ? `#/templates/${id}` : `#/envelopes/${id}`; };
-  if (problem) return <main class="narrow"><ErrorNotice text="The builder could not be loaded. Load the page again." /></main>;
+  if (problem) return <main class="narrow"><ErrorNotice text="The builder couldn't be loaded. Reload the page." /></main>;
   if (!modules) return <Loading text="One moment …" />;
   const [{ Builder }, { fieldTypes }] = modules;
   return <Builder envelopeId={section === "build" ? id : undefined} templateId={section === "edit" ? id : undefined} bearer={client.token ?? ""} features={{ recipients: true, documents: true, send: true, fieldTypes }} contacts={contacts}

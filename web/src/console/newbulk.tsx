@@ -80,7 +80,7 @@ export function NewBulkSend({ client, who }: { client: Client; who: Identity }) 
       <Title>New bulk send</Title>
       <ErrorNotice text={templates.problem || problem} />
       {templates.data?.data.length === 0 ? (
-        <Empty icon="file" title="A template first" action={<a class="button small" href="#/templates">Templates</a>}>A bulk send makes an envelope of a template for each row of a table.</Empty>
+        <Empty icon="file" title="Create a template first" action={<a class="button small" href="#/templates">Templates</a>}>A bulk send creates an envelope from a template for each row of a CSV file.</Empty>
       ) : (
         <div class="stack wide rows">
           <section class="card stack">
@@ -93,22 +93,22 @@ export function NewBulkSend({ client, who }: { client: Client; who: Identity }) 
           {template && (
             <section class="card stack">
               <h2>2. Table</h2>
-              <p class="quiet small">A CSV file in UTF-8 with a row for each envelope, up to 10,000. Its first line names the columns: <span class="mono">{columnsOf(template).join(", ")}</span>; also <span class="mono">value.</span> and the name of a field that is filled in already.</p>
-              <p><button type="button" class="plain small" onClick={() => saveAs(`${columnsOf(template).map(cellOf).join(",")}\r\n`, `${template.name}.csv`)}>Download an empty table</button></p>
+              <p class="quiet small">A UTF-8 CSV file with one row per envelope, up to 10,000. The first line names the columns: <span class="mono">{columnsOf(template).join(", ")}</span>; also <span class="mono">value.</span> and the name of a field that is filled in already.</p>
+              <p><button type="button" class="plain small" onClick={() => saveAs(`${columnsOf(template).map(cellOf).join(",")}\r\n`, `${template.name}.csv`)}>Download an empty CSV file</button></p>
               <div><label for="btable">Table</label><input id="btable" type="file" accept=".csv,text/csv" onClick={(e) => { e.currentTarget.value = ""; setFile(null); /* so that the mended file can be chosen again */ }} onChange={(e) => setFile(e.currentTarget.files?.[0] ?? null)} /></div>
-              {busy && !checked && <p class="quiet" role="status">Every row is checked …</p>}
+              {busy && !checked && <p class="quiet" role="status">Checking rows …</p>}
               <ErrorNotice text={refused} />
             </section>
           )}
           {template && file && checked && (
             <section class="card stack">
-              <h2>3. What was found</h2>
+              <h2>3. Check</h2>
               {checked.faultCount > 0 ? (
                 <>
-                  <p class="notice bad" role="alert">{checked.faultCount.toLocaleString()} {checked.faultCount === 1 ? "fault" : "faults"} in {checked.total.toLocaleString()} rows. Nothing was sent. Mend the table and choose it again.</p>
-                  <Table label="Faults" head={["Row", "Column", "What is wrong"]}>{checked.faults.map((f, i) => <tr key={i}><td>{f.row === 0 ? "all" : f.row.toLocaleString()}</td><td class="mono">{f.column}</td><td>{f.message}</td></tr>)}</Table>
+                  <p class="notice bad" role="alert">{checked.faultCount.toLocaleString()} {checked.faultCount === 1 ? "error" : "errors"} in {checked.total.toLocaleString()} rows. Nothing was sent. Fix the file and upload it again.</p>
+                  <Table label="Errors" head={["Row", "Column", "Error"]}>{checked.faults.map((f, i) => <tr key={i}><td>{f.row === 0 ? "all" : f.row.toLocaleString()}</td><td class="mono">{f.column}</td><td>{f.message}</td></tr>)}</Table>
                   {checked.faultCount > checked.faults.length && <p class="quiet small">The first {checked.faults.length} are shown.</p>}
-                  <p><button type="button" class="plain small" onClick={() => saveAs(["row,column,message", ...checked.faults.map((f) => [String(f.row), f.column, f.message].map(cellOf).join(","))].join("\r\n"), "faults.csv")}>Download the faults</button></p>
+                  <p><button type="button" class="plain small" onClick={() => saveAs(["row,column,message", ...checked.faults.map((f) => [String(f.row), f.column, f.message].map(cellOf).join(","))].join("\r\n"), "errors.csv")}>Download errors</button></p>
                 </>
               ) : <p class="notice good" role="status">{checked.total.toLocaleString()} {checked.total === 1 ? "row is" : "rows are"} right.</p>}
               {body.length > 0 && (
@@ -123,10 +123,10 @@ export function NewBulkSend({ client, who }: { client: Client; who: Identity }) 
             <section class="card stack">
               <h2>4. Send</h2>
               <div class="pair">
-                <div><label for="bname">Name (may be empty)</label><input id="bname" maxLength={200} placeholder="Leases of May" value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
-                <div><label for="bpace">At most so many a minute (may be empty)</label><input id="bpace" type="number" min={1} max={6000} value={perMinute} onInput={(e) => setPerMinute(e.currentTarget.value)} /></div>
+                <div><label for="bname">Name (optional)</label><input id="bname" maxLength={200} placeholder="Leases of May" value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
+                <div><label for="bpace">Maximum per minute (optional)</label><input id="bpace" type="number" min={1} max={6000} value={perMinute} onInput={(e) => setPerMinute(e.currentTarget.value)} /></div>
               </div>
-              <p class="row"><button type="button" aria-disabled={busy} onClick={() => void send()}>Send {checked.total.toLocaleString()} {checked.total === 1 ? "envelope" : "envelopes"}</button><span class="quiet small">It can be paused and cancelled while it goes out.</span></p>
+              <p class="row"><button type="button" aria-disabled={busy} onClick={() => void send()}>Send {checked.total.toLocaleString()} {checked.total === 1 ? "envelope" : "envelopes"}</button><span class="quiet small">You can pause or cancel it while it is being sent.</span></p>
             </section>
           )}
         </div>

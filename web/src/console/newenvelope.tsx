@@ -20,7 +20,7 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
   const make = async (once: string) => {
     const key = `${once}-${chosen}`; // other files are another request
     const first = files[0];
-    if (!first) throw new Error("Choose the PDF that is to be signed.");
+    if (!first) throw new Error("Choose a PDF.");
     const form = new FormData();
     form.append("data", JSON.stringify({ tenantId, subject: subject || null, signers: [{ name, email }] }));
     form.append("file", first, first.name);
@@ -34,15 +34,15 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
   return (
     <FormDialog title="New envelope" label="Go on" work={make} onClose={onClose}>
       <div onDragOver={(e) => e.preventDefault()} onDrop={(e) => { e.preventDefault(); take(e.dataTransfer?.files); }}>
-        <label for="newfiles">PDFs to be signed (drop them here, too)</label>
+        <label for="newfiles">Drop PDFs here or browse</label>
         <input id="newfiles" type="file" accept="application/pdf" multiple required={files.length === 0} onChange={(e) => take(e.currentTarget.files)} />
         {files.length > 1 && <p class="quiet small">{files.map((f) => f.name).join(", ")}</p>}
       </div>
-      <div><label for="newname">Who signs first: name</label><input id="newname" required maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
-      <div><label for="newemail">E-mail address</label><input id="newemail" type="email" required maxLength={254} value={email} onInput={(e) => setEmail(e.currentTarget.value)} /></div>
+      <div><label for="newname">First signer's name</label><input id="newname" required maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
+      <div><label for="newemail">Email address</label><input id="newemail" type="email" required maxLength={254} value={email} onInput={(e) => setEmail(e.currentTarget.value)} /></div>
       <div><label for="newsubject">Subject</label><input id="newsubject" maxLength={255} value={subject} onInput={(e) => setSubject(e.currentTarget.value)} /></div>
       <TenantField who={who} value={tenantId} onChange={setTenant} />
-      <p class="quiet small">The same again and again? <a href="#/templates">Begin with a template.</a></p>
+      <p class="quiet small">Sending this often? <a href="#/templates">Start from a template.</a></p>
     </FormDialog>
   );
 }

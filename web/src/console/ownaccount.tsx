@@ -31,33 +31,33 @@ function AuthenticatorApp({ client, email, factor, factors, keys, onChange }: { 
   if (secret) {
     return (
       <form class="stack" onSubmit={(e) => { e.preventDefault(); void run(confirm); }}>
-        <p>Scan this with your authenticator app, then type the six digits that it shows.</p>
+        <p>Scan this with your authenticator app, then enter the 6-digit code.</p>
         <div class="enrol">
           <img class="qr" alt="QR code of the secret, which is also written below" src={`data:image/svg+xml,${encodeURIComponent(secret.qr)}`} />
           <div class="stack">
-            <p class="small"><span class="quiet">Or type this secret into the app:</span><br /><span class="mono secret">{secret.secret.replace(/(.{4})(?=.)/g, "$1 ")}</span></p>
+            <p class="small"><span class="quiet">Or enter this secret in the app:</span><br /><span class="mono secret">{secret.secret.replace(/(.{4})(?=.)/g, "$1 ")}</span></p>
             <Code value={code} onInput={setCode} recovery={false} />
           </div>
         </div>
         <ErrorNotice text={problem} />
-        <div class="row"><button aria-disabled={busy}>Confirm</button><button type="button" class="bare" onClick={() => { setSecret(null); setCode(""); setProblem(""); }}>Go back</button></div>
+        <div class="row"><button aria-disabled={busy}>Confirm</button><button type="button" class="bare" onClick={() => { setSecret(null); setCode(""); setProblem(""); }}>Cancel</button></div>
       </form>
     );
   }
   const steps = {
-    enrol: { title: "Set up an authenticator app", text: "Your password first, so that nobody else does this at your screen.", label: "Go on", work: async (p: Proof) => setSecret(await client.call<Secret>("totp", { body: p })) },
-    renew: { title: "Make new recovery codes", text: "Those you have stop working.", label: "Make new codes", work: async (p: Proof) => setCodes((await client.call<{ recoveryCodes: string[] }>("totp/recovery-codes", { body: p })).recoveryCodes) },
-    remove: { title: keys > 0 ? "Remove the authenticator app" : "Remove the second factor", text: `${keys > 0 ? "Passkeys and recovery codes stay." : "Your password alone will let you in."} You are signed out everywhere else.`, label: "Remove", work: async (p: Proof) => { await client.call("totp/remove", { body: p }); onChange(); } },
+    enrol: { title: "Set up authenticator app", text: "Enter your password to confirm that it's you.", label: "Go on", work: async (p: Proof) => setSecret(await client.call<Secret>("totp", { body: p })) },
+    renew: { title: "Create new recovery codes", text: "Your current codes stop working.", label: "Make new codes", work: async (p: Proof) => setCodes((await client.call<{ recoveryCodes: string[] }>("totp/recovery-codes", { body: p })).recoveryCodes) },
+    remove: { title: keys > 0 ? "Remove authenticator app" : "Remove second factor", text: `${keys > 0 ? "Passkeys and recovery codes stay." : "You will sign in with your password only."} You are signed out everywhere else.`, label: "Remove", work: async (p: Proof) => { await client.call("totp/remove", { body: p }); onChange(); } },
   };
   const { active } = factor;
   return (
     <>
       {active ? <p><span class="badge good">on</span> An authenticator app is asked for a code at each sign-in{keys > 0 && ", or a passkey is used"}.</p>
-        : <p><span class="badge">off</span> {keys > 0 ? "An app on your phone can show a code for the sign-in, where no passkey is at hand." : "With one, your password alone lets nobody in: an app on your phone shows a code for each sign-in."}</p>}
+        : <p><span class="badge">off</span> {keys > 0 ? "An authenticator app shows sign-in codes when no passkey is available." : "Protect your account with a code from an app on your phone in addition to your password."}</p>}
       {factors.needed && <p>{factor.recoveryCodes} recovery {factor.recoveryCodes === 1 ? "code is" : "codes are"} left.</p>}
       <div class="row">
-        {!active && <button type="button" class="small" onClick={() => setAsking("enrol")}>Set up an authenticator app</button>}
-        {factors.needed && <button type="button" class="plain small" onClick={() => setAsking("renew")}>Make new recovery codes</button>}
+        {!active && <button type="button" class="small" onClick={() => setAsking("enrol")}>Set up authenticator app</button>}
+        {factors.needed && <button type="button" class="plain small" onClick={() => setAsking("renew")}>Create new recovery codes</button>}
         {active && (keys > 0 || !factor.required) && <button type="button" class="plain small" onClick={() => setAsking("remove")}>Remove</button>}
       </div>
       {asking && <Prove {...steps[asking]} email={email} factors={factors} onClose={() => setAsking(null)} />}
@@ -70,9 +70,9 @@ function NewCodes({ codes, onKept }: { codes: string[]; onKept: () => void }) {
   return (
     <>
       <p class="notice good" role="status">Your second factor is on.</p>
-      <p>Keep these recovery codes where you keep what matters: each lets you in once if you lose your phone or passkey. They are not shown again.</p>
+      <p>Store these recovery codes in a safe place. Each one signs you in once if you lose your phone or passkey. They are not shown again.</p>
       <ul class="codes mono" aria-label="Recovery codes">{codes.map((c) => <li key={c}>{c}</li>)}</ul>
-      <button type="button" onClick={onKept}>I have kept them</button>
+      <button type="button" onClick={onKept}>I stored them</button>
     </>
   );
 }
@@ -92,7 +92,7 @@ function Passkeys({ client, email, passkeys, factors, last, more, onChange }: { 
   const remove = (one: Passkey) => async (p: Proof) => { await client.call(`passkeys/${one.id}/remove`, { body: p }); onChange(); };
   return (
     <>
-      <p>A passkey lets you in with your fingerprint, face or PIN, beside the password.</p>
+      <p>Sign in with your password and your fingerprint, face or PIN.</p>
       {passkeys.length > 0 && (
         <ul class="passkeys" aria-label="Passkeys">
           {passkeys.map((p) => (
@@ -103,13 +103,13 @@ function Passkeys({ client, email, passkeys, factors, last, more, onChange }: { 
           ))}
         </ul>
       )}
-      {more ? <p><button type="button" class="small" onClick={() => setAsking("new")}>Add a passkey</button></p> : <p class="quiet small">This browser, or this address, has no passkeys.</p>}
+      {more ? <p><button type="button" class="small" onClick={() => setAsking("new")}>Add a passkey</button></p> : <p class="quiet small">This browser or address does not support passkeys.</p>}
       {asking === "new" && (
-        <Prove email={email} title="Add a passkey" text="Your password first, so that nobody else does this at your screen." label="Go on" factors={factors} work={add} onClose={() => setAsking(null)}>
-          <div><label for="passkeyname">What you call it</label><input id="passkeyname" required maxLength={100} autocomplete="off" placeholder="My laptop" value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
+        <Prove email={email} title="Add a passkey" text="Enter your password to confirm that it's you." label="Continue" factors={factors} work={add} onClose={() => setAsking(null)}>
+          <div><label for="passkeyname">Name</label><input id="passkeyname" required maxLength={100} autocomplete="off" placeholder="My laptop" value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
         </Prove>
       )}
-      {asking && asking !== "new" && <Prove email={email} title={`Remove ${asking.name}?`} text="It lets nobody in any more. You are signed out everywhere else." label="Remove" factors={factors} work={remove(asking)} onClose={() => setAsking(null)} />}
+      {asking && asking !== "new" && <Prove email={email} title={`Remove ${asking.name}?`} text="It can no longer be used. You are signed out everywhere else." label="Remove" factors={factors} work={remove(asking)} onClose={() => setAsking(null)} />}
     </>
   );
 }
@@ -121,8 +121,8 @@ export function MustEnrol({ client, email, onDone }: { client: Client; email: st
   return (
     <main class="narrow">
       <section class="card stack">
-        <Title>A second factor is needed</Title>
-        <p>{passkeys ? "Your organisation asks for one beside the password: an authenticator app, any that speaks TOTP, or a passkey." : "Your organisation asks for an authenticator app beside the password. Any that speaks TOTP will do."}</p>
+        <Title>A second factor is required</Title>
+        <p>{passkeys ? "Your organization requires one in addition to the password: an authenticator app (TOTP) or a passkey." : "Your organization requires an authenticator app (TOTP) in addition to the password."}</p>
         <AuthenticatorApp client={client} email={email} factor={{ active: false, required: true, recoveryCodes: 0 }} factors={noSecondFactor} keys={0} onChange={onDone} />
         {passkeys && <><h2>Or a passkey</h2><Passkeys client={client} email={email} passkeys={[]} factors={noSecondFactor} last={false} more onChange={onDone} /></>}
         <p><button type="button" class="bare small" onClick={() => client.logout()}>Sign out</button></p>
@@ -143,7 +143,7 @@ function Password({ client, email, factors, onChange }: { client: Client; email:
     try {
       await client.call("password", { body: passkey ? { ...rest, passkey: await passkey() } : factors.needed ? { ...rest, code } : rest });
       setForm(empty);
-      setTold({ bad: false, text: "Changed. You are signed out everywhere else." });
+      setTold({ bad: false, text: "Password changed. You are signed out everywhere else." });
       onChange();
     } catch (x) {
       setTold({ bad: true, text: errorText(x) });
@@ -152,12 +152,12 @@ function Password({ client, email, factors, onChange }: { client: Client; email:
   return (
     <form class="stack" onSubmit={(e) => { e.preventDefault(); void run(() => change()); }}>
       <Owner email={email} />
-      <div><label for="now">The one you have</label><input id="now" type="password" autocomplete="current-password" required value={form.password} onInput={set("password")} /></div>
-      <div><label for="fresh">The new one</label><input id="fresh" type="password" autocomplete="new-password" required minLength={10} maxLength={128} aria-describedby="freshhint" value={form.newPassword} onInput={set("newPassword")} />
+      <div><label for="now">Current password</label><input id="now" type="password" autocomplete="current-password" required value={form.password} onInput={set("password")} /></div>
+      <div><label for="fresh">New password</label><input id="fresh" type="password" autocomplete="new-password" required minLength={10} maxLength={128} aria-describedby="freshhint" value={form.newPassword} onInput={set("newPassword")} />
         <p id="freshhint" class="quiet small">10 characters or more, of any kind.</p></div>
       {factors.needed && <SecondFactorInput app={factors.app} onPasskey={byPasskey && (() => void run(() => change(byPasskey)))} code={form.code} onCode={(code) => setForm({ ...form, code })} />}
       {told.text && <p class={`notice ${told.bad ? "bad" : "good"}`} role={told.bad ? "alert" : "status"}>{told.text}</p>}
-      <button class={byPasskey ? "plain small" : "small"} aria-disabled={busy}>Change the password</button>
+      <button class={byPasskey ? "plain small" : "small"} aria-disabled={busy}>Change password</button>
     </form>
   );
 }
@@ -169,9 +169,9 @@ function Connect({ client, email, factors, name }: { client: Client; email: stri
   return (
     <section class="card stack later">
       <h2>{`Sign in with ${name}`}</h2>
-      <p>Once connected, you sign in there and no longer with your password, and it says which role you have.</p>
+      <p>After you connect, you sign in there instead of with your password, and the provider sets your role.</p>
       <p><button type="button" class="plain small" onClick={() => setAsking(true)}>Connect</button></p>
-      {asking && <Prove email={email} title={`Connect with ${name}`} text="Your password first. Then sign in there: that is the account this one is connected with. You are signed out everywhere." label="Go on" factors={factors} work={work} onClose={() => setAsking(false)} />}
+      {asking && <Prove email={email} title={`Connect with ${name}`} text="Enter your password, then sign in at the provider with the account to connect. You are signed out everywhere." label="Continue" factors={factors} work={work} onClose={() => setAsking(false)} />}
     </section>
   );
 }
@@ -194,13 +194,13 @@ export function Account({ client, email }: { client: Client; email: string }) {
     <>
       <Title>Your account</Title>
       <ErrorNotice text={totp.problem || passkeys.problem || sessions.problem} />
-      {provider ? <section class="card"><h2>How you sign in</h2><p>At your organisation's provider. Password and second factor are changed there.</p></section> : (<div class="columns">
+      {provider ? <section class="card"><h2>Sign-in</h2><p>Through your organization's provider. Change your password and second factor there.</p></section> : (<div class="columns">
         <section class="card"><h2>Authenticator app</h2>{totp.data && <AuthenticatorApp client={client} email={email} factor={totp.data} factors={factors} keys={keys} onChange={changed} />}
           {passkeys.data && (keys > 0 || more) && <><h2 class="later">Passkeys</h2><Passkeys client={client} email={email} passkeys={passkeys.data} factors={factors} last={keys === 1 && !factors.app && (totp.data?.required ?? false)} more={more} onChange={changed} /></>}</section>
         <section class="card stack"><h2>Password</h2><Password client={client} email={email} factors={factors} onChange={sessions.reload} /></section>
       </div>)}
       {options.data?.provider && <Connect client={client} email={email} factors={factors} name={options.data.provider.name} />}
-      <h2 class="later">Where you are signed in</h2>
+      <h2 class="later">Sessions</h2>
       {sessions.data && (
         <Table label="Sessions" head={["Device", "Address", "Since", "Last used", "End"]}>
           {sessions.data.map((s) => (
@@ -210,7 +210,7 @@ export function Account({ client, email }: { client: Client; email: string }) {
         </Table>
       )}
       {(sessions.data?.length ?? 0) > 1 && <p><button type="button" class="plain small" onClick={() => setEnding("others")}>Sign out everywhere else</button></p>}
-      {ending && <Prove email={email} title={ending === "others" ? "Sign out everywhere else?" : "Sign out there?"} text="What is open there ends at once." label="Sign out" factors={factors} work={end} onClose={() => setEnding(null)} />}
+      {ending && <Prove email={email} title={ending === "others" ? "Sign out everywhere else?" : "Sign out there?"} text="The session there ends immediately." label="Sign out" factors={factors} work={end} onClose={() => setEnding(null)} />}
     </>
   );
 }

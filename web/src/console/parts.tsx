@@ -4,7 +4,7 @@ import { Dialog } from "../ui/parts";
 import { errorText, useKey } from "./api";
 
 const tones: Record<string, string> = {
-  completed: "good", delivered: "good", signed: "good", active: "good", declined: "bad", voided: "bad", expired: "bad", failed: "bad", failing: "bad", gone: "bad", "mail refused": "bad",
+  completed: "good", delivered: "good", signed: "good", active: "good", declined: "bad", voided: "bad", expired: "bad", failed: "bad", failing: "bad", gone: "bad", "email refused": "bad",
 };
 
 export const Badge = ({ children }: { children: string }) => <span class={`badge ${tones[children] ?? ""}`}>{children.replace("_", " ")}</span>;
@@ -83,7 +83,7 @@ export function FormDialog({ title, label, tone = "", work, other, onClose, chil
         <h2>{title}</h2>
         {children}
         <ErrorNotice text={problem} />
-        <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button>{other && <button class="plain" value="other" aria-disabled={busy}>{other.label}</button>}<button class={tone} aria-disabled={busy}>{label}</button></div>
+        <div class="row end"><button type="button" class="bare" onClick={onClose}>Cancel</button>{other && <button class="plain" value="other" aria-disabled={busy}>{other.label}</button>}<button class={tone} aria-disabled={busy}>{label}</button></div>
       </form>
     </Dialog>
   );
@@ -95,7 +95,7 @@ export function SecretNotice({ label, secret, onKept }: { label: string; secret:
     <div class="notice stack" role="status">
       <p><strong>{label}</strong> It is not shown again: keep it where your application reads it.</p>
       <p class="mono secret" tabIndex={0} aria-label={label}>{secret}</p>
-      <div class="row"><ActionButton label="Copy" done="Copied." work={() => navigator.clipboard.writeText(secret)} /><button type="button" class="small" onClick={onKept}>I have kept it</button></div>
+      <div class="row"><ActionButton label="Copy" done="Copied." work={() => navigator.clipboard.writeText(secret)} /><button type="button" class="small" onClick={onKept}>I stored it</button></div>
     </div>
   );
 }

@@ -16,7 +16,7 @@ async function ask<T>(work: () => Promise<T | null>, otherwise: string): Promise
     const made = await work();
     if (made) return made;
   } catch (e) {
-    if (e instanceof DOMException && e.name === "InvalidStateError") throw new PasskeyError("This device has a passkey of this account already.");
+    if (e instanceof DOMException && e.name === "InvalidStateError") throw new PasskeyError("This device already has a passkey for this account.");
     if (!(e instanceof DOMException)) throw e;
   }
   throw new PasskeyError(otherwise);
@@ -42,6 +42,6 @@ async function answer(o: Challenge): Promise<PasskeyAnswer> {
 export async function addPasskey(call: Call, name: string, proof: object): Promise<{ recoveryCodes: string[] }> {
   const o = await call<Options<PublicKeyCredentialCreationOptionsJSON>>("passkeys/begin", { body: proof });
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(o.publicKey);
-  const made = await ask(() => navigator.credentials.create({ publicKey }), "No passkey was made. Try again.") as PublicKeyCredential;
+  const made = await ask(() => navigator.credentials.create({ publicKey }), "No passkey was created. Try again.") as PublicKeyCredential;
   return call("passkeys", { body: { ceremony: o.ceremony, name, credential: made.toJSON() } });
 }

@@ -36,9 +36,9 @@ export function Prove({ email, title, text, label, factors, children, work, onCl
       <Dialog label={title} onClose={onClose}>
         <div class="stack">
           <h2>{title}</h2>
-          <p>Before this, show at the provider once more that it is you. Then come back and choose it again.</p>
+          <p>Sign in at the provider again first. Then return here and repeat this step.</p>
           <ErrorNotice text={problem} />
-          <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button type="button" aria-disabled={busy} onClick={() => void run(() => signInAtProvider({ again: true }).catch(failed))}>Sign in again</button></div>
+          <div class="row end"><button type="button" class="bare" onClick={onClose}>Cancel</button><button type="button" aria-disabled={busy} onClick={() => void run(() => signInAtProvider({ again: true }).catch(failed))}>Sign in again</button></div>
         </div>
       </Dialog>
     );
@@ -57,7 +57,7 @@ export function Prove({ email, title, text, label, factors, children, work, onCl
         )}
         {factors.needed && !provider && <SecondFactorInput id="proofcode" app={factors.app} onPasskey={byPasskey && (() => prove(async () => ({ password, passkey: await byPasskey() })))} code={code} onCode={setCode} />}
         <ErrorNotice text={problem} />
-        <div class="row end"><button type="button" class="bare" onClick={onClose}>Go back</button><button aria-disabled={busy}>{label}</button></div>
+        <div class="row end"><button type="button" class="bare" onClick={onClose}>Cancel</button><button aria-disabled={busy}>{label}</button></div>
       </form>
     </Dialog>
   );

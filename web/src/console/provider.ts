@@ -36,5 +36,5 @@ export function takeReturned(): Returned | { error: string } | null {
   const [code, state, iss, error] = ["code", "state", "iss", "error"].map((name) => q.get(name));
   if (code && state) return { code, state, ...(iss ? { iss } : {}) };
   const word = /^[a-z_]{1,40}$/.test(error ?? "") ? ` (${error})` : "";
-  return { error: error === "access_denied" ? "The provider did not let you in, or you went back. Begin again, or ask whoever administers it." : `The provider could not sign you in${word}. Begin again; if that does not help, tell whoever runs this service.` };
+  return { error: error === "access_denied" ? "The provider did not sign you in, or you went back. Try again, or ask the provider's administrator." : `The provider could not sign you in${word}. Begin again; if that does not help, tell whoever runs this service.` };
 }

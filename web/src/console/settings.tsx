@@ -12,7 +12,7 @@ const numbers = [
 ] as const;
 
 const addresses = [
-  ["replyTo", "Answers to mails go to"], ["notifyEmail", "Address that is told of declines, refused invitations and stuck seals"],
+  ["replyTo", "Reply-to address"], ["notifyEmail", "Send alerts to (declined, bounced, sealing problems)"],
 ] as const;
 
 export function SettingsPage({ client, who }: { client: Client; who: Identity }) {
@@ -33,28 +33,28 @@ export function SettingsPage({ client, who }: { client: Client; who: Identity })
   return (
     <>
       <Title>Settings</Title>
-      <div class="filters"><div><label for="stenant">Tenant (empty: the application's own)</label><input id="stenant" value={tenantId} onChange={(e) => { setFilter({ tenant: e.currentTarget.value }); setChanged({}); }} /></div></div>
+      <div class="filters"><div><label for="stenant">Tenant (empty: the application's own settings)</label><input id="stenant" value={tenantId} onChange={(e) => { setFilter({ tenant: e.currentTarget.value }); setChanged({}); }} /></div></div>
       <ErrorNotice text={problem} />
       {data && own && (
         <section class="card stack">
           {numbers.map(([key, label, min, max]) => (
             <div key={key}><label for={key}>{label}</label>
-              <input id={key} type="number" min={min} max={max} disabled={fixed} placeholder={`not chosen: ${data.effective[key] ?? "–"}`} value={own[key] ?? ""} onInput={(e) => setChanged({ ...changed, [key]: e.currentTarget.value === "" ? null : Number(e.currentTarget.value) })} /></div>
+              <input id={key} type="number" min={min} max={max} disabled={fixed} placeholder={`Default: ${data.effective[key] ?? "–"}`} value={own[key] ?? ""} onInput={(e) => setChanged({ ...changed, [key]: e.currentTarget.value === "" ? null : Number(e.currentTarget.value) })} /></div>
           ))}
-          <div><label for="senderName">Name of the sender in mails</label><input id="senderName" disabled={fixed} placeholder={`not chosen: ${data.effective.senderName ?? "–"}`} value={own.senderName ?? ""} onInput={(e) => setChanged({ ...changed, senderName: e.currentTarget.value || null })} /></div>
-          <div><label for="slanguage">Language of mails and text messages</label>
+          <div><label for="senderName">Sender name in emails</label><input id="senderName" disabled={fixed} placeholder={`Default: ${data.effective.senderName ?? "–"}`} value={own.senderName ?? ""} onInput={(e) => setChanged({ ...changed, senderName: e.currentTarget.value || null })} /></div>
+          <div><label for="slanguage">Language of emails and text messages</label>
             <select id="slanguage" disabled={fixed} value={own.language ?? ""} onChange={(e) => setChanged({ ...changed, language: e.currentTarget.value || null })}>
-              <option value="">not chosen: {data.effective.language ?? "en"}</option>{Object.entries(languages).map(([tag, name]) => <option key={tag} value={tag}>{name}</option>)}
+              <option value="">Default: {data.effective.language ?? "en"}</option>{Object.entries(languages).map(([tag, name]) => <option key={tag} value={tag}>{name}</option>)}
             </select></div>
           {addresses.map(([key, label]) => (
             <div key={key}><label for={key}>{label}</label>
-              <input id={key} type="email" maxLength={254} disabled={fixed} placeholder={`not chosen: ${data.effective[key] ?? "–"}`} value={own[key] ?? ""} onInput={(e) => setChanged({ ...changed, [key]: e.currentTarget.value || null })} /></div>
+              <input id={key} type="email" maxLength={254} disabled={fixed} placeholder={`Default: ${data.effective[key] ?? "–"}`} value={own[key] ?? ""} onInput={(e) => setChanged({ ...changed, [key]: e.currentTarget.value || null })} /></div>
           ))}
-          <div><label for="fieldOrigin">Fields are placed from</label>
+          <div><label for="fieldOrigin">Field coordinates start at</label>
             <select id="fieldOrigin" disabled={fixed} value={own.fieldOrigin ?? ""} onChange={(e) => setChanged({ ...changed, fieldOrigin: e.currentTarget.value || null })}>
-              <option value="">not chosen: {data.effective.fieldOrigin}</option><option value="top-left">top left</option><option value="bottom-left">bottom left</option>
+              <option value="">Default: {data.effective.fieldOrigin}</option><option value="top-left">top left</option><option value="bottom-left">bottom left</option>
             </select></div>
-          {fixed ? <p class="quiet small">Only administrators change settings.</p>
+          {fixed ? <p class="quiet small">Only administrators can change settings.</p>
             : <ActionButton label="Save" tone="" done="Saved." work={save} />}
         </section>
       )}

@@ -26,12 +26,12 @@ export function Templates({ client, who }: { client: Client; who: Identity }) {
       {making && <NewTemplate client={client} who={who} onClose={() => setMaking(false)} />}
       <ErrorNotice text={problem} />
       {data && data.total === 0 && !filtered ? (
-        <Empty icon="file" title="No template yet" action={sender && button}>
-          A template is a document with its fields and roles, such as “Tenant” and “Landlord”. Envelopes are made of it by saying who takes each role; many at once from a table. {sender ? "Begin with a PDF, or open an envelope and choose “Make a template of it”." : "Senders make them here, applications by the API."}
+        <Empty icon="file" title="No templates yet" action={sender && button}>
+          A template is a document with its fields and roles, such as “Tenant” and “Landlord”. Create envelopes from it by naming the person for each role, one at a time or from a CSV file. {sender ? "Start from a PDF, or open an envelope and choose “Save as template”." : "Senders create templates here; applications use the API."}
         </Empty>
       ) : (
         <form class="filters" role="search" onSubmit={(e) => e.preventDefault()}>
-          <div><label for="tsearch">Search</label><input id="tsearch" type="search" placeholder="Part of the name" maxLength={200} value={get("q")} onInput={(e) => set({ q: e.currentTarget.value })} /></div>
+          <div><label for="tsearch">Search</label><input id="tsearch" type="search" placeholder="Name contains" maxLength={200} value={get("q")} onInput={(e) => set({ q: e.currentTarget.value })} /></div>
           {who.app.tenants.length !== 1 && <div><label for="ttenant">Tenant</label>{who.app.tenants.length > 1
             ? <select id="ttenant" value={tenant} onChange={(e) => set({ tenant: e.currentTarget.value })}>{who.app.tenants.map((t) => <option key={t}>{t}</option>)}</select>
             : <input id="ttenant" maxLength={255} value={get("tenant")} onInput={(e) => set({ tenant: e.currentTarget.value })} />}</div>}
@@ -51,7 +51,7 @@ export function Templates({ client, who }: { client: Client; who: Identity }) {
               </tr>
             ))}
           </Table>
-          {data.total === 0 && <p class="quiet">Nothing matches.</p>}
+          {data.total === 0 && <p class="quiet">No matches.</p>}
           <Pager page={data.page} size={data.pageSize} total={data.total} onPage={(p) => set({ page: p === 1 ? "" : String(p) })} />
         </>
       )}
@@ -94,16 +94,16 @@ export function TemplatePage({ client, who, id }: { client: Client; who: Identit
               <li key={d.id}><div><bdi>{d.name || "unnamed"}</bdi><br /><span class="quiet small">{counted(d.pageCount, "page")} · {Math.ceil(d.size / 1024).toLocaleString()} KiB</span></div>
                 {!t.archivedAt && <ActionButton label="Download" name={`Download ${d.name}`} work={() => client.download(`/v1/templates/${id}/document?${query({ documentId: d.id })}`, d.name || "document.pdf")} />}</li>
             ))}</ul>
-            {t.documents.length === 0 && <p class="quiet">There is none yet. Add one in the builder.</p>}
+            {t.documents.length === 0 && <p class="quiet">No document yet. Add one in the builder.</p>}
           </section>
         </div>
         <div class="stack">
           <section class="card">
-            <h2>What it says</h2>
+            <h2>Texts</h2>
             <dl class="facts">
               <dt>Subject</dt><dd><bdi>{t.subject ?? "–"}</bdi></dd><dt>Message</dt><dd><bdi>{t.message ?? "–"}</bdi></dd>
               <dt>Variables</dt><dd>{t.variables.join(", ") || "none"}</dd><dt>Tenant</dt><dd><bdi>{t.tenantId ?? "all"}</bdi></dd>
-              {t.externalId && <><dt>External id</dt><dd class="mono">{t.externalId}</dd></>}
+              {t.externalId && <><dt>External ID</dt><dd class="mono">{t.externalId}</dd></>}
             </dl>
           </section>
           <section class="card">
@@ -113,7 +113,7 @@ export function TemplatePage({ client, who, id }: { client: Client; who: Identit
         </div>
       </div>
       {open && get("use") && <UseTemplate client={client} who={who} template={t} onClose={() => set({ use: "" })} />}
-      {archiving && <Confirm title="Archive this template?" text="No envelope can be made of it any more. Those that were made stay as they are. This cannot be undone." label="Archive"
+      {archiving && <Confirm title="Archive this template?" text="No more envelopes can be created from it. Existing envelopes stay as they are. This can't be undone." label="Archive"
         work={async () => { await client.call(`/v1/templates/${id}`, { method: "DELETE" }); reload(); }} onClose={() => setArchiving(false)} />}
     </>
   );
@@ -151,12 +151,12 @@ function NewTemplate({ client, who, onClose }: { client: Client; who: Identity; 
   return (
     <FormDialog title="New template" label="Go on" work={make} onClose={onClose}>
       <div onDragOver={(e) => e.preventDefault()} onDrop={(e) => { e.preventDefault(); take(e.dataTransfer?.files); }}>
-        <label for="newfiles">PDFs (drop them here, too)</label>
+        <label for="newfiles">Drop PDFs here or browse</label>
         <input id="newfiles" data-first type="file" accept="application/pdf" multiple required={files.length === 0} onChange={(e) => take(e.currentTarget.files)} />
         {files.length > 1 && <p class="quiet small">{files.map((f) => f.name).join(", ")}</p>}
       </div>
       <div><label for="newtname">Name</label><input id="newtname" required maxLength={200} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
-      <div><label for="newroles">Roles in the order in which they sign, with commas between</label><input id="newroles" required placeholder="Tenant, Landlord" maxLength={2000} value={roles} onInput={(e) => setRoles(e.currentTarget.value)} /></div>
+      <div><label for="newroles">Roles in signing order, separated by commas</label><input id="newroles" required placeholder="Tenant, Landlord" maxLength={2000} value={roles} onInput={(e) => setRoles(e.currentTarget.value)} /></div>
       <TenantField who={who} value={tenantId} onChange={setTenant} all />
     </FormDialog>
   );
@@ -170,8 +170,8 @@ export function TemplateOfEnvelope({ client, envelope, onClose }: { client: Clie
     location.hash = `#/templates/${made.id}`;
   };
   return (
-    <FormDialog title="Make a template of it" label="Make it" work={make} onClose={onClose}>
-      <p>The template takes over documents, fields and texts. Persons become roles, with the same steps.</p>
+    <FormDialog title="Save as template" label="Save template" work={make} onClose={onClose}>
+      <p>The template copies documents, fields and texts. Recipients become roles in the same steps.</p>
       <div><label for="newtname">Name</label><input id="newtname" data-first required maxLength={200} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
     </FormDialog>
   );

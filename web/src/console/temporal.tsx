@@ -30,5 +30,5 @@ export function TemporalNotice() {
       clearTimeout(timer);
     };
   }, []);
-  return <div role="status">{down && <p class="notice waiting">Temporal is not running yet. You can send and sign documents; emails go out, and signed documents are sealed, as soon as it runs.</p>}</div>;
+  return <div role="status">{down && <p class="notice waiting">Temporal is not running yet. You can send and sign documents. Emails and sealing wait until it runs.</p>}</div>;
 }

@@ -8,6 +8,18 @@ export const sortable = (at: string): string => {
   return `${whole}.${fraction.padEnd(9, "0")}`;
 };
 
+/** What each event says to people. */
+const words: Record<string, string> = {
+  "envelope.created": "Created", "document.added": "Document added", "document.prepared": "Document prepared", "signer.added": "Recipient added", "field.added": "Field added",
+  "draft.prepared": "Draft edited", "envelope.sent": "Sent", "invitation.sent": "Invitation sent", "invitation.failed": "Invitation not delivered", "reminder.sent": "Reminder sent",
+  "link.renewed": "New link sent", "link.issued": "Signing link given to the sender", "signer.viewed": "Opened the link", "otp.requested": "Requested a code", "otp.verified": "Entered the code",
+  "signer.otp_failed": "Entered a wrong code 3 times", "consent.given": "Agreed to sign electronically", page_viewed: "Viewed a page", pages_viewed_again: "Viewed pages again",
+  "attachment.added": "Attached a file", "signer.signed": "Signed", "signer.declined": "Declined", "signer.replaced": "Recipient replaced", "signer.delegated": "Assigned to someone else",
+  "copy.announced": "Copy announced", "copy.replaced": "Copy recipient replaced", "copy.requested": "Copies requested again", "copy.sent": "Links to copies sent", "envelope.updated": "Deadline or reminders changed",
+  "envelope.declined": "Closed: declined", "envelope.voided": "Voided", "envelope.expired": "Expired", "document.sealed": "Sealed", "sealing.failed": "Sealing failed", "envelope.completed": "Completed",
+  "document.timestamped": "Time-stamp added", "document.downloaded": "Downloaded", "document.purged": "Deleted after the retention period", "envelope.deleted": "Draft deleted",
+};
+
 /** Who had the signer's place at a time: another person may have taken it since. */
 export const nameAt = (s: Pick<Signer, "name" | "previous">, at: string): string => s.previous?.find((p) => sortable(at) <= sortable(p.until))?.name ?? s.name;
 
@@ -27,7 +39,7 @@ export function timeline(e: Envelope): Line[] {
   const name = (id: string, at: string) => { const p = people.get(id); return p && nameAt(p, at); };
   const who = (actor: string, at: string) => name(actor.replace(/^signer:/, ""), at) ?? actor.replace(/^app:.*/, "application").replace(/^user:.*/, "console");
   const event = (x: Event): Line => ({
-    at: x.timestamp, kind: "event", title: x.event.replaceAll(/[._]/g, " "), bad: x.event === "invitation.failed" || x.event === "signer.otp_failed",
+    at: x.timestamp, kind: "event", title: words[x.event] ?? x.event.replaceAll(/[._]/g, " "), bad: x.event === "invitation.failed" || x.event === "signer.otp_failed",
     note: [who(x.actor, x.timestamp), change(x, signers), x.ip, x.detail?.page ? `page ${x.detail.page}` : "", x.detail?.reason].filter(Boolean).join(" · "),
   });
   const rows: { line: Line; seq: number }[] = [
@@ -35,7 +47,7 @@ export function timeline(e: Envelope): Line[] {
     ...(e.mails ?? []).map((m) => ({
       seq: Infinity, line: {
         at: m.sentAt ?? m.failedAt ?? m.createdAt, kind: "mail", bad: m.failedAt !== null,
-        title: `Mail: ${m.kind} ${m.sentAt ? "sent" : m.failedAt ? "refused" : "waiting"}`, note: [name(m.signerId, m.createdAt) ?? "", m.error].filter(Boolean).join(" · "),
+        title: `Email: ${m.kind} ${m.sentAt ? "sent" : m.failedAt ? "refused" : "waiting"}`, note: [name(m.signerId, m.createdAt) ?? "", m.error].filter(Boolean).join(" · "),
       } satisfies Line,
     })),
     ...(e.deliveries ?? []).map((d) => ({

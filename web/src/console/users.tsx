@@ -33,7 +33,7 @@ export function Users({ client, who }: { client: Client; who: Identity }) {
                   <option value="">Choose …</option>
                   <option value="role">Name and role</option>
                   <option value="password">New password</option>
-                  {u.secondFactor && <option value="factor">Remove the second factors</option>}
+                  {u.secondFactor && <option value="factor">Remove second factors</option>}
                   <option value="sessions">Sign out everywhere</option>
                   <option value="disable">Disable</option>
                 </select>
@@ -61,32 +61,32 @@ function Change({ client, what, user, onClose, onDone }: { client: Client; what:
       return (
         <FormDialog title={`Change ${user.name}`} label="Save" onClose={onClose} work={call("", "PATCH", user.signIn === "provider" ? { name } : { name, role }, `${name} is ${role} now.`)}>
           <div><label for="uname">Name</label><input id="uname" required maxLength={255} value={name} onInput={(e) => setName(e.currentTarget.value)} /></div>
-          {user.signIn === "provider" ? <p class="quiet small">The provider says the role, at each sign-in: {role}.</p> : <><RoleChoice id="urole" value={role} onChoose={setRole} /><p class="quiet small">It holds from the next click on.</p></>}
+          {user.signIn === "provider" ? <p class="quiet small">The provider says the role, at each sign-in: {role}.</p> : <><RoleChoice id="urole" value={role} onChoose={setRole} /><p class="quiet small">It takes effect immediately.</p></>}
         </FormDialog>
       );
     case "password":
       return (
         <FormDialog title={`A new password for ${user.name}`} label="Set it" onClose={onClose} work={call("/password", "POST", { newPassword: password }, `${user.name} has a new password and is signed out.`)}>
-          <p>Make sure who asks. Tell the password by another way than mail, and let it be changed after signing in. {user.signIn === "provider" ? `From then on ${user.name} signs in with it, and no longer at the provider.` : "The second factor stays."}</p>
+          <p>Verify who is asking. Share the password by a way other than email, and have it changed after sign-in. {user.signIn === "provider" ? `From then on ${user.name} signs in with it, and no longer at the provider.` : "The second factor stays."}</p>
           <div><label for="upass">New password</label><input id="upass" type="text" autocomplete="off" spellcheck={false} required minLength={10} maxLength={128} value={password} onInput={(e) => setPassword(e.currentTarget.value)} /></div>
         </FormDialog>
       );
     case "factor":
       return (
-        <FormDialog title="Remove the second factors?" label="Remove" tone="bad" onClose={onClose} work={call("/totp", "DELETE", undefined, `${user.name} has no second factor any more and is signed out.`)}>
+        <FormDialog title="Remove second factors?" label="Remove" tone="bad" onClose={onClose} work={call("/totp", "DELETE", undefined, `${user.name} has no second factor any more and is signed out.`)}>
           <p>For somebody who has lost the phone, the passkeys and the recovery codes. Make sure that it is {user.name} who asks: the password alone will do from now on.</p>
         </FormDialog>
       );
     case "sessions":
       return (
         <FormDialog title={`Sign ${user.name} out everywhere?`} label="Sign out" onClose={onClose} work={call("/sessions", "DELETE", undefined, `${user.name} is signed out everywhere.`)}>
-          <p>What is open on any device ends at once.</p>
+          <p>All sessions on all devices end immediately.</p>
         </FormDialog>
       );
     case "disable":
       return (
         <FormDialog title={`Disable ${user.name}?`} label="Disable" tone="bad" onClose={onClose} work={call("", "DELETE", undefined, `${user.name} cannot sign in any more.`)}>
-          <p>Sessions end at once, and the account cannot be enabled again: the same address may be given a new one.</p>
+          <p>Sessions end immediately, and the account can't be enabled again. You can create a new account with the same address.</p>
         </FormDialog>
       );
   }
@@ -116,7 +116,7 @@ function NewUser({ client, onDone }: { client: Client; onDone: (words: string) =
       {open && (
         <FormDialog title="Add a user" label="Add" onClose={() => setOpen(false)} work={work}>
           <div><label for="nname">Name</label><input id="nname" required maxLength={255} autocomplete="off" value={form.name} onInput={set("name")} /></div>
-          <div><label for="nmail">E-mail</label><input id="nmail" type="email" required maxLength={254} autocomplete="off" value={form.email} onInput={set("email")} /></div>
+          <div><label for="nmail">Email</label><input id="nmail" type="email" required maxLength={254} autocomplete="off" value={form.email} onInput={set("email")} /></div>
           <div><label for="npass">First password</label><input id="npass" type="text" autocomplete="off" spellcheck={false} required minLength={10} maxLength={128} value={form.password} onInput={set("password")} /></div>
           <RoleChoice id="nrole" value={form.role} onChoose={(role) => setForm({ ...form, role })} />
         </FormDialog>

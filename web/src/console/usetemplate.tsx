@@ -27,7 +27,7 @@ export function UseTemplate({ client, who, template, onClose }: { client: Client
     location.hash = send ? `#/envelopes/${made.id}` : `#/build/${made.id}`;
   };
   return (
-    <FormDialog title={`New envelope: ${template.name}`} label="Send" work={make(true)} other={{ label: "Go on in the builder", work: make(false) }} onClose={onClose}>
+    <FormDialog title={`New envelope: ${template.name}`} label="Send" work={make(true)} other={{ label: "Continue in the builder", work: make(false) }} onClose={onClose}>
       {template.roles.map((r, i) => {
         const p = personOf(r.role);
         return (
@@ -36,11 +36,11 @@ export function UseTemplate({ client, who, template, onClose }: { client: Client
             <div class="pair">
               <ContactBox id={`pname${i}`} label="Name" listLabel="Contacts" first={i === 0} value={p.name} contacts={contactsOf(client)} onInput={(name) => set(r.role, { name })}
                 onTake={(c) => set(r.role, { name: c.name, email: c.email, phone: c.phone ?? "" })} />
-              <div><label for={`pmail${i}`}>E-mail</label><input id={`pmail${i}`} type="email" required maxLength={254} autocomplete="off" value={p.email} onInput={(e) => set(r.role, { email: e.currentTarget.value })} /></div>
+              <div><label for={`pmail${i}`}>Email</label><input id={`pmail${i}`} type="email" required maxLength={254} autocomplete="off" value={p.email} onInput={(e) => set(r.role, { email: e.currentTarget.value })} /></div>
               {r.authMethod === "sms_otp" && r.kind !== "copy" && <div><label for={`pphone${i}`}>Phone, such as +12025550123</label><input id={`pphone${i}`} type="tel" required value={p.phone} onInput={(e) => set(r.role, { phone: e.currentTarget.value })} /></div>}
               {r.kind === "in_person" && (
                 <><div><label for={`phost${i}`}>Host: name</label><input id={`phost${i}`} required maxLength={255} value={p.hostName} onInput={(e) => set(r.role, { hostName: e.currentTarget.value })} /></div>
-                  <div><label for={`phostmail${i}`}>Host: e-mail</label><input id={`phostmail${i}`} type="email" required maxLength={254} value={p.hostEmail} onInput={(e) => set(r.role, { hostEmail: e.currentTarget.value })} /></div></>
+                  <div><label for={`phostmail${i}`}>Host: email</label><input id={`phostmail${i}`} type="email" required maxLength={254} value={p.hostEmail} onInput={(e) => set(r.role, { hostEmail: e.currentTarget.value })} /></div></>
               )}
             </div>
           </fieldset>

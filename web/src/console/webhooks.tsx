@@ -12,7 +12,7 @@ interface Resent { resent: number; remaining: number }
 
 /** What a resend of all failed deliveries came to. */
 function resentWords({ resent, remaining }: Resent): string {
-  if (resent === 0) return "Nothing failed in the last day.";
+  if (resent === 0) return "No delivery failed in the last 24 hours.";
   const some = `${resent.toLocaleString()} ${resent === 1 ? "delivery is" : "deliveries are"} on the way.`;
   return remaining ? `${some} ${remaining.toLocaleString()} more failed: choose it again.` : some;
 }
@@ -22,21 +22,21 @@ export function Webhooks({ client, who }: { client: Client; who: Identity }) {
   const { data, problem, reload } = useList<Webhook>(client, "webhooks", live);
   const [adding, setAdding] = useState(false);
   const [secret, setSecret] = useState("");
-  const button = <button type="button" class="small" onClick={() => setAdding(true)}>Add an endpoint</button>;
+  const button = <button type="button" class="small" onClick={() => setAdding(true)}>Add endpoint</button>;
   return (
     <>
       <Title>Webhooks</Title>
       <ErrorNotice text={problem} />
       {secret && <SecretNotice label="The endpoint’s secret." secret={secret} onKept={() => setSecret("")} />}
       {data?.length === 0 && (
-        <Empty icon="link" title="No endpoint yet" action={hasRole(who, "admin") && button}>
-          An endpoint is an address of yours that is told what happens, such as a completed envelope, as soon as it happened. {hasRole(who, "admin") ? "Add one here, or let the application register it by the API." : "Administrators add them here, applications by the API."}
+        <Empty icon="link" title="No endpoints yet" action={hasRole(who, "admin") && button}>
+          An endpoint is an address of yours that is told what happens, such as a completed envelope, as soon as it happened. {hasRole(who, "admin") ? "Add one here, or register it through the API." : "Administrators add endpoints here; applications use the API."}
         </Empty>
       )}
       <div class="stack">{data?.map((w) => <Endpoint key={w.id} client={client} who={who} w={w} onChange={reload} onSecret={setSecret} />)}</div>
       {hasRole(who, "admin") && (data?.length ?? 0) > 0 && <p>{button}</p>}
       {adding && (
-        <EndpointForm title="Add an endpoint" label="Add" fresh onClose={() => setAdding(false)} work={async (url, events, own, key) => {
+        <EndpointForm title="Add endpoint" label="Add" fresh onClose={() => setAdding(false)} work={async (url, events, own, key) => {
           await client.call("webhooks", { body: { url, events, secret: own }, key });
           if (own) setSecret(own);
           reload();
@@ -61,8 +61,8 @@ function Endpoint({ client, who, w, onChange, onSecret }: { client: Client; who:
       <p class="quiet small">{w.events.join(", ")}</p>
       <p class="quiet small">Signed with {w.signedWith === "secret" ? "a secret of its own" : "the application’s client secret"}{overlapping && `; the one before also signs until ${formatTime(w.previousSecretUntil)}`}.</p>
       <ActionRow>
-        {hasRole(who, "support") && <ActionButton label="Send a ping" done="The ping is on its way." work={post("ping")} disabled={!w.active} />}
-        {hasRole(who, "support") && <ActionButton label="Resend what failed in the last day" disabled={!w.active} work={async () => {
+        {hasRole(who, "support") && <ActionButton label="Send a ping" done="Ping sent." work={post("ping")} disabled={!w.active} />}
+        {hasRole(who, "support") && <ActionButton label="Resend deliveries that failed in the last 24 hours" disabled={!w.active} work={async () => {
           const answer = await client.call<Resent>(`webhooks/${w.id}/resend`, { body: { since: new Date(Date.now() - day).toISOString() } });
           onChange();
           return resentWords(answer);
@@ -79,12 +79,12 @@ function Endpoint({ client, who, w, onChange, onSecret }: { client: Client; who:
       {w.failingSince && <p class="small">Failing since {formatTime(w.failingSince)}{w.lastError && `: ${w.lastError}`}</p>}
       {w.disabledAt && <p class="small">Switched off {formatTime(w.disabledAt)}, {w.disabledReason === "gone" ? "because it answered that it is gone (410)" : "because nothing reached it for days"}.</p>}
       {asking === "edit" && (
-        <EndpointForm title="Edit the endpoint" label="Save" url={w.url} events={w.events} onClose={close}
+        <EndpointForm title="Edit endpoint" label="Save" url={w.url} events={w.events} onClose={close}
           work={async (url, events) => { await client.call(`webhooks/${w.id}`, { method: "PATCH", body: { url, events } }); onChange(); }} />
       )}
       {asking === "rotate" && <Rotate client={client} w={w} onClose={close} onSecret={(s) => { onSecret(s); onChange(); }} />}
       {asking === "delete" && (
-        <FormDialog title="Delete the endpoint?" label="Delete" tone="bad" onClose={close} work={async () => { await client.call(`webhooks/${w.id}`, { method: "DELETE" }); onChange(); }}>
+        <FormDialog title="Delete endpoint?" label="Delete" tone="bad" onClose={close} work={async () => { await client.call(`webhooks/${w.id}`, { method: "DELETE" }); onChange(); }}>
           <p>What is on its way to <span class="mono">{w.url}</span> ends, and what failed cannot be sent again. This cannot be undone; Pause can.</p>
         </FormDialog>
       )}
@@ -119,9 +119,9 @@ function Rotate({ client, w, onClose, onSecret }: { client: Client; w: Webhook; 
     onSecret(secret);
   };
   return (
-    <FormDialog title="Make a new secret?" label="Make it" onClose={onClose} work={work}>
-      <p>Deliveries are signed with both secrets until the old one ends, so that the receiver can change over.</p>
-      <div><label for="overlap">The old one ends after (hours, 0 to 168)</label><input id="overlap" type="number" min={0} max={168} required value={hours} onInput={(e) => setHours(e.currentTarget.value)} /></div>
+    <FormDialog title="Create a new secret?" label="Create secret" onClose={onClose} work={work}>
+      <p>Deliveries are signed with both secrets until the old one expires.</p>
+      <div><label for="overlap">Old secret expires after (hours, 0 to 168)</label><input id="overlap" type="number" min={0} max={168} required value={hours} onInput={(e) => setHours(e.currentTarget.value)} /></div>
     </FormDialog>
   );
 }
@@ -151,7 +151,7 @@ function Deliveries({ client, who }: { client: Client; who: Identity }) {
               </tr>
             ))}
           </Table>
-          {data.total === 0 && <p class="quiet">{status === "any" ? "There are none." : `There are no ${status} deliveries.`}</p>}
+          {data.total === 0 && <p class="quiet">{status === "any" ? "No deliveries." : `There are no ${status} deliveries.`}</p>}
           <Pager page={data.page} size={data.pageSize} total={data.total} onPage={(p) => set({ page: p === 1 ? "" : String(p) })} />
         </>
       )}

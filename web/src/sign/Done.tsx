@@ -44,7 +44,7 @@ function Copies({ receipt, speech }: { receipt: Receipt; speech: Localization })
   const byMail = (
     <>
       <p>{t("nextOthers", { address: `\u2068${maskedEmail}\u2069` })}</p>
-      {awaiting > 0 && <p>{t("awaited", { n: awaiting })}{awaitingNames.length === awaiting && <> ({new Intl.ListFormat(locale).format(awaitingNames.map((name) => `\u2068${name}\u2069`))})</>}</p>}
+      {awaiting > 0 && <p>{awaitingNames.length === awaiting ? t("awaitedNames", { names: new Intl.ListFormat(locale).format(awaitingNames.map((name) => `\u2068${name}\u2069`)) }) : t("awaited", { n: awaiting })}</p>}
     </>
   );
   if (over) return byMail;
