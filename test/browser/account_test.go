@@ -111,7 +111,7 @@ func TestConsoleSecondFactor(t *testing.T) {
 	b.button("Sign out")
 	b.see("Countersign console")
 	b.enter("factor")
-	b.see("Without your phone")
+	b.see("No phone?")
 	b.fill("#code", recovery[0])
 	b.button("Sign in")
 	b.see("Sign out")
@@ -119,7 +119,7 @@ func TestConsoleSecondFactor(t *testing.T) {
 	b.see("9 recovery codes are left.")
 	b.button("Remove")
 	b.prove("Remove", recovery[1])
-	b.see("With one, your password alone lets nobody in")
+	b.see("Protect your account with a code")
 
 	b.fill("#now", staffPassword)
 	b.fill("#fresh", "tooshort")

@@ -70,7 +70,7 @@ func TestBuilderWithoutNetwork(t *testing.T) {
 	b.button("Text")
 	b.press(1, 200, 400)
 	b.drags(b.onPage(1, 200, 300), b.onPage(1, 250, 340))
-	b.until(`document.querySelector(".bstate.offline")?.textContent.startsWith("No connection: your work is kept here")`)
+	b.until(`document.querySelector(".bstate.offline")?.textContent.startsWith("Offline: your work is kept here")`)
 	b.until(`window.waited >= 60000`) // it has tried for a minute
 	require.Len(t, svc.fields(t, e.ID), 1)
 	b.checked("builder-offline")
@@ -93,7 +93,7 @@ func TestBuilderWithoutNetwork(t *testing.T) {
 	require.Len(t, svc.fields(t, e.ID), 2)
 	b.connected(true)
 	b.reloads()
-	b.see("Work that had not been saved before is back")
+	b.see("your unsaved work was restored")
 	b.saved()
 	b.checked("builder-restored")
 	fields = svc.fields(t, e.ID)
@@ -104,7 +104,7 @@ func TestBuilderWithoutNetwork(t *testing.T) {
 	eval[bool](b, `window.before = true`)
 	b.reloads()
 	b.until(`!window.before && document.querySelectorAll(".bfield").length === 3`)
-	require.False(t, eval[bool](b, `document.body.innerText.includes("had not been saved")`))
+	require.False(t, eval[bool](b, `document.body.innerText.includes("unsaved work")`))
 	b.waitUntilStill()
 }
 
@@ -118,7 +118,7 @@ func TestBuilderWithoutStorage(t *testing.T) {
 	b.connected(false)
 	b.button("Signature")
 	b.press(1, 200, 300)
-	b.until(`document.querySelector(".bstate.offline")?.textContent.includes("in this page alone, so leave it open")`)
+	b.until(`document.querySelector(".bstate.offline")?.textContent.includes("in this page only, so leave it open")`)
 	b.connected(true)
 	b.saved()
 	require.Len(t, svc.fields(t, e.ID), 1)
@@ -171,7 +171,7 @@ func TestBuilderInTwoTabs(t *testing.T) {
 	second.click(`document.querySelector(".bfield")`)
 	second.fill("#plabel", "Place of delivery")
 	second.see("Somebody else changed this draft in the meantime.")
-	second.see("changed: text_1 on page 1 (place)")
+	second.see("changed: text_1 on page 1 (position)")
 	second.forgetRefusals()
 	second.checked("builder-two-tabs")
 	require.Equal(t, moved, svc.fields(t, e.ID)[0], "nothing is overwritten before it is chosen")
@@ -253,7 +253,7 @@ func TestBuilderKeepsWhatIsEditedMeanwhile(t *testing.T) {
 		}
 		return slices.Equal(names, []string{"annex.pdf", "second.pdf", "lease.pdf"})
 	})
-	require.NotContains(t, b.text(), "meanwhile.")
+	require.NotContains(t, b.text(), "in the meantime.")
 	b.forgetRefused("400")
 	b.waitUntilStill()
 }

@@ -40,7 +40,7 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	b.button("Hide suggestions")
 	b.until(`document.querySelectorAll(".bsuggestion").length === 0`)
 	b.button("Show hidden suggestions (2)")
-	b.button("Add all 2")
+	b.button("Add all (2)")
 	b.until(fmt.Sprintf(placedFields, 2))
 	b.button("Text")
 	b.press(1, 300, 600)
@@ -56,7 +56,7 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	require.Equal(t, 1, svc.savedTemplate(t, made.ID).Version, "nothing is saved yet")
 
 	b.again()
-	b.see("Work that had not been saved before is back")
+	b.see("your unsaved work was restored")
 	b.checked("builder-template-restored")
 	b.until(fmt.Sprintf(stateIs, "Not saved yet"))
 	b.until(fmt.Sprintf(placedFields, 2) + ` && document.querySelectorAll(".brecipient").length === 3`)
@@ -77,7 +77,7 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	require.Equal(t, []string{"Tenant", "text", "Landlord", "signature"}, []string{got.Fields[0].Role, got.Fields[0].Type, got.Fields[1].Role, got.Fields[1].Type}, "whose they are stands in the tags")
 	b.again()
 	b.saved()
-	require.NotContains(t, b.text(), "had not been saved")
+	require.NotContains(t, b.text(), "unsaved work")
 
 	// Somebody else saves, and this page is loaded again with work of its own.
 	b.button("Initials")
@@ -117,7 +117,7 @@ func TestUndoSurvivesAReload(t *testing.T) {
 	b.saved()
 
 	b.again()
-	require.NotContains(t, b.text(), "had not been saved", "all was saved")
+	require.NotContains(t, b.text(), "unsaved work", "all was saved")
 	b.button("Undo")
 	b.until(`document.querySelectorAll(".brecipient").length === 2 && ` + fmt.Sprintf(placedFields, 1))
 	b.saved()
@@ -184,7 +184,7 @@ func TestBuilderSessionEnds(t *testing.T) {
 	b.until(fmt.Sprintf(stateIs, "Not saved yet"))
 	ends(id)
 	b.button("Save")
-	b.see("What is not saved yet is kept in this tab")
+	b.see("Unsaved work is kept in this tab")
 	b.until(fmt.Sprintf(stateIs, "The session has ended"))
 	b.checked("builder-session-ended")
 	b.button("Initials") // what is done after that is kept as well
@@ -192,7 +192,7 @@ func TestBuilderSessionEnds(t *testing.T) {
 	b.until(fmt.Sprintf(placedFields, 4))
 	_, address = session(object{"templateId": of})
 	opens(address)
-	b.see("Work that had not been saved before is back")
+	b.see("your unsaved work was restored")
 	b.until(fmt.Sprintf(placedFields, 4))
 	b.button("Save")
 	b.saved()
@@ -210,7 +210,7 @@ func TestBuilderSessionEnds(t *testing.T) {
 	b.until(fmt.Sprintf(stateIs, "The session has ended"))
 	id, address = session(object{"envelopeId": e.ID})
 	opens(address)
-	b.see("Work that had not been saved before is back")
+	b.see("your unsaved work was restored")
 	b.saved()
 	require.Len(t, svc.fields(t, e.ID), 1)
 

@@ -32,14 +32,14 @@ func consoleUser(b *tab, name, role string) {
 func TestConsoleAttachedFiles(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "With a passport", []object{{"name": "Ada Lovelace", "email": "attached@example.com", "authMethod": "none"}},
-		[]object{{"signerId": "0", "type": "attachment", "name": "identity", "label": "Identity check", "page": 1, "x": 60, "y": 100, "w": 200, "h": 22}}, leaseDocument())
+		[]object{{"signerId": "0", "type": "attachment", "name": "identity", "label": "Proof of identity", "page": 1, "x": 60, "y": 100, "w": 200, "h": 22}}, leaseDocument())
 	b := open(t, desktop)
 	b.visit(e.Signers[0].SigningURL)
 	b.button("I agree")
 	b.see("1 field left")
-	b.click(field("Identity check"))
+	b.click(field("Proof of identity"))
 	b.choose(`.entry input[type=file]`, "passport.png", paper(true))
-	b.until(field("Identity check") + `.getAttribute("aria-label").endsWith("passport.png")`)
+	b.until(field("Proof of identity") + `.getAttribute("aria-label").endsWith("passport.png")`)
 	b.read()
 	b.button("Review and sign")
 	b.button("Sign")
@@ -49,7 +49,7 @@ func TestConsoleAttachedFiles(t *testing.T) {
 	b.see("Proof of identity attached")
 	b.see("by Ada Lovelace")
 	b.checked("console-attached")
-	b.click(`document.querySelector('[aria-label="Download Identity check"]')`)
+	b.click(`document.querySelector('[aria-label="Download Proof of identity"]')`)
 	b.until(`performance.getEntriesByType("resource").some((r) => r.name.includes("/attachments/") && r.responseStatus === 200)`)
 	b.waitUntilStill()
 }
@@ -94,7 +94,7 @@ func TestConsoleEnvelopes(t *testing.T) {
 
 	// A new link goes to the signer, and the old one ends.
 	b.button("Send a new link")
-	b.see("A new link is on its way")
+	b.see("New link sent")
 	old := svc.base + "/v1/signing" + e.Signers[0].SigningURL[strings.LastIndex(e.Signers[0].SigningURL, "/"):]
 	status, err := svc.do(http.MethodGet, old, "", nil, nil)
 	require.Error(t, err)

@@ -114,7 +114,7 @@ func TestConsoleCorrections(t *testing.T) {
 	b.choice("#deadline", eval[string](b, fmt.Sprintf(`(() => { const d = new Date(%q); return new Date(d - d.getTimezoneOffset() * 60000).toISOString().slice(0, 16); })()`, wanted.Format(time.RFC3339))))
 	b.checked("console-deadline")
 	b.click(in(dialog, "Change"))
-	b.see("The deadline is changed.")
+	b.see("Deadline changed.")
 	require.Equal(t, wanted, deadline().UTC())
 	b.see("Deadline or reminders changed")
 	b.button("Change deadline")

@@ -111,7 +111,7 @@ func TestEmbed(t *testing.T) {
 	b.frameButton("Review and sign")
 	b.frameButton("Sign")
 	b.told(e, "completed")
-	b.framed("Your sealed copy is here")
+	b.framed("Your sealed copy is ready")
 	b.accessibleInFrame()
 	b.pictures("embed-done")
 	require.Equal(t, "https://shop.example/done", eval[string](b, `told.find((m) => m.event === "service.signer.completed").returnUrl`))
@@ -171,7 +171,7 @@ func TestEmbedHandOver(t *testing.T) {
 	b.told(e, "handedOver")
 	b.framed("Sign electronically")
 	b.frameButton("Assign to someone else")
-	b.framed("Your link ends at once")
+	b.framed("Your link stops working")
 	for id, text := range map[string]string{"delegate-name": "Grace Hopper", "delegate-email": "embed-grace@example.com"} {
 		_, err := inFrame[bool](b, fmt.Sprintf(`((e) => { e.value = %q; return e.dispatchEvent(new Event("input", { bubbles: true })); })(document.getElementById(%q))`, text, id))
 		require.NoError(t, err)

@@ -98,7 +98,7 @@ func TestEveryKindOfField(t *testing.T) {
 			b.shot("kinds-wrong-" + name)
 			b.replace("1234,5") // no grouping of English: not 12345
 			b.keys("\r")
-			b.see("Please enter a number")
+			b.see("Enter a number")
 			b.replace("1,234.50")
 			b.keys("\r")
 			b.until(field("rent") + `.getAttribute("aria-label").endsWith("1234.50")`)
@@ -194,7 +194,7 @@ func TestFilesArriveWhileTheSignerGoesOn(t *testing.T) {
 	b.until(`document.querySelector("dialog .notice.bad bdi")?.textContent.includes("passport")`)
 	b.accessible()
 	b.click(`document.querySelector("dialog .filenotices button")`)
-	b.until(`document.querySelector("#entry-problem")?.textContent.includes("cannot be reached")`)
+	b.until(`document.querySelector("#entry-problem")?.textContent.includes("can't be reached")`)
 	b.waitUntilStill()
 }
 

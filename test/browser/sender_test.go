@@ -19,7 +19,7 @@ func TestASenderAtWork(t *testing.T) {
 		require.False(t, eval[bool](b, `document.querySelector("nav a[href='#/`+section+`']") !== null`), "%s are not a sender's", section)
 	}
 	b.visit(svc.base + "/console#/settings")
-	b.see("administrators change settings.")
+	b.see("administrators can change settings.")
 	b.visit(svc.base + "/console#/webhooks")
 	b.see("Deliveries")
 	require.False(t, eval[bool](b, `Boolean(`+buttonOf("Add endpoint")+`)`))
@@ -82,7 +82,7 @@ func TestASenderAtWork(t *testing.T) {
 	b.click(in(dialog, "Replace"))
 	b.see("signs instead of Hedy Lamarr.")
 	b.click(named("Replace Cora Copy"))
-	b.see("The files are sent to another address once everyone has signed.")
+	b.see("We send the files to another address when everyone has signed.")
 	b.checked("console-replace-copy")
 	b.fill("#rname", "Cora Copy")
 	b.fill("#rmail", "walk-cora@example.com")
@@ -98,7 +98,7 @@ func TestASenderAtWork(t *testing.T) {
 	b.button("Change deadline")
 	b.choice("#deadline", eval[string](b, `(() => { const d = new Date("`+wanted.Format(time.RFC3339)+`"); return new Date(d - d.getTimezoneOffset() * 60000).toISOString().slice(0, 16); })()`))
 	b.click(in(dialog, "Change"))
-	b.see("The deadline is changed.")
+	b.see("Deadline changed.")
 	require.Equal(t, wanted, deadline())
 
 	// Both sign; the page says so by itself, and the sealed file comes.

@@ -154,7 +154,7 @@ func TestSignByKeyboard(t *testing.T) {
 	b.tabTo("Sign")
 	b.keys("\r")
 	b.see("You signed")
-	b.see("Your sealed copy is here")
+	b.see("Your sealed copy is ready")
 	b.tabTo("Download")
 	b.waitUntilStill()
 	svc.completed(t, e.ID)
@@ -177,7 +177,7 @@ func TestReloadKeepsEverything(t *testing.T) {
 	require.Equal(t, "Kept words", eval[string](b, `document.querySelector(".field.text").textContent`))
 	// Offline, it says so and keeps what is there.
 	call(b, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: true})
-	b.see("You are offline")
+	b.see("You're offline")
 	b.shot("offline-1280")
 	call(b, network.OverrideNetworkState, network.OverrideNetworkStateParams{DownloadThroughput: -1, UploadThroughput: -1})
 	require.Eventually(t, func() bool {

@@ -21,7 +21,7 @@ func TestSMSCode(t *testing.T) {
 	e := svc.create(t, "By text message", []object{{"name": "Ada Lovelace", "email": "sms@example.com", "phone": number, "authMethod": "sms_otp"}}, leaseFields()[2:3], leaseDocument())
 	b := open(t, phone)
 	b.visit(e.Signers[0].SigningURL)
-	b.see("by text message to")
+	b.see("We'll text a 6-digit code to")
 	b.see("56")
 	require.NotContains(t, b.text(), "7400123456")
 	b.checked("identify-sms")
@@ -88,9 +88,9 @@ func TestUploadedSignature(t *testing.T) {
 	b.button("Sign here")
 	b.button("Upload")
 	b.choose("#picture", "letter.png", []byte("no picture at all"))
-	b.see("not a picture this browser can read")
+	b.see("can't read that file as an image")
 	b.choose("#picture", "blank.png", paper(false))
-	b.see("Nothing is left of the picture")
+	b.see("Nothing is left of the image")
 	b.checked("upload-blank")
 	b.choose("#picture", "ink.png", paper(true))
 	b.until(`document.querySelector("dialog[open] .preview img")?.naturalWidth > 300`)
@@ -180,7 +180,7 @@ func TestTypedNamesOfAllScripts(t *testing.T) {
 			b.checked("typed-" + name)
 			if name == "latin" {
 				eval[bool](b, `(() => { const e = document.querySelector("#typed-name"); e.value = "\u{100001}"; return e.dispatchEvent(new Event("input", { bubbles: true })); })()`)
-				b.see("This browser has no letters for that name")
+				b.see("This device can't display that name")
 				b.until(`document.querySelector("dialog[open] form .end button:last-child").disabled`)
 				b.checked("typed-unknown")
 				return
@@ -218,7 +218,7 @@ func TestReceiptWaits(t *testing.T) {
 			b.button("Review and sign")
 			b.button("Sign")
 			b.see("You signed")
-			b.see("Your copy appears here as soon as everyone has signed")
+			b.see("Your copy appears here when everyone has signed")
 			b.checked("receipt-waits-" + outcome)
 			second := "/v1/signing/" + e.Signers[1].SigningURL[strings.LastIndex(e.Signers[1].SigningURL, "/")+1:]
 			if outcome == "decline" {

@@ -169,7 +169,7 @@ func TestOtherEnds(t *testing.T) {
 		{"download-invalid", "/download/x", download, 401, refusal("download_link_invalid", "This download link is not valid or has expired."), "This link doesn't work"},
 		{"purged", "/download/x", download, 410, refusal("document_purged", "The document was deleted at the end of its retention."), "This document was deleted"},
 		{"download-down", "/download/x", download, 500, "", "No connection to the service"},
-		{"download-unavailable", "/download/x", download, 200, `{"available": false, "name": "lease.pdf", "size": 1000, "sha256": "00", "completedAt": null, "expiresAt": null}`, "The file cannot be had right now."},
+		{"download-unavailable", "/download/x", download, 200, `{"available": false, "name": "lease.pdf", "size": 1000, "sha256": "00", "completedAt": null, "expiresAt": null}`, "The file isn't available right now."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -198,11 +198,11 @@ func TestOffline(t *testing.T) {
 		}})
 	}
 	offline(true)
-	b.see("You are offline")
+	b.see("You're offline")
 	b.checked("offline-consent")
 	b.button("I agree")
 	b.until(`document.querySelector(".card .notice.bad:not(:empty)") !== null`)
-	b.see("You are offline. What you have entered is kept")
+	b.see("You're offline. Your entries are saved")
 	offline(false)
 	b.until(`document.querySelector(".banner") === null`)
 	b.button("I agree")
@@ -213,7 +213,7 @@ func TestOffline(t *testing.T) {
 	b.see("All fields completed")
 	b.read()
 	offline(true)
-	b.see("You are offline")
+	b.see("You're offline")
 	b.checked("offline")
 	b.button("Review and sign")
 	b.button("Sign")

@@ -301,7 +301,7 @@ func TestConsoleTemplates(t *testing.T) {
 	b.button("Send to 2 people")
 	b.see("Activity")
 	b.button("Save as template")
-	b.see("Persons become roles")
+	b.see("Recipients become roles")
 	b.fill("#newtname", "Of an envelope")
 	b.button("Save template")
 	b.see("Of an envelope")

@@ -32,7 +32,7 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
     location.hash = `#/build/${draft.id}`;
   };
   return (
-    <FormDialog title="New envelope" label="Go on" work={make} onClose={onClose}>
+    <FormDialog title="New envelope" label="Continue" work={make} onClose={onClose}>
       <div onDragOver={(e) => e.preventDefault()} onDrop={(e) => { e.preventDefault(); take(e.dataTransfer?.files); }}>
         <label for="newfiles">Drop PDFs here or browse</label>
         <input id="newfiles" type="file" accept="application/pdf" multiple required={files.length === 0} onChange={(e) => take(e.currentTarget.files)} />

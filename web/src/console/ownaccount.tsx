@@ -45,7 +45,7 @@ function AuthenticatorApp({ client, email, factor, factors, keys, onChange }: { 
     );
   }
   const steps = {
-    enrol: { title: "Set up authenticator app", text: "Enter your password to confirm that it's you.", label: "Go on", work: async (p: Proof) => setSecret(await client.call<Secret>("totp", { body: p })) },
+    enrol: { title: "Set up authenticator app", text: "Enter your password to confirm that it's you.", label: "Continue", work: async (p: Proof) => setSecret(await client.call<Secret>("totp", { body: p })) },
     renew: { title: "Create new recovery codes", text: "Your current codes stop working.", label: "Make new codes", work: async (p: Proof) => setCodes((await client.call<{ recoveryCodes: string[] }>("totp/recovery-codes", { body: p })).recoveryCodes) },
     remove: { title: keys > 0 ? "Remove authenticator app" : "Remove second factor", text: `${keys > 0 ? "Passkeys and recovery codes stay." : "You will sign in with your password only."} You are signed out everywhere else.`, label: "Remove", work: async (p: Proof) => { await client.call("totp/remove", { body: p }); onChange(); } },
   };

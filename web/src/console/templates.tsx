@@ -149,7 +149,7 @@ function NewTemplate({ client, who, onClose }: { client: Client; who: Identity; 
     location.hash = `#/edit/${made.id}`;
   };
   return (
-    <FormDialog title="New template" label="Go on" work={make} onClose={onClose}>
+    <FormDialog title="New template" label="Continue" work={make} onClose={onClose}>
       <div onDragOver={(e) => e.preventDefault()} onDrop={(e) => { e.preventDefault(); take(e.dataTransfer?.files); }}>
         <label for="newfiles">Drop PDFs here or browse</label>
         <input id="newfiles" data-first type="file" accept="application/pdf" multiple required={files.length === 0} onChange={(e) => take(e.currentTarget.files)} />
