@@ -176,7 +176,7 @@ func TestBuilderOnRealDocuments(t *testing.T) {
 				b.click(fmt.Sprintf(`document.querySelector('.bsuggestion[title$=%q]')`, got[0]))
 				b.saved()
 				require.Len(t, svc.fields(t, e.ID), 1, "one press takes one")
-				b.button(fmt.Sprintf("Add all %d", len(d.offered)-1))
+				b.button(fmt.Sprintf("Add all (%d)", len(d.offered)-1))
 				b.until(`document.querySelectorAll(".bsuggestion").length === 0`)
 				want += len(d.offered)
 			}

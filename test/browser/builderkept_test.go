@@ -184,7 +184,7 @@ func TestBuilderInTwoTabs(t *testing.T) {
 
 	first.button("Signature")
 	first.press(1, 200, 650)
-	first.see("changed: Place of delivery on page 1 (place, label)")
+	first.see("changed: Place of delivery on page 1 (position, label)")
 	first.button("Take theirs")
 	first.saved()
 	require.Equal(t, mine, svc.fields(t, e.ID))

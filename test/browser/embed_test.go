@@ -167,7 +167,7 @@ func TestEmbedHandOver(t *testing.T) {
 	b.told(e, "ready")
 	b.framed("Hand this device to")
 	require.False(t, eval[bool](b, `told.some((m) => m.event === "service.signer.handedOver")`), "nobody has taken the device yet")
-	b.frameButton("I am \u2068Ines\u2069: continue")
+	b.frameButton("I'm \u2068Ines\u2069: continue")
 	b.told(e, "handedOver")
 	b.framed("Sign electronically")
 	b.frameButton("Assign to someone else")

@@ -80,7 +80,7 @@ func TestASenderAtWork(t *testing.T) {
 	b.fill("#rname", "Hedy Lamarr")
 	b.fill("#rmail", "walk-hedy@example.com")
 	b.click(in(dialog, "Replace"))
-	b.see("signs instead of Hedy Lamarr.")
+	b.see("Hedy Lamarr's email was updated.")
 	b.click(named("Replace Cora Copy"))
 	b.see("We send the files to another address when everyone has signed.")
 	b.checked("console-replace-copy")
