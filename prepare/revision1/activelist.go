@@ -119,7 +119,7 @@ var programStarts = []string{
 //
 //nolint:gochecknoglobals // follows from the tables
 var activeWords = func() [][]byte {
-	out := [][]byte{[]byte("/AA"), []byte("/EF"), []byte("FileAttachment"), {'#'}, {'%'}}
+	out := [][]byte{[]byte("/AA"), []byte("/EF"), []byte("/Ref"), []byte("FileAttachment"), {'#'}, {'%'}}
 	for name, t := range actionTypes {
 		if t.removed != "" {
 			out = append(out, []byte("/"+name))

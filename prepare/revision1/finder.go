@@ -175,7 +175,7 @@ func (n *Finder) actionKind(d pdf.Dict) (string, error) {
 	return t.removed, nil
 }
 
-// leavingKeys returns the entries that an annotation loses, and the kind of change; empty if that is counted elsewhere.
+// leavingKeys returns the entries that an annotation or a form XObject loses, and the kind of change; empty if that is counted elsewhere.
 func (n *Finder) leavingKeys(d pdf.Dict) (keys []string, kind string, err error) {
 	subtype := d.Get("Subtype")
 	if subtype == nil {
@@ -201,6 +201,9 @@ func (n *Finder) leavingKeys(d pdf.Dict) (keys []string, kind string, err error)
 			return []string{"FS"}, "", nil
 		}
 		return []string{"FS"}, ProgramRemoved, nil
+	}
+	if name == "Form" { // a reference XObject (8.10.4): a page of another file in place of the form
+		return []string{"Ref"}, FileLinkRemoved, nil
 	}
 	return activeKeys[name], MediaRemoved, nil
 }

@@ -310,3 +310,28 @@ func (s *scanner) dict(d map[string]any, at string) {
 		live(regexp.MustCompile(`^(TVq|f0VM|IyE)`).MatchString(fmt.Sprint(stream["data"])), "program by bytes")
 	}
 }
+
+// TestReferenceXObjects: a form that stands for a page of another file is refused, whatever is asked for; other forms are not.
+func TestReferenceXObjects(t *testing.T) {
+	t.Parallel()
+	for entry, refused := range map[string]bool{
+		"/Ref<</F(//evil/x.pdf)/Page 0>>": true, "/Ref 7 0 R": true, "/R#65f<</F(a.pdf)/Page 0>>": true,
+		"": false, "/Reference 1/Other<</Ref 1>>": false,
+	} {
+		for kind, reads := range map[string]bool{"/Subtype/Form": true, "/Subtype 8 0 R": true, "/Subtype/Image/Width 1/Height 1/BitsPerComponent 8/ColorSpace/DeviceGray": false} {
+			b := file("", "/Resources<</Font<</F1 4 0 R>>/XObject<</X 6 0 R>>>>", "<</Type/XObject"+kind+"/BBox[0 0 9 9]"+entry+"/Length 0>>\nstream\n\nendstream", "<</F(a.pdf)/Page 0>>", "/Form")
+			for _, active := range []string{prepare.ActiveRemove, prepare.ActiveRefuse} {
+				_, rev, err := admission.AdmitPrepared(t.Context(), bytes.NewReader(b), int64(len(b)), sha256.Sum256(b), admission.DefaultLimits(), prepare.Options{ActiveContent: active})
+				if !refused || !reads {
+					require.NoError(t, err, "%s %s", kind, entry)
+					require.Nil(t, rev)
+					continue
+				}
+				var r *refusal.Error
+				require.ErrorAs(t, err, &r, "%s %s %s", kind, entry, active)
+				require.Equal(t, refusal.PDFActiveContent, r.Code)
+				require.Contains(t, r.Message, "a link to another file")
+			}
+		}
+	}
+}

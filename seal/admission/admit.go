@@ -157,7 +157,7 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attache
 		return Info{}, err
 	}
 	if !attached {
-		if err := checkSigned(f); err != nil {
+		if err := checkSigned(ctx, f); err != nil {
 			return Info{}, err
 		}
 	}
@@ -264,8 +264,11 @@ func errEncrypted() *refusal.Error {
 }
 
 // checkSigned refuses a PDF that carries signatures: drawing on it would invalidate them.
-func checkSigned(f *pdf.File) error {
+func checkSigned(ctx context.Context, f *pdf.File) error {
 	signed, err := verify.IsSigned(f)
+	if err == nil && !signed {
+		signed, err = verify.HasSignedWidget(ctx, f)
+	}
 	if err == nil && signed {
 		err = refusal.New(refusal.DocumentSigned, "The PDF already carries a digital signature, which any change would invalidate. "+
 			"Upload the version without the signature, or print it into a new PDF.")

@@ -118,7 +118,7 @@ func revise(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]by
 	if err := checkEncryption(f); err != nil {
 		return nil, err
 	}
-	if err := checkSigned(f); err != nil {
+	if err := checkSigned(ctx, f); err != nil {
 		return nil, err
 	}
 	if err := checkCatalog(ctx, f, revision1.NewFinder(f), false); err != nil && (opt.ActiveContent == prepare.ActiveRefuse || !isActive(err)) {

@@ -72,7 +72,9 @@ func TestSignedFields(t *testing.T) {
 		"a value that is no signature":    {form("2 0 R", map[int]string{2: "<</FT/Sig/V<</Type/Sig>>>>"}), nil, false},
 		"a value that is no dictionary":   {form("2 0 R", map[int]string{2: "<</FT/Sig/V(x)>>"}), nil, false},
 		"a text field with such a value":  {form("2 0 R", map[int]string{2: "<</FT/Tx/V 9 0 R>>"}), nil, false},
-		"a direct field":                  {form("<</FT/Sig/V 9 0 R>>", nil), nil, false},
+		"a direct field":                  {form("<</FT/Sig/V 9 0 R>>", nil), []int{0}, true},
+		"a direct field with a kid":       {form("<</FT/Sig/Kids[3 0 R]>>", map[int]string{3: "<</V 9 0 R>>"}), []int{3}, true},
+		"its type in an object":           {form("2 0 R", map[int]string{2: "<</FT 3 0 R/V 9 0 R>>", 3: "/Sig"}), []int{2}, true},
 		"a field that is no dictionary":   {form("2 0 R 3 0 R", map[int]string{2: "5", 3: "<</FT/Sig/V 9 0 R>>"}), []int{3}, true},
 		"a kid that inherits":             {form("2 0 R", map[int]string{2: "<</FT/Sig/Kids[3 0 R 4 0 R]>>", 3: "<</V 9 0 R>>", 4: "<</FT/Tx/V 9 0 R>>"}), []int{3}, true},
 		"a kid that inherits nothing":     {form("2 0 R", map[int]string{2: "<</Kids[3 0 R]>>", 3: "<</V 9 0 R>>"}), nil, false},
@@ -90,7 +92,8 @@ func TestSignedFields(t *testing.T) {
 		refs, err := signatureFields(f)
 		require.NoError(t, err, name)
 		var nums []int
-		for _, r := range refs {
+		for _, v := range refs {
+			r, _ := v.Ref() // none of a direct field
 			nums = append(nums, r.Num)
 		}
 		require.Equal(t, tt.fields, nums, name)

@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -30,20 +31,20 @@ func otherSignatures(ctx context.Context, r io.ReaderAt, size int64) []OtherSign
 		return nil
 	}
 	var out []OtherSignature
-	for _, ref := range fields[:min(len(fields), maxOthers)] {
+	for _, field := range fields[:min(len(fields), maxOthers)] {
 		if ctx.Err() != nil {
 			return out
 		}
-		if s, ok := otherSignature(f, ref, size); ok {
+		if s, ok := otherSignature(f, field, size); ok {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-func otherSignature(f *pdf.File, field pdf.Ref, size int64) (OtherSignature, bool) {
+func otherSignature(f *pdf.File, field pdf.Value, size int64) (OtherSignature, bool) {
 	var s OtherSignature
-	d, err1 := f.Dict(field.Value())
+	d, err1 := f.Dict(field)
 	sig, err2 := f.Dict(d.Get("V"))
 	if err1 != nil || err2 != nil {
 		return s, false
@@ -86,11 +87,14 @@ func pdfTime(s string) *time.Time {
 	return nil
 }
 
-const maxFields = 100_000 // form fields looked at
+const (
+	maxFields     = 100_000 // form fields looked at
+	maxFieldDepth = 32
+)
 
-// signatureFields returns the form's signature fields that hold a signature,
-// in the order of the form.
-func signatureFields(f *pdf.File) ([]pdf.Ref, error) {
+// signatureFields returns the form's signature fields that hold a signature, as
+// dictionaries or references to them, in the order of the form.
+func signatureFields(f *pdf.File) ([]pdf.Value, error) {
 	cat, _, err := f.Catalog()
 	if err != nil {
 		return nil, err
@@ -107,7 +111,8 @@ func signatureFields(f *pdf.File) ([]pdf.Ref, error) {
 type fieldWalker struct {
 	f     *pdf.File
 	seen  map[pdf.Ref]bool
-	found []pdf.Ref
+	count int // of fields
+	found []pdf.Value
 }
 
 func (w *fieldWalker) walk(list, inherited pdf.Value, depth int) error {
@@ -116,12 +121,14 @@ func (w *fieldWalker) walk(list, inherited pdf.Value, depth int) error {
 		return nil //nolint:nilerr // readers ignore what is not a list
 	}
 	for _, k := range kids {
-		ref, ok := k.Ref()
-		if !ok || w.seen[ref] {
+		ref, isRef := k.Ref()
+		if isRef && w.seen[ref] {
 			continue
 		}
-		w.seen[ref] = true
-		if depth > 32 || len(w.seen) > maxFields {
+		if isRef {
+			w.seen[ref] = true
+		}
+		if w.count++; depth > maxFieldDepth || w.count > maxFields {
 			return fmt.Errorf("%w: form fields", pdf.ErrLimit)
 		}
 		d, err := w.f.Dict(k)
@@ -130,12 +137,12 @@ func (w *fieldWalker) walk(list, inherited pdf.Value, depth int) error {
 		}
 		kind := inherited
 		if v := d.Get("FT"); v != nil {
-			kind = v
-		}
-		if kind.IsName("Sig") {
-			if v, err := w.f.Dict(d.Get("V")); err == nil && v.Get("ByteRange") != nil {
-				w.found = append(w.found, ref)
+			if kind, err = w.f.Resolve(v); err != nil {
+				kind = nil
 			}
+		}
+		if kind.IsName("Sig") && holdsSignature(w.f, d) {
+			w.found = append(w.found, k)
 		}
 		if d.Get("Kids") != nil {
 			if err := w.walk(d.Get("Kids"), kind, depth+1); err != nil {
@@ -146,8 +153,62 @@ func (w *fieldWalker) walk(list, inherited pdf.Value, depth int) error {
 	return nil
 }
 
+// holdsSignature reports whether the value of a signature field is a signature.
+func holdsSignature(f *pdf.File, field pdf.Dict) bool {
+	v, err := f.Dict(field.Get("V"))
+	return err == nil && v.Get("ByteRange") != nil
+}
+
+// HasSignedWidget reports whether an annotation of a page is a signature field that holds a signature, also where the form
+// does not list it. A page tree or annotations that cannot be read have none: other checks refuse them.
+func HasSignedWidget(ctx context.Context, f *pdf.File) (bool, error) {
+	signed := false
+	_, err := f.Walk(func(p *pdf.Page) error {
+		list, err := pdf.ArrayIn(f, p.Dict.Get("Annots"))
+		if err != nil {
+			return err
+		}
+		for _, a := range list {
+			if err := ctx.Err(); err != nil { // each may be the same large object
+				return err
+			}
+			if d, err := f.Dict(a); err == nil && isSignedField(f, d) {
+				signed = true
+				return errSigned
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errSigned) || errors.Is(err, pdf.ErrDamaged) {
+		err = nil
+	}
+	return signed, err
+}
+
+// errSigned ends a walk through the pages.
+var errSigned = errors.New("verify: signed")
+
+// isSignedField reports whether a widget is a signature field that holds a signature. Type and value may be those of
+// a field above it (12.7.4.1).
+func isSignedField(f *pdf.File, d pdf.Dict) bool {
+	isSignature, holds := false, false
+	for range maxFieldDepth {
+		if kind, err := f.Resolve(d.Get("FT")); err == nil && kind.IsName("Sig") {
+			isSignature = true
+		}
+		holds = holds || holdsSignature(f, d)
+		parent, err := f.Dict(d.Get("Parent"))
+		if err != nil || isSignature && holds {
+			break
+		}
+		d = parent
+	}
+	return isSignature && holds
+}
+
 // IsSigned reports whether a PDF carries a signature, which drawing on it would
-// invalidate. Usage rights (12.8.2.3) are none: nobody agrees to anything by them.
+// invalidate, as far as the catalog and the form tell: see HasSignedWidget. Usage rights (12.8.2.3) are none: nobody
+// agrees to anything by them.
 func IsSigned(f *pdf.File) (bool, error) {
 	cat, _, err := f.Catalog()
 	if err != nil {
