@@ -341,6 +341,21 @@ func TestRemind(t *testing.T) {
 		env.reminded(in)
 		assert.Len(env.t, env.mails.mails, 4)
 		assert.Equal(env.t, 4, env.events(e, models.EventReminderSent))
+		assert.Equal(env.t, env.Mail.MessageID("reminder", e.Signers[0].ID.String(), "1"), env.mails.mails[0].MessageID)
+		assert.Equal(env.t, env.Mail.MessageID("reminder", e.Signers[1].ID.String(), "2"), env.mails.mails[3].MessageID)
+		env.change(e, func(e *models.Envelope) error {
+			_, err := e.Replace(env.act(), e.Signers[0].ID, models.Replacement{Name: "Grace", Email: "grace@example.com"})
+			return err
+		})
+		env.clock.Add(env.ReminderInterval)
+		env.reminded(in)
+		var toGrace []string
+		for _, m := range env.mails.mails {
+			if m.To.Email == "grace@example.com" {
+				toGrace = append(toGrace, m.MessageID)
+			}
+		}
+		assert.Equal(env.t, []string{env.Mail.MessageID("reminder", e.Signers[0].ID.String(), "3", "2")}, toGrace, "the third round, and the second person")
 	})
 }
 

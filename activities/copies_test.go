@@ -303,6 +303,58 @@ func TestCopiesThatAreTooLarge(t *testing.T) {
 	})
 }
 
+// TestLinksToCopiesThatAreRefused: a mail that the server refuses for good has not been sent, as the audit trail says.
+func TestLinksToCopiesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		env.AttachmentLimit = 1 // as links
+		e, in := env.sent("a@example.com", "b@example.com")
+		env.signAll(e)
+		env.sealed(in)
+		env.mails.refuse = "b@example.com"
+		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
+		require.Equal(env.t, []string{"completed a@example.com"}, env.mailedTo())
+		require.Equal(env.t, 1, env.events(e, models.EventCopySent))
+		mails, err := env.Store.Mails(env.t.Context(), e.ID)
+		require.NoError(env.t, err)
+		for _, m := range mails {
+			if m.Kind == models.MailCompleted {
+				require.Equal(env.t, m.SignerID == e.Signers[1].ID, m.FailedAt != nil, "%s", m.Error)
+			}
+		}
+	})
+}
+
+// TestNoticesToSeveralCopies: that another recipient was replaced later says nothing of a notice, and each has a Message-ID of its kind.
+func TestNoticesToSeveralCopies(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sentTo(models.SignerInput{Name: "Ada", Email: "ada@example.com", RoutingOrder: 1}, copyRecipient("Cora", 1), copyRecipient("Carl", 1))
+		env.groupInvites(in, e)
+		require.Equal(env.t, env.Mail.MessageID("copy_notice", e.Copies[0].ID.String()), env.mails.mails[1].MessageID)
+		env.mailedTo()
+		for i, name := range []string{"Dora", "Dirk"} {
+			env.change(e, func(e *models.Envelope) error {
+				_, err := e.Replace(env.act(), e.Copies[i].ID, models.Replacement{Name: name, Email: strings.ToLower(name) + "@example.com"})
+				return err
+			})
+		}
+		require.Equal(env.t, 2, env.takeReinvites(in))
+		require.ElementsMatch(env.t, []string{"copy_notice dora@example.com", "copy_notice dirk@example.com"}, env.mailedTo())
+		mails, err := env.Store.Mails(env.t.Context(), e.ID)
+		require.NoError(env.t, err)
+		notices := 0
+		for _, m := range mails {
+			if m.Kind == models.MailCopyNotice {
+				notices++
+			}
+		}
+		require.Equal(env.t, 4, notices)
+		env.groupInvites(in, e)
+		require.Empty(env.t, env.mailedTo(), "each once")
+	})
+}
+
 // TestCopiesAfterThePurge: who has not got a copy until the files are deleted gets none, and
 // no link to what is not there.
 func TestCopiesAfterThePurge(t *testing.T) {

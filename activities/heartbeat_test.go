@@ -17,6 +17,26 @@ import (
 	"countersign/activities"
 )
 
+// TestLocalActivitiesAreNotHandedBack: their worker ends them itself.
+func TestLocalActivitiesAreNotHandedBack(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	env.SetWorkerOptions(sdkworker.Options{Interceptors: []interceptor.WorkerInterceptor{&activities.KeepAlive{Grace: time.Millisecond}}})
+	stop := make(chan struct{})
+	close(stop)
+	env.SetWorkerStopChannel(stop)
+	_, err := env.ExecuteLocalActivity(func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond): // many graces
+			return nil
+		}
+	})
+	require.NoError(t, err)
+}
+
 // TestActivitiesAreHandedBack: one that is under way when the worker stops is
 // ended after its grace and given back; one that fails by itself fails as it is,
 // and one that ends in time ends well.

@@ -3,6 +3,8 @@ package activities_test
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -133,6 +135,46 @@ func TestAHangingTimestampAuthorityHoldsUpNoSeal(t *testing.T) {
 		close(answer)
 		require.ErrorContains(env.t, <-done, "not renewed here")
 		assert.Empty(env.t, env.StampSlots)
+	})
+}
+
+// TestInvite_SendsFourMailsAtATime: no more and no fewer.
+func TestInvite_SendsFourMailsAtATime(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		const atOnce = 4
+		e, in := env.sent("a@example.com", "b@example.com", "c@example.com", "d@example.com", "e@example.com", "f@example.com", "g@example.com")
+		group := activities.InviteInput{EnvelopeInput: in}
+		for _, s := range e.Signers {
+			group.SignerIDs = append(group.SignerIDs, s.ID)
+		}
+		var sending, most atomic.Int32
+		var first, more sync.Once
+		full, over := make(chan struct{}), make(chan struct{})
+		env.mails.meanwhile = func() {
+			n := sending.Add(1)
+			defer sending.Add(-1)
+			for was := most.Load(); n > was && !most.CompareAndSwap(was, n); was = most.Load() {
+			}
+			if n == atOnce {
+				first.Do(func() { close(full) })
+			}
+			if n > atOnce {
+				more.Do(func() { close(over) })
+			}
+			select {
+			case <-full:
+			case <-time.After(10 * time.Second):
+				assert.Fail(env.t, "there are fewer at a time")
+			}
+			select { // time for one too many
+			case <-over:
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+		require.NoError(env.t, env.Activities.Invite(env.t.Context(), group))
+		assert.EqualValues(env.t, atOnce, most.Load())
+		assert.Len(env.t, env.mails.mails, 7)
 	})
 }
 

@@ -83,10 +83,12 @@ func TestSettingsWithDefaults(t *testing.T) {
 	upper := models.Settings{
 		DefaultExpiryDays: ptr(1), ReminderIntervalHours: ptr(2), RetentionDays: ptr(3), FieldOrigin: ptr(models.OriginBottomLeft),
 		SenderName: ptr("a"), Language: ptr("de"), ReplyTo: ptr("a@example.com"), NotifyEmail: ptr("b@example.com"),
+		PrimaryColor: ptr("#112233"), Footer: ptr("f"), SupportURL: ptr("https://a.example"), LogoSHA256: ptr("aa"),
 	}
 	lower := models.Settings{
 		DefaultExpiryDays: ptr(10), ReminderIntervalHours: ptr(20), RetentionDays: ptr(30), FieldOrigin: ptr(models.OriginTopLeft),
 		SenderName: ptr("b"), Language: ptr("fr"), ReplyTo: ptr("c@example.com"), NotifyEmail: ptr("d@example.com"),
+		PrimaryColor: ptr("#445566"), Footer: ptr("g"), SupportURL: ptr("https://b.example"), LogoSHA256: ptr("bb"),
 	}
 	require.Equal(t, upper, upper.WithDefaults(lower))
 	require.Equal(t, upper, models.Settings{}.WithDefaults(upper))

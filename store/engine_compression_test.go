@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"compress/flate"
 	"strings"
 	"testing"
 
@@ -33,8 +34,23 @@ func TestCompression(t *testing.T) {
 		_, err := store.Decompress(stored[:n])
 		require.Error(t, err, "cut at %d", n)
 	}
-	large := bytes.Repeat([]byte{'{'}, 33<<20)
+	longest := bytes.Repeat([]byte{'{'}, 32<<20)
+	stored = store.Compress(longest)
+	assert.Less(t, len(stored), 1<<20)
+	got, err := store.Decompress(stored)
+	require.NoError(t, err)
+	assert.True(t, bytes.Equal(longest, got))
+	large := append(longest, '{')
 	assert.True(t, bytes.Equal(large, store.Compress(large)), "too long")
+	var bomb bytes.Buffer
+	bomb.WriteByte(1) // as what is compressed begins
+	w, err := flate.NewWriter(&bomb, flate.BestSpeed)
+	require.NoError(t, err)
+	_, err = w.Write(large)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	_, err = store.Decompress(bomb.Bytes())
+	require.ErrorContains(t, err, "more than 32 MB")
 }
 
 // TestBodiesAreCompressed: a webhook's body takes less than half of its length, and those

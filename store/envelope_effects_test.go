@@ -17,6 +17,53 @@ import (
 	"countersign/store"
 )
 
+// TestSessionsEndWithTheirPerson: whoever is replaced, or hands over, loses all embedded sessions with the change; those of others, and the
+// time at which a session was ended before, stay.
+func TestSessionsEndWithTheirPerson(t *testing.T) {
+	t.Parallel()
+	for name, succeed := range map[string]func(f *fixture, e *models.Envelope) error{
+		"replaced": func(f *fixture, e *models.Envelope) error {
+			_, err := e.Replace(f.act(), e.Signers[0].ID, models.Replacement{Name: "Grete", Email: "grete@navy.example"})
+			return err
+		},
+		"delegated": func(f *fixture, e *models.Envelope) error {
+			l := models.Link{EnvelopeID: e.ID, SignerID: e.Signers[0].ID, ID: *e.Signers[0].LinkID}
+			_, err := e.Delegate(f.act(), l, models.Replacement{Name: "Grete", Email: "grete@navy.example"})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+				f, ctx := newFixture(t, s, clock), t.Context()
+				e := f.sent(2, nil)
+				require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error {
+					e.Signers[0].AllowDelegation = true
+					return nil
+				}))
+				embed := func(signer int, hash string) uuid.UUID {
+					session := f.session(e, hash)
+					session.SignerID = e.Signers[signer].ID
+					require.NoError(t, s.CreateEmbeddedSession(ctx, session, f.embeds(e.Signers[signer])))
+					return session.ID
+				}
+				ended, one, two, other := embed(0, "ended"), embed(0, "one"), embed(0, "two"), embed(1, "other")
+				require.NoError(t, s.RevokeEmbeddedSession(ctx, f.app, ended))
+				before := clock.Now()
+				clock.Add(time.Minute)
+				require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { return succeed(f, e) }))
+				require.Equal(t, before, must(s.EmbeddedSession(ctx, ended)).RevokedAt.UTC())
+				for _, id := range []uuid.UUID{one, two} {
+					session := must(s.EmbeddedSession(ctx, id))
+					require.NotNil(t, session.RevokedAt, "it was made for the person before")
+					require.Equal(t, clock.Now(), session.RevokedAt.UTC())
+				}
+				require.Nil(t, must(s.EmbeddedSession(ctx, other)).RevokedAt)
+			})
+		})
+	}
+}
+
 func TestWebhooksMatchEvents(t *testing.T) {
 	t.Parallel()
 	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {

@@ -1,0 +1,40 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/activities"
+	"countersign/operate/reconcile"
+	"countersign/store"
+)
+
+// fakeReconciler answers each round with the same counts.
+type fakeReconciler struct {
+	counts reconcile.Counts
+	next   reconcile.Position
+	err    error
+}
+
+func (r *fakeReconciler) Round(context.Context, reconcile.Position, int) (reconcile.Counts, reconcile.Position, error) {
+	return r.counts, r.next, r.err
+}
+
+// TestReconcile_CountsRestartedWorkflows: those that were missing are counted by their kind, also if the round then fails, and others are not.
+func TestReconcile_CountsRestartedWorkflows(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("no answer")
+	r := &fakeReconciler{counts: reconcile.Counts{store.WorkEnvelopes: {Unfinished: 5, Missing: 2}, store.WorkClosings: {Unfinished: 3}}, err: failed}
+	restarted := map[string]int{}
+	a := &activities.Activities{Reconciler: r, Restarted: func(kind string, n int) { restarted[kind] += n }}
+	round, err := a.Reconcile(t.Context(), reconcile.Position{})
+	require.ErrorIs(t, err, failed)
+	require.Equal(t, r.counts, round.Counts)
+	require.Equal(t, map[string]int{string(store.WorkEnvelopes): 2}, restarted)
+	a.Restarted, r.err = nil, nil
+	_, err = a.Reconcile(t.Context(), reconcile.Position{})
+	require.NoError(t, err, "nothing is counted")
+}
