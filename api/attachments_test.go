@@ -284,7 +284,7 @@ func TestAttachmentsRemovedWhileSigning(t *testing.T) {
 	require.Len(t, blobs(), 1, "it was signed with")
 
 	at, id, field, _ := prepared()
-	s.during(t, "DELETE FROM attachments WHERE id = $1", id, "%UPDATE attachments%", func() {
+	s.during(t, "DELETE FROM attachments WHERE id = $1", id, "%FROM attachments%UPDATE%", func() {
 		refused := c.post(at+"/sign", object{"fields": []object{{"fieldId": field, "attachmentId": id}}}).refused(400, "validation_error")
 		require.Contains(t, refused.body["errors"], "fields[0].attachmentId")
 	})

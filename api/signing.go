@@ -69,11 +69,11 @@ func signLimit(mine map[uuid.UUID]models.FieldType) int64 {
 }
 
 func (s *signingHandler) sign(c *gin.Context, l signerLink) error {
-	snapshot, err := s.store.Snapshot(c.Request.Context(), l.App, l.EnvelopeID)
+	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
-		return notFoundAsInvalidLink(err)
+		return err
 	}
-	mine, earlier, err := s.fieldsToSign(c, l, snapshot.Envelope)
+	mine, earlier, err := s.fieldsToSign(c, l, e)
 	if err != nil {
 		return err
 	}
@@ -84,50 +84,32 @@ func (s *signingHandler) sign(c *gin.Context, l signerLink) error {
 	}
 	pictures := pictureChecker{ctx: c.Request.Context(), shared: s.shared}
 	sub := submission(o, mine, pictures.check)
-	if pictures.err != nil {
-		return pictures.err
-	}
-	sub.Earlier, sub.Fit = earlier, fitText
-	invalid := o.err()
-	if err := s.submittedAttachments(c, l, &sub); err != nil {
+	if err := cmp.Or(pictures.err, o.err()); err != nil {
 		return err
 	}
+	sub.Earlier, sub.Fit = earlier, fitText
 	receipt, err := s.tokens.IssueReceipt(l)
 	if err != nil {
 		return err
 	}
-	err = s.submit(c, l, snapshot, sub, invalid, receipt)
-	if errors.Is(err, store.ErrAttachmentRemoved) { // the refusal of one more try says which
-		if snapshot, err = s.store.Snapshot(c.Request.Context(), l.App, l.EnvelopeID); err != nil {
-			return notFoundAsInvalidLink(err)
-		}
-		if err = s.submittedAttachments(c, l, &sub); err != nil {
-			return err
-		}
-		err = s.submit(c, l, snapshot, sub, invalid, receipt)
-	}
-	err = notFoundAsInvalidLink(err)
-	if errors.Is(err, models.ErrValuesChanged) {
-		return s.changedValues(c, l)
-	}
-	return err
-}
-
-// submit signs with what was submitted, and answers with what became of the envelope.
-func (s *signingHandler) submit(c *gin.Context, l signerLink, snapshot *store.Snapshot, sub models.Submission, invalid error, receipt string) error {
-	return command(s.subject, c, func(st signingStore) (*models.Envelope, error) {
-		return st.ChangeSnapshot(c.Request.Context(), snapshot, func(e *models.Envelope) error {
-			act := s.signerContext(c, l)
-			if err := cmp.Or(e.CheckSign(act, l.Link), invalid); err != nil {
-				return err // a link that may not sign learns that first, whatever the body
+	err = notFoundAsInvalidLink(command(s.subject, c, func(st signingStore) (*models.Envelope, error) {
+		return st.ChangeAttachments(c.Request.Context(), l.App, l.EnvelopeID, func(e *models.Envelope, attached []*models.Attachment) error {
+			for i := range sub.Fields {
+				if id := sub.Fields[i].AttachmentID; id != nil {
+					sub.Fields[i].Attachment = models.FindAttachment(attached, *id)
+				}
 			}
-			_, err := e.Sign(act, l.Link, sub)
+			_, err := e.Sign(s.signerContext(c, l), l.Link, sub)
 			return err
 		})
 	}, asJSON(http.StatusOK, func(e *models.Envelope) gin.H {
 		signer := e.Signer(l.SignerID)
 		return gin.H{"status": signer.Status, "envelopeStatus": e.Status.Public(), "signedAt": utcPtr(signer.SignedAt), "receiptToken": receipt}
-	}))
+	})))
+	if errors.Is(err, models.ErrValuesChanged) {
+		return s.changedValues(c, l)
+	}
+	return err
 }
 
 // fieldsToSign are the fields of a link that may sign now, so that nothing of a

@@ -253,22 +253,3 @@ func (s *signingHandler) sendAttachment(c *gin.Context, e *models.Envelope, show
 	defer func() { _ = f.Close() }() // read only
 	return s.serveContent(c, a.MimeType, contentDisposition("attachment", a.Name), a.SHA256, a.CreatedAt, f)
 }
-
-// submittedAttachments finds the files that a sign request names.
-func (s *signingHandler) submittedAttachments(c *gin.Context, l signerLink, sub *models.Submission) error {
-	var known []*models.Attachment
-	for i := range sub.Fields {
-		in := &sub.Fields[i]
-		if in.AttachmentID == nil {
-			continue
-		}
-		if known == nil {
-			var err error
-			if known, err = s.store.Attachments(c.Request.Context(), l.EnvelopeID); err != nil {
-				return err
-			}
-		}
-		in.Attachment = models.FindAttachment(known, *in.AttachmentID)
-	}
-	return nil
-}

@@ -9,7 +9,6 @@ import (
 	"countersign/internal/credential"
 	"countersign/models"
 	"countersign/notify"
-	"countersign/store"
 )
 
 // signingHandler serves the pages of signers.
@@ -34,13 +33,11 @@ type signingStore interface {
 	Attachments(ctx context.Context, envelope uuid.UUID) ([]*models.Attachment, error)
 	Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error)
 	ChangeAttachments(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope, []*models.Attachment) error) (*models.Envelope, error)
-	ChangeSnapshot(ctx context.Context, snapshot *store.Snapshot, fn func(*models.Envelope) error) (*models.Envelope, error)
 	Envelope(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error)
 	Logo(ctx context.Context, app uuid.UUID, tenant string) ([]byte, error)
 	RemoveAttachment(ctx context.Context, id uuid.UUID) (bool, error)
 	SavedSignature(ctx context.Context, e *models.Envelope, signer *models.Signer) (*models.SavedSignature, error)
 	Settings(ctx context.Context, app uuid.UUID, tenant string) (own models.Settings, effective models.Settings, err error)
-	Snapshot(ctx context.Context, app, id uuid.UUID) (*store.Snapshot, error)
 	Value(ctx context.Context, e *models.Envelope, field uuid.UUID) (*models.FieldValue, error)
 	ValuesWithoutPictures(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error)
 }

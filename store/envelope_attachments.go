@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -45,12 +44,8 @@ func attachmentColumns(a *models.Attachment) []column {
 	}
 }
 
-// ErrAttachmentRemoved says that a file that somebody signs with was removed meanwhile.
-// Nothing was changed.
-var ErrAttachmentRemoved = errors.New("store: an attachment was removed meanwhile")
-
 // saveAttachments adds new attachments to a batch, and marks those that somebody
-// signs with. One that was removed meanwhile undoes the transaction.
+// signs with, which ChangeAttachments has locked.
 func saveAttachments(s *engine, b *batch, attached []*models.Attachment) {
 	for _, a := range attached {
 		if a.Used {
@@ -61,8 +56,8 @@ func saveAttachments(s *engine, b *batch, attached []*models.Attachment) {
 	}
 }
 
-// ChangeAttachments is Change for who adds an attachment: fn is also given those
-// that the envelope has.
+// ChangeAttachments is Change for who adds an attachment or signs with some: fn is also
+// given those that the envelope has, locked.
 func (s *AttachmentRepository) ChangeAttachments(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope, []*models.Attachment) error) (*models.Envelope, error) {
 	return s.envelopes.changeWith(ctx, app, id, loadOptions{attachments: true}, func(l *loaded) error { return fn(l.envelopes[0], l.attachments) })
 }
@@ -77,8 +72,8 @@ func withdrawAttachments(b *batch, _ *models.Envelope, ev *models.Event) {
 
 var attachmentRows = selectionOf("attachments", attachmentColumns)
 
-func queueAttachments(b *batch, out *[]*models.Attachment, envelope uuid.UUID) {
-	selectRows(b, out, attachmentRows, "envelope_id = $1 AND NOT withdrawn ORDER BY created_at, id", envelope)
+func queueAttachments(b *batch, out *[]*models.Attachment, envelope uuid.UUID, lock string) {
+	selectRows(b, out, attachmentRows, "envelope_id = $1 AND NOT withdrawn ORDER BY created_at, id"+lock, envelope)
 }
 
 // Attachments are those of an envelope, in the order in which they came, without those

@@ -2,10 +2,8 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -71,9 +69,6 @@ func (s *EnvelopeRepository) changeWith(ctx context.Context, app, id uuid.UUID, 
 		}
 		return err
 	})
-	if errors.Is(err, errLostUpdate) && e != nil && slices.ContainsFunc(e.Attached, func(a *models.Attachment) bool { return a.Used }) {
-		err = ErrAttachmentRemoved // the lock keeps all else as it was loaded
-	}
 	if err != nil {
 		return nil, fmt.Errorf("change envelope %s: %w", id, err)
 	}

@@ -299,7 +299,7 @@ func TestNothingIsWrittenForNothing(t *testing.T) {
 
 		open := pool(t, s).Stats().OpenConnections
 		refused := models.Refuse(models.KindConflict, "no", "No.")
-		_, err := s.ChangeSnapshot(ctx, f.snapshot(e.ID), func(*models.Envelope) error { return refused })
+		_, err := s.Change(ctx, f.app.ID, e.ID, func(*models.Envelope) error { return refused })
 		require.ErrorIs(t, err, refused)
 		assert.Equal(t, open, pool(t, s).Stats().OpenConnections)
 	})
@@ -362,5 +362,19 @@ func TestAChangeOfNothing(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, got.Events)
 		assert.True(t, f.awake())
+	})
+}
+
+// TestATakenOverRequestChangesNothing: a request whose key was taken over by a repeat.
+func TestATakenOverRequestChangesNothing(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f := newFixture(t, s, clock)
+		e := f.sent(1, nil)
+		before, _ := f.check(e.ID)
+		_, err := s.ForKey(uuid.New(), nil).Change(t.Context(), f.app.ID, e.ID, func(e *models.Envelope) error { return e.Void(f.act(), nil) })
+		require.Error(t, err)
+		after, _ := f.check(e.ID)
+		assert.Equal(t, before, after)
 	})
 }

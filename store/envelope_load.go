@@ -143,7 +143,7 @@ func (s *EnvelopeRepository) queueEnvelope(t *transaction, app, id uuid.UUID, o 
 		queueActiveWebhooks(&t.batch, &l.webhooks, app)
 	}
 	if o.attachments {
-		queueAttachments(&t.batch, &l.attachments, id)
+		queueAttachments(&t.batch, &l.attachments, id, s.forUpdate(o.lock))
 	}
 	return l
 }
@@ -170,7 +170,7 @@ func (l *loaded) assemble(s *engine) error {
 	if len(l.envelopes) == 0 {
 		return models.ErrNotFound
 	}
-	if err := cmp.Or(decryptAll(s, l.signers), decryptAll(s, l.fields), decryptAll(s, l.values)); err != nil {
+	if err := cmp.Or(decryptAll(s, l.signers), decryptAll(s, l.fields), decryptAll(s, l.values), decryptAll(s, l.attachments)); err != nil {
 		return err
 	}
 	byID := make(map[uuid.UUID]*models.Envelope, len(l.envelopes))

@@ -19,9 +19,8 @@ import (
 	"countersign/store"
 )
 
-// TestAnArchivedEnvelopeIsChanged: it is restored for that, its chain goes on, and the snapshot of
-// somebody who has read it before does not change it. What is refused, or changes nothing,
-// restores nothing.
+// TestAnArchivedEnvelopeIsChanged: it is restored for that, and its chain goes on. What is refused, or
+// changes nothing, restores nothing.
 func TestAnArchivedEnvelopeIsChanged(t *testing.T) {
 	t.Parallel()
 	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
@@ -30,7 +29,6 @@ func TestAnArchivedEnvelopeIsChanged(t *testing.T) {
 		archived := func() bool { return f.rows("envelopes WHERE archived AND id = $1", id) == 1 }
 		e, log := f.check(id)
 		downloaded := func(e *models.Envelope) error { return e.Downloaded(f.act(), e.Signers[0].ID, e.Sealed()[0].ID) }
-		stale := f.snapshot(id)
 		require.NoError(t, s.Archive(ctx, f.ended[0]))
 
 		require.Error(t, change(ctx, f.fixture, id, func(e *models.Envelope) error { return e.Void(f.act(), nil) }))
@@ -40,7 +38,7 @@ func TestAnArchivedEnvelopeIsChanged(t *testing.T) {
 		assert.Equal(t, e.Version, same.Version)
 		require.True(t, archived())
 
-		_, err = s.ChangeSnapshot(ctx, stale, downloaded)
+		_, err = s.Change(ctx, f.app.ID, id, downloaded)
 		require.NoError(t, err)
 		require.False(t, archived())
 		_, after := f.check(id)
@@ -48,7 +46,7 @@ func TestAnArchivedEnvelopeIsChanged(t *testing.T) {
 
 		require.NoError(t, s.Archive(ctx, f.ended[0]))
 		clock.Add(48 * time.Hour)
-		_, err = s.ChangeSnapshot(ctx, f.snapshot(id), downloaded)
+		_, err = s.Change(ctx, f.app.ID, id, downloaded)
 		require.NoError(t, err)
 		require.NoError(t, s.Archive(ctx, f.ended[0]))
 		clock.Add(48 * time.Hour)
