@@ -162,6 +162,10 @@ $(CONTRACT_NODE): tools/contract/package-lock.json
 	npm --prefix tools/contract install --no-save --no-audit --no-fund
 	@touch $@
 
+.PHONY: manifests
+manifests: $(TOOLS)/deploycheck ## Write the Kubernetes manifests that the Helm chart renders
+	$(TOOLS)/deploycheck -write deploy
+
 .PHONY: check-contract
 check-contract: $(CONTRACT_NODE) ## Check the contract by the rules that Redocly recommends
 	cd tools/contract && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true node_modules/.bin/redocly lint ../../api/openapi.yaml
@@ -172,7 +176,7 @@ check-compose: $(TOOLS)/composecheck ## Parse docker-compose.yml and check what 
 	$(GO) -C tools test -vet=off ./composecheck
 
 .PHONY: check-deploy
-check-deploy: $(TOOLS)/deploycheck ## Parse the alert rules, the dashboard and the Kubernetes manifests
+check-deploy: $(TOOLS)/deploycheck ## Parse the alert rules, the dashboard and the Kubernetes manifests, and lint and render the Helm chart
 	$(TOOLS)/deploycheck deploy
 	$(GO) -C tools/deploycheck test -vet=off .
 

@@ -1,12 +1,13 @@
 // Command deploycheck parses what deploy/ gives to operators, as the programs that read it do: alert rules,
 // the dashboard's queries, and the Kubernetes manifests, strictly. Queries may only name metrics that the
-// service has, as deploy/metrics.txt lists them.
+// service has, as deploy/metrics.txt lists them. The manifests are what the Helm chart renders: -write writes them anew.
 package main
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,11 +28,17 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: deploycheck DIRECTORY")
+	write := flag.Bool("write", false, "write the manifests that the chart renders")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: deploycheck [-write] DIRECTORY")
 		os.Exit(2)
 	}
-	if err := check(os.Args[1]); err != nil {
+	do := check
+	if *write {
+		do = writeManifests
+	}
+	if err := do(flag.Arg(0)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -50,6 +57,7 @@ func check(dir string) error {
 		alerts(filepath.Join(dir, "prometheus", "alerts.yaml"), known),
 		dashboard(filepath.Join(dir, "grafana", "countersign.json"), known),
 		manifests(filepath.Join(dir, "kubernetes", "countersign.yaml")),
+		chart(dir),
 		caddyfile(filepath.Join(dir, "Caddyfile")),
 	)
 }

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/common/util"
+	"helm.sh/helm/v4/pkg/chart/v2/lint"
+	"helm.sh/helm/v4/pkg/chart/v2/lint/support"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/engine"
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed header.txt
+var header string
+
+// templates are those of the chart that make objects, in the order of the manifests.
+var templates = []string{
+	"configmap", "serviceaccount", "migrate", "api", "worker", "service", "ingress", "disruption", "autoscaling", "networkpolicy", "podmonitor",
+}
+
+// chartOf is the chart's directory, and exampleOf the values without a default that the manifests have.
+func chartOf(deploy string) string { return filepath.Join(deploy, "helm", "countersign") }
+func exampleOf(deploy string) string {
+	return filepath.Join(chartOf(deploy), "ci", "example-values.yaml")
+}
+
+// chart lints the chart and compares what it renders with the manifests.
+func chart(deploy string) error {
+	values, err := readValues(exampleOf(deploy))
+	if err != nil {
+		return err
+	}
+	var faults []error
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // Helm's linter logs what it returns, too
+	for _, m := range lint.RunAll(chartOf(deploy), values, "countersign").Messages {
+		if m.Severity >= support.WarningSev {
+			faults = append(faults, fmt.Errorf("%s: %s: %w", chartOf(deploy), m.Path, m.Err))
+		}
+	}
+	if len(faults) > 0 {
+		return errors.Join(faults...)
+	}
+	rendered, err := renderManifests(deploy)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(deploy, "kubernetes", "countersign.yaml")
+	b, err := os.ReadFile(file) //nolint:gosec // named on the command line
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(b, rendered) {
+		return fmt.Errorf("%s is not what the chart renders: change the chart and run \"make manifests\"", file)
+	}
+	return nil
+}
+
+func writeManifests(deploy string) error {
+	b, err := renderManifests(deploy)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(deploy, "kubernetes", "countersign.yaml"), b, 0o644) //nolint:gosec // for everybody
+}
+
+func renderManifests(deploy string) ([]byte, error) {
+	values, err := readValues(exampleOf(deploy))
+	if err != nil {
+		return nil, err
+	}
+	b, err := render(chartOf(deploy), values)
+	return append([]byte(header), b...), err
+}
+
+func readValues(file string) (map[string]any, error) {
+	b, err := os.ReadFile(file) //nolint:gosec // named on the command line
+	if err != nil {
+		return nil, err
+	}
+	var values map[string]any
+	return values, yaml.Unmarshal(b, &values)
+}
+
+// render returns the objects of a release called countersign as documents of YAML.
+func render(dir string, values map[string]any) ([]byte, error) {
+	c, err := loader.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	given, err := util.ToRenderValues(c, values, common.ReleaseOptions{Name: "countersign", Namespace: "countersign", Revision: 1, IsInstall: true}, common.DefaultCapabilities)
+	if err != nil {
+		return nil, err
+	}
+	files, err := engine.Render(c, given)
+	if err != nil {
+		return nil, err
+	}
+	var documents []string
+	for _, name := range templates {
+		text, ok := files[path.Join("countersign", "templates", name+".yaml")]
+		if !ok {
+			return nil, fmt.Errorf("%s has no template %s", dir, name)
+		}
+		for document := range strings.SplitSeq("\n"+text, "\n---\n") {
+			if document = withoutBlankLines(document); document != "" {
+				documents = append(documents, document)
+			}
+		}
+	}
+	for file := range files {
+		if name, isObject := strings.CutSuffix(path.Base(file), ".yaml"); isObject && !slices.Contains(templates, name) {
+			return nil, fmt.Errorf("%s: tools/deploycheck/chart.go does not name the template %s", dir, name)
+		}
+	}
+	return []byte(strings.Join(documents, "---\n")), nil
+}
+
+func withoutBlankLines(text string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimRight(line, " "); line != "" {
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String()
+}
