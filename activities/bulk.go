@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"countersign/internal/pulse"
 	"countersign/models"
 	"countersign/store"
 	"countersign/temporal"
@@ -107,6 +108,7 @@ func (a *Activities) sendBulkRows(ctx context.Context, work *store.BulkWork, row
 	}
 	documents := a.Store.PlanLimits(app.Plan).Documents
 	for _, row := range rows {
+		pulse.Beat(ctx)
 		if err := a.awaitRoom(ctx, roomLimit); err != nil {
 			return err
 		}

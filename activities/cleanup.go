@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"countersign/internal/pulse"
 	"countersign/models"
 	"countersign/operate/sweep"
 	"countersign/store"
@@ -58,6 +59,7 @@ func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 				return out, err
 			}
 			total += n
+			pulse.Beat(ctx)
 		}
 		out.count(string(rows), total)
 	}
@@ -84,6 +86,7 @@ func (a *Activities) removeReleased(ctx context.Context, round *CleanupRound) er
 	var failed error
 	removed := 0
 	for _, archive := range released {
+		pulse.Beat(ctx)
 		if err := a.Store.RemoveReleasedArchive(ctx, archive); err != nil {
 			failed = errors.Join(failed, err)
 			continue
@@ -114,6 +117,7 @@ func (a *Activities) archiveRound(ctx context.Context, round *CleanupRound) erro
 // archiveAll moves envelopes to archives, and returns how many it has moved.
 func (a *Activities) archiveAll(ctx context.Context, due []store.EnvelopeRef) (moved int, err error) {
 	for _, ref := range due {
+		pulse.Beat(ctx)
 		switch err := a.Store.Archive(ctx, ref); {
 		case err == nil:
 			moved++

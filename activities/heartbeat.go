@@ -1,13 +1,17 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/interceptor"
 	sdktemporal "go.temporal.io/sdk/temporal"
+
+	"countersign/internal/pulse"
 )
 
 const (
@@ -16,6 +20,9 @@ const (
 	// HeartbeatTimeout is how long none may be heard before its worker is taken for dead
 	// and another one starts it again.
 	HeartbeatTimeout = 3 * HeartbeatInterval
+	// StallTimeout is how long an activity may make no progress (see package pulse) before it is given to another worker: a
+	// hung task does not keep its envelope waiting until the activity's time is over.
+	StallTimeout = 5 * time.Minute
 )
 
 // KeepAlive makes a worker send the heartbeats of its activities, and hand back
@@ -28,21 +35,26 @@ type KeepAlive struct {
 	// is being sent is not sent again. It must be shorter than the worker's
 	// WorkerStopTimeout, after which nothing is reported to Temporal any more.
 	Grace time.Duration
+	// Stall is how long an activity may make no progress; 0: StallTimeout.
+	Stall time.Duration
 }
 
 // InterceptActivity implements interceptor.WorkerInterceptor.
 func (k *KeepAlive) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
-	return &keepAlive{ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next}, grace: k.Grace}
+	return &keepAlive{ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next}, grace: k.Grace, stall: cmp.Or(k.Stall, StallTimeout)}
 }
 
 type keepAlive struct {
 	interceptor.ActivityInboundInterceptorBase
 
-	grace time.Duration
+	grace, stall time.Duration
 }
 
 // errWorkerStopping is why an activity is cancelled that is to be handed back.
 var errWorkerStopping = errors.New("the worker stops")
+
+// errStalled is why an activity is canceled that has made no progress for too long.
+var errStalled = errors.New("no progress")
 
 // handBackDelay is after what time Temporal gives it to another worker. None
 // would be the retry policy's.
@@ -55,21 +67,33 @@ func (k *keepAlive) ExecuteActivity(ctx context.Context, in *interceptor.Execute
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go k.watch(ctx, cancel)
+	progress := make(chan struct{}, 1)
+	ctx = pulse.With(ctx, func() {
+		select {
+		case progress <- struct{}{}:
+		default: // the last one was not seen yet
+		}
+	})
+	go k.watch(ctx, cancel, progress)
 	out, err := k.Next.ExecuteActivity(ctx, in)
 	if err != nil && errors.Is(context.Cause(ctx), errWorkerStopping) {
 		return nil, sdktemporal.NewApplicationErrorWithOptions("handed back: "+errWorkerStopping.Error(), "HandedBack", sdktemporal.ApplicationErrorOptions{
 			NextRetryDelay: handBackDelay, Category: sdktemporal.ApplicationErrorCategoryBenign, Cause: err,
 		})
 	}
+	if err != nil && errors.Is(context.Cause(ctx), errStalled) {
+		return nil, fmt.Errorf("%w for %s: %w", errStalled, k.stall, err)
+	}
 	return out, err
 }
 
-// watch sends heartbeats until ctx ends, and ends it some time after the worker
-// was stopped.
-func (k *keepAlive) watch(ctx context.Context, cancel context.CancelCauseFunc) {
+// watch sends heartbeats until ctx ends, as long as the activity makes progress. It ends ctx when there was none for too
+// long, and some time after the worker was stopped.
+func (k *keepAlive) watch(ctx context.Context, cancel context.CancelCauseFunc, progress <-chan struct{}) {
 	beat := time.NewTicker(HeartbeatInterval)
 	defer beat.Stop()
+	stalled := time.NewTimer(k.stall)
+	defer stalled.Stop()
 	stopping := activity.GetWorkerStopChannel(ctx)
 	var over <-chan time.Time // nil until then
 	for {
@@ -78,6 +102,12 @@ func (k *keepAlive) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 			return
 		case <-beat.C:
 			activity.RecordHeartbeat(ctx)
+		case <-progress:
+			stalled.Reset(k.stall)
+		case <-stalled.C:
+			activity.GetLogger(ctx).Error("activity makes no progress; another worker takes it over", "for", k.stall)
+			cancel(errStalled)
+			return
 		case <-stopping:
 			stopping, over = nil, time.After(k.grace)
 		case <-over:

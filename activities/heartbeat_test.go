@@ -15,6 +15,7 @@ import (
 	sdkworker "go.temporal.io/sdk/worker"
 
 	"countersign/activities"
+	"countersign/internal/pulse"
 )
 
 // TestLocalActivitiesAreNotHandedBack: their worker ends them itself.
@@ -73,4 +74,41 @@ func TestActivitiesAreHandedBack(t *testing.T) {
 	// Who fails within the grace has failed.
 	require.ErrorAs(t, run(stop, func(context.Context) error { return errors.New("disk full") }), &failed)
 	assert.NotEqual(t, "HandedBack", failed.Type())
+}
+
+// TestKeepAlive_StalledActivity_IsCanceled: a hung activity ends and is retried; one that reports progress goes on for longer.
+func TestKeepAlive_StalledActivity_IsCanceled(t *testing.T) {
+	t.Parallel()
+	const stall = 200 * time.Millisecond
+	run := func(work func(context.Context) error) error {
+		var suite testsuite.WorkflowTestSuite
+		env := suite.NewTestActivityEnvironment()
+		env.SetWorkerOptions(sdkworker.Options{Interceptors: []interceptor.WorkerInterceptor{&activities.KeepAlive{Grace: time.Minute, Stall: stall}}})
+		env.RegisterActivityWithOptions(work, activity.RegisterOptions{Name: "Work"})
+		_, err := env.ExecuteActivity("Work")
+		return err
+	}
+	err := run(func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	require.ErrorContains(t, err, "no progress")
+	var failed *sdktemporal.ApplicationError
+	require.ErrorAs(t, err, &failed)
+	assert.False(t, failed.NonRetryable())
+
+	require.NoError(t, run(func(ctx context.Context) error {
+		tick, end := time.NewTicker(stall/10), time.After(3*stall)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-tick.C:
+				pulse.Beat(ctx)
+			case <-end:
+				return nil
+			}
+		}
+	}))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/internal/failpoint"
+	"countersign/internal/pulse"
 	"countersign/models"
 	"countersign/seal"
 	"countersign/store"
@@ -102,6 +103,7 @@ func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.E
 		}
 	}
 	failpoint.Inject("seal.loaded")
+	pulse.Beat(ctx)
 	var files []models.SealedFile
 	for _, d := range e.Originals() {
 		f, err := a.sealDocument(ctx, e, d, job)
@@ -187,11 +189,13 @@ func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *mo
 		return models.SealedFile{}, err
 	}
 	failpoint.Inject("seal.sealed")
+	pulse.Beat(ctx)
 	key := fmt.Sprintf("%s%s-%s.pdf", sealedPrefix(e.ID), d.ID, res.SHA256[:16])
 	if err := a.Blobs.Keep(ctx, out, key); err != nil {
 		return models.SealedFile{}, err
 	}
 	failpoint.Inject("seal.kept")
+	pulse.Beat(ctx)
 	return models.SealedFile{
 		OriginalID: d.ID, SHA256: res.SHA256, Size: res.Size, PageCount: res.PageCount, BlobKey: key,
 		TimestampedUntil: res.TimestampedUntil, TimestampPending: res.Pending, Encrypted: blob.Encrypts(a.Blobs),
@@ -330,10 +334,16 @@ func (a *Activities) takeSealSlot(ctx context.Context) (release func(), err erro
 	if a.SealSlots == nil {
 		return func() {}, nil
 	}
-	select {
-	case a.SealSlots <- struct{}{}:
-		return func() { <-a.SealSlots }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	waiting := time.NewTicker(HeartbeatInterval)
+	defer waiting.Stop()
+	for {
+		select {
+		case a.SealSlots <- struct{}{}:
+			return func() { <-a.SealSlots }, nil
+		case <-waiting.C:
+			pulse.Beat(ctx) // others are sealed meanwhile
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 }

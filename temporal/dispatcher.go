@@ -18,7 +18,6 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	sdktemporal "go.temporal.io/sdk/temporal"
-	"golang.org/x/sync/errgroup"
 
 	"countersign/internal/tracing"
 	"countersign/models"
@@ -48,50 +47,74 @@ type Dispatcher struct {
 }
 
 const (
-	batchSize     = 32
 	concurrency   = 16               // rows delivered at the same time
-	leaseDuration = 20 * time.Second // longer than the calls of a batch may take; what a dead process left waits for it
+	leaseDuration = 20 * time.Second // longer than a call may take; a row that a dead process left waits for it
 	callTimeout   = 8 * time.Second
 	pollInterval  = time.Second // in case no wake-up arrived
+	lookAgain     = 20 * time.Millisecond
 	maxWait       = 30 * time.Second
 )
 
-// Run dispatches until ctx ends: at once when a commit in this process wakes
-// it, and every second for what other processes left, until nothing is due.
+// Run dispatches until ctx ends: at once when a commit in this process wakes it, and every second for the rows of other
+// processes. It claims a row for each slot that is free: a call that hangs holds one slot, and no other row.
 func (d *Dispatcher) Run(ctx context.Context) {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
+	slots := make(chan struct{}, concurrency)
+	pause := pollInterval
 	for ctx.Err() == nil {
-		n, err := d.DispatchBatch(ctx)
+		n, err := d.claim(ctx, slots)
 		if err != nil && ctx.Err() == nil {
 			d.Log.ErrorContext(ctx, "outbox is not being dispatched", "error", err)
 		}
-		if n > 0 && err == nil {
+		switch {
+		case n > 0:
+			pause = lookAgain
 			continue
+		case err != nil:
+			pause = pollInterval
 		}
+		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
-		case <-ticker.C:
+		case <-timer.C:
+			pause = min(2*pause, pollInterval)
 		case <-d.Outbox.Wake():
+			// A claim can come back empty because another process looks at the same rows. So it is repeated soon.
+			pause = lookAgain
 		}
+		timer.Stop()
+	}
+	for range concurrency { // the calls under way end first
+		slots <- struct{}{}
 	}
 }
 
-// DispatchBatch takes one batch and delivers it. It returns the number of rows taken.
-func (d *Dispatcher) DispatchBatch(ctx context.Context) (int, error) {
-	rows, err := d.Outbox.ClaimOutbox(ctx, batchSize, leaseDuration)
-	if err != nil {
-		return 0, err
+// claim waits until a slot is free, claims a row for each free slot and starts to deliver it. It returns the number of rows.
+func (d *Dispatcher) claim(ctx context.Context, slots chan struct{}) (int, error) {
+	select {
+	case slots <- struct{}{}:
+	case <-ctx.Done():
+		return 0, ctx.Err()
 	}
-	var calls errgroup.Group
-	calls.SetLimit(concurrency)
+	free := 1
+	for taken := true; taken; {
+		select {
+		case slots <- struct{}{}:
+			free++
+		default:
+			taken = false
+		}
+	}
+	rows, err := d.Outbox.ClaimOutbox(ctx, free, leaseDuration)
+	for range free - min(len(rows), free) {
+		<-slots
+	}
 	for _, row := range rows {
-		calls.Go(func() error {
+		go func() {
+			defer func() { <-slots }()
 			d.dispatch(ctx, row)
-			return nil
-		})
+		}()
 	}
-	return len(rows), calls.Wait()
+	return len(rows), err
 }
 
 func (d *Dispatcher) dispatch(ctx context.Context, row models.OutboxRow) {

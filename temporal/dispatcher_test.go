@@ -30,20 +30,37 @@ type fakeOutbox struct {
 	waits []time.Duration
 	stuck bool // rows cannot be taken out: each is told again and again
 	wake  chan struct{}
+
+	claimed map[int64]bool // in this run of the dispatcher
+	empty   func()         // every row was claimed
 }
 
 func (b *fakeOutbox) Wake() <-chan struct{} { return b.wake }
 
-func (b *fakeOutbox) ClaimOutbox(context.Context, int, time.Duration) ([]models.OutboxRow, error) {
+// dispatch runs the dispatcher until it has tried each row that is there once, or has taken out every row.
+func (b *fakeOutbox) dispatch(t *testing.T, d *temporal.Dispatcher) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	b.mu.Lock()
+	b.claimed, b.empty = map[int64]bool{}, cancel
+	b.mu.Unlock()
+	d.Run(ctx)
+}
+
+func (b *fakeOutbox) ClaimOutbox(_ context.Context, n int, _ time.Duration) ([]models.OutboxRow, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	seen := map[uuid.UUID]bool{}
 	var out []models.OutboxRow
 	for _, r := range b.rows {
-		if !seen[r.Key] {
-			seen[r.Key] = true
+		if len(out) < n && !seen[r.Key] && !b.claimed[r.Seq] {
+			b.claimed[r.Seq] = true
 			out = append(out, r)
 		}
+		seen[r.Key] = true
+	}
+	if !slices.ContainsFunc(b.rows, func(r models.OutboxRow) bool { return !b.claimed[r.Seq] }) && b.empty != nil {
+		b.empty()
 	}
 	return out, nil
 }
@@ -109,8 +126,7 @@ func (f *fixture) tell(t *testing.T, kinds ...models.OutboxKind) {
 
 func (f *fixture) dispatch(t *testing.T) {
 	t.Helper()
-	_, err := f.DispatchBatch(t.Context())
-	require.NoError(t, err)
+	f.outbox.dispatch(t, f.Dispatcher)
 }
 
 // signals counts the signals in the history of the newest run.
@@ -192,8 +208,7 @@ func TestTemporalDown(t *testing.T) {
 	b := &fakeOutbox{wake: make(chan struct{})}
 	d := &temporal.Dispatcher{Outbox: b, Client: c, Namespace: "default", Log: slog.New(slog.DiscardHandler)}
 	b.rows = []models.OutboxRow{{Seq: 1, ID: uuid.New(), Key: uuid.New(), Kind: models.OutboxStart, Attempts: 3}}
-	_, err = d.DispatchBatch(t.Context())
-	require.NoError(t, err)
+	b.dispatch(t, d)
 	assert.Len(t, b.rows, 1, "kept")
 	assert.Equal(t, []time.Duration{8 * time.Second}, b.waits)
 }
@@ -248,3 +263,48 @@ func (quiet) Debug(string, ...any) {}
 func (quiet) Info(string, ...any)  {}
 func (quiet) Warn(string, ...any)  {}
 func (quiet) Error(string, ...any) {}
+
+// TestRun_OneKeyStalls_DelaysNoOther: a call that hangs holds one slot. The rows of all other keys are claimed and delivered
+// meanwhile.
+func TestRun_OneKeyStalls_DelaysNoOther(t *testing.T) {
+	t.Parallel()
+	const others = 60 // more than there are slots
+	f := newFixture(t)
+	release, stalled := make(chan struct{}), make(chan struct{})
+	f.Plan = func(_ context.Context, in temporal.EnvelopeInput) (temporal.Plan, error) {
+		if in.EnvelopeID == f.key {
+			close(stalled)
+			<-release
+		}
+		return temporal.Plan{Status: models.StatusSent}, nil
+	}
+	f.tell(t, models.OutboxStart)
+	f.outbox.claimed = map[int64]bool{}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.Run(ctx)
+	}()
+	<-stalled
+	f.outbox.mu.Lock()
+	for range others {
+		f.outbox.rows = append(f.outbox.rows, models.OutboxRow{
+			Seq: int64(len(f.outbox.rows) + 1), ID: uuid.New(), Key: uuid.New(), Kind: models.OutboxStart, Refs: models.OutboxRefs{AppID: uuid.New(), TenantID: "t"},
+		})
+	}
+	f.outbox.mu.Unlock()
+	assert.Eventually(t, func() bool {
+		f.outbox.mu.Lock()
+		defer f.outbox.mu.Unlock()
+		return len(f.outbox.rows) == 1
+	}, time.Minute, 10*time.Millisecond, "all but the row that hangs are delivered")
+	close(release)
+	require.Eventually(t, func() bool {
+		f.outbox.mu.Lock()
+		defer f.outbox.mu.Unlock()
+		return len(f.outbox.rows) == 0
+	}, time.Minute, 10*time.Millisecond)
+	cancel()
+	<-done
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"countersign/internal/failpoint"
+	"countersign/internal/pulse"
 	"countersign/models"
 	"countersign/store"
 	"countersign/store/blob"
@@ -101,6 +102,7 @@ func (a Anchorer) write(ctx context.Context, list io.Writer, next *store.Anchor,
 	if err == nil {
 		err = a.Store.EachChainHead(ctx, since, func(head store.ChainHead) error {
 			next.Entries++
+			pulse.Beat(ctx)
 			_, err := fmt.Fprintf(w, listEntry, head.EnvelopeID, head.Seq, head.Hash)
 			return err
 		})

@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
 
+	"countersign/internal/pulse"
 	"countersign/models"
 	"countersign/store"
 	"countersign/temporal"
@@ -88,6 +89,7 @@ func (r *Reconciler) Round(ctx context.Context, from Position, pages int) (Count
 			if pages == 0 {
 				return out, at, nil
 			}
+			pulse.Beat(ctx)
 			count, next, err := r.page(ctx, at)
 			if err != nil {
 				return out, at, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"countersign/internal/pulse"
 	"countersign/models"
 	"countersign/seal"
 	"countersign/store"
@@ -103,6 +104,7 @@ func (r Renewer) Pending(ctx context.Context, ref store.EnvelopeRef) error {
 		if d.PurgeStatus == models.PurgePurged || !d.TimestampPending {
 			continue
 		}
+		pulse.Beat(ctx)
 		if _, err := r.document(ctx, e, d); err != nil && !models.IsRefusal(err) {
 			return fmt.Errorf("time-stamp document %d: %w", d.Order, err)
 		}
