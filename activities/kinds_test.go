@@ -63,7 +63,7 @@ func (env *fakeEnv) finishes(of *models.Envelope, i int) {
 	env.change(of, func(e *models.Envelope) error {
 		l := models.Link{EnvelopeID: e.ID, SignerID: e.Signers[i].ID, ID: *e.Signers[i].LinkID}
 		for _, d := range e.Originals() {
-			require.NoError(env.t, e.ViewPage(env.act(), l, d.ID, 1, 1))
+			require.NoError(env.t, e.ViewPage(env.act(), l, d.ID, 1, 1, nil))
 		}
 		_, err := e.Consent(env.act(), l, new(models.Signer).Disclosure("en"))
 		require.NoError(env.t, err)

@@ -11,6 +11,7 @@ import (
 	"countersign/models"
 	"countersign/notify/templates"
 	"countersign/store"
+	"countersign/store/blob"
 	"countersign/temporal"
 )
 
@@ -166,8 +167,13 @@ func (a *Activities) Purge(ctx context.Context, in temporal.EnvelopeInput) error
 	if err != nil {
 		return err
 	}
-	if err := a.deleteFiles(ctx, gone); err != nil {
-		return fmt.Errorf("purge envelope %s: %w", e.ID, err)
+	for _, key := range gone {
+		if err := blob.DeleteWithPages(ctx, a.Blobs, key); err != nil {
+			return fmt.Errorf("purge envelope %s: %w", e.ID, err)
+		}
+	}
+	if err := a.Store.RemovePageFiles(ctx, gone...); err != nil {
+		return err
 	}
 	// Files that time-stamps were added to since are kept under their old names;
 	// what signers attached is beside the documents.

@@ -202,7 +202,7 @@ func (c *crowd) sign(i int) {
 	require.True(c.t, verified, "a signer can always prove who they are: %v", c.refused)
 	require.Equal(c.t, 60, c.until(60, func(e *models.Envelope, _ int) error {
 		act, l := at(e)
-		return e.ViewPage(act, l, e.Originals()[0].ID, 1, 24*60*60*1000)
+		return e.ViewPage(act, l, e.Originals()[0].ID, 1, 24*60*60*1000, nil)
 	}), "page views are always accepted")
 	require.True(c.t, c.try(func(e *models.Envelope) error {
 		act, l := at(e)

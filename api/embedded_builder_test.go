@@ -195,7 +195,7 @@ func TestBuilderSessionsReachNothingElse(t *testing.T) {
 			allowed++
 		}
 	}
-	require.Equal(t, 3, allowed, "the draft, its file, and the suggestions")
+	require.Equal(t, 5, allowed, "the draft, its file, its pages with their texts, and the suggestions")
 	c.get("/v1/envelopes/" + other.str("id")).want(200)
 	(&client{t: t, s: s, token: "builder_x"}).get("/v1/envelopes/"+e.str("id")).refused(401, "unauthorized")
 }

@@ -53,6 +53,7 @@ type documentHandler struct {
 
 	envelopes *envelopeHandler
 	uploads   *uploads
+	pages     *pageFiles
 }
 
 // documentStore is what documentHandler needs of the store.
@@ -70,6 +71,7 @@ type uploads struct {
 
 // uploadStore is what uploads needs of the store.
 type uploadStore interface {
+	RemovePageFiles(ctx context.Context, blobKeys ...string) error
 	Unreferenced(ctx context.Context, keys ...string) ([]string, error)
 }
 

@@ -39,6 +39,8 @@ func (s *documentHandler) routes() []route {
 		forConsole(viewer, get, "/v1/envelopes/:id/documents.zip", s.envelopes.ofEnvelope(s.sealedArchive)),
 		builderMay(models.BuilderDocuments, forConsole(sender, post, "/v1/envelopes/:id/documents/:documentId/prepare", withOptionalBody(s.prepareDocument))),
 		builderMay(models.BuilderAlways, forConsole(viewer, get, "/v1/envelopes/:id/documents/:documentId/suggestions", s.suggestions)),
+		builderMay(models.BuilderAlways, forConsole(viewer, get, "/v1/envelopes/:id/documents/:documentId/pages/:page", s.envelopes.ofEnvelope(s.envelopePage))),
+		builderMay(models.BuilderAlways, forConsole(viewer, get, "/v1/envelopes/:id/documents/:documentId/pages/:page/text", s.envelopes.ofEnvelope(s.envelopePageText))),
 		forConsole(viewer, get, "/v1/console/envelopes/:id/document", s.envelopes.ofEnvelope(s.getDocument)),
 		withFile(s.uploadLimit, forConsole(sender, post, "/v1/console/envelopes/:id/documents", s.uploadConsoleDocument)),
 	}

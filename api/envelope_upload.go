@@ -152,7 +152,11 @@ func (s *documentHandler) addDocument(c *gin.Context, app caller, u *upload, sta
 
 // discardBlob removes a file that no envelope came to hold.
 func (s *uploads) discardBlob(c *gin.Context, key string) {
-	if err := s.blobs.Delete(c.Request.Context(), key); err != nil {
+	err := blob.DeleteWithPages(c.Request.Context(), s.blobs, key)
+	if err == nil {
+		err = s.store.RemovePageFiles(c.Request.Context(), key)
+	}
+	if err != nil {
 		s.log.WarnContext(c.Request.Context(), "stray file stays", "key", key, "error", err)
 	}
 }

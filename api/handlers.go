@@ -52,15 +52,16 @@ func newHandlers(s *shared, cfg Config) (*handlers, error) {
 	h.branding = &brandingHandler{newSubject(s, cfg.Store, func(st *store.Store) brandingStore { return st })}
 	h.settings = &settingsHandler{newSubject(s, cfg.Store, func(st *store.Store) settingsStore { return st }), cfg.DefaultExpiryDays, cfg.ReminderInterval}
 	h.files = &uploads{newSubject(s, cfg.Store, func(st *store.Store) uploadStore { return st }), cfg.Scanner}
+	pages := &pageFiles{subject: newSubject(s, cfg.Store, func(st *store.Store) pageStore { return st }), renderer: cfg.Renderer}
 	h.envelopes = &envelopeHandler{
 		subject: newSubject(s, cfg.Store, func(st *store.Store) envelopeStore { return st }), uploads: h.files, settings: h.settings,
 		signingURL: cfg.SigningURL, workflows: cfg.Workflows, workflowsURL: cfg.WorkflowsURL,
 	}
-	h.documents = &documentHandler{newSubject(s, cfg.Store, func(st *store.Store) documentStore { return st }), h.envelopes, h.files}
-	h.templates = &templateHandler{newSubject(s, cfg.Store, func(st *store.Store) templateStore { return st }), h.files, h.envelopes, h.settings}
+	h.documents = &documentHandler{newSubject(s, cfg.Store, func(st *store.Store) documentStore { return st }), h.envelopes, h.files, pages}
+	h.templates = &templateHandler{newSubject(s, cfg.Store, func(st *store.Store) templateStore { return st }), h.files, h.envelopes, h.settings, pages}
 	h.envelopes.fromTemplate = h.templates.createFromTemplate
 	h.signings = &signingHandler{
-		subject: newSubject(s, cfg.Store, func(st *store.Store) signingStore { return st }), uploads: h.files, envelopes: h.envelopes, settings: h.settings, branding: h.branding,
+		subject: newSubject(s, cfg.Store, func(st *store.Store) signingStore { return st }), uploads: h.files, envelopes: h.envelopes, settings: h.settings, branding: h.branding, pages: pages,
 		codes: cfg.Codes, mail: cfg.Mail, declineNeedsCode: cfg.DeclineNeedsCode, codeBeforeReading: cfg.CodeBeforeReading,
 		readingCopies: semaphore.NewWeighted(maxConcurrentReadingCopies),
 	}

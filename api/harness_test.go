@@ -166,7 +166,7 @@ func start(t testing.TB, db string, edit func(*api.Config)) *service {
 	tokens, err := credential.NewTokens(keys, s.clock.now)
 	require.NoError(t, err)
 	s.cfg = api.Config{
-		Store: s.store, Blobs: blobs, Tokens: tokens, Codes: credential.NewCodes([]byte("key")), Mail: s.mails, SMS: fakeSMS{s.mails}, Workflows: fakeWorkflows{},
+		Store: s.store, Blobs: blobs, Tokens: tokens, Codes: credential.NewCodes([]byte("key")), Mail: s.mails, SMS: fakeSMS{s.mails}, Workflows: fakeWorkflows{}, Renderer: testkit.Renderer{},
 		Pages: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; frame-ancestors 'none'")
 			w.WriteHeader(http.StatusOK)

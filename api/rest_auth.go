@@ -209,7 +209,7 @@ func (s *shared) mustEnrol(user *models.ConsoleUser, factor bool) bool {
 // again to change it costs less than a body that was read in vain.
 func (s *shared) checkPath(c *gin.Context, app caller) error {
 	for _, p := range c.Params {
-		if p.Key == "tenantId" { // the app's own name for it
+		if p.Key == "tenantId" || p.Key == "page" { // the app's own name for it, and a number
 			continue
 		}
 		if _, err := pathID(c, p.Key); err != nil {

@@ -32,6 +32,7 @@ type Config struct {
 	SMS       notify.SMS
 	Workflows Workflows
 	Scanner   Scanner      // scans uploads; nil: uploads are not scanned
+	Renderer  PageRenderer // renders pages
 	Pages     http.Handler // the pages for people, for every path that is not the API's
 
 	BaseURL, SigningURL, EmbedURL string

@@ -224,8 +224,12 @@ func (s *signingHandler) pageView(c *gin.Context, l signerLink, o *object) error
 	if err := o.err(); err != nil {
 		return err
 	}
+	delivered, err := s.deliveredPage(c, l, doc, page)
+	if err != nil {
+		return err
+	}
 	return s.changeSigned(c, l, func(e *models.Envelope) error {
-		return e.ViewPage(s.signerContext(c, l), l.Link, doc, page, int64(dwell))
+		return e.ViewPage(s.signerContext(c, l), l.Link, doc, page, int64(dwell), delivered)
 	}, noContent)
 }
 

@@ -18,17 +18,21 @@ func (s *signingHandler) readableEnvelope(c *gin.Context, l signerLink) (*models
 	return e, err
 }
 
+// readEnvelope loads the envelope of a link whose client may read its documents.
+func (s *signingHandler) readEnvelope(c *gin.Context, l signerLink, entries bool) (*models.Envelope, error) {
+	if entries || s.codeBeforeReading {
+		return s.confirmedReading(c, l)
+	}
+	return s.readableEnvelope(c, l)
+}
+
 // sendToSigner streams a document as it was uploaded, or with what others entered.
 func (s *signingHandler) sendToSigner(c *gin.Context, l signerLink, find func(*models.Envelope) (*models.Document, error)) error {
-	read := s.readableEnvelope
 	entries, err := readingCopyRequested(c)
 	if err != nil {
 		return err
 	}
-	if entries || s.codeBeforeReading {
-		read = s.confirmedReading
-	}
-	e, err := read(c, l)
+	e, err := s.readEnvelope(c, l, entries)
 	if err != nil {
 		return err
 	}
@@ -56,14 +60,19 @@ func (s *signingHandler) signingDocuments(c *gin.Context, l signerLink) error {
 
 func (s *signingHandler) signingDocumentByID(c *gin.Context, l signerLink) error {
 	return s.sendToSigner(c, l, func(e *models.Envelope) (*models.Document, error) {
-		id, err := pathID(c, "docId")
-		if err != nil {
-			return nil, err
-		}
-		d := e.Document(id)
-		if d == nil || d.Kind != models.DocumentOriginal {
-			return nil, models.ErrNotFound
-		}
-		return d, nil
+		return originalOf(c, e, "docId")
 	})
+}
+
+// originalOf returns the original that the path names.
+func originalOf(c *gin.Context, e *models.Envelope, parameter string) (*models.Document, error) {
+	id, err := pathID(c, parameter)
+	if err != nil {
+		return nil, err
+	}
+	d := e.Document(id)
+	if d == nil || d.Kind != models.DocumentOriginal {
+		return nil, models.ErrNotFound
+	}
+	return d, nil
 }

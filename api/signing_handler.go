@@ -19,6 +19,7 @@ type signingHandler struct {
 	envelopes *envelopeHandler
 	settings  *settingsHandler
 	branding  *brandingHandler
+	pages     *pageFiles
 
 	codes             *credential.Codes
 	mail              Mailer

@@ -15,6 +15,8 @@ func (s *signingHandler) routes() []route {
 		forSigner(get, "/v1/signing/:token/document", s.signingDocument),
 		forSigner(get, "/v1/signing/:token/documents", s.signingDocuments),
 		forSigner(get, "/v1/signing/:token/documents/:docId", s.signingDocumentByID),
+		forSigner(get, "/v1/signing/:token/documents/:docId/pages/:page", s.signingPage),
+		forSigner(get, "/v1/signing/:token/documents/:docId/pages/:page/text", s.signingPageText),
 		forSigner(post, "/v1/signing/:token/page-view", withBody(s.pageView)),
 		forSigner(post, "/v1/signing/:token/fit", withBody(s.checkFit)),
 		forSigner(get, "/v1/signing/:token/shown", s.shown),

@@ -16,6 +16,7 @@ type templateHandler struct {
 	uploads   *uploads
 	envelopes *envelopeHandler
 	settings  *settingsHandler
+	pages     *pageFiles
 }
 
 // templateStore is what templateHandler needs of the store.

@@ -22,7 +22,7 @@ func TestReplaceSigner(t *testing.T) {
 	require.NoError(t, err)
 	_, err = e.Consent(act(start), first, new(models.Signer).Disclosure("en"))
 	require.NoError(t, err)
-	require.NoError(t, e.ViewPage(act(start), first, e.Documents[0].ID, 1, 5))
+	require.NoError(t, e.ViewPage(act(start), first, e.Documents[0].ID, 1, 5, nil))
 	_, err = e.Resend(act(start), e.Signers[0].ID)
 	require.NoError(t, err)
 	e.Signers[0].Delegated, e.Signers[0].AllowDelegation, e.Signers[0].Role = true, true, "tenant"

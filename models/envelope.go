@@ -67,6 +67,8 @@ type Envelope struct {
 	Version          int64  // raised by every saved change
 	// Used is how much of what its sealed documents can hold is used up.
 	Used SealUse `gorm:"serializer:json"`
+	// AppearanceProfile is the profile of the appearance of its pages, from sending to its end; 0: the present one.
+	AppearanceProfile int
 	// Archived says that its audit events and values are in a file, see store.Archive.
 	Archived bool
 

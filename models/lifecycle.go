@@ -37,7 +37,7 @@ func (e *Envelope) Send(act ActionContext, message *string) error {
 	if message != nil {
 		e.Message = message
 	}
-	e.SentAt = new(act.At)
+	e.SentAt, e.AppearanceProfile = new(act.At), AppearanceProfile
 	e.resetDeadline(act.At)
 	e.openGroup(act)
 	detail := Detail{"signers": len(e.Signers), "documents": len(e.Originals())}

@@ -50,14 +50,14 @@ func TestASpentLinkDoesNothing(t *testing.T) {
 			e := sent(t, nil, models.AuthNone, 1, 1)
 			spend(e)
 			n := len(e.Events)
-			assert.Equal(t, "signing_link_invalid", code(t, e.ViewPage(act(start), link(e, 0), e.Originals()[0].ID, 1, 5)))
+			assert.Equal(t, "signing_link_invalid", code(t, e.ViewPage(act(start), link(e, 0), e.Originals()[0].ID, 1, 5, nil)))
 			_, err := e.RequestCode(act(start), link(e, 0), []byte("hash"))
 			assert.Equal(t, "signing_link_invalid", code(t, err))
 			_, err = e.VerifyCode(act(start), link(e, 0), []byte("hash"), nil)
 			assert.Equal(t, "signing_link_invalid", code(t, err))
 			assert.Zero(t, e.Signers[0].PageViews)
 			assert.Len(t, e.Events, n)
-			require.NoError(t, e.ViewPage(act(start), link(e, 1), e.Originals()[0].ID, 1, 5), "the other's link is good")
+			require.NoError(t, e.ViewPage(act(start), link(e, 1), e.Originals()[0].ID, 1, 5, nil), "the other's link is good")
 		})
 	}
 }
@@ -68,7 +68,7 @@ func TestPageViewsAreBounded(t *testing.T) {
 	e := sent(t, nil, models.AuthNone, 1)
 	doc, day := e.Originals()[0].ID, int64(24*60*60*1000)
 	view := func(document uuid.UUID, page int, dwell int64) error {
-		return e.ViewPage(act(start), link(e, 0), document, page, dwell)
+		return e.ViewPage(act(start), link(e, 0), document, page, dwell, nil)
 	}
 	for _, c := range []struct {
 		document uuid.UUID
@@ -97,7 +97,7 @@ func TestRepeatedPageViews_AreOneEvent(t *testing.T) {
 	e := sent(t, nil, models.AuthNone, 1)
 	doc := e.Originals()[0].ID
 	for i := range 5000 {
-		require.NoError(t, e.ViewPage(act(start.Add(time.Duration(i)*time.Second)), link(e, 0), doc, 1+i%2, 10))
+		require.NoError(t, e.ViewPage(act(start.Add(time.Duration(i)*time.Second)), link(e, 0), doc, 1+i%2, 10, nil))
 	}
 	assert.Equal(t, 2, events(e, models.EventPageViewed))
 	assert.Equal(t, 5000, e.Signers[0].PageViews)

@@ -17,6 +17,8 @@ type PageLog struct {
 	DwellMs int64                  `json:"dwellMs,omitempty"` // of these
 	LastAt  *time.Time             `json:"lastAt,omitempty"`  // the last of these
 	Codes   int                    `json:"codes,omitempty"`   // requested with the present link
+	// Delivered are the pages that the service has delivered, by document and by level; of level 0, their texts.
+	Delivered map[uuid.UUID]map[int][][2]int `json:"delivered,omitempty"`
 }
 
 // note returns the log with one more first view.
@@ -25,7 +27,13 @@ func (l PageLog) note(document uuid.UUID, page int) PageLog {
 	if l.Seen == nil {
 		l.Seen = make(map[uuid.UUID][][2]int)
 	}
-	ranges := append(slices.Clone(l.Seen[document]), [2]int{page, page})
+	l.Seen[document] = addPage(l.Seen[document], page)
+	return l
+}
+
+// addPage returns ranges with one more page.
+func addPage(ranges [][2]int, page int) [][2]int {
+	ranges = append(slices.Clone(ranges), [2]int{page, page})
 	slices.SortFunc(ranges, func(a, b [2]int) int { return a[0] - b[0] })
 	joined := ranges[:1]
 	for _, r := range ranges[1:] {
@@ -35,14 +43,16 @@ func (l PageLog) note(document uuid.UUID, page int) PageLog {
 			joined = append(joined, r)
 		}
 	}
-	l.Seen[document] = joined
-	return l
+	return joined
+}
+
+// hasPage reports whether ranges have a page.
+func hasPage(ranges [][2]int, page int) bool {
+	return slices.ContainsFunc(ranges, func(r [2]int) bool { return r[0] <= page && page <= r[1] })
 }
 
 // has reports whether the first view of a page is recorded.
-func (l PageLog) has(document uuid.UUID, page int) bool {
-	return slices.ContainsFunc(l.Seen[document], func(r [2]int) bool { return r[0] <= page && page <= r[1] })
-}
+func (l PageLog) has(document uuid.UUID, page int) bool { return hasPage(l.Seen[document], page) }
 
 // count returns how many first views are recorded.
 func (l PageLog) count() int {

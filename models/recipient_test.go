@@ -175,8 +175,8 @@ func TestViewersOpenEveryDocument(t *testing.T) {
 		require.ErrorAs(t, err, &refusal)
 		require.Equal(t, left, refusal.Details["documentIds"])
 		require.Equal(t, models.SignerSent, e.Signers[0].Status)
-		require.NoError(t, e.ViewPage(act(start), link(e, 0), docs[1-i].ID, 1, 10))
-		require.NoError(t, e.ViewPage(act(start), link(e, 0), docs[1-i].ID, 2, 10), "opened once")
+		require.NoError(t, e.ViewPage(act(start), link(e, 0), docs[1-i].ID, 1, 10, nil))
+		require.NoError(t, e.ViewPage(act(start), link(e, 0), docs[1-i].ID, 2, 10, nil), "opened once")
 		require.Len(t, e.Signers[0].Opened, i+1)
 	}
 	_, err = e.Sign(act(start), link(e, 0), models.Submission{})

@@ -96,7 +96,7 @@ func TestWhatSignersDoIsRecorded(t *testing.T) {
 		},
 		"look at a page": {
 			models.AuthNone, nothing,
-			func(e *models.Envelope) error { return e.ViewPage(act(start), link(e, 0), e.Documents[0].ID, 2, 5) },
+			func(e *models.Envelope) error { return e.ViewPage(act(start), link(e, 0), e.Documents[0].ID, 2, 5, nil) },
 			"in_progress", "page_viewed",
 			func(e *models.Envelope) models.Detail {
 				return models.Detail{"documentId": e.Documents[0].ID.String(), "page": 2, "dwellMs": int64(5)}
@@ -166,7 +166,7 @@ func TestEachActionIsRefusedByItsOwnName(t *testing.T) {
 	_, decline := e.Decline(act(start), l, nil, false)
 	for name, err := range map[string]error{
 		"open": open, "read": read, "request": requested, "verify": verified, "consent": consent, "sign": sign, "decline": decline,
-		"view": e.ViewPage(act(start), l, e.Documents[0].ID, 1, 0), "may sign": e.CheckSign(act(start), l),
+		"view": e.ViewPage(act(start), l, e.Documents[0].ID, 1, 0, nil), "may sign": e.CheckSign(act(start), l),
 	} {
 		assert.Equal(t, "signing_link_closed", code(t, err), name)
 	}
@@ -221,7 +221,7 @@ func TestPagesOfSealedDocumentsAreNotViewed(t *testing.T) {
 	t.Parallel()
 	e := sent(t, nil, models.AuthNone, 1)
 	e.Documents = append(e.Documents, &models.Document{ID: uuid.New(), Kind: models.DocumentSealed, PageCount: 3})
-	err := e.ViewPage(act(start), link(e, 0), e.Documents[1].ID, 1, 0)
+	err := e.ViewPage(act(start), link(e, 0), e.Documents[1].ID, 1, 0, nil)
 	assert.Equal(t, "validation_error", code(t, err))
 }
 

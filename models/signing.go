@@ -170,7 +170,8 @@ func (e *Envelope) Consent(act ActionContext, l Link, shown Disclosure) (*Signer
 
 // ViewPage records that the signer looked at a page for dwellMs milliseconds: the first view of a page as an event, others
 // in the signer's PageLog.
-func (e *Envelope) ViewPage(act ActionContext, l Link, document uuid.UUID, page int, dwellMs int64) error {
+// delivered is the best picture of the page that was delivered to the signer; nil: none was.
+func (e *Envelope) ViewPage(act ActionContext, l Link, document uuid.UUID, page int, dwellMs int64, delivered *Appearance) error {
 	s, err := e.authorizeLink(l, act.At, ActionViewPage, ErrLinkInvalid)
 	if err != nil {
 		return err
@@ -201,9 +202,11 @@ func (e *Envelope) ViewPage(act ActionContext, l Link, document uuid.UUID, page 
 		return nil
 	}
 	s.Pages = s.Pages.note(document, page)
-	e.record(act, EventPageViewed, s.ID, Detail{
-		"signerId": s.ID.String(), "documentId": document.String(), "page": page, "dwellMs": dwellMs,
-	})
+	detail := Detail{"signerId": s.ID.String(), "documentId": document.String(), "page": page, "dwellMs": dwellMs}
+	if delivered != nil {
+		detail["level"], detail["appearance"] = delivered.Level, delivered.Hash
+	}
+	e.record(act, EventPageViewed, s.ID, detail)
 	return nil
 }
 

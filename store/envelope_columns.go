@@ -38,6 +38,7 @@ func envelopeColumns(e *models.Envelope) []column {
 		{"audit_seq", &e.AuditSeq},
 		{"audit_head", &e.AuditHead},
 		{"used", inJSON{value: &e.Used}},
+		{"appearance_profile", &e.AppearanceProfile},
 		{"version", &e.Version},
 		{"archived", &e.Archived},
 	}

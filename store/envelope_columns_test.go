@@ -52,7 +52,7 @@ func TestRecipientsAtRest(t *testing.T) {
 			require.NoError(t, former.Create(ctx, e))
 			_, err = former.Change(ctx, f.app.ID, e.ID, func(e *models.Envelope) error {
 				l := models.Link{EnvelopeID: e.ID, SignerID: e.Signers[2].ID, ID: *e.Signers[2].LinkID}
-				if err := e.ViewPage(act, l, e.Originals()[0].ID, 1, 1); err != nil {
+				if err := e.ViewPage(act, l, e.Originals()[0].ID, 1, 1, nil); err != nil {
 					return err
 				}
 				_, err := e.Replace(act, e.Signers[0].ID, models.Replacement{Name: "Grete", Email: "grete@navy.example"})

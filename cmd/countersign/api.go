@@ -36,5 +36,6 @@ func (apiCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	wg.Go(func() { a.newDispatcher().Run(ctx) })
+	wg.Go(func() { a.compileRenderer(ctx) })
 	return serve(ctx, l, h)
 }

@@ -50,8 +50,9 @@ type app struct {
 	// metrics is nil unless the settings name an address to show them at.
 	metrics *metrics.Metrics
 	sealer  *reloadingSealer // of a process that has workers
-	// validators are of a process that has the API.
+	// validators and renderer are of a process that has the API.
 	validators *sandbox.Pool
+	renderer   *pageRenderer
 }
 
 // keysLimit bounds how long a request waits for keys that were rotated.
@@ -123,8 +124,11 @@ func (a *app) close() error {
 		a.client.Close()
 	}
 	var err error
+	if a.renderer != nil {
+		err = a.renderer.close()
+	}
 	if a.store != nil {
-		err = a.store.Close()
+		err = errors.Join(err, a.store.Close())
 	}
 	if a.stopTracing != nil {
 		a.stopTracing()
@@ -141,6 +145,9 @@ func (a *app) newHandler(ctx context.Context) (http.Handler, error) {
 		return nil, err
 	}
 	a.validators, limits.Validators = validators, validators
+	if a.renderer, err = newRenderer(a.cfg.DataDir); err != nil {
+		return nil, err
+	}
 	others, err := settingsTrust(a.cfg)
 	if err != nil {
 		return nil, err
@@ -159,7 +166,7 @@ func (a *app) newHandler(ctx context.Context) (http.Handler, error) {
 		a.log.Warn(w)
 	}
 	return api.New(api.Config{
-		Scanner: scanner, Provider: signInProvider(a.cfg),
+		Scanner: scanner, Renderer: a.renderer, Provider: signInProvider(a.cfg),
 		Store: a.store, Blobs: a.blobs, Tokens: a.tokens, Codes: credential.NewCodes(codeKeys[0]), Mail: a.mail, SMS: a.sms,
 		Workflows: temporal.Workflows{Client: a.client}, Pages: web.Handler(),
 		BaseURL: a.cfg.BaseURL, SigningURL: a.cfg.SigningURL, EmbedURL: a.cfg.EmbedURL, WorkflowsURL: a.cfg.WorkflowsURL(), UploadLimit: a.cfg.UploadLimit, Admission: limits,

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -82,7 +81,14 @@ func (r *pageRenderer) compile(ctx context.Context) error {
 func (r *pageRenderer) close() error {
 	r.Close()
 	if r.remove {
-		return errors.Join(os.RemoveAll(r.dir))
+		return os.RemoveAll(r.dir)
 	}
 	return nil
+}
+
+// compileRenderer prepares the renderer in the background. Until it is done, each page takes seconds.
+func (a *app) compileRenderer(ctx context.Context) {
+	if err := a.renderer.compile(ctx); err != nil {
+		a.log.WarnContext(ctx, "the renderer is not compiled: pages are shown late", "error", err)
+	}
 }

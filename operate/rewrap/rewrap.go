@@ -40,7 +40,7 @@ func (r Rewrapper) Run(ctx context.Context) (Result, error) {
 	if err != nil {
 		return out, err
 	}
-	for _, folder := range []string{blob.Envelopes, blob.Templates, blob.Anchors, blob.Archives} {
+	for _, folder := range []string{blob.Envelopes, blob.Templates, blob.Pages, blob.Anchors, blob.Archives} {
 		err := r.Blobs.Walk(ctx, folder, func(e blob.Entry) error {
 			there, changed, err := r.file(ctx, e.Key, unmarked)
 			if there {

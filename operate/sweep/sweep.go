@@ -64,7 +64,7 @@ func (s Sweeper) Run(ctx context.Context, emit func(Orphan) error) error {
 	for _, folder := range []struct {
 		prefix string
 		judge  func(context.Context, []blob.Entry) ([]Orphan, error)
-	}{{blob.Envelopes, s.documents}, {blob.Templates, s.templates}, {blob.Anchors, s.lists}, {blob.Archives, s.archives}, {checkPrefix, expiredChecks}} {
+	}{{blob.Envelopes, s.documents}, {blob.Templates, s.templates}, {blob.Pages, s.pages}, {blob.Anchors, s.lists}, {blob.Archives, s.archives}, {checkPrefix, expiredChecks}} {
 		var old []blob.Entry
 		flush := func() error {
 			orphans, err := folder.judge(ctx, old)
@@ -180,6 +180,35 @@ func (s Sweeper) documents(ctx context.Context, files []blob.Entry) ([]Orphan, e
 // templates judges files of templates: templates/<id>/….
 func (s Sweeper) templates(ctx context.Context, files []blob.Entry) ([]Orphan, error) {
 	return s.unreferenced(ctx, newOrphans(files, ReasonUnreferenced))
+}
+
+// pages judges what was made of the pages of stored files: pages/<key of the file>/….
+func (s Sweeper) pages(ctx context.Context, files []blob.Entry) ([]Orphan, error) {
+	sources := make([]string, 0, len(files))
+	for _, f := range files {
+		if source := blob.SourceOfPages(f.Key); source != "" {
+			sources = append(sources, source)
+		}
+	}
+	gone, err := s.Store.Unreferenced(ctx, sources...)
+	if err != nil {
+		return nil, err
+	}
+	var out []Orphan
+	for _, f := range files {
+		if slices.Contains(gone, blob.SourceOfPages(f.Key)) {
+			out = append(out, newOrphan(f, ReasonUnreferenced))
+		}
+	}
+	return out, s.forgetPages(ctx, gone)
+}
+
+// forgetPages removes the records of pages whose files are swept.
+func (s Sweeper) forgetPages(ctx context.Context, sources []string) error {
+	if !s.Delete {
+		return nil
+	}
+	return s.Store.RemovePageFiles(ctx, sources...)
 }
 
 // unreferenced leaves out what a template, or an envelope that was made of one, still names.

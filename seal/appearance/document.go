@@ -14,12 +14,6 @@ import (
 	"countersign/seal/refusal"
 )
 
-// The codes of refusals of documents and pages that PDFium does not render.
-const (
-	Unreadable = "document_not_rendered"
-	PageBroken = "page_not_rendered"
-)
-
 // ErrNoPage reports a page number beyond the document.
 var ErrNoPage = errors.New("appearance: the document has no such page")
 
@@ -65,13 +59,13 @@ func (e *Engine) Open(ctx context.Context, file io.ReaderAt, size int64) (_ *Doc
 	access := d.call("FPDF_FILEACCESS_Create", uint64(size), 0) //nolint:gosec // at most maxFile
 	d.handle = d.call("FPDF_LoadCustomDocument", access, 0)
 	if d.err == nil && d.handle == 0 {
-		return nil, d.fault(refusal.New(Unreadable, "The PDF cannot be opened for showing it."))
+		return nil, d.fault(refusal.New(refusal.DocumentNotRendered, "The PDF cannot be opened for showing it."))
 	}
 	d.form = d.call("FPDFDOC_InitFormFillEnvironment", d.handle, d.call("FPDF_FORMFILLINFO_Create"))
 	d.call("FPDF_SetFormFieldHighlightAlpha", d.form, 0)
 	d.pages = int(int32(d.call("FPDF_GetPageCount", d.handle))) //nolint:gosec // an int
 	if d.err == nil && (d.form == 0 || d.pages <= 0) {
-		return nil, d.fault(refusal.New(Unreadable, "The PDF has no pages that can be shown."))
+		return nil, d.fault(refusal.New(refusal.DocumentNotRendered, "The PDF has no pages that can be shown."))
 	}
 	d.units = func(page int) float64 { return userUnit(file, size, page) }
 	return d, d.fault(nil)
@@ -131,7 +125,7 @@ func (d *Document) page(number int) (handle uint64, closePage func(), err error)
 	}
 	handle = d.call("FPDF_LoadPage", d.handle, uint64(number-1)) //nolint:gosec // positive
 	if handle == 0 {
-		return 0, nil, d.fault(refusal.New(PageBroken, fmt.Sprintf("Page %d cannot be shown.", number)))
+		return 0, nil, d.fault(refusal.New(refusal.PageNotRendered, fmt.Sprintf("Page %d cannot be shown.", number)))
 	}
 	d.call("FORM_OnAfterLoadPage", handle, d.form)
 	return handle, func() {

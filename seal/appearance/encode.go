@@ -8,6 +8,8 @@ import (
 	"image/color"
 	"image/jpeg"
 	"image/png"
+
+	"countersign/seal/refusal"
 )
 
 const (
@@ -36,8 +38,17 @@ func (p *Picture) Encode() (b []byte, mediaType string, err error) {
 	if err == nil && lossless.Len() <= lossy.Len() {
 		return lossless.Bytes(), mediaPNG, nil
 	}
+	if int64(lossy.Len()) > maxContent(len(p.Image.Pix)/4) {
+		return nil, "", refusal.New(refusal.PDFTooComplex, "The page cannot be shown: its picture would be too large.")
+	}
 	return lossy.Bytes(), mediaJPEG, nil
 }
+
+// maxContent bounds an encoded picture of so many pixels, in bytes. Noise takes less.
+func maxContent(pixels int) int64 { return maxLossless + int64(pixels)*3/2 }
+
+// Memory returns what receiving a picture of so many pixels takes, in bytes: the answer of a process, in base64 and decoded.
+func Memory(pixels int) int64 { return maxContent(pixels) * 5 / 2 }
 
 // The media types of pictures.
 const (

@@ -26,7 +26,7 @@ import (
 //go:linkname module github.com/klippa-app/go-pdfium/internal/pdfium_wasm.Module
 var module []byte
 
-// Engine is the compiled renderer. Its documents must not be used concurrently.
+// Engine is the compiled renderer. It is safe for concurrent use; a document is not.
 type Engine struct {
 	runtime  wazero.Runtime
 	compiled wazero.CompiledModule

@@ -24,19 +24,16 @@ const (
 	maxSide = 1e6
 )
 
-// PageTooLarge is the code of the refusal of a page that would be rendered with less than 36 dpi.
-const PageTooLarge = "page_too_large"
-
 // Pixels returns the size of the picture of a page of width × height points.
 func (l Level) Pixels(width, height float64) (w, h int, err error) {
 	if !(width > 0 && height > 0 && width <= maxSide && height <= maxSide) { // also if one is not a number
-		return 0, 0, refusal.New(PageTooLarge, "The page has no size that can be shown.")
+		return 0, 0, refusal.New(refusal.PageTooLarge, "The page has no size that can be shown.")
 	}
 	w, h = pixels(width*float64(l)), pixels(height*float64(l))
 	if w*h > MaxPixels {
 		scale := math.Sqrt(MaxPixels / (float64(w) * float64(h)))
 		if scale*float64(l) < minScale {
-			return 0, 0, refusal.New(PageTooLarge, "The page is too large to be shown legibly.")
+			return 0, 0, refusal.New(refusal.PageTooLarge, "The page is too large to be shown legibly.")
 		}
 		w, h = max(1, int(float64(w)*scale)), max(1, int(float64(h)*scale))
 		for w*h > MaxPixels { // one of the sides is a single pixel

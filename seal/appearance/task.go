@@ -87,7 +87,7 @@ func Tasks(e *Engine) map[byte]sandbox.Task {
 		taskPicture: func(ctx context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
 			var a pictureAnswer
 			err := e.serve(ctx, file, size, func(d *Document, page int, level Level) (err error) {
-				a.Picture, err = d.encoded(page, level)
+				a.Picture, err = d.Encoded(page, level)
 				return err
 			})
 			if a.NoPage = errors.Is(err, ErrNoPage); !a.NoPage {
@@ -131,8 +131,8 @@ func (e *Engine) serve(ctx context.Context, file io.ReaderAt, size int64, do fun
 	return do(d, int(binary.BigEndian.Uint32(head[:4])), Level(binary.BigEndian.Uint32(head[4:])))
 }
 
-// encoded renders a page and encodes it.
-func (d *Document) encoded(page int, level Level) (*Encoded, error) {
+// Encoded renders a page and encodes it.
+func (d *Document) Encoded(page int, level Level) (*Encoded, error) {
 	p, err := d.Render(page, level)
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func answered(err error) error {
 		return refusal.New(refusal.PDFTooComplex, "The page cannot be shown: that takes too much memory.")
 	}
 	if errors.Is(err, errStopped) {
-		return refusal.New(PageBroken, "The page cannot be shown: the PDF is damaged.")
+		return refusal.New(refusal.PageNotRendered, "The page cannot be shown: the PDF is damaged.")
 	}
 	return err
 }

@@ -13,8 +13,18 @@ const (
 	payload = (Record - 8<<10) / 4 * 3
 	// Texts bounds what signers enter into the fields of an envelope, in bytes of JSON.
 	Texts = 2 << 20
+	// Appearances bounds what the record says of the pages that signers were shown, in bytes of JSON.
+	Appearances = 3 << 20
 	// Trail bounds all else that the record holds, most of which is the audit trail, in bytes of JSON.
-	Trail = payload - Texts
+	Trail = payload - Texts - Appearances
+)
+
+// What the record says of the pages that signers were shown: at most Hashes × 110 and Ranges × 20 bytes, MinRanges for each
+// signer if that is more, and the ids of documents and signers.
+const (
+	Hashes    = 20_000 // of a page in a level: 4,000 pages in all levels, and their texts
+	Ranges    = 20_000 // of pages, for all signers together
+	MinRanges = 100    // … for each signer
 )
 
 // What a sealed file holds beside the original and the record.

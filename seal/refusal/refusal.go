@@ -45,6 +45,10 @@ const (
 	PictureTooLarge  = "picture_too_large"
 	FieldOffPage     = "field_off_page"
 	OriginalChanged  = "original_changed"
+
+	DocumentNotRendered = "document_not_rendered"
+	PageNotRendered     = "page_not_rendered"
+	PageTooLarge        = "page_too_large"
 )
 
 // Ambiguous refuses a PDF that programs would read in several ways.

@@ -28,7 +28,39 @@ const (
 	Templates   = "templates/"
 	Archives    = "archives/"
 	TokenSuffix = ".tst"
+	// Pages holds what was made of the pages of stored files: PagesOf says where.
+	Pages = "pages/"
 )
+
+// PagesOf is the folder of what was made of the pages of the file under key.
+func PagesOf(key string) string { return Pages + key + "/" }
+
+// SourceOfPages is the key of the file of whose pages the file under key was made; "" if it was made of none.
+func SourceOfPages(key string) string {
+	rest, ok := strings.CutPrefix(key, Pages)
+	i := strings.LastIndexByte(rest, '/')
+	if !ok || i < 0 {
+		return ""
+	}
+	return rest[:i]
+}
+
+// DeleteWithPages removes the file under key and what was made of its pages.
+func DeleteWithPages(ctx context.Context, s Store, key string) error {
+	if err := s.Delete(ctx, key); err != nil {
+		return err
+	}
+	pages, err := s.List(ctx, PagesOf(key))
+	if err != nil {
+		return err
+	}
+	for _, p := range pages {
+		if err := s.Delete(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Store keeps files under keys such as "envelopes/<id>/<id>.pdf". It is safe
 // for concurrent use.

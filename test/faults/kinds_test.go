@@ -342,7 +342,7 @@ func (d *storedParts) ask(t *testing.T, in partCall, link *string) (partSeen, er
 			_, err = e.Consent(act, l, new(models.Signer).Disclosure("en"))
 		case "view":
 			out.code = http.StatusNoContent
-			err = e.ViewPage(act, l, e.Originals()[0].ID, 1, 900)
+			err = e.ViewPage(act, l, e.Originals()[0].ID, 1, 900, nil)
 		case "decline":
 			_, err = e.Decline(act, l, nil, false)
 		case "sign":

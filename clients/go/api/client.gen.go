@@ -1452,6 +1452,27 @@ func (e WebhookInclude) Valid() bool {
 	}
 }
 
+// Defines values for PageLevel.
+const (
+	PageLevelN1 PageLevel = 1
+	PageLevelN2 PageLevel = 2
+	PageLevelN4 PageLevel = 4
+)
+
+// Valid indicates whether the value is a known member of the PageLevel enum.
+func (e PageLevel) Valid() bool {
+	switch e {
+	case PageLevelN1:
+		return true
+	case PageLevelN2:
+		return true
+	case PageLevelN4:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DownloadConsoleDocumentParamsKind.
 const (
 	DownloadConsoleDocumentParamsKindOriginal DownloadConsoleDocumentParamsKind = "original"
@@ -1641,6 +1662,27 @@ func (e UploadDocumentParamsActiveContent) Valid() bool {
 	}
 }
 
+// Defines values for GetPagePictureParamsLevel.
+const (
+	GetPagePictureParamsLevelN1 GetPagePictureParamsLevel = 1
+	GetPagePictureParamsLevelN2 GetPagePictureParamsLevel = 2
+	GetPagePictureParamsLevelN4 GetPagePictureParamsLevel = 4
+)
+
+// Valid indicates whether the value is a known member of the GetPagePictureParamsLevel enum.
+func (e GetPagePictureParamsLevel) Valid() bool {
+	switch e {
+	case GetPagePictureParamsLevelN1:
+		return true
+	case GetPagePictureParamsLevelN2:
+		return true
+	case GetPagePictureParamsLevelN4:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DownloadTemplateDocumentParamsKind.
 const (
 	DownloadTemplateDocumentParamsKindOriginal DownloadTemplateDocumentParamsKind = "original"
@@ -1653,6 +1695,27 @@ func (e DownloadTemplateDocumentParamsKind) Valid() bool {
 	case DownloadTemplateDocumentParamsKindOriginal:
 		return true
 	case DownloadTemplateDocumentParamsKindPrepared:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetTemplatePagePictureParamsLevel.
+const (
+	GetTemplatePagePictureParamsLevelN1 GetTemplatePagePictureParamsLevel = 1
+	GetTemplatePagePictureParamsLevelN2 GetTemplatePagePictureParamsLevel = 2
+	GetTemplatePagePictureParamsLevelN4 GetTemplatePagePictureParamsLevel = 4
+)
+
+// Valid indicates whether the value is a known member of the GetTemplatePagePictureParamsLevel enum.
+func (e GetTemplatePagePictureParamsLevel) Valid() bool {
+	switch e {
+	case GetTemplatePagePictureParamsLevelN1:
+		return true
+	case GetTemplatePagePictureParamsLevelN2:
+		return true
+	case GetTemplatePagePictureParamsLevelN4:
 		return true
 	default:
 		return false
@@ -3383,6 +3446,45 @@ type NoticeSigner struct {
 // Origin Corner of the page that `y` counts from.
 type Origin string
 
+// PageText The text of a page.
+type PageText struct {
+	// Height Height of the page as shown, in points.
+	Height float64 `json:"height"`
+
+	// Page Page number, from 1.
+	Page int `json:"page"`
+
+	// Truncated Present only when the page has more text than is returned.
+	Truncated *bool `json:"truncated,omitempty"`
+
+	// Width Width of the page as shown, in points.
+	Width float64 `json:"width"`
+
+	// Words The words in logical order.
+	Words []struct {
+		// Angle Direction of writing in degrees clockwise. Omitted if it is 0.
+		Angle *float64 `json:"angle,omitempty"`
+
+		// H Height of the box in points.
+		H float64 `json:"h"`
+
+		// Line Number of the line, from 1.
+		Line int `json:"line"`
+
+		// Text The characters of the word in logical order.
+		Text string `json:"text"`
+
+		// W Width of the box in points.
+		W float64 `json:"w"`
+
+		// X Distance of the word's upright box from the left edge of the page, in points.
+		X float64 `json:"x"`
+
+		// Y Distance of the box from the top edge of the page, in points.
+		Y float64 `json:"y"`
+	} `json:"words,omitzero"`
+}
+
 // Ping Body of a test delivery. It concerns no envelope.
 type Ping struct {
 	// CreatedAt When the event was created.
@@ -4894,6 +4996,12 @@ type IdempotencyKey = string
 // IfMatch defines model for IfMatch.
 type IfMatch = string
 
+// PageLevel defines model for PageLevel.
+type PageLevel int
+
+// PartialPageText defines model for PartialPageText.
+type PartialPageText interface{}
+
 // ListBulkSendsParams defines parameters for ListBulkSends.
 type ListBulkSendsParams struct {
 	// TenantID Returns the bulk sends of the tenant. Required for an app that is restricted to some tenants.
@@ -5287,6 +5395,15 @@ type UpdateDocumentParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// GetPagePictureParams defines parameters for GetPagePicture.
+type GetPagePictureParams struct {
+	// Level Resolution. Level 1, 2 or 4 has 72, 144 or 288 dots per inch. A picture with more than 12 megapixels is scaled down.
+	Level *GetPagePictureParamsLevel `form:"level,omitempty" json:"level,omitempty"`
+}
+
+// GetPagePictureParamsLevel defines parameters for GetPagePicture.
+type GetPagePictureParamsLevel int
+
 // PrepareDocumentParams defines parameters for PrepareDocument.
 type PrepareDocumentParams struct {
 	// XDocumentPassword Opens an encrypted file. Not needed if the file has only an owner password. Not stored.
@@ -5484,6 +5601,24 @@ type DownloadTemplateDocumentParams struct {
 
 // DownloadTemplateDocumentParamsKind defines parameters for DownloadTemplateDocument.
 type DownloadTemplateDocumentParamsKind string
+
+// GetTemplatePagePictureParams defines parameters for GetTemplatePagePicture.
+type GetTemplatePagePictureParams struct {
+	// Level Resolution. Level 1, 2 or 4 has 72, 144 or 288 dots per inch. A picture with more than 12 megapixels is scaled down.
+	Level *GetTemplatePagePictureParamsLevel `form:"level,omitempty" json:"level,omitempty"`
+
+	// Version Version of the template. The latest if omitted.
+	Version *int `form:"version,omitempty" json:"version,omitempty"`
+}
+
+// GetTemplatePagePictureParamsLevel defines parameters for GetTemplatePagePicture.
+type GetTemplatePagePictureParamsLevel int
+
+// GetTemplatePageTextParams defines parameters for GetTemplatePageText.
+type GetTemplatePageTextParams struct {
+	// Version Version of the template. The latest if omitted.
+	Version *int `form:"version,omitempty" json:"version,omitempty"`
+}
 
 // VerifyDocumentParams defines parameters for VerifyDocument.
 type VerifyDocumentParams struct {
@@ -6842,6 +6977,20 @@ type ClientInterface interface {
 	// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `UpdateDocument` operationId).
 	UpdateDocument(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *UpdateDocumentParams, body UpdateDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetPagePicture Get a picture of a page
+	//
+	// Returns the page as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
+	//
+	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page} (the `GetPagePicture` operationId).
+	GetPagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetPagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetPageText Get the text of a page
+	//
+	// Returns the words of a page with their places, in logical order: for screen readers, selection and search. The text can differ from the picture, which is what counts.
+	//
+	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page}/text (the `GetPageText` operationId).
+	GetPageText(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// PrepareDocumentWithBody Prepare a document
 	//
 	// Prepares the uploaded original again with other options. Fields that the previous options added are replaced.
@@ -7121,6 +7270,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/templates/{id}/document (the `DownloadTemplateDocument` operationId).
 	DownloadTemplateDocument(ctx context.Context, id openapi_types.UUID, params *DownloadTemplateDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTemplatePagePicture Get a picture of a page of a template
+	//
+	// Returns the page as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
+	//
+	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page} (the `GetTemplatePagePicture` operationId).
+	GetTemplatePagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTemplatePageText Get the text of a page of a template
+	//
+	// Returns the words of a page with their places, in logical order: for screen readers, selection and search. The text can differ from the picture, which is what counts.
+	//
+	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page}/text (the `GetTemplatePageText` operationId).
+	GetTemplatePageText(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePageTextParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SuggestTemplateFields Suggest fields for a template document
 	//
@@ -8608,6 +8771,40 @@ func (c *Client) UpdateDocument(ctx context.Context, id openapi_types.UUID, docu
 	return c.Client.Do(req)
 }
 
+// GetPagePicture Get a picture of a page
+//
+// Returns the page as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
+//
+// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page} (the `GetPagePicture` operationId).
+func (c *Client) GetPagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetPagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetPagePictureRequest(c.Server, id, documentID, page, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetPageText Get the text of a page
+//
+// Returns the words of a page with their places, in logical order: for screen readers, selection and search. The text can differ from the picture, which is what counts.
+//
+// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page}/text (the `GetPageText` operationId).
+func (c *Client) GetPageText(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetPageTextRequest(c.Server, id, documentID, page)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // PrepareDocumentWithBody Prepare a document
 //
 // Prepares the uploaded original again with other options. Fields that the previous options added are replaced.
@@ -9218,6 +9415,40 @@ func (c *Client) UpdateTemplate(ctx context.Context, id openapi_types.UUID, para
 // Corresponds with GET /v1/templates/{id}/document (the `DownloadTemplateDocument` operationId).
 func (c *Client) DownloadTemplateDocument(ctx context.Context, id openapi_types.UUID, params *DownloadTemplateDocumentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDownloadTemplateDocumentRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTemplatePagePicture Get a picture of a page of a template
+//
+// Returns the page as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
+//
+// Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page} (the `GetTemplatePagePicture` operationId).
+func (c *Client) GetTemplatePagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTemplatePagePictureRequest(c.Server, id, documentID, page, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTemplatePageText Get the text of a page of a template
+//
+// Returns the words of a page with their places, in logical order: for screen readers, selection and search. The text can differ from the picture, which is what counts.
+//
+// Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page}/text (the `GetTemplatePageText` operationId).
+func (c *Client) GetTemplatePageText(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePageTextParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTemplatePageTextRequest(c.Server, id, documentID, page, params)
 	if err != nil {
 		return nil, err
 	}
@@ -12894,6 +13125,129 @@ func NewUpdateDocumentRequestWithBody(server string, id openapi_types.UUID, docu
 	return req, nil
 }
 
+// NewGetPagePictureRequest constructs an http.Request for the GetPagePicture method
+func NewGetPagePictureRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetPagePictureParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "documentId", documentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "page", page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/documents/%s/pages/%s", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Level != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "level", *params.Level, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetPageTextRequest constructs an http.Request for the GetPageText method
+func NewGetPageTextRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID, page int) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "documentId", documentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "page", page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/documents/%s/pages/%s/text", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewPrepareDocumentRequest calls the generic PrepareDocument builder with application/json body
 func NewPrepareDocumentRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID, params *PrepareDocumentParams, body PrepareDocumentJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -14505,6 +14859,168 @@ func NewDownloadTemplateDocumentRequest(server string, id openapi_types.UUID, pa
 	return req, nil
 }
 
+// NewGetTemplatePagePictureRequest constructs an http.Request for the GetTemplatePagePicture method
+func NewGetTemplatePagePictureRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePagePictureParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "documentId", documentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "page", page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/templates/%s/documents/%s/pages/%s", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Level != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "level", *params.Level, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Version != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "version", *params.Version, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetTemplatePageTextRequest constructs an http.Request for the GetTemplatePageText method
+func NewGetTemplatePageTextRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePageTextParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "documentId", documentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "page", page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/templates/%s/documents/%s/pages/%s/text", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Version != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "version", *params.Version, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewSuggestTemplateFieldsRequest constructs an http.Request for the SuggestTemplateFields method
 func NewSuggestTemplateFieldsRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID) (*http.Request, error) {
 	var err error
@@ -15682,6 +16198,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /v1/envelopes/{id}/documents/{documentId} (the `UpdateDocument` operationId).
 	UpdateDocumentWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, params *UpdateDocumentParams, body UpdateDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateDocumentResponse, error)
 
+	// GetPagePictureWithResponse Get a picture of a page
+	//
+	// Returns the page as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page} (the `GetPagePicture` operationId).
+	GetPagePictureWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetPagePictureParams, reqEditors ...RequestEditorFn) (*GetPagePictureResponse, error)
+
+	// GetPageTextWithResponse Get the text of a page
+	//
+	// Returns the words of a page with their places, in logical order: for screen readers, selection and search. The text can differ from the picture, which is what counts.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page}/text (the `GetPageText` operationId).
+	GetPageTextWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, reqEditors ...RequestEditorFn) (*GetPageTextResponse, error)
+
 	// PrepareDocumentWithBodyWithResponse Prepare a document
 	//
 	// Prepares the uploaded original again with other options. Fields that the previous options added are replaced.
@@ -15985,6 +16519,24 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/templates/{id}/document (the `DownloadTemplateDocument` operationId).
 	DownloadTemplateDocumentWithResponse(ctx context.Context, id openapi_types.UUID, params *DownloadTemplateDocumentParams, reqEditors ...RequestEditorFn) (*DownloadTemplateDocumentResponse, error)
+
+	// GetTemplatePagePictureWithResponse Get a picture of a page of a template
+	//
+	// Returns the page as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page} (the `GetTemplatePagePicture` operationId).
+	GetTemplatePagePictureWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePagePictureParams, reqEditors ...RequestEditorFn) (*GetTemplatePagePictureResponse, error)
+
+	// GetTemplatePageTextWithResponse Get the text of a page of a template
+	//
+	// Returns the words of a page with their places, in logical order: for screen readers, selection and search. The text can differ from the picture, which is what counts.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page}/text (the `GetTemplatePageText` operationId).
+	GetTemplatePageTextWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePageTextParams, reqEditors ...RequestEditorFn) (*GetTemplatePageTextResponse, error)
 
 	// SuggestTemplateFieldsWithResponse Suggest fields for a template document
 	//
@@ -18495,6 +19047,121 @@ func (r UpdateDocumentResponse) ContentType() string {
 	return ""
 }
 
+// GetPagePictureResponse206Headers the declared response headers of an HTTP 206 response for GetPagePicture
+type GetPagePictureResponse206Headers struct {
+	ContentRange        *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+// GetPagePictureResponse304Headers the declared response headers of an HTTP 304 response for GetPagePicture
+type GetPagePictureResponse304Headers struct {
+	ETag                *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+type GetPagePictureResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// Headers206 the parsed response headers for an HTTP 206 response
+	Headers206 *GetPagePictureResponse206Headers
+	// Headers304 the parsed response headers for an HTTP 304 response
+	Headers304 *GetPagePictureResponse304Headers
+}
+
+// GetBody returns the raw response body bytes
+func (r GetPagePictureResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetPagePictureResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetPagePictureResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetPagePictureResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetPageTextResponse206Headers the declared response headers of an HTTP 206 response for GetPageText
+type GetPageTextResponse206Headers struct {
+	ContentRange        *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+// GetPageTextResponse304Headers the declared response headers of an HTTP 304 response for GetPageText
+type GetPageTextResponse304Headers struct {
+	ETag                *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+type GetPageTextResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PageText
+	// Headers206 the parsed response headers for an HTTP 206 response
+	Headers206 *GetPageTextResponse206Headers
+	// Headers304 the parsed response headers for an HTTP 304 response
+	Headers304 *GetPageTextResponse304Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetPageTextResponse) GetJSON200() *PageText {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetPageTextResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetPageTextResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetPageTextResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetPageTextResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type PrepareDocumentResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -19424,6 +20091,121 @@ func (r DownloadTemplateDocumentResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r DownloadTemplateDocumentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetTemplatePagePictureResponse206Headers the declared response headers of an HTTP 206 response for GetTemplatePagePicture
+type GetTemplatePagePictureResponse206Headers struct {
+	ContentRange        *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+// GetTemplatePagePictureResponse304Headers the declared response headers of an HTTP 304 response for GetTemplatePagePicture
+type GetTemplatePagePictureResponse304Headers struct {
+	ETag                *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+type GetTemplatePagePictureResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// Headers206 the parsed response headers for an HTTP 206 response
+	Headers206 *GetTemplatePagePictureResponse206Headers
+	// Headers304 the parsed response headers for an HTTP 304 response
+	Headers304 *GetTemplatePagePictureResponse304Headers
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTemplatePagePictureResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTemplatePagePictureResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTemplatePagePictureResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTemplatePagePictureResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetTemplatePageTextResponse206Headers the declared response headers of an HTTP 206 response for GetTemplatePageText
+type GetTemplatePageTextResponse206Headers struct {
+	ContentRange        *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+// GetTemplatePageTextResponse304Headers the declared response headers of an HTTP 304 response for GetTemplatePageText
+type GetTemplatePageTextResponse304Headers struct {
+	ETag                *string
+	XRateLimitLimit     *int
+	XRateLimitRemaining *int
+	XRateLimitReset     *int
+}
+
+type GetTemplatePageTextResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PageText
+	// Headers206 the parsed response headers for an HTTP 206 response
+	Headers206 *GetTemplatePageTextResponse206Headers
+	// Headers304 the parsed response headers for an HTTP 304 response
+	Headers304 *GetTemplatePageTextResponse304Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTemplatePageTextResponse) GetJSON200() *PageText {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTemplatePageTextResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTemplatePageTextResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTemplatePageTextResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTemplatePageTextResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -21016,6 +21798,36 @@ func (c *ClientWithResponses) UpdateDocumentWithResponse(ctx context.Context, id
 	return ParseUpdateDocumentResponse(rsp)
 }
 
+// GetPagePictureWithResponse Get a picture of a page
+//
+// Returns the page as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page} (the `GetPagePicture` operationId).
+func (c *ClientWithResponses) GetPagePictureWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetPagePictureParams, reqEditors ...RequestEditorFn) (*GetPagePictureResponse, error) {
+	rsp, err := c.GetPagePicture(ctx, id, documentID, page, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetPagePictureResponse(rsp)
+}
+
+// GetPageTextWithResponse Get the text of a page
+//
+// Returns the words of a page with their places, in logical order: for screen readers, selection and search. The text can differ from the picture, which is what counts.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page}/text (the `GetPageText` operationId).
+func (c *ClientWithResponses) GetPageTextWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, reqEditors ...RequestEditorFn) (*GetPageTextResponse, error) {
+	rsp, err := c.GetPageText(ctx, id, documentID, page, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetPageTextResponse(rsp)
+}
+
 // PrepareDocumentWithBodyWithResponse Prepare a document
 //
 // Prepares the uploaded original again with other options. Fields that the previous options added are replaced.
@@ -21522,6 +22334,36 @@ func (c *ClientWithResponses) DownloadTemplateDocumentWithResponse(ctx context.C
 		return nil, err
 	}
 	return ParseDownloadTemplateDocumentResponse(rsp)
+}
+
+// GetTemplatePagePictureWithResponse Get a picture of a page of a template
+//
+// Returns the page as a picture. Everybody is shown this picture, and anybody can reproduce its pixels. It is made when it is first requested.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page} (the `GetTemplatePagePicture` operationId).
+func (c *ClientWithResponses) GetTemplatePagePictureWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePagePictureParams, reqEditors ...RequestEditorFn) (*GetTemplatePagePictureResponse, error) {
+	rsp, err := c.GetTemplatePagePicture(ctx, id, documentID, page, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTemplatePagePictureResponse(rsp)
+}
+
+// GetTemplatePageTextWithResponse Get the text of a page of a template
+//
+// Returns the words of a page with their places, in logical order: for screen readers, selection and search. The text can differ from the picture, which is what counts.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page}/text (the `GetTemplatePageText` operationId).
+func (c *ClientWithResponses) GetTemplatePageTextWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePageTextParams, reqEditors ...RequestEditorFn) (*GetTemplatePageTextResponse, error) {
+	rsp, err := c.GetTemplatePageText(ctx, id, documentID, page, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTemplatePageTextResponse(rsp)
 }
 
 // SuggestTemplateFieldsWithResponse Suggest fields for a template document
@@ -23327,6 +24169,181 @@ func ParseUpdateDocumentResponse(rsp *http.Response) (*UpdateDocumentResponse, e
 	return response, nil
 }
 
+// ParseGetPagePictureResponse parses an HTTP response from a GetPagePictureWithResponse call
+func ParseGetPagePictureResponse(rsp *http.Response) (*GetPagePictureResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetPagePictureResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 206:
+		var headers GetPagePictureResponse206Headers
+		if values := rsp.Header.Values("Content-Range"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Range", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentRange = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers206 = &headers
+	case rsp.StatusCode == 304:
+		var headers GetPagePictureResponse304Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers304 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetPageTextResponse parses an HTTP response from a GetPageTextWithResponse call
+func ParseGetPageTextResponse(rsp *http.Response) (*GetPageTextResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetPageTextResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PageText
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.StatusCode == 304:
+		break // No content-type
+
+	}
+
+	switch {
+	case rsp.StatusCode == 206:
+		var headers GetPageTextResponse206Headers
+		if values := rsp.Header.Values("Content-Range"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Range", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentRange = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers206 = &headers
+	case rsp.StatusCode == 304:
+		var headers GetPageTextResponse304Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers304 = &headers
+	}
+
+	return response, nil
+}
+
 // ParsePrepareDocumentResponse parses an HTTP response from a PrepareDocumentWithResponse call
 func ParsePrepareDocumentResponse(rsp *http.Response) (*PrepareDocumentResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -23916,6 +24933,181 @@ func ParseDownloadTemplateDocumentResponse(rsp *http.Response) (*DownloadTemplat
 		response.Headers206 = &headers
 	case rsp.StatusCode == 304:
 		var headers DownloadTemplateDocumentResponse304Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers304 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetTemplatePagePictureResponse parses an HTTP response from a GetTemplatePagePictureWithResponse call
+func ParseGetTemplatePagePictureResponse(rsp *http.Response) (*GetTemplatePagePictureResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTemplatePagePictureResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 206:
+		var headers GetTemplatePagePictureResponse206Headers
+		if values := rsp.Header.Values("Content-Range"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Range", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentRange = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers206 = &headers
+	case rsp.StatusCode == 304:
+		var headers GetTemplatePagePictureResponse304Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers304 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetTemplatePageTextResponse parses an HTTP response from a GetTemplatePageTextWithResponse call
+func ParseGetTemplatePageTextResponse(rsp *http.Response) (*GetTemplatePageTextResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTemplatePageTextResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PageText
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.StatusCode == 304:
+		break // No content-type
+
+	}
+
+	switch {
+	case rsp.StatusCode == 206:
+		var headers GetTemplatePageTextResponse206Headers
+		if values := rsp.Header.Values("Content-Range"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Range", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentRange = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Limit"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Limit", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitLimit = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Remaining"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Remaining", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitRemaining = &value
+		}
+		if values := rsp.Header.Values("X-RateLimit-Reset"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-RateLimit-Reset", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRateLimitReset = &value
+		}
+		response.Headers206 = &headers
+	case rsp.StatusCode == 304:
+		var headers GetTemplatePageTextResponse304Headers
 		if values := rsp.Header.Values("ETag"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

@@ -1,0 +1,246 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"golang.org/x/sync/singleflight"
+
+	"countersign/models"
+	"countersign/seal/appearance"
+	"countersign/seal/refusal"
+	"countersign/store"
+	"countersign/store/blob"
+)
+
+// PageRenderer renders pages of PDFs.
+type PageRenderer interface {
+	// Page renders a page, by its number from 1.
+	Page(ctx context.Context, file io.ReaderAt, size int64, page int, level appearance.Level) (*appearance.Encoded, error)
+	// Text reads the text of a page, by its number from 1.
+	Text(ctx context.Context, file io.ReaderAt, size int64, page int) (*appearance.Text, error)
+}
+
+// pageFiles makes, keeps and sends pictures and texts of pages.
+type pageFiles struct {
+	subject[pageStore]
+
+	renderer PageRenderer
+	making   singleflight.Group // by the key of the file
+}
+
+// pageStore is what pageFiles needs of the store.
+type pageStore interface {
+	AddPageFile(ctx context.Context, p store.PageFile) (*store.PageFile, error)
+	PageFile(ctx context.Context, blobKey string, profile, page, level int) (*store.PageFile, error)
+	ReplacePageFile(ctx context.Context, p store.PageFile) error
+}
+
+// pageLimit bounds the time in which a page is made, the wait for its turn included.
+const pageLimit = time.Minute
+
+// pageRequest is a page of a document that is asked for.
+type pageRequest struct {
+	envelope *models.Envelope
+	document *models.Document // the file that people read
+	profile  int
+	page     int
+	level    int // models.TextLevel: the text
+}
+
+// newPageRequest reads which page of a document is asked for.
+func newPageRequest(c *gin.Context, e *models.Envelope, d *models.Document, level int) (pageRequest, error) {
+	page, err := strconv.Atoi(c.Param("page"))
+	if err != nil || page < 1 || page > d.PageCount {
+		return pageRequest{}, models.ErrNotFound
+	}
+	return pageRequest{e, d.Presented(), cmp.Or(e.AppearanceProfile, models.AppearanceProfile), page, level}, nil
+}
+
+// pageLevel reads the level of a picture; 2 where none is named.
+func pageLevel(c *gin.Context) (int, error) {
+	text, given := c.GetQuery("level")
+	if !given {
+		return 2, nil
+	}
+	level, err := strconv.Atoi(text)
+	if err != nil || !appearance.Level(level).Valid() {
+		return 0, models.ErrNotFound
+	}
+	return level, nil
+}
+
+// sendPage sends a page, which is made when it is first asked for. delivered is called before it is sent; nil: nothing is.
+func (s *pageFiles) send(c *gin.Context, r pageRequest, delivered func() error) error {
+	if r.document.PurgeStatus == models.PurgePurged {
+		return models.ErrPurged
+	}
+	p, content, err := s.pageFile(c.Request.Context(), r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = content.Close() }() // read only
+	if delivered != nil {
+		if err := delivered(); err != nil {
+			return err
+		}
+	}
+	h := c.Writer.Header()
+	h.Set("Cache-Control", "private, max-age=31536000, immutable")
+	h.Set("X-Appearance-SHA256", p.Appearance)
+	h.Set("X-Appearance-Profile", strconv.Itoa(p.Profile))
+	return s.serveContent(c, p.MediaType, "", p.SHA256, time.Time{}, content)
+}
+
+// pageFile returns what is recorded of a page, and its content, which was compared with that.
+func (s *pageFiles) pageFile(ctx context.Context, r pageRequest) (*store.PageFile, *blob.Content, error) {
+	p, err := s.store.PageFile(ctx, r.document.BlobKey, r.profile, r.page, r.level)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p != nil {
+		content, err := s.files.Open(ctx, p.Record())
+		switch {
+		case err == nil:
+			return p, content, nil
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, blob.ErrAltered) || errors.Is(err, blob.ErrDamaged):
+			s.log.WarnContext(ctx, "a page is made again: its file is not the one that was recorded", "envelope", r.envelope.ID, "key", p.Key(), "error", err)
+		default:
+			return nil, nil, s.fileStoreFails(ctx, r.envelope.ID, err)
+		}
+	}
+	made, err := s.makePage(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	content, err := s.files.Open(ctx, made.Record())
+	if err != nil {
+		return nil, nil, s.fileStoreFails(ctx, r.envelope.ID, err)
+	}
+	return made, content, nil
+}
+
+// makePage renders a page and keeps it. Requests for the same page wait for one of them.
+func (s *pageFiles) makePage(ctx context.Context, r pageRequest) (*store.PageFile, error) {
+	wanted := store.PageFile{BlobKey: r.document.BlobKey, Profile: r.profile, Page: r.page, Level: r.level}
+	made := s.making.DoChan(wanted.Key(), func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageLimit) // also for the others
+		defer cancel()
+		return s.renderPage(ctx, r, wanted)
+	})
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case result := <-made:
+		p, _ := result.Val.(*store.PageFile)
+		return p, result.Err
+	}
+}
+
+// errOtherProfile is the answer for an envelope that was sent under a profile which this program does not have.
+var errOtherProfile = models.Refuse(models.KindUnavailable, "profile_unavailable", "This version of the service cannot show the pages as they were shown before. The operator can install the version that can.")
+
+func (s *pageFiles) renderPage(ctx context.Context, r pageRequest, p store.PageFile) (*store.PageFile, error) {
+	if r.profile != appearance.Current().Number {
+		return nil, errOtherProfile
+	}
+	width, height, _ := r.document.PageSize(r.page)
+	pixels := appearance.MaxPixels
+	if r.level == models.TextLevel {
+		pixels = appearance.MaxPixels / 4
+	} else if w, h, err := appearance.Level(r.level).Pixels(width, height); err == nil {
+		pixels = w * h
+	}
+	release, err := s.takeWork(ctx, appearance.Memory(pixels))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	f, err := s.openFile(ctx, r.envelope, r.document)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	var content []byte
+	if r.level == models.TextLevel {
+		content, err = s.pageText(ctx, f, &p)
+	} else {
+		content, err = s.pagePicture(ctx, f, &p)
+	}
+	if err != nil {
+		return nil, s.pageFails(ctx, r, err)
+	}
+	return s.keepPage(ctx, r, p, content)
+}
+
+func (s *pageFiles) pagePicture(ctx context.Context, f *blob.Content, p *store.PageFile) ([]byte, error) {
+	picture, err := s.renderer.Page(ctx, f, f.Size(), p.Page, appearance.Level(p.Level))
+	if err != nil {
+		return nil, err
+	}
+	p.Appearance, p.MediaType, p.Width, p.Height = hex.EncodeToString(picture.Hash), picture.MediaType, picture.PixelWidth, picture.PixelHeight
+	return picture.Content, nil
+}
+
+func (s *pageFiles) pageText(ctx context.Context, f *blob.Content, p *store.PageFile) ([]byte, error) {
+	text, err := s.renderer.Text(ctx, f, f.Size(), p.Page)
+	if err != nil {
+		return nil, err
+	}
+	content, sum, err := text.Encode()
+	p.Appearance, p.MediaType = hex.EncodeToString(sum[:]), "application/json; charset=utf-8"
+	return content, err
+}
+
+// pageFails is the answer where a page cannot be made.
+func (s *pageFiles) pageFails(ctx context.Context, r pageRequest, err error) error {
+	if refused, ok := errors.AsType[*refusal.Error](err); ok {
+		return models.Refuse(models.KindUnprocessable, refused.Code, "%s", refused.Message)
+	}
+	if errors.Is(err, appearance.ErrNoPage) {
+		return models.ErrNotFound
+	}
+	return fmt.Errorf("render page %d of document %s, level %d: %w", r.page, r.document.ID, r.level, err)
+}
+
+// keepPage keeps the file of a page and records it. A page has one appearance, for ever: another one is an error.
+func (s *pageFiles) keepPage(ctx context.Context, r pageRequest, p store.PageFile, content []byte) (*store.PageFile, error) {
+	sum := sha256.Sum256(content)
+	p.SHA256, p.Encrypted = hex.EncodeToString(sum[:]), blob.Encrypts(s.blobs)
+	temp, err := s.blobs.Temp()
+	if err != nil {
+		return nil, s.fileStoreFails(ctx, r.envelope.ID, err)
+	}
+	defer blob.Discard(temp)
+	if _, err = io.Copy(temp, bytes.NewReader(content)); err == nil {
+		err = s.blobs.Keep(ctx, temp, p.Key())
+	}
+	if err != nil {
+		return nil, s.fileStoreFails(ctx, r.envelope.ID, err)
+	}
+	recorded, err := s.store.AddPageFile(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if recorded == nil { // removed meanwhile
+		return nil, models.ErrPurged
+	}
+	if recorded.Appearance != p.Appearance {
+		s.log.ErrorContext(ctx, "a page does not look as it was recorded", "envelope", r.envelope.ID, "document", r.document.ID, "page", r.page, "level", r.level)
+		return nil, models.Refuse(models.KindUnavailable, "appearance_changed", "The page cannot be shown: it does not look as it did. The operator has been told.")
+	}
+	if recorded.SHA256 != p.SHA256 || recorded.Encrypted != p.Encrypted { // the same pixels, written by another version
+		return &p, s.store.ReplacePageFile(ctx, p)
+	}
+	return recorded, nil
+}

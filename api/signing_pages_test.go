@@ -1,0 +1,243 @@
+package api_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/api"
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/seal/appearance"
+	"countersign/store"
+	"countersign/store/blob"
+)
+
+// appearanceOf is the hash of a picture, computed as the contract says.
+func appearanceOf(t *testing.T, b []byte) string {
+	t.Helper()
+	img, err := png.Decode(bytes.NewReader(b))
+	require.NoError(t, err)
+	size := img.Bounds().Size()
+	pixels := image.NewNRGBA(image.Rectangle{Max: size})
+	for y := range size.Y {
+		for x := range size.X {
+			pixels.Set(x, y, color.NRGBAModel.Convert(img.At(x, y)))
+		}
+	}
+	head := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(size.X)), uint32(size.Y))
+	sum := sha256.Sum256(append(head, pixels.Pix...))
+	return hex.EncodeToString(sum[:])
+}
+
+// TestSigningPage_Delivered_IsReproducibleAndRecorded: what a signer sees is what is recorded.
+func TestSigningPage_Delivered_IsReproducibleAndRecorded(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c, nobody := s.client(t), &client{t: t, s: s}
+		data := twoSigners()
+		data["signers"].([]object)[2]["routingOrder"] = 1
+		e, _ := c.sent(data)
+		at, document := s.link(t, e, 0), e.document(0)["id"].(string)
+		page := at + "/documents/" + document + "/pages/1"
+		for level, width := range map[string]int{"1": 595, "2": 1190, "4": 2380} {
+			got := nobody.get(page + "?level=" + level).want(200)
+			require.Equal(t, "image/png", got.header.Get("Content-Type"))
+			require.Equal(t, "private, max-age=31536000, immutable", got.header.Get("Cache-Control"))
+			require.Equal(t, "1", got.header.Get("X-Appearance-Profile"))
+			require.Equal(t, got.header.Get("X-Appearance-SHA256"), appearanceOf(t, got.raw))
+			img, err := png.DecodeConfig(bytes.NewReader(got.raw))
+			require.NoError(t, err)
+			require.Equal(t, width, img.Width)
+			again := nobody.get(page + "?level=" + level).want(200)
+			require.Equal(t, got.raw, again.raw)
+			require.Equal(t, got.header.Get("ETag"), again.header.Get("ETag"))
+		}
+		picture := nobody.get(page).want(200) // level 2
+		text := nobody.get(page + "/text").want(200)
+		sum := sha256.Sum256(text.raw)
+		require.Equal(t, hex.EncodeToString(sum[:]), text.header.Get("X-Appearance-SHA256"))
+		require.Equal(t, "Contract", text.body["words"].([]any)[0].(object)["text"])
+
+		nobody.post(at+"/page-view", object{"documentId": document, "page": 1, "dwellMs": 10}).want(204)
+		hedy := s.link(t, e, 2)
+		nobody.post(hedy+"/page-view", object{"documentId": document, "page": 1, "dwellMs": 10}).want(204)
+		var viewed []object
+		for _, ev := range c.get("/v1/envelopes/" + e.str("id")).want(200).body["auditLog"].([]any) {
+			if ev := ev.(object); ev["event"] == "page_viewed" {
+				viewed = append(viewed, ev["detail"].(object))
+			}
+		}
+		require.Len(t, viewed, 2)
+		best := nobody.get(page + "?level=4").want(200).header.Get("X-Appearance-SHA256")
+		require.NotEqual(t, picture.header.Get("X-Appearance-SHA256"), best)
+		require.EqualValues(t, 4, viewed[0]["level"])
+		require.Equal(t, best, viewed[0]["appearance"])
+		require.NotContains(t, viewed[1], "appearance", "this client shows no pictures")
+
+		stored, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
+		require.NoError(t, err)
+		require.Equal(t, appearance.Current().Number, stored.AppearanceProfile)
+		require.Equal(t, models.AppearanceProfile, stored.AppearanceProfile)
+		require.Equal(t, []int{0, 1, 2, 4}, stored.Signers[0].DeliveredLevels(stored.Documents[0].ID))
+		require.Empty(t, stored.Signers[2].DeliveredLevels(stored.Documents[0].ID))
+	})
+}
+
+// TestPages_OfOthers_AreNotFound: only who may read a document gets its pages.
+func TestPages_OfOthers_AreNotFound(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c, nobody, other := s.client(t), &client{t: t, s: s}, s.other(t)
+	e, _ := c.sent(twoSigners())
+	o, _ := c.sent(twoSigners())
+	at, document := s.link(t, e, 0), e.document(0)["id"].(string)
+	envelope := "/v1/envelopes/" + e.str("id") + "/documents/" + document + "/pages/1"
+	for _, suffix := range []string{"", "/text"} {
+		c.get(envelope + suffix).want(200)
+		nobody.get(at + "/documents/" + document + "/pages/1" + suffix).want(200)
+		// Another envelope, document, page or level.
+		other.get(envelope+suffix).refused(404, "not_found")
+		nobody.get(envelope + suffix).want(401)
+		nobody.get(s.link(t, o, 0)+"/documents/"+document+"/pages/1"+suffix).refused(404, "not_found")
+		c.get("/v1/envelopes/"+o.str("id")+"/documents/"+document+"/pages/1"+suffix).refused(404, "not_found")
+		nobody.get(at+"/documents/"+uuid.NewString()+"/pages/1"+suffix).refused(404, "not_found")
+		nobody.get(at+"/documents/x/pages/1"+suffix).refused(404, "not_found")
+		for _, page := range []string{"0", "2", "-1", "x", "99999999999999999999"} {
+			nobody.get(at+"/documents/"+document+"/pages/"+page+suffix).refused(404, "not_found")
+			c.get("/v1/envelopes/"+e.str("id")+"/documents/"+document+"/pages/"+page+suffix).refused(404, "not_found")
+		}
+	}
+	for _, level := range []string{"0", "3", "8", "-1", "x", ""} {
+		nobody.get(at+"/documents/"+document+"/pages/1?level="+level).refused(404, "not_found")
+	}
+	c.post("/v1/envelopes/"+e.str("id")+"/void", nil).want(200)
+	nobody.get(at + "/documents/" + document + "/pages/1").want(401)
+	nobody.get(at + "/documents/" + document + "/pages/1/text").want(401)
+}
+
+// TestPages_NeedTheCode_WhereDocumentsDo: pages are documents.
+func TestPages_NeedTheCode_WhereDocumentsDo(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, func(cfg *api.Config) { cfg.CodeBeforeReading = true })
+	c, nobody := s.client(t), &client{t: t, s: s}
+	e, _ := c.sent(twoSigners())
+	at := s.link(t, e, 0)
+	page := at + "/documents/" + e.document(0)["id"].(string) + "/pages/1"
+	nobody.get(page).refused(401, "otp_required")
+	nobody.get(page+"/text").refused(401, "otp_required")
+	nobody.binds(at).get(page).want(200)
+}
+
+// TestPages_OfAlteredFiles_AreMadeAgainOrNotShown: a picture is compared with its record before it is served.
+func TestPages_OfAlteredFiles_AreMadeAgainOrNotShown(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	e, _ := c.sent(twoSigners())
+	stored, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
+	require.NoError(t, err)
+	page := "/v1/envelopes/" + e.str("id") + "/documents/" + e.document(0)["id"].(string) + "/pages/1?level=1"
+	first := c.get(page).want(200)
+	recorded, err := s.store.PageFile(t.Context(), stored.Documents[0].BlobKey, 1, 1, 1)
+	require.NoError(t, err)
+	s.overwrite(t, recorded.Key(), "another picture")
+	require.Equal(t, first.raw, c.get(page).want(200).raw)
+	require.NoError(t, s.cfg.Blobs.Delete(t.Context(), recorded.Key()))
+	require.Equal(t, first.raw, c.get(page).want(200).raw)
+
+	// A record of another appearance: nothing is shown.
+	db, err := s.store.DB()
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), "UPDATE page_files SET appearance = '"+strings.Repeat("0", 64)+"'")
+	require.NoError(t, err)
+	require.NoError(t, s.cfg.Blobs.Delete(t.Context(), recorded.Key()))
+	c.get(page).refused(503, "appearance_changed")
+
+	// An envelope that was sent under another profile.
+	_, err = db.ExecContext(t.Context(), "UPDATE envelopes SET appearance_profile = 99")
+	require.NoError(t, err)
+	c.get(page).refused(503, "profile_unavailable")
+}
+
+// overwrite puts another content in a file's place.
+func (s *service) overwrite(t *testing.T, key, content string) {
+	t.Helper()
+	f, err := s.cfg.Blobs.Temp()
+	require.NoError(t, err)
+	defer blob.Discard(f)
+	_, err = io.WriteString(f, content)
+	require.NoError(t, err)
+	require.NoError(t, s.cfg.Blobs.Keep(t.Context(), f, key))
+}
+
+// TestPages_OfDeletedDraft_AreRemoved: what was made of a document goes with it.
+func TestPages_OfDeletedDraft_AreRemoved(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	e := c.draft(twoSigners())
+	at := "/v1/envelopes/" + e.str("id")
+	c.get(at + "/documents/" + e.document(0)["id"].(string) + "/pages/1").want(200)
+	c.get(at + "/documents/" + e.document(0)["id"].(string) + "/pages/1/text").want(200)
+	pages, err := s.cfg.Blobs.List(t.Context(), blob.Pages)
+	require.NoError(t, err)
+	require.Len(t, pages, 2)
+	c.del(at).want(204)
+	pages, err = s.cfg.Blobs.List(t.Context(), blob.Pages)
+	require.NoError(t, err)
+	require.Empty(t, pages)
+	n, err := countRows(t, s.store, "page_files")
+	require.NoError(t, err)
+	require.Zero(t, n)
+}
+
+func countRows(t *testing.T, st *store.Store, table string) (n int, err error) {
+	t.Helper()
+	db, err := st.DB()
+	require.NoError(t, err)
+	err = db.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n)
+	return n, err
+}
+
+// TestPages_ThatCannotBeRendered_AreRefused: a clear answer, and never another picture.
+func TestPages_ThatCannotBeRendered_AreRefused(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	data := contract()
+	data["fields"] = nil
+	e := c.upload(http.MethodPost, "/v1/envelopes", data, preparable("Large", "", "/UserUnit 30")).want(201)
+	c.get("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/pages/1").refused(422, "page_too_large")
+}
+
+// TestTemplatePages: a template's pages are those of its documents.
+func TestTemplatePages(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	data := leaseTemplate()
+	data["fields"] = nil
+	template := c.upload(http.MethodPost, "/v1/templates", data, testkit.OnePage()).want(201)
+	e := c.draft(contract())
+	at := "/v1/templates/" + template.str("id") + "/documents/" + template.document(0)["id"].(string) + "/pages/1"
+	want := c.get("/v1/envelopes/" + e.str("id") + "/documents/" + e.document(0)["id"].(string) + "/pages/1").want(200)
+	got := c.get(at).want(200)
+	require.Equal(t, want.header.Get("X-Appearance-SHA256"), got.header.Get("X-Appearance-SHA256"))
+	require.Equal(t, "Contract", c.get(at + "/text").want(200).body["words"].([]any)[0].(object)["text"])
+	s.other(t).get(at).refused(404, "not_found")
+	c.get("/v1/templates/"+template.str("id")+"/documents/"+uuid.NewString()+"/pages/1").refused(404, "not_found")
+	c.del("/v1/templates/" + template.str("id")).want(204)
+	c.get(at).refused(410, "template_archived")
+}

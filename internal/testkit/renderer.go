@@ -1,0 +1,52 @@
+package testkit
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"countersign/seal/appearance"
+)
+
+// Renderer renders pages in this process.
+type Renderer struct{}
+
+// engine is compiled once, and kept between test runs.
+var engine = sync.OnceValues(func() (*appearance.Engine, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return nil, err
+	}
+	return appearance.NewEngine(context.Background(), appearance.EngineOptions{CacheDir: filepath.Join(dir, "countersign", "renderer")})
+})
+
+func open(ctx context.Context, file io.ReaderAt, size int64) (*appearance.Document, error) {
+	e, err := engine()
+	if err != nil {
+		return nil, err
+	}
+	return e.Open(ctx, file, size)
+}
+
+// Page renders a page.
+func (Renderer) Page(ctx context.Context, file io.ReaderAt, size int64, page int, level appearance.Level) (p *appearance.Encoded, err error) {
+	d, err := open(ctx, file, size)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return d.Encoded(page, level)
+}
+
+// Text reads the text of a page.
+func (Renderer) Text(ctx context.Context, file io.ReaderAt, size int64, page int) (t *appearance.Text, err error) {
+	d, err := open(ctx, file, size)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return d.Text(page)
+}

@@ -1,0 +1,120 @@
+package models
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/seal/limits"
+)
+
+// AppearanceProfile is the number of the profile that envelopes get when they are sent, see package appearance.
+const AppearanceProfile = 1
+
+// Appearance is a picture of a page.
+type Appearance struct {
+	Level int
+	Hash  string // of its pixels, lower-case hex
+}
+
+// TextLevel stands for the text of a page among its levels.
+const TextLevel = 0
+
+// DeliveredLevel returns the highest level in which a page was delivered to a signer; TextLevel if no picture was.
+func (s *Signer) DeliveredLevel(document uuid.UUID, page int) int {
+	highest := TextLevel
+	for level, ranges := range s.Pages.Delivered[document] {
+		if hasPage(ranges, page) {
+			highest = max(highest, level)
+		}
+	}
+	return highest
+}
+
+// HasDelivered reports whether it is recorded that a page was delivered to a signer in a level.
+func (s *Signer) HasDelivered(document uuid.UUID, page, level int) bool {
+	return hasPage(s.Pages.Delivered[document][level], page)
+}
+
+// RecordDelivery notes that a page was delivered to the holder of a link, for the record: in a level, or its text. What the
+// record has no room for is not noted.
+func (e *Envelope) RecordDelivery(l Link, now time.Time, document uuid.UUID, page, level int) error {
+	s, err := e.Reader(l, now, false)
+	if err != nil {
+		return err
+	}
+	if s.HasDelivered(document, page, level) {
+		return nil
+	}
+	levels := maps.Clone(s.Pages.Delivered[document]) // the loaded one is what the row is compared with
+	if levels == nil {
+		levels = make(map[int][][2]int)
+	}
+	levels[level] = addPage(levels[level], page)
+	all := maps.Clone(s.Pages.Delivered)
+	if all == nil {
+		all = make(map[uuid.UUID]map[int][][2]int)
+	}
+	all[document] = levels
+	before := s.Pages.Delivered
+	s.Pages.Delivered = all
+	if s.Pages.deliveredRanges() > max(limits.MinRanges, limits.Ranges/len(e.Signers)) || e.deliveredCount() > limits.Hashes {
+		s.Pages.Delivered = before
+	}
+	return nil
+}
+
+func (l PageLog) deliveredRanges() int {
+	n := 0
+	for _, levels := range l.Delivered {
+		for _, ranges := range levels {
+			n += len(ranges)
+		}
+	}
+	return n
+}
+
+// DeliveredPage is a page in a level, or its text.
+type DeliveredPage struct {
+	Document    uuid.UUID
+	Page, Level int
+}
+
+// Delivered returns the pages that were delivered to signers.
+func (e *Envelope) Delivered() map[DeliveredPage]bool {
+	out := make(map[DeliveredPage]bool)
+	for _, s := range e.Signers {
+		for document, levels := range s.Pages.Delivered {
+			for level, ranges := range levels {
+				for _, r := range ranges {
+					for page := r[0]; page <= r[1]; page++ {
+						out[DeliveredPage{document, page, level}] = true
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// DeliveredLevels returns the levels of a document in which pages were delivered to a signer, in order.
+func (s *Signer) DeliveredLevels(document uuid.UUID) []int {
+	return slices.Sorted(maps.Keys(s.Pages.Delivered[document]))
+}
+
+// deliveredCount returns an upper bound of the number of pages in Delivered, which is exact if it is above limits.Hashes.
+func (e *Envelope) deliveredCount() int {
+	pages := 0
+	for _, d := range e.Originals() {
+		pages += d.PageCount
+	}
+	if most := pages * deliveredLevels; most <= limits.Hashes {
+		return most
+	}
+	return len(e.Delivered())
+}
+
+// deliveredLevels counts the levels and the text.
+const deliveredLevels = 4

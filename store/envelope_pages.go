@@ -1,0 +1,80 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm/clause"
+
+	"countersign/store/blob"
+)
+
+// PageFile is the picture or the text of a page of a stored file.
+type PageFile struct {
+	BlobKey string `gorm:"primaryKey"` // of the stored file
+	Profile int    `gorm:"primaryKey;autoIncrement:false"`
+	Page    int    `gorm:"primaryKey;autoIncrement:false"` // from 1
+	Level   int    `gorm:"primaryKey;autoIncrement:false"` // 0: the text
+	// Appearance is the hash of the pixels, or of the text, in lower-case hex.
+	Appearance    string
+	MediaType     string
+	Width, Height int    // pixels; 0 for a text
+	SHA256        string `gorm:"column:sha256"` // of the file, lower-case hex
+	Encrypted     bool
+	CreatedAt     time.Time
+}
+
+// TableName is the table of page files.
+func (PageFile) TableName() string { return "page_files" }
+
+// Key is where the file is.
+func (p *PageFile) Key() string {
+	return fmt.Sprintf("%s%d-%d-%d", blob.PagesOf(p.BlobKey), p.Profile, p.Page, p.Level)
+}
+
+// Record is what is recorded of the file.
+func (p *PageFile) Record() blob.Record {
+	return blob.Record{Key: p.Key(), SHA256: p.SHA256, Encrypted: p.Encrypted}
+}
+
+// PageFile returns what is recorded of a page of a stored file; nil if nothing is.
+func (s *Store) PageFile(ctx context.Context, blobKey string, profile, page, level int) (*PageFile, error) {
+	p, err := first[PageFile](s.db.WithContext(ctx).Where("blob_key = ? AND profile = ? AND page = ? AND level = ?", blobKey, profile, page, level))
+	return p, wrap(err, "find page %d of %s", page, blobKey)
+}
+
+// PageFiles lists what is recorded of the pages of some stored files under a profile, by file, page and level.
+func (s *Store) PageFiles(ctx context.Context, profile int, blobKeys ...string) ([]PageFile, error) {
+	rows, err := find[PageFile](s.db.WithContext(ctx).Where("profile = ? AND blob_key IN ?", profile, blobKeys).Order("blob_key, page, level"))
+	return rows, wrap(err, "list pages")
+}
+
+// AddPageFile records a page that was made, unless it is recorded already, and returns what is recorded.
+func (s *Store) AddPageFile(ctx context.Context, p PageFile) (*PageFile, error) {
+	p.CreatedAt = s.now()
+	done := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&p)
+	if done.Error != nil {
+		return nil, fmt.Errorf("record page %d of %s: %w", p.Page, p.BlobKey, done.Error)
+	}
+	if done.RowsAffected == 1 {
+		return &p, nil
+	}
+	return s.PageFile(ctx, p.BlobKey, p.Profile, p.Page, p.Level)
+}
+
+// ReplacePageFile records another encoding of a page whose appearance is the one that is recorded.
+func (s *Store) ReplacePageFile(ctx context.Context, p PageFile) error {
+	done := s.db.WithContext(ctx).Model(&PageFile{}).
+		Where("blob_key = ? AND profile = ? AND page = ? AND level = ? AND appearance = ?", p.BlobKey, p.Profile, p.Page, p.Level, p.Appearance).
+		Updates(map[string]any{"sha256": p.SHA256, "media_type": p.MediaType, "encrypted": p.Encrypted})
+	return wrap(done.Error, "record page %d of %s", p.Page, p.BlobKey)
+}
+
+// RemovePageFiles removes what is recorded of the pages of stored files that are removed.
+func (s *Store) RemovePageFiles(ctx context.Context, blobKeys ...string) error {
+	if len(blobKeys) == 0 {
+		return nil
+	}
+	return wrap(s.db.WithContext(ctx).Delete(&PageFile{}, "blob_key IN ?", blobKeys).Error, "remove pages")
+}
