@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"countersign/cli/devdir"
+	"countersign/cli/terminal"
 	"countersign/models"
 	"countersign/store"
 )
@@ -26,12 +28,6 @@ type appCreate struct {
 	JSON    bool     `help:"Print JSON." name:"json"`
 }
 
-// credentials is what an app logs in with.
-type credentials struct {
-	ClientID     string `json:"clientId"`
-	ClientSecret string `json:"clientSecret"`
-}
-
 // Run creates the app. The service may be running.
 func (a appCreate) Run(ctx context.Context) error {
 	return a.with(ctx, func(s *store.Store) error {
@@ -44,15 +40,15 @@ func (a appCreate) Run(ctx context.Context) error {
 				return err
 			}
 		}
-		return show(credentials{ClientID: app.ClientID.String(), ClientSecret: secret}, a.JSON)
+		return show(devdir.Credentials{ClientID: app.ClientID.String(), ClientSecret: secret}, a.JSON)
 	})
 }
 
-func show(c credentials, asJSON bool) error {
+func show(c devdir.Credentials, asJSON bool) error {
 	if asJSON {
-		return printJSON(c)
+		return terminal.PrintJSON(c)
 	}
-	return say("client id      %s\nclient secret  %s\n\nThe secret is not shown again.", c.ClientID, c.ClientSecret)
+	return terminal.Say("client id      %s\nclient secret  %s\n\nThe secret is not shown again.", c.ClientID, c.ClientSecret)
 }
 
 type appUpdate struct {
@@ -97,6 +93,6 @@ func (a appSecret) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return show(credentials{ClientID: app.ClientID.String(), ClientSecret: secret}, a.JSON)
+		return show(devdir.Credentials{ClientID: app.ClientID.String(), ClientSecret: secret}, a.JSON)
 	})
 }

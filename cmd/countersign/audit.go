@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"countersign/cli/terminal"
 	"countersign/operate/audit"
 	"countersign/seal/trust"
 	"countersign/store"
@@ -81,10 +82,10 @@ func (a *auditSummary) add(r *audit.Report) error {
 		a.wrong++
 	}
 	if a.json {
-		return printJSON(r)
+		return terminal.PrintJSON(r)
 	}
 	for _, p := range r.Problems {
-		if err := say("✗ %s  %s", subject, p); err != nil {
+		if err := terminal.Say("✗ %s  %s", subject, p); err != nil {
 			return err
 		}
 	}
@@ -109,9 +110,9 @@ func (a *auditSummary) total() error {
 		if l.Trusted {
 			trust = ", which is trusted"
 		}
-		if err := say("%d anchor(s), the last of %s by %s%s", a.anchors, l.StampedAt.UTC().Format(time.RFC3339), l.Authority, trust); err != nil {
+		if err := terminal.Say("%d anchor(s), the last of %s by %s%s", a.anchors, l.StampedAt.UTC().Format(time.RFC3339), l.Authority, trust); err != nil {
 			return err
 		}
 	}
-	return say("%d envelope(s), %d events, %d sealed file(s): %d with problems", a.envelopes, a.events, a.sealed, a.wrong)
+	return terminal.Say("%d envelope(s), %d events, %d sealed file(s): %d with problems", a.envelopes, a.events, a.sealed, a.wrong)
 }

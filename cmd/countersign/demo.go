@@ -3,50 +3,20 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"net"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/google/uuid"
 
+	"countersign/cli/devdir"
 	"countersign/models"
 	"countersign/store"
 )
 
-// demo is what dev tells programs, in demo.json, and finds again when it is
-// started the next time.
-type demo struct {
-	BaseURL string `json:"baseUrl"`
-	credentials
-	InboxURL        string `json:"inboxUrl"`
-	SMTPAddress     string `json:"smtpAddress"`
-	TemporalAddress string `json:"temporalAddress,omitempty"` // of the bundled one
-	TemporalUIURL   string `json:"temporalUiUrl"`
-	ConsoleURL      string `json:"consoleUrl"`
-	consoleLogin
-}
-
-// consoleLogin is how one signs in to the console.
-type consoleLogin struct {
-	ConsoleEmail    string `json:"consoleEmail"`
-	ConsolePassword string `json:"consolePassword"`
-}
-
-// readDemo is what an earlier run told; empty if there was none.
-func readDemo(dir string) (d demo) {
-	b, err := os.ReadFile(filepath.Join(dir, demoFile)) //nolint:gosec // our own data directory
-	if err != nil || json.Unmarshal(b, &d) != nil {
-		return demo{}
-	}
-	return d
-}
-
 // demoApp makes the demo application, or finds the one that an earlier run made.
-func demoApp(ctx context.Context, s *store.Store, before demo) (_ *models.App, secret string, err error) {
+func demoApp(ctx context.Context, s *store.Store, before devdir.Info) (_ *models.App, secret string, err error) {
 	if before.ClientID != "" {
 		if app, err := s.Authenticate(ctx, before.ClientID, before.ClientSecret); err == nil {
 			return app, before.ClientSecret, nil
@@ -57,13 +27,13 @@ func demoApp(ctx context.Context, s *store.Store, before demo) (_ *models.App, s
 
 // demoUser makes an administrator of the demo application's console, or finds
 // the one that an earlier run made.
-func demoUser(ctx context.Context, s *store.Store, app uuid.UUID, before demo) (consoleLogin, error) {
+func demoUser(ctx context.Context, s *store.Store, app uuid.UUID, before devdir.Info) (devdir.ConsoleLogin, error) {
 	if before.ConsolePassword != "" {
 		if u, err := s.Login(ctx, before.ConsoleEmail, before.ConsolePassword); err == nil && u.AppID == app {
-			return before.consoleLogin, nil
+			return before.ConsoleLogin, nil
 		}
 	}
-	login := consoleLogin{ConsoleEmail: "admin@demo.example", ConsolePassword: strings.ToLower(rand.Text()[:16])}
+	login := devdir.ConsoleLogin{ConsoleEmail: "admin@demo.example", ConsolePassword: strings.ToLower(rand.Text()[:16])}
 	_, err := s.CreateUser(ctx, app, login.ConsoleEmail, "Demo Admin", login.ConsolePassword, models.RoleAdmin)
 	if refused, ok := errors.AsType[*models.Error](err); ok && refused.Code == "user_exists" { // with another password, or of another application
 		login.ConsoleEmail = "admin-" + strings.ToLower(rand.Text()[:8]) + "@demo.example"

@@ -17,11 +17,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"countersign/activities"
+	"countersign/cli/devdir"
+	"countersign/cli/terminal"
 	"countersign/config"
+	"countersign/internal/atomicfile"
 	"countersign/internal/hostguard"
 	"countersign/internal/inbox"
 	"countersign/internal/vault"
@@ -45,7 +47,6 @@ type devCommand struct {
 
 const (
 	startLimit = 60 * time.Second
-	demoFile   = "demo.json"
 )
 
 // Run runs everything in this process but Temporal, which is a child of it.
@@ -67,8 +68,8 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel(nil)
-	before := readDemo(d.DataDir)
-	info := demo{BaseURL: cfg.BaseURL, ConsoleURL: cfg.BaseURL + "/console"}
+	before := devdir.Read(d.DataDir)
+	info := devdir.Info{BaseURL: cfg.BaseURL, ConsoleURL: cfg.BaseURL + "/console"}
 	if info.InboxURL, info.SMTPAddress, err = d.startInbox(ctx, &wg, &cfg, before); err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, t.stop()) }()
 	info.TemporalAddress, info.TemporalUIURL = t.address, t.ui
-	if info.credentials, info.consoleLogin, err = prepareStore(ctx, cfg, before); err != nil {
+	if info.Credentials, info.ConsoleLogin, err = prepareStore(ctx, cfg, before); err != nil {
 		return err
 	}
 	s, h, err := newDevService(ctx, &wg, cfg, log)
@@ -94,7 +95,7 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 
 	served := make(chan error, 1)
 	go func() { served <- serve(ctx, l, h) }()
-	if err := writeJSON(filepath.Join(d.DataDir, demoFile), info); err != nil {
+	if err := devdir.Write(d.DataDir, info); err != nil {
 		return err
 	}
 	d.greet(info, now().Sub(started), t.build != nil)
@@ -116,7 +117,7 @@ func (d devCommand) prepare(ctx context.Context) (l net.Listener, cfg config.Con
 	if err := prepareDataDir(d.DataDir); err != nil {
 		return nil, cfg, nil, err
 	}
-	unlock, err := lockDataDir(d.DataDir)
+	unlock, err := devdir.Lock(d.DataDir)
 	if err != nil {
 		return nil, cfg, nil, err
 	}
@@ -195,7 +196,7 @@ func (s *devService) stop() error {
 }
 
 // startInbox runs the mail and SMS inbox, unless the settings name other servers.
-func (d devCommand) startInbox(ctx context.Context, wg *sync.WaitGroup, cfg *config.Config, before demo) (address, smtpAddress string, err error) {
+func (d devCommand) startInbox(ctx context.Context, wg *sync.WaitGroup, cfg *config.Config, before devdir.Info) (address, smtpAddress string, err error) {
 	box, err := inbox.Open(filepath.Join(d.DataDir, "inbox"), now)
 	if err != nil {
 		return "", "", err
@@ -225,7 +226,7 @@ func (d devCommand) startInbox(ctx context.Context, wg *sync.WaitGroup, cfg *con
 
 // prepareStore migrates the database and makes the demo application and an
 // administrator of its console, or finds those that an earlier run made.
-func prepareStore(ctx context.Context, cfg config.Config, before demo) (made credentials, user consoleLogin, err error) {
+func prepareStore(ctx context.Context, cfg config.Config, before devdir.Info) (made devdir.Credentials, user devdir.ConsoleLogin, err error) {
 	err = withStore(ctx, cfg, func(s *store.Store, _ *vault.Vault) error {
 		if _, err := s.Migrate(ctx); err != nil {
 			return err
@@ -234,7 +235,7 @@ func prepareStore(ctx context.Context, cfg config.Config, before demo) (made cre
 		if err != nil {
 			return err
 		}
-		made = credentials{ClientID: app.ClientID.String(), ClientSecret: secret}
+		made = devdir.Credentials{ClientID: app.ClientID.String(), ClientSecret: secret}
 		user, err = demoUser(ctx, s, app.ID, before)
 		return err
 	})
@@ -242,7 +243,7 @@ func prepareStore(ctx context.Context, cfg config.Config, before demo) (made cre
 }
 
 // greet says what a person does next. Temporal may still be compiled then.
-func (d devCommand) greet(i demo, took time.Duration, building bool) {
+func (d devCommand) greet(i devdir.Info, took time.Duration, building bool) {
 	file, program := "docs/contract.pdf", os.Args[0]
 	if _, err := os.Stat(file); err != nil {
 		file = "contract.pdf"
@@ -280,9 +281,9 @@ func (d devCommand) greetTemporal(ctx context.Context, err error, took time.Dura
 	switch {
 	case ctx.Err() != nil: // stopped by then
 	case err != nil:
-		tell("  Temporal does not run: %v. No emails go out and nothing is sealed until you run \"make dev\" again.\n", err)
+		terminal.Tell("  Temporal does not run: %v. No emails go out and nothing is sealed until you run \"make dev\" again.\n", err)
 	default:
-		tell("  Temporal is ready (%.0f s): emails go out.\n", took.Seconds())
+		terminal.Tell("  Temporal is ready (%.0f s): emails go out.\n", took.Seconds())
 	}
 }
 
@@ -342,23 +343,10 @@ func prepareDataDir(dir string) error {
 	return nil
 }
 
-// lockDataDir keeps a second service off the same directory.
-func lockDataDir(dir string) (unlock func(), err error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // our own data directory
-	if err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("another countersign is running on %s", dir), f.Close())
-	}
-	return func() { _ = f.Close() }, nil
-}
-
-// writeJSON writes a file that only its owner may read, whole or not at all.
 func writeJSON(path string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err == nil {
-		err = replaceFile(path, append(b, '\n'))
+		err = atomicfile.Replace(path, append(b, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"countersign/cli/devdir"
 	"countersign/config"
 	"countersign/internal/bundled"
 )
@@ -27,7 +28,7 @@ type devTemporal struct {
 
 // newTemporal starts the bundled Temporal, unless the settings name another. One that is still being compiled gets its
 // addresses now; start starts it.
-func (d devCommand) newTemporal(ctx context.Context, cancel context.CancelCauseFunc, cfg *config.Config, before demo) (*devTemporal, error) {
+func (d devCommand) newTemporal(ctx context.Context, cancel context.CancelCauseFunc, cfg *config.Config, before devdir.Info) (*devTemporal, error) {
 	t := &devTemporal{serverEnd: cancel}
 	if d.TemporalBuild != 0 {
 		t.build, _ = os.FindProcess(d.TemporalBuild) // never fails on Unix
@@ -65,7 +66,7 @@ func (d devCommand) newTemporal(ctx context.Context, cancel context.CancelCauseF
 }
 
 // reserve occupies both ports until start. A connection to them ends at once, so that nobody waits for an answer.
-func (t *devTemporal) reserve(ctx context.Context, port, uiPort string, before demo) error {
+func (t *devTemporal) reserve(ctx context.Context, port, uiPort string, before devdir.Info) error {
 	for _, address := range []struct{ port, before string }{{port, before.TemporalAddress}, {uiPort, strings.TrimPrefix(before.TemporalUIURL, "http://")}} {
 		l, err := listenOnSamePort(ctx, "127.0.0.1:"+address.port, address.before)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"countersign/cli/terminal"
 	"countersign/config"
 	"countersign/internal/clamd"
 	"countersign/internal/password"
@@ -342,7 +343,7 @@ func (x *doctor) report(asJSON bool) error {
 	unwell := slices.ContainsFunc(x.findings, func(f finding) bool { return f.Status == failed })
 	var err error
 	if asJSON {
-		err = printJSON(map[string]any{"ok": !unwell, "findings": x.findings})
+		err = terminal.PrintJSON(map[string]any{"ok": !unwell, "findings": x.findings})
 	} else {
 		_, err = os.Stdout.WriteString(x.text())
 	}

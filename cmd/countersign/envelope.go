@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"countersign/cli/terminal"
 	"countersign/models"
 	"countersign/store"
 	"countersign/store/blob"
@@ -44,9 +45,9 @@ func (v envelopeStuck) Run(ctx context.Context) error {
 		for _, e := range list {
 			since := e.SealingProblemAt.UTC()
 			if v.JSON {
-				err = printJSON(map[string]any{"envelopeId": e.ID, "appId": e.AppID, "problem": e.SealingProblem, "since": since})
+				err = terminal.PrintJSON(map[string]any{"envelopeId": e.ID, "appId": e.AppID, "problem": e.SealingProblem, "since": since})
 			} else {
-				err = say("%s  since %s  %s: %s", e.ID, since.Format(time.RFC3339), e.SealingProblem, e.SealingProblem.Message())
+				err = terminal.Say("%s  since %s  %s: %s", e.ID, since.Format(time.RFC3339), e.SealingProblem, e.SealingProblem.Message())
 			}
 			if err != nil {
 				return err
@@ -74,7 +75,7 @@ func (v envelopeVoid) Run(ctx context.Context) error {
 		if _, err := s.Change(ctx, ref.AppID, ref.ID, func(e *models.Envelope) error { return e.VoidStuck(act, v.Reason) }); err != nil {
 			return err
 		}
-		return say("%s is voided", v.ID)
+		return terminal.Say("%s is voided", v.ID)
 	})
 }
 
@@ -90,7 +91,7 @@ func (v envelopeArchive) Run(ctx context.Context) error {
 		if err := s.Archive(ctx, ref); err != nil {
 			return err
 		}
-		return say("%s is archived", v.ID)
+		return terminal.Say("%s is archived", v.ID)
 	})
 }
 
@@ -106,6 +107,6 @@ func (v envelopeRestore) Run(ctx context.Context) error {
 		if err := s.Restore(ctx, v.ID); err != nil {
 			return err
 		}
-		return say("%s is in the database", v.ID)
+		return terminal.Say("%s is in the database", v.ID)
 	})
 }

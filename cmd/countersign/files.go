@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"countersign/cli/terminal"
 	"countersign/operate/sweep"
 	"countersign/store"
 	"countersign/store/blob"
@@ -41,9 +42,9 @@ func (s *sweepSummary) add(o sweep.Orphan) error {
 	s.files++
 	s.bytes += o.Size
 	if s.json {
-		return printJSON(o)
+		return terminal.PrintJSON(o)
 	}
-	return say("%s  %10d  %s  %s", o.Modified.Format(time.RFC3339), o.Size, o.Key, o.Reason)
+	return terminal.Say("%s  %10d  %s  %s", o.Modified.Format(time.RFC3339), o.Size, o.Key, o.Reason)
 }
 
 func (s *sweepSummary) print() error {
@@ -54,5 +55,5 @@ func (s *sweepSummary) print() error {
 	if s.deleting {
 		what = "deleted"
 	}
-	return say("%d file(s) of %d bytes %s", s.files, s.bytes, what)
+	return terminal.Say("%d file(s) of %d bytes %s", s.files, s.bytes, what)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"countersign/cli/terminal"
 	"countersign/config"
 	"countersign/models"
 	"countersign/operate/rewrap"
@@ -40,7 +41,7 @@ func (k keyRotate) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return say("%s signs from now on, everywhere within a minute", id)
+		return terminal.Say("%s signs from now on, everywhere within a minute", id)
 	})
 }
 
@@ -62,7 +63,7 @@ func (k keyRevoke) Run(ctx context.Context) error {
 		if err := s.RevokeKey(ctx, k.ID, at, k.Reason); err != nil {
 			return err
 		}
-		return say("%s is revoked from %s on; a document counts only if a confirmed time-stamp proves that it was sealed before",
+		return terminal.Say("%s is revoked from %s on; a document counts only if a confirmed time-stamp proves that it was sealed before",
 			k.ID, at.UTC().Format(time.RFC3339))
 	})
 }
@@ -108,10 +109,10 @@ func (k keyList) Run(ctx context.Context) error {
 			views = append(views, v)
 		}
 		if k.JSON {
-			return printJSON(views)
+			return terminal.PrintJSON(views)
 		}
 		for _, v := range views {
-			if err := say("%s", v); err != nil {
+			if err := terminal.Say("%s", v); err != nil {
 				return err
 			}
 		}
@@ -157,11 +158,11 @@ func (k keyRewrap) Run(ctx context.Context) error {
 			return err
 		}
 		for _, row := range n.Unreadable {
-			if err := say("not re-encrypted: %s: it was encrypted with a key that %sMASTER_KEY lacks", row, config.Prefix); err != nil {
+			if err := terminal.Say("not re-encrypted: %s: it was encrypted with a key that %sMASTER_KEY lacks", row, config.Prefix); err != nil {
 				return err
 			}
 		}
-		if err := say("%d secrets, %d rows with contact data and %d of %d files were encrypted with the first key of %sMASTER_KEY",
+		if err := terminal.Say("%d secrets, %d rows with contact data and %d of %d files were encrypted with the first key of %sMASTER_KEY",
 			n.Secrets, n.Rows, n.Files, n.AllFiles, config.Prefix); err != nil {
 			return err
 		}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"countersign/cli"
+	"countersign/cli/terminal"
 	"countersign/config"
 )
 
@@ -40,23 +42,7 @@ type commands struct {
 	Renew       renewCommand       `cmd:"" help:"Add document time-stamps to stored files whose last one ends soon, or that have none."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 
-	Login      loginCommand      `cmd:"" group:"Use a service" help:"Keep the address and credential of a service."`
-	Send       sendCommand       `cmd:"" group:"Use a service" help:"Send PDFs to be signed."`
-	Status     statusCommand     `cmd:"" group:"Use a service" help:"Show an envelope, its signers and what happened."`
-	List       listCommand       `cmd:"" group:"Use a service" help:"List envelopes."`
-	Remind     remindCommand     `cmd:"" group:"Use a service" help:"Send everyone whose turn it is a new link."`
-	Void       voidCommand       `cmd:"" group:"Use a service" help:"End an envelope."`
-	Extend     extendCommand     `cmd:"" group:"Use a service" help:"Move the deadline of an envelope."`
-	Replace    replaceCommand    `cmd:"" group:"Use a service" help:"Put another person in the place of a signer."`
-	Download   downloadCommand   `cmd:"" group:"Use a service" help:"Download a sealed or original PDF."`
-	Template   templateCommand   `cmd:"" group:"Use a service" help:"Keep templates as files."`
-	Bulk       bulkCommand       `cmd:"" group:"Use a service" help:"Send many envelopes at once."`
-	Import     importCommand     `cmd:"" group:"Use a service" help:"Take over what another service has."`
-	Listen     listenCommand     `cmd:"" group:"Use a service" help:"Receive events, and post them to a local address."`
-	Replay     replayCommand     `cmd:"" group:"Use a service" help:"Post the events of the last time again."`
-	Trigger    triggerCommand    `cmd:"" group:"Use a service" help:"Post a made-up event to a local address."`
-	MCP        mcpCommand        `cmd:"" name:"mcp" group:"Use a service" help:"Offer a service to an agent, as tools of the Model Context Protocol."`
-	Completion completionCommand `cmd:"" group:"Use a service" help:"Print a script that completes commands and flags in a shell."`
+	cli.Commands `embed:"" group:"Use a service"`
 
 	ValidatePDF validatorCommand `cmd:"" name:"validate-pdf" hidden:"" help:"Examine the PDF on standard input, in a process that may fail."`
 	RenderPages rendererCommand  `cmd:"" name:"render-pages" hidden:"" help:"Render the pages of the PDFs on standard input, in a process that may fail."`
@@ -64,6 +50,7 @@ type commands struct {
 
 func main() {
 	limitMemory()
+	cli.Version = version
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	k := kong.Parse(&commands{},
@@ -83,7 +70,7 @@ type versionCommand struct{}
 
 // Run prints the version.
 func (versionCommand) Run() error {
-	return say("%s", version)
+	return terminal.Say("%s", version)
 }
 
 // logger writes to standard error: text for people in development, JSON else.

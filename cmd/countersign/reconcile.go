@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"countersign/cli/terminal"
 	"countersign/internal/vault"
 	"countersign/operate/reconcile"
 	"countersign/store"
@@ -40,14 +41,14 @@ func (r reconcileCommand) Run(ctx context.Context) error {
 
 func (r reconcileCommand) print(found reconcile.Counts) error {
 	if r.JSON {
-		return printJSON(found)
+		return terminal.PrintJSON(found)
 	}
 	verb := "started"
 	if r.DryRun {
 		verb = "without a workflow"
 	}
 	for _, work := range reconcile.Order {
-		if err := say("%-11s %d unfinished, %d %s", work, found[work].Unfinished, found[work].Missing, verb); err != nil {
+		if err := terminal.Say("%-11s %d unfinished, %d %s", work, found[work].Unfinished, found[work].Missing, verb); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"countersign/cli/terminal"
 	"countersign/operate/renewal"
 	"countersign/store"
 	"countersign/store/blob"
@@ -66,9 +67,9 @@ func (r *renewals) add(one renewal.Report) error {
 		line = "NOT renewed: " + one.Problem
 	}
 	if r.json {
-		return printJSON(one)
+		return terminal.PrintJSON(one)
 	}
-	return say("%s  document %s  %s", one.EnvelopeID, one.DocumentID, line)
+	return terminal.Say("%s  document %s  %s", one.EnvelopeID, one.DocumentID, line)
 }
 
 func (r *renewals) print() error {
@@ -77,7 +78,7 @@ func (r *renewals) print() error {
 		if r.dry {
 			verb = "to be renewed"
 		}
-		if err := say("%d document(s) %s, %d with problems", r.done, verb, r.problem); err != nil {
+		if err := terminal.Say("%d document(s) %s, %d with problems", r.done, verb, r.problem); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"countersign/cli/terminal"
 	"countersign/config"
 	"countersign/models"
 	"countersign/seal"
@@ -80,7 +81,7 @@ func (c setupCommand) Run() error {
 	if c.Host {
 		next = "systemctl enable --now countersign-api countersign-worker"
 	}
-	return say("Wrote %s: keep a copy of its %sMASTER_KEY in another place.\nThe seal's certificate is for trials: %s\n\nNext       %s\nConsole    %s/console\n  email    %s\n  password %s",
+	return terminal.Say("Wrote %s: keep a copy of its %sMASTER_KEY in another place.\nThe seal's certificate is for trials: %s\n\nNext       %s\nConsole    %s/console\n  email    %s\n  password %s",
 		envFile, config.Prefix, cert, next, strings.TrimRight(c.URL, "/"), c.Email, password)
 }
 
@@ -114,7 +115,7 @@ func (c *setupCommand) ask() error {
 		if *q.value != "" {
 			continue
 		}
-		answer, err := ask(in, q.prompt, false)
+		answer, err := terminal.Ask(in, q.prompt, false)
 		if err != nil {
 			return fmt.Errorf("%s is missing: give it as a flag, or answer the question on a terminal", q.flag)
 		}

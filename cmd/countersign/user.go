@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"countersign/cli/terminal"
 	"countersign/models"
 	"countersign/store"
 )
@@ -41,7 +42,7 @@ func (u userCreate) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return say("console user %s, role %s", user.ID, user.Role)
+		return terminal.Say("console user %s, role %s", user.ID, user.Role)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"countersign/cli/terminal"
 	"countersign/seal/verify"
 )
 
@@ -54,7 +55,7 @@ func (v verifyCommand) Run(ctx context.Context) error {
 		}
 	}
 	if v.JSON {
-		err = printJSON(report)
+		err = terminal.PrintJSON(report)
 	} else {
 		err = report.WriteText(os.Stdout)
 	}

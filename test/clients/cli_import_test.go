@@ -17,7 +17,7 @@ func TestImportDocuSeal(t *testing.T) {
 	s := start(t)
 	c := &cli{home: t.TempDir(), env: s.env()}
 	template := filepath.Join(c.home, "template.json")
-	b, err := os.ReadFile("../../internal/docuseal/testdata/template.json")
+	b, err := os.ReadFile("../../cli/docuseal/testdata/template.json")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(template, b, 0o600))
 	people := []string{"--to", "Client=Ada Lovelace <ada@example.com>", "--to", "Company=Grace Hopper <grace@example.com>"}

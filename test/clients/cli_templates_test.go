@@ -163,7 +163,7 @@ func TestTemplatesAsFiles(t *testing.T) {
 	require.Equal(t, 4, code)
 
 	// A template of DocuSeal becomes one of ours.
-	b, err := os.ReadFile("../../internal/docuseal/testdata/template.json")
+	b, err := os.ReadFile("../../cli/docuseal/testdata/template.json")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(c.home, "theirs.json"), b, 0o600))
 	out = c.must(t, "import", "docuseal", filepath.Join(c.home, "theirs.json"), "--pdf", contractPDF(t))

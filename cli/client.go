@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -15,10 +15,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"golang.org/x/term"
 
+	"countersign/cli/devdir"
+	"countersign/cli/terminal"
 	countersign "countersign/clients/go"
 	"countersign/config"
+	"countersign/internal/atomicfile"
 	"countersign/internal/plaintext"
 )
 
@@ -86,11 +88,6 @@ func waited(waiting context.Context, err error, what string) error {
 	return coded(err)
 }
 
-// tell prints a line for people beside what a command prints.
-func tell(format string, args ...any) {
-	_, _ = fmt.Fprintf(os.Stderr, format+"\n", args...) // only told
-}
-
 // service names the service that a command calls, and for whom.
 type service struct {
 	URL      string `help:"Address of the service." env:"COUNTERSIGN_URL" placeholder:"URL" name:"url"`
@@ -108,9 +105,9 @@ type remote struct {
 // print prints a value as JSON, where that is asked for, and else a line for people.
 func (r remote) print(v any, format string, args ...any) error {
 	if r.JSON {
-		return printJSON(v)
+		return terminal.PrintJSON(v)
 	}
-	return say(format, args...)
+	return terminal.Say(format, args...)
 }
 
 // remoteEnvelope is what the commands for one envelope have in common.
@@ -192,11 +189,11 @@ const devTenant = "demo"
 // devLogin returns the login of the "countersign dev" that runs on the data directory of this place; empty if none ever did.
 func devLogin(tenant string) (login, error) {
 	dir := cmp.Or(os.Getenv(config.Prefix+"DATA_DIR"), config.Default().DataDir)
-	d := readDemo(dir)
+	d := devdir.Read(dir)
 	if d.BaseURL == "" {
 		return login{}, nil
 	}
-	unlock, err := lockDataDir(dir)
+	unlock, err := devdir.Lock(dir)
 	if err == nil { // nobody else has it
 		unlock()
 		return login{}, codedError{fmt.Errorf("no service runs on %s: start \"make dev\" and wait until it is ready, or name another with \"countersign login\"", dir), exitUnavailable}
@@ -214,7 +211,7 @@ func (s service) clientNamed(program string) (*countersign.Client, string, error
 	if err != nil {
 		return nil, "", err
 	}
-	c, err := countersign.New(l.URL, l.ClientID, l.ClientSecret, countersign.WithUserAgent(program+"/"+version))
+	c, err := countersign.New(l.URL, l.ClientID, l.ClientSecret, countersign.WithUserAgent(program+"/"+Version))
 	return c, l.Tenant, err
 }
 
@@ -229,17 +226,8 @@ func (s service) clientAndTenant() (*countersign.Client, string, error) {
 
 var errNoTenant = errors.New("name the tenant with --tenant, COUNTERSIGN_TENANT or \"countersign login --tenant\"")
 
-// printJSON prints one value as a line of JSON.
-func printJSON(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }
-
 // inUTC writes a time for people, with its zone.
 func inUTC(t time.Time) string { return t.UTC().Format(time.DateTime + "Z") }
-
-// say prints a line for people.
-func say(format string, args ...any) error {
-	_, err := fmt.Fprintf(os.Stdout, format+"\n", args...)
-	return err
-}
 
 // plain is text from the service without what a terminal would act on.
 func plain(s *string) string {
@@ -248,8 +236,6 @@ func plain(s *string) string {
 	}
 	return plaintext.Strip(*s)
 }
-
-func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 type loginCommand struct {
 	remote
@@ -268,16 +254,16 @@ func (c loginCommand) Run(ctx context.Context) error {
 	in := bufio.NewReader(os.Stdin)
 	var err error
 	if l.ClientID == "" {
-		if l.ClientID, err = ask(in, "Client id: ", false); err != nil {
+		if l.ClientID, err = terminal.Ask(in, "Client id: ", false); err != nil {
 			return err
 		}
 	}
 	if l.ClientSecret == "" {
-		if l.ClientSecret, err = ask(in, "Client secret: ", true); err != nil {
+		if l.ClientSecret, err = terminal.Ask(in, "Client secret: ", true); err != nil {
 			return err
 		}
 	}
-	client, err := countersign.New(l.URL, l.ClientID, l.ClientSecret, countersign.WithUserAgent("countersign-cli/"+version), countersign.WithRetries(1))
+	client, err := countersign.New(l.URL, l.ClientID, l.ClientSecret, countersign.WithUserAgent("countersign-cli/"+Version), countersign.WithRetries(1))
 	if err != nil {
 		return err
 	}
@@ -296,47 +282,11 @@ func (c loginCommand) Run(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	if err := replaceFile(path, b); err != nil {
+	if err := atomicfile.Replace(path, b); err != nil {
 		return err
 	}
 	return c.print(map[string]any{"url": l.URL, "clientId": l.ClientID, "tenant": l.Tenant, "app": app.Name},
 		"Signed in to %s as %s.", l.URL, plain(&app.Name))
-}
-
-// replaceFile writes a file that only the user can read, whole or not at all.
-func replaceFile(path string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // with 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
-}
-
-// ask reads a line from standard input; a terminal shows no secret.
-func ask(in *bufio.Reader, prompt string, secret bool) (string, error) {
-	if isTerminal(os.Stdin) {
-		_, _ = fmt.Fprint(os.Stderr, prompt) // a prompt that cannot be shown is no reason to stop
-		if secret {
-			b, err := term.ReadPassword(int(os.Stdin.Fd()))
-			_, _ = fmt.Fprintln(os.Stderr)
-			return strings.TrimSpace(string(b)), err
-		}
-	}
-	line, err := in.ReadString('\n')
-	if line = strings.TrimSpace(line); line == "" {
-		if err == nil || errors.Is(err, io.EOF) {
-			err = fmt.Errorf("%sis missing", strings.ToLower(strings.Replace(prompt, ":", "", 1)))
-		}
-		return "", err
-	}
-	return line, nil
 }
 
 // readFile reads a file that the user named, of at most so many bytes.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/docuseal"
+	"countersign/cli/docuseal"
 )
 
 // page is a page of 600 by 800 points; each document has one.

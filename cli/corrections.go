@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -61,7 +61,7 @@ func (x extendCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	at, err := x.deadline(now())
+	at, err := x.deadline(time.Now().UTC())
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -10,9 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"countersign/cli/docuseal"
+	"countersign/cli/terminal"
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
-	"countersign/internal/docuseal"
 	"countersign/seal/pdf"
 )
 
@@ -59,7 +60,7 @@ func (i importDocuSeal) Run(ctx context.Context) error {
 		}
 	}
 	if i.DryRun {
-		return printJSON(out)
+		return terminal.PrintJSON(out)
 	}
 	if len(i.To) == 0 {
 		return i.makeTemplate(ctx, out)

@@ -13,8 +13,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"countersign/cli/mcpserver"
 	countersign "countersign/clients/go"
-	"countersign/internal/mcpserver"
 )
 
 const (

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"os"
 	"text/tabwriter"
 
+	"countersign/cli/terminal"
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
 )
@@ -25,7 +26,7 @@ func (s statusCommand) Run(ctx context.Context) error {
 		return coded(err)
 	}
 	if s.JSON {
-		return printJSON(e)
+		return terminal.PrintJSON(e)
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n\n", e.ID, e.Status, plain(e.Subject))
@@ -62,7 +63,7 @@ func (l listCommand) Run(ctx context.Context) error {
 			break
 		}
 		if l.JSON {
-			err = printJSON(e)
+			err = terminal.PrintJSON(e)
 		} else {
 			_, err = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", e.ID, e.Status, inUTC(e.CreatedAt), plain(e.Subject))
 		}
@@ -95,7 +96,7 @@ func (r remindCommand) Run(ctx context.Context) error {
 		}
 		reminded = append(reminded, v.ID.String())
 		if !r.JSON {
-			if err := say("reminded  %s  %s", plain(&v.Name), plain(&v.Email)); err != nil {
+			if err := terminal.Say("reminded  %s  %s", plain(&v.Name), plain(&v.Email)); err != nil {
 				return err
 			}
 		}
@@ -104,7 +105,7 @@ func (r remindCommand) Run(ctx context.Context) error {
 		return codedError{fmt.Errorf("nobody is awaited: the envelope is %s", e.Status), exitRefused}
 	}
 	if r.JSON {
-		return printJSON(map[string]any{"envelopeId": e.ID, "signerIds": reminded})
+		return terminal.PrintJSON(map[string]any{"envelopeId": e.ID, "signerIds": reminded})
 	}
 	return nil
 }
@@ -123,7 +124,7 @@ func (v voidCommand) Run(ctx context.Context) error {
 		return err
 	}
 	if !v.Yes {
-		if !isTerminal(os.Stdin) {
+		if !terminal.Is(os.Stdin) {
 			return errors.New("this cannot be undone: confirm it with --yes")
 		}
 		_, _ = fmt.Fprintf(os.Stderr, "Void %s? It cannot be undone. Type yes: ", v.ID)

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"countersign/cli/terminal"
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
 )
@@ -104,7 +105,7 @@ func (s sendCommand) Run(ctx context.Context) error {
 // wait waits until all have signed. Whoever ends it knows by then which envelope was sent, and does not send another.
 func (s sendCommand) wait(ctx context.Context, c *countersign.Client, sent *countersign.Envelope) (*countersign.Envelope, error) {
 	if s.JSON {
-		tell("%s  %s", sent.ID, sent.Status)
+		terminal.Tell("%s  %s", sent.ID, sent.Status)
 	} else if err := s.printEnvelope(sent); err != nil {
 		return nil, err
 	}
@@ -267,7 +268,7 @@ func (s sendCommand) upload(ctx context.Context, c *countersign.Client, id uuid.
 	if err != nil {
 		return nil, err
 	}
-	p := &progress{File: f, size: st.Size(), bar: bar{shown: isTerminal(os.Stderr) && st.Size() > 1<<20, last: -1}}
+	p := &progress{File: f, size: st.Size(), Bar: terminal.Bar{Shown: terminal.Is(os.Stderr) && st.Size() > 1<<20}}
 	var o countersign.UploadOptions
 	if s.Tags {
 		o.Tags = countersign.Ptr(countersign.DetectTags)
@@ -276,14 +277,14 @@ func (s sendCommand) upload(ctx context.Context, c *countersign.Client, id uuid.
 		o.Form = countersign.Ptr(countersign.ImportForm)
 	}
 	doc, err := c.UploadWith(ctx, id, p, o)
-	p.end()
+	p.End()
 	return doc, err
 }
 
 // progress is a file that tells how much of it was read.
 type progress struct {
 	*os.File
-	bar
+	terminal.Bar
 
 	size int64
 }
@@ -291,7 +292,7 @@ type progress struct {
 // ReadAt implements io.ReaderAt.
 func (p *progress) ReadAt(b []byte, off int64) (int, error) {
 	n, err := p.File.ReadAt(b, off)
-	p.show(off+int64(n), p.size)
+	p.Show(off+int64(n), p.size)
 	return n, err
 }
 

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"countersign/cli/terminal"
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
 )
@@ -55,7 +56,7 @@ func (l templateListCommand) Run(ctx context.Context) error {
 				return w.Flush()
 			}
 			if l.JSON {
-				err = printJSON(t)
+				err = terminal.PrintJSON(t)
 			} else {
 				_, err = fmt.Fprintf(w, "%s\tv%d\t%s\t%s\n", t.ID, t.Version, plain(t.ExternalID), plain(&t.Name))
 			}
@@ -94,7 +95,7 @@ func (p templatePushCommand) Run(ctx context.Context) error {
 		return err
 	}
 	if p.Check {
-		return say("%s is complete", p.Dir)
+		return terminal.Say("%s is complete", p.Dir)
 	}
 	c, tenant, err := p.client()
 	switch {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"countersign/internal/mcpserver"
+	"countersign/cli/mcpserver"
 )
 
 type mcpCommand struct {
@@ -36,7 +37,7 @@ func (m mcpCommand) Run(ctx context.Context) error {
 	if tenant == "" {
 		return errNoTenant
 	}
-	cfg := mcpserver.Config{Client: c, Tenant: tenant, ReadOnly: m.ReadOnly, Version: version, Now: now}
+	cfg := mcpserver.Config{Client: c, Tenant: tenant, ReadOnly: m.ReadOnly, Version: Version, Now: func() time.Time { return time.Now().UTC() }}
 	if m.Dir != "" {
 		if cfg.Files, err = os.OpenRoot(m.Dir); err != nil {
 			return fmt.Errorf("--dir: %w", err)

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"countersign/cli/terminal"
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
 	"countersign/models"
@@ -50,7 +51,7 @@ func (f *forwarder) post(ctx context.Context, id uuid.UUID, body []byte) (int, e
 	if err != nil {
 		return 0, fmt.Errorf("--forward: %w", err)
 	}
-	req.Header = webhook.StandardHeaders(id.String(), now(), body, []byte(f.Secret))
+	req.Header = webhook.StandardHeaders(id.String(), time.Now().UTC(), body, []byte(f.Secret))
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set(webhook.SignatureHeader, webhook.Sign([]byte(f.Secret), body))
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -76,10 +77,10 @@ func (f *forwarder) deliver(ctx context.Context, e countersign.EventRecord, asJS
 		}
 	}
 	if asJSON {
-		return printJSON(e.Raw)
+		return terminal.PrintJSON(e.Raw)
 	}
 	name := string(e.Event.Event)
-	return say("%s  %-22s %s  %s", inUTC(e.CreatedAt), plain(&name), e.EnvelopeID, plain(&outcome))
+	return terminal.Say("%s  %-22s %s  %s", inUTC(e.CreatedAt), plain(&name), e.EnvelopeID, plain(&outcome))
 }
 
 // deliverAll delivers one event after the other, until there are no more.
@@ -141,7 +142,7 @@ func (r *replayCommand) Run(ctx context.Context) error {
 	if r.Since <= 0 {
 		return errors.New("--since must be a time such as 1h")
 	}
-	events := c.ReadEvents(ctx, countersign.EventOptions{Since: now().Add(-r.Since), Name: api.WebhookEventName(r.Event)})
+	events := c.ReadEvents(ctx, countersign.EventOptions{Since: time.Now().UTC().Add(-r.Since), Name: api.WebhookEventName(r.Event)})
 	return r.deliverAll(ctx, events, r.JSON)
 }
 
@@ -174,9 +175,9 @@ func (t *triggerCommand) Run(ctx context.Context) error {
 		return codedError{err, exitUnavailable}
 	}
 	if t.JSON {
-		err = printJSON(map[string]any{"status": status, "body": json.RawMessage(body)})
+		err = terminal.PrintJSON(map[string]any{"status": status, "body": json.RawMessage(body)})
 	} else {
-		err = say("%d %s", status, http.StatusText(status))
+		err = terminal.Say("%d %s", status, http.StatusText(status))
 	}
 	if err == nil && status >= http.StatusMultipleChoices {
 		err = codedError{fmt.Errorf("%s answered %d", t.Forward, status), exitRefused}
@@ -189,16 +190,16 @@ func madeUpEvent(name models.EventName) (uuid.UUID, []byte, error) {
 	if !name.IsWebhookEvent() {
 		return uuid.Nil, nil, fmt.Errorf("%q is not a webhook event; there are %v", name, models.WebhookEvents)
 	}
-	at := now().Truncate(time.Microsecond)
+	at := time.Now().UTC().Truncate(time.Microsecond)
 	subject := "A made-up envelope"
 	if name == models.EventBulkCompleted { // it belongs to no envelope
-		id := newID()
-		body, err := models.BulkCompletedPayload(id, newID(), models.BulkCounts{Sent: 9, Failed: 1}, at)
+		id := uuid.Must(uuid.NewV7())
+		body, err := models.BulkCompletedPayload(id, uuid.Must(uuid.NewV7()), models.BulkCounts{Sent: 9, Failed: 1}, at)
 		return id, body, err
 	}
-	signer := &models.Signer{ID: newID(), Name: "Ada Lovelace", Email: "ada@example.com", RoutingOrder: 1, Status: models.SignerSent}
-	e := &models.Envelope{ID: newID(), TenantID: "trigger", Subject: &subject, Status: models.StatusSent, CreatedAt: at, SentAt: &at, Signers: []*models.Signer{signer}}
-	ev := &models.Event{ID: newID(), EnvelopeID: e.ID, Name: name, Timestamp: at}
+	signer := &models.Signer{ID: uuid.Must(uuid.NewV7()), Name: "Ada Lovelace", Email: "ada@example.com", RoutingOrder: 1, Status: models.SignerSent}
+	e := &models.Envelope{ID: uuid.Must(uuid.NewV7()), TenantID: "trigger", Subject: &subject, Status: models.StatusSent, CreatedAt: at, SentAt: &at, Signers: []*models.Signer{signer}}
+	ev := &models.Event{ID: uuid.Must(uuid.NewV7()), EnvelopeID: e.ID, Name: name, Timestamp: at}
 	switch name { //nolint:exhaustive // the others leave it sent
 	case models.EventEnvelopeCreated:
 		e.Status, e.SentAt, signer.Status = models.StatusDraft, nil, models.SignerPending

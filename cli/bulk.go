@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"countersign/cli/terminal"
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
 )
@@ -77,7 +78,7 @@ func (b bulkSendCommand) Run(ctx context.Context) error {
 	if !b.Wait {
 		return b.print(accepted, "%s  %s  %s", accepted.ID, accepted.Status, rowCount(accepted.Total))
 	}
-	tell("%s  %s  %s", accepted.ID, accepted.Status, rowCount(accepted.Total)) // who ends the wait knows what was sent
+	terminal.Tell("%s  %s  %s", accepted.ID, accepted.Status, rowCount(accepted.Total)) // who ends the wait knows what was sent
 	waiting, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
 	s, err := waitForBulk(waiting, c, accepted.ID)
@@ -94,9 +95,9 @@ func (b bulkSendCommand) Run(ctx context.Context) error {
 // printLast prints what is known of a bulk send whose wait failed.
 func (b bulkSendCommand) printLast(s *api.BulkSend, accepted *api.BulkSendAccepted) error {
 	if s == nil {
-		return printJSON(accepted)
+		return terminal.PrintJSON(accepted)
 	}
-	return printJSON(s)
+	return terminal.PrintJSON(s)
 }
 
 // end tells how it ended. Rows that failed make it fail.
@@ -115,7 +116,7 @@ func (b bulkSendCommand) refused(err error) error {
 		return coded(err)
 	}
 	if b.JSON {
-		return cmp.Or(printJSON(refused.Details), coded(err))
+		return cmp.Or(terminal.PrintJSON(refused.Details), coded(err))
 	}
 	var details struct {
 		FaultCount int
@@ -141,14 +142,14 @@ const bulkPoll = 2 * time.Second
 
 // waitForBulk waits until no row is pending. A terminal shows how far it is.
 func waitForBulk(ctx context.Context, c *countersign.Client, id uuid.UUID) (*api.BulkSend, error) {
-	p := &bar{shown: isTerminal(os.Stderr), last: -1}
-	defer p.end()
+	p := &terminal.Bar{Shown: terminal.Is(os.Stderr)}
+	defer p.End()
 	for {
 		s, err := countersign.Answer(c.API.GetBulkSendWithResponse(ctx, id))
 		if err != nil {
 			return nil, err
 		}
-		p.show(int64(s.Total-s.Counts.Pending), int64(s.Total))
+		p.Show(int64(s.Total-s.Counts.Pending), int64(s.Total))
 		if s.Status == "completed" || s.Status == "cancelled" {
 			return s, nil
 		}
@@ -200,7 +201,7 @@ func (b bulkRowsCommand) Run(ctx context.Context) error {
 		if err != nil {
 			return coded(err)
 		}
-		if err := printJSON(row); err != nil {
+		if err := terminal.PrintJSON(row); err != nil {
 			return err
 		}
 	}

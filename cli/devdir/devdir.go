@@ -1,0 +1,73 @@
+// Package devdir is the data directory of "countersign dev": what a running one states in it for commands and tests.
+package devdir
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"countersign/internal/atomicfile"
+)
+
+const file = "demo.json"
+
+// Info is what "dev" states about itself.
+type Info struct {
+	BaseURL string `json:"baseUrl"`
+	Credentials
+	InboxURL        string `json:"inboxUrl"`
+	SMTPAddress     string `json:"smtpAddress"`
+	TemporalAddress string `json:"temporalAddress,omitempty"` // of the bundled one
+	TemporalUIURL   string `json:"temporalUiUrl"`
+	ConsoleURL      string `json:"consoleUrl"`
+	ConsoleLogin
+}
+
+// Credentials are those of an app.
+type Credentials struct {
+	ClientID     string `json:"clientId"`
+	ClientSecret string `json:"clientSecret"`
+}
+
+// ConsoleLogin is a sign-in to the console.
+type ConsoleLogin struct {
+	ConsoleEmail    string `json:"consoleEmail"`
+	ConsolePassword string `json:"consolePassword"`
+}
+
+// Read returns what the last run stated; empty if there was none.
+func Read(dir string) (i Info) {
+	b, err := os.ReadFile(filepath.Join(dir, file)) //nolint:gosec // our own data directory
+	if err != nil || json.Unmarshal(b, &i) != nil {
+		return Info{}
+	}
+	return i
+}
+
+// Write states what is running.
+func Write(dir string, i Info) error {
+	path := filepath.Join(dir, file)
+	b, err := json.MarshalIndent(i, "", "  ")
+	if err == nil {
+		err = atomicfile.Replace(path, append(b, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// Lock takes the directory for one process until unlock is called or the process ends.
+func Lock(dir string) (unlock func(), err error) {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // our own data directory
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("another countersign is running on %s", dir), f.Close())
+	}
+	return func() { _ = f.Close() }, nil
+}
