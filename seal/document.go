@@ -148,7 +148,7 @@ func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.R
 	if err != nil {
 		return err
 	}
-	if claim != nil { // what the seal adds breaks the rules of most parts: ADR 96
+	if claim != nil { // what the seal adds breaks the rules of most parts: ADR 17
 		claim.Withdraw(a.w, &catalog)
 	}
 	catalog.Delete("DSS") // validation data is what later increments add, and nothing else

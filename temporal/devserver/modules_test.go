@@ -12,7 +12,7 @@ import (
 // lacks, and newer modules of OpenTelemetry ask for newer ones of it.
 const otel = "go.opentelemetry.io/otel"
 
-// What both programs compile from the same version of a module is compiled once, for both (ADR 72). After an upgrade
+// What both programs compile from the same version of a module is compiled once, for both (ADR 28). After an upgrade
 // in one go.mod, do the same in the other.
 func TestModulesAreThoseOfCountersign(t *testing.T) {
 	t.Parallel()

@@ -358,7 +358,7 @@ CREATE TABLE delivery_attempts_past (
 );
 CREATE INDEX delivery_attempts_delivery ON delivery_attempts_past (delivery_id, number);
 
--- Webhook events, deliveries and their attempts have a partition for each month (store/webhook_partitions.go, ADR 75). The first one, past, holds
+-- Webhook events, deliveries and their attempts have a partition for each month (store/webhook_partitions.go, ADR 10). The first one, past, holds
 -- what is older than next month; default holds what belongs to no other. A partition is dropped at once only if no foreign key has to be
 -- checked for it: these rows are written together with what they refer to, and removed before it.
 -- +goose StatementBegin
