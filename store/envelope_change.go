@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"reflect"
 
 	"github.com/google/uuid"
 
@@ -53,7 +52,8 @@ func (s *EnvelopeRepository) register() {
 // Change locks the envelope, loads it, runs fn on it and saves what fn changed
 // and recorded, all in one transaction. If fn returns an error nothing is
 // changed and that error is returned. Another app's envelope is
-// models.ErrNotFound.
+// models.ErrNotFound. What fn changed is found by comparing values with those that
+// were loaded: it may assign members or change what they refer to in place.
 func (s *EnvelopeRepository) Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error) {
 	return s.changeWith(ctx, app, id, loadOptions{}, func(l *loaded) error { return fn(l.envelopes[0]) })
 }
@@ -170,26 +170,6 @@ func (s *EnvelopeRepository) committed(e *models.Envelope) {
 	s.signalWake()
 }
 
-// loadedState is what an envelope looked like when it was loaded.
-type loadedState struct {
-	envelope  models.Envelope
-	signers   map[uuid.UUID]models.Signer
-	fields    map[uuid.UUID]models.Field
-	documents map[uuid.UUID]models.Document
-}
-
-func newLoadedState(e *models.Envelope) *loadedState {
-	return &loadedState{envelope: *e, signers: copiesByID(e.Recipients()), fields: copiesByID(e.Fields), documents: copiesByID(e.Documents)}
-}
-
-func copiesByID[T identified](rows []*T) map[uuid.UUID]T {
-	out := make(map[uuid.UUID]T, len(rows))
-	for _, v := range rows {
-		out[idOf(v)] = *v
-	}
-	return out
-}
-
 // save adds to the transaction what differs from b (nil: all of it) and what was
 // recorded, with its effects.
 func (s *EnvelopeRepository) save(t *transaction, e *models.Envelope, b *loadedState, webhooks []*models.Webhook) error {
@@ -232,69 +212,4 @@ func (s *EnvelopeRepository) save(t *transaction, e *models.Envelope, b *loadedS
 	saveAttachments(s.engine, &t.batch, e.Attached)
 	t.insert("audit_events", "", mapSlice(pointers(e.Events), eventColumns)...)
 	return s.recordEffects(t, e, webhooks)
-}
-
-// unchanged reports whether a change changed nothing that is stored, and recorded nothing: a loaded envelope has
-// neither events nor values.
-func unchanged(e *models.Envelope, b *loadedState) bool {
-	return reflect.DeepEqual(*e, b.envelope) &&
-		same(e.Recipients(), b.signers) && same(e.Fields, b.fields) && same(e.Documents, b.documents)
-}
-
-func same[T identified](rows []*T, old map[uuid.UUID]T) bool {
-	if len(rows) != len(old) {
-		return false
-	}
-	for _, v := range rows {
-		if was, ok := old[idOf(v)]; !ok || !reflect.DeepEqual(*v, was) {
-			return false
-		}
-	}
-	return true
-}
-
-// identified are the parts of an envelope.
-type identified interface {
-	models.Signer | models.Document | models.Field
-}
-
-func idOf[T identified](v *T) uuid.UUID {
-	switch v := any(v).(type) {
-	case *models.Signer:
-		return v.ID
-	case *models.Document:
-		return v.ID
-	case *models.Field:
-		return v.ID
-	}
-	return uuid.Nil
-}
-
-// saveRows adds the insertion of the rows that are new and the update of those
-// that changed.
-func saveRows[T identified](b *batch, table string, rows []*T, old map[uuid.UUID]T, columns func(*T) []column) {
-	var added [][]column
-	for _, v := range rows {
-		was, ok := old[idOf(v)]
-		switch c := columns(v); {
-		case !ok:
-			added = append(added, c)
-		case !reflect.DeepEqual(was, *v):
-			b.update(table, c[:1], c[1:])
-		}
-	}
-	b.insert(table, "", added...)
-}
-
-// saveEncrypted is saveRows for rows of which some columns are encrypted. What did
-// not change of these stays as it is: encryption is new each time.
-func saveEncrypted[T identified](s *engine, b *batch, table string, rows []*T, old map[uuid.UUID]T, columnsOf func(*T) []column) {
-	saveRows(b, table, rows, old, func(v *T) []column {
-		columns := columnsOf(encrypt(s, v))
-		was, ok := old[idOf(v)]
-		if ok && s.encryptedRowOf(v).same(s.encryptedRowOf(&was)) {
-			return without(columns, s.encryptedRowOf(v).names())
-		}
-		return columns
-	})
 }

@@ -120,3 +120,10 @@ var (
 	Compress   = compress
 	Decompress = decompress
 )
+
+// NoticesChange reports whether Change would save what change makes of an envelope.
+func NoticesChange(e *models.Envelope, change func()) bool {
+	before := newLoadedState(e)
+	change()
+	return !unchanged(e, before)
+}

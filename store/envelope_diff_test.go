@@ -1,8 +1,10 @@
 package store_test
 
 import (
+	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
@@ -148,43 +150,97 @@ func TestDeletedDrafts(t *testing.T) {
 	})
 }
 
-// TestExternalIDs: one envelope of a tenant that has not failed may have an external id.
-func TestExternalIDs(t *testing.T) {
+// filled gives every stored member of a value content, so that maps, slices and pointers refer to something.
+func filled(v reflect.Value) {
+	switch v.Kind() { //nolint:exhaustive // the others have no parts
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		filled(v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		filled(v.Index(0))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		value := reflect.New(v.Type().Elem()).Elem()
+		filled(value)
+		v.SetMapIndex(reflect.New(v.Type().Key()).Elem(), value)
+	case reflect.Struct:
+		for _, f := range storedMembers(v) {
+			filled(f)
+		}
+	}
+}
+
+func storedMembers(v reflect.Value) (out []reflect.Value) {
+	for i := range v.NumField() {
+		if f := v.Type().Field(i); f.IsExported() && f.Tag.Get("gorm") != "-" {
+			out = append(out, v.Field(i))
+		}
+	}
+	return out
+}
+
+// eachPlace calls visit for each place in a value, however deep, with a function that changes it in place.
+func eachPlace(path string, v reflect.Value, visit func(path string, change func())) {
+	alter := func(v reflect.Value) {
+		switch v.Kind() { //nolint:exhaustive // the others are parts of these
+		case reflect.String:
+			v.SetString(v.String() + "x")
+		case reflect.Bool:
+			v.SetBool(!v.Bool())
+		case reflect.Float64:
+			v.SetFloat(v.Float() + 1)
+		case reflect.Int, reflect.Int64:
+			v.SetInt(v.Int() + 1)
+		case reflect.Uint8, reflect.Uint32:
+			v.SetUint(v.Uint() + 1)
+		default:
+			panic("no way to change a " + v.Type().String())
+		}
+	}
+	if at, ok := v.Addr().Interface().(*time.Time); ok {
+		visit(path, func() { *at = at.Add(time.Second) })
+		return
+	}
+	switch v.Kind() { //nolint:exhaustive // the others have no parts
+	case reflect.Pointer:
+		eachPlace("*"+path, v.Elem(), visit)
+	case reflect.Slice, reflect.Array:
+		eachPlace(path+"[0]", v.Index(0), visit)
+	case reflect.Map:
+		key, changed := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		changed.Set(v.MapIndex(key))
+		eachPlace(path+"[key]", changed, func(path string, change func()) {
+			visit(path, func() { change(); v.SetMapIndex(key, changed) })
+		})
+		visit(path+" without a key", func() { v.SetMapIndex(key, reflect.Value{}) })
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && f.Tag.Get("gorm") != "-" {
+				eachPlace(path+"."+f.Name, v.Field(i), visit)
+			}
+		}
+	default:
+		visit(path, func() { alter(v) })
+	}
+}
+
+// TestChangesInPlaceAreNoticed: Change compares values. Whatever a rule changes of an envelope or its parts is saved, also if it changes
+// a map, an element of a slice or what a pointer points at, rather than assigning the member.
+func TestChangesInPlaceAreNoticed(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
-		f, other := newFixture(t, s, clock), newFixture(t, s, clock)
-		id := ptr("case 7")
-		in := models.Envelope{ExternalID: id}
-		taken := func(by uuid.UUID) {
-			t.Helper()
-			_, err := f.draft(in)
-			var refusal *models.Error
-			require.ErrorAs(t, err, &refusal)
-			assert.Equal(t, "external_id_taken", refusal.Code)
-			assert.Equal(t, map[string]any{"envelopeId": by}, refusal.Details)
-		}
-		first, err := f.draft(in)
-		require.NoError(t, err)
-		taken(first.ID)
-		_, err = f.draft(models.Envelope{ExternalID: ptr("case 8")})
-		require.NoError(t, err)
-		_, err = f.draft(models.Envelope{ExternalID: id, TenantID: "u"})
-		require.NoError(t, err, "of another tenant")
-		_, err = other.draft(in)
-		require.NoError(t, err, "of another app")
-		for _, end := range []func(*models.Envelope) error{
-			func(e *models.Envelope) error { return e.Void(f.act(), nil) },
-			func(e *models.Envelope) error { _, err := e.Delete(f.act()); return err },
-		} {
-			holder := first
-			require.NoError(t, change(t.Context(), f, holder.ID, end))
-			first, err = f.draft(in)
-			require.NoError(t, err, "the one before has ended")
-			taken(first.ID)
-		}
-		list, _, err := s.Envelopes(t.Context(), store.EnvelopeFilter{App: f.app.ID, ExternalID: *id, Status: models.StatusDraft, Tenant: "t", Page: 1, Size: 9})
-		require.NoError(t, err)
-		require.Len(t, list, 1)
-		assert.Equal(t, first.ID, list[0].ID)
-	})
+	signer, field, document := &models.Signer{}, &models.Field{}, &models.Document{}
+	e := &models.Envelope{}
+	visited := 0
+	for name, row := range map[string]any{"Envelope": e, "Signer": signer, "Field": field, "Document": document} {
+		v := reflect.ValueOf(row).Elem()
+		filled(v)
+		e.Signers, e.Fields, e.Documents = []*models.Signer{signer}, []*models.Field{field}, []*models.Document{document}
+		eachPlace(name, v, func(path string, change func()) {
+			assert.True(t, store.NoticesChange(e, change), "%s is changed and would not be saved", path)
+			visited++
+		})
+		assert.False(t, store.NoticesChange(e, func() {}), "nothing was changed")
+	}
+	assert.Greater(t, visited, 150)
 }

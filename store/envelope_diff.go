@@ -1,0 +1,231 @@
+package store
+
+import (
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"countersign/models"
+)
+
+// The changes that a function makes of a loaded envelope are found by comparison with what was loaded. The comparison is of values: it
+// does not matter whether the function assigns a member or changes a map, a slice or what a pointer points at in place.
+
+// loadedState is an envelope as it was when it was loaded. It shares nothing with the envelope that a change works on.
+type loadedState struct {
+	envelope  models.Envelope
+	signers   map[uuid.UUID]models.Signer
+	fields    map[uuid.UUID]models.Field
+	documents map[uuid.UUID]models.Document
+}
+
+func newLoadedState(e *models.Envelope) *loadedState {
+	return &loadedState{envelope: clone(e), signers: copiesByID(e.Recipients()), fields: copiesByID(e.Fields), documents: copiesByID(e.Documents)}
+}
+
+func copiesByID[T identified](rows []*T) map[uuid.UUID]T {
+	out := make(map[uuid.UUID]T, len(rows))
+	for _, v := range rows {
+		out[idOf(v)] = clone(v)
+	}
+	return out
+}
+
+// clone copies a row with everything that its stored members refer to. What is not stored in the row, such as the signers of an
+// envelope, is not copied.
+func clone[T any](row *T) T {
+	out := *row
+	v := reflect.ValueOf(&out).Elem()
+	for _, i := range referring(v.Type()) {
+		cloneInto(v.Field(i))
+	}
+	return out
+}
+
+// cloneInto replaces what a value refers to with a copy.
+func cloneInto(v reflect.Value) {
+	switch v.Kind() { //nolint:exhaustive // the others refer to nothing
+	case reflect.Pointer:
+		if !v.IsNil() {
+			to := reflect.New(v.Type().Elem())
+			to.Elem().Set(v.Elem())
+			cloneInto(to.Elem())
+			v.Set(to)
+		}
+	case reflect.Slice:
+		if !v.IsNil() {
+			to := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+			reflect.Copy(to, v)
+			if refers(v.Type().Elem()) {
+				for i := range to.Len() {
+					cloneInto(to.Index(i))
+				}
+			}
+			v.Set(to)
+		}
+	case reflect.Map:
+		if !v.IsNil() {
+			to := reflect.MakeMapWithSize(v.Type(), v.Len())
+			for key, value := range v.Seq2() {
+				own := reflect.New(value.Type()).Elem()
+				own.Set(value)
+				cloneInto(own)
+				to.SetMapIndex(key, own)
+			}
+			v.Set(to)
+		}
+	case reflect.Struct:
+		for _, i := range referring(v.Type()) {
+			cloneInto(v.Field(i))
+		}
+	}
+}
+
+// referringMembers caches referring by type.
+var referringMembers sync.Map
+
+// referring returns the stored members of a struct that can refer to something.
+func referring(t reflect.Type) []int {
+	if known, ok := referringMembers.Load(t); ok {
+		members, _ := known.([]int)
+		return members
+	}
+	var members []int
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() && f.Tag.Get("gorm") != "-" && refers(f.Type) {
+			members = append(members, i)
+		}
+	}
+	referringMembers.Store(t, members)
+	return members
+}
+
+// refers reports whether a value of a type can refer to something.
+func refers(t reflect.Type) bool {
+	switch t.Kind() { //nolint:exhaustive // the others refer to nothing
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return true
+	case reflect.Struct:
+		return len(referring(t)) > 0
+	}
+	return false
+}
+
+// unchanged reports whether a change changed nothing that is stored, and recorded nothing: a loaded envelope has
+// neither events nor values.
+func unchanged(e *models.Envelope, b *loadedState) bool {
+	return reflect.DeepEqual(*e, b.envelope) &&
+		same(e.Recipients(), b.signers) && same(e.Fields, b.fields) && same(e.Documents, b.documents)
+}
+
+func same[T identified](rows []*T, old map[uuid.UUID]T) bool {
+	if len(rows) != len(old) {
+		return false
+	}
+	for _, v := range rows {
+		if was, ok := old[idOf(v)]; !ok || !reflect.DeepEqual(*v, was) {
+			return false
+		}
+	}
+	return true
+}
+
+// identified are the parts of an envelope.
+type identified interface {
+	models.Signer | models.Document | models.Field
+}
+
+func idOf[T identified](v *T) uuid.UUID {
+	switch v := any(v).(type) {
+	case *models.Signer:
+		return v.ID
+	case *models.Document:
+		return v.ID
+	case *models.Field:
+		return v.ID
+	}
+	return uuid.Nil
+}
+
+// saveRows adds the insertion of the rows that are new and the update of those
+// that changed.
+func saveRows[T identified](b *batch, table string, rows []*T, old map[uuid.UUID]T, columns func(*T) []column) {
+	var added [][]column
+	for _, v := range rows {
+		was, ok := old[idOf(v)]
+		switch c := columns(v); {
+		case !ok:
+			added = append(added, c)
+		case !reflect.DeepEqual(was, *v):
+			b.update(table, c[:1], c[1:])
+		}
+	}
+	b.insert(table, "", added...)
+}
+
+// saveEncrypted is saveRows for rows of which some columns are encrypted. What did
+// not change of these stays as it is: encryption is new each time.
+func saveEncrypted[T identified](s *engine, b *batch, table string, rows []*T, old map[uuid.UUID]T, columnsOf func(*T) []column) {
+	saveRows(b, table, rows, old, func(v *T) []column {
+		columns := columnsOf(encrypt(s, v))
+		was, ok := old[idOf(v)]
+		if ok && s.encryptedRowOf(v).same(s.encryptedRowOf(&was)) {
+			return without(columns, s.encryptedRowOf(v).names())
+		}
+		return columns
+	})
+}
+
+// removeRows adds the removal of the parts that a draft does not have any more. A
+// deleted draft is not searched for either.
+func removeRows(b *batch, e *models.Envelope, was *loadedState) {
+	remove(b, "fields", e.Fields, was.fields) // first: they name their signer
+	remove(b, "signers", e.Recipients(), was.signers)
+	remove(b, "documents", e.Documents, was.documents)
+	if e.Status == models.StatusDeleted {
+		b.exec("DELETE FROM envelope_search WHERE envelope_id = $1", e.ID)
+	}
+}
+
+// makeRoomInOrder moves documents that change places out of the way: no two of an
+// envelope may have one place, not even between two statements.
+func makeRoomInOrder(b *batch, e *models.Envelope, was *loadedState) {
+	for _, d := range e.Documents {
+		if old, ok := was.documents[d.ID]; ok && old.Order != d.Order {
+			b.exec("UPDATE documents SET document_order = -document_order WHERE id = $1", d.ID)
+		}
+	}
+}
+
+// searchChanged reports whether the envelope is found by something else than it was.
+func searchChanged(e *models.Envelope, was *loadedState) bool {
+	if e.Status == models.StatusDeleted {
+		return false
+	}
+	if !equalText(e.Subject, was.envelope.Subject) || len(e.Recipients()) != len(was.signers) {
+		return true
+	}
+	return slices.ContainsFunc(e.Recipients(), func(s *models.Signer) bool {
+		old, ok := was.signers[s.ID]
+		return !ok || old.Name != s.Name || old.Email != s.Email
+	})
+}
+
+func remove[T identified](b *batch, table string, rows []*T, old map[uuid.UUID]T) {
+	if len(old) == 0 {
+		return
+	}
+	kept := setOf(mapSlice(rows, idOf[T]))
+	var gone []uuid.UUID
+	for id := range old {
+		if !kept[id] {
+			gone = append(gone, id)
+		}
+	}
+	for page := range slices.Chunk(gone, insertPage) {
+		in, args := inList(page)
+		b.exec("DELETE FROM "+table+" WHERE id "+in, args...)
+	}
+}
