@@ -16,7 +16,7 @@ import (
 // TestNamedPathsExist checks the documents against the tree: every link to a
 // file, every path below one of the repository's directories, and every name of
 // a Go, SQL or TypeScript file must be there. Files move; documents that name
-// the old place mislead whoever reads them first.
+// the old place mislead their readers.
 func TestNamedPathsExist(t *testing.T) {
 	t.Parallel()
 	tracked := make(map[string]bool) // files and directories, from the root

@@ -1,4 +1,4 @@
-// Package docs_test checks that the documents speak of what there is.
+// Package docs_test checks the documents against the code and the files of the repository.
 package docs_test
 
 import (
