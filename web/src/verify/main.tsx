@@ -124,7 +124,7 @@ function Findings({ findings, say, when }: { findings: Finding[]; say: VerifyTra
     const key = findingTexts[f.code];
     if (!key) return "";
     const values = Object.fromEntries(Object.entries(f.values ?? {}).map(([k, v]) => [k, k === "time" ? when(v) : k === "name" ? commonName(v) : /^\d{1,15}$/.test(v) ? Number(v) : v]));
-    return say(key, values);
+    return say(key, "bytes" in values ? { n: values.bytes, ...values } : values); // n decides the plural form
   };
   return (
     <section class="card">
