@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"time"
 
 	"countersign/models"
 )
@@ -16,6 +17,10 @@ import (
 // they get the error body and the headers of every other response.
 type ProblemConn struct {
 	*net.TCPConn
+
+	// RateLimit is the limit that these responses state, in requests per minute; 0 states none. They are not counted.
+	RateLimit int
+	Now       func() time.Time
 }
 
 // ownResponse matches a whole response that net/http sends in one write, without a handler.
@@ -37,7 +42,7 @@ func (c ProblemConn) Write(b []byte) (int, error) {
 	if err != nil {
 		return c.TCPConn.Write(b)
 	}
-	if _, err := c.TCPConn.Write(connectionProblem(status)); err != nil {
+	if _, err := c.TCPConn.Write(c.problem(status)); err != nil {
 		return 0, err
 	}
 	return len(b), nil
@@ -53,13 +58,17 @@ var connectionProblems = map[int]*models.Error{
 	http.StatusExpectationFailed:           {Code: "expectation_failed", Message: "The expectation of the request is not supported."},
 }
 
-func connectionProblem(status int) []byte {
+func (c ProblemConn) problem(status int) []byte {
 	e := connectionProblems[status]
 	if e == nil {
 		e = connectionProblems[http.StatusBadRequest]
 	}
 	body, _ := json.Marshal(problemOf("", status, e)) // texts and numbers
+	limits := ""
+	if c.RateLimit > 0 {
+		limits = fmt.Sprintf("X-RateLimit-Limit: %d\r\nX-RateLimit-Remaining: %d\r\nX-RateLimit-Reset: %d\r\n", c.RateLimit, c.RateLimit, windowEnd(c.Now()).Unix())
+	}
 	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: %d\r\nCache-Control: no-store\r\n"+
-		"Referrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\nContent-Security-Policy: %s\r\nX-Frame-Options: DENY\r\nConnection: close\r\n\r\n%s",
-		status, http.StatusText(status), len(body), noContentPolicy, body)
+		"Referrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\nContent-Security-Policy: %s\r\nX-Frame-Options: DENY\r\n%sConnection: close\r\n\r\n%s",
+		status, http.StatusText(status), len(body), noContentPolicy, limits, body)
 }

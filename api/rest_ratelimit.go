@@ -104,7 +104,7 @@ func (l *limiter) take(ctx context.Context, key string) (left int, reset time.Ti
 // looked at: a good one is counted for its app, any other for the address.
 func (s *shared) limitAddress(c *gin.Context) {
 	if c.FullPath() == "/healthz" || c.FullPath() == "/readyz" || s.bearerRoutes[c.Request.Method+" "+c.FullPath()] && hasBearer(c) {
-		s.rateHeaders(c, s.limits.limit, s.now().Truncate(rateWindow).Add(rateWindow))
+		s.rateHeaders(c, s.limits.limit, windowEnd(s.now()))
 		return
 	}
 	if err := s.limit(c, addressKey(c)); err != nil {
@@ -121,6 +121,9 @@ func (s *shared) countRejected(c *gin.Context, err error) error {
 	}
 	return err
 }
+
+// windowEnd is the end of the window that a time is in.
+func windowEnd(t time.Time) time.Time { return t.Truncate(rateWindow).Add(rateWindow) }
 
 func hasBearer(c *gin.Context) bool {
 	scheme, _, _ := strings.Cut(c.GetHeader("Authorization"), " ")

@@ -37,5 +37,5 @@ func (apiCommand) Run(ctx context.Context) (err error) {
 	}
 	wg.Go(func() { a.newDispatcher().Run(ctx) })
 	wg.Go(func() { a.compileRenderer(ctx) })
-	return serve(ctx, l, h)
+	return serve(ctx, l, h, cfg.RateLimit)
 }

@@ -94,7 +94,7 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	}
 
 	served := make(chan error, 1)
-	go func() { served <- serve(ctx, l, h) }()
+	go func() { served <- serve(ctx, l, h, cfg.RateLimit) }()
 	if err := devdir.Write(d.DataDir, info); err != nil {
 		return err
 	}
@@ -209,8 +209,8 @@ func (d devCommand) startInbox(ctx context.Context, wg *sync.WaitGroup, cfg *con
 	if err != nil {
 		return "", "", errors.Join(err, page.Close())
 	}
-	wg.Go(func() { _ = box.ServeSMTP(ctx, smtp) })                                      // ends with ctx
-	wg.Go(func() { _ = serve(ctx, page, hostguard.Handler(box.Handler(), d.Host...)) }) // ends with ctx
+	wg.Go(func() { _ = box.ServeSMTP(ctx, smtp) })                                         // ends with ctx
+	wg.Go(func() { _ = serve(ctx, page, hostguard.Handler(box.Handler(), d.Host...), 0) }) // ends with ctx
 	if cfg.SMTPURL == "" {
 		cfg.SMTPURL = config.Secret("smtp://" + smtp.Addr().String() + "?tls=none")
 	}

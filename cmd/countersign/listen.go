@@ -23,8 +23,9 @@ const (
 	sendBuffer = 128 << 10
 )
 
-// serve answers requests on l until ctx ends, and lets those in flight end.
-func serve(ctx context.Context, l net.Listener, h http.Handler) error {
+// serve answers requests on l until ctx ends, and lets those in flight end. rateLimit is stated in responses to what is no HTTP;
+// 0: none is.
+func serve(ctx context.Context, l net.Listener, h http.Handler, rateLimit int) error {
 	srv := &http.Server{
 		Handler: h, ReadHeaderTimeout: readHeaderLimit, ReadTimeout: readLimit, IdleTimeout: idleLimit, MaxHeaderBytes: maxHeader,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
@@ -35,7 +36,7 @@ func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 		},
 	}
 	done := make(chan error, 1)
-	go func() { done <- srv.Serve(problemListener{l}) }()
+	go func() { done <- srv.Serve(problemListener{l, rateLimit}) }()
 	select {
 	case err := <-done:
 		return fmt.Errorf("serve: %w", err)
@@ -60,13 +61,17 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 }
 
 // problemListener accepts connections on which requests that are no HTTP are answered as the API does.
-type problemListener struct{ net.Listener }
+type problemListener struct {
+	net.Listener
+
+	rateLimit int
+}
 
 // Accept implements net.Listener.
 func (l problemListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if tcp, ok := c.(*net.TCPConn); ok && err == nil {
-		return api.ProblemConn{TCPConn: tcp}, nil
+		return api.ProblemConn{TCPConn: tcp, RateLimit: l.rateLimit, Now: time.Now}, nil
 	}
 	return c, err
 }

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -22,7 +24,7 @@ func TestRefusalsBeforeAHandler(t *testing.T) {
 	served := make(chan error, 1)
 	own := "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request"
 	go func() {
-		served <- serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(own)) }))
+		served <- serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(own)) }), 600)
 	}()
 	send := func(request string) (*http.Response, map[string]any) {
 		var d net.Dialer
@@ -58,6 +60,10 @@ func TestRefusalsBeforeAHandler(t *testing.T) {
 		require.Equal(t, http.StatusText(want.status), body["title"])
 		require.NotNil(t, body["errors"])
 		require.NotEmpty(t, body["message"])
+		require.Equal(t, []string{"600", "600"}, []string{res.Header.Get("X-RateLimit-Limit"), res.Header.Get("X-RateLimit-Remaining")})
+		reset, err := strconv.ParseInt(res.Header.Get("X-RateLimit-Reset"), 10, 64)
+		require.NoError(t, err)
+		require.WithinDuration(t, time.Now(), time.Unix(reset, 0), time.Minute)
 		require.Equal(t, "no-store", res.Header.Get("Cache-Control"))
 		require.Equal(t, "nosniff", res.Header.Get("X-Content-Type-Options"))
 	}

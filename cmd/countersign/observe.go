@@ -111,7 +111,7 @@ func (a *app) serveAside(ctx context.Context, wg *sync.WaitGroup, setting, addre
 	}
 	a.log.InfoContext(ctx, serving, "address", l.Addr().String())
 	wg.Go(func() {
-		if err := serve(ctx, l, h); err != nil {
+		if err := serve(ctx, l, h, 0); err != nil {
 			a.log.ErrorContext(ctx, stopped, "error", err)
 		}
 	})
