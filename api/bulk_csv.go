@@ -226,7 +226,7 @@ func (t *bulkTable) next(row int, faults *bulkFaults) (map[string]any, error) {
 		return nil, models.InvalidField("body", "is no CSV: %s", tableProblem(err))
 	}
 	if len(cells) != len(t.columns) {
-		faults.add(row, "", fmt.Sprintf("has %d values for %d columns", len(cells), len(t.columns)))
+		faults.add(row, "", fmt.Sprintf("has %s for %s", count(len(cells), "value"), count(len(t.columns), "column")))
 	} else if !slices.ContainsFunc(cells, func(cell string) bool { return cell != "" }) {
 		faults.add(row, "", "is empty")
 	}
@@ -349,4 +349,12 @@ func (f *bulkFaults) err(total int) error {
 	}
 	refused.Details = map[string]any{"total": total, "faultCount": f.total, "faults": f.list}
 	return refused
+}
+
+// count is a number with its noun, in the singular or with an s.
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }

@@ -271,6 +271,8 @@ func TestBulkSendFromATable(t *testing.T) {
 		"a column that is not known": {"tenant.name,tenant.age\nAda,7\n", []string{"0 tenant.age: is not known"}},
 		"a column twice":             {"tenant.name,tenant.name\nAda,Ada\n", []string{"0 tenant.name: stands twice"}},
 		"too few cells":              {head + "c,Ada\n", []string{"1 : has 2 values for 7 columns"}},
+		"one cell":                   {head + "c\n", []string{"1 : has 1 value for 7 columns"}},
+		"one column":                 {"tenant.email\nada@example.com,Ada\n", []string{"1 : has 2 values for 1 column"}},
 		"an empty row":               {head + "c,Ada,ada@example.com,L,l@example.com,7,S\n,,,,,,\n", []string{"2 : is empty"}},
 		"a role that is not known":   {"cook.name,cook.email\nC,c@example.com\n", []string{"1 cook: is no role"}},
 	} {
