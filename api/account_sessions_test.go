@@ -263,3 +263,27 @@ func databaseFiles(t *testing.T, s *service) (out []string) {
 	}
 	return out
 }
+
+func TestLoginIsThrottled(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		s.signIn(t, models.RoleViewer)
+		c := &client{t: t, s: s}
+		now := s.clock.now()
+		s.clock.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now)) // windows are whole minutes
+		refused := 0
+		for range 25 {
+			a := c.post("/v1/console/login", object{"email": "viewer@example.com", "password": "wrong"})
+			if a.status == http.StatusTooManyRequests {
+				refused++
+				require.NotEmpty(t, a.header.Get("Retry-After"))
+			} else {
+				a.refused(401, "invalid_credentials")
+			}
+		}
+		require.GreaterOrEqual(t, refused, 4)
+		c.post("/v1/console/login", object{"email": "viewer@example.com", "password": "correct horse"}).refused(429, "rate_limited")
+		s.clock.advance(time.Minute)
+		c.post("/v1/console/login", object{"email": "viewer@example.com", "password": "correct horse"}).want(200)
+	})
+}

@@ -199,3 +199,202 @@ func TestBuilderSessionsReachNothingElse(t *testing.T) {
 	c.get("/v1/envelopes/" + other.str("id")).want(200)
 	(&client{t: t, s: s, token: "builder_x"}).get("/v1/envelopes/"+e.str("id")).refused(401, "unauthorized")
 }
+
+// TestBuilderSessionsOfTemplates: a page edits its template and nothing else, until the session or the template ends.
+func TestBuilderSessionsOfTemplates(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		template := c.template(leaseTemplate())
+		at := "/v1/templates/" + template.str("id")
+		made, page := c.templateBuilder(template, nil)
+		nobody := &client{t: t, s: s}
+		session := "/v1/embedded/builders/" + made.str("sessionToken")
+		open := nobody.get(session).want(200)
+		require.Equal(t, template.str("id"), open.str("templateId"))
+		require.NotContains(t, open.body, "envelopeId")
+		require.Contains(t, nobody.get("/embed/build/"+made.str("sessionToken")).want(200).header.Get("Content-Security-Policy"), "frame-ancestors https://app.example.com")
+
+		seen := page.get(at).want(200)
+		page.get(at + "/document").want(200)
+		page.get(at + "/documents/" + template.document(0)["id"].(string) + "/suggestions").want(200)
+		edit := object{
+			"roles":  []object{{"role": "tenant", "authMethod": "none"}, {"role": "guarantor", "authMethod": "none"}},
+			"fields": []object{{"role": "guarantor", "type": "signature", "page": 1, "x": 10, "y": 20, "w": 100, "h": 30}},
+		}
+		next := page.with("If-Match", seen.header.Get("ETag")).patch(at, edit).want(200)
+		require.InDelta(t, 2, next.body["version"], 0)
+		require.True(t, strings.HasPrefix(next.body["versions"].([]any)[0].(object)["createdBy"].(string), "builder:"), "the version names the session")
+		page.with("If-Match", seen.header.Get("ETag")).patch(at, edit).refused(412, "precondition_failed")
+
+		c.del("/v1/embedded/builder-sessions/" + made.str("sessionId")).want(204)
+		page.get(at).refused(401, "session_invalid")
+		over := nobody.get(session).refused(401, "session_invalid")
+		require.Equal(t, object{"allowedOrigin": "https://app.example.com", "templateId": template.str("id")}, over.body["details"], "whom the frame tells")
+
+		made, page = c.templateBuilder(template, nil)
+		s.clock.advance(31 * time.Minute)
+		page.get(at).refused(401, "session_expired")
+		require.NoError(t, testkit.RemoveExpired(t.Context(), s.store))
+		nobody.get("/v1/embedded/builders/"+made.str("sessionToken")).refused(401, "session_invalid")
+
+		c = s.client(t)
+		made, page = c.templateBuilder(template, nil)
+		c.del(at).want(204)
+		page.patch(at, edit).refused(401, "session_invalid")
+		nobody.get("/v1/embedded/builders/"+made.str("sessionToken")).refused(410, "session_completed")
+		c.post("/v1/embedded/builder-sessions", object{"tenantId": "acme", "templateId": template.str("id"), "allowedOrigin": "https://app.example.com"}).refused(409, "template_archived")
+	})
+}
+
+// TestBuilderSessionsOfTenantsTemplates: a session is of the tenant whose template it is; null is for one of all tenants.
+func TestBuilderSessionsOfTenantsTemplates(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	own := c.template(leaseTemplate())
+	shared := leaseTemplate()
+	shared["tenantId"] = nil
+	all := c.template(shared)
+	in := object{"tenantId": "other", "templateId": own.str("id"), "allowedOrigin": "https://app.example.com"}
+	c.post("/v1/embedded/builder-sessions", in).refused(404, "not_found")
+	in["tenantId"], in["templateId"] = "acme", all.str("id")
+	c.post("/v1/embedded/builder-sessions", in).refused(404, "not_found")
+	in["tenantId"] = nil
+	c.post("/v1/embedded/builder-sessions", in).want(201)
+	in["templateId"] = uuid.NewString()
+	c.post("/v1/embedded/builder-sessions", in).refused(404, "not_found")
+	in["templateId"], in["envelopeId"] = all.str("id"), uuid.NewString()
+	require.Equal(t, []string{"envelopeId"}, c.post("/v1/embedded/builder-sessions", in).refused(400, "validation_error").faults())
+	delete(in, "templateId")
+	require.Equal(t, []string{"tenantId"}, c.post("/v1/embedded/builder-sessions", in).refused(400, "validation_error").faults(), "a draft has a tenant")
+	delete(in, "envelopeId")
+	in["tenantId"] = "acme"
+	require.Equal(t, []string{"envelopeId"}, c.post("/v1/embedded/builder-sessions", in).refused(400, "validation_error").faults())
+
+	s.limit(t, "acme")
+	s.clock.advance(2 * time.Second) // apps are remembered for one
+	in["tenantId"], in["templateId"] = nil, all.str("id")
+	c.post("/v1/embedded/builder-sessions", in).refused(403, "tenant_forbidden")
+}
+
+// TestBuilderFeaturesOfTemplates: the server holds a session for a template to what it was made for.
+func TestBuilderFeaturesOfTemplates(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	data := leaseTemplate()
+	kept := object{"role": "tenant", "type": "date", "name": "from", "page": 1, "x": 50, "y": 150, "w": 100, "h": 20, "required": true}
+	data["fields"] = append(data["fields"].([]object), kept)
+	template := c.template(data)
+	at := "/v1/templates/" + template.str("id")
+	_, page := c.templateBuilder(template, object{"recipients": false, "documents": false, "fieldTypes": []string{"signature", "text"}})
+	document := template.body["documents"].([]any)[0].(object)["id"]
+	for name, edit := range map[string]object{
+		"roles": {"roles": []object{{"role": "x"}}}, "documents": {"documents": []object{{"id": document}}}, "name": {"name": "x"}, "subject": {"subject": "x"},
+		"message": {"message": nil}, "deadline": {"expiresInDays": 3}, "reminders": {"reminderHours": 3}, "external id": {"externalId": "x"}, "metadata": {"metadata": object{}},
+		"by whom": {"createdBy": "x"},
+	} {
+		t.Log(name)
+		page.patch(at, edit).refused(403, "feature_forbidden")
+	}
+	page.upload(http.MethodPatch, at, object{}, testkit.OnePage()).refused(403, "feature_forbidden")
+	other := object{"role": "tenant", "type": "date", "name": "until", "page": 1, "x": 50, "y": 250, "w": 100, "h": 20}
+	text := object{"role": "tenant", "type": "text", "page": 1, "x": 50, "y": 350, "w": 100, "h": 20}
+	page.patch(at, object{"fields": []object{kept, other}}).refused(403, "feature_forbidden")
+	moved := object{"role": "tenant", "type": "date", "name": "from", "page": 1, "x": 60, "y": 150, "w": 100, "h": 20, "required": true}
+	page.patch(at, object{"fields": []object{moved}}).refused(403, "feature_forbidden")
+	page.patch(at, object{"fields": []object{kept, kept}}).refused(403, "feature_forbidden")
+	require.InDelta(t, 1, c.get(at).want(200).body["version"], 0, "what is refused makes no version")
+	page.patch(at, object{"fields": []object{kept, text}}).want(200)
+	page.patch(at, object{"fields": []object{text}}).want(200) // what may not be added may be removed
+
+	_, all := c.templateBuilder(template, object{"send": true})
+	all.patch(at, object{"name": "Ours", "subject": "S", "message": "M", "expiresInDays": 3, "reminderHours": 3}).want(200)
+	all.patch(at, object{"externalId": "x"}).refused(403, "feature_forbidden")
+	all.upload(http.MethodPatch, at, object{"documents": []object{{"id": document}}}, testkit.OnePage()).want(200)
+}
+
+// TestBuilderSessionsOfTemplatesReachNothingElse tries every call of the contract with the token of a session for a template.
+func TestBuilderSessionsOfTemplatesReachNothingElse(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	e, template, other := c.draft(contract()), c.template(leaseTemplate()), c.template(leaseTemplate())
+	_, page := c.templateBuilder(template, object{"send": true})
+	allowed := []string{}
+	for _, r := range s.api.Routes() {
+		method, path, _ := strings.Cut(r, " ")
+		if strings.Contains(path, "{token}") || !strings.HasPrefix(path, "/v1/") || path == "/v1/verify" || path == "/v1/console/login" || path == "/v1/console/sign-in" || strings.HasPrefix(path, "/v1/console/provider/") || path == passkeysPath+"/challenge" {
+			continue // these ask for another credential, or none
+		}
+		with := func(id string) *answer {
+			to := strings.NewReplacer("{id}", id).Replace(path)
+			for strings.Contains(to, "{") {
+				open, end := strings.Index(to, "{"), strings.Index(to, "}")
+				to = to[:open] + uuid.NewString() + to[end+1:]
+			}
+			return page.call(method, to, nil)
+		}
+		require.Contains(t, []int{401, 404}, with(other.str("id")).status, "%s of another template", r)
+		require.Equal(t, strings.HasPrefix(path, "/v1/templates/{id}") && method != http.MethodDelete, with(e.str("id")).status == 404, r)
+		if with(template.str("id")).status != 401 {
+			allowed = append(allowed, r)
+		}
+	}
+	require.ElementsMatch(t, []string{"GET /v1/templates/{id}", "GET /v1/templates/{id}/document", "GET /v1/templates/{id}/documents/{documentId}/suggestions",
+		"GET /v1/templates/{id}/documents/{documentId}/pages/{page}", "GET /v1/templates/{id}/documents/{documentId}/pages/{page}/text", "PATCH /v1/templates/{id}"}, allowed)
+	_, draft := c.builder(e, nil)
+	draft.get("/v1/templates/"+template.str("id")).refused(401, "unauthorized")
+	c.get("/v1/templates/" + template.str("id")).want(200)
+}
+
+// TestDocumentsOfATemplate: an edit orders, renames, removes and adds them.
+func TestDocumentsOfATemplate(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		template := c.template(leaseTemplate())
+		at := "/v1/templates/" + template.str("id")
+		documents := func(a *answer) (out []object) {
+			for _, d := range a.body["documents"].([]any) {
+				out = append(out, d.(object))
+			}
+			return out
+		}
+		first := documents(template)[0]["id"]
+		ct, form := multipartBody(t, flat(t, object{"documents": []object{{"id": first}}}), testkit.OnePage())
+		two := c.send(http.MethodPatch, at, ct, form).want(200)
+		require.Len(t, documents(two), 2)
+		second := documents(two)[1]["id"]
+		require.Len(t, two.body["fields"], 2, "they stay on the first")
+		turned := c.patch(at, object{"documents": []object{{"id": second, "name": "Annex.pdf"}, {"id": first}}}).want(200)
+		require.Equal(t, []any{second, first}, []any{documents(turned)[0]["id"], documents(turned)[1]["id"]})
+		require.Equal(t, "Annex.pdf", documents(turned)[0]["name"])
+		require.Len(t, turned.body["fields"], 2)
+		e := c.post("/v1/envelopes", leaseUse(template)).want(201)
+		require.Equal(t, "Annex.pdf", documents(e)[0]["name"])
+		require.Equal(t, documents(e)[1]["id"], e.field(0)["documentId"])
+
+		require.Equal(t, []string{"documents[0].id"}, c.patch(at, object{"documents": []object{{"id": uuid.NewString()}}}).refused(400, "validation_error").faults())
+		require.Equal(t, []string{"documents[1].id"}, c.patch(at, object{"documents": []object{{"id": first}, {"id": first}}}).refused(400, "validation_error").faults())
+		require.Equal(t, []string{"documents"}, c.patch(at, object{"documents": nil}).refused(400, "validation_error").faults())
+		require.Equal(t, []string{"documents[0].id"}, c.patch(at, object{"documents": []object{{"name": "x"}}}).refused(400, "validation_error").faults())
+
+		less := c.patch(at, object{"documents": []object{{"id": second}}}).want(200)
+		require.Len(t, documents(less), 1)
+		require.Empty(t, less.body["fields"], "those of a document go with it")
+		replaced := c.upload(http.MethodPatch, at, object{}, testkit.OnePage()).want(200)
+		require.Len(t, documents(replaced), 1, "a file alone replaces the documents, as before")
+		require.NotEqual(t, second, documents(replaced)[0]["id"])
+	})
+}
+
+// templateBuilder makes a builder session for a template and is a client that holds its token.
+func (c *client) templateBuilder(template *answer, features object) (*answer, *client) {
+	c.t.Helper()
+	made := c.post("/v1/embedded/builder-sessions", object{
+		"tenantId": template.body["tenantId"], "templateId": template.str("id"), "allowedOrigin": "https://app.example.com", "features": features,
+	}).want(201)
+	return made, &client{t: c.t, s: c.s, token: made.str("sessionToken")}
+}

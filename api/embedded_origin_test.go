@@ -1,9 +1,14 @@
 package api
 
 import (
+	"net/url"
+	"strings"
+
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"countersign/models"
 )
 
 // TestSerializeOrigin compares with what browsers give as location.origin.
@@ -38,5 +43,37 @@ func TestSerializeOrigin(t *testing.T) {
 	} {
 		got, err := serializeOrigin(text)
 		require.Error(t, err, "%q became %q", text, got)
+	}
+}
+
+// TestOrigins: exact origins by https, and in development by http of this machine.
+func TestOrigins(t *testing.T) {
+	t.Parallel()
+	longest := "https://" + strings.Repeat("a", 253)
+	for text, want := range map[string]string{
+		"https://app.example.com": "https://app.example.com", "HTTPS://App.Example.com": "https://app.example.com", "https://App.Example.com": "https://app.example.com", "https://a.b:8443": "https://a.b:8443",
+		"https://a.b/": "", "https://a.b/x": "", "https://a.b?x": "", "https://a.b#x": "", "https://u@a.b": "", "http://a.b": "", "https://": "", "https:a.b": "", "ftp://a.b": "", "a.b": "",
+		"https://*.b": "", "https://a'b": "", "https://a;b": "", "https://a,b": "", "null": "", "http://localhost": "", "http://127.0.0.1:1": "", "https://localhost": "https://localhost",
+		longest: longest, longest + "a": "", "://": "",
+	} {
+		s := &embeddedHandler{}
+		o := &object{m: map[string]any{"o": text}, p: models.Problems{}}
+		got := s.origin(o, "o")
+		require.Equal(t, want == "", len(o.p) > 0, text)
+		if want != "" {
+			require.Equal(t, want, got)
+		}
+	}
+	o := &object{m: map[string]any{}, p: models.Problems{}}
+	require.Empty(t, (&embeddedHandler{}).origin(o, "o"))
+	require.Equal(t, models.Problems{"o": {"is required"}}, o.p)
+	s := &embeddedHandler{}
+	s.development = true
+	for text, want := range map[string]bool{
+		"http://localhost": true, "http://127.0.0.1:8080": true, "http://[::1]:1": true, "https://localhost": true, "http://a.b": false, "ftp://localhost": false, "http://u@localhost": false,
+	} {
+		u, err := url.Parse(text)
+		require.NoError(t, err)
+		require.Equal(t, want, s.secureURL(u), text)
 	}
 }

@@ -2,8 +2,6 @@ package api_test
 
 import (
 	"fmt"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -378,35 +376,6 @@ func TestCopiesAgain(t *testing.T) {
 	_, err := s.store.Change(t.Context(), s.app.ID, uuid.MustParse(e.str("id")), func(e *models.Envelope) error { return e.Purge(s.act("system")) })
 	require.NoError(t, err)
 	s.client(t).post(at, object{"email": "ada@example.com"}).refused(410, "document_purged")
-}
-
-// TestWebhooksAreManaged: an endpoint is looked at, changed in one step, and tested.
-func TestWebhooksAreManaged(t *testing.T) {
-	t.Parallel()
-	eachDatabase(t, func(t *testing.T, s *service) {
-		c := s.client(t)
-		made := c.post("/v1/webhooks", object{"url": "https://example.com/h", "events": []string{"signer.replaced", "envelope.updated"}, "secret": "first"}).want(201)
-		at := "/v1/webhooks/" + made.str("id")
-		require.Equal(t, made.body, c.get(at).want(200).body)
-		got := c.patch(at, object{"url": "https://example.com/2", "events": []string{"copy.sent"}, "active": false, "secret": "second", "overlapHours": 2}).want(200)
-		require.Equal(t, []any{"https://example.com/2", []any{"copy.sent"}, false}, []any{got.body["url"], got.body["events"], got.body["active"]})
-		require.Equal(t, got.body, c.get(at).want(200).body)
-		shown := list(c.get("/v1/console/webhooks").want(200))[0].(object)
-		require.NotNil(t, shown["previousSecretUntil"], "the old secret still signs")
-		c.post(at+"/test", nil).refused(409, "webhook_inactive")
-		c.patch(at, object{"active": true}).want(200)
-		delivery := c.post(at+"/test", nil).want(202)
-		require.Equal(t, "ping", delivery.str("event"))
-		for member, bad := range map[string]any{"url": "ftp://x", "events": []string{"nope"}, "active": "yes", "secret": "", "overlapHours": 1000} {
-			require.Contains(t, fmt.Sprint(c.patch(at, object{member: bad, "x": 1}).refused(400, "validation_error").body["errors"]), member)
-		}
-		require.Equal(t, "https://example.com/2", c.get(at).want(200).str("url"), "all of it or nothing")
-		other := s.other(t)
-		other.get(at).refused(404, "not_found")
-		other.patch(at, object{}).refused(404, "not_found")
-		other.post(at+"/test", nil).refused(404, "not_found")
-		require.Equal(t, http.StatusOK, c.get("/v1/console/webhook-deliveries?event="+url.QueryEscape("copy.sent")).status)
-	})
 }
 
 // payloadOf is what a delivery posts.

@@ -1,6 +1,10 @@
 package api_test
 
 import (
+	"fmt"
+
+	"github.com/google/uuid"
+
 	"encoding/base64"
 	"encoding/json"
 	"testing"
@@ -9,6 +13,7 @@ import (
 
 	"countersign/internal/testkit"
 	"countersign/models"
+	"countersign/operate/sweep"
 )
 
 // everyKind is an envelope with a recipient of each kind, in the order in which their
@@ -213,4 +218,151 @@ func TestEditRecipients(t *testing.T) {
 		added := c.post("/v1/envelopes/"+e.str("id")+"/signers", object{"name": "Zoe", "email": "zoe@example.com", "kind": "copy"}).want(201)
 		require.Equal(t, []any{"copy", "pending"}, []any{added.str("kind"), added.str("status")})
 	})
+}
+
+// TestReplacedCopies: who gets a copy can be replaced until everyone has signed; the chain
+// counts persons, and no event of a signer tells of it.
+func TestReplacedCopies(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		hook := c.post("/v1/webhooks", object{"url": "https://example.com/h", "events": []string{"signer.replaced"}}).want(201)
+		data := contract()
+		data["signers"] = append(data["signers"].([]object), object{"name": "Cora", "email": "cora@example.com", "kind": "copy"}, object{"name": "Late", "email": "late@example.com", "kind": "copy", "routingOrder": 9})
+		e, token := c.sent(data)
+		ids := e.copies()
+		require.Len(t, ids, 2)
+		at := func(i int) string {
+			return "/v1/envelopes/" + e.str("id") + "/signers/" + ids[i].(object)["id"].(string) + "/replace"
+		}
+		in := object{"name": "Dora", "email": "dora@example.com", "reason": "On leave"}
+		got := c.post(at(0), in).want(200)
+		require.Equal(t, []any{ids[0].(object)["id"], "Dora", "copy", "sent"}, []any{got.str("id"), got.str("name"), got.str("kind"), got.str("status")})
+		require.Equal(t, "pending", c.post(at(1), object{"name": "Luna", "email": "luna@example.com"}).want(200).str("status"))
+		require.Equal(t, 1, s.outbox(t, e.str("id"), models.OutboxReinvite), "one is told: whose routing order was reached")
+		c.post(at(0), object{"name": "Dora", "email": "dora"}).refused(400, "validation_error")
+
+		shown := c.get("/v1/envelopes/" + e.str("id")).want(200)
+		dora := shown.copies()[0].(object)
+		was := dora["previous"].([]any)[0].(object)
+		require.Equal(t, []any{"dora@example.com", "Cora", "cora@example.com", "On leave"}, []any{dora["email"], was["name"], was["email"], was["reason"]})
+		persons := []any{}
+		for _, ev := range shown.body["auditLog"].([]any) {
+			require.NotEqual(t, "signer.replaced", ev.(object)["event"])
+			if ev.(object)["event"] == "copy.replaced" {
+				detail := ev.(object)["detail"].(object)
+				persons = append(persons, detail["person"])
+				for _, name := range []string{"Cora", "cora@", "Dora", "dora@", "Luna"} {
+					require.NotContains(t, fmt.Sprint(detail), name, "the chain names nobody")
+				}
+			}
+		}
+		require.Equal(t, []any{2.0, 2.0}, persons)
+		require.Empty(t, c.get("/v1/console/webhook-deliveries?webhookId=" + hook.str("id")).want(200).body["data"])
+		require.EqualValues(t, 1, c.get("/v1/envelopes?tenantId=acme&signerEmail=dora@example.com").want(200).body["total"])
+		s.signIn(t, models.RoleViewer).post(at(0), in).refused(403, "role_forbidden")
+		c.signs(e, token)
+		c.post(at(0), in).refused(409, "envelope_sealing")
+	})
+}
+
+// TestASuccessorGetsNothingOfTheOneBefore: files that wait, the consent, the code, the
+// adopted signature, the key of the draft and embedded sessions end with the person who
+// gave them, and both links show it.
+func TestASuccessorGetsNothingOfTheOneBefore(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c, nobody := s.client(t), &client{t: t, s: s}
+		for _, way := range []string{"replaced", "delegated"} {
+			ada, grace := way+"-ada@example.com", way+"-grace@example.com"
+			s.adopts(t, c, ada)
+			data := attaching()
+			data["signers"].([]object)[0] = object{"name": "Ada Byron", "email": ada, "routingOrder": 1, "allowDelegation": true}
+			e, old := c.sent(data)
+			at, required, signer := "/v1/signing/"+old, e.field(0)["id"], e.signer(0)["id"].(string)
+			confirmed := nobody.binds(at)
+			before := confirmed.get(at).want(200)
+			require.NotNil(t, before.body["savedSignatureB64"])
+			confirmed.post(at+"/consent", nil).want(200)
+			waiting := make([]string, 0, models.MaxAttachmentsPerField)
+			for range models.MaxAttachmentsPerField {
+				waiting = append(waiting, confirmed.attach(old, required, "ada's passport.pdf", testkit.OnePage()).want(201).str("attachmentId"))
+			}
+			session := c.post("/v1/embedded/signing-sessions", object{
+				"tenantId": "acme", "envelopeId": e.str("id"), "signerId": signer, "allowedOrigin": "https://app.example.com",
+			}).want(201).str("sessionToken")
+			embedded := nobody.get("/v1/embedded/sessions/" + session).want(200).str("signingToken")
+
+			if way == "replaced" {
+				c.post("/v1/envelopes/"+e.str("id")+"/signers/"+signer+"/replace", object{"name": "Grace", "email": grace}).want(200)
+			} else {
+				confirmed.post(at+"/delegate", object{"name": "Grace", "email": grace}).want(204)
+			}
+
+			for token, code := range map[string]string{old: "signing_link_invalid", embedded: "session_invalid"} {
+				link := "/v1/signing/" + token
+				for _, path := range []string{"", "/document", "/attachments/" + waiting[0]} {
+					confirmed.get(link+path).refused(401, code)
+				}
+				confirmed.del(link+"/attachments/"+waiting[0]).refused(401, code)
+				confirmed.attach(token, required, "late.pdf", testkit.OnePage()).refused(401, code)
+				confirmed.post(link+"/sign", object{"fields": []object{{"fieldId": required, "attachmentId": waiting[0]}}}).refused(401, code)
+			}
+			nobody.get("/v1/embedded/sessions/"+session).refused(401, "session_invalid")
+
+			fresh := s.linkOf(t, e.str("id"), 0)
+			link := "/v1/signing/" + fresh
+			require.Equal(t, []any{"Grace", false, false}, values(confirmed.get(link).want(200), "signerName", "otpVerified", "consentGiven"), "the confirmation of the one before")
+			successor := nobody.binds(link)
+			now := successor.get(link).want(200)
+			require.Equal(t, []any{true, false, nil, nil}, values(now, "otpVerified", "consentGiven", "savedSignatureB64", "attachments"))
+			require.Empty(t, now.body["filled"])
+			require.NotEqual(t, before.str("draftKey"), now.str("draftKey"), "what was typed and not sent cannot be read")
+			require.NotContains(t, string(now.raw), "Ada")
+			require.NotContains(t, string(now.raw), "passport")
+			for _, id := range waiting {
+				successor.get(link+"/attachments/"+id).refused(404, "not_found")
+				successor.del(link+"/attachments/"+id).refused(401, "consent_required")
+				c.get("/v1/envelopes/"+e.str("id")+"/attachments/"+id).refused(404, "not_found")
+			}
+			successor.post(link+"/sign", object{"fields": []object{{"fieldId": required, "attachmentId": waiting[0]}}}).refused(401, "consent_required")
+			successor.post(link+"/consent", nil).want(200)
+			successor.del(link+"/attachments/"+waiting[1]).refused(404, "not_found")
+			sign := func(id string) *answer {
+				return successor.post(link+"/sign", object{"fields": []object{{"fieldId": required, "attachmentId": id}}})
+			}
+			require.Contains(t, sign(waiting[0]).refused(400, "validation_error").body["errors"], "fields[0].attachmentId")
+
+			// The files of the one before count for no bound, and are gone with the next sweep.
+			own := successor.attach(fresh, required, "grace.pdf", testkit.OnePage()).want(201).str("attachmentId")
+			require.Len(t, successor.get(link).want(200).body["attachments"], 1)
+			_, err := sweep.Unused(t.Context(), s.store, s.cfg.Blobs, s.clock.now())
+			require.NoError(t, err)
+			prefix := "envelopes/" + e.str("id") + "/attachments/"
+			kept, err := s.cfg.Blobs.List(t.Context(), prefix)
+			require.NoError(t, err)
+			require.Equal(t, []string{prefix + own}, kept)
+			sign(waiting[0]).refused(400, "validation_error")
+			sign(own).want(200)
+			known, err := s.store.Attachments(t.Context(), uuid.MustParse(e.str("id")))
+			require.NoError(t, err)
+			require.Len(t, known, 1)
+			require.True(t, known[0].Used)
+		}
+	})
+}
+
+// adopts has somebody sign with a picture, which the service remembers.
+func (s *service) adopts(t *testing.T, c *client, email string) {
+	t.Helper()
+	data := contract()
+	data["signers"] = []object{{"name": "Ada Byron", "email": email}}
+	data["fields"] = []object{{"signerId": "0", "type": "signature", "page": 1, "x": 1, "y": 1, "w": 90, "h": 30}}
+	e, token := c.sent(data)
+	at := "/v1/signing/" + token
+	signer := (&client{t: t, s: s}).binds(at)
+	signer.post(at+"/consent", nil).want(200)
+	signer.post(at+"/sign", object{"fields": []object{
+		{"fieldId": e.field(0)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature())},
+	}}).want(200)
 }

@@ -1,6 +1,11 @@
 package api_test
 
 import (
+	"mime"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
 	"bytes"
 	"encoding/base64"
 	"fmt"
@@ -18,6 +23,7 @@ import (
 	"countersign/api"
 	"countersign/internal/credential"
 	"countersign/internal/testkit"
+	"countersign/models"
 )
 
 // TestDownloadLinksLiveFromTheirIssue: a link of the 300th day works on the
@@ -201,44 +207,6 @@ func heavyPicture(t *testing.T) string {
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
-// TestPicturesAreDecodedForThoseWhoMaySign: a link that is over, and fields that
-// are not the signer's or take no picture, cost no decoding.
-func TestPicturesAreDecodedForThoseWhoMaySign(t *testing.T) {
-	t.Parallel()
-	s := onSQLite(t, nil)
-	c, nobody := s.client(t), &client{t: t, s: s}
-	heavy := heavyPicture(t)
-	begin := time.Now()
-	one, err := base64.StdEncoding.DecodeString(heavy)
-	require.NoError(t, err)
-	_, err = png.Decode(bytes.NewReader(one))
-	require.NoError(t, err)
-	bound := max(5*time.Since(begin), 500*time.Millisecond) // for 40 of them
-
-	fields := func(id any) []object {
-		out := []object{}
-		for range 40 {
-			f := object{"fieldId": id, "signatureImageBase64": heavy}
-			out = append(out, f)
-		}
-		return out
-	}
-	e, token := c.sent(contract())
-	at := "/v1/signing/" + token
-	quickly := func(what string, status int, body object) {
-		t.Helper()
-		begin := time.Now()
-		nobody.post(at+"/sign", body).want(status)
-		require.Less(t, time.Since(begin), bound, what)
-	}
-	quickly("before consent", 401, object{"fields": fields(e.field(0)["id"])})
-	nobody.post(at+"/consent", nil).want(200)
-	quickly("others' fields", 413, object{"fields": fields(uuid.NewString())})
-	quickly("a text field", 413, object{"fields": fields(e.field(0)["id"])})
-	c.post("/v1/envelopes/"+e.str("id")+"/void", nil).want(200)
-	quickly("a voided link", 401, object{"fields": fields(e.field(0)["id"])})
-}
-
 // TestHead: HEAD answers as GET does, without the body and without noting
 // anything.
 func TestHead(t *testing.T) {
@@ -259,14 +227,138 @@ func TestHead(t *testing.T) {
 	nobody.call(http.MethodHead, "/v1/signing/"+token+"/sign", nil).want(405)
 }
 
-// TestUploadsAreExaminedForWhoMayAddThem: an envelope that takes no document
-// refuses one whatever it holds.
-func TestUploadsAreExaminedForWhoMayAddThem(t *testing.T) {
+// TestBrandingOfThePortal: whoever has a download link sees the sender's look and logo;
+// without a choice the answer is as it always was, and without a valid link there is no logo. The page that says that the document was deleted has it, too.
+func TestBrandingOfThePortal(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c, nobody := s.client(t), &client{t: t, s: s}
+		e, token := c.sent(contract())
+		c.signs(e, token)
+		link := "/v1/download/" + s.completes(t, e.str("id"), 30)
+		require.NotContains(t, nobody.get(link).want(200).body, "branding")
+		nobody.get(link+"/logo").refused(404, "not_found")
+
+		const at = "/v1/tenants/acme/branding"
+		c.call(http.MethodPut, at, object{"primaryColor": "#7a1f3d", "footer": "Acme Ltd"}).want(200)
+		shown := nobody.get(link).want(200).body["branding"].(object)
+		require.Equal(t, object{"primaryColor": "#7a1f3d", "footer": "Acme Ltd", "supportUrl": nil, "logo": nil}, shown)
+		nobody.get(link+"/logo").refused(404, "not_found")
+		c.call(http.MethodPut, at, object{"logo": testLogo}).want(200)
+		require.Len(t, nobody.get(link).want(200).body["branding"].(object)["logo"], 64)
+		a := nobody.get(link + "/logo").want(200)
+		require.Equal(t, "image/png", a.header.Get("Content-Type"))
+		require.NotEmpty(t, a.raw)
+		nobody.get("/v1/download/nobody/logo").refused(401, "download_link_invalid")
+		nobody.get("/v1/download/"+token+"/logo").refused(401, "download_link_invalid")
+		s.clock.advance(31 * 24 * time.Hour)
+		gone := nobody.get(link).refused(410, "document_purged").body["details"].(object)
+		require.Equal(t, []any{"#7a1f3d", "Acme Ltd"}, []any{gone["branding"].(object)["primaryColor"], gone["branding"].(object)["footer"]}, "the page that says so looks as the sender's do")
+		require.Equal(t, a.raw, nobody.get(link+"/logo").want(200).raw)
+		c = s.client(t)
+		c.call(http.MethodDelete, at, nil).want(204)
+		require.Nil(t, nobody.get(link).refused(410, "document_purged").body["details"])
+	})
+}
+
+func TestRetentionInThePortal(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		e, token := c.sent(contract())
+		c.signs(e, token)
+		portal := "/v1/download/" + s.completes(t, e.str("id"), 30)
+		nobody := &client{t: t, s: s}
+		nobody.get(portal).want(200)
+		file := nobody.get(portal + "/document").want(200)
+		require.Equal(t, testkit.OnePage(), file.raw)
+		full := c.get("/v1/envelopes/" + e.str("id")).want(200)
+		require.Equal(t, s.clock.now().AddDate(0, 0, 30).Format(time.DateOnly), full.body["documents"].([]any)[1].(object)["retentionUntil"])
+
+		purge := func(e *models.Envelope) error { return e.Purge(s.act("system")) }
+		id := uuid.MustParse(e.str("id"))
+		_, err := s.store.Change(t.Context(), s.app.ID, id, purge)
+		require.ErrorContains(t, err, "retention_not_due")
+		s.clock.advance(31 * 24 * time.Hour)
+		_, err = s.store.Change(t.Context(), s.app.ID, id, purge)
+		require.NoError(t, err)
+		nobody.get(portal).refused(410, "document_purged")
+		nobody.get(portal+"/document").refused(410, "document_purged")
+		c = s.client(t)
+		for _, prefix := range []string{"/v1", "/v1/console"} {
+			c.get(prefix+"/envelopes/"+e.str("id")+"/document").refused(410, "document_purged")
+		}
+		full = c.get("/v1/envelopes/" + e.str("id")).want(200)
+		require.Equal(t, 2, strings.Count(string(full.raw), `"document.purged"`), "a tombstone for each file")
+		require.Equal(t, "purged", full.body["documents"].([]any)[0].(object)["purgeStatus"])
+	})
+}
+
+// TestPurgedMeanwhile: a file that goes while it is asked for is gone, not lost.
+func TestPurgedMeanwhile(t *testing.T) {
+	t.Parallel()
+	files := &purgingStore{}
+	s := onSQLite(t, func(cfg *api.Config) { files.Store, cfg.Blobs = cfg.Blobs, files })
+	c := s.client(t)
+	e, token := c.sent(contract())
+	c.signs(e, token)
+	s.completes(t, e.str("id"), 1)
+	s.clock.advance(25 * time.Hour)
+	purge := sync.OnceFunc(func() {
+		before, err := s.store.Envelope(t.Context(), s.app.ID, uuid.MustParse(e.str("id")))
+		require.NoError(t, err)
+		_, err = s.store.Change(t.Context(), s.app.ID, before.ID, func(e *models.Envelope) error { return e.Purge(s.act("system")) })
+		require.NoError(t, err)
+		for _, d := range before.Documents {
+			require.NoError(t, files.Delete(t.Context(), d.BlobKey))
+		}
+	})
+	files.purge = purge
+	s.client(t).get("/v1/envelopes/"+e.str("id")+"/document?kind=sealed").refused(410, "document_purged")
+}
+
+// TestSealedDocumentsAreNamed: by their own id or by that of their original, and by no other.
+func TestSealedDocumentsAreNamed(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := s.client(t)
-	e, _ := c.sent(contract())
-	c.send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document", "application/pdf", []byte("no PDF at all")).refused(400, "envelope_not_draft")
-	ct, body := multipartBody(t, nil, []byte("no PDF at all"))
-	c.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", ct, body).refused(400, "envelope_not_draft")
+	e, token := c.sent(contract())
+	c.signs(e, token)
+	s.completes(t, e.str("id"), 0)
+	at := "/v1/envelopes/" + e.str("id")
+	docs := c.get(at).want(200).body["documents"].([]any)
+	require.Len(t, docs, 2)
+	for _, d := range docs {
+		id, _ := d.(object)["id"].(string)
+		c.get(at + "/document?kind=sealed&documentId=" + id).want(200)
+	}
+	c.get(at+"/document?kind=sealed&documentId="+newID().String()).refused(404, "not_found")
+	c.get(at+"/document?documentId="+newID().String()).refused(404, "not_found")
+}
+
+// TestDownloadsAreNamedForEveryClient: whatever the subject has in it, the header
+// is one that can be read, and the name is one that can be saved under.
+func TestDownloadsAreNamedForEveryClient(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	for subject, want := range map[string]string{
+		`Say "hi"; filename="evil.exe"`: `Say _hi_; filename=_evil.exe_.pdf`, `C:\x\..\y`: `C__x_.._y.pdf`, `100% "done" ünïcode 契約 👩‍⚖️`: `100% _done_ ünïcode 契約 👩‍⚖️.pdf`,
+		`a%22b`: `a%22b.pdf`, `x'y(z)`: `x'y(z).pdf`,
+	} {
+		data := contract()
+		data["subject"] = subject
+		e := c.draft(data)
+		header := c.get("/v1/envelopes/" + e.str("id") + "/document").want(200).header.Get("Content-Disposition")
+		_, params, err := mime.ParseMediaType(header)
+		require.NoError(t, err, header)
+		require.Equal(t, want, params["filename"], header)
+		for _, r := range header {
+			require.True(t, r >= ' ' && r <= '~', header)
+		}
+		plain, _, _ := strings.Cut(header, "; filename*=") // for clients that know no other form
+		_, params, err = mime.ParseMediaType(plain)
+		require.NoError(t, err, header)
+		require.Len(t, params["filename"], utf8.RuneCountInString(want), header)
+	}
 }

@@ -1,9 +1,12 @@
 package api_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,6 +18,8 @@ import (
 
 	"countersign/api"
 	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
 	"countersign/store/blob"
 )
 
@@ -183,4 +188,182 @@ func TestReplacementsAreRead(t *testing.T) {
 	c.signs(e, token)
 	s.completes(t, e.str("id"), 0)
 	require.Contains(t, c.post("/v1/envelopes/"+e.str("id")+"/copies", object{"email": 5}).refused(400, "validation_error").body["errors"], "email")
+}
+
+// TestAlteredFiles: a file that somebody put in the place of a document is given
+// to nobody, encrypted or not.
+func TestAlteredFiles(t *testing.T) {
+	t.Parallel()
+	for name, encrypted := range map[string]bool{"plain": false, "encrypted": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var plain blob.Store
+			s := onSQLite(t, func(cfg *api.Config) {
+				plain = cfg.Blobs
+				cfg.Blobs = blob.NewEncrypted(plain, testkit.Vault(t), encrypted)
+			})
+			c, nobody := s.client(t), &client{t: t, s: s}
+			e, token := c.sent(contract())
+			put := func(to blob.Store, key string, content []byte) {
+				t.Helper()
+				f, err := to.Temp()
+				require.NoError(t, err)
+				defer blob.Discard(f)
+				_, err = f.Write(content)
+				require.NoError(t, err)
+				require.NoError(t, to.Keep(t.Context(), f, key))
+			}
+			stored, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
+			require.NoError(t, err)
+			d := stored.Originals()[0]
+			require.Equal(t, encrypted, d.Encrypted)
+			at := "/v1/signing/" + token
+			doc := at + "/documents/" + d.ID.String()
+			own := "/v1/envelopes/" + e.str("id") + "/document"
+			require.Equal(t, testkit.OnePage(), nobody.get(doc).want(200).raw)
+
+			// The original as it was, but in plain: whoever could write it could have written another.
+			put(plain, d.BlobKey, testkit.OnePage())
+			fresh, err := api.New(s.cfg) // which has nothing open
+			require.NoError(t, err)
+			s.Config.Handler = fresh
+			if encrypted {
+				nobody.get(doc).refused(503, "document_unavailable")
+			} else {
+				nobody.get(doc).want(200)
+			}
+			swapped := append(testkit.OnePage(), "%"...)
+			for _, to := range []blob.Store{plain, s.cfg.Blobs} {
+				put(to, d.BlobKey, swapped)
+				fresh, err := api.New(s.cfg)
+				require.NoError(t, err)
+				s.Config.Handler = fresh
+				nobody.get(at+"/document").refused(503, "document_unavailable")
+				nobody.get(doc).refused(503, "document_unavailable")
+				c.get(own).refused(503, "document_unavailable")
+				c.get("/v1/console/envelopes/"+e.str("id")+"/document").refused(503, "document_unavailable")
+			}
+			put(s.cfg.Blobs, d.BlobKey, testkit.OnePage())
+			nobody.get(doc).want(200)
+			c.signs(e, token)
+			portal := "/v1/download/" + s.completes(t, e.str("id"), 0) + "/document"
+			nobody.get(portal).want(200)
+			put(s.cfg.Blobs, "envelopes/"+e.str("id")+"/sealed/x.pdf", swapped)
+			fresh, err = api.New(s.cfg)
+			require.NoError(t, err)
+			s.Config.Handler = fresh
+			nobody.get(portal).refused(503, "document_unavailable")
+		})
+	}
+}
+
+// TestABrokenArchive is a 503 of which the operator is told, and takes nothing with it that needs no archive. So is a
+// file store that does not answer. Once the file can be read, everything is as it was.
+func TestABrokenArchive(t *testing.T) {
+	t.Parallel()
+	for name, url := range databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log logBuffer
+			var missing atomic.Int64
+			s := start(t, url(t), func(cfg *api.Config) {
+				cfg.FileMissing = func() { missing.Add(1) }
+				cfg.Log = slog.New(slog.NewTextHandler(&log, nil))
+			})
+			c, staff, nobody := s.client(t), s.signIn(t, models.RoleAdmin), &client{t: t, s: s}
+			e, token := c.sent(contract())
+			c.signs(e, token)
+			sealed := s.seals(t, c, e)
+			now, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
+			require.NoError(t, err)
+			portal, err := s.cfg.Tokens.IssueDownload(now, now.Sealed()[0], now.Signers[0].ID)
+			require.NoError(t, err)
+			at := "/v1/envelopes/" + e.str("id")
+			before := c.get(at).want(200)
+			require.NoError(t, s.store.Archive(t.Context(), store.EnvelopeRef{ID: id(e), AppID: s.app.ID}))
+
+			needing := func() (out []*answer) {
+				for _, path := range []string{at, at + "/values"} {
+					out = append(out, c.get(path))
+				}
+				return append(out, staff.get("/v1/console"+strings.TrimPrefix(at, "/v1")), nobody.get("/v1/download/"+portal+"/document"),
+					c.with("Idempotency-Key", "again").post(at+"/copies", object{"email": "ada@example.com"}), nobody.send(http.MethodPost, "/v1/verify", "application/pdf", sealed))
+			}
+			others := func() {
+				require.Equal(t, at[strings.LastIndex(at, "/")+1:], c.get("/v1/envelopes?tenantId=acme").want(200).body["data"].([]any)[0].(object)["id"])
+				require.Equal(t, sealed, c.get(at+"/document?kind=sealed").want(200).raw)
+				nobody.get("/v1/download/" + portal).want(200)
+			}
+			keys, err := s.cfg.Blobs.List(t.Context(), blob.Archives)
+			require.NoError(t, err)
+			require.Len(t, keys, 1)
+			db, err := s.store.DB()
+			require.NoError(t, err)
+			var key []byte
+			require.NoError(t, db.QueryRowContext(t.Context(), "SELECT key FROM envelope_archives").Scan(&key))
+			file := s.file(t, keys[0])
+			altered, damaged := bytes.Clone(file), bytes.Clone(key)
+			altered[len(altered)/2] ^= 1
+			damaged[len(damaged)-1] ^= 1
+			keepKey := func(key []byte) {
+				_, err := db.ExecContext(t.Context(), "UPDATE envelope_archives SET key = $1", key)
+				require.NoError(t, err)
+			}
+			for problem, breaks := range map[string]func(){
+				"is not there":                      func() { require.NoError(t, s.cfg.Blobs.Delete(t.Context(), keys[0])) },
+				"has another hash than is recorded": func() { s.keepFile(t, keys[0], altered) },
+				"has a key that does not decrypt":   func() { keepKey(damaged) },
+			} {
+				breaks()
+				told := missing.Load()
+				answers := needing()
+				for _, a := range answers {
+					a.refused(503, "file_missing")
+				}
+				require.Equal(t, told+int64(len(answers)), missing.Load())
+				require.Contains(t, log.String(), problem)
+				others()
+				s.keepFile(t, keys[0], file)
+				keepKey(key)
+				require.Equal(t, string(before.raw), string(c.get(at).want(200).raw))
+			}
+			require.Contains(t, log.String(), `msg="an envelope's archive cannot be read"`)
+			require.Contains(t, log.String(), "envelope="+e.str("id"))
+
+			told := missing.Load()
+			s.store.UseArchives(failingOpen{s.cfg.Blobs})
+			for _, a := range needing() {
+				a.refused(503, "files_unavailable")
+				require.NotContains(t, string(a.raw), "bucket")
+			}
+			require.Equal(t, told, missing.Load(), "nothing is missing")
+			require.Contains(t, log.String(), "no route to the bucket")
+			others()
+			s.store.UseArchives(s.cfg.Blobs)
+			require.Equal(t, string(before.raw), string(c.get(at).want(200).raw))
+			c.with("Idempotency-Key", "again").post(at+"/copies", object{"email": "ada@example.com"}).want(202)
+		})
+	}
+}
+
+// file is the content of a file of the file store.
+func (s *service) file(t *testing.T, key string) []byte {
+	t.Helper()
+	f, err := s.cfg.Blobs.Open(t.Context(), key)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	content, err := io.ReadAll(f)
+	require.NoError(t, err)
+	return content
+}
+
+// keepFile puts a file into the file store.
+func (s *service) keepFile(t *testing.T, key string, content []byte) {
+	t.Helper()
+	f, err := s.cfg.Blobs.Temp()
+	require.NoError(t, err)
+	defer blob.Discard(f)
+	_, err = f.Write(content)
+	require.NoError(t, err)
+	require.NoError(t, s.cfg.Blobs.Keep(t.Context(), f, key))
 }

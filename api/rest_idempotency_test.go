@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"slices"
+
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -12,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 
 	"countersign/internal/testkit"
@@ -296,4 +299,144 @@ func (z *countedZeros) Read(b []byte) (int, error) {
 	clear(b[:n])
 	z.left, z.read = z.left-n, z.read+n
 	return int(n), nil
+}
+
+// TestSameRequests: a request is the same if it says the same, in whatever boundary; and
+// another if one part, its name, its file's name, its type or its content differs.
+func TestSameRequests(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t).with("Idempotency-Key", "one")
+	data := part{"data", "", "application/json", `{"tenantId":"acme","signers":[{"name":"A","email":"a@example.com"}]}`}
+	file := part{"file", "a.pdf", "application/pdf", string(testkit.OnePage())}
+	send := func(boundary string, parts ...part) *answer {
+		ct, body := partsBody(t, boundary, parts...)
+		return c.send(http.MethodPost, "/v1/envelopes", ct, body)
+	}
+	made := send("first", data, file).want(201)
+	require.Equal(t, made.raw, send("second", data, file).want(201).raw)
+	with := func(p part, change func(*part)) part {
+		change(&p)
+		return p
+	}
+	for name, parts := range map[string][]part{
+		"another order":     {file, data},
+		"a part more":       {data, file, {"subject", "", "", "x"}},
+		"a part less":       {data},
+		"another content":   {data, with(file, func(p *part) { p.content += "\n" })},
+		"another type":      {data, with(file, func(p *part) { p.kind = "application/octet-stream" })},
+		"another file name": {data, with(file, func(p *part) { p.file = "b.pdf" })},
+		"another name":      {with(data, func(p *part) { p.name = "dates" }), file},
+		"another data":      {with(data, func(p *part) { p.content += " " }), file},
+	} {
+		require.Equal(t, "idempotency_key_reused", send("first", parts...).refused(422, "idempotency_key_reused").str("error"), name)
+	}
+	ct, body := partsBody(t, "first", data, file)
+	c.send(http.MethodPost, "/v1/envelopes?x=1", ct, body).refused(422, "idempotency_key_reused")
+	c.send(http.MethodPost, "/v1/envelopes", "application/json", body).refused(422, "idempotency_key_reused")
+	c.send(http.MethodPost, "/v1/envelopes", strings.Replace(ct, "first", "second", 1), body).refused(422, "idempotency_key_reused")
+}
+
+// TestBadIdempotencyKeys: wherever the contract has the header.
+func TestBadIdempotencyKeys(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	at := places(t, s)
+	tried := 0
+	eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {
+		if !slices.ContainsFunc(op.Parameters, func(r *openapi3.ParameterRef) bool { return r.Value.Name == "Idempotency-Key" }) {
+			return
+		}
+		if a := c.call(method, at.Replace(path), nil); a.status == http.StatusForbidden && a.str("error") == "user_required" {
+			c = s.person(t, models.RoleAdmin)
+		}
+		for _, key := range []string{strings.Repeat("k", 256), "schlüssel", "a\tb", "\xff"} {
+			a := c.with("Idempotency-Key", key).call(method, at.Replace(path), nil).refused(400, "validation_error")
+			require.Contains(t, a.body["errors"], "Idempotency-Key", "%s %s", method, path)
+			tried++
+		}
+	})
+	require.Greater(t, tried, 80)
+}
+
+// TestAKeyHasNoMoreReadThanTheRouteTakes: what a request with an Idempotency-Key brings is kept on the disk before anything of it is looked at.
+func TestAKeyHasNoMoreReadThanTheRouteTakes(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c, viewer, nobody := s.client(t), s.person(t, models.RoleViewer), &client{t: t, s: s}
+	draft := c.draft(contract())
+	sent, token := c.sent(contract())
+	c.post("/v1/envelopes/"+sent.str("id")+"/void", nil).want(200) // its link is of no use
+	link, at := "/v1/signing/"+token, "/v1/envelopes/"+draft.str("id")
+	const mb = 1 << 20
+	for _, tt := range []struct {
+		c                 *client
+		path, contentType string
+		limit             int64
+		code              string
+	}{
+		{nobody, link + "/otp/request", "", 64 << 10, "request_too_large"},
+		{nobody, link + "/consent", "application/json", 64 << 10, "request_too_large"},
+		{nobody, link + "/page-view", "application/json", 64 << 10, "request_too_large"},
+		{nobody, link + "/fit", "application/json", 64 << 10, "request_too_large"},
+		{nobody, link + "/decline", "application/json", 64 << 10, "request_too_large"},
+		{nobody, link + "/sign", "application/json", 12 * mb, "request_too_large"},
+		{nobody, link + "/attachments", "multipart/form-data; boundary=x", 11 * mb, "file_too_large"},
+		{nobody, "/oauth/token", "application/x-www-form-urlencoded", 8 << 10, "request_too_large"},
+		{viewer, "/v1/console/password", "application/json", 64 << 10, "request_too_large"},
+		{viewer, "/v1/console/logout", "", 64 << 10, "request_too_large"},
+		{c, "/v1/webhooks", "application/json", mb, "request_too_large"},
+		{c, at + "/send", "application/json", mb, "request_too_large"},
+		{c, at + "/document", "application/pdf", 2 * mb, "file_too_large"},
+		{c, "/v1/console" + strings.TrimPrefix(at, "/v1") + "/documents", "multipart/form-data; boundary=x", 2 * mb, "file_too_large"},
+		{c, "/v1/envelopes", "multipart/form-data; boundary=x", 2 * mb, "file_too_large"},
+		{c, "/v1/templates", "multipart/form-data; boundary=x", 2 * mb, "file_too_large"},
+		{c, "/v1/envelopes", "application/json", 2 * mb, "request_too_large"},
+		{c, "/v1/bulk-sends", "application/json", 32 * mb, "request_too_large"},
+	} {
+		body := &counted{Reader: strings.NewReader(strings.Repeat("x", 40*mb))}
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, tt.path, body)
+		req.Header.Set("Content-Type", tt.contentType)
+		req.Header.Set("Idempotency-Key", "k")
+		if tt.c.token != "" {
+			req.Header.Set("Authorization", "Bearer "+tt.c.token)
+		}
+		w := httptest.NewRecorder()
+		s.api.ServeHTTP(w, req)
+		require.Equal(t, 413, w.Code, "%s: %s", tt.path, w.Body)
+		require.Contains(t, w.Body.String(), tt.code, tt.path)
+		require.LessOrEqual(t, body.read, tt.limit+64<<10, tt.path)
+	}
+}
+
+// TestAKeyIsOfOneQuery: the same body with another query is another request.
+func TestAKeyIsOfOneQuery(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t).with("Idempotency-Key", "k")
+	hook := object{"url": "https://example.com/a", "events": []string{"envelope.sent"}}
+	first := c.post("/v1/webhooks", hook).want(201)
+	c.post("/v1/webhooks?x=1", hook).refused(422, "idempotency_key_reused")
+	require.Equal(t, first.raw, c.post("/v1/webhooks", hook).want(201).raw)
+}
+
+// TestTooEarlyIsNotKept: who was told to wait and has waited is served, under the same key.
+func TestTooEarlyIsNotKept(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		e, _ := s.client(t).sent(twoSigners())
+		at, nobody := s.link(t, e, 0)+"/otp/request", &client{t: t, s: s}
+		for range models.OTPRequestLimit {
+			nobody.post(at, nil).want(200)
+		}
+		s.mails.mu.Lock()
+		require.Contains(t, s.mails.mails[len(s.mails.mails)-1].Text, "10 minutes", "how long a code is good")
+		s.mails.mu.Unlock()
+		keyed := nobody.with("Idempotency-Key", "k")
+		require.NotEmpty(t, keyed.post(at, nil).refused(http.StatusTooManyRequests, "otp_rate_limited").header.Get("Retry-After"))
+		s.clock.advance(models.OTPRequestWindow)
+		done := keyed.post(at, nil).want(200)
+		require.Empty(t, done.header.Get("Idempotency-Replayed"))
+		require.Equal(t, "true", keyed.post(at, nil).want(200).header.Get("Idempotency-Replayed"))
+	})
 }

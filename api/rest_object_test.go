@@ -1,370 +1,513 @@
-package api
+package api_test
 
 import (
 	"encoding/json"
-	"net/http"
-	"net/http/httptest"
-	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/gin-gonic/gin"
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"countersign/models"
-	"countersign/store/blob"
 )
 
-// request is the context of one request.
-func request(method, target, contentType, body string) (*gin.Context, *httptest.ResponseRecorder) {
-	gin.SetMode(gin.ReleaseMode)
-	w := httptest.NewRecorder()
-	c, _ := gin.CreateTestContext(w)
-	c.Request = httptest.NewRequest(method, target, strings.NewReader(body)) //nolint:noctx // as the server makes it
-	if contentType != "" {
-		c.Request.Header.Set("Content-Type", contentType)
-	}
-	return c, w
-}
+// operation is a request that is right: what is tried is made from it, field by
+// field. Each call makes all that it needs anew.
+type operation func(*testing.T, *service) (c *client, path string, body object)
 
-func codeOf(t *testing.T, err error) string {
-	t.Helper()
-	var refused *models.Error
-	require.ErrorAs(t, err, &refused)
-	return refused.Code
-}
-
-// objectOf reads an object that must be readable.
-func objectOf(t *testing.T, text string) *object {
-	t.Helper()
-	o, err := parseObject([]byte(text), "")
-	require.NoError(t, err)
-	return o
-}
-
-// TestBodiesThatAreNoObject: what was sent instead is named.
-func TestBodiesThatAreNoObject(t *testing.T) {
-	t.Parallel()
-	deep := func(n int) string { return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + "}" }
-	for body, says := range map[string]string{
-		"": "not valid JSON (at byte 0)", "[]": "must be a JSON object", "null": "must be a JSON object", `"x"`: "must be a JSON object", "{": "not valid JSON (at byte 1)",
-		`{"a":1 "b":2}`: "not valid JSON (at byte 8)", "{'a':1}": "not valid JSON (at byte 2)", `{"a":[1,2}`: "not valid JSON (at byte 10)", `{"a":1,`: "not valid JSON (at byte 7)",
-		"{} {}": "more than one", "{}]": "more than one", "{\"a\":\"\xff\"}": "not valid UTF-8", deep(33): "nests deeper than 32",
-	} {
-		for name, what := range map[string]string{"": "The body", "data": "The part data"} {
-			_, err := parseObject([]byte(body), name)
-			require.Equal(t, "invalid_json", codeOf(t, err))
-			require.ErrorContains(t, err, says, "%q", body)
-			require.ErrorContains(t, err, what)
-		}
-	}
-	for _, body := range []string{"{}", " {} \n", deep(32), `{"a":"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["}`, `{"a":"\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["}`, `{"a":"\\","b":[]}`} {
-		_, err := parseObject([]byte(body), "")
-		require.NoError(t, err, body)
-	}
-}
-
-// TestReadingBodies: the type that a body claims, its size, and none where none is needed.
-func TestReadingBodies(t *testing.T) {
-	t.Parallel()
-	blobs, err := blob.OpenDir(t.TempDir())
-	require.NoError(t, err)
-	for _, tt := range []struct {
-		contentType, body string
-		optional          bool
-		code              string
-	}{
-		{"application/json", "{}", false, ""},
-		{"application/json; charset=utf-8", "{}", false, ""},
-		{"application/problem+json", "{}", false, ""},
-		{"application/merge-patch+json", "{}", false, ""},
-		{"", "{}", false, ""},
-		{"text/plain", "{}", false, "content_type"},
-		{"text/plain", "{}", true, "content_type"},
-		{"text/plain", "", true, ""},
-		{"text/plain", " \n", true, ""},
-		{"application/json", " null ", true, ""},
-		{"application/json", "null", false, "invalid_json"},
-		{"text/plain", "null", true, "content_type"},
-		{"", "", true, ""},
-		{"", "", false, "invalid_json"},
-		{"application/json", " ", false, "invalid_json"},
-		{"application/json", `{"a":1}` + strings.Repeat(" ", 93), false, ""},
-		{"application/json", `{"a":1}` + strings.Repeat(" ", 94), false, "request_too_large"},
-		{"application/json", strings.Repeat(" ", 101), true, "request_too_large"},
-	} {
-		c, _ := request(http.MethodPost, "/", tt.contentType, tt.body)
-		server := &shared{blobs: blobs, bodyMemory: newBodyMemory(0)}
-		held := server.holdBody(c, route{body: bodyLimit{all: 100}})
-		o, err := readObject(c, tt.optional)
-		held.release()
-		if tt.code == "" {
-			require.NoError(t, err, "%+v", tt)
-			require.NotNil(t, o.p)
-			continue
-		}
-		require.Equal(t, tt.code, codeOf(t, err), "%+v", tt)
-	}
-}
-
-// TestMembers reads each type of member from each JSON value.
-func TestMembers(t *testing.T) {
-	t.Parallel()
-	id := uuid.New()
-	values := map[string]string{
-		"absent": "", "null": "null", "text": `"x"`, "empty": `""`, "number": "7", "half": "1.5", "huge": "1e999", "big": "2147483648", "least": "-2147483647", "negative": "-3",
-		"true": "true", "list": "[]", "object": "{}", "id": `"` + id.String() + `"`, "bare": `"` + strings.ReplaceAll(id.String(), "-", "") + `"`, "urn": `"urn:uuid:` + id.String() + `"`,
-	}
-	problems := func(read func(o *object)) map[string]string {
-		out := map[string]string{}
-		for name, v := range values {
-			text := `{"other":1}`
-			if v != "" {
-				text = `{"m":` + v + `}`
+// operations has an entry for every endpoint that takes a JSON body. The fields
+// are found in the contract.
+func operations() map[string]operation {
+	envelope := func(suffix string, body object) operation {
+		return func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			e := c.post("/v1/envelopes", object{"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com"}}}).want(201)
+			if _, ok := body["signerId"]; ok {
+				body = clone(body)
+				body["signerId"] = e.signer(0)["id"]
 			}
-			o := objectOf(t, text)
-			o.path = "at."
-			read(o)
-			for path, all := range o.p {
-				require.Equal(t, "at.m", path)
-				require.Len(t, all, 1)
-				out[name] = all[0]
+			return c, "/v1/envelopes/" + e.str("id") + suffix, body
+		}
+	}
+	part := func(list string, body object) operation {
+		return func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			e := c.draft(contract())
+			return c, "/v1/envelopes/" + e.str("id") + "/" + list + "/" + e.body[list].([]any)[0].(object)["id"].(string), body
+		}
+	}
+	sentPart := func(suffix string, body object) operation {
+		return func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			e, _ := c.sent(contract())
+			return c, "/v1/envelopes/" + e.str("id") + "/signers/" + e.signer(0)["id"].(string) + suffix, body
+		}
+	}
+	fixed := func(path string, body object) operation {
+		return func(t *testing.T, s *service) (*client, string, object) { return s.client(t), path, body }
+	}
+	signer := func(suffix string, body object) operation {
+		return func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			e, token := c.sent(contract())
+			at := "/v1/signing/" + token
+			c.get(at).want(200)
+			b := clone(body)
+			if suffix == "/delegate" {
+				data := contract()
+				data["signers"] = []object{{"name": "Ada", "email": "ada@example.com", "authMethod": "none", "allowDelegation": true}}
+				_, token = c.sent(data)
+				at = "/v1/signing/" + token
 			}
-		}
-		return out
-	}
-	but := func(what string, good ...string) map[string]string {
-		out := map[string]string{}
-		for name := range values {
-			out[name] = what
-		}
-		for _, g := range good {
-			delete(out, g)
-		}
-		return out
-	}
-	texts := []string{"text", "empty", "id", "bare", "urn"}
-	with := func(m map[string]string, what string, names ...string) map[string]string {
-		for _, n := range names {
-			m[n] = what
-		}
-		return m
-	}
-	nothing := []string{"absent", "null"}
-	require.Equal(t, with(but("must be a string", texts...), "is required", nothing...), problems(func(o *object) { o.str("m") }))
-	require.Equal(t, but("must be a string", append(texts, nothing...)...), problems(func(o *object) { o.optStr("m") }))
-	numbers := []string{"number", "half", "big", "least", "negative"}
-	require.Equal(t, with(with(but("must be a number", numbers...), "is required", nothing...), "must be a number in range", "huge"), problems(func(o *object) { o.num("m") }))
-	whole := []string{"number", "least", "negative"}
-	require.Equal(t, but("must be a whole number", append(whole, nothing...)...), problems(func(o *object) { o.optInt("m") }))
-	require.Equal(t, with(but("must be a whole number", whole...), "is required", nothing...), problems(func(o *object) { o.int("m") }))
-	require.Equal(t, but("must be true or false", append(nothing, "true")...), problems(func(o *object) { o.flag("m", false) }))
-	ids := with(with(but("must be a UUID", "id"), "must be a string", "number", "half", "huge", "big", "least", "negative", "true", "list", "object"), "is required", nothing...)
-	require.Equal(t, ids, problems(func(o *object) { o.id("m") }))
-	for _, n := range nothing {
-		delete(ids, n)
-	}
-	require.Equal(t, ids, problems(func(o *object) { o.optID("m") }))
-	require.Equal(t, but("must be an object", append(nothing, "object")...), problems(func(o *object) { o.sub("m") }))
-
-	o := objectOf(t, `{"s":"x","e":"","n":7,"f":1.5,"max":2147483647,"t":true,"u":false,"id":"`+id.String()+`","null":null,"sub":{"a":1}}`)
-	require.Equal(t, []any{"x", "", 7, 7.0, 1.5, 2147483647}, []any{o.str("s"), o.str("e"), o.int("n"), o.num("n"), o.num("f"), o.int("max")})
-	require.Equal(t, []bool{true, false, true, false}, []bool{o.flag("t", false), o.flag("u", true), o.flag("none", true), o.flag("null", false)})
-	require.Equal(t, id, o.id("id"))
-	require.Equal(t, id, *o.optID("id"))
-	require.Nil(t, o.optID("null"))
-	require.Nil(t, o.optInt("null"))
-	require.True(t, o.has("null"))
-	require.False(t, o.has("none"))
-	require.Equal(t, "sub.", o.sub("sub").path)
-	require.Empty(t, o.p)
-	require.Nil(t, o.strippedText("none"))
-	require.Equal(t, "ab", *objectOf(t, `{"m":"a\u200bb"}`).strippedText("m"))
-}
-
-// TestLists: how many items may be, and what is in them.
-func TestLists(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		text           string
-		minLen, maxLen int
-		want           int
-		problem        string
-	}{
-		{`{}`, 0, 2, 0, ""},
-		{`{}`, 1, 2, 0, "is required"},
-		{`{"m":null}`, 1, 2, 0, "is required"},
-		{`{"m":null}`, 0, 2, 0, ""},
-		{`{"m":7}`, 0, 2, 0, "must be an array"},
-		{`{"m":[]}`, 1, 2, 0, "must have at least 1 item(s)"},
-		{`{"m":[]}`, 0, 2, 0, ""},
-		{`{"m":[{}]}`, 1, 2, 1, ""},
-		{`{"m":[{},{}]}`, 1, 2, 2, ""},
-		{`{"m":[{},{},{}]}`, 1, 2, 0, "must have at most 2 items"},
-	} {
-		o := objectOf(t, tt.text)
-		require.Len(t, o.list("m", tt.minLen, tt.maxLen), tt.want, tt.text)
-		if tt.problem == "" {
-			require.Empty(t, o.p, tt.text)
-		} else {
-			require.Equal(t, models.Problems{"m": {tt.problem}}, o.p, tt.text)
+			switch suffix {
+			case "/sign":
+				c.post(at+"/consent", nil).want(200)
+				b["fields"] = []any{object{"fieldId": e.field(0)["id"], "textValue": "yes"}}
+			case "/fit":
+				b["fields"] = []any{object{"fieldId": e.field(0)["id"], "textValue": "yes"}}
+			case "/page-view":
+				b["documentId"] = e.body["documents"].([]any)[0].(object)["id"]
+			}
+			return &client{t: t, s: s}, at + suffix, b
 		}
 	}
-	o := objectOf(t, `{"m":[{"a":1},7,{"a":"x"}]}`)
-	items := o.objects("m", 0, 9)
-	require.Len(t, items, 2)
-	require.Equal(t, 1, items[0].int("a"))
-	items[1].int("a")
-	require.Equal(t, models.Problems{"m[1]": {"must be an object"}, "m[2].a": {"must be a whole number"}}, o.p)
-	require.True(t, o.badUnder("m"))
-	require.Error(t, o.err())
-	for path, want := range map[string]bool{"m": true, "m[0]": true, "m.a": true, "many": false, "x.m": false, "a": false} {
-		p := &object{p: models.Problems{path: {"is bad"}}}
-		require.Equal(t, want, p.badUnder("m"), path)
-	}
-	inner := &object{path: "at.", p: models.Problems{"at.m[1]": {"x"}}}
-	require.True(t, inner.badUnder("m"))
-	require.False(t, (&object{path: "at.", p: models.Problems{"m": {"x"}}}).badUnder("m"))
-}
-
-// TestQueries: whole numbers, ids, times, flags and texts of the query string.
-func TestQueries(t *testing.T) {
-	t.Parallel()
-	id := uuid.New()
-	ask := func(value string, read func(c *gin.Context, p models.Problems)) bool {
-		c, _ := request(http.MethodGet, "/?m="+url.QueryEscape(value), "", "")
-		p := models.Problems{}
-		read(c, p)
-		return len(p) == 0
-	}
-	for value, want := range map[string]int{"1": 1, "20": 20, "100": 100} {
-		require.True(t, ask(value, func(c *gin.Context, p models.Problems) { require.Equal(t, want, query(c, p, "m", 5, 100)) }), value)
-	}
-	for _, value := range []string{"", "0", "-1", "101", "+7", "07", "1.0", " 1", "x"} {
-		require.False(t, ask(value, func(c *gin.Context, p models.Problems) { require.Equal(t, 5, query(c, p, "m", 5, 100)) }), value)
-	}
-	require.True(t, ask("x", func(c *gin.Context, p models.Problems) { require.Equal(t, 5, query(c, p, "other", 5, 100)) }))
-	require.True(t, ask(id.String(), func(c *gin.Context, p models.Problems) { require.Equal(t, id, queryID(c, p, "m")) }))
-	require.True(t, ask("x", func(c *gin.Context, p models.Problems) { require.Equal(t, uuid.Nil, queryID(c, p, "other")) }))
-	for _, value := range []string{"", "x", uuid.Nil.String(), strings.ReplaceAll(id.String(), "-", ""), "urn:uuid:" + id.String(), id.String() + "0"} {
-		require.False(t, ask(value, func(c *gin.Context, p models.Problems) { queryID(c, p, "m") }), value)
-	}
-	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	require.True(t, ask("2026-01-02T03:04:05Z", func(c *gin.Context, p models.Problems) { require.Equal(t, at, queryTime(c, p, "m")) }))
-	require.True(t, ask("x", func(c *gin.Context, p models.Problems) { require.Zero(t, queryTime(c, p, "other")) }))
-	require.False(t, ask("2026-01-02", func(c *gin.Context, p models.Problems) { queryTime(c, p, "m") }))
-	for value, want := range map[string]bool{"true": true, "false": false} {
-		require.True(t, ask(value, func(c *gin.Context, p models.Problems) { require.Equal(t, want, queryFlag(c, p, "m")) }))
-	}
-	require.True(t, ask("true", func(c *gin.Context, p models.Problems) { require.False(t, queryFlag(c, p, "other")) }))
-	for _, value := range []string{"", "1", "True"} {
-		require.False(t, ask(value, func(c *gin.Context, p models.Problems) { require.False(t, queryFlag(c, p, "m")) }), value)
-	}
-	search := func(value string) bool {
-		c, _ := request(http.MethodGet, "/?search="+url.QueryEscape(value), "", "")
-		p := models.Problems{}
-		require.Equal(t, value, searchText(c, p))
-		return len(p) == 0
-	}
-	require.True(t, search("") && search(strings.Repeat("ä", 200)))
-	require.False(t, search(strings.Repeat("ä", 201)))
-	require.False(t, search("a\x00"))
-	for status, ok := range map[string]bool{"draft": true, "sent": true, "completed": true, "": false, "sealing": false, "nope": false} {
-		c, _ := request(http.MethodGet, "/?status="+status, "", "")
-		p := models.Problems{}
-		require.Equal(t, models.Status(status), statusQuery(c, p))
-		require.Equal(t, ok, len(p) == 0, status)
-	}
-	c, _ := request(http.MethodGet, "/", "", "")
-	p := models.Problems{}
-	require.Empty(t, statusQuery(c, p))
-	require.Empty(t, p)
-	for raw, want := range map[string]any{"": false, "?entries=false": false, "?entries=true": true, "?entries=": nil, "?entries=1": nil} {
-		c, _ := request(http.MethodGet, "/"+raw, "", "")
-		got, err := readingCopyRequested(c)
-		if want == nil {
-			require.Error(t, err, raw)
-			continue
+	hook := func(suffix string, body object) operation {
+		return func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			h := c.post("/v1/webhooks", object{"url": "https://example.com/h", "events": []string{"envelope.sent"}}).want(201)
+			return c, "/v1/console/webhooks/" + h.str("id") + suffix, body
 		}
-		require.NoError(t, err)
-		require.Equal(t, want, got, raw)
 	}
-}
-
-// TestQueryStrings: one thing in one way, and text.
-func TestQueryStrings(t *testing.T) {
-	t.Parallel()
-	for raw, names := range map[string][]string{
-		"": nil, "a=1&b=": nil, "a=%C3%A4": nil, "a=1&a=1": {"a"}, "a=%00": {"a"}, "a=%FF": {"a"}, "a=%EF%BF%BD": {"a"}, "a=%zz": {"query"}, "a;b": {"query"}, "a=%7F&b=%1B": {"a", "b"},
-	} {
-		c, _ := request(http.MethodGet, "/", "", "")
-		c.Request.URL.RawQuery = raw
-		err := checkQuery(c)
-		if names == nil {
-			require.NoError(t, err, raw)
-			continue
+	own := func(path string, body object) operation {
+		return func(t *testing.T, s *service) (*client, string, object) {
+			c := s.person(t, models.RoleViewer)
+			if path == "/totp/confirm" {
+				c.post("/v1/console/totp", object{"password": password}).want(201)
+			}
+			return c, "/v1/console" + path, body
 		}
-		var refused *models.Error
-		require.ErrorAs(t, err, &refused, raw)
-		var got []string
-		for name := range refused.Fields {
-			got = append(got, name)
+	}
+	admin := func(path string, body object) operation {
+		return func(t *testing.T, s *service) (*client, string, object) {
+			return s.person(t, models.RoleAdmin), "/v1/console" + path, body
 		}
-		require.ElementsMatch(t, names, got, raw)
 	}
-	for text, want := range map[string]bool{"": true, "ä": true, "\x1f": false, "\x7f": false, "\u0085": false, "\xff": false, "\ufffd": false, "\u00a0": true} {
-		require.Equal(t, want, isText(text), "%q", text)
-	}
-}
-
-// TestPathIDs: what is no id in its one form names nothing.
-func TestPathIDs(t *testing.T) {
-	t.Parallel()
-	id := uuid.New()
-	for text, ok := range map[string]bool{id.String(): true, strings.ToUpper(id.String()): true, "": false, "x": false, strings.ReplaceAll(id.String(), "-", ""): false, "{" + id.String() + "}": false} {
-		c, _ := request(http.MethodGet, "/", "", "")
-		c.Params = gin.Params{{Key: "id", Value: text}}
-		got, err := pathID(c, "id")
-		if ok {
+	user := func(suffix string, body object) operation {
+		return func(t *testing.T, s *service) (*client, string, object) {
+			u, err := s.store.CreateUser(t.Context(), s.app.ID, uuid.NewString()+"@example.com", "N", password, models.RoleViewer)
 			require.NoError(t, err)
-			require.Equal(t, id, got)
-		} else {
-			require.ErrorIs(t, err, models.ErrNotFound, text)
+			return s.client(t), "/v1/console/users/" + u.ID.String() + suffix, body
 		}
+	}
+	document := func(suffix string, body object) operation {
+		return func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			e := c.draft(contract())
+			return c, "/v1/envelopes/" + e.str("id") + "/documents/" + e.document(0)["id"].(string) + suffix, body
+		}
+	}
+	return map[string]operation{
+		"POST /v1/templates": fixed("/v1/templates", leaseTemplate()),
+		"PATCH /v1/templates/{id}": func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			body := leaseTemplate()
+			delete(body, "tenantId")
+			return c, "/v1/templates/" + c.template(leaseTemplate()).str("id"), body
+		},
+		"POST /v1/envelopes/{id}/documents/{documentId}/prepare": document("/prepare", object{"tags": "detect", "form": "import", "formRole": "signer1", "activeContent": "remove"}),
+		"PATCH /v1/envelopes/{id}":                               envelope("", object{"subject": "S", "message": "M", "expiresInDays": 3, "reminderHours": 4, "metadata": object{"a": "b"}}),
+		"POST /v1/envelopes/{id}/signers/{signerId}/replace": sentPart("/replace", object{
+			"name": "B", "email": "b@example.com", "phone": "+442079460958", "authMethod": "none", "reason": "left",
+		}),
+		"POST /v1/envelopes/{id}/signers/{signerId}/signing-link": sentPart("/signing-link", object{"rotate": true}),
+		"POST /v1/envelopes/{id}/copies": func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			e, token := c.sent(contract())
+			c.signs(e, token)
+			s.completes(t, e.str("id"), 0)
+			return c, "/v1/envelopes/" + e.str("id") + "/copies", object{"email": "ada@example.com"}
+		},
+		"POST /v1/signing/{token}/delegate": signer("/delegate", object{"name": "B", "email": "b@example.com", "phone": "+442079460958", "authMethod": "none", "reason": "left"}),
+		"PATCH /v1/webhooks/{id}": func(t *testing.T, s *service) (*client, string, object) {
+			c, path, body := hook("", object{"url": "https://example.com/h2", "events": []any{"envelope.sent"}, "active": true, "secret": "long enough", "overlapHours": 1})(t, s)
+			return c, strings.Replace(path, "/console", "", 1), body
+		},
+		"PATCH /v1/envelopes/{id}/signers/{signerId}": part("signers", object{
+			"name": "B", "email": "b@example.com", "phone": "+442079460958", "routingOrder": 2, "authMethod": "none", "allowDelegation": true,
+		}),
+		"PATCH /v1/envelopes/{id}/fields/{fieldId}": part("fields", object{
+			"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9, "required": true, "origin": "top-left",
+		}),
+		"PATCH /v1/envelopes/{id}/documents/{documentId}": part("documents", object{"name": "N", "document_order": 1}),
+		"POST /v1/bulk-sends": func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			row := bulkRow(uuid.NewString(), "Ada")
+			signers := row["signers"].([]object)
+			row["signers"] = []any{object{
+				"role": "tenant", "name": "Ada", "email": "ada@example.com", "phone": "+442079460958", "routingOrder": 1, "authMethod": "none", "allowDelegation": true, "language": "de",
+				"notify": true, "kind": "signer",
+			}, signers[1]}
+			return c, "/v1/bulk-sends", object{
+				"templateId": bulkTemplate(t, s, c, "acme"), "templateVersion": 1, "tenantId": "acme", "name": "N", "createdBy": "me", "perMinute": 5, "dryRun": false,
+				"rows": []any{row},
+			}
+		},
+		"POST /v1/envelopes":                  fixed("/v1/envelopes", full()),
+		"POST /v1/envelopes/{id}/send":        envelope("/send", object{"message": "Please"}),
+		"POST /v1/envelopes/{id}/void":        envelope("/void", object{"reason": "typo"}),
+		"POST /v1/envelopes/{id}/signers":     envelope("/signers", object{"name": "B", "email": "b@example.com", "phone": "+442079460958", "routingOrder": 2, "authMethod": "none"}),
+		"POST /v1/envelopes/{id}/fields":      envelope("/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9, "required": true, "origin": "top-left"}),
+		"POST /v1/webhooks":                   fixed("/v1/webhooks", object{"url": "https://example.com/h", "events": []any{"envelope.sent"}, "secret": "long enough"}),
+		"POST /v1/console/login":              fixed("/v1/console/login", object{"email": "a@example.com", "password": password, "code": "000000"}),
+		"POST /v1/console/passkeys/challenge": fixed("/v1/console/passkeys/challenge", object{"email": "a@example.com", "password": password}),
+		"POST /v1/console/passkeys/begin":     own("/passkeys/begin", object{"password": password, "code": "000000"}),
+		"POST /v1/console/passkeys":           own("/passkeys", object{"ceremony": "x", "name": "Key", "credential": object{}}),
+		"POST /v1/console/passkeys/{id}/remove": func(t *testing.T, s *service) (*client, string, object) {
+			c := s.person(t, models.RoleViewer)
+			a := c.registers(newAuthenticator(t), "Key", object{"password": password}).want(201)
+			return c, passkeysPath + "/" + a.body["passkey"].(object)["id"].(string) + "/remove", object{"password": password, "code": "000000"}
+		},
+		"POST /v1/console/provider/begin":      fixed("/v1/console/provider/begin", object{"again": true, "otherAccount": true}),
+		"POST /v1/console/provider/complete":   fixed("/v1/console/provider/complete", object{"code": "x", "state": "y", "iss": "https://login.example.com"}),
+		"POST /v1/console/provider/connect":    own("/provider/connect", object{"password": password, "code": "000000"}),
+		"POST /v1/console/sessions/end":        own("/sessions/end", object{"password": password, "code": "000000", "sessionId": uuid.NewString()}),
+		"POST /v1/console/password":            own("/password", object{"password": password, "code": "000000", "newPassword": "another long one"}),
+		"POST /v1/console/totp":                own("/totp", object{"password": password, "code": "000000"}),
+		"POST /v1/console/totp/confirm":        own("/totp/confirm", object{"code": "000000"}),
+		"POST /v1/console/totp/recovery-codes": own("/totp/recovery-codes", object{"password": password, "code": "000000"}),
+		"POST /v1/console/totp/remove":         own("/totp/remove", object{"password": password, "code": "000000"}),
+		"POST /v1/console/users": func(t *testing.T, s *service) (*client, string, object) {
+			return s.client(t), "/v1/console/users", object{"email": uuid.NewString() + "@example.com", "name": "N", "password": password, "role": "viewer"}
+		},
+		"PATCH /v1/console/users/{id}":         user("", object{"name": "N", "role": "viewer"}),
+		"POST /v1/console/users/{id}/password": user("/password", object{"newPassword": "another long one"}),
+		"PATCH /v1/console/app":                fixed("/v1/console/app", object{"name": "N", "contact": "ops@example.com"}),
+		"POST /v1/console/client-secrets":      admin("/client-secrets", object{"password": password, "code": "000000", "overlapHours": 1}),
+		"POST /v1/console/client-secrets/{id}/end": func(t *testing.T, s *service) (*client, string, object) {
+			c := s.person(t, models.RoleAdmin)
+			c.post("/v1/console/client-secrets", object{"password": password}).want(201)
+			old := list(c.get("/v1/console/client-secrets").want(200))[1].(object)
+			return c, "/v1/console/client-secrets/" + old["id"].(string) + "/end", object{"password": password, "code": "000000"}
+		},
+		"POST /v1/console/webhooks":       fixed("/v1/console/webhooks", object{"url": "https://example.com/h", "events": []any{"envelope.sent"}, "secret": "long enough"}),
+		"PATCH /v1/console/webhooks/{id}": hook("", object{"url": "https://example.com/h2", "events": []any{"envelope.sent"}}),
+		"POST /v1/console/envelopes/{id}/void": func(t *testing.T, s *service) (*client, string, object) {
+			c, path, body := envelope("/void", object{"reason": "typo"})(t, s)
+			return c, strings.Replace(path, "/v1/", "/v1/console/", 1), body
+		},
+		"POST /v1/console/contacts": fixed("/v1/console/contacts", object{"name": "B", "email": "b@example.com", "phone": "+442079460958"}),
+		"PUT /v1/console/settings":  fixed("/v1/console/settings?tenantId=bad", object{"defaultExpiryDays": 1, "reminderIntervalHours": 1, "retentionDays": 1, "fieldOrigin": "top-left", "senderName": "S"}),
+		"PUT /v1/tenants/{tenantId}/branding": fixed("/v1/tenants/bad/branding", object{
+			"logo": testLogo, "primaryColor": "#0f5570", "senderName": "S", "replyTo": "a@example.com", "footer": "Acme Ltd", "supportUrl": "https://example.com/help",
+		}),
+		"POST /v1/console/webhooks/{id}/secret": hook("/secret", object{"secret": "long enough", "overlapHours": 1}),
+		"POST /v1/console/webhooks/{id}/resend": hook("/resend", object{"since": "2026-11-21T07:00:00Z"}),
+		"POST /v1/embedded/signing-sessions": func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			e, _ := c.sent(contract())
+			return c, "/v1/embedded/signing-sessions", object{
+				"tenantId": "acme", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "allowedOrigin": "https://app.example.com",
+				"expiresInMinutes": 5, "returnUrl": "https://app.example.com/done", "theme": object{"primaryColor": "#fff", "borderRadius": "4px"},
+			}
+		},
+		"POST /v1/embedded/builder-sessions": func(t *testing.T, s *service) (*client, string, object) {
+			c := s.client(t)
+			return c, "/v1/embedded/builder-sessions", object{
+				"tenantId": "acme", "envelopeId": c.draft(contract()).str("id"), "allowedOrigin": "https://app.example.com",
+				"expiresInMinutes": 5, "returnUrl": "https://app.example.com/done", "theme": object{"primaryColor": "#fff", "borderRadius": "4px"},
+				"features": object{"recipients": true, "documents": false, "send": true, "fieldTypes": []string{"signature"}},
+			}
+		},
+		"POST /v1/signing/{token}/otp/verify": signer("/otp/verify", object{"code": "000000", "bind": true}),
+		"POST /v1/signing/{token}/consent":    signer("/consent", object{"version": "2026-11-en"}),
+		"POST /v1/signing/{token}/sign":       signer("/sign", object{"fields": []any{}, "fontLabel": "Script", "shown": strings.Repeat("0", 64)}),
+		"POST /v1/signing/{token}/decline":    signer("/decline", object{"reason": "no"}),
+		"POST /v1/signing/{token}/page-view":  signer("/page-view", object{"page": 1, "dwellMs": 5}),
+		"POST /v1/signing/{token}/fit":        signer("/fit", object{}),
 	}
 }
 
-// TestFormFields: a form's fields make the same object as JSON does.
-func TestFormFields(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		text     map[string][]string
-		want     string // of the object
-		problems models.Problems
-	}{
-		"texts":                 {map[string][]string{"subject": {"7"}, "expiresInDays": {"7"}}, `{"subject":"7","expiresInDays":7}`, nil},
-		"data alone counts":     {map[string][]string{"data": {`{"a":1}`}, "subject": {"x"}}, `{"a":1}`, nil},
-		"one list":              {map[string][]string{"signers": {`[{"a":1},{"b":2}]`}}, `{"signers":[{"a":1},{"b":2}]}`, nil},
-		"one element":           {map[string][]string{"signers": {`{"a":1}`}}, `{"signers":[{"a":1}]}`, nil},
-		"elements and lists":    {map[string][]string{"fields": {`{"a":1}`, `[{"b":2}]`, `[]`}}, `{"fields":[{"a":1},{"b":2}]}`, nil},
-		"null":                  {map[string][]string{"fields": {`null`}}, `{"fields":null}`, nil},
-		"another type":          {map[string][]string{"signers": {`7`}}, `{"signers":7}`, nil},
-		"another type of two":   {map[string][]string{"signers": {`7`, `{}`}}, `{"signers":null}`, models.Problems{"signers": {"must be JSON objects, or arrays of them"}}},
-		"no JSON":               {map[string][]string{"signers": {`{`}}, `{"signers":null}`, models.Problems{"signers": {"must be JSON"}}},
-		"days that are no JSON": {map[string][]string{"expiresInDays": {`x`}}, `{}`, models.Problems{"expiresInDays": {"must be JSON"}}},
-	} {
-		o, err := (&parts{text: tt.text}).object()
-		require.NoError(t, err, name)
-		got, err := json.Marshal(o.m)
-		require.NoError(t, err)
-		require.JSONEq(t, tt.want, string(got), name)
-		if tt.problems == nil {
-			tt.problems = models.Problems{}
-		}
-		require.Equal(t, tt.problems, o.p, name)
+// full is an envelope request with every member there is.
+func full() object {
+	return object{
+		"tenantId": "acme", "subject": "S", "createdBy": "me", "expiresInDays": 3, "origin": "top-left",
+		"externalId": uuid.NewString(), "metadata": object{"a": "b"}, "message": "M", "reminderHours": 5,
+		"signers": []any{object{"name": "A", "email": "a@example.com", "phone": "+442079460958", "routingOrder": 1, "authMethod": "email_otp", "allowDelegation": true}},
+		"fields":  []any{object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9, "required": true, "origin": "top-left"}},
 	}
-	_, err := (&parts{text: map[string][]string{"data": {"x"}}}).object()
-	require.ErrorContains(t, err, "The part data")
+}
+
+func clone(o object) object {
+	b, _ := json.Marshal(o)
+	var out object
+	_ = json.Unmarshal(b, &out)
+	return out
+}
+
+// mutation is one thing wrong at one place of a body.
+type mutation struct {
+	name, path string // path is that of the field as errors name it
+	body       func(object) []byte
+	invalid    bool // the contract forbids it
+}
+
+// TestBadInput tries, at every field of every request that the contract knows,
+// what can be wrong there: never a 500, and a refusal that names the field.
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	doc, err := contractDocument()
+	require.NoError(t, err)
+	eachDatabase(t, func(t *testing.T, s *service) {
+		known := operations()
+		for path, item := range doc.Paths.Map() {
+			for method, op := range item.Operations() {
+				name := method + " " + path
+				if op.RequestBody == nil || op.RequestBody.Value.Content["application/json"] == nil {
+					continue
+				}
+				ready := known[name]
+				require.NotNil(t, ready, "%s needs an entry in operations", name)
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					schema := plain(op.RequestBody.Value.Content["application/json"].Schema.Value)
+					c, at, base := ready(t, s)
+					for _, m := range mutations(schema, clone(base), op.RequestBody.Value.Required) {
+						// What was refused changed nothing; what was taken needs a fresh start.
+						if taken := tryMutation(t, c, method, at, clone(base), m); taken {
+							c, at, base = ready(t, s)
+						}
+					}
+				})
+			}
+		}
+	})
+}
+
+func tryMutation(t *testing.T, c *client, method, path string, body object, m mutation) (taken bool) {
+	t.Helper()
+	if strings.HasSuffix(path, "/login") {
+		c.s.clock.advance(15 * time.Second) // it is throttled
+	}
+	if strings.Contains(path, "/client-secrets") {
+		c.s.clock.advance(4 * time.Second) // wrong passwords are counted
+	}
+	a := c.raw(method, path, m.body(body))
+	require.Less(t, a.status, 500, "%s at %s: %s", m.name, m.path, a.raw)
+	require.NotEqual(t, "token_expired", a.str("error"), "the clock went too far for this test to say anything")
+	if !m.invalid {
+		return a.status < 400
+	}
+	require.GreaterOrEqual(t, a.status, 400, "%s at %q was taken: %s", m.name, m.path, a.raw)
+	require.Contains(t, []int{400, 401, 413}, a.status, "%s at %s: %s", m.name, m.path, a.raw)
+	if a.status == 400 && m.path != "" && a.str("error") != "invalid_json" {
+		require.Equal(t, "validation_error", a.str("error"), "%s at %s: %s", m.name, m.path, a.raw)
+		require.True(t, names(a.body["errors"].(object), m.path), "%s at %s is not named: %s", m.name, m.path, a.raw)
+	}
+	return false
+}
+
+// names reports whether the errors name the field, the one that holds it, or
+// one that it holds.
+func names(errors object, path string) bool {
+	for p := range errors {
+		if p == path || strings.HasPrefix(path, p+".") || strings.HasPrefix(path, p+"[") || strings.HasPrefix(p, path+"[") || strings.HasPrefix(p, path+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// raw sends bytes that need not be JSON, without holding them against the contract.
+func (c *client) raw(method, path string, body []byte) *answer {
+	c.t.Helper()
+	return c.send(method, path, "application/json", body)
+}
+
+func mutations(schema *openapi3.Schema, base object, required bool) []mutation {
+	text := func(s string) func(object) []byte { return func(object) []byte { return []byte(s) } }
+	out := []mutation{
+		{name: "array", body: text(`[]`), invalid: true},
+		{name: "text", body: text(`"x"`), invalid: true},
+		{name: "null", body: text(`null`), invalid: required},
+		{name: "broken", body: text(`{"a":`), invalid: true},
+		{name: "two values", body: text(`{} {}`), invalid: true},
+		{name: "not UTF-8", body: text("{\"a\":\"\xff\"}"), invalid: true},
+		{name: "deep", body: text(strings.Repeat(`{"a":`, 33) + "1" + strings.Repeat("}", 33)), invalid: true},
+		{name: "very deep", body: text(strings.Repeat(`[`, 500_000)), invalid: true},
+		{name: "nothing", body: text(``), invalid: required},
+		{name: "empty object", body: text(`{}`), invalid: len(schema.Required) > 0},
+	}
+	return append(out, fieldMutations(schema, base, "", nil)...)
+}
+
+// fieldMutations walks over the members of an object.
+func fieldMutations(schema *openapi3.Schema, base object, prefix string, at []any) []mutation {
+	var out []mutation
+	for name, ref := range schema.Properties {
+		path, keys := prefix+name, append(slices.Clone(at), name)
+		field := plain(ref.Value)
+		value := base[name]
+		if slices.Contains(schema.Required, name) {
+			out = append(out, mutation{name: "missing", path: path, invalid: true, body: func(o object) []byte { return edited(o, keys, nil, true) }})
+		}
+		for what, v := range wrongs(field) {
+			out = append(out, mutation{
+				name: what, path: path, body: func(o object) []byte { return edited(o, keys, v, false) }, invalid: ref.Value.VisitJSON(asJSON(v), openapi3.EnableJSONSchema2020()) != nil,
+			})
+		}
+		out = append(out, mutation{
+			name: "invalid UTF-8", path: path, invalid: true,
+			body: func(o object) []byte {
+				return []byte(strings.Replace(string(edited(o, keys, "@@", false)), "@@", "\xc3\x28", 1))
+			},
+		})
+		switch v := value.(type) {
+		case object:
+			out = append(out, fieldMutations(field, v, path+".", keys)...)
+		case []any:
+			if item := plain(field.Items.Value); len(v) > 0 && item.Type.Is("object") {
+				out = append(out, fieldMutations(item, v[0].(object), path+"[0].", append(keys, 0))...)
+			} else if len(v) > 0 {
+				for what, w := range wrongs(item) {
+					out = append(out, mutation{
+						name: what, path: path + "[0]", body: func(o object) []byte { return edited(o, append(slices.Clone(keys), 0), w, false) },
+						invalid: item.VisitJSON(asJSON(w), openapi3.EnableJSONSchema2020()) != nil,
+					})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// plain is the schema without the null that may be there instead.
+func plain(s *openapi3.Schema) *openapi3.Schema {
+	for _, alt := range s.OneOf {
+		if alt.Value.Type == nil || !alt.Value.Type.Is("null") {
+			return alt.Value
+		}
+	}
+	return s
+}
+
+// wrongs are values of every kind, and those at the edges of this one.
+func wrongs(s *openapi3.Schema) map[string]any {
+	out := map[string]any{
+		"null": nil, "boolean": true, "number": 7.5, "huge number": 1e300, "negative": -1, "zero": 0, "text": "\u00fcnknown value", "empty text": "", "blank": "   ",
+		"array": []any{}, "array of null": []any{nil}, "object": object{}, "NUL": "a\x00b", "control": "a\x1bb", "line break": "a\r\nBcc: x@example.com", "override": "a\u202eb",
+		"long text": strings.Repeat("x", 70_000), "emoji": strings.Repeat("\U0001f600", 300),
+	}
+	if s.MaxLength != nil {
+		out["one too long"] = strings.Repeat("x", int(*s.MaxLength)+1)
+	}
+	if s.MaxItems != nil {
+		out["too many"] = make([]any, *s.MaxItems+1)
+	}
+	if s.Max != nil {
+		out["above"] = *s.Max + 1
+	}
+	if s.Min != nil {
+		out["below"] = *s.Min - 1
+	}
+	return out
+}
+
+func asJSON(v any) any {
+	b, _ := json.Marshal(v)
+	var out any
+	_ = json.Unmarshal(b, &out)
+	return out
+}
+
+// edited is the body with the value at keys replaced, or left out.
+func edited(o object, keys []any, v any, remove bool) []byte {
+	var at any = o
+	for _, k := range keys[:len(keys)-1] {
+		switch k := k.(type) {
+		case string:
+			at = at.(object)[k]
+		case int:
+			at = at.([]any)[k]
+		}
+	}
+	switch k := keys[len(keys)-1].(type) {
+	case string:
+		if remove {
+			delete(at.(object), k)
+		} else {
+			at.(object)[k] = v
+		}
+	case int:
+		at.([]any)[k] = v
+	}
+	b, _ := json.Marshal(o)
+	return b
+}
+
+// TestTextThatWouldInjectHeaders: what gets into mails and file names is one line.
+func TestTextThatWouldInjectHeaders(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	for field, edit := range map[string]func(object, string){
+		"subject":          func(o object, v string) { o["subject"] = v },
+		"signers[0].name":  func(o object, v string) { o["signers"] = []object{{"name": v, "email": "a@example.com"}} },
+		"signers[0].email": func(o object, v string) { o["signers"] = []object{{"name": "A", "email": v}} },
+		"createdBy":        func(o object, v string) { o["createdBy"] = v },
+		"tenantId":         func(o object, v string) { o["tenantId"] = v },
+	} {
+		for _, v := range []string{"a\r\nBcc: evil@example.com", "a\nb", "a\rb", "a\x00b", "a\u2028b", "a@example.com\r\n"} {
+			o := object{"tenantId": "t", "signers": []object{{"name": "A", "email": "a@example.com"}}}
+			edit(o, v)
+			a := c.post("/v1/envelopes", o)
+			if field == "signers[0].email" && strings.TrimSpace(v) == "a@example.com" {
+				continue // white space around an address is dropped
+			}
+			require.Contains(t, a.refused(400, "validation_error").body["errors"], field, "%q", v)
+		}
+	}
+	// RFC 6266: any name is handed out, in ASCII and in full.
+	for subject, want := range map[string]string{
+		"Vertrag":      `attachment; filename=Vertrag.pdf`,
+		"Mietverträge": `attachment; filename=Mietvertr_ge.pdf; filename*=utf-8''Mietvertr%C3%A4ge.pdf`,
+		"契約書":          `attachment; filename=___.pdf; filename*=utf-8''%E5%A5%91%E7%B4%84%E6%9B%B8.pdf`,
+		`a"b\c/../d`:   `attachment; filename=a_b_c_.._d.pdf`,
+		"50% off;x":    `attachment; filename="50% off;x.pdf"`,
+	} {
+		data := contract()
+		data["subject"] = subject
+		e := c.draft(data)
+		require.Equal(t, want, c.get("/v1/envelopes/"+e.str("id")+"/document").want(200).header.Get("Content-Disposition"), "%q", subject)
+	}
+}
+
+// TestInvisibleCharacters: people paste them without knowing, and others use
+// them to make one name look like another. The joiners that Persian and emoji
+// need stay.
+func TestInvisibleCharacters(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	data := contract()
+	data["subject"] = "Con\u200btract\u2060 \U000e0041\ufeff👩\u200d💻"
+	data["signers"] = []object{{"name": "نمی\u200cدانم A\u00add\u200ea\u3164", "email": "ada@example.com", "authMethod": "none"}}
+	e, token := c.sent(data)
+	require.Equal(t, "Contract 👩\u200d💻", e.str("subject"))
+	require.Equal(t, "نمی\u200cدانم Ada", e.signer(0)["name"])
+	declined := (&client{t: t, s: s}).post("/v1/signing/"+token+"/decline", object{"reason": "no\u200b!"}).want(200)
+	require.Equal(t, "declined", declined.str("status"))
+
+	data["signers"] = []object{{"name": "\u200b\ufeff", "email": "ada@example.com"}}
+	require.Contains(t, c.post("/v1/envelopes", data).refused(400, "validation_error").body["errors"], "signers[0].name", "a name of nothing")
+	for _, of := range []object{{"tenantId": "ac\u200bme"}, {"signers": []object{{"name": "Ada", "email": "a\u200bda@example.com"}}}} {
+		bad := contract()
+		for k, v := range of {
+			bad[k] = v
+		}
+		c.post("/v1/envelopes", bad).refused(400, "validation_error") // what identifies is not changed silently
+	}
+	require.Equal(t, "Ada", c.post("/v1/console/contacts", object{"name": "A\u200bda", "email": "ada@example.com"}).want(200).str("name"))
 }

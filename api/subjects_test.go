@@ -31,11 +31,17 @@ var subjects = map[string][]string{
 }
 
 // composition are the files of no subject.
-var composition = []string{"server.go", "handlers.go", "routes.go", "health.go", "docs.go", "catalog.go"}
+var composition = []string{"server.go", "handlers.go", "routes.go", "health.go", "contract.go", "catalog.go"}
+
+// withoutSource are the test files that test the package as a whole, or no file at all.
+var withoutSource = []string{
+	"contract_promised_test.go", "contract_strictclient_test.go", "subjects_test.go", "harness_test.go", "harness_internal_test.go", "fixtures_test.go", "export_test.go",
+}
 
 const maxMethods = 60 // of a type
 
-// TestSubjects: files are named by subject, a handler's methods stay in its subject, and a subject uses only those below it.
+// TestSubjects: files are named by subject and tests by file, a handler's methods stay in its subject, and a subject uses only
+// those below it.
 func TestSubjects(t *testing.T) {
 	t.Parallel()
 	fset := token.NewFileSet()
@@ -43,7 +49,9 @@ func TestSubjects(t *testing.T) {
 	require.NoError(t, err)
 	var files []*ast.File
 	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
+		if test, ok := strings.CutSuffix(name, "_test.go"); ok {
+			source := strings.TrimSuffix(test, "_internal") + ".go"
+			require.True(t, slices.Contains(names, source) || slices.Contains(withoutSource, name), "%s tests no file of its name", name)
 			continue
 		}
 		f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)

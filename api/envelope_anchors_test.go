@@ -1,0 +1,47 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+	"countersign/prepare"
+	"countersign/prepare/pagetext"
+	"countersign/seal/pdf"
+	"countersign/seal/refusal"
+)
+
+// TestAnchorProblems: what is wrong with an anchor is told where the request has it.
+func TestAnchorProblems(t *testing.T) {
+	t.Parallel()
+	fields := []models.FieldInput{{Name: "b"}, {Name: "a", Anchor: &models.Anchor{}}, {Anchor: &models.Anchor{}}, {Name: "b", Anchor: &models.Anchor{}}}
+	require.Equal(t, 1, firstAnchor(fields))
+	require.Negative(t, firstAnchor(fields[:1]))
+	for _, c := range []struct {
+		err  error
+		path string
+	}{
+		{&prepare.AnchorError{Field: 0}, "fields[1].anchor"},
+		{&prepare.PageError{Field: 0}, "fields[1].anchor"},
+		{&prepare.AnchorError{Field: 1}, "fields[2].anchor"},
+		{&prepare.AnchorError{Field: 2, Found: 1001}, "fields[3].anchor"},
+	} {
+		var refused *models.Error
+		require.ErrorAs(t, anchorProblem(c.err, fields, models.IndexedPath), &refused)
+		require.Contains(t, refused.Fields, c.path)
+	}
+	for _, err := range []error{pagetext.ErrLimit, context.DeadlineExceeded} {
+		require.Equal(t, "anchor_too_complex", codeOf(t, anchorProblem(err, fields, models.IndexedPath)))
+	}
+	for _, damage := range []error{pdf.ErrDamaged, pdf.ErrFilter} {
+		var refused *refusal.Error
+		require.ErrorAs(t, anchorProblem(fmt.Errorf("page 1: content: %w", damage), fields, models.IndexedPath), &refused)
+		require.Equal(t, refusal.PDFNeedsRepair, refused.Code)
+	}
+	other := errors.New("the disk is gone")
+	require.Equal(t, other, anchorProblem(other, fields, models.IndexedPath))
+}

@@ -1,0 +1,31 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestScanOfAnUploadThatWasGivenUp: who goes away while a file is examined has not found the scanner broken.
+func TestScanOfAnUploadThatWasGivenUp(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	ctx, leave := context.WithCancel(t.Context())
+	s := &uploads{subject[uploadStore]{shared: &shared{log: slog.New(slog.NewTextHandler(&log, nil))}}, goneScanner{leave}}
+	err := s.scan(ctx, strings.NewReader("x"), 1)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, log.String())
+}
+
+// goneScanner is asked by somebody who went away meanwhile.
+type goneScanner struct{ leave context.CancelFunc }
+
+func (g goneScanner) Scan(ctx context.Context, _ io.Reader) (string, error) {
+	g.leave()
+	return "", ctx.Err()
+}

@@ -1,0 +1,242 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/api"
+	"countersign/internal/clamd"
+	"countersign/internal/testkit"
+	"countersign/seal/admission"
+	"countersign/seal/sandbox"
+)
+
+// TestUploadsAreScanned: at each endpoint that takes a PDF, what the scanner
+// knows is refused, and so is all while it does not answer.
+func TestUploadsAreScanned(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, address string
+		status        int
+		code          string
+	}{
+		{"known", testkit.Clamd(t, 1<<20, "%PDF"), http.StatusBadRequest, "file_malware"},
+		{"too large for it", testkit.Clamd(t, 10), http.StatusServiceUnavailable, "scanner_unavailable"},
+		{"not there", "unix:///nowhere/clamd.ctl", http.StatusServiceUnavailable, "scanner_unavailable"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			scanner, err := clamd.Parse(c.address)
+			require.NoError(t, err)
+			s := onSQLite(t, func(cfg *api.Config) { cfg.Scanner = scanner })
+			app := s.client(t)
+			e := app.post("/v1/envelopes", object{"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com"}}}).want(201)
+			app.send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document", "application/pdf", testkit.OnePage()).refused(c.status, c.code)
+			for _, path := range []string{"/v1/console/envelopes/" + e.str("id") + "/documents", "/v1/envelopes"} {
+				ct, body := multipartBody(t, map[string]string{"data": `{"tenantId":"acme","signers":[{"name":"A","email":"a@example.com"}]}`}, testkit.OnePage())
+				if path != "/v1/envelopes" {
+					ct, body = multipartBody(t, nil, testkit.OnePage())
+				}
+				app.send(http.MethodPost, path, ct, body).refused(c.status, c.code)
+			}
+			app.upload(http.MethodPost, "/v1/templates", leaseTemplate(), testkit.OnePage()).refused(c.status, c.code)
+			data := leaseTemplate()
+			delete(data, "fields")
+			template := app.post("/v1/templates", data).want(201)
+			app.upload(http.MethodPatch, "/v1/templates/"+template.str("id"), object{}, testkit.OnePage()).refused(c.status, c.code)
+			require.Empty(t, app.get("/v1/envelopes/" + e.str("id")).want(200).body["documents"])
+		})
+	}
+	clean, err := clamd.Parse(testkit.Clamd(t, 1<<20, testkit.Eicar))
+	require.NoError(t, err)
+	s := onSQLite(t, func(cfg *api.Config) { cfg.Scanner = clean })
+	s.client(t).sent(contract())
+}
+
+// countingScanner knows no malware and counts what it is asked about.
+type countingScanner struct{ asked atomic.Int32 }
+
+func (s *countingScanner) Scan(context.Context, io.Reader) (string, error) {
+	s.asked.Add(1)
+	return "", nil
+}
+
+// TestFilesAreExaminedLast: what else is wrong with a request is said first, all
+// of it at once, and its file is not looked at.
+func TestFilesAreExaminedLast(t *testing.T) {
+	t.Parallel()
+	scanner := new(countingScanner)
+	s := onSQLite(t, func(cfg *api.Config) { cfg.Scanner = scanner })
+	c := s.client(t)
+	wrong := `{"tenantId":"acme","subject":"` + strings.Repeat("x", 256) + `","expiresInDays":0,"origin":"middle",
+		"signers":[{"name":"A","email":"a@example.com"},{"name":"B","email":"b@example.com"}],
+		"fields":[{"signerId":"2","type":"text","page":1,"x":1,"y":1,"w":1,"h":1},
+			{"signerId":"b@example.com","type":"seal","page":0,"x":-9,"y":1,"w":0},
+			{"signerId":"1","documentId":"6e0f1e0a-6a0d-4a54-8f0e-111111111111","type":"date","page":1,"x":1,"y":1,"w":1,"h":1}]}`
+	want := []string{
+		"subject", "expiresInDays", "origin", "fields[0].signerId", "fields[1].type", "fields[1].page", "fields[1].x", "fields[1].w", "fields[1].h", "fields[2].documentId",
+	}
+	for _, file := range [][]byte{[]byte("no PDF at all"), testkit.OnePage()} {
+		ct, body := multipartBody(t, map[string]string{"data": wrong}, file)
+		found := c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(400, "validation_error").body["errors"]
+		require.IsType(t, map[string]any{}, found)
+		errs, _ := found.(map[string]any)
+		require.ElementsMatch(t, want, slices.Collect(maps.Keys(errs)))
+		for field, messages := range errs {
+			require.Len(t, messages, 1, field)
+		}
+	}
+	for name, fields := range map[string]map[string]string{
+		"a tenant that is none": {"data": `{"tenantId":"","signers":[{"name":"A","email":"a@example.com"}]}`},
+		"no JSON":               {"data": `{`},
+		"flat fields":           {"tenantId": "acme", "signers": `[{"name":"A"}]`},
+	} {
+		ct, body := multipartBody(t, fields, []byte("no PDF at all"))
+		code := c.send(http.MethodPost, "/v1/envelopes", ct, body).want(400).str("error")
+		require.Contains(t, []string{"validation_error", "invalid_json"}, code, name)
+	}
+	require.Zero(t, scanner.asked.Load())
+	ct, body := multipartBody(t, map[string]string{"data": `{"tenantId":"acme","signers":[{"name":"A","email":"a@example.com"}],
+		"fields":[{"signerId":"0","type":"text","page":2,"x":1,"y":1,"w":1,"h":1}]}`}, testkit.OnePage())
+	require.Contains(t, c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(400, "validation_error").body["errors"], "fields[0].page")
+	require.EqualValues(t, 1, scanner.asked.Load())
+}
+
+// TestAnUploadKeepsItsFacts: what examining it found out for sealing it is kept
+// with the document.
+func TestAnUploadKeepsItsFacts(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		e, _ := s.client(t).sent(contract())
+		stored, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
+		require.NoError(t, err)
+		info, err := admission.Admit(t.Context(), bytes.NewReader(testkit.OnePage()), int64(len(testkit.OnePage())), admission.DefaultLimits())
+		require.NoError(t, err)
+		require.NotEmpty(t, info.Facts.Encode())
+		require.Equal(t, info.Facts.Encode(), stored.Originals()[0].SealFacts)
+	})
+}
+
+// TestUploadsAreExaminedForWhoMayAddThem: an envelope that takes no document
+// refuses one whatever it holds.
+func TestUploadsAreExaminedForWhoMayAddThem(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	e, _ := c.sent(contract())
+	c.send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document", "application/pdf", []byte("no PDF at all")).refused(400, "envelope_not_draft")
+	ct, body := multipartBody(t, nil, []byte("no PDF at all"))
+	c.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", ct, body).refused(400, "envelope_not_draft")
+}
+
+// BenchmarkUpload uploads a document of 50 pages over HTTP, in turn plainly and with all options, and reports the
+// processor time of each: of the service, the process that validates, the database's driver and the client together. plain-ms has no option and the
+// document has no script; script-ms is the same with the script, which is taken out unasked. all-ms has a tag and a
+// widget on each page, some-ms on every fifth.
+func BenchmarkUpload(b *testing.B) {
+	for name, url := range databases {
+		b.Run(name, func(b *testing.B) {
+			validators := sandbox.New(os.Args[0], "validate-pdf")
+			b.Cleanup(validators.Close)
+			s := start(b, url(b), func(c *api.Config) {
+				c.Log = slog.New(slog.DiscardHandler)
+				c.Admission = admission.DefaultLimits()
+				c.Admission.Validators = validators
+			})
+			token, err := s.cfg.Tokens.IssueAccess(s.app.ID)
+			require.NoError(b, err)
+			send := func(method, path, kind string, body []byte, want int) []byte {
+				req, err := http.NewRequestWithContext(b.Context(), method, s.URL+path, bytes.NewReader(body))
+				require.NoError(b, err)
+				req.Header.Set("Authorization", "Bearer "+token)
+				req.Header.Set("Content-Type", kind)
+				res, err := http.DefaultClient.Do(req)
+				require.NoError(b, err)
+				defer func() { require.NoError(b, res.Body.Close()) }()
+				out, err := io.ReadAll(res.Body)
+				require.NoError(b, err)
+				require.Equal(b, want, res.StatusCode, string(out))
+				return out
+			}
+			draft, err := json.Marshal(object{"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com"}}})
+			require.NoError(b, err)
+			tagged, some := testkit.TaggedPages(50, 1), testkit.TaggedPages(50, 5)
+			cases := []struct {
+				name, query string
+				file        []byte
+				spent       time.Duration
+			}{
+				{"plain", "", testkit.WithoutScript(tagged), 0},
+				{"script", "", tagged, 0},
+				{"all", "?tags=detect&form=import", tagged, 0},
+				{"some", "?tags=detect&form=import", some, 0},
+			}
+			for b.Loop() {
+				for i := range cases {
+					c := &cases[i]
+					var e struct{ ID string }
+					require.NoError(b, json.Unmarshal(send(http.MethodPost, "/v1/envelopes", "application/json", draft, 201), &e))
+					before := processorTime(b)
+					send(http.MethodPost, "/v1/envelopes/"+e.ID+"/document"+c.query, "application/pdf", c.file, 200)
+					c.spent += processorTime(b) - before
+				}
+			}
+			for _, c := range cases {
+				b.ReportMetric(float64(c.spent.Microseconds())/1000/float64(b.N), c.name+"-ms")
+			}
+			b.ReportMetric(float64(cases[2].spent)/float64(cases[0].spent), "all/plain")
+			b.ReportMetric(float64(cases[3].spent)/float64(cases[0].spent), "some/plain")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// processorTime is what this process and the one that validates have taken so far.
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var total time.Duration
+	for _, of := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} { // children that have ended
+		var u syscall.Rusage
+		require.NoError(b, syscall.Getrusage(of, &u))
+		total += time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	require.NoError(b, err)
+	for _, list := range lists {
+		pids, err := os.ReadFile(list)
+		if err != nil { // the thread has ended
+			continue
+		}
+		for _, pid := range bytes.Fields(pids) {
+			threads, err := filepath.Glob("/proc/" + string(pid) + "/task/*/schedstat")
+			require.NoError(b, err)
+			for _, name := range threads {
+				stat, err := os.ReadFile(name)
+				if err != nil {
+					continue
+				}
+				spent, _, _ := bytes.Cut(stat, []byte(" "))
+				n, err := strconv.ParseInt(string(spent), 10, 64) // nanoseconds
+				require.NoError(b, err)
+				total += time.Duration(n)
+			}
+		}
+	}
+	return total
+}

@@ -1,0 +1,245 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+)
+
+// TestRepeatedFormFields: HTML forms and curl -F repeat a field for a list.
+func TestRepeatedFormFields(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	send := func(fields ...string) *answer {
+		var b bytes.Buffer
+		w := multipart.NewWriter(&b)
+		for i := 0; i < len(fields); i += 2 {
+			require.NoError(t, w.WriteField(fields[i], fields[i+1]))
+		}
+		p, err := w.CreateFormFile("file", "contract.pdf")
+		require.NoError(t, err)
+		_, err = p.Write(testkit.OnePage())
+		require.NoError(t, err)
+		require.NoError(t, w.Close())
+		return c.send(http.MethodPost, "/v1/envelopes", w.FormDataContentType(), b.Bytes())
+	}
+	field := `{"signerId":"1","type":"text","page":1,"x":9,"y":9,"w":90,"h":20}`
+	e := send("tenantId", "acme", "signers", `{"name":"A","email":"a@example.com"}`, "signers", `[{"name":"B","email":"b@example.com"}]`,
+		"fields", field, "fields", field).want(201)
+	require.Len(t, e.body["signers"], 2)
+	require.Len(t, e.body["fields"], 2)
+	require.Equal(t, "B", e.signer(1)["name"])
+	require.Contains(t, send("tenantId", "acme", "tenantId", "other", "signers", `{"name":"A","email":"a@example.com"}`).refused(400, "validation_error").body["errors"], "tenantId")
+	require.Contains(t, send("tenantId", "acme", "signers", `{"name":"A","email":"a@example.com"}`, "signers", `7`).refused(400, "validation_error").body["errors"], "signers")
+	require.Contains(t, send("tenantId", "acme", "signers", `7`).refused(400, "validation_error").body["errors"], "signers")
+}
+
+// TestLargeBodies: a body has its limit on every endpoint that takes JSON, in a
+// part of a multipart body too; and what is smaller is read.
+func TestLargeBodies(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	known := operations()
+	eachOperation(t, s, func(_ *client, method, path string, op *openapi3.Operation) {
+		if op.RequestBody == nil || op.RequestBody.Value.Content["application/json"] == nil {
+			return
+		}
+		c, at, base := known[method+" "+path](t, s)
+		limit := int(s.api.MaxBody(method + " " + path))
+		switch {
+		case strings.HasSuffix(path, "/sign"):
+			limit = 90 << 10 // of a signer with one field of text
+		case strings.HasSuffix(path, "/bulk-sends"): // its values have a limit each
+			c.raw(method, at, bytes.Repeat([]byte(" "), limit+1)).refused(413, "request_too_large")
+			return
+		case op.RequestBody.Value.Content["multipart/form-data"] != nil:
+			limit = 1 << 20
+		}
+		padded := func(size int) []byte {
+			b, err := json.Marshal(base)
+			require.NoError(t, err)
+			return slices.Concat([]byte(strings.Repeat(" ", size-len(b))), b)
+		}
+		c.raw(method, at, padded(limit+1)).refused(413, "request_too_large")
+		c.with("Idempotency-Key", "large").raw(method, at, padded(limit+1)).refused(413, "request_too_large")
+		a := c.raw(method, at, padded(limit))
+		require.NotEqual(t, 413, a.status, "%s %s: %s", method, path, a.raw)
+		require.NotContains(t, a.str("error"), "json", "%s %s: %s", method, path, a.raw)
+	})
+	c := s.client(t)
+	for name := range map[string]bool{"data": true, "subject": true, "unknown": true} {
+		ct, body := multipartBody(t, map[string]string{name: strings.Repeat("x", 1<<20+1)}, testkit.OnePage())
+		c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(413, "request_too_large")
+	}
+	ct, body := multipartBody(t, map[string]string{"a": strings.Repeat("x", 1<<20), "b": strings.Repeat("x", 1<<20)}, testkit.OnePage())
+	c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(413, "request_too_large")
+}
+
+// TestBadForms does with the parts of a multipart body what TestBadInput does
+// with the members of JSON: once in the part data, once as flat fields.
+func TestBadForms(t *testing.T) {
+	t.Parallel()
+	doc, err := contractDocument()
+	require.NoError(t, err)
+	schema := doc.Components.Schemas["EnvelopeRequest"].Value
+	flat := doc.Components.Schemas["EnvelopeForm"].Value.Properties
+	for name := range schema.Properties {
+		switch name {
+		case "templateId", "templateVersion", "values", "variables":
+			continue // a template brings its file
+		}
+		require.Contains(t, flat, name, "every member has its form field")
+	}
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		try := func(m mutation, parts map[string]string) {
+			ct, body := multipartBody(t, parts, testkit.OnePage())
+			a := c.send(http.MethodPost, "/v1/envelopes", ct, body)
+			require.Less(t, a.status, 500, "%s at %s: %s", m.name, m.path, a.raw)
+			if !m.invalid {
+				return
+			}
+			require.Equal(t, 400, a.status, "%s at %q was taken: %s", m.name, m.path, a.raw)
+			if m.path != "" && a.str("error") != "invalid_json" {
+				a.refused(400, "validation_error")
+				require.True(t, names(a.body["errors"].(object), m.path), "%s at %s is not named: %s", m.name, m.path, a.raw)
+			}
+		}
+		for _, m := range mutations(schema, clone(full()), true) {
+			body := m.body(clone(full()))
+			if len(body) > 1<<20 {
+				continue // see TestLargeBodies
+			}
+			try(m, map[string]string{"data": string(body)})
+			if parts, same := formOf(body); same {
+				try(m, parts)
+			}
+		}
+	})
+}
+
+// TestBadParts: what is wrong with the multipart body itself.
+func TestBadParts(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	data, err := json.Marshal(contract())
+	require.NoError(t, err)
+	type part struct{ name, file, text string }
+	pdf := part{"file", "contract.pdf", string(testkit.OnePage())}
+	post := func(path string, parts ...part) *answer {
+		var b bytes.Buffer
+		w := multipart.NewWriter(&b)
+		for _, p := range parts {
+			create := w.CreateFormField
+			if p.file != "" {
+				create = func(name string) (io.Writer, error) { return w.CreateFormFile(name, p.file) }
+			}
+			out, err := create(p.name)
+			require.NoError(t, err)
+			_, err = out.Write([]byte(p.text))
+			require.NoError(t, err)
+		}
+		require.NoError(t, w.Close())
+		return c.send(http.MethodPost, path, w.FormDataContentType(), b.Bytes())
+	}
+	named := func(a *answer, field string) {
+		t.Helper()
+		require.Contains(t, a.refused(400, "validation_error").body["errors"], field)
+	}
+	envelope := part{"data", "", string(data)}
+	e := post("/v1/envelopes", envelope, pdf).want(201)
+	post("/v1/envelopes", pdf, envelope).want(201)
+	post("/v1/envelopes", part{"data", "data.json", string(data)}, pdf).want(201)
+	post("/v1/envelopes", envelope, pdf, part{"unknown", "", "\xff"}).want(201)
+	named(post("/v1/envelopes", envelope), "file")
+	named(post("/v1/envelopes", envelope, pdf, pdf), "file")
+	named(post("/v1/envelopes", envelope, envelope, pdf), "data")
+	named(post("/v1/envelopes", part{"tenantId", "", "a"}, part{"tenantId", "", "b"}, pdf), "tenantId")
+	post("/v1/envelopes", slices.Repeat([]part{{"x", "", ""}}, 21)...).want(400)
+	post("/v1/envelopes", envelope, part{"file", "a.pdf", ""}).want(400)
+	post("/v1/envelopes", envelope, part{"file", "a.pdf", "no PDF"}).want(400)
+	post("/v1/envelopes", envelope, part{"file", "a.pdf", strings.Repeat("x", 1<<20+1)}).refused(413, "file_too_large")
+	documents := "/v1/console/envelopes/" + e.str("id") + "/documents"
+	named(post(documents), "file")
+	named(post(documents, part{"document", "a.pdf", string(testkit.OnePage())}), "file")
+	named(post(documents, pdf, pdf), "file")
+	post(documents, part{"file", "a.pdf", "no PDF"}).want(400)
+	post(documents, part{"file", "../../\u202e.pdf", string(testkit.OnePage())}).want(201)
+	named(post("/v1/verify"), "file")
+	for name, broken := range map[string][]byte{"no boundary in it": []byte("x"), "cut": []byte("--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n%PDF")} {
+		for _, path := range []string{"/v1/envelopes", documents} {
+			a := c.send(http.MethodPost, path, "multipart/form-data; boundary=b", broken)
+			require.Equal(t, 400, a.status, "%s at %s: %s", name, path, a.raw)
+		}
+	}
+	for _, path := range []string{"/v1/envelopes", documents, "/v1/verify"} {
+		c.send(http.MethodPost, path, "multipart/form-data", []byte("x")).want(400)
+	}
+}
+
+// TestManyValues: a body with more values than the limit is refused before it is parsed, in a part of a form too.
+func TestManyValues(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	at := "/v1/envelopes/" + c.draft(contract()).str("id")
+	many := func(n int) []byte { return []byte(`{"reason":"no","unknown":[` + strings.Repeat("0,", n-6) + "0]}") }
+	for _, tt := range []struct{ method, path string }{{http.MethodPost, "/v1/envelopes"}, {http.MethodPatch, at}, {http.MethodPost, at + "/void"}, {http.MethodPost, "/v1/webhooks"}} {
+		a := c.raw(tt.method, tt.path, many(100_001)).refused(400, "invalid_json")
+		require.Contains(t, a.str("message"), "more than 100000 values and names", tt.path)
+	}
+	for _, shape := range []string{"[],", `{},`, `"",`, "1,", "null,"} {
+		body := []byte(`{"a":[` + strings.Repeat(shape, 100_000) + "0]}")
+		require.Contains(t, c.raw(http.MethodPost, "/v1/envelopes", body).refused(400, "invalid_json").str("message"), "100000", shape)
+	}
+	ct, body := multipartBody(t, map[string]string{"data": string(many(100_001))}, testkit.OnePage())
+	require.Contains(t, c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(400, "invalid_json").str("message"), "100000")
+	c.raw(http.MethodPost, at+"/void", many(100_000)).want(200)
+}
+
+// TestManyPairs: forms and query strings have a bounded number of pairs.
+func TestManyPairs(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	form := func(n int) []byte {
+		return []byte("grant_type=client_credentials&client_id=" + s.id + "&client_secret=" + s.pass + strings.Repeat("&a=b", n-3))
+	}
+	nobody := &client{t: t, s: s}
+	nobody.send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", form(50)).want(200)
+	nobody.send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", form(51)).refused(400, "invalid_request")
+	query := "/v1/envelopes?tenantId=acme"
+	for i := range 49 {
+		query += fmt.Sprintf("&a%d=b", i)
+	}
+	c.get(query).want(200)
+	require.Contains(t, c.get(query+"&b=c").refused(400, "validation_error").body["errors"], "query")
+}
+
+// TestHeadersOfAPart are bounded, whatever the part holds, also where a key has the body read twice.
+func TestHeadersOfAPart(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	body := func(n int) []byte {
+		return []byte("--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.pdf\"\r\n" + strings.Repeat("A: b\r\n", n/6) + "\r\n" + string(testkit.OnePage()) + "\r\n--b--\r\n")
+	}
+	for i, c := range []*client{s.client(t), s.client(t).with("Idempotency-Key", "headers")} {
+		c.send(http.MethodPost, "/v1/envelopes", "multipart/form-data; boundary=b", body(20<<10)).refused(400, "part_headers_too_large")
+		a := c.send(http.MethodPost, "/v1/envelopes", "multipart/form-data; boundary=b", body(2<<10)).refused(400, "validation_error")
+		require.Contains(t, a.body["errors"], "signers", i)
+		require.NotContains(t, a.body["errors"], "file", i)
+	}
+}

@@ -1,0 +1,49 @@
+package api_test
+
+import (
+	"bytes"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+
+	"countersign/api"
+)
+
+// TestBodiesAreBounded also where a key makes them wait.
+func TestBodiesAreBounded(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, func(cfg *api.Config) { cfg.UploadLimit = 64 << 10 })
+	large := bytes.Repeat([]byte("x"), 8<<20)
+	for _, key := range []string{"", "k"} {
+		c := s.client(t)
+		if key != "" {
+			c = c.with("Idempotency-Key", key)
+		}
+		ct, body := partsBody(t, "b", part{"file", "a.pdf", "application/pdf", string(large)})
+		c.send(http.MethodPost, "/v1/envelopes", ct, body).want(413)
+		require.Equal(t, "acme", c.post("/v1/envelopes", object{"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com"}}}).want(201).str("tenantId"))
+	}
+}
+
+// TestBodiesWaitForMemory: a body that gets no memory in time is answered like any other request that has to wait.
+func TestBodiesWaitForMemory(t *testing.T) {
+	t.Parallel()
+	busy := onSQLite(t, func(cfg *api.Config) { cfg.QueueWait = time.Millisecond })
+	known := operations()
+	tried := 0
+	eachOperation(t, busy, func(_ *client, method, path string, op *openapi3.Operation) {
+		if op.RequestBody == nil || op.RequestBody.Value.Content["application/json"] == nil || path == "/v1/bulk-sends" { // rows have memory of their own: TestBusy
+			return
+		}
+		c, at, body := known[method+" "+path](t, busy)
+		release := busy.api.TakeBodyMemory()
+		defer release()
+		a := c.call(method, at, body).refused(503, "busy")
+		require.NotEmpty(t, a.header.Get("Retry-After"), "%s %s", method, path)
+		tried++
+	})
+	require.Greater(t, tried, 50)
+}

@@ -1,0 +1,241 @@
+package api_test
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+)
+
+// places are what the paths of the contract stand for: one thing of each kind,
+// so that what is wrong with a request is what the test made wrong.
+func places(t *testing.T, s *service) *strings.Replacer {
+	t.Helper()
+	c := s.client(t)
+	hook := c.post("/v1/webhooks", object{"url": "https://example.com/h", "events": []string{"envelope.sent"}}).want(201)
+	e, token := c.sent(contract())
+	delivery := c.get("/v1/console/webhook-deliveries").want(200).body["data"].([]any)[0].(object)
+	contact := c.post("/v1/console/contacts", object{"name": "A", "email": "a@example.com"}).want(200)
+	secret := list(c.get("/v1/console/client-secrets").want(200))[0].(object)
+	user := c.post("/v1/console/users", object{"email": "u@example.com", "name": "U", "password": "a long password", "role": "admin"}).want(201)
+	session := c.post("/v1/embedded/signing-sessions", object{
+		"tenantId": "acme", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "allowedOrigin": "https://app.example.com",
+	}).want(201)
+	builder := c.post("/v1/embedded/builder-sessions", object{
+		"tenantId": "acme", "envelopeId": c.draft(contract()).str("id"), "allowedOrigin": "https://app.example.com",
+	}).want(201)
+	doc := e.body["documents"].([]any)[0].(object)
+	signed, link := c.sent(contract())
+	receipt := c.signs(signed, link)
+	template := bulkTemplate(t, s, c, "acme")
+	bulk := c.post("/v1/bulk-sends", bulkRequest(template, bulkRow("a", "Ada"))).want(202)
+	download := s.completes(t, signed.str("id"), 0)
+	return strings.NewReplacer(
+		"/receipts/{token}", "/receipts/"+receipt, "/download/{token}", "/download/"+download,
+		"/templates/{id}", "/templates/"+template, "/bulk-sends/{id}", "/bulk-sends/"+bulk.str("id"), "/envelopes/{id}", "/envelopes/"+e.str("id"), "/webhooks/{id}", "/webhooks/"+hook.str("id"), "/webhook-deliveries/{id}", "/webhook-deliveries/"+delivery["id"].(string),
+		"/contacts/{id}", "/contacts/"+contact.str("id"), "/users/{id}", "/users/"+user.str("id"), "/client-secrets/{id}", "/client-secrets/"+secret["id"].(string), "/passkeys/{id}", "/passkeys/"+uuid.NewString(), "/signing-sessions/{id}", "/signing-sessions/"+session.str("sessionId"),
+		"{signerId}", e.signer(0)["id"].(string), "{fieldId}", e.field(0)["id"].(string), "{documentId}", doc["id"].(string), "/signing/{token}", "/signing/"+token, "{docId}", doc["id"].(string), "{aid}", doc["id"].(string),
+		"/builder-sessions/{id}", "/builder-sessions/"+builder.str("sessionId"), "/builders/{token}", "/builders/"+builder.str("sessionToken"),
+		"{tenantId}", "acme", "/sessions/{token}", "/sessions/"+session.str("sessionToken"),
+	)
+}
+
+// eachOperation calls test for every operation of the contract, and what it
+// takes its credential from.
+func eachOperation(t *testing.T, s *service, test func(c *client, method, path string, op *openapi3.Operation)) {
+	t.Helper()
+	doc, err := contractDocument()
+	require.NoError(t, err)
+	// Always in the same order, and the signer's own before what ends the envelope.
+	paths := slices.SortedFunc(maps.Keys(doc.Paths.Map()), func(a, b string) int { return strings.Compare(b, a) })
+	for _, path := range paths {
+		operations := doc.Paths.Value(path).Operations()
+		for _, method := range slices.Sorted(maps.Keys(operations)) {
+			op := operations[method]
+			c := &client{t: t, s: s}
+			if op.Security != nil && len(*op.Security) > 0 {
+				c = s.client(t)
+			}
+			test(c, method, path, op)
+		}
+	}
+}
+
+// TestBadQueries tries every query parameter of the contract with what its
+// schema forbids, and with what may stand in no parameter at all.
+func TestBadQueries(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		at := places(t, s)
+		tried := 0
+		eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {
+			required := url.Values{}
+			for _, ref := range op.Parameters {
+				if p := ref.Value; p.In == "query" && p.Required {
+					required.Set(p.Name, "acme")
+				}
+			}
+			ask := func(query string) *answer { return c.call(method, at.Replace(path)+"?"+query, nil) }
+			for _, ref := range op.Parameters {
+				p := ref.Value
+				if p.In != "query" {
+					continue
+				}
+				refused := func(q string) {
+					a := ask(q).refused(400, "validation_error")
+					require.Contains(t, a.body["errors"], p.Name, "%s %s?%q", method, path, q)
+					tried++
+				}
+				with := func(v ...string) string {
+					q := url.Values{}
+					for name, text := range required {
+						q[name] = text
+					}
+					q[p.Name] = v
+					return q.Encode()
+				}
+				for _, v := range []string{
+					"", "x", "0", "-1", "1.5", "1e3", "+7", " 7", "0x7", "99999999999999999999", "1000001", "101", "nope", "Draft", "sealing", "null",
+					"acme", "' OR 1=1 --", "%", "a_%\\", strings.ToUpper(uuid.NewString()), uuid.NewString() + "x", "{" + uuid.NewString() + "}",
+					strings.Repeat("y", 101), strings.Repeat("y", 201), strings.Repeat("y", 256), strings.Repeat("y", 5000),
+				} {
+					if allowed(p.Schema.Value, v) {
+						a := ask(with(v))
+						require.Less(t, a.status, 500, "%s %s %s=%q: %s", method, path, p.Name, v, a.raw)
+						if a.status == 400 && method == http.MethodGet {
+							require.NotContains(t, a.body["errors"], p.Name, "%s %s %s=%q is allowed: %s", method, path, p.Name, v, a.raw)
+						}
+					} else {
+						refused(with(v))
+					}
+				}
+				for _, v := range []string{"\x00", "\xff", "\xc3\x28", "a\r\nb", "a\x1bb", "\ufffd"} {
+					refused(with(v))
+				}
+				refused(with("1", "1"))
+				if p.Required {
+					refused("")
+				}
+			}
+			if len(*op.Security) > 0 || strings.HasPrefix(path, "/v1/signing/") {
+				if a := ask("a=%zz"); a.status == http.StatusForbidden && a.str("error") == "user_required" {
+					c = s.person(t, models.RoleAdmin)
+				}
+				require.Contains(t, ask("a=%zz").refused(400, "validation_error").body["errors"], "query")
+				if method == http.MethodGet && slices.ContainsFunc(op.Parameters, func(r *openapi3.ParameterRef) bool { return r.Value.In == "query" }) {
+					require.Equal(t, 200, ask(required.Encode()+"&unheard=of").status, "what is not known is ignored")
+				}
+			}
+		})
+		require.Greater(t, tried, 200)
+	})
+}
+
+// allowed reports whether a schema allows a query parameter's text.
+func allowed(schema *openapi3.Schema, text string) bool {
+	var v any = text
+	if schema.Type.Is("integer") {
+		n, err := strconv.Atoi(text)
+		if err != nil || strconv.Itoa(n) != text {
+			return false
+		}
+		v = float64(n)
+	}
+	if schema.Format == "uuid" {
+		_, err := uuid.Parse(text)
+		return err == nil && len(text) == 36
+	}
+	return schema.VisitJSON(v, openapi3.EnableJSONSchema2020()) == nil
+}
+
+// TestBadPaths tries every path parameter with what names nothing.
+func TestBadPaths(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	at := places(t, s)
+	person := s.person(t, models.RoleAdmin)
+	eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {
+		if isOwn(op) {
+			c = person
+		}
+		for _, ref := range op.Parameters {
+			p := ref.Value
+			if p.In != "path" || p.Name == "tenantId" { // a name of the app's own, see TestBadBranding
+				continue
+			}
+			want, bad := 404, []string{"x", "%00", "NOT-A-UUID", strings.Repeat("1", 400), "%ff", "%0d%0a", "{}", uuid.NewString(), uuid.NewString() + "%20"}
+			if p.Name == "token" {
+				want = 401
+				bad = append(bad, "a.b.c", "..%2f..", "..", "eyJhbGciOiJub25lIn0.e30.", strings.Repeat("A", 8000))
+			}
+			for _, v := range bad {
+				parts := strings.Split(path, "/")
+				parts[slices.Index(parts, "{"+p.Name+"}")] = strings.ReplaceAll(v, "..", "%2e%2e")
+				a := c.call(method, at.Replace(strings.Join(parts, "/")), nil)
+				want := want
+				if strings.Contains(v, "%2f") {
+					want = 404 // no such path
+				}
+				if _, err := uuid.Parse(v); err == nil && p.Name == "aid" && method == http.MethodDelete {
+					want = 401 // the signer has not agreed to sign yet
+				}
+				require.Equal(t, want, a.status, "%s %s with %s=%q: %s", method, path, p.Name, v, a.raw)
+			}
+		}
+	})
+}
+
+// counted is a body that knows how much of it was read.
+type counted struct {
+	io.Reader
+
+	read int64
+}
+
+func (r *counted) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	r.read += int64(n)
+	return n, err
+}
+
+// formOf writes a request as flat form fields. It is not the same request where
+// a text became something else: a form has no other type.
+func formOf(body []byte) (parts map[string]string, same bool) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(body, &members) != nil {
+		return nil, false
+	}
+	parts = make(map[string]string)
+	for name, raw := range members {
+		parts[name] = string(raw)
+		switch name {
+		case "signers", "fields", "expiresInDays":
+			continue
+		}
+		// The bytes themselves: a decoder would mend what is no UTF-8.
+		text, ok := strings.CutPrefix(string(raw), `"`)
+		if !ok {
+			return nil, false
+		}
+		if strings.Contains(text, `\`) {
+			if json.Unmarshal(raw, &text) != nil {
+				return nil, false
+			}
+		} else {
+			text = strings.TrimSuffix(text, `"`)
+		}
+		parts[name] = text
+	}
+	return parts, true
+}

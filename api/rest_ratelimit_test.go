@@ -1,0 +1,72 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// TestLimiter: exactly as many requests in a minute as are allowed, in portions that grow small near the limit.
+func TestLimiter(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	clock := func() time.Time { return now }
+	l := newLimiter(3, clock, nil)
+	for _, want := range []int{2, 1, 0, -1, -1} {
+		left, reset := l.take(t.Context(), "a")
+		require.Equal(t, want, left)
+		require.Equal(t, now.Truncate(time.Minute).Add(time.Minute), reset)
+	}
+	left, _ := l.take(t.Context(), "b")
+	require.Equal(t, 2, left, "others have their own")
+	now = now.Add(54 * time.Second)
+	left, _ = l.take(t.Context(), "a")
+	require.Equal(t, -1, left, "the minute is not over")
+	now = now.Add(time.Second)
+	left, _ = l.take(t.Context(), "a")
+	require.Equal(t, 2, left)
+
+	shared := &fakeQuotas{left: 64}
+	l = newLimiter(64, clock, shared)
+	taken := 0
+	for {
+		if left, _ := l.take(t.Context(), "a"); left < 0 {
+			break
+		}
+		taken++
+	}
+	require.Equal(t, 64, taken)
+	require.Equal(t, 4, shared.asked[0], "a sixteenth of what is left")
+	require.Equal(t, 1, shared.asked[len(shared.asked)-1])
+	broken := newLimiter(2, clock, &fakeQuotas{err: errors.New("down")})
+	for _, want := range []int{1, 0, -1} {
+		left, _ := broken.take(t.Context(), "a")
+		require.Equal(t, want, left, "it counts alone")
+	}
+	full := newLimiter(1, clock, nil)
+	full.start = now.Truncate(time.Minute)
+	for len(full.reservations) < maxKeys {
+		full.reservations[uuid.NewString()] = &reservation{left: 1}
+	}
+	left, _ = full.take(t.Context(), "new")
+	require.Equal(t, 0, left)
+	left, _ = full.take(t.Context(), "another")
+	require.Equal(t, -1, left, "new keys share one count")
+	require.Len(t, full.reservations, maxKeys+1)
+}
+
+// TestCallerNetwork: an address of IPv4, and the network of one of IPv6.
+func TestCallerNetwork(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"192.0.2.7:1": "192.0.2.7", "[2001:db8:1:2:3:4:5:6]:1": "2001:db8:1:2::/64", "[::ffff:192.0.2.7]:1": "192.0.2.7", "": "",
+	} {
+		c, _ := request(http.MethodGet, "/", "", "")
+		c.Request.RemoteAddr = address
+		require.Equal(t, want, callerNetwork(c), address)
+	}
+}

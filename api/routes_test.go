@@ -1,0 +1,291 @@
+package api_test
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/require"
+
+	"countersign/api"
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/store"
+)
+
+// The tests of this file try every operation of the contract with what can be
+// wrong with any of them.
+
+// isOwn reports whether an operation is for a person alone, not for the app.
+func isOwn(op *openapi3.Operation) bool {
+	return op.Security != nil && len(*op.Security) == 1 && (*op.Security)[0]["console"] != nil
+}
+
+// TestWithoutCredential: whatever needs a bearer token refuses a caller without
+// one, and whatever needs a role refuses those below it.
+func TestWithoutCredential(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	at := places(t, s)
+	viewer := s.signIn(t, models.RoleViewer)
+	eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {
+		if c.token == "" {
+			return
+		}
+		for _, token := range []string{"", "x", "a.b.c"} {
+			(&client{t: t, s: s, token: token}).call(method, at.Replace(path), nil).refused(401, "unauthorized")
+		}
+		basic := (&client{t: t, s: s}).with("Authorization", "Basic YTpi")
+		basic.call(method, at.Replace(path), nil).refused(401, "unauthorized")
+		if isOwn(op) {
+			c.call(method, path, nil).refused(403, "user_required")
+		} else if method != http.MethodGet && strings.HasPrefix(path, "/v1/console/") {
+			viewer.call(method, at.Replace(path), nil).refused(403, "role_forbidden")
+		}
+	})
+	viewer.get("/v1/console/users").refused(403, "role_forbidden")
+	s.limit(t, "acme")
+	s.clock.advance(2 * time.Second) // a change of an app holds after a second
+	c := s.client(t)
+	c.post("/v1/envelopes", object{"tenantId": "other", "signers": []object{{"name": "A", "email": "a@example.com"}}}).refused(403, "tenant_forbidden")
+	c.get("/v1/envelopes?tenantId=other").refused(403, "tenant_forbidden")
+	c.get("/v1/console/envelopes?tenantId=other").refused(403, "tenant_forbidden")
+	c.get("/v1/console/settings?tenantId=other").refused(403, "tenant_forbidden")
+	c.call(http.MethodPut, "/v1/console/settings?tenantId=other", object{}).refused(403, "tenant_forbidden")
+	e, _ := c.sent(contract())
+	c.post("/v1/embedded/signing-sessions", object{
+		"tenantId": "other", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "allowedOrigin": "https://app.example.com",
+	}).refused(403, "tenant_forbidden")
+}
+
+// TestEveryOperationIsLimited: one request is let through, the next is not.
+func TestEveryOperationIsLimited(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	at := places(t, s)
+	app := s.client(t)
+	edit := s.cfg
+	edit.RateLimit = 1
+	limited, err := api.New(edit)
+	require.NoError(t, err)
+	s.Config.Handler = limited
+	exhausted := func(c *client) bool { return c.get("/v1/webhooks").status == http.StatusTooManyRequests }
+	eachOperation(t, s, func(c *client, method, path string, _ *openapi3.Operation) {
+		if path == "/healthz" || path == "/readyz" {
+			require.Equal(t, 200, c.call(method, path, nil).status, "a probe is not limited")
+			return
+		}
+		if c.token != "" {
+			c = app
+		}
+		if !exhausted(c) { // at the first, and when a minute has ended
+			exhausted(c)
+		}
+		a := c.call(method, at.Replace(path), nil)
+		if a.status != http.StatusTooManyRequests && exhausted(c) {
+			a = c.call(method, at.Replace(path), nil) // a minute ended in between
+		}
+		a.refused(429, "rate_limited")
+		require.NotEmpty(t, a.header.Get("Retry-After"), "%s %s", method, path)
+		require.Equal(t, "0", a.header.Get("X-RateLimit-Remaining"), "%s %s", method, path)
+	})
+}
+
+// TestDatabaseIsGone: what fails on our side is a 500 in the one shape, which
+// tells nothing but where to look.
+func TestDatabaseIsGone(t *testing.T) {
+	t.Parallel()
+	s, _, _ := withProvider(t, databases["sqlite"](t))
+	at := places(t, s)
+	known := operations()
+	type request struct {
+		c    *client
+		path string
+		body object
+	}
+	ready := map[string]request{}
+	person := s.person(t, models.RoleViewer)
+	eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {
+		if isOwn(op) {
+			c = person
+		}
+		r := request{c: c, path: at.Replace(path)}
+		if op := known[method+" "+path]; op != nil {
+			r.c, r.path, r.body = op(t, s)
+		}
+		ready[method+" "+path] = r
+	})
+	s.clock.advance(2 * time.Second) // nothing is remembered
+	require.NoError(t, s.store.Close())
+	for name, r := range ready {
+		method, path, _ := strings.Cut(name, " ")
+		var a *answer
+		switch path {
+		case "/healthz", "/v1/console/sign-in": // which need none
+			r.c.get(path).want(200)
+			continue
+		case "/readyz":
+			r.c.get(path).want(503)
+			continue
+		case "/oauth/token":
+			a = r.c.send(method, path, "application/x-www-form-urlencoded", form("grant_type", "client_credentials", "client_id", "a", "client_secret", "b"))
+		default:
+			if r.body == nil {
+				a = r.c.call(method, r.path, nil)
+			} else {
+				a = r.c.call(method, r.path, r.body)
+			}
+		}
+		a.refused(500, "internal_error")
+		require.Empty(t, a.body["errors"], name)
+		require.Nil(t, a.body["details"], name)
+		require.NotContains(t, string(a.raw), "sql", name)
+		require.Contains(t, a.str("message"), a.header.Get("X-Request-Id"), name)
+	}
+}
+
+// TestPlansOnEveryRoute: one document and five envelopes on the free plan, at
+// each endpoint that could go beyond.
+func TestPlansOnEveryRoute(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	free := models.PlanFree
+	_, err := s.store.UpdateApp(t.Context(), s.app.ID, store.AppChange{Plan: &free})
+	require.NoError(t, err)
+	c := s.client(t)
+	require.EqualValues(t, 5, c.get("/v1/console/usage").want(200).body["envelopesLimit"])
+	e := c.draft(contract())
+	at := "/v1/envelopes/" + e.str("id")
+	c.send(http.MethodPost, at+"/document", "application/pdf", testkit.OnePage()).refused(402, "plan_documents")
+	ct, body := multipartBody(t, nil, testkit.OnePage())
+	c.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", ct, body).refused(402, "plan_documents")
+	for range 5 {
+		c.sent(contract())
+	}
+	c.post(at+"/send", nil).refused(402, "plan_limit_reached")
+	empty := "/" + c.post("/v1/envelopes", object{"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com"}}}).want(201).str("id")
+	c.send(http.MethodPost, "/v1/envelopes"+empty+"/document", "application/pdf", make([]byte, 1<<20+1)).refused(413, "file_too_large")
+	c.send(http.MethodPost, "/v1/verify", "application/pdf", make([]byte, 116<<20+1)).refused(413, "file_too_large")
+	ct, body = multipartBody(t, nil, make([]byte, 1<<20+1))
+	c.send(http.MethodPost, "/v1/console/envelopes"+empty+"/documents", ct, body).refused(413, "file_too_large")
+	(&client{t: t, s: s}).send(http.MethodPost, "/oauth/token", "application/x-www-form-urlencoded", form("a", strings.Repeat("x", 64<<10))).refused(413, "request_too_large")
+	for _, prefix := range []string{"/v1", "/v1/console"} {
+		c.get(prefix+"/envelopes/"+e.str("id")+"/document?kind=sealed").refused(409, "envelope_not_completed")
+	}
+	c.get("/v1/envelopes/"+e.str("id")+"/progress").refused(409, "envelope_draft")
+	c.post("/v1/console/envelopes/"+e.str("id")+"/signers/"+e.signer(0)["id"].(string)+"/resend", nil).refused(409, "envelope_draft")
+}
+
+// TestOthersDoNotAnswer: without Temporal and without a mail server.
+func TestOthersDoNotAnswer(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, func(cfg *api.Config) { cfg.Workflows = fakeWorkflows{errors.New("down")} })
+	c := s.client(t)
+	data := contract()
+	data["signers"] = []object{{"name": "A", "email": "a@example.com"}}
+	e, link := c.sent(data)
+	require.Equal(t, "database", c.get("/v1/envelopes/"+e.str("id")+"/progress").want(200).str("answeredBy"))
+	s.mails.fail = errors.New("down")
+	nobody := &client{t: t, s: s}
+	require.NotEmpty(t, nobody.post("/v1/signing/"+link+"/otp/request", nil).refused(503, "otp_not_sent").header.Get("Retry-After"))
+	a := nobody.get("/readyz").want(503)
+	require.Equal(t, "down", a.str("temporal"))
+	require.Equal(t, "ok", a.str("database"))
+	require.Equal(t, object{"database": "ok", "files": "ok"}, nobody.get("/readyz?for=requests").want(200).body, "signers sign without Temporal")
+}
+
+// TestRolesOnEnvelopes: whoever signs in to the console may do with envelopes what
+// their role says, by the calls of the interface too.
+func TestRolesOnEnvelopes(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	by := map[models.Role]*client{}
+	for _, role := range models.Roles {
+		by[role] = s.signIn(t, role)
+	}
+	e := s.client(t).draft(contract())
+	at := "/v1/envelopes/" + e.str("id")
+	signer, field, doc := "/signers/"+e.signer(0)["id"].(string), "/fields/"+e.field(0)["id"].(string), "/documents/"+e.original(0)["id"].(string)
+	attached, token := s.client(t).sent(attaching())
+	link := "/v1/signing/" + token
+	by[models.RoleViewer].get(link).want(200)
+	by[models.RoleViewer].post(link+"/consent", nil).want(200)
+	file := by[models.RoleViewer].attach(token, attached.field(0)["id"], "a.pdf", testkit.OnePage()).want(201).str("attachmentId")
+	by[models.RoleViewer].post(link+"/sign", object{"fields": []object{{"fieldId": attached.field(0)["id"], "attachmentId": file}}}).want(200)
+	for _, role := range []models.Role{models.RoleViewer, models.RoleSupport} {
+		c := by[role]
+		c.get(at).want(200)
+		c.get("/v1/envelopes?tenantId=acme").want(200)
+		c.get(at + "/document").want(200)
+		c.get(at + "/values").want(200)
+		require.Equal(t, testkit.OnePage(), c.get("/v1/envelopes/"+attached.str("id")+"/attachments/"+file).want(200).raw)
+		c.post("/v1/envelopes", contract()).refused(403, "role_forbidden")
+		c.post(at+"/send", nil).refused(403, "role_forbidden")
+		c.post(at+"/signers", object{"name": "B", "email": "b@example.com"}).refused(403, "role_forbidden")
+		c.post(at+"/fields", object{}).refused(403, "role_forbidden")
+		c.send(http.MethodPost, at+"/document", "application/octet-stream", nil).refused(403, "role_forbidden")
+		kind, body := multipartBody(t, nil, testkit.OnePage())
+		c.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", kind, body).refused(403, "role_forbidden")
+		for _, part := range []string{"", signer, field, doc} {
+			c.patch(at+part, object{}).refused(403, "role_forbidden")
+			c.del(at+part).refused(403, "role_forbidden")
+		}
+	}
+	by[models.RoleViewer].post(at+"/void", nil).refused(403, "role_forbidden")
+	by[models.RoleSender].patch(at, object{"subject": "Mine"}).want(200)
+	kind, body := multipartBody(t, nil, testkit.OnePage())
+	by[models.RoleSender].send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", kind, body).want(201)
+	sent := by[models.RoleSender].post(at+"/send", nil).want(200)
+	prepared := sent.body["auditLog"].([]any)[len(sent.eventNames())-2].(object)["detail"].(object)
+	require.Regexp(t, "^user:", prepared["editors"].([]any)[0])
+	by[models.RoleSupport].post(at+"/void", nil).want(200)
+	own := by[models.RoleSender].draft(contract())
+	by[models.RoleSender].del("/v1/envelopes/" + own.str("id")).want(204)
+	by[models.RoleSender].get("/v1/console/users").refused(403, "role_forbidden")
+}
+
+// TestEveryOperationNeedsTheSecondFactor: a console user who has to enrol can do nothing else. What one needs for that is
+// the own account's.
+func TestEveryOperationNeedsTheSecondFactor(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, func(cfg *api.Config) { cfg.ConsoleTOTP = models.SecondFactorAdmins })
+	at := places(t, s)
+	admin := s.person(t, models.RoleAdmin)
+	refused := 0
+	eachOperation(t, s, func(_ *client, method, path string, op *openapi3.Operation) {
+		if op.Responses.Status(http.StatusForbidden) == nil || !slices.ContainsFunc(*op.Security, func(r openapi3.SecurityRequirement) bool { return r["console"] != nil }) {
+			return
+		}
+		if strings.Contains(op.Tags[0], "Account") {
+			return
+		}
+		admin.call(method, at.Replace(path), nil).refused(403, "second_factor_required")
+		refused++
+	})
+	require.Greater(t, refused, 80)
+}
+
+// TestEveryBodyIsBounded: also one that an operation does not read, where a key makes it part of the request.
+func TestEveryBodyIsBounded(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, func(cfg *api.Config) { cfg.UploadLimit = 64 << 10 })
+	at := places(t, s)
+	large := bytes.Repeat([]byte(" "), 2<<20)
+	tried := 0
+	eachOperation(t, s, func(c *client, method, path string, op *openapi3.Operation) {
+		if method != http.MethodPost || op.RequestBody != nil {
+			return
+		}
+		if a := c.call(method, at.Replace(path)+"?a=%zz", nil); a.status == http.StatusForbidden {
+			c = s.person(t, models.RoleAdmin)
+		}
+		c.with("Idempotency-Key", "k").send(method, at.Replace(path), "", large).refused(413, "request_too_large")
+		tried++
+	})
+	require.Greater(t, tried, 10)
+}

@@ -1,0 +1,231 @@
+package api_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gowebpki/jcs"
+	"github.com/stretchr/testify/require"
+
+	"countersign/internal/testkit"
+)
+
+// twoSigners is an envelope whose signers have a code by mail: the first group signs
+// with a text and a picture, the second has two signers with a text each.
+func twoSigners() object {
+	signer := func(name string, group int) object {
+		return object{"name": name, "email": strings.ToLower(name) + "@example.com", "routingOrder": group, "authMethod": "email_otp"}
+	}
+	field := func(signer, typ string, y int) object {
+		return object{"signerId": signer, "type": typ, "page": 1, "x": 50, "y": y, "w": 200, "h": 30, "required": false}
+	}
+	return object{
+		"tenantId": "acme", "subject": "Contract",
+		"signers": []object{signer("Ada", 1), signer("Grace", 2), signer("Hedy", 2)},
+		"fields":  []object{field("0", "text", 50), field("0", "signature", 100), field("0", "checkbox", 150), field("1", "text", 200), field("2", "text", 250)},
+	}
+}
+
+// link is the path of a signer's current link.
+func (s *service) link(t *testing.T, envelope *answer, i int) string {
+	t.Helper()
+	e, err := s.store.Envelope(t.Context(), s.app.ID, id(envelope))
+	require.NoError(t, err)
+	token, err := s.cfg.Tokens.IssueSigning(s.app.ID, e.Signers[i])
+	require.NoError(t, err)
+	return "/v1/signing/" + token
+}
+
+// code asks for a code and reads it in the mail.
+func (c *client) code(at string) string {
+	c.t.Helper()
+	c.post(at+"/otp/request", nil).want(200)
+	c.s.mails.mu.Lock()
+	defer c.s.mails.mu.Unlock()
+	return regexp.MustCompile(`\b\d{6}\b`).FindString(c.s.mails.mails[len(c.s.mails.mails)-1].Text)
+}
+
+// binds confirms the signer of a link, and returns a client that has the session.
+func (c *client) binds(at string) *client {
+	c.t.Helper()
+	a := c.post(at+"/otp/verify", object{"code": c.code(at), "bind": true}).want(200)
+	return c.with("X-Signer-Session", a.str("sessionToken"))
+}
+
+func entry(e *answer, i int, text string) object {
+	return object{"fieldId": e.field(i)["id"], "textValue": text}
+}
+
+func digest(t *testing.T, envelope string, filled []any) string {
+	t.Helper()
+	values := map[string]string{}
+	for _, f := range filled {
+		f := f.(object)
+		hash, ok := f["picture"].(string)
+		if !ok {
+			sum := sha256.Sum256([]byte(f["value"].(string)))
+			hash = hex.EncodeToString(sum[:])
+		}
+		values[f["signerId"].(string)] += fmt.Sprintf("%s %s\n", f["fieldId"], hash)
+	}
+	signers := []object{}
+	for id, text := range values {
+		sum := sha256.Sum256([]byte(text))
+		signers = append(signers, object{"signerId": id, "valuesSha256": hex.EncodeToString(sum[:])})
+	}
+	slices.SortFunc(signers, func(a, b object) int { return strings.Compare(a["signerId"].(string), b["signerId"].(string)) })
+	b, err := json.Marshal(object{"envelopeId": envelope, "signers": signers})
+	require.NoError(t, err)
+	b, err = jcs.Transform(b)
+	require.NoError(t, err)
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// TestLaterSignersSeeWhatWasEntered: nobody signs what he has not seen, and the
+// record says what he was shown.
+func TestLaterSignersSeeWhatWasEntered(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c, nobody := s.client(t), &client{t: t, s: s}
+		e, _ := c.sent(twoSigners())
+		picture := testkit.Signature()
+		ada := s.link(t, e, 0)
+		first := nobody.binds(ada)
+		require.Equal(t, []any{}, first.get(ada).want(200).body["filled"])
+		first.post(ada+"/consent", nil).want(200)
+		first.post(ada+"/sign", object{"fields": []object{
+			entry(e, 0, "The price is 999,999 euros"), entry(e, 2, "true"),
+			{"fieldId": e.field(1)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(picture)},
+		}}).want(200)
+
+		grace := s.link(t, e, 1)
+		for _, path := range []string{"", "/shown"} { // the link alone tells nothing
+			a := nobody.get(grace + path).want(200)
+			require.Nil(t, a.body["shown"])
+			require.NotContains(t, string(a.raw), "999,999")
+		}
+		require.Nil(t, nobody.get(grace).want(200).body["draftKey"])
+		nobody.get(grace+"/document?entries=true").refused(401, "otp_required")
+		second := nobody.binds(grace)
+		ctx := second.get(grace).want(200)
+		filled := ctx.body["filled"].([]any)
+		require.Len(t, filled, 3)
+		text, drawn := filled[0].(object), filled[1].(object)
+		require.Equal(t, "The price is 999,999 euros", text["value"])
+		require.Equal(t, "Ada", text["signerName"])
+		require.Equal(t, e.field(0)["id"], text["fieldId"])
+		require.EqualValues(t, 50, text["y"])
+		require.Nil(t, drawn["value"])
+		require.Equal(t, "true", filled[2].(object)["value"])
+		require.Equal(t, ctx.str("shown"), digest(t, e.str("id"), filled), "a client can compute the digest")
+		require.Equal(t, ctx.str("shown"), second.get(grace+"/shown").want(200).str("shown"))
+
+		path := grace + "/pictures/" + drawn["picture"].(string)
+		got := second.get(path).want(200)
+		require.Equal(t, "image/png", got.header.Get("Content-Type"))
+		require.Equal(t, `"`+drawn["picture"].(string)+`"`, got.header.Get("ETag"))
+		sum := sha256.Sum256(got.raw)
+		require.Equal(t, drawn["picture"], hex.EncodeToString(sum[:]))
+		nobody.get(path).refused(401, "otp_required")
+		second.get(grace+"/pictures/"+strings.Repeat("0", 64)).refused(404, "not_found")
+		otherEnvelope, _ := c.sent(twoSigners())
+		other := s.link(t, otherEnvelope, 0)
+		nobody.binds(other).get(other+"/pictures/"+drawn["picture"].(string)).refused(404, "not_found")
+
+		require.Equal(t, testkit.OnePage(), second.get(grace+"/document").want(200).raw, "as it was uploaded")
+		doc := ctx.body["documents"].([]any)[0].(object)["documentId"].(string)
+		reading := second.get(grace + "/documents/" + doc + "?entries=true").want(200)
+		require.Contains(t, pdfText(t, reading.raw), "The price is 999,999 euros")
+		require.NotContains(t, pdfText(t, reading.raw), "Sealed by")
+		require.Equal(t, reading.raw, second.get(grace+"/document?entries=true").want(200).raw, "the same bytes each time, so that parts can be asked for")
+
+		// Grace and Hedy have seen the same; Hedy signs first.
+		hedy := s.link(t, e, 2)
+		third := nobody.binds(hedy)
+		seen := third.get(hedy).want(200).str("shown")
+		third.post(hedy+"/consent", nil).want(200)
+		third.post(hedy+"/sign", object{"shown": seen, "fields": []object{entry(e, 4, "Only on Sundays")}}).want(200)
+		second.post(grace+"/consent", nil).want(200)
+		sign := object{"shown": ctx.str("shown"), "fields": []object{entry(e, 3, "yes")}}
+		keyed := second.with("Idempotency-Key", "k")
+		refused := keyed.post(grace+"/sign", sign).refused(409, "values_changed")
+		details := refused.body["details"].(object)
+		require.Len(t, details["filled"], 4)
+		require.Contains(t, string(refused.raw), "Only on Sundays")
+		sign["shown"] = details["shown"]
+		second.post(grace+"/sign", sign).want(200)
+
+		byName := map[string]object{}
+		for _, ev := range c.get("/v1/envelopes/" + e.str("id")).want(200).body["auditLog"].([]any) {
+			if ev := ev.(object); ev["event"] == "signer.signed" {
+				byName[ev["detail"].(object)["signerId"].(string)] = ev["detail"].(object)
+			}
+		}
+		by := func(i int) object { return byName[e.signer(i)["id"].(string)] }
+		require.NotNil(t, by(0)["shown"], "nobody had signed, and that was shown")
+		require.Empty(t, by(0)["shownSigners"])
+		require.Equal(t, false, by(0)["shownConfirmed"])
+		require.Equal(t, seen, by(2)["shown"])
+		require.Equal(t, e.signer(0)["id"], by(2)["shownSigners"])
+		require.Equal(t, true, by(2)["shownConfirmed"])
+		require.Equal(t, details["shown"], by(1)["shown"])
+		require.Len(t, strings.Split(by(1)["shownSigners"].(string), ","), 2)
+	})
+}
+
+// TestSigningWithoutLooking: a client that does not name what it was shown is
+// recorded with what the link was given last, and with nothing if that is nothing.
+func TestSigningWithoutLooking(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c, nobody := s.client(t), &client{t: t, s: s}
+	data := twoSigners()
+	data["signers"].([]object)[0]["authMethod"] = "none"
+	data["signers"].([]object)[1]["routingOrder"] = 1
+	data["signers"].([]object)[2]["routingOrder"] = 1
+	e, _ := c.sent(data)
+	ada, grace, hedy := s.link(t, e, 0), s.link(t, e, 1), s.link(t, e, 2)
+	require.NotNil(t, nobody.get(ada).want(200).body["shown"], "where no code is needed the link is enough")
+
+	second := nobody.binds(grace)
+	second.get(grace).want(200)
+	nobody.post(ada+"/consent", nil).want(200)
+	nobody.post(ada+"/sign", object{"fields": []object{entry(e, 0, "999,999")}}).want(200)
+	second.post(grace+"/consent", nil).want(200)
+	second.post(grace+"/sign", object{"fields": []object{}}).want(200)
+	third := nobody.binds(hedy)
+	third.post(hedy+"/consent", nil).want(200)
+	third.post(hedy+"/sign", object{"fields": []object{}}).want(200)
+
+	details := map[string]object{}
+	for _, ev := range c.get("/v1/envelopes/" + e.str("id")).want(200).body["auditLog"].([]any) {
+		if ev := ev.(object); ev["event"] == "signer.signed" {
+			details[ev["detail"].(object)["signerId"].(string)] = ev["detail"].(object)
+		}
+	}
+	signed := func(i int) object { return details[e.signer(i)["id"].(string)] }
+	require.Empty(t, signed(1)["shownSigners"], "Grace was given an empty document, and that is recorded")
+	require.Equal(t, signed(0)["shown"], signed(1)["shown"])
+	require.Contains(t, signed(2), "shown")
+	require.Nil(t, signed(2)["shown"], "Hedy was given nothing")
+}
+
+func pdfText(t *testing.T, pdf []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.pdf")
+	require.NoError(t, os.WriteFile(path, pdf, 0o600))
+	out, err := exec.CommandContext(t.Context(), "pdftotext", path, "-").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return string(out)
+}

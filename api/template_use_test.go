@@ -1,0 +1,162 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/activities"
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/temporal"
+)
+
+// TestTemplateWithAnExternalID: to create it again is to make a version; the same file is kept once.
+func TestTemplateWithAnExternalID(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		data := leaseTemplate()
+		data["externalId"] = "lease"
+		first := c.template(data)
+		data["name"] = "Another name"
+		again := c.upload(http.MethodPost, "/v1/templates", data, testkit.OnePage()).want(200)
+		require.Equal(t, first.str("id"), again.str("id"))
+		require.EqualValues(t, 2, again.body["version"])
+		require.Equal(t, "Another name", again.str("name"))
+		require.Len(t, s.files(t), 1)
+		other := leaseTemplate()
+		other["externalId"], other["tenantId"] = "lease", "another"
+		require.NotEqual(t, first.str("id"), c.template(other).str("id"), "of another tenant")
+		free := c.template(leaseTemplate())
+		c.patch("/v1/templates/"+free.str("id"), object{"externalId": "lease"}).refused(409, "external_id_taken")
+		c.del("/v1/templates/" + first.str("id")).want(204)
+		require.NotEqual(t, first.str("id"), c.template(data).str("id"), "one that is archived is not changed")
+
+		// A file that is not kept, because the request is refused, leaves nothing.
+		before := len(s.files(t))
+		data["fields"] = []object{{"role": "tenant", "type": "text", "page": 9, "x": 50, "y": 50, "w": 100, "h": 20}}
+		c.upload(http.MethodPost, "/v1/templates", data, testkit.OnePage()).refused(400, "validation_error")
+		require.Len(t, s.files(t), before)
+	})
+}
+
+// TestEnvelopesOfATemplate: an envelope that is made of a template and sent is as one that was
+// uploaded, without a file of its own; by the filter it is found again.
+func TestEnvelopesOfATemplate(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		template := c.template(leaseTemplate())
+		data := leaseUse(template)
+		data["values"], data["externalId"] = object{"rent": 950.5, "text_1": "as agreed"}, "e-1"
+		draft := c.post("/v1/envelopes", data).want(201)
+		require.Equal(t, []any{"draft", "Lease of the mill", "Dear Ada", object{"kind": "lease"}, template.str("id"), 1.0},
+			[]any{draft.body["status"], draft.body["subject"], draft.body["message"], draft.body["metadata"], draft.body["templateId"], draft.body["templateVersion"]})
+		require.Equal(t, []any{"tenant", "landlord"}, []any{draft.signer(0)["role"], draft.signer(1)["role"]})
+		require.EqualValues(t, 2, draft.signer(1)["routingOrder"])
+		require.Equal(t, []any{"950.5", "as agreed"}, []any{draft.field(0)["defaultValue"], draft.field(1)["defaultValue"]})
+		require.Equal(t, template.document(0)["sha256"], draft.document(0)["sha256"])
+		require.Equal(t, template.str("id"), draft.events("envelope.created")[0]["templateId"])
+		require.Equal(t, testkit.OnePage(), c.get("/v1/envelopes/"+draft.str("id")+"/document").want(200).raw)
+		c.post("/v1/envelopes", data).refused(409, "external_id_taken")
+
+		data["send"], data["externalId"], data["subject"], data["expiresInDays"] = true, "e-2", "{{own}}", nil
+		key := c.with("Idempotency-Key", "once")
+		sent := key.post("/v1/envelopes", data).want(201)
+		require.Equal(t, []any{"sent", "{{own}}", nil}, []any{sent.body["status"], sent.body["subject"], sent.body["expiresAt"]})
+		require.NotEmpty(t, sent.signer(0)["signingUrl"])
+		require.NotContains(t, sent.signer(1), "signingUrl")
+		require.Equal(t, sent.body, key.post("/v1/envelopes", data).want(201).body)
+		require.Len(t, s.files(t), 1, "no file but the template's")
+
+		for _, list := range []string{"?tenantId=acme&templateId=" + template.str("id"), "?tenantId=acme"} {
+			page := c.get("/v1/envelopes" + list).want(200)
+			require.EqualValues(t, 2, page.body["total"])
+		}
+		require.EqualValues(t, 0, c.get("/v1/envelopes?tenantId=acme&templateId=" + uuid.NewString()).want(200).body["total"])
+		c.get("/v1/envelopes?tenantId=acme&templateId=x").refused(400, "validation_error")
+
+		require.EqualValues(t, 2, c.get("/v1/console/envelopes?tenantId=acme").want(200).body["total"])
+		require.Equal(t, template.str("id"), c.get("/v1/console/envelopes/" + draft.str("id")).want(200).body["templateId"])
+
+		// What is done to a draft leaves the template's file.
+		at := "/v1/envelopes/" + draft.str("id")
+		c.del(at + "/documents/" + draft.document(0)["id"].(string)).want(204)
+		c.del(at).want(204)
+		require.Equal(t, testkit.OnePage(), c.get("/v1/templates/"+template.str("id")+"/document").want(200).raw)
+
+		// An upload can be sent in one call, too.
+		plain := contract()
+		plain["send"] = true
+		uploaded := c.upload(http.MethodPost, "/v1/envelopes", plain, testkit.OnePage()).want(201)
+		require.Equal(t, "sent", uploaded.str("status"))
+		require.NotEmpty(t, uploaded.signer(0)["signingUrl"])
+	})
+}
+
+// TestPurgeOfAnEnvelopeOfATemplate: of two envelopes of one template the first is purged. The second is still
+// signed, sealed and verified, the template still makes envelopes, and when all have let go of the file it is gone.
+func TestPurgeOfAnEnvelopeOfATemplate(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		c.call("PUT", "/v1/console/settings?tenantId=acme", object{"retentionDays": 1}).want(200)
+		template := c.upload(http.MethodPost, "/v1/templates", leaseTemplate(), preparable("Lease", script, "")).want(201)
+		require.NotNil(t, template.document(0)["prepared"])
+		require.Len(t, s.files(t), 2)
+		data := leaseUse(template)
+		data["send"] = true
+		signed := func() *answer {
+			t.Helper()
+			e := c.post("/v1/envelopes", data).want(201)
+			for i := range 2 {
+				at := "/v1/signing/" + s.linkOf(t, e.str("id"), i)
+				page := &client{t: t, s: s}
+				page.get(at).want(200)
+				page.post(at+"/consent", nil).want(200)
+				page.post(at+"/sign", object{"fields": []object{{"fieldId": e.field(i)["id"], "textValue": "yes"}}}).want(200)
+			}
+			return e
+		}
+		first := signed()
+		s.seals(t, c, first)
+		s.clock.advance(25 * time.Hour)
+		c = s.client(t)
+		worker := activities.Activities{Store: s.store, Blobs: s.cfg.Blobs, Now: s.clock.now, NewID: newID}
+		_, err := s.store.Change(t.Context(), s.app.ID, id(first), func(e *models.Envelope) error {
+			e.SetRetention(1)
+			return nil
+		})
+		require.NoError(t, err)
+		purge := func(e *answer) {
+			t.Helper()
+			require.NoError(t, worker.Purge(t.Context(), temporal.EnvelopeInput{AppID: s.app.ID, EnvelopeID: id(e)}))
+		}
+		purge(first)
+		c.get("/v1/envelopes/"+first.str("id")+"/document").refused(410, "document_purged")
+		require.Len(t, s.files(t), 2, "the template's two files, and no sealed one")
+
+		second := signed()
+		sealed := s.seals(t, c, second)
+		verified := (&client{t: t, s: s}).send(http.MethodPost, "/v1/verify", "application/pdf", sealed).want(200)
+		require.Equal(t, "valid", verified.str("verdict"), "%s", verified.raw)
+		require.Equal(t, second.str("id"), verified.body["record"].(object)["envelopeId"])
+
+		third := c.post("/v1/envelopes", data).want(201)
+		c.del("/v1/templates/" + template.str("id")).want(204)
+		c.get("/v1/envelopes/" + third.str("id") + "/document?kind=prepared").want(200)
+		c.post("/v1/envelopes/"+third.str("id")+"/void", nil).want(200)
+		_, err = s.store.Change(t.Context(), s.app.ID, id(second), func(e *models.Envelope) error {
+			e.SetRetention(1)
+			return nil
+		})
+		require.NoError(t, err)
+		s.clock.advance(25 * time.Hour)
+		purge(second)
+		require.Len(t, s.files(t), 2, "the third envelope, which was voided, names them")
+	})
+}

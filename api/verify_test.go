@@ -1,0 +1,175 @@
+package api_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/activities"
+	"countersign/api"
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/seal"
+	"countersign/seal/cms"
+	"countersign/temporal"
+)
+
+// seals seals an envelope that all have signed, as a worker does, and returns the file.
+func (s *service) seals(t *testing.T, c *client, envelope *answer) []byte {
+	t.Helper()
+	_, certPEM, keyPEM, err := seal.SelfSigned("Acme Seals", s.clock.now(), rand.Reader)
+	require.NoError(t, err)
+	signer, chain, err := seal.LoadPEM(certPEM, keyPEM)
+	require.NoError(t, err)
+	require.NoError(t, s.store.RecordSealCertificate(t.Context(), chain[0]))
+	keys, err := s.store.Keys(t.Context(), models.KeyManifests)
+	require.NoError(t, err)
+	sealer, err := seal.New(seal.Config{
+		Signer: signer, Chain: chain, ManifestSigner: keys[0].Private, ManifestKeyID: keys[0].ID, Now: s.clock.now, Rand: rand.Reader, TempDir: t.TempDir(),
+	})
+	require.NoError(t, err)
+	worker := activities.Activities{Store: s.store, Blobs: s.cfg.Blobs, Sealer: sealer, BaseURL: s.cfg.BaseURL, Now: s.clock.now, NewID: newID}
+	status, err := worker.Seal(t.Context(), temporal.EnvelopeInput{AppID: s.app.ID, EnvelopeID: id(envelope)})
+	require.NoError(t, err)
+	require.Equal(t, models.StatusCompleted, status)
+	return c.get("/v1/envelopes/" + envelope.str("id") + "/document?kind=sealed").want(200).raw
+}
+
+// sealedByAnother is a PDF with a signature that another program made.
+func sealedByAnother(t *testing.T) []byte {
+	t.Helper()
+	_, certPEM, keyPEM, err := seal.SelfSigned("Somebody", time.Now(), rand.Reader)
+	require.NoError(t, err)
+	key, chain, err := seal.LoadPEM(certPEM, keyPEM)
+	require.NoError(t, err)
+	signer, err := cms.NewSigner(key, chain, rand.Reader)
+	require.NoError(t, err)
+	der, err := signer.Sign(t.Context(), [32]byte{}, nil)
+	require.NoError(t, err)
+	b := []byte("%PDF-1.7\n")
+	table := "xref\n0 6\n0000000000 65535 f \n"
+	for i, body := range []string{
+		"<</Type/Catalog/Pages 2 0 R/AcroForm<</SigFlags 3/Fields[4 0 R]>>>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Resources<<>>>>", "<</FT/Sig/T(Approved)/V 5 0 R>>",
+		fmt.Sprintf("<</Type/Sig/SubFilter/adbe.pkcs7.detached/M(D:20260102030405Z)/ByteRange[0 100 200 300]/Contents<%x>>>", der),
+	} {
+		table += fmt.Sprintf("%010d 00000 n \n", len(b))
+		b = fmt.Appendf(b, "%d 0 obj\n%s\nendobj\n", i+1, body)
+	}
+	return fmt.Appendf(b, "%strailer\n<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", table, len(b))
+}
+
+// TestVerifyLargeFiles: the limit follows that of uploads, and leaves room for what
+// sealing adds; files of more than 100 MB are examined like others.
+func TestVerifyLargeFiles(t *testing.T) {
+	t.Parallel()
+	const limit = 100 << 20
+	s := onSQLite(t, func(cfg *api.Config) { cfg.UploadLimit = limit })
+	c := s.client(t)
+	e, token := c.sent(contract())
+	c.signs(e, token)
+	sealed := s.seals(t, c, e)
+	verify := func(size int) *answer {
+		more := bytes.Repeat([]byte("%"), size-len(sealed))
+		return (&client{t: t, s: s}).send(http.MethodPost, "/v1/verify", "application/pdf", append(bytes.Clone(sealed), more...))
+	}
+	a := verify(limit + 1<<20).want(200)
+	require.Equal(t, "altered", a.str("verdict"), "%s", a.raw)
+	require.EqualValues(t, len(sealed), a.body["additions"].(object)["from"])
+	require.EqualValues(t, limit+1<<20-len(sealed), a.body["additions"].(object)["bytes"])
+	verify(limit+115<<20+1).refused(413, "file_too_large")
+}
+
+// What the API says of a sealed file is what was signed; what was changed, or made by others, is told apart.
+func TestVerifyWhatWasSealed(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		contract := twoSigners()
+		fields := contract["fields"].([]object)
+		fields[0]["name"] = "price"
+		choice := clone(fields[4])
+		choice["type"], choice["group"], choice["option"], choice["y"] = "radio", "pets", "cat", 300
+		contract["fields"] = append(fields, choice)
+		e, _ := c.sent(contract)
+		picture := base64.StdEncoding.EncodeToString(testkit.Signature())
+		for i, entries := range [][]object{
+			{entry(e, 0, "900 euros"), {"fieldId": e.field(1)["id"], "signatureImageBase64": picture}, entry(e, 2, "true")},
+			{entry(e, 3, "agreed")},
+			{entry(e, 4, "agreed, too"), entry(e, 5, "true")},
+		} {
+			at := s.link(t, e, i)
+			page := (&client{t: t, s: s}).binds(at)
+			page.post(at+"/consent", nil).want(200)
+			page.post(at+"/sign", object{"fields": entries}).want(200)
+		}
+		sealed := s.seals(t, c, e)
+
+		verify := func(pdf []byte) *answer {
+			return (&client{t: t, s: s}).send(http.MethodPost, "/v1/verify", "application/pdf", pdf).want(200)
+		}
+		valid := verify(sealed)
+		require.Equal(t, "valid", valid.str("verdict"), "%s", valid.raw)
+		record := valid.body["record"].(object)
+		require.Equal(t, e.str("id"), record["envelopeId"])
+		require.Equal(t, true, record["confirmed"])
+		require.Len(t, record["signers"], 3)
+		require.Len(t, record["values"], 6)
+
+		altered := verify(append(bytes.Clone(sealed), "\n% and one more thing\n"...))
+		require.Equal(t, "altered", altered.str("verdict"), "%s", altered.raw)
+		require.Nil(t, altered.body["record"])
+		require.EqualValues(t, len(sealed), altered.body["additions"].(object)["from"])
+
+		findings := func(a *answer) (codes []string) {
+			for _, f := range a.body["findings"].([]any) {
+				codes = append(codes, f.(object)["code"].(string))
+			}
+			return codes
+		}
+		require.Contains(t, findings(valid), "recorded.same")
+		require.Contains(t, findings(altered), "recorded.earlier", "this very file is not the one that is kept")
+		db, err := s.store.DB()
+		require.NoError(t, err)
+		_, err = db.ExecContext(t.Context(), "DELETE FROM documents WHERE kind = 'sealed'")
+		require.NoError(t, err)
+		for _, lost := range []*answer{verify(sealed), verify(append(bytes.Clone(sealed), '\n', '%'))} {
+			require.Contains(t, findings(lost), "recorded.unknown")
+			require.NotContains(t, findings(lost), "recorded.same")
+		}
+		foreign := verify(sealedByAnother(t))
+		require.Equal(t, "not_sealed", foreign.str("verdict"), "%s", foreign.raw)
+		require.Len(t, foreign.body["signatures"], 1)
+	})
+}
+
+func TestVerifyEndpoint(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	now := s.clock.now() // what follows is counted in one minute
+	s.clock.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
+	nobody := &client{t: t, s: s}
+	a := nobody.send(http.MethodPost, "/v1/verify", "application/pdf", testkit.OnePage()).want(200)
+	require.Equal(t, "not_sealed", a.str("verdict"))
+	ct, body := multipartBody(t, nil, testkit.OnePage())
+	nobody.send(http.MethodPost, "/v1/verify", ct, body).want(200)
+	nobody.send(http.MethodPost, "/v1/verify", "application/pdf", nil).refused(400, "validation_error")
+	nobody.send(http.MethodPost, "/v1/verify", "text/plain", []byte("x")).refused(400, "content_type")
+	nobody.send(http.MethodPost, "/v1/verify", "application/pdf", make([]byte, 116<<20+1)).refused(413, "file_too_large")
+	ct, body = multipartBody(t, nil, make([]byte, 116<<20+1))
+	nobody.send(http.MethodPost, "/v1/verify", ct, body).refused(413, "file_too_large")
+	ct, body = multipartBody(t, map[string]string{"other": "x"}, nil)
+	nobody.send(http.MethodPost, "/v1/verify", ct, body).refused(400, "validation_error")
+	for i := range 30 {
+		if a = nobody.send(http.MethodPost, "/v1/verify", "application/pdf", []byte(fmt.Sprint(i))); a.status == http.StatusTooManyRequests {
+			return
+		}
+	}
+	t.Fatal("not limited")
+}

@@ -1,0 +1,50 @@
+package api
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+	"countersign/store"
+)
+
+// TestEventStreams: events with their ids, an id alone where none was selected, and
+// nothing where nothing is new; an app has so many streams.
+func TestEventStreams(t *testing.T) {
+	t.Parallel()
+	a, b := uuid.New(), uuid.New()
+	event := &models.WebhookEvent{ID: a, Name: "envelope.sent", Body: []byte(`{"x":1}`)}
+	line := "id: " + a.String() + "\nevent: envelope.sent\ndata: {\"x\":1}\n\n"
+	for _, c := range []struct {
+		page store.EventPage
+		sent uuid.UUID
+		want string
+	}{
+		{store.EventPage{Events: []*models.WebhookEvent{event}, Cursor: a}, uuid.Nil, line},
+		{store.EventPage{Events: []*models.WebhookEvent{event}, Cursor: b}, uuid.Nil, line + "id: " + b.String() + "\n\n"},
+		{store.EventPage{Cursor: b}, a, "id: " + b.String() + "\n\n"},
+		{store.EventPage{Cursor: b}, b, ""},
+		{store.EventPage{}, uuid.Nil, ""},
+	} {
+		w := httptest.NewRecorder()
+		out := eventStream{ResponseController: http.NewResponseController(w), w: w, now: time.Now}
+		require.NoError(t, out.sendPage(&c.page, c.sent))
+		require.Equal(t, c.want, w.Body.String())
+		require.Equal(t, c.want != "", w.Flushed)
+	}
+	var streams openStreams
+	for range maxStreams {
+		require.True(t, streams.open(a))
+	}
+	require.False(t, streams.open(a))
+	require.True(t, streams.open(b))
+	streams.close(b)
+	require.NotContains(t, streams.n, b)
+	streams.close(a)
+	require.True(t, streams.open(a))
+}
