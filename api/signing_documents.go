@@ -63,16 +63,3 @@ func (s *signingHandler) signingDocumentByID(c *gin.Context, l signerLink) error
 		return originalOf(c, e, "docId")
 	})
 }
-
-// originalOf returns the original that the path names.
-func originalOf(c *gin.Context, e *models.Envelope, parameter string) (*models.Document, error) {
-	id, err := pathID(c, parameter)
-	if err != nil {
-		return nil, err
-	}
-	d := e.Document(id)
-	if d == nil || d.Kind != models.DocumentOriginal {
-		return nil, models.ErrNotFound
-	}
-	return d, nil
-}

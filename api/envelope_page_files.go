@@ -244,3 +244,16 @@ func (s *pageFiles) keepPage(ctx context.Context, r pageRequest, p store.PageFil
 	}
 	return recorded, nil
 }
+
+// originalOf returns the original that the path names.
+func originalOf(c *gin.Context, e *models.Envelope, parameter string) (*models.Document, error) {
+	id, err := pathID(c, parameter)
+	if err != nil {
+		return nil, err
+	}
+	d := e.Document(id)
+	if d == nil || d.Kind != models.DocumentOriginal {
+		return nil, models.ErrNotFound
+	}
+	return d, nil
+}
