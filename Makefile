@@ -325,6 +325,10 @@ check-release: $(TOOLS)/goreleaser ## Check the description of a release
 check-workflows: $(TOOLS)/actionlint ## Check the workflows of .github
 	$(TOOLS)/actionlint
 
+.PHONY: rename
+rename: ## Give the modules the path of their host: MODULE=example.org/countersign
+	$(GO) -C tools run ./rename -root .. -to '$(MODULE)'
+
 ##### Tools, pinned in tools/go.mod
 
 TOOLS_SOURCES := tools/go.mod tools/go.sum

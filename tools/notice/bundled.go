@@ -15,7 +15,7 @@ type bundled []struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 	License string `json:"license"` // SPDX, or a few words
-	// Files are patterns of the embedded files that this covers, each beginning with the path of its Go module.
+	// Files are patterns of the embedded files that this covers, each beginning with the path of its Go module if that is another one.
 	Files []string `json:"files"`
 	// With is the Go module that brings it; without that module it is not bundled.
 	With string `json:"with"`

@@ -109,7 +109,11 @@ func add(found map[string]*component, files map[string]bool, p goPackage, progra
 		return err
 	}
 	for _, f := range p.EmbedFiles {
-		if file := path.Join(name, filepath.ToSlash(relative), f); licensedApart(file) {
+		file := path.Join(filepath.ToSlash(relative), f)
+		if !p.Module.Main {
+			file = path.Join(name, file)
+		}
+		if licensedApart(file) {
 			files[file] = true
 		}
 	}
@@ -139,7 +143,7 @@ func add(found map[string]*component, files map[string]bool, p goPackage, progra
 // licensedApart reports whether an embedded file is of a kind that mostly comes from elsewhere. What the pages bundle
 // comes from npm packages, which are listed by themselves.
 func licensedApart(file string) bool {
-	if strings.HasPrefix(file, service+"/web/dist/") {
+	if strings.HasPrefix(file, "web/dist/") {
 		return false
 	}
 	return slices.Contains([]string{".ttf", ".otf", ".woff", ".woff2", ".pfb", ".wasm", ".icc"}, path.Ext(file))

@@ -1,0 +1,48 @@
+package start_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestRename_TheCopyBuilds: a copy whose modules have another path compiles as it is, and so does the client library in it.
+func TestRename_TheCopyBuilds(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	copied := t.TempDir()
+	run := func(dir, name string, args ...string) string {
+		cmd := exec.CommandContext(t.Context(), name, args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOWORK=off")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s %v: %s", name, args, out)
+		return string(out)
+	}
+	for file := range strings.SplitSeq(strings.TrimRight(run(root, "git", "ls-files", "-z"), "\x00"), "\x00") {
+		b, err := os.ReadFile(filepath.Join(root, file))
+		if os.IsNotExist(err) {
+			continue // removed, and not yet committed
+		}
+		require.NoError(t, err)
+		to := filepath.Join(copied, file)
+		require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o700))
+		require.NoError(t, os.WriteFile(to, b, 0o700)) //nolint:gosec // scripts among them
+	}
+	require.NoError(t, os.CopyFS(filepath.Join(copied, "web", "dist"), os.DirFS(filepath.Join(root, "web", "dist")))) // built, and not tracked
+	run(copied, "git", "init", "--quiet")
+	run(copied, "make", "rename", "MODULE=example.org/countersign")
+	run(copied, "go", "build", "./...")
+	run(copied, "go", "vet", "./config", "./docs") // tests look at packages, too
+	run(filepath.Join(copied, "clients", "go"), "go", "build", "./...")
+	require.Contains(t, run(filepath.Join(copied, "clients", "go"), "go", "list", "."), "example.org/countersign/clients/go")
+	left := exec.CommandContext(t.Context(), "grep", "-rlE", `"countersign/(api|store|models|clients)`, "--include=*.go", ".")
+	left.Dir = copied
+	out, _ := left.Output() // grep's status 1: none
+	require.Empty(t, string(out))
+}

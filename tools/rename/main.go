@@ -1,0 +1,110 @@
+// Command rename gives the modules of this repository another path: that of the root and of all modules below it, in go.mod
+// files, imports, settings of tools and documents.
+//
+//	rename -to example.org/countersign
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+func main() {
+	root := flag.String("root", ".", "root of the repository")
+	to := flag.String("to", "", "the new path of the root module, such as example.org/countersign")
+	flag.Parse()
+	n, err := rename(*root, *to)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "rename:", err)
+		os.Exit(1)
+	}
+	fmt.Printf("%d files name %s now: look at the changes, and commit them.\n", n, *to)
+}
+
+// modulePath is what the go command takes from a host: its first element has a dot.
+var modulePath = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+(/[A-Za-z0-9_][A-Za-z0-9._~-]*)*$`)
+
+// rename returns how many files it changed.
+func rename(root, to string) (changed int, err error) {
+	if !modulePath.MatchString(to) {
+		return 0, fmt.Errorf("-to must be a module path whose first element is a host, such as example.org/countersign; got %q", to)
+	}
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod")) //nolint:gosec // of the repository
+	if err != nil {
+		return 0, err
+	}
+	m := regexp.MustCompile(`(?m)^module (\S+)$`).FindSubmatch(mod)
+	if m == nil {
+		return 0, fmt.Errorf("%s/go.mod names no module", root)
+	}
+	out, err := exec.Command("git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output() //nolint:gosec,noctx // of the repository
+	if err != nil {
+		return 0, fmt.Errorf("list files: %w", err)
+	}
+	files := strings.Split(strings.TrimRight(string(out), "\x00"), "\x00")
+	replace := replacer(string(m[1]), to, files)
+	for _, file := range files {
+		name := filepath.Join(root, file)
+		if !concerned(file) {
+			continue
+		}
+		info, err := os.Lstat(name)
+		if err != nil || !info.Mode().IsRegular() {
+			continue // removed, or a link
+		}
+		old, err := os.ReadFile(name) //nolint:gosec // of the repository
+		if err != nil {
+			return changed, err
+		}
+		if text := replace(old); !bytes.Equal(text, old) {
+			if err := os.WriteFile(name, text, info.Mode().Perm()); err != nil {
+				return changed, err
+			}
+			changed++
+		}
+	}
+	return changed, nil
+}
+
+// concerned reports whether a file can name packages.
+func concerned(file string) bool {
+	if file == "CHANGELOG.md" {
+		return false
+	}
+	base := path.Base(file)
+	return slices.Contains([]string{".go", ".mod", ".md", ".sh", ".yml"}, path.Ext(file)) || slices.Contains([]string{"Makefile", "mutants.txt"}, base) ||
+		path.Dir(file) == ".ci" || path.Dir(file) == "tools"
+}
+
+// replacer replaces the path where a directory of the repository follows it, so that a program, a path of files or a user called
+// the same stays.
+func replacer(from, to string, files []string) func([]byte) []byte {
+	var directories []string
+	for _, file := range files {
+		if first, _, ok := strings.Cut(file, "/"); ok && path.Ext(file) == ".go" || strings.HasSuffix(file, "/go.mod") {
+			directories = append(directories, regexp.QuoteMeta(first))
+		}
+	}
+	slices.Sort(directories)
+	old := regexp.QuoteMeta(from)
+	rules := []*regexp.Regexp{
+		regexp.MustCompile(`((?:^|[^\w./@-])\^?)` + old + `(/(?:` + strings.Join(slices.Compact(directories), "|") + `)\b)`),
+		regexp.MustCompile(`(?m)(^module )` + old + `()$`),
+		regexp.MustCompile(`(module-path: |pkg: |HasPrefix\([^\n]*, ")` + old + `(\b)`), // of linters, and of programs that look at packages
+		regexp.MustCompile(`(\^)` + old + `(/)`),                                        // patterns
+	}
+	return func(text []byte) []byte {
+		for _, rule := range rules {
+			text = rule.ReplaceAll(text, []byte("${1}"+to+"${2}"))
+		}
+		return text
+	}
+}
