@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"helm.sh/helm/v4/pkg/strvals"
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/yaml"
 )
@@ -163,5 +164,33 @@ func TestChart_ManifestsFollow(t *testing.T) {
 	}
 	if err := chart(dir); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestChart_CommandOfInstall: what the page sets is what the chart needs.
+func TestChart_CommandOfInstall(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/run/install.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]any{}
+	set := regexp.MustCompile(`--set ('[^']+'|\S+='[^']+'|\S+)`).FindAllStringSubmatch(string(page), -1)
+	for _, m := range set {
+		if err := strvals.ParseInto(strings.ReplaceAll(m[1], "'", ""), values); err != nil {
+			t.Fatal(m[1], err)
+		}
+	}
+	rendered, err := render(chartDir, values)
+	if err != nil || len(set) < 8 {
+		t.Fatal(len(set), err)
+	}
+	if _, err := decode(rendered); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{"registry.example.com/countersign:1.0", "COUNTERSIGN_FIRST_APP: \"Example Ltd\"", "s3://countersign?region=eu-central-1"} {
+		if !strings.Contains(string(rendered), want) {
+			t.Errorf("no %s", want)
+		}
 	}
 }
