@@ -316,7 +316,7 @@ corpus: setup ## Seal PDFs of many producers and have five programs verify them 
 # For one platform, a copy of the description names it alone.
 .PHONY: snapshot
 snapshot: $(TOOLS)/goreleaser ## Build what a release consists of into bin/release: archives, packages, checksums, SBOMs (TARGET=linux_amd64 for one platform)
-	sed $(if $(TARGET),-e 's/\[linux, darwin\]/[$(word 1,$(subst _, ,$(TARGET)))]/' -e 's/\[amd64, arm64\]/[$(word 2,$(subst _, ,$(TARGET)))]/') .goreleaser.yaml >$(BIN)/goreleaser.yaml
+	target='$(TARGET)'; sed -e '' $${target:+-e "s/\[linux, darwin\]/[$${target%_*}]/" -e "s/\[amd64, arm64\]/[$${target#*_}]/"} .goreleaser.yaml >$(BIN)/goreleaser.yaml
 	$(TOOLS)/goreleaser release --config $(BIN)/goreleaser.yaml --snapshot --clean --skip=docker,sign --parallelism 1
 
 .PHONY: check-release
