@@ -17,6 +17,7 @@ import (
 	"countersign/models"
 	"countersign/seal"
 	"countersign/seal/cms"
+	"countersign/seal/trust"
 	"countersign/temporal"
 )
 
@@ -172,4 +173,22 @@ func TestVerifyEndpoint(t *testing.T) {
 		}
 	}
 	t.Fatal("not limited")
+}
+
+// TestVerify_TrustsWhomTheSettingsName: another installation's seal is valid here once its certificate and its record keys are trusted.
+func TestVerify_TrustsWhomTheSettingsName(t *testing.T) {
+	t.Parallel()
+	other := onSQLite(t, nil)
+	c := other.client(t)
+	e, token := c.sent(contract())
+	c.signs(e, token)
+	sealed := other.seals(t, c, e)
+	policy, err := other.store.Trust(t.Context())
+	require.NoError(t, err)
+	require.NotEmpty(t, policy.Sealers)
+	for verdict, trusted := range map[string]trust.Policy{"untrusted": {}, "valid": policy} {
+		s := onSQLite(t, func(cfg *api.Config) { cfg.Trust = trusted })
+		a := (&client{t: t, s: s}).send(http.MethodPost, "/v1/verify", "application/pdf", sealed).want(200)
+		require.Equal(t, verdict, a.str("verdict"), "%s", a.raw)
+	}
 }

@@ -337,3 +337,16 @@ func TestArchivesOutliveTheMasterKey(t *testing.T) {
 		})
 	}
 }
+
+// TestArchivesAreBounded: at 64 MB of JSON an archive is written and read, and with one byte more it is not.
+func TestArchivesAreBounded(t *testing.T) {
+	t.Parallel()
+	const most = 64 << 20
+	around, err := store.ArchiveOf(0)
+	require.NoError(t, err)
+	size, err := store.ArchiveOf(most - around)
+	require.NoError(t, err)
+	require.Equal(t, most, size)
+	_, err = store.ArchiveOf(most - around + 1)
+	require.ErrorContains(t, err, "more than 64 MB")
+}

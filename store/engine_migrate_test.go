@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
@@ -160,4 +162,22 @@ func TestAuditIsAppendOnly(t *testing.T) {
 			f.check(e.ID)
 		})
 	}
+}
+
+// TestMigratedMeanwhile: a database that is at a later version than before was migrated by another process; one that stays is waited for
+// as long as the context lasts.
+func TestMigratedMeanwhile(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := testkit.Store(t, "sqlite", testkit.NewClock().Now)
+	var version int64
+	require.NoError(t, pool(t, s).QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&version))
+	migrated, err := s.MigratedMeanwhile(ctx, version-1)
+	require.NoError(t, err)
+	require.True(t, migrated)
+	ending, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	migrated, err = s.MigratedMeanwhile(ending, version)
+	require.NoError(t, err)
+	require.False(t, migrated)
 }

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -126,4 +128,32 @@ func NoticesChange(e *models.Envelope, change func()) bool {
 	before := newLoadedState(e)
 	change()
 	return !unchanged(e, before)
+}
+
+// MigratedMeanwhile reports whether another process has brought the database beyond a version.
+func (s *Store) MigratedMeanwhile(ctx context.Context, before int64) (bool, error) {
+	p, err := s.migrations()
+	if err != nil {
+		return false, err
+	}
+	return migratedMeanwhile(ctx, p, before), nil
+}
+
+// ArchiveOf writes an archive with one value of n characters and reads it again. It returns the length of its JSON.
+func ArchiveOf(n int) (int, error) {
+	c := &archiveContent{Format: archiveFormat, Values: []archivedValue{{Text: strings.Repeat("a", n)}}}
+	plain, err := json.Marshal(c)
+	if err != nil {
+		return 0, err
+	}
+	key, binding := newArchiveKey(), []byte("binding")
+	file, err := c.encode(key, binding)
+	if err != nil {
+		return len(plain), err
+	}
+	again, err := decodeArchive(file, key, binding)
+	if err == nil && len(again.Values[0].Text) != n {
+		err = errors.New("the archive holds something else")
+	}
+	return len(plain), err
 }

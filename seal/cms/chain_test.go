@@ -100,6 +100,11 @@ func TestTheChainOfASignature(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, s.Chain(), again.Certificates)
 	}
+	// A root that did not sign itself is none; a signer's certificate that did not is all the same the signer's.
+	changed := *root.cert
+	changed.Signature = append([]byte{changed.Signature[0] ^ 1}, changed.Signature[1:]...)
+	require.Equal(t, []*x509.Certificate{middle.cert}, (&cms.Signed{Certificate: middle.cert, Certificates: []*x509.Certificate{&changed}}).Chain())
+	require.Equal(t, []*x509.Certificate{&changed}, (&cms.Signed{Certificate: &changed}).Chain())
 	// Two that certified each other: the chain ends all the same.
 	other := root.below(t, "Other", nil)
 	crossed := other.below(t, "Middle", middle.key)
