@@ -35,10 +35,10 @@ func (s *service) seals(t *testing.T, c *client, envelope *answer) []byte {
 		Signer: signer, Chain: chain, ManifestSigner: keys[0].Private, ManifestKeyID: keys[0].ID, Now: s.clock.now, Rand: rand.Reader, TempDir: t.TempDir(),
 	})
 	require.NoError(t, err)
-	worker := activities.Activities{Store: s.store, Blobs: s.cfg.Blobs, Sealer: sealer, BaseURL: s.cfg.BaseURL, Now: s.clock.now, NewID: newID}
-	status, err := worker.Seal(t.Context(), temporal.EnvelopeInput{AppID: s.app.ID, EnvelopeID: id(envelope)})
+	worker := activities.Activities{Store: s.store, Blobs: s.cfg.Blobs, Sealer: sealer, BaseURL: s.cfg.BaseURL, Now: s.clock.now, NewID: newID, Mail: &fakeMailer{}, AttachmentLimit: 10 << 20}
+	sealed, err := worker.Seal(t.Context(), temporal.EnvelopeInput{AppID: s.app.ID, EnvelopeID: id(envelope)})
 	require.NoError(t, err)
-	require.Equal(t, models.StatusCompleted, status)
+	require.Equal(t, models.StatusCompleted, sealed.Status)
 	return c.get("/v1/envelopes/" + envelope.str("id") + "/document?kind=sealed").want(200).raw
 }
 
