@@ -85,6 +85,7 @@ func (s *UserRepository) RemovePasskey(ctx context.Context, user, id, keep uuid.
 
 // removeUnneededCodes removes recovery codes that replace no second factor any more.
 func removeUnneededCodes(tx *gorm.DB, user uuid.UUID) error {
+	// SQL: one statement decides and deletes, so that no factor is added in between.
 	return tx.Exec(`DELETE FROM console_recovery_codes WHERE user_id = ? AND NOT EXISTS (SELECT 1 FROM console_passkeys WHERE user_id = ?)
 		AND NOT EXISTS (SELECT 1 FROM console_factors WHERE id = ? AND confirmed_at IS NOT NULL)`, user, user, user).Error
 }

@@ -124,5 +124,5 @@ func endSessions(db *gorm.DB, user, keep uuid.UUID) error {
 
 // EndAllConsoleSessions ends the sessions of all console users.
 func (s *UserRepository) EndAllConsoleSessions(ctx context.Context) error {
-	return wrap(s.db.WithContext(ctx).Exec(`DELETE FROM console_sessions`).Error, "end console sessions")
+	return wrap(s.db.WithContext(ctx).Where("true").Delete(&models.ConsoleSession{}).Error, "end console sessions")
 }

@@ -23,8 +23,8 @@ func (s *AppRepository) EnvelopesReserved(ctx context.Context, app uuid.UUID) (i
 
 func (s *AppRepository) usage(ctx context.Context, app uuid.UUID, column string) (int, error) {
 	var n int
-	err := s.db.WithContext(ctx).Raw("SELECT COALESCE(SUM("+column+"), 0) FROM usage WHERE app_id = ? AND period_start = ?",
-		app, PeriodStart(s.now()).Format(time.DateOnly)).Scan(&n).Error
+	err := s.db.WithContext(ctx).Table("usage").Select("COALESCE(SUM("+column+"), 0)").
+		Where("app_id = ? AND period_start = ?", app, PeriodStart(s.now()).Format(time.DateOnly)).Scan(&n).Error
 	return n, wrap(err, "load usage")
 }
 

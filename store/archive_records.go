@@ -40,7 +40,7 @@ func (s *ArchiveRepository) EnvelopesToArchive(ctx context.Context, before time.
 // PostponeArchiving notes that an envelope could not be archived, and is not to be listed
 // for some days.
 func (s *ArchiveRepository) PostponeArchiving(ctx context.Context, envelope uuid.UUID) error {
-	err := s.db.WithContext(ctx).Exec("UPDATE envelopes SET archive_retry_at = ? WHERE id = ?", s.now().Add(archiveRetry), envelope).Error
+	err := s.db.WithContext(ctx).Table("envelopes").Where("id = ?", envelope).UpdateColumn("archive_retry_at", s.now().Add(archiveRetry)).Error
 	if err != nil {
 		return fmt.Errorf("postpone archiving %s: %w", envelope, err)
 	}

@@ -59,7 +59,7 @@ func (s *BulkRepository) BulkWork(ctx context.Context, app, id uuid.UUID, n, bou
 			}
 		}
 		var waiting []int64
-		err = tx.Raw("SELECT seq FROM outbox WHERE lane = ? LIMIT ?", models.BulkFairnessKey(app), bound).Scan(&waiting).Error
+		err = tx.Model(&models.OutboxRow{}).Where("lane = ?", models.BulkFairnessKey(app)).Limit(bound).Pluck("seq", &waiting).Error
 		if err != nil {
 			return err
 		}
@@ -148,8 +148,8 @@ func (s *BulkRepository) TakenExternalIDs(ctx context.Context, app uuid.UUID, te
 	var taken []string
 	for page := range slices.Chunk(ids, 500) {
 		var found []string
-		err := s.db.WithContext(ctx).Raw(`SELECT external_id FROM envelopes WHERE app_id = ? AND tenant_id = ? AND external_id IN ?
-			AND status NOT IN ('voided', 'declined', 'expired', 'deleted')`, app, tenant, page).Scan(&found).Error
+		err := s.db.WithContext(ctx).Model(&models.Envelope{}).Where(`app_id = ? AND tenant_id = ? AND external_id IN ?
+			AND status NOT IN ('voided', 'declined', 'expired', 'deleted')`, app, tenant, page).Pluck("external_id", &found).Error
 		if err != nil {
 			return nil, fmt.Errorf("look for external ids: %w", err)
 		}

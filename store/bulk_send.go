@@ -132,7 +132,7 @@ func countBulkRows(db *gorm.DB, ids ...uuid.UUID) (map[uuid.UUID]models.BulkCoun
 		N          int
 	}
 	out := make(map[uuid.UUID]models.BulkCounts, len(ids))
-	err := db.Raw("SELECT bulk_send_id, status, count(*) AS n FROM bulk_send_rows WHERE bulk_send_id IN ? GROUP BY bulk_send_id, status", ids).Scan(&found).Error
+	err := db.Model(&models.BulkRow{}).Select("bulk_send_id, status, count(*) AS n").Where("bulk_send_id IN ?", ids).Group("bulk_send_id, status").Scan(&found).Error
 	for _, f := range found {
 		counts := out[f.BulkSendID]
 		counts.Add(f.Status, f.N)

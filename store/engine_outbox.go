@@ -53,6 +53,7 @@ func (s *engine) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([
 		claimed = claimedPostgres
 	}
 	now := s.now()
+	// SQL: UPDATE … RETURNING of what a query with SKIP LOCKED takes.
 	rows, err := find[models.OutboxRow](s.db.WithContext(ctx).Raw(`UPDATE outbox SET not_before = @lease, attempts = attempts + 1 WHERE seq IN (`+claimed+`) RETURNING *`,
 		map[string]any{"now": now, "horizon": now.Add(outboxHorizon), "lease": now.Add(lease), "n": n}))
 	return rows, wrap(err, "claim outbox rows")

@@ -24,6 +24,7 @@ func (s *engine) setPlanner(ctx context.Context) error {
 	if !s.postgres {
 		return nil
 	}
+	// SQL: settings of PostgreSQL.
 	return wrap(s.db.WithContext(ctx).Exec(fmt.Sprintf(quickPlans, plannerLock)).Error, "set the planner's settings")
 }
 
@@ -33,6 +34,7 @@ func (s *engine) SlowPlanner(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	var slow []string
+	// SQL: settings of PostgreSQL.
 	err := s.db.WithContext(ctx).Raw(`SELECT name || ' = ' || setting FROM pg_settings
 		WHERE (name = 'jit' AND setting <> 'off') OR (name = 'max_parallel_workers_per_gather' AND setting <> '0') ORDER BY name`).Scan(&slow).Error
 	return slow, wrap(err, "read the server's settings")

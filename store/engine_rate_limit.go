@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"gorm.io/gorm"
 	"time"
 )
 
@@ -13,13 +14,14 @@ import (
 func (s *engine) ReserveQuota(ctx context.Context, key string, start time.Time, length time.Duration, n, limit int) (taken, left int, err error) {
 	start, key = start.UTC(), s.index.Hashes("windows", key)[0]
 	if n < 0 {
-		err = s.db.WithContext(ctx).Exec(`UPDATE rate_windows SET used = used + ? WHERE key = ? AND starts_at = ?`, n, key, start).Error
+		err = s.db.WithContext(ctx).Table("rate_windows").Where("key = ? AND starts_at = ?", key, start).UpdateColumn("used", gorm.Expr("used + ?", n)).Error
 		if err != nil {
 			return 0, 0, fmt.Errorf("give back requests: %w", err)
 		}
 		return 0, 0, nil
 	}
 	var row struct{ Used int }
+	// SQL: ON CONFLICT with RETURNING, in one statement.
 	err = s.db.WithContext(ctx).Raw(`INSERT INTO rate_windows (key, starts_at, used, expires_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (key, starts_at) DO UPDATE SET used = rate_windows.used + excluded.used RETURNING used`,
 		key, start, n, start.Add(2*length)).Find(&row).Error
@@ -36,6 +38,7 @@ var knownCallersWindow = time.Unix(0, 0).UTC()
 // RememberCaller notes until when a caller is known. The database has a keyed
 // hash of key, which may hold an address.
 func (s *engine) RememberCaller(ctx context.Context, key string, until time.Time) error {
+	// SQL: ON CONFLICT with RETURNING, in one statement.
 	err := s.db.WithContext(ctx).Exec(`INSERT INTO rate_windows (key, starts_at, used, expires_at) VALUES (?, ?, 0, ?)
 		ON CONFLICT (key, starts_at) DO UPDATE SET expires_at = excluded.expires_at`, s.index.Hashes("windows", key)[0], knownCallersWindow, until.UTC()).Error
 	return wrap(err, "remember caller")

@@ -82,20 +82,20 @@ func (s *EnvelopeRepository) moveToArchive(ctx context.Context, e *models.Envelo
 		if err := tx.Create(a).Error; err != nil {
 			return err
 		}
-		if err := removeArchived(tx, "field_values", e.ID, values); err != nil {
+		if err := removeArchived(tx, "field_values", &models.FieldValue{}, e.ID, values); err != nil {
 			return err
 		}
-		if err := removeArchived(tx, "audit_events", e.ID, events); err != nil {
+		if err := removeArchived(tx, "audit_events", &models.Event{}, e.ID, events); err != nil {
 			return err
 		}
 		failpoint.Inject("archive.deleted")
-		return tx.Exec("UPDATE envelopes SET archived = ?, archive_retry_at = NULL WHERE id = ?", true, e.ID).Error
+		return tx.Table("envelopes").Where("id = ?", e.ID).UpdateColumns(map[string]any{"archived": true, "archive_retry_at": nil}).Error
 	})
 }
 
 // removeArchived removes the rows of an envelope, which must be n.
-func removeArchived(tx *gorm.DB, table string, envelope uuid.UUID, n int) error {
-	done := tx.Exec("DELETE FROM "+table+" WHERE envelope_id = ?", envelope)
+func removeArchived(tx *gorm.DB, table string, model any, envelope uuid.UUID, n int) error {
+	done := tx.Where("envelope_id = ?", envelope).Delete(model)
 	if done.Error == nil && done.RowsAffected != int64(n) {
 		return fmt.Errorf("%w (%d rows of %s, not %d)", errMeanwhile, done.RowsAffected, table, n)
 	}

@@ -56,7 +56,7 @@ func (s *EnvelopeListRepository) count(ctx context.Context, app uuid.UUID, tenan
 		where, args = where+" AND status IN ?", append(args, statuses)
 	}
 	var sum struct{ N, Changes int64 }
-	// One statement, and so one snapshot: a change is either compacted or not.
+	// SQL: one statement, and so one snapshot of both tables: a change is either compacted or not.
 	err := s.db.WithContext(ctx).Raw(`SELECT COALESCE(SUM(n), 0) AS n, COALESCE(SUM(c), 0) AS changes FROM (
 			SELECT n, 0 AS c FROM envelope_counts WHERE `+where+`
 			UNION ALL SELECT change AS n, 1 AS c FROM envelope_count_changes WHERE `+where+`) AS parts`,
@@ -89,6 +89,7 @@ func (s *EnvelopeListRepository) CompactCounts(ctx context.Context) (int, error)
 	n := 0
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		var taken []envelopeCountChange
+		// SQL: DELETE … RETURNING of what a query with SKIP LOCKED takes.
 		err := tx.Raw(`DELETE FROM envelope_count_changes WHERE seq IN (
 				SELECT seq FROM envelope_count_changes ORDER BY seq LIMIT ? `+skip+`) RETURNING *`, compactBatch).Scan(&taken).Error
 		if err != nil {
@@ -109,6 +110,7 @@ func (s *EnvelopeListRepository) CompactCounts(ctx context.Context) (int, error)
 			return cmp.Or(bytes.Compare(a.app[:], b.app[:]), cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.status, b.status))
 		})
 		for _, k := range order {
+			// SQL: ON CONFLICT adds to the row that is there.
 			err := tx.Exec(`INSERT INTO envelope_counts (app_id, tenant_id, status, n) VALUES (?, ?, ?, ?)
 				ON CONFLICT (app_id, tenant_id, status) DO UPDATE SET n = envelope_counts.n + excluded.n`,
 				k.app, k.tenant, k.status, sums[k]).Error

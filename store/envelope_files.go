@@ -25,6 +25,7 @@ type FileRef struct {
 // envelope. It is for operators.
 func (s *FileRepository) Files(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]FileRef, error) {
 	var rows []FileRef
+	// SQL: a union of the tables that name files.
 	err := s.db.WithContext(ctx).Raw(`SELECT envelope_id, blob_key, purge_status = ? AS purged FROM documents WHERE envelope_id IN ?
 		UNION ALL SELECT envelope_id, prepared_key, purge_status = ? FROM documents WHERE envelope_id IN ? AND prepared_key <> ''
 		UNION ALL SELECT envelope_id, blob_key, purged_at IS NOT NULL FROM attachments WHERE envelope_id IN ?`,
@@ -41,6 +42,7 @@ func (s *FileRepository) Files(ctx context.Context, envelopes []uuid.UUID) (map[
 
 // HasUnmarkedFiles reports whether there is a record of a file that MarkEncrypted may be called for.
 func (s *FileRepository) HasUnmarkedFiles(ctx context.Context) (found bool, err error) {
+	// SQL: a union of the tables that name files.
 	err = s.db.WithContext(ctx).Raw(`SELECT EXISTS (SELECT 1 FROM documents WHERE purge_status <> ? AND (NOT encrypted OR prepared_key <> '' AND NOT prepared_encrypted))
 		OR EXISTS (SELECT 1 FROM attachments WHERE purged_at IS NULL AND NOT encrypted)
 		OR EXISTS (SELECT 1 FROM template_documents WHERE NOT encrypted OR prepared_key <> '' AND NOT prepared_encrypted)`, models.PurgePurged).Scan(&found).Error
@@ -59,17 +61,17 @@ func (s *FileRepository) MarkEncrypted(ctx context.Context, key string) error {
 		{"template_documents", "prepared_key", "prepared_encrypted"},
 	} {
 		update := func(where string, args ...any) error {
-			return db.Exec("UPDATE "+place.table+" SET "+place.flag+" = ? WHERE "+place.key+" = ? AND NOT "+place.flag+where, append([]any{true, key}, args...)...).Error
+			return db.Table(place.table).Where(place.key+" = ? AND NOT "+place.flag, key).Where(where, args...).UpdateColumn(place.flag, true).Error
 		}
 		var err error
 		switch envelope, ok := envelopeOfKey(key); {
 		case place.table == "template_documents":
-			err = update("")
+			err = update("true")
 		case ok:
-			err = update(" AND envelope_id = ?", envelope)
+			err = update("envelope_id = ?", envelope)
 		}
 		if err == nil && place.table == "documents" {
-			err = update(" AND shared")
+			err = update("shared")
 		}
 		if err != nil {
 			return fmt.Errorf("mark file: %w", err)
@@ -114,6 +116,7 @@ func (s *FileRepository) Unreferenced(ctx context.Context, keys ...string) ([]st
 		}
 	}
 	var found []string
+	// SQL: a union of the tables that name files.
 	err := s.db.WithContext(ctx).Raw(`SELECT blob_key FROM documents WHERE shared AND blob_key IN @keys AND purge_status = @active
 		UNION SELECT prepared_key FROM documents WHERE shared AND prepared_key <> '' AND prepared_key IN @keys AND purge_status = @active
 		UNION SELECT blob_key FROM template_documents WHERE blob_key IN @keys AND NOT released

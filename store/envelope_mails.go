@@ -129,6 +129,7 @@ type Awaiting struct {
 // the newest are looked at.
 func (s *MailRepository) AwaitingInvitation(ctx context.Context, since time.Time) (out Awaiting, err error) {
 	// The newest events are read from the end of the primary key, and the rest from indexes: less than a millisecond.
+	// SQL: counts with FILTER over the newest events.
 	err = s.db.WithContext(ctx).Raw(`SELECT
 		count(*) FILTER (WHERE (SELECT count(*) FROM mails AS m WHERE m.envelope_id = ev.envelope_id) = 0
 			AND (SELECT count(*) FROM signers AS s WHERE s.envelope_id = ev.envelope_id AND s.status = 'sent' AND NOT s.silent) > 0) AS "all",

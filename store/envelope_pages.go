@@ -39,19 +39,19 @@ func (p *PageFile) Record() blob.Record {
 }
 
 // PageFile returns what is recorded of a page of a stored file; nil if nothing is.
-func (s *Store) PageFile(ctx context.Context, blobKey string, profile, page, level int) (*PageFile, error) {
+func (s *FileRepository) PageFile(ctx context.Context, blobKey string, profile, page, level int) (*PageFile, error) {
 	p, err := first[PageFile](s.db.WithContext(ctx).Where("blob_key = ? AND profile = ? AND page = ? AND level = ?", blobKey, profile, page, level))
 	return p, wrap(err, "find page %d of %s", page, blobKey)
 }
 
 // PageFiles lists what is recorded of the pages of some stored files under a profile, by file, page and level.
-func (s *Store) PageFiles(ctx context.Context, profile int, blobKeys ...string) ([]PageFile, error) {
+func (s *FileRepository) PageFiles(ctx context.Context, profile int, blobKeys ...string) ([]PageFile, error) {
 	rows, err := find[PageFile](s.db.WithContext(ctx).Where("profile = ? AND blob_key IN ?", profile, blobKeys).Order("blob_key, page, level"))
 	return rows, wrap(err, "list pages")
 }
 
 // AddPageFile records a page that was made, unless it is recorded already, and returns what is recorded.
-func (s *Store) AddPageFile(ctx context.Context, p PageFile) (*PageFile, error) {
+func (s *FileRepository) AddPageFile(ctx context.Context, p PageFile) (*PageFile, error) {
 	p.CreatedAt = s.now()
 	done := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&p)
 	if done.Error != nil {
@@ -64,7 +64,7 @@ func (s *Store) AddPageFile(ctx context.Context, p PageFile) (*PageFile, error) 
 }
 
 // ReplacePageFile records another encoding of a page whose appearance is the one that is recorded.
-func (s *Store) ReplacePageFile(ctx context.Context, p PageFile) error {
+func (s *FileRepository) ReplacePageFile(ctx context.Context, p PageFile) error {
 	done := s.db.WithContext(ctx).Model(&PageFile{}).
 		Where("blob_key = ? AND profile = ? AND page = ? AND level = ? AND appearance = ?", p.BlobKey, p.Profile, p.Page, p.Level, p.Appearance).
 		Updates(map[string]any{"sha256": p.SHA256, "media_type": p.MediaType, "encrypted": p.Encrypted})
@@ -72,7 +72,7 @@ func (s *Store) ReplacePageFile(ctx context.Context, p PageFile) error {
 }
 
 // RemovePageFiles removes what is recorded of the pages of stored files that are removed.
-func (s *Store) RemovePageFiles(ctx context.Context, blobKeys ...string) error {
+func (s *FileRepository) RemovePageFiles(ctx context.Context, blobKeys ...string) error {
 	if len(blobKeys) == 0 {
 		return nil
 	}

@@ -78,6 +78,7 @@ func (s *MaintenanceRepository) RemoveExpired(ctx context.Context, rows ExpiredR
 
 // removeBatch removes rows of a table that ended before a time. key is its primary key.
 func removeBatch(db *gorm.DB, table, key string, before time.Time) (int64, error) {
+	// SQL: the rows that a limited query selects.
 	done := db.Exec("DELETE FROM "+table+" WHERE ("+key+") IN (SELECT "+key+" FROM "+table+" WHERE expires_at < ? ORDER BY expires_at LIMIT ?)", before, CleanupBatch)
 	return done.RowsAffected, done.Error
 }
@@ -112,6 +113,7 @@ func (s *MaintenanceRepository) removeOldDeliveries(ctx context.Context) (int64,
 // of which somebody is still to get the last mail: the others have theirs.
 func (s *MaintenanceRepository) removeOldMails(db *gorm.DB) (int64, error) {
 	before := s.webhooks.historyStart()
+	// SQL: the rows that a limited query selects.
 	done := db.Exec(`DELETE FROM mails WHERE id IN (SELECT m.id FROM mails AS m JOIN envelopes AS e ON e.id = m.envelope_id
 		WHERE m.envelope_id < ? AND m.created_at < ? AND e.status IN ?
 		AND NOT EXISTS (SELECT 1 FROM mails AS w WHERE w.envelope_id = m.envelope_id AND w.kind IN ('completed', 'closed') AND w.sent_at IS NULL AND w.failed_at IS NULL)
@@ -127,6 +129,7 @@ func (s *MaintenanceRepository) removeOldBulkData(db *gorm.DB) (int64, error) {
 	if s.postgres { // a retry locks many rows: neither waits for the other in a circle
 		skip = "FOR UPDATE SKIP LOCKED"
 	}
+	// SQL: the rows that a limited query selects.
 	done := db.Exec(`UPDATE bulk_send_rows SET data = '' WHERE status = 'failed' AND data <> '' AND id IN (
 		SELECT id FROM bulk_send_rows WHERE status = 'failed' AND data <> '' AND settled_at < ? ORDER BY settled_at LIMIT ? `+skip+`)`, s.webhooks.historyStart(), CleanupBatch)
 	return done.RowsAffected, done.Error

@@ -89,6 +89,7 @@ func (s *MaintenanceRepository) WeakDurability(ctx context.Context) ([]string, e
 		return nil, nil
 	}
 	var weak []string
+	// SQL: settings and functions of PostgreSQL.
 	err := s.db.WithContext(ctx).Raw(`SELECT name || ' = ' || setting FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit', 'full_page_writes') AND setting = 'off' ORDER BY name`).Scan(&weak).Error
 	return weak, wrap(err, "read the server's settings")
 }
@@ -101,6 +102,7 @@ func (s *MaintenanceRepository) ClockSkew(ctx context.Context) (ahead, within ti
 	}
 	var theirs time.Time
 	before := s.now()
+	// SQL: settings and functions of PostgreSQL.
 	if err := s.db.WithContext(ctx).Raw("SELECT clock_timestamp()").Scan(&theirs).Error; err != nil {
 		return 0, 0, fmt.Errorf("ask the database for the time: %w", err)
 	}

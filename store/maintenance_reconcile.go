@@ -126,6 +126,7 @@ func (s *MaintenanceRepository) unsentCopies(db *gorm.DB, after uuid.UUID, n int
 		TenantID                               string
 	}
 	var found []request
+	// SQL: a join that an index answers.
 	err := db.Raw(`SELECT m.request_id, m.envelope_id, m.signer_id, e.app_id, e.tenant_id FROM mails AS m JOIN envelopes AS e ON e.id = m.envelope_id
 		WHERE m.request_id > ? AND m.sent_at IS NULL AND m.failed_at IS NULL AND m.envelope_id`+notQueued+` ORDER BY m.request_id LIMIT ?`, after, n).Scan(&found).Error
 	return mapSlice(found, func(r request) models.OutboxRow {

@@ -96,6 +96,31 @@ func TestSubjects(t *testing.T) {
 	}
 }
 
+// TestRawSQLIsExplained: queries are GORM's. A comment above each statement that is written in SQL says why GORM does not write it. The
+// batches of the envelope engine are SQL for both databases, and are not meant.
+func TestRawSQLIsExplained(t *testing.T) {
+	t.Parallel()
+	sources, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	explained := 0
+	for _, name := range sources {
+		if strings.HasSuffix(name, "_test.go") || name == "engine_transaction.go" || name == "engine_write_queue.go" { // the driver, and GORM's callbacks
+			continue
+		}
+		source, err := os.ReadFile(name)
+		require.NoError(t, err)
+		lines := strings.Split(string(source), "\n")
+		for i, line := range lines {
+			if !strings.Contains(line, ".Raw(") && !strings.Contains(line, ".Exec(") {
+				continue
+			}
+			assert.Contains(t, lines[i-1], "// SQL: ", "%s:%d is raw SQL without a reason", name, i+1)
+			explained++
+		}
+	}
+	assert.Positive(t, explained)
+}
+
 // acrossSubjects are tests of the whole package.
 var acrossSubjects = []string{"export", "faults", "fixtures", "isolation", "outage", "promises"}
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"countersign/models"
 )
@@ -196,6 +197,7 @@ func (s *WebhookRepository) positionEvents(ctx context.Context, app uuid.UUID) (
 		Waiting bool
 		Last    int64
 	}
+	// SQL: two questions in one statement.
 	err = db.Raw(`SELECT EXISTS (SELECT 1 FROM webhook_events WHERE `+unread+`) AS waiting,
 		coalesce((SELECT last_position FROM event_feeds WHERE app_id = ?), 0) AS last`, app, app).Scan(&state).Error
 	if err != nil || !state.Waiting {
@@ -203,12 +205,13 @@ func (s *WebhookRepository) positionEvents(ctx context.Context, app uuid.UUID) (
 	}
 	order := s.insertionOrder()
 	err = s.tx(ctx, func(tx *gorm.DB) error {
-		if err := tx.Exec("INSERT INTO event_feeds (app_id) VALUES (?) ON CONFLICT DO NOTHING", app).Error; err != nil {
+		if err := tx.Table("event_feeds").Clauses(clause.OnConflict{DoNothing: true}).Create(map[string]any{"app_id": app}).Error; err != nil {
 			return err
 		}
 		if err := s.locked(tx).Table("event_feeds").Select("last_position").Where("app_id = ?", app).Take(&state.Last).Error; err != nil {
 			return err
 		}
+		// SQL: a window function gives the positions.
 		given := tx.Exec(`UPDATE webhook_events SET position = n.place FROM
 			(SELECT id, ? + row_number() OVER (ORDER BY `+order+`) AS place FROM webhook_events WHERE `+unread+` ORDER BY `+order+` LIMIT ?) AS n
 			WHERE webhook_events.id = n.id`, state.Last, app, positionBatch)
@@ -217,7 +220,7 @@ func (s *WebhookRepository) positionEvents(ctx context.Context, app uuid.UUID) (
 		}
 		state.Last += given.RowsAffected
 		more = given.RowsAffected == positionBatch
-		return tx.Exec("UPDATE event_feeds SET last_position = ? WHERE app_id = ?", state.Last, app).Error
+		return tx.Table("event_feeds").Where("app_id = ?", app).UpdateColumn("last_position", state.Last).Error
 	})
 	return state.Last, more, err
 }
@@ -246,6 +249,7 @@ func (s *WebhookRepository) removeOldEvents(db *gorm.DB) (int64, error) {
 		return 0, err
 	}
 	order := s.insertionOrder()
+	// SQL: the rows that a limited query selects.
 	done := db.Exec(`DELETE FROM webhook_events WHERE id IN (
 		SELECT o.id FROM webhook_events AS o WHERE o.created_at < ? AND o.id < ?
 			AND NOT EXISTS (SELECT 1 FROM webhook_deliveries AS d WHERE d.event_id = o.id)

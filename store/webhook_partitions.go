@@ -75,6 +75,7 @@ var boundPattern = regexp.MustCompile(`FROM \((MINVALUE|'([0-9a-f-]+)')\) TO \('
 // partitions are those of a table in the order of their ids, without the default one.
 func (s *WebhookRepository) partitions(db *gorm.DB, t partitionedTable) ([]partition, error) {
 	var rows []struct{ Name, Bounds string }
+	// SQL: catalog and tables of PostgreSQL.
 	err := db.Raw(`SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS bounds FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
 		WHERE i.inhparent = to_regclass(?) ORDER BY CASE WHEN c.relname LIKE '%\_past' THEN 0 ELSE 1 END, c.relname`, t.name).Scan(&rows).Error
 	if err != nil {
@@ -119,6 +120,7 @@ func (s *WebhookRepository) partitionChange(ctx context.Context, fn func(tx *gor
 // execAll runs statements, one after the other.
 func execAll(tx *gorm.DB, statements ...string) error {
 	for _, sql := range statements {
+		// SQL: catalog and tables of PostgreSQL.
 		if err := tx.Exec(sql).Error; err != nil {
 			return err
 		}

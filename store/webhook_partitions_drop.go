@@ -85,6 +85,7 @@ func (s *WebhookRepository) dropEvents(ctx context.Context, p partition, _ time.
 	if err != nil || len(stay) > keptRows {
 		return nil, err
 	}
+	// SQL: catalog and tables of PostgreSQL.
 	err = db.Raw(`SELECT newest.id FROM apps AS a CROSS JOIN LATERAL (
 			(SELECT id FROM ` + p.name + ` WHERE app_id = a.id AND position IS NOT NULL ORDER BY position DESC LIMIT 1) UNION ALL
 			(SELECT id FROM ` + p.name + ` WHERE app_id = a.id AND position IS NULL AND name <> 'ping' ORDER BY seq DESC LIMIT 1)) AS newest`).Scan(&newest).Error
@@ -105,14 +106,17 @@ func (s *WebhookRepository) dropEvents(ctx context.Context, p partition, _ time.
 // dropPartition takes a partition out of its table, puts back what stays, which is then in the default partition,
 // and drops the rest.
 func dropPartition(tx *gorm.DB, t partitionedTable, p partition, stay []uuid.UUID) error {
+	// SQL: catalog and tables of PostgreSQL.
 	if err := tx.Exec("ALTER TABLE " + t.name + " DETACH PARTITION " + p.name).Error; err != nil {
 		return err
 	}
 	for page := range slices.Chunk(stay, 1000) {
+		// SQL: catalog and tables of PostgreSQL.
 		if err := tx.Exec("INSERT INTO "+t.name+" SELECT * FROM "+p.name+" WHERE "+t.key+" IN ?", page).Error; err != nil {
 			return err
 		}
 	}
+	// SQL: catalog and tables of PostgreSQL.
 	return tx.Exec("DROP TABLE " + p.name).Error
 }
 
@@ -123,6 +127,7 @@ func (s *WebhookRepository) deletedBefore(db *gorm.DB, t partitionedTable, at ti
 		return uuid.Max, nil
 	}
 	month, there := t.month(at), false
+	// SQL: catalog and tables of PostgreSQL.
 	if err := db.Raw("SELECT to_regclass(?) IS NOT NULL", month.name).Scan(&there).Error; err != nil || !there {
 		return uuid.Max, err
 	}
