@@ -17,15 +17,14 @@ const (
 	PlanEnterprise Plan = "enterprise"
 )
 
-// App is an API client. Its id is part of audit trails and sealed documents;
-// what it logs in with does not.
+// App is an API client. Its id appears in audit trails and sealed documents; its client id does not.
 type App struct {
 	ID        uuid.UUID `gorm:"primaryKey"`
 	ClientID  uuid.UUID // its client_id
 	Name      string
 	Plan      Plan
 	Tenants   []string `gorm:"serializer:json"` // empty: all
-	Contact   string   // e-mail address of the people who run it; may be empty
+	Contact   string   // email address of its operators (optional)
 	CreatedAt time.Time
 }
 
@@ -42,8 +41,8 @@ func allowsTenant(tenants []string, tenant string) bool {
 	return len(tenants) == 0 || slices.Contains(tenants, tenant)
 }
 
-// ClientSecret is one of an app's secrets: hashed to log in with, and encrypted
-// because webhooks without a secret of their own are signed with it.
+// ClientSecret is a secret of an app. It is hashed for authentication, and encrypted because it signs webhooks that
+// have no secret of their own.
 type ClientSecret struct {
 	ID        uuid.UUID `gorm:"primaryKey"`
 	AppID     uuid.UUID
@@ -78,7 +77,7 @@ type Mail struct {
 	RequestID  *uuid.UUID // the outbox row that asked for copies again
 	Attempts   int
 	CreatedAt  time.Time
-	RefusedAt  *time.Time // when the server first refused it, though not for good
+	RefusedAt  *time.Time // when the server first rejected it temporarily
 	SentAt     *time.Time
 	FailedAt   *time.Time
 	Error      string // safe words, no address

@@ -19,7 +19,7 @@ type Appearance struct {
 	Hash  string // of its pixels, lower-case hex
 }
 
-// TextLevel stands for the text of a page among its levels.
+// TextLevel is the level under which the text of a page is stored.
 const TextLevel = 0
 
 // DeliveredLevel returns the highest level in which a page was delivered to a signer; TextLevel if no picture was.

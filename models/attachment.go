@@ -20,8 +20,8 @@ const (
 	UnusedAttachmentAge = 24 * time.Hour
 )
 
-// Attachment is a file that a signer gave: a PDF, or a picture that was encoded
-// anew. It counts once its signer has signed with it.
+// Attachment is a file that a signer uploaded: a PDF or a re-encoded picture. It counts once its signer has signed
+// with it.
 type Attachment struct {
 	ID         uuid.UUID `gorm:"primaryKey"`
 	EnvelopeID uuid.UUID
@@ -29,7 +29,7 @@ type Attachment struct {
 	SignerID   uuid.UUID
 	Name       string // of the file, as the signer had it
 	MimeType   string
-	SHA256     string `gorm:"column:sha256"` // lower-case hex, of what is kept
+	SHA256     string `gorm:"column:sha256"` // lower-case hex, of the stored file
 	Size       int64  // bytes
 	BlobKey    string
 	Encrypted  bool // the file was encrypted when it was kept
@@ -39,8 +39,8 @@ type Attachment struct {
 	PurgedAt   *time.Time // the file is gone
 }
 
-// CheckAttach refuses an attachment of so many bytes that could not be added
-// whatever it holds. known are the attachments of the envelope.
+// CheckAttach rejects an attachment of size bytes that could not be added whatever its content. known are the
+// attachments of the envelope.
 func (e *Envelope) CheckAttach(act ActionContext, l Link, field uuid.UUID, size int64, known []*Attachment) error {
 	s, err := e.authorizeSign(act, l)
 	if err != nil {
@@ -70,8 +70,7 @@ func (e *Envelope) CheckAttach(act ActionContext, l Link, field uuid.UUID, size 
 	return nil
 }
 
-// Attach adds a file, which was examined, to one of the signer's fields, for the signer
-// to sign with. The audit trail tells of it when that happens.
+// Attach adds an examined file to one of the signer's fields. The audit trail records it when the signer signs.
 func (e *Envelope) Attach(act ActionContext, l Link, field uuid.UUID, a Attachment, known []*Attachment) (*Attachment, error) {
 	if err := e.CheckAttach(act, l, field, a.Size, known); err != nil {
 		return nil, err
@@ -81,7 +80,7 @@ func (e *Envelope) Attach(act ActionContext, l Link, field uuid.UUID, a Attachme
 	return &a, nil
 }
 
-// AttachmentsOf are those of a signer that nobody has signed with.
+// AttachmentsOf returns the attachments of a signer that no signature uses yet.
 func AttachmentsOf(all []*Attachment, signer uuid.UUID) []*Attachment {
 	return slices.DeleteFunc(slices.Clone(all), func(a *Attachment) bool { return a.SignerID != signer || a.Used })
 }
@@ -130,7 +129,7 @@ func (c *valueCheck) attachment(v *entry) bool {
 	return false
 }
 
-// recordAttachments tells, in the audit trail, which files a signer signs with.
+// recordAttachments records in the audit trail the files that a signer signs with.
 func (e *Envelope) recordAttachments(act ActionContext, signer uuid.UUID) {
 	for _, a := range e.Attached {
 		e.record(act, EventAttachmentAdded, signer, Detail{

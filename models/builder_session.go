@@ -15,7 +15,7 @@ type BuilderSession struct {
 	Features   BuilderFeatures `gorm:"serializer:json"`
 }
 
-// BuilderFeatures says what may be done in a builder session beyond placing fields.
+// BuilderFeatures lists what a builder session allows beyond placing fields.
 type BuilderFeatures struct {
 	Recipients bool        `json:"recipients"` // add, change and remove them
 	Documents  bool        `json:"documents"`  // add, order, prepare and remove them

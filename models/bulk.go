@@ -41,8 +41,8 @@ const (
 	BulkFinish BulkAction = "finish"
 )
 
-// bulkTransitions is the whole life of a bulk send: state × action → next state. What
-// is not in it is refused. Doing again what was done changes nothing.
+// bulkTransitions is the life of a bulk send: state × action → next state. Actions that are absent are rejected.
+// Repeating an action changes nothing.
 var bulkTransitions = map[BulkStatus]map[BulkAction]BulkStatus{
 	BulkQueued: {
 		BulkStart: BulkRunning, BulkPause: BulkPaused, BulkResume: BulkQueued, BulkCancel: BulkCancelled,
@@ -94,7 +94,7 @@ type BulkSend struct {
 	TemplateVersion int // fixed when the bulk send is accepted
 	Name            string
 	Status          BulkStatus
-	PerMinute       int    // rows; 0: as many as can be sent
+	PerMinute       int    // rows; 0: no limit
 	Total           int    // rows
 	Actor           string // who asked for it, see ActionContext
 	CreatedBy       string // of the envelopes
@@ -122,7 +122,7 @@ func (b *BulkSend) Apply(action BulkAction, at time.Time) (changed bool, err err
 	return changed, nil
 }
 
-// Check notes what is wrong with the bulk send itself.
+// Check records the problems of the bulk send itself.
 func (b *BulkSend) Check(p Problems) {
 	CheckText(p, "tenantId", b.TenantID, 1, 255)
 	CheckText(p, "name", b.Name, 0, MaxBulkName)
@@ -138,7 +138,7 @@ type BulkRow struct {
 	Row        int `gorm:"column:position"` // from 1, in the order of the request
 	ExternalID *string
 	Status     BulkRowStatus
-	// Data is what the envelope is made from, as JSON; empty once it was sent or cancelled.
+	// Data is the content of the row's envelope, as JSON; empty after it was sent or canceled.
 	Data string
 	// EnvelopeID is the envelope that the row was sent as; nil before.
 	EnvelopeID *uuid.UUID
@@ -152,7 +152,7 @@ type BulkRow struct {
 // TableName is the table of the rows of bulk sends.
 func (BulkRow) TableName() string { return "bulk_send_rows" }
 
-// BulkRowData is what the envelope of a row is made from, beside the template.
+// BulkRowData is what a row adds to the template of its envelope.
 type BulkRowData struct {
 	Signers   []SignerInput
 	Values    map[string]string `json:",omitempty"`
@@ -161,7 +161,7 @@ type BulkRowData struct {
 	DefaultExpiryDays *int `json:",omitempty"`
 }
 
-// SetData keeps what the envelope is made from.
+// SetData stores the content of the row's envelope.
 func (r *BulkRow) SetData(d BulkRowData) error {
 	b, err := json.Marshal(d)
 	if err != nil {
@@ -213,6 +213,5 @@ func (c *BulkCounts) Add(s BulkRowStatus, n int) {
 	}
 }
 
-// BulkFairnessKey stands for the bulk sends of an app beside its other work: what
-// they start waits in turn with it, and neither waits for the other's backlog.
+// BulkFairnessKey returns the fairness key of an app's bulk sends, which take turns with the app's other work.
 func BulkFairnessKey(app uuid.UUID) uuid.UUID { return uuid.NewSHA1(app, []byte("bulk")) }

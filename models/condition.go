@@ -24,7 +24,7 @@ type Clause struct {
 // MaxClauses is how many comparisons a condition may have.
 const MaxClauses = 20
 
-// clauses are those of either list, and where they stand.
+// clauses returns the clauses of the condition, and the member that holds them.
 func (c *Condition) clauses() ([]Clause, string) {
 	if len(c.All) > 0 {
 		return c.All, "all"
@@ -32,7 +32,7 @@ func (c *Condition) clauses() ([]Clause, string) {
 	return c.Any, "any"
 }
 
-// check notes what is wrong with a condition by itself.
+// check records the problems of a condition on its own.
 func (c *Condition) check(p Problems, path string) {
 	list, name := c.clauses()
 	switch {
@@ -74,14 +74,12 @@ type ConditionField struct {
 	Condition *Condition `json:"condition,omitempty"`
 }
 
-// VisibleFields are the ids of the fields of one signer that are shown. entered has,
-// by id, what stands in them: a text, "true" for a box or a choice that is marked,
-// and anything but "" for a picture or a file. earlier has, by name, the values of
+// VisibleFields returns the ids of the visible fields of one signer. entered maps field ids to their content: text,
+// "true" for a checked box or option, anything but "" for a picture or file. earlier maps field names to the values of
 // earlier signers.
 //
-// A field that is not shown counts as empty. The value of a group of radio fields is
-// the option that is chosen; that of a checkbox is "true" or "false". The signing
-// page has the same function, and both run testdata/conditions.json.
+// A hidden field counts as empty. The value of a radio group is the chosen option; that of a checkbox is "true" or
+// "false". The signing page has the same function, and both run testdata/conditions.json.
 func VisibleFields(fields []ConditionField, entered, earlier map[string]string) map[string]bool {
 	v := visibility{entered: entered, earlier: earlier, byName: make(map[string][]int), fields: fields, known: make([]bool, len(fields)), shown: make([]bool, len(fields))}
 	for i, f := range fields {

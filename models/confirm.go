@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// How long a confirmed one-time code stands for the client that confirmed it.
+// Lifetimes of a verified one-time code.
 const (
-	// SessionLifetime is that of a confirmation that is bound to a session.
+	// SessionLifetime is the lifetime of a verification that is bound to a session.
 	SessionLifetime = 24 * time.Hour
-	// UnboundConfirmationLifetime is that of one which is bound to address and user agent alone.
+	// UnboundConfirmationLifetime is the lifetime of a verification that is bound to address and user agent only.
 	UnboundConfirmationLifetime = 30 * time.Minute
 )
 
-// client tells clients apart that have no session: SHA-256 of address and user agent.
+// client identifies a client without a session: SHA-256 of address and user agent.
 func (act *ActionContext) client() []byte {
 	sum := sha256.Sum256([]byte(act.IP + "\x00" + act.UserAgent))
 	return sum[:]
@@ -58,8 +58,8 @@ func (e *Envelope) ConfirmedReader(act ActionContext, l Link) (*Signer, error) {
 	return e.authorizeConfirmed(l, act, ActionRead, ErrLinkInvalid)
 }
 
-// CodeResendDelay is how long a signer should wait before asking for another code. It
-// is advice for pages: what is refused is decided by OTPRequestLimit.
+// CodeResendDelay is the pause that pages suggest before a signer requests another code. OTPRequestLimit decides what
+// is rejected.
 const CodeResendDelay = 30 * time.Second
 
 // CodeState is what a signer may know of the one-time codes of the link.

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Bounds of what is done to an envelope that was sent.
+// Limits of corrections to a sent envelope.
 const (
 	ResendLimit  = 5 // invitations again, for each signer and ResendWindow
 	CopyLimit    = 5 // copies again, for each signer and ResendWindow
@@ -19,7 +19,7 @@ const (
 	maxDeadline = 3650 * 24 * time.Hour
 )
 
-// PreviousSigner is a person who was to sign until another took the place.
+// PreviousSigner is a person who was the signer before being replaced.
 type PreviousSigner struct {
 	Name   string    `json:"name"`
 	Email  string    `json:"email"`
@@ -27,7 +27,7 @@ type PreviousSigner struct {
 	Reason string    `json:"reason,omitempty"`
 }
 
-// Previous lists who was to sign before, the first person first.
+// Previous returns the persons who were the signer before, oldest first.
 func (s *Signer) Previous() []PreviousSigner {
 	var out []PreviousSigner
 	if s.PreviousJSON != nil {
@@ -141,7 +141,7 @@ func (e *Envelope) succeed(act ActionContext, s *Signer, in Replacement) error {
 		s.Status = SignerSent
 		e.issueLink(act, s)
 	default:
-		s.LinkIssuedAt = new(act.At) // there is no link, and the notice goes out anew
+		s.LinkIssuedAt = new(act.At) // there is no link, and the notice is sent again
 	}
 	e.renumberSigners()
 	return nil
@@ -168,7 +168,7 @@ func (e *Envelope) Resend(act ActionContext, signer uuid.UUID) (*Signer, error) 
 	return s, nil
 }
 
-// oneMore adds a time to those of the window before it, or refuses to.
+// oneMore adds at to the times within the window before it, or returns an error if there are too many.
 func oneMore(times []time.Time, at time.Time, window time.Duration, most int, code, message string) ([]time.Time, error) {
 	recent := within(times, at, window)
 	if len(recent) >= most {
@@ -179,7 +179,7 @@ func oneMore(times []time.Time, at time.Time, window time.Duration, most int, co
 	return append(recent, at), nil
 }
 
-// within are those of the times, oldest first, that are in the window before at.
+// within returns the times that lie in the window before at. times are in ascending order.
 func within(times []time.Time, at time.Time, window time.Duration) []time.Time {
 	return slices.DeleteFunc(slices.Clone(times), func(t time.Time) bool { return at.Sub(t) >= window })
 }
@@ -199,9 +199,8 @@ func (e *Envelope) awaitedSigner(action Action, signer uuid.UUID) (*Signer, erro
 	return s, nil
 }
 
-// IssueLink is for giving the sender the link of an awaited signer: the present one, or
-// a new one if that has ended or rotate asks for it. What the signer did with the
-// present one stays.
+// IssueLink returns the signing link of an awaited signer for the sender: the current one, or a new one if it has
+// expired or rotate is set. What the signer did with the current link stays.
 func (e *Envelope) IssueLink(act ActionContext, signer uuid.UUID, rotate bool) (*Signer, error) {
 	s, err := e.awaitedSigner(ActionIssueLink, signer)
 	if err != nil {
@@ -239,7 +238,7 @@ func (s *Signer) linkLasts(until time.Time) bool {
 	return s.LinkID != nil && s.LinkExpiresAt != nil && !s.LinkExpiresAt.Before(until)
 }
 
-// LinkEnds is when a signer's link ends: by itself, or with the deadline.
+// LinkEnds returns when a signer's link expires: on its own, or with the deadline.
 func (e *Envelope) LinkEnds(s *Signer) *time.Time {
 	if s.LinkExpiresAt != nil && e.ExpiresAt != nil && e.ExpiresAt.Before(*s.LinkExpiresAt) {
 		return e.ExpiresAt
@@ -298,8 +297,8 @@ func (e *Envelope) reschedule(act ActionContext, in EnvelopeEdit) error {
 	return nil
 }
 
-// RequestCopies asks for the sealed files to be sent again to an address of the
-// envelope: CopyLimit times in ResendWindow.
+// RequestCopies requests that the sealed files be sent again to an address of the envelope, at most CopyLimit times in
+// ResendWindow.
 func (e *Envelope) RequestCopies(act ActionContext, email string) (*Signer, error) {
 	if err := e.check(ActionSendCopies); err != nil {
 		return nil, err

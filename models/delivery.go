@@ -77,9 +77,8 @@ type DeliveryOutcome struct {
 // MaxRuns bounds how often one delivery can be sent again.
 const MaxRuns = 100
 
-// Record numbers an attempt and settles the delivery by it: delivered if it went
-// well, failed if it was the last of its run and the delivery was not sent again
-// meanwhile.
+// Record numbers an attempt and settles the delivery: delivered on success, failed if it was the last attempt of its
+// run and the delivery was not resent in the meantime.
 func (d *Delivery) Record(a *DeliveryAttempt, o DeliveryOutcome) {
 	d.Attempts++
 	a.Number = d.Attempts

@@ -12,7 +12,7 @@ import (
 	"countersign/internal/plaintext"
 )
 
-// DocumentKind says whether a document is what was uploaded or what was sealed.
+// DocumentKind distinguishes uploaded from sealed documents.
 type DocumentKind string
 
 // The kinds.
@@ -67,8 +67,8 @@ type Document struct {
 	// SealFacts is what examining an original found out for sealing it, as package
 	// seal writes it; empty: it is found out again.
 	SealFacts string
-	// What people read and sign in place of an original: that without what was taken out of
-	// it. Empty: the original.
+	// The prepared file, which people read and sign instead of the original: the original without the removed parts.
+	// Empty: the original.
 	PreparedSHA256    string `gorm:"column:prepared_sha256"`
 	PreparedSize      int64
 	PreparedKey       string
@@ -77,7 +77,7 @@ type Document struct {
 	Preparation       string           // how the file was made, as the seal record says it
 	// Notes are the codes of what programs may show differently.
 	Notes []string `gorm:"serializer:json"`
-	// Shared says that the files are a template's, too: they stay while anything names them.
+	// Shared reports that the files belong to a template too: they stay while a row names them.
 	Shared bool
 }
 
@@ -107,8 +107,8 @@ func PageRuns(sizes [][2]float64) []PageRun {
 	return runs
 }
 
-// DocumentInput is what is known of an uploaded PDF that was admitted: its name, its
-// pages, its files and what examining them found out.
+// DocumentInput describes an uploaded PDF that was admitted: its name, pages, files, and the results of its
+// examination.
 type DocumentInput struct {
 	Document
 
@@ -139,9 +139,8 @@ func (e *Envelope) CheckAddDocument(maxDocuments int) error {
 	return nil
 }
 
-// AddDocument adds an uploaded PDF to a draft. maxDocuments is what the app's
-// plan allows. Fields that were placed before the first document was there must
-// fit on it.
+// AddDocument adds an uploaded PDF to a draft. maxDocuments is the limit of the app's plan. Fields placed before the
+// first document must fit on it.
 func (e *Envelope) AddDocument(act ActionContext, in DocumentInput, maxDocuments int) (*Document, error) {
 	if err := e.CheckAddDocument(maxDocuments); err != nil {
 		return nil, err
@@ -204,11 +203,11 @@ func (e *Envelope) DocumentName(d *Document) string {
 	return name + ".pdf"
 }
 
-// unnamedDocument stands for a file that was uploaded without a name.
+// unnamedDocument is the name of a file that was uploaded without one.
 const unnamedDocument = "document"
 
-// fileStem makes a file name without its extension of a text, of at most so many
-// characters; empty if nothing of it can stand in a file name.
+// fileStem returns a file name without extension from a text, of at most most characters; empty if no character of the
+// text is usable.
 func fileStem(text string, most int) string {
 	clean := strings.Map(func(r rune) rune {
 		if plaintext.Hidden(r) || strings.ContainsRune(`/\:*?"<>|`, r) {

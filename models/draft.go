@@ -29,7 +29,7 @@ func (c Change[T]) Apply(to *T) {
 	}
 }
 
-// EnvelopeEdit is what can be changed of a draft.
+// EnvelopeEdit is a change of a draft.
 type EnvelopeEdit struct {
 	Subject       Change[*string]
 	Message       Change[*string]
@@ -108,7 +108,7 @@ func (e *Envelope) RemoveSigner(act ActionContext, id uuid.UUID) error {
 	return nil
 }
 
-// renumberSigners counts the signers of a draft, and their mailboxes, anew.
+// renumberSigners renumbers the signers of a draft and their mailboxes.
 func (e *Envelope) renumberSigners() {
 	all := e.Recipients()
 	e.Signers, e.Copies = nil, nil
@@ -166,7 +166,7 @@ func (e *Envelope) RemoveField(act ActionContext, id uuid.UUID) error {
 	return nil
 }
 
-// removeFields takes fields out and counts the others anew.
+// removeFields removes fields and renumbers the others.
 func (e *Envelope) removeFields(which func(*Field) bool) {
 	e.Fields = slices.DeleteFunc(e.Fields, which)
 	for i, f := range e.Fields {
@@ -174,7 +174,7 @@ func (e *Envelope) removeFields(which func(*Field) bool) {
 	}
 }
 
-// DocumentEdit is what can be changed of a document of a draft.
+// DocumentEdit is a change of a document of a draft.
 type DocumentEdit struct {
 	Name  Change[string]
 	Order Change[int] // from 1; the others move
@@ -255,16 +255,14 @@ func (e *Envelope) Delete(act ActionContext) (blobKeys []string, err error) {
 	return blobKeys, nil
 }
 
-// edited notes who has edited the draft. Edits are not in the audit trail one by
-// one: sending records what came of them.
+// edited records who edited the draft. The audit trail has no event for each edit: sending records their result.
 func (e *Envelope) edited(act ActionContext) {
 	if !slices.Contains(e.Editors, act.Actor) {
 		e.Editors = append(slices.Clone(e.Editors), act.Actor)
 	}
 }
 
-// recordPreparation records, before a draft that was edited is sent, who edited it
-// and what is sent.
+// recordPreparation records, before an edited draft is sent, who edited it and what is sent.
 func (e *Envelope) recordPreparation(act ActionContext) error {
 	if len(e.Editors) == 0 {
 		return nil

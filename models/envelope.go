@@ -1,10 +1,9 @@
-// Package models holds the rules of Countersign: what an envelope is, which
-// transitions it allows, and what each transition records.
+// Package models holds the rules of Countersign: what an envelope is, which transitions it allows, and what each
+// transition records.
 //
-// An Envelope is a pure aggregate. Its methods check the table of transitions, change
-// the values in memory and record Events; they know neither database nor
-// network, and take the time and the actor as arguments. Package store makes
-// each change durable, from those events alone.
+// An Envelope is a pure aggregate. Its methods check the table of transitions, change values in memory and record
+// events. They use neither database nor network, and take time and actor as arguments. Package store makes each change
+// durable, from these events only.
 package models
 
 import (
@@ -25,8 +24,7 @@ const (
 	MaxDocuments = 50
 )
 
-// Envelope is a set of documents that signers are asked to sign: the aggregate
-// that every change goes through.
+// Envelope is a set of documents to be signed: the aggregate that every change goes through.
 type Envelope struct {
 	ID            uuid.UUID `gorm:"primaryKey"`
 	AppID         uuid.UUID
@@ -49,7 +47,7 @@ type Envelope struct {
 	Metadata map[string]string `gorm:"serializer:json"`
 	// ReminderHours is the time between reminders; nil: the tenant's, 0: none.
 	ReminderHours *int
-	// TemplateID is the template that the envelope was made of, TemplateVersion its version; nil, 0: none.
+	// TemplateID is the template that the envelope was created from, TemplateVersion its version; nil and 0: none.
 	TemplateID      *uuid.UUID
 	TemplateVersion int
 	// Editors are the actors who have edited the draft, see edited.
@@ -73,7 +71,7 @@ type Envelope struct {
 	Archived bool
 
 	Signers   []*Signer   `gorm:"-"`
-	Copies    []*Signer   `gorm:"-"` // who gets the sealed files and nothing else
+	Copies    []*Signer   `gorm:"-"` // recipients of the sealed files only
 	Fields    []*Field    `gorm:"-"`
 	Documents []*Document `gorm:"-"`
 
@@ -94,7 +92,7 @@ type ActionContext struct {
 	NewID     func() uuid.UUID
 }
 
-// ActorSystem is the actor of what the service does by itself.
+// ActorSystem is the actor of what the service does on its own.
 const ActorSystem = "system"
 
 // AppActor names an app as an event's actor.
@@ -103,8 +101,7 @@ func AppActor(id uuid.UUID) string { return "app:" + id.String() }
 // SignerActor names a signer as an event's actor.
 func SignerActor(id uuid.UUID) string { return "signer:" + id.String() }
 
-// Check notes what is wrong with what the sender says of a new envelope, beside what was
-// noted already.
+// Check records the problems of the sender's input for a new envelope.
 func (e *Envelope) Check(p Problems) {
 	if len(p["tenantId"]) == 0 {
 		CheckText(p, "tenantId", e.TenantID, 1, 255)
@@ -180,8 +177,8 @@ func (e *Envelope) Chain() error {
 // hashMember is what the hash takes in an event's JSON, and the comma behind the event.
 const hashMember = len(`"hash":"",`) + 64 + 1
 
-// check refuses an action that the state does not allow. Methods ask first and
-// change the state last, so that a refused action leaves the envelope as it was.
+// check rejects an action that the state does not allow. Methods check first and change the state last, so that a
+// rejected action leaves the envelope as it was.
 func (e *Envelope) check(action Action) error {
 	_, err := e.Status.Next(action)
 	return err

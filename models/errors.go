@@ -35,7 +35,7 @@ type Error struct {
 	Kind    Kind
 	Code    string
 	Message string
-	// Fields names what was wrong, by JSON path: {"signers[0].email": ["must be an e-mail address"]}.
+	// Fields maps JSON paths to problems: {"signers[0].email": ["must be an e-mail address"]}.
 	Fields map[string][]string
 	// RetryAfter is how long to wait before trying again; zero if waiting does not help.
 	RetryAfter time.Duration
@@ -71,8 +71,7 @@ func IsRefusal(err error) bool {
 	return ok && e.Kind != KindUnavailable
 }
 
-// Problems collects what is wrong with a request, field by field, so that
-// the caller learns of all of it at once.
+// Problems collects the problems of a request by field, so that the caller receives all of them at once.
 type Problems map[string][]string
 
 // maxProblems bounds the paths in Problems, and the messages for one path: a small request can have something wrong in

@@ -91,7 +91,8 @@ type Event struct {
 
 	// SignerID is the signer the event is about, for routing it to webhooks and workflows.
 	SignerID uuid.UUID `gorm:"-"`
-	// MailID is the mail that the event reports as sent, or, where MailRefused says why, as refused for good; "" for all others.
+	// MailID is the mail that the event reports as sent or, if MailRefused gives a reason, as permanently rejected; ""
+	// for all other events.
 	MailID      string `gorm:"-"`
 	MailRefused string `gorm:"-"`
 }

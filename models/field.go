@@ -42,11 +42,11 @@ type Field struct {
 	// DefaultValue is what the sender has prefilled; "": nothing.
 	DefaultValue string          `json:"defaultValue,omitempty"`
 	Attributes   FieldAttributes `gorm:"serializer:json" json:"attributes"`
-	// Source is what the field was made of.
+	// Source states how the field was created.
 	Source FieldSource `json:"source,omitempty"`
 }
 
-// FieldSource is what a field was made of.
+// FieldSource states how a field was created.
 type FieldSource string
 
 // The sources.
@@ -56,10 +56,9 @@ const (
 	SourceForm    FieldSource = "form"
 )
 
-// FieldInput is what a field is made from. SignerRef is a signer's id, its
-// zero-based index, or its e-mail address; Role, a signer's role, stands instead of
-// it. DocumentID nil means the first document. Name empty means that one is made of
-// the type and a number. The attributes' Named follows from Name.
+// FieldInput is the input for a field. SignerRef is a signer's id, zero-based index, or email address; Role names a
+// signer's role instead. A nil DocumentID means the first document. An empty Name is replaced by the type and a
+// number. The attributes' Named follows from Name.
 type FieldInput struct {
 	DocumentID   *uuid.UUID
 	SignerRef    string
@@ -72,7 +71,7 @@ type FieldInput struct {
 	Name         string
 	DefaultValue string
 	Attributes   FieldAttributes
-	// Anchor is the text at which the field stands; it is found before the field is made.
+	// Anchor is the text at which the field is placed. It is located before the field is created.
 	Anchor *Anchor
 	Source FieldSource
 }
@@ -126,8 +125,8 @@ func IndexedPath(i int) string { return fmt.Sprintf("fields[%d].", i) }
 // NoPrefix is for a request that is a single field.
 func NoPrefix(int) string { return "" }
 
-// check notes what is wrong with a field whatever its document is, and reports
-// whether it can be placed on a page.
+// check records the problems of a field that do not depend on its document, and reports whether it can be placed on a
+// page.
 func (in FieldInput) check(p Problems, path string) bool {
 	in.checkAttributes(p, path)
 	switch in.Origin {
@@ -164,9 +163,8 @@ func (in FieldInput) check(p Problems, path string) bool {
 
 const noSuchDocument = "names no document of this envelope"
 
-// Check notes under path what is wrong with a field of an envelope that is yet to
-// be made, as far as that is known before its document is examined. signers nil
-// leaves open whom the field is for.
+// Check records under path the problems of a field of a future envelope, as far as they are known before its document
+// is examined. If signers is nil, the recipient is not checked.
 func (in FieldInput) Check(p Problems, path string, signers []SignerInput) {
 	in.check(p, path)
 	if signers != nil {
@@ -237,8 +235,8 @@ const (
 	noSuchRole   = "is the role of no signer of this envelope"
 )
 
-// checkSigner notes if the field is for nobody (kind nil), or for who has no fields. shared says that the reference is the
-// address of several.
+// checkSigner records a problem if the field names no recipient (kind nil), or one who has no fields. shared reports
+// that several recipients have the address that the reference names.
 func (in FieldInput) checkSigner(p Problems, path string, kind *RecipientKind, shared bool) {
 	member, missing := "signerId", noSuchSigner
 	if shared {
@@ -273,9 +271,9 @@ func (e *Envelope) signerIndex(in FieldInput) int {
 // sharedIndex is the index of nobody because several signers have the address.
 const sharedIndex = -2
 
-// signerIndex is the index of the one of n signers who has the field's role or, without
-// one, of whom its reference means: by an index, or by an address that one signer alone
-// has. It is negative if there is none. of gives role and address of a signer.
+// signerIndex returns the index, among n signers, of the one with the field's role or, without a role, of the one that
+// its reference names: by index, or by an address that only one signer has. It is negative if there is none. of
+// returns role and address of a signer.
 func (in FieldInput) signerIndex(n int, of func(i int) (role, email string)) int {
 	if in.Role != "" {
 		for i := range n {

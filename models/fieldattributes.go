@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// FieldAttributes is what a field has beyond its place and type. The zero value is
-// that of a field that the sender said nothing more of.
+// FieldAttributes are the properties of a field beyond position and type. The zero value is that of a field without
+// further properties.
 type FieldAttributes struct {
 	Named       bool             `json:"named,omitempty"` // the sender chose the name
 	Label       string           `json:"label,omitempty"`
@@ -62,8 +62,7 @@ const (
 
 var fieldName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
-// checkAttributes notes what is wrong with the type, the name and the attributes,
-// as far as one field alone tells.
+// checkAttributes records the problems of type, name and attributes that one field alone shows.
 func (in FieldInput) checkAttributes(p Problems, path string) {
 	if !in.Type.Valid() {
 		p.addFirst(path+"type", fieldTypeNames)

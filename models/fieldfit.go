@@ -21,7 +21,7 @@ func (c *valueCheck) checkFit(v *entry) {
 	}
 }
 
-// judgesFit reports whether what is entered has to fit into the field.
+// judgesFit reports whether an entry must fit into the field.
 func (f *Field) judgesFit() bool {
 	return !f.Attributes.ReadOnly && (f.Type.written() || f.Type == FieldNumber || f.Type == FieldDate)
 }

@@ -47,8 +47,7 @@ func (e *Envelope) nextFieldPosition() int {
 	return next
 }
 
-// CheckFields notes what is wrong with the fields of a draft as a set: names,
-// groups and conditions.
+// CheckFields records the problems of a draft's fields as a set: names, groups and conditions.
 func (e *Envelope) CheckFields(p Problems) {
 	checkFieldSet(p, e.Signers, e.Fields, func(*Field) string { return "" })
 	for _, f := range e.Fields {
@@ -84,13 +83,13 @@ func (e *Envelope) checkFixedGroups(p Problems) {
 type fieldSet struct {
 	p      Problems
 	path   func(*Field) string
-	names  map[string][]*Field // by their names, those of groups included
+	names  map[string][]*Field // by name, groups included
 	order  map[uuid.UUID]int   // routing order, by signer
 	fields []*Field
 }
 
-// checkFieldSet notes what is wrong with a set of fields. path gives the prefix of a
-// field's problems; for "" they stand under "fields".
+// checkFieldSet records the problems of a set of fields. path returns the prefix of a field's problems; for "" they
+// are recorded under "fields".
 func checkFieldSet(p Problems, signers []*Signer, fields []*Field, path func(*Field) string) {
 	s := fieldSet{p: p, path: path, names: make(map[string][]*Field), order: make(map[uuid.UUID]int), fields: fields}
 	for _, signer := range signers {

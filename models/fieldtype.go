@@ -41,7 +41,7 @@ func (t FieldType) Image() bool { return t == FieldSignature || t == FieldInitia
 // File reports whether the field holds a picture or another file.
 func (t FieldType) File() bool { return t.Image() || t == FieldAttachment }
 
-// choice reports whether the field is a mark that is there or not.
+// choice reports whether the field is a mark that is set or not.
 func (t FieldType) choice() bool { return t == FieldCheckbox || t == FieldRadio }
 
 // written reports whether the field holds a text that people write.

@@ -64,7 +64,7 @@ func (v *entry) empty() bool {
 	return strings.TrimSpace(v.text) == ""
 }
 
-// valueCheck checks what one signer submits.
+// valueCheck checks the values that one signer submits.
 type valueCheck struct {
 	p       Problems
 	broken  []map[string]any // the rules, for programs
@@ -139,7 +139,7 @@ func (c *valueCheck) read(fields []FieldSubmission) {
 	}
 }
 
-// shareNames gives what was submitted for one of several fields of a name to the others.
+// shareNames copies the value submitted for one field to the other fields of the same name.
 func (c *valueCheck) shareNames() {
 	byName := make(map[string]*entry)
 	for _, v := range c.entries {

@@ -5,7 +5,7 @@ type FieldWarning string
 
 // The warnings.
 const (
-	FieldTooSmall FieldWarning = "field_too_small" // what may be entered does not fit in a legible size
+	FieldTooSmall FieldWarning = "field_too_small" // the longest allowed entry does not fit legibly
 	FieldTooLarge FieldWarning = "field_too_large" // it covers more than a quarter of its page
 	// FieldCoversText says that its picture would cover text of the page.
 	FieldCoversText FieldWarning = "field_covers_text"
@@ -17,8 +17,8 @@ const expectedText = 10
 // sampleText is repeated to see how much fits.
 const sampleText = "average length of words "
 
-// Warnings returns what is wrong with the field as the sender placed it. fit reports how many characters of a text fit legibly,
-// and whether all do; covers whether the field covers text of its page.
+// Warnings returns the warnings about a field as the sender placed it. fit reports how many characters of a text fit
+// legibly, and whether all do. covers reports whether the field covers text of its page.
 func (e *Envelope) Warnings(f *Field, fit func(f *Field, text string) (int, bool), covers bool) (out []FieldWarning) {
 	if d := e.Document(f.DocumentID); d != nil {
 		if w, h, ok := d.PageSize(f.Page); ok && f.W*f.H > w*h/4 {

@@ -21,7 +21,7 @@ const signedDateFormat = "yyyy-MM-dd HH:mm"
 // maxDateFormat bounds a date pattern, in characters.
 const maxDateFormat = 40
 
-// dateTokens are what a date pattern is made of, the longer ones first.
+// dateTokens are the tokens of a date pattern, longer ones first.
 var dateTokens = []struct {
 	token, layout string
 	clock         bool // of a time of day
@@ -80,15 +80,14 @@ func parseDate(text, layout string) (time.Time, bool) {
 	return at, err == nil
 }
 
-// dateLayouts are the ways to write a date that a signer's page may send. The
-// text is kept as it was written.
+// dateLayouts are the date formats that a signing page may send. The text is stored as written.
 var dateLayouts = []string{
 	time.DateOnly, time.RFC3339, "2006/01/02", "01/02/2006", "1/2/2006", "02/01/2006", "2/1/2006", "02.01.2006", "2.1.2006",
 	"02-01-2006", "January 2, 2006", "Jan 2, 2006", "2 January 2006", "2 Jan 2006", "2006年1月2日",
 }
 
-// isoDay returns a date that was written in any of dateLayouts as yyyy-MM-dd. A date that says two days, as 03/04/2026 does,
-// is read as it is written in the language; where that does not decide, or the text is no date, the text stays.
+// isoDay returns a date in one of dateLayouts as yyyy-MM-dd. An ambiguous date such as 03/04/2026 is read as in the
+// language. If that does not decide, or the text is no date, the text is returned.
 func isoDay(text, language string) string {
 	var days []string
 	for _, layout := range dateLayouts {

@@ -191,8 +191,7 @@ func (e *Envelope) RenewLink(act ActionContext, signer uuid.UUID) error {
 	return nil
 }
 
-// Reinvite gives a signer who is awaited a new link, which the service sends.
-// The old link ends at once.
+// Reinvite issues a new link for an awaited signer, which the service sends. The old link ends immediately.
 func (e *Envelope) Reinvite(act ActionContext, signer uuid.UUID) error {
 	if err := e.RenewLink(act, signer); err != nil {
 		return err
@@ -247,7 +246,7 @@ func (e *Envelope) Purged() bool {
 	return slices.ContainsFunc(e.Documents, func(d *Document) bool { return d.PurgeStatus == PurgePurged })
 }
 
-// ErrPurged is the answer to who asks for a document that is not kept any more.
+// ErrPurged is returned for a document that was purged.
 var ErrPurged = Refuse(KindGone, "document_purged", "The document was deleted at the end of its retention.")
 
 // DownloadWindow is how long after a recorded download of the same document by

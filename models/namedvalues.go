@@ -103,7 +103,8 @@ func (e *Envelope) NamedValues(values []FieldValue) NamedValues {
 	return out
 }
 
-// writtenLanguage returns the language in which the signer read the page: that of the disclosure, or the signer's own.
+// writtenLanguage returns the language in which the signer read the page: that of the disclosure, or else the signer's
+// own.
 func (s *Signer) writtenLanguage() string {
 	if d, ok := DisclosureOf(s.ConsentVersion); ok {
 		return d.Language

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// OutboxKind says what is to be started or signalled in Temporal.
+// OutboxKind names what is started or signaled in Temporal.
 type OutboxKind string
 
 // The kinds of outbox rows. Those with an envelope's id reach its workflow.
@@ -20,7 +20,7 @@ const (
 	OutboxReinvite      OutboxKind = "invite"          // start the sending of a renewed link
 	OutboxRetention     OutboxKind = "retain"          // start the retention of sealed files
 	OutboxRescheduled   OutboxKind = "rescheduled"     // signal: deadline or reminders were changed
-	OutboxCopies        OutboxKind = "copies"          // start the sending of sealed files to somebody who has lost them
+	OutboxCopies        OutboxKind = "copies"          // send the sealed files again to a recipient who lost them
 	OutboxTimestamp     OutboxKind = "timestamp"       // start the adding of time-stamps that are awaited
 	OutboxBulk          OutboxKind = "bulk"            // start or signal a bulk send: its state was changed
 )
@@ -60,7 +60,8 @@ type OutboxRefs struct {
 	WebhookID *uuid.UUID `json:"webhookId,omitempty"`
 	// Bulk says that the envelope was sent by a bulk send.
 	Bulk bool `json:"bulk,omitempty"`
-	// LinkID is the signer's link that was renewed, for OutboxReinvite; of who gets a copy, the event that asks for the notice.
+	// LinkID is the signer's renewed link, for OutboxReinvite; for a copy recipient, the event that requests the
+	// notice.
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
 	// Resend is the number of a delivery's resend; 0 for the first delivery.
 	Resend int `json:"resend,omitempty"`

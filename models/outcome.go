@@ -18,7 +18,7 @@ type LinkOutcome struct {
 	Outcome         Outcome
 	At              *time.Time // nil while it is open
 	DeclinedByOther bool       // the envelope was closed by another signer's refusal
-	Awaiting        []*Signer  // who has still to sign
+	Awaiting        []*Signer  // signers who have not signed yet
 }
 
 // OutcomeOf returns the outcome of the link, which must be the signer's newest.

@@ -71,7 +71,7 @@ func (e *Envelope) logsPage(s *Signer, document uuid.UUID, page int) bool {
 	return !s.Pages.has(document, page) && s.Pages.count() < max(minPageLog, maxPageLog/len(e.Signers)) && e.roomFor(1)
 }
 
-// recordRepeats records, as one event, the page views that are no events of their own.
+// recordRepeats records as one event the page views that have no events of their own.
 func (e *Envelope) recordRepeats(act ActionContext, s *Signer) {
 	if s.Pages.Repeats == 0 {
 		return

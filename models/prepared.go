@@ -54,8 +54,8 @@ func (e *Envelope) recordPrepared(act ActionContext, d *Document) {
 	})
 }
 
-// Prepare gives an original of a draft another prepared file, that of in, or none, and the
-// fields that were found in it in place of those that were found before.
+// Prepare replaces the prepared file of a draft's original by that of in, or by none, and the fields found in it by
+// the newly found ones.
 func (e *Envelope) Prepare(act ActionContext, id uuid.UUID, in DocumentInput, found func(*Document) ([]FieldInput, error), path func(int) string) (*Document, error) {
 	if err := e.check(ActionEditDocument); err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ var kindRules = map[RecipientKind]recipientRules{
 	RecipientInPerson: {counts: true, signs: true, takesFields: true, hosted: true},
 }
 
-// rules are those of a kind, "" being a signer; false where there is no such kind.
+// rules returns the rules of a kind ("" is a signer); false if the kind does not exist.
 func (k RecipientKind) rules() (recipientRules, bool) {
 	r, ok := kindRules[cmp.Or(k, RecipientSigner)]
 	return r, ok
@@ -53,7 +53,7 @@ func (k RecipientKind) rules() (recipientRules, bool) {
 // takesFields reports whether fields can be for recipients of the kind.
 func (k RecipientKind) takesFields() bool {
 	r, ok := k.rules()
-	return r.takesFields || !ok // of what is no kind, that is said
+	return r.takesFields || !ok // an unknown kind is reported elsewhere
 }
 
 func (s *Signer) rules() recipientRules {
@@ -61,7 +61,7 @@ func (s *Signer) rules() recipientRules {
 	return r
 }
 
-// DefaultAuthMethod is that of a recipient for whom none is asked for.
+// DefaultAuthMethod returns the authentication method of a recipient for whom none is requested.
 func (k RecipientKind) DefaultAuthMethod() AuthMethod {
 	if r, ok := k.rules(); ok && !r.mailsCodes {
 		return AuthNone
@@ -77,7 +77,7 @@ func (s *Signer) ShownKind() RecipientKind {
 	return s.Kind
 }
 
-// Host is who gets an in-person signer's link, and hands the device over.
+// Host receives an in-person signer's link and hands the device over.
 type Host struct{ Name, Email string }
 
 // Host is the signer's host; nil: the signer gets the link.
@@ -88,7 +88,7 @@ func (s *Signer) Host() *Host {
 	return &Host{s.HostName, *s.HostEmail}
 }
 
-// Invitee is who gets the link: the signer, or the host.
+// Invitee returns name and address of the person who receives the link: the signer or the host.
 func (s *Signer) Invitee() (name, email string) {
 	if h := s.Host(); h != nil {
 		return h.Name, h.Email
@@ -117,8 +117,7 @@ func (s *Signer) InvitedAnew() bool {
 // and one that was kept is offered.
 func (s *Signer) KeepsSignature() bool { return s.rules().keepsDrawings && s.NeedsCode() }
 
-// Recipients are all who were named for the envelope, in the order of creation: its
-// signers, and those who get copies alone.
+// Recipients returns all recipients in the order of creation: signers and copy recipients.
 func (e *Envelope) Recipients() []*Signer {
 	if len(e.Copies) == 0 {
 		return e.Signers
@@ -159,7 +158,7 @@ func (e *Envelope) alignWitnesses() {
 	}
 }
 
-// checkRecipient notes what is wrong with the kind of recipient that is asked for.
+// checkRecipient records the problems of the requested kind of recipient.
 func (in SignerInput) checkRecipient(p Problems, path string) {
 	rules, ok := in.Kind.rules()
 	if !ok {
@@ -244,7 +243,7 @@ func witnessProblem(witness, principal *Signer, order int) (member, text string)
 	return "", ""
 }
 
-// checkWitnesses notes what is wrong with the witnesses of an envelope that is to be sent.
+// checkWitnesses records the problems of the witnesses of an envelope before it is sent.
 func (e *Envelope) checkWitnesses(p Problems) {
 	for _, s := range e.Signers {
 		if s.WitnessFor == "" {
@@ -259,8 +258,8 @@ func (e *Envelope) checkWitnesses(p Problems) {
 	}
 }
 
-// checkOwnWitness is checkWitnesses for one recipient who is to be added or changed:
-// whom the envelope does not have yet can be added afterwards.
+// checkOwnWitness is checkWitnesses for one recipient who is added or changed: a witnessed signer that does not exist
+// yet can be added later.
 func (e *Envelope) checkOwnWitness(p Problems, in SignerInput) {
 	witness := &Signer{}
 	in.apply(witness)
@@ -271,8 +270,7 @@ func (e *Envelope) checkOwnWitness(p Problems, in SignerInput) {
 	}
 }
 
-// kindDetail adds to an event what the chain says of a recipient who is not an
-// ordinary signer.
+// kindDetail adds to an event what the chain records about a recipient who is not an ordinary signer.
 func (s *Signer) kindDetail(d Detail) Detail {
 	if kind := s.ShownKind(); kind != "" {
 		d["kind"] = string(kind)
@@ -280,15 +278,15 @@ func (s *Signer) kindDetail(d Detail) Detail {
 	return d
 }
 
-// witnessedAddress reports whether an address is that of whom s witnesses, or of a
-// witness of s: they have to be different people.
+// witnessedAddress reports whether an address belongs to the signer whom s witnesses, or to a witness of s: they must
+// be different people.
 func (e *Envelope) witnessedAddress(s *Signer, email string) bool {
 	return slices.ContainsFunc(e.Signers, func(other *Signer) bool {
 		return (e.Principal(s) == other || e.Principal(other) == s) && EmailKey(other.Email) == EmailKey(email)
 	})
 }
 
-// Asked is what a recipient is asked for: the kind, "witness", or "" for an ordinary signature.
+// Asked returns what a recipient is requested to do: the kind, "witness", or "" for an ordinary signature.
 func (e *Envelope) Asked(s *Signer) string {
 	if s.WitnessFor != "" {
 		return "witness"
@@ -296,7 +294,7 @@ func (e *Envelope) Asked(s *Signer) string {
 	return string(s.ShownKind())
 }
 
-// AskedInPerson is Asked for what the recipient does, where a host is asked to let them.
+// AskedInPerson is Asked for the recipient's own action where a host receives the request.
 func (e *Envelope) AskedInPerson(s *Signer) string {
 	if s.rules().hosted {
 		return ""
@@ -304,7 +302,7 @@ func (e *Envelope) AskedInPerson(s *Signer) string {
 	return e.Asked(s)
 }
 
-// AllSign reports whether everyone who is waited for signs, so that nobody approves or reads alone.
+// AllSign reports whether every awaited recipient signs, so that none only approves or reads.
 func (e *Envelope) AllSign() bool {
 	return !slices.ContainsFunc(e.Signers, func(s *Signer) bool { return !s.rules().signs })
 }
@@ -312,8 +310,7 @@ func (e *Envelope) AllSign() bool {
 // ReadsAll reports whether the signer has to open every document.
 func (s *Signer) ReadsAll() bool { return s.rules().readsAll }
 
-// Unopened are the documents that a signer has to open, and has not: those of who has
-// to open them all.
+// Unopened returns the documents that a signer who must open all of them has not opened yet.
 func (e *Envelope) Unopened(s *Signer) []uuid.UUID {
 	if !s.ReadsAll() {
 		return nil

@@ -96,7 +96,9 @@ func TestWhatSignersDoIsRecorded(t *testing.T) {
 		},
 		"look at a page": {
 			models.AuthNone, nothing,
-			func(e *models.Envelope) error { return e.ViewPage(act(start), link(e, 0), e.Documents[0].ID, 2, 5, nil) },
+			func(e *models.Envelope) error {
+				return e.ViewPage(act(start), link(e, 0), e.Documents[0].ID, 2, 5, nil)
+			},
 			"in_progress", "page_viewed",
 			func(e *models.Envelope) models.Detail {
 				return models.Detail{"documentId": e.Documents[0].ID.String(), "page": 2, "dwellMs": int64(5)}

@@ -12,9 +12,8 @@ func (e *Envelope) ReminderInterval(tenant time.Duration) time.Duration {
 	return hoursOr(e.ReminderHours, tenant)
 }
 
-// ReminderAt is when an awaited signer is to be reminded: one interval after the
-// last mail that asked them to sign. It is nil for a signer who gets no reminder, and where the audit trail has no room for one.
-// mails are the envelope's.
+// ReminderAt returns when an awaited signer is reminded: one interval after the last invitation or reminder. It is nil
+// for a signer who gets no reminder, and if the audit trail has no room for one. mails are the envelope's.
 func (e *Envelope) ReminderAt(s *Signer, mails []Mail, interval time.Duration) *time.Time {
 	if interval <= 0 || !e.Status.Open() || !s.Awaited() || s.Silent || s.LinkIssuedAt == nil || !e.roomFor(2) {
 		return nil

@@ -29,8 +29,8 @@ func (r Routing) OpenGroup() int {
 	return group
 }
 
-// Awaited returns the signers who act now: those of the open group who have not signed. A witness acts after the
-// signer whose signature they witness.
+// Awaited returns the signers who can act now: those of the open group who have not signed. A witness acts after the
+// witnessed signer.
 func (r Routing) Awaited() []uuid.UUID {
 	ids, group := []uuid.UUID{}, r.OpenGroup()
 	for _, p := range r {

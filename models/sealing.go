@@ -9,7 +9,7 @@ import (
 // SealingProblem says why the documents of an envelope cannot be sealed.
 type SealingProblem string
 
-// The problems. All but the last do not go away by themselves.
+// The sealing problems. All but the last are permanent until someone acts.
 const (
 	SealingOriginalMissing SealingProblem = "original_missing"
 	SealingOriginalChanged SealingProblem = "original_changed"

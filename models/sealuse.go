@@ -6,15 +6,15 @@ import (
 	"countersign/seal/limits"
 )
 
-// SealUse is how much of what a sealed document can hold an envelope has used up. Whatever is entered must fit, together with
-// what everybody who is still awaited needs in order to sign: sealing never finds anything too large.
+// SealUse is how much of a sealed document's capacity an envelope has used. Every entry must fit, together with what
+// the awaited signers need in order to sign, so that sealing never finds anything too large.
 type SealUse struct {
 	Trail    int `json:"trail,omitempty"`    // the audit trail and what the record lists of attachments, in bytes of JSON
 	Texts    int `json:"texts,omitempty"`    // what signers entered, in bytes of JSON
 	Pictures int `json:"pictures,omitempty"` // what signers entered, in bytes of compressed samples
 }
 
-// What is kept free for each signer who has not acted.
+// Reserves for each signer who has not acted.
 const (
 	keptCodes    = 5 // codes of a link that can be requested whatever else is recorded
 	keptEvents   = 26
@@ -32,8 +32,8 @@ const (
 	listedOrigin = 1100 + 300 // bytes of JSON of a document
 )
 
-// trailRoom returns how many bytes of JSON the seal record can take beside what it lists already, and what is kept free
-// for the signers who have not acted.
+// trailRoom returns how many bytes of JSON the seal record can take, beyond its current content and the reserves of
+// signers who have not acted.
 func (e *Envelope) trailRoom() int {
 	room := limits.Trail - e.Used.Trail - listedRest - limits.JSON(e.TenantID) - 2*limits.JSON(Deref(e.Subject, "")) - e.awaitedTrail()
 	largest := 0
@@ -51,7 +51,7 @@ func (e *Envelope) trailRoom() int {
 	return room - largest
 }
 
-// roomFor reports whether the seal record has room for so many more events without texts that people enter.
+// roomFor reports whether the seal record has room for this number of events without entered texts.
 func (e *Envelope) roomFor(events int) bool { return e.trailRoom() >= events*limits.Event }
 
 // awaitedTrail returns what the record needs for the acts of those who are still awaited.
@@ -80,7 +80,7 @@ func (e *Envelope) acted() map[uuid.UUID]bool {
 	return acted
 }
 
-// awaitedTexts returns what is kept free for the texts of the signers who have not acted, except one.
+// awaitedTexts returns the reserve for texts of the signers who have not acted, except one.
 func (e *Envelope) awaitedTexts(except uuid.UUID) int {
 	kept, acted, signers := 0, e.acted(), make(map[uuid.UUID]*Signer, len(e.Signers))
 	for _, s := range e.Signers {
@@ -94,7 +94,7 @@ func (e *Envelope) awaitedTexts(except uuid.UUID) int {
 	return kept
 }
 
-// awaitedPictures returns what is kept free for the pictures of the signers who have not acted, except one.
+// awaitedPictures returns the reserve for pictures of the signers who have not acted, except one.
 func (e *Envelope) awaitedPictures(except uuid.UUID) int {
 	waiting, acted := make(map[uuid.UUID]bool), e.acted()
 	for _, f := range e.Fields {
@@ -105,8 +105,8 @@ func (e *Envelope) awaitedPictures(except uuid.UUID) int {
 	return len(waiting) * keptPictures
 }
 
-// optional are the events that are refused where the record has no room for them, if they are not the service's own. The member
-// is what is named as too much.
+// optional maps events that are rejected when the record has no room, unless they are the service's own, to the member
+// that the error names.
 var optional = map[EventName]string{
 	EventDocumentAdded: "documents", EventDocumentPrepared: "documents", EventSignerAdded: "signers", EventFieldAdded: "fields", EventEnvelopeSent: "fields",
 	EventEnvelopeUpdated: "", EventSignerReplaced: "", EventCopyReplaced: "", EventSignerDelegated: "", EventLinkIssued: "", EventLinkRenewed: "",
@@ -142,8 +142,8 @@ func tooLarge(member, format string, args ...any) error {
 	return &Error{Kind: KindInvalid, Code: "envelope_too_large", Message: member + ": " + p[member][0], Fields: p}
 }
 
-// useValues notes what a signer's values take of the sealed documents, and refuses what does not fit. sizes are those of
-// the pictures, by their hash.
+// useValues adds a signer's values to the use of the sealed documents, and rejects what does not fit. sizes maps
+// hashes of pictures to their sizes.
 func (e *Envelope) useValues(s *Signer, values []FieldValue, sizes map[string]int) error {
 	p, use, files := Problems{}, e.Used, make(map[uuid.UUID]bool)
 	for _, a := range e.Attached {

@@ -14,10 +14,10 @@ type ConsoleSession struct {
 	CreatedAt time.Time
 	SeenAt    time.Time // when the person last did something, to a minute
 	ExpiresAt time.Time
-	ProvedAt  *time.Time // when the person last signed in at the provider, as that tells; nil: not told, or a password was given
+	ProvedAt  *time.Time // when the person last signed in at the provider; nil: unknown, or a password was used
 }
 
-// ConsoleChallenge is what was asked of somebody who signs in. Its answer counts once.
+// ConsoleChallenge is a challenge for a person who signs in. Its answer counts once.
 type ConsoleChallenge struct {
 	ID        string `gorm:"primaryKey"` // SHA-256, in hexadecimal digits, of what comes back
 	Kind      ChallengeKind
@@ -70,7 +70,7 @@ type SecondFactor string
 
 // The choices.
 const (
-	SecondFactorOptional SecondFactor = "optional" // who wants one
+	SecondFactorOptional SecondFactor = "optional" // for users who want one
 	SecondFactorAdmins   SecondFactor = "admins"
 	SecondFactorRequired SecondFactor = "required" // everybody
 )
@@ -123,8 +123,7 @@ func (s *PageSession) Live(at time.Time) error {
 // ErrSessionInvalid is the answer to a token that is no session's, or was revoked.
 var ErrSessionInvalid = Refuse(KindUnauthorized, "session_invalid", "This embedded session is not valid.")
 
-// ErrSignerChanged is the answer to an embedded session for a signer who was replaced while it
-// was made.
+// ErrSignerChanged is returned if a signer was replaced while an embedded session was being created.
 var ErrSignerChanged = Refuse(KindConflict, "signer_changed", "The signer was changed meanwhile; read the envelope again.")
 
 // CheckEmbed refuses a signer who cannot be asked to sign in an embedded page now.

@@ -54,7 +54,7 @@ func (s Settings) WithDefaults(lower Settings) Settings {
 	return s
 }
 
-// Check notes what is wrong with the choices.
+// Check records the problems of the settings.
 func (s *Settings) Check(p Problems) {
 	between := func(name string, v *int, low, high int) {
 		if v != nil && (*v < low || *v > high) {
@@ -96,7 +96,7 @@ func (s *Settings) Check(p Problems) {
 	}
 }
 
-// SupportedLanguages are those of mails, text messages and signing pages.
+// SupportedLanguages are the languages of emails, text messages and signing pages.
 var SupportedLanguages = locales.Tags()
 
 // LanguageOrDefault is the language of mails, English where nothing is chosen.
@@ -125,16 +125,15 @@ const (
 	maxSupportURL = 500
 )
 
-// Branding is what mails, pages and certificates of a tenant look like: settings, of which
-// what is nil is as it is for everybody, and the logo.
+// Branding is the look of a tenant's emails, pages and certificates: settings, of which nil means the default, and the
+// logo.
 type Branding struct {
 	Settings
 
 	Logo []byte // PNG, as Logo of package seal makes it; nil: none
 }
 
-// TenantLogo is the picture of a tenant's branding. It has a table of its own, because
-// settings are read often.
+// TenantLogo is the logo of a tenant's branding. It has a table of its own because settings are read often.
 type TenantLogo struct {
 	AppID    uuid.UUID `gorm:"primaryKey"`
 	TenantID string    `gorm:"primaryKey"`

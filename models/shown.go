@@ -14,8 +14,7 @@ type Shown struct {
 	//
 	//	{"envelopeId": …, "signers": [{"signerId": …, "valuesSha256": …}, …]}
 	//
-	// with everyone who has signed, ordered by signerId, and valuesSha256 as in
-	// the signer.signed event.
+	// with every signer who has signed, ordered by signerId, and valuesSha256 as in the signer.signed event.
 	Digest string
 	// Signers are those whose values it covers, ordered by id.
 	Signers []uuid.UUID
@@ -27,7 +26,7 @@ type signedValues struct {
 	Values string    `json:"valuesSha256"`
 }
 
-// Shown covers the values of everyone who has signed so far.
+// Shown returns the digest over the values of every signer who has signed so far.
 func (e *Envelope) Shown() (Shown, error) {
 	entries := []signedValues{}
 	for _, s := range e.Signers {
@@ -104,10 +103,9 @@ func (s Shown) names() string {
 	return strings.Join(mapSlice(s.Signers, uuid.UUID.String), ",")
 }
 
-// CheckShown compares what each signature of a chain is recorded to have been
-// shown with the signatures before it: the digest must be that of the values of
-// the signers who are named, all of whom signed before; and of everybody who did,
-// where the signer named the digest.
+// CheckShown compares what each signature of a chain is recorded to have been shown with the signatures before it. The
+// digest must cover the values of the named signers, all of whom signed before; if the signer named the digest, it
+// must cover everyone who had signed.
 func CheckShown(events []Event) error {
 	var before []signedValues
 	for i := range events {

@@ -36,7 +36,7 @@ const (
 	AuthNone     AuthMethod = "none"
 )
 
-// Signer is a person who is asked to sign.
+// Signer is a recipient of an envelope.
 type Signer struct {
 	ID           uuid.UUID `gorm:"primaryKey"`
 	EnvelopeID   uuid.UUID
@@ -83,10 +83,10 @@ type Signer struct {
 	PageViews      int
 	LastViewed     string  // "<document id>/<page>" of the newest page view
 	Pages          PageLog `gorm:"serializer:json"`
-	// Opened are the documents that were opened by who has to open them all.
+	// Opened are the documents that a recipient who must open all of them has opened.
 	Opened []uuid.UUID `gorm:"serializer:json"`
 
-	// PreviousJSON lists who was to sign before, see Previous; nil: nobody.
+	// PreviousJSON lists the persons who were the signer before, see Previous; nil: none.
 	PreviousJSON *string `gorm:"column:previous"`
 	// AllowDelegation lets the signer hand over to somebody else; Delegated: that was done.
 	AllowDelegation bool
@@ -106,7 +106,7 @@ type Signer struct {
 	Downloads map[uuid.UUID]time.Time `gorm:"serializer:json"`
 }
 
-// SignerInput is what a signer is made from.
+// SignerInput is the input for a signer.
 type SignerInput struct {
 	Name         string
 	Email        string
@@ -118,7 +118,7 @@ type SignerInput struct {
 	AllowDelegation bool
 	Kind            RecipientKind // "": signer
 	Language        string        // BCP 47; "": the tenant's
-	Silent          bool          // the sender delivers the link: the service sends no mail by itself
+	Silent          bool          // the sender delivers the link; the service sends no email
 	Host            *Host         // of an in-person signer
 	WitnessFor      string        // the role of whom is witnessed, whose routing order holds where RoutingOrder is 0
 }
@@ -131,7 +131,7 @@ var languageTag = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,4}$`)
 
 var e164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
-// Check notes what is wrong with the input under path ("" or "signers[0].").
+// Check records the problems of the input under path ("" or "signers[0].").
 func (in SignerInput) Check(p Problems, path string) {
 	CheckText(p, path+"name", in.Name, 1, 255)
 	CheckEmail(p, path+"email", in.Email)
@@ -154,7 +154,7 @@ func (in SignerInput) Check(p Problems, path string) {
 	in.checkRecipient(p, path)
 }
 
-// apply sets what a signer is made from.
+// apply copies the input to a signer.
 func (in SignerInput) apply(s *Signer) {
 	s.Name, s.Email, s.Phone, s.RoutingOrder, s.AuthMethod = in.Name, in.Email, in.Phone, in.RoutingOrder, in.AuthMethod
 	s.Role, s.AllowDelegation = in.Role, in.AllowDelegation
@@ -261,7 +261,7 @@ func (e *Envelope) NextRenewal() *time.Time {
 	return e.firstTime(e.RenewLinkAt)
 }
 
-// firstTime is the first of the times that of gives of signers; nil where it gives none.
+// firstTime returns the earliest of the times that of returns for signers; nil if it returns none.
 func (e *Envelope) firstTime(of func(*Signer) *time.Time) *time.Time {
 	var first *time.Time
 	for _, s := range e.Signers {
@@ -283,7 +283,7 @@ func (e *Envelope) issueLink(act ActionContext, s *Signer) {
 	s.Shown, s.ShownSigners = "", nil
 }
 
-// CheckEmail notes at path what is wrong with an e-mail address.
+// CheckEmail records at path the problems of an email address.
 func CheckEmail(p Problems, path, s string) {
 	a, err := mail.ParseAddress(s)
 	if err != nil || a.Address != s || len(s) > 254 || strings.ContainsFunc(s, plaintext.Hidden) {

@@ -33,9 +33,8 @@ var (
 	errNeedsCode   = Refuse(KindUnauthorized, "otp_required", "Please verify the one-time code first.")
 )
 
-// authorizeLink finds the signer that a link belongs to and checks that the link is
-// still the current one and the envelope takes signatures.
-// spent answers a signer who has signed or declined.
+// authorizeLink returns the signer of a link after checking that the link is current and the envelope accepts
+// signatures. spent is returned for a signer who has signed or declined.
 func (e *Envelope) authorizeLink(l Link, at time.Time, action Action, spent *Error) (*Signer, error) {
 	s := e.Signer(l.SignerID)
 	if s == nil || s.LinkID == nil || *s.LinkID != l.ID {
@@ -53,7 +52,7 @@ func (e *Envelope) authorizeLink(l Link, at time.Time, action Action, spent *Err
 	return s, nil
 }
 
-// authorizeConfirmed is authorizeLink for a confirmed client alone.
+// authorizeConfirmed is authorizeLink for a verified client only.
 func (e *Envelope) authorizeConfirmed(l Link, act ActionContext, action Action, spent *Error) (*Signer, error) {
 	s, err := e.authorizeLink(l, act.At, action, spent)
 	if err != nil {
@@ -65,8 +64,8 @@ func (e *Envelope) authorizeConfirmed(l Link, act ActionContext, action Action, 
 	return s, nil
 }
 
-// Reader checks a link for reading and returns its signer. A spent link is
-// answered with 410 where the context is asked for, else with 401.
+// Reader checks a link for reading and returns its signer. A used link results in 410 if the context is requested,
+// else in 401.
 func (e *Envelope) Reader(l Link, at time.Time, context bool) (*Signer, error) {
 	spent := ErrLinkInvalid
 	if context {
@@ -253,9 +252,8 @@ func (e *Envelope) Sign(act ActionContext, l Link, sub Submission) (*Signer, err
 	return s, nil
 }
 
-// Decline closes the envelope because a signer refuses to sign. Nobody else than
-// the client that proved to be the signer, if one did in a session, may do that; where
-// confirmed asks for it, a client has to have proved that.
+// Decline closes the envelope because a signer declines. If a client was verified in a session, only that client may
+// decline. If confirmed is set, the client must be verified.
 func (e *Envelope) Decline(act ActionContext, l Link, reason *string, confirmed bool) (*Signer, error) {
 	s, err := e.authorizeLink(l, act.At, ActionDecline, Refuse(KindConflict, "already_signed_or_declined", "This signer has already signed or declined."))
 	if err != nil {

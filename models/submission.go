@@ -13,9 +13,9 @@ import (
 type Submission struct {
 	Fields    []FieldSubmission
 	FontLabel *string
-	Shown     *string // the digest of what was shown of others' values; nil: the client names none
+	Shown     *string // the digest of the other signers' values that were shown; nil: not named
 	TimeZone  *string // of the signer, such as Europe/Berlin; nil: UTC
-	// Earlier has the values, by name, that EarlierNames asks for.
+	// Earlier maps the names that EarlierNames returns to values.
 	Earlier map[string]string
 	// Fit returns how many characters of a text fit legibly into a field, and whether all do; nil: any text fits.
 	Fit func(f *Field, text string) (length int, fits bool)
@@ -94,9 +94,8 @@ func (e *Envelope) rememberSignature(s *Signer, values []FieldValue, fontLabel *
 	}
 }
 
-// valuesHash binds the audit trail to what was signed for: SHA-256 over
-// "<field id> <SHA-256 of the value>\n" of each value in field order. The value of
-// an attachment field is the file.
+// valuesHash binds the audit trail to the signed values: SHA-256 over "<field id> <SHA-256 of the value>\n" of each
+// value in field order. The value of an attachment field is the file.
 func valuesHash(values []FieldValue) string {
 	var lines bytes.Buffer
 	for _, v := range values {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Template is what envelopes are made of, in its versions.
+// Template is a template of envelopes, in versions.
 type Template struct {
 	ID         uuid.UUID `gorm:"primaryKey"`
 	AppID      uuid.UUID
@@ -46,7 +46,7 @@ type TemplateContent struct {
 	Fields        []TemplateField   `json:"fields"`
 }
 
-// TemplateRole is what an envelope's signer of that role is made from, beside the person.
+// TemplateRole describes a signer of an envelope without the person.
 type TemplateRole struct {
 	Role         string     `json:"role"`
 	RoutingOrder int        `json:"routingOrder"`
@@ -59,15 +59,14 @@ type TemplateRole struct {
 	WitnessFor      string        `json:"witnessFor,omitempty"` // a role; RoutingOrder is that role's then
 }
 
-// TemplateField is what a field of an envelope is made from.
+// TemplateField describes a field of an envelope.
 type TemplateField struct {
 	Role string `json:"role"`
 	// Field has the DocumentID of a TemplateDocument, or uuid.Nil while there is none.
 	Field
 }
 
-// TemplateDocument is a PDF of a version of a template. Its files may be those of
-// other versions and of envelopes as well.
+// TemplateDocument is a PDF of a template's version. Other versions and envelopes may share its files.
 type TemplateDocument struct {
 	RowID      uuid.UUID
 	VersionID  uuid.UUID
@@ -101,11 +100,11 @@ type LoadedTemplate struct {
 // Bounds of a template.
 const (
 	MaxTemplateName = 200 // characters
-	// maxTemplateText bounds a text with variables: what it becomes has bounds of its own.
+	// maxTemplateText limits a text with variables, in characters. The resulting text has limits of its own.
 	maxTemplateText = 4000
 )
 
-// Check notes what is wrong with the name and the external id of a template.
+// Check records the problems of a template's name and external id.
 func (t *Template) Check(p Problems) {
 	if len(p["name"]) == 0 {
 		CheckText(p, "name", t.Name, 1, MaxTemplateName)
@@ -116,8 +115,8 @@ func (t *Template) Check(p Problems) {
 // ErrTemplateArchived refuses a change of a template that is archived.
 var ErrTemplateArchived = Refuse(KindConflict, "template_archived", "The template is archived; nothing of it can be changed any more.")
 
-// Check notes what is wrong with the texts and the roles of a template. Roles that are
-// witnesses get the routing order of whom they witness.
+// Check records the problems of a template's texts and roles. Witness roles get the routing order of the witnessed
+// role.
 func (c *TemplateContent) Check(p Problems) {
 	checkTemplateText(p, "subject", c.Subject, checkSubject)
 	checkTemplateText(p, "message", c.Message, checkMessage)
@@ -158,8 +157,7 @@ func (c *TemplateContent) role(name string) *TemplateRole {
 	return nil
 }
 
-// placeholder stands for the person of a role while the template is examined as if it
-// were an envelope.
+// placeholder returns the person of a role while the template is examined as if it were an envelope.
 func (r TemplateRole) placeholder(i int) SignerInput {
 	in := SignerInput{Name: "-", Email: fmt.Sprintf("role%d@template.invalid", i+1), Phone: new("+10000000")}
 	if rules, ok := r.Kind.rules(); ok && rules.hosted {
@@ -168,11 +166,10 @@ func (r TemplateRole) placeholder(i int) SignerInput {
 	return r.signer(in)
 }
 
-// signer is what a signer of the role is made from: what the request leaves out, the
-// role says.
+// signer returns the input for a signer of the role: the request's members, completed by the role.
 func (r TemplateRole) signer(in SignerInput) SignerInput {
 	in.Role, in.Kind, in.WitnessFor = r.Role, cmp.Or(r.Kind, RecipientSigner), r.WitnessFor
-	if r.WitnessFor == "" { // else it is that of whom is witnessed
+	if r.WitnessFor == "" { // else that of the witnessed signer
 		in.RoutingOrder = cmp.Or(in.RoutingOrder, r.RoutingOrder)
 	}
 	in.AuthMethod = cmp.Or(in.AuthMethod, r.AuthMethod)
@@ -182,8 +179,8 @@ func (r TemplateRole) signer(in SignerInput) SignerInput {
 	return in
 }
 
-// Draft is an envelope that nobody gets, with a signer for each role and the documents
-// of a template: by it, files and fields are examined as those of an envelope.
+// Draft returns an envelope without recipients' addresses, with a signer for each role and the template's documents:
+// files and fields are examined as those of an envelope.
 func (c *TemplateContent) Draft(act ActionContext, t *Template, documents []*TemplateDocument) (*Envelope, error) {
 	e, err := NewEnvelope(act, Envelope{AppID: t.AppID, TenantID: "-", CreatedBy: "-", FieldOrigin: c.FieldOrigin})
 	if err != nil {
@@ -203,7 +200,7 @@ func (c *TemplateContent) Draft(act ActionContext, t *Template, documents []*Tem
 	return e, nil
 }
 
-// Placeholders stand for the persons of the roles.
+// Placeholders returns persons for all roles.
 func (c *TemplateContent) Placeholders() []SignerInput {
 	out := make([]SignerInput, 0, len(c.Roles))
 	for i, r := range c.Roles {
@@ -212,9 +209,8 @@ func (c *TemplateContent) Placeholders() []SignerInput {
 	return out
 }
 
-// KeptFields are what the fields are made from again in a version with these documents; none
-// of them if they are replaced by another: then fields that were found in them are not kept, and the
-// others stand on the first.
+// KeptFields returns the input for the fields in a version with these documents. If all documents are replaced, fields
+// that were found in them are dropped, and the others move to the first document.
 func (c *TemplateContent) KeptFields(documents []*TemplateDocument) []FieldInput {
 	var out []FieldInput
 	for _, f := range c.Fields {
@@ -274,7 +270,7 @@ func (c *TemplateContent) FieldsOf(e *Envelope) {
 	}
 }
 
-// TemplateDocuments are the originals of an envelope as those of a template.
+// TemplateDocuments returns the originals of an envelope as documents of a template.
 func TemplateDocuments(e *Envelope) []*TemplateDocument {
 	return mapSlice(e.Originals(), func(d *Document) *TemplateDocument { return &TemplateDocument{Document: *d} })
 }

@@ -32,8 +32,7 @@ func (c *TemplateContent) Variables() []string {
 	return names
 }
 
-// checkTemplateText notes what is wrong with a text of a template. A text without
-// variables has to be one that an envelope can have.
+// checkTemplateText records the problems of a template's text. A text without variables must be valid for an envelope.
 func checkTemplateText(p Problems, path string, text *string, check func(Problems, *string)) {
 	switch {
 	case text == nil:
@@ -71,7 +70,7 @@ func (s substitution) text(of string, text *string) *string {
 	return new(plaintext.Visible(out))
 }
 
-// check notes what is wrong with the values by themselves.
+// check records the problems of the values on their own.
 func (s substitution) check(known []string) {
 	names := make(map[string]bool, len(known))
 	for _, name := range known {

@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// TemplateUse is what an envelope is made of beside a template.
+// TemplateUse is the input for an envelope in addition to its template.
 type TemplateUse struct {
-	Envelope Envelope // what is nil in it, the template says
+	Envelope Envelope // nil members come from the template
 	// Expiry is ExpiresInDays where it is given: nil is no deadline then.
 	Expiry Change[*int]
 	// DefaultExpiryDays is the tenant's, for a template that says nothing.
@@ -67,7 +67,7 @@ func (t *LoadedTemplate) NewEnvelope(act ActionContext, in TemplateUse, maxDocum
 	return e, nil
 }
 
-// input is what the envelope itself is made from.
+// input returns the input for the envelope itself.
 func (t *LoadedTemplate) input(p Problems, in TemplateUse) Envelope {
 	out := in.Envelope
 	out.AppID, out.FieldOrigin, out.TemplateID, out.TemplateVersion = t.AppID, t.Content.FieldOrigin, &t.ID, t.Of.Number
@@ -143,7 +143,7 @@ func (t *LoadedTemplate) roleNames() string {
 	return strings.Join(mapSlice(t.Content.Roles, func(r TemplateRole) string { return r.Role }), ", ")
 }
 
-// fields are those of the template with the values that were given.
+// fields returns the template's fields with the given values.
 func (t *LoadedTemplate) fields(p Problems, values map[string]string) []FieldInput {
 	out := make([]FieldInput, 0, len(t.Content.Fields))
 	used := make(map[string]bool, len(values))
@@ -171,7 +171,7 @@ func (t *LoadedTemplate) fields(p Problems, values map[string]string) []FieldInp
 	return out
 }
 
-// input is what a field is made from. A name that the service made is made again.
+// input returns the input for a field. A name that the service generated is generated again.
 func (f TemplateField) input() FieldInput {
 	in := FieldInput{
 		DocumentID: &f.DocumentID, Role: f.Role, Type: f.Type, Page: f.Page, X: f.X, Y: f.Y, W: f.W, H: f.H, Required: f.Required,
@@ -209,7 +209,7 @@ func (f TemplateField) given(p Problems, path, value string, all []TemplateField
 	return value
 }
 
-// input is what an envelope's document is made from: the same files, not examined again.
+// input returns the input for an envelope's document: the same files, not examined again.
 func (d *TemplateDocument) input() DocumentInput {
 	in := DocumentInput{Document: d.Document, Warnings: d.Warnings}
 	in.Shared = true

@@ -124,8 +124,8 @@ var transitions = map[Status]map[Action]Status{
 	StatusDeleted:  {},
 }
 
-// openTransitions are those of the two states in which signers may act: what a signer
-// does leads to in_progress, what the sender mends leaves the state as it is.
+// openTransitions returns the transitions of the two states in which signers may act: a signer's action leads to
+// in_progress, a sender's correction keeps the state.
 func openTransitions(state Status) map[Action]Status {
 	return map[Action]Status{
 		ActionOpen:        StatusInProgress,

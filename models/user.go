@@ -30,7 +30,7 @@ func (r Role) Allows(least Role) bool {
 	return slices.Index(Roles, r) >= slices.Index(Roles, least) && r.Valid()
 }
 
-// ConsoleUser is a person who signs in to the console of an app.
+// ConsoleUser is a user of an app's console.
 type ConsoleUser struct {
 	ID           uuid.UUID `gorm:"primaryKey"`
 	AppID        uuid.UUID

@@ -40,7 +40,7 @@ type Webhook struct {
 	DisabledAt     *time.Time // when the service switched it off
 	DisabledReason string     // "gone" or "failing"; "" while it is active or paused by its owner
 
-	// Tenants are those of its app (empty: all), where they were loaded with it.
+	// Tenants are the tenants of its app (empty: all), if they were loaded with it.
 	Tenants []string `gorm:"-"`
 }
 
@@ -58,19 +58,18 @@ func (w *Webhook) SubscribesTo(n EventName, tenant string) bool {
 // WebhookInclude is what an endpoint can ask for beyond the ordinary body.
 type WebhookInclude string
 
-// IncludeValues asks for data.values in the events that have values.
+// IncludeValues requests data.values in the events that have values.
 const IncludeValues WebhookInclude = "values"
 
 // Valid reports whether i is something that can be asked for.
 func (i WebhookInclude) Valid() bool { return i == IncludeValues }
 
-// GetsValues reports whether the endpoint is told what signers entered, with the event.
+// GetsValues reports whether the endpoint receives entered values with the event.
 func (w *Webhook) GetsValues(n EventName) bool {
 	return (n == EventSignerSigned || n == EventEnvelopeCompleted) && slices.Contains(w.Include, IncludeValues)
 }
 
-// WebhookEvent is one event as it is posted to the app's endpoints, and read by
-// those who ask for events.
+// WebhookEvent is an event as it is delivered to the app's endpoints and listed in its feed.
 type WebhookEvent struct {
 	ID         uuid.UUID `gorm:"primaryKey"` // of the audit event; consumers deduplicate by it
 	AppID      uuid.UUID
@@ -111,16 +110,15 @@ func (w *Webhook) SetActive(active bool) {
 // forgive forgets the failures so far.
 func (w *Webhook) forgive() { w.FailingSince, w.LastError = nil, "" }
 
-// WebhookChange is what can be changed of an endpoint; nil leaves it.
+// WebhookChange is a change of an endpoint; nil members stay.
 type WebhookChange struct {
 	URL    *string
 	Events []EventName
-	// Include replaces what is asked for; an empty list asks for nothing.
+	// Include replaces the included data; an empty list includes nothing.
 	Include []WebhookInclude
 }
 
-// Change changes the endpoint. With another address it has a clean slate: what is
-// known of failures belongs to the old one.
+// Change changes the endpoint. A new address resets the recorded failures, which belong to the old one.
 func (w *Webhook) Change(c WebhookChange) {
 	if c.URL != nil && *c.URL != w.URL {
 		w.URL = *c.URL
@@ -145,8 +143,8 @@ func (w *Webhook) PreviousSigns(at time.Time) bool {
 	return w.PreviousSecret != nil && w.PreviousUntil != nil && at.Before(*w.PreviousUntil)
 }
 
-// UpdateHealth notes what an attempt tells of the endpoint, and switches off one
-// that is gone or has failed for too long. It returns why; "" if it did not.
+// UpdateHealth records the result of an attempt, and disables an endpoint that is gone or has failed for too long. It
+// returns the reason, or "" if the endpoint stays enabled.
 func (w *Webhook) UpdateHealth(a *DeliveryAttempt, o DeliveryOutcome) (disabled string) {
 	if o.Delivered {
 		w.forgive()

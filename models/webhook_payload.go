@@ -34,7 +34,7 @@ type WebhookData struct {
 	DocumentHashFinal *string         `json:"documentHashFinal"`
 	DocumentURL       string          `json:"documentUrl"`
 	Signers           []WebhookSigner `json:"signers"`
-	// ExternalID and Metadata are there where the sender gave them.
+	// ExternalID and Metadata are present if the sender set them.
 	ExternalID *string           `json:"externalId,omitempty"`
 	Metadata   map[string]string `json:"metadata,omitempty"`
 	// Signer is the one the event is about, for signer events and envelope.declined.
@@ -53,7 +53,7 @@ type WebhookSigner struct {
 	Status       SignerStatus `json:"status"`
 	RoutingOrder int          `json:"routingOrder"`
 	SignedAt     *time.Time   `json:"signedAt"`
-	// Kind is there where the signer is not an ordinary one.
+	// Kind is present if the recipient is not an ordinary signer.
 	Kind RecipientKind `json:"kind,omitempty"`
 }
 
