@@ -27,34 +27,46 @@ type DeliverInput struct {
 	Resend     int             `json:"resend,omitempty"` // the number of the resend that this is
 }
 
-// Deliver makes one attempt at a delivery and records it; its number follows from
-// the attempts recorded before. After a failed one the next follows on the
-// schedule. A delivery that is settled already needs nothing, and one whose endpoint is
-// switched off or gone fails: it is not delivered then. One that the endpoint has no place for comes
-// back later, which is no attempt.
-func (a *Activities) Deliver(ctx context.Context, in DeliverInput) (delivered bool, err error) {
-	job, err := a.Store.DeliveryJob(ctx, in.DeliveryID)
-	if errors.Is(err, models.ErrNotFound) {
-		// One that was made while its endpoint went is pending yet, and nothing else would settle it.
-		return false, a.Store.AbandonDelivery(ctx, in.DeliveryID, in.Resend)
-	}
-	if err != nil {
-		return false, err
-	}
-	if job.Delivery.Run != in.Resend {
-		return false, nil // it was sent again meanwhile, and that is another workflow's work
-	}
-	if err := a.attempt(ctx, in, job); err != nil {
-		return false, err
-	}
-	return true, nil
+// DeliverResult reports how an attempt that did not fail ended.
+type DeliverResult struct {
+	// Delivered reports that the endpoint accepted the event; otherwise nothing was left to do, unless Wait is set.
+	Delivered bool `json:"delivered,omitempty"`
+	// Wait is the time after which to try again because the endpoint has as many deliveries under way as it may have. No
+	// attempt was made.
+	Wait time.Duration `json:"wait,omitempty"`
+	// Made is the number of attempts of this run that were recorded; set with Wait.
+	Made int `json:"made,omitempty"`
 }
 
-// attempt asks the endpoint once; nil: it has taken the event.
-func (a *Activities) attempt(ctx context.Context, in DeliverInput, job *store.DeliveryJob) error {
+// Deliver makes one attempt at a delivery and records it; its number follows from the recorded attempts. After a failed
+// attempt the next one follows on the schedule. A delivery that is settled already needs nothing.
+func (a *Activities) Deliver(ctx context.Context, in DeliverInput) (DeliverResult, error) {
+	job, err := a.Store.DeliveryJob(ctx, in.DeliveryID)
+	if errors.Is(err, models.ErrNotFound) {
+		// A delivery that was created while its endpoint was deleted is still pending, and nothing else would settle it.
+		return DeliverResult{}, a.Store.AbandonDelivery(ctx, in.DeliveryID, in.Resend)
+	}
+	if err != nil {
+		return DeliverResult{}, err
+	}
+	if job.Delivery.Run != in.Resend {
+		return DeliverResult{}, nil // it was sent again meanwhile, by another workflow
+	}
+	wait, err := a.attempt(ctx, in, job)
+	if err != nil {
+		return DeliverResult{}, err
+	}
+	if wait > 0 {
+		return DeliverResult{Wait: wait, Made: job.Delivery.RunAttempts}, nil
+	}
+	return DeliverResult{Delivered: true}, nil
+}
+
+// attempt sends the event to the endpoint once. It returns the time to wait if the endpoint has no room for a delivery.
+func (a *Activities) attempt(ctx context.Context, in DeliverInput, job *store.DeliveryJob) (wait time.Duration, err error) {
 	attempt := job.Delivery.RunAttempts + 1
 	if attempt > len(in.Delays) {
-		return deliveryError("all attempts were made", nil)
+		return 0, deliveryError("all attempts were made", nil)
 	}
 	at := a.Now().UTC().Truncate(time.Microsecond)
 	res := a.Webhooks.Deliver(ctx, webhook.Request{
@@ -62,11 +74,11 @@ func (a *Activities) attempt(ctx context.Context, in DeliverInput, job *store.De
 		EventID: job.Event.ID.String(), Body: job.Event.Body, Secrets: job.Secrets, At: at,
 	})
 	if res.Wait > 0 {
-		return deliveryError("the endpoint has as many deliveries under way as it gets", &res.Wait)
+		return res.Wait, nil
 	}
 	failpoint.Inject("deliver.posted")
 	if ctx.Err() != nil {
-		return ctx.Err() // cut off: it says nothing about the endpoint
+		return 0, ctx.Err() // cut off: it says nothing about the endpoint
 	}
 	record := models.DeliveryAttempt{
 		DeliveryID: in.DeliveryID, At: at, Status: res.Status, LatencyMS: res.Latency.Milliseconds(), Body: res.Body,
@@ -79,7 +91,7 @@ func (a *Activities) attempt(ctx context.Context, in DeliverInput, job *store.De
 		WebhookID: job.Delivery.WebhookID, Run: in.Resend, Delivered: res.OK(), Last: last, Gone: res.Gone,
 	})
 	if err != nil {
-		return a.unrecorded(ctx, in.Delays, err)
+		return 0, a.unrecorded(ctx, in.Delays, err)
 	}
 	if disabled != "" {
 		// It is a courtesy: the console shows the same, so a mail that fails is not tried again.
@@ -88,13 +100,13 @@ func (a *Activities) attempt(ctx context.Context, in DeliverInput, job *store.De
 		}
 	}
 	if res.OK() {
-		return nil
+		return 0, nil
 	}
 	if last {
-		return deliveryError(describeFailure(res), nil)
+		return 0, deliveryError(describeFailure(res), nil)
 	}
 	next := max(in.Delays[attempt]+a.jitter(in.Delays[attempt]), res.RetryAfter)
-	return deliveryError(describeFailure(res), &next)
+	return 0, deliveryError(describeFailure(res), &next)
 }
 
 // jitter is up to a tenth of a delay, so that deliveries that failed together do

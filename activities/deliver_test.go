@@ -141,10 +141,10 @@ func TestWaitingForTheLimitIsNoAttempt(t *testing.T) {
 	onBoth(t, func(env *fakeEnv) {
 		to := env.withWebhook()
 		d := to.ping()
-		var failed *sdktemporal.ApplicationError
-		require.ErrorAs(env.t, to.try(d, 0, make([]time.Duration, 1), webhook.Result{Wait: 7 * time.Second}), &failed)
-		assert.False(env.t, failed.NonRetryable())
-		assert.Equal(env.t, 7*time.Second, failed.NextRetryDelay())
+		env.Webhooks = &fakeEndpoint{results: []webhook.Result{{Wait: 7 * time.Second}}}
+		result, err := env.Deliver(env.t.Context(), activities.DeliverInput{DeliveryID: d.ID, Delays: make([]time.Duration, 1)})
+		require.NoError(env.t, err)
+		assert.Equal(env.t, activities.DeliverResult{Wait: 7 * time.Second}, result)
 		status, n := to.state(d)
 		assert.Equal(env.t, models.DeliveryPending, status)
 		assert.Zero(env.t, n)

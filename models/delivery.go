@@ -94,13 +94,10 @@ func (d *Delivery) Record(a *DeliveryAttempt, o DeliveryOutcome) {
 	}
 }
 
-// Resend puts a settled delivery on its way again. w is its endpoint; nil: it was
-// deleted.
+// Resend delivers again to the endpoint w; nil means that the endpoint was deleted. A pending delivery is attempted now: the
+// run that waits for its next attempt ends without one.
 func (d *Delivery) Resend(w *Webhook) error {
-	switch {
-	case d.Status == DeliveryPending:
-		return Refuse(KindConflict, "delivery_pending", "The delivery is on its way already.")
-	case w == nil:
+	if w == nil {
 		return Refuse(KindConflict, "webhook_deleted", "The endpoint was deleted.")
 	}
 	if err := w.CanDeliver(); err != nil {

@@ -58,6 +58,8 @@ type OutboxRefs struct {
 	TenantID  string     `json:"tenantId,omitempty"`
 	SignerID  *uuid.UUID `json:"signerId,omitempty"`
 	WebhookID *uuid.UUID `json:"webhookId,omitempty"`
+	// EnvelopeID is the envelope of a delivery; nil for a ping.
+	EnvelopeID *uuid.UUID `json:"envelopeId,omitempty"`
 	// Bulk says that the envelope was sent by a bulk send.
 	Bulk bool `json:"bulk,omitempty"`
 	// LinkID is the signer's renewed link, for OutboxReinvite; for a copy recipient, the event that requests the

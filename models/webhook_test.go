@@ -86,7 +86,9 @@ func TestDeliverySettles(t *testing.T) {
 	w := &models.Webhook{Active: true}
 	assert.Equal(t, 1, record(models.DeliveryOutcome{}))
 	assert.Equal(t, models.DeliveryPending, d.Status)
-	require.ErrorContains(t, d.Resend(w), "delivery_pending")
+	waiting := *d
+	require.NoError(t, waiting.Resend(w), "a pending delivery is attempted now")
+	assert.Equal(t, []int{1, 0}, []int{waiting.Run, waiting.RunAttempts})
 	assert.Equal(t, 2, record(models.DeliveryOutcome{Last: true}))
 	assert.Equal(t, models.DeliveryFailed, d.Status)
 	assert.Equal(t, at, *d.FailedAt)

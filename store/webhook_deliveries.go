@@ -81,7 +81,7 @@ func (s *WebhookRepository) Delivery(ctx context.Context, app *models.App, id uu
 	return d, ev, attempts, wrap(err, "load delivery %s", id)
 }
 
-// Resend puts a settled delivery on its way again, under the same event id.
+// Resend delivers again, under the same event id. A pending delivery is attempted now, rather than at its next attempt.
 func (s *WebhookRepository) Resend(ctx context.Context, app *models.App, id uuid.UUID) (*models.Delivery, error) {
 	var d *models.Delivery
 	err := s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) (err error) {
@@ -406,12 +406,20 @@ func (s *WebhookRepository) newDelivery(ev *models.WebhookEvent, webhook uuid.UU
 func (s *WebhookRepository) insertDeliveries(t *transaction, ev *models.WebhookEvent, ds ...*models.Delivery) []models.OutboxRow {
 	t.insert("webhook_events", "", webhookEventColumns(encrypt(s.engine, ev)))
 	t.insert("webhook_deliveries", "", mapSlice(ds, deliveryColumns)...)
-	return mapSlice(ds, func(d *models.Delivery) models.OutboxRow { return s.deliveryRow(d.CreatedAt, d) })
+	return mapSlice(ds, func(d *models.Delivery) models.OutboxRow {
+		row := s.deliveryRow(d.CreatedAt, d)
+		row.Refs.TenantID = ev.TenantID
+		return row
+	})
 }
 
 // deliveryRow is the outbox row that starts a run of a delivery.
 func (s *WebhookRepository) deliveryRow(at time.Time, d *models.Delivery) models.OutboxRow {
-	return s.outboxRow(at, d.ID, models.OutboxDeliver, models.OutboxRefs{AppID: d.AppID, WebhookID: &d.WebhookID, Resend: d.Run})
+	refs := models.OutboxRefs{AppID: d.AppID, WebhookID: &d.WebhookID, Resend: d.Run}
+	if d.EnvelopeID != uuid.Nil {
+		refs.EnvelopeID = &d.EnvelopeID
+	}
+	return s.outboxRow(at, d.ID, models.OutboxDeliver, refs)
 }
 
 // settledAt is when a delivery that is not pending was settled.

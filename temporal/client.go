@@ -134,6 +134,53 @@ func MissingAttributes(ctx context.Context, c client.Client, namespace string) (
 	return missing, nil
 }
 
+// EnsureSearchAttributes adds the search attributes that the namespace lacks, where these credentials may.
+func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace string) error {
+	missing, err := MissingAttributes(ctx, c, namespace)
+	if errors.Is(err, ErrAttributesNotReadable) {
+		return nil
+	}
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	add := make(map[string]enums.IndexedValueType, len(missing))
+	for _, name := range missing {
+		add[name] = enums.INDEXED_VALUE_TYPE_KEYWORD
+	}
+	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: add})
+	if _, denied := errors.AsType[*serviceerror.PermissionDenied](err); denied {
+		return nil // doctor names what is missing
+	}
+	if err != nil {
+		return fmt.Errorf("add search attributes %v: %w", missing, err)
+	}
+	return nil
+}
+
+// failingTasks finds the running workflows whose workflow tasks fail or time out: code that panics, or that does not replay the
+// history. Nothing else of such a workflow shows that it stands still.
+const failingTasks = `ExecutionStatus = "Running" AND TemporalReportedProblems IN ("category=WorkflowTaskFailed", "category=WorkflowTaskTimedOut")`
+
+// FailingWorkflowTasks returns the number of running workflows whose workflow tasks fail, and the id of one of them.
+func FailingWorkflowTasks(ctx context.Context, c client.Client, namespace string) (n int64, example string, err error) {
+	counted, err := c.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: namespace, Query: failingTasks})
+	if err != nil || counted.GetCount() == 0 {
+		return 0, "", wrapQuery(err)
+	}
+	listed, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: namespace, Query: failingTasks, PageSize: 1})
+	if err == nil && len(listed.GetExecutions()) > 0 {
+		example = listed.GetExecutions()[0].GetExecution().GetWorkflowId()
+	}
+	return counted.GetCount(), example, wrapQuery(err)
+}
+
+func wrapQuery(err error) error {
+	if err != nil {
+		return fmt.Errorf("search for failing workflow tasks: %w", err)
+	}
+	return nil
+}
+
 // QueuesWithoutWorkers names the task queues that no worker has asked for work lately.
 func QueuesWithoutWorkers(ctx context.Context, c client.Client, namespace string) ([]string, error) {
 	var out []string

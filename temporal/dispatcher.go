@@ -44,6 +44,8 @@ type Dispatcher struct {
 	Delays []time.Duration
 	Log    *slog.Logger
 	Tracer trace.Tracer // nil: no tracing
+	// ConsoleURL is the address of the console, for links in the details of workflows; "": no links.
+	ConsoleURL string
 }
 
 const (
@@ -155,7 +157,7 @@ func (d *Dispatcher) deliverRow(ctx context.Context, row models.OutboxRow) error
 	switch row.Kind {
 	case models.OutboxStart:
 		start := d.envelopeStart(ctx, row)
-		return d.start(ctx, envelopeOptions(row, start), WorkflowEnvelope, start)
+		return d.start(ctx, d.envelopeOptions(row, start), WorkflowEnvelope, start)
 	case models.OutboxSigned:
 		return d.signal(ctx, row, SignalSignerSigned)
 	case models.OutboxDeclined:
@@ -170,7 +172,6 @@ func (d *Dispatcher) deliverRow(ctx context.Context, row models.OutboxRow) error
 		opts := options(row, DeliveryWorkflowID(row.Key, row.Refs.Resend), "Delivery to webhook "+webhook.String())
 		// A resend runs again under the same id; a settled delivery does nothing.
 		opts.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
-		opts.TypedSearchAttributes = sdktemporal.NewSearchAttributes(AttrAppID.ValueSet(row.Refs.AppID.String()))
 		return d.start(ctx, opts, WorkflowDelivery, DeliveryInput{DeliveryID: row.Key, WebhookID: webhook, Delays: d.Delays, Resend: row.Refs.Resend})
 	case models.OutboxBulk:
 		// A workflow that runs looks at the database: a signal too many does no harm.
@@ -213,14 +214,23 @@ func (d *Dispatcher) envelopeStart(ctx context.Context, row models.OutboxRow) En
 	return start
 }
 
-func envelopeOptions(row models.OutboxRow, start EnvelopeStart) client.StartWorkflowOptions {
+func (d *Dispatcher) envelopeOptions(row models.OutboxRow, start EnvelopeStart) client.StartWorkflowOptions {
 	status := models.StatusSent
 	if start.Plan != nil {
 		status = start.Plan.Status
 	}
 	opts := options(row, EnvelopeWorkflowID(row.Key), "Envelope "+row.Key.String())
+	opts.StaticDetails = d.details(row.Key)
 	opts.TypedSearchAttributes = sdktemporal.NewSearchAttributes(opts.TypedSearchAttributes.Copy(), AttrEnvelopeStatus.ValueSet(ShownStatus(status)))
 	return opts
+}
+
+// details links an envelope's workflow to the console.
+func (d *Dispatcher) details(envelope uuid.UUID) string {
+	if d.ConsoleURL == "" {
+		return ""
+	}
+	return "[Open in the console](" + d.ConsoleURL + "#/envelopes/" + envelope.String() + ")"
 }
 
 // options are those of a workflow that runs once: it is not started again after it has
@@ -232,11 +242,23 @@ func options(row models.OutboxRow, id, summary string) client.StartWorkflowOptio
 	if row.Refs.Restart {
 		reuse = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 	}
+	attributes := []sdktemporal.SearchAttributeUpdate{AttrAppID.ValueSet(row.Refs.AppID.String())}
+	if row.Refs.TenantID != "" {
+		attributes = append(attributes, AttrTenantID.ValueSet(row.Refs.TenantID))
+	}
+	switch row.Kind { //nolint:exhaustive // an envelope's own workflow has the envelope in its id
+	case models.OutboxDeliver:
+		if row.Refs.EnvelopeID != nil {
+			attributes = append(attributes, AttrEnvelopeID.ValueSet(row.Refs.EnvelopeID.String()))
+		}
+	case models.OutboxReinvite, models.OutboxCopies:
+		attributes = append(attributes, AttrEnvelopeID.ValueSet(row.Key.String()))
+	}
 	return client.StartWorkflowOptions{
 		ID: id, TaskQueue: QueueMain, StaticSummary: summary, Priority: sdktemporal.Priority{FairnessKey: row.Refs.FairnessKey().String()},
 		WorkflowIDReusePolicy:    reuse,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		TypedSearchAttributes:    sdktemporal.NewSearchAttributes(AttrAppID.ValueSet(row.Refs.AppID.String()), AttrTenantID.ValueSet(row.Refs.TenantID)),
+		TypedSearchAttributes:    sdktemporal.NewSearchAttributes(attributes...),
 	}
 }
 
@@ -258,7 +280,7 @@ func (d *Dispatcher) signal(ctx context.Context, row models.OutboxRow, name stri
 		return err
 	}
 	start := d.envelopeStart(ctx, row)
-	_, err = d.Client.SignalWithStartWorkflow(ctx, EnvelopeWorkflowID(row.Key), name, fact, envelopeOptions(row, start), WorkflowEnvelope, start)
+	_, err = d.Client.SignalWithStartWorkflow(ctx, EnvelopeWorkflowID(row.Key), name, fact, d.envelopeOptions(row, start), WorkflowEnvelope, start)
 	return ignoreStarted(err)
 }
 

@@ -64,6 +64,9 @@ const (
 var (
 	AttrAppID    = sdktemporal.NewSearchAttributeKeyKeyword("AppId")
 	AttrTenantID = sdktemporal.NewSearchAttributeKeyKeyword("TenantId")
+	// AttrEnvelopeID is the envelope of a delivery, a renewed link or copies that are sent again; the id of an envelope's own
+	// workflow holds it.
+	AttrEnvelopeID = sdktemporal.NewSearchAttributeKeyKeyword("EnvelopeId")
 	// AttrEnvelopeStatus is what ShownStatus returns, or sealing_failed.
 	AttrEnvelopeStatus = sdktemporal.NewSearchAttributeKeyKeyword("EnvelopeStatus")
 	// AttrStuck names what a workflow has tried in vain for minutes; it is not set where all goes well.
@@ -71,7 +74,7 @@ var (
 )
 
 // SearchAttributes are those that the namespace must have.
-var SearchAttributes = []sdktemporal.SearchAttributeKeyKeyword{AttrAppID, AttrTenantID, AttrEnvelopeStatus, AttrStuck}
+var SearchAttributes = []sdktemporal.SearchAttributeKeyKeyword{AttrAppID, AttrTenantID, AttrEnvelopeID, AttrEnvelopeStatus, AttrStuck}
 
 // EnvelopeWorkflowID is the id of an envelope's workflow.
 func EnvelopeWorkflowID(envelope uuid.UUID) string { return "envelope/" + envelope.String() }

@@ -30,21 +30,19 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 			return err
 		}
 	}
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("Delivering, in at most %d attempts; what the endpoint answered to the last one is the pending activity's last failure.", len(in.Delays)))
-	attempt := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: temporal.QueueWebhooks, Summary: "Post the event",
-		// The exchange is bounded by 10 s; the rest is for the database. Retry-After may stretch the schedule.
-		StartToCloseTimeout: 20 * time.Second, ScheduleToCloseTimeout: 2*total + 7*24*time.Hour,
-		// Every failure names its own delay, and the last one that it is the last; this one is for attempts
-		// that were cut off. The server cannot count them: a start that finds the endpoint busy is none.
-		RetryPolicy: &sdktemporal.RetryPolicy{InitialInterval: 5 * time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute},
-	})
-	var delivered bool
-	failed := workflow.ExecuteActivity(attempt, acts.Deliver, activities.DeliverInput{DeliveryID: in.DeliveryID, Delays: in.Delays, Resend: in.Resend}).Get(ctx, &delivered)
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("Delivering, in at most %d attempts; the pending activity shows how many were made, and the endpoint's last answer.", len(in.Delays)))
+	end := workflow.Now(ctx).Add(2*total + 7*24*time.Hour) // Retry-After may stretch the schedule
+	result, failed := deliver(ctx, in, len(in.Delays), end)
+	for again := retryAfter(result, failed); again > 0 && workflow.Now(ctx).Add(again).Before(end); again = retryAfter(result, failed) {
+		if err := workflow.NewTimerWithOptions(ctx, again, workflow.TimerOptions{Summary: "Before the next attempt"}).Get(ctx, nil); err != nil {
+			return err
+		}
+		result, failed = deliver(ctx, in, max(1, len(in.Delays)-result.Made), end)
+	}
 	if failed == nil {
 		text := "Delivered."
-		if !delivered {
-			text = "Nothing was left to do: it was delivered or sent again before, or the endpoint is switched off or deleted; the console says which."
+		if !result.Delivered {
+			text = "Nothing was left to do: it was delivered or sent again before, or the endpoint is disabled or deleted; the console says which."
 		}
 		workflow.SetCurrentDetails(ctx, text)
 		return nil
@@ -56,6 +54,39 @@ func Delivery(ctx workflow.Context, in temporal.DeliveryInput) error {
 		return err
 	}
 	return abandon(ctx, failed)
+}
+
+// deliver makes up to a number of attempts. The activity names the delay before each, and says that the last one was the last.
+func deliver(ctx workflow.Context, in temporal.DeliveryInput, attempts int, end time.Time) (result activities.DeliverResult, err error) {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: temporal.QueueWebhooks, Summary: "Post the event",
+		// The exchange is bounded by 10 s; the rest is for the database.
+		StartToCloseTimeout: 20 * time.Second, ScheduleToCloseTimeout: end.Sub(workflow.Now(ctx)),
+		// The intervals are for attempts that were cut off. The others name their own delay.
+		RetryPolicy: &sdktemporal.RetryPolicy{
+			InitialInterval: cutOffDelay, BackoffCoefficient: 2, MaximumInterval: time.Minute, MaximumAttempts: int32(attempts), //nolint:gosec // five
+		},
+	})
+	err = workflow.ExecuteActivity(ctx, acts.Deliver, activities.DeliverInput{DeliveryID: in.DeliveryID, Delays: in.Delays, Resend: in.Resend}).Get(ctx, &result)
+	return result, err
+}
+
+// cutOffDelay is the time before the next attempt when the last one was cut off.
+const cutOffDelay = 5 * time.Second
+
+// retryAfter returns the time after which a delivery goes on; 0 if it has ended. It goes on when the endpoint had no room, and
+// when Temporal counted attempts that the database did not: those that were cut off are no attempts at the endpoint.
+func retryAfter(result activities.DeliverResult, err error) time.Duration {
+	if err == nil {
+		return result.Wait
+	}
+	if !retryable(err) {
+		return 0 // the last attempt says that it is the last
+	}
+	if app, ok := errors.AsType[*sdktemporal.ApplicationError](err); ok {
+		return max(app.NextRetryDelay(), cutOffDelay)
+	}
+	return cutOffDelay
 }
 
 // abandon is how the workflow fails: by the endpoint's answer to the last

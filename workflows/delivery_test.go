@@ -2,6 +2,7 @@ package workflows_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -30,18 +31,18 @@ func deliver(t *testing.T, schedule string, takes int) (waits []time.Duration, a
 	env := newEnvironment(&suite)
 	env.RegisterActivity(acts)
 	last := env.Now()
-	env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(func(ctx context.Context, in activities.DeliverInput) (bool, error) {
+	env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(func(ctx context.Context, in activities.DeliverInput) (activities.DeliverResult, error) {
 		waits = append(waits, env.Now().Sub(last).Round(time.Second))
 		last = env.Now()
 		attempt := int(activity.GetInfo(ctx).Attempt)
 		if attempt == takes {
-			return true, nil
+			return activities.DeliverResult{Delivered: true}, nil
 		}
 		opts := sdktemporal.ApplicationErrorOptions{NonRetryable: attempt == len(in.Delays)} // as the activity does
 		if attempt < len(in.Delays) {
 			opts.NextRetryDelay = in.Delays[attempt]
 		}
-		return false, sdktemporal.NewApplicationErrorWithOptions("no", "NotDelivered", opts)
+		return activities.DeliverResult{}, sdktemporal.NewApplicationErrorWithOptions("no", "NotDelivered", opts)
 	})
 	env.OnActivity(acts.AbandonDelivery, mock.Anything, mock.Anything, mock.Anything).Return(func(context.Context, uuid.UUID, int) error {
 		abandoned = true
@@ -75,4 +76,33 @@ func TestDeliveryThatWorksInTheEnd(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, waits, 3)
 	assert.False(t, abandoned)
+}
+
+// TestDelivery_NoAttemptWasMade_CountsNone: an endpoint without room, and attempts that were cut off, take none of the five
+// attempts. Temporal is told how many are left, so that its UI shows which one is under way.
+func TestDelivery_NoAttemptWasMade_CountsNone(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(quiet(t))
+	env := newEnvironment(&suite)
+	env.RegisterActivity(acts)
+	calls, made := 0, 0
+	var attempts []int32 // as the Temporal UI numbers them
+	env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(func(ctx context.Context, in activities.DeliverInput) (activities.DeliverResult, error) {
+		attempts = append(attempts, activity.GetInfo(ctx).Attempt)
+		switch calls++; {
+		case calls == 2: // after one attempt
+			return activities.DeliverResult{Wait: time.Minute, Made: made}, nil
+		case calls >= 4 && calls <= 7: // cut off: as many as Temporal had left
+			return activities.DeliverResult{}, errors.New("worker died")
+		}
+		made++
+		return activities.DeliverResult{}, sdktemporal.NewApplicationErrorWithOptions("no", activities.ErrTypeNotDelivered,
+			sdktemporal.ApplicationErrorOptions{NonRetryable: made == len(in.Delays), NextRetryDelay: time.Minute})
+	})
+	env.OnActivity(acts.AbandonDelivery, mock.Anything, mock.Anything, mock.Anything).Return(nil)
+	env.ExecuteWorkflow(workflows.Delivery, temporal.DeliveryInput{DeliveryID: uuid.New(), WebhookID: uuid.New(), Delays: make([]time.Duration, 5)})
+	require.ErrorContains(t, env.GetWorkflowError(), "NotDelivered")
+	assert.Equal(t, 5, made)
+	assert.Equal(t, []int32{1, 2, 1, 2, 3, 4, 1, 2, 3, 4}, attempts)
 }

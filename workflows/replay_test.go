@@ -219,15 +219,15 @@ func (s *scenario) timestamp(context.Context, temporal.EnvelopeInput) error {
 	return nil
 }
 
-func (s *scenario) deliver(ctx context.Context, in activities.DeliverInput) (bool, error) {
+func (s *scenario) deliver(ctx context.Context, in activities.DeliverInput) (activities.DeliverResult, error) {
 	if s.delivers {
-		return true, nil
+		return activities.DeliverResult{Delivered: true}, nil
 	}
 	opts := sdktemporal.ApplicationErrorOptions{NonRetryable: true} // after the last attempt
 	if n := int(activity.GetInfo(ctx).Attempt); n < len(in.Delays) {
 		opts = sdktemporal.ApplicationErrorOptions{NextRetryDelay: in.Delays[n]}
 	}
-	return false, sdktemporal.NewApplicationErrorWithOptions("no", activities.ErrTypeNotDelivered, opts)
+	return activities.DeliverResult{}, sdktemporal.NewApplicationErrorWithOptions("no", activities.ErrTypeNotDelivered, opts)
 }
 
 // planFor has a signer for each routing group given.

@@ -216,7 +216,7 @@ func TestEveryRunningWorkflowSaysWhatItWaitsFor(t *testing.T) {
 			for _, a := range []any{acts.RemindDeletion, acts.Timestamp} {
 				env.OnActivity(a, mock.Anything, mock.Anything).Return(down).Maybe()
 			}
-			env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(false, down).Maybe()
+			env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(activities.DeliverResult{}, down).Maybe()
 			env.OnActivity(acts.AnchorAudit, mock.Anything).Return(activities.AnchorResult{}, down).Maybe()
 			details := ""
 			env.RegisterDelayedCallback(func() {
@@ -240,11 +240,11 @@ func TestAFailedDeliverySaysWhatTheEndpointAnswered(t *testing.T) {
 		suite.SetLogger(quiet(t))
 		env := newEnvironment(&suite)
 		env.RegisterActivity(acts)
-		env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(func(context.Context, activities.DeliverInput) (bool, error) {
+		env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(func(context.Context, activities.DeliverInput) (activities.DeliverResult, error) {
 			if message == "" {
-				return false, sdktemporal.NewNonRetryableApplicationError("worker is gone", "Other", nil)
+				return activities.DeliverResult{}, sdktemporal.NewNonRetryableApplicationError("worker is gone", "Other", nil)
 			}
-			return false, sdktemporal.NewNonRetryableApplicationError(message, activities.ErrTypeNotDelivered, nil)
+			return activities.DeliverResult{}, sdktemporal.NewNonRetryableApplicationError(message, activities.ErrTypeNotDelivered, nil)
 		})
 		env.OnActivity(acts.AbandonDelivery, mock.Anything, mock.Anything, mock.Anything).Return(nil)
 		env.ExecuteWorkflow(workflows.Delivery, temporal.DeliveryInput{DeliveryID: uuid.New(), Delays: make([]time.Duration, 5)})
@@ -263,7 +263,7 @@ func TestADeliveryThatEndsWellSaysHow(t *testing.T) {
 		suite.SetLogger(quiet(t))
 		env := newEnvironment(&suite)
 		env.RegisterActivity(acts)
-		env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(delivered, nil)
+		env.OnActivity(acts.Deliver, mock.Anything, mock.Anything).Return(activities.DeliverResult{Delivered: delivered}, nil)
 		env.ExecuteWorkflow(workflows.Delivery, temporal.DeliveryInput{DeliveryID: uuid.New(), Delays: make([]time.Duration, 5)})
 		require.NoError(t, env.GetWorkflowError())
 		require.Contains(t, currentDetails(t, env), want)

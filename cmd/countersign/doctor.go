@@ -249,13 +249,13 @@ func (x *doctor) namespace(ctx context.Context, c client.Client, name string) {
 	add := "Add each: temporal operator search-attribute create --namespace " + name + " --type Keyword --name " + strings.Join(missing, "|")
 	switch {
 	case errors.Is(err, temporal.ErrAttributesNotReadable):
-		x.add("search_attributes", warned, err.Error(), "See in the console of Temporal Cloud that AppId, TenantId, EnvelopeStatus and Stuck are there as Keyword.")
+		x.add("search_attributes", warned, err.Error(), "See in the console of Temporal Cloud that AppId, TenantId, EnvelopeId, EnvelopeStatus and Stuck are there as Keyword.")
 	case err != nil:
 		x.fail("search_attributes", err, "See the Temporal server's log.")
 	case len(missing) > 0:
 		x.add("search_attributes", failed, "missing: "+strings.Join(missing, ", "), add)
 	default:
-		x.ok("search_attributes", "AppId, TenantId, EnvelopeStatus and Stuck are there")
+		x.ok("search_attributes", "AppId, TenantId, EnvelopeId, EnvelopeStatus and Stuck are there")
 	}
 	unserved, err := temporal.QueuesWithoutWorkers(ctx, c, name)
 	switch {
@@ -265,6 +265,21 @@ func (x *doctor) namespace(ctx context.Context, c client.Client, name string) {
 		x.add("workers", warned, fmt.Sprintf("%d of %d task queues have no worker", len(unserved), len(temporal.Queues)), "Start `countersign worker`.")
 	default:
 		x.ok("workers", "ask for work on every task queue")
+	}
+	x.workflowTasks(ctx, c, name)
+}
+
+// workflowTasks reports workflows that stand still because their code fails.
+func (x *doctor) workflowTasks(ctx context.Context, c client.Client, name string) {
+	n, example, err := temporal.FailingWorkflowTasks(ctx, c, name)
+	switch {
+	case err != nil:
+		x.add("workflow_tasks", warned, oneLine(err), "Search in the Temporal UI for TemporalReportedProblems.")
+	case n > 0:
+		x.add("workflow_tasks", failed, fmt.Sprintf("%d workflow(s) stand still because their code fails, %s among them", n, example),
+			"Run the build that the workflows began under, or terminate them: the schedule reconcile starts them again within minutes. See docs/run/troubleshooting.md.")
+	default:
+		x.ok("workflow_tasks", "none fails")
 	}
 }
 

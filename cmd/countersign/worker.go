@@ -72,6 +72,11 @@ func (a *app) startWorkers(ctx context.Context, acts *activities.Activities, can
 	if err := a.untilTemporalAnswers(ctx, func(ctx context.Context) error { return temporal.Check(ctx, a.client) }); err != nil {
 		return nil, err
 	}
+	if err := a.untilTemporalAnswers(ctx, func(ctx context.Context) error {
+		return temporal.EnsureSearchAttributes(ctx, a.client, a.cfg.TemporalNamespace)
+	}); err != nil {
+		return nil, err
+	}
 	if err := a.untilTemporalAnswers(ctx, func(context.Context) error {
 		ws = worker.New(a.client, acts, deployment, gaveUp) // one that could not be started is not started again
 		return ws.Start()

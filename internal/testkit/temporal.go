@@ -78,6 +78,7 @@ func registerNamespace(tb testing.TB, opts client.Options) {
 		SearchAttributes: map[string]enums.IndexedValueType{
 			"AppId":          enums.INDEXED_VALUE_TYPE_KEYWORD,
 			"TenantId":       enums.INDEXED_VALUE_TYPE_KEYWORD,
+			"EnvelopeId":     enums.INDEXED_VALUE_TYPE_KEYWORD,
 			"EnvelopeStatus": enums.INDEXED_VALUE_TYPE_KEYWORD,
 			"Stuck":          enums.INDEXED_VALUE_TYPE_KEYWORD,
 		},

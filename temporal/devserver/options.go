@@ -50,6 +50,7 @@ func countersignAttributes() searchAttributes {
 	return searchAttributes{
 		"AppId":          enums.INDEXED_VALUE_TYPE_KEYWORD,
 		"TenantId":       enums.INDEXED_VALUE_TYPE_KEYWORD,
+		"EnvelopeId":     enums.INDEXED_VALUE_TYPE_KEYWORD,
 		"EnvelopeStatus": enums.INDEXED_VALUE_TYPE_KEYWORD,
 		"Stuck":          enums.INDEXED_VALUE_TYPE_KEYWORD,
 	}
