@@ -342,8 +342,10 @@ func TestBuilderSessionsOfTemplatesReachNothingElse(t *testing.T) {
 			allowed = append(allowed, r)
 		}
 	}
-	require.ElementsMatch(t, []string{"GET /v1/templates/{id}", "GET /v1/templates/{id}/document", "GET /v1/templates/{id}/documents/{documentId}/suggestions",
-		"GET /v1/templates/{id}/documents/{documentId}/pages/{page}", "GET /v1/templates/{id}/documents/{documentId}/pages/{page}/text", "PATCH /v1/templates/{id}"}, allowed)
+	require.ElementsMatch(t, []string{
+		"GET /v1/templates/{id}", "GET /v1/templates/{id}/document", "GET /v1/templates/{id}/documents/{documentId}/suggestions",
+		"GET /v1/templates/{id}/documents/{documentId}/pages/{page}", "GET /v1/templates/{id}/documents/{documentId}/pages/{page}/text", "PATCH /v1/templates/{id}",
+	}, allowed)
 	_, draft := c.builder(e, nil)
 	draft.get("/v1/templates/"+template.str("id")).refused(401, "unauthorized")
 	c.get("/v1/templates/" + template.str("id")).want(200)

@@ -3,7 +3,6 @@ package api
 import (
 	"net/url"
 	"strings"
-
 	"testing"
 
 	"github.com/stretchr/testify/require"

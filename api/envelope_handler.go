@@ -1,9 +1,8 @@
 package api
 
 import (
-	"io"
-
 	"context"
+	"io"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"

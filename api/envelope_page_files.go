@@ -178,7 +178,7 @@ func (s *pageFiles) renderPage(ctx context.Context, r pageRequest, p store.PageF
 		content, err = s.pagePicture(ctx, f, &p)
 	}
 	if err != nil {
-		return nil, s.pageFails(ctx, r, err)
+		return nil, pageFails(r, err)
 	}
 	return s.keepPage(ctx, r, p, content)
 }
@@ -203,7 +203,7 @@ func (s *pageFiles) pageText(ctx context.Context, f *blob.Content, p *store.Page
 }
 
 // pageFails is the answer where a page cannot be made.
-func (s *pageFiles) pageFails(ctx context.Context, r pageRequest, err error) error {
+func pageFails(r pageRequest, err error) error {
 	if refused, ok := errors.AsType[*refusal.Error](err); ok {
 		return models.Refuse(models.KindUnprocessable, refused.Code, "%s", refused.Message)
 	}

@@ -1,14 +1,12 @@
 package api_test
 
 import (
-	"fmt"
-
-	"github.com/google/uuid"
-
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"countersign/internal/testkit"

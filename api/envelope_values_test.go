@@ -3,10 +3,9 @@ package api_test
 import (
 	"bytes"
 	"database/sql"
-	"strings"
-
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 

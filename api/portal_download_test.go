@@ -1,11 +1,6 @@
 package api_test
 
 import (
-	"mime"
-	"strings"
-	"sync"
-	"unicode/utf8"
-
 	"bytes"
 	"encoding/base64"
 	"fmt"
@@ -13,9 +8,13 @@ import (
 	"image/color"
 	"image/png"
 	"log/slog"
+	"mime"
 	"net/http"
+	"strings"
+	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"

@@ -1,14 +1,13 @@
 package api_test
 
 import (
-	"slices"
-
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
