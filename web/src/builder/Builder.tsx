@@ -256,7 +256,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
     else if (k === "enter" || k === " ") { 
       e.preventDefault();
       e.stopPropagation();
-      if (e.shiftKey) setSeveral(true); // Tab keeps what is selected from then on
+      if (e.shiftKey) setSeveral(true); // Tab adds to the selection from now on
       if (!e.shiftKey || !selected.has(f.key)) select([f.key], e.shiftKey || several);
       if (!e.shiftKey && !several) requestAnimationFrame(() => document.getElementById("pwho")?.focus());
     }
@@ -272,7 +272,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
   };
   const possible = openOnes(found.filter((s) => documents.some((d) => d.id === s.documentId)), fields);
   const open = possible.filter((s) => !dismissed.has(s.id));
-  /** Suggestions that are not wanted are hidden until they are asked for. */
+  /** Hides suggestions until they are requested again. */
   const dismiss = (some: readonly Suggestion[]) => {
     setDismissed(new Set([...dismissed, ...some.map((s) => s.id)]));
     setTold(some.length === 1 ? t("suggestionHidden", { label: some[0]!.label }) : t("suggestionsHidden", { n: some.length }));
@@ -289,7 +289,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
     setTold(t("suggestionsAdded", { n: open.length }));
   };
 
-  // One object for all pages, so that a page is drawn again only when something of its own changes.
+  // One object for all pages, so that a page is redrawn only when its own content changes.
   const latest = useRef<PageEvents>(null!);
   latest.current = {
     place: (documentId, page, x, y) => { if (tool) { place(tool, documentId, page, x, y, false); setTool(null); } else setSelected(new Set()); },

@@ -3,7 +3,7 @@ import type { Box, Handle } from "./geometry";
 import { describe, typeName, type BuilderField } from "./model";
 import { t } from "./texts";
 
-/** What a field on a page tells the page. */
+/** The events of a field, for its page. */
 export interface FieldEvents {
   begin: (e: PointerEvent, f: BuilderField, handle: Handle | null) => void;
   step: (e: PointerEvent) => void;
@@ -21,7 +21,7 @@ interface Props {
   box: Box;
   scale: number;
   on: boolean;
-  /** Whether it alone is selected, and can be sized. */
+  /** Whether the field is the only selected one, so that it can be resized. */
   alone: boolean;
   who: string | undefined;
   colour: string;
@@ -29,7 +29,7 @@ interface Props {
   events: FieldEvents;
 }
 
-const target = 24; // CSS pixels: the least size of what is pressed (WCAG 2.5.8)
+const target = 24; // CSS pixels: the minimum target size (WCAG 2.5.8)
 
 /** The handles there is room for; "out" are those that stand further out, because the field is small. */
 function handlesFor(w: number, h: number): { handle: Handle; out: boolean }[] {
@@ -43,7 +43,7 @@ function handlesFor(w: number, h: number): { handle: Handle; out: boolean }[] {
 
 export const place = (b: Box, scale: number) => ({ left: `${b.x * scale}px`, top: `${b.y * scale}px`, width: `${b.w * scale}px`, height: `${b.h * scale}px` });
 
-/** One field on its page. It is drawn again only when something of its own changes. */
+/** A field on its page. It is redrawn only when its own properties change. */
 export const FieldBox = memo(function FieldBox({ f, box, scale, on, alone, who, colour, problem, events }: Props) {
   const [w, h] = [box.w * scale, box.h * scale];
   const label = t(f.required ? "requiredFieldAt" : "fieldAt", { field: describe(f), type: typeName(f.type), name: who ?? t("nobody"), page: f.page });

@@ -9,7 +9,7 @@ import { noLines } from "./pagelines";
 import type { Suggestion } from "./suggestions";
 import { t } from "./texts";
 
-/** What the page tells the builder. */
+/** The events of a page, for the builder. */
 export interface PageEvents {
   /** A press on the page itself, in points. */
   place: (documentId: string, page: number, x: number, y: number) => void;
@@ -36,7 +36,7 @@ interface Props {
   problems: ReadonlyMap<string, string>;
   suggestions: readonly Suggestion[];
   armed: boolean;
-  /** Whether each press adds to what is selected, or takes from it. */
+  /** Whether each press toggles a field in the selection. */
   several: boolean;
   viewer: Viewer;
   events: PageEvents;
@@ -49,7 +49,7 @@ interface Drag {
   moved: boolean;
   /** Whether the field was selected before it was pressed. */
   was: boolean;
-  /** Whether the press adds to what is selected, or takes from it. */
+  /** Whether the press toggles the field in the selection. */
   add: boolean;
   /** Whether it only selects when it ends. */
   tap: boolean;
@@ -102,7 +102,7 @@ export const PageView = memo(function PageView({ documentId, page, pages, name, 
     if (document.activeElement instanceof HTMLInputElement) document.activeElement.blur();
     const was = selected.has(f.key);
     const add = e.shiftKey || several;
-    // A finger that comes down on a field may be about to scroll: it moves only what is selected already.
+    // A touch on a field may begin a scroll: it moves the field only if the field is selected already.
     const tap = e.pointerType === "touch" && !was && !handle;
     if (!tap) {
       (e.currentTarget as HTMLElement).closest<HTMLElement>(".bfield")!.setPointerCapture(e.pointerId);
@@ -145,7 +145,7 @@ export const PageView = memo(function PageView({ documentId, page, pages, name, 
   const cancel = () => { drag.current = null; last.current = null; setLive(null); setGuides(noGuides); };
   const end = (e: PointerEvent, f: BuilderField) => {
     const d = drag.current;
-    if (!d) return; // the press on the page goes on
+    if (!d) return; // the page handles the press
     e.stopPropagation();
     if (d.moved && last.current) events.move(last.current, "");
     else if (d.tap) events.select([f.key], d.add);
@@ -162,7 +162,7 @@ export const PageView = memo(function PageView({ documentId, page, pages, name, 
     focus: (...a) => latest.current.focus(...a), press: (f) => latest.current.press(f), key: (...a) => latest.current.key(...a),
   }), []);
 
-  // A frame that is drawn on the page selects what it meets; a press alone places a field, if a type is chosen.
+  // A frame drawn on the page selects the fields that it touches. A press places a field if a type is chosen.
   const from = useRef<{ x: number; y: number } | null>(null);
   const pageDown = (e: PointerEvent) => {
     if (e.button !== 0) return;

@@ -11,7 +11,7 @@ interface Props {
   problem?: string;
   sizeOf: (f: FieldContent) => Size;
   pagesOf: (documentId: string) => number;
-  /** Whether each press adds to what is selected, or takes from it. */
+  /** Whether each press toggles a field in the selection. */
   several: boolean;
   onSeveral: (on: boolean) => void;
   onSelectPage: () => void;
@@ -72,7 +72,10 @@ const orNone = (text: string): string | undefined => text || undefined;
 
 function One({ f, fields, recipients, types, problem, sizeOf, pagesOf, onChange, onCopyToAllPages, onDuplicate, onDelete }: Props & { f: BuilderField }) {
   const set = (change: Partial<FieldContent>, what: string) => onChange([{ ...f, ...change }], `${what}:${f.key}`);
-  /** Takes what was typed once it is complete; the box then shows what has come of it: the page's edges bound it, and nothing is no number. */
+  /**
+   * Applies a complete entry. The box then shows the result: the number limited by the edges of the page, or the old
+   * number if the box was empty.
+   */
   const place = (name: "x" | "y" | "w" | "h", box: HTMLInputElement) => {
     const next = box.value === "" ? f : onPage({ ...f, [name]: Number(box.value) }, sizeOf(f));
     box.value = String(round(next[name]));

@@ -5,7 +5,7 @@ import { cleanLabel, typeOf } from "./labels";
 import type { FieldContent } from "./model";
 import { cellsOf, type Line, type PageLines } from "./pagelines";
 
-/** A place to fill in: "text" stands for any type that is written. */
+/** A place to fill in. Type "text" represents every type with text. */
 export interface Blank extends Box { type: "text" | "checkbox"; label: string; content?: Partial<FieldContent> }
 
 const tick = { smallest: 5, largest: 22 }; // points: sides of a box to tick
@@ -58,7 +58,7 @@ function toWriteOn(line: Line, texts: readonly PageText[], images: readonly Box[
   return { ...(roomy ? higher : room), type: "text", label };
 }
 
-/** The pieces of text that follow each other on a line as one. Letters are those of the keyboard, not of the typeface (NFKC). */
+/** Joins adjacent pieces of text on a line. Letters are normalized (NFKC), because typefaces have their own forms. */
 function phrases(texts: readonly PageText[]): PageText[] {
   const out: PageText[] = [];
   for (const t of [...texts].sort((a, b) => a.x - b.x)) {

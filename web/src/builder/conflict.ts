@@ -1,4 +1,4 @@
-/** How a draft at the service differs from what was saved from here. */
+/** The differences between the service's draft and the version last saved by this page. */
 import { contentOf, same, type Saved } from "./content";
 import { typeName, type BuilderField, type Draft, type FieldContent } from "./model";
 import { listed, t, type TextKey } from "./texts";
@@ -31,7 +31,9 @@ export function differences(theirs: Draft["fields"], saved: ReadonlyMap<string, 
   return out;
 }
 
-/** Notes as saved what the service has just as it is here: it was saved from here, but the answer was lost on its way. */
+/**
+ * Marks as saved the service's fields that equal fields of this page: this page saved them, but the response was lost.
+ */
 export function adopt(theirs: Draft["fields"], saved: Map<string, Saved>, fields: readonly BuilderField[]): void {
   const ids = new Map([...saved].map(([key, s]) => [s.id, key]));
   const here = new Map(fields.map((f) => [f.key, f]));

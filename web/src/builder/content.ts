@@ -28,5 +28,5 @@ export function mergePatch(a: FieldContent, b: FieldContent): Record<string, unk
   return out;
 }
 
-/** What of a draft is not its fields, to tell whether it has changed. */
+/** Returns the part of a draft that is not its fields, as text to compare. */
 export const aroundFields = ({ signers, documents, subject, message }: Draft): string => JSON.stringify([signers, documents, subject, message]);

@@ -13,7 +13,7 @@ const saveDelay = 500; // milliseconds after the last change
 const maxHistory = 500;
 const longestWait = 30_000;
 
-/** Whether an error leaves it open if the service has done what it was asked for. */
+/** Whether an error leaves open if the service has performed the request. */
 const isUndecided = (e: unknown): boolean => e instanceof NetworkError || (e instanceof ApiError && e.status >= 500);
 
 type PageSize = (document: DraftDocument, page: number) => Promise<{ width: number; height: number }>;
@@ -29,8 +29,9 @@ async function read(path: string, bearer: string, pageSize: PageSize): Promise<{
 }
 
 /**
- * A draft that is edited: fields change here at once and are saved behind. What is to be saved is always the difference
- * between what the service has and what is here, so that undo, redo and a lost connection need nothing of their own.
+ * The editor of a draft: fields change here immediately and are saved in the background. Each save sends the
+ * difference between the service's fields and those of this page, so that undo, redo and a lost connection need no
+ * code in addition.
  */
 export class DraftEditor implements Editor {
   readonly parts = new DraftParts(this);
@@ -199,7 +200,7 @@ export class DraftEditor implements Editor {
     else this.set(this.standing([...this.fields, ...fields]));
   }
 
-  /** The fields whose recipient and document are there, by the ids that these have now. */
+  /** Returns the fields whose recipient and document exist, with the current ids of both. */
   private standing(fields: readonly BuilderField[]): BuilderField[] {
     const signers = new Set(this.draft.signers.map((s) => s.id));
     const documents = new Set(this.draft.documents.map((d) => d.id));
@@ -240,7 +241,7 @@ export class DraftEditor implements Editor {
     return this.state === "over" || this.state === "sent";
   }
 
-  /** Whether something here differs from what the service has, what it refused included. */
+  /** Whether a field of this page, rejected ones included, differs from the service's. */
   private get unsaved(): boolean {
     return this.fields.length !== this.saved.size || this.fields.some((f) => !same(contentOf(f), this.saved.get(f.key)?.content));
   }
@@ -296,7 +297,7 @@ export class DraftEditor implements Editor {
     this.publish();
   }
 
-  /** looked: it was met while looking at what somebody else made of the draft. */
+  /** Handles a failed request. looked is set if it was the reading of another person's changes that failed. */
   private async failed(e: unknown, looked = false): Promise<void> {
     if (isUndecided(e) || (e instanceof ApiError && e.status === 429)) {
       this.state = "offline";
@@ -309,7 +310,7 @@ export class DraftEditor implements Editor {
     } else if (e instanceof ApiError && e.status === 401 && typeof e.details.status === "string") {
       this.endDraft();
     } else if (e instanceof ApiError && e.status === 401) {
-      this.state = "ended"; // what is here is kept for the next session
+      this.state = "ended"; // this page's fields are kept for the next session
     } else if (e instanceof ApiError && (e.status === 404 || e.status === 409)) {
       this.state = "over";
       this.told = e.message;
@@ -358,7 +359,7 @@ export class DraftEditor implements Editor {
     }
   }
 
-  /** Notes what is wrong with a field; it is not saved again until it changes. */
+  /** Records why the service rejected a field. The field is saved again only after it changes. */
   private note(f: BuilderField, e: unknown): void {
     if (!(e instanceof ApiError && (e.status === 400 || e.status === 403))) throw e;
     const parts = Object.entries(e.errors).map(([name, why]) => `${name.replace(/^fields\[\d+\]\.|^\[\d+\]\./, "")} ${why.join(", ")}`);
@@ -366,7 +367,9 @@ export class DraftEditor implements Editor {
     this.refusedContent.set(f.key, JSON.stringify(contentOf(f)));
   }
 
-  /** Reads what somebody else made of the draft, and says how it differs from what was saved from here. */
+  /**
+   * Reads another person's changes to the draft, and reports how they differ from the version last saved by this page.
+   */
   private async lookAtTheirs(): Promise<void> {
     try {
       const { draft, etag } = await read(this.at, this.bearer, this.pageSize);
@@ -378,7 +381,10 @@ export class DraftEditor implements Editor {
     this.publish();
   }
 
-  /** Compares the draft as the service has it with what was saved from here. A difference that was made here, by a save whose answer was lost, is none. */
+  /**
+   * Compares the service's draft with the version last saved by this page. A field that this page saved without
+   * getting the response is no difference.
+   */
   private compare(draft: Draft, etag: string): void {
     adopt(draft.fields, this.saved, this.fields);
     const theirs = differences(draft.fields, this.saved);
@@ -394,7 +400,7 @@ export class DraftEditor implements Editor {
     this.schedule(0);
   }
 
-  /** Ends a conflict: what is here is saved over theirs, or theirs is taken. */
+  /** Resolves a conflict: saves this page's fields over the service's, or takes the service's. */
   resolve(keep: "mine" | "theirs"): void {
     if (!this.server) return;
     const mine = this.fields;
@@ -413,8 +419,8 @@ export class DraftEditor implements Editor {
   }
 
   /**
-   * Does something to the draft that is not a field's, such as adding a recipient, and takes what came of it. Fields are saved first; those that change
-   * meanwhile, afterwards.
+   * Performs an action on the draft that does not concern a field, such as adding a recipient, and applies the result.
+   * Fields are saved first. Those that change while the action runs are saved afterwards.
    */
   act<T>(method: string, path: string, body?: unknown): Promise<T> {
     return this.inTurn(() => this.actNow<T>(method, path, body));
@@ -455,7 +461,7 @@ export class DraftEditor implements Editor {
     return draft.documents.flatMap((document) => (document.warnings ?? []).map((warning) => ({ document, warning, field: draft.fields.find((f) => f.id === warning.field) })));
   }
 
-  /** Sends the draft as it is saved; it cannot be edited any more then. */
+  /** Sends the draft as it is saved. It cannot be edited afterwards. */
   send(): Promise<void> {
     return this.inTurn(async () => {
       await this.saveAll();
@@ -466,7 +472,7 @@ export class DraftEditor implements Editor {
         await this.call("/send", "POST", {});
         this.endDraft();
       } catch (e) {
-        // Without an answer it may have been sent: the service is asked now, or by what is done next.
+        // Without a response the draft may have been sent: its state is read now, or by the next request.
         if (isUndecided(e)) await this.lookAtTheirs();
         else await this.refused(e);
         if (!this.gone) {
@@ -484,7 +490,7 @@ export class DraftEditor implements Editor {
     this.told = this.sending ? "" : t("envelopeSent");
   }
 
-  /** Takes the draft as the service has it, with what differs here laid over it: what was changed since it was saved, and what was refused. */
+  /** Reads the draft from the service, and applies this page's unsaved and rejected changes to it. */
   private async reload(): Promise<void> {
     const { draft, etag } = await read(this.at, this.bearer, this.pageSize);
     this.stale = false;
@@ -492,7 +498,7 @@ export class DraftEditor implements Editor {
     this.take(draft, etag);
     const came = this.fields.flatMap((f) => {
       const before = was.get(f.key);
-      if (!before) return [f]; // it came with what was done
+      if (!before) return [f]; // added by the action
       const own = mine.get(f.key);
       if (!own) return []; // removed here
       return [same(contentOf(own), before.content) ? f : this.standing([own])[0] ?? f];
@@ -507,7 +513,7 @@ export class DraftEditor implements Editor {
     this.keeper.forget();
   }
 
-  /** Ends the work on a page that stays: what is saved leaves nothing behind. */
+  /** Ends the work on a page that stays open. If everything is saved, nothing is kept. */
   close(): void {
     this.closed = true;
     clearTimeout(this.timer);

@@ -3,7 +3,7 @@ import type { DraftParts, Step, StepData } from "./draftparts";
 import { newest, objectsAt, Shared } from "./history";
 import type { BuilderField } from "./model";
 
-/** What the history holds: the fields as they were, or a step that concerned recipients or documents. */
+/** An entry of the history: the fields before a change, or a step that concerned recipients or documents. */
 export type Entry = readonly BuilderField[] | Step;
 
 export interface DraftHistory {
@@ -19,7 +19,7 @@ export interface DraftHistory {
 
 interface KeptEntry { step?: StepData; fields?: number[] }
 
-/** What is kept of a history, with so many steps each way. */
+/** Returns the form in which a history is kept, with at most steps entries in each direction. */
 export function writeHistory({ etag, keys, successors, past, future }: DraftHistory, steps: number): object {
   const shared = new Shared();
   const write = (entries: readonly Entry[]) => newest(entries, steps, (e) => !("back" in e) || e.data !== undefined)
@@ -27,7 +27,7 @@ export function writeHistory({ etag, keys, successors, past, future }: DraftHist
   return { etag, keys, successors, past: write(past), future: write(future), objects: shared.objects };
 }
 
-/** The history of what was kept; it throws where it does not fit. */
+/** Returns the history from its kept form. It throws if the form is not valid. */
 export function readHistory(kept: Record<string, unknown>, parts: DraftParts): { [K in keyof DraftHistory]: K extends "past" | "future" ? Entry[] : DraftHistory[K] } {
   const { etag, keys, successors, past, future, objects } = kept as unknown as Omit<DraftHistory, "past" | "future"> & { past: KeptEntry[]; future: KeptEntry[]; objects: unknown[] };
   const read = (entries: KeptEntry[]): Entry[] => entries.map((e) => (e.step ? parts.step(e.step) : objectsAt<BuilderField>(objects, e.fields)));

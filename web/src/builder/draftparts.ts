@@ -3,7 +3,10 @@ import type { BuilderField, DraftDocument, Recipient } from "./model";
 
 type Edits = [id: string, edit: Record<string, unknown>][];
 
-/** What a step is made of, where it can be kept when the page is loaded again: a file cannot. Ids are those of the time of the step. */
+/**
+ * The data of a step that can be kept when the page is reloaded; the content of a file cannot. Ids are those at the
+ * time of the step.
+ */
 export type StepData =
   | { kind: "added"; id: string; body: Record<string, unknown>; edits: Edits; changed: Edits; fields: readonly BuilderField[] }
   | { kind: "edited"; was: Edits; is: Edits }
@@ -24,7 +27,10 @@ interface Steps extends Pick<Editor, "at" | "bearer" | "isPrepared" | "snapshot"
 
 const members = ["name", "email", "phone", "routingOrder", "authMethod", "role", "kind", "host", "language", "notify", "allowDelegation", "witnessFor"] as const satisfies readonly (keyof RecipientContent)[];
 
-/** What the service is asked for. A witness has the step of whom he witnesses, and a copy proves nothing. */
+/**
+ * Returns the body of the request for a recipient. A witness has the step of the witnessed signer, and a recipient of
+ * copies has no authentication.
+ */
 function bodyOf(r: RecipientContent): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   for (const name of members) if (r[name] !== undefined && r[name] !== null) out[name] = r[name];
@@ -33,14 +39,17 @@ function bodyOf(r: RecipientContent): Record<string, unknown> {
   return out;
 }
 
-/** The members of a that an edit changes, as they are now; null where there is none. */
+/** Returns the current values of the members that an edit changes; null for those without a value. */
 function before(r: Recipient, edit: RecipientEdit): Record<string, unknown> {
   return Object.fromEntries((Object.keys(edit) as (keyof RecipientEdit)[]).map((name) => [name, r[name] ?? null]));
 }
 
 const patchOf = (edit: RecipientEdit): Record<string, unknown> => Object.fromEntries(Object.entries(edit).map(([name, value]) => [name, value ?? null]));
 
-/** Recipients and documents of a draft: each change is made at the service at once, and kept with what takes it back. */
+/**
+ * The recipients and documents of a draft. Each change is saved immediately, and recorded with the change that reverts
+ * it.
+ */
 export class DraftParts implements Parts {
   constructor(private readonly editor: Steps) {}
 
@@ -57,7 +66,7 @@ export class DraftParts implements Parts {
     return (await this.editor.act<{ id: string }>("POST", "/signers", body)).id;
   }
 
-  /** The step that was made of something, also on a page that was loaded before. */
+  /** Returns the step for its data, also for data from before a reload. */
   step(d: StepData): Step {
     switch (d.kind) {
       case "added": return {
@@ -118,7 +127,10 @@ export class DraftParts implements Parts {
     this.editor.done(step);
   }
 
-  /** Gives a file to the draft, and then its name to the document. Without that it is there all the same and can be renamed: given once more, it would be there twice. */
+  /**
+   * Uploads a file to the draft, then sets the document's name. If only the second request fails, the document stays
+   * and can be renamed: another upload would add it twice.
+   */
   private async upload(file: File): Promise<string> {
     const { documentId } = await this.editor.act<{ documentId: string }>("POST", "/document", file);
     await this.editor.act("PATCH", `/documents/${documentId}`, { name: file.name }).catch(() => undefined);

@@ -2,7 +2,10 @@
 import type { BuilderField, Draft, Recipient } from "./model";
 import { t } from "./texts";
 
-/** How the work stands with the service. ended: the session has, and another one can go on; over: there is nothing to go on with; sent: because the envelope was sent from here. */
+/**
+ * The state of saving. ended: the session has expired, and another one can continue; over: the draft cannot be edited
+ * anymore; sent: this page sent the envelope.
+ */
 export type SaveState = "saved" | "saving" | "unsaved" | "offline" | "conflict" | "refused" | "ended" | "over" | "sent";
 
 export interface Snapshot {
@@ -17,7 +20,7 @@ export interface Snapshot {
   canRedo: boolean;
   /** In a conflict: what somebody else has changed. */
   theirs: string[];
-  /** Whether the browser keeps what is not saved, should the page be loaded again. */
+  /** Whether the browser keeps unsaved work when the page is reloaded. */
   kept: boolean;
   /** Whether work is here that had not been saved when the page was loaded. */
   restored: boolean;
@@ -45,11 +48,11 @@ export interface TemplateTexts { name: string; subject: string; message: string 
 export interface Editor {
   readonly parts: Parts;
   readonly bearer: string;
-  /** The address of what is edited. */
+  /** The address of the edited draft or template. */
   readonly at: string;
   /** Whether something here is not at the service yet. */
   readonly dirty: boolean;
-  /** The texts of a template; undefined: a draft, whose texts are asked for when it is sent. */
+  /** The texts of a template; undefined for a draft, whose texts are entered when it is sent. */
   readonly texts?: TemplateTexts;
   setTexts?(texts: TemplateTexts): void;
   /** Whether people read a file that the service prepared, instead of the one that was given. */

@@ -1,4 +1,4 @@
-/** The history of what was done in the builder, as the browser keeps it for this tab. */
+/** The history of the builder, as the browser keeps it for this tab. */
 import { forget, keep, kept } from "./kept";
 
 const longestHistory = 100; // steps back and forward that are kept, each
@@ -43,7 +43,9 @@ export function newest<E>(entries: readonly E[], most: number, canBeKept: (e: E)
 export class Keeper {
   private timer = 0;
 
-  /** write gives what is kept with so many steps, or null where nothing is. */
+  /**
+   * write returns the data to keep, with at most steps entries in each direction, or null if there is nothing to keep.
+   */
   constructor(private readonly name: string, private readonly write: (steps: number) => object | null, private readonly done: (taken: boolean) => void = () => undefined) {
     addEventListener("pagehide", this.now);
   }
@@ -81,7 +83,7 @@ export class Keeper {
     forget(this.name);
   }
 
-  /** Writes no more; what is kept stays. */
+  /** Stops writing. The kept data stays. */
   close(): void {
     if (this.timer) this.now();
     removeEventListener("pagehide", this.now);

@@ -1,4 +1,4 @@
-/** What the browser keeps for this tab, so that it is there again if the page is loaded again: work that is not saved yet, and what can be undone. */
+/** The store of this tab, which survives a reload: unsaved work, and the history for undo and redo. */
 import type { Saved } from "./content";
 import type { FieldContent } from "./model";
 
@@ -7,7 +7,7 @@ export interface Work {
   etag: string;
   /** The fields as the service had them. */
   saved: Saved[];
-  /** The fields as they are here, with their key, and their id where the service has them. */
+  /** The fields of this page with their keys, and with their ids if the service has them. */
   fields: { id: string | undefined; key: string; content: FieldContent }[];
   /** What of the draft was not its fields. */
   around: string;

@@ -11,7 +11,7 @@ const words: [RegExp, FieldType][] = [
   [/name|nom\b|nombre|naam|ad soyad|imię|اسم|שם|氏名/i, "name"],
 ];
 
-/** The type of field that a label asks for. */
+/** Returns the type of field that a label suggests. */
 export const typeOf = (label: string): FieldType => words.find(([word]) => word.test(label))?.[1] ?? "text";
 
 /** A label without what leads to the blank after it. */

@@ -50,7 +50,10 @@ export interface DraftDocument {
 
 export interface Validation { pattern?: string; min?: string | number; max?: string | number; message?: string }
 
-/** What of a field the API takes and shows, without its id. Places are points from the left and top edge of the page as it is shown. */
+/**
+ * The properties of a field in the API, without its id. Places are points from the left and top edge of the displayed
+ * page.
+ */
 export interface FieldContent {
   documentId: string;
   signerId: string;
@@ -84,7 +87,7 @@ export const contentMembers = [
   "maxLength", "multiline", "comb", "format", "options", "group", "option", "validation", "condition",
 ] as const satisfies readonly (keyof FieldContent)[];
 
-/** A field in the builder. Its key stays, while the service gives it another id each time it is made again. */
+/** A field in the builder. Its key is stable; the service assigns a new id each time the field is created again. */
 export interface BuilderField extends FieldContent { key: string }
 
 export interface Draft {
@@ -133,7 +136,7 @@ export const fieldTypes = Object.keys(kinds) as FieldType[];
 /** Types whose value is a text that the person writes, so that size, length and the like apply. */
 export const isWritten = (t: FieldType): boolean => ["text", "name", "email", "company", "title", "number", "date"].includes(t);
 
-/** Colours that tell recipients apart, each with text that can be read on it, by number. */
+/** Returns the color of a recipient, by position. The colors are distinct, and text on them is legible. */
 export const colourOf = (recipients: readonly Recipient[], id: string): string => {
   const i = recipients.findIndex((r) => r.id === id);
   return `c${i < 0 ? "x" : i % 8}`;

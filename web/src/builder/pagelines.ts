@@ -1,4 +1,7 @@
-/** The straight lines that a page draws, read from what pdf.js would paint. Places are points from the left and top edge of the page as it is shown. */
+/**
+ * The straight lines that a page draws, read from pdf.js's operators. Places are points from the left and top edge of
+ * the displayed page.
+ */
 import type { PageOperators } from "../sign/viewer";
 import type { Box } from "./geometry";
 
@@ -57,7 +60,7 @@ const isRectangle = (points: readonly Point[]): boolean => points.length >= 4 &&
 /** Whether b is a, drawn a line's breadth further in. */
 const framed = (a: Box, b: Box): boolean => [b.x - a.x, b.y - a.y, a.x + a.w - b.x - b.w, a.y + a.h - b.y - b.h].every((d) => d > 0 && d <= thickest);
 
-/** Joins what lies on one line, and leaves out what is too short. */
+/** Joins segments of one line, and drops lines that are too short. */
 function joined(lines: Line[]): Line[] {
   const out: Line[] = [];
   let open: Line[] = [];

@@ -4,7 +4,7 @@ import { ApiError, NetworkError } from "../ui/http";
 import { Dialog } from "../ui/parts";
 import { t } from "./texts";
 
-/** What to tell of an error. */
+/** Returns the message for an error. */
 export function errorText(e: unknown): string {
   if (e instanceof NetworkError) return t("unreachable");
   if (e instanceof ApiError) return Object.entries(e.errors).map(([k, v]) => `${k} ${v.join(", ")}`).join("; ") || e.message;
@@ -13,7 +13,7 @@ export function errorText(e: unknown): string {
 
 interface FormProps { title: string; label: string; work: () => Promise<unknown>; onClose: () => void; /** Something else that can be done, such as removing. */ other?: { label: string; work: () => Promise<unknown> }; children: ComponentChildren }
 
-/** A dialog with a form: it closes when the work is done, and tells why it is not. */
+/** A dialog with a form. It closes when the work is done, and shows the error if it fails. */
 export function FormDialog({ title, label, work, onClose, other, children }: FormProps) {
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);

@@ -1,4 +1,7 @@
-/** The steps in which recipients are asked: those of one step at the same time. A witness stands in the step of whom he witnesses. */
+/**
+ * The steps of a draft: recipients of one step act at the same time. A witness belongs to the step of the witnessed
+ * signer.
+ */
 import type { RecipientEdit } from "./editor";
 import type { Recipient } from "./model";
 
@@ -20,7 +23,10 @@ function numbered(steps: readonly (readonly Recipient[])[]): Map<string, Recipie
   return out;
 }
 
-/** Moves a recipient, with the witnesses, into a step; or, where between is set, into one of its own before the step of that index. */
+/**
+ * Moves a recipient with the witnesses into a step or, if between is set, into a new step before the step of that
+ * index.
+ */
 export function moveTo(recipients: readonly Recipient[], moved: Recipient, index: number, between: boolean): Map<string, RecipientEdit> {
   const own = (r: Recipient) => r.id === moved.id || (r.witnessFor !== undefined && r.witnessFor === moved.role);
   const steps = stepsOf(recipients).map((s) => s.filter((r) => !own(r)));
@@ -29,7 +35,7 @@ export function moveTo(recipients: readonly Recipient[], moved: Recipient, index
   return numbered(next);
 }
 
-/** One step earlier or later: out of a step that is shared into one of its own, and from that into the next one. */
+/** Moves a recipient one step earlier or later: from a shared step into a new one, and from there into the next one. */
 export function moveBy(recipients: readonly Recipient[], moved: Recipient, by: -1 | 1): Map<string, RecipientEdit> {
   const steps = stepsOf(recipients);
   const at = steps.findIndex((s) => s.some((r) => r.id === moved.id));

@@ -6,7 +6,7 @@ import { cleanLabel, typeOf } from "./labels";
 import { fieldTypes, typeName, type FieldContent, type FieldType } from "./model";
 import { pageContent } from "./pagecontent";
 
-/** A field that the document seems to want. Nothing is made of it until somebody takes it. */
+/** A field that the document seems to need. It is created only when a person accepts it. */
 export interface Suggestion extends Box {
   id: string;
   documentId: string;
@@ -15,7 +15,7 @@ export interface Suggestion extends Box {
   label: string;
   name?: string;
   role?: string;
-  /** What else a field that is made of it has. */
+  /** Further properties of the created field. */
   content?: Partial<FieldContent>;
   /** How sure it is: of two in one place the higher one is offered. */
   rank: number;

@@ -73,7 +73,7 @@ export class TemplateEditor implements Editor {
     if (work) this.restore(work);
   }
 
-  /** Takes up what was not saved when the page was loaded again. Where the template has changed since, both are shown. */
+  /** Restores unsaved work after a reload. If the template has changed since, both versions are shown. */
   private restore({ etag, saved, content, past, future, lost }: KeptTemplate): void {
     const unsaved = !same(content, saved);
     if (etag !== this.etag && !unsaved) return;
@@ -233,7 +233,7 @@ export class TemplateEditor implements Editor {
     this.put({ ...this.content, documents: numbered(documents), fields: this.content.fields.filter((f) => ids.has(f.documentId)) });
   }
 
-  /** Saves what has changed as one version; documents that were removed and saved, and are here again, come first. */
+  /** Saves all changes as one version, after adding again the documents that were removed, saved and restored. */
   async save(): Promise<void> {
     this.running ??= this.inTurn(() => this.saveAll()).finally(() => { this.running = null; });
     return this.running;
@@ -255,7 +255,7 @@ export class TemplateEditor implements Editor {
       if (this.dirty) {
         const sent = this.content;
         await this.patch(this.body(sent), sent);
-        // What was changed meanwhile is still to be saved.
+        // Changes made during the request are still to be saved.
         if (same(sent, this.content)) this.content = this.saved;
       }
       this.state = "saved";
@@ -271,7 +271,7 @@ export class TemplateEditor implements Editor {
     return this.content.documents.filter((d) => !ids.has(d.id));
   }
 
-  /** The members of an edit that differ from what is saved: a session may lack the feature for others. */
+  /** Returns the members of an edit that differ from the saved ones: a session may lack the permission for others. */
   private body(c: Content): Record<string, unknown> {
     const names = new Map(everybody(c).map((r) => [r.id, r.role]));
     const [is, was] = [c.texts, this.saved.texts];
@@ -291,7 +291,7 @@ export class TemplateEditor implements Editor {
     };
   }
 
-  /** Makes a version, of which sent is what it has of roles and fields. */
+  /** Creates a version. sent is the content whose roles and fields the version has. */
   private async patch(body: unknown, sent: Content): Promise<void> {
     let etag = "";
     this.template = await request<Template>(this.at, { method: "PATCH", body, bearer: this.bearer, headers: { "If-Match": this.etag }, onHeaders: (h) => { etag = h.get("ETag") ?? ""; } });
@@ -311,7 +311,7 @@ export class TemplateEditor implements Editor {
       this.publish();
       throw e;
     }
-    // It comes to what is here now: fields and texts may have changed while the file was on its way.
+    // The document is added to the current content: fields and texts may have changed during the upload.
     this.past.push(this.content);
     this.future = [];
     this.lastMerge = "";
@@ -348,7 +348,7 @@ export class TemplateEditor implements Editor {
     else if (e instanceof ApiError && (e.status === 412 || e.code === "template_changed")) {
       this.state = "conflict";
       void this.lookAtTheirs();
-    } else if (e instanceof ApiError && e.status === 401) this.state = "ended"; // what is here is kept for the next session
+    } else if (e instanceof ApiError && e.status === 401) this.state = "ended"; // this page's content is kept for the next session
     else if (e instanceof ApiError && [404, 409].includes(e.status)) this.state = "over";
     else {
       this.state = "refused";
@@ -404,7 +404,7 @@ export class TemplateEditor implements Editor {
 
   forget(): void { this.keeper.forget(); }
 
-  /** Ends the work on a page that stays: what is saved leaves nothing behind. */
+  /** Ends the work on a page that stays open. If everything is saved, nothing is kept. */
   close(): void {
     this.closed = true;
     this.keeper.close();

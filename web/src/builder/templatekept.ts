@@ -29,7 +29,10 @@ type Numbers = Record<keyof Content, number[]>;
 
 const idsOf = (c: Content): Set<string> => new Set(c.documents.map((d) => d.id));
 
-/** What is kept, with so many steps of the history each way. The file of a document that the service does not have is none of it. */
+/**
+ * Returns the form in which a template's state is kept, with at most steps entries in each direction. It does not
+ * contain files that the service does not have.
+ */
 export function writeTemplate({ etag, saved, content, past, future }: State, steps: number): object {
   const shared = new Shared();
   const write = (c: Content): Numbers => ({ signers: shared.put(c.signers), copies: shared.put(c.copies), documents: shared.put(c.documents), fields: shared.put(c.fields), texts: shared.put([c.texts]) });
@@ -38,7 +41,7 @@ export function writeTemplate({ etag, saved, content, past, future }: State, ste
   return { etag, saved: write(saved), content: write(content), past: entries(past), future: entries(future), objects: shared.objects };
 }
 
-/** The state of what was kept; it throws where it does not fit. */
+/** Returns the state from its kept form. It throws if the form is not valid. */
 export function readTemplate(kept: Record<string, unknown>): KeptTemplate {
   const { etag, saved, content, past, future, objects } = kept as unknown as { etag: string; saved: Numbers; content: Numbers; past: Numbers[]; future: Numbers[]; objects: unknown[] };
   const read = (c: Numbers): Content => ({

@@ -12,7 +12,7 @@ export interface Identity {
   app: { id: string; name: string; plan: string; tenants: string[] };
   /** A second factor is required and missing. */
   mustEnrol: boolean;
-  /** With the password, or at an OpenID provider alone; null: an application's own token. */
+  /** How the user signed in: with the password, or at an OpenID provider. null for an application's token. */
   signIn: SignIn | null;
 }
 export type SignIn = "password" | "provider";
@@ -20,13 +20,16 @@ export type SignIn = "password" | "provider";
 export interface SignInOptions { provider: { name: string } | null; passkeys: boolean }
 
 export interface Signer { id: string; name: string; email: string; routingOrder: number; status: string; authMethod: string; signedAt: string | null; previous?: PreviousSigner[];
-  /** What else than signing is asked for; of in_person, who gets the link and hands the device over. */
+  /**
+   * The kind of a recipient who does not sign on their own device. For in_person, host is the person who receives the
+   * link and hands the device over.
+   */
   kind?: "approver" | "viewer" | "in_person"; host?: { name: string; email: string };
   role?: string; /** The role whose signature is witnessed. */ witnessFor?: string;
 }
-/** Who gets a copy and is asked nothing. */
+/** A recipient of copies, who need not act. */
 export interface CopyRecipient { id: string; name: string; email: string; routingOrder: number; status: "pending" | "sent"; previous?: PreviousSigner[] }
-/** Somebody who was to sign until another person took the place. */
+/** A person who was the signer before being replaced. */
 export interface PreviousSigner { name: string; email: string; until: string; reason: string | null }
 export interface Document { id: string; kind: "original" | "sealed"; name: string; document_order: number; size: number; pageCount: number; sha256: string; purgeStatus: string }
 export interface Field { id: string; name?: string; label?: string }
@@ -52,9 +55,9 @@ export interface Paged<T> { data: T[]; total: number; page: number; pageSize: nu
 
 const tokenKey = "countersign:console";
 
-/** Calls the console's part of the API for whoever is signed in. The token lives as long as the tab. */
+/** Calls the console's part of the API for the signed-in user. The token lives as long as the tab. */
 export class Client {
-  /** onGone is told whether the session ended by itself. */
+  /** onGone receives whether the session expired. */
   constructor(private readonly onGone: (ended: boolean) => void) {}
 
   get token(): string | null {
@@ -132,16 +135,16 @@ export function useKey(): <T>(work: (key: string) => Promise<T>) => Promise<T> {
   };
 }
 
-/** What to tell of an error. */
+/** Returns the message for an error. */
 export function errorText(e: unknown): string {
   if (e instanceof NetworkError) return "The service can't be reached.";
   if (e instanceof ApiError && usedKey(e)) return "This may already be done. Check before you retry.";
-  // The message tells of the first wrong field only.
+  // The message names only the first invalid field.
   if (e instanceof ApiError) return Object.entries(e.errors).map(([k, v]) => `${k} ${v.join(", ")}`).join("; ") || e.message;
   return e instanceof Error ? e.message : String(e);
 }
 
-/** Marks what a page asks by itself: it does not keep an idle session alive. */
+/** Marks the background requests of a page, which do not keep an idle session alive. */
 export const background = (): RequestOptions => ({ headers: { "Countersign-Background": "1" } });
 
 /** The events that endpoints subscribe to. */
@@ -154,7 +157,7 @@ export const webhookEvents = [
 
 export interface Loaded<T> { data: T | null; problem: string; reload: () => void }
 
-/** Loads something, again whenever its path changes and every so many milliseconds. */
+/** Loads data, and reloads it when its path changes and every so many milliseconds. */
 export function useLoad<T>(client: Client, path: string | null, every = 0): Loaded<T> {
   const [data, setData] = useState<T | null>(null);
   const [problem, setProblem] = useState("");

@@ -19,7 +19,7 @@ export function Contacts({ client, who }: { client: Client; who: Identity }) {
   const add = async () => {
     try {
       await client.call("contacts", { body: { name: form.name, email: form.email, ...(form.phone ? { phone: form.phone } : {}) } });
-      setForm((now) => (now === form ? { name: "", email: "", phone: "" } : now)); // what was typed meanwhile stays
+      setForm((now) => (now === form ? { name: "", email: "", phone: "" } : now)); // text typed during the request stays
       setRefused("");
       reload();
     } catch (x) {

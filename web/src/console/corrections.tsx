@@ -7,7 +7,7 @@ interface DialogProps { client: Client; envelope: string; onDone: (words: string
 
 const methods: Record<string, string> = { none: "none", email_otp: "code by email", sms_otp: "code by text message" };
 
-/** Puts another person in a signer's place, or in that of somebody who gets a copy. */
+/** Replaces a signer or a recipient of copies. */
 export function ReplaceDialog({ client, envelope, signer, onDone, onClose }: DialogProps & { signer: Signer | CopyRecipient }) {
   const copy = !("authMethod" in signer);
   const [form, setForm] = useState({ name: "", email: "", phone: "", authMethod: copy ? "" : signer.authMethod, reason: "" });

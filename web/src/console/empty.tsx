@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { Icon, type IconName } from "../ui/parts";
 
-/** What stands in place of an empty list: what it is for, and what to do next. */
+/** The content of an empty list: what the list is for, and what to do next. */
 export function Empty({ icon, title, children, action }: { icon: IconName; title: string; children: ComponentChildren; action?: ComponentChildren }) {
   return (
     <section class="card empty">

@@ -12,7 +12,7 @@ interface Progress { step: string; openGroup: number; awaiting: string[]; deadli
 
 const pages = (n: number): string => `${n.toLocaleString()} ${n === 1 ? "page" : "pages"}`;
 
-/** The last mail to who is to sign now, if a server refused it for good and none went out after it. */
+/** Returns the last email to an awaited recipient, if a server permanently rejected it and no later one was sent. */
 function refused(mails: Mail[], s: Signer): Mail | undefined {
   const since = sortable(s.previous?.at(-1)?.until ?? "");
   const last = mails.filter((m) => m.signerId === s.id && sortable(m.createdAt) > since && (m.sentAt || m.failedAt)).at(-1);
@@ -138,7 +138,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
 
 const proofs: Record<string, string> = { none: "no code", email_otp: "code by email", sms_otp: "code by text message" };
 
-/** What is asked of a signer, where that is not an ordinary signature. */
+/** Returns the part of a recipient who does not give an ordinary signature. */
 function part(s: Signer): string {
   if (s.witnessFor) return `witness for ${s.witnessFor}`;
   switch (s.kind) {

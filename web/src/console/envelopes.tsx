@@ -7,9 +7,12 @@ import { Badge, Pager, ErrorNotice, Table } from "./parts";
 import { useFilters, usePageTitle } from "./route";
 
 const statuses = ["draft", "sent", "in_progress", "completed", "declined", "voided", "expired"];
-export const live = 4000; // milliseconds between looks at what may have changed
+export const live = 4000; // milliseconds between reloads of what may have changed
 
-/** Midnight here, so many days after a day that a date field names; undefined where it names none. */
+/**
+ * Returns midnight in the local time zone, after days after the day in a date field; undefined if the field holds no
+ * date.
+ */
 function midnight(day: string, after: number): string | undefined {
   const [, y, m, d] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(day) ?? [];
   return y ? new Date(Number(y), Number(m) - 1, Number(d) + after).toISOString() : undefined;

@@ -5,7 +5,7 @@ import { passkeysKnown, provePasskey, type PasskeyAnswer } from "./passkeys";
 export interface Factor { active: boolean; required: boolean; recoveryCodes: number }
 export interface Passkey { id: string; name: string; createdAt: string; usedAt: string | null }
 
-/** What is asked for beside the password: any one of them. */
+/** The second factors of an account; any of them is sufficient. */
 export interface SecondFactors {
   /** There are some. */
   needed: boolean;
@@ -16,7 +16,7 @@ export interface SecondFactors {
 
 export const noSecondFactor: SecondFactors = { needed: false, app: false, passkey: null };
 
-/** The second factors of who is signed in. */
+/** The second factors of the signed-in user. */
 export function useSecondFactors(client: Client): { totp: Loaded<Factor>; passkeys: Loaded<Passkey[]>; factors: SecondFactors } {
   const totp = useLoad<Factor>(client, "totp");
   const passkeys = useList<Passkey>(client, "passkeys");
@@ -37,7 +37,7 @@ export function Code({ id = "code", label = "Code from your authenticator app", 
   );
 }
 
-/** Whether all of the form is entered but the code, in place of which a passkey is used. The browser says what is missing. */
+/** Whether the form is complete except for the code, which a passkey replaces. The browser shows what is missing. */
 const entered = (form: HTMLFormElement | null) => [...(form?.elements ?? [])].every((x) => !(x instanceof HTMLInputElement) || x.classList.contains("code") || x.reportValidity());
 
 /** Asks for a second factor within a form: a passkey by its button, or a code. */

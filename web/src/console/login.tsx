@@ -16,7 +16,7 @@ export function Login({ client, ended, told, onIn }: { client: Client; ended: bo
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
   const [code, setCode] = useState("");
-  const [second, setSecond] = useState<{ app: boolean; passkey: boolean } | null>(null); // null: none is asked for
+  const [second, setSecond] = useState<{ app: boolean; passkey: boolean } | null>(null); // null: no second factor needed
   const [problem, setProblem] = useState(told.text);
   const [options, setOptions] = useState<SignInOptions>({ provider: null, passkeys: false });
   const { provider } = options;

@@ -25,7 +25,7 @@ function columnsOf(t: Template): string[] {
   return ["externalId", ...people, ...t.variables.map((v) => `variable.${v}`)];
 }
 
-/** Starts a bulk send: a template, a table, what is wrong with it, and then it goes out. */
+/** Starts a bulk send: a template, a table, its problems, and the sending. */
 export function NewBulkSend({ client, who }: { client: Client; who: Identity }) {
   usePageTitle("New bulk send");
   const { get, set } = useFilters();
@@ -33,7 +33,7 @@ export function NewBulkSend({ client, who }: { client: Client; who: Identity }) 
   const [tenantId, setTenant] = useState(who.app.tenants[0] ?? "");
   const templates = useLoad<Paged<TemplateSummary>>(client, `/v1/templates?${query({ tenantId: who.app.tenants[0], pageSize: 100 })}`);
   const { data: loaded, problem } = useLoad<Template>(client, id ? `/v1/templates/${id}` : null);
-  const template = loaded?.id === id ? loaded : null; // that of before is here until this one comes
+  const template = loaded?.id === id ? loaded : null; // the previous template stays loaded until this one arrives
   const [file, setFile] = useState<File | null>(null);
   const [rows, setRows] = useState<string[][]>([]);
   const [checked, setChecked] = useState<Checked | null>(null);

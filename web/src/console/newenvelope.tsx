@@ -3,7 +3,7 @@ import type { Client, Identity } from "./api";
 import { FormDialog } from "./parts";
 import { TenantField } from "./tenant";
 
-/** Begins a draft with a person's files, and goes on in the builder. */
+/** Creates a draft from files, and opens the builder. */
 export function NewEnvelope({ client, who, onClose }: { client: Client; who: Identity; onClose: () => void }) {
   const [files, setFiles] = useState<readonly File[]>([]);
   const [subject, setSubject] = useState("");

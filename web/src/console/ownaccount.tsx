@@ -162,7 +162,7 @@ function Password({ client, email, factors, onChange }: { client: Client; email:
   );
 }
 
-/** Lets a person who has a password sign in at the provider instead. */
+/** Connects an account with a password to the provider for signing in. */
 function Connect({ client, email, factors, name }: { client: Client; email: string; factors: SecondFactors; name: string }) {
   const [asking, setAsking] = useState(false);
   const work = async (p: Proof) => goToProvider((await client.call<{ url: string }>("provider/connect", { body: p })).url);

@@ -43,7 +43,10 @@ export function useBusy(): [boolean, (work: () => Promise<unknown>) => Promise<v
 
 type KeyedWork = (key: string) => Promise<unknown>;
 
-/** A button that does something at the service and tells how it went: what the work itself says, or else done. A name says which, where there are several. The work is given the Idempotency-Key of what the button does. */
+/**
+ * A button that performs an action at the service and shows the result: the text that work returns, or else done. name
+ * distinguishes several buttons with one label. work receives the Idempotency-Key of the action.
+ */
 export function ActionButton({ label, name, done, work, tone = "plain", disabled }: { label: string; name?: string; done?: string; work: KeyedWork; tone?: string; disabled?: boolean }) {
   const [busy, run] = useBusy();
   const once = useKey();
@@ -68,7 +71,10 @@ export function ActionButton({ label, name, done, work, tone = "plain", disabled
   );
 }
 
-/** A dialog with a form: it closes when the work is done, and tells why it is not. The work is given the Idempotency-Key of what the dialog does. */
+/**
+ * A dialog with a form. It closes when the work is done, and shows the error if it fails. work receives the
+ * Idempotency-Key of the action.
+ */
 export function FormDialog({ title, label, tone = "", work, other, onClose, children }: { title: string; label: string; tone?: string; work: KeyedWork; /** What else can be done with what was entered. */ other?: { label: string; work: KeyedWork }; onClose: () => void; children: ComponentChildren }) {
   const [problem, setProblem] = useState("");
   const [busy, run] = useBusy();
@@ -120,7 +126,7 @@ export function ErrorNotice({ text }: { text: string }) {
   return text ? <p class="notice bad" role="alert">{text}</p> : null;
 }
 
-/** A table that scrolls by itself where it is wider than the screen. */
+/** A table that scrolls within its own box if it is wider than the screen. */
 export function Table({ label, head, children }: { label: string; head: string[]; children: ComponentChildren }) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={label}>

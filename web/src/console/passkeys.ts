@@ -1,6 +1,6 @@
 import { request, type RequestOptions } from "../ui/http";
 
-/** What a browser is asked about a passkey, and what its answer goes with. */
+/** The options of a WebAuthn ceremony, with the id that its response must name. */
 interface Options<T> { ceremony: string; publicKey: T }
 /** Shows that a passkey of the account is here. */
 export interface PasskeyAnswer { ceremony: string; credential: PublicKeyCredentialJSON }
@@ -22,14 +22,14 @@ async function ask<T>(work: () => Promise<T | null>, otherwise: string): Promise
   throw new PasskeyError(otherwise);
 }
 
-/** Asks the service as who is signed in. */
+/** Calls the service for the signed-in user. */
 type Call = <T>(path: string, options: RequestOptions) => Promise<T>;
 type Challenge = Options<PublicKeyCredentialRequestOptionsJSON>;
 
 /** Asks for a passkey for the sign-in, when the password is known. */
 export const signInByPasskey = async (email: string, password: string): Promise<PasskeyAnswer> => answer(await request<Challenge>("/v1/console/passkeys/challenge", { body: { email, password } }));
 
-/** Asks who is signed in for a passkey before a change of the account. */
+/** Requests a passkey of the signed-in user before a change of the account. */
 export const provePasskey = async (call: Call): Promise<PasskeyAnswer> => answer(await call<Challenge>("passkeys/proof", { method: "POST" }));
 
 async function answer(o: Challenge): Promise<PasskeyAnswer> {

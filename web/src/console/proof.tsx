@@ -8,10 +8,10 @@ import { ErrorNotice, useBusy } from "./parts";
 import type { PasskeyAnswer } from "./passkeys";
 import { signInAtProvider } from "./provider";
 
-/** What shows again who asks: the password, and a second factor where there is one. */
+/** Proof of the user's identity: the password, and a second factor if the account has one. */
 export interface Proof { password: string; code?: string; passkey?: PasskeyAnswer }
 
-/** Tells password managers whose password a form asks for. */
+/** Names the account of a password form for password managers. */
 export const Owner = ({ email }: { email: string }) => <input hidden readOnly autocomplete="username" value={email} />;
 
 /** Whether the person signs in at an OpenID provider, and proves there who it is. */

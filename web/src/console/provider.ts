@@ -15,8 +15,8 @@ export function goToProvider(address: string): void {
 const leaving = 10_000;
 
 /**
- * Begins to sign in at the provider, which asks the person again who it is, or with which account. It is done when the
- * page is left, or is not left: a second sign-in that is begun meanwhile would make the first one worthless.
+ * Begins a sign-in at the provider, which authenticates the person again or with another account. The promise resolves
+ * after 10 seconds, or when Back shows the page again: a second sign-in begun before would invalidate the first.
  */
 export async function signInAtProvider(asked: { again?: boolean; otherAccount?: boolean }): Promise<void> {
   goToProvider((await request<{ url: string }>("/v1/console/provider/begin", { body: asked })).url);
@@ -24,8 +24,8 @@ export async function signInAtProvider(asked: { again?: boolean; otherAccount?: 
 }
 
 /**
- * Takes what the provider sent back out of the address, which goes into no history and to nobody else. A page of
- * the console is gone back to, and nothing besides: the address itself names none.
+ * Removes the provider's response from the address, so that it enters no history and is sent to nobody else. The
+ * console page to return to comes from this tab's own storage: the address names none.
  */
 export function takeReturned(): Returned | { error: string } | null {
   if (location.pathname !== "/console/signed-in") return null;

@@ -20,11 +20,11 @@ export function SettingsPage({ client, who }: { client: Client; who: Identity })
   const { get, set: setFilter } = useFilters();
   const tenantId = get("tenant");
   const { data: loaded, problem, reload } = useLoad<{ tenantId: string; own: Settings; effective: Settings }>(client, `settings?${query({ tenantId })}`);
-  const data = loaded?.tenantId === tenantId ? loaded : null; // those of another tenant are here until these come
+  const data = loaded?.tenantId === tenantId ? loaded : null; // another tenant's settings stay loaded until these arrive
   const [changed, setChanged] = useState<Partial<Settings>>({});
   const save = async () => {
     await client.call(`settings?${query({ tenantId })}`, { method: "PUT", body: changed });
-    // What was changed meanwhile is still to be saved.
+    // Changes made during the request are still to be saved.
     setChanged((now) => Object.fromEntries(Object.entries(now).filter(([key, value]) => value !== changed[key as keyof Settings])));
     reload();
   };

@@ -119,7 +119,7 @@ export function TemplatePage({ client, who, id }: { client: Client; who: Identit
   );
 }
 
-/** Begins a template with files, and goes on in the builder. */
+/** Creates a template from files, and opens the builder. */
 function NewTemplate({ client, who, onClose }: { client: Client; who: Identity; onClose: () => void }) {
   const [files, setFiles] = useState<readonly File[]>([]);
   const [name, setName] = useState("");

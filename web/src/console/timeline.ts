@@ -23,7 +23,7 @@ const words: Record<string, string> = {
 /** Who had the signer's place at a time: another person may have taken it since. */
 export const nameAt = (s: Pick<Signer, "name" | "previous">, at: string): string => s.previous?.find((p) => sortable(at) <= sortable(p.until))?.name ?? s.name;
 
-/** What an event changed, where its name alone does not tell. */
+/** Returns what an event changed, if its name alone does not show it. */
 function change(x: Event, signers: Map<string, Signer>): string {
   if (x.event === "envelope.updated" && x.detail && "expiresAt" in x.detail) return x.detail.expiresAt ? `deadline ${formatTime(String(x.detail.expiresAt))}` : "no deadline";
   const s = signers.get(String(x.detail?.signerId));

@@ -8,7 +8,7 @@ import { TenantField } from "./tenant";
 interface Person { name: string; email: string; phone: string; hostName: string; hostEmail: string }
 const nobody: Person = { name: "", email: "", phone: "", hostName: "", hostEmail: "" };
 
-/** Makes an envelope of a template: says who takes each role, and sends it or goes on in the builder. */
+/** Creates an envelope from a template with a person for each role, and sends it or opens the builder. */
 export function UseTemplate({ client, who, template, onClose }: { client: Client; who: Identity; template: Template; onClose: () => void }) {
   const [people, setPeople] = useState<Record<string, Person>>({});
   const [variables, setVariables] = useState<Record<string, string>>({});

@@ -10,7 +10,7 @@ const day = 86_400_000;
 
 interface Resent { resent: number; remaining: number }
 
-/** What a resend of all failed deliveries came to. */
+/** Returns the text for the result of resending all failed deliveries. */
 function resentWords({ resent, remaining }: Resent): string {
   if (resent === 0) return "No delivery failed in the last 24 hours.";
   const some = `${resent.toLocaleString()} ${resent === 1 ? "delivery is" : "deliveries are"} on the way.`;

@@ -1,5 +1,5 @@
-// The API reference: Scalar's browser build shows /openapi.yaml. It is copied as its package has it, so nothing of what it
-// was built from is installed (package-lock.json lists it without dependencies).
+// The API reference: Scalar's browser build shows /openapi.yaml. The build is copied unchanged from its package, so
+// none of the package's dependencies is installed (package-lock.json lists it without dependencies).
 import bundle from "../../node_modules/@scalar/api-reference/dist/browser/standalone.js?url";
 
 declare global {

@@ -17,7 +17,7 @@ interface Session {
   theme: Theme | null;
 }
 
-/** Whom the page tells, and of what. */
+/** The session that messages name, and the origin that receives them. */
 type Bound = Pick<Session, "envelopeId" | "signerId" | "allowedOrigin">;
 
 /** Tells the application around the frame, and nobody else. */
@@ -63,7 +63,8 @@ function Embedded(spoken: LocalizedProps) {
     let last = 0;
     const app = document.getElementById("app")!;
     const tell = () => {
-      // Documents scroll inside: a frame as long as they are would have its bar, and the next step, far below the screen.
+      // Documents scroll within the frame: in a frame as tall as they are, the bar and its button would be far below
+      // the screen.
       const reading = app.querySelector(".reading") !== null;
       const content = Math.ceil(app.getBoundingClientRect().height);
       const height = reading ? Math.min(content, Math.max(560, screen.availHeight - 120)) : content;

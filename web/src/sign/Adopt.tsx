@@ -16,7 +16,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Where a signature or initials are made, once: typed, drawn, from a picture, or as last time. */
+/** The dialog for a signature or initials, created once: typed, drawn, from a picture, or the saved one. */
 export function Adopt({ kind, signerName, saved, t, onAdopt, onClose }: Props) {
   const initials = kind === "initial";
   const stamp = kind === "stamp";
@@ -72,7 +72,7 @@ function Type({ name, label, t, onMark }: { name: string; label: string; t: Tran
   const faces = typefacesFor(text);
   const face = faces.find((f) => f.label === style) ?? faces[0]!;
   const drawable = hasLetters(text, face);
-  // Before the next press can come: what is shown is not what was drawn before.
+  // Runs before the next press, so that a mark that does not match the displayed text cannot be adopted.
   useLayoutEffect(() => {
     let stale = false;
     onMark(null);

@@ -30,7 +30,7 @@ import { loadViewer, Viewer } from "./viewer";
 
 export type HostEvent = "ready" | "viewed" | "consentAccepted" | "signatureApplied" | "completed" | "declined" | "handedOver" | "delegated" | "error";
 
-/** Who shows the page: a window of its own, or an application around a frame. */
+/** The container of the page: a window of its own, or an application with a frame. */
 export interface Host {
   emit: (event: HostEvent, context: Context | null, more?: Record<string, unknown>) => void;
   /** Where the signer may go back to when done. */
@@ -42,9 +42,9 @@ export interface Host {
 }
 
 interface Props extends LocalizedProps {
-  /** The signer token; its calls are made below /v1/signing/. */
+  /** The signer token. Its requests go to paths below /v1/signing/. */
   token: string;
-  /** Names what is kept for this signing where cookies may not be; of a framed page. */
+  /** The storage key of a framed page, which may have no cookies. */
   session?: string;
   host: Host;
 }
@@ -73,7 +73,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   const [online, setOnline] = useState(navigator.onLine);
   const read = useMemo<ReadonlySet<string>>(() => new Set(draft.read), [draft.read]);
   const names = useMemo(() => (context ? fieldNames(context, t) : new Map<string, string>()), [context?.fields, context?.documents, t]);
-  // What is there: with what was put into fields that the signer has not touched, and without a file that is gone.
+  // The current values: with prefilled content in fields that the signer has not changed, and without removed files.
   const values = useMemo(() => {
     if (!context) return draft.values;
     const all: Record<string, string> = { ...withPrefilled(context, draft.values) };
@@ -135,12 +135,12 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       const wished = chosenLanguage() ? null : languageOf(c.language);
       if (wished && wished !== language.current) choose(wished, false);
       const found = await loadDraft(c);
-      // What is here is newer than what is kept, and some browsers keep nothing for a framed page.
+      // This page's draft is newer than the stored one, and some browsers store nothing for a framed page.
       const kept = enteredBy.current === c.signerId ? draftNow.current : found;
       if (isIdentified(c)) enteredBy.current = c.signerId;
       const taken = take(kept ?? emptyDraft(), c.filled);
       setDraft(taken.draft);
-      // Who comes back is told what was added meanwhile; who comes first sees it all for the first time.
+      // A returning signer sees which values were added since. For a new signer all values are new.
       setNews(kept && kept.read.length > 0 ? taken.fresh : []);
       setFiles(c.attachments);
       setContext(c);
@@ -154,7 +154,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   useLayoutEffect(() => { void load(); }, [load]);
   useEffect(() => () => { viewer.close(); client.close(); }, [client]);
 
-  // The viewer and the first page come while the signer reads what is agreed to.
+  // The viewer and the first page load while the signer reads the disclosure.
   const sparing = (navigator as Navigator & { connection?: { saveData?: boolean } }).connection?.saveData === true;
   useLayoutEffect(() => { if (!sparing) loadViewer().catch(() => undefined); }, []);
   const readable = context !== null && (isIdentified(context) || context.readBeforeCode);
@@ -170,13 +170,13 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     };
   }, []);
 
-  // A draft belongs to an open signing: what was answered is not kept.
+  // A draft is kept only while the signing is open.
   const open = context !== null && !receipt && !end && delegatedTo === null;
-  // In the same turn as it is shown: what the signer sees as done is kept.
-  // Before the code nothing was entered, and the draft on the device cannot be read: it stays as it is.
+  // Saved in the same turn in which it is shown, so that every visible entry is kept. Before the code is verified
+  // nothing was entered, and the draft on the device cannot be read: it stays unchanged.
   useLayoutEffect(() => { if (open && isIdentified(context)) saveDraft(context, draft); }, [draft]);
 
-  /** Refusals that end the signing end it; others are the caller's to tell. */
+  /** Runs work. An error that ends the signing shows its page; the caller handles all others. */
   const guarded = async <T,>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
@@ -184,7 +184,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       host.emit("error", context, { code: e instanceof ApiError ? e.code : "unreachable" });
       const found = endStateOf(e, host.framed);
       if (e instanceof ApiError && e.code === "otp_required") {
-        // The confirmation is over; what was entered stays.
+        // The verification has expired; the entries stay.
         setReviewing(false);
         setConfirmAgain(true);
         setContext((c) => c && { ...c, otpVerified: false, code: null });
@@ -198,7 +198,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     }
   };
 
-  // The disclosure is shown in the language of the page, as long as it is asked for.
+  // Loads the disclosure in the language of the page, until the signer has agreed.
   useEffect(() => {
     if (!open || context.consentGiven || context.consent.language === speech.language) return;
     let stale = false;
@@ -235,7 +235,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     setDeclining(false);
     setReceipt(r);
     scrollTo(0, 0);
-    // Who is still awaited, and whom to ask, is told as soon as the service has said so.
+    // Shows the awaited signers and the contact once the service returns them.
     void findOutcome(client).then((o) => { const told = o && receiptOf(o, r); if (told) setReceipt(told); });
     host.emit(r.outcome === "signed" ? "completed" : "declined", context, returning);
   };
@@ -346,7 +346,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   };
   const sign = () => guarded(async () => {
     await control.finish?.();
-    // Neither what is not shown nor what the service sets itself.
+    // Hidden fields and fields that the service fills in are not submitted.
     const fields = (visible ?? context).fields.filter((f) => !isFixed(f)).map((f) => {
       const value = values[f.id] ?? "";
       if (f.type === "attachment") return { fieldId: f.id, attachmentId: value || null };
@@ -359,7 +359,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       const done = await client.ask<{ envelopeStatus: string; signedAt: string; receiptToken?: string }>("/sign", { body, key: draft.signKey });
       finishWith(newReceipt(context, "signed", done.signedAt, done.receiptToken));
     } catch (e) {
-      if (!(e instanceof ApiError)) throw e; // one that got no answer is repeated as it was
+      if (!(e instanceof ApiError)) throw e; // a request without response is retried unchanged
       // A refused try is over: the next one is another act.
       setDraft((d) => ({ ...d, signKey: emptyDraft().signKey }));
       setRefused(refusalsIn(e, fields.map((f) => f.fieldId), shownValues));
@@ -378,7 +378,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       const given = await client.attach(f.id, file);
       setFiles((all) => [...all, given]);
       setValue(f, given.attachmentId);
-      if (before) await client.detach(before.attachmentId).catch(() => undefined); // removed by itself after a day
+      if (before) await client.detach(before.attachmentId).catch(() => undefined); // an unused file is deleted after a day
       // On to what comes next, unless the signer has gone on already. The entry that waits has lost the focus to the page.
       const at = document.activeElement;
       if (document.getElementById(`entry-${f.id}`) && (at === document.body || at?.id === `entry-${f.id}`)) document.getElementById("next")?.focus({ preventScroll: true });

@@ -30,7 +30,9 @@ interface Props {
   onLeave: () => void;
 }
 
-/** The bar below the pages: what is left, the way to it, and the entry of the field that is being filled. */
+/**
+ * The bar below the pages: the number of open fields, the button to the next one, and the input of the active field.
+ */
 export function Bar({ zoom, context, speech, names, active, values, days, missing, problems, refused, files, unread, small, onValue, onNext, onAdvance, onGo, onPicture, onChange, onLeave }: Props) {
   const { t } = speech;
   const required = context.fields.filter((f) => f.required && !isFixed(f)).length;

@@ -18,14 +18,14 @@ interface Props {
   speech: Localization;
   /** Ends the signing where an answer says that it is over. */
   guarded: <T>(work: () => Promise<T>) => Promise<T>;
-  /** What comes first: only who was asked can name somebody else. */
+  /** The identity check that comes first: only the invited signer can name somebody else. */
   first: ComponentChildren;
   /** The person of that name was invited; the link has ended. */
   onDone: (name: string) => void;
   onClose: () => void;
 }
 
-/** Asks who is to sign instead, and hands over to that person. */
+/** The dialog in which the signer names another person, and delegates to that person. */
 export function Delegate({ context, client, speech, guarded, first, onDone, onClose }: Props) {
   const { t } = speech;
   const [entered, setEntered] = useState<Record<Member, string>>({ name: "", email: "", phone: "", reason: "" });
@@ -58,7 +58,7 @@ export function Delegate({ context, client, speech, guarded, first, onDone, onCl
     if (show(found)) return;
     setBusy(true);
     try {
-      // Without an answer it is repeated as it was: the first request may have ended the link.
+      // A request without response is retried unchanged: the first one may have ended the link.
       await guarded(() => client.ask("/delegate", { body: { name, email, reason: entered.reason.trim() || null, ...(byPhone ? { phone } : {}) }, key: key.current }));
       onDone(name);
     } catch (x) {

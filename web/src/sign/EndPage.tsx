@@ -22,7 +22,7 @@ const ends: Record<EndState, { icon: IconName; tone: "" | "good" | "bad"; title:
   embedExpired: { icon: "clock", tone: "", title: "embedExpiredTitle", text: "embedExpiredText" },
 };
 
-/** Which end a refusal means, or null if the page can go on. */
+/** Returns the end state that an error means, or null if the page can continue. */
 export function endStateOf(e: unknown, framed = false): EndState | null {
   const end = endOfLink(e);
   return (framed && end && ({ invalid: "embedInvalid", expired: "embedExpired" } as Partial<Record<EndState, EndState>>)[end]) || end;

@@ -8,14 +8,14 @@ export interface FileState { busy: boolean; problem: string }
 
 const idle: FileState = { busy: false, problem: "" };
 
-/** What can be done about the files of attachment fields. What fails is told by the state of the field. */
+/** The actions on files of attachment fields. Errors appear in the state of the field. */
 export interface FileActions {
   of: (f: Field) => Attached | undefined;
   state: (f: Field) => FileState;
   attach: (f: Field, file: File) => Promise<void>;
   detach: (f: Field) => Promise<void>;
   open: (a: Attached) => void;
-  /** The entry of a field is left: who keeps the file that is there has been told what became of another one. */
+  /** The signer leaves the input of a field and keeps its file: the error of a rejected replacement has been read. */
   left: (f: Field) => void;
 }
 
@@ -30,7 +30,10 @@ function problemWith(e: unknown, t: Translate): string {
   return t("wentWrong", { message: e.message });
 }
 
-/** Files that are sent and removed, each field for itself: the signer may go on to another field meanwhile. */
+/**
+ * The states of uploads and removals, separately for each field: the signer may continue with another field while one
+ * runs.
+ */
 export function useFileStates(t: Translate) {
   const [states, setStates] = useState<Readonly<Record<string, FileState>>>({});
   const busy = useRef(new Set<string>());

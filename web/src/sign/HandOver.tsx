@@ -7,7 +7,7 @@ const isolated = (name: string): string => `\u2068${name}\u2069`;
 /** Whether the device is to be handed over before anything else. */
 export const isHosted = (c: Context): boolean => c.kind === "in_person" && c.host !== undefined;
 
-/** Between the host, who opened the link, and the signer, who goes on from here. */
+/** The page between the host, who opened the link, and the signer, who continues from here. */
 export function HandOver({ context, speech, onGo }: { context: Context; speech: Localization; onGo: () => void }) {
   const { t } = speech;
   const name = isolated(context.signerName);

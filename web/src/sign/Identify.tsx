@@ -9,7 +9,7 @@ import type { CodeState, Context } from "./model";
 interface Props {
   context: Context;
   speech: Localization;
-  /** Why it is asked for now, where that is not plain. */
+  /** Why the code is requested now, if that is not obvious. */
   why?: string;
   request: () => Promise<CodeState | null>;
   verify: (code: string) => Promise<void>;

@@ -62,7 +62,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
   tracking.onRead = onRead;
   tracking.onSmall = setSmall;
   useEffect(() => tracking.known(read), [read]);
-  // The keyboard begins where it goes on, not before all fields of the pages.
+  // The keyboard begins at the button to the next field, not before all fields of the pages.
   useLayoutEffect(() => document.getElementById("next")?.focus({ preventScroll: true }), []);
   useEffect(() => {
     tracking.open();
@@ -82,7 +82,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
 
   const k = effectiveScale(zoom, fitScale);
   const kept = useRef<{ element: Element; share: number } | null>(null);
-  /** Remembers what is in the middle of the screen, so that it is there after the pages changed their size. */
+  /** Remembers the place at the middle of the screen, so that it stays there after the pages change their size. */
   const keep = () => {
     const element = document.elementsFromPoint(innerWidth / 2, innerHeight / 2).find((e) => e.classList.contains("sheet"));
     if (!element) return;
@@ -181,7 +181,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
     if (isFixed(f)) return;
     if (f.type === "checkbox") onValue(f, values[f.id] ? "" : "true");
     if (f.type === "radio") onValue(f, "true");
-    // Pressed again, its entry is there already.
+    // When the field is pressed again, its input is open already.
     if (active === f.id && isWriting(f)) document.getElementById(`entry-${f.id}`)?.focus({ preventScroll: true });
     setActive(f.id);
     if (isWriting(f)) bring(f, gentle());

@@ -12,7 +12,7 @@ interface Props {
   context: Context;
   names: Map<string, string>;
   values: Values;
-  /** What needs the signer still, and what is wrong with it. */
+  /** The fields that still need an entry, and the problems of entries. */
   toDo: Field[];
   problems: ReadonlyMap<string, string>;
   read: ReadonlySet<string>;
@@ -25,7 +25,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Says what is missing, or shows what will be signed and signs it. */
+/** Shows what is missing, or what will be signed, and signs it. */
 export function Review({ context, names, values, toDo: missing, problems, read, news, files, speech, sign, onGo, onClose }: Props) {
   const { t } = speech;
   const [busy, setBusy] = useState(false);
@@ -77,7 +77,7 @@ export function Review({ context, names, values, toDo: missing, problems, read, 
   );
 }
 
-/** Who has added what meanwhile; one goes to each place, or past them all. */
+/** The values added by other signers since the last visit, with a button to each and one that skips all. */
 export function AddedValues({ news, kind, t, onGo }: { news: readonly FilledField[]; kind?: RecipientKind; t: Translate; onGo: (f: FilledField) => void }) {
   const who = [...new Set(news.map((f) => `\u2068${f.signerName}\u2069`))].join(", ");
   return (

@@ -118,7 +118,7 @@ function Written({ f, value }: { f: Pick<Field, "type" | "w" | "h"> & Partial<Fi
   return <span class={`written ${f.align ?? ""}`} dir="auto" style={{ "--size": String(size) }}>{lines.join("\n")}</span>;
 }
 
-/** Where another signer will enter something, which may cover what is there. */
+/** The box of a field of a later signer, which may cover content of the page. */
 function LaterBox({ f, t }: { f: LaterField; t: Translate }) {
   const what = t("laterOf", { type: t(f.type), name: `\u2068${f.signerName}\u2069` });
   return <div id={`l-${f.fieldId}`} class={`later ${f.w < 48 || f.h < 14 ? "slim" : ""}`} dir="ltr" style={placed(f)} role="img" aria-label={what} title={what}><span class="whose" dir="auto" aria-hidden="true">{what}</span></div>;

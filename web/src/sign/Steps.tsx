@@ -21,7 +21,7 @@ export function errorText(e: unknown, t: Translate, sender: string): string {
   return t("wentWrong", { message: e.message });
 }
 
-/** Who asks for what. */
+/** Names the sender and the request. */
 export function Invitation({ context, logo, speech }: { context: Context; logo: string | null; speech: Localization }) {
   const { t, locale } = speech;
   return (
@@ -60,7 +60,7 @@ export function StepIndicator({ context, now, t }: { context: Context; now: Step
   );
 }
 
-/** Shows the disclosure and takes the consent. The text is shown as it is recorded. */
+/** Shows the disclosure and records the consent. The text is shown as it is recorded. */
 export function Consent({ context, speech, agree }: { context: Context; speech: Localization; agree: () => Promise<void> }) {
   const { t } = speech;
   const [busy, setBusy] = useState(false);
@@ -94,7 +94,10 @@ interface DeclineProps {
   speech: Localization;
   onReason: (r: string) => void;
   decline: () => Promise<void>;
-  /** What comes first: who declines for all must be who was asked. */
+  /**
+   * The identity check that comes first: declining ends the envelope for everyone, so only the invited signer may do
+   * it.
+   */
   first: ComponentChildren;
   onClose: () => void;
 }

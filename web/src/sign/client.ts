@@ -10,7 +10,7 @@ export class Client {
   private session: string | null = null;
   private pictures = new Map<string, Promise<string>>();
 
-  /** keep names where the session's token stays over a reload; null: in memory alone. */
+  /** keep names the place where the session's token survives a reload; null: in memory only. */
   constructor(token: string, private readonly keep: string | null) {
     this.base = `/v1/signing/${encodeURIComponent(token)}`;
     try {

@@ -2,8 +2,8 @@ import { newKey } from "../ui/http";
 import { isPicture, type Context, type Values } from "./model";
 
 /**
- * What a signer has entered and not yet answered with. A reload finds it in the tab. A tab that was closed finds it on
- * the device for a day, encrypted under a key that the service gives to the confirmed signer alone.
+ * The entries of a signer before signing. The tab keeps them over a reload. After the tab is closed, the device keeps
+ * them for a day, encrypted with a key that only the verified signer gets from the service.
  */
 export interface Draft {
   values: Values;
@@ -78,7 +78,7 @@ async function fromDevice(c: Context): Promise<Draft | null> {
     const plain = await crypto.subtle.decrypt({ name: "AES-GCM", iv: bytes(kept.iv), additionalData: label(c) }, key, bytes(kept.data));
     return unpack(c, JSON.parse(new TextDecoder().decode(plain)) as Packed);
   } catch {
-    return null; // another key, or not ours: the signer starts anew
+    return null; // another key, or another format: the signer starts over
   }
 }
 
@@ -96,7 +96,7 @@ export function saveDraft(c: Context, d: Draft): void {
 let last: { c: Context; packed: string } | null = null;
 let writing: Promise<void> | null = null;
 
-/** Encrypts the newest draft; what was entered meanwhile is written in the next round. */
+/** Encrypts the newest draft. Entries made during a round are written in the next one. */
 async function writeDown(): Promise<void> {
   for (let now = last; now; now = last) {
     try {
@@ -104,7 +104,7 @@ async function writeDown(): Promise<void> {
       if (!key) return;
       const iv = crypto.getRandomValues(new Uint8Array(12));
       const data = await crypto.subtle.encrypt({ name: "AES-GCM", iv, additionalData: label(now.c) }, key, new TextEncoder().encode(now.packed));
-      if (last === null) return; // cleared meanwhile
+      if (last === null) return; // cleared in the meantime
       localStorage.setItem(name(now.c), JSON.stringify({ at: Date.now(), iv: text(iv), data: text(new Uint8Array(data)) } satisfies Encrypted));
     } catch {
       // as above

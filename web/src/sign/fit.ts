@@ -4,7 +4,10 @@ const measuring = document.createElement("canvas").getContext("2d")!;
 export const minTextSize = 5;
 const lineHeight = 1.2;
 
-/** Sizes text, in points, as the seal does: one line if that stays readable, else as many as fit. The service has the last word, see fitcheck.ts. */
+/**
+ * Sizes text, in points, as the seal does: one line if that is legible, otherwise as many as fit. The service decides
+ * in the end; see fitcheck.ts.
+ */
 export function fitText(text: string, w: number, h: number, wanted = 0): { lines: string[]; size: number } {
   measuring.font = '100px "Noto Sans", sans-serif';
   const widthOf = (s: string) => measuring.measureText(s).width / 100;

@@ -4,7 +4,7 @@ import type { Client } from "./client";
 import type { Refusals } from "./formats";
 import { isFixed, isWritten, type Field, type Values } from "./model";
 
-/** How long nothing must be typed, in milliseconds, before the service is asked. */
+/** The pause in typing, in milliseconds, before the service checks the texts. */
 const pause = 500;
 /** How many texts are checked in one request, whose body is bounded. */
 const mostChecks = 5;

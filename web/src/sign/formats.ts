@@ -5,7 +5,10 @@ import { latinDigits } from "../ui/digits";
 import type { Translate } from "../ui/i18n";
 import { isWritten, missingFields, writeDate, type Context, type Field, type Values } from "./model";
 
-/** Writes a day as a field wants it: by its pattern, as a bound asks for, or as people write it in the language. */
+/**
+ * Writes a day in the format of a field: by its pattern, as ISO 8601 if it has bounds, or else in the usual form of
+ * the language.
+ */
 export function writeDay(f: Field, iso: string, locale: string): string {
   if (!f.format) return f.validation?.min || f.validation?.max ? iso : writeDate(iso, locale);
   const [y, m, d] = iso.split("-") as [string, string, string];
@@ -23,12 +26,14 @@ function numeralsOf(locale: string): { decimal: string; group: string; between: 
 }
 
 /**
- * Reads a number as people type it in the language, in digits of any script, and writes it as it is sealed: 1234.5. Group signs and spaces are left
- * out only where they group digits. What is no number stays as it is, so that it is refused: a number is never taken for another one.
+ * Reads a number typed in the conventions of the language, in digits of any script, and writes it as it is sealed:
+ * 1234.5. Group signs and spaces are dropped only where they group digits. Text that is not a number is returned
+ * unchanged and then rejected: a number is never taken for another one.
  */
 export function readNumber(typed: string, locale: string): string {
   const { decimal, group, between } = numeralsOf(locale);
-  // The signs of Arabic digits mean the language's own, whichever digits it uses; those of wide digits are signs of another width.
+  // The separators of Arabic digits mean the language's own, whichever digits are used. Fullwidth separators are
+  // variants in another width.
   const text = latinDigits(typed.trim()).replaceAll("\u066b", decimal).replaceAll("\u066c", group).replaceAll(/[\uff0b-\uff0e]/g, (c) => c.normalize("NFKC"))
     .replaceAll(/[\u200e\u200f\u061c]/g, "").replaceAll("\u2212", "-").replaceAll(/\s/g, " ").replaceAll("'", "\u2019");
   const at = text.indexOf(decimal);

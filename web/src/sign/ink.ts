@@ -119,7 +119,7 @@ export async function drawUploadedImage(file: Blob, clean: boolean): Promise<str
   return cropToInk(canvas);
 }
 
-/** Makes paper transparent: what is much lighter than the darkest ink fades out. */
+/** Makes paper transparent: pixels much lighter than the darkest ink fade out. */
 function removePaper(p: Uint8ClampedArray): void {
   const light = (i: number) => p[i]! * 0.299 + p[i + 1]! * 0.587 + p[i + 2]! * 0.114;
   const histogram = new Array<number>(256).fill(0);

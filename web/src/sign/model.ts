@@ -1,4 +1,4 @@
-/** What a signer's page works with: the signing context and what is still to be done. */
+/** The data of the signing page: the signing context, and what remains to be done. */
 
 import type { Translate } from "../ui/i18n";
 import type { Branding } from "./Look";
@@ -14,7 +14,7 @@ export interface Field {
   type: FieldType;
   /** From 1. */
   page: number;
-  /** Points from the left and top edge of the page as it is shown. */
+  /** Points from the left and top edge of the displayed page. */
   x: number;
   y: number;
   w: number;
@@ -78,7 +78,7 @@ export interface Doc {
   order: number;
   size: number;
   sha256: string;
-  /** Runs of pages of one size, in points of the page as it is shown. */
+  /** Runs of pages of one size, in points of the displayed page. */
   pages: PageRun[];
 }
 
@@ -103,11 +103,11 @@ export interface Context {
   consent: { version: string; language: string; text: string };
   savedSignatureB64: string | null;
   savedSignatureFontLabel: string | null;
-  /** What everyone who has signed has entered; empty until the signer is confirmed. */
+  /** The entries of everyone who has signed; empty until the signer is verified. */
   filled: FilledField[];
   /** What others will fill in after this signer; absent before the signer is confirmed. */
   later?: LaterField[];
-  /** Digest of what is in filled. The signature names it, so that the record proves what was shown. */
+  /** Digest of filled. The signature names it, so that the record proves what was shown. */
   shown: string | null;
   /** Encrypts the draft on this device; null until the signer is confirmed. */
   draftKey: string | null;
@@ -123,7 +123,7 @@ export interface Context {
   /** The language that the sender chose for the recipient (BCP 47). */
   language?: string;
   host?: Host;
-  /** The signer may name somebody who signs instead. */
+  /** The signer may delegate to another person. */
   mayDelegate?: boolean;
   witnessFor?: Witnessed;
   /** What the sender's pages look like; absent: as everybody's. */
@@ -132,12 +132,15 @@ export interface Context {
   attachments: Attached[];
 }
 
-/** A picture is a data URL; the text of a checkbox or a choice is "true" or ""; that of an attachment, its id. */
+/**
+ * A picture is a data URL; the text of a checkbox or a radio option is "true" or ""; the text of an attachment is its
+ * id.
+ */
 export type Values = Readonly<Record<string, string>>;
 
 export const isPicture = (type: FieldType): boolean => type === "signature" || type === "initial" || type === "stamp";
 
-/** Whether it is a mark that is there or not. */
+/** Whether the field is a mark that is set or not. */
 export const isChoice = (type: FieldType): boolean => type === "checkbox" || type === "radio";
 
 /** Whether the signer writes or chooses a text. */
@@ -167,7 +170,7 @@ export function withPrefilled(c: Context, values: Values): Values {
   return out;
 }
 
-/** The fields that change with one: those of the same name, and the other choices of its group. */
+/** Returns the fields that change with one: those of the same name, and the other options of its group. */
 export function changedWith(c: Context, f: Field, value: string): Record<string, string> {
   const out: Record<string, string> = { [f.id]: value };
   for (const other of c.fields) {
@@ -181,7 +184,7 @@ export function changedWith(c: Context, f: Field, value: string): Record<string,
 /** A page among all documents. */
 export const pageKey = (documentId: string, page: number): string => `${documentId}/${page}`;
 
-/** Whether the signer is who was asked, as far as the sender wanted to know. */
+/** Whether the signer is identified, as far as the sender requires it. */
 export const isIdentified = (c: Context): boolean => !c.requiresOtpVerification || c.otpVerified;
 
 /** Puts documents in their order and fields in reading order. */
@@ -197,7 +200,7 @@ export function sortFields(answer: Context): Context {
   return { ...raw, documents, fields };
 }
 
-/** The size of a page in points as it is shown. */
+/** Returns the size of the displayed page, in points. */
 export function pageSize(doc: Doc, page: number): { width: number; height: number } {
   let size = { width: 612, height: 792 };
   for (const run of doc.pages) {
@@ -253,8 +256,8 @@ export function nextField(all: readonly Field[], among: readonly Field[], after:
 }
 
 /**
- * Writes a day the way people write it in the language, in one of the forms that the
- * service knows. It is sealed as it is written.
+ * Writes a day in the usual form of the language, in one of the formats that the service knows. It is sealed as
+ * written.
  */
 export function writeDate(iso: string, locale: string): string {
   const [y, m, d] = iso.split("-").map(Number) as [number, number, number];

@@ -56,7 +56,7 @@ export class PageViewReporter {
     }
   }
 
-  /** Reports what is left, waiting no longer than limit milliseconds. */
+  /** Reports the remaining views, and waits at most limit milliseconds. */
   async finish(limit: number): Promise<void> {
     this.see(new Set());
     await Promise.race([this.sending ?? Promise.resolve(), new Promise((done) => setTimeout(done, limit))]);
@@ -67,7 +67,7 @@ export class PageViewReporter {
     this.queue = [];
   }
 
-  /** The page is being left: what is open is sent without waiting. */
+  /** Sends the open views without waiting, because the page is being left. */
   leave(): void {
     const open = [...this.since];
     this.since.clear();

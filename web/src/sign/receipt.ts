@@ -4,7 +4,7 @@ import type { Branding } from "./Look";
 import type { Context } from "./model";
 import type { RecipientKind } from "./roles";
 
-/** What became of a signing, for the signer. */
+/** The outcome of a signing, for the signer. */
 export interface Receipt {
   outcome: "signed" | "declined";
   kind?: RecipientKind;
@@ -20,7 +20,7 @@ export interface Receipt {
   /** How many have still to sign, and who, as far as this client may know. */
   awaiting?: number;
   awaitingNames?: string[];
-  /** Shows what becomes of the envelope, for a day. */
+  /** Reads the outcome of the envelope, for a day. */
   token?: string | null;
 }
 
@@ -76,7 +76,7 @@ export function saveReceipt(token: string, r: Receipt): void {
   try {
     sessionStorage.setItem(receiptKey(token), JSON.stringify(r));
   } catch {
-    // Storage is closed to this page: the service knows, too.
+    // The page has no access to storage: the service has the outcome as well.
   }
 }
 
@@ -97,7 +97,7 @@ export interface Copies {
 const first = 1000; // milliseconds between the first two looks; each later pause is half as long again
 const longest = 60_000;
 
-/** Looks for the sealed copies until they are there or cannot come. Returns what ends it. */
+/** Polls for the sealed copies until they exist or cannot exist. Returns a function that stops it. */
 export function watchCopies(token: string, onNews: (c: Copies) => void, onOver: () => void): () => void {
   let [timer, pause, asking, done] = [0, first, false, false];
   const look = async () => {

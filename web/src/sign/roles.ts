@@ -1,15 +1,15 @@
 import type { Key } from "../ui/locales";
 
-/** What a recipient is asked for, where it is no signature of their own hand on their own device. */
+/** The kinds of recipients who do not sign themselves on their own device. */
 export type RecipientKind = "approver" | "viewer" | "in_person";
 
-/** Who has the link of somebody who signs in person. */
+/** The person with the link of a signer who signs in person. */
 export interface Host { name: string }
 
 /** Whose signature a witness confirms; the name is null until the witness is confirmed. */
 export interface Witnessed { signerId: string; role: string; name: string | null; signedAt: string | null }
 
-/** What is said to somebody who approves or reads instead of what is said to a signer. */
+/** The texts for an approver or viewer in place of those for a signer. */
 const instead: Partial<Record<RecipientKind, Partial<Record<Key, Key>>>> = {
   approver: {
     asksYou: "asksApprove", sign: "approve", review: "stepApprove", stepSign: "stepApprove", stepFill: "stepRead", agreeBySigning: "agreeByApproving",
@@ -23,5 +23,5 @@ const instead: Partial<Record<RecipientKind, Partial<Record<Key, Key>>>> = {
   },
 };
 
-/** The text that stands for key, for a recipient of this kind. */
+/** Returns the key of the text for a recipient of this kind. */
 export const textFor = (kind: RecipientKind | undefined, key: Key): Key => (kind && instead[kind]?.[key]) ?? key;

@@ -22,10 +22,12 @@ export function nextStep(k: number, fit: number, by: 1 | -1): number | null {
   return (by > 0 ? all.find((s) => s > k * 1.02) : all.findLast((s) => s < k * 0.98)) ?? null;
 }
 
-/** The scale at which a field, and what is written around it, can be read; never wider than the screen if that can be. */
+/**
+ * Returns the scale at which a field and the text around it are legible; no wider than the screen if that is possible.
+ */
 export function scaleForField(f: Field, near: readonly Field[], fit: number, width: number): number {
   let k = Math.max(1, Math.min(1.6, 14 / f.h));
-  // Small fields side by side are told apart by a finger.
+  // Small fields side by side are far enough apart for a finger.
   for (const g of near) {
     const apart = Math.max(Math.abs(g.x + g.w / 2 - f.x - f.w / 2), Math.abs(g.y + g.h / 2 - f.y - f.h / 2));
     if (g !== f && apart > 6) k = Math.max(k, Math.min(2.4, 24 / apart));

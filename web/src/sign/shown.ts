@@ -18,7 +18,7 @@ export function watchShown(client: Client, known: () => string | null, onChange:
       } catch (e) {
         if (e instanceof ApiError) {
           wait = Math.max(wait, e.retryAfter * 1000);
-          if (e.status === 404) done = true; // a service that does not tell
+          if (e.status === 404) done = true; // a service without this endpoint
           if ((e.status === 401 && e.code !== "otp_required") || e.status === 410) {
             done = true;
             onOver();

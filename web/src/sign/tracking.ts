@@ -95,7 +95,7 @@ export class ReadingTracker {
     this.see();
   };
 
-  /** Brings drawing and dwell times in line with what is on the screen. */
+  /** Updates drawing and dwell times to match the visible pages. */
   look = (): void => {
     const urgent = [...this.inSight, ...[...this.near].filter((k) => !this.inSight.has(k))];
     this.viewer.want(urgent.map((k) => this.sheets.get(k)?.sheet).filter((s): s is Sheet => s !== undefined));
@@ -141,7 +141,7 @@ export class ReadingTracker {
     this.onSmall(small);
   };
 
-  /** Tells which pages count as read: those that do no longer, because something was added, are read anew. */
+  /** Sets the pages that count as read. Pages that no longer do, because something was added, can be read again. */
   known(read: ReadonlySet<string>): void {
     for (const key of this.read) {
       if (!read.has(key)) this.sights.delete(key);

@@ -52,7 +52,10 @@ const maxCanvasPixels = 12_000_000; // of one canvas: phones refuse much larger 
 /** A piece of text with its place in points from the left and top edge of the page. */
 export interface PageText { text: string; x: number; y: number; w: number; h: number; rtl?: boolean }
 
-/** The operators of a page with their arguments and names, and what makes points from the left and top edge of the page of its own units. */
+/**
+ * The operators of a page with their arguments and names, and the matrix from the page's units to points from the left
+ * and top edge.
+ */
 export interface PageOperators { ops: readonly number[]; args: readonly unknown[]; names: ReadonlyMap<number, string>; toPage: readonly number[] }
 
 export interface Sheet {
@@ -117,13 +120,16 @@ export class Viewer {
     }
   }
 
-  /** Width and height of a page in points, as it is shown. */
+  /** Returns the size of the displayed page, in points. */
   async pageSize(documentId: string, page: number): Promise<{ width: number; height: number }> {
     const { width, height } = (await (await this.open(documentId)).getPage(page)).getViewport({ scale: 1 });
     return { width, height };
   }
 
-  /** The pieces of upright text of a page, each with its place in points from the left and top edge of the page as it is shown. */
+  /**
+   * Returns the pieces of upright text of a page, each with its place in points from the left and top edge of the
+   * displayed page.
+   */
   async texts(documentId: string, page: number): Promise<PageText[]> {
     const found = await (await this.open(documentId)).getPage(page);
     const view = found.getViewport({ scale: 1 });
@@ -145,7 +151,7 @@ export class Viewer {
     const found = await doc.getPage(page);
     const { fnArray, argsArray } = await found.getOperatorList();
     const names = new Map(Object.entries(lib.OPS).map(([name, op]) => [op as number, name]));
-    // A page that is drawn frees what was decoded for it when it is erased.
+    // If the page is drawn, its decoded data is freed when it is erased.
     if (![...this.drawn.keys()].some((s) => s.documentId === documentId && s.page === page)) found.cleanup();
     return { ops: fnArray, args: argsArray as unknown[], names, toPage: found.getViewport({ scale: 1 }).transform as number[] };
   }

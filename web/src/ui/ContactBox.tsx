@@ -2,10 +2,10 @@ import { useId, useRef, useState } from "preact/hooks";
 
 export interface Contact { name: string; email: string; phone: string | null }
 
-/** Finds contacts by a part of what was typed. */
+/** Returns the contacts that match a part of a name or address. */
 export type Contacts = (search: string) => Promise<Contact[]>;
 
-/** A name, with contacts offered as it is typed: arrow keys and Enter, or a press, take one. */
+/** A text box for a name that suggests contacts: arrow keys and Enter, or a press, choose one. */
 export function ContactBox({ value, contacts, onInput, onTake, label, listLabel, id = "rname", first = true }: { value: string; contacts: Contacts; onInput: (s: string) => void; onTake: (c: Contact) => void; label: string; /** What the contacts that are found are called. */ listLabel: string; id?: string; first?: boolean }) {
   const [found, setFound] = useState<readonly Contact[]>([]);
   const [at, setAt] = useState(-1);

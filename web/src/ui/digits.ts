@@ -1,6 +1,9 @@
 const isDigit = (c: number): boolean => /\p{Nd}/u.test(String.fromCodePoint(c));
 
-/** Writes the decimal digits of all scripts as 0 to 9. Unicode has those of a script in a row, 0 first, and some rows right behind each other. */
+/**
+ * Replaces the decimal digits of all scripts by 0 to 9. In Unicode the digits of a script are consecutive, and some of
+ * these runs are adjacent.
+ */
 export function latinDigits(text: string): string {
   return text.replace(/\p{Nd}/gu, (digit) => {
     const at = digit.codePointAt(0)!;

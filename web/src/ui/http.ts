@@ -1,4 +1,4 @@
-/** What the service answered instead of what was asked for. */
+/** An error response of the service. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -34,7 +34,7 @@ export interface RequestOptions {
   onHeaders?: (h: Headers) => void;
 }
 
-/** What a proxy answers by itself where the service cannot be reached (RFC 9110, section 15.6). */
+/** The responses of a proxy that cannot reach the service (RFC 9110, section 15.6). */
 const gateway = [502, 503, 504];
 
 /** Asks the service and returns its JSON answer. Throws ApiError or NetworkError. */

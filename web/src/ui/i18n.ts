@@ -7,7 +7,7 @@ export const rightToLeft = new Set<string>(["ar", "he"]);
 
 const remembered = "countersign:language";
 
-/** The language chosen before, else the first one of the browser's that is there, else English. */
+/** Returns the language chosen before, or else the first supported language of the browser, or else English. */
 export function preferredLanguage(): Language {
   const wanted = [stored(), ...navigator.languages];
   for (const tag of wanted) {
@@ -68,7 +68,7 @@ export function setDocumentLanguage(language: Language): void {
   document.documentElement.dir = rightToLeft.has(language) ? "rtl" : "ltr";
 }
 
-/** Makes texts of a language's words. What is filled in stays as it is, braces included. */
+/** Returns a function that fills in a language's texts. Inserted values stay unchanged, braces included. */
 export function translator<K extends string>(words: Record<K, Text>, language: string): (key: K, values?: Record<string, string | number>) => string {
   const rules = new Intl.PluralRules(language);
   const numbers = new Intl.NumberFormat(language);

@@ -13,7 +13,7 @@ export type Language = keyof typeof names;
 
 export const english: Words = pages;
 
-// One file for each language, loaded when it is asked for. A test of the package locales holds that each has every text.
+// One file for each language, loaded on demand. A test of package locales checks that each has every text.
 const files = import.meta.glob(["../../../locales/*/pages.json", "!../../../locales/en/*"], { import: "default" }) as Record<string, () => Promise<Words>>;
 
 /** Loads the texts of the pages. Fails where the file cannot be loaded. */

@@ -12,7 +12,7 @@ export function Dialog({ label, onClose, children }: { label: string; onClose: (
     const dialog = ref.current!;
     const before = document.activeElement as HTMLElement | null;
     if (!dialog.open) dialog.showModal();
-    // It begins at its top, wherever the first button is: what is to be entered first, else the heading, takes the focus.
+    // A dialog begins at its top, wherever its first button is: the first input, or else the heading, gets the focus.
     (dialog.querySelector<HTMLElement>("[data-first]") ?? dialog.querySelector<HTMLElement>("h2[tabindex]"))?.focus({ preventScroll: true });
     dialog.scrollTop = 0;
     // The second tap of a double tap was meant for what opened the dialog, not for the button that now lies there.
@@ -31,7 +31,7 @@ export function Dialog({ label, onClose, children }: { label: string; onClose: (
   );
 }
 
-/** A heading that takes the focus when its step begins, so that screen readers go on from there. */
+/** A heading that gets the focus when its step begins, so that screen readers continue there. */
 export function Title({ children, level = 1 }: { children: ComponentChildren; level?: 1 | 2 }) {
   const ref = useRef<HTMLHeadingElement>(null);
   useLayoutEffect(() => ref.current?.focus({ preventScroll: true }), []);

@@ -14,7 +14,7 @@ function Root({ first, Page }: { first: Localization; Page: ComponentType<Locali
   return <Page speech={speech} choose={(l, chosen = true) => void loadLanguage(l, chosen).then(setSpeech)} />;
 }
 
-/** Whether a typeface may be loaded beside what is needed; browsers that do not tell get it. */
+/** Whether a typeface that is not needed may be loaded; true for browsers that do not report the connection. */
 function isFast(): boolean {
   const { connection } = navigator as Navigator & { connection?: { saveData?: boolean; effectiveType?: string } };
   return !connection || (!connection.saveData && (connection.effectiveType ?? "4g") === "4g");

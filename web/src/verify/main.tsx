@@ -83,7 +83,7 @@ function Verify({ speech, choose }: LocalizedProps) {
 
 interface ToldProps { name: string; file: Blob; report: Report; say: VerifyTranslate; when: (s: string) => string; onExtract: (part: Blob, name: string) => void }
 
-/** The verdict, what it means and what to do; then what the verified record says, and how it was found out. */
+/** The verdict with its meaning and advice, then the verified record and the findings. */
 function Told({ name, file, report: r, say, when, onExtract }: ToldProps) {
   const said = shown(r);
   const verdict = verdicts[said];

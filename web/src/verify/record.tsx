@@ -80,7 +80,10 @@ function entered(v: RecordValue, say: VerifyTranslate): string {
   return v.text ?? say("picture");
 }
 
-/** Who did what, by the event's number: after an event that tells of a successor, a signer's acts are those of the next person. */
+/**
+ * Returns the actors' names by event number: after an event that replaces a signer, the signer's acts are those of the
+ * new person.
+ */
 function actorNames(r: SealRecord): Map<number, string> {
   const persons = new Map(r.signers.map((s) => [s.id, [...(s.previous ?? []).map((p) => p.name), s.name]]));
   const names = new Map<number, string>();

@@ -33,5 +33,5 @@ export interface Report {
 
 const order: Record<Status, number> = { failed: 0, untrusted: 1, passed: 2, absent: 3 };
 
-/** The findings with what is wrong first, otherwise in the order of the checks. */
+/** Returns the findings with failures first, otherwise in the order of the checks. */
 export const bySeverity = (findings: Finding[]): Finding[] => [...findings].sort((a, b) => order[a.status] - order[b.status]);

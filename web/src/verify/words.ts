@@ -21,8 +21,7 @@ export async function loadTexts(language: Language): Promise<VerifyTranslate> {
 }
 
 /**
- * What each finding's code means to people: the check that it belongs to, and a sentence. A code that is not here is
- * told by its check and its outcome.
+ * The check and the sentence for each finding's code. A code that is not listed is described by its check and outcome.
  */
 export const findingTexts: Record<string, VerifyKey> = {
   "structure.readable": "readable", "structure.not_pdf": "notPDF", "structure.damaged": "damaged",
