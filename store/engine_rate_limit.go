@@ -3,8 +3,9 @@ package store
 import (
 	"context"
 	"fmt"
-	"gorm.io/gorm"
 	"time"
+
+	"gorm.io/gorm"
 )
 
 // ReserveQuota takes up to n of the remaining requests in key's window, which began

@@ -193,13 +193,6 @@ func (s *TemplateRepository) Template(ctx context.Context, app, id uuid.UUID, ve
 	return out, wrap(err, "load template %s", id)
 }
 
-// TemplateArchived reports whether an app's template is archived.
-func (s *TemplateRepository) TemplateArchived(ctx context.Context, app, id uuid.UUID) (bool, error) {
-	var t models.Template
-	err := s.db.WithContext(ctx).Select("archived_at").Take(&t, "id = ? AND app_id = ?", id, app).Error
-	return t.ArchivedAt != nil, wrap(mapNotFound(err), "load template %s", id)
-}
-
 // CreateFromTemplate stores the envelope that build makes of a version of an app's
 // template, 0 being the newest. build may send it as well: envelope, usage, events
 // and outbox are written in one transaction, or nothing is. What build refuses is refused;
@@ -382,38 +375,4 @@ func (s *TemplateRepository) saveTemplate(t *transaction, v *models.LoadedTempla
 	t.insert("template_versions", "", templateVersionColumns(encrypt(s.engine, &v.Of)))
 	t.insert("template_documents", "", mapSlice(v.Documents, templateDocumentColumns)...)
 	return nil
-}
-
-// ArchiveTemplate ends the use of an app's template: no envelope is made of it any more, and it
-// keeps its files no more. It returns their keys. Archiving again changes nothing. check may refuse it.
-func (s *TemplateRepository) ArchiveTemplate(ctx context.Context, app, id uuid.UUID, check func(*models.Template) error) (blobKeys []string, err error) {
-	err = s.transact(ctx, readWrite, func(t *transaction) error {
-		s.lockTemplate(&t.batch, id, false)
-		var found []*models.Template
-		selectRows(&t.batch, &found, templateRows, "id = $1 AND app_id = $2"+s.forUpdate(true), id, app)
-		t.query(func(r row) error {
-			var key, prepared string
-			err := r.Scan(&key, &prepared)
-			blobKeys = append(blobKeys, key)
-			if prepared != "" {
-				blobKeys = append(blobKeys, prepared)
-			}
-			return err
-		}, "SELECT DISTINCT blob_key, prepared_key FROM template_documents WHERE template_id = $1", id)
-		if err := t.send(); err != nil {
-			return err
-		}
-		if len(found) == 0 {
-			return models.ErrNotFound
-		}
-		t.result = found[0]
-		if err := check(found[0]); err != nil || found[0].ArchivedAt != nil {
-			return err
-		}
-		at := s.now()
-		t.exec("UPDATE templates SET archived_at = $1, updated_at = $1 WHERE id = $2", at, id)
-		t.exec("UPDATE template_documents SET released = $1 WHERE template_id = $2", true, id)
-		return nil
-	})
-	return blobKeys, wrap(err, "archive template %s", id)
 }

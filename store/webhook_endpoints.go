@@ -172,11 +172,3 @@ func webhookColumns(w *models.Webhook) []column {
 		{"(SELECT tenants FROM apps WHERE apps.id = webhooks.app_id)", inJSON{value: &w.Tenants}},
 	}
 }
-
-var webhookRows = selectionOf("webhooks", webhookColumns)
-
-// queueActiveWebhooks adds the query for the endpoints of an app that want to be
-// told of anything, with the tenants that it may act for.
-func queueActiveWebhooks(b *batch, out *[]*models.Webhook, app uuid.UUID) {
-	selectRows(b, out, webhookRows, "app_id = $1 AND active ORDER BY created_at, id", app)
-}

@@ -1,9 +1,12 @@
 package store_test
 
 import (
+	"sync/atomic"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"countersign/internal/testkit"
 	"countersign/models"
@@ -30,5 +33,33 @@ func TestSoManyWebhooks(t *testing.T) {
 		require.NoError(t, s.DeleteWebhook(t.Context(), app.ID, last.ID))
 		_, err = create()
 		require.NoError(t, err)
+	})
+}
+
+// TestAnEndpointIsSwitchedOffByOneDelivery: of many that find it gone at once.
+func TestAnEndpointIsSwitchedOffByOneDelivery(t *testing.T) {
+	t.Parallel()
+	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+		f := newFixture(t, s, clock)
+		for range 5 {
+			p := newEndpoint(f)
+			var ds []uuid.UUID
+			for range 8 {
+				ds = append(ds, p.ping())
+			}
+			var switched atomic.Int32
+			var all errgroup.Group
+			for _, d := range ds {
+				all.Go(func() error {
+					why, err := s.RecordAttempt(t.Context(), models.DeliveryAttempt{DeliveryID: d, At: clock.Now(), Status: 410}, models.DeliveryOutcome{WebhookID: p.hook.ID, Gone: true, Last: true})
+					if why != "" {
+						switched.Add(1)
+					}
+					return err
+				})
+			}
+			require.NoError(t, all.Wait())
+			require.EqualValues(t, 1, switched.Load())
+		}
 	})
 }
