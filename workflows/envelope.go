@@ -128,6 +128,7 @@ func (w *envelope) load(ctx workflow.Context, plan *temporal.Plan) error {
 		w.plan.Since = workflow.Now(ctx)
 	}
 	w.beside.ctx, w.beside.cancel = workflow.WithCancel(ctx)
+	w.trouble.changed = func() { w.changed = true }
 	return nil
 }
 
@@ -264,7 +265,7 @@ func (w *envelope) showStatus(ctx workflow.Context, status string, others ...sdk
 	if w.trouble.shown {
 		updates = append(updates, temporal.AttrStuck.ValueUnset())
 	}
-	w.trouble = trouble{shown: len(others) > 0}
+	w.trouble = trouble{shown: len(others) > 0, changed: w.trouble.changed}
 	if err := workflow.UpsertTypedSearchAttributes(ctx, append(updates, others...)...); err != nil {
 		return fmt.Errorf("show status: %w", err)
 	}

@@ -41,6 +41,7 @@ type trouble struct {
 	failing []string // tasks, the longest first
 	words   string   // the newest failure, which operators read
 	shown   bool     // Stuck is set
+	changed func()   // is called when a task begins to fail or succeeds after all; nil: nothing is
 }
 
 // run runs a task until it succeeds or is refused. After stuckAfterAttempts failed attempts the search attribute Stuck
@@ -73,6 +74,9 @@ func (t *trouble) run(ctx workflow.Context, task task, result any) error {
 func (t *trouble) update(ctx workflow.Context, failing []string) error {
 	was := t.failing
 	t.failing = failing
+	if t.changed != nil {
+		t.changed()
+	}
 	var update sdktemporal.SearchAttributeUpdate
 	switch {
 	case len(failing) == 0:

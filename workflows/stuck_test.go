@@ -279,3 +279,51 @@ func currentDetails(t *testing.T, env *testsuite.TestWorkflowEnvironment) string
 	require.NoError(t, v.Get(&m))
 	return m.GetCurrentDetails()
 }
+
+// TestVoid_WhileTimedTaskFails: an expiry, a renewal or a reminder that fails for hours is shown as stuck, and neither delays a
+// void nor keeps the workflow from ending.
+func TestVoid_WhileTimedTaskFails(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		plan  func(*temporal.Plan, *time.Time)
+		stuck string
+	}{
+		"expiry":   {func(p *temporal.Plan, at *time.Time) { p.Deadline = at }, "expiry"},
+		"renewal":  {func(p *temporal.Plan, at *time.Time) { p.RenewAt = at }, "renewal"},
+		"reminder": {func(p *temporal.Plan, at *time.Time) { p.RemindAt, p.ReminderEvery = at, 48*time.Hour }, "reminder"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newFakeEnv(t, 1)
+			c.plan(&env.plan, new(env.begin.Add(time.Hour)))
+			down := errors.New("the database is down")
+			env.env.OnActivity(acts.Expire, mock.Anything, mock.Anything).Return(models.Status(""), down).Maybe()
+			env.env.OnActivity(acts.RenewLinks, mock.Anything, mock.Anything).Return(nil, down).Maybe()
+			env.env.RegisterDelayedCallback(func() { env.mailDown = true }, time.Minute) // after the invitation
+			shown := upserts(env.env)
+			details := ""
+			env.env.RegisterDelayedCallback(func() { details = currentDetails(t, env.env) }, 5*time.Hour)
+			env.env.RegisterDelayedCallback(func() { env.mailDown = false }, 5*time.Hour)
+			env.signal(5*time.Hour+time.Second, temporal.SignalVoided)
+			env.run(t)
+			require.Equal(t, []string{"invite A", "closing"}, env.calls)
+			require.Equal(t, 5*time.Hour, env.times["closing"].Truncate(time.Minute), "the void is seen at once")
+			require.Equal(t, []string{"stuck in " + c.stuck, "voided"}, *shown)
+			if c.stuck != "expiry" {
+				require.Contains(t, details, "STUCK: "+c.stuck+" fails and is retried:")
+			}
+		})
+	}
+}
+
+// TestRejectedAddress_IsNamedInTheDetails: operators read what the mail server answered, and the envelope waits for its signer.
+func TestRejectedAddress_IsNamedInTheDetails(t *testing.T) {
+	t.Parallel()
+	env := newFakeEnv(t, 1)
+	env.rejected = sdktemporal.NewNonRetryableApplicationError("the mail server permanently rejected 1 address(es): 550 5.1.1", activities.ErrTypeRejected, nil)
+	details := ""
+	env.env.RegisterDelayedCallback(func() { details = currentDetails(t, env.env) }, time.Minute)
+	env.signal(time.Hour, temporal.SignalVoided)
+	env.run(t)
+	require.Contains(t, details, "UNREACHABLE: the mail server permanently rejected 1 address(es): 550 5.1.1.")
+}

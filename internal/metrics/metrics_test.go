@@ -177,6 +177,7 @@ func TestTheListOfMetrics(t *testing.T) {
 	m.Restarted("envelope", 1)
 	m.Database(sql.OpenDB(nil))
 	m.Temporal().Gauge("temporal_worker_task_slots_available").Update(1)
+	m.Temporal().Counter("temporal_workflow_task_execution_failed").Inc(1)
 	families, err := m.Gatherer().Gather()
 	require.NoError(t, err)
 	var list strings.Builder
