@@ -102,10 +102,15 @@ func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.E
 			return nil, nil, err
 		}
 	}
+	shown, err := a.loadPictures(ctx, e)
+	if err != nil {
+		return nil, nil, err
+	}
 	failpoint.Inject("seal.loaded")
 	pulse.Beat(ctx)
 	var files []models.SealedFile
 	for _, d := range e.Originals() {
+		job.Appearance = documentAppearance(e, d, shown)
 		f, err := a.sealDocument(ctx, e, d, job)
 		if err != nil {
 			return nil, nil, fmt.Errorf("seal document %d: %w", d.Order, err)

@@ -78,7 +78,7 @@ func (c *certificate) actor(actor string) string {
 	return actor
 }
 
-// howToHeight is what the section on verification takes.
+// howToHeight is what the section on verification takes at least.
 const howToHeight = 114.0
 
 // closingHeight is what follows the table of events, as far as it must stay with it.
@@ -86,7 +86,20 @@ func (c *certificate) closingHeight() float64 {
 	if len(c.job.Documents) > 1 {
 		return 28 + 3*rowHeight
 	}
-	return 28 + howToHeight
+	return 28 + c.howToHeight()
+}
+
+// howToHeight is what the section on verification takes.
+func (c *certificate) howToHeight() float64 {
+	if c.showed() {
+		return howToHeight + 24
+	}
+	return howToHeight
+}
+
+// showed reports whether pages were shown to signers.
+func (c *certificate) showed() bool {
+	return c.job.Appearance != nil && len(c.job.Appearance.Pages) > 0
 }
 
 func (c *certificate) drawClosing() {
@@ -102,14 +115,17 @@ func (c *certificate) drawClosing() {
 		}
 		c.y += 20
 	}
-	c.section(c.say.HowToVerify, howToHeight-24)
+	c.section(c.say.HowToVerify, c.howToHeight()-24)
 	c.y += 11
 	s := c.say.BeginsWithOriginal
 	if c.job.Prepared != nil {
 		s = c.prepared(s)
 	}
+	if s += " " + fmt.Sprintf(c.say.Explained, c.service); c.showed() {
+		s += " " + c.say.Reproducible
+	}
 	p := c.page()
-	c.y = p.paragraph(faceBody, certMargin, c.y, c.inner(), 12, s+" "+fmt.Sprintf(c.say.Explained, c.service))
+	c.y = p.paragraph(faceBody, certMargin, c.y, c.inner(), 12, s)
 	if c.job.VerifyURL != "" {
 		c.y = p.lines(faceBody, certMargin, c.y, 12, p.wrap(faceBody, fmt.Sprintf(c.say.Online, c.job.VerifyURL), c.inner(), 2))
 	}

@@ -44,6 +44,8 @@ type Job struct {
 	Values         []Value        // of this document
 	Attachments    []AttachedFile // of this document
 	Signers        []Signer
+	// Appearance is what this document looked like to its signers; nil: it is not known. Its file is filled in.
+	Appearance *manifest.Appearance
 	// Events is the audit chain in order: each one the RFC 8785 form of an
 	// event, its seq, prevHash and hash included.
 	Events    []json.RawMessage

@@ -49,6 +49,11 @@ func newManifest(job *Job, service string) manifest.Manifest {
 		m.Values = append(m.Values, mv)
 	}
 	m.Attachments = manifestAttachments(job)
+	if job.Appearance != nil {
+		shown := *job.Appearance
+		shown.SHA256, shown.Size = job.sha256(), job.Size
+		m.Appearance = &shown
+	}
 	return m
 }
 

@@ -2,10 +2,14 @@ package seal_test
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/seal"
+	"countersign/seal/manifest"
 	"countersign/seal/verify"
 )
 
@@ -42,4 +46,65 @@ func TestRecord(t *testing.T) {
 	changed := bytes.Clone(b)
 	changed[100] ^= 1
 	require.Nil(t, verified(t, changed, k.trust()).Record)
+}
+
+// TestRecord_Appearance_IsConsistent: the record says which pictures were shown to whom; one that contradicts itself, the
+// document or the audit trail is no record.
+func TestRecord_Appearance_IsConsistent(t *testing.T) {
+	t.Parallel()
+	k := newSealerFixture(t)
+	view := map[string]any{"documentId": documentID, "page": 2, "level": 2, "appearance": "bb"}
+	shown := func() *manifest.Appearance {
+		return &manifest.Appearance{
+			Profile: manifest.Profile{Number: 1, Module: "m"},
+			Pages:   []manifest.PagePicture{{Page: 1, Level: 1, SHA256: "aa"}, {Page: 1, Level: 2, SHA256: "ab"}, {Page: 2, Level: 2, SHA256: "bb"}},
+			Texts:   []manifest.PageText{{Page: 1, SHA256: "cc"}},
+			Signers: []manifest.SignerPages{
+				{SignerID: adaID, Levels: []manifest.LevelPages{{Level: 0, Pages: [][2]int{{1, 1}}}, {Level: 2, Pages: [][2]int{{1, 2}}}}},
+				{SignerID: jomoID, Levels: []manifest.LevelPages{}},
+			},
+		}
+	}
+	record := func(a *manifest.Appearance) seal.Job {
+		j := job(t, simplePDF(3))
+		event := func(name string, detail map[string]any) map[string]any {
+			return map[string]any{"event": name, "actor": "signer:" + adaID, "timestamp": now.Format("2006-01-02T15:04:05.000000Z"), "detail": detail}
+		}
+		created := event("envelope.created", nil)
+		created["actor"] = "app:demo"
+		events := []map[string]any{created, event("document.added", map[string]any{"documentId": documentID, "sha256": j.OriginalSHA256, "pageCount": 3, "order": 1}), event("page_viewed", view)}
+		events = append(events, event("signer.signed", nil))
+		last := event("signer.signed", nil)
+		last["actor"] = "signer:" + jomoID
+		j.Events, j.ChainHead = chain(t, append(events, last)...)
+		for i := range j.Signers {
+			j.Signers[i].SignedAt = now
+		}
+		j.Appearance = a
+		return j
+	}
+	_, b := sealed(t, k.sealer(t), record(shown()))
+	r := verified(t, b, k.trust())
+	require.True(t, r.OK(), textOf(t, r))
+	require.Equal(t, shown().Pages, r.Record.Appearance.Pages)
+	require.Equal(t, r.OriginalSHA256, r.Record.Appearance.SHA256)
+	require.EqualValues(t, len(simplePDF(3)), r.Record.Appearance.Size)
+
+	for name, change := range map[string]func(*manifest.Appearance){
+		"another picture than was viewed": func(a *manifest.Appearance) { a.Pages[2].SHA256 = "dd" },
+		"a page that is not listed":       func(a *manifest.Appearance) { a.Signers[0].Levels[1].Pages = [][2]int{{1, 3}} },
+		"a range without end":             func(a *manifest.Appearance) { a.Signers[0].Levels[1].Pages = [][2]int{{1, 1 << 40}} },
+		"a page that is listed twice":     func(a *manifest.Appearance) { a.Pages[1].Level = 1 },
+		"pages in disorder":               func(a *manifest.Appearance) { a.Pages[0].Page = 3 },
+		"another signer":                  func(a *manifest.Appearance) { a.Signers[1].SignerID = documentID },
+		"a signer is missing":             func(a *manifest.Appearance) { a.Signers = a.Signers[:1] },
+	} {
+		a := shown()
+		change(a)
+		out, err := os.Create(filepath.Join(t.TempDir(), "sealed.pdf"))
+		require.NoError(t, err)
+		_, err = k.sealer(t).Seal(t.Context(), out, record(a))
+		require.NoError(t, out.Close())
+		require.ErrorContains(t, err, "does not verify", name)
+	}
 }

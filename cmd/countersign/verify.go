@@ -17,6 +17,9 @@ type verifyCommand struct {
 	File string `arg:"" help:"Sealed PDF." type:"existingfile"`
 	JSON bool   `help:"Print JSON." name:"json"`
 
+	Appearance bool   `help:"Render again the pages that signers were shown, and compare them with the record; exit code 1 if one differs."`
+	Pages      string `help:"Write the pages that signers were shown, as pictures, into this folder." placeholder:"DIR" type:"path"`
+
 	Extract string `help:"Write the document as it was sealed, with its time-stamps and without what others added, to this new file, and verify that." placeholder:"FILE" type:"path"`
 }
 
@@ -58,6 +61,9 @@ func (v verifyCommand) Run(ctx context.Context) error {
 		err = terminal.PrintJSON(report)
 	} else {
 		err = report.WriteText(os.Stdout)
+	}
+	if err == nil && (v.Appearance || v.Pages != "") {
+		err = verifyAppearance(ctx, f, report, v.Pages, v.JSON)
 	}
 	if err == nil {
 		err = exitError(report)

@@ -82,6 +82,7 @@ type Text struct {
 	Prepared            string // what was taken out, hash of the document
 	PreparedKinds       map[string]string
 	Explained           string // service
+	Reproducible        string
 	Online              string // address
 
 	SignatureOf, InitialsOf, CheckedBy string // signer, as read aloud

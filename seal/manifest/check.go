@@ -115,6 +115,9 @@ func (m *Manifest) checkEvents() error {
 	if err == nil {
 		err = m.checkAttachments(chain)
 	}
+	if err == nil {
+		err = m.checkAppearance()
+	}
 	return err
 }
 

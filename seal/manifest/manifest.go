@@ -48,9 +48,11 @@ type Manifest struct {
 	Values   []Value   `json:"values"`
 	// Attachments are the files that signers gave for fields of this document.
 	Attachments []Attachment `json:"attachments,omitempty"`
-	Audit       Audit        `json:"audit"`
-	Verify      string       `json:"verifyUrl,omitempty"`
-	Original    Placement    `json:"original"`
+	// Appearance is what the document looked like to its signers.
+	Appearance *Appearance `json:"appearance,omitempty"`
+	Audit      Audit       `json:"audit"`
+	Verify     string      `json:"verifyUrl,omitempty"`
+	Original   Placement   `json:"original"`
 	// Pages is how many pages the sealed file has; CertificatePage, the first
 	// one of the certificate, which reaches to the last.
 	Pages           int `json:"pages"`

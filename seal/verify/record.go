@@ -108,7 +108,9 @@ type Record struct {
 	// that signers gave, embedded in this one.
 	Values      []manifest.Value      `json:"values"`
 	Attachments []manifest.Attachment `json:"attachments,omitempty"`
-	Events      []RecordEvent         `json:"events"`
+	// Appearance is what the document looked like to its signers; absent if it is not known.
+	Appearance *manifest.Appearance `json:"appearance,omitempty"`
+	Events     []RecordEvent        `json:"events"`
 	// Pages of the file as it was sealed: the last ones are the certificate.
 	Pages RecordPages `json:"pages"`
 }
@@ -166,7 +168,7 @@ func newRecordView(m *manifest.Manifest, sealedBy string) *Record {
 	r := &Record{
 		Service: m.Service, SealedBy: sealedBy, Sender: m.Envelope.Sender, TenantID: m.Envelope.TenantID, VerifyURL: m.Verify,
 		EnvelopeID: m.Envelope.ID, Subject: m.Envelope.Subject, CreatedAt: m.Envelope.CreatedAt, SentAt: m.Envelope.SentAt, SealedAt: m.SealedAt,
-		Documents: []RecordDocument{}, Signers: []RecordSigner{}, Values: append([]manifest.Value{}, m.Values...), Attachments: m.Attachments,
+		Documents: []RecordDocument{}, Signers: []RecordSigner{}, Values: append([]manifest.Value{}, m.Values...), Attachments: m.Attachments, Appearance: m.Appearance,
 		Events: []RecordEvent{}, Pages: RecordPages{Total: m.Pages, Certificate: m.CertificatePage},
 	}
 	for _, d := range m.All {

@@ -1284,6 +1284,51 @@ func (e TemplateRoleRequestKind) Valid() bool {
 	}
 }
 
+// Defines values for VerifiedRecordAppearancePagesLevel.
+const (
+	VerifiedRecordAppearancePagesLevelN1 VerifiedRecordAppearancePagesLevel = 1
+	VerifiedRecordAppearancePagesLevelN2 VerifiedRecordAppearancePagesLevel = 2
+	VerifiedRecordAppearancePagesLevelN4 VerifiedRecordAppearancePagesLevel = 4
+)
+
+// Valid indicates whether the value is a known member of the VerifiedRecordAppearancePagesLevel enum.
+func (e VerifiedRecordAppearancePagesLevel) Valid() bool {
+	switch e {
+	case VerifiedRecordAppearancePagesLevelN1:
+		return true
+	case VerifiedRecordAppearancePagesLevelN2:
+		return true
+	case VerifiedRecordAppearancePagesLevelN4:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for VerifiedRecordAppearanceSignersLevelsLevel.
+const (
+	VerifiedRecordAppearanceSignersLevelsLevelN0 VerifiedRecordAppearanceSignersLevelsLevel = 0
+	VerifiedRecordAppearanceSignersLevelsLevelN1 VerifiedRecordAppearanceSignersLevelsLevel = 1
+	VerifiedRecordAppearanceSignersLevelsLevelN2 VerifiedRecordAppearanceSignersLevelsLevel = 2
+	VerifiedRecordAppearanceSignersLevelsLevelN4 VerifiedRecordAppearanceSignersLevelsLevel = 4
+)
+
+// Valid indicates whether the value is a known member of the VerifiedRecordAppearanceSignersLevelsLevel enum.
+func (e VerifiedRecordAppearanceSignersLevelsLevel) Valid() bool {
+	switch e {
+	case VerifiedRecordAppearanceSignersLevelsLevelN0:
+		return true
+	case VerifiedRecordAppearanceSignersLevelsLevelN1:
+		return true
+	case VerifiedRecordAppearanceSignersLevelsLevelN2:
+		return true
+	case VerifiedRecordAppearanceSignersLevelsLevelN4:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for VerifyReportAdditionsKind.
 const (
 	VerifyReportAdditionsKindAnnotations VerifyReportAdditionsKind = "annotations"
@@ -4608,6 +4653,75 @@ type VerifiedDocument struct {
 
 // VerifiedRecord What the seal says of the envelope, verified. Present if the verdict is `valid`, and with `confirmed` false if it is `untrusted`.
 type VerifiedRecord struct {
+	// Appearance What the document looked like to its signers. Absent if it is not known.
+	Appearance *struct {
+		// Pages Pictures that were delivered to signers.
+		Pages []struct {
+			// Level Resolution.
+			Level VerifiedRecordAppearancePagesLevel `json:"level"`
+
+			// Page Page number, from 1.
+			Page int `json:"page"`
+
+			// Sha256 Hash of the pixels.
+			Sha256 string `json:"sha256"`
+		} `json:"pages,omitzero"`
+
+		// Profile What decides what pages look like.
+		Profile struct {
+			// Flags Flags of the renderer.
+			Flags int `json:"flags"`
+
+			// Fonts SHA-256 of the list of fonts.
+			Fonts string `json:"fonts"`
+
+			// Memory Memory limit in bytes.
+			Memory int `json:"memory"`
+
+			// Module SHA-256 of the WebAssembly module of PDFium.
+			Module string `json:"module"`
+
+			// Number Number of the profile.
+			Number int `json:"number"`
+
+			// Pdfium Where the module comes from.
+			Pdfium string `json:"pdfium"`
+
+			// Runtime What executes the module.
+			Runtime string `json:"runtime"`
+		} `json:"profile"`
+
+		// Sha256 SHA-256 of the file whose pages were shown.
+		Sha256 string `json:"sha256"`
+
+		// Signers Pages that were delivered to each signer.
+		Signers []struct {
+			// Levels Empty if the signer was shown no pages by this service.
+			Levels []struct {
+				// Level Resolution. 0 stands for the texts.
+				Level VerifiedRecordAppearanceSignersLevelsLevel `json:"level"`
+
+				// Pages Ranges of pages, both ends included.
+				Pages [][]int `json:"pages,omitzero"`
+			} `json:"levels,omitzero"`
+
+			// SignerID ID of the signer.
+			SignerID openapi_types.UUID `json:"signerId"`
+		} `json:"signers,omitzero"`
+
+		// Size Size of that file in bytes. The sealed file begins with it.
+		Size int `json:"size"`
+
+		// Texts Texts of pages that were delivered to signers.
+		Texts []struct {
+			// Page Page number, from 1.
+			Page int `json:"page"`
+
+			// Sha256 Hash of the text.
+			Sha256 string `json:"sha256"`
+		} `json:"texts,omitzero"`
+	} `json:"appearance,omitempty"`
+
 	// Attachments Files of signers, embedded in this file by name.
 	Attachments []struct {
 		// FieldID ID of the field.
@@ -4803,6 +4917,12 @@ type VerifiedRecord struct {
 	// VerifyURL Address of the installation's verification page.
 	VerifyURL *string `json:"verifyUrl,omitempty"`
 }
+
+// VerifiedRecordAppearancePagesLevel Resolution.
+type VerifiedRecordAppearancePagesLevel int
+
+// VerifiedRecordAppearanceSignersLevelsLevel Resolution. 0 stands for the texts.
+type VerifiedRecordAppearanceSignersLevelsLevel int
 
 // VerifyReport Verdict on a PDF.
 type VerifyReport struct {

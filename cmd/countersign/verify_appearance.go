@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"countersign/cli/terminal"
+	"countersign/seal/appearance"
+	"countersign/seal/manifest"
+	"countersign/seal/verify"
+)
+
+// errAppearance is the verdict where a page does not look as the record says.
+var errAppearance = errors.New("a page does not look as it was recorded")
+
+// verifyAppearance renders the pages that signers were shown, out of the file that the sealed one begins with, and compares
+// them with the record. It writes the pictures into a folder; "": nowhere.
+func verifyAppearance(ctx context.Context, f io.ReaderAt, report verify.Report, dir string, quiet bool) (err error) {
+	if report.Record == nil || report.Record.Appearance == nil {
+		return errors.New("the seal record does not say what the pages looked like")
+	}
+	shown := report.Record.Appearance
+	if known, ok := appearance.Lookup(shown.Profile.Number); !ok || known.Module != shown.Profile.Module || known.Fonts != shown.Profile.Fonts {
+		return fmt.Errorf("this version of the program does not have the profile %d of the record", shown.Profile.Number)
+	}
+	base := io.NewSectionReader(f, 0, shown.Size)
+	sum := sha256.New()
+	if _, err := io.Copy(sum, base); err != nil {
+		return err
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != shown.SHA256 {
+		return errors.New("the file whose pages were shown is not the beginning of this one")
+	}
+	if dir != "" {
+		if err := os.MkdirAll(dir, 0o750); err != nil {
+			return err
+		}
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return err
+	}
+	r, err := newRenderer(makeFolder(filepath.Join(cache, "countersign")))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	if err := r.compile(ctx); err != nil {
+		return err
+	}
+	for _, p := range shown.Pages {
+		if err := verifyPicture(ctx, r, base, p, dir); err != nil {
+			return err
+		}
+	}
+	for _, t := range shown.Texts {
+		text, err := r.Text(ctx, base, base.Size(), t.Page)
+		if err != nil {
+			return fmt.Errorf("text of page %d: %w", t.Page, err)
+		}
+		if _, sum, err := text.Encode(); err != nil || hex.EncodeToString(sum[:]) != t.SHA256 {
+			return errors.Join(fmt.Errorf("text of page %d: %w", t.Page, errAppearance), err)
+		}
+	}
+	if quiet {
+		return nil
+	}
+	return sayAppearance(report.Record, shown)
+}
+
+// makeFolder makes a folder if it can.
+func makeFolder(dir string) string {
+	_ = os.MkdirAll(dir, 0o700) // without it, the renderer keeps nothing
+	return dir
+}
+
+func verifyPicture(ctx context.Context, r *pageRenderer, base *io.SectionReader, p manifest.PagePicture, dir string) error {
+	picture, err := r.Page(ctx, base, base.Size(), p.Page, appearance.Level(p.Level))
+	if err != nil {
+		return fmt.Errorf("page %d, level %d: %w", p.Page, p.Level, err)
+	}
+	if hex.EncodeToString(picture.Hash) != p.SHA256 {
+		return fmt.Errorf("page %d, level %d: %w", p.Page, p.Level, errAppearance)
+	}
+	if dir == "" {
+		return nil
+	}
+	_, ending, _ := strings.Cut(picture.MediaType, "/")
+	return os.WriteFile(filepath.Join(dir, fmt.Sprintf("page-%04d-level-%d.%s", p.Page, p.Level, ending)), picture.Content, 0o600)
+}
+
+// sayAppearance prints what was reproduced and who was shown what.
+func sayAppearance(record *verify.Record, shown *manifest.Appearance) error {
+	if err := terminal.Say("\nAppearance: %d pictures and %d texts reproduced, profile %d", len(shown.Pages), len(shown.Texts), shown.Profile.Number); err != nil {
+		return err
+	}
+	names := make(map[string]string)
+	for _, s := range record.Signers {
+		names[s.ID] = s.Name
+	}
+	for _, s := range shown.Signers {
+		if err := terminal.Say("  %s: %s", names[s.SignerID], shownPages(s)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shownPages says which pages a signer was shown as pictures.
+func shownPages(s manifest.SignerPages) string {
+	var levels []string
+	for _, l := range s.Levels {
+		if l.Level == 0 {
+			continue
+		}
+		var ranges []string
+		for _, r := range l.Pages {
+			if r[0] == r[1] {
+				ranges = append(ranges, fmt.Sprint(r[0]))
+			} else {
+				ranges = append(ranges, fmt.Sprintf("%d–%d", r[0], r[1]))
+			}
+		}
+		levels = append(levels, fmt.Sprintf("pages %s at level %d", strings.Join(ranges, ", "), l.Level))
+	}
+	if len(levels) == 0 {
+		return "pages were not shown by this service"
+	}
+	return strings.Join(levels, "; ")
+}

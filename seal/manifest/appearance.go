@@ -1,0 +1,162 @@
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Appearance says what the document looked like to its signers: pictures that anybody can reproduce from the file in this
+// PDF, by their profile.
+type Appearance struct {
+	Profile Profile `json:"profile"`
+	// SHA256 and Size are those of the file whose pages were shown, with which this PDF begins.
+	SHA256 string `json:"sha256"`
+	Size   int64  `json:"size"`
+	// Pages are the pictures that were delivered to signers, each once, in the order of pages and levels; Texts are the
+	// texts that were delivered with them.
+	Pages []PagePicture `json:"pages"`
+	Texts []PageText    `json:"texts"`
+	// Signers says who was shown which pages.
+	Signers []SignerPages `json:"signers"`
+}
+
+// Profile names everything that decides what a page looks like (package appearance).
+type Profile struct {
+	Number  int    `json:"number"`
+	Module  string `json:"module"` // SHA-256 of PDFium's WebAssembly module
+	PDFium  string `json:"pdfium"`
+	Runtime string `json:"runtime"`
+	Fonts   string `json:"fonts"` // SHA-256 of the list of fonts
+	Memory  uint64 `json:"memory"`
+	Flags   int    `json:"flags"`
+}
+
+// PagePicture is a picture of a page at a level.
+type PagePicture struct {
+	Page   int    `json:"page"`
+	Level  int    `json:"level"`
+	SHA256 string `json:"sha256"` // of the pixels
+}
+
+// PageText is the text of a page.
+type PageText struct {
+	Page   int    `json:"page"`
+	SHA256 string `json:"sha256"`
+}
+
+// SignerPages are the pages that a signer was shown. Without any, pages were not shown by this service.
+type SignerPages struct {
+	SignerID string       `json:"signerId"`
+	Levels   []LevelPages `json:"levels"`
+}
+
+// LevelPages are the pages of a level, as ranges in order, both ends included. Level 0 stands for their texts.
+type LevelPages struct {
+	Level int      `json:"level"`
+	Pages [][2]int `json:"pages"`
+}
+
+// checkAppearance compares what the record says of the appearance with the document, its signers, and the audit chain.
+func (m *Manifest) checkAppearance() error {
+	a := m.Appearance
+	if a == nil {
+		return nil
+	}
+	sum, size := m.Original.SHA256, m.Original.Size
+	if p := m.Original.Prepared; p != nil {
+		sum, size = p.SHA256, p.Size
+	}
+	if a.SHA256 != sum || a.Size != size {
+		return fmt.Errorf("the file whose pages were shown")
+	}
+	listed, err := a.listed()
+	if err != nil {
+		return err
+	}
+	if len(a.Signers) != len(m.Signers) {
+		return fmt.Errorf("to whom pages were shown")
+	}
+	for i, s := range a.Signers {
+		if s.SignerID != m.Signers[i].ID {
+			return fmt.Errorf("to whom pages were shown")
+		}
+		if err := s.check(listed); err != nil {
+			return err
+		}
+	}
+	return m.checkViews(listed)
+}
+
+type levelPage struct{ page, level int }
+
+// listed returns the hashes of pictures and texts, which stand in order.
+func (a *Appearance) listed() (map[levelPage]string, error) {
+	order := func(x, y PagePicture) int {
+		if x.Page != y.Page {
+			return x.Page - y.Page
+		}
+		return x.Level - y.Level
+	}
+	if !slices.IsSortedFunc(a.Pages, order) || !slices.IsSortedFunc(a.Texts, func(x, y PageText) int { return x.Page - y.Page }) {
+		return nil, fmt.Errorf("the order of pages")
+	}
+	out := make(map[levelPage]string, len(a.Pages)+len(a.Texts))
+	for _, p := range a.Pages {
+		out[levelPage{p.Page, p.Level}] = p.SHA256
+	}
+	for _, t := range a.Texts {
+		out[levelPage{t.Page, 0}] = t.SHA256
+	}
+	if len(out) != len(a.Pages)+len(a.Texts) {
+		return nil, fmt.Errorf("a page that is listed twice")
+	}
+	return out, nil
+}
+
+// check finds each of a signer's pages among those that are listed.
+func (s *SignerPages) check(listed map[levelPage]string) error {
+	left := len(listed)
+	for _, l := range s.Levels {
+		for _, r := range l.Pages {
+			if r[0] > r[1] || r[1]-r[0] >= left {
+				return fmt.Errorf("pages that are not listed")
+			}
+			for page := r[0]; page <= r[1]; page++ {
+				if left--; listed[levelPage{page, l.Level}] == "" {
+					return fmt.Errorf("page %d, which is not listed", page)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// checkViews compares the pictures that events name with those that are listed.
+func (m *Manifest) checkViews(listed map[levelPage]string) error {
+	for i, b := range m.Audit.Events {
+		var ev struct {
+			Event  string `json:"event"`
+			Detail struct {
+				DocumentID string `json:"documentId"`
+				Page       int    `json:"page"`
+				Level      int    `json:"level"`
+				Appearance string `json:"appearance"`
+			} `json:"detail"`
+		}
+		if !strings.Contains(string(b), `"page_viewed"`) {
+			continue
+		}
+		if err := json.Unmarshal(b, &ev); err != nil {
+			return fmt.Errorf("event %d cannot be read", i+1)
+		}
+		d := ev.Detail
+		// What a person saw whose place another took is not listed.
+		hash := listed[levelPage{d.Page, d.Level}]
+		if ev.Event == "page_viewed" && d.Appearance != "" && d.DocumentID == m.Document && hash != "" && hash != d.Appearance {
+			return fmt.Errorf("event %d, a view of another picture than the one that is listed", i+1)
+		}
+	}
+	return nil
+}
