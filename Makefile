@@ -168,7 +168,7 @@ manifests: $(TOOLS)/deploycheck ## Write the Kubernetes manifests that the Helm 
 
 .PHONY: check-contract
 check-contract: $(CONTRACT_NODE) ## Check the contract by the rules that Redocly recommends
-	cd tools/contract && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true node_modules/.bin/redocly lint ../../api/openapi.yaml
+	cd tools/contract && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true node_modules/.bin/redocly lint ../../api/openapi.yaml ../../api/console.yaml
 
 .PHONY: check-compose
 check-compose: $(TOOLS)/composecheck ## Parse docker-compose.yml and check what it refers to

@@ -7,11 +7,18 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-//go:embed openapi.yaml
-var contract []byte
+// The contract has two documents: what applications call, and how console users sign in and manage their accounts.
+var (
+	//go:embed openapi.yaml
+	contract []byte
+	//go:embed console.yaml
+	consoleContract []byte
+)
 
-// openAPI serves the contract.
-func (s *Server) openAPI(c *gin.Context) error {
-	c.Data(http.StatusOK, "application/yaml; charset=utf-8", contract)
-	return nil
+// serveContract returns the handler that serves a document of the contract.
+func serveContract(document []byte) func(*gin.Context) error {
+	return func(c *gin.Context) error {
+		c.Data(http.StatusOK, "application/yaml; charset=utf-8", document)
+		return nil
+	}
 }

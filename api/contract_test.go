@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net/http"
 	"net/url"
@@ -21,13 +20,17 @@ import (
 	"countersign/internal/testkit/contractcheck"
 )
 
-// contractDocument is the OpenAPI document, checked and ready for look-ups.
+// contractDocument is the contract, its documents checked and ready for look-ups.
 var contractDocument = sync.OnceValues(func() (*openapi3.T, error) {
-	doc, err := openapi3.NewLoader().LoadFromFile("openapi.yaml")
+	main, err := os.ReadFile("openapi.yaml")
 	if err != nil {
 		return nil, err
 	}
-	return doc, doc.Validate(context.Background())
+	console, err := os.ReadFile("console.yaml")
+	if err != nil {
+		return nil, err
+	}
+	return contractcheck.Load(main, console)
 })
 
 var contractRouter = sync.OnceValues(func() (routers.Router, error) {
@@ -112,19 +115,21 @@ func TestContractIsComplete(t *testing.T) {
 	}
 	s := onSQLite(t, nil)
 	for _, r := range s.api.Routes() {
-		require.True(t, written[r], "%s is not in openapi.yaml", r)
+		require.True(t, written[r], "%s is not in the contract", r)
 		delete(written, r)
 	}
-	require.Empty(t, written, "openapi.yaml has more than the API")
+	require.Empty(t, written, "the contract has more than the API")
 }
 
 func TestContractIsServed(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	c := &client{t: t, s: s}
-	want, err := os.ReadFile("openapi.yaml")
-	require.NoError(t, err)
-	require.Equal(t, string(want), string(c.get("/openapi.yaml").want(200).raw))
+	for _, name := range []string{"openapi.yaml", "console.yaml"} {
+		want, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(c.get("/"+name).want(200).raw))
+	}
 }
 
 // TestContractIsDescribed: every tag, operation, parameter, schema and member says what it is.

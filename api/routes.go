@@ -10,7 +10,8 @@ func (s *Server) ownRoutes() []route {
 	return []route{
 		forAnyone(get, "/healthz", s.healthz),
 		forAnyone(get, "/readyz", s.readyz),
-		forAnyone(get, "/openapi.yaml", s.openAPI),
+		forAnyone(get, "/openapi.yaml", serveContract(contract)),
+		forAnyone(get, "/console.yaml", serveContract(consoleContract)),
 		forAnyone(get, catalogPath, s.errorsPage),
 	}
 }
@@ -34,7 +35,7 @@ func (s *Server) Routes() []string {
 // publishedRoutes are those in the contract.
 func (s *Server) publishedRoutes() []route {
 	return slices.DeleteFunc(slices.Clone(s.routes), func(r route) bool {
-		return slices.Contains([]string{"/openapi.yaml", catalogPath, "/embed/:token", "/embed/build/:token"}, r.path)
+		return slices.Contains([]string{"/openapi.yaml", "/console.yaml", catalogPath, "/embed/:token", "/embed/build/:token"}, r.path)
 	})
 }
 

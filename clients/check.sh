@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Holds the client libraries against the contract: the generated Go code is that of the contract of today, nothing that
-# published clients use has changed, both libraries build, and their tests pass. With --generate it writes the code.
+# published clients use has changed, both libraries build, their tests pass, and the package can be published. With --generate it writes the code.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools=${TOOLS:-$PWD/bin/tools}
@@ -22,5 +22,6 @@ cmp -s "$fresh" clients/go/api/client.gen.go || { echo 'clients/go/api/client.ge
 go -C clients/go vet ./...
 go -C clients/go test ./...
 npm --prefix clients/typescript run --silent build
+npm --prefix clients/typescript run --silent check >"$fresh" || { cat "$fresh" >&2; exit 1; }
 npm --prefix clients/typescript run --silent test >"$fresh" || { cat "$fresh" >&2; exit 1; }
 grep -E '^# (tests|pass|fail|skipped) ' "$fresh"

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -108,6 +109,17 @@ func TestGoClient(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, 401, refused.Status)
 	require.NotContains(t, err.Error(), "not the secret")
+}
+
+// TestGoExamples runs the examples of the Go client's documentation against the service.
+func TestGoExamples(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run", "^Example", "-v", ".")
+	cmd.Dir, cmd.Env = "../../clients/go", s.env()
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, 7, strings.Count(string(out), "--- PASS: Example"), "%s", out)
 }
 
 func TestTypeScriptClient(t *testing.T) {

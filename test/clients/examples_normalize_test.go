@@ -11,24 +11,27 @@ import (
 
 // normalizer replaces what differs from run to run.
 type normalizer struct {
-	base        string
+	base, sink  string
 	ids, hashes map[string]string
 }
 
 var (
 	anID      = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	aHash     = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
+	anyTime   = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 	aTime     = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$`)
 	aDate     = regexp.MustCompile(`^\d{4}-\d\d-\d\d$`)
 	aToken    = regexp.MustCompile(`[A-Za-z0-9_.-]{43,}`)
 	someBytes = regexp.MustCompile(`\b\d{4,} bytes`)
 	localHost = regexp.MustCompile(`http://(127\.0\.0\.1|localhost):\d+`)
+	aCode     = regexp.MustCompile(`\b[A-Z2-7]{4}(-[A-Z2-7]{4}){5}\b`)
+	aSecret   = regexp.MustCompile(`\b(cs_)?[A-Z2-7]{26,}\b`)
 	aPicture  = regexp.MustCompile(`^[A-Za-z0-9+/=]{100,}$`)
 )
 
 // fixed are members with another value in each run, or in each build.
 var fixed = map[string]any{
-	"kid": "k1", "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU", "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0", "version": "1.0.0",
+	"kid": "k1", "qr": "<svg/>", "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU", "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0", "version": "1.0.0",
 	"expires_in": json.Number("3600"), "latencyMs": json.Number("12"), "size": json.Number("48213"), "nextCursor": nil, "service": "Countersign", "sealedBy": "Countersign",
 }
 
@@ -81,8 +84,12 @@ func (n *normalizer) text(name, s string) string {
 	case name == "bytes":
 		return "48213"
 	}
+	s = aCode.ReplaceAllString(s, "PF5U-ITRY-I6MN-O44K-ZVKA-IORH")
+	s = aSecret.ReplaceAllString(s, "${1}JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP")
+	s = anyTime.ReplaceAllString(s, "2026-11-20T09:00:00Z")
 	s = someBytes.ReplaceAllString(s, "48213 bytes")
 	s = strings.ReplaceAll(s, n.base, "https://sign.example.com")
+	s = strings.ReplaceAll(s, n.sink, "https://app.example.com")
 	s = strings.ReplaceAll(s, "http://127.0.0.1:9/", "https://app.example.com/")
 	s = localHost.ReplaceAllString(s, "https://temporal.example.com")
 	s = anID.ReplaceAllStringFunc(s, func(id string) string {

@@ -23,11 +23,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"countersign/internal/testkit"
+	"countersign/internal/testkit/contractcheck"
 )
 
 const (
@@ -124,7 +124,8 @@ func (a *attack) operations(t *testing.T) (all [][]hostile) {
 	t.Helper()
 	c := &client{base: a.s.BaseURL}
 	_, text := c.do(t, http.MethodGet, "/openapi.yaml", "", nil)
-	doc, err := openapi3.NewLoader().LoadFromData(text)
+	_, console := c.do(t, http.MethodGet, "/console.yaml", "", nil)
+	doc, err := contractcheck.Load(text, console)
 	require.NoError(t, err)
 	parameter := regexp.MustCompile(`\{[^}]*\}`)
 	for _, template := range slices.Sorted(maps.Keys(doc.Paths.Map())) {

@@ -1,4 +1,4 @@
-// The API reference: Scalar's browser build shows /openapi.yaml. The build is copied unchanged from its package, so
+// The API reference: Scalar's browser build shows the documents of the contract. The build is copied unchanged from its package, so
 // none of the package's dependencies is installed (package-lock.json lists it without dependencies).
 import bundle from "../../node_modules/@scalar/api-reference/dist/browser/standalone.js?url";
 
@@ -17,7 +17,10 @@ const hidden = {
 
 /** Nothing is loaded from elsewhere: no fonts, no proxy, no telemetry, no assistant. */
 const configuration = {
-  url: "/openapi.yaml",
+  sources: [
+    { title: "Countersign API", slug: "api", url: "/openapi.yaml", default: true },
+    { title: "Console sign-in and accounts", slug: "console", url: "/console.yaml" },
+  ],
   withDefaultFonts: false,
   telemetry: false,
   proxyUrl: "",

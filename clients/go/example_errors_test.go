@@ -1,0 +1,32 @@
+package countersign_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/uuid"
+
+	countersign "countersign/clients/go"
+)
+
+// An error of the API has a stable code, and the members that are wrong.
+func ExampleError() {
+	request := lease("acme")
+	request.Signers[0].Email = "nobody"
+	_, err := connect().Create(context.Background(), request)
+	var refused *countersign.Error
+	if errors.As(err, &refused) {
+		fmt.Println(refused.Status, refused.Code, slices.Collect(maps.Keys(refused.Fields)))
+	}
+	// Output: 400 validation_error [signers[0].email]
+}
+
+// An envelope that does not exist, or belongs to another application.
+func ExampleIsNotFound() {
+	_, err := connect().Envelope(context.Background(), uuid.New())
+	fmt.Println(countersign.IsNotFound(err))
+	// Output: true
+}
