@@ -111,7 +111,6 @@ func (r *recorder) signers() {
 	r.json(post, "/v1/envelopes/"+id+"/signers/"+signer+"/resend", nil)
 	r.json(post, "/v1/console/envelopes/"+id+"/signers/"+signer+"/resend", nil)
 	r.json(get, "/v1/console/envelopes?tenantId=acme", nil)
-	r.json(get, "/v1/console/envelopes/"+id, nil)
 	r.json(post, "/v1/console/envelopes/"+id+"/void", member{"reason": "Sent by mistake"})
 	draft, _ := r.draft("ada-builder@example.com")
 	builder := r.json(post, "/v1/embedded/builder-sessions", member{"tenantId": "acme", "envelopeId": draft, "allowedOrigin": "https://app.example.com"})

@@ -281,6 +281,7 @@ func (r *recorder) run() {
 	envelope, signer, link := r.sent(email)
 	at = "/v1/envelopes/" + envelope
 	r.json(get, at+"/progress", nil)
+	r.json(get, "/v1/console/envelopes/"+envelope, nil)
 	r.json(post, at+"/signers/"+signer+"/signing-link", member{})
 	r.json(post, "/v1/embedded/signing-sessions", member{"tenantId": "acme", "envelopeId": envelope, "signerId": signer, "allowedOrigin": "https://app.example.com", "returnUrl": "https://app.example.com/done"})
 	token := r.token
