@@ -68,12 +68,15 @@ func (r *recorder) documents() {
 	at := "/v1/envelopes/" + draft
 	e := r.json(get, at, nil)
 	document := e["documents"].([]any)[0].(member)["id"].(string)
+	r.json(get, at+"/documents/"+document+"/pages/1/text", nil)
 	r.json(post, at+"/documents/"+document+"/prepare", member{"tags": "detect", "form": "import"})
 	r.form(post, "/v1/console/envelopes/"+draft+"/documents", "file", "@annex.pdf")
 	r.form(post, "/v1/envelopes", "file", "@lease.pdf", "data", `{"tenantId": "acme", "subject": "Lease for flat 7", "signers": [{"name": "Ada Lovelace", "email": "ada@example.com"}]}`)
 	template := r.form(post, "/v1/templates", "file", "@lease.pdf", "data", `{"tenantId": "acme", "name": "Lease with a file", "externalId": "lease", "roles": [{"role": "tenant"}]}`)
 	tmpl := "/v1/templates/" + template["id"].(string)
-	r.json(get, tmpl+"/documents/"+template["documents"].([]any)[0].(member)["id"].(string)+"/suggestions", nil)
+	of := tmpl + "/documents/" + template["documents"].([]any)[0].(member)["id"].(string)
+	r.json(get, of+"/suggestions", nil)
+	r.json(get, of+"/pages/1/text", nil)
 	r.form(post, "/v1/templates", "file", "@lease.pdf", "data", `{"tenantId": "acme", "name": "Lease with a file", "externalId": "lease", "roles": [{"role": "tenant"}]}`)
 	r.form(patch, tmpl, "file", "@lease.pdf", "data", `{"name": "Lease of 2027"}`)
 	r.form(post, "/v1/verify", "file", "@contract.pdf")
@@ -104,7 +107,8 @@ func (r *recorder) signers() {
 		r.json(get, token(0), nil)
 		r.json(post, token(0)+"/fit", member{"fields": []member{{"fieldId": fields[0].(member)["id"], "textValue": "London"}}})
 		r.json(post, token(0)+"/delegate", member{"name": "Grace Hopper", "email": "grace@example.com", "reason": "I have left the company."})
-		r.json(get, token(1), nil)
+		document := r.json(get, token(1), nil)["documents"].([]any)[0].(member)["documentId"].(string)
+		r.json(get, token(1)+"/documents/"+document+"/pages/1/text", nil)
 		r.json(post, token(1)+"/consent", nil)
 		r.form(post, token(1)+"/attachments", "fieldId", fields[1].(member)["id"].(string), "file", "@passport.pdf")
 	})
@@ -207,10 +211,9 @@ func (r *recorder) account() {
 
 // texts records the answers that are no JSON.
 func (r *recorder) texts(envelope, bulk string) {
-	for path, accept := range map[string]string{"/v1/envelopes/" + envelope + "/values": "text/csv", "/v1/bulk-sends/" + bulk + "/rows": "text/csv"} {
-		r.accept = accept
-		r.json(get, path, nil)
-	}
+	r.accept = "text/csv"
+	r.json(get, "/v1/envelopes/"+envelope+"/values", nil)
+	r.json(get, "/v1/bulk-sends/"+bulk+"/rows", nil)
 	r.accept = ""
 	_, b := r.do(get, "/v1/events?limit=1", "", nil)
 	var page struct{ NextCursor string }
