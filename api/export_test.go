@@ -1,6 +1,9 @@
 package api
 
-import "runtime"
+import (
+	"context"
+	"runtime"
+)
 
 // MaxBody returns the largest body of a route that the contract names, in bytes.
 func (s *Server) MaxBody(operation string) int64 {
@@ -20,14 +23,17 @@ func (s *Server) TakeAllTurns() bool {
 		h.bulk.places.all.TryAcquire(maxBulkBody)
 }
 
-// TakeBodyMemory takes the memory of bodies until it is released.
-func (s *Server) TakeBodyMemory() (release func()) {
+// TakeBodyMemory takes the memory of bodies until it is released. A request that was answered may still have some.
+func (s *Server) TakeBodyMemory(ctx context.Context) (release func(), err error) {
 	m := s.bodyMemory
-	if !m.small.TryAcquire(smallBodiesMemory) || !m.large.TryAcquire(largeBodiesMemory) {
-		panic("the memory of bodies is in use")
+	if err := m.small.Acquire(ctx, smallBodiesMemory); err != nil {
+		return nil, err
+	}
+	if err := m.large.Acquire(ctx, largeBodiesMemory); err != nil {
+		return nil, err
 	}
 	return func() {
 		m.small.Release(smallBodiesMemory)
 		m.large.Release(largeBodiesMemory)
-	}
+	}, nil
 }

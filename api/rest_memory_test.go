@@ -39,7 +39,8 @@ func TestBodiesWaitForMemory(t *testing.T) {
 			return
 		}
 		c, at, body := known[method+" "+path](t, busy)
-		release := busy.api.TakeBodyMemory()
+		release, err := busy.api.TakeBodyMemory(t.Context())
+		require.NoError(t, err)
 		defer release()
 		a := c.call(method, at, body).refused(503, "busy")
 		require.NotEmpty(t, a.header.Get("Retry-After"), "%s %s", method, path)

@@ -6799,6 +6799,8 @@ type ClientInterface interface {
 
 	// ResendDelivery Resend a delivery
 	//
+	// A pending delivery is attempted now, instead of at its next scheduled attempt.
+	//
 	// Corresponds with POST /v1/console/webhook-deliveries/{id}/resend (the `ResendDelivery` operationId).
 	ResendDelivery(ctx context.Context, id openapi_types.UUID, params *ResendDeliveryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -8232,6 +8234,8 @@ func (c *Client) GetDelivery(ctx context.Context, id openapi_types.UUID, reqEdit
 }
 
 // ResendDelivery Resend a delivery
+//
+// A pending delivery is attempted now, instead of at its next scheduled attempt.
 //
 // Corresponds with POST /v1/console/webhook-deliveries/{id}/resend (the `ResendDelivery` operationId).
 func (c *Client) ResendDelivery(ctx context.Context, id openapi_types.UUID, params *ResendDeliveryParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -15990,6 +15994,8 @@ type ClientWithResponsesInterface interface {
 
 	// ResendDeliveryWithResponse Resend a delivery
 	//
+	// A pending delivery is attempted now, instead of at its next scheduled attempt.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/console/webhook-deliveries/{id}/resend (the `ResendDelivery` operationId).
@@ -21373,6 +21379,8 @@ func (c *ClientWithResponses) GetDeliveryWithResponse(ctx context.Context, id op
 }
 
 // ResendDeliveryWithResponse Resend a delivery
+//
+// A pending delivery is attempted now, instead of at its next scheduled attempt.
 //
 // Returns a wrapper object for the known response body format(s).
 //
