@@ -46,7 +46,7 @@ func TestEverySecret_MayBeInAFile(t *testing.T) {
 			require.NoError(t, os.WriteFile(file, []byte(with[0]+end), 0o600))
 			c, err := load(append([]string{config.Prefix + name + "_FILE=" + file}, with[1:]...)...)
 			require.NoError(t, err, name)
-			assert.Equal(t, with[0], reflect.ValueOf(c).FieldByIndex(f.Index).String(), name) //nolint:govet // reads the value, not its Stringer
+			assert.Equal(t, with[0], reflect.ValueOf(c).FieldByIndex(f.Index).String(), name)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func TestSMTPOAuth_IsSetWhole(t *testing.T) {
 		smtp   = "COUNTERSIGN_SMTP_URL=smtp://sign%40example.com@smtp.office365.com:587"
 		token  = "COUNTERSIGN_SMTP_OAUTH_TOKEN_URL=https://login.microsoftonline.com/tenant/oauth2/v2.0/token"
 		client = "COUNTERSIGN_SMTP_OAUTH_CLIENT_ID=app"
-		secret = "COUNTERSIGN_SMTP_OAUTH_CLIENT_SECRET=hunter2" //nolint:gosec // no secret
+		secret = "COUNTERSIGN_SMTP_OAUTH_CLIENT_SECRET=hunter2"
 	)
 	c, err := load(smtp, token, client, secret)
 	require.NoError(t, err)
