@@ -47,10 +47,7 @@ func run(ctx context.Context, root string, checkOnly bool, sbom, program string)
 	if sbom != "" {
 		return complete(sbom, program, all)
 	}
-	text, err := render(all)
-	if err != nil {
-		return err
-	}
+	text := render(all)
 	file := filepath.Join(root, "NOTICE")
 	if !checkOnly {
 		return os.WriteFile(file, text, 0o644) //nolint:gosec // for everybody

@@ -15,7 +15,7 @@ import (
 var copyrightLine = regexp.MustCompile(`(?im)^[ \t#*]*(portions )?(copyright|©|\(c\)).*(\d{4}|\(c\)|©|authors).*$`)
 
 // render writes NOTICE. Versions are left out: those of a release are in its SBOM.
-func render(all []component) ([]byte, error) {
+func render(all []component) []byte {
 	type group struct {
 		text  string
 		users map[string][]string // copyright lines of each component
@@ -75,7 +75,7 @@ func render(all []component) ([]byte, error) {
 			}
 		}
 	}
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 var blankLines = regexp.MustCompile(`\n[ \t]*(\n[ \t]*)+`)
