@@ -8,9 +8,9 @@ fi
 if [ "$1" = purge ]; then
   rm -rf /etc/countersign /var/lib/countersign
   if getent passwd countersign >/dev/null; then
-    userdel countersign
+    userdel countersign || echo 'The user countersign stays: a process runs as it.' >&2
   fi
-  if getent group countersign >/dev/null; then
+  if getent group countersign >/dev/null && ! getent passwd countersign >/dev/null; then
     groupdel countersign
   fi
 fi

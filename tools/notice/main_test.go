@@ -116,7 +116,7 @@ func TestComplete_AddsWhatIsBundledBesideModules(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sbom.json")
 	write(t, file, `{"bomFormat": "CycloneDX", "components": [{"name": "example.com/m", "type": "library"}]}`)
 	err := complete(file, service, []component{
-		{name: "example.com/m", kind: "go", programs: map[string]bool{service: true}},
+		{name: "example.com/m", kind: "go", texts: []string{"Permission is hereby\ngranted, free of charge"}, programs: map[string]bool{service: true}},
 		{name: "@s/served", version: "3.0.0", kind: "npm", license: "MIT", programs: map[string]bool{service: true}},
 		{name: "font A", kind: "other", license: "free for any use", programs: map[string]bool{service: true}},
 		{name: "elsewhere", kind: "other", programs: map[string]bool{server: true}},
@@ -139,7 +139,7 @@ func TestComplete_AddsWhatIsBundledBesideModules(t *testing.T) {
 	if err := json.Unmarshal(b, &bom); err != nil {
 		t.Fatal(err)
 	}
-	if len(bom.Components) != 3 || bom.Components[1].PURL != "pkg:npm/%40s/served@3.0.0" || bom.Components[2].Licenses[0].License.Name != "free for any use" {
+	if len(bom.Components) != 3 || bom.Components[0].Licenses[0].License.ID != "MIT" || bom.Components[1].PURL != "pkg:npm/%40s/served@3.0.0" || bom.Components[2].Licenses[0].License.Name != "free for any use" {
 		t.Errorf("%+v", bom)
 	}
 }

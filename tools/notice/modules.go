@@ -168,11 +168,13 @@ func licensesIn(dir string) ([]string, error) {
 	return texts, nil
 }
 
+const standardName = "Go's standard library"
+
 func standardLibrary(ctx context.Context) (component, error) {
 	goroot, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {
 		return component{}, err
 	}
 	texts, err := licensesIn(strings.TrimSpace(string(goroot)))
-	return component{name: "Go's standard library", kind: "go", license: "BSD-3-Clause", texts: texts, programs: map[string]bool{service: true, server: true}}, err
+	return component{name: standardName, kind: "go", license: "BSD-3-Clause", texts: texts, programs: map[string]bool{service: true, server: true}}, err
 }

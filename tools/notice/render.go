@@ -91,6 +91,7 @@ func complete(file, program string, all []component) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	components, _ := bom["components"].([]any)
+	fillLicenses(components, all)
 	for _, c := range all {
 		if c.kind == "go" || !c.programs[program] {
 			continue
@@ -116,6 +117,36 @@ func complete(file, program string, all []component) error {
 		return err
 	}
 	return os.WriteFile(file, append(b, '\n'), 0o644) //nolint:gosec // for everybody
+}
+
+// signs are what tells a licence from its text, the first that matches.
+var signs = []struct{ id, sign string }{
+	{"Apache-2.0", "Apache License"}, {"MPL-2.0", "Mozilla Public License"}, {"MIT", "Permission is hereby granted, free of charge"},
+	{"BSD-3-Clause", "may be used to endorse or promote products"}, {"BSD-2-Clause", "Redistribution and use in source and binary forms"},
+	{"ISC", "Permission to use, copy, modify, and"}, {"Unlicense", "This is free and unencumbered software"},
+}
+
+// fillLicenses gives the modules of a CycloneDX file whose licence was not detected that of NOTICE.
+func fillLicenses(components []any, all []component) {
+	for _, c := range components {
+		entry, ok := c.(map[string]any)
+		if !ok || entry["licenses"] != nil {
+			continue
+		}
+		at := slices.IndexFunc(all, func(a component) bool {
+			return a.name == entry["name"] || entry["name"] == "std" && a.name == standardName
+		})
+		if at < 0 {
+			continue
+		}
+		text := strings.Join(strings.Fields(strings.Join(all[at].texts, " ")), " ")
+		for _, s := range signs {
+			if strings.Contains(text, s.sign) {
+				entry["licenses"] = []any{map[string]any{"license": license(s.id)}}
+				break
+			}
+		}
+	}
 }
 
 // license is an SPDX identifier, or a name where it is none.
