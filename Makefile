@@ -292,6 +292,10 @@ walk: $(TOOLS)/testenv ## Count the packages whose code one signature runs (TREE
 bench-web: build $(BIN)/.clients ## Measure the pages (script size, largest contentful paint; the builder with 100 fields and with 500 pages)
 	BROWSER_TEST_FIGURES=1 $(GO) test ./test/browser -run TestFigures -v -count=1
 
+.PHONY: bench-pages
+bench-pages: ## Measure what a picture of a page takes: processor time, size, and the memory of a process
+	$(GO) test ./seal/appearance -run '^$$' -bench 'Page|Process' -benchtime 10x
+
 .PHONY: bench-prepare
 bench-prepare: $(TOOLS)/testenv ## What preparing takes: an upload of 50 pages with all options and a plain one, tags and anchors of 4,000 pages beside pdftotext
 	$(TOOLS)/testenv $(GO) test ./api -run '^$$' -bench Upload -benchtime 100x
