@@ -13,7 +13,7 @@ import (
 
 // describe tells operators in the Temporal UI, in plain words, what the workflow waits for.
 func (w *envelope) describe(ctx workflow.Context) {
-	text := ""
+	var text string
 	switch {
 	case w.phase == temporal.StepWaiting && w.beside.expiring:
 		text = "The deadline has passed; closing the envelope."

@@ -7,7 +7,9 @@ import "context"
 type key struct{}
 
 // With returns a context in which Beat calls beat.
-func With(ctx context.Context, beat func()) context.Context { return context.WithValue(ctx, key{}, beat) }
+func With(ctx context.Context, beat func()) context.Context {
+	return context.WithValue(ctx, key{}, beat)
+}
 
 // Beat reports progress: a document was read, a mail was sent, a row was removed. It does nothing if nobody watches.
 func Beat(ctx context.Context) {
