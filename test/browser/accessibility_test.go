@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shots is where pictures go; empty: none are made.
+// shots returns the directory for screenshots; empty: none are taken.
 func shots() string { return os.Getenv("BROWSER_TEST_SHOTS") }
 
-// shot writes a picture of the window as it is.
+// shot takes a screenshot of the window.
 func (b *tab) shot(name string) {
 	if shots() == "" {
 		return
@@ -60,7 +60,7 @@ func (b *tab) pictures(name string) {
 	b.settled()
 }
 
-// settled waits until the page was laid out and its typefaces are there.
+// settled waits until the page is laid out and its typefaces are loaded.
 func (b *tab) settled() {
 	b.t.Helper()
 	eval[bool](b, `document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true)))))`)
@@ -97,8 +97,8 @@ func (b *tab) axe(options string) {
 	require.Empty(b.t, found)
 }
 
-// answers lets the next pages get an answer of the API which this service would
-// give at another time only. The address is that of the call, without its query.
+// answers makes the API answer the next pages' requests to an address with a response that this service would give
+// only at another time. The address has no query.
 func (b *tab) answers(address string, status int, body string) {
 	b.t.Helper()
 	call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: fmt.Sprintf(`{

@@ -23,7 +23,7 @@ func (b *tab) enter(name string) {
 	b.button("Sign in")
 }
 
-// prove gives the password again, and a code where one is asked for.
+// prove enters the password again, and the code if the form has a field for it.
 func (b *tab) prove(label, code string) {
 	b.t.Helper()
 	b.fill("#proof", staffPassword)
@@ -54,7 +54,8 @@ func (b *tab) enrol(picture string) (secret string, recovery []string) {
 	return secret, recovery
 }
 
-// code is what an app shows, so many steps from now. The service takes each step once.
+// code returns the app's code of the time step that lies steps after the current one. The service accepts each step
+// once.
 func code(t *testing.T, secret string, steps int) string {
 	t.Helper()
 	c, err := totp.GenerateCode(secret, time.Now().Add(time.Duration(steps)*30*time.Second))

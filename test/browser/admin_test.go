@@ -174,7 +174,7 @@ func TestConsoleEndpoints(t *testing.T) {
 		return fmt.Sprintf(`document.querySelector("section[aria-label='%s%s']")`, sink.URL, path)
 	}
 	b.until(`Boolean(` + card("/one") + `)`)
-	// In their card: other tests register endpoints meanwhile.
+	// Only in this endpoint's card: other tests register endpoints at the same time.
 	buttons := `((c) => JSON.stringify([...c.querySelectorAll("button")].map((x) => [x.textContent, x.getBoundingClientRect().x, x.getBoundingClientRect().y - c.getBoundingClientRect().y])))(` + card("/one") + `)`
 	before := eval[string](b, buttons)
 	b.click(in(card("/one"), "Resend deliveries that failed in the last 24 hours"))
@@ -204,7 +204,7 @@ func TestConsoleEndpoints(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleKeepsTheSearch: Back from an envelope finds the list as it was left, and so does the link above the envelope.
+// TestConsoleKeepsTheSearch: Back from an envelope, and the link above the envelope, lead to the list with its search.
 func TestConsoleKeepsTheSearch(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Kept search", []object{{"name": "Ada Lovelace", "email": "kept@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
@@ -290,7 +290,8 @@ func TestConsoleTimeline(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleOnABadDay: a sealing that is stuck stands out, and a host who cannot be reached is told apart from a signer.
+// TestConsoleOnABadDay: a failed sealing is prominent, and an unreachable host is distinguished from an unreachable
+// signer.
 func TestConsoleOnABadDay(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
@@ -313,7 +314,7 @@ func TestConsoleOnABadDay(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleUsageAtTheLimit: what is used up is not shown as well.
+// TestConsoleUsageAtTheLimit: a number that has reached its limit is shown once, as a warning.
 func TestConsoleUsageAtTheLimit(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
@@ -365,7 +366,8 @@ func TestConsoleMakesASecretOnce(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleSettingsOfOneTenant: settings of one tenant are never saved to another, and what another administrator has changed meanwhile stays.
+// TestConsoleSettingsOfOneTenant: settings of one tenant are never saved to another, and another administrator's
+// changes in the meantime stay.
 func TestConsoleSettingsOfOneTenant(t *testing.T) {
 	t.Parallel()
 	at := func(tenant string) string { return "/v1/console/settings?tenantId=" + tenant }
@@ -412,7 +414,7 @@ func TestConsoleNavigationFits(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleKeepsWhatIsTypedMeanwhile: what is typed while the service still answers to "Save" or "Add" stays.
+// TestConsoleKeepsWhatIsTypedMeanwhile: text typed while the service handles "Save" or "Add" stays.
 func TestConsoleKeepsWhatIsTypedMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)

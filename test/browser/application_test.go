@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// application is a program with the TypeScript client (client.mjs): all that the tests ask of the API as an
-// application is asked by it.
+// application is a program with the TypeScript client (client.mjs). It sends all requests that the tests make as an
+// application.
 type application struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -34,7 +34,7 @@ type reply struct {
 	Error  *callError
 }
 
-// callError is a refusal as the client tells it; the status is 0 where there was no answer.
+// callError is an error as the client reports it. The status is 0 if there was no response.
 type callError struct {
 	Status  int
 	Message string
@@ -127,7 +127,7 @@ func (a *application) call(out any, name string, args ...any) error {
 	}
 }
 
-// about names a call by those of its arguments that are short.
+// about describes a call by its short arguments.
 func about(args []any) string {
 	var short []string
 	for _, v := range args {

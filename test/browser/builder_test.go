@@ -20,7 +20,7 @@ type placedField struct {
 	X, Y, W, H                      float64
 }
 
-// fields are those of an envelope.
+// fields returns the fields of an envelope.
 func (s *service) fields(t *testing.T, id string) []placedField {
 	t.Helper()
 	var e struct{ Fields []placedField }
@@ -36,7 +36,7 @@ func (s *service) draft(t *testing.T, subject string, signers []object, file []b
 	return e
 }
 
-// builds opens the builder of a draft in a session of its own.
+// builds opens the builder of a draft in a new session.
 func (b *tab) builds(e envelope, features object) {
 	b.t.Helper()
 	var made struct{ EmbedURL string }
@@ -142,7 +142,7 @@ func TestBuilderByMouse(t *testing.T) {
 	b.checked("builder-preview")
 }
 
-// TestBuilderByKeyboard does the same with keys alone, and a signer signs what was built.
+// TestBuilderByKeyboard repeats it with the keyboard only, and a signer signs the result.
 func TestBuilderByKeyboard(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "By keyboard", twoPeople()[:1], leaseDocument())
@@ -179,7 +179,7 @@ func TestBuilderByKeyboard(t *testing.T) {
 	require.Equal(t, "sent", svc.envelope(t, e.ID).Status)
 }
 
-// TestBuilderMeetsOtherEdits: the later save is told of the earlier one, and what differs.
+// TestBuilderMeetsOtherEdits: the later save reports the earlier one, and the differences.
 func TestBuilderMeetsOtherEdits(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Two at once", twoPeople()[:1], leaseDocument())
@@ -204,7 +204,7 @@ func TestBuilderMeetsOtherEdits(t *testing.T) {
 // forgetRefusals forgets what the browser noted of answers that were expected to be refusals.
 func (b *tab) forgetRefusals() { b.forgetRefused("412") }
 
-// forgetRefused forgets those of one status.
+// forgetRefused forgets the console errors with a status.
 func (b *tab) forgetRefused(status string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

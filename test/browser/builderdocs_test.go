@@ -141,8 +141,8 @@ func (b *tab) offered() []string {
 	return eval[[]string](b, `[...document.querySelectorAll(".bsuggestion")].map((s) => s.title.replace("Add a field: ", "").normalize("NFKC")).sort()`)
 }
 
-// TestBuilderOnRealDocuments: what lines and text of a page leave to be filled in is offered and never taken silently; what is taken and
-// placed is sealed where it was put, beside the words that named it, however the page is turned.
+// TestBuilderOnRealDocuments: the blanks among a page's lines and text are suggested and never accepted silently.
+// Accepted and placed fields are sealed at their places, beside their labels, in every rotation of the page.
 func TestBuilderOnRealDocuments(t *testing.T) {
 	t.Parallel()
 	form := []string{"1 Wages", "2 Interest", "Family name", "I have income from abroad", "I keep books", "Place and date", "Signature", "Street and number", "Tax number"}

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fieldsOnPage puts so many fields on the first page of a draft.
+// fieldsOnPage adds count fields to the first page of a draft.
 func (s *service) fieldsOnPage(t *testing.T, e envelope, count int) {
 	t.Helper()
 	var fields []object
@@ -25,7 +25,7 @@ func (s *service) fieldsOnPage(t *testing.T, e envelope, count int) {
 	s.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/fields", fields, nil)
 }
 
-// throttled makes the processor so many times slower.
+// throttled slows the processor down by a factor.
 func (b *tab) throttled(times float64) {
 	b.t.Helper()
 	call(b, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: times})

@@ -55,7 +55,7 @@ const laterSooner = `{
 	window.setTimeout = (f, ms, ...more) => { if (ms >= 1000) window.waited += ms; return before(f, ms >= 1000 ? ms / 50 : ms, ...more); };
 }`
 
-// TestBuilderWithoutNetwork: a minute without a connection loses nothing, nor does loading the page again meanwhile.
+// TestBuilderWithoutNetwork: a minute without a connection loses nothing, nor does reloading the page during it.
 func TestBuilderWithoutNetwork(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Without a network", twoPeople(), leaseDocument())
@@ -108,7 +108,8 @@ func TestBuilderWithoutNetwork(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderWithoutStorage: where a browser stores nothing for a frame of another site, the page says that the work is in it alone.
+// TestBuilderWithoutStorage: if the browser stores nothing for a frame of another site, the page says that only the
+// page itself holds the work.
 func TestBuilderWithoutStorage(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Without storage", twoPeople(), leaseDocument())
@@ -125,7 +126,8 @@ func TestBuilderWithoutStorage(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderLosesAnAnswer: what was saved although the answer did not come is neither saved twice nor taken for somebody else's.
+// TestBuilderLosesAnAnswer: fields that were saved although the response was lost are neither saved twice nor taken
+// for another person's.
 func TestBuilderLosesAnAnswer(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "A lost answer", twoPeople(), leaseDocument())
@@ -155,7 +157,7 @@ func TestBuilderLosesAnAnswer(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderInTwoTabs: the later save is told what the earlier one changed, and the person chooses.
+// TestBuilderInTwoTabs: the later save shows what the earlier one changed, and the person chooses.
 func TestBuilderInTwoTabs(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Two tabs", twoPeople(), leaseDocument())
@@ -188,12 +190,12 @@ func TestBuilderInTwoTabs(t *testing.T) {
 	first.button("Take theirs")
 	first.saved()
 	require.Equal(t, mine, svc.fields(t, e.ID))
-	first.button("Undo") // what was mine is back
+	first.button("Undo") // this person's changes are back
 	first.saved()
 	require.Len(t, svc.fields(t, e.ID), 2)
 }
 
-// delays holds calls of a method to addresses that end so, until release is called in the page; then they are made.
+// delays holds calls of a method to addresses with this end, until release is called in the page.
 func (b *tab) delays(method, end string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`(() => { const before = window.fetch; window.held = 0;
@@ -201,8 +203,8 @@ func (b *tab) delays(method, end string) {
 		window.fetch = async (...a) => { if (a[1]?.method === %q && new URL(a[0], location.href).pathname.endsWith(%q)) { window.held++; await gate; } return before(...a); }; return true; })()`, method, end))
 }
 
-// TestBuilderKeepsWhatIsEditedMeanwhile: while a document is on its way, fields are edited, added and removed, and nothing of it is lost; what was refused
-// stays as well. Two presses that follow each other fast are done one after the other.
+// TestBuilderKeepsWhatIsEditedMeanwhile: edits, additions and removals of fields during an upload are kept, and so are
+// rejected changes. Two presses in fast succession run one after the other.
 func TestBuilderKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Edited meanwhile", twoPeople()[:1], leaseDocument())
@@ -258,8 +260,8 @@ func TestBuilderKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestTemplateKeepsWhatIsEditedMeanwhile: while a document is on its way to a template, the texts are edited; both are there afterwards, and a document
-// that is removed and comes back is the same one.
+// TestTemplateKeepsWhatIsEditedMeanwhile: texts edited during an upload to a template are kept, as is the document. A
+// removed document that is restored is the same one.
 func TestTemplateKeepsWhatIsEditedMeanwhile(t *testing.T) {
 	t.Parallel()
 	id := svc.templateOf(t, "Edited meanwhile, too")
@@ -306,8 +308,8 @@ func (b *tab) losesWhatFollows(method, part string) {
 			const answer = await before(...a); if (a[1]?.method === %q && path.includes(%q)) after = true; return answer; }; return true; })()`, method, part))
 }
 
-// TestBuilderActsOnce: what was done to recipients and documents is done, although it could not be read what came of it: it is neither told as a failure nor done twice,
-// and can be taken back.
+// TestBuilderActsOnce: an action on recipients or documents whose result could not be read is neither reported as
+// failed nor repeated, and can be undone.
 func TestBuilderActsOnce(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Done once", twoPeople()[:1], leaseDocument())
@@ -342,7 +344,7 @@ func TestBuilderActsOnce(t *testing.T) {
 	require.Len(t, back, 1)
 	require.Equal(t, find(svc.people(t, e.ID), "Grace Hopper"), back[0].SignerID)
 
-	// The file is there, although it could not be given its name.
+	// The upload succeeds, but setting its name fails.
 	eval[bool](b, `(() => { const before = window.fetch; window.lost = 0;
 		window.fetch = async (...a) => { if (a[1]?.method === "PATCH" && a[0].includes("/documents/") && !window.lost++) throw new TypeError("lost"); return before(...a); }; return true; })()`)
 	b.choose(`.badd input`, "annex.pdf", leaseDocument())
@@ -355,7 +357,8 @@ func TestBuilderActsOnce(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderSendsWithoutAnAnswer: an envelope that was sent although the answer was lost is told as sent, to the sender and to the application around the frame.
+// TestBuilderSendsWithoutAnAnswer: an envelope that was sent although the response was lost is reported as sent, to
+// the sender and to the embedding application.
 func TestBuilderSendsWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	draft := func() envelope {
@@ -381,7 +384,7 @@ func TestBuilderSendsWithoutAnAnswer(t *testing.T) {
 		return b
 	}
 
-	// The connection is gone for a while: the answer, and what is asked after it.
+	// The connection is lost for a while: the response, and the requests after it.
 	e := draft()
 	b := embedded(e)
 	_, err := inFrame[bool](b, `(() => { const before = window.fetch; window.lost = 0;
@@ -397,7 +400,7 @@ func TestBuilderSendsWithoutAnAnswer(t *testing.T) {
 	b.until(`told.includes("sent")`)
 	require.Empty(t, eval[[]string](b, `told.filter((m) => m.startsWith("error"))`))
 
-	// The application has sent it meanwhile.
+	// The application has sent it in the meantime.
 	e = draft()
 	b = embedded(e)
 	svc.json(t, "POST", "/v1/envelopes/"+e.ID+"/send", object{}, nil)

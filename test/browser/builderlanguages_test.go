@@ -33,7 +33,7 @@ func builderTexts(t *testing.T, language string) map[string][]string {
 	return out
 }
 
-// speaks requires that nothing that the page shows, or tells programs that read it out, is one of the builder's English texts.
+// speaks requires that no text of the page, visible or for screen readers, is one of the builder's English texts.
 func (b *tab) speaks(language string) {
 	b.t.Helper()
 	own := slices.Concat(slices.Collect(maps.Values(builderTexts(b.t, language)))...)

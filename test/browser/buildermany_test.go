@@ -20,7 +20,7 @@ func (b *tab) shows(page int) {
 	eval[bool](b, fmt.Sprintf(`(document.querySelectorAll(".bpage")[%d].scrollIntoView({ block: "start", behavior: "instant" }), true)`, page-1))
 }
 
-// placed waits until there are so many fields, and the last one has the focus, for which the page may scroll.
+// placed waits until there are count fields and the last one has the focus, for which the page may scroll.
 func (b *tab) placed(count int) {
 	b.t.Helper()
 	b.until(fmt.Sprintf(`document.querySelectorAll(".bfield").length === %d && document.activeElement?.matches(".bfield.on") && document.querySelector(".bpage.armed") === null`, count))
@@ -55,8 +55,8 @@ func (b *tab) undoneAndRedone(id string, steps int) {
 	}
 }
 
-// TestBuilderManyByMouse: a contract of 70 pages gets a field on every page for one of four people, the page is loaded again in the
-// middle, and what they sign is sealed where it was put.
+// TestBuilderManyByMouse: a contract of 70 pages gets a field on every page for one of four people, with a reload in
+// the middle. Their entries are sealed at the places of the fields.
 func TestBuilderManyByMouse(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Supply contract", fourPeople("many-mouse"), contract(t, manyFields))
@@ -111,7 +111,8 @@ func (b *tab) tabsTo(find string, back bool) {
 	require.FailNow(b.t, "the keyboard does not get to "+find)
 }
 
-// TestBuilderManyByKeyboard: 70 fields for four people by keys alone: placed, made narrower, moved, duplicated; all is undone and redone.
+// TestBuilderManyByKeyboard: 70 fields for four people are placed, narrowed, moved and duplicated by keyboard only;
+// everything is undone and redone.
 func TestBuilderManyByKeyboard(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "By keys", fourPeople("many-keys"), leaseDocument())

@@ -42,7 +42,7 @@ const sheetStyle = `<style>@page { size: 595pt 842pt; margin: 60pt } body { font
 	.line { display: inline-block; width: 200pt; border-bottom: 1px solid #000 } .box { display: inline-block; width: 11pt; height: 11pt; border: 1px solid #000; vertical-align: middle }
 	.comb i { display: inline-block; width: 15pt; height: 18pt; border: 1px solid #000; margin-left: -1px; vertical-align: middle }</style>`
 
-// contract is a contract of so many pages.
+// contract returns a contract with this number of pages.
 func contract(t *testing.T, pages int) []byte {
 	t.Helper()
 	var b strings.Builder
@@ -114,7 +114,8 @@ func scanned(t *testing.T, file []byte) []byte {
 	return pdfOf(leaf{picture: picture})
 }
 
-// word is a word of a file and where Poppler finds it, in points from the left and top edge of its page as it is shown.
+// word is a word of a file with the place that Poppler reports, in points from the left and top edge of the displayed
+// page.
 type word struct {
 	XMin float64 `xml:"xMin,attr"`
 	YMin float64 `xml:"yMin,attr"`

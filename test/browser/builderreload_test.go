@@ -20,8 +20,9 @@ func (b *tab) again() {
 
 const placedFields = `document.querySelectorAll(".bfield").length === %d`
 
-// TestTemplateSurvivesAReload: suggestions for a template can be taken and hidden, and what is not saved yet is there again with its history when the page is
-// loaded again, until it is saved or the person leaves without it. What somebody else saved meanwhile is shown.
+// TestTemplateSurvivesAReload: suggestions for a template can be accepted and hidden. Unsaved work and its history
+// survive reloads, until it is saved or the person leaves without it. Another person's changes in the meantime are
+// shown.
 func TestTemplateSurvivesAReload(t *testing.T) {
 	t.Parallel()
 	var made struct{ ID string }
@@ -63,7 +64,7 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	b.button("Undo") // the role
 	b.until(`document.querySelectorAll(".brecipient").length === 2`)
 	b.button("Undo") // the subject
-	b.button("Undo") // what was suggested
+	b.button("Undo") // the accepted suggestion
 	b.until(fmt.Sprintf(placedFields, 0))
 	for range 3 {
 		b.button("Redo")
@@ -79,7 +80,7 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	b.saved()
 	require.NotContains(t, b.text(), "unsaved work")
 
-	// Somebody else saves, and this page is loaded again with work of its own.
+	// Another person saves, and this page is reloaded with unsaved work.
 	b.button("Initials")
 	b.press(1, 300, 650)
 	b.until(fmt.Sprintf(stateIs, "Not saved yet"))
@@ -87,18 +88,18 @@ func TestTemplateSurvivesAReload(t *testing.T) {
 	b.again()
 	b.see("Somebody else changed this template in the meantime.")
 	b.focused(`document.querySelector("[role=alertdialog]")`)
-	b.keys("\t\r") // Tab comes to its first button
+	b.keys("\t\r") // Tab moves to the first button
 	b.until(fmt.Sprintf(stateIs, "Saved"))
 	b.until(fmt.Sprintf(placedFields, 2))
-	b.button("Undo") // what was mine is in the history
+	b.button("Undo") // this person's changes are in the history
 	b.until(fmt.Sprintf(placedFields, 3))
 	b.button("Redo")
 	b.saved()
 	b.waitUntilStill()
 }
 
-// TestUndoSurvivesAReload: what was done before a page is loaded again can be taken back and done again after it, recipients included; what was done to the
-// draft elsewhere ends the history, and so does sending.
+// TestUndoSurvivesAReload: changes from before a reload can be undone and redone after it, also those of recipients. A
+// change of the draft elsewhere ends the history, and so does sending.
 func TestUndoSurvivesAReload(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Undone after a reload", twoPeople(), leaseDocument())
@@ -158,7 +159,8 @@ func TestUndoSurvivesAReload(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderSessionEnds: what was not saved when a session ended is back in the next one, of a draft and of a template, until nothing can be saved any more.
+// TestBuilderSessionEnds: work that was unsaved when a session expired is restored in the next one, for a draft and
+// for a template, until nothing can be saved anymore.
 func TestBuilderSessionEnds(t *testing.T) {
 	t.Parallel()
 	session := func(of object) (id, address string) {
@@ -187,7 +189,7 @@ func TestBuilderSessionEnds(t *testing.T) {
 	b.see("Unsaved work is kept in this tab")
 	b.until(fmt.Sprintf(stateIs, "The session has ended"))
 	b.checked("builder-session-ended")
-	b.button("Initials") // what is done after that is kept as well
+	b.button("Initials") // later changes are kept as well
 	b.press(1, 400, 350)
 	b.until(fmt.Sprintf(placedFields, 4))
 	_, address = session(object{"templateId": of})
@@ -214,7 +216,7 @@ func TestBuilderSessionEnds(t *testing.T) {
 	b.saved()
 	require.Len(t, svc.fields(t, e.ID), 1)
 
-	// An action is the first to meet the end: the page says so, too.
+	// If an action is the first request after the end, the page reports the end as well.
 	ends(id)
 	b.button("Send …")
 	b.button("Send to 2 people")
@@ -222,7 +224,7 @@ func TestBuilderSessionEnds(t *testing.T) {
 	_, address = session(object{"envelopeId": e.ID})
 	opens(address)
 
-	// The draft is sent elsewhere: the page that is opened later has nothing to go on with.
+	// The draft is sent elsewhere: a page opened later has nothing to restore.
 	b.connected(false)
 	b.button("Text")
 	b.press(1, 200, 400)
@@ -262,7 +264,7 @@ func TestTemplateWithoutARemovedDocument(t *testing.T) {
 	got = svc.savedTemplate(t, id)
 	require.Len(t, got.Documents, 1)
 	require.Len(t, got.Fields, 3)
-	b.button("Undo") // what was before has the document
+	b.button("Undo") // the earlier state has the document
 	b.until(`document.querySelector(".bstate").textContent !== "Saved"`)
 	b.button("Save")
 	b.saved()
@@ -271,8 +273,8 @@ func TestTemplateWithoutARemovedDocument(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConflictSurvivesAReload: who loads the page again while it asks what to do about the work of somebody else is asked again, as often as that is, and
-// meanwhile nothing is saved, added or sent.
+// TestConflictSurvivesAReload: a page that is reloaded during a conflict shows the conflict again, every time, and
+// saves, adds and sends nothing until it is resolved.
 func TestConflictSurvivesAReload(t *testing.T) {
 	t.Parallel()
 	of := svc.templateOf(t, "Asked again")
@@ -319,8 +321,8 @@ func TestConflictSurvivesAReload(t *testing.T) {
 	b.saved()
 	require.Len(t, svc.fields(t, e.ID), 1)
 
-	// Only the message was changed: that is told again, too.
-	b.button("Continue") // the notice of what was restored lies over the page
+	// Only the message was changed: that is reported again as well.
+	b.button("Continue") // the notice of the restored work covers the page
 	svc.json(t, http.MethodPatch, "/v1/envelopes/"+e.ID, object{"message": "Theirs"}, nil)
 	b.button("Initials")
 	b.press(1, 200, 600)

@@ -18,7 +18,7 @@ func TestBuilderSnaps(t *testing.T) {
 	b := open(t, desktop)
 	b.builds(e, nil)
 	b.until(`document.querySelectorAll(".bsuggestion").length > 0`)
-	// The box of the family name, whose lines are a point and a half outside of what is offered.
+	// The box of the family name. Its lines lie 1.5 points outside of the suggestion.
 	box := eval[rect](b, `(() => { const s = document.querySelector('.bsuggestion[title$="Family name"]'), k = document.querySelector(".bpage").getBoundingClientRect().width / 595;
 		const at = (name) => parseFloat(s.style[name]) / k; return { X: at("left") - 1.5, Y: at("top") - 1.5, W: at("width") + 3, H: at("height") + 3 }; })()`)
 	b.button("Text")
@@ -51,7 +51,7 @@ func TestBuilderSnaps(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderSelectsSeveral: several fields by mouse, by keys and by a control, and what can be done to them.
+// TestBuilderSelectsSeveral: several fields are selected by mouse, keyboard and a button, and changed together.
 func TestBuilderSelectsSeveral(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Several", twoPeople(), leaseDocument())
@@ -82,7 +82,7 @@ func TestBuilderSelectsSeveral(t *testing.T) {
 	b.do(chromedp.KeyEvent(kb.Escape))
 	selected(0)
 
-	// By keys: Tab goes from field to field and keeps what is selected.
+	// By keyboard: Tab moves from field to field and keeps the selection.
 	b.tabsTo(`document.querySelectorAll(".bfield")[0]`, false)
 	selected(1)
 	b.do(chromedp.KeyEvent("\r", chromedp.KeyModifiers(kb.ModifierShift)))
@@ -124,7 +124,7 @@ func TestBuilderSelectsSeveral(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestBuilderTakesTypedSizes: place and size are typed as they are meant, and taken when they are complete; the page's edges bound them.
+// TestBuilderTakesTypedSizes: typed places and sizes apply when they are complete, limited by the edges of the page.
 func TestBuilderTakesTypedSizes(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Typed", twoPeople(), leaseDocument())

@@ -33,7 +33,7 @@ func TestConsoleBulkSends(t *testing.T) {
 	b.see("Leases of May")
 	b.checked("console-bulk-sends")
 	b.click(`[...document.querySelectorAll("tbody a")].find((a) => a.textContent === "Leases of May")`)
-	b.see("1 of 3 rows are done.") // the page looks again by itself
+	b.see("1 of 3 rows are done.") // the page reloads on its own
 	b.button("Pause")
 	b.until(`document.querySelector(".head .badge")?.textContent === "paused"`)
 	b.checked("console-bulk-send-paused")
@@ -72,7 +72,7 @@ func TestConsoleBulkSendOfAViewer(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConsoleStartsABulkSend: a sender chooses a template and a table, sees what is wrong with it and which rows it has, and sends.
+// TestConsoleStartsABulkSend: a sender chooses a template and a table, sees its problems and rows, and sends.
 func TestConsoleStartsABulkSend(t *testing.T) {
 	t.Parallel()
 	id := svc.templateOf(t, "Leases in bulk")
@@ -96,11 +96,12 @@ func TestConsoleStartsABulkSend(t *testing.T) {
 	b.checked("console-bulk-new")
 	b.button("Send 2 envelopes")
 	b.see("Leases of July")
-	b.see("2 of 2 rows are done.") // the page looks again by itself
+	b.see("2 of 2 rows are done.") // the page reloads on its own
 	b.waitUntilStill()
 }
 
-// TestConsoleTriesFailedRowsAgain: a row whose externalId was taken meanwhile fails; its list can be downloaded, and once it is free again the row is sent.
+// TestConsoleTriesFailedRowsAgain: a row fails because its externalId is in use. The list of failed rows can be
+// downloaded. Once the externalId is free, the row is sent.
 func TestConsoleTriesFailedRowsAgain(t *testing.T) {
 	t.Parallel()
 	template := svc.templateOf(t, "Leases of August")

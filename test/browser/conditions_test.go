@@ -32,7 +32,8 @@ console.log(cases.length + " cases agree");`
 	require.Contains(t, string(out), "cases agree")
 }
 
-// TestConditionOnTheDateOfSigning: a field that is shown if the signer's own date of signing is filled is asked for, and can be signed with.
+// TestConditionOnTheDateOfSigning: a field whose condition is that the signer's date of signing is filled is shown,
+// required, and signed with.
 func TestConditionOnTheDateOfSigning(t *testing.T) {
 	t.Parallel()
 	filled := func(is bool) object { return object{"all": []object{{"field": "signed_on", "filled": is}}} }

@@ -28,7 +28,7 @@ func consoleUser(b *tab, name, role string) {
 	b.see("Sign out")
 }
 
-// TestConsoleAttachedFiles: who may look at an envelope finds the files that signers attached, and downloads them.
+// TestConsoleAttachedFiles: a user who may read an envelope sees the attachments of its signers, and downloads them.
 func TestConsoleAttachedFiles(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "With a passport", []object{{"name": "Ada Lovelace", "email": "attached@example.com", "authMethod": "none"}},
@@ -141,7 +141,7 @@ func TestConsoleWebhooks(t *testing.T) {
 	defer broken.Close()
 	var hook struct{ ID string }
 	svc.json(t, http.MethodPost, "/v1/webhooks", object{"url": broken.URL + "/hook", "events": []string{"envelope.voided"}, "secret": "0123456789abcdef"}, &hook)
-	var own []string // envelopes: the endpoint also hears of those of other tests
+	var own []string // envelopes: the endpoint also receives events of other tests' envelopes
 	for i := range 3 {
 		e := svc.create(t, fmt.Sprintf("Hooked %d", i), []object{{"name": "Ada Lovelace", "email": "hooked@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
 		svc.json(t, http.MethodPost, "/v1/envelopes/"+e.ID+"/void", object{}, nil)
@@ -175,7 +175,7 @@ func TestConsoleWebhooks(t *testing.T) {
 	b.see("Payload")
 	b.checked("console-delivery")
 
-	// One is resent by itself, the rest at once.
+	// One is resent individually, the rest together.
 	mended.Store(true)
 	b.button("Resend")
 	b.until(`document.querySelector(".head .badge")?.textContent === "delivered"`)

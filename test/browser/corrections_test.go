@@ -33,7 +33,8 @@ func (s *service) linksTo(t *testing.T, email string) (links []string) {
 	return links
 }
 
-// Support corrects what was sent: another person, another link, another deadline, and copies again.
+// TestConsoleCorrections: support corrects a sent envelope: another person, another link, another deadline, and copies
+// again.
 func TestConsoleCorrections(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "To be corrected", []object{
@@ -49,7 +50,7 @@ func TestConsoleCorrections(t *testing.T) {
 	b.visit(svc.base + "/console#/envelopes/" + e.ID)
 	b.see("Activity")
 
-	// Another person, by the keyboard alone.
+	// Another person, by keyboard only.
 	b.until(`Boolean(` + named("Replace Ada Lovelace") + `)`)
 	eval[bool](b, `(`+named("Replace Ada Lovelace")+`.focus(), true)`)
 	b.keysOn(named("Replace Ada Lovelace"), "\r")
@@ -74,7 +75,7 @@ func TestConsoleCorrections(t *testing.T) {
 	// What the one before did stays theirs: the place has another name now, the record has not.
 	b.until(`[...document.querySelectorAll(".timeline li")].find((l) => l.textContent.includes("Opened the link"))?.textContent.includes("Ada Lovelace")`)
 
-	// Who is not asked yet is replaced as well, and invited in turn.
+	// A signer who is not invited yet is replaced as well, and invited when it is their turn.
 	b.click(named("Replace Hedy Lamarr"))
 	b.fill("#rname", "Hedy Kiesler")
 	b.fill("#rmail", "second@example.com")

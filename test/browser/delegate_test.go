@@ -23,8 +23,8 @@ func delegated(t *testing.T, signer object) envelope {
 		}, leaseDocument())
 }
 
-// TestDelegateByKeyboard: who may hand over confirms the code first, is told of mistakes, and names somebody
-// else, who is invited, is not offered the same again, and signs. The link of the one before has ended.
+// TestDelegateByKeyboard: a signer who may delegate first enters the code, sees the problems of the entries, and names
+// another person. That person is invited, cannot delegate again, and signs. The previous link has ended.
 func TestDelegateByKeyboard(t *testing.T) {
 	t.Parallel()
 	e := delegated(t, object{"name": "Ada Lovelace", "email": "delegate-ada@example.com"})

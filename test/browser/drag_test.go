@@ -12,8 +12,8 @@ func (b *tab) middle(find string) point {
 	return eval[point](b, `(() => { const e = `+find+`; e.scrollIntoView({ block: "nearest", behavior: "instant" }); const r = e.getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; })()`)
 }
 
-// dragsOnto drags one element onto another with the mouse. The browser itself begins the drag, and hands over what is dragged, because nothing else can
-// move it in a window that no screen shows.
+// dragsOnto drags one element onto another with the mouse. The browser itself starts the drag and delivers its data,
+// because nothing else can drag in a window without a screen.
 func (b *tab) dragsOnto(from, to string) {
 	b.t.Helper()
 	begun := make(chan *input.DragData, 1)

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// embeddingSite is an application's page that embeds a session by the loader and keeps
-// what it was told. It is allowed on localhost; on 127.0.0.1 it is a foreign one.
+// embeddingSite is an application's page that embeds a session with the loader and records its events. The origin with
+// localhost is allowed, the one with 127.0.0.1 is not.
 type embeddingSite struct {
 	allowed, foreign string
 	embedURL         string // what the page shows
@@ -79,7 +79,8 @@ func embedded(t *testing.T, email string, fields []object) envelope {
 	return svc.create(t, "Embedded lease", []object{{"name": "Ada Lovelace", "email": email, "authMethod": "none"}}, fields, leaseDocument())
 }
 
-// The whole signing in a frame: what the application is told, in its order, and the look it asked for.
+// TestEmbed: a complete signing in a frame, with the events that the application receives in order, and the look that
+// it requested.
 func TestEmbed(t *testing.T) {
 	t.Parallel()
 	e, s := embedded(t, "embed@example.com", leaseFields()[:2]), newEmbeddingSite(t)
@@ -121,7 +122,7 @@ func TestEmbed(t *testing.T) {
 		eval[[]string](b, `[...new Set(told.map((m) => m.event.replace("service.signer.", "")))].filter((n) => n !== "resize")`))
 }
 
-// readInFrame goes on to what was not read yet in the framed page.
+// readInFrame reads the unread pages of the framed page.
 func (b *tab) readInFrame() {
 	b.t.Helper()
 	b.reading(func() string {
@@ -134,7 +135,7 @@ func (b *tab) readInFrame() {
 	})
 }
 
-// Declining is told, and a frame may grow with what it shows.
+// TestEmbedDecline: declining is reported, and a frame may grow with its content.
 func TestEmbedDecline(t *testing.T) {
 	t.Parallel()
 	e, s := embedded(t, "embed-decline@example.com", leaseFields()[:1]), newEmbeddingSite(t)
@@ -153,7 +154,7 @@ func TestEmbedDecline(t *testing.T) {
 	b.until(grown)
 }
 
-// What happens to who signs in person, or lets somebody else sign, is told as well.
+// TestEmbedHandOver: in-person signing and delegation are reported as well.
 func TestEmbedHandOver(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Embedded lease", []object{{
@@ -184,7 +185,7 @@ func TestEmbedHandOver(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// A session that is revoked ends in the middle: the frame says so and the application is told.
+// TestEmbedRevoked: revoking a session ends the signing: the frame says so and the application is notified.
 func TestEmbedRevoked(t *testing.T) {
 	t.Parallel()
 	e, s := embedded(t, "embed-revoked@example.com", leaseFields()[:1]), newEmbeddingSite(t)
@@ -198,7 +199,7 @@ func TestEmbedRevoked(t *testing.T) {
 	require.Equal(t, "session_invalid", eval[string](b, `told.find((m) => m.event === "service.signer.error").code`))
 	b.framed("Invalid link")
 	b.pictures("embed-revoked")
-	// Opened again, the session that is over tells its application, too.
+	// Opened again, the ended session notifies its application as well.
 	b.visit(s.allowed)
 	b.told(e, "error")
 	b.framed("Invalid link")
@@ -247,7 +248,7 @@ func TestEmbedUnknownToken(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// On another origin than the allowed one the frame stays blank and nobody is told anything.
+// TestEmbedOnAForeignOrigin: on another origin than the allowed one the frame stays blank and sends no messages.
 func TestEmbedOnAForeignOrigin(t *testing.T) {
 	t.Parallel()
 	e, s := embedded(t, "embed-foreign@example.com", leaseFields()[:1]), newEmbeddingSite(t)
@@ -270,7 +271,7 @@ func TestEmbedOnAForeignOrigin(t *testing.T) {
 	a.visit(s.allowed)
 	a.told(e, "ready")
 	require.Zero(t, eval[int](b, "told.length"))
-	// Nor does it open by itself as a page under a foreign referrer.
+	// Nor does it open outside a frame under a foreign referrer.
 	b.visit(svc.base + "/embed/nonsense")
 	b.see("Invalid link")
 }

@@ -80,8 +80,8 @@ func (p *eventProxy) breakLast() error {
 	return p.breaks[len(p.breaks)-1]()
 }
 
-// TestEventSource: the browser's own EventSource reads the stream, connects again by
-// itself when it breaks, and has every event once and in order.
+// TestEventSource: the browser's own EventSource reads the stream, reconnects after a break, and receives every event
+// once and in order.
 func TestEventSource(t *testing.T) {
 	t.Parallel()
 	newEnvelope := func() string {

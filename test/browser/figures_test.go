@@ -42,7 +42,8 @@ func TestFigures(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// On a slow network the viewer and the first page come while the signer reads what is agreed to.
+// TestFiguresOnSlowNetworks: on a slow network the viewer and the first page load while the signer reads the
+// disclosure.
 func TestFiguresOnSlowNetworks(t *testing.T) {
 	t.Parallel()
 	for _, n := range []struct {
@@ -100,7 +101,7 @@ func fetched(name string) string {
 	return `performance.getEntriesByType("resource").some((r) => r.name.includes("` + name + `") && r.responseEnd > 0)`
 }
 
-// TestDecodedPagesAreFreed: of a long document with pictures, what was decoded for pages that are out of sight is freed.
+// TestDecodedPagesAreFreed: the decoded data of a long document's pages is freed when they are out of sight.
 func TestDecodedPagesAreFreed(t *testing.T) {
 	t.Parallel()
 	const pages = 60
@@ -152,7 +153,7 @@ func TestErasedPagesAreNotRead(t *testing.T) {
 	}
 	b.until(`document.querySelector(".sheet canvas") !== null && document.querySelector(".sheet").querySelector("canvas") === null`)
 	b.see("24 pages left to read")
-	// The viewer draws with the frames of the browser: without them it does not come to an end.
+	// The viewer draws in animation frames: without them drawing does not end.
 	eval[bool](b, `(() => { const before = window.requestAnimationFrame.bind(window); window.waiting = [];
 		window.requestAnimationFrame = (f) => { if (!window.waiting) return before(f); window.waiting.push(f); return 0; };
 		window.draw = () => { const all = window.waiting; window.waiting = null; for (const f of all ?? []) before(f); return true; };

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fieldOnEachPage is a file of n pages with a field on each: signatures, initials, texts, dates and boxes in turn.
+// fieldOnEachPage returns a file of n pages with a field on each, in rotation: signature, initials, text, date and
+// checkbox.
 func fieldOnEachPage(t *testing.T, email string, n int) envelope {
 	t.Helper()
 	kinds := []string{"signature", "text", "initial", "checkbox", "date"}
@@ -34,10 +35,11 @@ const inView = `(() => {
 	return r.top >= 0 && r.bottom <= bar.top && r.left >= 0 && r.right <= innerWidth && k >= 0.95;
 })()`
 
-// walkedFields are enough that pages which were drawn first are erased meanwhile.
+// walkedFields is large enough that pages drawn first are erased on the way.
 const walkedFields = 30
 
-// Many fields by keys alone: at most three keys a field beside what is written, "Next" a key away.
+// TestManyFieldsByKeyboard fills many fields by keyboard only: at most three key presses for each field besides its
+// text, and "Next" one press away.
 func TestManyFieldsByKeyboard(t *testing.T) {
 	t.Parallel()
 	e := fieldOnEachPage(t, "many-fields-keys@example.com", walkedFields)
@@ -86,7 +88,8 @@ func TestManyFieldsByKeyboard(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// The focus moves in the turn of the click, before a frame is drawn: the next key reaches what was opened, however soon it comes.
+// TestFocusMovesAtOnce: the focus moves in the turn of the click, before a frame is drawn, so that even an immediate
+// key press reaches the opened input.
 func TestFocusMovesAtOnce(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "At once", []object{{"name": "Ada Lovelace", "email": "focus@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
@@ -160,7 +163,8 @@ func TestManyFieldsByTouch(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// A phone that is turned: the field stays in view and readable, what was drawn stays, and so does the button.
+// TestTurnedPhone: when a phone is rotated, the field stays visible and legible, and the drawn pages and the button
+// stay.
 func TestTurnedPhone(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Turned", []object{{"name": "Ada Lovelace", "email": "turned@example.com", "authMethod": "none"}}, leaseFields()[1:3], leaseDocument())

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNumbersAsTyped: a number is read as it is written in the language, or left as it was typed to be refused; it is never taken for
-// another number. What was read is shown again digit by digit.
+// TestNumbersAsTyped: a number is read in the conventions of the language, or left as typed and then rejected; it is
+// never taken for another number. The number that was read is shown digit by digit.
 func TestNumbersAsTyped(t *testing.T) {
 	t.Parallel()
 	type example struct{ Locale, Typed, Read, Shown string }
@@ -47,7 +47,7 @@ func TestNumbersAsTyped(t *testing.T) {
 		same("fr-FR", "1 5"),
 		{"sv", "\u221212,5", "-12.5", "-12,5"},
 		{"ar-EG", "١٬٢٣٤٫٥", "1234.5", "1234٫5"},
-		// Digits of any script, whatever the language of the page; Arabic digits come with signs of their own.
+		// Digits of any script, in every language of the page; Arabic digits have their own separators.
 		{"ar", "١٢٣", "123", "123"},
 		{"ar", "١٬٢٣٤٫٥", "1234.5", "1234.5"},
 		{"ar", "1,234.5", "1234.5", "1234.5"},

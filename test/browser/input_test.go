@@ -59,11 +59,12 @@ const aim = `(async (find) => {
 	return {};
 })(() => `
 
-// clicked says whether the click came to where aim aimed. A page that was left by it has no memory of it.
+// clicked reports whether the click hit the element of aim. A page that was left because of the click has lost the
+// record.
 const clicked = `({ Hit: window.aimedAt?.hit ?? true })`
 
-// clickIn clicks in the window, or in the frame, that eval evaluates in; origin is where that begins in the window. A page
-// may move between the look and the click: a click that did not come to the element is made again, and one that did is not.
+// clickIn clicks in the window, or in the frame, in which eval evaluates; origin returns its position in the window. A
+// page may move after the element was found: a click that missed is repeated, one that hit is not.
 func (b *tab) clickIn(find string, eval func(string) (point, error), origin func() point) {
 	b.t.Helper()
 	b.eventually("a click comes to "+find, func() bool {
@@ -94,7 +95,7 @@ func (b *tab) focused(find string) {
 // keysOn presses keys as soon as the element that an expression finds has the focus.
 func (b *tab) keysOn(find, text string) { b.t.Helper(); b.focused(find); b.keys(text) }
 
-// write types into the field that an expression finds, which must have got the focus by itself, and sees it there.
+// write types into the field that an expression finds, which must have the focus already, and expects the text in it.
 func (b *tab) write(find, text string) {
 	b.t.Helper()
 	b.keysOn(find, text)
@@ -116,7 +117,7 @@ func (b *tab) choice(selector, value string) {
 	eval[bool](b, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.value = %q; e.dispatchEvent(new Event("input", { bubbles: true })); e.dispatchEvent(new Event("change", { bubbles: true })); return true; })()`, selector, value))
 }
 
-// fill writes into a field in place of what is there.
+// fill replaces the content of a field.
 func (b *tab) fill(selector, text string) {
 	b.t.Helper()
 	find := fmt.Sprintf("document.querySelector(%q)", selector)

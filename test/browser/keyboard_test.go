@@ -65,7 +65,7 @@ func (p signingPage) goTo(find string) {
 	require.FailNow(p.t, "Tab does not get to "+find)
 }
 
-// opens presses Enter on an input for a file and gives it the file that the dialog asks for.
+// opens presses Enter on a file input and chooses the file in its dialog.
 func (p signingPage) opens(find, name string, content []byte) {
 	p.t.Helper()
 	path := filepath.Join(p.t.TempDir(), name)
@@ -104,8 +104,8 @@ func labelled(name, end string) string {
 	return fmt.Sprintf(`(%s?.getAttribute("aria-label") ?? "").endsWith(%q)`, field(name), end)
 }
 
-// everyKind fills every type of field by the keyboard alone, from the agreement to the
-// review: what leads on, what conditions show and hide, and what Tab gets to.
+// everyKind fills every type of field by keyboard only, from the consent to the review: the button to the next field,
+// the effects of conditions, and the order of Tab.
 func (p signingPage) everyKind() {
 	t := p.t
 	t.Helper()
@@ -118,7 +118,7 @@ func (p signingPage) everyKind() {
 	p.press(chosen, "F") // the first option that begins so
 	p.await(chosen + `.value === "First"`)
 	p.keys("\r")
-	// A choice shows a field, another hides it, with what was written.
+	// A choice shows a field, and another hides it with its text.
 	p.press(byFirst, "\t")
 	p.press(bySecond, " ")
 	p.await(field("cat name") + ` !== undefined`)
@@ -150,7 +150,7 @@ func (p signingPage) everyKind() {
 	p.goTo(field("remarks"))
 	p.keys("\r")
 	p.press(entry, "none so far")
-	p.goTo(field("reference")) // Tab leaves an entry; what is read only can be read
+	p.goTo(field("reference")) // Tab leaves an input; a read-only field can be read
 	p.goTo(field("seal"))
 	p.keys("\r")
 	p.goTo(pictureOf)

@@ -59,9 +59,8 @@ func (b *tab) replace(text string) {
 	b.write(entry, text)
 }
 
-// TestEveryKindOfField: all types in one envelope, on a phone and on a desktop: what is
-// prefilled is there, conditions show and hide, mistakes are told in words, and the next
-// signer sees what was entered.
+// TestEveryKindOfField: all types in one envelope, on a phone and on a desktop: prefilled values are shown, conditions
+// show and hide fields, problems appear as text, and the next signer sees the entries.
 func TestEveryKindOfField(t *testing.T) {
 	t.Parallel()
 	for name, device := range map[string]look{"390": phone, "1280": desktop} {
@@ -153,8 +152,8 @@ func TestEveryKindOfField(t *testing.T) {
 	}
 }
 
-// TestFilesArriveWhileTheSignerGoesOn: a file on its way takes the focus from no other field and is waited for; one that did not get there is told, whatever
-// the signer does meanwhile.
+// TestFilesArriveWhileTheSignerGoesOn: an upload takes the focus from no other field, and signing waits for it. A
+// failed upload is reported, whatever the signer does in the meantime.
 func TestFilesArriveWhileTheSignerGoesOn(t *testing.T) {
 	t.Parallel()
 	at := func(kind, name string, y int, required bool) object {
@@ -198,7 +197,8 @@ func TestFilesArriveWhileTheSignerGoesOn(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestRefusedFileIsForgotten: who keeps the file that is there, instead of one that was refused, is told so once.
+// TestRefusedFileIsForgotten: a signer who keeps the current file after its replacement was rejected sees the error
+// once.
 func TestRefusedFileIsForgotten(t *testing.T) {
 	t.Parallel()
 	at := func(kind, name string, y int) object {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTooLongText_IsRefusedWhileTyping: the page says so before the signer goes on, and shows no hairline; what others will enter
-// later is outlined.
+// TestTooLongText_IsRefusedWhileTyping: the page reports the problem before the signer continues, and shows no
+// illegible text. The fields of later signers are outlined.
 func TestTooLongText_IsRefusedWhileTyping(t *testing.T) {
 	t.Parallel()
 	for name, look := range map[string]look{"phone": phone, "desktop": desktop} {

@@ -78,7 +78,7 @@ func run(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// service is a development instance of the program, in a directory of its own.
+// service is a development instance of the program, in its own directory.
 type service struct {
 	root, base, inbox, secret, client, bearer, log, data string
 	provider                                             string // where one signs in to the console beside passwords; a test starts it
@@ -87,7 +87,7 @@ type service struct {
 	app *application
 }
 
-// startService starts one with settings of its own. hostname is how the browser finds it.
+// startService starts a service with additional settings. hostname is the name under which the browser finds it.
 func startService(dir, hostname string, settings ...string) (*service, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -249,8 +249,8 @@ func moduleRoot() (string, error) {
 	return "", errors.New("no go.mod above the tests")
 }
 
-// freePort is a port that nobody listens on. It is below those that the system gives to connections
-// by itself, so that none of them takes it before it is listened on.
+// freePort returns a free port below the range from which the system assigns ports to connections, so that none of
+// them takes it before the service listens.
 func freePort() (string, error) {
 	for range 50 {
 		port := strconv.Itoa(10_000 + rand.IntN(20_000))

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// forgetTab removes what a closed tab takes with it; what is kept on the device stays.
+// forgetTab removes the data of the tab, as closing it does; data on the device stays.
 func (b *tab) forgetTab() {
 	b.t.Helper()
 	eval[bool](b, `(sessionStorage.clear(), true)`)
@@ -47,7 +47,7 @@ func TestCodeSurvivesAReload(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// Declining ends it for everyone: it is asked for the code first.
+// TestDecliningAsksForTheCode: declining ends the envelope for everyone, so it requires the code first.
 func TestDecliningAsksForTheCode(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Declined by whom", []object{{"name": "Ada Lovelace", "email": "decline-code@example.com"}}, leaseFields()[2:3], leaseDocument())
@@ -102,14 +102,14 @@ func TestDraftSurvivesAClosedTab(t *testing.T) {
 	b.visit(e.Signers[0].SigningURL)
 	b.until(`document.querySelector(".field.text")?.textContent === "Kept on the device"`)
 
-	// Without the cookie of the confirmed session nothing is shown, and the code is asked for.
+	// Without the cookie of the verified session nothing is shown, and the code is requested.
 	b.forgetTab()
 	call(b, network.ClearBrowserCookies, cdp.Empty{})
 	b.visit(e.Signers[0].SigningURL)
 	b.see("Verify your identity")
 	require.False(t, eval[bool](b, `document.body.innerHTML.includes("Kept on the device")`))
 
-	// With a new code it is there again, and stays.
+	// With a new code the draft is back, and stays.
 	mails := len(svc.mailsTo(t, "draft@example.com"))
 	b.button("Send code")
 	b.eventually("another code comes", func() bool { return len(svc.mailsTo(t, "draft@example.com")) > mails })
@@ -173,7 +173,8 @@ func TestReceiptIsFoundAgain(t *testing.T) {
 	require.NotContains(t, other.text(), "Bob")
 }
 
-// The confirmation ends in the middle: what was entered stays, and the code is asked for again.
+// TestConfirmationEnds: the verification expires during the signing. The entries stay, and the code is requested
+// again.
 func TestConfirmationEnds(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Ends early", []object{{"name": "Ada Lovelace", "email": "ends-early@example.com"}}, leaseFields()[2:3], leaseDocument())
@@ -197,7 +198,8 @@ func TestConfirmationEnds(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// Where documents are closed before the code, the page asks for none; the viewer comes all the same. It says whom to ask.
+// TestDocumentsClosedBeforeTheCode: if documents are closed until the code is verified, the page requests none, but
+// loads the viewer. It names the contact.
 func TestDocumentsClosedBeforeTheCode(t *testing.T) {
 	t.Parallel()
 	const id = "01a20196-df5b-74d0-bffd-bb71b8cd0834"
@@ -220,8 +222,8 @@ func TestDocumentsClosedBeforeTheCode(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestConfirmationEndsWithoutStorage: also where the browser keeps nothing for the page, what was entered and read is there after the code was asked for again.
-// That the code is asked for is no answer to a file, which stays unsent.
+// TestConfirmationEndsWithoutStorage: also if the browser stores nothing for the page, entries and read pages survive
+// a renewed verification. The request for the code is no response to an upload, which stays unsent.
 func TestConfirmationEndsWithoutStorage(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Ends early", []object{{"name": "Ada Lovelace", "email": "ends-unkept@example.com"}}, append(leaseFields()[2:3],

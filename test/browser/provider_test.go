@@ -29,7 +29,7 @@ func startProvider(t *testing.T) {
 	for lines.Scan() {
 		if lines.Text() == "ready" {
 			go func() {
-				for lines.Scan() { // so that it can go on writing
+				for lines.Scan() { // keeps the pipe from filling up
 				}
 			}()
 			return
@@ -76,7 +76,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		b.visit(svc.base + "/console#/contacts")
 		b.see("Sign in with Staff login")
 		b.checked("console-login-provider")
-		// The provider is asked again after its pause.
+		// The provider is tried again after the pause.
 		b.until(`(() => {
 			[...document.querySelectorAll("button")].find((x) => x.textContent.trim() === "Sign in with Staff login" && !x.disabled && x.ariaDisabled !== "true")?.click();
 			return document.body?.innerText.includes("Asked for: login") ?? false;

@@ -14,8 +14,8 @@ const nextPage = `(async () => {
 	return left();
 })()`
 
-// reading calls lead, which leads on to what was not read yet, until it returns true. Each page takes a second and a half,
-// and more on a busy machine: it gives up when the pages that are left become no fewer.
+// reading calls lead, which opens an unread page, until it returns true. Each page takes 1.5 seconds, or more on a
+// busy machine: reading gives up when the number of unread pages no longer falls.
 func (b *tab) reading(left func() string, lead func() bool) {
 	b.t.Helper()
 	last, deadline := "", time.Now().Add(patience)
@@ -31,7 +31,7 @@ func (b *tab) reading(left func() string, lead func() bool) {
 	}
 }
 
-// read goes on to what was not read yet, by the button, until all of it is.
+// read reads the unread pages with the button, until none is left.
 func (b *tab) read() {
 	b.t.Helper()
 	b.reading(func() string { return eval[string](b, nextPage) }, func() bool {
@@ -46,8 +46,8 @@ const leadOn = `(() => {
 	return ["Review and sign", "Review and approve", "Confirm as read"].includes(next.textContent);
 })()`
 
-// readByKeys presses Enter on "Next page", and on what it becomes when everything is read, until the review opens. A page may
-// count as read at any moment.
+// readByKeys presses Enter on "Next page", and on the button that replaces it when everything is read, until the
+// review opens. A page may count as read at any moment.
 func (b *tab) readByKeys() {
 	b.t.Helper()
 	b.reading(func() string { return eval[string](b, nextPage) }, func() bool {

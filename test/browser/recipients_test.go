@@ -13,9 +13,9 @@ import (
 // handset is a narrow screen.
 var handset = look{width: 390, height: 844, touch: true}
 
-// TestPagesOfEveryRecipient: who approves or reads is asked for that and nothing else, a
-// host hands the device over first, and a witness sees whose signature it is; each page is accessible,
-// no wider than the screen, and bears the sender's colour and logo.
+// TestPagesOfEveryRecipient: approvers and viewers are requested to approve or read only, a host hands the device over
+// first, and a witness sees whose signature it is. Each page is accessible, no wider than the screen, and has the
+// sender's color and logo.
 func TestPagesOfEveryRecipient(t *testing.T) {
 	t.Parallel()
 	const tenant = "quay-branding"
@@ -70,7 +70,7 @@ func TestPagesOfEveryRecipient(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestWitnessPage: the witness is told whose signature it is.
+// TestWitnessPage: the page names the witnessed signer.
 func TestWitnessPage(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Workshop lease", []object{
@@ -85,7 +85,7 @@ func TestWitnessPage(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestAnsweringInOtherLanguages: what is agreed to, and its heading, are of approving and reading.
+// TestAnsweringInOtherLanguages: the disclosure and its heading are about approving and reading.
 func TestAnsweringInOtherLanguages(t *testing.T) {
 	t.Parallel()
 	for language, said := range map[string][2]string{"de": {"Elektronisch antworten", "freizugeben"}, "ar": {"الرد الإلكتروني", "بالموافقة على مستندات"}} {

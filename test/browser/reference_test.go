@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The API reference comes from this service alone, follows the color scheme, and fits a phone. tab.waitUntilStill reports
-// requests to other hosts and what the policy forbids.
+// TestReference: the API reference loads from this service only, follows the color scheme, and fits a phone.
+// tab.waitUntilStill reports requests to other hosts and violations of the policy.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	for _, l := range []look{desktop, {width: 390, height: 844, touch: true, dark: true}} {

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestASenderAtWork walks through the work of a person with the role sender, in the console alone: an envelope of a file that is prepared, sent, followed,
-// corrected, signed and downloaded; one of a template that is voided; and many of a table. Signers act by the links that were mailed to them.
+// TestASenderAtWork follows the work of a user with the role sender, in the console only: an envelope from a file that
+// is prepared, sent, followed, corrected, signed and downloaded; one from a template that is voided; and a bulk send
+// from a table. Signers use the links from their emails.
 func TestASenderAtWork(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
@@ -101,7 +102,7 @@ func TestASenderAtWork(t *testing.T) {
 	b.see("Deadline changed.")
 	require.Equal(t, wanted, deadline())
 
-	// Both sign; the page says so by itself, and the sealed file comes.
+	// Both sign; the page shows it on its own, and the sealed file appears.
 	for _, l := range svc.linksTo(t, "walk-ada@example.com") {
 		if l != first {
 			svc.signByAPI(t, l, "From Monday")

@@ -165,7 +165,7 @@ func TestAddedMeanwhile(t *testing.T) {
 	svc.completed(t, e.ID)
 }
 
-// Both sign in the same moment: the later one is shown what is new, and asked again.
+// TestTwoAtOnce: both sign at the same moment. The later one sees the new values and confirms again.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	e := twoSigners(t, "at-once")

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// identified asks for the code and reads it from the mail.
+// identified requests the code and reads it from the email.
 func identified(b *tab, email string, subject ...string) {
 	b.t.Helper()
 	b.button("Send code")
@@ -125,7 +125,7 @@ func TestSignByTouch(t *testing.T) {
 	svc.completed(t, e.ID)
 }
 
-// The keyboard alone, from the link to the receipt: Tab, Enter, Space and typing.
+// TestSignByKeyboard uses the keyboard only, from the link to the receipt: Tab, Enter, Space and typing.
 func TestSignByKeyboard(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Keyboard lease", []object{{"name": "Ada Lovelace", "email": "keys@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
@@ -135,7 +135,7 @@ func TestSignByKeyboard(t *testing.T) {
 	b.tabTo("I agree")
 	b.keys("\r")
 	b.see("fields left")
-	b.keysOn(next, "\r") // where it goes on has the focus
+	b.keysOn(next, "\r") // the button to continue has the focus
 	b.keysOn(`document.querySelector(".field.initial")`, "\r")
 	b.see("Your initials")
 	b.keysOn(typedName, "\r")
@@ -143,7 +143,7 @@ func TestSignByKeyboard(t *testing.T) {
 	b.see("Your signature")
 	b.keysOn(typedName, "\r")
 	b.write(entry, "Typed by keys")
-	b.keysOn(entry, "\r") // Enter goes on
+	b.keysOn(entry, "\r") // Enter moves to the next field
 	b.keysOn(`document.querySelector(".bar input[type=date]")`, "\r")
 	box := `document.querySelector(".field.checkbox")`
 	b.keysOn(box, " ")
@@ -175,7 +175,7 @@ func TestReloadKeepsEverything(t *testing.T) {
 	b.see("4 fields left")
 	b.see("All pages read")
 	require.Equal(t, "Kept words", eval[string](b, `document.querySelector(".field.text").textContent`))
-	// Offline, it says so and keeps what is there.
+	// Offline, the page says so and keeps its content.
 	call(b, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: true})
 	b.see("You're offline")
 	b.shot("offline-1280")

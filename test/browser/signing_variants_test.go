@@ -77,7 +77,8 @@ func paper(line bool) []byte {
 	return b.Bytes()
 }
 
-// A picture of a signature: its paper becomes transparent, and what is no picture is said so.
+// TestUploadedSignature: the paper of a photographed signature becomes transparent, and a file that is no picture is
+// rejected.
 func TestUploadedSignature(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Uploaded", []object{{"name": "Ada Lovelace", "email": "upload@example.com", "authMethod": "none"}}, leaseFields()[1:2], leaseDocument())
@@ -129,7 +130,7 @@ func (b *tab) pinch(from, to float64) {
 	call(b, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: "touchEnd", TouchPoints: []*input.TouchPoint{}})
 }
 
-// Two fingers make the page larger, and what is drawn gets finer.
+// TestPinchZoom: two fingers enlarge the page, and its drawing becomes sharper.
 func TestPinchZoom(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Pinched", []object{{"name": "Ada", "email": "pinch@example.com", "authMethod": "none"}}, leaseFields(), leaseDocument())
@@ -198,7 +199,7 @@ func TestTypedNamesOfAllScripts(t *testing.T) {
 	}
 }
 
-// The receipt of one who signs first waits for the others, and says what they did.
+// TestReceiptWaits: the receipt of the first signer waits for the others, and reports their outcome.
 func TestReceiptWaits(t *testing.T) {
 	t.Parallel()
 	for outcome, word := range map[string]string{"sign": "Everyone has signed. Your sealed copy is ready.", "decline": "This request is closed"} {

@@ -184,7 +184,7 @@ func TestOtherEnds(t *testing.T) {
 	}
 }
 
-// Without a connection the page says so, keeps what was entered and goes on.
+// TestOffline: without a connection the page says so, keeps the entries and continues.
 func TestOffline(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Offline", []object{{"name": "Ada Lovelace", "email": "offline@example.com", "authMethod": "none"}}, leaseFields()[2:3], leaseDocument())
@@ -225,7 +225,8 @@ func TestOffline(t *testing.T) {
 	svc.completed(t, e.ID)
 }
 
-// TestWhoHasAnsweredIsTold: whose answer was lost on its way, or who has answered in another tab, is told what became of it, whatever the page asks the service next.
+// TestWhoHasAnsweredIsTold: a signer whose response was lost, or who has answered in another tab, sees the outcome,
+// whatever the page requests next.
 func TestWhoHasAnsweredIsTold(t *testing.T) {
 	t.Parallel()
 	one := func(email string) envelope {

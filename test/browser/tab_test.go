@@ -47,7 +47,7 @@ func open(t *testing.T, l look) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	require.NoError(t, chromedp.Do(ctx), "opening a tab") // outlives the time limit of what is done in it
+	require.NoError(t, chromedp.Do(ctx), "opening a tab") // outlives the time limits of single actions
 	b := &tab{t: t}
 	require.NoError(t, chromedp.Listen(ctx, b.listen))
 	b.ctx, cancel = context.WithTimeout(ctx, 9*time.Minute)
@@ -98,7 +98,7 @@ func (b *tab) listen(event any) {
 			b.frame = e.Context.UniqueID
 		}
 	case *cdplog.EventEntryAdded:
-		// What the policy forbids is told here; refused requests are what some tests want.
+		// Violations of the policy are reported here; rejected requests are wanted by some tests.
 		if e.Entry.Source.String() != "network" {
 			b.onConsoleError = append(b.onConsoleError, e.Entry.Text)
 		}

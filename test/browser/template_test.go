@@ -49,7 +49,7 @@ func (s *service) templateOf(t *testing.T, name string) string {
 	return made.ID
 }
 
-// buildsTemplate opens the builder of a template in a session of its own.
+// buildsTemplate opens the builder of a template in a new session.
 func (b *tab) buildsTemplate(id string, features object) {
 	b.t.Helper()
 	var made struct{ EmbedURL string }
@@ -60,7 +60,8 @@ func (b *tab) buildsTemplate(id string, features object) {
 
 const stateIs = `document.querySelector(".bstate")?.textContent === %q`
 
-// TestBuilderOfATemplate: roles stand where persons do, nothing is saved before it is asked for, and each time it is makes one version.
+// TestBuilderOfATemplate: roles take the place of persons, nothing is saved before the person saves, and each save
+// creates one version.
 func TestBuilderOfATemplate(t *testing.T) {
 	t.Parallel()
 	id := svc.templateOf(t, "Lease of the mill")
@@ -131,7 +132,8 @@ func (s *service) people(t *testing.T, id string) people {
 	return out
 }
 
-// TestBuilderTakesBackRecipients: a recipient who was removed is back with the fields, and a move, a witness and a rename are taken back as well.
+// TestBuilderTakesBackRecipients: undo restores a removed recipient with the fields, and reverts a move, a witness and
+// a rename as well.
 func TestBuilderTakesBackRecipients(t *testing.T) {
 	t.Parallel()
 	e := svc.draft(t, "Back again", twoPeople(), leaseDocument())
@@ -340,7 +342,7 @@ func TestContactsAreOffered(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// TestFirstUse: lists that are empty say what they are for and what to do next.
+// TestFirstUse: empty lists say what they are for and what to do next.
 func TestFirstUse(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)

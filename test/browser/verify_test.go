@@ -99,7 +99,7 @@ func TestVerify(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// What people did is called what it was: who approves has not signed, and a host's link went to the host.
+// TestVerifyNamesTheParts: each act has its own name: an approver has not signed, and a host's link went to the host.
 func TestVerifyNamesTheParts(t *testing.T) {
 	t.Parallel()
 	e := svc.create(t, "Parts", []object{
