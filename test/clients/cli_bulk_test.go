@@ -12,7 +12,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// TestBulkSend sends a table, and tells what is wrong with another.
+// TestBulkSend sends a table, and reports the problems of another.
 func TestBulkSend(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -16,8 +16,7 @@ import (
 	"countersign/internal/testkit"
 )
 
-// TestSendWithTags: a signer who gets a field by a tag gets no other, whoever has no
-// tag gets a signature.
+// TestSendWithTags: a signer with a field from a tag gets no other field; a signer without one gets a signature field.
 func TestSendWithTags(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -57,7 +56,7 @@ func TestSendWithTags(t *testing.T) {
 	require.Contains(t, said, "write it as")
 }
 
-// TestExtendAndReplace: what was sent is mended from the command line.
+// TestExtendAndReplace: a sent envelope is corrected from the command line.
 func TestExtendAndReplace(t *testing.T) {
 	t.Parallel()
 	s := start(t)

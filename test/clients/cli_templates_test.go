@@ -63,7 +63,7 @@ func TestFieldsCountFromTheTopLeft(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, 100, added.Fields[len(added.Fields)-1].Y, 0, "add_fields")
 
-	// The file says nothing, so that the tenant's origin holds; what is pulled does.
+	// The local file names no origin, so the tenant's applies; the pulled file names one.
 	template := strings.Fields(c.must(t, "template", "push", lease(t, c)))[0]
 	other := filepath.Join(c.home, "other")
 	var before []api.TemplateField
@@ -81,7 +81,7 @@ func TestFieldsCountFromTheTopLeft(t *testing.T) {
 	}
 }
 
-// TestTemplatesAsFiles: what is pushed, pulled and pushed again is the same template.
+// TestTemplatesAsFiles: a template that is pushed, pulled and pushed again stays the same.
 func TestTemplatesAsFiles(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -171,8 +171,8 @@ func TestTemplatesAsFiles(t *testing.T) {
 	require.Contains(t, c.must(t, "template", "list", "--json"), `"service-agreement"`)
 }
 
-// TestTemplatesOfTagsAsFiles: signers of a template that was pulled and pushed again read what they read before, not the
-// tags in the document that it was made of.
+// TestTemplatesOfTagsAsFiles: after a template is pulled and pushed again, its signers read the same text as before,
+// not the tags in the uploaded document.
 func TestTemplatesOfTagsAsFiles(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -23,7 +23,7 @@ import (
 	"countersign/internal/testkit"
 )
 
-// cli is a user of the command line with a home of their own.
+// cli is a user of the command line with a home directory.
 type cli struct {
 	home string
 	env  []string
@@ -37,7 +37,7 @@ func (c *cli) command(ctx context.Context, t *testing.T, args ...string) *exec.C
 	return cmd
 }
 
-// run runs a command and returns its exit code, and what it prints to each side.
+// run runs a command and returns its exit code, standard output and standard error.
 func (c *cli) run(t *testing.T, stdin string, args ...string) (code int, out, said string) {
 	t.Helper()
 	cmd := c.command(t.Context(), t, args...)
@@ -166,7 +166,7 @@ func TestCommandLine(t *testing.T) {
 	require.Contains(t, string(rest), "interrupted; the envelope "+strings.Fields(known)[0]+" goes on")
 	require.NotContains(t, string(rest), "is the service running")
 
-	// What could not be written is refused before anybody is asked to sign.
+	// A file that cannot be written is rejected before anybody is invited.
 	before := c.must(t, "list")
 	for want, args := range map[string][]string{
 		"--out needs --wait": {"--out", "new.pdf"},

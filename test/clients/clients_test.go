@@ -69,7 +69,7 @@ func TestGoClient(t *testing.T) {
 		return heard["envelope.sent"] == 1 && heard["signer.signed"] == 1 && heard["envelope.completed"] == 1
 	}, 30*time.Second, 50*time.Millisecond)
 
-	// Refusals name what is wrong.
+	// Errors name the invalid member.
 	wrong := request("Wrong")
 	wrong.Signers[0].Email = "nobody"
 	_, err = c.Create(ctx, wrong)

@@ -11,8 +11,8 @@ import (
 	"countersign/clients/go/api"
 )
 
-// TestGoClientHasTheApplicationsCalls compares the Go client with the contract: it has a method for every
-// operation that takes an application's token, and for none that takes a console user's token alone.
+// TestGoClientHasTheApplicationsCalls compares the Go client with the contract: the client has a method for every
+// operation that accepts an application's token, and for none that accepts only a console user's token.
 func TestGoClientHasTheApplicationsCalls(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromFile("../../api/openapi.yaml")

@@ -73,8 +73,7 @@ func (r *recipe) matches() *regexp.Regexp {
 	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(r.printed), "…", `\S+`) + "$")
 }
 
-// TestCookbook runs every example of docs/build/cookbook.md, and compares what it prints
-// with the page.
+// TestCookbook runs every example of docs/build/cookbook.md, and compares its output with the page.
 func TestCookbook(t *testing.T) {
 	t.Parallel()
 	all := readCookbook(t, "../../docs/build/cookbook.md")
@@ -109,7 +108,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return o.b.Write(p)
 }
 
-// String is what was printed so far.
+// String returns the output so far.
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -126,7 +125,7 @@ func runRecipe(t *testing.T, cmd *exec.Cmd, want *regexp.Regexp, state fixture) 
 	require.NoError(t, cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	defer func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }() // with what it started
+	defer func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }() // including its child processes
 	if state.meanwhile != nil {
 		state.meanwhile(t)
 	}
@@ -158,8 +157,7 @@ func shellRecipes(t *testing.T, all []*recipe) []string {
 	return []string{"bash", "-c", `exec bash "` + dir + `/$0"`}
 }
 
-// goModule is a folder with a module that uses the client library, as its README
-// tells.
+// goModule returns a directory with a module that uses the client library as its README describes.
 func goModule(t *testing.T, program string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -27,8 +27,8 @@ func copyProgram(t *testing.T, from, to string) {
 	require.NoError(t, os.WriteFile(to, b, 0o700))
 }
 
-// TestDevServesWhileTemporalIsCompiled: as tools/dev starts it. Envelopes are sent meanwhile, without a login, and their
-// emails go out once Temporal is there.
+// TestDevServesWhileTemporalIsCompiled starts the service as tools/dev does. Envelopes can be sent without a login
+// while Temporal compiles, and their emails go out once it runs.
 func TestDevServesWhileTemporalIsCompiled(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -80,7 +80,7 @@ exec bin/countersign dev --listen 127.0.0.1:0 --temporal-build $!`
 	require.Contains(t, out, `start "make dev" and wait until it is ready`)
 }
 
-// cliIn runs a command of the program in a directory, without any login, and returns what it prints.
+// cliIn runs a command of the program in a directory without a login, and returns its output.
 func cliIn(t *testing.T, dir string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "bin/countersign"), args...)
@@ -90,7 +90,7 @@ func cliIn(t *testing.T, dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestDevSaysThatTemporalWasNotCompiled: the service goes on, and says what to read.
+// TestDevSaysThatTemporalWasNotCompiled: the service continues, and names the log to read.
 func TestDevSaysThatTemporalWasNotCompiled(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -17,8 +17,8 @@ import (
 	"countersign/internal/testkit"
 )
 
-// TestEventsSurviveBreaks kills server and reader at random while envelopes are
-// made: the reader, which remembers the last id, has every event once and in order.
+// TestEventsSurviveBreaks kills server and reader at random while envelopes are created: the reader, which remembers
+// the last id, receives every event once and in order.
 func TestEventsSurviveBreaks(t *testing.T) {
 	t.Parallel()
 	s, dir, temporal := &service{}, t.TempDir(), testkit.Temporal(t)

@@ -46,8 +46,8 @@ type recorder struct {
 	sink   string // base URL of what receives deliveries
 }
 
-// TestExamples runs the operations in the order in which one uses them, and compares the examples of the contract
-// with what was sent and received. IDs, times, hashes and tokens are replaced by fixed ones on both sides.
+// TestExamples runs the operations in their usual order, and compares the examples of the contract with the actual
+// requests and responses. IDs, times, hashes and tokens are replaced by fixed ones on both sides.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	var contracts []string
@@ -214,7 +214,7 @@ func (r *recorder) do(method, path, contentType string, body []byte) (*http.Resp
 	return res, b
 }
 
-// draft creates a draft with a document and a field, and returns its ID and that of its signer.
+// draft creates a draft with a document and a field, and returns its ID and its signer's ID.
 func (r *recorder) draft(email string) (envelope, signer string) {
 	r.t.Helper()
 	e := r.json(http.MethodPost, "/v1/envelopes", member{
@@ -311,7 +311,7 @@ func (r *recorder) run() {
 	r.send(post, "/v1/verify", "application/pdf", sealed, nil)
 	r.json(post, at+"/copies", member{"email": email})
 
-	// What else becomes of envelopes.
+	// The other outcomes of envelopes.
 	voided, signer, _ := r.sent("ada-void@example.com")
 	r.json(post, "/v1/envelopes/"+voided+"/signers/"+signer+"/replace", member{"name": "Charles Babbage", "email": "charles@example.com", "reason": "Wrong person"})
 	r.json(post, "/v1/envelopes/"+voided+"/void", member{"reason": "Sent by mistake"})

@@ -176,7 +176,7 @@ func (f *fixtures) delivery(t *testing.T, language string) fixture {
 	}
 }
 
-// events are those of an envelope that is made, sent and voided after LAST.
+// events returns the environment for the events of an envelope that is created, sent and voided after LAST.
 func (f *fixtures) events(t *testing.T, _ string) fixture {
 	t.Helper()
 	f.draft(t)
@@ -185,8 +185,7 @@ func (f *fixtures) events(t *testing.T, _ string) fixture {
 	return fixture{env: []string{"LAST=" + last.String()}}
 }
 
-// stream is the same for an example that goes on for ever: the last event comes
-// while it reads.
+// stream is events for an example that does not end: the last event arrives while it reads.
 func (f *fixtures) stream(t *testing.T, _ string) fixture {
 	t.Helper()
 	f.draft(t)

@@ -18,7 +18,7 @@ import (
 	"countersign/internal/testkit"
 )
 
-// runPython runs a program that reads JSON from its standard input, and decodes what it prints.
+// runPython runs a program that reads JSON from its standard input, and decodes its output.
 func runPython(t *testing.T, program string, input any) (out []any) {
 	t.Helper()
 	in, err := json.Marshal(input)
@@ -68,7 +68,7 @@ func TestGuideDigest(t *testing.T) {
 	}
 }
 
-// linkOf is the signing link of a signer, which is made as soon as it is the signer's turn.
+// linkOf returns the signing link of a signer. It waits for the signer's turn, when the link is created.
 func linkOf(t *testing.T, c *countersign.Client, e *countersign.Envelope, signer int) (link string) {
 	t.Helper()
 	require.Eventually(t, func() bool {

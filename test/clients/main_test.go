@@ -38,7 +38,7 @@ func program(t *testing.T) string {
 	return path
 }
 
-// shared is the service of all tests that need none of their own: starting one with its Temporal takes two seconds of
+// shared is the service of all tests that do not need their own: starting one with its Temporal takes two seconds of
 // processor time.
 var shared struct {
 	sync.Mutex
@@ -95,7 +95,7 @@ func sharedService(t *testing.T) service {
 	return shared.service
 }
 
-// run runs a service of the test's own in a directory until the test ends, or until what it returns is called.
+// run runs a service of the test in a directory until the test ends or the returned function is called.
 func (s *service) run(t *testing.T, dir, address string, env ...string) (kill func()) {
 	t.Helper()
 	s.dir = dir

@@ -74,7 +74,7 @@ func eventNames(e *countersign.Envelope) []string {
 	return out
 }
 
-// A model writes the arguments, and may be told by a document what to write.
+// TestMCPArgumentsConfirmNothing: a model writes the arguments, and a document may tell it what to write.
 func TestMCPArgumentsConfirmNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -130,7 +130,7 @@ func TestMCPArgumentsConfirmNothing(t *testing.T) {
 	require.EqualValues(t, "draft", statusOf(t, s, other))
 }
 
-// A yes counts once, for the call that was shown, and for the envelope as it was shown.
+// TestMCPConfirmationIsBound: a confirmation counts once, for the displayed call, and for the envelope as displayed.
 func TestMCPConfirmationIsBound(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -148,7 +148,7 @@ func TestMCPConfirmationIsBound(t *testing.T) {
 		require.Contains(t, a.refused(t, "send_envelope", arg(id)), "changed after the person was asked")
 		require.EqualValues(t, "draft", statusOf(t, s, id))
 	}
-	// A reminder reaches nobody who was not shown: a successor has the id of the one before.
+	// A reminder reaches nobody who was not displayed: a replaced signer's id stays.
 	open, err := app.Send(t.Context(), draft(t, s, "Replaced meanwhile"), "")
 	require.NoError(t, err)
 	a := newAgent(t, s, protocols[0], func(r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -160,7 +160,7 @@ func TestMCPConfirmationIsBound(t *testing.T) {
 	a = newAgent(t, s, protocols[0], saysYes)
 	a.must(t, "remind_signers", arg(open.ID))
 	require.Contains(t, a.questions()[0], "mallory@example.com")
-	// Answers that a client sends by itself.
+	// Confirmations that a client sends without being asked.
 	id, other := draft(t, s, "Bound"), draft(t, s, "Other")
 	user := &cli{home: t.TempDir(), env: s.env()}
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{

@@ -21,8 +21,8 @@ import (
 	"countersign/internal/testkit"
 )
 
-// The protocol's versions differ in how a person is asked: in the newest the
-// answer of a tool has the question, before that the server asks by itself.
+// The versions of the protocol differ in how they ask a person: in the newest, the result of a tool contains the
+// question; before that, the server sends a request.
 var protocols = []string{"2025-06-18", "2026-07-28"}
 
 // agent is a program with a model in it that was given "countersign mcp".
@@ -281,7 +281,7 @@ func TestMCPTemplates(t *testing.T) {
 	a.requireNoSecrets(t, s)
 }
 
-// Only the shared folder is read and written, and only what is a PDF is read.
+// TestMCPFilesStayInTheFolder: only the shared folder is read and written, and only PDF files are read.
 func TestMCPFilesStayInTheFolder(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -317,7 +317,7 @@ func TestMCPFilesStayInTheFolder(t *testing.T) {
 	a.refused(t, "download_document", get("new.pdf"))
 }
 
-// One answer tells of a mail that was refused and a webhook that is not taken.
+// TestMCPExplainsWhatIsStuck: one response reports a rejected email and a failing webhook.
 func TestMCPExplainsWhatIsStuck(t *testing.T) {
 	t.Parallel()
 	s := start(t)

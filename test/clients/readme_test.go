@@ -45,8 +45,8 @@ func newNewcomer(t *testing.T) *newcomer {
 	return n
 }
 
-// shell returns a command that runs a script in a shell and a directory of its own, with no variables but those of every
-// shell. The directory is returned, too. A command that fails and a variable that nothing sets end the script.
+// shell returns a command that runs a script in a shell with a new directory and only the variables of every shell,
+// and that directory. A command that fails or an unset variable ends the script.
 func (n *newcomer) shell(t *testing.T, script string) (cmd *exec.Cmd, out *output, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -94,7 +94,7 @@ func (n *newcomer) signInvited(t *testing.T, email string) {
 	sign(t, n.s, e)
 }
 
-// TestReadme runs every command of the README, and of the guide after it, each block in a shell of its own.
+// TestReadme runs every command of the README, and then of the guide, each block in a new shell.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	n := newNewcomer(t)

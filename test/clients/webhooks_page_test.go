@@ -12,9 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWebhooksPage: the known answers of docs/build/webhooks.md are those of the table that
-// the service and the clients are held against, openssl computes the same, and the
-// page's own function accepts each and nothing else.
+// TestWebhooksPage: the known answers of docs/build/webhooks.md are in the table that the service and the clients are
+// tested with, openssl computes the same, and the page's own function accepts these and nothing else.
 func TestWebhooksPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/build/webhooks.md")

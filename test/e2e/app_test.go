@@ -142,7 +142,7 @@ func (a *app) subscribe(t *testing.T, url, secret string, events ...api.WebhookE
 	return res.JSON201.ID
 }
 
-// refused wants an answer to be a refusal of a status, which says what is wrong.
+// refused requires an error with a status and a message.
 func refused(t *testing.T, status int, err error) {
 	t.Helper()
 	var e *countersign.Error

@@ -15,8 +15,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// TestDevSurvivesARestart: what was there before Ctrl-C is there after it, and
-// goes on.
+// TestDevSurvivesARestart: envelopes from before Ctrl-C are there after a restart, and continue.
 func TestDevSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -16,8 +16,8 @@ import (
 	"countersign/internal/testkit"
 )
 
-// TestSeveralDocuments: each document is sealed by itself, the envelope's hash
-// covers all of them, and copies that are too large for a mail are links.
+// TestSeveralDocuments: each document is sealed separately, the envelope's hash covers all of them, and copies that
+// are too large for an email are links.
 func TestSeveralDocuments(t *testing.T) {
 	t.Parallel()
 	s, _ := dev(t, t.TempDir(), "COUNTERSIGN_EMAIL_ATTACHMENT_LIMIT=1000")

@@ -12,8 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFilesSweep: what an upload left that was cut off is listed, and deleted
-// where that is asked for; documents stay.
+// TestFilesSweep: leftovers of an interrupted upload are listed, and deleted on request; documents stay.
 func TestFilesSweep(t *testing.T) {
 	t.Parallel()
 	s := production(t)

@@ -19,9 +19,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestASealUnderWayIsHandedBack: a worker that is told to stop while it seals
-// ends, and another one seals at once: it was told so, and has not waited for
-// the first one's silence.
+// TestASealUnderWayIsHandedBack: a worker that is stopped while it seals hands the task back, and another worker seals
+// immediately, without waiting for a heartbeat timeout.
 func TestASealUnderWayIsHandedBack(t *testing.T) {
 	t.Parallel()
 	tsa, err := url.Parse(testkit.NewTSA(t).URL)

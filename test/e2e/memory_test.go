@@ -172,7 +172,7 @@ func (a *attack) operations(t *testing.T) (all [][]hostile) {
 	return all
 }
 
-// gravest returns bodies for the routes that take most, each route alone.
+// gravest returns bodies for the routes that need the most memory, separately for each route.
 func (a *attack) gravest() map[string][]hostile {
 	of := func(path, contentType, credential string, shapes []func() (io.Reader, int64)) (out []hostile) {
 		for _, shape := range shapes {
@@ -257,7 +257,7 @@ func (a *attack) round(t *testing.T, requests []hostile) map[int]int {
 	}
 	select {
 	case <-all:
-	case <-time.After(20 * time.Second): // some are still being read: they hold what they hold
+	case <-time.After(20 * time.Second): // some are still being read, and hold their memory
 	}
 	close(release)
 	done.Wait()

@@ -102,7 +102,7 @@ func checkCertificateWarning(t *testing.T, s *service) {
 	p.stop(t)
 }
 
-// checkAudit verifies the audit trail of what was done, with the command.
+// checkAudit verifies the audit trail of the operations with the command.
 func checkAudit(t *testing.T, s *service) {
 	t.Helper()
 	out, err := run(t, s.env, "audit", "verify", "--all")

@@ -16,8 +16,9 @@ import (
 	"countersign/internal/testkit"
 )
 
-// TestPreparedDocuments: a document with tags, a form and a script, with a password and without one, is prepared, signed by a person who
-// reads the prepared file, sealed and verified; with one other byte, of the original or of what was prepared, it is not valid.
+// TestPreparedDocuments: a document with tags, a form and a script, with and without a password, is prepared, signed
+// by a person who reads the prepared file, sealed and verified. With one byte changed, in the original or the prepared
+// file, it is not valid.
 func TestPreparedDocuments(t *testing.T) {
 	t.Parallel()
 	s, _ := dev(t, t.TempDir())

@@ -19,9 +19,8 @@ import (
 	"countersign/store"
 )
 
-// TestRestore: a dump of the database and a copy of the files, taken while the
-// service runs, are all that is needed to go on elsewhere, with a Temporal that
-// knows nothing. Links that were mailed before still work.
+// TestRestore: a dump of the database and a copy of the files, taken while the service runs, are sufficient to
+// continue elsewhere with an empty Temporal. Links mailed before still work.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	s := production(t)
@@ -58,7 +57,8 @@ func TestRestore(t *testing.T) {
 	s.api, s.worker = start(t, s.env, "api"), start(t, s.env, "worker")
 	ready(t, s.BaseURL)
 
-	// The worker has created the schedule "reconcile" in the empty Temporal, and its first run starts what is missing.
+	// The worker has created the schedule "reconcile" in the empty Temporal, and its first run starts the missing
+	// workflows.
 	eventually(t, "both run without a command", func() bool { return s.reconcile(t, "--dry-run") == reconcile.Count{Unfinished: 2} })
 	out, err = run(t, s.env, "audit", "verify", "--all")
 	require.NoError(t, err, out)

@@ -103,7 +103,7 @@ func (p *process) stop(t *testing.T) {
 	if p.cmd.ProcessState != nil {
 		return
 	}
-	_ = p.cmd.Process.Signal(os.Interrupt) // it may have ended by itself
+	_ = p.cmd.Process.Signal(os.Interrupt) // it may have ended already
 	done := make(chan struct{})
 	go func() { _ = p.cmd.Wait(); close(done) }()
 	select {

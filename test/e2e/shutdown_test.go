@@ -21,8 +21,7 @@ import (
 	"countersign/internal/testkit"
 )
 
-// TestGracefulShutdown: a process that is told to stop takes nothing new, and
-// ends what it has begun.
+// TestGracefulShutdown: a process that is stopped accepts nothing new, and finishes what it has begun.
 func TestGracefulShutdown(t *testing.T) {
 	t.Parallel()
 	s := production(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKillWhileArchiving kills what moves an envelope to an archive, or back, at each step: it has
-// all of its events at every moment, in one place, and what is left over is swept.
+// TestKillWhileArchiving kills the process that moves an envelope to an archive, or back, at each step. The envelope
+// always has all of its events in one place, and leftovers are swept.
 func TestKillWhileArchiving(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {

@@ -70,9 +70,8 @@ func (w *scenario) awaitSent(bulk uuid.UUID, n int) {
 	}
 }
 
-// checkBulk wants every row to have been sent exactly once: as one envelope, which was
-// counted, was sent once by its audit trail, and has had its invitation; and the end
-// to have been told once.
+// checkBulk requires that every row was sent exactly once: as one envelope that was counted, sent once by its audit
+// trail, and invited; and that the end was reported once.
 func (w *scenario) checkBulk(bulk uuid.UUID, rows int) {
 	w.t.Helper()
 	w.awaitSent(bulk, rows)

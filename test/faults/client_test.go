@@ -25,15 +25,14 @@ import (
 
 type object = map[string]any
 
-// client is an application, or a signer, as the interface wants them to be:
-// every POST has an Idempotency-Key, and what was not answered, or failed on
-// the other side, is sent again.
+// client is an application or a signer that follows the interface: every POST has an Idempotency-Key, and a request
+// without response, or with a server error, is repeated.
 type client struct {
 	w     *scenario
 	http  *http.Client
 	mu    sync.Mutex
 	token string
-	next  int // the API that is asked next
+	next  int // the API that gets the next request
 
 	retried int // requests sent again
 }
@@ -74,8 +73,7 @@ func (a answer) code() string {
 	return e.Error
 }
 
-// again reports whether a client sends the request again: nobody knows what
-// became of it, or the service asks for it.
+// again reports whether a client repeats the request: its outcome is unknown, or the service requests a retry.
 func again(status int, a answer, err error) bool {
 	return err != nil || status >= 500 || status == http.StatusTooManyRequests || a.code() == "idempotency_in_flight"
 }
@@ -169,16 +167,16 @@ func (w *scenario) subscribe(path string, events ...models.EventName) {
 	require.NoError(w.t, w.client.post("/v1/webhooks", object{"url": w.hooks.url + path, "events": events, "secret": "secret of the faults"}, http.StatusCreated, nil))
 }
 
-// envelope is what the client knows of one: what it was told, and nothing else.
+// envelope is an envelope as its client knows it, from responses only.
 type envelope struct {
 	w       *scenario
 	id      string
 	signers []signer
-	copyID  string // of who gets a copy; "": nobody does
+	copyID  string // the recipient of copies; "": none
 
 	mu    sync.Mutex
-	acked []string                 // what was acknowledged: "sign 0", "decline 1", "void" …
-	shown map[[signers]bool]string // the digest of the values of each set of signers, as it was told
+	acked []string                 // acknowledged actions: "sign 0", "decline 1", "void" …
+	shown map[[signers]bool]string // the digest of the values of each set of signers, as returned
 }
 
 type signer struct {
@@ -311,7 +309,7 @@ func (e *envelope) consent(i int) error {
 	return e.w.client.post(e.path(i, "/consent"), object{}, http.StatusOK, nil)
 }
 
-// act does one thing to the envelope and writes down what was acknowledged.
+// act performs an action on the envelope and records it once acknowledged.
 func (e *envelope) act(what, path string, in any) (answer, error) {
 	b, err := json.Marshal(in)
 	if err != nil {

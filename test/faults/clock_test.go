@@ -63,7 +63,7 @@ func TestClockJumps(t *testing.T) {
 		assert.Equal(t, http.StatusOK, a.status, "its deadline has not passed after all: %s", a.body)
 		w.check("/all")
 
-		// Times went back and forth; the order is that of the sequence.
+		// The recorded times go back and forth; the order is that of the sequence numbers.
 		_, events, err := w.store.EnvelopeWithEvents(t.Context(), w.appID, idOf(first))
 		require.NoError(t, err)
 		back := false

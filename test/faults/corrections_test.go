@@ -42,8 +42,8 @@ const corrigible = 2 // signers
 type correctedState struct {
 	status    string
 	deadline  string
-	link      [corrigible]string // "": nobody has been told it yet
-	ended     [corrigible]string // the link before it that somebody was told
+	link      [corrigible]string // "": not returned yet
+	ended     [corrigible]string // the previous link, if it was returned
 	consent   [corrigible]bool
 	signed    [corrigible]bool
 	delegated [corrigible]bool
@@ -74,7 +74,7 @@ func (s *correctedState) authorize(c correction) int {
 	return 0
 }
 
-// stepCorrected says whether a call may have been answered so, and what it leaves.
+// stepCorrected reports whether a call may have had this response, and returns the resulting state.
 func stepCorrected(in, asked, out any) (bool, any) {
 	s, c, o := in.(correctedState), asked.(correction), out.(corrected)
 	i, want := c.signer, http.StatusOK
@@ -128,7 +128,7 @@ func stepCorrected(in, asked, out any) (bool, any) {
 		}
 	case "sign":
 		if want = s.authorize(c); want == 0 {
-			want = http.StatusUnauthorized // consent is asked for first
+			want = http.StatusUnauthorized // consent comes first
 			if s.consent[i] {
 				want, s.signed[i] = http.StatusOK, true
 			}
@@ -173,7 +173,7 @@ func TestLinearizableCorrections(t *testing.T) {
 			require.NoError(t, err)
 			firsts[i].deadline = seen.deadline
 			for c := range clients {
-				mine, known := rand.New(rand.NewPCG(rnd.Uint64(), 0)), known // what this client was told last
+				mine, known := rand.New(rand.NewPCG(rnd.Uint64(), 0)), known // the links that this client received last
 				wg.Go(func() {
 					for n := range calls {
 						in := correction{what: "get", signer: mine.IntN(corrigible)}
@@ -330,8 +330,8 @@ func TestCorrectedModelRefuses(t *testing.T) {
 	}, time.Minute))
 }
 
-// TestExtendExpire moves deadlines in the moment in which they pass: either the
-// envelope expires and the change is refused, or it goes on and can be signed.
+// TestExtendExpire moves deadlines at the moment when they pass: either the envelope expires and the change is
+// rejected, or it stays open and can be signed.
 func TestExtendExpire(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -383,8 +383,7 @@ func TestExtendExpire(t *testing.T) {
 	})
 }
 
-// TestEditSend edits drafts while they are sent: what was sent has every edit that was
-// acknowledged, and no edit comes after it.
+// TestEditSend edits drafts while they are sent: the sent envelope has every acknowledged edit, and no later one.
 func TestEditSend(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

@@ -13,9 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKillAPI kills the API after a commit: before the dispatcher ran, and
-// before the answer went out. The outbox goes on, and the same request gets the
-// answer that was lost, however often it is sent.
+// TestKillAPI kills the API after a commit: before the dispatcher ran, and before the response was sent. The outbox
+// continues, and repeating the request returns the lost response, however often.
 func TestKillAPI(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -116,7 +115,7 @@ func TestTwoOfEach(t *testing.T) {
 		apis[rnd.IntN(2)].kill()
 		pause()
 		workers[rnd.IntN(2)].kill()
-		w.cutOff = 200 // it may have been sending as many as there are
+		w.cutOff = 200 // it may have been sending all of them
 		pause()
 		close(stop)
 		wg.Wait()

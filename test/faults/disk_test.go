@@ -17,8 +17,8 @@ import (
 	"countersign/models"
 )
 
-// smallDisk is a directory that can be filled up: a file system of its own
-// where this process may mount one, else any, and a failpoint stands for full.
+// smallDisk is a directory that can be full: a file system of its own if this process may mount one, otherwise any
+// directory, with a failpoint that reports a full disk.
 type smallDisk struct {
 	w    *scenario
 	dir  string
@@ -124,7 +124,7 @@ func watch(t *testing.T, dir string) (problems func() []error) {
 				}
 				b, err := os.ReadFile(path)
 				if err != nil {
-					return nil //nolint:nilerr // removed meanwhile
+					return nil //nolint:nilerr // removed in the meantime
 				}
 				checked[path] = true
 				if !bytes.HasPrefix(b, []byte("%PDF")) || !strings.HasSuffix(strings.TrimSpace(string(b)), "%%EOF") {

@@ -77,8 +77,8 @@ func build(dir string) error {
 	return nil
 }
 
-// row runs one row of the fault matrix as often as asked, each round with
-// choices of its own that depend on the seed alone.
+// row runs one row of the fault matrix the requested number of times. Each round makes random choices that depend only
+// on the seed.
 func row(t *testing.T, round func(t *testing.T, rnd *rand.Rand)) {
 	t.Helper()
 	for i := range *rounds {

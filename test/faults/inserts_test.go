@@ -14,8 +14,8 @@ import (
 	"countersign/models"
 )
 
-// TestFailedInsert makes the database refuse one INSERT of a change: nothing of
-// the change is there, and the same request succeeds when the fault is gone.
+// TestFailedInsert makes the database reject one INSERT of a change: nothing of the change is stored, and the same
+// request succeeds when the fault is gone.
 func TestFailedInsert(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The recipients of the model, all of one routing group, by their place among the
-// envelope's signers; besides them somebody gets a copy.
+// The recipients of the model, all of one routing group, by their position among the envelope's signers. There is also
+// a recipient of copies.
 const (
 	anApprover = iota
 	aViewer
@@ -39,12 +39,12 @@ type partSeen struct {
 	link     string // of a link
 }
 
-// partState is the model of an envelope with recipients of every kind. A place outlives
-// the persons: a link, a consent and what was opened belong to one of them.
+// partState is the model of an envelope with recipients of every kind. A position outlives the persons: a link, a
+// consent and opened documents belong to one person.
 type partState struct {
 	status, deadline, copyTo                     string
-	link                                         [parts]string // "": nobody has been told it yet
-	ended                                        [parts]string // the link before it that somebody was told
+	link                                         [parts]string // "": not returned yet
+	ended                                        [parts]string // the previous link, if it was returned
 	consent, opened, signed, declined, delegated [parts]bool
 }
 
@@ -65,8 +65,8 @@ func (s *partState) succeed(i int, delegated bool) {
 	s.link[i], s.consent[i], s.opened[i], s.delegated[i] = "", false, false, delegated
 }
 
-// authorize is the status that a link is refused with, or 0; acted is that for who has
-// signed or declined.
+// authorize returns the status that rejects a link, or 0. acted is the status for a recipient who has signed or
+// declined.
 func (s *partState) authorize(c partCall, acted int) int {
 	switch {
 	case c.link != s.link[c.part]:
@@ -79,7 +79,7 @@ func (s *partState) authorize(c partCall, acted int) int {
 	return 0
 }
 
-// stepParts says whether a call may have been answered so, and what it leaves.
+// stepParts reports whether a call may have had this response, and returns the resulting state.
 func stepParts(in, asked, out any) (bool, any) {
 	s, c, o := in.(partState), asked.(partCall), out.(partSeen)
 	i, want := c.part, http.StatusOK
@@ -89,7 +89,7 @@ func stepParts(in, asked, out any) (bool, any) {
 			s.status = "completed"
 		}
 		return o.code == want && o.status == s.status && o.deadline == s.deadline && o.copyTo == s.copyTo, s
-	case "edit": // what was sent is no draft
+	case "edit": // a sent envelope is no draft
 		want = http.StatusConflict
 	case "void":
 		if want = http.StatusBadRequest; s.open() {
@@ -140,7 +140,7 @@ func stepParts(in, asked, out any) (bool, any) {
 		if want = s.authorize(c, http.StatusConflict); want == 0 {
 			switch {
 			case !s.consent[i]:
-				want = http.StatusUnauthorized // it is asked for first
+				want = http.StatusUnauthorized // consent comes first
 			case i == aViewer && !s.opened[i]:
 				want = http.StatusConflict
 			default:
@@ -155,7 +155,7 @@ func partModel(first partState) porcupine.Model {
 	return porcupine.Model{Init: func() any { return first }, Step: stepParts}
 }
 
-// nextPartCall chooses what a client asks for, who knows these links.
+// nextPartCall chooses the next call of a client with these links.
 func nextPartCall(rnd *rand.Rand, known *[parts]string, client, n int, start time.Time) partCall {
 	in := partCall{what: "get", part: rnd.IntN(parts)}
 	needsLink := false
@@ -183,7 +183,7 @@ func nextPartCall(rnd *rand.Rand, known *[parts]string, client, n int, start tim
 	case p < 94:
 		in.what = "void"
 	}
-	if needsLink && known[in.part] == "" { // nobody was told it: it is asked for
+	if needsLink && known[in.part] == "" { // not returned yet: request it
 		in.what = "link"
 	}
 	in.link = identity(known[in.part])

@@ -23,15 +23,14 @@ import (
 // partCaller makes a call of the model; link is the one that the client knows, and learns.
 type partCaller func(in partCall, link *string) (partSeen, error)
 
-// racesOfParts lets clients ask for what they like of one envelope, and returns what
-// they asked and were told.
+// racesOfParts lets clients make random calls on one envelope, and returns their calls and responses.
 func racesOfParts(t *testing.T, rnd *rand.Rand, ask partCaller, known [parts]string, clients, calls int, wg *sync.WaitGroup) *[]porcupine.Operation {
 	t.Helper()
 	var mu sync.Mutex
 	h := &[]porcupine.Operation{}
 	start := time.Now()
 	for c := range clients {
-		mine, known := rand.New(rand.NewPCG(rnd.Uint64(), 0)), known // what this client was told last
+		mine, known := rand.New(rand.NewPCG(rnd.Uint64(), 0)), known // the links that this client received last
 		wg.Go(func() {
 			for n := range calls {
 				in := nextPartCall(mine, &known, c, n, start)
@@ -56,9 +55,9 @@ func checkParts(t *testing.T, name string, first partState, h []porcupine.Operat
 	require.Equal(t, porcupine.Ok, result, "envelope %s:\n%s", name, describeCall(h))
 }
 
-// TestLinearizableKinds: an approver, a viewer, a signer with a witness, somebody who signs
-// in person and somebody who gets a copy act, are replaced and hand over while the deadline
-// moves and the envelope is voided or declined, through two APIs of which one is killed.
+// TestLinearizableKinds: an approver, a viewer, a signer with a witness, an in-person signer and a recipient of copies
+// act, are replaced and delegate while the deadline moves and the envelope is voided or declined, through two APIs of
+// which one is killed.
 func TestLinearizableKinds(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
@@ -99,8 +98,7 @@ func TestLinearizableKinds(t *testing.T) {
 	})
 }
 
-// sendParts sends an envelope to the recipients of the model, who may hand over, and
-// returns its document.
+// sendParts sends an envelope to the recipients of the model, who may delegate, and returns it with its document's id.
 func (w *scenario) sendParts() (*envelope, string, error) {
 	recipients := make([]object, parts, parts+1)
 	for i, more := range []object{

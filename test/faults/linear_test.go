@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// call is what a client asks of an envelope, and seen what it is told.
+// call is a client's request about an envelope; response is what it returned.
 type call struct {
 	what   string // get, look, sign, agree, decline or void
 	signer int
@@ -26,7 +26,7 @@ type response struct {
 	code    int
 	status  string        // of a get
 	shown   [signers]bool // of a look: whose values there were
-	changed bool          // of an agree: refused because somebody signed meanwhile
+	changed bool          // of an agree: rejected because somebody signed in the meantime
 }
 
 // state is the model of an envelope with four signers whose links are open.
@@ -43,9 +43,8 @@ func (s state) done(i int) bool  { return s.signed[i] || s.declined[i] }
 func (s state) open() bool       { return s.status == "in_progress" && !s.all() }
 func (s state) to(st string) any { s.status = st; return s }
 
-// step is the whole life of the envelope in one place: whether a call may have
-// been answered so in state s, and the state that it leaves. Completion is not
-// asked for by anyone; it is noticed by the first get that tells of it.
+// step is the model of the envelope: it reports whether a call may have had this response in state s, and returns the
+// resulting state. No call completes the envelope; the first get that returns "completed" shows it.
 func step(in, asked, out any) (bool, any) {
 	s, c, o := in.(state), asked.(call), out.(response)
 	if c.what == "get" {
@@ -89,9 +88,8 @@ var model = porcupine.Model{
 	Step: step,
 }
 
-// TestLinearizable records what concurrent clients ask of envelopes and are
-// told, through two APIs of which one is killed, and checks that every history
-// can be explained by one order of its calls.
+// TestLinearizable records the calls and responses of concurrent clients of envelopes, through two APIs of which one
+// is killed, and checks that one order of the calls explains every history.
 func TestLinearizable(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

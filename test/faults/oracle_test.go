@@ -32,9 +32,8 @@ var terminal = map[models.EventName]models.Status{
 	models.EventEnvelopeVoided: models.StatusVoided, models.EventEnvelopeExpired: models.StatusExpired,
 }
 
-// check is the oracle. It waits for the service to catch up, and then wants
-// every promise to hold that was made by an acknowledged call. paths are those
-// of the sink that hear of everything.
+// check is the oracle. It waits for the service to catch up, and then requires every promise of an acknowledged call
+// to hold. paths are the paths of the sink that receive all events.
 func (w *scenario) check(paths ...string) {
 	w.t.Helper()
 	require.NotEmpty(w.t, w.envelopes)
@@ -56,7 +55,7 @@ func (w *scenario) status(e *envelope) (s models.Status) {
 	return s
 }
 
-// checkEnvelope checks one envelope against what its client was told.
+// checkEnvelope compares one envelope with the responses that its client received.
 func (w *scenario) checkEnvelope(e *envelope, paths []string) {
 	w.t.Helper()
 	t := w.t
@@ -127,8 +126,8 @@ func (w *scenario) sealedFiles(e *envelope) []string {
 	return files
 }
 
-// checkSealed wants one sealed file per document, of the hash that database,
-// audit chain and interface tell, with every signature in it.
+// checkSealed requires one sealed file per document, with the hash in database, audit chain and interface, and with
+// every signature.
 func (w *scenario) checkSealed(e *envelope, env *models.Envelope, events []models.Event) {
 	w.t.Helper()
 	t := w.t
@@ -243,7 +242,7 @@ func (w *scenario) downloadLink() string {
 	for _, m := range w.inbox.List(inbox.Filter{}) {
 		full, err := w.inbox.Get(m.ID)
 		if err != nil {
-			continue // removed meanwhile
+			continue // removed in the meantime
 		}
 		for _, l := range full.Links {
 			if _, token, ok := strings.Cut(l, "/download/"); ok {

@@ -59,7 +59,7 @@ func TestStandbyIsPromoted(t *testing.T) {
 	})
 }
 
-// acknowledgedSignatures is how many signatures clients were told are made.
+// acknowledgedSignatures returns the number of signatures that clients had acknowledged.
 func (w *scenario) acknowledgedSignatures() (n int) {
 	w.mu.Lock()
 	of := append([]*envelope(nil), w.envelopes...)

@@ -92,8 +92,8 @@ func TestSignDeclineVoidExpire(t *testing.T) {
 	})
 }
 
-// race does everything to an envelope at once and checks that there is one
-// winner, and that the losers are told so in the documented way.
+// race performs all actions on an envelope at once and checks that exactly one wins, and that the others get the
+// documented errors.
 func (e *envelope) race(t *testing.T, rnd *rand.Rand, kind int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -161,8 +161,8 @@ func TestLastTwoSigners(t *testing.T) {
 	})
 }
 
-// TestPurgeDownload downloads a document while it is purged: whoever is let in
-// gets the whole file, and after the first 410 no one is.
+// TestPurgeDownload downloads a document while it is purged: a download that begins is complete, and after the first
+// 410 none begins.
 func TestPurgeDownload(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {

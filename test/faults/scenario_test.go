@@ -28,8 +28,8 @@ import (
 	"countersign/store"
 )
 
-// setting is what a world is made with. The zero value shares the servers of
-// the other tests, with a database and a namespace of its own.
+// setting configures a scenario. The zero value shares the servers of the other tests, with its own database and
+// namespace.
 type setting struct {
 	postgres  string   // URL of an empty database
 	temporal  string   // host:port
@@ -38,7 +38,7 @@ type setting struct {
 	env       []string // more settings
 }
 
-// scenario is a service in processes of its own, and all that is around it.
+// scenario is a service in processes of its own with its surroundings.
 type scenario struct {
 	t      *testing.T
 	env    []string

@@ -32,7 +32,7 @@ func TestKillWhileSealing(t *testing.T) {
 			require.NoError(t, e.consent(1))
 			_, err = e.sign(0)
 			require.NoError(t, err)
-			if sealSteps[i] == "store.committed" { // that of the sealing, and no other's
+			if sealSteps[i] == "store.committed" { // that of the sealing only
 				w.set("seal.stored", "hang")
 				_, err = e.sign(1)
 				require.NoError(t, err)

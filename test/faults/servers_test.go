@@ -44,7 +44,7 @@ func (w *scenario) load(n int) (stop func()) {
 // pause waits for between one and two times d.
 func pause(rnd *rand.Rand, d time.Duration) { time.Sleep(d + time.Duration(rnd.Int64N(int64(d)))) }
 
-// startPostgres starts a PostgreSQL for this test alone, which can be crashed.
+// startPostgres starts a PostgreSQL server for this test only, which can be crashed.
 func startPostgres(t *testing.T) *testkit.PostgresServer {
 	t.Helper()
 	server, err := testkit.StartPostgres(t.Context(), testkit.PostgresOptions{})
@@ -53,7 +53,7 @@ func startPostgres(t *testing.T) *testkit.PostgresServer {
 	return server
 }
 
-// stopAfter stops a server when the test ends; if it failed, what the server said is told.
+// stopAfter stops a server when the test ends. If the test failed, it prints the server's log.
 func stopAfter(t *testing.T, name string, server interface {
 	Log() string
 	Stop(ctx context.Context) error
@@ -221,8 +221,8 @@ func TestMailServerStops(t *testing.T) {
 	})
 }
 
-// TestCodesAreNotSentLate asks for one-time codes while the mail server is
-// down, and while it hangs: no code is mailed afterwards.
+// TestCodesAreNotSentLate requests one-time codes while the mail server is down, and while it hangs: no code is mailed
+// afterwards.
 func TestCodesAreNotSentLate(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {

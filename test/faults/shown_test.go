@@ -17,7 +17,7 @@ import (
 	"countersign/models"
 )
 
-// look asks for the signing context and tells whose values were in it.
+// look gets the signing context and returns whose values it contained.
 func (e *envelope) look(i int) (response, error) {
 	a, err := e.w.client.do(http.MethodGet, e.path(i, ""), "", nil)
 	if err != nil || a.status != http.StatusOK {
@@ -84,9 +84,8 @@ func shownDigest(envelope string, values map[string]string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// checkShown wants every signature to be recorded with what the signer was
-// shown: the digest is that of the values which the chain has of those signers,
-// who signed before; and all of them, where the signer named it.
+// checkShown requires every signature to be recorded with the values that the signer was shown: the digest covers the
+// values in the chain of those signers, who signed before; and of all of them, if the signer named it.
 func checkShown(t *testing.T, envelope string, events []models.Event) {
 	t.Helper()
 	before := map[string]string{}

@@ -72,8 +72,7 @@ func (s *webhookSink) of(path, event string) []delivery {
 	return append([]delivery(nil), s.taken[path][event]...)
 }
 
-// smtpRelay passes the service's SMTP connections on to the inbox, as long as it
-// is let.
+// smtpRelay forwards the service's SMTP connections to the inbox while it is up.
 type smtpRelay struct {
 	address string
 	to      string
@@ -81,11 +80,10 @@ type smtpRelay struct {
 	mu    sync.Mutex
 	conns map[net.Conn]bool
 	down  bool
-	// drop is how many more mails are taken without the service being told:
-	// the connection ends after DATA, before the answer.
+	// drop is the number of further emails that are accepted without a response: the connection ends after DATA.
 	drop    int
 	dropped int
-	hold    chan struct{} // closed when what was held goes on; nil: nothing is held
+	hold    chan struct{} // closed when held responses continue; nil: none is held
 }
 
 func newSMTPRelay(t *testing.T, to string) *smtpRelay {
@@ -150,7 +148,7 @@ func (r *smtpRelay) cuts(answer string) bool {
 	return true
 }
 
-// filter holds back what the service says while it is told to.
+// filter forwards what the service sends, and waits while the relay holds it.
 type filter struct {
 	r    *smtpRelay
 	from net.Conn

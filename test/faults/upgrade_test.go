@@ -41,8 +41,8 @@ func TestRollingRestart(t *testing.T) {
 	})
 }
 
-// TestWorkerVersions upgrades with worker versioning: the old version keeps the
-// workflows until the new one is made current, and then each moves over.
+// TestWorkerVersions upgrades with worker versioning: the old version keeps the workflows until the new one is made
+// current, and then each moves to it.
 func TestWorkerVersions(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {

@@ -20,9 +20,8 @@ import (
 	"countersign/seal/refusal"
 )
 
-// continuation is an original that a program reads in one way alone, and in another
-// below the seal's increment: who signs in it sees another text than whoever opens
-// the sealed file in the same program.
+// continuation is an original that one program reads in one way by itself, and in another with the seal's increment
+// appended: the signer sees another text than the readers of the sealed file in the same program.
 type continuation struct {
 	name  string
 	bytes func() []byte
@@ -76,14 +75,14 @@ func continuations() []continuation {
 			return linearized{objects: map[int]string{objContent: textStream(forgedText)}, entries: "/H[1 1]/O 4/E 1/N 2/T 1", hidden: textStream(honestText), second: true}.bytes()
 		}, append(inPDFjs(honestText), poppler(honestText)), append(inPDFjs(forgedText), poppler(forgedText))},
 		{"linearized-hints", func() []byte { return hinted(hintStream("", forgedHints)).bytes() }, inPoppler(honestText), inPoppler(forgedText)},
-		// Sums are those of 32 bits.
+		// Sums are of 32 bits.
 		{"linearized-hints-wrap", func() []byte { return hinted(hintStream("", hintTables(1<<31, 0, 1<<31+7, 0))).bytes() }, inPoppler(honestText), inPoppler(forgedText)},
 		{"linearized-hints-damaged", func() []byte {
 			damaged := string(stored(forgedHints)) + "\x07" // a kind of block that does not exist
 			return hinted(hintStream("/Filter/FlateDecode", damaged)).bytes()
 		}, inPoppler(honestText), inPoppler(forgedText)},
 		{"linearized-hints-predictor", func() []byte {
-			// poppler goes on in the same row when it begins anew, to find the second table.
+			// poppler continues in the same row when it restarts, to find the second table.
 			differences := []byte(forgedHints + strings.Repeat("\x00", 16) + forgedHints[hintHeader+3*4:])
 			for i := len(differences) - 1; i > 0; i-- {
 				differences[i] -= differences[i-1]
@@ -109,8 +108,7 @@ func continuations() []continuation {
 			l.entries += "/P 1"
 			return l.bytes()
 		}, inPoppler(honestText), inPoppler(forgedText)},
-		// Its length may become that of the sealed file: whoever seals the same often
-		// enough meets it.
+		// Its length may equal that of the sealed file: repeated sealing reaches it eventually.
 		{"linearized-for-more", func() []byte {
 			return linearized{objects: map[int]string{objContent: textStream(forgedText)}, entries: "/H[1 1]/O 4/E 1/N 2/T 1", hidden: textStream(honestText), second: true, length: 60_000}.bytes()
 		}, inPoppler(forgedText), nil},
@@ -303,11 +301,12 @@ func TestHintsThatCannotBeRead(t *testing.T) {
 // linearized is the agreement, with a linearization dictionary before all else
 // (ISO 32000-2, Annex F).
 type linearized struct {
-	objects map[int]string // beside, or instead of, those of the agreement
+	objects map[int]string // added to, or in place of, the agreement's
 	entries string         // of the dictionary
-	// hints is the array H, made of where an object is and how long; nil: object 21, if there is one.
+	// hints returns the array H, from a function that returns position and length of an object; nil: object 21, if
+	// there is one.
 	hints  func(place func(n int) (at, length int)) string
-	length int    // that it gives; 0: that of the file
+	length int    // the recorded length; 0: the file's
 	root   int    // the catalog's number, 0: 1
 	hidden string // another object 5, which the section behind the dictionary lists
 	second bool   // startxref names another section than that one

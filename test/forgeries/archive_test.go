@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// withArchive returns the file with at least one increment of validation data
-// behind the seal: anybody can have that of a file that has none.
+// withArchive returns the file with at least one increment of validation data after the seal, which anybody can add to
+// a file without one.
 func (g *genuine) withArchive() *genuine {
 	if len(g.later()) > 0 {
 		return g
@@ -49,8 +49,7 @@ func (g *genuine) rearchived(change func(inc *increment), stamp ...func(*token))
 	return g.rewritten(change, func(b []byte, _ int) []byte { return b }, stamp...)
 }
 
-// rewritten is rearchived with a change of the increment's bytes, too, which
-// begin at an offset.
+// rewritten is rearchived with a change of the increment's bytes as well, which begin at an offset.
 func (g *genuine) rewritten(change func(inc *increment), edit func(b []byte, from int) []byte, stamp ...func(*token)) []byte {
 	g = g.withArchive()
 	later := g.later()
@@ -64,8 +63,8 @@ func (g *genuine) rewritten(change func(inc *increment), edit func(b []byte, fro
 	return h.stampDocument(b, last.from, stamp...)
 }
 
-// stamped appends an increment of validation data, as the service would write
-// it, to a file that is not what was sealed.
+// stamped appends an increment of validation data, as the service would write it, to a file that the service has not
+// sealed.
 func (g *genuine) stamped(b []byte) []byte {
 	g = g.withArchive()
 	last := g.later()[0]
@@ -78,8 +77,8 @@ func (g *genuine) stamped(b []byte) []byte {
 	return h.stampDocument(inc.write(base), len(base))
 }
 
-// archiveForgeries are changes of validation data, of which a forger can have as much
-// as there is, and stamps of an authority over what is not the service's.
+// archiveForgeries change validation data, all of which a forger can collect, and add stamps of an authority over
+// foreign content.
 func archiveForgeries() []forgery {
 	const class = "validation data"
 	archive := func(name string, shows effect, change func(g *genuine, inc *increment)) forgery {

@@ -112,7 +112,7 @@ func forStamping(c *x509.Certificate) {
 	c.ExtraExtensions = []pkix.Extension{extendedUsage(true, usageStamping)}
 }
 
-// withOCSP and withCRL let a certificate name where its status is told.
+// withOCSP and withCRL make a certificate name the address of its status.
 func withOCSP(i *identity, kind func(*x509.Certificate)) func(*x509.Certificate) {
 	return func(c *x509.Certificate) {
 		kind(c)

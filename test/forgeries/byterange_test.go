@@ -18,8 +18,8 @@ func deltaIndicator() pkix.Extension {
 	return pkix.Extension{Id: asn1.ObjectIdentifier{2, 5, 29, 27}, Critical: true, Value: must(asn1.Marshal(big.NewInt(1)))}
 }
 
-// holesOfSeal change what the seal cannot cover, its own signature value, so
-// that it still verifies by itself.
+// holesOfSeal change the part that the seal cannot cover, its own signature value, so that the signature itself still
+// verifies.
 func holesOfSeal() []forgery {
 	const class = "holes of the seal"
 	edit := func(name string, shows effect, change func(g *genuine, cms *element)) forgery {
@@ -37,7 +37,7 @@ func holesOfSeal() []forgery {
 			return b
 		}}
 	}
-	// again signs the same bytes anew, as only the service could.
+	// again signs the same bytes again, as only the service could.
 	again := func(name string, change func(g *genuine, s *signature)) forgery {
 		return forgery{name: "hole-" + name, class: class, levels: []level{levelB, levelT}, want: broken, shows: openssl(0), make: func(g *genuine) []byte {
 			h := holes(g.bytes, len(g.original))[0]
@@ -214,7 +214,7 @@ func newFakeIssuerLike(h *fakeIssuer) *fakeIssuer {
 	return &n
 }
 
-// holesOfStamps change the time-stamp over the file, which is a hole, too.
+// holesOfStamps change the time-stamp over the file, which is a hole as well.
 func holesOfStamps() []forgery {
 	const class = "holes of time-stamps"
 	edit := func(name string, change func(g *genuine, cms *element)) forgery {

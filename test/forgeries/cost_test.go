@@ -37,7 +37,7 @@ func costlyFiles() []costlyFile {
 	behind := func(name string, forge func(g *genuine) []byte) costlyFile {
 		return costlyFile{name, func() []byte { return forge(genuineFiles()[levelLTA]) }}
 	}
-	// inside is something in a file that a forger sealed with keys of their own.
+	// inside is content of a file that a forger sealed with keys of their own.
 	inside := func(name string, change func(inc *increment)) costlyFile {
 		return costlyFile{name, func() []byte { return newFakeIssuer().make(levelB, agreement()).resealed(change) }}
 	}
@@ -154,7 +154,7 @@ func costlyFiles() []costlyFile {
 	}
 }
 
-// renewedFile is a file that was renewed so many times, with lists that name so many certificates of others.
+// renewedFile returns a file renewed times times, with lists that name others foreign certificates.
 func renewedFile(times, others int) []byte {
 	h := newFakeIssuerLike(victim())
 	h.network.others = others
@@ -219,10 +219,10 @@ func withSection(b []byte, entries, data string) []byte {
 
 const costFile = "COUNTERSIGN_TEST_COST_FILE"
 
-// TestCost verifies each bomb in a process of its own, and measures that.
+// TestCost verifies each bomb in a process of its own, and measures the process.
 func TestCost(t *testing.T) {
 	t.Parallel()
-	if file := os.Getenv(costFile); file != "" { // the process of its own
+	if file := os.Getenv(costFile); file != "" { // this is the process of its own
 		verdict := verifyFile(file)
 		peak := regexp.MustCompile(`VmHWM:\s*(\d+) kB`).FindSubmatch(must(os.ReadFile("/proc/self/status")))
 		fmt.Printf("verdict %s\n%s kB\n", verdict, peak[1])

@@ -258,7 +258,7 @@ func (e *element) signerInfo() *element {
 	return data.kids[len(data.kids)-1].kids[0]
 }
 
-// unsigned returns the unsigned attributes, which it adds if there are none.
+// unsigned returns the unsigned attributes, and adds them if they are missing.
 func (e *element) unsigned() *element {
 	info := e.signerInfo()
 	if len(info.kids) == 6 {

@@ -58,7 +58,7 @@ func newFakeIssuer() *fakeIssuer {
 	return h
 }
 
-// trust is what somebody who knows the service trusts.
+// trust returns the trust options of a person who knows the service.
 func (h *fakeIssuer) trust() verify.Options {
 	return h.trusting(trust.IssuedBy(h.sealRoot.cert, ""))
 }
@@ -263,7 +263,7 @@ func inEnvelope(j *seal.Job, envelope string, documents ...seal.Document) {
 	j.Events, j.ChainHead = auditChain(envelope, eventsOf(documents)...)
 }
 
-// The house that most forgeries attack, and what it made.
+// The service that most forgeries attack, and the files that it sealed.
 var (
 	victim       = sync.OnceValue(newFakeIssuer)
 	genuineFiles = sync.OnceValue(func() map[level]*genuine {

@@ -14,8 +14,8 @@ import (
 	"countersign/seal/verify"
 )
 
-// forgery is one attack: how its file is made from a genuine one, the verdict
-// that it must get, and what it achieves in programs that fall for it.
+// forgery is one attack: how its file is created from a genuine one, the required verdict, and its effect in programs
+// that accept it.
 type forgery struct {
 	name   string
 	class  string // of the table in docs/learn/attacks.md
@@ -112,7 +112,7 @@ func TestForgeries(t *testing.T) {
 				}
 				checkReport(t, b, r, trust)
 				seen.count(t, b, r)
-				if f.trust == nil { // nobody is trusted more who is named more closely
+				if f.trust == nil { // a more specific trust anchor does not trust more
 					for _, s := range []pin.Sealer{pin.PinnedCertificate(g.house.sealer.cert), pin.IssuedBy(g.house.sealRoot.cert, "Countersign")} {
 						require.NotEqual(t, valid, verified(b, g.house.trusting(s)).Verdict)
 					}
@@ -170,8 +170,7 @@ func (c *recognized) report(t *testing.T) {
 	}
 }
 
-// checkReport: whatever is not valid shows nobody's name as a signer, and what
-// is altered has a beginning that is valid.
+// checkReport requires that a file that is not valid names no signers, and that an altered file has a valid beginning.
 func checkReport(t require.TestingT, b []byte, r verify.Report, trust verify.Options) {
 	switch r.Verdict {
 	case valid:

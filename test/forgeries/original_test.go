@@ -56,8 +56,7 @@ func preparedOriginals() []prepared {
 			return d.bytes()
 		}, true}
 	}
-	// tree has a page tree from which programs take different pages: the signers
-	// would not see what is sealed.
+	// tree has a page tree from which programs choose different pages: the signers would not see the sealed pages.
 	tree := func(name string, objects map[int]string) prepared {
 		return prepared{"page-tree-" + name, func() []byte {
 			d := newDraft()
@@ -264,8 +263,8 @@ func preparedOriginals() []prepared {
 	}
 }
 
-// TestPreparedOriginals: whoever prepares an original cannot make the verifier
-// read another record than that of the seal.
+// TestPreparedOriginals: a person who prepares an original cannot make the verifier read another record than the
+// seal's.
 func TestPreparedOriginals(t *testing.T) {
 	t.Parallel()
 	genuineFiles()

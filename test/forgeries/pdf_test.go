@@ -138,7 +138,7 @@ func (w *writer) text(s string) *writer {
 
 var startXRef = regexp.MustCompile(`startxref\s+(\d+)\s+%%EOF`)
 
-// lastXRef returns the position that the file's last startxref tells.
+// lastXRef returns the position that the file's last startxref names.
 func lastXRef(b []byte) int {
 	all := startXRef.FindAllSubmatch(b, -1)
 	return must(strconv.Atoi(string(all[len(all)-1][1])))
@@ -181,7 +181,7 @@ func update(b []byte, objects map[int]string) []byte {
 	return w.finish(b)
 }
 
-// objectOf returns an object's newest value as it is written.
+// objectOf returns the source of an object's newest value.
 func objectOf(b []byte, number int) string {
 	f := must(pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits()))
 	o := must(f.Object(pdf.Ref{Num: number}))
@@ -216,7 +216,7 @@ type hole struct {
 	rangeFrom  int // the numbers in ByteRange
 	rangeTo    int
 	from, to   int // Contents, its brackets included
-	end        int // of what it covers
+	end        int // end of the covered part
 	structured [3]int
 }
 

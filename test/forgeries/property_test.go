@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// knownRevisions are the genuine files: all that the service has written of one
-// document, revision by revision, and what it has written of others.
+// knownRevisions are the genuine files: everything that the service has written for one document, revision by
+// revision, and increments that it has written for others.
 type knownRevisions struct {
 	*genuine
 	revisions [][]byte // each a beginning of the next one

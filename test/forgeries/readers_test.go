@@ -21,8 +21,7 @@ type effect struct {
 	shown  func(dir string, g *genuine, forged []byte) error
 }
 
-// run executes a program; its exit code does not matter to readers that show
-// what they can.
+// run executes a program and returns its output. The exit code is ignored: readers show as much as they can.
 func run(dir, name string, args ...string) string {
 	cmd := exec.CommandContext(context.Background(), name, args...)
 	cmd.Dir = dir

@@ -144,7 +144,7 @@ func fillRange(b []byte, h hole, end int) {
 	}
 }
 
-// digest is that of what a signature covers.
+// digest returns the digest of the bytes that a signature covers.
 func (h hole) digest(b []byte) [sha256.Size]byte {
 	end := len(b)
 	if h.end != 0 && h.end < end {
@@ -222,9 +222,8 @@ func (h *fakeIssuer) stampDocument(b []byte, from int, change ...func(*token)) [
 	return place.put(b, made(digest[:]).encode())
 }
 
-// resealed changes the increment that the seal covers, signs it with the key of
-// the service and adds what the level asks for. A forger who can do this has
-// the keys.
+// resealed changes the increment that the seal covers, signs it with the key of the service and adds what the level
+// requires. A forger who can do this has the keys.
 func (g *genuine) resealed(change func(inc *increment)) []byte {
 	inc := takeApart(g.sealed, len(g.original))
 	change(inc)
@@ -234,8 +233,7 @@ func (g *genuine) resealed(change func(inc *increment)) []byte {
 	return g.replayed(b)
 }
 
-// replayed appends the later increments of the genuine file to another sealed
-// revision, moved and stamped anew.
+// replayed appends the later increments of the genuine file to another sealed revision, moved and with new stamps.
 func (g *genuine) replayed(b []byte) []byte {
 	for i, s := range g.later() {
 		inc := takeApart(g.bytes[:s.to], s.from)

@@ -14,8 +14,8 @@ import (
 	"countersign/seal/refusal"
 )
 
-// rewritten is an original with an object that the seal writes anew, or copies: made
-// so that a program shows something of it only then, or nothing any more.
+// rewritten is an original with an object that the seal rewrites or copies, crafted so that only then a program shows
+// some of it, or no longer shows it.
 type rewritten struct {
 	name    string
 	bytes   func() []byte
@@ -102,7 +102,7 @@ func rewrittenOriginals() []rewritten {
 	}
 }
 
-// TestRewritten: what the seal writes anew shows what the original shows, and no more.
+// TestRewritten: rewritten objects show exactly what they show in the original.
 func TestRewritten(t *testing.T) {
 	t.Parallel()
 	genuineFiles()

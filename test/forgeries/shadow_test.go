@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// shadowForgeries are shadow attacks: the forger prepares the original, others sign
-// what they see, and a small update then shows something else.
+// shadowForgeries are shadow attacks: the forger prepares the original, others sign the displayed text, and a small
+// update then shows another text.
 func shadowForgeries() []forgery {
 	const class = "shadow"
 	return []forgery{

@@ -13,9 +13,8 @@ import (
 	"countersign/seal/refusal"
 )
 
-// disagreement is an original of which programs show different things: whoever
-// signs in one would see another text than whoever opens the sealed file in the
-// next. It is refused, or a warning says so.
+// disagreement is an original that programs show differently: a signer in one would see another text than a reader of
+// the sealed file in the next. It is rejected, or a warning reports it.
 type disagreement struct {
 	name  string
 	bytes func() []byte

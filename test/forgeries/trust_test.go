@@ -15,8 +15,7 @@ import (
 // sealerForgeries are seals by those who must not: everything about them is sound.
 func sealerForgeries() []forgery {
 	const class = "look-alike sealers"
-	// sealedBy is a file that somebody seals with this software and keys of their
-	// own, with the same names.
+	// sealedBy is a file sealed by a third party with this software and other keys, under the same names.
 	sealedBy := func(name string, want verify.Verdict, who func(h *fakeIssuer) *identity) forgery {
 		return forgery{name: "sealer-" + name, class: class, want: want, shows: poppler(forgedText), make: func(g *genuine) []byte {
 			h := newFakeIssuerLike(g.house)
@@ -165,9 +164,8 @@ func sealerForgeries() []forgery {
 	}
 }
 
-// sealAsOurs seals the forger's agreement with whatever certificate the house
-// has, even one with which the service would not start: the signature and the
-// increments are made by hand.
+// sealAsOurs seals the forger's agreement with any certificate of the issuer, even one with which the service would
+// not start: the signature and the increments are built here.
 func (h *fakeIssuer) sealAsOurs(l level) []byte {
 	d := newDraft()
 	d.objects[objContent] = textStream(forgedText)

@@ -39,9 +39,8 @@ func wrappingForgeries() []forgery {
 	}
 }
 
-// wrapped cuts the padding of the signature off and puts a byte range and a
-// forged update into the room, so that the position of the sealed section is
-// that of the forger's.
+// wrapped cuts off the padding of the signature and puts a byte range and a forged update in its place, so that the
+// sealed section is where the forger wants it.
 func wrapped(g *genuine, entry string) []byte {
 	b := g.sealed
 	h := holes(b, len(g.original))[0]

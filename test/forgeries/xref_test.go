@@ -66,7 +66,7 @@ func crossReferenceForgeries() []forgery {
 		{
 			name: "detour-into-the-seal", class: class, want: altered, shows: either(forgedText),
 			make: func(g *genuine) []byte {
-				// The sections before the seal are skipped, and rebuilt by what is appended.
+				// The sections before the seal are skipped, and rebuilt by the appended update.
 				w := after(g.bytes).object(objContent, 0, textStream(forgedText))
 				return w.table(lastXRef(g.original), "/Root 1 0 R")
 			},
