@@ -106,7 +106,7 @@ func (s *Server) PID() int { return s.cmd.Process.Pid }
 // Ended is closed when the server has ended, for whatever reason.
 func (s *Server) Ended() <-chan struct{} { return s.ended }
 
-// Err says why a server ended by itself.
+// Err returns why a server ended unexpectedly.
 func (s *Server) Err() error { return fmt.Errorf("temporal has ended: %s", s.stderr.lastLine()) }
 
 // stopLimit is how long the server may take to end before it is killed.
@@ -130,7 +130,7 @@ func (s *Server) Kill() error {
 	return err
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the last bytes written to it.
 type tail struct {
 	mu   sync.Mutex
 	kept []byte

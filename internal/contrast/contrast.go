@@ -1,4 +1,4 @@
-// Package contrast reads colours and tells how well text can be read in them (WCAG 2.2, 1.4.3).
+// Package contrast parses colors and computes how well text is legible in them (WCAG 2.2, 1.4.3).
 package contrast
 
 import (
@@ -78,7 +78,7 @@ func (c Colour) On(ground Colour) Colour {
 	return mixed.rounded()
 }
 
-// rounded is the colour as it is written.
+// rounded returns the color as it is written, with 8 bits per channel.
 func (c Colour) rounded() Colour {
 	for i, v := range c {
 		c[i] = math.Round(255*v) / 255

@@ -44,8 +44,7 @@ func TestParse(t *testing.T) {
 	require.Equal(t, "#0f5570", c.String())
 }
 
-// TestOn: text in a colour can be read on every ground, whatever the colour, and a colour
-// that can be read stays as it is.
+// TestOn: the returned color is legible on every background, for every color, and a legible color stays unchanged.
 func TestOn(t *testing.T) {
 	t.Parallel()
 	for r := 0; r <= 255; r += 15 {

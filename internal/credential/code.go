@@ -29,17 +29,16 @@ func (c *Codes) New() (string, error) {
 	return fmt.Sprintf("%0*d", CodeLength, n), nil
 }
 
-// Hash is what is kept of a code: HMAC-SHA256, bound to signer and link, so
-// that one signer's code is worth nothing on another's link.
+// Hash returns the stored form of a code: HMAC-SHA256, bound to signer and link, so that one signer's code is useless
+// on another's link.
 func (c *Codes) Hash(l models.Link, code string) []byte {
 	m := hmac.New(sha256.New, c.key)
 	fmt.Fprintf(m, "otp\n%s\n%s\n%s", l.SignerID, l.ID, code)
 	return m.Sum(nil)
 }
 
-// DraftKey is the key, base64url of 32 bytes, with which the page of a confirmed
-// client encrypts what is typed and not sent yet. It is the same for all sessions
-// of the link, so that a draft outlives a code.
+// DraftKey returns the key, base64url of 32 bytes, with which the page of a verified client encrypts its unsent
+// entries. It is the same for all sessions of the link, so that a draft outlives a code.
 func (c *Codes) DraftKey(l models.Link) string {
 	m := hmac.New(sha256.New, c.key)
 	fmt.Fprintf(m, "draft\n%s\n%s", l.SignerID, l.ID)

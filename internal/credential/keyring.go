@@ -19,13 +19,13 @@ const (
 
 // keyRing holds the keys, newest first; the first of them signs.
 type keyRing struct {
-	load func() ([]store.Key, error) // nil: they stay as they are
+	load func() ([]store.Key, error) // nil: the keys never change
 
 	loading sync.Mutex // held while they are loaded: only callers that need them wait
 	current atomic.Pointer[keySet]
 }
 
-// keySet is what was found when it was last asked for.
+// keySet is the result of loading the keys, with its time.
 type keySet struct {
 	keys []store.Key
 	at   time.Time

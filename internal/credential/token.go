@@ -29,7 +29,7 @@ const (
 // retention ends sooner there is nothing left to download.
 const DownloadLifetime = 365 * 24 * time.Hour
 
-// ReceiptLifetime is how long a signer who has signed may ask for the envelope's state.
+// ReceiptLifetime is the time for which a signer who has signed can get the envelope's state.
 const ReceiptLifetime = 24 * time.Hour
 
 // AccessLifetime is how long an access token is good.
@@ -55,10 +55,8 @@ func NewTokens(keys []store.Key, now func() time.Time) (*Tokens, error) {
 	return &Tokens{ring: r, now: now, verified: &tokenCache{}}, nil
 }
 
-// ReloadFrom makes the tokens learn of new keys by themselves: load is asked again
-// once the keys are a while old, and when a token names one that is not known.
-// While it fails, the keys stay as they are. It is to be called before the
-// tokens are used.
+// ReloadFrom makes the tokens load new keys when needed: load is called when the keys are older than the cache time,
+// and when a token names an unknown key. If it fails, the keys stay. Call ReloadFrom before using the tokens.
 func (t *Tokens) ReloadFrom(load func() ([]store.Key, error)) { t.ring.load = load }
 
 type claims struct {
@@ -180,7 +178,7 @@ func signingClaims(app uuid.UUID, s *models.Signer) (claims, error) {
 	}, nil
 }
 
-// SigningLink is what a signing token stands for.
+// SigningLink is the content of a signing token.
 type SigningLink struct {
 	models.Link
 
@@ -224,7 +222,7 @@ func (t *Tokens) IssueDownload(e *models.Envelope, d *models.Document, recipient
 	})
 }
 
-// DownloadLink is what a download token stands for.
+// DownloadLink is the content of a download token.
 type DownloadLink struct {
 	App, Envelope, Document, Recipient uuid.UUID
 	Until                              time.Time
@@ -240,8 +238,8 @@ func (t *Tokens) VerifyDownload(token string) (DownloadLink, error) {
 	return DownloadLink{App: c.App, Envelope: c.Envelope, Document: doc, Recipient: c.Signer, Until: c.ExpiresAt.Time}, err
 }
 
-// IssueReceipt issues what a signer gets for signing: it shows what becomes of the
-// envelope, and the sealed copy when it is there. The link itself is spent.
+// IssueReceipt issues the token that a signer gets for signing. It grants access to the envelope's state, and to the
+// sealed copy once it exists. The link itself is spent.
 func (t *Tokens) IssueReceipt(l SigningLink) (string, error) {
 	now := t.now()
 	return t.sign(claims{
@@ -274,7 +272,7 @@ func (t *Tokens) sign(c claims) (string, error) {
 	return s, nil
 }
 
-// maxToken bounds what is parsed.
+// maxToken limits the length of a parsed token, in bytes.
 const maxToken = 4096
 
 // leeway is by how much the clocks of our processes may differ.

@@ -21,7 +21,8 @@ func isExpired(t *testing.T, err error, msg string) {
 	require.True(t, credential.IsExpired(err), "%s: %v", msg, err)
 }
 
-// TestTokensSayWhatTheyWereIssuedFor: each kind gives back what it was made from, is no other kind's, and ends in time.
+// TestTokensSayWhatTheyWereIssuedFor: a token of each kind yields the values it was issued for, is not accepted as
+// another kind, and expires.
 func TestTokensSayWhatTheyWereIssuedFor(t *testing.T) {
 	t.Parallel()
 	clock, app := testkit.NewClock(), uuid.New()
@@ -108,7 +109,7 @@ func TestTokensSayWhatTheyWereIssuedFor(t *testing.T) {
 		_, err = readers[c.reader](made[c.kind])
 		isExpired(t, err, c.kind)
 	}
-	// An ended link says what became of it for 30 days.
+	// An ended link reports its outcome for 30 days.
 	ended := now.Truncate(time.Second).Add(time.Hour + 30*24*time.Hour)
 	clock.Add(ended.Add(-time.Second).Sub(clock.Now()))
 	got, err := tokens.VerifyExpiredSigning(made["signing"])
@@ -189,7 +190,7 @@ func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 		"too long":                   sign(jwt.SigningMethodES256, "k", ours.Private, claims(func(c jwt.MapClaims) { c["more"] = strings.Repeat("x", 4096) })),
 		"nothing":                    "",
 	} {
-		for range 2 { // the second time, too: only what was good is remembered
+		for range 2 { // twice: only valid tokens are cached
 			_, err := tokens.VerifyAccess(token)
 			require.Error(t, err, name)
 			require.False(t, credential.IsExpired(err), name)

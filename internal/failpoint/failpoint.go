@@ -4,14 +4,14 @@
 // nothing.
 package failpoint
 
-// Variable names the environment variable with the directory that faults are read from: a file
-// named for a place holds what is to happen there.
+// Variable names the environment variable with the directory of the faults: a file named after a place holds the fault
+// to inject there.
 //
-//	kill         the program ends as by kill -9, and the file is removed before
-//	sleep 250ms  it waits
-//	hang         it waits until the file is removed
+//	kill         kill the process as kill -9 does, after removing the file
+//	sleep 250ms  wait
+//	hang         wait until the file is removed
 //	error text   Err returns an error
 //	full         Err returns "no space left on device"
 //
-// The file "clock" holds how far the clock is off, such as -1h.
+// The file "clock" holds the offset of the clock, such as -1h.
 const Variable = "COUNTERSIGN_TEST_FAILPOINTS"

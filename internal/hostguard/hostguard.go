@@ -1,6 +1,5 @@
-// Package hostguard keeps web pages of other names from a server that is meant
-// for one machine: by DNS rebinding, a page's own name can be made to lead here,
-// and the browser then lets it read what it is answered.
+// Package hostguard keeps web pages of other hosts from a server for one machine: with DNS rebinding, the name of a
+// page can resolve to this server, and the browser then lets the page read the responses.
 package hostguard
 
 import (

@@ -110,7 +110,7 @@ func (b *Inbox) list(w http.ResponseWriter, r *http.Request) {
 	}
 	full := []Message{}
 	for _, s := range found {
-		if m, err := b.Get(s.ID); err == nil { // removed meanwhile
+		if m, err := b.Get(s.ID); err == nil { // removed in the meantime
 			full = append(full, m)
 		}
 	}

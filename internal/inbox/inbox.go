@@ -1,6 +1,5 @@
-// Package inbox is the mailbox of development and tests: an SMTP listener and a
-// Twilio-compatible endpoint that keep what they are given, and a page and a
-// JSON API to read it. It delivers nothing to anyone.
+// Package inbox is the mailbox of development and tests: an SMTP listener and a Twilio-compatible endpoint that store
+// received messages, and a page and a JSON API to read them. It delivers nothing.
 package inbox
 
 import (
@@ -27,7 +26,7 @@ const (
 	maxBeginning = 120 // characters of a text message in the list
 )
 
-// Kind tells mails from text messages.
+// Kind distinguishes emails from text messages.
 type Kind string
 
 // The kinds of messages.
@@ -75,7 +74,7 @@ type Inbox struct {
 	last  int64 // microsecond of the newest id
 }
 
-// Open reads the messages kept in dir, which is made if it is missing.
+// Open reads the messages stored in dir, and creates dir if it is missing.
 func Open(dir string, now func() time.Time) (*Inbox, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("inbox: %w", err)
@@ -248,8 +247,7 @@ func (b *Inbox) Get(id string) (Message, error) {
 	return b.read(id)
 }
 
-// Source opens a mail as it was received; the error wraps fs.ErrNotExist if
-// there is none.
+// Source opens an email as it was received. The error wraps fs.ErrNotExist if there is no such email.
 func (b *Inbox) Source(id string) (io.ReadCloser, error) {
 	if !validID(id) {
 		return nil, fs.ErrNotExist

@@ -127,7 +127,7 @@ func walk(e *message.Entity, depth int, leaf func(*message.Entity) error) error 
 	}
 }
 
-// isUnknownEncoding reports an unknown charset or encoding: the bytes are shown as they are.
+// isUnknownEncoding reports an unknown charset or encoding: the bytes are displayed unchanged.
 func isUnknownEncoding(err error) bool {
 	return message.IsUnknownCharset(err) || message.IsUnknownEncoding(err)
 }

@@ -10,8 +10,8 @@ import (
 // askLimit bounds the question to the database.
 const askLimit = 3 * time.Second
 
-// askedGauges are gauges whose values are asked for anew at each look. Without an answer
-// they are absent, which an alert can see, rather than zero.
+// askedGauges are gauges whose values are queried at each scrape. If the query fails they are absent, which an alert
+// can detect, rather than zero.
 type askedGauges struct {
 	gauges []*prometheus.Desc
 	ask    func(context.Context) ([]float64, error) // a value for each

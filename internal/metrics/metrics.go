@@ -80,7 +80,7 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 2})
 }
 
-// Gatherer gives what is counted to tests.
+// Gatherer returns the metrics for tests.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
 // Requests counts answered requests; nil for none. The route is the pattern, never the path: a
@@ -103,7 +103,7 @@ func (m *Metrics) request(method, route string, status int, took time.Duration) 
 	m.requestSeconds.WithLabelValues(method, route).Observe(took.Seconds())
 }
 
-// FileMissing counts a request for a file that is gone, or is not what was recorded.
+// FileMissing counts a request for a file that is missing or differs from its record.
 func (m *Metrics) FileMissing() {
 	if m != nil {
 		m.filesMissing.Inc()

@@ -59,9 +59,9 @@ func (w mailer) Send(ctx context.Context, mail notify.Mail) error {
 	return err
 }
 
-// What became of an attempt at a mail that was not taken.
+// Results of an email that the server did not accept.
 const (
-	resultRefused = "refused" // for good
+	resultRefused = "refused" // permanently
 	resultFailed  = "failed"  // it is tried again
 )
 

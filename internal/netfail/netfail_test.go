@@ -17,8 +17,7 @@ import (
 	"countersign/internal/netfail"
 )
 
-// TestCausesOfRealFailures: what the standard library returns where a connection
-// fails is told apart.
+// TestCausesOfRealFailures distinguishes the errors that the standard library returns for failed connections.
 func TestCausesOfRealFailures(t *testing.T) {
 	t.Parallel()
 	get := func(url string, config *tls.Config) error {

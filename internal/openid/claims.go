@@ -17,7 +17,7 @@ type Person struct {
 	EmailVerified bool
 	Name          string
 	Roles         []string
-	ProvedAt      *time.Time // when the person last proved there who it is; nil: not told
+	ProvedAt      *time.Time // when the provider last authenticated the person; nil: unknown
 }
 
 // claims are what the provider says of a person.

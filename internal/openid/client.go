@@ -1,6 +1,5 @@
-// Package openid signs people in at an OpenID provider: the authorization code flow
-// (OpenID Connect Core 1.0 §3.1) with PKCE (RFC 7636). It keeps nothing: what has to
-// come back is the caller's to remember.
+// Package openid signs people in at an OpenID provider: the authorization code flow (OpenID Connect Core 1.0 §3.1)
+// with PKCE (RFC 7636). It has no storage: the caller keeps the values that must come back.
 package openid
 
 import (
@@ -31,7 +30,7 @@ type Config struct {
 }
 
 const (
-	answerTime      = 10 * time.Second // for all that is asked of the provider in one sign-in
+	answerTime      = 10 * time.Second // for all requests to the provider in one sign-in
 	discoveryAge    = time.Hour
 	discoveryPause  = 5 * time.Second // between tries where the provider does not answer
 	freshAge        = 5 * time.Minute
@@ -45,7 +44,7 @@ type Client struct {
 	cfg  Config
 	http *http.Client
 
-	mu      sync.Mutex // held while the provider is asked what it offers
+	mu      sync.Mutex // held during discovery
 	known   *provider
 	askedAt time.Time
 	failed  error
@@ -94,7 +93,7 @@ func (c *Client) Begin(ctx context.Context, prompt Prompt) (Request, error) {
 	r := Request{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Fresh: prompt.Fresh}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(r.Nonce), oauth2.S256ChallengeOption(r.Verifier)}
 	switch {
-	case prompt.Fresh: // a new sign-in lets the person choose the account, too
+	case prompt.Fresh: // a new sign-in lets the person choose the account as well
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
 	case prompt.OtherAccount && p.choosesAccount:
 		options = append(options, oauth2.SetAuthURLParam("prompt", "select_account"))
@@ -129,7 +128,7 @@ func (c *Client) Finish(ctx context.Context, r Request, code string) (Person, er
 	if err := c.check(id, claims, r); err != nil {
 		return Person{}, err
 	}
-	// A provider may tell of the person there alone (§5.4).
+	// A provider may return claims about the person only there (§5.4).
 	if url := p.UserInfoEndpoint(); url != "" && (claims["email"] == nil || lookUp(claims, c.cfg.RoleClaim) == nil) {
 		info, err := p.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
 		if err != nil {
@@ -165,8 +164,8 @@ func (c *Client) check(id *oidc.IDToken, claims claims, r Request) error {
 	return nil
 }
 
-// provider is what the provider says of itself, asked for when it is first needed, and
-// again after a while. Where it does not answer any more, what was known goes on.
+// provider returns the provider's metadata. It is requested when first needed, and again after discoveryAge. If the
+// provider no longer responds, the previous metadata stays in use.
 func (c *Client) provider(ctx context.Context) (*provider, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -222,7 +221,7 @@ func (c *Client) discover(ctx context.Context) (*provider, error) {
 	return p, nil
 }
 
-// CheckIssuer says what is wrong with the name of a provider.
+// CheckIssuer returns an error if the name of a provider is not valid.
 func CheckIssuer(issuer string) error {
 	u, err := url.Parse(issuer)
 	switch {

@@ -16,8 +16,8 @@ import (
 // ErrUnreachable says that the provider did not answer, or not as a provider does.
 var ErrUnreachable = errors.New("the OpenID provider does not answer as it should")
 
-// Refusal says why what a provider answered does not let anybody in. The reason names
-// no person and holds nothing of what was answered.
+// Refusal states why a provider's response does not sign anybody in. The reason names no person and contains nothing
+// of the response.
 type Refusal struct{ Reason string }
 
 // Error implements error.
@@ -49,7 +49,7 @@ var word = regexp.MustCompile(`^[a-z_]{1,40}$`)
 // errorWord returns the name of an error that a provider sent, or "" if it is none.
 func errorWord(s string) string { return word.FindString(s) }
 
-// exchangeError tells a code that was refused from a provider that does not answer.
+// exchangeError distinguishes a rejected code from a provider that does not respond.
 func exchangeError(err error) error {
 	if answered, ok := errors.AsType[*oauth2.RetrieveError](err); ok && answered.Response != nil && answered.Response.StatusCode < http.StatusInternalServerError {
 		return refused("code: " + errorWord(answered.ErrorCode))
@@ -57,7 +57,7 @@ func exchangeError(err error) error {
 	return unreachable(err)
 }
 
-// tokenError says what is wrong with a token. Only the errors that name no content are passed on.
+// tokenError describes what is wrong with a token. It passes on only errors that contain no content.
 func tokenError(err error) error {
 	var expired *oidc.TokenExpiredError
 	var address *url.Error

@@ -1,4 +1,4 @@
-// Package password tells passwords that are easily guessed, or known to have leaked.
+// Package password detects passwords that are easily guessed or known to have leaked.
 package password
 
 import (
@@ -24,9 +24,8 @@ var common string
 
 var commonLines = sync.OnceValue(func() []string { return strings.Split(strings.TrimSuffix(common, "\n"), "\n") })
 
-// Common reports whether a password is one of the commonest, whatever its case:
-// alone, repeated, or with digits and signs before or behind it; or that it is a
-// short text repeated, or a run of the alphabet or of digits.
+// Common reports whether a password is one of the most common ones, in any letter case: on its own, repeated, or with
+// digits and signs before or after it; or whether it is a repeated short text, or a run of the alphabet or of digits.
 func Common(password string) bool {
 	p := strings.ToLower(strings.TrimSpace(password))
 	core := strings.TrimFunc(p, func(r rune) bool { return !unicode.IsLetter(r) })

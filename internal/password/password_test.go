@@ -29,8 +29,8 @@ func TestCommon(t *testing.T) {
 	}
 }
 
-// TestCommonList: what of the list has ten characters or more, alone or with
-// digits behind it, are more than the 3,000 that ASVS 6.2.4 asks for.
+// TestCommonList: the list has more than the 3,000 passwords of ten or more characters, with or without digits
+// appended, that ASVS 6.2.4 requires.
 func TestCommonList(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("common.txt")

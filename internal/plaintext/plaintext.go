@@ -74,8 +74,8 @@ func without(s string, drop func(rune) bool) string {
 	}, s)
 }
 
-// Line makes s one line of valid UTF-8 with single spaces and without hidden
-// characters; what is no UTF-8 shows as U+FFFD.
+// Line returns s as one line of valid UTF-8 with single spaces and without hidden characters. Invalid bytes become
+// U+FFFD.
 func Line(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

@@ -15,9 +15,8 @@ import (
 // Eicar is the harmless test file that every virus scanner reports.
 const Eicar = `X5O!P%@AP[4\PZX54(P^)7CC)7}$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*`
 
-// Clamd stands for ClamAV's daemon: it speaks INSTREAM and PING, finds what
-// holds any of the given texts, and refuses streams beyond limit bytes. It
-// returns its address.
+// Clamd starts a substitute for ClamAV's daemon and returns its address. It supports INSTREAM and PING, finds streams
+// that contain one of the known texts, and rejects streams longer than limit bytes.
 func Clamd(tb testing.TB, limit int, known ...string) string {
 	tb.Helper()
 	l, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")

@@ -13,9 +13,9 @@ import (
 	"syscall"
 )
 
-// guard runs a server ("$2" …) in the directory $0 until standard input ends, then sends it the signal
-// $1 and removes the directory. The kernel closes that pipe when this process ends, even by SIGKILL. A server that
-// ends while the file "down" is there is started again when it is gone (see Crash).
+// guard runs a server ("$2" …) in the directory $0 until standard input ends, then sends it the signal $1 and removes
+// the directory. The kernel closes that pipe when this process ends, even by SIGKILL. A server that ends while the
+// file "down" exists is restarted when the file is removed (see Crash).
 const guard = `
 exec 3<&0 </dev/null
 stop=$1; shift
@@ -33,7 +33,7 @@ done
 cd / && rm -rf "$0"
 `
 
-// guarded is a server in a directory of its own, which ends with this process.
+// guarded is a server in a directory of its own that ends with this process.
 type guarded struct {
 	dir   string
 	stdin io.Closer
@@ -46,7 +46,7 @@ func startGuarded(ctx context.Context, dir string, credential *syscall.Credentia
 	// Not bound to ctx: it has to outlive the start, and ends with its standard input.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", append([]string{"-c", guard, dir, stop}, command...)...) //nolint:gosec // an installed program
 	cmd.Dir = dir
-	// A group of its own: Ctrl-C in the terminal must not end the guardian before it has tidied up.
+	// A process group of its own: Ctrl-C in the terminal must not end the guardian before it has cleaned up.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential, Setpgid: true}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

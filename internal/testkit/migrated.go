@@ -73,8 +73,8 @@ var templates struct {
 	names map[string]string
 }
 
-// templatePrefix begins the name of a template, which goes on with the day on which it was made and with a digest of
-// the migrations: all test binaries of a day share it, and the first of another day removes it.
+// templatePrefix begins the name of a template, followed by the day of its creation and a digest of the migrations.
+// All test binaries of a day share the template, and the first of another day removes it.
 const templatePrefix = "countersign_template_"
 
 func postgresTemplate(server string) (string, error) {

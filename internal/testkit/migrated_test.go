@@ -39,7 +39,8 @@ func TestMigratedURL(t *testing.T) {
 	}
 }
 
-// TestTemplatesOfEarlierDays: they are removed when one of today is made; that of today and other databases stay.
+// TestTemplatesOfEarlierDays: templates of earlier days are removed when today's is created; today's and other
+// databases stay.
 func TestTemplatesOfEarlierDays(t *testing.T) {
 	t.Parallel()
 	server, err := testkit.StartPostgres(t.Context(), testkit.PostgresOptions{})

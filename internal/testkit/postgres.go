@@ -1,10 +1,10 @@
-// Package testkit gives tests the real things they need: a PostgreSQL database and a Temporal
-// namespace of their own.
+// Package testkit provides the real servers that tests need: a PostgreSQL database and a Temporal namespace for each
+// test.
 //
-// Each is taken from a server that the environment names (COUNTERSIGN_TEST_POSTGRES,
-// COUNTERSIGN_TEST_TEMPORAL), or from a private one that the first test of a test binary starts and
-// that ends with the binary, however that ends. A thing that cannot be had fails the test. Only
-// where the environment says NoServer in place of a server ("make quick") is the test skipped.
+// Each comes from a server that the environment names (COUNTERSIGN_TEST_POSTGRES, COUNTERSIGN_TEST_TEMPORAL), or from
+// a private one that the first test of a test binary starts and that ends with the binary, however it ends. If a
+// server is not available, the test fails. The test is skipped only if the environment has NoServer in place of a
+// server ("make quick").
 package testkit
 
 import (
@@ -32,8 +32,8 @@ const DirectVariable = "COUNTERSIGN_TEST_POSTGRES_DIRECT"
 // need it are skipped.
 const NoServer = "none"
 
-// Needs skips the test if the environment variable says NoServer. All that gives a test a server calls it; a test that
-// starts one of its own calls it first.
+// Needs skips the test if the environment variable is NoServer. Every function that provides a server calls it. A test
+// that starts its own server calls it first.
 func Needs(tb testing.TB, variable string) {
 	tb.Helper()
 	if os.Getenv(variable) == NoServer {
@@ -54,8 +54,8 @@ var sharedPostgres = sync.OnceValues(func() (*PostgresServer, error) {
 	return StartPostgres(ctx, PostgresOptions{})
 })
 
-// Postgres returns the postgres:// URL of an empty database for this test alone. It is dropped when
-// the test ends, with whatever connections are still open.
+// Postgres returns the postgres:// URL of an empty database for this test only. It is dropped when the test ends, even
+// if connections are still open.
 func Postgres(tb testing.TB) string {
 	tb.Helper()
 	// template0 has no connections, so that tests in parallel do not hinder each other.
@@ -112,8 +112,7 @@ func createDatabase(tb testing.TB, server, template string) string {
 	return database.String()
 }
 
-// execPostgres runs one statement on a connection of its own. It works in clean-ups too, where the
-// test's context has ended.
+// execPostgres runs one statement on a new connection. It also works in cleanups, when the test's context has ended.
 func execPostgres(tb testing.TB, server, statement string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), databaseTimeout)

@@ -29,8 +29,8 @@ type PostgresOptions struct {
 	Statements bool
 }
 
-// PostgresServer is a private PostgreSQL server on a free loopback port, with a data directory of
-// its own that is removed when it stops.
+// PostgresServer is a private PostgreSQL server on a free loopback port, with its own data directory, which is removed
+// when the server stops.
 type PostgresServer struct {
 	// URL is the postgres:// URL of the superuser on the database "postgres".
 	URL string
@@ -41,9 +41,9 @@ type PostgresServer struct {
 // portAttempts bounds the retries after another process took the chosen port first.
 const portAttempts = 3
 
-// StartPostgres starts a server from the installed binaries: those of $PATH or the newest of
-// Debian's packages. It runs as the user postgres or nobody when this process is root, as
-// PostgreSQL demands. The server stops with Stop or with this process, however it ends.
+// StartPostgres starts a server from the installed binaries: those in $PATH or the newest of Debian's packages. If
+// this process is root, the server runs as the user postgres or nobody, as PostgreSQL requires. The server stops with
+// Stop or with this process, however it ends.
 func StartPostgres(ctx context.Context, opts PostgresOptions) (*PostgresServer, error) {
 	bin, err := postgresBin()
 	if err != nil {
@@ -165,14 +165,14 @@ func (s *PostgresServer) waitReady(ctx context.Context) error {
 	})
 }
 
-// memoryDir is Linux's file system in memory, where a database is made in 20 ms, not 120.
+// memoryDir is Linux's file system in memory, where creating a database takes 20 ms instead of 120 ms.
 const (
 	memoryDir     = "/dev/shm"
 	memoryMinimum = 1 << 30 // bytes free; containers often have 64 MB
 )
 
-// dataParent is where the data directory is made: in memory, if there is room and nothing has to
-// last; "" is the directory for temporary files, also when TMPDIR names one.
+// dataParent returns the parent of the data directory: in memory, if there is room and nothing has to persist; "" is
+// the directory for temporary files, also if TMPDIR names one.
 func dataParent(opts PostgresOptions) string {
 	var fs syscall.Statfs_t
 	if opts.Durable || os.Getenv("TMPDIR") != "" || syscall.Statfs(memoryDir, &fs) != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// StartStandby starts a standby of the server: a server of its own that replays all that the first
-// writes, and answers queries meanwhile (hot standby).
+// StartStandby starts a standby of the server: a separate server that replays the writes of the first, and answers
+// queries at the same time (hot standby).
 func (s *PostgresServer) StartStandby(ctx context.Context, opts PostgresOptions) (*PostgresServer, error) {
 	bin, err := postgresBin()
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *PostgresServer) StartStandby(ctx context.Context, opts PostgresOptions)
 	return standby, nil
 }
 
-// Exec runs a statement on a connection of its own, for the superuser.
+// Exec runs a statement as superuser on a new connection.
 func (s *PostgresServer) Exec(ctx context.Context, statement string) error {
 	conn, err := pgx.Connect(ctx, s.URL)
 	if err != nil {

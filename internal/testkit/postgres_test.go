@@ -33,7 +33,7 @@ func postgresAnswers(t *testing.T, dsn string) bool {
 	return true
 }
 
-// sharedTempDir is a directory in which an unprivileged server may work, too.
+// sharedTempDir returns a directory that an unprivileged server can use as well.
 func sharedTempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "testkit-") //nolint:usetesting // t.TempDir is closed to other accounts

@@ -19,7 +19,7 @@ import (
 // S3 is an S3 store with one bucket, as far as a file store asks anything of it:
 // objects are put, got, deleted and listed.
 type S3 struct {
-	// URL is that of the bucket, as blob.Open takes it.
+	// URL is the URL of the bucket for blob.Open.
 	URL string
 
 	server *httptest.Server
@@ -42,7 +42,7 @@ func NewS3(t testing.TB) *S3 {
 	return s
 }
 
-// StartS3 starts one that lists so many objects at a time, until it is closed.
+// StartS3 starts a server that lists page objects at a time and runs until Close.
 func StartS3(page int) *S3 {
 	s := &S3{page: page, objects: make(map[string]s3Object)}
 	s.server = httptest.NewServer(s)

@@ -54,7 +54,7 @@ func DatabaseURL(t testing.TB, kind string) string {
 
 var zeroKey = base64.StdEncoding.EncodeToString(make([]byte, 32))
 
-// Vault has a master key of its own.
+// Vault returns a vault with a fixed master key.
 func Vault(t testing.TB) *vault.Vault {
 	t.Helper()
 	v, err := vault.New(zeroKey)

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// TaggedPages is a document of so many pages with text and a script; every so many pages have a text tag and a form's widget.
+// TaggedPages returns a document of pages with text and a script. The first of each run of every pages has a text tag and
+// a form field.
 func TaggedPages(pages, every int) []byte {
 	var kids, fields strings.Builder
 	objects := []string{"", "", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"}

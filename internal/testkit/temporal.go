@@ -33,9 +33,9 @@ var sharedTemporal = sync.OnceValues(func() (*bundled.Server, error) {
 	return StartTemporal(ctx)
 })
 
-// Temporal returns client options for a namespace of this test alone on a real Temporal server,
-// with Countersign's search attributes. Their HostPort and Namespace are set, and a Logger that
-// writes warnings and errors to the test's log. A namespace costs about 10 ms.
+// Temporal returns client options for a namespace for this test only, on a real Temporal server, with Countersign's
+// search attributes. HostPort and Namespace are set, as is a Logger that writes warnings and errors to the test's log.
+// A namespace costs about 10 ms.
 func Temporal(tb testing.TB) client.Options {
 	tb.Helper()
 	Needs(tb, TemporalVariable)

@@ -48,7 +48,7 @@ ess_cert_id_chain = no
 ess_cert_id_alg = sha256
 `
 
-// NewTSA starts one, with a root of its own, that ends with the test.
+// NewTSA starts a time-stamping authority with its own root, which ends with the test.
 func NewTSA(t testing.TB) *TSA {
 	t.Helper()
 	start := time.Now().UTC().Truncate(time.Second).Add(-time.Hour) //nolint:forbidigo // openssl's time-stamps bear the present time

@@ -36,8 +36,8 @@ type Deliverer interface {
 	Deliver(ctx context.Context, req webhook.Request) webhook.Result
 }
 
-// TraceDeliveries gives each attempt at a delivery a span. The trace does not go on
-// to the endpoint, which is a third party's, nor does its address into the span.
+// TraceDeliveries records a span for each delivery attempt. The trace does not continue to the endpoint, which is a
+// third party's, and the span does not contain its address.
 func TraceDeliveries(t trace.Tracer, next Deliverer) Deliverer { return tracedDeliverer{t, next} }
 
 type tracedDeliverer struct {

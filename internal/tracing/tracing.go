@@ -15,7 +15,7 @@ import (
 // Name is the instrumentation scope of all our spans.
 const Name = "countersign"
 
-// Attributes of our spans, beside those of OpenTelemetry's conventions.
+// Attributes of spans, in addition to OpenTelemetry's conventions.
 const (
 	EnvelopeID = "countersign.envelope_id"
 	RequestID  = "countersign.request_id"
@@ -36,8 +36,8 @@ func Traceparent(ctx context.Context) string {
 	return c[traceparentHeader]
 }
 
-// WithTraceparent makes what Traceparent wrote the parent of spans begun with ctx. Anything
-// else leaves ctx as it is.
+// WithTraceparent makes the result of Traceparent the parent of spans begun with ctx. For any other value it returns
+// ctx unchanged.
 func WithTraceparent(ctx context.Context, carried string) context.Context {
 	if carried == "" {
 		return ctx
@@ -45,7 +45,7 @@ func WithTraceparent(ctx context.Context, carried string) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{traceparentHeader: carried})
 }
 
-// LogHandler adds the trace's id to what is logged in one.
+// LogHandler adds the trace's id to records logged within a trace.
 func LogHandler(next slog.Handler) slog.Handler { return logHandler{next} }
 
 type logHandler struct{ slog.Handler }

@@ -20,9 +20,8 @@ func (v *Vault) Index(purpose string) (*Index, error) {
 	return &Index{keys}, err
 }
 
-// Hashes are those of a value within a scope, one for each master key: write
-// the first, look for all. In another scope the same value has other hashes. A
-// scope has no NUL.
+// Hashes returns the hashes of a value within a scope, one for each master key: store the first, search for all. In
+// another scope the same value has other hashes. A scope must not contain NUL.
 func (x *Index) Hashes(scope, value string) []string {
 	out := make([]string, 0, len(x.keys))
 	for _, k := range x.keys {

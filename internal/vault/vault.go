@@ -133,7 +133,7 @@ func (v *Vault) TextNeedsRewrap(value string) bool {
 	return err != nil || v.NeedsRewrap(id)
 }
 
-// EncryptBytes encrypts a value for a column of bytes. An empty one stays as it is.
+// EncryptBytes encrypts a value for a column of bytes. An empty value is returned unchanged.
 func (v *Vault) EncryptBytes(plain []byte, label string) []byte {
 	if len(plain) == 0 {
 		return plain

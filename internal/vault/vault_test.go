@@ -81,8 +81,7 @@ func TestBadKeys(t *testing.T) {
 	}
 }
 
-// TestValues: an encrypted value opens under its label alone, and what is not
-// encrypted does not open at all.
+// TestValues: an encrypted value opens only under its label, and a value that is not encrypted does not open.
 func TestValues(t *testing.T) {
 	t.Parallel()
 	former, now := open(t, key(1)), open(t, key(2)+","+key(1))

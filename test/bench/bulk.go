@@ -239,7 +239,7 @@ func (c *client) bulk(ctx context.Context, id string) (b bulkState, err error) {
 	return b, err
 }
 
-// awaitBulk waits until so many rows of a bulk send were sent.
+// awaitBulk waits until at least sent rows of a bulk send are sent.
 func (c *client) awaitBulk(ctx context.Context, id string, sent int) error {
 	for {
 		b, err := c.bulk(ctx, id)

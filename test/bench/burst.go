@@ -62,8 +62,8 @@ func (w *benchEnv) measureBurst(ctx context.Context) error {
 	return nil
 }
 
-// measureBacklog gives an endpoint that never answers a heap of deliveries, and
-// times those to an endpoint that answers, of another app, before and meanwhile.
+// measureBacklog queues many deliveries to an endpoint that never responds, and times deliveries to a responding
+// endpoint of another app, before and during the backlog.
 func (w *benchEnv) measureBacklog(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*burstLimit)
 	defer cancel()
@@ -113,7 +113,7 @@ func (w *benchEnv) measureBacklog(ctx context.Context) error {
 	return nil
 }
 
-// told waits until Temporal has been told everything.
+// told waits until the outbox is empty, so that Temporal has everything.
 func (w *benchEnv) told(ctx context.Context) error {
 	db, err := sql.Open("pgx", w.pg)
 	if err != nil {

@@ -26,7 +26,7 @@ type client struct {
 	observe func(method, path string, took time.Duration) // nil: nobody does
 }
 
-// login makes a client that sends each request once and without an Idempotency-Key, as it is measured.
+// login returns a client that sends each request once and without an Idempotency-Key, as the benchmark measures it.
 func login(base, id, secret string) (*client, error) {
 	c := &client{}
 	c.http = &http.Client{Transport: &timed{c, &http.Transport{MaxIdleConnsPerHost: 2 * parallel}}}
@@ -35,7 +35,7 @@ func login(base, id, secret string) (*client, error) {
 	return c, err
 }
 
-// timed tells a client's observer what its requests took.
+// timed reports the duration of requests to a client's observer.
 type timed struct {
 	c    *client
 	next http.RoundTripper

@@ -1,8 +1,7 @@
-// Command bench measures the service beside its floor, both in one run: the
-// sign call beside a bare transaction of the same rows, envelopes per second
-// beside a bare Temporal workflow of the same shape, and what an envelope, a
-// start and an idle service cost; and, when asked by name, what a steady load, a
-// burst, a backlog and a bulk send do to it. It talks to loopback only and ends by itself.
+// Command bench compares the service with its floor in the same run: the sign call with a bare transaction of the same
+// rows, envelopes per second with a bare Temporal workflow of the same shape, and the costs of an envelope, a start
+// and an idle service. On request it also measures the effects of a steady load, a burst, a backlog and a bulk send.
+// It connects to loopback only and ends without intervention.
 package main
 
 import (

@@ -89,8 +89,8 @@ func (w *benchEnv) probe(ctx context.Context, c sdkclient.Client, s probeSender,
 	return out, err
 }
 
-// readStages reads how long the parts took, when an invitation has become part of the
-// history. Without mailed, the end of the workflow task that invites stands for the mail.
+// readStages returns the durations of the stages, once the history contains an invitation. If mailed is zero, the end
+// of the workflow task that sends the invitation counts as the time of the email.
 func readStages(ctx context.Context, c sdkclient.Client, id string, start, mailed time.Time) (stages [len(probeStages)]time.Duration, err error) {
 	for {
 		var started, taken, ended time.Time

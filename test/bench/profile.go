@@ -22,9 +22,8 @@ const (
 	statements  = 30
 )
 
-// measureProfile runs the mix. It writes what API and worker spent processor time and
-// memory on meanwhile to the directory of -profiles, and prints the most of it, with the
-// statements that took PostgreSQL's time.
+// measureProfile runs the mix. It writes the CPU and memory profiles of API and worker to the directory of -profiles,
+// and prints their top entries and the statements with the most PostgreSQL time.
 func (w *benchEnv) measureProfile(ctx context.Context) error {
 	if err := os.MkdirAll(w.profiles, 0o750); err != nil {
 		return err
@@ -129,7 +128,7 @@ func (w *benchEnv) resetStatements(ctx context.Context) error {
 	return errors.Join(err, db.Close())
 }
 
-// reportStatements shows how often each statement ran for one of done envelopes, and what it took.
+// reportStatements prints how often each statement ran per completed envelope, and its duration.
 func (w *benchEnv) reportStatements(ctx context.Context, done int) (err error) {
 	db, err := sql.Open("pgx", w.pg)
 	if err != nil {
@@ -142,7 +141,7 @@ func (w *benchEnv) reportStatements(ctx context.Context, done int) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // its error is that of rows.Err
+	defer func() { _ = rows.Close() }() // rows.Err returns its error
 	shown := make(map[string]int)
 	type total struct{ calls, took float64 }
 	totals := make(map[string]total)

@@ -16,13 +16,13 @@ import (
 // The sizes of measureSend.
 const (
 	sendPages  = 20
-	sendRounds = 3  // of each way, in turn
+	sendRounds = 3  // of each way, alternately
 	sendEach   = 40 // envelopes of a round
 )
 
-// measureSend compares the processor time of API and PostgreSQL for an envelope that is made of a template and
-// sent with that of one that is uploaded and sent. The worker stands still meanwhile: what it does is
-// the same for both.
+// measureSend compares the processor time of API and PostgreSQL for an envelope created from a template and sent with
+// that of one that is uploaded and sent. The worker is paused during the measurement, since its work is the same for
+// both.
 func (w *benchEnv) measureSend(ctx context.Context) (err error) {
 	file := textPages(sendPages)
 	template, err := w.client.template(ctx, file, 2)
@@ -90,7 +90,7 @@ func (w *benchEnv) measureSend(ctx context.Context) (err error) {
 	return nil
 }
 
-// textPages is a document of so many pages full of text, of which nothing has to be taken out.
+// textPages returns a document of pages full of text, from which nothing has to be removed.
 func textPages(pages int) []byte {
 	var kids, table bytes.Buffer
 	objects := []string{"<</Type/Catalog/Pages 2 0 R>>", "", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"}

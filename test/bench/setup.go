@@ -169,7 +169,7 @@ func (w *benchEnv) app(ctx context.Context, name string) (*client, error) {
 		return nil, err
 	}
 	c, err := login(w.base, app.ClientID, app.ClientSecret)
-	if err == nil { // the token is there before anything is measured
+	if err == nil { // fetches the token before the measurement
 		_, err = c.API.GetCurrentUserWithResponse(ctx)
 	}
 	return c, err

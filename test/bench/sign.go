@@ -14,8 +14,8 @@ import (
 	"countersign/clients/go/api"
 )
 
-// measureSign times sign calls over HTTP and bare transactions of the same
-// rows, one after the other in turn, so that both meet the same machine.
+// measureSign times sign calls over HTTP and bare transactions of the same rows alternately, so that both run on the
+// machine in the same state.
 func (w *benchEnv) measureSign(ctx context.Context) error {
 	db, err := sql.Open("pgx", w.pg)
 	if err != nil {

@@ -35,8 +35,8 @@ func atOnce(ctx context.Context, n int, do func(context.Context, int) error) err
 	return context.Cause(ctx)
 }
 
-// measureThroughput completes envelopes of two signers, from create to sealed,
-// and runs bare workflows of the same shape on the same server, in turns.
+// measureThroughput completes envelopes of two signers, from creation to sealing, and runs bare workflows of the same
+// shape on the same server, alternately.
 func (w *benchEnv) measureThroughput(ctx context.Context) error {
 	var ours, bare time.Duration
 	for range turns {
@@ -82,7 +82,7 @@ func (w *benchEnv) await(ctx context.Context, e *envelope) error {
 	return nil
 }
 
-// How often clients look whether an envelope is completed: asking costs, too.
+// The intervals at which clients poll for completion, which has a cost as well.
 const (
 	firstLook = 20 * time.Millisecond
 	lastLook  = 500 * time.Millisecond
@@ -99,7 +99,7 @@ func (w *benchEnv) get(ctx context.Context, e *envelope, pause time.Duration) er
 	if err != nil {
 		return err
 	}
-	newer.Signers = e.Signers // their links are in the answer to send alone
+	newer.Signers = e.Signers // only the response to send contains their links
 	*e = *newer
 	return nil
 }

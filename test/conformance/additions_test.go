@@ -58,7 +58,7 @@ func checkCorrections(t *testing.T, s *target) {
 	c.call(t, http.MethodDelete, "/v1/webhooks/"+hook, nil).want(t, 204)
 }
 
-// checkAttachments signs with a file; its values, files and copies are asked for afterwards.
+// checkAttachments signs with a file, then gets its values, files and copies.
 func checkAttachments(t *testing.T, s *target) {
 	t.Helper()
 	c, nobody := s.app(), &client{s: s}

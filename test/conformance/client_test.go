@@ -118,7 +118,7 @@ var readers = map[string]reader{
 	"voidConsoleEnvelope":          reads(api.ParseVoidConsoleEnvelopeResponse),
 }
 
-// requests are the types of the Go client for what is sent as JSON.
+// requests maps operations to the Go client's types of their JSON requests.
 var requests = map[string]func() any{
 	"createField":            is[api.CreateFieldJSONRequestBody],
 	"createSigner":           is[api.CreateSignerJSONRequestBody],
@@ -156,7 +156,7 @@ var requests = map[string]func() any{
 
 func is[T any]() any { return new(T) }
 
-// requireSaid wants the Go client's types to be able to say what was sent.
+// requireSaid requires that the Go client's types can express the body that was sent.
 func requireSaid(t *testing.T, operation string, body []byte) {
 	t.Helper()
 	require.Contains(t, requests, operation, "the table has all requests of the Go client: add it")
@@ -193,7 +193,7 @@ func requireRead(t *testing.T, operation string, a *answer) {
 	require.Empty(t, lost(operation, said, read), "what the Go client's types do not hold")
 }
 
-// lost names what is in an answer and not in what was read of it.
+// lost returns the members of a response that are missing after decoding.
 func lost(at string, said, read any) (names []string) {
 	switch said := said.(type) {
 	case nil: // absent and null are one in Go

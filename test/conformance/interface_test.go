@@ -493,7 +493,7 @@ func checkConsole(t *testing.T, s *target) {
 	require.Equal(t, "voided", c.post(t, at+"/void", object{"reason": "done"}).want(t, 200).str("status"))
 }
 
-// checkProvider says what can be said without a person at the provider, which a deployment need not have.
+// checkProvider checks the responses that need no person at the provider; a deployment may have no provider.
 func checkProvider(t *testing.T, s *target, viewer *client, password string) {
 	t.Helper()
 	nobody := &client{s: s}
@@ -508,7 +508,7 @@ func checkProvider(t *testing.T, s *target, viewer *client, password string) {
 	nobody.post(t, "/v1/console/provider/complete", answer).refused(t, 401, "sign_in_expired")
 }
 
-// checkPasskeys says what can be said without an authenticator.
+// checkPasskeys checks the responses that need no authenticator.
 func checkPasskeys(t *testing.T, s *target, viewer *client, email, password string) {
 	t.Helper()
 	nobody := &client{s: s}

@@ -1,12 +1,10 @@
-// Package conformance holds a running service against its interface, over HTTP
-// alone. Without BASE_URL it starts the built program on both databases; with
-// it, it speaks to that service:
+// Package conformance tests a running service against its interface, over HTTP only. Without BASE_URL it starts the
+// built program on both databases; with it, it tests that service:
 //
 //	BASE_URL=https://sign.example.com CLIENT_ID=… CLIENT_SECRET=… go test -count=1 ./test/conformance
 //
-// The app should be on the pro or enterprise plan. INBOX_URL, the address of the
-// development inbox, adds what is proved by mails; SINK_HOST, a name under which
-// the service reaches this machine, adds the webhooks.
+// The app should be on the pro or enterprise plan. INBOX_URL, the address of the development inbox, adds the checks of
+// emails; SINK_HOST, a name under which the service reaches this machine, adds those of webhooks.
 package conformance_test
 
 import (
@@ -50,7 +48,7 @@ type target struct {
 	ClientSecret string `json:"clientSecret"`
 	InboxURL     string `json:"inboxUrl"` // "": none
 	sinkHost     string // "": none
-	tenant       string // of this run alone
+	tenant       string // of this run only
 	doc          *openapi3.T
 	router       routers.Router
 	answers      *contractcheck.Answers
@@ -137,7 +135,7 @@ func (s *target) prepare(t *testing.T) {
 	require.Equal(t, "Bearer", a.str("token_type"))
 	require.EqualValues(t, 3600, a.body["expires_in"])
 	s.token = a.str("access_token")
-	// What is asked is asked once, with the keys that the suite gives.
+	// Each request is sent once, with the keys of the suite.
 	s.api, err = countersign.New(s.BaseURL, s.ClientID, s.ClientSecret, countersign.WithRetries(0), countersign.WithHTTPClient(&http.Client{Transport: recorder{}}))
 	require.NoError(t, err)
 }
@@ -285,8 +283,7 @@ func (s *target) check(t *testing.T, a *answer, byApp bool) {
 	}
 }
 
-// complete reports the operations of the contract that did not answer with what
-// they are for.
+// complete returns the operations of the contract that have not returned a successful response.
 func (s *target) complete() (missing []string) {
 	for path, item := range s.doc.Paths.Map() {
 		if strings.HasPrefix(path, "/v1/console/provider/") || strings.HasPrefix(path, "/v1/console/passkeys") { // they need a person elsewhere: see checkProvider and checkPasskeys

@@ -18,7 +18,7 @@ import (
 )
 
 // smallDisk is a directory that can be full: a file system of its own if this process may mount one, otherwise any
-// directory, with a failpoint that reports a full disk.
+// directory with a failpoint that reports a full disk.
 type smallDisk struct {
 	w    *scenario
 	dir  string

@@ -15,13 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// call is a client's request about an envelope; response is what it returned.
+// call is a client's request about an envelope.
 type call struct {
 	what   string // get, look, sign, agree, decline or void
 	signer int
 	shown  [signers]bool // agree: whose values the client names as shown
 }
 
+// response is the response to a call.
 type response struct {
 	code    int
 	status  string        // of a get

@@ -118,7 +118,8 @@ var libraries = regexp.MustCompile(`^(AWS|AZURE|GOOGLE|OTEL)_`)
 // foreign are the secrets of other services: a process of Countersign does not get them.
 var foreign = []string{"POSTGRES_PASSWORD", "TEMPORAL_DB_PASSWORD"}
 
-// checkPassed names what .env may set and a service of ours does not get, and what it should not get.
+// checkPassed reports settings of .env that a service of Countersign does not receive, and secrets that it should not
+// receive.
 func checkPassed(service *types.ServiceConfig, example []string, known map[string]bool) []error {
 	var faults []error
 	for _, name := range example {

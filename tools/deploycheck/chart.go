@@ -24,7 +24,7 @@ import (
 //go:embed header.txt
 var header string
 
-// templates are those of the chart that make objects, in the order of the manifests.
+// templates are the chart's templates that create objects, in the order of the manifests.
 var templates = []string{
 	"configmap", "serviceaccount", "migrate", "api", "worker", "service", "ingress", "disruption", "autoscaling", "networkpolicy", "podmonitor",
 }
@@ -35,14 +35,14 @@ func exampleOf(deploy string) string {
 	return filepath.Join(chartOf(deploy), "ci", "example-values.yaml")
 }
 
-// chart lints the chart and compares what it renders with the manifests.
+// chart lints the chart and compares its output with the manifests.
 func chart(deploy string) error {
 	values, err := readValues(exampleOf(deploy))
 	if err != nil {
 		return err
 	}
 	var faults []error
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // Helm's linter logs what it returns, too
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // Helm's linter logs what it returns as well
 	for _, m := range lint.RunAll(chartOf(deploy), values, "countersign").Messages {
 		if m.Severity >= support.WarningSev {
 			faults = append(faults, fmt.Errorf("%s: %s: %w", chartOf(deploy), m.Path, m.Err))

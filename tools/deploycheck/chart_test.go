@@ -36,7 +36,7 @@ func given(t *testing.T, over string) map[string]any {
 	return values
 }
 
-// TestChart_RequiredValues: each that is missing is named with what it is.
+// TestChart_RequiredValues: the error for a missing value names and describes it.
 func TestChart_RequiredValues(t *testing.T) {
 	t.Parallel()
 	for over, want := range map[string]string{

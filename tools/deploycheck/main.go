@@ -1,6 +1,6 @@
-// Command deploycheck parses what deploy/ gives to operators, as the programs that read it do: alert rules,
-// the dashboard's queries, and the Kubernetes manifests, strictly. Queries may only name metrics that the
-// service has, as deploy/metrics.txt lists them. The manifests are what the Helm chart renders: -write writes them anew.
+// Command deploycheck parses the files of deploy/ as the programs that read them do: alert rules, the dashboard's
+// queries, and the Kubernetes manifests, strictly. Queries may only name metrics of the service, as listed in
+// deploy/metrics.txt. The manifests must equal the output of the Helm chart; -write regenerates them.
 package main
 
 import (
@@ -165,7 +165,8 @@ func manifests(file string) error {
 	return nil
 }
 
-// readiness refuses a probe that takes all pods out of their Service while Temporal is down: signing goes on without it.
+// readiness rejects a probe that removes all pods from their Service while Temporal is down: signing continues without
+// it.
 func readiness(objects []any) error {
 	for _, o := range objects {
 		s, ok := o.(*corev1.Service)

@@ -40,7 +40,7 @@ type bench struct {
 	failing int                       // tests that fail without any change
 }
 
-// exploredTest is what is known of a test after it ran once alone.
+// exploredTest is the result of running a test alone once.
 type exploredTest struct {
 	Name    string
 	Took    time.Duration
@@ -53,10 +53,10 @@ func (t exploredTest) reaches(n int) bool {
 }
 
 const (
-	patience = 30 * time.Second // tests hang that take longer by this than five times what they took alone
-	// explorationLimit is how long a test may take alone.
+	patience = 30 * time.Second // a test hangs if it takes longer than this plus five times its time alone
+	// explorationLimit limits the time of a test run alone.
 	explorationLimit = 5 * time.Minute
-	firstBatch       = 2 * time.Second  // tests that the first process runs for a change, by what they took alone; each next one twice as many
+	firstBatch       = 2 * time.Second  // tests of a change's first process, by their time alone; each further process doubles it
 	batchTime        = 20 * time.Second // and at most these
 )
 
@@ -123,8 +123,8 @@ func command(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// explore runs each test of a package alone and notes the changes that it reaches and how long it takes, unless
-// it did so before with the very same code.
+// explore runs each test of a package alone and records the changes that it reaches and its duration, unless the
+// results for the same code are cached.
 func (b *bench) explore(ctx context.Context, pkg string) error {
 	if _, known := b.tests[pkg]; known {
 		return nil
@@ -211,11 +211,11 @@ func (b *bench) exploreTest(ctx context.Context, pkg, test string) error {
 	return nil
 }
 
-// outcome is what a run of tests came to.
+// outcome is the result of a test run.
 type outcome struct {
 	passed   bool
 	timedOut bool
-	failed   []string // tests, as far as they are named
+	failed   []string // names of tests, as far as known
 	output   string
 }
 
@@ -300,8 +300,9 @@ func (b *bench) credit(m mutation, pkg, test string) {
 	b.noticed[m.file][pkg+" "+test]++
 }
 
-// batches returns the tests of a package that reach a change: first those that noticed others of its file, then
-// the quickest, and few before many; as many as take no longer together than the budget, by what they took alone.
+// batches returns the tests of a package that reach a change in batches of growing size: first the tests that noticed
+// other changes of the file, then the fastest. All batches together take at most the budget, by the tests' times
+// alone.
 func (b *bench) batches(pkg string, m mutation) [][]string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// cacheFile names the file that keeps what is known of a package's tests: by the test binary, the program that it
-// may start, the files below the package, which it may read, and the tests that are wanted. "" if nothing is kept.
-// Should something else have changed that a test reads, it reaches other changes than is known, and a change may
-// survive that would be noticed: never the other way about.
+// cacheFile returns the file that caches the results of a package's tests, named by the test binary, the program that
+// it may start, the files below the package, which it may read, and the names of the tests; "" if there is no cache.
+// If something else that a test reads has changed, the test may reach other changes than cached. A change may then
+// survive that would be noticed, but never the reverse.
 func (b *bench) cacheFile(pkg string, tests []string) (string, error) {
 	if b.cache == "" {
 		return "", nil
@@ -72,7 +72,7 @@ func readExplored(file string) ([]exploredTest, error) {
 	return out, nil
 }
 
-// writeExplored keeps what was found out, in place of what was known of the package's tests before.
+// writeExplored replaces the cached results of a package's tests.
 func writeExplored(file string, tests []exploredTest) error {
 	if file == "" {
 		return nil

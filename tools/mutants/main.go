@@ -1,20 +1,20 @@
-// Command mutants changes the code in small ways, one at a time, and says which changes no test notices.
+// Command mutants makes small changes to the code, one at a time, and reports the changes that no test notices.
 //
-// All changes are compiled into the test binaries at once, each behind a switch that an environment
-// variable turns on, so that a change costs no build, only the tests that reach it. The sources stay as
-// they are: the changed copies are given to the compiler as an overlay.
+// All changes are compiled into the test binaries at once, each behind a switch that an environment variable turns on,
+// so that a change costs no build, only the tests that reach it. The sources stay unchanged: the compiler gets the
+// changed copies as an overlay.
 //
 //	mutants -count 155 -seed 1 -time 40m -accepted test/mutants.txt
 //
-// A change is one of: a condition of an if that is never true, one side of && or || that is left out, < for <=
-// and the like, a named constant for its neighbour of the same type or for its half, a comparison that is left
-// out of an SQL text, a statement that is left out. Those that the file of accepted changes names, each with the
-// reason why it changes nothing that matters, are not counted. A change is noticed if a test fails or hangs with it, and again,
-// and not without it. The exit status is 1 if fewer than -goal per cent were noticed.
+// A change is one of: a condition of an if that is never true, one side of && or || left out, < for <= and the like, a
+// named constant replaced by its neighbor of the same type or by its half, a comparison left out of an SQL text, a
+// statement left out. Changes listed in the file of accepted changes, each with the reason why it has no relevant
+// effect, are not counted. A change is noticed if a test fails or hangs with it twice, and not without it. The exit
+// status is 1 if fewer than -goal per cent were noticed.
 //
-// Changes are tried with the tests of their own package first, and what these do not notice with those of the packages
-// that use it. Which tests reach which changes is found out once for each package that is needed, and kept in the directory
-// -cache until the code changes.
+// Changes are tried first with the tests of their own package, and then with those of the packages that use it. Which
+// tests reach which changes is determined once for each package that is needed, and cached in the directory -cache
+// until the code changes.
 package main
 
 import (
@@ -157,9 +157,9 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// tryAll tries the changes until the time is over: first with the tests of their own packages. What these do not notice
-// is tried with the next package's, so that the tests of a package are compiled and explored only if they are needed.
-// Tried are the changes that a test noticed, or that no package's tests did.
+// tryAll tries the changes until the time limit: first with the tests of their own packages. Unnoticed changes are
+// tried with the tests of the next package, so that the tests of a package are compiled and explored only if they are
+// needed. tried counts the changes that a test noticed, or that no package's tests noticed.
 func (b *bench) tryAll(ctx context.Context, chosen []mutation, limit time.Duration) (tried int, survivors []mutation, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -235,7 +235,7 @@ func (b *bench) tryPackage(ctx context.Context, pkg string, changes []mutation) 
 	return left, noticed, err
 }
 
-// choose draws evenly from the groups of packages, as far as they have so many.
+// choose draws evenly from the groups of packages, as long as they have changes left.
 func choose(all []mutation, o options, accepted map[string]bool) []mutation {
 	byGroup := map[string][]mutation{}
 	for _, m := range all {

@@ -116,7 +116,8 @@ func mutate(ctx context.Context, dir string) ([]mutation, string, error) {
 		if len(p.Errors) > 0 {
 			return nil, "", p.Errors[0]
 		}
-		// Each package has numbers of its own, so that a change of one leaves the test binaries of others as they are.
+		// Each package has its own range of numbers, so that a change of one does not alter the test binaries of
+		// others.
 		next := n*numbersPerPackage + 1
 		for i, f := range p.Syntax {
 			path := p.Fset.Position(f.Package).Filename

@@ -10,7 +10,8 @@ import (
 	"slices"
 )
 
-// bundled is bundled.json: what is bundled beside Go modules and npm packages, or has no licence file where it comes from.
+// bundled is bundled.json: components that are neither Go modules nor npm packages, or whose source has no license
+// file.
 type bundled []struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`

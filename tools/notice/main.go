@@ -1,10 +1,10 @@
-// Command notice writes NOTICE: the licences of everything that a release bundles. It finds Go modules and the files that
-// they embed by the go command, npm packages by the lock file and the sources of the pages, and takes the rest (fonts,
-// word lists, PDFium) from bundled.json. It fails where something is bundled whose licence it does not find.
+// Command notice writes NOTICE: the licenses of everything that a release bundles. It finds Go modules and the files
+// that they embed with the go command, npm packages with the lock file and the sources of the pages, and takes the
+// rest (fonts, word lists, PDFium) from bundled.json. It fails if it finds no license for a bundled component.
 //
 //	notice                         writes NOTICE
-//	notice -check                  fails unless NOTICE is what it would write
-//	notice -sbom FILE -program P   adds to a CycloneDX file what is bundled beside Go modules
+//	notice -check                  fails unless NOTICE is up to date
+//	notice -sbom FILE -program P   adds components that are not Go modules to a CycloneDX file
 package main
 
 import (

@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// platforms are those of a release: some import modules of their own.
+// platforms are the platforms of a release. Some import modules that others do not.
 var platforms = [][2]string{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}}
 
 // licenseFile is how files with a licence, or with what a licence demands to be repeated, are called.
@@ -35,7 +35,8 @@ type goPackage struct {
 	}
 }
 
-// goModules lists the modules of all programs on all platforms, and the embedded files that may have a licence of their own.
+// goModules returns the modules of all programs on all platforms, and the embedded files that may have a license of
+// their own.
 func goModules(ctx context.Context, root string) (modules []component, embedded []string, err error) {
 	found := map[string]*component{}
 	files := map[string]bool{}
@@ -140,8 +141,8 @@ func add(found map[string]*component, files map[string]bool, p goPackage, progra
 	}
 }
 
-// licensedApart reports whether an embedded file is of a kind that mostly comes from elsewhere. What the pages bundle
-// comes from npm packages, which are listed by themselves.
+// licensedApart reports whether an embedded file is of a kind that mostly has a license of its own. Content of the
+// pages comes from npm packages, which are listed separately.
 func licensedApart(file string) bool {
 	if strings.HasPrefix(file, "web/dist/") {
 		return false

@@ -91,7 +91,7 @@ func npmPackage(dir, name, license string) (component, error) {
 		}
 		return nil
 	})
-	if len(c.texts) == 0 && license == "MIT" { // said in package.json alone
+	if len(c.texts) == 0 && license == "MIT" { // declared in package.json only
 		c.texts = []string{"Copyright (c) the authors of " + name + "\n\n" + mit}
 	}
 	return c, err

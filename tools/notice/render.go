@@ -14,7 +14,7 @@ import (
 // The lines of a licence that name who gives it: equal texts with other names are printed once.
 var copyrightLine = regexp.MustCompile(`(?im)^[ \t#*]*(portions )?(copyright|©|\(c\)).*(\d{4}|\(c\)|©|authors).*$`)
 
-// render writes NOTICE. Versions are left out: those of a release are in its SBOM.
+// render returns NOTICE. It has no versions: those of a release are in its SBOM.
 func render(all []component) []byte {
 	type group struct {
 		text  string
@@ -47,7 +47,7 @@ func render(all []component) []byte {
 			}
 		}
 	}
-	// The licences of most things first, and those of equally many by their text.
+	// The licenses with the most components first, ties by their text.
 	slices.SortFunc(keys, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(groups[b].users), len(groups[a].users)), strings.Compare(a, b))
 	})

@@ -1,5 +1,5 @@
-// Command rename gives the modules of this repository another path: that of the root and of all modules below it, in go.mod
-// files, imports, settings of tools and documents.
+// Command rename changes the paths of this repository's modules: the root and all modules below it, in go.mod files,
+// imports, settings of tools and documents.
 //
 //	rename -to example.org/countersign
 package main

@@ -1,6 +1,6 @@
-// Package contractcheck compares answers with the OpenAPI document of the service. It compiles each schema once; the filter of
-// kin-openapi, which the requests go through, compiles the schema of every answer and of each of its headers anew: a third
-// of the processor time of the API's tests.
+// Package contractcheck compares responses with the OpenAPI document of the service. It compiles each schema once. The
+// filter of kin-openapi, which validates the requests, compiles the schemas of every response and its headers each
+// time: a third of the processor time of the API's tests.
 package contractcheck
 
 import (

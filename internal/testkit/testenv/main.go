@@ -1,12 +1,12 @@
-// Command testenv runs a command with the servers that tests need: it starts a private PostgreSQL
-// and a private Temporal where the environment names none, names them in the environment of the
-// command, and stops them when it ends.
+// Command testenv runs a command with the servers that tests need. It starts a private PostgreSQL and a private
+// Temporal if the environment names none, names them in the environment of the command, and stops them when the
+// command ends.
 //
 //	go run ./internal/testkit/testenv go test ./...
 //	go run ./internal/testkit/testenv -durable go test -bench . ./store
 //	go run ./internal/testkit/testenv -pgbouncer go test ./store
 //
-// Its exit status is that of the command, or 1 if a server cannot be started.
+// Its exit status is the command's, or 1 if a server cannot be started.
 package main
 
 import (

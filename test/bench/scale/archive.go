@@ -211,8 +211,8 @@ func (b *bench) archiveSizes(ctx context.Context) (map[string]int64, error) {
 	})
 }
 
-// compareArchived brings some envelopes back into the database, and gets those and others, which are in archives, in
-// turns.
+// compareArchived restores some envelopes to the database, and reads them alternately with others that are in
+// archives.
 func (b *bench) compareArchived(ctx context.Context, refs []store.EnvelopeRef) error {
 	few := min(rounds, len(refs)/2)
 	restored, archived := refs[:few], refs[len(refs)-few:]

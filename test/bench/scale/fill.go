@@ -11,16 +11,16 @@ import (
 	"countersign/models"
 )
 
-// wholeOf is of how many envelopes one has its fields and its audit trail as well: that is what is got.
+// wholeOf means that one in so many envelopes has fields and an audit trail as well: the envelopes that are read.
 const wholeOf = 10
 
-// Envelope g is made g times secondsApart after startSeconds, which is in seconds since 1970.
+// Envelope g is created g times secondsApart after startSeconds, a Unix time.
 const startSeconds, secondsApart = 1_700_000_000, 3
 
-// madeAt is when row g is made.
+// madeAt is the SQL for the creation time of row g.
 var madeAt = fmt.Sprintf("to_timestamp(%d + g * %d)", startSeconds, secondsApart)
 
-// uuidOf is an id of version 7 for row g, made of its time; a digit says of what it is the id.
+// uuidOf returns the SQL for a version 7 id of row g, derived from its time. The digit identifies the table.
 func uuidOf(digit string) string {
 	return fmt.Sprintf("(lpad(to_hex(%d + g * %d), 12, '0') || '7%[3]s00800000000000000%[3]s')::uuid", startSeconds*1000, secondsApart*1000, digit)
 }
@@ -53,7 +53,7 @@ var inserts = []struct{ table, sql string }{
 	{"usage", `INSERT INTO usage (app_id, period_start, envelopes) VALUES ($1::uuid, date_trunc('month', now())::date, $2::bigint)`},
 }
 
-// fill makes an app with n envelopes. Indexes are made after the rows, and foreign keys are not examined.
+// fill creates an app with n envelopes. Indexes are created after the rows, and foreign keys are not checked.
 func (b *bench) fill(ctx context.Context, n int) error {
 	start := now()
 	app, _, err := b.store.CreateApp(ctx, appName, models.PlanEnterprise, nil)
@@ -115,7 +115,7 @@ func dropIndexes(ctx context.Context, conn *pgx.Conn, table string) ([]string, e
 	return again, err
 }
 
-// sizes tells how large the tables of a database are, and their indexes.
+// sizes prints the sizes of a database's tables and indexes.
 func (b *bench) sizes(ctx context.Context, n int) error {
 	rows, err := b.pool.Query(ctx, `SELECT c.relname, pg_relation_size(c.oid), coalesce(pg_relation_size(c.reltoastrelid), 0),
 		coalesce((SELECT string_agg(i.indexrelid::regclass || ' ' || pg_size_pretty(pg_relation_size(i.indexrelid)), ', ' ORDER BY pg_relation_size(i.indexrelid) DESC) FROM pg_index AS i WHERE i.indrelid = c.oid), '')

@@ -1,8 +1,7 @@
-// Command scale measures whether the service stays as quick as its database grows, from
-// 1,000 envelopes to 1,000,000 or more on PostgreSQL, and what a read costs beside a bare
-// handler that runs the same SQL; and, with -archive, what archives of ended envelopes save
-// and take. It starts a PostgreSQL of its own, or takes the one that -server names, where its
-// databases stay for the next run.
+// Command scale measures whether the service stays as fast as its database grows, from 1,000 envelopes to 1,000,000 or
+// more on PostgreSQL, and compares each read with a bare handler that runs the same SQL. With -archive it also
+// measures the savings and costs of archives of ended envelopes. It starts its own PostgreSQL, or uses the one that
+// -server names, where its databases stay for the next run.
 package main
 
 import (
@@ -110,7 +109,7 @@ func run(ctx context.Context, server string, large int, archive archiveOptions, 
 	return measure(ctx, both[0], both[1])
 }
 
-// database is the URL of a database of a server, which is made if it is not there.
+// database returns the URL of a database of a server, and creates the database if it does not exist.
 func database(ctx context.Context, server, name string) (string, error) {
 	conn, err := pgx.Connect(ctx, server)
 	if err != nil {

@@ -28,8 +28,9 @@ const (
 
 const getPath = "/v1/envelopes/{id}"
 
-// reads are what is measured. {id} is an envelope that has all its rows, {number} is in the subject of one and in its external id, half were made and
-// changed before {middle}, and a tenth from then to {later}.
+// reads are the measured requests. {id} is an envelope with all its rows. {number} is in the subject of one envelope
+// and in its external id. Half of the envelopes were created and changed before {middle}, and a tenth between {middle}
+// and {later}.
 var reads = []struct{ name, path string }{
 	{"get", getPath},
 	{"list", "/v1/envelopes?tenantId=" + tenant},
@@ -146,7 +147,7 @@ func compareRead(ctx context.Context, few, many *bench, path string) (took [2][]
 	return took, nil
 }
 
-// compareSigning has envelopes made, sent and signed in turns of the two databases, and times the signing.
+// compareSigning creates, sends and signs envelopes alternately in the two databases, and times the signing.
 func compareSigning(ctx context.Context, few, many *bench) (took [2][]time.Duration, err error) {
 	for i := range signCalls + signCalls/4 {
 		for k, b := range []*bench{few, many} {
@@ -316,7 +317,7 @@ const (
 	turns   = 4
 )
 
-// besideFloor counts requests in turns of the service and of the bare handler.
+// besideFloor measures the requests of the service and of the bare handler alternately.
 func (b *bench) besideFloor(ctx context.Context) error {
 	var err error
 	if b.answer, err = b.bytesOf(ctx, strings.ReplaceAll(getPath, "{id}", b.ids[0])); err != nil {
