@@ -78,7 +78,7 @@ func (b bulkSendCommand) Run(ctx context.Context) error {
 	if !b.Wait {
 		return b.print(accepted, "%s  %s  %s", accepted.ID, accepted.Status, rowCount(accepted.Total))
 	}
-	terminal.Tell("%s  %s  %s", accepted.ID, accepted.Status, rowCount(accepted.Total)) // who ends the wait knows what was sent
+	terminal.Tell("%s  %s  %s", accepted.ID, accepted.Status, rowCount(accepted.Total)) // a user who interrupts the wait knows the id
 	waiting, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()
 	s, err := waitForBulk(waiting, c, accepted.ID)
@@ -92,7 +92,7 @@ func (b bulkSendCommand) Run(ctx context.Context) error {
 	return b.end(s)
 }
 
-// printLast prints what is known of a bulk send whose wait failed.
+// printLast prints the last known state of a bulk send whose wait failed.
 func (b bulkSendCommand) printLast(s *api.BulkSend, accepted *api.BulkSendAccepted) error {
 	if s == nil {
 		return terminal.PrintJSON(accepted)
@@ -100,7 +100,7 @@ func (b bulkSendCommand) printLast(s *api.BulkSend, accepted *api.BulkSendAccept
 	return terminal.PrintJSON(s)
 }
 
-// end tells how it ended. Rows that failed make it fail.
+// end prints the result. It returns an error if rows failed.
 func (b bulkSendCommand) end(s *api.BulkSend) error {
 	err := b.printBulk(s)
 	if err == nil && s.Counts.Failed > 0 {
@@ -109,7 +109,7 @@ func (b bulkSendCommand) end(s *api.BulkSend) error {
 	return err
 }
 
-// refused tells the faults of rows one by one.
+// refused prints the problems of rows one by one.
 func (b bulkSendCommand) refused(err error) error {
 	refused, ok := errors.AsType[*countersign.Error](err)
 	if !ok || refused.Details["faults"] == nil {
@@ -129,7 +129,7 @@ func (b bulkSendCommand) refused(err error) error {
 		return coded(err)
 	}
 	for _, f := range details.Faults {
-		_, _ = fmt.Fprintf(os.Stderr, "row %d, %s: %s\n", f.Row, plain(&f.Column), plain(&f.Message)) // only told
+		_, _ = fmt.Fprintf(os.Stderr, "row %d, %s: %s\n", f.Row, plain(&f.Column), plain(&f.Message)) // informational only
 	}
 	if more := details.FaultCount - len(details.Faults); more > 0 {
 		_, _ = fmt.Fprintf(os.Stderr, "and %d more\n", more)
@@ -243,7 +243,7 @@ func (b bulkPauseCommand) Run(ctx context.Context) error {
 	})
 }
 
-// Run goes on with a bulk send.
+// Run resumes a bulk send.
 func (b bulkResumeCommand) Run(ctx context.Context) error {
 	return b.show(func(c *countersign.Client) (*api.BulkSend, error) {
 		return countersign.Answer(c.API.ResumeBulkSendWithResponse(ctx, b.ID, nil))

@@ -2,7 +2,7 @@
 // a service to agents. It knows the API and nothing of the service's insides.
 package cli
 
-// Version is that of the program, which it states to the services that it calls.
+// Version is the program's version, which it states to services.
 var Version = "dev"
 
 // Commands are the commands that call a service, for kong.

@@ -26,7 +26,7 @@ import (
 
 // Exit codes of the commands that call a service; docs/build/cli.md lists them.
 const (
-	exitRefused      = 2 // the service refuses what was asked for
+	exitRefused      = 2 // the service rejected the request
 	exitUnauthorized = 3 // not signed in, or not allowed to
 	exitNotFound     = 4
 	exitUnavailable  = 5   // the service cannot be reached, or cannot do it now
@@ -60,7 +60,7 @@ func coded(err error) error {
 		return codedError{err, exitEnded}
 	case errors.Is(err, context.Canceled):
 		return codedError{errors.New("interrupted"), exitInterrupted}
-	case !ok: // also where the network's own time is over, which is a context.DeadlineExceeded, too
+	case !ok: // also if the network's own timeout has passed, which is a context.DeadlineExceeded as well
 		return codedError{fmt.Errorf("%w: is the service running, and its address right?", err), exitUnavailable}
 	case refused.Status == 401:
 		return codedError{fmt.Errorf("%w: sign in again with \"countersign login\"", err), exitUnauthorized}
@@ -102,7 +102,7 @@ type remote struct {
 	JSON bool `help:"Print JSON." name:"json"`
 }
 
-// print prints a value as JSON, where that is asked for, and else a line for people.
+// print prints a value as JSON if --json is set, otherwise a line for people.
 func (r remote) print(v any, format string, args ...any) error {
 	if r.JSON {
 		return terminal.PrintJSON(v)
@@ -159,8 +159,8 @@ func readLogin() (l login, err error) {
 	return l, nil
 }
 
-// resolve returns the login that a command uses: what flags or the environment name, else the login that was kept, else that
-// of a running "countersign dev". A kept secret goes to no other address or client.
+// resolve returns the login that a command uses: from flags or the environment, or else the saved login, or else that
+// of a running "countersign dev". A saved secret is sent to no other address and for no other client.
 func (s service) resolve() (login, error) {
 	l, err := readLogin()
 	if err != nil {
@@ -183,7 +183,7 @@ func (s service) resolve() (login, error) {
 	return l, nil
 }
 
-// devTenant is the tenant of what is sent to a running "countersign dev" unless another is named.
+// devTenant is the default tenant of requests to a running "countersign dev".
 const devTenant = "demo"
 
 // devLogin returns the login of the "countersign dev" that runs on the data directory of this place; empty if none ever did.
@@ -289,7 +289,7 @@ func (c loginCommand) Run(ctx context.Context) error {
 		"Signed in to %s as %s.", l.URL, plain(&app.Name))
 }
 
-// readFile reads a file that the user named, of at most so many bytes.
+// readFile reads a file that the user named, of at most most bytes.
 func readFile(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path) //nolint:gosec // the user's own choice
 	if err != nil {

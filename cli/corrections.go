@@ -17,7 +17,8 @@ import (
 	"countersign/clients/go/api"
 )
 
-// parsePerson parses "Ada Lovelace <ada@example.com>", "Client=Ada Lovelace <ada@example.com>" with a role, or an address alone.
+// parsePerson parses "Ada Lovelace <ada@example.com>", "Client=Ada Lovelace <ada@example.com>" with a role, or only an
+// address.
 func parsePerson(flag, text string) (role string, a *mail.Address, err error) {
 	who := text
 	if before, after, ok := strings.Cut(text, "="); ok && !strings.Contains(before, "<") {

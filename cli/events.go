@@ -43,7 +43,7 @@ func (f *forwarder) prepare() error {
 	return err
 }
 
-// post sends one event and returns what was answered.
+// post sends one event and returns the status of the response.
 func (f *forwarder) post(ctx context.Context, id uuid.UUID, body []byte) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, forwardLimit)
 	defer cancel()
@@ -62,7 +62,7 @@ func (f *forwarder) post(ctx context.Context, id uuid.UUID, body []byte) (int, e
 	return res.StatusCode, res.Body.Close()
 }
 
-// deliver posts an event, where that is asked for, and prints it.
+// deliver posts an event, if an address was given, and prints it.
 func (f *forwarder) deliver(ctx context.Context, e countersign.EventRecord, asJSON bool) error {
 	outcome := ""
 	if f.Forward != "" {
@@ -185,7 +185,7 @@ func (t *triggerCommand) Run(ctx context.Context) error {
 	return err
 }
 
-// madeUpEvent is an event as the service would tell it.
+// madeUpEvent returns a sample event in the format of the service.
 func madeUpEvent(name models.EventName) (uuid.UUID, []byte, error) {
 	if !name.IsWebhookEvent() {
 		return uuid.Nil, nil, fmt.Errorf("%q is not a webhook event; there are %v", name, models.WebhookEvents)

@@ -56,7 +56,7 @@ func (i importDocuSeal) Run(ctx context.Context) error {
 	}
 	if !i.JSON {
 		for _, n := range out.Notes {
-			_, _ = fmt.Fprintln(os.Stderr, plain(&n)) // only told
+			_, _ = fmt.Fprintln(os.Stderr, plain(&n)) // informational only
 		}
 	}
 	if i.DryRun {

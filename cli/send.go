@@ -49,7 +49,7 @@ func (s sendCommand) Validate() error {
 
 // Run makes an envelope, uploads its files and sends it.
 func (s sendCommand) Run(ctx context.Context) error {
-	if err := checkNewFile(s.Out); err != nil { // before anybody is asked to sign
+	if err := checkNewFile(s.Out); err != nil { // before anybody is invited
 		return err
 	}
 	c, tenant, err := s.clientAndTenant()
@@ -281,7 +281,7 @@ func (s sendCommand) upload(ctx context.Context, c *countersign.Client, id uuid.
 	return doc, err
 }
 
-// progress is a file that tells how much of it was read.
+// progress is a file that reports how much of it was read.
 type progress struct {
 	*os.File
 	terminal.Bar

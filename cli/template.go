@@ -212,7 +212,7 @@ func (p templatePullCommand) write(path string, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// fileName is a document's name as that of a file in a folder.
+// fileName returns a document's name as a valid file name.
 func fileName(name string) string {
 	name = filepath.Base(filepath.FromSlash(strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`\:*?"<>|`, r) {

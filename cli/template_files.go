@@ -28,7 +28,7 @@ var templateOrder = []string{
 	"role", "kind", "routingOrder", "authMethod", "type", "page", "x", "y", "w", "h",
 }
 
-// templateSource is a template as it is pushed.
+// templateSource is a template to push.
 type templateSource struct {
 	data     map[string]any // a TemplateRequest without tenantId
 	document string         // path of the PDF

@@ -15,10 +15,10 @@ import (
 
 const maxDays = 3650 // of any setting that counts days
 
-// reporter notes what is wrong with a setting.
+// reporter records a problem of a setting.
 type reporter func(name, format string, args ...any)
 
-// check notes what is wrong with the values themselves.
+// check returns the problems of the values themselves.
 func (c *Config) check() []error {
 	var out []error
 	bad := func(name, format string, args ...any) {

@@ -23,9 +23,8 @@ import (
 // Prefix begins the name of every setting in the environment.
 const Prefix = "COUNTERSIGN_"
 
-// Config holds every setting. Each is read from COUNTERSIGN_ and the name in
-// its env tag; what is not set keeps its default. A Secret may be in a file instead, which
-// the same name with _FILE at its end names.
+// Config holds every setting. Each is read from COUNTERSIGN_ and the name in its env tag; settings that are not set
+// keep their default. A Secret may be in a file instead, which the same name with the suffix _FILE names.
 type Config struct {
 	// Listen is the address the API listens on.
 	Listen string `env:"LISTEN"`
@@ -62,7 +61,7 @@ type Config struct {
 	SMTPOAuthClientSecret Secret `env:"SMTP_OAUTH_CLIENT_SECRET"`
 	// SMTPOAuthServiceAccount is the JSON key of a Google service account, in their place.
 	SMTPOAuthServiceAccount Secret `env:"SMTP_OAUTH_SERVICE_ACCOUNT"`
-	// SMTPOAuthScope is the permission requested; empty: that of Microsoft 365, or of Gmail.
+	// SMTPOAuthScope is the requested permission; empty: the one for Microsoft 365 or Gmail.
 	SMTPOAuthScope string `env:"SMTP_OAUTH_SCOPE"`
 	// MailFrom is the sender of all mails, such as "Countersign <sign@example.com>".
 	MailFrom string `env:"MAIL_FROM"`
@@ -113,7 +112,7 @@ type Config struct {
 	OIDCApp string `env:"OIDC_APP"`
 	// DeclineNeedsCode lets only who confirmed the one-time code decline, where the signer has one.
 	DeclineNeedsCode bool `env:"DECLINE_NEEDS_CODE"`
-	// ReadBeforeCode lets anyone who has a signing link read its documents before the one-time code is confirmed.
+	// ReadBeforeCode lets anyone with a signing link read its documents before the one-time code is verified.
 	ReadBeforeCode bool `env:"READ_BEFORE_CODE"`
 	// LeakedPasswords is a file of passwords that no console user may choose: SHA-1 in order, as Have I Been Pwned has them; empty: none.
 	LeakedPasswords string `env:"LEAKED_PASSWORDS"`
@@ -287,8 +286,8 @@ func unknown(vars map[string]string) error {
 	return errors.Join(out...)
 }
 
-// Warnings tell of settings that are allowed and rarely meant: the pages of
-// SigningURL and EmbedURL are served under /sign and /embed alone.
+// Warnings describes settings that are allowed but rarely intended: the pages of SigningURL and EmbedURL are served
+// only under /sign and /embed.
 func (c Config) Warnings() []string {
 	var out []string
 	for _, s := range []struct{ name, v, path string }{{"SIGNING_URL", c.SigningURL, "/sign"}, {"EMBED_URL", c.EmbedURL, "/embed"}} {

@@ -30,7 +30,8 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, [5]time.Duration{0, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}, [5]time.Duration(c.WebhookSchedule))
 }
 
-// TestNamesOfOthersAreLeftAlone: a developer's shell has those of the command line, and one that read .env those of the compose file.
+// TestNamesOfOthersAreLeftAlone: a developer's shell has the variables of the command line, and one that read .env has
+// those of the compose file.
 func TestNamesOfOthersAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	of := map[string]*regexp.Regexp{
@@ -59,8 +60,8 @@ func TestNamesOfOthersAreLeftAlone(t *testing.T) {
 	require.Greater(t, found, 10)
 }
 
-// TestAServiceOfKubernetesIsNoSetting: Kubernetes tells each pod of the Services beside it in variables
-// that begin with the Service's name, and the Service is mostly called countersign.
+// TestAServiceOfKubernetesIsNoSetting: Kubernetes gives each pod variables for the Services beside it that begin with
+// the Service's name, which is mostly countersign.
 func TestAServiceOfKubernetesIsNoSetting(t *testing.T) {
 	t.Parallel()
 	links := []string{
@@ -242,7 +243,7 @@ func TestEverySettingIsDocumented(t *testing.T) {
 	}
 }
 
-// TestLinksThatLeadNowhereAreWarnedOf: pages are at /sign and /embed alone.
+// TestLinksThatLeadNowhereAreWarnedOf: pages are only at /sign and /embed.
 func TestLinksThatLeadNowhereAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	for set, warned := range map[string]int{

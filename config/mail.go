@@ -27,7 +27,7 @@ func (c *Config) checkMailFrom(bad reporter) {
 	}
 }
 
-// checkSMTPOAuth notes what is wrong with the sign-in to the mail server by an access token.
+// checkSMTPOAuth records the problems of signing in to the mail server with an access token.
 func (c *Config) checkSMTPOAuth(bad reporter) {
 	if c.SMTP().OAuth == (notify.OAuthConfig{}) {
 		return

@@ -13,7 +13,7 @@ import (
 
 const maxOIDCName = 60 // characters
 
-// checkOIDC notes what is wrong with the sign-in at a provider.
+// checkOIDC records the problems of the settings for signing in at a provider.
 func (c *Config) checkOIDC(bad reporter) {
 	needed := []struct{ name, v string }{
 		{"OIDC_ISSUER", c.OIDCIssuer}, {"OIDC_CLIENT_ID", c.OIDCClientID}, {"OIDC_CLIENT_SECRET", string(c.OIDCClientSecret)}, {"OIDC_ROLE_CLAIM", c.OIDCRoleClaim},

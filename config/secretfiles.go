@@ -29,7 +29,7 @@ func secretNames() []string {
 	return names
 }
 
-// readSecretFiles sets each secret whose variable with the suffix _FILE names a file, and returns what is wrong.
+// readSecretFiles sets each secret whose variable with the suffix _FILE names a file, and returns the problems.
 func readSecretFiles(vars map[string]string) []error {
 	var problems []error
 	for _, name := range secretNames() {

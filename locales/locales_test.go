@@ -86,8 +86,8 @@ func compare(t *testing.T, tag, at string, want, got map[string]any) {
 
 var forms = map[plural.Form]string{plural.Other: "other", plural.Zero: "zero", plural.One: "one", plural.Two: "two", plural.Few: "few", plural.Many: "many"}
 
-// comparePlural: each form that whole numbers use is there, but "zero", for which "other" is right as well; and no form
-// that the language does not have. The number may be left out of zero, one and two.
+// comparePlural requires every plural form that whole numbers of the language use, and no others. "zero" is optional,
+// because "other" is correct for it as well. The forms zero, one and two may omit the number.
 func comparePlural(t *testing.T, tag, name, want string, got map[string]any) {
 	t.Helper()
 	of := map[string]bool{"other": true}
@@ -113,7 +113,8 @@ func comparePlural(t *testing.T, tag, name, want string, got map[string]any) {
 	}
 }
 
-// TestNamesOfButtonsBeginAsTheyRead: a button whose name for programs that read it out says more than it shows begins with what it shows (WCAG 2.5.3).
+// TestNamesOfButtonsBeginAsTheyRead: if the accessible name of a button is longer than its visible text, it begins
+// with that text (WCAG 2.5.3).
 func TestNamesOfButtonsBeginAsTheyRead(t *testing.T) {
 	t.Parallel()
 	for _, tag := range locales.Tags() {

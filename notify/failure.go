@@ -30,9 +30,8 @@ func (s *ServerError) Unwrap() error { return s.Err }
 
 var enhancedCode = regexp.MustCompile(`\b[245]\.\d{1,3}\.\d{1,3}\b`)
 
-// connectFailure describes why no authenticated connection was had. It is never
-// permanent: the configuration or the server can be mended meanwhile.
-// login and password are taken out.
+// connectFailure describes why no authenticated connection was established. It is never permanent: the configuration
+// or the server can be fixed. The result does not contain login and password.
 func connectFailure(ctx context.Context, err error, login, password string) error {
 	if err = describeConnection(ctx, err, login, password); ctx.Err() != nil {
 		return err
@@ -40,7 +39,7 @@ func connectFailure(ctx context.Context, err error, login, password string) erro
 	return &ServerError{err}
 }
 
-// oauthFailure describes why no access token was had. As a connection, it can be mended meanwhile.
+// oauthFailure describes why no access token was obtained. Like a connection failure, it is never permanent.
 func oauthFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("mail server: %w", ctx.Err())
@@ -142,7 +141,7 @@ func final(step string, code int, enhanced string) bool {
 	return subject == "5.1" || subject == "5.2" || subject == "5.6"
 }
 
-// serverLine returns what the server said; the library has it within its own words alone.
+// serverLine returns the server's response, which the library provides only within its own text.
 func serverLine(failed *gomail.SendError) string {
 	line := strings.TrimPrefix(failed.Error(), failed.Reason.String()+": ")
 	for _, own := range []string{", affected recipient(s): ", ", affected message ID: "} {
@@ -156,7 +155,7 @@ func serverLine(failed *gomail.SendError) string {
 	return line
 }
 
-// maxServerLine bounds what is kept of a server's answer, in characters.
+// maxServerLine limits the stored part of a server's response, in characters.
 const maxServerLine = 200
 
 var (

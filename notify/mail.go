@@ -1,6 +1,5 @@
-// Package notify sends mail over SMTP and text messages over a
-// Twilio-compatible HTTP API. It knows nothing of envelopes: what is said is
-// the business of notify/templates, to whom and when that of its callers.
+// Package notify sends email over SMTP and text messages over a Twilio-compatible HTTP API. It knows nothing of
+// envelopes: package notify/templates writes the texts, and the callers decide about recipients and times.
 package notify
 
 import (
@@ -8,8 +7,7 @@ import (
 	"io"
 )
 
-// Address is a mailbox: a display name, which may be empty, and an
-// addr-spec (RFC 5322 §3.4.1).
+// Address is a mailbox: an optional display name, and an addr-spec (RFC 5322 §3.4.1).
 type Address struct{ Name, Email string }
 
 // Attachment is a file of a mail. Open is called once per attempt to send and
@@ -52,10 +50,10 @@ type Mail struct {
 	ReplyTo string
 	Subject string
 	Text    string
-	// HTML is the alternative to Text; empty sends text alone.
+	// HTML is the alternative to Text; if it is empty, only Text is sent.
 	HTML string
-	// MessageID is the header's value without angle brackets, used as it is, so
-	// that a mail sent again after a crash can be recognised as the same mail.
+	// MessageID is the header's value without angle brackets, used unchanged, so that an email sent again after a
+	// crash can be recognized as the same email.
 	MessageID   string
 	Attachments []Attachment
 	// Inline are pictures that HTML shows, by Content-ID.
@@ -83,8 +81,8 @@ func (t *TooLargeError) Error() string { return t.Err.Error() }
 // Unwrap returns the cause.
 func (t *TooLargeError) Unwrap() error { return t.Err }
 
-// PermanentError marks a failure that no further attempt can mend: a malformed address,
-// or one that the server refused for good, as it did the message. Find it with errors.As.
+// PermanentError is a failure that another attempt cannot fix: a malformed address, or an address or message that the
+// server permanently rejected. Use errors.As to find it.
 type PermanentError struct{ Err error }
 
 // Error returns the cause. It names no address and no person.

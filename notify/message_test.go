@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNoControlCharactersInHeaders: they do not reach whoever shows the mail,
-// nor do characters that turn the direction of what follows.
+// TestNoControlCharactersInHeaders: headers contain no control characters, and no characters that change the direction
+// of the text after them.
 func TestNoControlCharactersInHeaders(t *testing.T) {
 	t.Parallel()
 	server := serve(t, serverKind{})

@@ -27,7 +27,7 @@ type OAuthConfig struct {
 	TokenURL string
 	// ClientID and ClientSecret identify the application at the token endpoint.
 	ClientID, ClientSecret string
-	// Scope is the permission requested; empty: that of Microsoft 365, or with a ServiceAccount that of Gmail.
+	// Scope is the requested permission; empty: Microsoft 365's or, with a ServiceAccount, Gmail's.
 	Scope string
 	// ServiceAccount is the JSON key of a Google service account, which may act for the user of the SMTP URL.
 	ServiceAccount string
@@ -70,7 +70,7 @@ func newTokens(cfg OAuthConfig, user string, now func() time.Time) (*tokens, err
 	}
 	t := &tokens{now: now, turn: make(chan struct{}, 1), client: &http.Client{
 		Timeout:       tokenTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the secret goes to the named endpoint alone
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the secret goes only to the named endpoint
 	}}
 	if cfg.ServiceAccount != "" {
 		if cfg.TokenURL+cfg.ClientID+cfg.ClientSecret != "" {

@@ -95,7 +95,7 @@ func serveTokens(t *testing.T) *tokenServer {
 
 func (ts *tokenServer) current() string { return fmt.Sprintf("eyJ0b2tlbg.%d_-", ts.given) }
 
-// good accepts the newest token alone.
+// good accepts only the newest token.
 func (ts *tokenServer) good(user, token string) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

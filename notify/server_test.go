@@ -43,7 +43,7 @@ type serverKind struct {
 	tls      bool // STARTTLS on offer
 	implicit bool
 	auth     bool
-	oauth    func(user, token string) bool // XOAUTH2 alone; nil: none
+	oauth    func(user, token string) bool // XOAUTH2 only; nil: none
 	noUTF8   bool
 	limit    int64 // of a mail's size, as the server says; 0: it says none
 }
@@ -87,7 +87,7 @@ func serve(t *testing.T, kind serverKind, refuse ...func(*mailServer)) *mailServ
 	}()
 	t.Cleanup(func() {
 		_ = server.Close()
-		_ = ln.Close() // the server may not have come to know of it
+		_ = ln.Close() // the server may not have noticed
 		<-done
 	})
 	return m

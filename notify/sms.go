@@ -106,7 +106,7 @@ func (t *Twilio) Send(ctx context.Context, to, text string) error {
 		return smsFailure(ctx, err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxSMSAnswer)) // the status alone decides; the body explains
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxSMSAnswer)) // only the status matters; the body explains it
 	if res.StatusCode >= 200 && res.StatusCode <= 299 {
 		return nil
 	}
@@ -124,8 +124,8 @@ func (t *Twilio) Send(ctx context.Context, to, text string) error {
 	return err
 }
 
-// recipientErrorCodes tells Twilio's error codes that concern this number or text
-// from those that concern the account or the sender, which can be mended.
+// recipientErrorCodes reports whether one of Twilio's error codes concerns this number or text. Other codes concern
+// the account or the sender, which can be fixed.
 func recipientErrorCodes(code int) bool {
 	switch code {
 	case 21211, 21214, 21217, 21604, 21610, 21612, 21614, 21617, 21635:

@@ -31,7 +31,7 @@ type SMTPConfig struct {
 	// demanded; smtps is the same as tls=implicit. The port defaults to 587
 	// (starttls), 465 (implicit) or 25 (none).
 	URL string
-	// OAuth replaces the password; the URL then names the mailbox as its user, alone.
+	// OAuth replaces the password; the URL then contains only the mailbox as its user.
 	OAuth OAuthConfig
 	// From is the sender, as "Name <address>" or a bare address.
 	From string
@@ -101,7 +101,7 @@ func NewSMTP(cfg SMTPConfig) (*SMTP, error) {
 	return s, nil
 }
 
-// readURL reads the URL. With OAuth a user stands alone, and else with a password.
+// readURL parses the URL. With OAuth it contains only a user, otherwise a user with a password.
 func (s *SMTP) readURL(raw string, oauth bool) error {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -160,8 +160,8 @@ func (s *SMTP) String() string {
 	return "smtp " + net.JoinHostPort(s.host, strconv.Itoa(s.port)) + " (" + s.mode + ")"
 }
 
-// MessageID derives a Message-ID under the sender's domain. The same parts give
-// the same id, which tells nothing about them.
+// MessageID returns a Message-ID under the sender's domain. The same parts yield the same id, which reveals nothing
+// about them.
 func (s *SMTP) MessageID(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:16]) + "@" + s.domain
@@ -204,8 +204,8 @@ func (s *SMTP) Deliver(ctx context.Context, m Mail) (answer string, err error) {
 	return oneLine(out.msg.ServerResponse()), err
 }
 
-// fits compares files, as they are written into a mail, with the size of mails that the
-// server says it takes (RFC 1870); a limit of "", 0 or no number is none.
+// fits compares the encoded size of files with the size limit that the server announces (RFC 1870). A limit of "", 0
+// or no number means none.
 func fits(limit string, files []Attachment) error {
 	most, err := strconv.ParseInt(limit, 10, 64)
 	if err != nil || most <= 0 {
@@ -268,7 +268,7 @@ func (s *SMTP) exchange(ctx context.Context, utf8 bool, do step) error {
 	if err := do(ctx, client, sc); err != nil {
 		return err
 	}
-	// The mail is with the server by now, whatever becomes of QUIT.
+	// The server has the email now, even if QUIT fails.
 	quit, cancelQuit := context.WithTimeout(ctx, quitTimeout)
 	defer cancelQuit()
 	defer context.AfterFunc(quit, func() { _ = conn.Close() })()

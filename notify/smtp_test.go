@@ -322,8 +322,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestTooLarge: a mail whose attachments the server does not take for their size can be told
-// from others, before they are sent where the server says what it takes.
+// TestTooLarge: an email that the server rejects for the size of its attachments is distinguished from others, before
+// it is sent if the server announces a limit.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	m := hello()

@@ -45,8 +45,7 @@ type ClientConfig struct {
 // Request is one attempt to deliver one event to one endpoint.
 type Request struct {
 	URL string
-	// Endpoint names who shares the places for deliveries under way, such as the
-	// webhook's id; "" asks for none.
+	// Endpoint identifies the deliveries that share a concurrency limit, such as by the webhook's id; "": no limit.
 	Endpoint string
 	// Failing says that the endpoint did not take its last delivery: it is given
 	// fewer places.
@@ -68,7 +67,7 @@ type Result struct {
 	Status     int // 0 when no answer came
 	Latency    time.Duration
 	Body       []byte        // the answer's first 4 KiB
-	RetryAfter time.Duration // 0 when the answer asks for no delay; at most 24 h
+	RetryAfter time.Duration // 0 if the response requests no delay; at most 24 h
 	Gone       bool          // 410: the endpoint wants no more deliveries
 	Err        error         // why no usable answer came; the text is safe to store and show
 	// Wait says that nothing was tried, because as many deliveries as may be were

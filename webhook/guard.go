@@ -6,11 +6,9 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// newGuard admits public addresses only, on any port. As a net.Dialer's Control it
-// sees the address that is dialled, after name resolution, so that a name that
-// changes its address between check and use gains nothing. IPv6 is admitted
-// from 2000::/3 alone, which leaves out v4-mapped, v4-compatible, NAT64, unique
-// local and link-local addresses.
+// newGuard admits public addresses only, on any port. As a net.Dialer's Control it sees the address that is dialled,
+// after name resolution, so that a name that changes its address between check and use gains nothing. IPv6 is admitted
+// from 2000::/3 only, which leaves out v4-mapped, v4-compatible, NAT64, unique local and link-local addresses.
 func newGuard() *ssrf.Guardian {
 	// Answers for the platform on every Azure machine, from outside the
 	// special-purpose registries.

@@ -43,8 +43,8 @@ func (h *hangingEndpoint) waiting() int {
 	return h.now
 }
 
-// TestConcurrencyLimitPerEndpoint: one that hangs holds its own places and no
-// others; what finds none comes back at a time of its own.
+// TestConcurrencyLimitPerEndpoint: an endpoint that hangs uses up only its own limit. A delivery over the limit is
+// retried at a time of its own.
 func TestConcurrencyLimitPerEndpoint(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// resolver asks a name server of its own that answers every question of the
-// right family with what next returns; nil is NXDOMAIN.
+// resolver uses a name server that answers every query of the right address family with the result of next; nil is
+// NXDOMAIN.
 func resolver(t *testing.T, next func() net.IP) *net.Resolver {
 	t.Helper()
 	server, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")

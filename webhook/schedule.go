@@ -13,9 +13,8 @@ const maxDelay = 7 * 24 * time.Hour
 // Schedule holds the delay before each of the five attempts.
 type Schedule [5]time.Duration
 
-// ParseSchedule reads "quickstart" (0s,1m,10m,1h,6h), "detailed"
-// (30s,2m,10m,1h,6h) or five comma-separated delays from 0 to 7 days in Go's
-// notation. The error names what is wrong.
+// ParseSchedule parses "quickstart" (0s,1m,10m,1h,6h), "detailed" (30s,2m,10m,1h,6h) or five comma-separated delays
+// from 0 to 7 days in Go's notation. The error describes the problem.
 func ParseSchedule(s string) (Schedule, error) {
 	switch strings.TrimSpace(s) {
 	case "quickstart":

@@ -87,10 +87,9 @@ func checkHost(host string, bracketed, allowPrivate bool) error {
 	return nil
 }
 
-// privateSuffixes are top-level names that resolve on one machine or in one
-// network alone (RFC 6761, RFC 6762, RFC 9476, ICANN's "internal" and names that
-// it keeps out of the root because so many use them privately). Metadata services
-// of clouds are among them, such as metadata.google.internal.
+// privateSuffixes are top-level names that resolve only on one machine or in one network (RFC 6761, RFC 6762, RFC
+// 9476, ICANN's "internal" and names that it keeps out of the root because so many use them privately). Metadata
+// services of clouds are among them, such as metadata.google.internal.
 var privateSuffixes = []string{
 	"internal", "local", "localhost", "localdomain", "invalid", "onion", "alt", "home", "corp", "mail", "lan", "intranet", "private",
 }

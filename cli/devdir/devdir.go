@@ -26,7 +26,7 @@ type Info struct {
 	ConsoleLogin
 }
 
-// Credentials are those of an app.
+// Credentials are the credentials of an app.
 type Credentials struct {
 	ClientID     string `json:"clientId"`
 	ClientSecret string `json:"clientSecret"`
@@ -47,7 +47,7 @@ func Read(dir string) (i Info) {
 	return i
 }
 
-// Write states what is running.
+// Write records the running service.
 func Write(dir string, i Info) error {
 	path := filepath.Join(dir, file)
 	b, err := json.MarshalIndent(i, "", "  ")

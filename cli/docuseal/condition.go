@@ -14,8 +14,8 @@ type comparison = struct {
 	IsNot  *string `json:"isNot,omitempty"`
 }
 
-// condition is that of a field; nil, with a note, where there is none like it. The
-// field is then always shown.
+// condition returns the condition of a field; nil, with a note, if it has no counterpart. The field is then always
+// shown.
 func (c *conversion) condition(f *Field) *api.Condition {
 	clauses := make(api.Comparisons, 0, len(f.Conditions))
 	ors := 0 // of those after the first, which say how they are joined to the one before

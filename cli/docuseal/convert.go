@@ -14,7 +14,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// Role is who fills fields, and when: those of a lower order before.
+// Role is a role that fills in fields, after the roles of lower order.
 type Role struct {
 	Name  string
 	Order int
@@ -27,18 +27,17 @@ type Placed struct {
 	Document int
 }
 
-// Result is what becomes of a template.
+// Result is the converted template.
 type Result struct {
 	Roles  []Role
 	Fields []Placed
-	Notes  []string // what is not as it was, for people
+	Notes  []string // differences from the original, for people
 }
 
-// PageSize tells the size of a page as it is shown, in points. Documents and pages
-// are counted from 0.
+// PageSize is a function that returns the displayed size of a page, in points. Documents and pages are counted from 0.
 type PageSize func(document, page int) (w, h float64, ok bool)
 
-// Convert says what becomes of a template whose pages have these sizes.
+// Convert converts a template whose pages have these sizes.
 func (t *Template) Convert(size PageSize) *Result {
 	c := &conversion{template: t, size: size, names: make(map[string]string), taken: make(map[string]bool)}
 	for i, s := range t.Submitters {
@@ -93,7 +92,7 @@ func (c *conversion) freeName(text string) string {
 	return name
 }
 
-// types are those of which a field becomes one for each of its areas.
+// types maps field types whose areas each become a field.
 var types = map[string]api.FieldType{
 	"text": "text", "signature": "signature", "initials": "initial", "date": "date", "number": "number", "checkbox": "checkbox",
 	"select": "select", "cells": "text", "stamp": "stamp", "image": "attachment", "file": "attachment", "phone": "text", "heading": "text",
@@ -240,7 +239,7 @@ func (c *conversion) dateFormat(f *Field, out *countersign.FieldRequest) {
 	c.note(f, "dates are not written as %s", f.Preferences.Format)
 }
 
-// choices makes a field of each choice that has a place of its own.
+// choices adds a field for each choice that has its own place.
 func (c *conversion) choices(f *Field, base countersign.FieldRequest) {
 	name := *base.Name
 	for i, a := range f.Areas {

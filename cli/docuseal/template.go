@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Template is what is read of a template.
+// Template is the imported part of a template.
 type Template struct {
 	Name       string      `json:"name"`
 	ExternalID string      `json:"external_id"`
@@ -26,7 +26,7 @@ type Document struct {
 	Name string `json:"name"`
 }
 
-// File tells the file name of a document.
+// File is the file name of a document.
 type File struct {
 	UUID     string `json:"uuid"`
 	Filename string `json:"filename"`
@@ -62,8 +62,8 @@ type Option struct {
 	Value string `json:"value"`
 }
 
-// Area is a place on a page. Lengths are fractions of the page as it is shown,
-// from its left top corner; pages count from 0.
+// Area is a place on a page. Lengths are fractions of the displayed page, from its top left corner; pages count from
+// 0.
 type Area struct {
 	Document  string  `json:"attachment_uuid"`
 	Page      int     `json:"page"`
@@ -129,7 +129,7 @@ func Read(r io.Reader) (*Template, error) {
 	return &t, nil
 }
 
-// FileNames are those of the documents, in their order.
+// FileNames returns the file names of the documents, in order.
 func (t *Template) FileNames() []string {
 	names := make([]string, len(t.Schema))
 	for i, d := range t.Schema {

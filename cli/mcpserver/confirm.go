@@ -18,12 +18,12 @@ import (
 type question struct {
 	call     [sha256.Size]byte // of the tool and its arguments
 	envelope uuid.UUID
-	tag      string     // the version of the envelope that the person was told of
+	tag      string     // the version of the envelope that was displayed
 	remind   []reminded // whom to remind
 	asked    time.Time
 }
 
-// withConfirmation is a tool that is called twice: ask asks the person, and do does what was confirmed.
+// withConfirmation returns a tool that is called twice: ask asks the person, and do performs what was confirmed.
 func withConfirmation[In any](s *server, ask handler[In], do func(context.Context, question, In) (any, error)) handler[In] {
 	return func(ctx context.Context, req *mcp.CallToolRequest, in In) (any, error) {
 		if req.Params.RequestState == "" && len(req.Params.InputResponses) == 0 {

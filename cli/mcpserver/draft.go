@@ -29,7 +29,7 @@ type draftInput struct {
 	ExpiresInDays int           `json:"expires_in_days,omitempty" jsonschema:"the tenant's deadline unless given"`
 }
 
-// Bounds of what one call may ask for; the service has its own beside them.
+// Limits of one call. The service has its own limits as well.
 const (
 	maxFiles   = 20
 	maxSigners = 50
@@ -43,7 +43,7 @@ func (s *server) createDraft(ctx context.Context, _ *mcp.CallToolRequest, in dra
 	if len(in.Signers) == 0 || len(in.Signers) > maxSigners {
 		return nil, fmt.Errorf("signers: name 1 to %d", maxSigners)
 	}
-	for _, name := range in.Files { // before anything is made
+	for _, name := range in.Files { // before anything is created
 		f, err := s.openPDF(name)
 		if err != nil {
 			return nil, err

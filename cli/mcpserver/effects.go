@@ -16,8 +16,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// ifUnchanged makes the service refuse the call with 412 if the envelope is no
-// longer what the person was told of.
+// ifUnchanged makes the service reject the call with 412 if the envelope has changed since the person confirmed.
 func ifUnchanged(tag string) api.RequestEditorFn {
 	return func(_ context.Context, req *http.Request) error {
 		if tag == "" {
@@ -100,7 +99,7 @@ func (s *server) askToSend(ctx context.Context, req *mcp.CallToolRequest, in sen
 	return s.ask(req, question{envelope: e.ID, tag: tag}, text, "Send it to these people")
 }
 
-// reminded is a signer whom the person agreed to remind, as they were shown.
+// reminded is a signer whom the person agreed to remind, as displayed.
 type reminded struct {
 	id   uuid.UUID
 	line string
@@ -117,8 +116,8 @@ func (s *server) remindSigners(ctx context.Context, q question, _ idInput) (any,
 	return map[string]any{"envelopeId": q.envelope, "reminded": ids, "page": s.page(q.envelope)}, nil
 }
 
-// remind mails a signer who is still as the person was shown: a replacement keeps the id, and is somebody else. Mails that are
-// recorded meanwhile change the envelope, too; then it is looked at again.
+// remind sends a reminder to a signer who is still the displayed person: a replacement keeps the id. Emails recorded
+// in the meantime change the envelope's version as well; then remind reads the envelope again.
 func (s *server) remind(ctx context.Context, envelope uuid.UUID, r reminded) error {
 	const attempts = 5
 	for n := 1; ; n++ {
@@ -146,7 +145,7 @@ func shown(g *api.Signer) string {
 	return fmt.Sprintf("%q %q %q %s", g.Name, g.Email, phone, awaited(g))
 }
 
-// awaited is empty for a signer who need not be reminded. Whether the link was opened meanwhile makes no difference.
+// awaited returns "" for a signer who need not be reminded. It does not depend on whether the link was opened.
 func awaited(g *api.Signer) string {
 	if g.Status == api.SignerStatusSent || g.Status == api.SignerStatusViewed {
 		return "awaited"

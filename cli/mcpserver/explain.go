@@ -14,7 +14,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// explanation says what an envelope waits for, and what is wrong.
+// explanation describes what an envelope waits for, and its problems.
 type explanation struct {
 	ID         uuid.UUID     `json:"id"`
 	Subject    string        `json:"subject"`
@@ -153,8 +153,8 @@ func (s *server) explainWorkflow(ctx context.Context, x *explanation) error {
 	return nil
 }
 
-// explainDeliveries names the webhook deliveries that failed. Of an endpoint only
-// the host is told, since its path may hold a secret, and of an answer no body.
+// explainDeliveries adds the failed webhook deliveries. It returns only the host of an endpoint, whose path may
+// contain a secret, and no response body.
 func (s *server) explainDeliveries(ctx context.Context, x *explanation, all []api.Delivery) error {
 	failed := 0
 	for i := range all {

@@ -63,7 +63,7 @@ func (s *server) openPDF(name string) (*os.File, error) {
 	return f, nil
 }
 
-// fileError names the file as it was asked for, and not where the folder is.
+// fileError returns an error with the file's requested name, without the path of the folder.
 func fileError(name string, err error) error {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err

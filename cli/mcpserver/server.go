@@ -80,7 +80,7 @@ func New(cfg Config) (*mcp.Server, error) {
 	return m, nil
 }
 
-// handler is a tool: it returns a value that is shown as JSON, or a result of its own.
+// handler handles calls of a tool. It returns a value that is encoded as JSON, or a complete result.
 type handler[In any] func(ctx context.Context, req *mcp.CallToolRequest, in In) (any, error)
 
 // add adds a tool. Arguments that its input does not have are refused by the schema.
@@ -104,7 +104,7 @@ func add[In any](m *mcp.Server, hints *mcp.ToolAnnotations, name, description st
 		})
 }
 
-// readable is an error as the agent reads it: what was refused, and what helps.
+// readable returns an error for the agent: what was rejected, and how to fix it.
 func readable(err error) error {
 	if _, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return err

@@ -145,7 +145,7 @@ func TestExplainNamesWhatIsStuck(t *testing.T) {
 	}
 }
 
-// The application may read envelopes of all its tenants, the agent those of one.
+// TestOtherTenantsAreOutOfReach: the application may read envelopes of all its tenants, the agent those of one.
 func TestOtherTenantsAreOutOfReach(t *testing.T) {
 	t.Parallel()
 	other := envelope(map[string]any{"tenantId": "other", "subject": "Not yours"})
@@ -159,7 +159,7 @@ func TestOtherTenantsAreOutOfReach(t *testing.T) {
 	}
 }
 
-// A yes that comes too late is none.
+// TestAnswersExpire: a late confirmation does not count.
 func TestAnswersExpire(t *testing.T) {
 	t.Parallel()
 	get, void := "GET /v1/envelopes/"+envelopeID, "POST /v1/envelopes/"+envelopeID+"/void"

@@ -22,7 +22,7 @@ func Say(format string, args ...any) error {
 
 // Tell prints a line for people beside what a command prints.
 func Tell(format string, args ...any) {
-	_, _ = fmt.Fprintf(os.Stderr, format+"\n", args...) // only told
+	_, _ = fmt.Fprintf(os.Stderr, format+"\n", args...) // informational only
 }
 
 // PrintJSON prints one value as a line of JSON.
@@ -67,7 +67,7 @@ func (b *Bar) Show(done, all int64) {
 	_, _ = fmt.Fprintf(os.Stderr, "\r%-25s %3d %%", strings.Repeat("#", int(percent/4)), percent) // only shown
 }
 
-// End begins a new line after what was drawn.
+// End begins a new line after the progress bar.
 func (b *Bar) End() {
 	if b.Shown && b.last > 0 {
 		_, _ = fmt.Fprintln(os.Stderr)

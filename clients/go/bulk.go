@@ -10,11 +10,11 @@ import (
 )
 
 type (
-	// BulkSend tells how far a bulk send is.
+	// BulkSend reports the progress of a bulk send.
 	BulkSend = api.BulkSend
 	// BulkSendRequest describes envelopes of one template, one for each row.
 	BulkSendRequest = api.BulkSendRequest
-	// BulkRow tells what became of a row.
+	// BulkRow reports the outcome of a row.
 	BulkRow = api.BulkRow
 )
 
@@ -36,9 +36,8 @@ func (c *Client) CheckBulk(ctx context.Context, b BulkSendRequest) (*api.BulkSen
 	return Answer(c.API.CreateBulkSendWithResponse(ctx, nil, b))
 }
 
-// WaitUntilBulkSent waits until no row is pending any more. How long it waits is
-// the context's to say. Counts tells how many rows failed; a bulk send that was
-// cancelled ends the wait, too.
+// WaitUntilBulkSent waits until no row is pending, or until the bulk send is canceled. The context limits the time.
+// Counts reports how many rows failed.
 func (c *Client) WaitUntilBulkSent(ctx context.Context, id uuid.UUID) (*BulkSend, error) {
 	for wait := firstPoll; ; wait = min(wait*3/2, maxPoll) {
 		b, err := Answer(c.API.GetBulkSendWithResponse(ctx, id))

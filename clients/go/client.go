@@ -31,7 +31,7 @@ const Version = "0.1.0"
 // Option changes how a client works.
 type Option func(*transport)
 
-// WithHTTPClient makes the client send through c instead of its own HTTP client.
+// WithHTTPClient makes the client send requests through c instead of its own HTTP client.
 func WithHTTPClient(c *http.Client) Option {
 	return func(t *transport) { t.http = c }
 }
@@ -44,9 +44,8 @@ func WithRetries(n int) Option { return func(t *transport) { t.retries = max(n, 
 // WithUserAgent sets the User-Agent; the audit trail keeps it.
 func WithUserAgent(name string) Option { return func(t *transport) { t.userAgent = name } }
 
-// New makes a client for the application that clientID and clientSecret belong to.
-// address is that of the service, such as https://sign.example.com. Nothing is
-// sent before the first call.
+// New returns a client for the application with clientID and clientSecret. address is the address of the service, such
+// as https://sign.example.com. Nothing is sent before the first call.
 func New(address, clientID, clientSecret string, options ...Option) (*Client, error) {
 	base, err := parseAddress(address)
 	if err != nil {

@@ -297,7 +297,8 @@ func TestTheEndOfAContextIsTold(t *testing.T) {
 	require.Equal(t, "unavailable", ErrorCode(err))
 }
 
-// TestARefusedTokenIsDroppedAsLongAsTheCallerLikes: another request, which gets a token meanwhile, holds nobody up.
+// TestARefusedTokenIsDroppedAsLongAsTheCallerLikes: a call ends with its context, even while another request holds the
+// token.
 func TestARefusedTokenIsDroppedAsLongAsTheCallerLikes(t *testing.T) {
 	t.Parallel()
 	var tr *transport

@@ -26,12 +26,11 @@ type (
 	Signer = api.Signer
 	// Field is one of its fields.
 	Field = api.Field
-	// Document tells of a document that was uploaded.
+	// Document describes an uploaded document.
 	Document = api.UploadedDocument
 )
 
-// Kinds of documents: as it was uploaded, as it is read before it is signed, and
-// as all have signed it.
+// Kinds of documents: as uploaded, as read before signing, and as signed by everyone.
 const (
 	Original = api.DownloadDocumentParamsKindOriginal
 	Prepared = api.DownloadDocumentParamsKindPrepared
@@ -50,9 +49,8 @@ func Optional[T comparable](v T) *T {
 	return &v
 }
 
-// NewField is a field for a signer, who is named by index, id or address: its left
-// and top edge, width and height on a page, in points from the top left, whatever the
-// tenant's own origin is.
+// NewField returns a field for a signer, given by index, id or address. x, y, w and h are the left and top edge, width
+// and height on a page, in points from the top left, regardless of the tenant's own origin.
 func NewField(kind api.FieldType, signer string, page int, x, y, w, h float64) FieldRequest {
 	return FieldRequest{Type: kind, SignerID: &signer, Page: &page, X: &x, Y: &y, W: &w, H: &h, Origin: Ptr(api.FieldRequestOriginTopLeft)}
 }
@@ -135,8 +133,7 @@ func uploadBody(r io.Reader) (io.Reader, api.RequestEditorFn, error) {
 	}, nil
 }
 
-// Send invites the first signers of a draft. The answer has the links of those who
-// may sign now; no other call gives them.
+// Send invites the first signers of a draft. Only its response contains the links of the signers who may sign now.
 func (c *Client) Send(ctx context.Context, id uuid.UUID, message string) (*Envelope, error) {
 	return Answer(c.API.SendEnvelopeWithResponse(ctx, id, nil, api.SendRequest{Message: Optional(message)}))
 }
@@ -157,8 +154,7 @@ func (c *Client) Remind(ctx context.Context, id, signer uuid.UUID) error {
 	return err
 }
 
-// Download opens the first document of an envelope, as it was uploaded, prepared or
-// sealed. The caller closes it.
+// Download returns the content of an envelope's first document, as uploaded, prepared or sealed. The caller closes it.
 func (c *Client) Download(ctx context.Context, id uuid.UUID, kind api.DownloadDocumentParamsKind) (io.ReadCloser, error) {
 	return c.DownloadWith(ctx, id, DownloadOptions{Kind: &kind})
 }
@@ -190,9 +186,9 @@ type ListOptions struct {
 	Status   api.EnvelopeStatus // "": all
 }
 
-// Envelopes lists the envelopes of a tenant, newest first. It reads a page when it
-// comes to it; after an error it ends. None is missed or given twice where envelopes
-// are made, sent or ended meanwhile, by the caller too.
+// Envelopes lists the envelopes of a tenant, newest first. It requests pages as needed, and ends after an error.
+// Envelopes that are created, sent or ended during the iteration, by the caller as well, cause no omissions or
+// repetitions.
 func (c *Client) Envelopes(ctx context.Context, o ListOptions) iter.Seq2[*Envelope, error] {
 	return func(yield func(*Envelope, error) bool) {
 		params := &api.ListEnvelopesParams{TenantID: o.TenantID, PageSize: Ptr(100), Status: Optional(o.Status)}

@@ -19,14 +19,14 @@ type Error struct {
 	Status     int                 // of the HTTP response
 	Code       string              // stable, such as "validation_error"; "unexpected_response" if it was not Countersign that answered
 	Message    string              // for people, in English
-	Fields     map[string][]string // what is wrong with each field, by its JSON path
+	Fields     map[string][]string // problems of each field, by JSON path
 	Details    map[string]any
 	RetryAfter time.Duration // 0: the service named no time
 	RequestID  string        // under which the service's log has the rest
 }
 
-// Error tells what was refused and why, one field after the other. The message
-// often names the first field already, which is then not named again.
+// Error returns what was rejected and why, one field after the other. The message often names the first field already,
+// which is then not repeated.
 func (e *Error) Error() string {
 	text := strings.TrimSuffix(e.Message, ".")
 	for _, name := range slices.Sorted(maps.Keys(e.Fields)) {

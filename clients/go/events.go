@@ -20,11 +20,11 @@ import (
 // EventOptions say which events are read.
 type EventOptions struct {
 	After uuid.UUID // those that follow this event; uuid.Nil: see Events and Follow
-	Since time.Time // for Events without After: leaves out what is older
+	Since time.Time // for Events without After: omits earlier events
 	Name  api.WebhookEventName
 }
 
-// EventRecord is an event as it was read.
+// EventRecord is an event of the feed.
 type EventRecord struct {
 	*Event
 
@@ -87,7 +87,7 @@ const streamSilence = 45 * time.Second
 func (c *Client) Follow(ctx context.Context, o EventOptions) iter.Seq2[EventRecord, error] {
 	return func(yield func(EventRecord, error) bool) {
 		if o.After == uuid.Nil {
-			future := &api.ListEventsParams{Since: Ptr(c.transport.now().Add(24 * time.Hour))} // selects none, and tells where to go on
+			future := &api.ListEventsParams{Since: Ptr(c.transport.now().Add(24 * time.Hour))} // selects none, and returns the cursor
 			_, page, err := c.eventPage(ctx, future)
 			for err == nil && page.HasMore {
 				_, page, err = c.eventPage(ctx, future)
@@ -133,8 +133,7 @@ func (c *Client) Follow(ctx context.Context, o EventOptions) iter.Seq2[EventReco
 	}
 }
 
-// followOnce reads what was missed, where no event is known yet, and then one
-// stream to its end. It keeps o.After up to date.
+// followOnce reads the missed events, if no event is known yet, and then one stream to its end. It updates o.After.
 func (c *Client) followOnce(ctx context.Context, o *EventOptions, take func(EventRecord) error) error {
 	if o.After == uuid.Nil { // there was no event when it began: all that there are now came since
 		for e, err := range c.ReadEvents(ctx, *o) {
@@ -181,8 +180,8 @@ func (c *Client) followOnce(ctx context.Context, o *EventOptions, take func(Even
 // maxStreamLine bounds a line of a stream.
 const maxStreamLine = 4 << 20
 
-// readStream reads server-sent events. take gets the last id and the data of each
-// block; data is empty for a comment and for an id alone.
+// readStream reads server-sent events. take receives the last id and the data of each block; data is empty for a
+// comment and for an id without data.
 func readStream(r io.Reader, take func(id string, data []byte) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxStreamLine)

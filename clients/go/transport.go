@@ -103,9 +103,9 @@ func rewind(req *http.Request) bool {
 	return true
 }
 
-// repeatable says whether a request that failed with err may be sent again. POSTs carry a key, and GET, PUT and DELETE come to
-// the same when they are done twice. A PATCH does not: it could make a second version of a template, or be refused for
-// the change that the lost attempt made. It is repeated only where nothing was done.
+// repeatable reports whether a request that failed with err may be sent again. POSTs carry a key, and GET, PUT and
+// DELETE are idempotent. A PATCH is not: it could create a second version of a template, or be rejected because of the
+// change that the lost attempt made. It is repeated only if the first attempt had no effect.
 func repeatable(method string, err error) bool {
 	if method != http.MethodPatch {
 		return true

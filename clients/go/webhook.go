@@ -19,8 +19,8 @@ import (
 	"countersign/clients/go/api"
 )
 
-// Event is what a webhook is told. Of a test by the console ("ping") only Event,
-// ID and CreatedAt are set; of bulk.completed also Data.BulkSendID and Data.Counts.
+// Event is the body of a webhook. For the console's test event ("ping") only Event, ID and CreatedAt are set; for
+// bulk.completed also Data.BulkSendID and Data.Counts.
 type Event = api.Notice
 
 // Tolerance is how old a delivery may be, and how far ahead its clock.
@@ -29,9 +29,9 @@ const Tolerance = 5 * time.Minute
 // ErrSignature says that a delivery is not from the service, or too old.
 var ErrSignature = errors.New("countersign: the delivery carries no valid signature")
 
-// Verify checks a delivery by its Standard Webhooks headers and reads it. body is
-// the request's as it came. One of secrets must have signed it: while a secret is
-// being replaced, name both. Deliveries may repeat; Event.ID tells.
+// Verify verifies a delivery by its Standard Webhooks headers and parses it. body is the unchanged body of the
+// request. One of secrets must have signed it: while a secret is being replaced, pass both. Deliveries may repeat;
+// Event.ID identifies the event.
 func Verify(body []byte, header http.Header, secrets ...string) (*Event, error) {
 	return verifyAt(time.Now(), body, header, secrets...) //nolint:forbidigo // the receiver's own clock
 }
@@ -69,8 +69,8 @@ func verifyAt(now time.Time, body []byte, header http.Header, secrets ...string)
 	return e, nil
 }
 
-// VerifySignature checks the header X-Service-Signature, which covers the body
-// alone: it tells nothing of the delivery's age. Verify is better.
+// VerifySignature verifies the header X-Service-Signature, which covers only the body: it does not prove the age of
+// the delivery. Prefer Verify.
 func VerifySignature(body []byte, signature string, secrets ...string) bool {
 	given, err := hex.DecodeString(strings.TrimPrefix(signature, "sha256="))
 	if err != nil || !strings.HasPrefix(signature, "sha256=") {
@@ -81,8 +81,7 @@ func VerifySignature(body []byte, signature string, secrets ...string) bool {
 	})
 }
 
-// standardKey is what the base64 of whsec_<base64> stands for; any other secret is
-// the key itself.
+// standardKey returns the decoded base64 of whsec_<base64>; any other secret is the key itself.
 func standardKey(secret string) []byte {
 	if encoded, ok := strings.CutPrefix(secret, "whsec_"); ok {
 		if key, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(key) > 0 {
@@ -103,9 +102,8 @@ func mac(key []byte, parts ...string) []byte {
 // maxDelivery is far more than a delivery has.
 const maxDelivery = 4 << 20
 
-// WebhookHandler receives deliveries: it answers 401 to what is not signed with one
-// of secrets, 204 when fn returned nil, and 500 otherwise, upon which the service
-// delivers again. fn has less than ten seconds.
+// WebhookHandler receives deliveries. It responds with 401 if none of secrets has signed the delivery, 204 when fn
+// returned nil, and 500 otherwise, after which the service delivers again. fn must return within ten seconds.
 func WebhookHandler(fn func(context.Context, *Event) error, secrets ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {

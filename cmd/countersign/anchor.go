@@ -37,7 +37,7 @@ func (a *app) lastAnchor(ctx context.Context) (time.Time, error) {
 	return last.At, nil
 }
 
-// ensureSchedules has Temporal run what is done at certain times.
+// ensureSchedules creates the Temporal schedules.
 func (a *app) ensureSchedules(ctx context.Context) error {
 	if err := temporal.EnsureCleanupSchedule(ctx, a.client); err != nil {
 		return err

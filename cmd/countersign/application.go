@@ -45,7 +45,7 @@ type app struct {
 	mail        metrics.Mailer
 	sms         notify.SMS
 	client      client.Client
-	tracer      trace.Tracer // nil unless the environment asks for traces
+	tracer      trace.Tracer // nil unless the environment enables traces
 	stopTracing func()       // sends the last spans
 	// metrics is nil unless the settings name an address to show them at.
 	metrics *metrics.Metrics

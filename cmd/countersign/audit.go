@@ -29,7 +29,7 @@ type auditVerify struct {
 	JSON     bool      `help:"Print JSON, one line for each envelope." name:"json"`
 }
 
-// errTampered makes the exit code tell what the report says.
+// errTampered sets the exit code for a report of tampering.
 var errTampered = errors.New("the audit trail is not what was recorded")
 
 // Run verifies. It only reads, and the service may be running.

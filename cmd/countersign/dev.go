@@ -310,7 +310,7 @@ func devConfig(dir, listen string) (config.Config, error) {
 	return c, err
 }
 
-// prepareDataDir makes the directory and the keys in it. What is there stays.
+// prepareDataDir creates the directory and the keys in it. Existing files stay.
 func prepareDataDir(dir string) error {
 	keys := filepath.Join(dir, "keys")
 	if err := os.MkdirAll(keys, 0o700); err != nil {

@@ -18,8 +18,8 @@ import (
 // devTemporal is the bundled Temporal of dev. It may still be compiled while the service runs.
 type devTemporal struct {
 	flags     []string
-	build     *os.Process     // compiles it; nil if it is there
-	reserved  []net.Listener  // its addresses, until it is there
+	build     *os.Process     // compiles it; nil if it is compiled
+	reserved  []net.Listener  // reserve its addresses until it is compiled
 	server    *bundled.Server // nil until it runs, and where the settings name another
 	address   string          // of the frontend; "" where the settings name another
 	ui        string          // of the Web UI; "" where the settings name another
@@ -131,7 +131,7 @@ func (t *devTemporal) endBuild() {
 	}
 }
 
-// start starts the server, and ends the service if the server ends by itself.
+// start starts the server, and ends the service if the server ends unexpectedly.
 func (t *devTemporal) start(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -68,7 +68,7 @@ func (d doctorCommand) Run(ctx context.Context) error {
 	return x.report(d.JSON)
 }
 
-// doctor collects the findings, in the order in which they are made.
+// doctor collects the findings in order.
 type doctor struct {
 	findings []finding
 	mailTo   string // gets one email; empty: none is sent
@@ -154,7 +154,7 @@ func (x *doctor) planner(ctx context.Context, s *store.Store) {
 // monthEnd is how long before the end of the last partition one is warned: the cleanup makes them months ahead.
 const monthEnd = 31 * 24 * time.Hour
 
-// partitions looks whether the tables that have a partition for each month will have those of the next weeks.
+// partitions checks that the monthly partitioned tables have partitions for the next weeks.
 func (x *doctor) partitions(ctx context.Context, s *store.Store) {
 	if !s.HasPartitions() {
 		return

@@ -31,7 +31,7 @@ func (f filesSweep) Run(ctx context.Context) error {
 	})
 }
 
-// sweepSummary prints what was found.
+// sweepSummary prints the result of a sweep.
 type sweepSummary struct {
 	json, deleting bool
 	files          int

@@ -21,7 +21,8 @@ type healthcheckCommand struct {
 	Worker bool `help:"Ask the worker, at METRICS_LISTEN."`
 }
 
-// Run asks whether the process of this container is ready. For an API that leaves Temporal out: signing goes on without it.
+// Run checks that the process of this container is ready. An API is ready without Temporal: signing continues without
+// it.
 func (h healthcheckCommand) Run(ctx context.Context) error {
 	address := h.URL
 	if address == "" {
@@ -51,7 +52,7 @@ func (h healthcheckCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-// address is that of the process, as it is reached from its own machine.
+// address returns the address of the process on its own machine.
 func (h healthcheckCommand) address(cfg config.Config) (string, error) {
 	listen, path := cfg.Listen, "/readyz?for=requests"
 	if h.Worker {

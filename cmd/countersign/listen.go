@@ -17,14 +17,15 @@ const (
 	idleLimit       = 2 * time.Minute
 	maxHeader       = 16 << 10 // bytes
 	shutdownLimit   = 15 * time.Second
-	// sendBuffer is how much of an answer waits in the kernel, in bytes. Linux would let it grow to megabytes, and wakes who waits for room
-	// once a third is free: on a slow line minutes would pass in which a download that goes on cannot be told from one that stopped.
-	// With 3 KB/s it is one minute; without this bound it was more than six.
+	// sendBuffer limits how much of a response waits in the kernel, in bytes. By default Linux lets it grow to
+	// megabytes, and wakes a waiting writer once a third is free: on a slow connection a download that progresses
+	// could not be distinguished from a stalled one for minutes. At 3 KB/s it is one minute; without this limit it was
+	// more than six.
 	sendBuffer = 128 << 10
 )
 
-// serve answers requests on l until ctx ends, and lets those in flight end. rateLimit is stated in responses to what is no HTTP;
-// 0: none is.
+// serve handles requests on l until ctx ends, and then lets those in flight finish. rateLimit is stated in responses
+// to requests that are not valid HTTP; 0: none.
 func serve(ctx context.Context, l net.Listener, h http.Handler, rateLimit int) error {
 	srv := &http.Server{
 		Handler: h, ReadHeaderTimeout: readHeaderLimit, ReadTimeout: readLimit, IdleTimeout: idleLimit, MaxHeaderBytes: maxHeader,

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRefusalsBeforeAHandler: what net/http refuses by itself is answered in the API's shape; the answers of handlers are sent
-// as they are.
+// TestRefusalsBeforeAHandler: requests that net/http itself rejects get an error in the API's format; the responses of
+// handlers are sent unchanged.
 func TestRefusalsBeforeAHandler(t *testing.T) {
 	t.Parallel()
 	l, err := listen(t.Context(), "127.0.0.1:0")

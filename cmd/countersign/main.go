@@ -57,7 +57,7 @@ func main() {
 		kong.Name("countersign"), kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Description("Durable electronic signatures. Settings are read from COUNTERSIGN_… in the environment; see docs/run/settings.md."))
 	if err := k.Run(); err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, "countersign:", strings.TrimPrefix(err.Error(), "countersign: ")) // the Go client says it, too
+		_, _ = fmt.Fprintln(os.Stderr, "countersign:", strings.TrimPrefix(err.Error(), "countersign: ")) // the Go client adds the prefix as well
 		var coded interface{ ExitCode() int }
 		if errors.As(err, &coded) {
 			os.Exit(coded.ExitCode())

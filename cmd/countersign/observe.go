@@ -22,7 +22,7 @@ import (
 	"countersign/webhook"
 )
 
-// trace begins to export traces, where the environment asks for them.
+// trace starts to export traces, if the environment enables them.
 func (a *app) trace(ctx context.Context) error {
 	wanted, err := config.Traces(os.Environ())
 	if err != nil || !wanted {
@@ -103,7 +103,7 @@ func (a *app) serveOperators(ctx context.Context, wg *sync.WaitGroup) error {
 	return a.serveAside(ctx, wg, "PPROF_LISTEN", a.cfg.PprofListen, profiles(), "serving profiles", "profile server stopped")
 }
 
-// serveAside serves h on the address that a setting names. serving and stopped are what is logged.
+// serveAside serves h on the address that a setting names, and logs serving and stopped.
 func (a *app) serveAside(ctx context.Context, wg *sync.WaitGroup, setting, address string, h http.Handler, serving, stopped string) error {
 	l, err := listen(ctx, address)
 	if err != nil {
@@ -130,7 +130,7 @@ func (a *app) observation() http.Handler {
 	return mux
 }
 
-// profiles are those of net/http/pprof, but for the command line.
+// profiles returns the handlers of net/http/pprof, without the command line.
 func profiles() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index) // and the profiles by name: allocs, goroutine, heap, …

@@ -19,7 +19,7 @@ import (
 // newID makes ids whose order is the order of creation (RFC 9562, UUIDv7).
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// productionConfig reads the settings and asks for those that have no default.
+// productionConfig loads the settings and requires those that have no default.
 func productionConfig(names ...string) (config.Config, error) {
 	cfg, err := config.Load(os.Environ(), config.Default())
 	if err != nil {
@@ -28,7 +28,7 @@ func productionConfig(names ...string) (config.Config, error) {
 	return cfg, cfg.Require(names...)
 }
 
-// openStore opens the database alone.
+// openStore opens only the database.
 func openStore(ctx context.Context, cfg config.Config) (*store.Store, *vault.Vault, error) {
 	v, err := vault.New(string(cfg.MasterKey))
 	if err != nil {
@@ -88,8 +88,8 @@ func (d database) prepare(ctx context.Context, s *store.Store) error {
 	return checkReady(ctx, s)
 }
 
-// checkReady returns an error unless the database has the schema of this program and belongs to the master key of the settings. Each
-// command that works on data calls it first: nobody could read what it writes with another key.
+// checkReady returns an error unless the database has the schema of this program and belongs to the master key of the
+// settings. Every command that works on data calls it first: data written with another key would be unreadable.
 func checkReady(ctx context.Context, s *store.Store) error {
 	if err := s.Migrated(ctx); err != nil {
 		return err

@@ -42,8 +42,8 @@ func TestCommandsDoNotMigrateTheDatabaseOfAService(t *testing.T) {
 	require.NoError(t, appCreate{database: database{DataDir: t.TempDir()}, Name: "Acme", Plan: "free"}.Run(t.Context()))
 }
 
-// TestCommands_RefuseAnotherMasterKey: a command whose MASTER_KEY is not the one that the database was written with changes nothing,
-// because nobody could read what it would write.
+// TestCommands_RefuseAnotherMasterKey: a command whose MASTER_KEY is not the database's changes nothing, because the
+// data that it would write would be unreadable.
 func TestCommands_RefuseAnotherMasterKey(t *testing.T) {
 	url := testkit.MigratedURL(t, "sqlite")
 	t.Setenv("COUNTERSIGN_DATABASE_URL", url)

@@ -36,7 +36,7 @@ func TestCommandsOfInstall(t *testing.T) {
 		parser, err := kong.New(&commands{}, kong.Exit(func(int) { t.Errorf("%s ends the program", line) }))
 		require.NoError(t, err)
 		_, err = parser.Parse(args)
-		if err != nil && strings.Contains(err.Error(), "no such file") { // a file that is made on the way
+		if err != nil && strings.Contains(err.Error(), "no such file") { // a file that the page creates along the way
 			continue
 		}
 		require.NoError(t, err, line)

@@ -19,7 +19,7 @@ type rendererCommand struct {
 	Compile bool   `help:"Compile the module into the folder, at low priority, and end."`
 }
 
-// Run renders pages on behalf of the service, in a process of its own: a hostile file can end this one, and nothing else.
+// Run renders pages for the service, in a process of its own: a hostile file can end this process, and nothing else.
 func (r rendererCommand) Run(ctx context.Context) error {
 	if r.Compile {
 		_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19) // it only costs time
@@ -42,11 +42,11 @@ type pageRenderer struct {
 
 	command []string
 	dir     string
-	remove  bool // the folder is of this process alone
+	remove  bool // the directory belongs to this process only
 }
 
-// newRenderer runs rendererCommand in processes of this program. The compiled module is kept in the data directory, or for
-// this process alone where there is none.
+// newRenderer runs rendererCommand in processes of this program. The compiled module is cached in the data directory
+// or, without one, in a temporary directory for this process only.
 func newRenderer(dataDir string) (*pageRenderer, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -20,11 +20,11 @@ type renewCommand struct {
 	JSON     bool      `help:"Print JSON, one line for each document." name:"json"`
 }
 
-// errNotRenewed makes the exit code tell that something is left to do.
+// errNotRenewed sets the exit code if documents remain to be renewed.
 var errNotRenewed = errors.New("not every document could be renewed")
 
-// Run adds document time-stamps to stored files. The service may be running, and
-// what was done stays done: it can be run again at any time.
+// Run adds document time-stamps to stored files. The service may be running. Finished files stay finished: the command
+// can be repeated at any time.
 func (r renewCommand) Run(ctx context.Context) error {
 	cfg, err := productionConfig("DATABASE_URL", "MASTER_KEY", "BLOB_URL", "SEAL_KEY", "TSA_URL")
 	if err != nil {
@@ -49,7 +49,7 @@ func (r renewCommand) Run(ctx context.Context) error {
 	})
 }
 
-// renewals prints what was done.
+// renewals prints the results.
 type renewals struct {
 	json, dry     bool
 	done, problem int

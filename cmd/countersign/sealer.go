@@ -22,8 +22,8 @@ import (
 	"countersign/store"
 )
 
-// reloadingSealer seals documents, and signs their records with the manifest key of the
-// moment: after a rotation it is made anew.
+// reloadingSealer seals documents, and signs their records with the current manifest key: after a rotation it creates
+// a new sealer.
 type reloadingSealer struct {
 	cfg   seal.Config
 	leaf  *x509.Certificate // the one that seals

@@ -43,7 +43,8 @@ func written(t *testing.T, file string) map[string]string {
 	return vars
 }
 
-// TestSetup_WritesCompleteSettings: with the values that the compose file adds, they are those that a worker asks for.
+// TestSetup_WritesCompleteSettings: with the values that the compose file adds, the written settings are complete for
+// a worker.
 func TestSetup_WritesCompleteSettings(t *testing.T) {
 	t.Parallel()
 	c := composeSetup(t)

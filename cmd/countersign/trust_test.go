@@ -18,8 +18,7 @@ import (
 	"countersign/seal/trust"
 )
 
-// TestTrustOptions: what is named on the command line or in the settings becomes
-// a policy, or an error that names option and file.
+// TestTrustOptions: options of the command line and settings become a policy, or an error that names option and file.
 func TestTrustOptions(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -25,8 +25,8 @@ func newValidators() (*sandbox.Pool, error) {
 	return sandbox.New(self, "validate-pdf"), nil
 }
 
-// Run examines uploaded PDFs and pictures on behalf of the API, in a process of its own: a
-// hostile file can end this one, and nothing else.
+// Run examines uploaded PDFs and pictures for the API, in a process of its own: a hostile file can end this process,
+// and nothing else.
 func (validatorCommand) Run(ctx context.Context) error {
 	tasks := admission.Tasks()
 	maps.Copy(tasks, seal.PictureTasks())
@@ -34,8 +34,8 @@ func (validatorCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-// examiner verifies files in a process of its own, as the API does: a hostile file
-// can end that one, or use up what it may take, and nothing else.
+// examiner verifies files in a process of its own, as the API does: a hostile file can end that process or use up its
+// resources, and nothing else.
 type examiner struct {
 	validators *sandbox.Pool
 	opt        verify.Options

@@ -28,7 +28,7 @@ func (verifyCommand) Help() string {
 	return "Exit codes: 0 valid, 2 altered, 3 not trusted here, 4 broken, 5 not sealed; 1 if the file could not be examined, as when that takes more than 10 s of the processor (for files of more than 64 MB, one more for each 32 MB) or 256 MB. docs/learn/verify.md explains the verdicts."
 }
 
-// Run checks the file from its bytes alone.
+// Run verifies the file from its bytes only.
 func (v verifyCommand) Run(ctx context.Context) error {
 	policy, err := v.policy()
 	if err != nil {
@@ -71,12 +71,12 @@ func (v verifyCommand) Run(ctx context.Context) error {
 	return err
 }
 
-// verdictError makes the exit code tell what the report says.
+// verdictError sets the exit code to that of the report's verdict.
 type verdictError verify.Verdict
 
 func (e verdictError) Error() string { return "the document is " + string(e) }
 
-// ExitCode is a number of its own for each verdict; 1 means that there is none.
+// ExitCode returns a distinct code for each verdict; 1 means that there is no verdict.
 func (e verdictError) ExitCode() int {
 	return map[verdictError]int{
 		verdictError(verify.VerdictAltered): 2, verdictError(verify.VerdictUntrusted): 3, verdictError(verify.VerdictBroken): 4, verdictError(verify.VerdictNotSealed): 5,

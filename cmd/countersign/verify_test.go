@@ -9,7 +9,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// TestExitCodes: each verdict but valid ends the program with a number of its own.
+// TestExitCodes: each verdict except valid has a distinct exit code.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	seen := map[int]verify.Verdict{0: verify.VerdictValid, 1: "an error"}

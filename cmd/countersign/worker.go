@@ -58,13 +58,12 @@ func whatEnded(ctx context.Context) error {
 	return nil
 }
 
-// callLimit bounds what is asked of Temporal while a process starts.
+// callLimit limits the time of a call to Temporal while a process starts.
 const callLimit = 10 * time.Second
 
-// startWorkers starts the Temporal workers and has what is done at certain times scheduled,
-// as soon as Temporal answers: it may be started later than this process, and be slow at
-// first. A worker that gives up later ends the process by cancel, so that it is started
-// again or missed.
+// startWorkers starts the Temporal workers and creates the schedules as soon as Temporal responds: it may start later
+// than this process, and be slow at first. A worker that fails later ends the process through cancel, so that it is
+// restarted or its absence is noticed.
 func (a *app) startWorkers(ctx context.Context, acts *activities.Activities, cancel context.CancelCauseFunc) (worker.Workers, error) {
 	var ws worker.Workers
 	deployment := worker.Deployment{Name: a.cfg.WorkerDeployment, BuildID: cmp.Or(a.cfg.WorkerBuildID, version)}

@@ -13,9 +13,9 @@ import (
 	"countersign/locales"
 )
 
-// TestWhatIsAskedFor: who approves, reads, witnesses or hosts is told that, in the subject,
-// the heading, the sentence and the text message, and is not asked to sign; in every language.
-// With COUNTERSIGN_TEST_MAILS they are kept there, to be looked at.
+// TestWhatIsAskedFor: the subject, heading, sentence and text message for an approver, viewer, witness or host name
+// that request, and do not request a signature, in every language. If COUNTERSIGN_TEST_MAILS names a directory, the
+// messages are saved there for inspection.
 func TestWhatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 12, 5, 7, 15, 0, 0, time.UTC)

@@ -28,7 +28,7 @@ type letter struct {
 	Footer    string
 }
 
-// letter begins a letter from a sender to a recipient, whose names may be empty.
+// letter begins a letter from a sender to a recipient, both of whose names are optional.
 func (p *phrases) letter(look Look, sender, recipient string) letter {
 	return letter{Words: p, Look: look, Brand: brand(sender), Greeting: p.greeting(recipient), Footer: p.sentBy(sender)}
 }
@@ -105,8 +105,8 @@ func (p *phrases) console(url string) block {
 	return action(p.OpenConsole, url)
 }
 
-// Conditional comments are the only way to give Outlook's Word engine, which
-// knows no max-width, a width; html/template drops comments of its own.
+// Only conditional comments can set a width in Outlook's Word engine, which does not support max-width. html/template
+// removes comments in templates.
 func outlookOpen() htmltemplate.HTML {
 	return `<!--[if mso]><table role="presentation" width="560" align="center" cellpadding="0" cellspacing="0" border="0"><tr><td><![endif]-->`
 }

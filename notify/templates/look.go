@@ -18,7 +18,7 @@ type Look struct {
 	Color      string // #rrggbb, on which white can be read
 	Footer     string // plain text with line breaks, below the mail
 	SupportURL string
-	// LogoWidth and LogoHeight are those of the picture, in pixels; 0: there is none.
+	// LogoWidth and LogoHeight are the size of the picture, in pixels; 0: no logo.
 	LogoWidth, LogoHeight int
 }
 
@@ -28,7 +28,7 @@ const (
 	maxLogoHeight = 56.0
 )
 
-// Colours of mails that have no look of their own.
+// Default colors of emails.
 const (
 	defaultFill = "#0f5570"
 	defaultDark = "#7cc4de"

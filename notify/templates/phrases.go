@@ -104,7 +104,7 @@ func loadPhrases() map[string]*phrases {
 	return all
 }
 
-// phrasesIn finds the phrases of a language tag, English where there are none.
+// phrasesIn returns the phrases of a language tag, or the English ones if the language has none.
 func phrasesIn(tag string) *phrases { return languages[locales.Match(tag)] }
 
 // value fills a word in braces.
@@ -151,8 +151,8 @@ func (p *phrases) text(spans []span) string {
 	return b.String()
 }
 
-// isolated keeps the direction of a name or title from changing that of the text
-// around it (UAX #9 §2.2), where that runs from right to left.
+// isolated returns the text of a span. In right-to-left text it isolates a name, title or address, so that its direction
+// does not change that of the surrounding text (UAX #9 §2.2).
 func (p *phrases) isolated(s span) string {
 	if p.RTL && (s.Strong || s.URL != "") {
 		return "\u2068" + s.Text + "\u2069"

@@ -63,7 +63,7 @@ func TestPluralsByLanguage(t *testing.T) {
 	}
 }
 
-// TestContrast: what is written can be read, in light and in dark (WCAG 2, 1.4.3).
+// TestContrast: text is legible in light and in dark (WCAG 2, 1.4.3).
 func TestContrast(t *testing.T) {
 	t.Parallel()
 	mail, err := Invitation{SenderName: "Acme", Subject: "Lease", Message: "Please.", SigningURL: "https://sign.example.com/x", DocumentNames: []string{"a.pdf"}}.Render()
@@ -99,9 +99,9 @@ func contrastOf(t *testing.T, a, b string) float64 {
 	return contrast.Ratio(x, y)
 }
 
-// TestEveryMailInEveryLanguage writes all of them: nothing is left to fill in,
-// English stays with the English, and who asks for what comes first. With
-// COUNTERSIGN_TEST_MAILS they are kept there, to be looked at.
+// TestEveryMailInEveryLanguage renders all emails: no placeholder is left, no English text appears in other languages,
+// and the sender and the request come first. If COUNTERSIGN_TEST_MAILS names a directory, the emails are saved there
+// for inspection.
 func TestEveryMailInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 12, 5, 7, 15, 0, 0, time.UTC)
@@ -141,7 +141,7 @@ func TestEveryMailInEveryLanguage(t *testing.T) {
 				for _, english := range []string{"Hello", "please", "Please", "Download", "signed", "Reason", "Sent ", "deadline"} {
 					text := strings.ReplaceAll(got.Text, "please sign soon.", "")
 					if tag == "nl" && english == "Download" {
-						continue // it is Dutch, too
+						continue // it is Dutch as well
 					}
 					assert.NotRegexp(t, `\b`+strings.TrimSpace(english)+`\b`, got.Subject+text, "%s %s", tag, name)
 				}

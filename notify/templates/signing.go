@@ -27,7 +27,7 @@ func (d Invitation) sender() string { return line(d.SenderName, maxName) }
 
 func (d Invitation) named() string { return line(d.Subject, maxSubject) }
 
-// asking is what invitations say where no signature of the recipient's own is asked for.
+// asking are the texts of an invitation to a recipient who does not give an ordinary signature.
 type asking struct{ sentence, subject, heading string }
 
 // other is empty of an ordinary signer.
@@ -55,7 +55,7 @@ func (d Invitation) request(p *phrases) string {
 	return cmp.Or(other.heading, p.InviteNobody)
 }
 
-// asks says who wants what.
+// asks returns the sentence that names the sender and the request.
 func (d Invitation) asks(p *phrases) []span {
 	if phrase := d.other(p).sentence; phrase != "" {
 		return fill(phrase, asStrong("sender", brand(d.SenderName)), asStrong("document", d.what(p)), asStrong("name", line(d.SignerName, maxName)))
@@ -66,7 +66,7 @@ func (d Invitation) asks(p *phrases) []span {
 	return fill(p.AsksNobody, asStrong("document", d.what(p)))
 }
 
-// what names the thing to sign: its subject, its only document, or what it is.
+// what returns the name of the envelope: its subject, its only document, or a general term.
 func (d Invitation) what(p *phrases) string {
 	what := d.named()
 	if names := d.DocumentNames; what == "" && len(names) > 1 {

@@ -42,7 +42,7 @@ func (d Invitation) SMS() string {
 	return preferShort(forms, fallback)
 }
 
-// otherSMS is SMS where no signature of the recipient's own is asked for.
+// otherSMS is SMS for a recipient who does not give an ordinary signature.
 func (d Invitation) otherSMS(p *phrases, subject string) string {
 	d.SenderName = line(d.SenderName, 40)
 	request := d.request(p)

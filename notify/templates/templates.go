@@ -16,28 +16,28 @@ type Invitation struct {
 	Language      string // BCP 47; English where there are no phrases in it
 	Look          Look
 	RecipientName string
-	SenderName    string // who asks: the tenant's mail sender name; may be empty
-	Subject       string // the envelope's subject; may be empty
-	Message       string // the sender's words, plain text with line breaks; may be empty
+	SenderName    string // the tenant's email sender name (optional)
+	Subject       string // the envelope's subject (optional)
+	Message       string // the sender's message, plain text with line breaks (optional)
 	SigningURL    string
-	ShortURL      string // leads to the same and is shown below the button; may be empty
+	ShortURL      string // a shorter link, shown below the button (optional)
 	ExpiresAt     *time.Time
 	DocumentNames []string
-	// Ask is what is asked for, where it is no signature of the recipient's own.
+	// Ask is the request, if it is not for an ordinary signature.
 	Ask        Ask
-	SignerName string // who is to sign in person, or whose signature is witnessed; of AskHost and AskWitness
+	SignerName string // the in-person signer, or the witnessed signer; for AskHost and AskWitness
 }
 
-// Ask is what an invitation asks for; "": a signature.
+// Ask is the request of an invitation; "": a signature.
 type Ask string
 
-// What else than a signature is asked for.
+// Requests other than for a signature.
 const (
 	AskApprove Ask = "approver"
 	AskRead    Ask = "viewer"
 	AskHost    Ask = "in_person"
 	AskWitness Ask = "witness"
-	// AskNothing is of who gets copies alone.
+	// AskNothing is for recipients of copies only.
 	AskNothing Ask = "copy"
 )
 
@@ -54,7 +54,7 @@ type Code struct {
 	RecipientName string
 	SenderName    string
 	Subject       string
-	Ask           Ask // what it is a code for
+	Ask           Ask // what the code is for
 	Code          string
 	ValidFor      time.Duration
 }
@@ -78,15 +78,15 @@ type Completed struct {
 	CompletedAt   time.Time
 	NotAllSigned  bool // there were people who approved or read
 	Documents     []CompletedDocument
-	VerifyURL     string // page where a sealed file can be checked; may be empty
+	VerifyURL     string // page that verifies a sealed file (optional)
 }
 
-// CopyNotice tells somebody who signs nothing that a copy will come.
+// CopyNotice announces a copy to a recipient of copies.
 type CopyNotice struct {
 	Language      string // BCP 47; English where there are no phrases in it
 	Look          Look
 	RecipientName string
-	SenderName    string // may be empty
+	SenderName    string // optional
 	Subject       string // what the envelope is called
 }
 
@@ -108,11 +108,11 @@ type Closed struct {
 	SenderName    string
 	Subject       string
 	Kind          ClosedKind
-	ByName        string // who declined or voided; may be empty
-	ReasonText    string // in their words; may be empty
+	ByName        string // who declined or voided (optional)
+	ReasonText    string // in their words (optional)
 	At            time.Time
-	Copy          bool // to somebody who was to get a copy and was asked for nothing
-	ByAsk         Ask  // what was declined
+	Copy          bool // to a recipient of copies
+	ByAsk         Ask  // the request that was declined
 }
 
 // DeletionReminder warns before the sealed files are purged.
@@ -127,17 +127,17 @@ type DeletionReminder struct {
 	DaysLeft      int
 }
 
-// WebhookDisabled tells an app's contact that an endpoint was switched off.
+// WebhookDisabled notifies an app's contact that an endpoint was disabled.
 type WebhookDisabled struct {
 	Language      string // BCP 47; English where there are no phrases in it
 	RecipientName string
 	URL           string
 	Since         time.Time // of the first failure in the unbroken run
 	LastError     string
-	ConsoleURL    string // may be empty
+	ConsoleURL    string // optional
 }
 
-// Notice tells the sender of an envelope what went wrong with it.
+// Notice notifies the sender of an envelope of a problem with it.
 type Notice struct {
 	Language   string
 	SenderName string
@@ -145,8 +145,8 @@ type Notice struct {
 	Kind       NoticeKind
 	ByName     string // who declined, could not be reached, or handed over
 	ByAddress  string // of who could not be reached, or took over
-	ByAsk      Ask    // what they were asked for
-	ReasonText string // the signer's words, or the mail server's; may be empty
+	ByAsk      Ask    // the request to them
+	ReasonText string // the signer's words, or the mail server's (optional)
 	At         time.Time
 	ConsoleURL string
 }
@@ -157,7 +157,7 @@ type NoticeKind string
 // The notices.
 const (
 	NoticeDeclined NoticeKind = "declined"
-	NoticeBounced  NoticeKind = "bounced" // an invitation was refused for good
+	NoticeBounced  NoticeKind = "bounced" // an invitation was permanently rejected
 	NoticeStuck    NoticeKind = "stuck"   // all have signed, and it cannot be sealed
 	// NoticeDelegated: a signer handed over to somebody else.
 	NoticeDelegated NoticeKind = "delegated"

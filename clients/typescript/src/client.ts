@@ -41,7 +41,7 @@ export type UploadOptions = CallOptions & Schemas["DocumentOptions"];
 export interface EventOptions extends CallOptions {
   /** Those that follow the event of this id. */
   after?: string;
-  /** For readEvents without after: leaves out what is older. */
+  /** For readEvents without after: omits earlier events. */
   since?: Date;
   event?: Schemas["WebhookEventName"];
 }
@@ -115,7 +115,7 @@ export class Countersign {
     return json<Document>(res, call.signal);
   }
 
-  /** Invites the first signers of a draft. The answer has the links of those who may sign now; no other call gives them. */
+  /** Invites the first signers of a draft. Only its response contains the links of the signers who may sign now. */
   sendEnvelope(id: string, message?: string, options?: CallOptions): Promise<Envelope> {
     return this.call("post", "/v1/envelopes/{id}/send", { ...options, path: { id }, body: message === undefined ? {} : { message } });
   }
@@ -130,7 +130,7 @@ export class Countersign {
     return this.call("post", "/v1/envelopes/{id}/void", { ...options, path: { id }, body: reason === undefined ? {} : { reason } });
   }
 
-  /** A document of an envelope, as it was uploaded, as it is read before it is signed, or sealed. */
+  /** Returns a document of an envelope, as uploaded, as read before signing, or sealed. */
   async download(id: string, kind: "original" | "prepared" | "sealed" = "sealed", options: DownloadOptions = {}): Promise<ReadableStream<Uint8Array>> {
     const { documentId, ...call } = options;
     return opened(await this.send("get", "/v1/envelopes/{id}/document", { ...call, path: { id }, query: { kind, documentId } }, { Accept: "application/pdf" }));
@@ -142,8 +142,8 @@ export class Countersign {
   }
 
   /**
-   * The envelopes of a tenant, newest first. A page is read when its turn comes. None is missed or given twice where envelopes are made, sent or ended
-   * meanwhile, by the caller too.
+   * Lists the envelopes of a tenant, newest first. Pages are requested as needed. Envelopes that are created, sent or
+   * ended during the iteration, by the caller as well, cause no omissions or repetitions.
    */
   async *envelopes(tenantId: string, status?: EnvelopeStatus, options?: CallOptions): AsyncGenerator<Envelope, void, undefined> {
     for (let cursor: string | null = null; ; ) {
@@ -177,7 +177,7 @@ export class Countersign {
   async *follow(options: EventOptions = {}): AsyncGenerator<WebhookEvent, void, undefined> {
     let { after } = options;
     if (!after) {
-      for (let page; !page || page.hasMore; ) { // selects none, and tells where to go on
+      for (let page; !page || page.hasMore; ) { // selects none, and returns the cursor
         page = await this.call("get", "/v1/events", { ...options, query: { since: new Date(Date.now() + 86_400_000).toISOString() } });
         after = page.nextCursor ?? undefined;
       }
@@ -232,7 +232,7 @@ export class Countersign {
     return this.call("post", "/v1/bulk-sends", { ...options, body: { ...request, dryRun: true } }) as Promise<Schemas["BulkSendCheck"]>;
   }
 
-  /** Waits until no row is pending any more, or until the bulk send is cancelled. counts tells how many rows failed. */
+  /** Waits until no row is pending, or until the bulk send is canceled. counts reports how many rows failed. */
   async waitUntilBulkSent(id: string, options?: CallOptions): Promise<BulkSend> {
     for (let wait = firstPoll; ; wait = Math.min(wait * 1.5, maxPoll)) {
       const b = await this.call("get", "/v1/bulk-sends/{id}", { ...options, path: { id } });

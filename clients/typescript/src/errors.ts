@@ -47,7 +47,7 @@ export async function refusal(res: Response, host: string): Promise<CountersignE
       return new CountersignError([said.replace(/\.$/, ""), ...fields].join("; "), res.status, p.error, p.errors, p.details ?? null, wait, request);
     }
   } catch {
-    // not JSON: told below
+    // not JSON: reported below
   }
   return new CountersignError(
     `${host} answered ${res.status} ${res.headers.get("Content-Type") ?? ""}, which is not how Countersign answers: is the address right?`,

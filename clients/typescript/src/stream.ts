@@ -1,7 +1,10 @@
 /** How long a stream may say nothing: the service sends something every 15 seconds. */
 const silence = 45_000;
 
-/** The blocks of server-sent events: the last id, and the data, which a comment and an id alone have none of. */
+/**
+ * The blocks of server-sent events: the last id, and the data, which is empty for a comment and for an id without
+ * data.
+ */
 export async function* blocks(body: ReadableStream<Uint8Array>): AsyncGenerator<{ id: string; data: string }, void, undefined> {
   const reader = body.getReader();
   const decoder = new TextDecoder();

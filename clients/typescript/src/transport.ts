@@ -92,7 +92,7 @@ export class Transport {
     }
   }
 
-  /** What the caller is told of a request that failed: fetch itself says little. */
+  /** Returns the error for a request that failed: fetch's own errors say little. */
   private told(failure: unknown, signal?: AbortSignal): unknown {
     if (failure instanceof CountersignError || signal?.aborted) return failure;
     const { message, cause } = failure as Error;
@@ -151,8 +151,9 @@ export class Transport {
 }
 
 /**
- * Whether a request that failed may be sent again. POSTs carry a key, and GET, PUT and DELETE come to the same when they are done twice. A PATCH does not: it
- * could make a second version of a template, or be refused for the change that the lost attempt made. It is repeated only where nothing was done.
+ * Whether a request that failed may be sent again. POSTs carry a key, and GET, PUT and DELETE are idempotent. A PATCH
+ * is not: it could create a second version of a template, or be rejected because of the change that the lost attempt
+ * made. It is repeated only if the first attempt had no effect.
  */
 function repeatable(method: string, failure: unknown): boolean {
   if (method !== "PATCH") return true;

@@ -1,6 +1,6 @@
 import type { components } from "./schema.js";
 
-/** What a webhook is told. Of a test by the console ("ping") only event, id and createdAt are set. */
+/** The body of a webhook. For the console's test event ("ping") only event, id and createdAt are set. */
 export type WebhookEvent = components["schemas"]["Notice"];
 
 /** The delivery is not from the service, or too old. */
@@ -16,8 +16,9 @@ type HeadersLike = Headers | Record<string, string | string[] | undefined>;
 const encoder = new TextEncoder();
 
 /**
- * Checks a delivery by its Standard Webhooks headers and reads it. body is the request's as it came. One of secrets must have
- * signed it: while a secret is being replaced, name both. Deliveries may repeat; the event's id tells.
+ * Verifies a delivery by its Standard Webhooks headers and parses it. body is the unchanged body of the request. One
+ * of secrets must have signed it: while a secret is being replaced, pass both. Deliveries may repeat; the event's id
+ * identifies it.
  */
 export async function verify(body: string | Uint8Array, headers: HeadersLike, secrets: string | readonly string[], now = Date.now()): Promise<WebhookEvent> {
   const id = header(headers, "webhook-id"), stamp = header(headers, "webhook-timestamp"), signatures = header(headers, "webhook-signature");
@@ -34,7 +35,9 @@ export async function verify(body: string | Uint8Array, headers: HeadersLike, se
   return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as WebhookEvent;
 }
 
-/** Checks X-Service-Signature, which covers the body alone: it tells nothing of the delivery's age. verify is better. */
+/**
+ * Verifies X-Service-Signature, which covers only the body: it does not prove the age of the delivery. Prefer verify.
+ */
 export async function verifySignature(body: string | Uint8Array, signature: string, secrets: string | readonly string[]): Promise<boolean> {
   const match = /^sha256=([0-9a-f]{64})$/i.exec(signature);
   if (!match) return false;
@@ -45,7 +48,10 @@ export async function verifySignature(body: string | Uint8Array, signature: stri
   return valid;
 }
 
-/** A handler for fetch-style servers: 401 to what is not signed, 204 when fn is done, 500 when it threw, upon which the service delivers again. */
+/**
+ * Returns a handler for fetch-style servers. It responds with 401 if none of secrets has signed the delivery, 204 when
+ * fn is done, and 500 when fn threw, after which the service delivers again.
+ */
 export function fetchHandler(secrets: string | readonly string[], fn: (event: WebhookEvent) => Promise<void> | void): (request: Request) => Promise<Response> {
   return async (request) => {
     if (request.method !== "POST") return new Response("POST only", { status: 405, headers: { Allow: "POST" } });
@@ -121,7 +127,7 @@ function header(headers: HeadersLike, name: string): string | null {
   return null;
 }
 
-/** What the base64 of whsec_<base64> stands for; any other secret is the key itself. */
+/** Returns the decoded base64 of whsec_<base64>; any other secret is the key itself. */
 function standardKey(secret: string): Uint8Array {
   const key = secret.startsWith("whsec_") ? fromBase64(secret.slice(6)) : null;
   return key && key.length > 0 ? key : encoder.encode(secret);

@@ -87,7 +87,7 @@ test("repeats are bounded, and end with the signal", async () => {
   const once = service([503, problem("unavailable")]);
   await assert.rejects(once.client({ retries: 0 }).create({ tenantId: "acme", signers: [] }));
   await assert.rejects(once.client({ retries: 0 }).create({ tenantId: "acme", signers: [] }, { idempotencyKey: "mine" }));
-  assert.deepEqual(once.calls.map((call) => call.key), [null, "mine"]); // what is not repeated needs no key
+  assert.deepEqual(once.calls.map((call) => call.key), [null, "mine"]); // a call that is not repeated needs no key
   await assert.rejects(s.client({ retries: 1000 }).envelope("e1", { signal: AbortSignal.timeout(100) }));
 });
 
