@@ -74,8 +74,8 @@ func pageLevel(c *gin.Context) (int, error) {
 		return 2, nil
 	}
 	level, err := strconv.Atoi(text)
-	if err != nil || !appearance.Level(level).Valid() {
-		return 0, models.ErrNotFound
+	if err != nil || strconv.Itoa(level) != text || !appearance.Level(level).Valid() {
+		return 0, models.InvalidField("level", "must be 1, 2 or 4")
 	}
 	return level, nil
 }

@@ -47,7 +47,7 @@ func places(t *testing.T, s *service) *strings.Replacer {
 		"/contacts/{id}", "/contacts/"+contact.str("id"), "/users/{id}", "/users/"+user.str("id"), "/client-secrets/{id}", "/client-secrets/"+secret["id"].(string), "/passkeys/{id}", "/passkeys/"+uuid.NewString(), "/signing-sessions/{id}", "/signing-sessions/"+session.str("sessionId"),
 		"{signerId}", e.signer(0)["id"].(string), "{fieldId}", e.field(0)["id"].(string), "{documentId}", doc["id"].(string), "/signing/{token}", "/signing/"+token, "{docId}", doc["id"].(string), "{aid}", doc["id"].(string),
 		"/builder-sessions/{id}", "/builder-sessions/"+builder.str("sessionId"), "/builders/{token}", "/builders/"+builder.str("sessionToken"),
-		"{tenantId}", "acme", "/sessions/{token}", "/sessions/"+session.str("sessionToken"),
+		"{page}", "1", "{tenantId}", "acme", "/sessions/{token}", "/sessions/"+session.str("sessionToken"),
 	)
 }
 
@@ -133,7 +133,7 @@ func TestBadQueries(t *testing.T) {
 					c = s.person(t, models.RoleAdmin)
 				}
 				require.Contains(t, ask("a=%zz").refused(400, "validation_error").body["errors"], "query")
-				if method == http.MethodGet && slices.ContainsFunc(op.Parameters, func(r *openapi3.ParameterRef) bool { return r.Value.In == "query" }) {
+				if method == http.MethodGet && !strings.Contains(path, "{page}") && slices.ContainsFunc(op.Parameters, func(r *openapi3.ParameterRef) bool { return r.Value.In == "query" }) {
 					require.Equal(t, 200, ask(required.Encode()+"&unheard=of").status, "what is not known is ignored")
 				}
 			}

@@ -120,7 +120,7 @@ func TestPages_OfOthers_AreNotFound(t *testing.T) {
 		}
 	}
 	for _, level := range []string{"0", "3", "8", "-1", "x", ""} {
-		nobody.get(at+"/documents/"+document+"/pages/1?level="+level).refused(404, "not_found")
+		nobody.get(at+"/documents/"+document+"/pages/1?level="+level).refused(400, "validation_error")
 	}
 	c.post("/v1/envelopes/"+e.str("id")+"/void", nil).want(200)
 	nobody.get(at + "/documents/" + document + "/pages/1").want(401)
