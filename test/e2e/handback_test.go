@@ -60,8 +60,8 @@ func TestASealUnderWayIsHandedBack(t *testing.T) {
 		if a := ev.GetActivityTaskScheduledEventAttributes(); a.GetActivityType().GetName() == "Seal" {
 			seal = ev.EventId
 		}
-		if a := ev.GetActivityTaskFailedEventAttributes(); a != nil && a.ScheduledEventId == seal {
-			failure = a.GetFailure().GetMessage()
+		if a := ev.GetActivityTaskStartedEventAttributes(); a != nil && a.ScheduledEventId == seal { // the attempt that succeeded
+			failure = a.GetLastFailure().GetMessage()
 		}
 	}
 	assert.Equal(t, "handed back: the worker stops", failure)
