@@ -97,7 +97,7 @@ func TestDoctor(t *testing.T) {
 		"master key":        {[]string{"COUNTERSIGN_MASTER_KEY=" + base64.StdEncoding.EncodeToString(make([]byte, 32))}, "master_key", "after a comma"},
 		"temporal":          {[]string{"COUNTERSIGN_TEMPORAL_ADDRESS=127.0.0.1:1"}, "temporal", "COUNTERSIGN_TEMPORAL_ADDRESS"},
 		"namespace":         {[]string{"COUNTERSIGN_TEMPORAL_NAMESPACE=nowhere"}, "namespace", "namespace create"},
-		"search attributes": {[]string{"COUNTERSIGN_TEMPORAL_NAMESPACE=" + bareNamespace(t)}, "search_attributes", "--name AppId|TenantId|EnvelopeStatus|Stuck"},
+		"search attributes": {[]string{"COUNTERSIGN_TEMPORAL_NAMESPACE=" + bareNamespace(t)}, "search_attributes", "--name AppId|TenantId|EnvelopeId|EnvelopeStatus|Stuck"},
 		"files":             {[]string{"COUNTERSIGN_BLOB_URL=file://" + notADirectory}, "files", "COUNTERSIGN_BLOB_URL"},
 		"mail":              {[]string{"COUNTERSIGN_SMTP_URL=smtp://127.0.0.1:1?tls=none"}, "mail", "COUNTERSIGN_SMTP_URL"},
 		"scanner":           {[]string{"COUNTERSIGN_CLAMD_URL=tcp://127.0.0.1:1"}, "scanner", "COUNTERSIGN_CLAMD_URL"},
