@@ -154,7 +154,10 @@ func TestInvite_SendsFourMailsAtATime(t *testing.T) {
 		env.mails.meanwhile = func() {
 			n := sending.Add(1)
 			defer sending.Add(-1)
-			for was := most.Load(); n > was && !most.CompareAndSwap(was, n); was = most.Load() {
+			for was := most.Load(); n > was; was = most.Load() {
+				if most.CompareAndSwap(was, n) {
+					break
+				}
 			}
 			if n == atOnce {
 				first.Do(func() { close(full) })

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,7 +22,6 @@ import (
 	"countersign/cli/devdir"
 	"countersign/cli/terminal"
 	"countersign/config"
-	"countersign/internal/atomicfile"
 	"countersign/internal/hostguard"
 	"countersign/internal/inbox"
 	"countersign/internal/vault"
@@ -339,17 +337,6 @@ func prepareDataDir(dir string) error {
 	_, err = f.WriteString(base64.StdEncoding.EncodeToString(master))
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("data directory: %w", err)
-	}
-	return nil
-}
-
-func writeJSON(path string, v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err == nil {
-		err = atomicfile.Replace(path, append(b, '\n'))
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }

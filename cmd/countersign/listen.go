@@ -72,7 +72,7 @@ type problemListener struct {
 func (l problemListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if tcp, ok := c.(*net.TCPConn); ok && err == nil {
-		return api.ProblemConn{TCPConn: tcp, RateLimit: l.rateLimit, Now: time.Now}, nil
+		return api.ProblemConn{TCPConn: tcp, RateLimit: l.rateLimit, Now: now}, nil
 	}
 	return c, err
 }
