@@ -49,8 +49,12 @@ func TestDocumentAppearance_ListsPagesOnceAndRangesOfSigners(t *testing.T) {
 	deliver(t, e, 0, 1, 4)
 	deliver(t, e, 0, 1, models.TextLevel)
 	rows := []store.PageFile{
-		{BlobKey: "k", Page: 1, Level: 2, Appearance: "12"}, {BlobKey: "k", Page: 2, Level: 2, Appearance: "22"}, {BlobKey: "k", Page: 3, Level: 2, Appearance: "32"},
-		{BlobKey: "k", Page: 9, Level: 2, Appearance: "92"}, {BlobKey: "k", Page: 1, Level: 4, Appearance: "14"}, {BlobKey: "k", Page: 1, Level: 0, Appearance: "10"},
+		{BlobKey: "k", Page: 1, Level: 2, Appearance: "12"},
+		{BlobKey: "k", Page: 2, Level: 2, Appearance: "22"},
+		{BlobKey: "k", Page: 3, Level: 2, Appearance: "32"},
+		{BlobKey: "k", Page: 9, Level: 2, Appearance: "92"},
+		{BlobKey: "k", Page: 1, Level: 4, Appearance: "14"},
+		{BlobKey: "k", Page: 1, Level: 0, Appearance: "10"},
 		{BlobKey: "k", Page: 5, Level: 2, Appearance: "52"}, // made for the sender
 	}
 	got := documentAppearance(e, e.Documents[0], picturesOf(rows))

@@ -24,14 +24,14 @@ func processorTime(b *testing.B, who int) time.Duration {
 // noisyScan is a page of US letter size, scanned with 300 dpi in color: paper with its noise, and gray lines.
 func noisyScan() []byte {
 	const w, h = 2550, 3300
-	random := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // test data
+	random := rand.New(rand.NewPCG(1, 1))
 	data := make([]byte, w*h*3)
 	for i := range data {
 		ground := 235
 		if y := i / 3 / w; y%60 < 8 {
 			ground = 90
 		}
-		data[i] = byte(ground + random.IntN(16)) //nolint:gosec // below 256
+		data[i] = byte(ground + random.IntN(16))
 	}
 	return pdf("q 612 0 0 792 0 0 cm /I Do Q", letter+"/Resources<</XObject<</I 5 0 R>>>>",
 		stream(fmt.Sprintf("/Type/XObject/Subtype/Image/Width %d/Height %d/BitsPerComponent 8/ColorSpace/DeviceRGB", w, h), string(data)))

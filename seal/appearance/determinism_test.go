@@ -66,8 +66,8 @@ func TestRender_WithoutCacheAndInterpreted_IsTheSame(t *testing.T) {
 func TestNewEngine_CacheOfOthers_BecomesOnesOwn(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "cache")
-	require.NoError(t, os.Mkdir(dir, 0o777)) //nolint:gosec // that is the point
-	require.NoError(t, os.Chmod(dir, 0o777)) //nolint:gosec // that is the point
+	require.NoError(t, os.Mkdir(dir, 0o777))
+	require.NoError(t, os.Chmod(dir, 0o777))
 	require.NoError(t, appearance.PrepareCache(dir))
 	st, err := os.Stat(dir)
 	require.NoError(t, err)

@@ -52,11 +52,11 @@ func (e *Engine) Open(ctx context.Context, file io.ReaderAt, size int64) (_ *Doc
 		}
 	}()
 	d.ctx = context.WithValue(experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return d.memory })), documentKey{}, d.source)
-	if d.module, err = e.runtime.InstantiateModule(d.ctx, e.compiled, e.config); err != nil {
+	if d.module, err = e.runtime.InstantiateModule(d.ctx, e.compiled, e.config); err != nil { //nolint:contextcheck // derived from ctx
 		return nil, fmt.Errorf("appearance: start an instance: %w", err)
 	}
 	d.call("FPDF_InitLibrary")
-	access := d.call("FPDF_FILEACCESS_Create", uint64(size), 0) //nolint:gosec // at most maxFile
+	access := d.call("FPDF_FILEACCESS_Create", uint64(size), 0)
 	d.handle = d.call("FPDF_LoadCustomDocument", access, 0)
 	if d.err == nil && d.handle == 0 {
 		return nil, d.fault(refusal.New(refusal.DocumentNotRendered, "The PDF cannot be opened for showing it."))
@@ -123,7 +123,7 @@ func (d *Document) page(number int) (handle uint64, closePage func(), err error)
 	if number < 1 || number > d.pages {
 		return 0, nil, ErrNoPage
 	}
-	handle = d.call("FPDF_LoadPage", d.handle, uint64(number-1)) //nolint:gosec // positive
+	handle = d.call("FPDF_LoadPage", d.handle, uint64(number-1))
 	if handle == 0 {
 		return 0, nil, d.fault(refusal.New(refusal.PageNotRendered, fmt.Sprintf("Page %d cannot be shown.", number)))
 	}

@@ -110,7 +110,7 @@ func paletted(img *image.NRGBA) *image.Paletted {
 			if len(index) == 256 {
 				return nil
 			}
-			at = byte(len(index))
+			at = byte(len(index)) //nolint:gosec // below 256
 			index[c] = at
 			out.Palette = append(out.Palette, color.NRGBA{c[0], c[1], c[2], 0xFF})
 		}

@@ -25,7 +25,7 @@ func (d *Document) MissingGlyphs(number int) ([]MissingGlyph, error) {
 		embedded, seen := make(map[uint64]bool), make(map[glyph]bool)
 		found := make(map[rune]bool)
 		for i := range r.count {
-			index := uint64(i) //nolint:gosec // not negative
+			index := uint64(i)
 			object := r.d.call("FPDFText_GetTextObject", r.text, index)
 			if object == 0 { // white space that PDFium inserts
 				continue

@@ -123,7 +123,6 @@ type character struct {
 	code           rune
 	x0, y0, x1, y1 float64 // upright, on the page as it is shown
 	angle          float64 // degrees clockwise
-	generated      bool    // white space that PDFium inserts
 }
 
 func (r *textReader) at(i int) character {
@@ -163,12 +162,11 @@ func (r *textReader) apply(x, y float64) (float64, float64) {
 
 // wordBuilder joins characters to words.
 type wordBuilder struct {
-	text  *Text
-	word  strings.Builder
-	box   character
-	high  rune // the first half of a surrogate pair
-	line  int  // complete ones
-	empty bool // the current line has no word
+	text *Text
+	word strings.Builder
+	box  character
+	high rune // the first half of a surrogate pair
+	line int  // complete ones
 }
 
 func (w *wordBuilder) add(c character) {

@@ -44,8 +44,14 @@ func TestText_RotatedPageAndText_HaveTheirAngle(t *testing.T) {
 		page, matrix string
 		angle        float64
 	}{
-		{"", "1 0 0 1", 0}, {"/Rotate 90", "1 0 0 1", 90}, {"/Rotate 180", "1 0 0 1", 180}, {"/Rotate 270", "1 0 0 1", 270},
-		{"", "0 1 -1 0", 270}, {"/Rotate 90", "0 1 -1 0", 0}, {"", "0.7071 0.7071 -0.7071 0.7071", 315}, {"/UserUnit 3", "1 0 0 1", 0},
+		{"", "1 0 0 1", 0},
+		{"/Rotate 90", "1 0 0 1", 90},
+		{"/Rotate 180", "1 0 0 1", 180},
+		{"/Rotate 270", "1 0 0 1", 270},
+		{"", "0 1 -1 0", 270},
+		{"/Rotate 90", "0 1 -1 0", 0},
+		{"", "0.7071 0.7071 -0.7071 0.7071", 315},
+		{"/UserUnit 3", "1 0 0 1", 0},
 	} {
 		got := words(t, pdf("BT /F1 20 Tf "+c.matrix+" 300 300 Tm (Word) Tj ET", letter+c.page+fontList(1), helvetica))
 		require.Equal(t, []string{"Word"}, texts(got))
