@@ -1,9 +1,8 @@
-// Package prepare finds in a PDF what its author has put there for whoever sends
-// it: the text that a field is to stand at, and the text tags that describe fields.
+// Package prepare finds what a PDF's author has put into it for its sender: the texts beside which fields are placed,
+// and the text tags that describe fields.
 //
-// Bytes in, values out: it knows nothing of envelopes and signers. Boxes are in
-// points from the top left corner of the page as it is shown, pages count from 1,
-// as in the HTTP interface.
+// It maps bytes to values and knows nothing of envelopes and signers. Boxes are in points from the top left corner of
+// the displayed page, and pages count from 1, as in the HTTP interface.
 package prepare
 
 import (
@@ -70,7 +69,7 @@ func (w Which) MarshalJSON() ([]byte, error) {
 // Where a field stands, as seen from its anchor's text.
 const (
 	After = "after" // behind it, centred on its last line; on its left if it is read from right to left
-	Over  = "over"  // its top left corner on that of the text
+	Over  = "over"  // its top left corner on the text's
 	Below = "below" // under its last line, the left edges in line
 )
 
@@ -96,7 +95,7 @@ type Anchor struct {
 // maxAnchorText is how many characters an anchor's text may have.
 const maxAnchorText = 200
 
-// Validate returns an error that names what is wrong with an anchor, or nil.
+// Validate returns an error that describes the problem of an anchor, or nil.
 func (a Anchor) Validate() error {
 	switch {
 	case strings.TrimSpace(a.Text) == "":
@@ -135,11 +134,11 @@ type AnchorError struct {
 	Text    string
 	Page    int      // that it was looked for on, 0 if on all
 	Found   int      // places, fewer than asked for or more than there may be
-	Similar []string // text that is there, the most similar first
+	Similar []string // texts of the document, the most similar first
 	Scanned bool     // the pages hold pictures and no text
 }
 
-// Error says what is there instead.
+// Error returns the problem, with the similar texts of the document.
 func (e *AnchorError) Error() string {
 	where := "in the document"
 	if e.Page > 0 {
@@ -181,7 +180,7 @@ func (e *PageError) Error() string {
 // maxPlaces bounds how many fields one anchor makes.
 const maxPlaces = 1000
 
-// anchorSearch is what was found so far for one field.
+// anchorSearch is the state of the search for one field.
 type anchorSearch struct {
 	AnchoredField
 

@@ -179,8 +179,9 @@ func beginWherePopplerHasThem(t *testing.T, b []byte, tags []prepare.FoundTag) {
 	}
 }
 
-// TestCorpusForms: forms of other programs give the fields that others read (see TestFormsAsQPDF, TestFormsAsMuPDF and TestFormsAsPDFJS, which have the same files); imported, they leave
-// the pages as they were but for the widgets.
+// TestCorpusForms: forms of other programs yield the fields that other readers find (see TestFormsAsQPDF,
+// TestFormsAsMuPDF and TestFormsAsPDFJS, which have the same files). Importing them leaves the pages unchanged except
+// for the widgets.
 func TestCorpusForms(t *testing.T) {
 	t.Parallel()
 	const red = `\376\377\000r\000e\000d` // hyperref escapes a text once more; all programs read it so

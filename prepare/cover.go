@@ -61,7 +61,7 @@ func (p Place) covers(page *pagetext.Page) bool {
 	n := 0
 	for i := range page.Glyphs {
 		g := &page.Glyphs[i]
-		if g.Invisible && page.Images == 0 { // that of a scanned page stands for what its picture shows
+		if g.Invisible && page.Images == 0 { // on a scanned page, invisible text represents its picture
 			continue
 		}
 		w := min(p.X+p.W, g.Box.X+g.Box.W) - max(p.X, g.Box.X)

@@ -10,8 +10,8 @@ import (
 	"countersign/seal/pdf"
 )
 
-// TestCutsOfUses: a form that loses different things in different uses is left as it is, and cloned for each; one that
-// is used again without a tag, too. Uses that lose the same share a clone.
+// TestCutsOfUses: a form whose uses lose different parts stays unchanged and is cloned for each, also if a further use
+// has no tag. Uses that lose the same parts share a clone.
 func TestCutsOfUses(t *testing.T) {
 	t.Parallel()
 	form := pdf.Ref{Num: 6}
@@ -35,7 +35,7 @@ func TestCutsOfUses(t *testing.T) {
 	require.Equal(t, []revision1.Cut{{Page: 1, Tags: 1}, {Page: 2, Tags: 1}, {Form: 6, Codes: [][4]float64{{1, 0, 1, 500}}}}, got)
 }
 
-// TestCutsRefuse: an appearance of several annotations that differ in what they lose is an error that prints the tag.
+// TestCutsRefuse: an appearance shared by annotations that lose different parts is an error that prints the tag.
 func TestCutsRefuse(t *testing.T) {
 	t.Parallel()
 	form := pdf.Ref{Num: 6}

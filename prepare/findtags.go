@@ -33,7 +33,7 @@ type TagError struct {
 	Err  error
 }
 
-// Error prints the tag, its page and what is wrong.
+// Error prints the tag, its page and its problem.
 func (e *TagError) Error() string {
 	return fmt.Sprintf("the tag %q on page %d cannot be read: %v", e.Text, e.Page, e.Err)
 }
@@ -43,12 +43,12 @@ func (e *TagError) Unwrap() error { return e.Err }
 
 // What else can be wrong with a tag.
 var (
-	// ErrInvisibleTag is about a tag in text that is not painted, as text recognition
-	// puts it over a scanned page: taken out, the picture would go on showing it.
+	// ErrInvisibleTag reports a tag in text that is not painted, as text recognition puts it over a scanned page: if
+	// it were removed, the picture would still show it.
 	ErrInvisibleTag = errors.New("its text is invisible, it may lie over a picture of the tag")
 	// ErrUnclosedTag is about a tag without end.
 	ErrUnclosedTag = errors.New(`expected "}}" after it`)
-	// ErrFormTag is about a tag in the value of a form's field, which programs draw anew.
+	// ErrFormTag reports a tag in the value of a form's field, which programs redraw.
 	ErrFormTag = errors.New("it is the value of a form's field; import the form, or empty the field")
 	// ErrUndrawnTag is about a tag in an annotation without an appearance, which each program draws in its own way.
 	ErrUndrawnTag  = errors.New("it stands in an annotation without an appearance; put it into the page's text")
@@ -97,7 +97,7 @@ func findTags(ctx context.Context, f *pdf.File) (foundTags, error) {
 			}
 		}
 		found, sure, err := pageTags(page)
-		if partial && (err != nil || !sure) { // what was left out may say more
+		if partial && (err != nil || !sure) { // the omitted text may change the result
 			if page, err = r.Page(ctx, p); err != nil {
 				return err
 			}
@@ -165,7 +165,7 @@ func passageTags(page *pagetext.Page, q *pagetext.Passage) (all []FoundTag, sure
 	}
 }
 
-// bracesAt tells that two braces stand at a place, also where a line ends between them.
+// bracesAt reports whether two braces begin at a place, also across the end of a line.
 func bracesAt(q *pagetext.Passage, at int, brace byte) bool {
 	text := q.Text[at:]
 	switch {

@@ -11,9 +11,8 @@ import (
 	"countersign/seal/pdf"
 )
 
-// FormField is a widget of an interactive form with its field's attributes (ISO
-// 32000-2 12.7). A field with several widgets, such as a group of radio buttons,
-// is there once for each.
+// FormField is a widget of an interactive form with its field's attributes (ISO 32000-2 12.7). A field with several
+// widgets, such as a group of radio buttons, appears once for each.
 type FormField struct {
 	Name  string // fully qualified (12.7.4.2)
 	Label string // TU, "" if none
@@ -252,10 +251,10 @@ func (r *formReader) inherit(in inherited, d pdf.Dict) inherited {
 	return in
 }
 
-// text returns a text string, or the text of a stream, as far as it is of use;
-// the name of a name. All fields may name the same long one.
+// text returns a text string, the text of a stream, or the text of a name. It limits the total, because all fields may
+// refer to the same long text.
 func (r *formReader) text(v pdf.Value) string {
-	const each = 16 // a choice without a text takes room, too
+	const each = 16 // a choice without a text takes room as well
 	text := r.textOf(v)
 	if r.texts += len(text) + each; r.texts > maxFormTexts && r.Err == nil {
 		r.Err = fmt.Errorf("%w: the texts of the form have more than %d MB", pagetext.ErrLimit, maxFormTexts>>20)

@@ -61,7 +61,7 @@ func everyKind() []string {
 
 func form(t testing.TB, objects []string) []prepare.FormField {
 	t.Helper()
-	// Fields that only hold others are named by the form, too.
+	// The form lists fields that only contain others as well.
 	objects[3] = strings.Replace(objects[3], "]/DA", " 12 0 R 15 0 R]/DA", 1)
 	fields, err := prepare.ReadForm(t.Context(), open(t, assemble(objects)))
 	require.NoError(t, err)
@@ -205,7 +205,7 @@ func TestFormsAsQPDF(t *testing.T) {
 		require.NoError(t, err)
 		fields, err := prepare.ReadForm(t.Context(), open(t, b))
 		require.NoError(t, err, name)
-		out, _ := exec.CommandContext(t.Context(), "qpdf", "--json", "--json-key=acroform", name).Output() // it fails for warnings, too
+		out, _ := exec.CommandContext(t.Context(), "qpdf", "--json", "--json-key=acroform", name).Output() // it fails for warnings as well
 		var answer struct {
 			AcroForm struct{ Fields []qpdfField } `json:"acroform"`
 		}
@@ -279,8 +279,8 @@ func FuzzReadForm(f *testing.F) {
 	})
 }
 
-// TestFormsThatTakeLong: the texts of a form are bounded, however often it names one, and
-// its choices are kept once. The context is asked for each annotation and each text.
+// TestFormsThatTakeLong: the total length of a form's texts is limited, however often it refers to one, and its
+// choices are stored once. The context is checked for each annotation and each text.
 func TestFormsThatTakeLong(t *testing.T) {
 	t.Parallel()
 	const choice = "<<" + at + "/FT/Ch/T(a)/Opt "
@@ -320,7 +320,7 @@ func TestFormsThatTakeLong(t *testing.T) {
 	}
 }
 
-// endsAfter is a context that ends when it was asked so many times.
+// endsAfter is a context that ends after left calls of Err.
 type endsAfter struct {
 	context.Context
 

@@ -22,8 +22,8 @@ type formFile struct {
 	fields     map[pdf.Ref]prepare.FormField // by widget
 }
 
-// formFiles are the forms of other programs, as they are and as others write them anew, and forms with every attribute,
-// with pages that are turned or cropped, and with widgets that no field leads to.
+// formFiles returns forms of other programs, unchanged and rewritten by others, and forms with every attribute, with
+// rotated or cropped pages, and with widgets that belong to no field.
 func formFiles(t *testing.T) []formFile {
 	t.Helper()
 	contents := make(map[string][]byte)
@@ -75,7 +75,7 @@ type otherWidget struct {
 	Options            []prepare.FormOption
 }
 
-// readBy runs a program that prints the widgets of each file on a line of its own.
+// readBy runs a program that prints the widgets of each file on one line.
 func readBy[W any](t *testing.T, files []formFile, command ...string) [][]W {
 	t.Helper()
 	for _, f := range files {
@@ -95,7 +95,7 @@ func readBy[W any](t *testing.T, files []formFile, command ...string) [][]W {
 	return read
 }
 
-// sameWidget compares what both programs tell.
+// sameWidget compares the properties that both programs report.
 func sameWidget(t *testing.T, hint string, o otherWidget, f prepare.FormField) {
 	t.Helper()
 	require.Equal(t, o.Name, f.Name, hint)
@@ -202,7 +202,7 @@ func TestFormsAsPDFJS(t *testing.T) {
 	}
 }
 
-// asPDFJS compares what pdf.js alone tells.
+// asPDFJS compares the properties that only pdf.js reports.
 func asPDFJS(t *testing.T, hint string, w pdfjsWidget, f prepare.FormField) {
 	t.Helper()
 	if f.Type == "date" {
@@ -237,7 +237,7 @@ func asPDFJS(t *testing.T, hint string, w pdfjsWidget, f prepare.FormField) {
 		return
 	}
 	require.Equal(t, f.Place.Page, w.InTree.Page, hint)
-	if f.Type != "signature" { // whose name it does not tell there
+	if f.Type != "signature" { // it does not report the name of a signature
 		require.Equal(t, f.Name, w.InTree.Name, hint)
 	}
 	if f.Type == "text" {

@@ -8,10 +8,9 @@ import (
 
 const maxName = 64
 
-// FieldNames makes names of form fields' names that a request accepts: other
-// characters become "_", what is too long is cut. Widgets of one field keep one
-// name; of two fields that would have the same, the later gets "_2", "_3" and so on.
-// What says the role ("_es_:signer1", ";role=Tenant") is not part of the name.
+// FieldNames returns names for form fields that a request accepts: invalid characters become "_", and long names are
+// cut. Widgets of one field have the same name. If two fields would have the same name, the later gets the suffix
+// "_2", "_3" and so on. The part with the role ("_es_:signer1", ";role=Tenant") is not part of the name.
 func FieldNames(fields []FormField) []string {
 	names, byRaw, taken := make([]string, len(fields)), make(map[string]string), make(map[string]bool)
 	next := make(map[string]int) // suffix, by name without it

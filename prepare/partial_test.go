@@ -34,7 +34,7 @@ func onePage(content string) []byte {
 	return b.Bytes()
 }
 
-// outcome is what is found in a document, or why it is refused.
+// outcome returns the tags found in a document, or why it is rejected, as text.
 func outcome(tags []FoundTag, err error) string {
 	if err != nil {
 		return err.Error()
@@ -64,8 +64,8 @@ func both(ctx context.Context, b []byte) (quick, whole string) {
 	return quick, outcome(tags, err)
 }
 
-// TestTagsNearBraces: what is found in the text near braces is what is found in all of the text, however lines
-// are set: in columns, close together and far apart, in several sizes and directions, tags over many lines.
+// TestTagsNearBraces: the text near braces yields the same tags as the complete text, however lines are set: in
+// columns, close together and far apart, in several sizes and directions, with tags over many lines.
 func TestTagsNearBraces(t *testing.T) {
 	t.Parallel()
 	words := []string{

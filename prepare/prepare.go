@@ -20,8 +20,7 @@ const (
 	ActiveRefuse = "refuse"
 )
 
-// Options say what is done to a document before people read it. The zero value of
-// each is its default.
+// Options are the changes to a document before people read it. The zero value of each is its default.
 type Options struct {
 	Tags          string `json:"tags,omitempty"`
 	Form          string `json:"form,omitempty"`
@@ -29,7 +28,7 @@ type Options struct {
 	ActiveContent string `json:"activeContent,omitempty"`
 }
 
-// ReadsPages tells that tags or fields are looked for.
+// ReadsPages reports whether tags or fields are searched for.
 func (o Options) ReadsPages() bool { return o.Tags == TagsDetect || o.Form == FormImport }
 
 // Change is something that a revision takes out of a document, in numbers.
@@ -113,14 +112,14 @@ func (r *Revision) planTags(ctx context.Context, f *pdf.File) error {
 	return r.replacementTexts(ctx, f)
 }
 
-// cannotLeave tells that a tag cannot be taken out of the content that shows it.
+// cannotLeave reports whether a tag cannot be removed from the content that shows it.
 func cannotLeave(err error) bool {
 	return errors.Is(err, pagetext.ErrReplacedText) || errors.Is(err, revision1.ErrNoResources)
 }
 
 // culprit says which tag cannot be taken out.
 func (r *Revision) culprit(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, err error) error {
-	const most = 200 // that are tried alone
+	const most = 200 // tags that are tried one by one
 	for _, t := range r.Tags[:min(len(r.Tags), most)] {
 		alone, otherwise := cuts(foundTags{tags: []FoundTag{t}})
 		if otherwise != nil {

@@ -21,7 +21,7 @@ func revision(t *testing.T, b []byte, opt prepare.Options) *prepare.Revision {
 	return r
 }
 
-// active has every kind of active content, as objects of their own and within others.
+// active returns a file with every kind of active content, as indirect objects and within others.
 func active() []byte {
 	stream := func(s string) string { return fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(s), s) }
 	return assemble([]string{
@@ -41,7 +41,7 @@ func active() []byte {
 	})
 }
 
-// TestResourcesCalledLikeActions: a picture and a font that are called AA stay; the page is shown as it was.
+// TestResourcesCalledLikeActions: a picture and a font named AA stay, and the page looks the same.
 func TestResourcesCalledLikeActions(t *testing.T) {
 	t.Parallel()
 	stream := func(entries, s string) string {

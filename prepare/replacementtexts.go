@@ -52,8 +52,7 @@ func (r *Revision) replacementTexts(ctx context.Context, f *pdf.File) error {
 	return err
 }
 
-// annotationsOf returns the annotations whose appearances show tags; nested tells that some
-// are no objects of their own.
+// annotationsOf returns the annotations whose appearances show tags. nested reports that some are direct objects.
 func annotationsOf(tags []FoundTag) (annotations map[pdf.Ref]bool, nested bool) {
 	annotations = make(map[pdf.Ref]bool)
 	for _, t := range tags {

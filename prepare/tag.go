@@ -59,7 +59,7 @@ func fieldType(word string) (string, bool) {
 	return word, slices.Contains(FieldTypes(), word)
 }
 
-// expected says what is wrong with a tag. Its text stands in TagError.
+// expected returns an error for the problem of a tag. TagError has the tag's text.
 func expected(format string, args ...any) error { return fmt.Errorf("expected "+format, args...) }
 
 const (

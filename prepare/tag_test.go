@@ -148,7 +148,7 @@ func TestBadTags(t *testing.T) {
 	}
 }
 
-// FuzzParseTag: what is accepted is within bounds, and reading it never fails otherwise.
+// FuzzParseTag: accepted tags are within limits, and parsing fails only with its own errors.
 func FuzzParseTag(f *testing.F) {
 	for _, s := range []string{
 		"{{Name;role=Tenant;type=signature;required=true}}", "{{signature, r1, required=true}}", "{{*Name_es_:signer1:signature}}",

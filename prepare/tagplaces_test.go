@@ -36,8 +36,8 @@ func textOf(t *testing.T, b []byte) []string {
 	return pages
 }
 
-// TestTagsInSharedForms: where only some uses of a form show a tag, these alone lose it; the form is
-// as it was for the others.
+// TestTagsInSharedForms: if only some uses of a form show a tag, only these lose it; the form stays unchanged for the
+// others.
 func TestTagsInSharedForms(t *testing.T) {
 	t.Parallel()
 	const helvetica, courier = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>", "<</Type/Font/Subtype/Type1/BaseFont/Courier/Encoding/WinAnsiEncoding>>"
@@ -116,7 +116,7 @@ func TestNestedFormWithoutResources(t *testing.T) {
 	require.ErrorIs(t, err, revision1.ErrNoResources)
 }
 
-// annotated is a page with an annotation, on it or as an object of its own.
+// annotated returns a page with an annotation, as a direct or an indirect object.
 func annotated(annotation, appearance string, nested bool) []byte {
 	annots := "7 0 R"
 	if nested {
@@ -156,7 +156,8 @@ func TestTagsInAnnotations(t *testing.T) {
 	}
 }
 
-// TestAnnotationsWithoutTags: what is not shown, or belongs to a form, is not read for tags; comments stay.
+// TestAnnotationsWithoutTags: annotations that are not shown, or belong to a form, are not searched for tags; comments
+// stay.
 func TestAnnotationsWithoutTags(t *testing.T) {
 	t.Parallel()
 	const appearance = "BT /F1 10 Tf 2 4 Td ({{a}}) Tj ET"
@@ -176,7 +177,7 @@ func TestAnnotationsWithoutTags(t *testing.T) {
 	require.Len(t, revision(t, b, prepare.Options{Tags: prepare.TagsDetect}).Tags, 1)
 }
 
-// TestTagsThatCannotLeave: a tag that programs draw anew, from elsewhere, is refused with its text and page.
+// TestTagsThatCannotLeave: a tag that programs redraw from another source is rejected with its text and page.
 func TestTagsThatCannotLeave(t *testing.T) {
 	t.Parallel()
 	undrawn := annotated("<</Subtype/FreeText/Rect[100 500 140 700]/DA(/F1 9 Tf)/Contents(Sign {{a}})>>", "", false)
@@ -193,8 +194,8 @@ func TestTagsThatCannotLeave(t *testing.T) {
 	require.Equal(t, "Sign {{a}}", r.Fields[0].Value)
 }
 
-// TestTagsInPropertyLists: a property list that gives a tag's text does so no longer for it, and still
-// for other text; layers, which say nothing of the text, are left alone.
+// TestTagsInPropertyLists: a property list that contains a tag's text no longer does so for the tag, but still does
+// for other text; layers, which contain no text, stay unchanged.
 func TestTagsInPropertyLists(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -91,8 +91,7 @@ func (r *formReader) textField(out *FormField, in inherited, flags int) {
 //nolint:gochecknoglobals // a constant pattern
 var dateFormat = regexp.MustCompile(`AFDate_FormatEx\s*\(\s*["']([dmyHhMst:/. ,-]{1,40})["']\s*\)`)
 
-// button finds the state that a checkbox or a radio button turns on: that of its
-// appearances which is not Off.
+// button sets the state that a checkbox or a radio button turns on: the one of its appearances that is not Off.
 func (r *formReader) button(out *FormField, d pdf.Dict) {
 	normal := r.Dict(r.Dict(d.Get("AP")).Get("N"))
 	if i := slices.IndexFunc(normal, func(e pdf.Entry) bool { return e.Key != "Off" }); i >= 0 {

@@ -1,12 +1,10 @@
-// Package pagetext reads the text of a page as a reader sees it: every glyph with
-// its Unicode, its box, and where it stands in the content.
+// Package pagetext reads the text of a page as a reader sees it: every glyph with its Unicode text, its box, and its
+// place in the content.
 //
-// It follows text operators, fonts, form XObjects, inherited resources, layers,
-// rotation, crop box, and the appearances of annotations, but not of widgets, which
-// belong to a form. Section numbers refer to ISO 32000-2:2020. What is read is
-// bounded: operators, nesting, glyphs, and the entries of fonts and CMaps. All
-// boxes are in points from the top left corner of the page as it is shown, y
-// pointing down, as in the HTTP interface.
+// It supports text operators, fonts, form XObjects, inherited resources, layers, rotation, crop box, and the
+// appearances of annotations, except widgets, which belong to a form. Section numbers refer to ISO 32000-2:2020.
+// Operators, nesting, glyphs, and the entries of fonts and CMaps are limited. All boxes are in points from the top
+// left corner of the displayed page, y pointing down, as in the HTTP interface.
 package pagetext
 
 import (
@@ -21,11 +19,11 @@ var ErrLimit = errors.New("pagetext: page exceeds the limits")
 
 const (
 	maxGlyphs    = 200_000   // of a page
-	maxOperators = 2_000_000 // of a page, those of its forms included
+	maxOperators = 2_000_000 // of a page, including its forms
 	maxForms     = 12        // nested
 	maxSaved     = 512       // q without Q
 	maxOperands  = 512
-	maxContent   = 32 << 20       // decoded bytes of a page, those of its forms included
+	maxContent   = 32 << 20       // decoded bytes of a page, including its forms
 	maxFonts     = 256            // that are kept
 	maxCMap      = 1 << 17        // entries of one CMap
 	maxSpaces    = 256            // codespace ranges of one; real ones have less than ten
@@ -68,11 +66,11 @@ type Use struct {
 	Parent int // the use whose content paints it
 	// At is where the name stands in the decoded content that paints it, -1 for an appearance.
 	At int
-	// Annotation is whose appearance it is; zero if the annotation is no object of its own.
+	// Annotation is the annotation of an appearance; zero if the annotation is a direct object.
 	Annotation pdf.Ref
 }
 
-// Glyph is what one character code of a text operator shows.
+// Glyph is the glyph of one character code of a text operator.
 type Glyph struct {
 	// Text is its Unicode in NFKD: none (a glyph that is only the rest of what the one
 	// before says), one character, several (a ligature), or U+FFFD where it is not known.
@@ -82,7 +80,7 @@ type Glyph struct {
 	Size float64
 	// Angle is the direction of writing: 0 to the right, 90 down, 180, 270 up.
 	Angle int
-	// Invisible tells that it is not painted (text rendering mode 3 or 7, 9.3.6).
+	// Invisible reports that it is not painted (text rendering mode 3 or 7, 9.3.6).
 	Invisible bool
 	Position  Position
 
@@ -99,7 +97,7 @@ type Page struct {
 	// Images counts the images that are shown: a page with images and without glyphs
 	// is a scanned one.
 	Images int
-	// Uses are the forms that were painted, those within others behind them; the first stands for the page itself.
+	// Uses are the painted forms, each before the forms that it paints. The first represents the page itself.
 	Uses []Use
 	// Undrawn are the texts of annotations that are shown, but have no appearance (12.5.6.6): each program draws
 	// them in its own way.
@@ -110,5 +108,5 @@ type Page struct {
 	codes    int // in runs
 	lines    []line
 	laid     bool
-	attached map[int][]int // glyphs without a text of their own, by the one that has it
+	attached map[int][]int // glyphs without own text, by the glyph that has it
 }

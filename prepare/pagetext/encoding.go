@@ -42,8 +42,8 @@ var glyphNames = sync.OnceValue(func() map[string]string {
 	return m
 })
 
-// nameText returns what a glyph name stands for, as the Adobe Glyph List's
-// specification has it: "uni0041", "u1F600", "f_i", "a.alt".
+// nameText returns the text of a glyph name, as the Adobe Glyph List's specification defines it: "uni0041", "u1F600",
+// "f_i", "a.alt".
 func nameText(name string) (string, bool) {
 	name, _, _ = strings.Cut(name, ".")
 	if name == "" || len(name) > 128 {
@@ -87,7 +87,7 @@ func partText(part string) (string, bool) {
 	return "", false
 }
 
-// normal returns text as it is compared: decomposed, without what is not seen.
+// normal returns text in the form for comparisons: decomposed, without invisible characters.
 func normal(text string) string {
 	if len(text) == 1 && text[0] >= ' ' && text[0] < 0x7f {
 		return text

@@ -21,7 +21,7 @@ type Match struct {
 	// Box is around all of it; Lines are the boxes of its parts, by line.
 	Box   Box
 	Lines []Box
-	// RightToLeft tells that it is read from right to left.
+	// RightToLeft reports that it is read from right to left.
 	RightToLeft bool
 	// Glyphs are the indexes of its glyphs in Page.Glyphs, in the order of reading;
 	// those that only draw a glyph again or are the rest of a replaced text come behind.
@@ -132,14 +132,13 @@ func (t *textBuilder) lineEnd(join bool) {
 	t.space(lineBreak)
 }
 
-// lineBreak stands for the glyph of a space between two lines.
+// lineBreak is the index for a space between two lines, which has no glyph.
 const lineBreak = -2
 
-// LineBreak reports whether the byte of Text at a place is a space that stands for
-// the end of a line.
+// LineBreak reports whether the byte of Text at a place is a space for the end of a line.
 func (q *Passage) LineBreak(at int) bool { return q.at[at] == lineBreak }
 
-// passage returns what was put together. A soft hyphen within a line is a hyphen.
+// passage returns the collected text. A soft hyphen within a line becomes a hyphen.
 func (t *textBuilder) passage() *Passage {
 	q := &Passage{page: t.page}
 	text := bytes.TrimRight(t.text, " ")
@@ -188,7 +187,7 @@ func (q *Passage) Match(from, to int) Match {
 	return m
 }
 
-// key returns text as it is searched for: decomposed, one space between words.
+// key returns text in the form for searches: decomposed, with one space between words.
 func key(text string, fold bool) string {
 	text = strings.Join(strings.Fields(normal(text)), " ")
 	if fold {
@@ -197,10 +196,9 @@ func key(text string, fold bool) string {
 	return text
 }
 
-// Find returns the places where text stands, from top to bottom of the page and
-// from left to right, at most so many as a page has glyphs. It is compared in NFKD,
-// with any space equal to any other; it may go on in the next line, also behind a
-// hyphen.
+// Find returns the places of a text, from top to bottom of the page and from left to right, at most as many as the
+// page has glyphs. The comparison uses NFKD, with any space equal to any other. The text may continue on the next
+// line, also after a hyphen.
 func (p *Page) Find(text string, o FindOptions) []Match {
 	want := key(text, o.IgnoreCase)
 	if want == "" {

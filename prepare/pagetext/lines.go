@@ -13,7 +13,7 @@ const (
 	wordGap    = 0.15 // a wider gap is a space
 	columnGap  = 2.0  // a wider gap ends a line: another column or cell begins
 	baseline   = 0.25 // baselines that differ less are one
-	lineHeight = 2.2  // a line within it goes on with the one above
+	lineHeight = 2.2  // a line within this distance continues the one above
 	bold       = 0.1  // the same glyph drawn again this close makes it bold
 )
 
@@ -24,8 +24,8 @@ type line struct {
 	across     float64
 	start, end float64
 	size       float64
-	next       int  // the line that goes on with it, or -1
-	follows    bool // another line goes on with this one
+	next       int  // the index of the continuing line, or -1
+	follows    bool // it continues another line
 	row        int  // of lines on the same baseline
 }
 
@@ -141,7 +141,7 @@ func (p *Page) attach(to, glyph int) {
 
 func isSpace(text string) bool { return text != "" && strings.TrimSpace(text) == "" }
 
-// join finds for every line the one below that goes on with it.
+// join finds for every line the line below that continues it.
 func (p *Page) join() {
 	slices.SortStableFunc(p.lines, func(a, b line) int {
 		return cmp.Or(cmp.Compare(a.angle, b.angle), cmp.Compare(a.across, b.across), cmp.Compare(a.start, b.start))
@@ -188,7 +188,7 @@ func (p *Page) class(i int) int {
 	return neutral
 }
 
-// braces tells whether there are braces on a line, and whether the first one from the left opens.
+// braces reports whether a line has braces, and whether the leftmost one opens.
 func (p *Page) braces(glyphs []int) (opens, braces bool) {
 	for _, g := range glyphs {
 		if g >= 0 && (p.Glyphs[g].Text == "{" || p.Glyphs[g].Text == "}") {
@@ -215,8 +215,7 @@ func (p *Page) logical(glyphs []int) {
 	if rights == 0 {
 		return
 	}
-	// A file says of a brace what it means or what it looks like, which is the other one where text is written from
-	// right to left.
+	// A file encodes either the meaning or the shape of a brace. They differ in text written from right to left.
 	switch opens, braces := p.braces(glyphs); {
 	case braces && opens: // as on a line from left to right: braces go with the letters between them
 		for i, g := range glyphs {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// holdsBrace tells that a text tag may begin or end in a text.
+// holdsBrace reports whether a text tag may begin or end in a text.
 func holdsBrace(text string) bool { return strings.ContainsAny(text, "{}[]") }
 
 // expand makes the glyphs of the wanted runs, of all if wanted is nil.
@@ -40,9 +40,9 @@ type band struct {
 	start, end float64
 }
 
-// nearBraces tells of each run whether a line with a brace or a bracket may go on in it. Lines go on in
-// the next one within lineHeight (see join): what is nearer than that to such a line is wanted, and what lies between two such
-// bands if lines could go on from one to the other.
+// nearBraces reports for each run whether a line with a brace or a bracket may continue in it. Lines continue in the
+// next one within lineHeight (see join). So all runs within that distance of such a line are wanted, and runs between
+// two such bands if lines could continue from one to the other.
 func (p *Page) nearBraces() []bool {
 	for _, r := range p.replaced {
 		if holdsBrace(r.text) {
@@ -81,7 +81,7 @@ func (p *Page) nearBraces() []bool {
 	return wanted
 }
 
-// wholeReplacements adds the runs whose text is replaced together with that of a wanted one.
+// wholeReplacements adds the runs whose text is replaced together with the text of a wanted run.
 func (p *Page) wholeReplacements(wanted []bool) {
 	for again := true; again; {
 		again = false

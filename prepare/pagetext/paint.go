@@ -16,8 +16,8 @@ func (s *interpreter) paint() error {
 	return s.paintForm(ref, Use{Form: ref, Parent: s.use, At: s.operands[0].start}, s.g, s.resources, s.level+1)
 }
 
-// paintForm paints a form XObject; of an image it takes note. inherited are the resources of a
-// form that has none of its own, as old files have it.
+// paintForm paints a form XObject, and counts an image. inherited are the resources for a form without its own, as in
+// old files.
 func (w *walk) paintForm(ref pdf.Ref, use Use, g state, inherited *resources, level int) error {
 	if w.active[ref] {
 		return nil
@@ -99,7 +99,7 @@ const (
 	annotNoView = 1 << 5
 )
 
-// annotations paints the appearances of a page's annotations (12.5.5), but for those of a form's widgets.
+// annotations paints the appearances of a page's annotations (12.5.5), except form widgets.
 func (w *walk) annotations(p *pdf.Page, g state) error {
 	for _, v := range array(w.r.f, p.Dict.Get("Annots")) {
 		if w.ctx.Err() != nil {

@@ -111,7 +111,7 @@ func TestPosition(t *testing.T) {
 	}
 }
 
-// TestInvisible: text that is not painted is told from text that is.
+// TestInvisible: text that is not painted is distinguished from painted text.
 func TestInvisible(t *testing.T) {
 	t.Parallel()
 	p := read(t, build("", "BT /F1 12 Tf 72 700 Td 3 Tr (a) Tj 0 Tr (b) Tj ET", nil))[0]
@@ -193,7 +193,7 @@ func FuzzPage(f *testing.F) {
 				if i == 20 {
 					break
 				}
-				if strings.ContainsRune(q.Text, '\uFFFD') { // it stands for what is not known
+				if strings.ContainsRune(q.Text, '\uFFFD') { // it represents unknown text
 					continue
 				}
 				if len(p.Find(q.Text, pagetext.FindOptions{})) == 0 {

@@ -29,7 +29,7 @@ type Reader struct {
 	f      *pdf.File
 	fonts  map[pdf.Ref]*face
 	hidden map[pdf.Ref]bool // optional content groups that are off (8.11)
-	runs   []run            // room for those of a page
+	runs   []run            // capacity for the runs of a page
 }
 
 // NewReader returns a reader of a file.
@@ -82,8 +82,8 @@ func (r *Reader) Page(ctx context.Context, p *pdf.Page) (*Page, error) {
 	return out, nil
 }
 
-// NearBraces is Page with only those glyphs that stand near a brace or a bracket: on the lines of one, and on those
-// around them. Where there is none, there are no glyphs. Partial tells that some are left out.
+// NearBraces is Page with only the glyphs near a brace or a bracket: on the same lines, and on the lines around them.
+// Without braces the page has no glyphs. partial reports that some glyphs are left out.
 func (r *Reader) NearBraces(ctx context.Context, p *pdf.Page) (page *Page, partial bool, err error) {
 	if page, err = r.interpret(ctx, p); err != nil {
 		return nil, false, err

@@ -81,7 +81,7 @@ func Remove(content []byte, what Removal) ([]byte, error) {
 	return r.result(), nil
 }
 
-// remover collects what is written in place of parts of the content.
+// remover collects the replacements for parts of the content.
 type remover struct {
 	in    []byte
 	what  Removal
@@ -159,7 +159,7 @@ func (r *remover) endMark(m replaced) {
 	}
 }
 
-// show writes an operator anew whose strings lose glyphs.
+// show rewrites an operator whose strings lose glyphs.
 func (r *remover) show(op string, operands []operand, end int) {
 	if len(operands) == 0 {
 		return
@@ -200,7 +200,7 @@ func (r *remover) show(op string, operands []operand, end int) {
 	r.edits = append(r.edits, edit{operands[0].start, end, b.Bytes()})
 }
 
-// cut writes what is left of a string: strings, and numbers for what was between.
+// cut writes the rest of a string: strings, and numbers in place of the removed parts.
 func (r *remover) cut(b *bytes.Buffer, o operand, codes map[int]Position) {
 	text, ok := o.value.Bytes()
 	if !ok {

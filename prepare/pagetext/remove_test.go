@@ -9,7 +9,7 @@ import (
 	"countersign/prepare/pagetext"
 )
 
-// positions returns those of the first place where a text stands.
+// positions returns the positions of the first place of a text.
 func positions(t testing.TB, p *pagetext.Page, text string) (glyphs []pagetext.Position, removed map[int]bool) {
 	t.Helper()
 	found := p.Find(text, pagetext.FindOptions{})
@@ -92,7 +92,7 @@ func TestRemoveRefuses(t *testing.T) {
 	}
 }
 
-// TestRemoveNothing: without glyphs, content stays as it is.
+// TestRemoveNothing: without glyphs, content stays unchanged.
 func TestRemoveNothing(t *testing.T) {
 	t.Parallel()
 	content := []byte("BT (a) Tj [(b)] TJ ET BI ID EI")

@@ -2,8 +2,8 @@ package pagetext
 
 import "countersign/seal/pdf"
 
-// resources are those of content (7.8.3). What was looked up is kept: content may name
-// the same one a hundred thousand times.
+// resources are the resources of content (7.8.3). Lookups are cached: content may name a resource a hundred thousand
+// times.
 type resources struct {
 	f      *pdf.File
 	value  pdf.Value

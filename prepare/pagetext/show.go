@@ -42,7 +42,7 @@ func (s *interpreter) advance(by float64) {
 	s.tm[5] += x*s.tm[1] + y*s.tm[3]
 }
 
-// run is a string that is shown: glyphs are made of it where they are asked for.
+// run is a shown string. Its glyphs are created on demand.
 type run struct {
 	font             *face
 	codes            []byte
@@ -124,7 +124,7 @@ func (r *run) place(text pdf.Matrix, scale, rise float64) {
 	}
 }
 
-// glyphs adds the glyphs of a run to those of the page.
+// glyphs adds the glyphs of a run to the page.
 func (p *Page) glyphs(r *run) {
 	a := r.font
 	at := 0.0

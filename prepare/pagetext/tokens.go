@@ -144,7 +144,7 @@ func (s *scanner) skipImage() {
 	s.i = len(b)
 }
 
-// elements are those of an array operand.
+// elements iterates over the elements of an array operand.
 func (o operand) elements() iter.Seq[operand] {
 	return func(yield func(operand) bool) {
 		s := scanner{b: o.value[1:]}

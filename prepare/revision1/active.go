@@ -7,7 +7,7 @@ import (
 	"countersign/seal/pdf"
 )
 
-// catalog takes the form and what is active out of the catalog (7.7.2).
+// catalog removes the form and active content from the catalog (7.7.2).
 func (w *writer) catalog(d pdf.Dict, root pdf.Ref) error {
 	touched := false
 	if v, ok := w.changed[root]; ok {
@@ -33,7 +33,7 @@ func (w *writer) catalog(d pdf.Dict, root pdf.Ref) error {
 	return nil
 }
 
-// catalogActions takes out the entries that only the catalog has, and tells whether that itself changes.
+// catalogActions removes the entries that only the catalog has, and reports whether the catalog itself changes.
 func (w *writer) catalogActions(d *pdf.Dict) (touched bool, err error) {
 	for _, e := range catalogEntries {
 		leaves, err := w.finder.leaving(*d, e)
@@ -49,7 +49,7 @@ func (w *writer) catalogActions(d *pdf.Dict) (touched bool, err error) {
 		}
 		before := len(w.counts)
 		if e.removed == JavaScriptRemoved {
-			if _, err := w.cleaner(0).clean(in.Get(e.key), 0); err != nil { // what stands in objects of its own is counted there
+			if _, err := w.cleaner(0).clean(in.Get(e.key), 0); err != nil { // content of indirect objects is counted there
 				return false, err
 			}
 			w.scripts = w.scripts || len(w.counts) == before
@@ -73,7 +73,7 @@ func (w *writer) opening(d *pdf.Dict, touched bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	gone := action.Value() // what stands in objects of its own is counted there
+	gone := action.Value() // content of indirect objects is counted there
 	if !becomes.IsNull() {
 		gone = action.Get("Next")
 	}
@@ -102,8 +102,8 @@ func isEmpty(v pdf.Value) bool {
 	return v.IsNull() || err == nil && !slices.ContainsFunc(list, func(e pdf.Value) bool { return !e.IsNull() })
 }
 
-// set writes an entry of the catalog anew, as the object that it refers to if it
-// does; it tells whether the catalog itself changes.
+// set rewrites an entry of the catalog, in the indirect object if it refers to one. It reports whether the catalog
+// itself changes.
 func (w *writer) set(catalog *pdf.Dict, key string, d pdf.Dict) bool {
 	if ref, ok := catalog.Get(key).Ref(); ok {
 		w.changed[ref] = bytes.Clone(d.Value())
@@ -113,7 +113,7 @@ func (w *writer) set(catalog *pdf.Dict, key string, d pdf.Dict) bool {
 	return true
 }
 
-// cleaner returns one that counts on a page what it takes out.
+// cleaner returns a cleaner that counts removed content on a page.
 func (w *writer) cleaner(page int) *cleaner {
 	return &cleaner{n: w.finder, report: func(kind string, d pdf.Dict) error {
 		w.count(kind, page, 1)
@@ -154,7 +154,7 @@ func (w *writer) active() error {
 			return nil
 		}
 		if o.IsStream() && w.streams[o.Ref] == nil {
-			return nil // no stream is written anew for its dictionary: such a file is not admitted
+			return nil // no stream is rewritten for its dictionary: such a file is not admitted
 		}
 		c := w.cleaner(w.pageOf[o.Ref])
 		clean, err := c.clean(v, 0)
@@ -170,14 +170,14 @@ func (w *writer) active() error {
 	return err
 }
 
-// cleaner takes what is active out of one object.
+// cleaner removes active content from one object.
 type cleaner struct {
 	n       *Finder
 	report  func(kind string, of pdf.Dict) error // of each thing that leaves
 	touched bool
 }
 
-// clean returns v without what is active: null in place of an action.
+// clean returns v without active content: null in place of an action.
 func (c *cleaner) clean(v pdf.Value, depth int) (pdf.Value, error) {
 	if depth > pdf.MaxDepth {
 		return nil, pdf.ErrLimit

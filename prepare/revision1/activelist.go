@@ -6,12 +6,12 @@ import (
 	"countersign/seal/pdf"
 )
 
-// actionType says what becomes of the actions of one type (12.6.4).
+// actionType defines the treatment of the actions of one type (12.6.4).
 type actionType struct {
 	// removed is the kind of change that takes the action out; empty: it stays.
 	removed string
-	// operands are keys without which the action does nothing: a structure element
-	// (14.7.2) has a key S, too. Empty: the type alone is enough.
+	// operands are keys without which the action does nothing: a structure element (14.7.2) has a key S as well.
+	// Empty: the type alone is sufficient.
 	operands []string
 	// staysIf keeps single actions of a type that leaves.
 	staysIf func(*Finder, pdf.Dict) (bool, error)
@@ -62,7 +62,7 @@ type catalogEntry struct {
 	staysIf          func(*Finder, pdf.Dict) (bool, error)
 }
 
-// catalogEntries are those of the catalog's dictionaries (7.7.2, 7.7.4, 12.8.6).
+// catalogEntries are entries of the catalog's dictionaries (7.7.2, 7.7.4, 12.8.6).
 //
 //nolint:gochecknoglobals // a constant table
 var catalogEntries = []catalogEntry{
@@ -81,8 +81,8 @@ var catalogEntries = []catalogEntry{
 //nolint:gochecknoglobals // a constant table
 var harmlessNames = []string{"NextPage", "PrevPage", "FirstPage", "LastPage", "Print"}
 
-// webSchemes are those of the links that stay: a program shows where they lead, and
-// opens them in another program, when somebody follows them.
+// webSchemes are the schemes of links that stay: a program shows their target, and opens it in another program when a
+// person follows the link.
 //
 //nolint:gochecknoglobals // a constant table
 var webSchemes = []string{"http", "https", "mailto", "tel"}

@@ -20,7 +20,7 @@ func (w *writer) count(kind string, page, n int) {
 	}
 }
 
-// detail adds to what is said of a kind of change on a page.
+// detail adds a detail to a kind of change on a page.
 func (w *writer) detail(kind string, page int, text string) {
 	key := Change{Kind: kind, Page: page}
 	if text != "" && len(w.details[key]) < maxDetails && !slices.Contains(w.details[key], text) {
@@ -53,7 +53,7 @@ func (w *writer) target(of pdf.Dict) string {
 	}
 	v := of.Get("F")
 	if v == nil {
-		win, _ := w.finder.dict(of.Get("Win")) // no name is told then
+		win, _ := w.finder.dict(of.Get("Win")) // without a name on errors
 		v = win.Get("F")
 	}
 	return w.address(v)
@@ -61,7 +61,7 @@ func (w *writer) target(of pdf.Dict) string {
 
 // address returns the text or file specification (7.11.3) that v is or refers to, without password and query.
 func (w *writer) address(v pdf.Value) string {
-	for range 3 { // that of Launch may hold another
+	for range 3 { // the value of Launch may contain another
 		d, err := w.finder.dict(v)
 		if err != nil {
 			return ""
@@ -92,7 +92,7 @@ func (w *writer) address(v pdf.Value) string {
 	return plain(text)
 }
 
-// fileName returns the name that a file specification tells first.
+// fileName returns the first name in a file specification.
 func (w *writer) fileName(spec pdf.Dict) string {
 	for _, key := range []string{"UF", "F", "DOS", "Mac", "Unix"} {
 		v, err := w.f.Resolve(spec.Get(key))

@@ -138,7 +138,7 @@ func TestAnnotationsAskTheContext(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// endsAfter is a context that ends when it was asked so many times.
+// endsAfter is a context that ends after left calls of Err.
 type endsAfter struct {
 	context.Context
 

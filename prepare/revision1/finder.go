@@ -11,8 +11,8 @@ import (
 	"countersign/seal/pdf"
 )
 
-// Finder finds in a file what a revision without active content leaves out. It keeps
-// what it has read: a file may refer to a large object from each of its dictionaries.
+// Finder finds the content of a file that a revision without active content omits. It caches what it has read: a file
+// may refer to a large object from each of its dictionaries.
 type Finder struct {
 	f     *pdf.File
 	ctx   context.Context //nolint:containedctx // of one call
@@ -84,7 +84,7 @@ func (n *Finder) Shows(ctx context.Context, d pdf.Dict) (string, error) {
 	return name, nil
 }
 
-// mayBeActive tells quickly that an object holds nothing that leaves.
+// mayBeActive reports whether an object may contain content to remove. It is a fast check.
 func mayBeActive(v pdf.Value) bool {
 	for _, word := range activeWords {
 		if bytes.Contains(v, word) {
@@ -94,7 +94,7 @@ func mayBeActive(v pdf.Value) bool {
 	return isElsewhere(v, "/S") || isElsewhere(v, "/Subtype")
 }
 
-// isElsewhere reports whether the value of a key may stand in an object of its own.
+// isElsewhere reports whether the value of a key may be an indirect object.
 func isElsewhere(v pdf.Value, key string) bool {
 	for rest := v; ; {
 		i := bytes.Index(rest, []byte(key))
@@ -208,8 +208,8 @@ func (n *Finder) leavingKeys(d pdf.Dict) (keys []string, kind string, err error)
 	return activeKeys[name], MediaRemoved, nil
 }
 
-// hasEvents reports whether what a key AA refers to is additional actions (12.6.3): a dictionary with an
-// action for an event. Resources, glyphs and destinations can be called AA, too.
+// hasEvents reports whether the value of a key AA is additional actions (12.6.3): a dictionary with an action for an
+// event. Resources, glyphs and destinations can be named AA as well.
 func (n *Finder) hasEvents(v pdf.Value) (bool, error) {
 	return n.is(v, "additional actions", func(v pdf.Value) (bool, error) {
 		if !v.IsDict() {
@@ -381,5 +381,5 @@ func (n *Finder) dict(v pdf.Value) (pdf.Dict, error) {
 	return v.Dict()
 }
 
-// words returns those of a text.
+// words returns the words of a text.
 func words(text string) []string { return strings.Fields(text) }

@@ -1,10 +1,9 @@
-// Package revision1 writes an appended prepared revision: an incremental update
-// (ISO 32000-2 7.5.6) that takes things out of a PDF and adds nothing to what it
-// shows. Section numbers refer to ISO 32000-2:2020.
+// Package revision1 writes an appended prepared revision: an incremental update (ISO 32000-2 7.5.6) that removes
+// content from a PDF and adds nothing visible. Section numbers refer to ISO 32000-2:2020.
 //
-// It is frozen: who verifies a sealed document writes its prepared revision again
-// and compares, for decades. Nothing is compressed, because no library repeats its
-// compression for so long. Another format is another package; vectors hold this one.
+// It is frozen: for decades, verifying a sealed document means writing its prepared revision again and comparing it.
+// Nothing is compressed, because no library reproduces its compression for so long. Another format is another package;
+// test vectors guard this one.
 package revision1
 
 import (
@@ -90,10 +89,9 @@ const MaxSize = 24 << 20
 // ErrPlan says that a plan does not fit its file.
 var ErrPlan = errors.New("prepare: the plan does not fit the document")
 
-// Write returns the bytes that follow the file, none if the plan takes nothing out
-// of it, and what they take out, by kind and page. sha256 is the file's. It fails
-// with ErrPlan, pagetext.ErrReplacedText, pdf.ErrLimit, the context's error, or one
-// of reading the file.
+// Write returns the bytes to append to the file, none if the plan removes nothing, and the changes that they make, by
+// kind and page. hash is the file's SHA-256. It fails with ErrPlan, pagetext.ErrReplacedText, pdf.ErrLimit, the
+// context's error, or an error from reading the file.
 func Write(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, plan Plan) ([]byte, []Change, error) {
 	w := &writer{
 		ctx: ctx, f: f, plan: plan, changed: make(map[pdf.Ref]pdf.Value), streams: make(map[pdf.Ref][]byte),
@@ -150,7 +148,7 @@ func Write(ctx context.Context, f *pdf.File, hash [sha256.Size]byte, plan Plan) 
 	return w.out.Bytes(), w.changes(), nil
 }
 
-// writer collects what a revision writes anew.
+// writer collects the rewritten parts of a revision.
 type writer struct {
 	ctx     context.Context //nolint:containedctx // of one call
 	f       *pdf.File
@@ -168,7 +166,7 @@ type writer struct {
 	scripts bool                 // a list of scripts leaves that may hold none
 }
 
-// putStream writes a stream as it is, uncompressed.
+// putStream writes a stream unchanged and uncompressed.
 func (w *writer) putStream(ref pdf.Ref, dict pdf.Value, data []byte) {
 	d, _ := dict.Dict() // none of a new stream
 	d = d.Clone()
@@ -299,7 +297,7 @@ func (w *writer) dict(v pdf.Value) (pdf.Dict, error) {
 	return v.Dict()
 }
 
-// resolve returns what v is or refers to, as it is written anew.
+// resolve returns the value that v is or refers to, in its rewritten form.
 func (w *writer) resolve(v pdf.Value) (pdf.Value, error) {
 	if ref, ok := v.Ref(); ok && w.changed[ref] != nil {
 		return w.changed[ref], nil

@@ -76,7 +76,7 @@ func uses() revision1.Plan {
 	}}
 }
 
-// objectsWithUses are those of objects with a page that paints the form, and an annotation within which one has texts.
+// objectsWithUses returns the objects of objects with a page that paints the form, and annotations with texts.
 func objectsWithUses() []string {
 	all := objects()
 	all[4] = stream("", "BT /F1 12 Tf (Sign {{a}} here) Tj 2 1 ({{b}}) \" ET q /X Do /X Do Q")
@@ -89,7 +89,7 @@ type vector struct {
 	name string
 	file []byte
 	plan revision1.Plan
-	want string // SHA-256 of what is appended
+	want string // SHA-256 of the appended bytes
 }
 
 func vectors() []vector {

@@ -88,7 +88,7 @@ func TestARefusedTimestampIsNone(t *testing.T) {
 	}
 }
 
-// TestBadAnswersOfTheAuthority: what is no answer is an error.
+// TestBadAnswersOfTheAuthority: an invalid response is an error.
 func TestBadAnswersOfTheAuthority(t *testing.T) {
 	t.Parallel()
 	digest := sha256.Sum256([]byte("content"))

@@ -40,8 +40,8 @@ func (a *authority) below(t *testing.T, name string, key *ecdsa.PrivateKey) *aut
 	}, a.cert, key.Public())}
 }
 
-// TestTheChainOfASignature: it goes up from the signer by who signed whom, not by names alone, and a seal carries it
-// in order with nothing else.
+// TestTheChainOfASignature: the chain goes up from the signer by signatures, not by names alone, and a seal contains
+// it in order with nothing else.
 func TestTheChainOfASignature(t *testing.T) {
 	t.Parallel()
 	root := newAuthority(t)
@@ -142,7 +142,7 @@ func TestTheGreaterSignatureIsRefused(t *testing.T) {
 	require.Error(t, err, "a byte behind it")
 }
 
-// TestKeysThatMaySeal: P-256 and RSA, with their certificate, and whoever issued that.
+// TestKeysThatMaySeal: P-256 and RSA keys, with their certificate and any issuer.
 func TestKeysThatMaySeal(t *testing.T) {
 	t.Parallel()
 	ca, other := newAuthority(t), newAuthority(t)
@@ -189,7 +189,7 @@ func TestKeysThatMaySeal(t *testing.T) {
 	}
 }
 
-// server answers as it is told, and counts what it is asked.
+// server returns the given response, and counts the requests.
 func server(t *testing.T, answer func(w http.ResponseWriter, r *http.Request)) (string, *atomic.Int64) {
 	t.Helper()
 	var asked atomic.Int64
@@ -341,7 +341,7 @@ func TestRespondersAreCertifiedForOCSP(t *testing.T) {
 		_, err := cms.NormalizeOCSP(der, c, ca.cert)
 		require.ErrorContains(t, err, "not certified for OCSP", name)
 	}
-	// One of an RSA key is in its one form, too.
+	// An RSA signature is in its one form as well.
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
 	tmpl := &x509.Certificate{
@@ -382,7 +382,7 @@ func TestARespondersKeyIsMeasuredFirst(t *testing.T) {
 	require.ErrorContains(t, err, "the key is too large")
 }
 
-// TestAnswersWithSHA1 are refused: nobody can rely on what they are signed with.
+// TestAnswersWithSHA1: statements signed with SHA-1 are rejected, because SHA-1 is not secure.
 func TestAnswersWithSHA1(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)

@@ -105,9 +105,8 @@ func (s *Signer) Sign(ctx context.Context, digest [sha256.Size]byte, stamp Stamp
 		return nil, err
 	}
 	sd.SetDigestAlgorithm(pkcs7.OIDDigestAlgorithmSHA256)
-	// A throw-away key lets the library lay out the structure: it can neither
-	// hash what it does not hold nor use every crypto.Signer. What it signed
-	// is then replaced.
+	// A temporary key lets the library lay out the structure: the library can neither hash content that it does not
+	// have nor use every crypto.Signer. Its signature is then replaced.
 	config := pkcs7.SignerInfoConfig{ExtraSignedAttributes: []pkcs7.Attribute{signingCertificate(s.chain[0])}}
 	if err := sd.AddSignerChain(s.chain[0], s.stub, s.chain[1:], config); err != nil {
 		return nil, err

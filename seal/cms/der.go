@@ -48,9 +48,8 @@ func integer(n *big.Int) []byte {
 
 func bitString(b []byte) []byte { return element(cbasn1.BIT_STRING, []byte{0}, b) }
 
-// normalizeSignature returns, of the ECDSA signatures (r, s) and (r, n-s), which are
-// both right so that anybody could change one into the other, the one with the smaller
-// s. A signature by a key of another kind it returns as it is.
+// normalizeSignature returns, of the ECDSA signatures (r, s) and (r, n-s), the one with the smaller s. Both are valid,
+// so that anybody could change one into the other. A signature of another kind of key is returned unchanged.
 func normalizeSignature(key crypto.PublicKey, signature []byte) ([]byte, error) {
 	pub, ok := key.(*ecdsa.PublicKey)
 	if !ok {

@@ -38,7 +38,7 @@ var (
 	idRSAPSS        = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 10}
 )
 
-// forger signs whatever it likes: its signatures hold, but what they cover is not what Sign writes.
+// forger signs arbitrary content: its signatures are valid, but the signed content is not what Sign writes.
 type forger struct {
 	key   crypto.Signer
 	chain []*x509.Certificate
@@ -291,7 +291,7 @@ func imprint(t *testing.T, algorithm asn1.ObjectIdentifier, digest []byte) []byt
 	return der
 }
 
-// TestTokens: what is a time-stamp, and which of them a seal carries.
+// TestTokens: which messages are time-stamps, and which of them a seal contains.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -347,7 +347,7 @@ func TestTokens(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestOtherCMS: a message that is no signature, and what one may carry that is of no use.
+// TestOtherCMS: messages that are no signatures, and unusable content of messages.
 func TestOtherCMS(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)

@@ -17,9 +17,8 @@ import (
 	"countersign/seal/trust"
 )
 
-// message is a SignedData (RFC 5652, 5.1) with one signer, as far as it is of
-// use here. read accepts any DER; write has one form for one message, so that
-// whether a message is in that form is checked by encoding it again.
+// message is a SignedData (RFC 5652, 5.1) with one signer, limited to the parts used here. read accepts any DER. write
+// has one form for one message, so that re-encoding a message shows whether it is in that form.
 type message struct {
 	version      int64
 	contentType  asn1.ObjectIdentifier
@@ -218,8 +217,8 @@ func readAttributes(set cryptobyte.String) ([]attribute, error) {
 	return out, nil
 }
 
-// signedAttributes are the attributes in the order of DER, under the tag of a SET as
-// the signature covers them (RFC 5652, 5.4), or under that of the message.
+// signedAttributes returns the attributes in the order of DER, under the tag of a SET, as the signature covers them
+// (RFC 5652, 5.4), or under the tag of the message.
 func (m *message) signedAttributes(tag cbasn1.Tag) []byte {
 	encoded := make([][]byte, len(m.attributes))
 	for i, a := range m.attributes {

@@ -36,7 +36,7 @@ type Signed struct {
 	certHashAlg crypto.Hash
 }
 
-// Bounds of what is parsed: real signatures have less than 20 KiB.
+// Limits of parsing: real signatures have less than 20 KiB.
 const (
 	maxDER          = 1 << 20
 	maxCertificates = 16
@@ -55,9 +55,9 @@ func Parse(der []byte) (*Signed, error) {
 	return s, err
 }
 
-// ParseStrict is Parse of a message in the one form that Sign and normalize
-// write: nothing in it can be changed that no signature covers, but the padding
-// (which must be zero) and how many of the certificates at the chain's end are there.
+// ParseStrict is Parse for a message in the one form that Sign and normalize write. In this form every change is
+// covered by a signature, except the padding (which must be zero) and the number of certificates at the end of the
+// chain.
 func ParseStrict(der []byte) (*Signed, error) {
 	s, raw, err := parse(der)
 	if err != nil {
@@ -85,10 +85,9 @@ func ParseStrict(der []byte) (*Signed, error) {
 	return s, nil
 }
 
-// normalize returns a message in the form that ParseStrict accepts: with the
-// certificates of the signer's chain alone, without unsigned attributes, and with
-// the smaller one of two right signature values. None of this is covered by its
-// signature.
+// normalize returns a message in the form that ParseStrict accepts: with only the certificates of the signer's chain,
+// without unsigned attributes, and with the smaller of the two valid signature values. Its signature covers none of
+// these.
 func normalize(der []byte) ([]byte, error) {
 	s, _, err := parse(der)
 	if err != nil {
@@ -249,8 +248,8 @@ func (s *Signed) verifyCertID() error {
 	return nil
 }
 
-// hashSum is the digest of b by an algorithm that hashOf knows, or by SHA-1: that of
-// RFC 2634, with which time-stamp authorities still name certificates.
+// hashSum returns the digest of b by an algorithm that hashOf knows, or by SHA-1: the algorithm of RFC 2634, with
+// which time-stamp authorities still name certificates.
 func hashSum(algorithm crypto.Hash, b []byte) []byte {
 	h := algorithm.New()
 	h.Write(b)

@@ -129,7 +129,7 @@ func TestAMessageOfAnotherShapeIsRefused(t *testing.T) {
 	}
 }
 
-// sound reports what is wrong with a message over a digest.
+// sound returns a function that parses and verifies a message over a digest.
 func sound[M interface{ Verify(digest []byte) error }](parse func([]byte) (M, error), digest []byte) func([]byte) error {
 	return func(der []byte) error {
 		m, err := parse(der)

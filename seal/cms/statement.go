@@ -24,9 +24,8 @@ import (
 // At most one of OCSP and CRL is set, in DER.
 type Statement struct{ OCSP, CRL []byte }
 
-// RevocationSources reports how the authority of a certificate tells of revocations: by
-// OCSP, by list, or not at all. Statement follows it, so that which statements
-// a file must hold follows from its certificates.
+// RevocationSources reports how the authority of a certificate publishes revocations: by OCSP, by list, or not at all.
+// Statement follows it, so that the certificates of a file determine the statements that it must contain.
 func RevocationSources(c *x509.Certificate) (byOCSP, byCRL bool) {
 	return len(c.OCSPServer) > 0, len(c.OCSPServer) == 0 && len(c.CRLDistributionPoints) > 0
 }
@@ -72,8 +71,7 @@ func (s Statement) CheckSound(c, issuer *x509.Certificate) error {
 	return errors.New("cms: no statement")
 }
 
-// CheckGood returns an error if the statement, which is sound, tells of a revocation
-// at or before the given time.
+// CheckGood returns an error if the statement, which is sound, reports a revocation at or before the given time.
 func (s Statement) CheckGood(c, issuer *x509.Certificate, at time.Time) error {
 	known := trust.WeighStatements(trust.Evidence{OCSPs: [][]byte{s.OCSP}, CRLs: [][]byte{s.CRL}}, c, issuer)
 	switch {
@@ -107,8 +105,8 @@ func normalizeCRL(der []byte, issuer *x509.Certificate) ([]byte, error) {
 	return sequence(data, algorithm, bitString(signature)), nil
 }
 
-// normalizeOCSP returns an answer in one form: with the certificate of a
-// delegated responder alone, if the issuer did not sign itself.
+// normalizeOCSP returns a response in one form: with only the certificate of a delegated responder, if the issuer did
+// not sign itself.
 func normalizeOCSP(der []byte, c, issuer *x509.Certificate) ([]byte, error) {
 	bad := func(what string) ([]byte, error) { return nil, fmt.Errorf("cms: OCSP answer: %s", what) }
 	if len(der) > trust.MaxOCSP {

@@ -22,8 +22,7 @@ import (
 	"countersign/seal/cms"
 )
 
-// TestSignaturesAreSmall: of the two signature values that are right, the
-// smaller one is made.
+// TestSignaturesAreSmall: Sign writes the smaller of the two valid signature values.
 func TestSignaturesAreSmall(t *testing.T) {
 	t.Parallel()
 	signer := newSigner(t)
@@ -64,7 +63,7 @@ func TestParseStrict(t *testing.T) {
 	}
 }
 
-// TestNestedBER: what is nested without end, or has no definite length, costs nothing.
+// TestNestedBER: values nested without end, or of indefinite length, cost nothing.
 func TestNestedBER(t *testing.T) {
 	t.Parallel()
 	var b []byte

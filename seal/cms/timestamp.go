@@ -65,7 +65,7 @@ type Authority struct {
 	Rand   io.Reader
 }
 
-// Stamp asks for a token over a SHA-256 digest and checks the answer.
+// Stamp requests a token over a SHA-256 digest and checks the response.
 func (a *Authority) Stamp(ctx context.Context, digest []byte) ([]byte, error) {
 	nonce, err := rand.Int(a.Rand, new(big.Int).Lsh(big.NewInt(1), 63))
 	if err != nil {
@@ -177,8 +177,8 @@ func (t *Token) Verify(digest []byte) error {
 	return t.Signed.Verify(hashSum(t.hash, t.content))
 }
 
-// StampedDigest is the digest that a signature time-stamp covers: that of the
-// signature value, by the token's own algorithm.
+// StampedDigest returns the digest that a signature time-stamp covers: the digest of the signature value, by the
+// token's own algorithm.
 func (t *Token) StampedDigest(signature []byte) ([]byte, error) {
 	alg, err := t.ImprintHash()
 	if err != nil {

@@ -70,9 +70,8 @@ func (w *blockReader) read(off, n int64) ([]byte, error) {
 	return append(out, next[:int(n)-len(out)]...), nil
 }
 
-// readAhead is read of what is likely to lie far from all that was read before,
-// like the pages of a document: no block is cached for it. Where each one lies
-// close behind the last, more than what is asked for is read.
+// readAhead returns n bytes at off that probably lie far from everything read before, such as the pages of a document:
+// it caches no block for them. If requests lie close behind each other, it reads more than requested.
 func (w *blockReader) readAhead(off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off+n > w.size {
 		return nil, damaged("read beyond the end")
@@ -103,7 +102,7 @@ const (
 	aheadSize = 64 << 10 // bytes read at once
 )
 
-// copyAhead fills b with what is at off, if possible from what readAhead has read.
+// copyAhead fills b with the bytes at off, if possible from the buffer of readAhead.
 func (w *blockReader) copyAhead(b []byte, off int64) error {
 	if d := off - w.aheadAt; d >= 0 && d+int64(len(b)) <= int64(len(w.ahead)) {
 		copy(b, w.ahead[d:])

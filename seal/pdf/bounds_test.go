@@ -27,8 +27,8 @@ func opened(t *testing.T, lim pdf.Limits, objects ...string) *pdf.File {
 	return f
 }
 
-// TestObjectsReadTooOften: what is read of all objects is bounded, whatever they are
-// and however often each is read.
+// TestObjectsReadTooOften: the total of bytes read as objects is limited, for all objects and however often each is
+// read.
 func TestObjectsReadTooOften(t *testing.T) {
 	t.Parallel()
 	const large = 100_000
@@ -88,7 +88,7 @@ func TestCompressedObjectsReadTooOften(t *testing.T) {
 	require.LessOrEqual(t, times, 10)
 }
 
-// TestKeysOfNameTrees: keys that are objects of their own count as often as they are named.
+// TestKeysOfNameTrees: keys that are indirect objects count each time they are referenced.
 func TestKeysOfNameTrees(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
@@ -102,7 +102,7 @@ func TestKeysOfNameTrees(t *testing.T) {
 	require.Less(t, visits, 16)
 }
 
-// endsAfter is a context that ends when it was asked so many times.
+// endsAfter is a context that ends after left calls of Err.
 type endsAfter struct {
 	context.Context
 
@@ -116,8 +116,8 @@ func (c *endsAfter) Err() error {
 	return nil
 }
 
-// TestFontsOfManyNames: one large font is read once for all pages, however many names it
-// has; the context is asked for each name.
+// TestFontsOfManyNames: one large font is read once for all pages, however many names it has; the context is checked
+// for each name.
 func TestFontsOfManyNames(t *testing.T) {
 	t.Parallel()
 	const names = 1000

@@ -9,8 +9,7 @@ import (
 
 // Content is what a writer that draws above a page's content has to know of it.
 type Content struct {
-	// Dark tells of each box whether dark ink might not be readable on what the
-	// content paints there.
+	// Dark reports for each box whether dark ink might be illegible on the painted content.
 	Dark []bool
 	// Free says that nothing but white is painted in the last box.
 	Free bool
@@ -89,14 +88,14 @@ func (f *File) contentData(contents []Value, most int64) (data []byte, whole boo
 // maxReusedContent is how much memory for content is used again.
 const maxReusedContent = 256 << 10
 
-// decodeSome appends what can be decoded of a stream, and says whether that is all.
+// decodeSome appends the decodable part of a stream, and reports whether it is complete.
 func (f *File) decodeSome(data []byte, o Object, most int64) ([]byte, bool) {
 	r, err := f.streamReader(o)
 	if err != nil || f.decoded > f.maxDecoded() {
 		return data, false
 	}
 	before, most := len(data), max(most, 0)+1
-	if raw, ok := r.(*io.SectionReader); ok { // it is stored as it is
+	if raw, ok := r.(*io.SectionReader); ok { // it is not encoded
 		n := min(raw.Size(), most)
 		data = slices.Grow(data, int(n)+1+len(afterTokens))[:before+int(n)]
 		err = f.in.copyAhead(data[before:], o.Data)
@@ -126,7 +125,7 @@ const (
 	pointsPerBox   = gridX * gridY
 )
 
-// point is a place and whether what was painted last there is dark, or unknown.
+// point is a place, and whether the last paint there is dark or unknown.
 type point struct {
 	x, y float64
 	dark bool
@@ -146,11 +145,11 @@ func (r *contentReader) addPoints(b Box) {
 type graphics struct {
 	ctm   Matrix
 	clip  Box
-	exact bool    // the clip is just that box, and paint covers what is below
+	exact bool    // the clip is exactly that box, and paint covers the content below
 	light float64 // of the fill colour, 0 to 1; NaN: unknown
 	space string  // of the fill colour
 
-	lineWidth, fontSize, leading, spacing float64 // spacing is that of characters and of words together
+	lineWidth, fontSize, leading, spacing float64 // spacing is the sum of character and word spacing
 }
 
 // marks takes note of something that is painted in a box.
@@ -164,7 +163,7 @@ func (b Box) contains(c Box) bool {
 	return b.X0 <= c.X0 && b.Y0 <= c.Y0 && b.X1 >= c.X1 && b.Y1 >= c.Y1
 }
 
-// whiteThreshold is the lightness above which a colour is that of paper.
+// whiteThreshold is the lightness above which a color counts as white.
 const whiteThreshold = 0.99
 
 // darkThreshold is the lightness under which a colour is dark.
@@ -174,7 +173,7 @@ const darkThreshold = 0.55
 func (r *contentReader) paint(g *graphics, in func(x, y float64) bool) {
 	isDark := math.IsNaN(g.light) || g.light < darkThreshold
 	if !isDark && !g.exact {
-		return // perhaps it does not cover what is below
+		return // it may not cover the content below
 	}
 	for i := range r.points {
 		p := &r.points[i]
@@ -184,8 +183,8 @@ func (r *contentReader) paint(g *graphics, in func(x, y float64) bool) {
 	}
 }
 
-// run interprets one stream, whose spare capacity it uses. Of a form only what it
-// paints matters: it cannot end the states of the page.
+// run interprets one stream, and uses its spare capacity. In a form only the painting matters: a form cannot end
+// graphics states of the page.
 func (r *contentReader) run(b []byte, own *resources, g graphics, level int) error {
 	s := &stream{reader: r, resources: own, level: level, g: g}
 	_ = tokens(context.Background(), b, s.operand, func(op string) bool {

@@ -58,15 +58,14 @@ func Open(r io.ReaderAt, size int64, lim Limits) (*File, error) {
 	return f, nil
 }
 
-// Trailer returns the newest trailer dictionary (7.5.5), or that of the newest
-// cross-reference stream.
+// Trailer returns the newest trailer dictionary (7.5.5), or the dictionary of the newest cross-reference stream.
 func (f *File) Trailer() Dict { return f.trailer }
 
 // StartXRef returns the position of the newest cross-reference section.
 func (f *File) StartXRef() int64 { return f.start }
 
-// UsesXRefStream tells the kind of the newest cross-reference section. An
-// increment must be of the same kind (7.5.8.4).
+// UsesXRefStream reports whether the newest cross-reference section is a stream. An increment must be of the same kind
+// (7.5.8.4).
 func (f *File) UsesXRefStream() bool { return f.sections[0].isStream }
 
 // Size returns the length of the file in bytes.
@@ -92,7 +91,7 @@ func (f *File) Object(ref Ref) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
-	switch e.kind { //nolint:exhaustive // what is in use is read below
+	switch e.kind { //nolint:exhaustive // objects in use are read below
 	case entryFree:
 		return Object{Ref: ref}, nil
 	case entryCompressed:
@@ -129,8 +128,8 @@ func (f *File) objectAhead(ref Ref) (Object, error) {
 // returns the dictionary.
 func (f *File) Resolve(v Value) (Value, error) { return f.follow(v, true) }
 
-// ResolvePlain is Resolve, but fails where there is a stream. Programs differ in
-// whether they take one for a dictionary; written anew it would be one for all.
+// ResolvePlain is Resolve, but fails for a stream. Programs differ in whether they accept a stream as a dictionary;
+// rewritten it would be a dictionary for all.
 func (f *File) ResolvePlain(v Value) (Value, error) { return f.follow(v, false) }
 
 func (f *File) follow(v Value, streams bool) (Value, error) {
@@ -199,7 +198,7 @@ func (f *File) objectAt(ref Ref, offset int64) (Object, error) {
 			return Object{}, damaged("object %d is not where the cross-reference table says, at byte %d", ref.Num, offset)
 		case err == nil:
 			o.Value = bytes.Clone(o.Value)                     // b is the window's
-			return o, f.spend(SkipSpace(b, int(o.End-offset))) // white space takes time, too
+			return o, f.spend(SkipSpace(b, int(o.End-offset))) // white space takes time as well
 		case !errors.Is(err, errEnd):
 			return Object{}, damaged("object %d, at byte %d: %w", ref.Num, offset, err)
 		case offset+n >= f.size:
@@ -213,7 +212,7 @@ func (f *File) objectAt(ref Ref, offset int64) (Object, error) {
 // spend counts the bytes of an object that was read. A file may name one large
 // object, or many small ones, as often as it likes.
 func (f *File) spend(n int) error {
-	const each = 64 // finding it takes time, too
+	const each = 64 // finding it takes time as well
 	if f.parsed += int64(n) + each; f.parsed > f.lim.MaxParsed {
 		return fmt.Errorf("%w: its objects are named too often", ErrLimit)
 	}
@@ -245,8 +244,7 @@ func (f *File) isDict(v Value) (bool, error) {
 // peekSize is enough for the header of an object.
 const peekSize = 48
 
-// startsArray tells without reading the object whether an uncompressed object
-// is an array; compressed says that only reading it can tell.
+// startsArray reports whether an object is an array. Of an uncompressed object it usually reads only the beginning.
 func (f *File) startsArray(ref Ref) (array bool, err error) {
 	e, err := f.lookup(ref.Num)
 	if err != nil || e.kind == entryFree {

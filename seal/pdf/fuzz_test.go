@@ -53,8 +53,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// FuzzParse parses single objects; what it accepts it must delimit the same
-// way again.
+// FuzzParse parses single objects. An accepted object must be delimited in the same way again.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"<</A 1/B[1 2 R 0 R]/C(a(b)\\)c)/D<48 65>>>", "[1 -2.5 +3 .4 5. true false null /N#61me]", "12 0 R", "12 0", "(\\101\\\r\nx)", "<</K<<>>>>% c", "/", "<>", "((()))",

@@ -73,10 +73,10 @@ func (w *Increment) DefineUndefined(m Mentioned) error {
 	return nil
 }
 
-// lastNewObject leaves room for what is added.
+// lastNewObject leaves object numbers for additions.
 const lastNewObject = maxObjectNum - 1_000_000
 
-// NewDocument begins a document of its own.
+// NewDocument begins a new document.
 func NewDocument() *Increment {
 	return &Increment{next: 1, prev: -1, buf: []byte("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")}
 }
@@ -87,7 +87,7 @@ func (w *Increment) Reserve() Ref {
 	return Ref{Num: w.next - 1}
 }
 
-// Bytes returns what has been written so far.
+// Bytes returns the bytes written so far.
 func (w *Increment) Bytes() []byte { return w.buf }
 
 // Offset returns where the next byte will be in the file.
@@ -112,8 +112,8 @@ func (w *Increment) AppendString(s string) { w.buf = append(w.buf, s...) }
 // End ends the current object.
 func (w *Increment) End() { w.buf = append(w.buf, "\nendobj\n"...) }
 
-// Skip leaves room for n bytes that the caller streams into the file at this
-// point; what has been written so far is returned and forgotten.
+// Skip leaves room for n bytes that the caller streams into the file at this point. It returns the bytes written so
+// far, and drops them.
 func (w *Increment) Skip(n int64) []byte {
 	head := w.buf
 	w.base += int64(len(head)) + n
@@ -146,7 +146,7 @@ func (w *Increment) Add(v Value) Ref {
 // costs.
 const deflateThreshold = 512
 
-// Grow makes room for more objects, of so many bytes in all.
+// Grow makes room for more objects, of size bytes in total.
 func (w *Increment) Grow(objects, size int) {
 	w.objects = slices.Grow(w.objects, objects)
 	if memory, ok := increments.Get().(*[]byte); ok && cap(*memory) >= len(w.buf)+size {
@@ -158,7 +158,7 @@ func (w *Increment) Grow(objects, size int) {
 // increments is the memory of those that are not needed any more.
 var increments sync.Pool
 
-// maxKept bounds what is kept of one, in bytes.
+// maxKept limits the memory kept from one increment, in bytes.
 const maxKept = 4 << 20
 
 // Free keeps the memory for another increment. Neither this one nor what Bytes
@@ -183,7 +183,7 @@ func (w *Increment) AddStream(d Dict, data []byte) Ref {
 	return w.AddStored(d.Value(), data)
 }
 
-// AddStored writes a new stream as it is, after its dictionary.
+// AddStored writes a new stream, its data unchanged, after its dictionary.
 func (w *Increment) AddStored(d Value, data []byte) Ref {
 	ref := w.Reserve()
 	w.Begin(ref)
@@ -332,8 +332,8 @@ func AppendHex(b, s []byte) []byte {
 	return fmt.Appendf(b, "<%X>", s)
 }
 
-// StructureWords are what a reader that searches a file takes for a part of it, and
-// the beginning of the seal's mark: no text that people enter stands there as it is.
+// StructureWords are texts that a program that searches a file takes for its structure, and the beginning of the
+// seal's mark. Entered text is written so that none of them occurs in it.
 var StructureWords = []string{" obj", "endobj", "endstream", "xref", "trailer", "%%EOF", "%PDF-", "_Seal<<"}
 
 func holdsStructureWord(s string) bool {

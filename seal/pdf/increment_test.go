@@ -8,8 +8,8 @@ import (
 	"countersign/seal/pdf"
 )
 
-// TestMemoryIsUsedAgain: what an increment is made of does not depend on the
-// memory that another one left, whichever of the two is larger.
+// TestMemoryIsUsedAgain: an increment does not depend on the memory that another one left, whichever of the two is
+// larger.
 func TestMemoryIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	write := func(objects, room int) (*pdf.Increment, string) {

@@ -23,7 +23,7 @@ type Leftovers struct {
 	state   map[Ref]Value      // the groups of the soft masks of graphics states, nil for none
 }
 
-// leftovers are those of one content stream.
+// leftovers is the state that one content stream leaves.
 type leftovers struct {
 	open     int  // sequences
 	surplus  bool // a Q without its q
@@ -42,7 +42,7 @@ const (
 	maxNested    = 32 // streams within streams
 )
 
-// NewLeftovers returns a reader of at most so many decoded bytes.
+// NewLeftovers returns a Leftovers that reads at most most decoded bytes.
 func NewLeftovers(f *File, most int64, layered bool) *Leftovers {
 	return &Leftovers{f: f, data: most, layered: layered, known: map[Ref]*leftovers{}, fonts: map[Ref]bool{}, state: map[Ref]Value{}}
 }
@@ -115,7 +115,7 @@ func (s *Leftovers) stream(ctx context.Context, v, resources Value, level int) (
 	}
 	var out leftovers
 	if !own.IsNull() {
-		resources = own // else those of the content that paints it, which were looked at
+		resources = own // otherwise the resources of the painting content, which were examined
 		out, err = s.inResources(ctx, own, level)
 	}
 	if err == nil {
@@ -161,7 +161,7 @@ func (s *Leftovers) spend(n int) error {
 	return nil
 }
 
-// content adds what one content stream leaves.
+// content adds the state that one content stream leaves.
 func (s *Leftovers) content(ctx context.Context, data []byte, whole bool, own Value, level int, all *leftovers) error {
 	res := &resources{f: s.f, value: own}
 	plain, open, depth := whole, 0, 0
@@ -211,7 +211,7 @@ func (s *Leftovers) content(ctx context.Context, data []byte, whole bool, own Va
 		all.open = 0
 		return nil
 	}
-	if !plain { // what one reader takes for the data of an image is content to another
+	if !plain { // one reader's image data is another reader's content
 		if all.open, err = s.mostOfForms(ctx, res, level); err != nil {
 			return err
 		}

@@ -6,11 +6,10 @@ import (
 	"slices"
 )
 
-// LinearizationProblem says why programs could take other pages from a linearized
-// file (Annex F) as long as nothing is appended to it, or "". pages are those of the
-// page tree, in order. As long as the length that the file's first object gives is that
-// of the file, pdf.js and poppler begin at the section behind this object; pdf.js
-// takes the first page from it, and poppler takes all pages from the hint tables.
+// LinearizationProblem returns why programs could read other pages from a linearized file (Annex F) as long as nothing
+// is appended to it, or "". pages are the pages of the page tree, in order. As long as the length in the file's first
+// object equals the length of the file, pdf.js and poppler begin at the section after this object. pdf.js reads the
+// first page from it, and poppler reads all pages from the hint tables.
 func (f *File) LinearizationProblem(pages []Ref) (string, error) {
 	const near = 1024 // bytes in which the section is looked for
 	d, err := f.firstDict()
@@ -22,7 +21,7 @@ func (f *File) LinearizationProblem(pages []Ref) (string, error) {
 	}
 	length, ok := d.Get("L").Int()
 	switch {
-	case !ok || length > f.size: // what is appended could make this its length
+	case !ok || length > f.size: // appended bytes could make this its length
 		return "is shorter than its linearization dictionary says", nil
 	case length < f.size:
 		return "", nil // updated since: no program heeds the dictionary
@@ -94,9 +93,8 @@ func (f *File) firstDict() (Dict, error) {
 	}
 }
 
-// hintProblem compares the pages of the page offset hint table (F.4.1) with those of
-// the page tree. A table that names anything but pages is not heeded. first is the
-// index of the page that opens the file: its object is named by the dictionary.
+// hintProblem compares the pages of the page offset hint table (F.4.1) with those of the page tree. A table that names
+// anything but pages is ignored. first is the index of the page that opens the file: the dictionary names its object.
 func (f *File) hintProblem(d Dict, pages []Ref, first int) (string, error) {
 	hints, err := d.Get("H").Array()
 	if err != nil || len(hints) < 2 || len(pages) == 1 {
@@ -163,14 +161,14 @@ func (f *File) hintData(hints []Value) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !plain || b[0] != '\n' && b[0] != '\r' { // poppler goes on to the end of the line
+	if !plain || b[0] != '\n' && b[0] != '\r' { // poppler continues to the end of the line
 		return nil, unclear
 	}
 	return f.StreamData(o)
 }
 
-// isPlainFlate reports whether a stream has no filter, or Flate alone: programs differ
-// in how they read damaged data of the others, parameters, and what stands for them.
+// isPlainFlate reports whether a stream has no filter, or only Flate: programs differ in how they read damaged data of
+// other filters, parameters, and abbreviations.
 func (f *File) isPlainFlate(o Object) (bool, error) {
 	d, err := o.Value.Dict()
 	if err != nil {
@@ -185,8 +183,8 @@ func (f *File) isPlainFlate(o Object) (bool, error) {
 	return len(names) == 0 || len(names) == 1 && (names[0] == "FlateDecode" || names[0] == "Fl"), err
 }
 
-// objectCounts reads from a page offset hint table how many objects each page has:
-// the least number, and how many more. The sums are those of 32 bits, as in readers.
+// objectCounts returns the number of objects of each page from a page offset hint table: the least number plus a
+// difference. The sums have 32 bits, as in readers.
 func objectCounts(data []byte, pages int) ([]uint32, error) {
 	const header = 36
 	if len(data) < header {
@@ -207,9 +205,8 @@ func objectCounts(data []byte, pages int) ([]uint32, error) {
 	return counts, nil
 }
 
-// hintedPages returns the objects of the pages, in the order of the pages. The first
-// count is that of the page at index first, whose object is given; the objects of the
-// others are numbered from 1, page by page.
+// hintedPages returns the objects of the pages, in the order of the pages. The first count belongs to the page at
+// index first, whose object is given. The objects of the other pages are numbered from 1, page by page.
 func hintedPages(counts []uint32, object, first int) []int {
 	nums := make([]int, 0, len(counts))
 	next := uint32(1)

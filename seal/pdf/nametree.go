@@ -5,15 +5,14 @@ import (
 	"slices"
 )
 
-// InsertNames puts keys into a name tree (ISO 32000-2, 7.9.6) and returns the
-// new root node. Nodes that are objects of their own are written anew, each once: a tree
-// gets all its new keys by one call.
+// InsertNames inserts entries into a name tree (ISO 32000-2, 7.9.6) and returns the new root node. Changed nodes that
+// are indirect objects are rewritten, each once, so a tree gets all its new keys in one call.
 func InsertNames(f *File, w *Increment, root Value, entries []Entry) (Value, error) {
 	t := treeWriter{changed: map[Ref]Dict{}}
 	if v, err := ResolveIn(f, root); err != nil {
 		return nil, err
 	} else if v.IsNull() {
-		root = nil // an object that the file lacks is none to write anew
+		root = nil // a missing object cannot be rewritten
 	}
 	for _, e := range entries {
 		t.treeReader = treeReader{f: f, seen: map[Ref]bool{}}
@@ -35,13 +34,13 @@ func InsertNames(f *File, w *Increment, root Value, entries []Entry) (Value, err
 // treeWriter inserts keys, one after the other.
 type treeWriter struct {
 	treeReader
-	changed        map[Ref]Dict // nodes that are objects of their own, as they are now
-	order          []Ref        // of changed, as they are written
+	changed        map[Ref]Dict // changed nodes that are indirect objects
+	order          []Ref        // the order in which changed is written
 	key            string       // that is being inserted
 	written, value Value
 }
 
-// node returns a node as it is now.
+// node returns the current state of a node.
 func (t *treeWriter) node(v Value) (Dict, error) {
 	if ref, ok := v.Ref(); ok {
 		if d, ok := t.changed[ref]; ok {
@@ -134,8 +133,7 @@ func (t *treeWriter) intoKids(d *Dict, depth int) error {
 	return nil
 }
 
-// ResolveIn follows references to what is no stream; a document in the making (nil)
-// has none to follow.
+// ResolveIn follows references to objects that are not streams. A new document (nil) has no references.
 func ResolveIn(f *File, v Value) (Value, error) {
 	if f == nil {
 		return v, nil
@@ -177,8 +175,7 @@ func WalkNames(f *File, root Value, visit func(key, v Value) error) error {
 	return t.walk(root, visit, 0)
 }
 
-// treeReader reads name trees within a budget: each node once, and so many bytes
-// of nodes and keys in all.
+// treeReader reads name trees within a budget: each node once, and a limited total of bytes of nodes and keys.
 type treeReader struct {
 	f    *File
 	seen map[Ref]bool
@@ -201,7 +198,7 @@ func (t *treeReader) read(v Value) (Value, error) {
 	return t.resolve(v)
 }
 
-// resolve follows references and counts what it finds.
+// resolve follows references and counts the bytes of the result.
 func (t *treeReader) resolve(v Value) (Value, error) {
 	v, err := ResolveIn(t.f, v)
 	if err != nil {

@@ -25,8 +25,7 @@ func (s bitset) has(num int) bool {
 	return num/64 < len(s) && s[num/64]&(1<<(num%64)) != 0
 }
 
-// entries calls visit for the newest entry of every object in use, once each:
-// the cost is that of reading each section once.
+// entries calls visit once for the newest entry of every object in use. Each section is read once.
 func (f *File) entries(visit func(num int, e entry) error) error {
 	var seen bitset
 	first := func(num int, e entry) error {
@@ -82,8 +81,8 @@ type compressed struct {
 	entry
 }
 
-// Objects calls visit for every object in use, the newest version of each.
-// Those of one object stream come together, so that it is decoded once.
+// Objects calls visit for the newest version of every object in use. Objects of one object stream are consecutive, so
+// that it is decoded once.
 func (f *File) Objects(visit func(Object) error) error {
 	var later []compressed
 	err := f.entries(func(num int, e entry) error {

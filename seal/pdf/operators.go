@@ -26,14 +26,13 @@ func isOperator(word string) bool {
 	return otherOperators[word]
 }
 
-// afterTokens tells a token at the end of a content stream from one cut off.
+// afterTokens is appended to a content stream, to distinguish its last token from one that is cut off.
 const afterTokens = " endobj "
 
-// tokens splits a content stream (7.8.2) into operands and operators; it ends
-// when operator returns false. It writes behind b. broken is called where one reader may go on in
-// another way than the next: what is open at the end takes all that follows it, and an array or
-// dictionary that cannot be read is gone into. No byte is looked at more than a few times. An error is
-// the context's.
+// tokens splits a content stream (7.8.2) into operands and operators. It ends when operator returns false. It writes
+// into the capacity after b. It calls broken where readers may continue differently: an object open at the end
+// includes everything after it, and tokens continues inside an array or dictionary that cannot be parsed. It examines
+// each byte only a few times. It returns only errors of the context.
 func tokens(ctx context.Context, b []byte, operand func(Value), operator func(string) bool, inlineImage, broken func()) error {
 	end := len(b)
 	b = append(b, afterTokens...)
@@ -246,14 +245,14 @@ func (s *stream) colour(op string) {
 	}
 }
 
-// resources are those of content. Each kind is read once, when it is first needed: content may name
-// one a hundred thousand times.
+// resources are the resources of content. Each kind is read once, when first needed: content may name a resource a
+// hundred thousand times.
 type resources struct {
 	f     *File
 	value Value
 	dict  Dict // of value, once a kind was asked for
 	kinds map[string]map[string]Value
-	read  int // bytes of what was read
+	read  int // bytes read
 }
 
 // get returns a resource by kind and name, nil if there is none.
@@ -297,7 +296,7 @@ func (s *stream) resource(kind string) Value {
 	return v
 }
 
-// reads counts what takes as much time as reading so many bytes of dictionaries.
+// reads counts n bytes of dictionaries that were read, or work that takes as long.
 func (r *contentReader) reads(n int) { r.work -= n / bytesPerWork }
 
 const (
@@ -305,7 +304,7 @@ const (
 	readForm     = 4096 // bytes: what reading a form takes that is empty
 )
 
-// extGState takes note of paint that lets through what is below (11.6).
+// extGState records paint that lets the content below show through (11.6).
 func (s *stream) extGState() {
 	v, err := s.reader.f.Resolve(s.resource("ExtGState"))
 	if err != nil || !v.IsDict() {

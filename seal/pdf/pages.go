@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Page is a leaf of the page tree, with what it inherits (7.7.3.4).
+// Page is a leaf of the page tree, with its inherited attributes (7.7.3.4).
 type Page struct {
 	Ref   Ref
 	Index int // from 0
@@ -35,8 +35,8 @@ func (f *File) Catalog() (Dict, Ref, error) {
 // and its dictionary must not be kept.
 func (f *File) Walk(visit func(*Page) error) (int, error) { return f.WalkTree(nil, visit) }
 
-// WalkTree is Walk that also calls enter, if not nil, for every node of the page
-// tree, pages included, before what is below it.
+// WalkTree is Walk, but also calls enter, if not nil, for every node of the page tree, pages included, before the
+// nodes below it.
 func (f *File) WalkTree(enter func(Ref) error, visit func(*Page) error) (int, error) {
 	cat, _, err := f.Catalog()
 	if err != nil {
@@ -171,7 +171,7 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 	}
 	p := *inherited
 	p.inherit(d, ref)
-	for i := 1; ; { // there may be thousands: no list is made of them
+	for i := 1; ; { // there may be thousands, so they are not put into a slice
 		k, end, err := list.element(i)
 		if err != nil {
 			return damaged("expected an array")

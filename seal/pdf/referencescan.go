@@ -60,7 +60,7 @@ func (f *File) ReferenceScan() (*ReferenceScan, error) {
 	return m, nil
 }
 
-// Scan looks at the bytes of the file that follow those of the last call.
+// Scan scans the bytes of the file that follow those of the last call.
 func (m *ReferenceScan) Scan(b []byte) {
 	at := m.headers.seen
 	m.headers.scan(b)
@@ -68,7 +68,7 @@ func (m *ReferenceScan) Scan(b []byte) {
 	visit := m.u.visit
 	for !m.stopped && len(m.places) > 0 && m.places[0].offset < end {
 		p := m.places[0]
-		if p.offset < max(at, 1) { // no object is there; reading it tells
+		if p.offset < max(at, 1) { // no object begins there: reading it returns the error
 			m.stopped = true
 			return
 		}
@@ -80,7 +80,7 @@ func (m *ReferenceScan) Scan(b []byte) {
 				m.deferred, m.places = append(m.deferred, m.places[0]), m.places[1:]
 			}
 			return
-		case err != nil || o.Ref != m.ref(p) || o.Value.References(visit) != nil: // reading it tells
+		case err != nil || o.Ref != m.ref(p) || o.Value.References(visit) != nil: // reading it returns the error
 			m.stopped = true
 			return
 		}
@@ -90,13 +90,14 @@ func (m *ReferenceScan) Scan(b []byte) {
 
 func (m *ReferenceScan) ref(p objectPlace) Ref { return Ref{int(p.num), m.u.used[int(p.num)]} }
 
-// Mentioned is what a file mentions beyond what it has: a function of its bytes.
+// Mentioned holds the references of a file to objects that do not exist, and its highest object number. It depends
+// only on the bytes of the file.
 type Mentioned struct {
 	Undefined []Ref // references to objects that do not exist, by number
 	Highest   int   // the highest object number that stands anywhere
 }
 
-// Fits reports whether m may be what the file mentions, as far as its tables tell.
+// Fits reports whether m can be correct for the file, as far as its tables show.
 func (f *File) Fits(m Mentioned) bool {
 	if m.Highest < 0 || m.Highest > maxObjectNum || len(m.Undefined) > maxUndefined {
 		return false
@@ -124,14 +125,12 @@ func (m *ReferenceScan) Find(ctx context.Context) (Mentioned, error) {
 	return Mentioned{refs, max(highest, header)}, err
 }
 
-// Undefined returns the references to objects that do not exist, with their
-// generations, in order, and the highest object number that is mentioned
-// anywhere. They mean null (7.3.10), but an object that is appended later, or
-// found by a reader that looks for objects by itself, would define them.
+// Undefined returns the references to objects that do not exist, with their generations, in order, and the highest
+// object number that is mentioned anywhere. They mean null (7.3.10), but an object that is appended later, or found by
+// a reader that searches for objects, would define them.
 //
-// It looks at the newest version of every object, whether anything refers to it
-// or not, and at all trailers. A number with two generations is an error: at most
-// one of them can be defined.
+// It examines the newest version of every object, whether referenced or not, and all trailers. A number with two
+// generations is an error: at most one of them can be defined.
 func (m *ReferenceScan) Undefined(ctx context.Context) ([]Ref, int, error) {
 	count := 0
 	visit := func(o Object, err error) error {
@@ -166,9 +165,8 @@ func (m *ReferenceScan) Undefined(ctx context.Context) ([]Ref, int, error) {
 	return refs, m.u.highest, nil
 }
 
-// HighestHeader returns the highest number in what looks like the header of an
-// object ("12 0 obj"), listed or not: a reader that looks for objects by itself
-// finds these, too.
+// HighestHeader returns the highest number in any text that looks like the header of an object ("12 0 obj"), listed or
+// not: a reader that searches for objects finds these as well.
 func (m *ReferenceScan) HighestHeader(ctx context.Context) (int, error) {
 	const piece = 256 << 10
 	var buf []byte
@@ -192,7 +190,7 @@ func (m *ReferenceScan) HighestHeader(ctx context.Context) (int, error) {
 type headers struct {
 	seen    int64 // bytes
 	highest int
-	last    []byte // of what was seen, in which a header may have begun
+	last    []byte // the end of the scanned bytes, in which a header may have begun
 }
 
 // headerSize is how many bytes a header has at most, "obj" included.

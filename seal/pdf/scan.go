@@ -65,7 +65,7 @@ func scanUint(b []byte, i int) (n, end int, ok bool) {
 	return n, i, i > start
 }
 
-// maxDigits bounds what can be a generation number.
+// maxDigits limits the digits of a generation number.
 const maxDigits = 15
 
 func skipDigits(b []byte, i int) int {
@@ -75,8 +75,8 @@ func skipDigits(b []byte, i int) int {
 	return i
 }
 
-// skipValue returns the end of the object that begins at b[i]. It returns
-// errEnd when b ends too early to tell; with any other error, where that is.
+// skipValue returns the end of the object that begins at b[i]. It returns errEnd when b ends too early, and with any
+// other error the position of the error.
 func skipValue(b []byte, i, depth int) (int, error) {
 	if depth > MaxDepth {
 		return i, errDepth
@@ -169,7 +169,7 @@ func skipDict(b []byte, i, depth int) (int, error) {
 	}
 }
 
-// skipNumberOrRef tells "12" from "12 0 R".
+// skipNumberOrRef distinguishes "12" from "12 0 R".
 func skipNumberOrRef(b []byte, i int) (int, error) {
 	end := skipDigits(b, i)
 	if end < len(b) && IsRegular(b[end]) {

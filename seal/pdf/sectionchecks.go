@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// Programs read a section that stands at the end of a file otherwise than the same
-// section below an update: what they object to makes them search the whole file for
-// objects in the one case, and is passed over in the other. So a section has to be
-// written as all of them read it.
+// Programs read a section at the end of a file differently from the same section below an update: a violation makes
+// them search the whole file for objects in the first case, and is ignored in the second. So a section has to be
+// written in the form that all of them read.
 
 var fileEnd = regexp.MustCompile(`^startxref[ \t\r\n]+[0-9]+[ \t\r\n]+%%EOF`)
 

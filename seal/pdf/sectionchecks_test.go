@@ -54,7 +54,7 @@ func TestFirstObject(t *testing.T) {
 		require.Equal(t, tt.want != "", problem != "", "%s: %s", name, problem)
 		require.Contains(t, problem, tt.want, name)
 	}
-	// It may end anywhere in what is read at once.
+	// It may end anywhere in the block read at once.
 	for _, size := range []int{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10} {
 		for more := range 64 {
 			require.Empty(t, firstProblem(t, "<</Title("+strings.Repeat("x", size-more)+")>>"))

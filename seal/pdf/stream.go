@@ -45,9 +45,9 @@ func (f *File) StreamData(o Object) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// One byte more than allowed tells a bomb from a stream that just fits.
+	// One byte more than allowed distinguishes a bomb from a stream that just fits.
 	likely := min(f.likelySize(o, r), most+1)
-	b, err := appendAll(make([]byte, 0, likely+1), io.LimitReader(r, most+1)) // what is read last is the end
+	b, err := appendAll(make([]byte, 0, likely+1), io.LimitReader(r, most+1)) // the last read returns the end
 	f.decoded += int64(len(b))
 	if int64(len(b)) > most {
 		return nil, fmt.Errorf("%w: stream %d is too large", ErrLimit, o.Ref.Num)

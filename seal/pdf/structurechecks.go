@@ -26,12 +26,12 @@ func (f *File) LengthIsRight(o Object) (bool, error) {
 	return bytes.HasPrefix(bytes.TrimLeft(b, "\r\n\t \x00"), []byte("endstream")), nil
 }
 
-// DecodesBeyond reports whether a stream's decoded data exceed so many bytes. Data
-// that cannot be decoded count as far as they can be.
+// DecodesBeyond reports whether a stream's decoded data exceed most bytes. Of data that cannot be decoded completely,
+// the decoded part counts.
 func (f *File) DecodesBeyond(o Object, most int64) (bool, error) {
 	n, err := f.StreamLength(o)
 	if err != nil {
-		return false, nil //nolint:nilerr // another check tells
+		return false, nil //nolint:nilerr // another check reports it
 	}
 	filters, _, err := f.filters(o)
 	if err != nil {
@@ -60,7 +60,7 @@ func (f *File) countDecoded(o Object, most int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, _ := io.Copy(io.Discard, io.LimitReader(r, most+1)) // what is decoded before an error counts
+	n, _ := io.Copy(io.Discard, io.LimitReader(r, most+1)) // data decoded before an error count
 	f.decoded += n
 	if f.decoded > f.maxDecoded() {
 		return n, fmt.Errorf("%w: its streams are too large", ErrLimit)

@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-// TextFaults are operators in content that programs take in different ways, so
-// that some show a text and others do not. "" stands for none.
+// TextFaults are operators in content that programs interpret differently, so that some show a text and others do not.
+// "" means none.
 type TextFaults struct {
 	// Font is the name of a font that the resources lack (9.3.1): some programs take
 	// another one, some show nothing.
 	Font string
-	// Operands are those of a Tf that are not a font and a size.
+	// Operands are the operands of a Tf that are not a font and a size.
 	Operands string
 	// Mode is the operand of a Tr that is no text rendering mode (9.3.6).
 	Mode string
@@ -19,8 +19,7 @@ type TextFaults struct {
 	Unread bool
 }
 
-// PageTextFaults looks at a page's content, at most so many decoded bytes. It
-// returns how many there were.
+// PageTextFaults examines a page's content, at most most decoded bytes. It returns the number of decoded bytes.
 func (f *File) PageTextFaults(ctx context.Context, contents []Value, resources Value, most int64) (TextFaults, int64, error) {
 	data, whole, err := f.contentData(contents, most)
 	if err != nil {
@@ -29,8 +28,8 @@ func (f *File) PageTextFaults(ctx context.Context, contents []Value, resources V
 	return f.textFaults(ctx, data, resources, whole, most)
 }
 
-// StreamTextFaults looks at the content of a form or a pattern that has
-// resources of its own. One without is looked at where it is used.
+// StreamTextFaults examines the content of a form or a pattern that has its own resources. One without is examined
+// where it is used.
 func (f *File) StreamTextFaults(ctx context.Context, o Object, most int64) (TextFaults, int64, error) {
 	d, err := o.Value.Dict()
 	if err != nil || d.Get("Resources").IsNull() {
@@ -40,8 +39,8 @@ func (f *File) StreamTextFaults(ctx context.Context, o Object, most int64) (Text
 	return f.textFaults(ctx, data, d.Get("Resources"), whole, most)
 }
 
-// textReader looks for faults in one content, and in the forms without resources
-// that it paints: they use those of the content.
+// textReader finds faults in one content, and in the forms without resources that it paints: they use the resources of
+// the content.
 type textReader struct {
 	ctx       context.Context //nolint:containedctx // of one call
 	f         *File
@@ -129,7 +128,7 @@ func (r *textReader) form(name Value, most int64, level int) {
 	r.read(data, whole, most, level+1)
 }
 
-// operandsOf returns operands as they are written, "nothing" if there are none.
+// operandsOf returns the source of operands, "nothing" if there are none.
 func operandsOf(operands []Value) string {
 	if len(operands) == 0 {
 		return "nothing"

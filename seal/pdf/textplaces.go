@@ -1,7 +1,7 @@
 package pdf
 
-// textOperator follows where text stands (9.4), as far as that can be told without its
-// fonts: from where it begins to where it ends at most. It returns false for other operators.
+// textOperator tracks the place of text (9.4), as far as it can be determined without the fonts: from its beginning to
+// its farthest possible end. It returns false for other operators.
 func (s *stream) textOperator(op string) bool {
 	n, ok := s.numbers(min(len(s.operands), len(s.nums)))
 	if !ok {

@@ -1,8 +1,7 @@
 // Package pdf reads a PDF lazily and writes incremental updates to it.
 //
-// It keeps objects in their written form (Value): what is not understood is
-// copied as it stands, and only what is asked for is ever decoded. Section
-// numbers refer to ISO 32000-2:2020. Everything read is bounded: depth, counts,
+// It keeps objects in their written form (Value): an object that it does not understand is copied unchanged, and only
+// requested values are decoded. Section numbers refer to ISO 32000-2:2020. Reading has limits for depth, counts,
 // sizes, and loops.
 package pdf
 
@@ -301,7 +300,7 @@ func (v Value) Bytes() ([]byte, bool) {
 	return nil, false
 }
 
-// commonNames names need no memory of their own.
+// commonNames are names that share their memory.
 var commonNames = func() map[string]string {
 	m := map[string]string{}
 	for name := range strings.FieldsSeq("Type Parent MediaBox CropBox Rotate Resources Contents Annots Kids Count Length Filter " +

@@ -21,7 +21,7 @@ import (
 // start is when every authority of the tests begins.
 var start = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// year is a moment so many years after start.
+// year returns the moment n years after start.
 func year(n float64) time.Time { return start.Add(time.Duration(n * 365 * 24 * float64(time.Hour))) }
 
 var (

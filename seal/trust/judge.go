@@ -14,7 +14,7 @@ const (
 	Unknown       Status = iota // it cannot be said, and need not be
 	Trusted                     // yes
 	Untrusted                   // it may be sound, but rests on a party not trusted here, or not any more
-	Contradictory               // it contradicts what is known for certain
+	Contradictory               // it contradicts a known fact
 )
 
 // Finding is an outcome: which one, and what a sentence about it names. The
@@ -31,12 +31,12 @@ type Finding struct {
 	Reason string // completes "it may not be used: …"
 }
 
-// Seal is what is to be judged. Its signatures hold.
+// Seal is the seal to be judged. Its signatures are valid.
 type Seal struct {
 	// Certificates are those that the seal carries, the signer's first.
 	Certificates []*x509.Certificate
-	// Claimed is when the record says that the document was sealed; zero if it
-	// does not. It proves nothing, but must not contradict what is known.
+	// Claimed is the time of sealing according to the record; zero if it has none. It proves nothing, but must not
+	// contradict known facts.
 	Claimed time.Time
 	// RecordKeyID and RecordKey signed the record; a nil key is not judged.
 	RecordKeyID string
@@ -69,7 +69,7 @@ const (
 	CodeTimesFall    = "times_fall"    // the time-stamp is later than one that covers it, or than now
 	CodeBeforeSeal   = "before_seal"   // the time-stamp is earlier than the record says that the document was sealed
 
-	CodeGood      = "good"              // every statement that is needed is there
+	CodeGood      = "good"              // every required statement is present
 	CodeNothing   = "absent"            // no statement about the sealing certificate
 	CodeAuthority = "authority_unknown" // no statement about an authority
 	CodeOlder     = "older"             // the statement was made before the seal
@@ -257,9 +257,8 @@ func (s Sealer) under(certificates []*x509.Certificate, at time.Time) (chain []*
 	return nil, CodeUsage, err.Error()
 }
 
-// revocation judges what is known about the sealing certificate and those above
-// it. A statement counts as good if it was made after the time that is proven:
-// an earlier one does not know what happened until then.
+// revocation judges the revocation status of the sealing certificate and those above it. A statement counts as good if
+// it was made after the proven time: an earlier one does not know what happened until then.
 func (j *Judgement) revocation(chain []*x509.Certificate, at time.Time, known statements) {
 	f := &j.Revocation
 	*f = Finding{Code: CodeNothing, At: at}

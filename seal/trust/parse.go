@@ -51,8 +51,8 @@ func RevocationLists(data []byte) ([][]byte, error) {
 	return out, err
 }
 
-// ParsePinned reads who is pinned from PEM: sealing certificates and public keys. The
-// certificates of authorities are passed over, so that a chain can be given.
+// ParsePinned parses pinned sealers from PEM: sealing certificates and public keys. Certificates of authorities are
+// skipped, so that data may be a chain.
 func ParsePinned(data []byte) ([]Sealer, error) {
 	var out []Sealer
 	err := eachBlock(data, func(b *pem.Block) error {

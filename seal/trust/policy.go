@@ -1,11 +1,9 @@
-// Package trust judges whom a verification may believe: who sealed, which
-// authorities confirm times, and what is known about revocation. It is given
-// parsed certificates, times and statements whose signatures over the document
-// hold already; it reads no file and makes no request.
+// Package trust decides whom a verification trusts: the sealer, the authorities that confirm times, and the sources of
+// revocation data. Its input is parsed certificates, times and statements whose signatures over the document are
+// already verified. It reads no file and makes no request.
 //
-// The rules follow ETSI EN 319 102-1 (validation with proofs of existence), RFC
-// 5280, RFC 6960 and RFC 3161. A question that cannot be answered is never taken
-// for a good answer.
+// The rules follow ETSI EN 319 102-1 (validation with proofs of existence), RFC 5280, RFC 6960 and RFC 3161. A
+// question without an answer never counts as answered well.
 package trust
 
 import (
@@ -19,7 +17,7 @@ import (
 
 // Policy says whom a verification trusts. The zero value trusts no one.
 type Policy struct {
-	// Sealers are those who may seal. Empty: no one.
+	// Sealers may seal. Empty: nobody.
 	Sealers []Sealer
 	// Stampers are the authorities under which time-stamp authorities are
 	// trusted. Nil: time-stamps are not confirmed here, which is no reason to
@@ -62,8 +60,8 @@ func PinnedCertificate(c *x509.Certificate) Sealer { return Sealer{Certificate: 
 // pinnedKey trusts one key, whatever certificate it comes with.
 func pinnedKey(key crypto.PublicKey) Sealer { return Sealer{Key: key} }
 
-// IssuedBy trusts the proper sealing certificates that an authority, or one below
-// it, has issued: all of them, or those of exactly one organisation.
+// IssuedBy trusts the proper sealing certificates issued by an authority, or by one below it: all of them, or those of
+// exactly one organization.
 func IssuedBy(authority *x509.Certificate, organisation string) Sealer {
 	return Sealer{Issuer: authority, Organisation: organisation}
 }

@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// Evidence is what was gathered about revocation: OCSP answers and revocation
-// lists, all of it DER.
+// Evidence is the collected revocation data: OCSP responses and revocation lists, all in DER.
 type Evidence struct{ OCSPs, CRLs [][]byte }
 
-// Answer is what one sound statement says about one certificate.
+// Answer is the status of one certificate in one sound statement.
 type Answer struct {
 	Updated time.Time  // of this moment it speaks (thisUpdate)
 	Revoked *RevokedAt // nil: not revoked
@@ -25,8 +24,8 @@ type RevokedAt struct {
 	Reason int
 }
 
-// The reasons after which what was signed before stays valid although nothing
-// proves when that was (RFC 3161, section 4): the key is not in other hands.
+// The reasons after which earlier signatures stay valid although nothing proves their time (RFC 3161, section 4):
+// nobody else has the key.
 const (
 	reasonAffiliationChanged = 3
 	reasonSuperseded         = 4
@@ -44,7 +43,7 @@ var errOther = errors.New("it is about other certificates")
 type statements struct {
 	ocsps []*ocspAnswer
 	crls  []*x509.RevocationList
-	// weighed is what was found out already, by certificate and issuer.
+	// weighed caches results, by certificate and issuer.
 	weighed map[string]RevocationStatus
 	checks  *checks
 }
@@ -65,8 +64,7 @@ func (c *checks) take() error {
 	return nil
 }
 
-// maxStatements bounds what is read: a document has a few for each of its
-// time-stamps.
+// maxStatements limits the statements that are read: a document has a few for each of its time-stamps.
 const maxStatements = 512
 
 func parseStatements(e Evidence) statements {
@@ -119,7 +117,7 @@ func (s statements) status(c, issuer *x509.Certificate) RevocationStatus {
 	for _, l := range s.crls {
 		weigh(answerOfCRL(l, c, issuer, s.checks))
 	}
-	if s.checks.left < 0 { // what was not checked may name a revocation
+	if s.checks.left < 0 { // an unchecked statement may report a revocation
 		k.Good = time.Time{}
 	}
 	s.weighed[key] = k

@@ -39,8 +39,8 @@ func uriPoint(uri string) []byte {
 	return append([]byte{0x30, byte(len(point))}, point...)
 }
 
-// TestWhichStatementsCount: a statement is about this certificate, complete for
-// it, and made by who may make it, or it says nothing at all.
+// TestWhichStatementsCount: a statement counts only if it is about this certificate, complete for it, and made by an
+// authorized party.
 func TestWhichStatementsCount(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
@@ -205,7 +205,7 @@ func TestRevocationOfTheSeal(t *testing.T) {
 	}
 }
 
-// TestManyStatements: what is read is bounded.
+// TestManyStatements: the number of statements read is limited.
 func TestManyStatements(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
@@ -220,8 +220,7 @@ func TestManyStatements(t *testing.T) {
 	require.Less(t, time.Since(begin), 20*time.Second)
 }
 
-// TestCostlyStatements: evidence that is sound in itself costs no more than honest evidence does, and what was not
-// checked makes nothing good.
+// TestCostlyStatements: valid evidence costs no more than honest evidence, and unchecked statements make nothing good.
 func TestCostlyStatements(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))

@@ -13,7 +13,7 @@ import (
 	"countersign/seal/trust"
 )
 
-// TestUsage: which certificates may seal, by what they say that they are for.
+// TestUsage: which certificates may seal, by their stated purposes.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	root := issue(t, nil, authority("Root"))
@@ -63,14 +63,14 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestWhoMaySeal: only who is named, and exactly that one.
+// TestWhoMaySeal: exactly the named sealer.
 func TestWhoMaySeal(t *testing.T) {
 	t.Parallel()
 	root, other := issue(t, nil, authority("Root")), issue(t, nil, authority("Root")) // a namesake
 	between := issue(t, root, authority("Between"))
 	leaf := issue(t, between, sealing("Acme Ltd"))
 	again := issueFor(t, other, sealing("Acme Ltd"), leaf.key)
-	alone := issue(t, nil, sealing("Acme Ltd")) // signed by itself
+	alone := issue(t, nil, sealing("Acme Ltd")) // self-signed
 	mailOnly := authority("Mail")
 	mailOnly.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageEmailProtection}
 	mail := issue(t, root, mailOnly)

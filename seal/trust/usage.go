@@ -25,17 +25,15 @@ var (
 var (
 	documentUsages = []asn1.ObjectIdentifier{oidDocumentSigning, oidMicrosoftSigning, oidAdobeSigning}
 
-	// forbiddenUsages are purposes for which certificates are handed out without
-	// a look at who is to answer for a document.
+	// forbiddenUsages are purposes for which certificates are issued without checking who answers for a document.
 	forbiddenUsages = map[x509.ExtKeyUsage]string{
 		x509.ExtKeyUsageAny: "any purpose", x509.ExtKeyUsageServerAuth: "TLS servers", x509.ExtKeyUsageCodeSigning: "signing programs",
 		x509.ExtKeyUsageTimeStamping: "time-stamps", x509.ExtKeyUsageOCSPSigning: "OCSP answers",
 	}
 )
 
-// CheckUsage returns why a certificate may not seal documents. A certificate
-// that is pinned may be one for e-mail, which authorities used to sell for
-// documents before they had a purpose of their own.
+// CheckUsage returns why a certificate may not seal documents. A pinned certificate may be one for email, which
+// authorities used to sell for documents before documents had their own purpose.
 func CheckUsage(c *x509.Certificate, pinned bool) error {
 	switch {
 	case c.IsCA:
@@ -81,8 +79,8 @@ func checkIssuers(chain []*x509.Certificate) error {
 	return nil
 }
 
-// checkStamper returns why a certificate may not make time-stamps (RFC 3161,
-// section 2.3: the purpose stands alone and is critical).
+// checkStamper returns why a certificate may not create time-stamps (RFC 3161, section 2.3: the purpose is the only
+// one and critical).
 func checkStamper(c *x509.Certificate) error {
 	switch {
 	case c.IsCA:

@@ -14,8 +14,8 @@ import (
 	"countersign/seal/pdf"
 )
 
-// TestAttachedOriginals: the original of a rewritten file stands behind that file and
-// before the signature, as it was, in the length and with the hash of the record.
+// TestAttachedOriginals: the original of a rewritten file is attached after that file and before the signature,
+// unchanged, with the length and hash in the record.
 func TestAttachedOriginals(t *testing.T) {
 	t.Parallel()
 	original := "an original of 27 characters"
@@ -54,7 +54,7 @@ func TestAttachedOriginals(t *testing.T) {
 	}
 }
 
-// TestRecordsAreOpenedOnce: what was opened before is taken for the same bytes alone.
+// TestRecordsAreOpenedOnce: an opened record is reused only for the same bytes.
 func TestRecordsAreOpenedOnce(t *testing.T) {
 	t.Parallel()
 	one := OpenRecord([]byte("one"))
@@ -64,7 +64,7 @@ func TestRecordsAreOpenedOnce(t *testing.T) {
 	require.Equal(t, []byte("one"), (*OpenedRecord)(nil).of([]byte("one")).raw)
 }
 
-// TestAdditionsOfNothing: an increment that changes no object says nothing of what it is.
+// TestAdditionsOfNothing: an increment that changes no object does not show what it is.
 func TestAdditionsOfNothing(t *testing.T) {
 	t.Parallel()
 	base := smallPDF(map[int]string{1: "<</Type/Catalog/Pages 2 0 R>>", 2: "<</Type/Pages/Kids[]/Count 0>>"})

@@ -30,7 +30,7 @@ type Marks struct {
 func (m *Marks) Scan(b []byte) error {
 	const overlap = len(searchedMark) - 1
 	if len(m.carry) > 0 { // a mark on the edge
-		edge := append(m.carry, b[:min(len(b), overlap)]...) //nolint:gocritic // carry is made anew below
+		edge := append(m.carry, b[:min(len(b), overlap)]...) //nolint:gocritic // carry is created again below
 		if err := m.search(edge, m.pos-int64(len(m.carry))); err != nil {
 			return err
 		}
@@ -62,15 +62,15 @@ func (m *Marks) search(b []byte, base int64) error {
 	}
 }
 
-// sealedRevision is the file as it was sealed.
+// sealedRevision is the file as the service sealed it.
 type sealedRevision struct {
 	signatureDict
 	file *pdf.File
 	read io.ReaderAt
 }
 
-// openSealedRevision opens what a signature covers as a file of its own, and checks that it is
-// the revision that this signature seals.
+// openSealedRevision opens the part that a signature covers as a separate file, and checks that it is the revision
+// that this signature seals.
 func openSealedRevision(r io.ReaderAt, size, mark int64) (*sealedRevision, error) {
 	d, err := readSignatureDict(r, size, mark)
 	if err != nil {
@@ -193,7 +193,7 @@ func Find(ctx context.Context, r io.ReaderAt, size int64) (*Found, error) {
 	return out, nil
 }
 
-// ReadPages reads every page of the file that was sealed. Without a seal there are none.
+// ReadPages reads every page of the sealed revision. Without a seal it does nothing.
 func (f *Found) ReadPages(ctx context.Context) error {
 	if f.seal == nil {
 		return nil

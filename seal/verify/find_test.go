@@ -156,7 +156,7 @@ func (d dictionaryText) bytes() (b []byte, mark int64) {
 	return b, int64(bytes.Index(b, []byte("/CSGN")))
 }
 
-// TestSignatureDictionary: only what the seal writes is read, and its byte range must be that of its place.
+// TestSignatureDictionary: only the form that the seal writes is accepted, and its byte range must match its place.
 func TestSignatureDictionary(t *testing.T) {
 	t.Parallel()
 	issuers := "/Issuers<" + strings.Repeat("B", 64) + ">"
@@ -232,7 +232,8 @@ func TestSignatureDictionary(t *testing.T) {
 	}
 }
 
-// TestContentsHaveOneForm: hexadecimal digits in upper and lower case say the same, so one form alone is accepted.
+// TestContentsHaveOneForm: hexadecimal digits in upper and lower case have the same meaning, so only one form is
+// accepted.
 func TestContentsHaveOneForm(t *testing.T) {
 	t.Parallel()
 	for text, ok := range map[string]bool{"<0aff>": true, "<0AFF>": false, "<0aFf>": false, "<0a f>": false, "(0aff>": false, "<0aff)": false, "<0agg>": false} {
@@ -250,7 +251,8 @@ func TestContentsHaveOneForm(t *testing.T) {
 	require.NotErrorIs(t, err, errDigits)
 }
 
-// TestHashFile: every digest is that of the bytes that it covers, whatever was read before and wherever the pieces end.
+// TestHashFile: every digest is the digest of the bytes that it covers, whatever was read before and wherever the
+// pieces end.
 func TestHashFile(t *testing.T) {
 	t.Parallel()
 	data := make([]byte, 3*CopyBuffer+77)

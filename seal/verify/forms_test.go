@@ -135,7 +135,7 @@ func TestKindsOfObjects(t *testing.T) {
 	require.Empty(t, kindOfObject(opened(t, broken), 2))
 }
 
-// TestClassifyAdditions: the most telling object names what was added, the first one of several alike.
+// TestClassifyAdditions: the most significant object names the kind of the additions, the first one of several equals.
 func TestClassifyAdditions(t *testing.T) {
 	t.Parallel()
 	base := smallPDF(map[int]string{1: "<<>>"})
@@ -224,7 +224,7 @@ func TestOtherSignatures(t *testing.T) {
 	require.Empty(t, otherSignatures(ended, bytes.NewReader(b), int64(len(b))), "nobody waits for them any more")
 }
 
-// TestTimesOfSignatures: dates with and without a zone, and what is none.
+// TestTimesOfSignatures: dates with and without a zone, and invalid ones.
 func TestTimesOfSignatures(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -55,9 +55,8 @@ type digests struct {
 	begun    map[int64]hash.Hash // what precedes each hole, by where that begins
 }
 
-// hashFile reads the file once, however many signatures cover it: what they
-// cover begins alike, so that it is hashed once, too. The original is bytes
-// 0 … to. done, if not nil, is a beginning that was read before.
+// hashFile reads the file once, however many signatures cover it: the covered parts begin alike, so that the common
+// part is hashed once as well. The original is bytes 0 … to. done, if not nil, is a prefix that was read before.
 func hashFile(ctx context.Context, r io.ReaderAt, size, to int64, holes []byteRangeGap, done *Prefix) (digests, error) {
 	s := digests{whole: sha256.New(), covered: make([][]byte, len(holes)), begun: map[int64]hash.Hash{}}
 	pos := int64(0)
@@ -106,7 +105,7 @@ func hashFile(ctx context.Context, r io.ReaderAt, size, to int64, holes []byteRa
 	return s, nil
 }
 
-// digestPoint takes what has been hashed when a position is reached.
+// digestPoint receives the hash state when a position is reached.
 type digestPoint struct {
 	at   int64
 	take func(hash.Hash) error

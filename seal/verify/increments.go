@@ -173,7 +173,7 @@ func (a *Archive) read(r io.ReaderAt, size int64) (increment, error) {
 	if len(streams) != len(certs)+len(questions) {
 		return none, fmt.Errorf("at byte %d: %d pieces of validation data instead of %d", from, len(streams), len(certs)+len(questions))
 	}
-	i := increment{evidence: archive1.Evidence{Certs: certs}} // what is there is compared with them
+	i := increment{evidence: archive1.Evidence{Certs: certs}} // the streams are compared with them
 	for n, q := range questions {
 		der := streams[len(certs)+n]
 		byOCSP, _ := cms.RevocationSources(q.Certificate)
@@ -265,8 +265,8 @@ const (
 // maxObjectsExamined bounds how many objects are looked at.
 const maxObjectsExamined = 2000
 
-// classifyAdditions says what bytes from a position on look like, and names an object
-// that shows it. Other programs that add to a PDF write increments, too.
+// classifyAdditions returns the kind of the bytes from a position on, and an object that shows it. Other programs that
+// add to a PDF write increments as well.
 func classifyAdditions(ctx context.Context, r io.ReaderAt, size, from int64) (kind string, object int) {
 	lim := pdf.DefaultLimits()
 	lim.MaxStream = 1 << 20

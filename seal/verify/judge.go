@@ -27,7 +27,7 @@ type trustInput struct {
 type stamp struct {
 	Chain    certChain `json:"chain"` // of the authority, the signer's first
 	Time     time.Time `json:"time"`
-	Document bool      `json:"document,omitempty"` // of the whole file; otherwise of the signature alone
+	Document bool      `json:"document,omitempty"` // over the whole file; otherwise over the signature only
 }
 
 // now returns the time; without a clock nothing was ever valid.
@@ -92,8 +92,7 @@ func (r *Report) addStamps(stamps []stamp, found []trust.Finding) {
 	}
 }
 
-// addRevocation adds what is known about revocation. embedded says that
-// a statement was looked for before.
+// addRevocation adds the finding about revocation. embedded means that the file should contain a statement.
 func (r *Report) addRevocation(found trust.Judgement, embedded bool) {
 	if found.Revocation.Code == trust.CodeNothing && embedded {
 		r.add("revocation.not_offered", nil)

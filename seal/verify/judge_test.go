@@ -125,7 +125,8 @@ func TestFindingsNameOnlyWhatTheirSentenceNames(t *testing.T) {
 	require.Equal(t, map[string]string{"name": "Ada", "issuer": "CA"}, r.Findings[0].Values)
 }
 
-// TestJudgementsOnTheWire: what another process found arrives as it was, and what is no certificate or key is an error.
+// TestJudgementsOnTheWire: findings of another process arrive unchanged, and an invalid certificate or key is an
+// error.
 func TestJudgementsOnTheWire(t *testing.T) {
 	t.Parallel()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -166,7 +167,8 @@ func TestExaminationTime(t *testing.T) {
 	}
 }
 
-// TestPlan: each certificate once, and one question about each whose authority answers and whose issuer is there.
+// TestPlan: each certificate once, and one question about each whose authority offers revocation data and whose issuer
+// is present.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	c := certificates(t, "ocsp", "crl", "", "ocsp", "ocsp")

@@ -30,10 +30,10 @@ const (
 	StampRequired = "Required"
 )
 
-// The beginning of the dictionary. Its second line is what is searched for.
+// The beginning of the dictionary. The search is for its second line.
 const (
 	signatureBegin = "<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/ETSI.CAdES.detached\n"
-	markAhead      = len("/CSGN") // of what is searched for
+	markAhead      = len("/CSGN") // of the searched text
 	searchedMark   = "_Seal<</V "
 )
 

@@ -118,7 +118,7 @@ type fieldWalker struct {
 func (w *fieldWalker) walk(list, inherited pdf.Value, depth int) error {
 	kids, err := w.f.Array(list)
 	if err != nil {
-		return nil //nolint:nilerr // readers ignore what is not a list
+		return nil //nolint:nilerr // readers ignore a value that is not a list
 	}
 	for _, k := range kids {
 		ref, isRef := k.Ref()
@@ -188,8 +188,8 @@ func HasSignedWidget(ctx context.Context, f *pdf.File) (bool, error) {
 // errSigned ends a walk through the pages.
 var errSigned = errors.New("verify: signed")
 
-// isSignedField reports whether a widget is a signature field that holds a signature. Type and value may be those of
-// a field above it (12.7.4.1).
+// isSignedField reports whether a widget is a signature field that holds a signature. Type and value may be inherited
+// from a field above it (12.7.4.1).
 func isSignedField(f *pdf.File, d pdf.Dict) bool {
 	isSignature, holds := false, false
 	for range maxFieldDepth {
@@ -206,9 +206,8 @@ func isSignedField(f *pdf.File, d pdf.Dict) bool {
 	return isSignature && holds
 }
 
-// IsSigned reports whether a PDF carries a signature, which drawing on it would
-// invalidate, as far as the catalog and the form tell: see HasSignedWidget. Usage rights (12.8.2.3) are none: nobody
-// agrees to anything by them.
+// IsSigned reports whether a PDF has a signature, which drawing on it would invalidate, as far as the catalog and the
+// form show: see HasSignedWidget. Usage rights (12.8.2.3) do not count: they express nobody's consent.
 func IsSigned(f *pdf.File) (bool, error) {
 	cat, _, err := f.Catalog()
 	if err != nil {

@@ -20,12 +20,12 @@ var (
 	errPlaces = errors.New("seal and record do not agree about where it is")
 	// errOtherOriginal says that the original has another hash than the record names.
 	errOtherOriginal = errors.New("the original is another one")
-	// errOtherBytes says that what was appended cannot be written again.
+	// errOtherBytes reports that the appended bytes cannot be reproduced.
 	errOtherBytes = errors.New("other bytes follow the original than its preparation writes")
 )
 
-// checkPrepared compares the prepared file with what the record says of it, and
-// with the original: what was appended to that is written again.
+// checkPrepared compares the prepared file with its description in the record and with the original: the appended
+// bytes are reproduced.
 func (e *examiner) checkPrepared(ctx context.Context, m manifest.Placement) error {
 	p := m.Prepared
 	if p.Size != e.seal.To || m.Size <= 0 {
@@ -72,7 +72,7 @@ func (e *examiner) hashOriginal(ctx context.Context, from int64, m manifest.Plac
 	return sum, err
 }
 
-// reproduce writes what was appended to the original again.
+// reproduce writes the bytes appended to the original again.
 func (e *examiner) reproduce(ctx context.Context, m manifest.Placement) error {
 	hash, err := e.hashOriginal(ctx, 0, m)
 	if err != nil {

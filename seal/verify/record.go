@@ -16,8 +16,8 @@ type OpenedRecord struct {
 	manifest manifest.Manifest
 	kid      string
 	key      *ecdsa.PublicKey
-	err      error // what is wrong with the record
-	chain    error // what is wrong with its audit chain
+	err      error // the problem of the record
+	chain    error // the problem of its audit chain
 }
 
 // OpenRecord reads a seal.json and checks its signature and its audit chain.
@@ -63,9 +63,8 @@ type Recorded struct {
 	ChainHead      string // the hash of the event that the report's audit chain ends in
 }
 
-// CompareRecorded adds what the service's own record says of a document whose
-// sealed revision is valid; nil if there is none. A record that says otherwise
-// makes the document broken: what is sealed is then not what happened.
+// CompareRecorded adds the findings from the service's own record of a document whose sealed revision is valid; nil if
+// there is none. A differing record makes the document broken: the sealed content is then not what happened.
 func (r *Report) CompareRecorded(rec *Recorded) {
 	switch {
 	case r.Verdict != VerdictValid && r.Verdict != VerdictAltered:
@@ -111,7 +110,7 @@ type Record struct {
 	// Appearance is what the document looked like to its signers; absent if it is not known.
 	Appearance *manifest.Appearance `json:"appearance,omitempty"`
 	Events     []RecordEvent        `json:"events"`
-	// Pages of the file as it was sealed: the last ones are the certificate.
+	// Pages of the sealed file: the last ones are the certificate.
 	Pages RecordPages `json:"pages"`
 }
 
@@ -139,7 +138,7 @@ type RecordSigner struct {
 	ConsentVersion string     `json:"consentVersion,omitempty"`
 	SignedAt       *time.Time `json:"signedAt,omitempty"`
 	IP             string     `json:"ip,omitempty"`
-	// Previous is who was to sign before, the first person first.
+	// Previous lists the persons who were the signer before, oldest first.
 	Previous []manifest.PreviousSigner `json:"previous,omitempty"`
 	// Part is what part the person plays, where that is not a signer's own.
 	manifest.Part
@@ -156,7 +155,7 @@ type RecordEvent struct {
 	Detail    json.RawMessage `json:"detail,omitempty"`
 }
 
-// RecordPages tell which pages of the sealed file are what, from 1.
+// RecordPages are the page numbers of the parts of the sealed file, from 1.
 type RecordPages struct {
 	Total int `json:"total"`
 	// Certificate is the first page of the certificate, which reaches to the last.

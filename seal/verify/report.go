@@ -36,7 +36,7 @@ const (
 	CheckOriginal     = "original"
 	CheckAttachments  = "attachments" // where signers gave files
 	CheckAuditChain   = "audit_chain"
-	CheckRecorded     = "recorded" // by the service's own API alone
+	CheckRecorded     = "recorded" // by the service's own API only
 )
 
 // Finding is the outcome of one check: by code and values for programs, and
@@ -56,7 +56,7 @@ type Verdict string
 const (
 	// VerdictNotSealed: the file carries no seal of this service.
 	VerdictNotSealed Verdict = "not_sealed"
-	// VerdictBroken: the sealed revision is not what was sealed, or its seal is not sound.
+	// VerdictBroken: the sealed revision differs from what was sealed, or its seal is not sound.
 	VerdictBroken Verdict = "broken"
 	// VerdictUntrusted: it is sound but rests on a certificate or key that is not trusted here.
 	VerdictUntrusted Verdict = "untrusted"
@@ -85,13 +85,12 @@ type Report struct {
 	Level          string     `json:"level,omitempty"`     // PAdES baseline: B-B, B-T, B-LT or B-LTA
 	SHA256         string     `json:"sha256,omitempty"`    // of the whole file
 
-	// Record is what the seal covers, read once and verified: it is there if the
-	// verdict is valid, or untrusted, which Record.Confirmed tells.
+	// Record is the sealed record, read once and verified. It is present if the verdict is valid or untrusted;
+	// Record.Confirmed distinguishes them.
 	Record *Record `json:"record,omitempty"`
-	// Additions tell what follows the longest beginning of the file that its
-	// service wrote, if anything does.
+	// Additions describes the bytes after the longest prefix of the file that its service wrote, if there are any.
 	Additions *Additions `json:"additions,omitempty"`
-	// Signatures are those of a file that carries no seal, without a verdict.
+	// Signatures are the signatures of a file without a seal, without a verdict.
 	Signatures []OtherSignature `json:"signatures,omitempty"`
 }
 
@@ -140,7 +139,7 @@ func (r Report) Has(code Code) bool {
 
 func (r *Report) add(code Code, v values) { r.Findings = append(r.Findings, newFinding(code, v)) }
 
-// isAboutAdditions tells checks of what follows the sealed revision.
+// isAboutAdditions reports whether a check concerns the bytes after the sealed revision.
 func isAboutAdditions(check string) bool { return check == CheckLaterChanges || check == CheckArchive }
 
 // conclude derives the verdict from the findings.
@@ -247,7 +246,7 @@ func (s OtherSignature) sentence() string {
 	return fmt.Sprintf("Signature (%s) by %s over %s.", s.Format, by, covers)
 }
 
-// FirstFailure says what is wrong with the file.
+// FirstFailure returns what is wrong with the file.
 func (r *Report) FirstFailure() string {
 	for _, f := range r.Findings {
 		if f.Status == Failed {

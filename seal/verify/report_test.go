@@ -13,7 +13,7 @@ import (
 
 func of(code Code) Finding { return newFinding(code, nil) }
 
-// TestConclude: the verdict that several findings come to, in whatever order they were made.
+// TestConclude: the verdict from several findings, in every order.
 func TestConclude(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -21,7 +21,7 @@ func TestConclude(t *testing.T) {
 		verdict          Verdict
 		record           bool // is shown
 		confirmed        bool
-		additions        bool // are told
+		additions        bool // are reported
 		summary, failure string
 	}{
 		"valid": {[]Code{"digest.unchanged", "timestamp.absent", "certificate.trusted"}, VerdictValid, true, true, false, "Sealed by Ada, and every byte", "Sealed by Ada"},
@@ -140,7 +140,7 @@ func TestWriteText(t *testing.T) {
 
 var errFull = errors.New("no room")
 
-// failsAfter takes so many writes and no more.
+// failsAfter is a writer that fails after n writes.
 type failsAfter struct{ n int }
 
 func (f *failsAfter) Write(b []byte) (int, error) {
@@ -190,7 +190,7 @@ func TestReadRange(t *testing.T) {
 	require.ErrorIs(t, ReadFull(bytes.NewReader([]byte("abc")), make([]byte, 3), 1), io.ErrUnexpectedEOF)
 }
 
-// TestOpenedRecords: a record that was read before is used again for the same bytes alone.
+// TestOpenedRecords: an opened record is reused only for the same bytes.
 func TestOpenedRecords(t *testing.T) {
 	t.Parallel()
 	known := OpenRecord([]byte("a"))

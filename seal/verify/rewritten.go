@@ -13,7 +13,7 @@ import (
 	"countersign/seal/trust"
 )
 
-// rewrittenSeal is what is left of a seal in a file that another program has written anew.
+// rewrittenSeal is the rest of a seal in a file that another program has rewritten.
 type rewrittenSeal struct {
 	Chain      certChain  `json:"chain"` // of the signature
 	SealedAt   time.Time  `json:"sealedAt"`

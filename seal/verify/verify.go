@@ -1,6 +1,6 @@
-// Package verify judges a sealed PDF, offline and from its bytes alone: it finds
-// the seal, reads the sealed revision alone, writes anew what follows it and
-// compares, and says whom the result depends on (docs/learn/verify.md).
+// Package verify verifies a sealed PDF, offline and from its bytes only. It finds the seal, reads the sealed revision
+// separately, reproduces the bytes after it and compares them, and names the parties on whom the result depends
+// (docs/learn/verify.md).
 package verify
 
 import (
@@ -30,8 +30,8 @@ type Options struct {
 	Now   func() time.Time // judges certificates that no time-stamp proves to be older; needed
 }
 
-// File examines a sealed PDF, offline and from its bytes alone. The error is
-// about reading it; what is wrong with it is in the report.
+// File verifies a sealed PDF, offline and from its bytes only. The error concerns reading the file; problems of the
+// file are in the report.
 func File(ctx context.Context, r io.ReaderAt, size int64, opt Options) (Report, error) {
 	x, err := Examine(ctx, r, size)
 	if err != nil {
@@ -40,12 +40,12 @@ func File(ctx context.Context, r io.ReaderAt, size int64, opt Options) (Report, 
 	return x.Report(opt), nil
 }
 
-// Examination is all that can be said about a file without knowing whom to
-// trust: what is in it, and whether that is sound in itself.
+// Examination is the result of examining a file without trust anchors: its content, and whether that is sound in
+// itself.
 type Examination struct {
 	report    Report
 	judgement trustInput
-	rewritten *rewrittenSeal // nil: no seal was found that another program has written anew
+	rewritten *rewrittenSeal // nil: no seal was found that another program has rewritten
 	// What only the writer of the next increment needs.
 	Archive Archive
 	Whole   hash.Hash
@@ -58,7 +58,7 @@ func Examine(ctx context.Context, r io.ReaderAt, size int64) (*Examination, erro
 	return ExamineFrom(ctx, r, size, nil)
 }
 
-// Report judges what was found.
+// Report judges the examination with trust options.
 func (x *Examination) Report(opt Options) Report {
 	r := x.report
 	r.Findings = slices.Clone(r.Findings)
@@ -72,7 +72,7 @@ func (x *Examination) Report(opt Options) Report {
 	return r
 }
 
-// examiner collects what is found in one file.
+// examiner collects the findings about one file.
 type examiner struct {
 	r    io.ReaderAt
 	size int64
@@ -122,8 +122,8 @@ func (e *examiner) stop(code Code, v values) error {
 	return errStopExamining
 }
 
-// findSeal looks for the revision that was sealed, which is then read alone:
-// nothing that follows it takes part in finding signature, record, original and pages.
+// findSeal finds the sealed revision, which is then read separately: bytes after it have no effect on signature,
+// record, original and pages.
 func (e *examiner) findSeal(ctx context.Context) error {
 	var found *Found
 	if e.done != nil {
@@ -217,8 +217,8 @@ func ChainHash(chain []*x509.Certificate) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// IssuersOf is the hash of the certificates that a time-stamp carries besides
-// its signer's, which the time-stamp itself names.
+// IssuersOf returns the hash of the certificates in a time-stamp except its signer's, which the time-stamp itself
+// names.
 func IssuersOf(t *cms.Token) [sha256.Size]byte { return ChainHash(t.Certificates[1:]) }
 
 // UpperHex writes a hash as the signature dictionary does.

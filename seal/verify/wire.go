@@ -15,17 +15,17 @@ import (
 // TaskExamine names the task of examining a sealed document.
 const TaskExamine = 'x'
 
-// What examining one sealed document may take in a process of its own.
+// Limits of examining one sealed document in a process of its own.
 const (
 	examineMemory = 256 << 20
 	examineCPU    = 10 * time.Second
 	examineSpeed  = 32 << 20 // bytes for which there is one more second, of a file larger than maxWhole
 	maxWhole      = 64 << 20 // bytes of a file that is sent as a whole; a larger one stays where it is
-	maxExamined   = 64 << 20 // bytes of what it found
+	maxExamined   = 64 << 20 // bytes of the result
 )
 
-// ExamineIn is Examine, made in a process that the file can end and
-// nothing else. A file beyond what it may take is a *refusal.Error.
+// ExamineIn is Examine in a separate process, which is all that the file can end. A file that exceeds the limits is a
+// *refusal.Error.
 func ExamineIn(ctx context.Context, pool *sandbox.Pool, r io.ReaderAt, size int64) (*Examination, error) {
 	var a examinationAnswer
 	task := byte(TaskExamine)
