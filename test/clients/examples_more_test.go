@@ -155,8 +155,10 @@ func (r *recorder) deliveries() {
 
 // bulkSends records what is done with a bulk send that is not over.
 func (r *recorder) bulkSends(template string) {
-	rows := []member{{"externalId": "lease-2001", "signers": []member{{"role": "tenant", "name": "Ada Lovelace", "email": "ada-slow@example.com"}}, "variables": member{"street": "High Street"}},
-		{"externalId": "lease-2002", "signers": []member{{"role": "tenant", "name": "Grace Hopper", "email": "grace-slow@example.com"}}, "variables": member{"street": "Low Street"}}}
+	rows := []member{
+		{"externalId": "lease-2001", "signers": []member{{"role": "tenant", "name": "Ada Lovelace", "email": "ada-slow@example.com"}}, "variables": member{"street": "High Street"}},
+		{"externalId": "lease-2002", "signers": []member{{"role": "tenant", "name": "Grace Hopper", "email": "grace-slow@example.com"}}, "variables": member{"street": "Low Street"}},
+	}
 	r.json(post, "/v1/bulk-sends", member{"templateId": template, "tenantId": "acme", "dryRun": true, "rows": rows})
 	table := "externalId,tenant.name,tenant.email,variable.street\nlease-1042,Ada Lovelace,ada@example.com,High Street\n"
 	r.send(post, "/v1/bulk-sends?templateId="+template+"&tenantId=acme&dryRun=true", "text/csv", []byte(table), table)
