@@ -113,7 +113,7 @@ func (s *coverage) walk(name string, ref *openapi3.SchemaRef, v any) {
 	if ref.Ref != "" {
 		name = ref.Ref[strings.LastIndex(ref.Ref, "/")+1:]
 	}
-	for _, alt := range slices.Concat(ref.Value.OneOf, ref.Value.AnyOf) {
+	for _, alt := range slices.Concat(ref.Value.OneOf, ref.Value.AnyOf, ref.Value.AllOf) {
 		if alt.Value.VisitJSON(v, openapi3.EnableJSONSchema2020()) == nil {
 			s.walk(name, alt, v)
 		}
