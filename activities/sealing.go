@@ -11,7 +11,7 @@ import (
 
 	"countersign/models"
 	"countersign/notify/templates"
-	"countersign/seal/pdf"
+	"countersign/pdf"
 	"countersign/seal/refusal"
 	"countersign/store/blob"
 )

@@ -13,10 +13,10 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/models"
+	"countersign/pdf"
+	"countersign/pdf/pagetext"
 	"countersign/prepare"
-	"countersign/prepare/pagetext"
 	"countersign/seal/admission"
-	"countersign/seal/pdf"
 )
 
 // firstAnchor is the index of the first field that stands at a text; negative if none does.

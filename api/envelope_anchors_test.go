@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/models"
+	"countersign/pdf"
+	"countersign/pdf/pagetext"
 	"countersign/prepare"
-	"countersign/prepare/pagetext"
-	"countersign/seal/pdf"
 	"countersign/seal/refusal"
 )
 

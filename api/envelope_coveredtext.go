@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/models"
+	"countersign/pdf"
 	"countersign/prepare"
-	"countersign/seal/pdf"
 )
 
 // coverKey names a place on a page of a file.

@@ -14,7 +14,7 @@ import (
 	"countersign/cli/terminal"
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 type importCommand struct {

@@ -16,8 +16,8 @@ import (
 	"strconv"
 	"strings"
 
-	"countersign/prepare/pagetext"
-	"countersign/seal/pdf"
+	"countersign/pdf"
+	"countersign/pdf/pagetext"
 )
 
 // Which of the places counts where an anchor's text stands.

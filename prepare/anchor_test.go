@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/pdf"
 	"countersign/prepare"
-	"countersign/seal/pdf"
 )
 
 // document makes a PDF of pages with content; F1 is Helvetica, F2 has codes in UTF-16.

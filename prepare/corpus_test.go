@@ -17,9 +17,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/pdf"
+	"countersign/pdf/pagetext"
 	"countersign/prepare"
-	"countersign/prepare/pagetext"
-	"countersign/seal/pdf"
 )
 
 // inHTML are the tags of sources/tags.html, by name.

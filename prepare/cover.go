@@ -5,8 +5,8 @@ import (
 	"errors"
 	"unicode"
 
-	"countersign/prepare/pagetext"
-	"countersign/seal/pdf"
+	"countersign/pdf"
+	"countersign/pdf/pagetext"
 )
 
 // leastCovered is how many letters and digits a place must cover: fewer belong to a label that it touches, or to a short

@@ -7,9 +7,9 @@ import (
 	"maps"
 	"slices"
 
-	"countersign/prepare/pagetext"
+	"countersign/pdf"
+	"countersign/pdf/pagetext"
 	"countersign/prepare/revision1"
-	"countersign/seal/pdf"
 )
 
 // ErrFormUses says that an appearance shows a part of a tag, and something else where another

@@ -5,9 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/prepare/pagetext"
+	"countersign/pdf"
+	"countersign/pdf/pagetext"
 	"countersign/prepare/revision1"
-	"countersign/seal/pdf"
 )
 
 // TestCutsOfUses: a form whose uses lose different parts stays unchanged and is cloned for each, also if a further use

@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"countersign/prepare/pagetext"
-	"countersign/seal/pdf"
+	"countersign/pdf"
+	"countersign/pdf/pagetext"
 )
 
 // FormField is a widget of an interactive form with its field's attributes (ISO 32000-2 12.7). A field with several

@@ -15,9 +15,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/pdf"
+	"countersign/pdf/pagetext"
 	"countersign/prepare"
-	"countersign/prepare/pagetext"
-	"countersign/seal/pdf"
 )
 
 // formObjects are the objects of a form: 1 catalog, 2 pages, 3 page, 4 form, the widgets from 5.

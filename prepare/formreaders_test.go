@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/pdf"
 	"countersign/prepare"
-	"countersign/seal/pdf"
 )
 
 // formFile is a file and what ReadForm reads in it.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/prepare/pagetext"
-	"countersign/seal/pdf"
+	"countersign/pdf"
+	"countersign/pdf/pagetext"
 )
 
 // onePage is a PDF of one page with a content, set in Helvetica.

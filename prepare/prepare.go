@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"errors"
 
-	"countersign/prepare/pagetext"
+	"countersign/pdf"
+	"countersign/pdf/pagetext"
 	"countersign/prepare/revision1"
-	"countersign/seal/pdf"
 )
 
 // The values of Options, defaults first.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/pdf"
 	"countersign/prepare"
 	"countersign/prepare/revision1"
-	"countersign/seal/pdf"
 )
 
 func revision(t *testing.T, b []byte, opt prepare.Options) *prepare.Revision {

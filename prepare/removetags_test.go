@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/pdf"
+	"countersign/pdf/pagetext"
 	"countersign/prepare"
-	"countersign/prepare/pagetext"
-	"countersign/seal/pdf"
 )
 
 // shared has two pages that show one form, with tags in it and in their own content, in two streams.

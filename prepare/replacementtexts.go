@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // replacementTexts plans to take out what else gives the text of a tag: ActualText, Alt and E of structure elements

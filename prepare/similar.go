@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"countersign/prepare/pagetext"
+	"countersign/pdf/pagetext"
 )
 
 // similar collects text that resembles one that is looked for: as many words,

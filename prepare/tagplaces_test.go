@@ -12,10 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/pdf"
+	"countersign/pdf/pagetext"
 	"countersign/prepare"
-	"countersign/prepare/pagetext"
 	"countersign/prepare/revision1"
-	"countersign/seal/pdf"
 )
 
 func stream(entries, s string) string {

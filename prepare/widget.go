@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"countersign/prepare/pagetext"
-	"countersign/seal/pdf"
+	"countersign/pdf"
+	"countersign/pdf/pagetext"
 )
 
 // widget adds a widget.

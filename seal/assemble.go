@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"countersign/pdf"
 	"countersign/seal/limits"
-	"countersign/seal/pdf"
 	"countersign/seal/refusal"
 	"countersign/seal/text"
 )

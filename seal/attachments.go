@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"countersign/pdf"
 	"countersign/seal/manifest"
-	"countersign/seal/pdf"
 	"countersign/seal/refusal"
 )
 

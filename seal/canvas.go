@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 	"countersign/seal/text"
 )
 

@@ -9,7 +9,7 @@ import (
 	"io"
 	"os"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 	"countersign/seal/verify"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"countersign/pdf"
 	"countersign/seal/manifest"
-	"countersign/seal/pdf"
 	"countersign/seal/pdfa"
 	"countersign/seal/verify"
 )

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 	"countersign/seal/refusal"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/pdf"
 	"countersign/seal"
-	"countersign/seal/pdf"
 )
 
 // keptFacts returns what is kept of an upload's facts.

@@ -24,8 +24,8 @@ import (
 	"github.com/gowebpki/jcs"
 	"github.com/stretchr/testify/require"
 
+	"countersign/pdf"
 	"countersign/seal"
-	"countersign/seal/pdf"
 )
 
 // now is the time at which everything happens.

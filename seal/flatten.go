@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 	"countersign/seal/text"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	xdraw "golang.org/x/image/draw"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 	"countersign/seal/refusal"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // TestReferenceScanInPieces: what a file refers to is the same whether it is given in

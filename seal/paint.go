@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 
+	"countersign/pdf"
 	"countersign/seal/lang"
-	"countersign/seal/pdf"
 	"countersign/seal/refusal"
 	"countersign/seal/text"
 )

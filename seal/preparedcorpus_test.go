@@ -11,10 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/pdf"
 	"countersign/prepare"
 	"countersign/seal/admission"
 	"countersign/seal/manifest"
-	"countersign/seal/pdf"
 )
 
 // TestSealPreparedCorpus: files of other programs, without their tags and forms, are sealed, and verified by writing

@@ -8,7 +8,7 @@ import (
 	"io"
 	"slices"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // Reading is a document to be read with what signers have entered so far.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/pdf"
 	"countersign/seal"
-	"countersign/seal/pdf"
 )
 
 func readingOf(j seal.Job, version string) seal.Reading {

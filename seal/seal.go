@@ -15,9 +15,9 @@ import (
 	"strings"
 	"time"
 
+	"countersign/pdf"
 	"countersign/seal/cms"
 	"countersign/seal/manifest"
-	"countersign/seal/pdf"
 	"countersign/seal/refusal"
 	"countersign/seal/trust"
 	"countersign/seal/verify"

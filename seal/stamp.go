@@ -3,8 +3,8 @@ package seal
 import (
 	"fmt"
 
+	"countersign/pdf"
 	"countersign/seal/lang"
-	"countersign/seal/pdf"
 	"countersign/seal/text"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 	"countersign/seal/refusal"
 )
 

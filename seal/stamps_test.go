@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/pdf"
 	"countersign/seal"
 	"countersign/seal/admission"
-	"countersign/seal/pdf"
 	"countersign/seal/refusal"
 )
 

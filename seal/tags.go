@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"countersign/pdf"
 	"countersign/seal/lang"
-	"countersign/seal/pdf"
 )
 
 // tagger continues the structure tree of a tagged original (ISO 32000-2, 14.7),

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/pdf"
 	"countersign/seal/admission"
-	"countersign/seal/pdf"
 	"countersign/seal/refusal"
 	"countersign/seal/sandbox"
 )

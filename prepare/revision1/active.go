@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // catalog removes the form and active content from the catalog (7.7.2).

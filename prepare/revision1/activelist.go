@@ -3,7 +3,7 @@ package revision1
 import (
 	"slices"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // actionType defines the treatment of the actions of one type (12.6.4).

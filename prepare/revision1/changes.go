@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // bounds of Change.Detail.

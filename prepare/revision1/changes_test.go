@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/pdf"
 	"countersign/prepare/revision1"
-	"countersign/seal/pdf"
 )
 
 // TestDetails: a change names what an action was for, without passwords and queries, in bounded printable text.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strconv"
 
-	"countersign/prepare/pagetext"
-	"countersign/seal/pdf"
+	"countersign/pdf"
+	"countersign/pdf/pagetext"
 )
 
 // ErrNoResources reports that a form is painted by another form without resources of its own, so that a clone of it

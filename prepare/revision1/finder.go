@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // Finder finds the content of a file that a revision without active content omits. It caches what it has read: a file

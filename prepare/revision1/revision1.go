@@ -17,8 +17,8 @@ import (
 	"slices"
 	"strconv"
 
-	"countersign/prepare/pagetext"
-	"countersign/seal/pdf"
+	"countersign/pdf"
+	"countersign/pdf/pagetext"
 )
 
 // Version is the number of this format in seal records.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/pdf"
 	"countersign/prepare/revision1"
-	"countersign/seal/pdf"
 )
 
 // file makes a PDF with a cross-reference table or stream.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"countersign/pdf"
 	"countersign/prepare/revision1"
-	"countersign/seal/pdf"
 	"countersign/seal/refusal"
 )
 

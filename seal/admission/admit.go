@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"countersign/pdf"
+	"countersign/pdf/pagetext"
 	"countersign/prepare"
-	"countersign/prepare/pagetext"
 	"countersign/seal"
-	"countersign/seal/pdf"
 	"countersign/seal/refusal"
 	"countersign/seal/sandbox"
 	"countersign/seal/verify"

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"countersign/pdf"
 	"countersign/seal"
-	"countersign/seal/pdf"
 	"countersign/seal/pdfa"
 	"countersign/seal/refusal"
 )

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"countersign/pdf"
 	"countersign/seal/manifest"
-	"countersign/seal/pdf"
 	"countersign/seal/refusal"
 )
 

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/internal/testkit"
+	"countersign/pdf"
 	"countersign/prepare"
 	"countersign/seal/admission"
-	"countersign/seal/pdf"
 )
 
 // TestDecryptedFilesOfOtherPrograms: a file without its password has the pages, the text, the form and the attachments that it had before

@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"countersign/pdf"
 	"countersign/prepare/revision1"
-	"countersign/seal/pdf"
 	"countersign/seal/refusal"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // optionalContent looks for optional content (8.11.4) that is shown in one use of the

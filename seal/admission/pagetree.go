@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 	"countersign/seal/refusal"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 	"countersign/seal/refusal"
 )
 

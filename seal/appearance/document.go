@@ -10,7 +10,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 	"countersign/seal/refusal"
 )
 

@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // namespace begins the URI of the properties part, conformance, rev, amd and corr (ISO 19005-1, 6.7.11). Some old

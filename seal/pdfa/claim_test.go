@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 	"countersign/seal/pdfa"
 )
 

@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"sync"
 
+	"countersign/pdf"
 	"countersign/seal/fonts"
-	"countersign/seal/pdf"
 )
 
 // Embedder collects the glyphs that one document uses and embeds them: a

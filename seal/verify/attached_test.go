@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"countersign/pdf"
 	"countersign/seal/manifest"
-	"countersign/seal/pdf"
 )
 
 // TestAttachedOriginals: the original of a rewritten file is attached after that file and before the signature,

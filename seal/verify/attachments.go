@@ -6,8 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 
+	"countersign/pdf"
 	"countersign/seal/manifest"
-	"countersign/seal/pdf"
 )
 
 // maxAttachments bounds how many files a record may name.

@@ -9,8 +9,8 @@ import (
 	"io"
 	"strings"
 
+	"countersign/pdf"
 	"countersign/seal/manifest"
-	"countersign/seal/pdf"
 )
 
 // maxMarks bounds how many places of a file may look like a seal's signature.

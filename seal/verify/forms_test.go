@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // smallPDF writes a PDF with these objects; 1 is the catalog.

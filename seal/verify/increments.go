@@ -7,9 +7,9 @@ import (
 	"io"
 	"slices"
 
+	"countersign/pdf"
 	"countersign/seal/archive1"
 	"countersign/seal/cms"
-	"countersign/seal/pdf"
 )
 
 // MaxArchiveStamps bounds how often a document's time-stamp can be renewed.

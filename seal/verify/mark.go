@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // SealMark is the content of the seal's signature dictionary that no other

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"countersign/pdf"
 	"countersign/seal/cms"
-	"countersign/seal/pdf"
 	"countersign/seal/trust"
 )
 

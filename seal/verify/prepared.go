@@ -10,9 +10,9 @@ import (
 	"io"
 	"slices"
 
+	"countersign/pdf"
 	"countersign/prepare/revision1"
 	"countersign/seal/manifest"
-	"countersign/seal/pdf"
 )
 
 var (

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"countersign/pdf"
 	"countersign/seal/cms"
 	"countersign/seal/manifest"
-	"countersign/seal/pdf"
 	"countersign/seal/trust"
 )
 

@@ -18,8 +18,8 @@ import (
 	"strings"
 	"time"
 
+	"countersign/pdf"
 	"countersign/seal/cms"
-	"countersign/seal/pdf"
 	"countersign/seal/trust"
 )
 

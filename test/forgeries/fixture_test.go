@@ -20,8 +20,8 @@ import (
 
 	"github.com/gowebpki/jcs"
 
+	"countersign/pdf"
 	"countersign/seal"
-	"countersign/seal/pdf"
 	"countersign/seal/trust"
 	"countersign/seal/verify"
 )

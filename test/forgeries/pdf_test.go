@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // What the agreement says, and what forgers would have it say.

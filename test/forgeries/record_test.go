@@ -18,8 +18,8 @@ import (
 	"slices"
 	"strings"
 
+	"countersign/pdf"
 	"countersign/seal"
-	"countersign/seal/pdf"
 )
 
 // recordForgeries are forged records, signed with the service's keys and sealed with

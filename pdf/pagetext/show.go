@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // showText shows strings (9.4.3).

@@ -8,7 +8,7 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/font"
 	"golang.org/x/text/encoding/charmap"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // face is a font as far as text needs it (9.5).

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // TestHiddenSectionThatPassesOver: a hidden section leads to the section to which its table leads, or to none.

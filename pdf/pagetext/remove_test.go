@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/prepare/pagetext"
+	"countersign/pdf/pagetext"
 )
 
 // positions returns the positions of the first place of a text.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"iter"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // operand is an operand of an operator, as written, and where it begins.

@@ -1,6 +1,6 @@
 package pagetext
 
-import "countersign/seal/pdf"
+import "countersign/pdf"
 
 // readComposite reads a Type 0 font (9.7).
 func (a *face) readComposite(f *pdf.File, d pdf.Dict) error {

@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // ErrReplacedText says that glyphs cannot be removed, since a property list that

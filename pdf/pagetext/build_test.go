@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/prepare/pagetext"
-	"countersign/seal/pdf"
+	"countersign/pdf"
+	"countersign/pdf/pagetext"
 )
 
 // build writes a PDF. Object 1 is the catalog, 2 the page tree, 3 the page, 4 its

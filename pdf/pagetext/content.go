@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // state is the part of the graphics state that text depends on (8.4, 9.3).

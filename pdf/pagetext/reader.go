@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 //nolint:gochecknoglobals // a constant

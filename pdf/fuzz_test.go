@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // FuzzReader reads everything that the seal reads of an uploaded file.
 func FuzzReader(f *testing.F) {
-	seeds, err := filepath.Glob("../testdata/*.pdf")
+	seeds, err := filepath.Glob("../seal/testdata/*.pdf")
 	if err != nil || len(seeds) == 0 {
-		f.Fatal("no seeds in ../testdata")
+		f.Fatal("no seeds in ../seal/testdata")
 	}
 	for _, name := range seeds {
 		b, err := os.ReadFile(name)

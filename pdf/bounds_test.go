@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // opened is a file of objects from 1, of which the first is the catalog, within limits.

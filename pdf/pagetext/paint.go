@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // paint paints an XObject (8.8).

@@ -1,6 +1,6 @@
 package pagetext
 
-import "countersign/seal/pdf"
+import "countersign/pdf"
 
 // resources are the resources of content (7.8.3). Lookups are cached: content may name a resource a hundred thousand
 // times.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // TestMemoryIsUsedAgain: an increment does not depend on the memory that another one left, whichever of the two is

@@ -10,7 +10,7 @@ package pagetext
 import (
 	"errors"
 
-	"countersign/seal/pdf"
+	"countersign/pdf"
 )
 
 // ErrLimit is wrapped by errors about a page with more text, operators or forms
