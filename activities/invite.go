@@ -21,7 +21,7 @@ const mailsAtOnce = 4
 type InviteInput struct {
 	temporal.EnvelopeInput
 
-	SignerIDs []uuid.UUID `json:"signerIds"`
+	SignerIDs []uuid.UUID `json:"signers"`
 	// LinkID is the renewed link to send; nil for the invitation of a routing group, which sends each signer's current link.
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
 }

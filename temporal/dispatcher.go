@@ -219,7 +219,7 @@ func (d *Dispatcher) envelopeOptions(row models.OutboxRow, start EnvelopeStart) 
 	if start.Plan != nil {
 		status = start.Plan.Status
 	}
-	opts := options(row, EnvelopeWorkflowID(row.Key), "Envelope "+row.Key.String())
+	opts := options(row, EnvelopeWorkflowID(row.Key), "") // the id says what a summary would
 	opts.StaticDetails = d.details(row.Key)
 	opts.TypedSearchAttributes = sdktemporal.NewSearchAttributes(opts.TypedSearchAttributes.Copy(), AttrEnvelopeStatus.ValueSet(ShownStatus(status)))
 	return opts
@@ -230,7 +230,7 @@ func (d *Dispatcher) details(envelope uuid.UUID) string {
 	if d.ConsoleURL == "" {
 		return ""
 	}
-	return "[Open in the console](" + d.ConsoleURL + "#/envelopes/" + envelope.String() + ")"
+	return "[Console](" + d.ConsoleURL + "#/envelopes/" + envelope.String() + ")"
 }
 
 // options are those of a workflow that runs once: it is not started again after it has
