@@ -44,7 +44,7 @@ func (c *Config) check() []error {
 	return out
 }
 
-// checkListeners looks at addresses without a scheme.
+// checkListeners checks the addresses without a scheme.
 func (c *Config) checkListeners(bad reporter) {
 	for name, addr := range map[string]string{"LISTEN": c.Listen, "TEMPORAL_ADDRESS": c.TemporalAddress, "METRICS_LISTEN": c.MetricsListen} {
 		if _, _, err := net.SplitHostPort(addr); err != nil && (addr != "" || name != "METRICS_LISTEN") {
@@ -94,7 +94,7 @@ func (c *Config) checkURLs(bad reporter) {
 	}
 }
 
-// checkTrust looks at settings of time-stamps and authorities that need another one.
+// checkTrust checks that settings of time-stamps and authorities have the settings that they depend on.
 func (c *Config) checkTrust(bad reporter) {
 	for name, on := range map[string]bool{"TSA_OPTIONAL": c.TSAOptional, "SEAL_LONG_TERM": c.SealLongTerm, "TSA_ANCHOR": c.TSAAnchor} {
 		if on && c.TSAURL == "" {

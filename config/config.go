@@ -34,11 +34,11 @@ type Config struct {
 	SigningURL string `env:"SIGNING_URL"`
 	// EmbedURL begins the addresses of embedded sessions; default BASE_URL/embed.
 	EmbedURL string `env:"EMBED_URL"`
-	// DataDir is where `dev` keeps everything, if its --data-dir is not given.
+	// DataDir is the directory of `dev`, unless --data-dir is given.
 	DataDir string `env:"DATA_DIR"`
 	// DatabaseURL is postgres://… or sqlite://path. It may hold a password.
 	DatabaseURL Secret `env:"DATABASE_URL"`
-	// DatabaseReadURL is postgres://… of a standby, from which lists are read; empty: none.
+	// DatabaseReadURL is the postgres://… URL of a standby for reading lists; empty: none.
 	DatabaseReadURL Secret `env:"DATABASE_READ_URL"`
 	// TemporalAddress is host:port of the Temporal frontend.
 	TemporalAddress string `env:"TEMPORAL_ADDRESS"`
@@ -74,7 +74,7 @@ type Config struct {
 	WebhookAllowPrivate bool `env:"WEBHOOK_ALLOW_PRIVATE"`
 	// RateLimit is the number of requests per minute and app (or address).
 	RateLimit int `env:"RATE_LIMIT"`
-	// TrustedProxies are the addresses or networks whose X-Forwarded-For is believed.
+	// TrustedProxies are the addresses or networks whose X-Forwarded-For is trusted.
 	TrustedProxies []string `env:"TRUSTED_PROXIES"`
 	// EmailAttachmentLimit is the size in bytes up to which sealed PDFs are attached.
 	EmailAttachmentLimit int64 `env:"EMAIL_ATTACHMENT_LIMIT"`
@@ -82,12 +82,12 @@ type Config struct {
 	UploadLimit int64 `env:"UPLOAD_LIMIT"`
 	// ClamdURL is ClamAV's daemon, which scans uploads: tcp://host:3310 or unix:///path; empty: uploads are not scanned.
 	ClamdURL string `env:"CLAMD_URL"`
-	// PlanFree, PlanPro and PlanEnterprise are what an app of that plan may do:
-	// documents per envelope, envelopes per month, and whether more are let through.
+	// PlanFree, PlanPro and PlanEnterprise are the limits of an app's plan: documents per envelope, envelopes per
+	// month, and whether overage is allowed.
 	PlanFree       models.PlanLimits `env:"PLAN_FREE"`
 	PlanPro        models.PlanLimits `env:"PLAN_PRO"`
 	PlanEnterprise models.PlanLimits `env:"PLAN_ENTERPRISE"`
-	// DefaultExpiryDays is the deadline where an envelope names none.
+	// DefaultExpiryDays is the deadline of envelopes without one, in days.
 	DefaultExpiryDays int `env:"DEFAULT_EXPIRY_DAYS"`
 	// HistoryDays is for how long events, deliveries and the records of mails are kept.
 	HistoryDays int `env:"HISTORY_DAYS"`
@@ -95,30 +95,32 @@ type Config struct {
 	ArchiveAfterDays int `env:"ARCHIVE_AFTER_DAYS"`
 	// ReminderInterval is the time between reminders to a signer; 0: none.
 	ReminderInterval time.Duration `env:"REMINDER_INTERVAL"`
-	// ConsoleIdle ends a console session in which nothing is done for so long.
+	// ConsoleIdle is the idle time after which a console session ends.
 	ConsoleIdle time.Duration `env:"CONSOLE_IDLE"`
-	// ConsoleTOTP says which console users need a second factor: optional, admins or required.
+	// ConsoleTOTP selects the console users who need a second factor: optional, admins or required.
 	ConsoleTOTP models.SecondFactor `env:"CONSOLE_TOTP"`
-	// OIDCIssuer is an OpenID provider where console users sign in beside passwords; empty: none.
+	// OIDCIssuer is an OpenID provider for console sign-in in addition to passwords; empty: none.
 	OIDCIssuer string `env:"OIDC_ISSUER"`
 	// OIDCClientID and OIDCClientSecret are whom the provider knows this service as.
 	OIDCClientID     string `env:"OIDC_CLIENT_ID"`
 	OIDCClientSecret Secret `env:"OIDC_CLIENT_SECRET"`
-	// OIDCRoleClaim names what the provider says of a person's roles: a claim, or a path such as realm_access.roles.
+	// OIDCRoleClaim names the provider's claim with a person's roles: a claim, or a path such as realm_access.roles.
 	OIDCRoleClaim string `env:"OIDC_ROLE_CLAIM"`
-	// OIDCName is what the console calls the provider; empty: its host.
+	// OIDCName is the provider's name in the console; empty: its host.
 	OIDCName string `env:"OIDC_NAME"`
-	// OIDCApp is the client id of the application of those who come for the first time; empty: the only one there is.
+	// OIDCApp is the client id of the application for users who sign in for the first time; empty: the only
+	// application.
 	OIDCApp string `env:"OIDC_APP"`
-	// DeclineNeedsCode lets only who confirmed the one-time code decline, where the signer has one.
+	// DeclineNeedsCode requires the one-time code before declining, for signers who have one.
 	DeclineNeedsCode bool `env:"DECLINE_NEEDS_CODE"`
 	// ReadBeforeCode lets anyone with a signing link read its documents before the one-time code is verified.
 	ReadBeforeCode bool `env:"READ_BEFORE_CODE"`
-	// LeakedPasswords is a file of passwords that no console user may choose: SHA-1 in order, as Have I Been Pwned has them; empty: none.
+	// LeakedPasswords is a file of passwords that no console user may choose: sorted SHA-1 hashes in the format of
+	// Have I Been Pwned; empty: none.
 	LeakedPasswords string `env:"LEAKED_PASSWORDS"`
 	// BulkInFlight is how many envelopes may await their invitations before a bulk send sends the next (while only bulk sends send, six times as many); 0: half the processors.
 	BulkInFlight int `env:"BULK_IN_FLIGHT"`
-	// WorkerDeployment names the workers to Temporal's worker versioning; empty: none.
+	// WorkerDeployment is the name of the workers for Temporal's worker versioning; empty: none.
 	WorkerDeployment string `env:"WORKER_DEPLOYMENT"`
 	// WorkerBuildID is the workers' version in it; empty: the program's.
 	WorkerBuildID string `env:"WORKER_BUILD_ID"`
@@ -138,7 +140,7 @@ type Config struct {
 	PprofListen string `env:"PPROF_LISTEN"`
 	// TSAURL is the RFC 3161 time-stamping service; empty: none.
 	TSAURL string `env:"TSA_URL"`
-	// TSAOptional seals without a time-stamp while that service does not answer; it is added later.
+	// TSAOptional allows seals without a time-stamp while that service is unavailable. The time-stamp is added later.
 	TSAOptional bool `env:"TSA_OPTIONAL"`
 	// TSAAnchor has the heads of all audit chains time-stamped every day.
 	TSAAnchor bool `env:"TSA_ANCHOR"`
@@ -146,12 +148,12 @@ type Config struct {
 	SealLongTerm bool `env:"SEAL_LONG_TERM"`
 	// TrustCA are PEM files, separated by semicolons, with the authorities that vouch for the organisations in TrustSealers.
 	TrustCA []string `env:"TRUST_CA" envSeparator:";"`
-	// TrustSealers are, separated by semicolons, whose seals are trusted beside this installation's own: PEM files with
-	// certificates or public keys, or O= and the exact organisation of a certificate under TrustCA.
+	// TrustSealers are the trusted sealers in addition to this installation, separated by semicolons: PEM files with
+	// certificates or public keys, or O= and the exact organization of a certificate under TrustCA.
 	TrustSealers []string `env:"TRUST_SEALERS" envSeparator:";"`
 	// TrustTSA are PEM files, separated by semicolons, with the authorities for time-stamps; empty: no time is confirmed.
 	TrustTSA []string `env:"TRUST_TSA" envSeparator:";"`
-	// TrustKeys are JWK sets, separated by semicolons, of others whose records are trusted.
+	// TrustKeys are the JWK sets of other installations whose records are trusted, separated by semicolons.
 	TrustKeys []string `env:"TRUST_KEYS" envSeparator:";"`
 	// FirstApp, FirstUser and FirstPassword are the app and the administrator that migrate creates in a database without
 	// console users.
@@ -162,9 +164,8 @@ type Config struct {
 	LogLevel slog.Level `env:"LOG_LEVEL"`
 }
 
-// Traces reports whether the standard variables of OpenTelemetry ask for traces:
-// they name where to send them, and do not switch them off. Only OTLP over HTTP
-// is spoken.
+// Traces reports whether OpenTelemetry's standard variables enable traces: they name a destination, and do not disable
+// them. Only OTLP over HTTP is supported.
 func Traces(environ []string) (bool, error) {
 	vars := env.ToMap(environ)
 	exporter := vars["OTEL_TRACES_EXPORTER"]
@@ -201,7 +202,7 @@ func (Secret) LogValue() slog.Value { return slog.StringValue("[secret]") }
 // MarshalText hides the value.
 func (Secret) MarshalText() ([]byte, error) { return []byte("[secret]"), nil }
 
-// Default is what holds where nothing is set.
+// Default returns the default settings.
 func Default() Config {
 	plans := models.DefaultPlans()
 	return Config{
@@ -251,11 +252,11 @@ func parseProblems(err error) error {
 	return errors.Join(out...)
 }
 
-// serviceLink are the names of the variables that Kubernetes puts into a pod for each Service (unless enableServiceLinks
-// is false). Those of a Service called countersign, or countersign-api, look like settings.
+// serviceLink matches the names of the variables that Kubernetes sets in a pod for each Service (unless
+// enableServiceLinks is false). The variables of a Service named countersign, or countersign-api, look like settings.
 var serviceLink = regexp.MustCompile(`^` + Prefix + `([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
-// notOurs are the names that others read, and that stand in the same environment: the commands that call a service
+// notOurs are variables for other readers in the same environment: the commands that call a service
 // (docs/build/cli.md), and docker-compose.yml.
 var notOurs = []string{
 	"URL", "CLIENT_ID", "CLIENT_SECRET", "TENANT", "WEBHOOK_SECRET",
@@ -303,8 +304,7 @@ func (c Config) Plans() models.Plans {
 	return models.Plans{Free: c.PlanFree, Pro: c.PlanPro, Enterprise: c.PlanEnterprise}
 }
 
-// WorkflowsURL begins the addresses of workflows in the Temporal UI; empty if
-// that has none.
+// WorkflowsURL returns the beginning of the addresses of workflows in the Temporal UI; empty if there is no UI.
 func (c Config) WorkflowsURL() string {
 	if c.TemporalUIURL == "" {
 		return ""
@@ -312,8 +312,8 @@ func (c Config) WorkflowsURL() string {
 	return c.TemporalUIURL + "/namespaces/" + url.PathEscape(c.TemporalNamespace) + "/workflows"
 }
 
-// Require reports which of the named settings are missing. Production commands
-// ask for those that have no sensible default.
+// Require reports which of the named settings are missing. Production commands require the settings without a sensible
+// default.
 func (c Config) Require(names ...string) error {
 	var out []error
 	for field, v := range reflect.ValueOf(c).Fields() {

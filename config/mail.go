@@ -7,7 +7,7 @@ import (
 	"countersign/notify"
 )
 
-// SMTP says how mails are sent.
+// SMTP returns the configuration for sending email.
 func (c Config) SMTP() notify.SMTPConfig {
 	return notify.SMTPConfig{URL: string(c.SMTPURL), From: c.MailFrom, OAuth: notify.OAuthConfig{
 		TokenURL: c.SMTPOAuthTokenURL, ClientID: c.SMTPOAuthClientID, ClientSecret: string(c.SMTPOAuthClientSecret),
@@ -47,7 +47,7 @@ func (c *Config) checkSMTPOAuth(bad reporter) {
 		}
 	}
 	smtp := c.SMTP()
-	smtp.From = Default().MailFrom // which checkMailFrom looks at
+	smtp.From = Default().MailFrom // checkMailFrom checks it
 	if _, err := notify.NewSMTP(smtp); err != nil {
 		name := "SMTP_OAUTH_TOKEN_URL"
 		switch {

@@ -35,7 +35,7 @@ func (c *Config) checkOIDC(bad reporter) {
 			bad("OIDC_ISSUER", "%s", err)
 		}
 	}
-	// What comes back goes to BASE_URL, with a code in its address.
+	// The provider redirects to BASE_URL, with a code in the address.
 	if u, err := url.Parse(c.BaseURL); err == nil && !openid.Secure(u) {
 		bad("OIDC_ISSUER", "needs a %sBASE_URL that begins with https://", Prefix)
 	}
@@ -47,7 +47,7 @@ func (c *Config) checkOIDC(bad reporter) {
 	}
 }
 
-// ProviderName is what the console calls the provider.
+// ProviderName returns the provider's name in the console.
 func (c Config) ProviderName() string {
 	u, err := url.Parse(c.OIDCIssuer)
 	if err != nil {

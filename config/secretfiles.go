@@ -14,10 +14,10 @@ import (
 // fileSuffix ends the name of a variable that names a file with a secret.
 const fileSuffix = "_FILE"
 
-// maxSecretFile bounds such a file, in bytes.
+// maxSecretFile limits the size of such a file, in bytes.
 const maxSecretFile = 64 << 10
 
-// secretNames are the settings that may come from a file, without the prefix.
+// secretNames returns the names, without the prefix, of the settings that may come from a file.
 func secretNames() []string {
 	var names []string
 	for f := range reflect.TypeFor[Config]().Fields() {

@@ -19,18 +19,17 @@ import (
 const (
 	defaultTimeout    = 10 * time.Second
 	defaultUserAgent  = "Countersign-Webhooks/1"
-	maxResponseBody   = 4 << 10  // octets of the answer's body that are kept
+	maxResponseBody   = 4 << 10  // stored bytes of the response body
 	maxResponseHeader = 64 << 10 // octets
 	maxRetryAfter     = 24 * time.Hour
 )
 
 // ClientConfig configures a Client.
 type ClientConfig struct {
-	// AllowPrivate lets deliveries reach private, loopback and link-local
-	// addresses, over plain http too: for development only.
+	// AllowPrivate lets deliveries reach private, loopback and link-local addresses, and use plain http: for
+	// development only.
 	AllowPrivate bool
-	// Timeout bounds one whole exchange, from name resolution to the last byte
-	// read of the answer; 0 means 10 s.
+	// Timeout limits one exchange, from name resolution to the last byte read of the response; 0 means 10 s.
 	Timeout time.Duration
 	// Resolver looks up endpoint names; nil means the system's.
 	Resolver *net.Resolver
@@ -47,8 +46,7 @@ type Request struct {
 	URL string
 	// Endpoint identifies the deliveries that share a concurrency limit, such as by the webhook's id; "": no limit.
 	Endpoint string
-	// Failing says that the endpoint did not take its last delivery: it is given
-	// fewer places.
+	// Failing reports that the last delivery to the endpoint failed: its concurrency limit is lower.
 	Failing bool
 	EventID string
 	Body    []byte
@@ -62,21 +60,20 @@ type Request struct {
 	At time.Time
 }
 
-// Result is what came of an attempt.
+// Result is the outcome of an attempt.
 type Result struct {
-	Status     int // 0 when no answer came
+	Status     int // 0 without a response
 	Latency    time.Duration
-	Body       []byte        // the answer's first 4 KiB
+	Body       []byte        // the first 4 KiB of the response
 	RetryAfter time.Duration // 0 if the response requests no delay; at most 24 h
 	Gone       bool          // 410: the endpoint wants no more deliveries
-	Err        error         // why no usable answer came; the text is safe to store and show
-	// Wait says that nothing was tried, because as many deliveries as may be were
-	// under way to the endpoint; after that time a place should be free.
+	Err        error         // why there was no usable response; the text is safe to store and show
+	// Wait is positive if nothing was sent because the endpoint's concurrency limit was reached. After that time there
+	// should be capacity.
 	Wait time.Duration
 }
 
-// OK reports whether the endpoint took the event: an answer of 2xx, complete
-// and in time.
+// OK reports whether the endpoint accepted the event: a 2xx response, complete and in time.
 func (r Result) OK() bool { return r.Err == nil && r.Status >= 200 && r.Status <= 299 }
 
 // Client delivers webhook events. It follows no redirects and uses no proxy. It
@@ -110,7 +107,7 @@ func NewClient(cfg ClientConfig) *Client {
 			DialContext:            dialer.DialContext,
 			TLSClientConfig:        &tls.Config{RootCAs: cfg.RootCAs, MinVersion: tls.VersionTLS12},
 			ForceAttemptHTTP2:      true,
-			DisableCompression:     true, // no answer larger than it looks
+			DisableCompression:     true, // a response cannot expand
 			MaxResponseHeaderBytes: maxResponseHeader,
 			MaxIdleConns:           100,
 			MaxIdleConnsPerHost:    2,
@@ -123,9 +120,8 @@ func NewClient(cfg ClientConfig) *Client {
 // Close closes the idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Deliver posts the event once, if the endpoint has a place free. When ctx ended
-// the attempt, Result.Err wraps ctx's error and the attempt says nothing of the
-// endpoint.
+// Deliver posts the event once, unless the endpoint's concurrency limit is reached. If ctx ended the attempt,
+// Result.Err wraps ctx's error and the attempt does not reflect on the endpoint.
 func (c *Client) Deliver(ctx context.Context, req Request) Result {
 	if req.Endpoint != "" {
 		limit := maxInFlight
@@ -172,7 +168,7 @@ func (c *Client) exchange(outer context.Context, req Request) Result {
 	if err != nil {
 		return Result{Err: classify(outer, err)}
 	}
-	defer func() { _ = res.Body.Close() }() // what follows the first 4 KiB is not waited for
+	defer func() { _ = res.Body.Close() }() // does not wait for the rest after 4 KiB
 	result := Result{
 		Status:     res.StatusCode,
 		Gone:       res.StatusCode == http.StatusGone,
@@ -188,8 +184,8 @@ func (c *Client) exchange(outer context.Context, req Request) Result {
 	return result
 }
 
-// retryAfter reads the delay or date of RFC 9110 §10.2.3 from a 429 or 503
-// answer, and from any other that is no success.
+// retryAfter parses the delay or date of RFC 9110 §10.2.3 in a 429 or 503 response, and in any other that is not
+// successful.
 func retryAfter(res *http.Response, now time.Time) time.Duration {
 	value := strings.TrimSpace(res.Header.Get("Retry-After"))
 	if value == "" || res.StatusCode < 300 {

@@ -10,8 +10,7 @@ import (
 	"countersign/internal/netfail"
 )
 
-// Reasons why an attempt had no usable answer. Their texts name no address and
-// may be stored and shown.
+// Reasons why an attempt had no usable response. Their texts name no address and may be stored and shown.
 var (
 	ErrURL               = errors.New("the URL cannot be used")
 	ErrNoSecret          = errors.New("there is no secret to sign with")
@@ -25,8 +24,8 @@ var (
 	ErrBadResponse       = errors.New("not a valid HTTP answer")
 )
 
-// classify reduces what went wrong to one of the reasons above. outer is the
-// caller's context: its end is no fault of the endpoint.
+// classify maps an error to one of the reasons above. outer is the caller's context: its end is no fault of the
+// endpoint.
 func classify(outer context.Context, err error) error {
 	if outer.Err() != nil {
 		return fmt.Errorf("delivery interrupted: %w", outer.Err())

@@ -10,8 +10,7 @@ import (
 // after name resolution, so that a name that changes its address between check and use gains nothing. IPv6 is admitted
 // from 2000::/3 only, which leaves out v4-mapped, v4-compatible, NAT64, unique local and link-local addresses.
 func newGuard() *ssrf.Guardian {
-	// Answers for the platform on every Azure machine, from outside the
-	// special-purpose registries.
+	// Responds on every Azure machine, although it is outside the special-purpose registries.
 	azureWireServer := netip.MustParsePrefix("168.63.129.16/32")
 	return ssrf.New(ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(azureWireServer))
 }

@@ -12,17 +12,16 @@ const (
 	maxInFlightFailing = 2
 )
 
-// The bounds of what a delivery waits for a place, and the pace that is taken
-// for granted until an endpoint has shown its own.
+// The limits of the wait of a delivery over the concurrency limit, and the assumed pace of an endpoint until it is
+// measured.
 const (
 	minWait     = time.Second
 	maxWait     = 10 * time.Minute
 	initialPace = time.Second
 )
 
-// endpointLimiter keeps one endpoint from taking the whole capacity. A delivery that
-// finds none free learns when to come back: those that wait are spread over
-// the time that the endpoint needs for them, so that they neither come all at
+// endpointLimiter keeps one endpoint from using the whole capacity. A delivery over the limit gets a time to come
+// back: waiting deliveries are spread over the time that the endpoint needs for them, so that they neither come all at
 // once nor again and again.
 type endpointLimiter struct {
 	mu        sync.Mutex
@@ -30,15 +29,15 @@ type endpointLimiter struct {
 	endpoints map[string]*endpointState
 }
 
-// endpointState is how it stands with one endpoint.
+// endpointState is the state of one endpoint.
 type endpointState struct {
 	inFlight    int
-	perDelivery time.Duration // that an exchange takes, smoothed
-	nextStart   time.Time     // when the last of those that wait comes back
+	perDelivery time.Duration // smoothed duration of an exchange
+	nextStart   time.Time     // when the last waiting delivery comes back
 }
 
-// acquire takes one of limit places. leave gives it back; it is nil if none was
-// free, and then wait is the time after which one should be.
+// acquire counts a delivery against limit. leave ends it. If the limit is reached, leave is nil and wait is the time
+// after which there should be capacity.
 func (p *endpointLimiter) acquire(endpoint string, limit int) (leave func(), wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// maxDelay bounds the wait before one attempt.
+// maxDelay limits the delay before one attempt.
 const maxDelay = 7 * 24 * time.Hour
 
 // Schedule holds the delay before each of the five attempts.

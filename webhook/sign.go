@@ -1,6 +1,5 @@
-// Package webhook speaks to the endpoints that apps register: it signs event
-// bodies, guards the addresses they go to, delivers them and knows the delays
-// between attempts. It stores nothing.
+// Package webhook delivers events to the endpoints of apps: it signs event bodies, guards the addresses of endpoints,
+// sends deliveries and defines the delays between attempts. It stores nothing.
 package webhook
 
 import (

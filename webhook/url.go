@@ -16,11 +16,9 @@ import (
 
 const maxURL = 2048 // octets
 
-// CheckURL reports why raw cannot be registered as an endpoint, or nil. It
-// resolves no names: that is done, and guarded, at each delivery. An endpoint is
-// an absolute https URL to a public name or address; allowPrivate, for
-// development, also takes http and private hosts. The errors do not quote the
-// URL, whose path or query may hold a credential.
+// CheckURL returns an error if raw cannot be registered as an endpoint. It resolves no names: each delivery does that,
+// guarded. An endpoint is an absolute https URL to a public name or address; allowPrivate, for development, also
+// accepts http and private hosts. The errors do not quote the URL, whose path or query may contain a credential.
 func CheckURL(raw string, allowPrivate bool) error {
 	if len(raw) > maxURL {
 		return fmt.Errorf("longer than %d characters", maxURL)
@@ -54,8 +52,8 @@ func checkHost(host string, bracketed, allowPrivate bool) error {
 		}
 		return checkLiteral(addr, allowPrivate)
 	}
-	// The same mapping as at delivery: it turns full-width digits and dots into
-	// the ASCII ones, so that no address hides behind them.
+	// The same mapping as for deliveries: it turns full-width digits and dots into ASCII ones, so that they cannot
+	// disguise an address.
 	name := host
 	if strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		var err error
@@ -72,7 +70,7 @@ func checkHost(host string, bracketed, allowPrivate bool) error {
 		return errors.New("the host is no valid name")
 	}
 	if endsInNumber(labels) {
-		addr, err := netip.ParseAddr(name) // refuses octal, hexadecimal, short and decimal forms
+		addr, err := netip.ParseAddr(name) // rejects octal, hexadecimal, short and decimal forms
 		if err != nil {
 			return errors.New("an IPv4 address is written as four decimal numbers")
 		}

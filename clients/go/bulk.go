@@ -18,8 +18,8 @@ type (
 	BulkRow = api.BulkRow
 )
 
-// SendBulk has an envelope sent for each row. All rows are checked before it
-// answers; they are sent after it. WaitUntilBulkSent waits for them.
+// SendBulk sends an envelope for each row. It validates all rows before it returns; the envelopes are sent afterwards.
+// Use WaitUntilBulkSent to wait for them.
 func (c *Client) SendBulk(ctx context.Context, b BulkSendRequest) (*api.BulkSendAccepted, error) {
 	b.DryRun = nil
 	res, err := c.API.CreateBulkSendWithResponse(ctx, nil, b)
@@ -29,8 +29,8 @@ func (c *Client) SendBulk(ctx context.Context, b BulkSendRequest) (*api.BulkSend
 	return answered(res.JSON202, res)
 }
 
-// CheckBulk checks rows as SendBulk does, and sends nothing. What is wrong with
-// them is in the Details of the *Error: {"total", "faultCount", "faults"}.
+// CheckBulk validates rows as SendBulk does, and sends nothing. The Details of the *Error describe their problems:
+// {"total", "faultCount", "faults"}.
 func (c *Client) CheckBulk(ctx context.Context, b BulkSendRequest) (*api.BulkSendCheck, error) {
 	b.DryRun = Ptr(true)
 	return Answer(c.API.CreateBulkSendWithResponse(ctx, nil, b))

@@ -1,8 +1,6 @@
-// Package countersign is a client of the Countersign API: it gets and renews the
-// access token, repeats what failed on the way under the same idempotency key,
-// and makes every refusal an *Error. The calls themselves are generated from the
-// API's contract (Client.API); the methods of Client are those that most
-// applications need.
+// Package countersign is a client of the Countersign API: it gets and renews the access token, retries requests that
+// failed in transit with the same idempotency key, and returns every error response as an *Error. The calls themselves
+// are generated from the API's contract (Client.API); the methods of Client are those that most applications need.
 package countersign
 
 import (
@@ -74,9 +72,9 @@ func New(address, clientID, clientSecret string, options ...Option) (*Client, er
 // Address is the service's address, without a slash at its end.
 func (c *Client) Address() string { return c.transport.base }
 
-// Do sends a request of the caller's own to the service, with the client's token,
-// repeats and errors, and with an Idempotency-Key if it is a POST. It is for
-// what no method says, such as a form with a file. The caller closes the answer's body.
+// Do sends a custom request to the service, with the client's token, retries and errors, and with an Idempotency-Key
+// if it is a POST. Use it for requests without a method, such as a form with a file. The caller closes the response
+// body.
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	base, err := url.Parse(c.transport.base)
 	if err != nil {
@@ -114,7 +112,7 @@ type response interface {
 	GetBody() []byte
 }
 
-// Response is what a call of Client.API answers that gives a T with the status 200.
+// Response is the response type of a call of Client.API that returns a T with status 200.
 type Response[T any] interface {
 	response
 	GetJSON200() *T
@@ -126,7 +124,7 @@ type createdResponse[T any] interface {
 	GetJSON201() *T
 }
 
-// Answer is what a call of Client.API gave, or an *Error if it gave no JSON:
+// Answer returns the result of a call of Client.API, or an *Error if the response is not its JSON:
 //
 //	app, err := countersign.Answer(c.API.GetAppWithResponse(ctx))
 func Answer[T any](res Response[T], err error) (*T, error) {
@@ -143,7 +141,7 @@ func created[T any](res createdResponse[T], err error) (*T, error) {
 	return answered(res.GetJSON201(), res)
 }
 
-// answered is the body of an answer, or an error where the answer had none of that kind.
+// answered returns the body of a response, or an error if the response has no body of that type.
 func answered[T any](body *T, res response) (*T, error) {
 	if body == nil {
 		text := bytes.TrimSpace(res.GetBody())

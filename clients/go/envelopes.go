@@ -37,7 +37,7 @@ const (
 	Sealed   = api.DownloadDocumentParamsKindSealed
 )
 
-// Ptr is a pointer to a value, for what a request need not have.
+// Ptr returns a pointer to a value, for optional members of requests.
 func Ptr[T any](v T) *T { return &v }
 
 // Optional is Ptr, and nil for the zero value.
@@ -55,7 +55,7 @@ func NewField(kind api.FieldType, signer string, page int, x, y, w, h float64) F
 	return FieldRequest{Type: kind, SignerID: &signer, Page: &page, X: &x, Y: &y, W: &w, H: &h, Origin: Ptr(api.FieldRequestOriginTopLeft)}
 }
 
-// Create makes a draft. Its documents are uploaded after it.
+// Create creates a draft. Documents are uploaded to it afterwards.
 func (c *Client) Create(ctx context.Context, e EnvelopeRequest) (*Envelope, error) {
 	return created(c.API.CreateEnvelopeWithResponse(ctx, nil, e))
 }
@@ -65,8 +65,8 @@ func (c *Client) AddSigner(ctx context.Context, id uuid.UUID, s SignerRequest) (
 	return created(c.API.CreateSignerWithResponse(ctx, id, nil, s))
 }
 
-// AddFields adds fields to a draft, all or none. A field that stands at texts of
-// the document (Anchor) may become several or none, so that more or fewer come back.
+// AddFields adds fields to a draft, all or none. A field placed by texts of the document (Anchor) may become several
+// fields or none, so the number of returned fields can differ.
 func (c *Client) AddFields(ctx context.Context, id uuid.UUID, fields ...FieldRequest) ([]Field, error) {
 	var body api.FieldOrListRequest
 	if err := body.FromFieldOrListRequest1(fields); err != nil {
@@ -83,13 +83,13 @@ func (c *Client) AddFields(ctx context.Context, id uuid.UUID, fields ...FieldReq
 	return list, nil
 }
 
-// Upload adds a PDF to a draft. What cannot be read twice, such as a pipe, is sent
-// once and not repeated when it is lost; files and bytes are.
+// Upload adds a PDF to a draft. Content that cannot be read twice, such as a pipe, is sent once, without retries;
+// files and bytes are retried.
 func (c *Client) Upload(ctx context.Context, id uuid.UUID, pdf io.Reader) (*Document, error) {
 	return c.UploadWith(ctx, id, pdf, UploadOptions{})
 }
 
-// UploadOptions say how a document is prepared before people read it.
+// UploadOptions select how a document is prepared before people read it.
 type UploadOptions = api.UploadDocumentParams
 
 // Values of UploadOptions: text tags, and the fields of a PDF form, become fields.
@@ -107,8 +107,7 @@ func (c *Client) UploadWith(ctx context.Context, id uuid.UUID, pdf io.Reader, o 
 	return Answer(c.API.UploadDocumentWithBodyWithResponse(ctx, id, &o, "application/octet-stream", body, prepare))
 }
 
-// uploadBody is the body of an upload, and what makes it known how long it is and
-// how it is read again.
+// uploadBody returns the body of an upload, and an editor that sets its length and how it is read again.
 func uploadBody(r io.Reader) (io.Reader, api.RequestEditorFn, error) {
 	source, ok := r.(interface {
 		io.ReaderAt
@@ -143,12 +142,12 @@ func (c *Client) Envelope(ctx context.Context, id uuid.UUID) (*Envelope, error) 
 	return Answer(c.API.GetEnvelopeWithResponse(ctx, id))
 }
 
-// Void ends an envelope; its links open nothing any more. It cannot be undone.
+// Void ends an envelope and invalidates its links. It cannot be undone.
 func (c *Client) Void(ctx context.Context, id uuid.UUID, reason string) (*Envelope, error) {
 	return Answer(c.API.VoidEnvelopeWithResponse(ctx, id, nil, api.ReasonRequest{Reason: Optional(reason)}))
 }
 
-// Remind sends a signer a new link by mail; the one before opens nothing any more.
+// Remind sends a signer a new link by email, and invalidates the previous one.
 func (c *Client) Remind(ctx context.Context, id, signer uuid.UUID) error {
 	_, err := c.API.ResendSigningLinkWithResponse(ctx, id, signer, nil)
 	return err
@@ -180,7 +179,7 @@ func opened(res *http.Response, err error) (io.ReadCloser, error) {
 	return res.Body, nil
 }
 
-// ListOptions say which envelopes are listed.
+// ListOptions select the listed envelopes.
 type ListOptions struct {
 	TenantID string
 	Status   api.EnvelopeStatus // "": all
@@ -210,7 +209,7 @@ func (c *Client) Envelopes(ctx context.Context, o ListOptions) iter.Seq2[*Envelo
 	}
 }
 
-// EndedError says that an envelope ended in another way than was waited for.
+// EndedError reports that an envelope ended in another way than awaited.
 type EndedError struct{ Envelope *Envelope }
 
 // Error names the envelope and how it ended.
@@ -223,9 +222,8 @@ const (
 	maxPoll   = 15 * time.Second
 )
 
-// WaitUntilCompleted waits until all have signed and the documents are sealed. It
-// returns an *EndedError if the envelope is declined, voided or expires. How long
-// it waits is the context's to say.
+// WaitUntilCompleted waits until all have signed and the documents are sealed. It returns an *EndedError if the
+// envelope is declined, voided or expires. The context limits the time.
 func (c *Client) WaitUntilCompleted(ctx context.Context, id uuid.UUID) (*Envelope, error) {
 	for wait := firstPoll; ; wait = min(wait*3/2, maxPoll) {
 		e, err := c.Envelope(ctx, id)

@@ -17,7 +17,7 @@ import (
 // Error is a refusal by the service.
 type Error struct {
 	Status     int                 // of the HTTP response
-	Code       string              // stable, such as "validation_error"; "unexpected_response" if it was not Countersign that answered
+	Code       string              // stable, such as "validation_error"; "unexpected_response" if the response is not from Countersign
 	Message    string              // for people, in English
 	Fields     map[string][]string // problems of each field, by JSON path
 	Details    map[string]any
@@ -37,8 +37,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (%d %s)", text, e.Status, e.Code)
 }
 
-// IsNotFound reports whether err says that there is no such thing, or that it
-// belongs to somebody else.
+// IsNotFound reports whether err means that the object does not exist or is not accessible with this credential.
 func IsNotFound(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Status == http.StatusNotFound
@@ -56,7 +55,7 @@ func ErrorCode(err error) string {
 
 const maxErrorBody = 1 << 20
 
-// refusal reads an answer of 300 or above, and closes it.
+// refusal returns the error of a response with status 300 or above, and closes it.
 func refusal(res *http.Response, now time.Time) *Error {
 	defer func() { _ = res.Body.Close() }() // read only
 	e := &Error{Status: res.StatusCode, RetryAfter: retryAfter(res.Header, now), RequestID: res.Header.Get("X-Request-Id")}

@@ -17,9 +17,9 @@ import (
 	"countersign/clients/go/api"
 )
 
-// EventOptions say which events are read.
+// EventOptions select the events to read.
 type EventOptions struct {
-	After uuid.UUID // those that follow this event; uuid.Nil: see Events and Follow
+	After uuid.UUID // those after this event; uuid.Nil: see Events and Follow
 	Since time.Time // for Events without After: omits earlier events
 	Name  api.WebhookEventName
 }
@@ -31,9 +31,8 @@ type EventRecord struct {
 	Raw json.RawMessage // the body that webhooks are sent
 }
 
-// ReadEvents reads the events that there are, oldest first: without After from the
-// oldest that the service keeps. Whoever remembers the ID of the last one and names
-// it the next time misses none and gets none twice.
+// ReadEvents reads the existing events, oldest first. Without After it begins at the oldest event that the service
+// keeps. To miss none and get none twice, remember the ID of the last event and pass it the next time.
 func (c *Client) ReadEvents(ctx context.Context, o EventOptions) iter.Seq2[EventRecord, error] {
 	return func(yield func(EventRecord, error) bool) {
 		params := &api.ListEventsParams{Limit: Ptr(500), Cursor: Optional(o.After), Event: Optional(o.Name)}
@@ -76,14 +75,12 @@ func (c *Client) eventPage(ctx context.Context, params *api.ListEventsParams) ([
 	return events, page, nil
 }
 
-// streamSilence is how long a stream may say nothing: the service sends something
-// every 15 seconds.
+// streamSilence is the maximum silence of a stream: the service sends something every 15 seconds.
 const streamSilence = 45 * time.Second
 
-// Follow receives events as they happen, without After from now on. What breaks is
-// connected again from the last event, so that none is missed or given twice. It
-// ends with ctx, and with what the service refuses: *Error with the code
-// cursor_expired if it was away for too long.
+// Follow receives events as they happen; without After, from now on. It reconnects after a break and continues after
+// the last event, so that none is missed or repeated. It ends with ctx, and with an *Error of the service, such as
+// cursor_expired if the interruption was too long.
 func (c *Client) Follow(ctx context.Context, o EventOptions) iter.Seq2[EventRecord, error] {
 	return func(yield func(EventRecord, error) bool) {
 		if o.After == uuid.Nil {
@@ -135,7 +132,7 @@ func (c *Client) Follow(ctx context.Context, o EventOptions) iter.Seq2[EventReco
 
 // followOnce reads the missed events, if no event is known yet, and then one stream to its end. It updates o.After.
 func (c *Client) followOnce(ctx context.Context, o *EventOptions, take func(EventRecord) error) error {
-	if o.After == uuid.Nil { // there was no event when it began: all that there are now came since
+	if o.After == uuid.Nil { // there was no event at the beginning: all existing events are new
 		for e, err := range c.ReadEvents(ctx, *o) {
 			if err != nil {
 				return err
@@ -177,7 +174,7 @@ func (c *Client) followOnce(ctx context.Context, o *EventOptions, take func(Even
 	})
 }
 
-// maxStreamLine bounds a line of a stream.
+// maxStreamLine limits a line of a stream, in bytes.
 const maxStreamLine = 4 << 20
 
 // readStream reads server-sent events. take receives the last id and the data of each block; data is empty for a

@@ -33,21 +33,21 @@ type transport struct {
 	http                         *http.Client
 	now                          func() time.Time
 
-	lock    chan struct{} // is full while somebody reads or renews the token
+	lock    chan struct{} // holds a value while a call reads or renews the token
 	token   string
 	renewAt time.Time
 }
 
-// Do sends a request with a token, and repeats it where that may help. An answer
-// of 300 or above becomes an *Error.
+// Do sends a request with a token, and retries it if that may help. It returns a response of 300 or above as an
+// *Error.
 func (t *transport) Do(req *http.Request) (*http.Response, error) {
 	if t.userAgent != "" {
 		req.Header.Set("User-Agent", t.userAgent)
 	}
-	if t.retries > 0 && req.Method == http.MethodPost && req.Header.Get(keyHeader) == "" { // without repeats nothing would use it
+	if t.retries > 0 && req.Method == http.MethodPost && req.Header.Get(keyHeader) == "" { // without retries the key has no use
 		req.Header.Set(keyHeader, rand.Text())
 	}
-	renewed, lost := false, false // lost: an attempt may have been worked on without a usable answer
+	renewed, lost := false, false // lost: the service may have handled an attempt without a usable response
 	for attempt := 0; ; attempt++ {
 		token, err := t.accessToken(req.Context())
 		if err != nil {
@@ -87,7 +87,7 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// rewind makes the body readable once more; false: it cannot be.
+// rewind makes the body readable again. It returns false if that is not possible.
 func rewind(req *http.Request) bool {
 	if req.Body == nil || req.Body == http.NoBody {
 		return true
@@ -115,10 +115,10 @@ func repeatable(method string, err error) bool {
 		return refused.Status == http.StatusTooManyRequests || refused.Status == http.StatusServiceUnavailable
 	}
 	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial" // nobody was reached
+	return errors.As(err, &op) && op.Op == "dial" // no connection was established
 }
 
-// backoff says whether a request that failed with err, and may be repeated, is sent again, and after which wait.
+// backoff reports whether a repeatable request that failed with err is sent again, and after which delay.
 func (t *transport) backoff(ctx context.Context, attempt int, err error) (time.Duration, bool) {
 	if attempt >= t.retries || ctx.Err() != nil {
 		return 0, false
@@ -127,7 +127,7 @@ func (t *transport) backoff(ctx context.Context, attempt int, err error) (time.D
 	wait = wait/2 + mathrand.N(wait/2+1) //nolint:gosec // spreads clients, and is no secret
 	var refused *Error
 	if !errors.As(err, &refused) {
-		return wait, true // no answer came
+		return wait, true // no response arrived
 	}
 	switch refused.Status {
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

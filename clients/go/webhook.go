@@ -26,7 +26,7 @@ type Event = api.Notice
 // Tolerance is how old a delivery may be, and how far ahead its clock.
 const Tolerance = 5 * time.Minute
 
-// ErrSignature says that a delivery is not from the service, or too old.
+// ErrSignature reports that a delivery is not from the service, or is too old.
 var ErrSignature = errors.New("countersign: the delivery carries no valid signature")
 
 // Verify verifies a delivery by its Standard Webhooks headers and parses it. body is the unchanged body of the

@@ -18,14 +18,14 @@ type PathsWith<M extends Method> = { [P in keyof paths]: paths[P][M] extends { r
 type Operation<M extends Method, P extends keyof paths> = paths[P][M];
 type Json<T> = T extends { content: { "application/json": infer J } } ? J : never;
 type Answered<O> = O extends { responses: infer R } ? Json<R[keyof R & (200 | 201 | 202)]> : never;
-/** What a call answers; undefined where that has no body (204). */
+/** The result of a call; undefined for a response without body (204). */
 type Success<O> = [Answered<O>] extends [never] ? undefined : Answered<O>;
 type JsonBody<O> = O extends { requestBody?: infer B } ? Json<NonNullable<B>> : never;
 type Parameters<O, In extends "path" | "query"> = O extends { parameters: infer P } ? (P extends { [K in In]?: infer V } ? NonNullable<V> : never) : never;
 
 export interface CallOptions {
   signal?: AbortSignal;
-  /** Made for every POST unless given, or unless nothing is repeated (retries: 0). */
+  /** Generated for every POST unless given, or unless retries is 0. */
   idempotencyKey?: string;
 }
 
@@ -39,7 +39,7 @@ export type CallInit<M extends Method, P extends keyof paths> = CallOptions & {
 export type UploadOptions = CallOptions & Schemas["DocumentOptions"];
 
 export interface EventOptions extends CallOptions {
-  /** Those that follow the event of this id. */
+  /** The events after the event with this id. */
   after?: string;
   /** For readEvents without after: omits earlier events. */
   since?: Date;
@@ -47,7 +47,7 @@ export interface EventOptions extends CallOptions {
 }
 
 export interface DownloadOptions extends CallOptions {
-  /** The first document unless given. */
+  /** By default the first document. */
   documentId?: string;
 }
 
@@ -69,7 +69,7 @@ export class Countersign {
     this.transport = new Transport(options);
   }
 
-  /** Any call of the contract that takes and answers JSON, with the contract's types. */
+  /** Calls any operation of the contract that accepts and returns JSON, with the contract's types. */
   async call<M extends Method, P extends PathsWith<M>>(method: M, path: P, init: CallInit<M, P> = {}): Promise<Success<Operation<M, P>>> {
     const headers: Record<string, string> = { Accept: "application/json" };
     if (init.body !== undefined) headers["Content-Type"] = "application/json";
@@ -79,8 +79,8 @@ export class Countersign {
   }
 
   /**
-   * A request of the caller's own, with the client's token, repeats and errors: for what does not take and answer JSON, such as a form
-   * with a file. The path begins with a slash and is escaped already.
+   * Sends a custom request, with the client's token, retries and errors. Use it for operations that do not accept and
+   * return JSON, such as a form with a file. The path begins with a slash and is escaped already.
    */
   request(method: Uppercase<Method>, path: string, init: RequestOptions = {}): Promise<Response> {
     if (!path.startsWith("/")) throw new TypeError(`${path} is not a path of the service: it begins with a slash`);
@@ -100,7 +100,7 @@ export class Countersign {
     return this.transport.send({ method: method.toUpperCase(), path, query: init.query as Record<string, unknown> | undefined, headers, body, signal: init.signal });
   }
 
-  /** Makes a draft. Its documents are uploaded after it. */
+  /** Creates a draft. Documents are uploaded to it afterwards. */
   create(envelope: EnvelopeRequest, options?: CallOptions): Promise<Envelope> {
     return this.call("post", "/v1/envelopes", { ...options, body: envelope });
   }
@@ -125,7 +125,7 @@ export class Countersign {
     return this.call("get", "/v1/envelopes/{id}", { ...options, path: { id } });
   }
 
-  /** Ends an envelope; its links open nothing any more. It cannot be undone. */
+  /** Ends an envelope and invalidates its links. It cannot be undone. */
   voidEnvelope(id: string, reason?: string, options?: CallOptions): Promise<Envelope> {
     return this.call("post", "/v1/envelopes/{id}/void", { ...options, path: { id }, body: reason === undefined ? {} : { reason } });
   }
@@ -155,8 +155,8 @@ export class Countersign {
   }
 
   /**
-   * The events that there are, oldest first: without after from the oldest that the service keeps. Whoever remembers the id of the
-   * last one and names it the next time misses none and gets none twice.
+   * Reads the existing events, oldest first. Without after it begins at the oldest event that the service keeps. To
+   * miss none and get none twice, remember the id of the last event and pass it the next time.
    */
   async *readEvents(options: EventOptions = {}): AsyncGenerator<WebhookEvent, void, undefined> {
     let { after } = options;
@@ -171,8 +171,9 @@ export class Countersign {
   }
 
   /**
-   * Events as they happen, without after from now on. What breaks is connected again from the last event, so that none is missed or
-   * given twice. It ends with its signal, and throws what the service refuses: cursor_expired if it was away for too long.
+   * Receives events as they happen; without after, from now on. It reconnects after a break and continues after the
+   * last event, so that none is missed or repeated. It ends with its signal, and throws errors of the service, such as
+   * cursor_expired if the interruption was too long.
    */
   async *follow(options: EventOptions = {}): AsyncGenerator<WebhookEvent, void, undefined> {
     let { after } = options;
@@ -185,7 +186,7 @@ export class Countersign {
     const { since: _, ...rest } = options;
     for (let attempt = 0; ; attempt++) {
       try {
-        if (!after) { // there was no event when it began: all that there are now came since
+        if (!after) { // there was no event at the beginning: all existing events are new
           for await (const e of this.readEvents(rest)) {
             after = e.id;
             attempt = 0;
@@ -222,12 +223,15 @@ export class Countersign {
     }
   }
 
-  /** Has an envelope sent for each row. All rows are checked before it answers; they are sent after it. */
+  /** Sends an envelope for each row. It validates all rows before it returns; the envelopes are sent afterwards. */
   sendBulk(request: Omit<BulkSendRequest, "dryRun">, options?: CallOptions): Promise<Schemas["BulkSendAccepted"]> {
     return this.call("post", "/v1/bulk-sends", { ...options, body: request }) as Promise<Schemas["BulkSendAccepted"]>;
   }
 
-  /** Checks rows as sendBulk does, and sends nothing. What is wrong is in the details of the CountersignError: total, faultCount, faults. */
+  /**
+   * Validates rows as sendBulk does, and sends nothing. The details of the CountersignError describe the problems:
+   * total, faultCount, faults.
+   */
   checkBulk(request: Omit<BulkSendRequest, "dryRun">, options?: CallOptions): Promise<Schemas["BulkSendCheck"]> {
     return this.call("post", "/v1/bulk-sends", { ...options, body: { ...request, dryRun: true } }) as Promise<Schemas["BulkSendCheck"]>;
   }
@@ -252,7 +256,7 @@ export class Countersign {
   }
 }
 
-/** The body of an answer. One that does not come whole is no answer, and says nothing of the service. */
+/** Returns the body of a response. An incomplete body counts as no response. */
 async function json<T>(res: Response, signal?: AbortSignal): Promise<T> {
   let text: string;
   try {

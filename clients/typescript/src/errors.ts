@@ -6,9 +6,9 @@ export class CountersignError extends Error {
     message: string,
     /** Of the HTTP response. */
     readonly status: number,
-    /** Stable, such as "validation_error"; "unexpected_response" if it was not Countersign that answered. */
+    /** Stable, such as "validation_error"; "unexpected_response" if the response is not from Countersign. */
     readonly code: string,
-    /** What is wrong with each field, by its JSON path. */
+    /** The problems of each field, by its JSON path. */
     readonly fields: Readonly<Record<string, readonly string[]>> = {},
     readonly details: Readonly<Record<string, unknown>> | null = null,
     /** Milliseconds; 0: the service named no time. */
@@ -20,7 +20,7 @@ export class CountersignError extends Error {
   }
 }
 
-/** The service did not answer; cause says why. */
+/** The service did not respond; cause has the reason. */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
 }
@@ -34,7 +34,7 @@ export class EndedError extends Error {
   }
 }
 
-/** Reads an answer of 300 or above. */
+/** Returns the error of a response with status 300 or above. */
 export async function refusal(res: Response, host: string): Promise<CountersignError> {
   const wait = retryAfter(res.headers.get("Retry-After"));
   const request = res.headers.get("X-Request-Id");

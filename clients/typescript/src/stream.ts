@@ -1,4 +1,4 @@
-/** How long a stream may say nothing: the service sends something every 15 seconds. */
+/** The maximum silence of a stream: the service sends something every 15 seconds. */
 const silence = 45_000;
 
 /**

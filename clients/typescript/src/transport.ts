@@ -5,7 +5,10 @@ export interface Options {
   address: string;
   clientId?: string;
   clientSecret?: string;
-  /** Instead of client id and secret: an access token, or what gets one. It may do all that the application may, and does not belong into a browser. */
+  /**
+   * Instead of client id and secret: an access token, or a function that returns one. The token has all permissions of
+   * the application, and does not belong in a browser.
+   */
   token?: string | (() => Promise<string>);
   /**
    * How often a request is repeated that was lost, was one too many for the rate limit or met a server that was not ready: 4 unless set. With 0, POSTs
@@ -31,7 +34,7 @@ const firstBackoff = 250;
 const maxBackoff = 8_000;
 const maxRetryAfter = 90_000; // the rate limit's windows have a minute
 
-/** Sends requests with a token, and repeats them where that may help. */
+/** Sends requests with a token, and retries them if that may help. */
 export class Transport {
   readonly address: string;
   private readonly host: string;
@@ -55,14 +58,14 @@ export class Transport {
     if (!this.given && (!options.clientId || !options.clientSecret)) throw new TypeError("clientId and clientSecret, or token, are required");
   }
 
-  /** The answer to a request; a refusal is thrown as a CountersignError. */
+  /** Returns the response to a request. An error response is thrown as a CountersignError. */
   async send(request: Request): Promise<Response> {
     const url = new URL(this.address + request.path);
     for (const [name, value] of Object.entries(request.query ?? {})) if (value !== undefined && value !== null) url.searchParams.set(name, String(value));
     const headers = new Headers(request.headers);
     if (this.retries > 0 && request.method === "POST" && !headers.has("Idempotency-Key")) headers.set("Idempotency-Key", crypto.randomUUID());
     const streams = request.body instanceof ReadableStream; // it is read once, and so sent once
-    let renewed = false, lost = false; // lost: an attempt may have been worked on without a usable answer
+    let renewed = false, lost = false; // lost: the service may have handled an attempt without a usable response
     for (let attempt = 0; ; attempt++) {
       headers.set("Authorization", `Bearer ${await this.accessToken(request.signal)}`);
       let failure: unknown;
@@ -104,7 +107,7 @@ export class Transport {
     if (attempt >= this.retries || signal?.aborted) return null;
     let wait = Math.min(firstBackoff * 2 ** attempt, maxBackoff);
     wait = wait / 2 + (Math.random() * wait) / 2;
-    if (!(failure instanceof CountersignError)) return wait; // no answer came
+    if (!(failure instanceof CountersignError)) return wait; // no response arrived
     if (failure.status === 409 ? failure.code !== "idempotency_in_flight" : ![429, 500, 502, 503, 504].includes(failure.status)) return null;
     wait = Math.max(wait, failure.retryAfter);
     return wait <= maxRetryAfter ? wait : null;
@@ -162,7 +165,7 @@ function repeatable(method: string, failure: unknown): boolean {
   return cause instanceof Error && "code" in cause && (cause.code === "ECONNREFUSED" || cause.code === "ENOTFOUND");
 }
 
-/** What a promise becomes, unless the signal comes before. */
+/** Returns the result of a promise, unless the signal aborts first. */
 function unlessAborted<T>(promise: Promise<T>, signal?: AbortSignal): Promise<T> {
   if (!signal) return promise;
   return new Promise((resolve, reject) => {

@@ -70,7 +70,7 @@ export function fetchHandler(secrets: string | readonly string[], fn: (event: We
   };
 }
 
-/** What is needed of Express's, or node:http's, request and response. */
+/** The used part of a request and response of Express or node:http. */
 interface NodeRequest extends AsyncIterable<Uint8Array> {
   method?: string | undefined;
   headers: Record<string, string | string[] | undefined>;
@@ -82,7 +82,7 @@ interface NodeResponse {
   end(text?: string): unknown;
 }
 
-/** A handler for Express and node:http, with the answers of fetchHandler. */
+/** Returns a handler for Express and node:http, with the responses of fetchHandler. */
 export function expressHandler(secrets: string | readonly string[], fn: (event: WebhookEvent) => Promise<void> | void): (req: NodeRequest, res: NodeResponse) => Promise<void> {
   return async (req, res) => {
     const done = (status: number, text?: string) => {
