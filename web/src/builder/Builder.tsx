@@ -28,7 +28,7 @@ interface Props {
   bearer: string;
   features: Features;
   onEvent?: (event: BuilderEvent, more?: Record<string, unknown>) => void;
-  /** Where the person goes from here, if the page offers that. */
+  /** Where the person goes when closing the builder, if the page offers that. */
   onClose?: () => void;
   /** Finds contacts, where the page may. */
   contacts?: Contacts;
@@ -39,13 +39,13 @@ const stateTexts: Record<Snapshot["state"], TextKey> = {
   saved: "stateSaved", saving: "stateSaving", unsaved: "stateUnsaved", offline: "stateOffline", conflict: "stateConflict", refused: "stateRefused", ended: "stateEnded", over: "stateOver", sent: "sent",
 };
 
-/** Prepares a draft, or a template: documents, recipients and fields. What is done to a draft is saved at once. */
+/** The builder of a draft or a template: documents, recipients and fields. Changes of a draft are saved immediately. */
 export function Builder({ envelopeId, templateId, bearer, features, onEvent, onClose, contacts }: Props) {
   const [shot, setShot] = useState<Snapshot | null>(null);
   const [problem, setProblem] = useState("");
   const editor = useRef<Editor | null>(null);
   const at = templateId ? `/v1/templates/${templateId}` : `/v1/envelopes/${envelopeId}`;
-  // People read the prepared file of a document that has one.
+  // The documents with a prepared file, which people read instead.
   const prepared = useRef(new Set<string>());
   for (const d of shot?.draft.documents ?? []) if (d.prepared) prepared.current.add(d.id);
   const viewer = useMemo(() => new Viewer((id) => fileOf(at, prepared.current.has(id), id), () => ({ Authorization: `Bearer ${bearer}` }), false), [at, bearer]);
@@ -135,7 +135,7 @@ function Workbench({ shot, editor, viewer, features, onEvent, onClose, contacts 
   useEffect(() => {
     for (const d of documents) {
       const known = (s: Size) => setSizes((old) => (old.has(`${d.id}/1`) ? old : new Map(old).set(`${d.id}/1`, s)));
-      viewer.pageSize(d.id, 1).then(known, () => known(letter)); // the page says that it cannot be shown
+      viewer.pageSize(d.id, 1).then(known, () => known(letter)); // the page reports the error
       foundByService(editor.at, editor.bearer, d.id).then((more) => setFound((old) => [...old.filter((s) => !more.some((m) => m.id === s.id)), ...more]), () => undefined);
     }
   }, [draft.documents]);

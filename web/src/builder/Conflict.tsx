@@ -1,7 +1,10 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { t } from "./texts";
 
-/** Says what somebody else has changed, and takes the focus until the person has chosen. It is no button that gets it: a key that is being pressed must not choose. */
+/**
+ * Shows another person's changes, and holds the focus until the person has chosen. No button gets the focus: a key
+ * press in progress must not choose.
+ */
 export function Conflict({ isTemplate, theirs, onResolve }: { isTemplate: boolean; theirs: readonly string[]; onResolve: (keep: "mine" | "theirs") => void }) {
   const ref = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {

@@ -9,7 +9,7 @@ export interface FieldEvents {
   step: (e: PointerEvent) => void;
   end: (e: PointerEvent, f: BuilderField) => void;
   cancel: () => void;
-  /** A press without a pointer, as programs for blind people make it. */
+  /** A press without a pointer, as from assistive software. */
   press: (f: BuilderField) => void;
   focus: (e: FocusEvent, f: BuilderField) => void;
   key: (e: KeyboardEvent, f: BuilderField) => void;
@@ -17,7 +17,7 @@ export interface FieldEvents {
 
 interface Props {
   f: BuilderField;
-  /** Where it is now: another place than the field's while it is moved. */
+  /** The displayed box, which differs from the field's while it is moved. */
   box: Box;
   scale: number;
   on: boolean;
@@ -31,7 +31,7 @@ interface Props {
 
 const target = 24; // CSS pixels: the minimum target size (WCAG 2.5.8)
 
-/** The handles there is room for; "out" are those that stand further out, because the field is small. */
+/** The handles that fit. "out" marks handles farther out, for a small field. */
 function handlesFor(w: number, h: number): { handle: Handle; out: boolean }[] {
   const [wide, tall] = [w >= target * 1.6, h >= target * 1.6];
   const at = (...names: Handle[]) => names.map((handle) => ({ handle, out: false }));

@@ -26,7 +26,7 @@ interface Props {
   documentId: string;
   page: number;
   pages: number;
-  /** Of the document, where there are several. */
+  /** The name of the document, if there are several. */
   name: string;
   size: Size;
   scale: number;
@@ -51,7 +51,7 @@ interface Drag {
   was: boolean;
   /** Whether the press toggles the field in the selection. */
   add: boolean;
-  /** Whether it only selects when it ends. */
+  /** Whether the gesture only selects, when it ends. */
   tap: boolean;
   targets: Targets;
 }
@@ -62,7 +62,7 @@ const reach = 5; // CSS pixels within which a box snaps
 
 export const pageId = (documentId: string, page: number): string => `page-${documentId}-${page}`;
 
-/** One page with its fields, which are moved and sized here. */
+/** A page with its fields, which can be moved and resized here. */
 export const PageView = memo(function PageView({ documentId, page, pages, name, size, scale, fields, recipients, selected, problems, suggestions, armed, several, viewer, events }: Props) {
   const ref = useRef<HTMLDivElement>(null);
   const holder = useRef<HTMLDivElement>(null);
@@ -98,7 +98,7 @@ export const PageView = memo(function PageView({ documentId, page, pages, name, 
   const begin = (e: PointerEvent, f: BuilderField, handle: Handle | null) => {
     if (e.button !== 0 || armed) return;
     e.stopPropagation();
-    // What is typed in the properties counts for the field that they are of, not for the one that is pressed.
+    // Text typed in the properties belongs to the field that they show, not to the pressed one.
     if (document.activeElement instanceof HTMLInputElement) document.activeElement.blur();
     const was = selected.has(f.key);
     const add = e.shiftKey || several;

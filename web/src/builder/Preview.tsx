@@ -7,7 +7,9 @@ import { t } from "./texts";
 
 interface Props { recipients: readonly Recipient[]; fields: readonly BuilderField[]; onClose: () => void }
 
-/** What one recipient will be asked, in order, with the conditions at work: entering something shows and hides the others. */
+/**
+ * The fields of one recipient in order, with the conditions in effect: entering a value shows and hides other fields.
+ */
 export function Preview({ recipients, fields, onClose }: Props) {
   const [who, setWho] = useState(recipients[0]?.id ?? "");
   const [wide, setWide] = useState(false);

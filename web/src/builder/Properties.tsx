@@ -21,7 +21,7 @@ interface Props {
   onDelete: () => void;
 }
 
-/** What is known of the fields that are selected, to be changed. */
+/** The properties of the selected fields, to be edited. */
 export function Properties(props: Props) {
   const { selected, fields, several } = props;
   return (
@@ -137,7 +137,7 @@ function One({ f, fields, recipients, types, problem, sizeOf, pagesOf, onChange,
   );
 }
 
-/** The field as another type: what the other type does not have is left behind. */
+/** Returns the field with another type, without properties that the other type lacks. */
 function retyped(f: BuilderField, type: FieldType): BuilderField {
   const { key, documentId, signerId, page, x, y, w, h, required, name, label, condition } = f;
   const kept: BuilderField = { key, documentId, signerId, page, x, y, w, h, required, type, label, condition, ...freshContent(type) };

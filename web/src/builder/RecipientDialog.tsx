@@ -16,7 +16,7 @@ interface Props {
   contacts?: Contacts;
 }
 
-/** Makes or edits a recipient; in a template, a role. */
+/** Creates or edits a recipient; in a template, a role. */
 export function RecipientDialog({ editor, recipient, recipients, copies, onMade, onClose, contacts }: Props) {
   const roles = Boolean(editor.texts);
   const [name, setName] = useState(recipient?.name ?? "");

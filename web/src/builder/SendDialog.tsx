@@ -5,7 +5,7 @@ import { FormDialog } from "./parts";
 import { t } from "./texts";
 import { Warnings } from "./Warnings";
 
-/** Subject and message, and then it goes out. */
+/** The dialog for subject and message, which sends the draft. */
 export function SendDialog({ editor, draft, onClose }: { editor: DraftEditor; draft: Draft; onClose: () => void }) {
   const [subject, setSubject] = useState(draft.subject ?? "");
   const [message, setMessage] = useState(draft.message ?? "");

@@ -17,7 +17,7 @@ export function TextsDialog({ texts, onTexts, onClose }: { texts: TemplateTexts;
   );
 }
 
-/** Asks before changes are lost that were not saved. */
+/** Asks for confirmation before unsaved changes are lost. */
 export function LeaveDialog({ editor, onLeave, onClose }: { editor: Editor; onLeave: () => void; onClose: () => void }) {
   const save = async () => {
     await editor.save();

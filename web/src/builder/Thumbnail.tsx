@@ -7,7 +7,7 @@ export interface Thumbnails { put: (sheet: Sheet) => void; drop: (sheet: Sheet) 
 
 interface Props { documentId: string; page: number; current: boolean; viewer: Viewer; thumbnails: Thumbnails; onShow: () => void }
 
-/** A page in small, drawn only while it is in view, that leads to it. */
+/** A small picture of a page that links to it, drawn only while it is visible. */
 export function Thumbnail({ documentId, page, current, viewer, thumbnails, onShow }: Props) {
   const holder = useRef<HTMLSpanElement>(null);
   const [size, setSize] = useState<{ width: number; height: number } | null>(null);

@@ -3,12 +3,12 @@ import type { DraftEditor } from "./draft";
 import { typeName, type FoundWarning } from "./model";
 import { t } from "./texts";
 
-/** What to look at before the draft is sent; nothing if the service warns of nothing. */
+/** The service's warnings before the draft is sent; nothing if there are none. */
 export function Warnings({ editor }: { editor: DraftEditor }) {
   const [found, setFound] = useState<FoundWarning[]>([]);
   useEffect(() => {
     let stale = false;
-    editor.warnings().then((all) => { if (!stale) setFound(all); }, () => undefined); // sending says what does not work
+    editor.warnings().then((all) => { if (!stale) setFound(all); }, () => undefined); // sending reports the errors
     return () => { stale = true; };
   }, [editor]);
   const lines = [...new Set(found.map(lineOf))];

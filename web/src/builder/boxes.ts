@@ -17,7 +17,7 @@ const middle = (b: Box): number => b.y + b.h / 2;
 const isTick = (b: Box): boolean => b.w >= tick.smallest && b.w <= tick.largest && b.h >= tick.smallest && b.h <= tick.largest && b.w / b.h > 0.7 && b.w / b.h < 1.43;
 const touches = (a: Box, b: Box): boolean => Math.abs(a.x + a.w - b.x) < 1.5 && Math.abs(a.y - b.y) < 1.5 && Math.abs(a.h - b.h) < 1.5 && Math.abs(a.w - b.w) < 2;
 
-/** The text beside a box on its line, the nearest on the wanted side. */
+/** Returns the nearest text beside a box on its line, on the given side. */
 function beside(b: Box, texts: readonly PageText[], side: "left" | "right", reach: number): string {
   const gap = (t: Box) => (side === "right" ? t.x - b.x - b.w : b.x - t.x - t.w);
   return texts.filter((t) => gap(t) > -2 && gap(t) < reach && Math.abs(middle(t) - middle(b)) < Math.max(t.h, b.h) / 2 + 1).sort((p, q) => gap(p) - gap(q))[0]?.text.trim() ?? "";
@@ -41,7 +41,7 @@ function toWriteIn(cell: Box, texts: readonly PageText[]): Blank | null {
   return { x: room.x, y: bottom + 1, w: room.w, h: cell.y + cell.h - bottom - 2.5, type: "text", label: cleanLabel(inside.map((t) => t.text).join(" ")) };
 }
 
-/** A line to write on: nothing stands on it, and a text leads to it or names it from below. */
+/** Returns the blank of a line to write on: the line is free, and a text precedes it or names it from below. */
 function toWriteOn(line: Line, texts: readonly PageText[], images: readonly Box[]): Blank | null {
   const w = line.to - line.from;
   if (w < 50 || w > 420) return null;
@@ -53,7 +53,7 @@ function toWriteOn(line: Line, texts: readonly PageText[], images: readonly Box[
     ?? texts.filter((t) => t.y - line.at > -2 && t.y - line.at < 8 && t.w <= w * 1.1 && t.x >= line.from - 4 && t.x + t.w <= line.to + w * 0.1).sort((a, b) => a.x - b.x)[0];
   if (!lead) return null;
   const label = cleanLabel(lead.text.trim());
-  const higher = { ...room, y: line.at - 31, h: 30 }; // a signature takes more, where there is room for it
+  const higher = { ...room, y: line.at - 31, h: 30 }; // a signature takes more height if there is room
   const roomy = typeOf(label) === "signature" && higher.y >= 0 && !texts.some((t) => overlaps(t, inset(higher, 1)));
   return { ...(roomy ? higher : room), type: "text", label };
 }
@@ -74,7 +74,7 @@ function phrases(texts: readonly PageText[]): PageText[] {
   return out;
 }
 
-/** What a page leaves to be filled in, by its lines. */
+/** Returns the blanks of a page, found by its lines. */
 export function boxesIn(lines: PageLines, pieces: readonly PageText[]): Blank[] {
   const texts = phrases(pieces);
   const cells = cellsOf(lines);

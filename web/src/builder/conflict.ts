@@ -17,7 +17,7 @@ function changed(a: FieldContent, b: FieldContent): string {
   return listed([...new Set(names.filter((n) => !same(a[n], b[n])).map((n) => t(members[n])))]);
 }
 
-/** What somebody else has added, changed and removed. */
+/** Returns another person's additions, changes and removals, as texts. */
 export function differences(theirs: Draft["fields"], saved: ReadonlyMap<string, Saved>): string[] {
   const known = new Map([...saved.values()].map((s) => [s.id, s.content]));
   const out: string[] = [];

@@ -1,4 +1,4 @@
-/** What of a field is saved, and how two states of it differ. */
+/** The saved properties of a field, and the difference between two states. */
 import { contentMembers, type Draft, type FieldContent } from "./model";
 
 /** A field as the service has it. */
@@ -12,7 +12,7 @@ export function contentOf(f: FieldContent): FieldContent {
 
 export const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** The members of b that differ from a; those that b has no more are null (RFC 7396). */
+/** Returns the members of b that differ from a. Members that b lacks are null (RFC 7396). */
 export function mergePatch(a: FieldContent, b: FieldContent): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   for (const name of contentMembers) {
@@ -20,7 +20,7 @@ export function mergePatch(a: FieldContent, b: FieldContent): Record<string, unk
     const [was, is] = [a[name], b[name]];
     if (is === undefined) out[name] = null;
     else if (typeof is === "object" && !Array.isArray(is) && was) {
-      // A member of an object that is gone has to be named, or it stays.
+      // A removed member of an object has to be named, or it stays.
       const gone = Object.keys(was).filter((k) => !(k in is)).map((k) => [k, null]);
       out[name] = { ...is, ...Object.fromEntries(gone) };
     } else out[name] = is;

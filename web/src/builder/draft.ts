@@ -18,7 +18,7 @@ const isUndecided = (e: unknown): boolean => e instanceof NetworkError || (e ins
 
 type PageSize = (document: DraftDocument, page: number) => Promise<{ width: number; height: number }>;
 
-/** Reads a draft and its version. Fields whose y was counted from the bottom of the page are counted from its top. */
+/** Reads a draft and its version. It converts fields whose y is counted from the bottom of the page. */
 async function read(path: string, bearer: string, pageSize: PageSize): Promise<{ draft: Draft; etag: string }> {
   let etag = "";
   const draft = await request<Draft>(path, { bearer, onHeaders: (h) => { etag = h.get("ETag") ?? ""; } });
@@ -44,18 +44,18 @@ export class DraftEditor implements Editor {
   private problems = new Map<string, string>();
   private refusedContent = new Map<string, string>();
   private etag = "";
-  private around = ""; // what of that version was not its fields
+  private around = ""; // the part of that version that is not its fields
   private state: SaveState = "saved";
   private told = "";
   private theirs: string[] = [];
-  private server: { draft: Draft; etag: string } | null = null; // theirs, in a conflict: nothing is saved over it before the person has decided
+  private server: { draft: Draft; etag: string } | null = null; // the service's version in a conflict: nothing overwrites it before the person has decided
   private timer = 0;
   private running: Promise<void> | null = null; // the save that is under way or waits for its turn
   private queue: Promise<unknown> = Promise.resolve();
   private wait = 1000;
-  private stale = false; // something was done whose outcome was not read yet
+  private stale = false; // an action's result has not been read yet
   private returning: BuilderField[] = []; // fields to put back once that is read
-  private sending = false; // the service was asked to send, and has not refused
+  private sending = false; // the draft may have been sent
   private closed = false;
   private lastMerge = "";
   private kept = true;
@@ -70,7 +70,7 @@ export class DraftEditor implements Editor {
     const history = this.keeper.read((content) => readHistory(content, this.parts));
     this.take(draft, etag, new Map(history?.keys));
     this.restore();
-    // A history of another version would take back what somebody else did.
+    // A history of another version would revert another person's changes.
     if (history && this.state !== "conflict" && (this.restored || history.etag === etag)) {
       [this.past, this.future, this.successors] = [history.past, history.future, new Map(history.successors)];
     }
@@ -81,7 +81,7 @@ export class DraftEditor implements Editor {
     return new DraftEditor(draft, etag, bearer, pageSize, onChange);
   }
 
-  /** Takes up work that was not saved when the page was loaded again. Where the draft has changed since, both are shown. */
+  /** Restores unsaved work after a reload. If the draft has changed since, both versions are shown. */
   private restore(): void {
     const work = keptWork(this.draft.id);
     if (!work) return;
@@ -122,7 +122,7 @@ export class DraftEditor implements Editor {
     if (!this.closed) this.onChange(this.snapshot());
   }
 
-  /** Takes the draft as the service has it. Fields that are here keep their keys. */
+  /** Replaces the state by the service's draft. Known fields keep their keys. */
   private take(draft: Draft, etag: string, keys = new Map([...this.saved].map(([key, s]) => [s.id, key]))): void {
     [this.draft, this.etag, this.around] = [draft, etag, aroundFields(draft)];
     this.saved = new Map();
@@ -174,7 +174,7 @@ export class DraftEditor implements Editor {
     }).finally(() => { this.turning = false; this.publish(); });
   }
 
-  /** Notes a step that was done, so that it can be taken back. */
+  /** Records a step in the history, so that it can be undone. */
   done(step: Step): void {
     this.past.push(step);
     this.future = [];
@@ -189,7 +189,7 @@ export class DraftEditor implements Editor {
     return now;
   }
 
-  /** Says that a recipient or a document was made again, and has another id. */
+  /** Records that a recipient or a document was created again with another id. */
   becomes(old: string, made: string): void {
     this.successors.set(old, made);
   }
@@ -231,12 +231,12 @@ export class DraftEditor implements Editor {
     return this.work().length > 0;
   }
 
-  /** Whether nothing can be saved as it stands. */
+  /** Whether nothing can be saved at present. */
   private get stopped(): boolean {
     return this.state === "conflict" || this.state === "ended" || this.gone;
   }
 
-  /** Whether there is no draft any more. */
+  /** Whether the draft no longer exists. */
   private get gone(): boolean {
     return this.state === "over" || this.state === "sent";
   }
@@ -256,7 +256,7 @@ export class DraftEditor implements Editor {
     });
   }
 
-  /** Saves all that is to be saved, and resolves when nothing is left or something stands in the way. */
+  /** Saves all changes, and resolves when everything is saved or saving is not possible. */
   async save(): Promise<void> {
     clearTimeout(this.timer);
     this.running ??= this.inTurn(() => this.saveAll()).finally(() => { this.running = null; });
@@ -355,7 +355,7 @@ export class DraftEditor implements Editor {
     } catch (e) {
       if (fresh.length === 1) return this.note(fresh[0]!, e);
       if (!(e instanceof ApiError && (e.status === 400 || e.status === 403))) throw e;
-      for (const f of fresh) await this.add([f]); // all or nothing: the ones that are right are kept
+      for (const f of fresh) await this.add([f]); // one by one, so that valid fields are saved
     }
   }
 
@@ -440,21 +440,24 @@ export class DraftEditor implements Editor {
     try {
       await this.reload();
     } catch (e) {
-      // It is done all the same; done once more, it would be there twice. What came of it is read before anything else is saved.
+      // The action has succeeded; repeating it would duplicate it. Its result is read before anything else is saved.
       await this.failed(e);
       this.publish();
     }
     return out;
   }
 
-  /** Tells of an action after which nothing can be saved until the person has decided, or opens the builder again. */
+  /**
+   * Handles an error of an action after which nothing can be saved until the person has decided, or opens the builder
+   * again.
+   */
   private async refused(e: unknown): Promise<void> {
     if (!(e instanceof ApiError) || (e.status !== 412 && e.status !== 401)) return;
     await this.failed(e);
     this.publish();
   }
 
-  /** What the service warns of, of all that is saved. */
+  /** Returns the service's warnings about the saved draft. */
   async warnings(): Promise<FoundWarning[]> {
     await this.save();
     const { draft } = await read(this.at, this.bearer, this.pageSize);
@@ -484,7 +487,7 @@ export class DraftEditor implements Editor {
     });
   }
 
-  /** Notes that the envelope is no draft any more: it was sent, from here or elsewhere. */
+  /** Records that the envelope is no longer a draft: it was sent, from here or elsewhere. */
   private endDraft(): void {
     this.state = this.sending ? "sent" : "over";
     this.told = this.sending ? "" : t("envelopeSent");

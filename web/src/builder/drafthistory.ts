@@ -11,7 +11,7 @@ export interface DraftHistory {
   etag: string;
   /** The keys that its entries know the fields of the service by. */
   keys: [id: string, key: string][];
-  /** What recipients and documents became that were removed and made again. */
+  /** The new ids of recipients and documents that were removed and created again. */
   successors: [old: string, made: string][];
   past: readonly Entry[];
   future: readonly Entry[];

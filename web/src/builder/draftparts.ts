@@ -16,7 +16,7 @@ export type StepData =
 /** Something done to recipients or documents at the service: how it is taken back, and done again. */
 export interface Step { back(): Promise<void>; again(): Promise<void>; readonly data?: StepData }
 
-/** What the parts need of the editor of a draft. */
+/** The methods of the draft's editor that the parts use. */
 interface Steps extends Pick<Editor, "at" | "bearer" | "isPrepared" | "snapshot"> {
   act<T>(method: string, path: string, body?: unknown): Promise<T>;
   done(step: Step): void;
@@ -120,7 +120,7 @@ export class DraftParts implements Parts {
   async removeRecipient(id: string): Promise<void> {
     const all = this.recipients();
     const gone = all.find((r) => r.id === id)!;
-    // Who witnesses somebody goes with him.
+    // The witnesses of a removed recipient are removed as well.
     const witnesses = gone.role ? all.filter((r) => r.witnessFor === gone.role) : [];
     const step = this.step({ kind: "removed", list: [gone, ...witnesses].map((r) => ({ id: r.id, body: bodyOf(r) })), fields: [] });
     await step.again();

@@ -1,4 +1,4 @@
-/** What the builder edits: a draft, or a template. */
+/** The subject of the builder: a draft, or a template. */
 import type { BuilderField, Draft, Recipient } from "./model";
 import { t } from "./texts";
 
@@ -12,17 +12,17 @@ export interface Snapshot {
   draft: Draft;
   fields: readonly BuilderField[];
   state: SaveState;
-  /** What is wrong with a field, by its key. */
+  /** The problem of each field, by key. */
   problems: ReadonlyMap<string, string>;
-  /** What the service said to something that concerns no field. */
+  /** The service's message about something other than a field. */
   told: string;
   canUndo: boolean;
   canRedo: boolean;
-  /** In a conflict: what somebody else has changed. */
+  /** In a conflict: the other person's changes. */
   theirs: string[];
   /** Whether the browser keeps unsaved work when the page is reloaded. */
   kept: boolean;
-  /** Whether work is here that had not been saved when the page was loaded. */
+  /** Whether unsaved work was restored after a reload. */
   restored: boolean;
 }
 
@@ -30,14 +30,14 @@ export interface Snapshot {
 export type RecipientContent = Omit<Recipient, "id">;
 export type RecipientEdit = Partial<RecipientContent>;
 
-/** Recipients and documents. Each of these is one step of the history. They are refused with an error that says why. */
+/** Recipients and documents. Each method is one step of the history. Rejected calls throw an error with the reason. */
 export interface Parts {
   addRecipient(r: RecipientContent, also?: ReadonlyMap<string, RecipientEdit>): Promise<string>;
   editRecipients(edits: ReadonlyMap<string, RecipientEdit>): Promise<void>;
   removeRecipient(id: string): Promise<void>;
   addDocument(file: File): Promise<void>;
   renameDocument(id: string, name: string): Promise<void>;
-  /** Gives a document another place, counted from 0. */
+  /** Moves a document to another position, counted from 0. */
   moveDocument(id: string, to: number): Promise<void>;
   removeDocument(id: string): Promise<void>;
 }
@@ -55,7 +55,7 @@ export interface Editor {
   /** The texts of a template; undefined for a draft, whose texts are entered when it is sent. */
   readonly texts?: TemplateTexts;
   setTexts?(texts: TemplateTexts): void;
-  /** Whether people read a file that the service prepared, instead of the one that was given. */
+  /** Whether people read a file that the service prepared, instead of the uploaded one. */
   isPrepared(documentId: string): boolean;
   snapshot(): Snapshot;
   change(next: readonly BuilderField[], merge?: string): void;
@@ -63,7 +63,7 @@ export interface Editor {
   redo(): void;
   save(): Promise<void>;
   resolve(keep: "mine" | "theirs"): void;
-  /** Forgets what the browser keeps: the person leaves without it. */
+  /** Deletes the work kept by the browser: the person leaves without it. */
   forget(): void;
   close(): void;
 }
@@ -72,7 +72,7 @@ export interface Editor {
 export const fileOf = (at: string, prepared: boolean, documentId: string): string =>
   `${at}/document?kind=${prepared ? "prepared" : "original"}&documentId=${documentId}`;
 
-/** Fetches a document's file, so that it can be given back to the service when it is removed and that is undone. */
+/** Fetches a document's file, so that undo can upload it again after its removal. */
 export async function fetchFile(editor: Pick<Editor, "at" | "bearer" | "isPrepared">, documentId: string, name: string): Promise<File> {
   const res = await fetch(fileOf(editor.at, editor.isPrepared(documentId), documentId), { headers: { Authorization: `Bearer ${editor.bearer}` } });
   if (!res.ok) throw new Error(t("documentUnread"));

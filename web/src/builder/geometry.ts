@@ -10,14 +10,14 @@ export const noGuides: Guides = { vertical: [], horizontal: [] };
 
 export const smallest = 8;
 
-/** The box moved, and cut where it is larger than the page, so that it lies on it. */
+/** Returns the box moved onto the page, and cut if it is larger. */
 export function onPage<B extends Box>(box: B, page: Size): B {
   const w = Math.min(Math.max(box.w, smallest), page.width);
   const h = Math.min(Math.max(box.h, smallest), page.height);
   return { ...box, w, h, x: Math.min(Math.max(box.x, 0), page.width - w), y: Math.min(Math.max(box.y, 0), page.height - h) };
 }
 
-/** What encloses all boxes. */
+/** Returns the box that encloses all boxes. */
 export function bounds(boxes: readonly Box[]): Box {
   const x = Math.min(...boxes.map((b) => b.x));
   const y = Math.min(...boxes.map((b) => b.y));
@@ -28,7 +28,10 @@ export const overlaps = (a: Box, b: Box): boolean => a.x < b.x + b.w && b.x < a.
 
 const linesOf = (start: number, length: number): number[] => [start, start + length / 2, start + length];
 
-/** How far a box has to be moved so that one of its lines meets one of the others', the nearest within reach; 0 if none does. */
+/**
+ * Returns the distance that moves one of a box's lines onto one of the others', the nearest within reach; 0 if none
+ * is.
+ */
 function pull(lines: readonly number[], others: readonly number[], reach: number): number {
   let best = 0;
   let distance = reach;
@@ -44,7 +47,7 @@ function pull(lines: readonly number[], others: readonly number[], reach: number
   return best;
 }
 
-/** What a moved box is drawn to: lines of other boxes and of the page, x and y. */
+/** The lines that attract a moved box: lines of other boxes and of the page, x and y. */
 export interface Targets { xs: readonly number[]; ys: readonly number[] }
 
 /** The edges and centres of other boxes, the middle of the page, and the lines that the page draws. */
@@ -65,7 +68,7 @@ export function snap(box: Box, { xs, ys }: Targets, reach: number): { dx: number
   return { dx, dy, guides: { vertical: met(linesOf(box.x + dx, box.w), xs), horizontal: met(linesOf(box.y + dy, box.h), ys) } };
 }
 
-/** How much further a handle goes so that the edge it moves meets a target within reach. */
+/** Returns the additional distance of a handle that moves its edge onto a target within reach. */
 export function snapEdge(box: Box, handle: Handle, { xs, ys }: Targets, reach: number): { dx: number; dy: number; guides: Guides } {
   const x = handle.includes("e") ? [box.x + box.w] : handle.includes("w") ? [box.x] : [];
   const y = handle.includes("s") ? [box.y + box.h] : handle.includes("n") ? [box.y] : [];
@@ -93,7 +96,7 @@ export function resize(box: Box, handle: Handle, dx: number, dy: number, page: S
 
 export type Alignment = "left" | "centre" | "right" | "top" | "middle" | "bottom";
 
-/** Lines boxes up along one side or middle of what encloses them. */
+/** Aligns boxes along one side or middle of their enclosing box. */
 export function align<B extends Box>(boxes: readonly B[], how: Alignment): B[] {
   const all = bounds(boxes);
   return boxes.map((b) => {
@@ -108,7 +111,7 @@ export function align<B extends Box>(boxes: readonly B[], how: Alignment): B[] {
   });
 }
 
-/** Leaves the outer boxes where they are and makes the gaps between all equal. */
+/** Keeps the outer boxes and makes the gaps between all boxes equal. */
 export function distribute<B extends Box>(boxes: readonly B[], along: "x" | "y"): B[] {
   if (boxes.length < 3) return [...boxes];
   const extent = along === "x" ? "w" : "h";
@@ -124,7 +127,7 @@ export function distribute<B extends Box>(boxes: readonly B[], along: "x" | "y")
   return boxes.map((b) => ({ ...b, [along]: to.get(b)! }));
 }
 
-/** A free place for a new box: where it was wanted, or below what lies there. */
+/** Returns a free place for a new box: the wanted one, or one below the other boxes there. */
 export function freePlace(wanted: Box, others: readonly Box[], page: Size): Box {
   let box = onPage(wanted, page);
   for (let tries = 0; tries < 60; tries++) {

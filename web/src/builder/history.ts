@@ -3,7 +3,7 @@ import { forget, keep, kept } from "./kept";
 
 const longestHistory = 100; // steps back and forward that are kept, each
 const longest = 1_000_000; // characters, so that there is room for the work of other drafts
-const delay = 300; // milliseconds: while a field is dragged nothing is written
+const delay = 300; // milliseconds; nothing is written while a field is dragged
 
 /** Objects that many states share, each written once. Two states of a draft differ in few fields. */
 export class Shared {
@@ -32,7 +32,7 @@ export function objectsAt<T>(objects: readonly unknown[], list: unknown): T[] {
   });
 }
 
-/** The newest steps of a history that are kept: none beyond one that cannot be. */
+/** Returns the newest steps of a history that are kept, up to the first that cannot be. */
 export function newest<E>(entries: readonly E[], most: number, canBeKept: (e: E) => boolean): E[] {
   let from = Math.max(0, entries.length - most);
   for (let i = entries.length - 1; i >= from; i--) if (!canBeKept(entries[i]!)) from = i + 1;
@@ -66,7 +66,7 @@ export class Keeper {
     }
   };
 
-  /** What was kept, read by a function that throws where it does not fit. */
+  /** Returns the kept data, read by a function that throws if the form is not valid. */
   read<T>(reads: (content: Record<string, unknown>) => T): T | null {
     const content = kept<Record<string, unknown>>(this.name, () => true);
     try {

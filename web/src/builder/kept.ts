@@ -3,13 +3,13 @@ import type { Saved } from "./content";
 import type { FieldContent } from "./model";
 
 export interface Work {
-  /** The version of the draft that it was made from. */
+  /** The version of the draft on which the work is based. */
   etag: string;
-  /** The fields as the service had them. */
+  /** The service's fields. */
   saved: Saved[];
   /** The fields of this page with their keys, and with their ids if the service has them. */
   fields: { id: string | undefined; key: string; content: FieldContent }[];
-  /** What of the draft was not its fields. */
+  /** The part of the draft that is not its fields. */
   around: string;
 }
 
@@ -18,7 +18,10 @@ const oldest = 24 * 3600 * 1000; // milliseconds
 
 const nameOf = (draftId: string): string => `countersign.draft.${draftId}`;
 
-/** Keeps something under a name, and says whether the browser has taken it: some refuse to where the page is in a frame of another site. No token is among it. */
+/**
+ * Keeps content under a name, and reports whether the browser stored it: some do not in a frame of another site. The
+ * content includes no token.
+ */
 export function keep(name: string, content: object, most = longest): boolean {
   try {
     const text = JSON.stringify({ ...content, at: Date.now() });
@@ -26,7 +29,7 @@ export function keep(name: string, content: object, most = longest): boolean {
     sessionStorage.setItem(name, text);
     return true;
   } catch {
-    forget(name); // what was kept before is older
+    forget(name); // the previous content is outdated
     return false;
   }
 }
@@ -35,11 +38,11 @@ export function forget(name: string): void {
   try {
     sessionStorage.removeItem(name);
   } catch {
-    // What could not be kept need not be forgotten.
+    // There is no storage, so nothing was kept.
   }
 }
 
-/** What was kept under a name, if it can be read, is not older than a day and fits. */
+/** Returns the content kept under a name, if it can be read, is at most a day old and is valid. */
 export function kept<T extends object>(name: string, fits: (content: T) => boolean): T | null {
   try {
     const content = JSON.parse(sessionStorage.getItem(name) ?? "null") as (T & { at: number }) | null;
@@ -58,7 +61,10 @@ export function forgetAll(id: string): void {
 
 const owner = "countersign.kept-for";
 
-/** Says who uses the tab now. What somebody else has left in it is forgotten: saved later, it would be theirs who sign in after them. */
+/**
+ * Names the current user of the tab, and deletes another person's work: saving it later would attribute it to this
+ * user.
+ */
 export function keepFor(person: string): void {
   try {
     const before = sessionStorage.getItem(owner);
@@ -67,7 +73,7 @@ export function keepFor(person: string): void {
     }
     sessionStorage.setItem(owner, person);
   } catch {
-    // Nothing is kept either.
+    // There is no storage, so nothing is kept.
   }
 }
 

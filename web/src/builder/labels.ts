@@ -1,6 +1,6 @@
 import type { FieldType } from "./model";
 
-// What stands before a line to fill in, and the field it wants; the first that matches counts.
+// Texts before a blank, and the field type that each suggests; the first match counts.
 const words: [RegExp, FieldType][] = [
   [/initial|paraph|iniciales|ראשי תיבות|الأحرف الأولى/i, "initial"],
   [/sign(ed|ature)?\b|unterschrift|firma|assinatura|handtekening|podpis|imza|underskrift|توقيع|חתימ|署名/i, "signature"],
@@ -14,5 +14,5 @@ const words: [RegExp, FieldType][] = [
 /** Returns the type of field that a label suggests. */
 export const typeOf = (label: string): FieldType => words.find(([word]) => word.test(label))?.[1] ?? "text";
 
-/** A label without what leads to the blank after it. */
+/** Returns a label without the characters that lead to the blank after it. */
 export const cleanLabel = (text: string): string => text.replace(/[:：\s_.…]+$/, "").trim().slice(-60);

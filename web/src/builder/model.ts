@@ -1,4 +1,4 @@
-/** What the builder works with: a draft as the API shows it. */
+/** The data of the builder: a draft in the format of the API. */
 
 import type { Condition } from "../sign/conditions";
 import type { FieldType } from "../sign/model";
@@ -10,7 +10,7 @@ export type AuthMethod = "none" | "email_otp" | "sms_otp";
 
 export type RecipientKind = "signer" | "approver" | "viewer" | "in_person" | "copy";
 
-/** What each kind of recipient does. */
+/** The text for each kind of recipient. */
 export const recipientKinds: Record<RecipientKind, TextKey> = {
   signer: "kindSigner", approver: "kindApprover", viewer: "kindViewer", in_person: "kindInPerson", copy: "kindCopy",
 };
@@ -32,7 +32,7 @@ export interface Recipient {
   witnessFor?: string;
 }
 
-/** What the service warns of before a draft is sent. */
+/** A warning of the service before a draft is sent. */
 export interface DocumentWarning { code: string; message: string; page?: number; field?: string }
 
 export interface FoundWarning { document: DraftDocument; warning: DocumentWarning; field?: FieldContent }
@@ -102,7 +102,7 @@ export interface Draft {
   fields: (FieldContent & { id: string; origin: "top-left" | "bottom-left" })[];
 }
 
-/** What a page may do with the draft. */
+/** The features of the session. */
 export interface Features { recipients: boolean; documents: boolean; send: boolean; fieldTypes: FieldType[] }
 
 interface Kind { name: TextKey; w: number; h: number; content?: Partial<FieldContent> }
@@ -128,12 +128,12 @@ export const kinds: Record<FieldType, Kind> = {
 
 export const typeName = (type: FieldType): string => t(kinds[type].name);
 
-/** What a new field of a type has beside its place. */
+/** Returns the properties of a new field of a type, except its place. */
 export const freshContent = (type: FieldType): Partial<FieldContent> => (type === "select" ? { options: [t("firstChoice"), t("secondChoice")] } : kinds[type].content ?? {});
 
 export const fieldTypes = Object.keys(kinds) as FieldType[];
 
-/** Types whose value is a text that the person writes, so that size, length and the like apply. */
+/** Whether the value of the type is a text that the person writes, so that size, length and the like apply. */
 export const isWritten = (t: FieldType): boolean => ["text", "name", "email", "company", "title", "number", "date"].includes(t);
 
 /** Returns the color of a recipient, by position. The colors are distinct, and text on them is legible. */
@@ -158,11 +158,11 @@ export function freshGroup(fields: readonly FieldContent[]): string {
   return `choice_${n}`;
 }
 
-const loaded = Date.now().toString(36); // keys of a page that is loaded again are others than those that were kept
+const loaded = Date.now().toString(36); // distinguishes new keys from those kept before a reload
 let made = 0;
 export const freshKey = (): string => `k${loaded}-${++made}`;
 
 export const round = (n: number): number => Math.round(n * 100) / 100;
 
-/** What people call a field. */
+/** Returns the name of a field for people. */
 export const describe = (f: FieldContent): string => f.label || (f.type === "radio" ? `${f.group}: ${f.option}` : f.name) || typeName(f.type);

@@ -12,7 +12,7 @@ let busy = false;
 async function work(): Promise<void> {
   if (busy) return;
   busy = true;
-  for (let job = waiting.pop(); job; job = waiting.pop()) await job.run(); // the page that was asked for last is looked at
+  for (let job = waiting.pop(); job; job = waiting.pop()) await job.run(); // the page requested last comes first
   busy = false;
 }
 

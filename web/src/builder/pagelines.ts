@@ -85,7 +85,7 @@ const isPale = (colour: readonly unknown[]): boolean => {
   return parts.length >= 3 && parts.slice(0, 3).every((n) => n >= 0xf4);
 };
 
-/** Reads lines and the places of pictures from a page. Annotations are left out: the service knows forms. */
+/** Reads the lines and the places of pictures of a page. Annotations are left out: the service reads forms. */
 export function linesOf({ ops, names, args, toPage }: PageOperators): PageLines {
   const horizontal: Line[] = [];
   const vertical: Line[] = [];

@@ -14,7 +14,7 @@ export function stepsOf(recipients: readonly Recipient[]): Recipient[][] {
   });
 }
 
-/** What changes when the steps are to be these: a number for each recipient whose step has another one. */
+/** Returns the edits that establish these steps: a number for each recipient whose step differs. */
 function numbered(steps: readonly (readonly Recipient[])[]): Map<string, RecipientEdit> {
   const out = new Map<string, RecipientEdit>();
   steps.filter((s) => s.length > 0).forEach((step, i) => {
@@ -45,7 +45,7 @@ export function moveBy(recipients: readonly Recipient[], moved: Recipient, by: -
   return moveTo(recipients, moved, at + by, false);
 }
 
-/** A role that nobody has yet: signer1, signer2, ... */
+/** Returns an unused role: signer1, signer2, ... */
 export function freshRole(recipients: readonly Recipient[]): string {
   const taken = new Set(recipients.map((r) => r.role));
   let n = 1;

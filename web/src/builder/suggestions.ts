@@ -23,7 +23,7 @@ export interface Suggestion extends Box {
 
 interface Found { source: string; type: string; name?: string; role?: string; page: number; x: number; y: number; w: number; h: number }
 
-/** What tags and forms of the document say, as the service found it. */
+/** Returns the fields that the service found in tags and forms of the document. */
 export async function foundByService(at: string, bearer: string, documentId: string): Promise<Suggestion[]> {
   const { data } = await request<{ data: Found[] }>(`${at}/documents/${documentId}/suggestions`, { bearer });
   return data.map((f, i) => {
@@ -44,7 +44,7 @@ export function blanksIn(texts: readonly PageText[], documentId: string, page: n
     const beside = t.rtl ? sameLine.filter((o) => o.x >= t.x + t.w - 4).sort((a, b) => b.x - a.x) : sameLine.filter((o) => o.x + o.w <= t.x + 4).sort((a, b) => a.x - b.x);
     const label = cleanLabel(t.text.slice(0, m.index).trim() || beside.at(-1)?.text || "");
     const type = typeOf(label);
-    const share = m.index / t.text.length; // of the line: what stands before the blank
+    const share = m.index / t.text.length; // of the line: the part before the blank
     const x = t.rtl ? t.x : t.x + t.w * share;
     const h = type === "signature" ? Math.max(t.h, 28) : Math.max(t.h, 14);
     out.push({ id: `${documentId}-${page}-blank-${i}`, documentId, page, x, y: Math.max(t.y + t.h - h, 0), w: t.w * (1 - share), h, type, label: label || typeName(type), rank: 1 });
@@ -52,7 +52,7 @@ export function blanksIn(texts: readonly PageText[], documentId: string, page: n
   return out;
 }
 
-/** Looks for blanks in the text of a page, and for lines and empty boxes that it draws. */
+/** Finds blanks in the text of a page, and lines and empty boxes that it draws. */
 export async function foundOnPage(viewer: Viewer, documentId: string, page: number): Promise<Suggestion[]> {
   const { texts, lines } = await pageContent(viewer, documentId, page);
   return [...blanksIn(texts, documentId, page), ...boxesIn(lines, texts).map((b, i): Suggestion => {
@@ -61,7 +61,7 @@ export async function foundOnPage(viewer: Viewer, documentId: string, page: numb
   })];
 }
 
-/** Those that no field covers yet, and of those in one place the one that is surest. */
+/** Returns the suggestions that no field covers yet, and of several in one place the most reliable. */
 export function openOnes(all: readonly Suggestion[], fields: readonly (Box & { documentId: string; page: number })[]): Suggestion[] {
   const taken = new Map<string, Box[]>();
   const on = (b: { documentId: string; page: number }): Box[] => {

@@ -37,8 +37,8 @@ const numbered = (documents: readonly DraftDocument[]): DraftDocument[] => docum
 const everybody = (c: Content): Recipient[] => [...c.signers, ...c.copies];
 
 /**
- * A template that is edited. All changes stay here until they are saved: each time that makes a version of the template. A recipient is a role, whose
- * name is both name and role.
+ * The editor of a template. Changes stay in the page until they are saved, and each save creates a version of the
+ * template. A recipient is a role, whose name is both name and role.
  */
 export class TemplateEditor implements Editor {
   private content: Content;
@@ -50,7 +50,7 @@ export class TemplateEditor implements Editor {
   private told = "";
   private problems: ReadonlyMap<string, string> = new Map();
   private theirs: string[] = [];
-  private server: { template: Template; etag: string } | null = null; // theirs, in a conflict: nothing is saved over it before the person has decided
+  private server: { template: Template; etag: string } | null = null; // the service's version in a conflict: nothing overwrites it before the person has decided
   private running: Promise<void> | null = null; // the save that is under way or waits for its turn
   private queue: Promise<unknown> = Promise.resolve();
   private lastMerge = "";
@@ -101,7 +101,7 @@ export class TemplateEditor implements Editor {
 
   get dirty(): boolean { return !same(this.content, this.saved); }
 
-  /** Whether nothing can be saved as it stands. */
+  /** Whether nothing can be saved at present. */
   private get stopped(): boolean { return this.state === "conflict" || this.state === "ended" || this.state === "over"; }
 
   isPrepared(documentId: string): boolean {
@@ -117,7 +117,7 @@ export class TemplateEditor implements Editor {
     };
   }
 
-  /** What is edited of a version. Roles and fields that were here before keep their keys. */
+  /** Returns the edited part of a version. Known roles and fields keep their keys. */
   private read(t: Template, people: readonly Recipient[], fields: readonly BuilderField[]): Content {
     const known = new Map(people.map((r) => [r.role, r.id]));
     const roles = t.roles.map((r) => recipientOf(r, known.get(r.role) ?? freshKey()));
@@ -161,7 +161,10 @@ export class TemplateEditor implements Editor {
     this.publish();
   }
 
-  /** Leaves out, and names, the documents whose file is neither at the service nor here: somebody else removed them. */
+  /**
+   * Removes, and names, the documents whose file is neither at the service nor in this page: another person removed
+   * them.
+   */
   private available(c: Content): Content {
     const ids = new Set([...this.saved.documents.map((d) => d.id), ...this.files.keys()]);
     const lost = c.documents.filter((d) => !ids.has(d.id));
@@ -319,7 +322,7 @@ export class TemplateEditor implements Editor {
     this.publish();
   }
 
-  /** Gives a file to the template as its last document, beside those that are saved. */
+  /** Uploads a file to the template as its last document. */
   private async give(file: File, name: string): Promise<DraftDocument> {
     const form = new FormData();
     form.append("data", JSON.stringify({ documents: this.saved.documents.map((d) => ({ id: d.id, name: d.name })) }));
@@ -330,7 +333,7 @@ export class TemplateEditor implements Editor {
     return made;
   }
 
-  /** Gives a document that was removed and saved, and is here again, back to the template. */
+  /** Uploads again a document that was removed, saved and restored. */
   private async giveBack(again: DraftDocument): Promise<void> {
     const made = await this.give(this.files.get(again.id)!, again.name);
     const swap = (c: Content): Content => ({
@@ -356,7 +359,7 @@ export class TemplateEditor implements Editor {
     }
   }
 
-  /** Says which field or role the service has refused. */
+  /** Records which field or role the service rejected. */
   private note(e: ApiError): void {
     const out = new Map<string, string>();
     const rest: string[] = [];

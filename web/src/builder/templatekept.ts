@@ -3,7 +3,7 @@ import type { TemplateTexts } from "./editor";
 import { newest, objectsAt, Shared } from "./history";
 import type { BuilderField, DraftDocument, Recipient } from "./model";
 
-/** What is edited of a template. */
+/** The edited part of a template. */
 export interface Content {
   readonly signers: readonly Recipient[];
   readonly copies: readonly Recipient[];
@@ -13,7 +13,7 @@ export interface Content {
 }
 
 interface State {
-  /** The version of the template that it was made from. */
+  /** The version of the template on which the content is based. */
   etag: string;
   /** That version. */
   saved: Content;

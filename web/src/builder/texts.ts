@@ -10,7 +10,7 @@ const files = import.meta.glob(["../../../locales/*/builder.json", "!../../../lo
 let language: Language = "en";
 let translate = translator<TextKey>(english, language);
 
-/** Loads the texts of a language and returns it; English where they cannot be loaded. */
+/** Loads the texts of a language and returns the language, or English if they cannot be loaded. */
 export async function loadTexts(wanted: Language): Promise<Language> {
   let all: Record<TextKey, Text> = english;
   language = wanted;
@@ -23,13 +23,13 @@ export async function loadTexts(wanted: Language): Promise<Language> {
   return language;
 }
 
-/** Loads the texts in the reader's language, and makes it the document's if that is still wanted then. */
+/** Loads the texts in the reader's language, and applies it to the document if it is still wanted then. */
 export async function loadPreferredTexts(wanted: () => boolean): Promise<void> {
   const found = await loadTexts(preferredLanguage());
   if (wanted()) setDocumentLanguage(found);
 }
 
-/** What is filled in keeps its own direction, such as a Latin name in an Arabic sentence. */
+/** Inserted values keep their own direction, such as a Latin name in an Arabic sentence. */
 const isolated = (value: string | number): string | number => (typeof value === "string" && rightToLeft.has(language) ? `\u2068${value}\u2069` : value);
 
 /** A text in the language that was loaded. */

@@ -3,7 +3,7 @@ import { newKey, request, ApiError, NetworkError, type RequestOptions } from "..
 import type { PasskeyAnswer } from "./passkeys";
 import type { Returned } from "./provider";
 
-/** The roles in order: each may do what those before it may. */
+/** The roles in order: each has the permissions of those before it. */
 export const roles = ["viewer", "support", "sender", "admin"] as const;
 export type Role = (typeof roles)[number];
 
@@ -16,7 +16,7 @@ export interface Identity {
   signIn: SignIn | null;
 }
 export type SignIn = "password" | "provider";
-/** How one may sign in here beside the password. */
+/** The ways to sign in other than the password. */
 export interface SignInOptions { provider: { name: string } | null; passkeys: boolean }
 
 export interface Signer { id: string; name: string; email: string; routingOrder: number; status: string; authMethod: string; signedAt: string | null; previous?: PreviousSigner[];
@@ -70,7 +70,7 @@ export class Client {
     return answer;
   }
 
-  /** Signs in with what the provider sent back. A session that was open ends. */
+  /** Completes a sign-in with the provider's response. It ends an open session. */
   async complete(returned: Returned): Promise<Identity> {
     const before = this.token;
     const answer = await request<Identity & { access_token: string }>("/v1/console/provider/complete", { body: returned });
@@ -90,7 +90,10 @@ export class Client {
     this.onGone(ended);
   }
 
-  /** Calls the console's part of the API, or, where the path begins with a slash, what applications call too. */
+  /**
+   * Calls the console's part of the API or, if the path begins with a slash, an operation that applications call as
+   * well.
+   */
   async call<T>(path: string, options: RequestOptions = {}): Promise<T> {
     try {
       return await request<T>(path.startsWith("/") ? path : `/v1/console/${path}`, { ...options, bearer: this.token ?? "" });
@@ -116,10 +119,13 @@ export class Client {
 /** Finds the application's contacts by a part of a name. */
 export const contactsOf = (client: Client) => (search: string): Promise<{ name: string; email: string; phone: string | null }[]> => client.call(`contacts?${query({ search })}`);
 
-/** Whether the service says that something else was done with a key. */
+/** Whether the service reports that the key was used for another request. */
 const usedKey = (e: ApiError): boolean => e.code === "idempotency_key_reused" || e.code === "idempotency_interrupted";
 
-/** Does an act with an Idempotency-Key. The key stays until the act is done, so that one whose answer was lost is repeated as the same one and nothing is done twice. */
+/**
+ * Performs an action with an Idempotency-Key. The key stays until the action has succeeded, so that an action without
+ * response is repeated with the same key and nothing is done twice.
+ */
 export function useKey(): <T>(work: (key: string) => Promise<T>) => Promise<T> {
   const key = useRef(newKey());
   return async (work) => {

@@ -1,4 +1,7 @@
-/** The rows of a table (RFC 4180): quotes, commas and line ends inside them, with or without a byte order mark. What is wrong with a table the service says. */
+/**
+ * Returns the rows of a table (RFC 4180): quotes, commas and line ends inside them, with or without a byte order mark.
+ * The service reports the problems of a table.
+ */
 export function rowsOf(text: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -22,7 +25,7 @@ export function rowsOf(text: string): string[][] {
   return rows;
 }
 
-/** A cell, in quotes where it needs them. A leading apostrophe keeps a spreadsheet from taking it for a formula. */
+/** Returns a cell, quoted if necessary. A leading apostrophe keeps a spreadsheet from interpreting it as a formula. */
 export const cellOf = (text: string): string => {
   const safe = /^[=@\t\r]|^[+-](?!\d+$)/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

@@ -45,7 +45,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   if (!e) return <><ErrorNotice text={problem} />{!problem && <p class="quiet">One moment …</p>}</>;
   const open = e.status === "sent" || e.status === "in_progress";
   const support = hasRole(who, "support");
-  // Once all have signed, nothing but the sealing is awaited.
+  // Once all have signed, only the sealing remains.
   const correctable = open && support && e.signers.some((s) => !s.signedAt);
   const files = e.documents.filter((d) => d.kind === "sealed");
   const copies = e.status === "completed" && support && files.length > 0 && files.every((d) => d.purgeStatus !== "purged");

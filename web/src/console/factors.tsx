@@ -10,7 +10,7 @@ export interface SecondFactors {
   /** There are some. */
   needed: boolean;
   app: boolean;
-  /** Null: there is none, or this browser has no passkeys. */
+  /** null: the account has none, or this browser does not support passkeys. */
   passkey: (() => Promise<PasskeyAnswer>) | null;
 }
 
@@ -40,7 +40,7 @@ export function Code({ id = "code", label = "Code from your authenticator app", 
 /** Whether the form is complete except for the code, which a passkey replaces. The browser shows what is missing. */
 const entered = (form: HTMLFormElement | null) => [...(form?.elements ?? [])].every((x) => !(x instanceof HTMLInputElement) || x.classList.contains("code") || x.reportValidity());
 
-/** Asks for a second factor within a form: a passkey by its button, or a code. */
+/** The input of a second factor within a form: a button for a passkey, or a code. */
 export function SecondFactorInput({ id, app, onPasskey, code, onCode, focus }: { id?: string; app: boolean; onPasskey: (() => void) | null; code: string; onCode: (s: string) => void; focus?: boolean }) {
   return (
     <>

@@ -65,7 +65,7 @@ function AuthenticatorApp({ client, email, factor, factors, keys, onChange }: { 
   );
 }
 
-/** Recovery codes, which are shown once. */
+/** New recovery codes, which are shown once. */
 function NewCodes({ codes, onKept }: { codes: string[]; onKept: () => void }) {
   return (
     <>

@@ -26,7 +26,9 @@ export function ActionRow({ children }: { children: ComponentChildren }) {
   );
 }
 
-/** Whether work is running, and what runs it unless some is: a second press does nothing. */
+/**
+ * Returns whether work is running, and a function that runs work unless some is running: a second press does nothing.
+ */
 export function useBusy(): [boolean, (work: () => Promise<unknown>) => Promise<void>] {
   const [busy, setBusy] = useState(false);
   const run = async (work: () => Promise<unknown>) => {
@@ -111,7 +113,7 @@ export function makeSecret(): string {
   return `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))}`;
 }
 
-/** Asks before something that cannot be undone, with a reason if one is wanted. */
+/** Asks for confirmation of an action that cannot be undone, with a reason if one is wanted. */
 export function Confirm({ title, text, label, reason, work, onClose }: { title: string; text: string; label: string; reason?: string; work: (reason: string, key: string) => Promise<unknown>; onClose: () => void }) {
   const [why, setWhy] = useState("");
   return (

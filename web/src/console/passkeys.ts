@@ -5,12 +5,12 @@ interface Options<T> { ceremony: string; publicKey: T }
 /** Shows that a passkey of the account is here. */
 export interface PasskeyAnswer { ceremony: string; credential: PublicKeyCredentialJSON }
 
-/** Whether this browser has what passkeys need. */
+/** Whether this browser supports passkeys. */
 export const passkeysKnown = (): boolean => typeof PublicKeyCredential !== "undefined" && "parseRequestOptionsFromJSON" in PublicKeyCredential;
 
 class PasskeyError extends Error {}
 
-/** The browser's error says no more than that something was not done. */
+/** The browser's error does not say why. */
 async function ask<T>(work: () => Promise<T | null>, otherwise: string): Promise<T> {
   try {
     const made = await work();
@@ -26,7 +26,7 @@ async function ask<T>(work: () => Promise<T | null>, otherwise: string): Promise
 type Call = <T>(path: string, options: RequestOptions) => Promise<T>;
 type Challenge = Options<PublicKeyCredentialRequestOptionsJSON>;
 
-/** Asks for a passkey for the sign-in, when the password is known. */
+/** Requests a passkey for the sign-in, after the password. */
 export const signInByPasskey = async (email: string, password: string): Promise<PasskeyAnswer> => answer(await request<Challenge>("/v1/console/passkeys/challenge", { body: { email, password } }));
 
 /** Requests a passkey of the signed-in user before a change of the account. */
@@ -38,7 +38,7 @@ async function answer(o: Challenge): Promise<PasskeyAnswer> {
   return { ceremony: o.ceremony, credential: made.toJSON() };
 }
 
-/** Makes a passkey for the account, and registers it under a name. */
+/** Creates a passkey for the account, and registers it under a name. */
 export async function addPasskey(call: Call, name: string, proof: object): Promise<{ recoveryCodes: string[] }> {
   const o = await call<Options<PublicKeyCredentialCreationOptionsJSON>>("passkeys/begin", { body: proof });
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(o.publicKey);

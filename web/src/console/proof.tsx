@@ -17,7 +17,7 @@ export const Owner = ({ email }: { email: string }) => <input hidden readOnly au
 /** Whether the person signs in at an OpenID provider, and proves there who it is. */
 export const AtProvider = createContext(false);
 
-/** Asks for a proof before a change of the account. */
+/** Requests proof of identity before a change of the account. */
 export function Prove({ email, title, text, label, factors, children, work, onClose }: { email: string; title: string; text: string; label: string; factors: SecondFactors; children?: ComponentChildren; work: (p: Proof) => Promise<unknown>; onClose: () => void }) {
   const [password, setPassword] = useState("");
   const [code, setCode] = useState("");

@@ -1,11 +1,11 @@
 import { request } from "../ui/http";
 
-/** What an OpenID provider sent back, in the address of this page. */
+/** The response of an OpenID provider, in the address of this page. */
 export interface Returned { code: string; state: string; iss?: string }
 
 const backKey = "countersign:console:back";
 
-/** Goes to the provider. The page that is open is found again afterwards. */
+/** Opens the provider's page. The current page is restored afterwards. */
 export function goToProvider(address: string): void {
   sessionStorage.setItem(backKey, location.hash);
   location.assign(address);

@@ -162,7 +162,7 @@ function NewTemplate({ client, who, onClose }: { client: Client; who: Identity; 
   );
 }
 
-/** Makes a template of an envelope: its documents and fields, with roles instead of its persons. */
+/** Creates a template from an envelope: its documents and fields, with roles in place of its persons. */
 export function TemplateOfEnvelope({ client, envelope, onClose }: { client: Client; envelope: { id: string; tenantId: string; subject: string | null }; onClose: () => void }) {
   const [name, setName] = useState(envelope.subject ?? "");
   const make = async (key: string) => {

@@ -8,7 +8,7 @@ async function temporalIsDown(): Promise<boolean> {
     const parts = await (await fetch("/readyz")).json() as { temporal?: string };
     return parts.temporal === "down";
   } catch {
-    return false; // the service itself does not answer, which the page shows elsewhere
+    return false; // the service does not respond, which the page shows elsewhere
   }
 }
 

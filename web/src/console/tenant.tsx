@@ -1,6 +1,6 @@
 import type { Identity } from "./api";
 
-/** Which tenant something is for. A client that is for one has nothing to choose. */
+/** A choice of the tenant; nothing for a client with one tenant. */
 export function TenantField({ who, value, onChange, all = false }: { who: Identity; value: string; onChange: (tenant: string) => void; /** Whether it may be for all tenants: an empty value. */ all?: boolean }) {
   const { tenants } = who.app;
   if (tenants.length === 1) return null;

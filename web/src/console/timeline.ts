@@ -8,7 +8,7 @@ export const sortable = (at: string): string => {
   return `${whole}.${fraction.padEnd(9, "0")}`;
 };
 
-/** What each event says to people. */
+/** The text for each event. */
 const words: Record<string, string> = {
   "envelope.created": "Created", "document.added": "Document added", "document.prepared": "Document prepared", "signer.added": "Recipient added", "field.added": "Field added",
   "draft.prepared": "Draft edited", "envelope.sent": "Sent", "invitation.sent": "Invitation sent", "invitation.failed": "Invitation not delivered", "reminder.sent": "Reminder sent",
@@ -20,7 +20,7 @@ const words: Record<string, string> = {
   "document.timestamped": "Time-stamp added", "document.downloaded": "Downloaded", "document.purged": "Deleted after the retention period", "envelope.deleted": "Draft deleted",
 };
 
-/** Who had the signer's place at a time: another person may have taken it since. */
+/** Returns who was the signer at a time: another person may have replaced them since. */
 export const nameAt = (s: Pick<Signer, "name" | "previous">, at: string): string => s.previous?.find((p) => sortable(at) <= sortable(p.until))?.name ?? s.name;
 
 /** Returns what an event changed, if its name alone does not show it. */
@@ -32,7 +32,10 @@ function change(x: Event, signers: Map<string, Signer>): string {
   return `${s.previous?.[before + 1]?.name ?? s.name} instead of ${s.previous?.[before]?.name ?? ""}`;
 }
 
-/** Joins audit events, mails and webhook deliveries, the newest first. What happened at the same time keeps the audit trail's order. */
+/**
+ * Merges audit events, emails and webhook deliveries, the newest first. Events of the same time keep the audit trail's
+ * order.
+ */
 export function timeline(e: Envelope): Line[] {
   const signers = new Map(e.signers.map((s) => [s.id, s]));
   const people = new Map([...e.signers, ...(e.copies ?? [])].map((p) => [p.id, p]));
@@ -61,7 +64,7 @@ export function timeline(e: Envelope): Line[] {
   return rows.map((r) => r.line);
 }
 
-/** Takes the page views that one person made in one go together. */
+/** Combines consecutive page views of one person. */
 function fold(log: Event[], line: (x: Event) => Line, who: (actor: string, at: string) => string): { line: Line; seq: number }[] {
   const rows: { line: Line; seq: number }[] = [];
   const sorted = [...log].sort((a, b) => a.seq - b.seq);

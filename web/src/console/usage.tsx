@@ -29,7 +29,7 @@ export function Usage({ client }: { client: Client }) {
   );
 }
 
-/** What it means that the limit is near or reached. */
+/** Returns the text about a limit that is near or reached. */
 function limitWords(u: UsageSummary): string {
   const left = (u.envelopesLimit ?? 0) - u.envelopesUsed;
   if (left > 0) return `${left.toLocaleString()} ${left === 1 ? "envelope is" : "envelopes are"} left until ${u.periodEnd}.`;

@@ -8,14 +8,16 @@ declare global {
   }
 }
 
-/** Samples are in curl, Go, JavaScript and Python: true hides all clients of a language, a list hides those it names. */
+/**
+ * Samples are in curl, Go, JavaScript and Python: true hides all clients of a language, a list hides the listed ones.
+ */
 const hidden = {
   c: true, clojure: true, csharp: true, dart: true, fsharp: true, http: true, java: true, kotlin: true, node: true, objc: true, ocaml: true,
   php: true, powershell: true, r: true, ruby: true, rust: true, swift: true,
   shell: ["httpie", "wget"], js: ["axios", "jquery", "ofetch", "xhr"], python: ["aiohttp", "httpx_async", "httpx_sync", "python3"],
 };
 
-/** Nothing is loaded from elsewhere: no fonts, no proxy, no telemetry, no assistant. */
+/** Nothing is loaded from other hosts: no fonts, proxy, telemetry or assistant. */
 const configuration = {
   sources: [
     { title: "Countersign API", slug: "api", url: "/openapi.yaml", default: true },

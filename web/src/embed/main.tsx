@@ -20,7 +20,7 @@ interface Session {
 /** The session that messages name, and the origin that receives them. */
 type Bound = Pick<Session, "envelopeId" | "signerId" | "allowedOrigin">;
 
-/** Tells the application around the frame, and nobody else. */
+/** Posts an event to the embedding application only. */
 function post(to: Bound, event: HostEvent | "resize", more: Record<string, unknown> = {}): void {
   if (parent === window) return;
   const name = `service.signer.${event}`;
@@ -49,7 +49,7 @@ function Embedded(spoken: LocalizedProps) {
       setSession(s);
     } catch (e) {
       setEnd(!(e instanceof ApiError) ? "offline" : ends[e.code] ?? (e.status >= 500 ? "offline" : "embedInvalid"));
-      // A session that is over names the origin that it was bound to.
+      // The error of an ended session names the origin to which it was bound.
       if (e instanceof ApiError && typeof e.details.allowedOrigin === "string") {
         const was = e.details as unknown as Bound;
         setBound(was);

@@ -92,7 +92,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   const control = useRef<ReaderControl>({}).current;
   const fetchContext = async () => sortFields(await client.ask<Context>(`?language=${language.current}`));
 
-  /** Takes what others have entered. Pages to which something was added are to be read again. */
+  /** Applies the entries of others. Pages with new entries have to be read again. */
   const take = (d: Draft, filled: readonly FilledField[]): { draft: Draft; fresh: FilledField[] } => {
     const fresh = filled.filter((f) => !d.seen.includes(f.fieldId));
     if (fresh.length === 0) return { draft: d, fresh };
@@ -107,7 +107,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   };
   const draftNow = useRef(draft);
   draftNow.current = draft;
-  const enteredBy = useRef(""); // whose draft it is, by id; before the code nothing was entered
+  const enteredBy = useRef(""); // the signer of the draft, by id; before the code is verified nothing was entered
 
   const look = (b: Branding | undefined) => {
     setBranding(b ?? null);
@@ -115,7 +115,9 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   };
   const logo = branding?.logo ? `${client.base}/logo` : null;
 
-  /** Shows what an error ended; true: the signer has answered, and is shown the receipt. */
+  /**
+   * Shows the page for an error that ends the signing. Returns true if the signer has answered, and shows the receipt.
+   */
   const showEnd = async (e: unknown): Promise<boolean> => {
     const over = e instanceof ApiError && [401, 409, 410].includes(e.status);
     const outcome = over ? await findOutcome(client) : null;
@@ -254,7 +256,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       finishWith(newReceipt(context, "declined", new Date().toISOString()));
     } catch (e) {
       if (!(e instanceof ApiError && e.code === "already_signed_or_declined")) throw e;
-      // The answer to an earlier try was lost on its way, or another tab has answered.
+      // The response to an earlier attempt was lost, or another tab has answered.
       const outcome = await findOutcome(client);
       const known = outcome && receiptOf(outcome, null);
       if (!known) throw e;
@@ -341,7 +343,7 @@ export function Sign({ token, session, host, speech, choose }: Props) {
     });
     setAdopting(null);
     host.emit("signatureApplied", context, { fieldId: f.id });
-    // Once the dialog has given the focus back.
+    // After the dialog has returned the focus.
     if (!change) setTimeout(() => control.advance?.(f));
   };
   const sign = () => guarded(async () => {
@@ -360,12 +362,12 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       finishWith(newReceipt(context, "signed", done.signedAt, done.receiptToken));
     } catch (e) {
       if (!(e instanceof ApiError)) throw e; // a request without response is retried unchanged
-      // A refused try is over: the next one is another act.
+      // A rejected attempt is over: the next one needs a new key.
       setDraft((d) => ({ ...d, signKey: emptyDraft().signKey }));
       setRefused(refusalsIn(e, fields.map((f) => f.fieldId), shownValues));
       if (e.code === "values_changed") showFilled(e.details as unknown as Pick<Context, "filled" | "shown">);
       if (e.code !== "already_signed") throw e;
-      // The answer to an earlier try was lost on its way.
+      // The response to an earlier attempt was lost.
       const outcome = await findOutcome(client);
       finishWith((outcome && receiptOf(outcome, null)) ?? newReceipt(context, "signed", null));
     }
@@ -379,7 +381,8 @@ export function Sign({ token, session, host, speech, choose }: Props) {
       setFiles((all) => [...all, given]);
       setValue(f, given.attachmentId);
       if (before) await client.detach(before.attachmentId).catch(() => undefined); // an unused file is deleted after a day
-      // On to what comes next, unless the signer has gone on already. The entry that waits has lost the focus to the page.
+      // Moves to the next field, unless the signer has moved on already. When the waiting input closed, the focus went
+      // to the page.
       const at = document.activeElement;
       if (document.getElementById(`entry-${f.id}`) && (at === document.body || at?.id === `entry-${f.id}`)) document.getElementById("next")?.focus({ preventScroll: true });
     })),

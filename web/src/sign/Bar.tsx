@@ -39,7 +39,7 @@ export function Bar({ zoom, context, speech, names, active, values, days, missin
   const total = required + context.documents.reduce((n, d) => n + d.pageCount, 0);
   const left = missing.length + unread;
   const filled = active ? values[active.id] ?? "" : "";
-  // What only takes one decision is done, and left, by the same button.
+  // A field that needs a single decision is filled and left with the same button.
   const decide = active && active.required && !filled && (isPicture(active.type) || isChoice(active.type)) && !isFixed(active) ? active : null;
   const label = decide ? t(decide.type === "signature" ? "signHere" : decide.type === "initial" ? "initialHere" : decide.type === "stamp" ? "stamp" : decide.type === "radio" ? "choose" : "tick")
     : missing.length > 0 ? t(missing.length === required && !active ? "start" : "next") : unread > 0 ? t("readOn") : t(textFor(context.kind, "review"));
@@ -101,10 +101,10 @@ function Entry({ f, name, speech, value, day, problem, said, onValue, onDone }: 
   const ref = useRef<HTMLInputElement & HTMLTextAreaElement & HTMLSelectElement>(null);
   const [left, setLeft] = useState(problem !== "");
   const [typed, setTyped] = useState(() => (f.type === "number" ? typedNumber(value, locale) : value));
-  const wrong = left || said ? problem : ""; // what the service said is shown while the signer types
+  const wrong = left || said ? problem : ""; // the service's message appears while the signer types
   // In the turn of the tap that led here: some phones open the keyboard only then.
   useLayoutEffect(() => ref.current?.focus({ preventScroll: true }), []);
-  // Before the next key can come: Enter accepts the day that is shown.
+  // Runs before the next key press: Enter accepts the displayed day.
   useLayoutEffect(() => {
     if (f.type === "date" && !value) onValue(f, writeDay(f, today(), locale), today());
   }, []);

@@ -16,7 +16,7 @@ interface Props {
   context: Context;
   client: Client;
   speech: Localization;
-  /** Ends the signing where an answer says that it is over. */
+  /** Runs work, and ends the signing if the response says that it is over. */
   guarded: <T>(work: () => Promise<T>) => Promise<T>;
   /** The identity check that comes first: only the invited signer can name somebody else. */
   first: ComponentChildren;
@@ -112,7 +112,7 @@ export function Delegate({ context, client, speech, guarded, first, onDone, onCl
   );
 }
 
-/** Somebody else was invited, and the link has ended. */
+/** The page after delegating: another person was invited, and the link has ended. */
 export function Delegated({ name, speech }: { name: string; speech: Localization }) {
   const { t } = speech;
   return (

@@ -48,7 +48,7 @@ function endOfLink(e: unknown): EndState | null {
   return e.status === 401 || e.status === 404 ? "invalid" : e.status >= 500 ? "offline" : null;
 }
 
-/** The envelope was closed after this signer had signed. */
+/** The page for an envelope that was closed after this signer had signed. */
 export function Closed({ end, speech }: { end: EndState; speech: Localization }) {
   return <p class="notice bad" role="status"><strong>{speech.t(ends[end].title)}</strong> {speech.t(ends[end].text)}</p>;
 }

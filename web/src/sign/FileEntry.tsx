@@ -3,7 +3,7 @@ import { ApiError } from "../ui/http";
 import { formatBytes, type Localization, type Translate } from "../ui/i18n";
 import type { Attached, Field } from "./model";
 
-/** How it stands with the file of a field: whether it is on its way, and why it did not get there. */
+/** The upload state of a field's file: whether it is in progress, and why it failed. */
 export interface FileState { busy: boolean; problem: string }
 
 const idle: FileState = { busy: false, problem: "" };
@@ -50,7 +50,7 @@ export function useFileStates(t: Translate) {
       try {
         await work();
       } catch (e) {
-        // The page has asked for the code once more.
+        // The page has requested the code again.
         if (!(e instanceof ApiError && e.code === "otp_required")) problem = problemWith(e, t);
       }
       busy.current.delete(f.id);
@@ -59,7 +59,7 @@ export function useFileStates(t: Translate) {
   };
 }
 
-/** Chooses the file of a field, shows it, and takes it away. */
+/** The input of a file: choose, show and remove it. */
 export function FileEntry({ f, name, speech, files }: { f: Field; name: string; speech: Localization; files: FileActions }) {
   const { t, locale } = speech;
   const { busy, problem } = files.state(f);
@@ -88,7 +88,7 @@ export function FileEntry({ f, name, speech, files }: { f: Field; name: string; 
 
 export const isTooLarge = (file: File): boolean => file.size > largest;
 
-/** The files of these fields that are on their way, and those that did not get there. */
+/** The uploads of these fields that are in progress or have failed. */
 export function FileNotices({ fields, names, files, t, onGo }: { fields: readonly Field[]; names: Map<string, string>; files: FileActions; t: Translate; onGo: (f: Field) => void }) {
   const told = fields.filter((f) => f.type === "attachment" && (files.state(f).busy || files.state(f).problem));
   return (

@@ -21,7 +21,7 @@ export function HandOver({ context, speech, onGo }: { context: Context; speech: 
   );
 }
 
-/** Whose signature a witness confirms. */
+/** Names the signer whose signature a witness confirms. */
 export function Witnessing({ context, speech }: { context: Context; speech: Localization }) {
   const of = context.witnessFor;
   return of ? <p class="notice">{speech.t("witnessing", { name: isolated(of.name ?? of.role) })}</p> : null;

@@ -15,12 +15,12 @@ interface Props {
   verify: (code: string) => Promise<void>;
 }
 
-const pause = 30_000; // milliseconds before another code may be asked for, if the service does not say
+const pause = 30_000; // milliseconds before another code may be requested, if the service does not say
 
 const secondsUntil = (time: string | null | undefined): number => (time ? Math.max(0, Math.ceil((Date.parse(time) - Date.now()) / 1000)) : 0);
 const counts = (c: CodeState | null): boolean => secondsUntil(c?.liveUntil) > 0 && c?.triesLeft !== 0;
 
-/** Asks for the one-time code. A code that was sent before a reload still counts. */
+/** Requests the one-time code. A code sent before a reload still counts. */
 export function Identify({ context, speech, why, request, verify }: Props) {
   const { t, locale } = speech;
   const sms = context.authMethod === "sms_otp";

@@ -39,16 +39,16 @@ interface Props {
   /** Another signature or initials are wanted. */
   onChange: (f: Field) => void;
   onReview: () => void;
-  /** What the service said of values. */
+  /** The service's messages about values. */
   refused: Refusals;
   files: FileActions;
   /** Set by the reader. */
   control: ReaderControl;
-  /** What stands below the last page. */
+  /** The content below the last page. */
   children: ComponentChildren;
 }
 
-/** The documents, page by page, with the fields on them and the bar that leads through. */
+/** The documents, page by page, with their fields and the bar to navigate them. */
 export function Reader({ context, viewer, names, values, days, read, speech, picture, sendLook, onRead, onValue, onPicture, onChange, onReview, refused, files, control, children }: Props) {
   const { t } = speech;
   const [active, setActive] = useState<string | null>(null);
@@ -137,7 +137,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
     const show = () => document.getElementById(`f-${f.id}`)?.scrollIntoView({ block: "center", inline: "center", behavior: larger ? "instant" : behavior });
     setGoal({ show });
   };
-  /** stay leaves the focus on the button that leads on. */
+  /** stay keeps the focus on the button to the next target. */
   const go = (target: Target, stay = false) => {
     if (typeof target === "string") {
       setActive(null);
@@ -160,7 +160,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
     } else {
       setActive(target.id);
       bring(target, gentle());
-      // A text is entered in the bar, which takes the focus when it opens.
+      // A text is entered in the bar, whose input gets the focus when it opens.
       (isWriting(target) ? document.getElementById(`entry-${target.id}`) : document.getElementById(`f-${target.id}`))?.focus({ preventScroll: true });
     }
   };

@@ -16,7 +16,7 @@ interface Props {
   toDo: Field[];
   problems: ReadonlyMap<string, string>;
   read: ReadonlySet<string>;
-  /** What others added that this signer has not looked at yet. */
+  /** Values added by others that this signer has not seen yet. */
   news: readonly FilledField[];
   files: FileActions;
   speech: Localization;
@@ -42,7 +42,7 @@ export function Review({ context, names, values, toDo: missing, problems, read, 
       await sign();
     } catch (e) {
       setBusy(false);
-      if (e instanceof ApiError && e.code === "values_changed") return; // the news say it
+      if (e instanceof ApiError && e.code === "values_changed") return; // the list of new values shows it
       const fields = e instanceof ApiError ? Object.values(e.errors).flat() : [];
       setProblem(fields.length ? [t("notAccepted"), ...fields] : [errorText(e, t, context.senderName)]);
     }

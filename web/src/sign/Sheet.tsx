@@ -14,7 +14,7 @@ export interface SheetEvents {
   erased: (key: string) => void;
   retry: () => void;
   press: (f: Field) => void;
-  /** The field is as it should be; the next one is wanted. */
+  /** The field is complete: moves to the next one. */
   advance: (f: Field) => void;
   picture: (sha256: string) => Promise<string>;
   openFile: (a: Attached) => void;
@@ -34,7 +34,7 @@ interface Props {
   events: SheetEvents;
 }
 
-/** One page with its fields and with what others entered, which lie where they will be sealed. */
+/** A page with its fields and the entries of others, at the places where they will be sealed. */
 export const PageSheet = memo(function PageSheet({ doc, page, pageKey, fields, filled, later, names, values, active, t, events }: Props) {
   const ref = useRef<HTMLDivElement>(null);
   const holder = useRef<HTMLDivElement>(null);
@@ -75,7 +75,7 @@ function FieldBox({ f, room, name, value, active, t, events }: BoxProps) {
   const fixed = isFixed(f);
   // The value is part of the name: on the page it may be too small to read.
   const shown = check ? "" : filled ? (isPicture(f.type) ? t("filled") : value) : t("empty");
-  // At this event, not at keydown: what comes next would reach the field that then has the focus.
+  // Handles this event, not keydown: the following events would reach the field that then has the focus.
   const enter = (e: KeyboardEvent) => {
     if (e.key !== "Enter" || !(check || fixed || (filled && isPicture(f.type)))) return;
     e.preventDefault();
@@ -124,7 +124,7 @@ function LaterBox({ f, t }: { f: LaterField; t: Translate }) {
   return <div id={`l-${f.fieldId}`} class={`later ${f.w < 48 || f.h < 14 ? "slim" : ""}`} dir="ltr" style={placed(f)} role="img" aria-label={what} title={what}><span class="whose" dir="auto" aria-hidden="true">{what}</span></div>;
 }
 
-/** What another signer entered. It says whose it is. */
+/** The entry of another signer, with the signer's name. */
 function FilledBox({ f, t, events }: { f: FilledField; t: Translate; events: SheetEvents }) {
   const [picture, setPicture] = useState("");
   const [failed, setFailed] = useState(false);

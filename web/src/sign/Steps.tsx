@@ -7,7 +7,7 @@ import { SenderLogo } from "./Look";
 import type { Context } from "./model";
 import { textFor, type RecipientKind } from "./roles";
 
-/** What went wrong, in words for the signer. */
+/** Returns the message for an error, in words for the signer. */
 export function errorText(e: unknown, t: Translate, sender: string): string {
   if (e instanceof NetworkError) return t(navigator.onLine ? "unreachable" : "offline");
   if (!(e instanceof ApiError)) return t("wentWrong", { message: e instanceof Error ? e.message : String(e) });
@@ -37,7 +37,7 @@ export function Invitation({ context, logo, speech }: { context: Context; logo: 
   );
 }
 
-/** Whom to ask. */
+/** Names the contact for questions. */
 export function Contact({ sender, contact, t }: { sender: string; contact?: string | null; t: Translate }) {
   if (!contact) return <p class="quiet small">{t("askSender", { sender: `\u2068${sender}\u2069` })}</p>;
   const [before, after] = t("askAddress", { sender: `\u2068${sender}\u2069`, address: "\u0000" }).split("\u0000");

@@ -65,7 +65,7 @@ export class Client {
     return this.session ? { "X-Signer-Session": this.session } : {};
   }
 
-  /** The picture that another signer signed with, as an address for an image element. */
+  /** Returns the picture of another signer's signature, as a URL for an image element. */
   picture(sha256: string): Promise<string> {
     let found = this.pictures.get(sha256);
     if (!found) {

@@ -5,9 +5,9 @@ export interface Condition { all?: Clause[]; any?: Clause[] }
 export interface ConditionField { id: string; name?: string; type: string; group?: string; option?: string; condition?: Condition | null }
 
 /**
- * The ids of the fields of one signer that are shown. entered has, by id, what stands in them: a text, "true" for a box
- * or a choice that is marked, anything but "" for a picture or a file. earlier has, by name, the values of earlier signers.
- * A field that is not shown counts as empty.
+ * Returns the ids of the visible fields of one signer. entered maps field ids to their content: text, "true" for a
+ * checked box or option, anything but "" for a picture or file. earlier maps field names to the values of earlier
+ * signers. A hidden field counts as empty.
  */
 export function visibleFields(fields: readonly ConditionField[], entered: Readonly<Record<string, string>>, earlier: Readonly<Record<string, string>>): Set<string> {
   const byName = new Map<string, ConditionField[]>();

@@ -7,10 +7,10 @@ import { isPicture, type Context, type Values } from "./model";
  */
 export interface Draft {
   values: Values;
-  /** The day behind each date field, as YYYY-MM-DD. */
+  /** The day of each date field, as YYYY-MM-DD. */
   days: Record<string, string>;
   read: string[];
-  /** The fields whose entries by others were on the pages that count as read. */
+  /** The fields of others whose entries were on the pages that count as read. */
   seen: string[];
   signature: AdoptedSignature | null;
   initials: AdoptedSignature | null;
@@ -32,7 +32,7 @@ export function emptyDraft(): Draft {
 
 interface Packed { at: number; draft: Draft; pictures: string[] }
 
-/** A picture that is in many fields is kept once. */
+/** A picture used in many fields is stored once. */
 function pack(c: Context, draft: Draft): Packed {
   const pictures: string[] = [];
   const put = (picture: string) => {
@@ -56,7 +56,7 @@ function unpack(c: Context, kept: Packed | null): Draft | null {
   return { ...emptyDraft(), ...kept.draft, values };
 }
 
-/** Null if nothing was kept. */
+/** Returns the stored draft, or null without one. */
 export async function loadDraft(c: Context): Promise<Draft | null> {
   return fromTab(c) ?? (await fromDevice(c));
 }
@@ -134,7 +134,7 @@ function sweep(): void {
     try {
       at = (JSON.parse(localStorage.getItem(key)!) as Encrypted).at;
     } catch {
-      // not ours any more
+      // not in the format of this page
     }
     if (!(Date.now() - at < lifetime)) localStorage.removeItem(key);
   }

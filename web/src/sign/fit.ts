@@ -1,6 +1,6 @@
 const measuring = document.createElement("canvas").getContext("2d")!;
 
-/** Below this size, in points, nothing that a signer enters is sealed. */
+/** The minimum size of sealed entries, in points. */
 export const minTextSize = 5;
 const lineHeight = 1.2;
 

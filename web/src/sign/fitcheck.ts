@@ -6,10 +6,13 @@ import { isFixed, isWritten, type Field, type Values } from "./model";
 
 /** The pause in typing, in milliseconds, before the service checks the texts. */
 const pause = 500;
-/** How many texts are checked in one request, whose body is bounded. */
+/** The number of texts checked in one request, whose body is limited. */
 const mostChecks = 5;
 
-/** Asks the service, while the signer types, which texts it could seal only too small to be read, and refuses these. */
+/**
+ * Checks with the service, while the signer types, which texts would be illegibly small when sealed, and rejects
+ * these.
+ */
 export function useFitCheck(client: Client, fields: readonly Field[] | null, values: Values, t: Translate, refuse: (misfits: Refusals) => void): void {
   const checked = useRef(new Map<string, string>());
   useEffect(() => {
@@ -23,7 +26,7 @@ export function useFitCheck(client: Client, fields: readonly Field[] | null, val
         if (stale) return;
         for (const f of asked) checked.current.set(f.fieldId, f.textValue);
         if (misfits.length > 0) refuse(Object.fromEntries(misfits.map((m) => [m.fieldId, { value: values[m.fieldId]!, message: t("tooLongForField", { n: m.length }) }])));
-      }, () => undefined); // the signature says it again
+      }, () => undefined); // signing reports it again
     }, pause);
     return () => {
       stale = true;

@@ -1,5 +1,5 @@
 import type { ApiError } from "../ui/http";
-/** How dates and numbers are written, and what the page itself can say of a value. The service checks all of it again. */
+/** The formats of dates and numbers, and the page's own checks of values. The service checks everything again. */
 
 import { latinDigits } from "../ui/digits";
 import type { Translate } from "../ui/i18n";
@@ -15,7 +15,10 @@ export function writeDay(f: Field, iso: string, locale: string): string {
   return f.format.replaceAll(/yyyy|MM|M|dd|d/g, (token) => ({ yyyy: y, MM: m, M: String(Number(m)), dd: d, d: String(Number(d)) })[token]!);
 }
 
-/** How numbers are written in the language: its signs, and how many digits stand between two group signs. */
+/**
+ * Returns the conventions for numbers in the language: its separators, and the number of digits between two group
+ * signs.
+ */
 function numeralsOf(locale: string): { decimal: string; group: string; between: number } {
   const parts = new Intl.NumberFormat(locale).formatToParts(-123456789.6);
   const sign = (type: "decimal" | "group", otherwise: string) => parts.find((p) => p.type === type)?.value ?? otherwise;
@@ -40,18 +43,18 @@ export function readNumber(typed: string, locale: string): string {
   const [whole, rest] = at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + decimal.length)];
   const [, sign, size] = /^([+-]?) ?(.*)$/.exec(whole)!;
   const signs = `[ ${group.replace(/\s/, " ").replace("'", "\u2019")}]`;
-  // 1,234,567; in India 12,34,567. Nobody groups behind a leading zero: 0.500 is a half everywhere.
+  // 1,234,567; in India 12,34,567. A leading zero is never grouped: 0.500 is a half everywhere.
   const grouped = [3, between].some((n) => new RegExp(`^[1-9]\\d{0,${n - 1}}(?=(${signs}))(?:\\1\\d{${n}})*\\1\\d{3}$`).test(size!));
   if ((!grouped && !/^\d*$/.test(size!)) || !/^\d*$/.test(rest)) return text;
   return `${sign}${size!.replaceAll(/\D/g, "")}${at < 0 ? "" : `.${rest}`}`;
 }
 
-/** Writes a number that was read as people type it in the language, each digit as it stands. */
+/** Writes a parsed number in the conventions of the language, keeping each digit. */
 export function typedNumber(value: string, locale: string): string {
   return /^[+-]?\d+(\.\d+)?$/.test(value) ? value.replace(".", numeralsOf(locale).decimal) : value;
 }
 
-/** What is wrong with a value, in the person's language; "" if the page sees nothing. */
+/** Returns the problem of a value, in the person's language; "" if the page finds none. */
 export function problemOf(f: Field, value: string, t: Translate, locale: string, day?: string): string {
   const text = value.trim();
   if (!text || !isWritten(f.type)) return "";
@@ -76,10 +79,10 @@ export function problemOf(f: Field, value: string, t: Translate, locale: string,
   return "";
 }
 
-/** What the service said of a value; it holds as long as the value stays. */
+/** The service's messages about values; each applies until the value changes. */
 export type Refusals = Readonly<Record<string, { value: string; message: string }>>;
 
-/** What is wrong with the values, by field. */
+/** Returns the problems of values, by field. */
 export function problemsOf(fields: readonly Field[], values: Readonly<Record<string, string>>, days: Readonly<Record<string, string>>, refused: Refusals, t: Translate, locale: string): Map<string, string> {
   const out = new Map<string, string>();
   for (const f of fields) {
@@ -97,7 +100,7 @@ export function fieldsToDo(context: Context, values: Values, problems: ReadonlyM
   return context.fields.filter((f) => missing.has(f) || problems.has(f.id));
 }
 
-/** What the service said of single values, by field. */
+/** Returns the service's messages about single values, by field. */
 export function refusalsIn(e: ApiError, sent: string[], values: Readonly<Record<string, string>>): Refusals {
   const out: Record<string, { value: string; message: string }> = {};
   const put = (id: string | undefined, message: string) => { if (id) out[id] = { value: values[id] ?? "", message }; };

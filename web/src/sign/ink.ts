@@ -1,17 +1,17 @@
-/** Makes the picture of a signature. Every picture is a transparent PNG, cut to its ink. */
+/** Creates the pictures of signatures. Every picture is a transparent PNG, cropped to its ink. */
 
 export const inkColour = "#14283f";
 
 export interface Typeface { label: string; family: string; covers: RegExp }
 
-/** The typefaces for typed signatures; the label is what the record keeps. */
+/** The typefaces for typed signatures; the record contains the label. */
 const typefaces: readonly Typeface[] = [
   { label: "Dancing Script", family: '"Dancing Script", cursive', covers: /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]*$/u },
   { label: "Caveat", family: '"Caveat", cursive', covers: /^(?!.*[\u1ea0-\u1ef1])[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Common}\p{Script=Inherited}]*$/u },
   { label: "Great Vibes", family: '"Great Vibes", cursive', covers: /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]*$/u },
 ];
 
-/** For all other scripts: what the browser has, in the more written of its styles. */
+/** For all other scripts: handwritten or serif fonts of the system. */
 const systemTypeface: Typeface = {
   label: "Serif", covers: /^/,
   family: '"Klee One", "Hiragino Mincho ProN", "Yu Mincho", "Noto Serif CJK JP", "Noto Naskh Arabic", "Geeza Pro", "Noto Serif Devanagari", "Kohinoor Devanagari", serif',
@@ -101,7 +101,7 @@ export function cropToInk(canvas: HTMLCanvasElement): string | null {
   return out.toDataURL("image/png");
 }
 
-/** Reads a picture file. With clean, light pixels become transparent and the rest ink. */
+/** Reads a picture file. With clean, light pixels become transparent and the others ink. */
 export async function drawUploadedImage(file: Blob, clean: boolean): Promise<string | null> {
   const bitmap = await createImageBitmap(file);
   const scale = Math.min(1, 1600 / bitmap.width, 1600 / bitmap.height);
@@ -124,7 +124,7 @@ function removePaper(p: Uint8ClampedArray): void {
   const light = (i: number) => p[i]! * 0.299 + p[i + 1]! * 0.587 + p[i + 2]! * 0.114;
   const histogram = new Array<number>(256).fill(0);
   for (let i = 0; i < p.length; i += 4) histogram[Math.round(light(i))]!++;
-  // The paper is what most pixels are; ink is well below it.
+  // The paper is the most frequent lightness; ink is well below it.
   const paper = histogram.reduce((best, n, i) => (n > histogram[best]! ? i : best), 255);
   const [full, none] = [paper * 0.45, paper * 0.8];
   for (let i = 0; i < p.length; i += 4) {
@@ -134,8 +134,8 @@ function removePaper(p: Uint8ClampedArray): void {
 }
 
 /**
- * The first letters of the parts of a name. Letters that would join, and might make a word of two initials, are written
- * apart.
+ * Returns the first letters of the parts of a name. Letters that would join, and might turn two initials into a word,
+ * are separated.
  */
 export function initialsOf(name: string): string {
   const letters = name.split(/[\s-]+/).map((part) => /^\P{M}\p{M}*/u.exec(part)?.[0] ?? "").filter(Boolean).slice(0, 4);

@@ -20,7 +20,7 @@ export interface Field {
   w: number;
   h: number;
   required: boolean;
-  /** What the sender calls it. */
+  /** The sender's name for the field. */
   label?: string | null;
   /** How conditions and values name it; the fields of one name hold one value. */
   name?: string;
@@ -38,7 +38,7 @@ export interface Field {
   options?: string[];
   validation?: { min?: string; max?: string; message?: string };
   condition?: Condition | null;
-  /** Of a choice: the group of which one is chosen, and what this one says. */
+  /** For a radio option: the group in which one is chosen, and the text of this one. */
   group?: string;
   option?: string;
 }
@@ -46,13 +46,13 @@ export interface Field {
 /** A file that was uploaded for a field. */
 export interface Attached { attachmentId: string; fieldId: string; name: string; size: number; mimeType: string }
 
-/** What another signer has entered or signed. */
+/** The entry of another signer. */
 export interface FilledField extends Pick<Field, "documentId" | "type" | "page" | "x" | "y" | "w" | "h"> {
   fieldId: string;
   signerId: string;
   signerName: string;
   value: string | null;
-  /** SHA-256 of a picture, by which it is fetched. */
+  /** SHA-256 of a picture, which identifies it for loading. */
   picture: string | null;
   option?: string;
   attachment?: Attached;
@@ -61,9 +61,9 @@ export interface FilledField extends Pick<Field, "documentId" | "type" | "page" 
 /** A field that another signer fills in later. */
 export interface LaterField extends Pick<Field, "documentId" | "type" | "page" | "x" | "y" | "w" | "h"> { fieldId: string; signerName: string }
 
-/** A one-time code that was sent, and when another one may be asked for. */
+/** The state of the one-time code, and when another one can be requested. */
 export interface CodeState {
-  /** Until when the code counts; null: none does. */
+  /** When the code expires; null: there is no valid code. */
   liveUntil: string | null;
   triesLeft: number | null;
   requestableAt: string | null;
@@ -105,18 +105,18 @@ export interface Context {
   savedSignatureFontLabel: string | null;
   /** The entries of everyone who has signed; empty until the signer is verified. */
   filled: FilledField[];
-  /** What others will fill in after this signer; absent before the signer is confirmed. */
+  /** The fields of later signers; absent before the signer is verified. */
   later?: LaterField[];
   /** Digest of filled. The signature names it, so that the record proves what was shown. */
   shown: string | null;
   /** Encrypts the draft on this device; null until the signer is confirmed. */
   draftKey: string | null;
   code: CodeState | null;
-  /** The address that answers questions. */
+  /** The address for questions. */
   contact?: string | null;
   /** False: the documents are closed until the signer is confirmed. */
   readBeforeCode: boolean;
-  /** Values of earlier signers by name, as far as conditions ask for them. */
+  /** Values of earlier signers by name, as far as conditions refer to them. */
   conditionValues: Record<string, string>;
   /** Absent: an ordinary signer. */
   kind?: RecipientKind;
@@ -126,7 +126,7 @@ export interface Context {
   /** The signer may delegate to another person. */
   mayDelegate?: boolean;
   witnessFor?: Witnessed;
-  /** What the sender's pages look like; absent: as everybody's. */
+  /** The branding of the sender's pages; absent: the default. */
   branding?: Branding;
   /** Files that wait to be signed with. */
   attachments: Attached[];
@@ -149,19 +149,22 @@ export const isWritten = (type: FieldType): boolean => !isPicture(type) && !isCh
 /** Whether the sender or the service sets the value. */
 export const isFixed = (f: Field): boolean => f.readOnly === true || f.type === "signed_date";
 
-/** What stands in the fields when conditions are looked at as the signer signs: the service fills in the date of signing before it does. */
+/**
+ * Returns the values with which conditions are evaluated when the signer signs: the service fills in the date of
+ * signing first.
+ */
 export function withSigningDate(fields: readonly { id: string; type: FieldType }[], values: Values): Values {
   return { ...values, ...Object.fromEntries(fields.filter((f) => f.type === "signed_date").map((f) => [f.id, today()])) };
 }
 
-/** What the signer sees: the fields whose conditions are met. */
+/** Returns the context with the fields whose conditions are met. */
 export function shownContext(c: Context, values: Values): Context {
   if (!c.fields.some((f) => f.condition)) return c;
   const shown = visibleFields(c.fields, withSigningDate(c.fields, values), c.conditionValues);
   return { ...c, fields: c.fields.filter((f) => shown.has(f.id)) };
 }
 
-/** What stands in the fields that the signer has not touched: what the sender or the service put there. */
+/** Returns the values with the sender's or the service's content in fields that the signer has not changed. */
 export function withPrefilled(c: Context, values: Values): Values {
   const out: Record<string, string> = { ...values };
   for (const f of c.fields) {
@@ -211,8 +214,8 @@ export function pageSize(doc: Doc, page: number): { width: number; height: numbe
 }
 
 /**
- * Names each field: by the label that it was given, else by its type, numbered where a page has several, and its
- * page; with the document where there are several.
+ * Returns a name for each field: its label or else its type, numbered if a page has several, and its page, and the
+ * document if there are several.
  */
 export function fieldNames(context: Context, t: Translate): Map<string, string> {
   const names = new Map<string, string>();
@@ -249,7 +252,7 @@ export function unreadPages(context: Context, read: ReadonlySet<string>): { doc:
   return out;
 }
 
-/** The field after the one named, among those given; the first one if none follows. */
+/** Returns the first of the fields in among after the named one, or the first in among if none follows. */
 export function nextField(all: readonly Field[], among: readonly Field[], after: string | null): Field | undefined {
   const at = all.findIndex((f) => f.id === after);
   return among.find((f) => all.indexOf(f) > at) ?? among[0];

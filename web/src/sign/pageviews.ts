@@ -1,11 +1,11 @@
 import { ApiError, NetworkError } from "../ui/http";
 
-/** One look at a page. */
+/** One view of a page. */
 export interface PageView { documentId: string; page: number; dwellMs: number }
 
 /**
- * How long, in milliseconds, a drawn page must be in sight to count as seen, and
- * so to be reported. Shorter looks come from scrolling past.
+ * How long a drawn page must be visible to count as viewed and be reported, in milliseconds. Shorter views come from
+ * scrolling past.
  */
 export const minPageView = 350;
 
@@ -21,7 +21,7 @@ export class PageViewReporter {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** Tells which pages ("documentId/page") are before the reader's eyes now. */
+  /** Sets the pages ("documentId/page") that are visible now. */
   see(keys: ReadonlySet<string>): void {
     for (const [key, start] of this.since) {
       if (!keys.has(key)) {

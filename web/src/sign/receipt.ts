@@ -12,7 +12,7 @@ export interface Receipt {
   envelopeId: string;
   subject: string | null;
   senderName: string;
-  /** The address that answers questions. */
+  /** The address for questions. */
   contact?: string | null;
   signerName?: string;
   maskedEmail: string;
@@ -24,7 +24,7 @@ export interface Receipt {
   token?: string | null;
 }
 
-/** What the service says of a link that signs no longer. */
+/** The service's report on a link that can no longer be used to sign. */
 export interface Outcome {
   outcome: "open" | "signed" | "declined" | "closed";
   at: string | null;
@@ -42,7 +42,7 @@ export interface Outcome {
   branding?: Branding;
 }
 
-/** Null if the service does not know, or does not say. */
+/** Returns the outcome of the link, or null if the service does not report it. */
 export async function findOutcome(client: Client): Promise<Outcome | null> {
   try {
     return await client.ask<Outcome>("/outcome");
@@ -53,7 +53,7 @@ export async function findOutcome(client: Client): Promise<Outcome | null> {
 
 export function receiptOf(o: Outcome, kept: Receipt | null): Receipt | null {
   if (o.outcome !== "signed" && o.outcome !== "declined") return null;
-  // What this tab kept has the hashes of the files that were signed.
+  // The receipt in this tab has the hashes of the signed files.
   const same = kept?.envelopeId === o.envelopeId && kept.outcome === o.outcome ? kept : null;
   return {
     outcome: o.outcome, at: o.at ?? same?.at ?? null, envelopeId: o.envelopeId, subject: o.subject, senderName: o.senderName, contact: o.contact,
@@ -69,7 +69,7 @@ export function newReceipt(context: Context, outcome: Receipt["outcome"], at: st
   };
 }
 
-/** The receipt is kept in the tab under the end of the token, which opens nothing. */
+/** The receipt is stored in the tab under the end of the token, which gives no access. */
 const receiptKey = (token: string) => `countersign:receipt:${token.slice(-12)}`;
 
 export function saveReceipt(token: string, r: Receipt): void {

@@ -6,7 +6,7 @@ export type RecipientKind = "approver" | "viewer" | "in_person";
 /** The person with the link of a signer who signs in person. */
 export interface Host { name: string }
 
-/** Whose signature a witness confirms; the name is null until the witness is confirmed. */
+/** The signature that a witness confirms; the name is null until the witness is verified. */
 export interface Witnessed { signerId: string; role: string; name: string | null; signedAt: string | null }
 
 /** The texts for an approver or viewer in place of those for a signer. */

@@ -3,11 +3,11 @@ import { legibleScale } from "./tracking";
 
 /** How large pages are shown: CSS pixels per point. */
 export interface Zoom {
-  /** What was asked for. */
+  /** The requested scale. */
   k: number;
-  /** The same, as a share of what fits the width. */
+  /** The requested scale, relative to the scale that fits the width. */
   ratio: number;
-  /** It was not asked for by hand, but needed for a field. */
+  /** The scale was not chosen by the signer, but needed for a field. */
   auto: boolean;
 }
 
@@ -35,5 +35,5 @@ export function scaleForField(f: Field, near: readonly Field[], fit: number, wid
   return Math.min(k, Math.max(fit, (width - 24) / f.w));
 }
 
-/** The scale for reading: what fits, if that can be read. */
+/** Returns the scale for reading: the scale that fits, if it is legible. */
 export const readingScale = (fit: number): number => Math.max(fit, legibleScale * 1.01);

@@ -3,7 +3,7 @@ import type { Client } from "./client";
 
 const pause = 12_000; // milliseconds between two looks
 
-/** Tells when somebody else's entries have changed what the signer is shown, as long as the page is in sight. */
+/** Calls onChange when entries of others have changed the displayed values, while the page is visible. */
 export function watchShown(client: Client, known: () => string | null, onChange: () => Promise<void>, onOver: () => void): () => void {
   let [timer, done, asking] = [0, false, false];
   const look = async () => {

@@ -11,13 +11,13 @@ const tenthTime = 300; // milliseconds
 const tick = 100; // milliseconds
 const margin = 0.02; // of the height: a hair's breadth is not missed
 
-/** How long what of a page was before the reader's eyes. */
+/** How long parts of a page were visible to the reader. */
 interface ViewedTime { total: number; tenths: number[] }
 
-/** Follows which pages are near, which are in sight, and which were read. */
+/** Tracks which pages are near, visible, and read. */
 export class ReadingTracker {
   onRead: (key: string) => void = () => {};
-  /** Tells whether a page that is in sight is too small to be read. */
+  /** Receives whether a visible page is too small to be read. */
   onSmall: (small: boolean) => void = () => {};
   private sheets = new Map<string, { sheet: Sheet; element: HTMLElement }>();
   private keys = new WeakMap<Element, string>();
@@ -106,15 +106,15 @@ export class ReadingTracker {
     if (document.visibilityState === "visible") this.dwell.see(new Set([...this.inSight].filter((k) => this.ready.has(k))));
   }
 
-  /** Counts the time since the last look for everything that can be read now. */
+  /** Adds the time since the last count to everything that is legible now. */
   private count = (): void => {
     const now = performance.now();
-    // A page that was asleep was not before anybody's eyes.
+    // A suspended page was not visible.
     const passed = Math.min(now - this.last, 5 * tick);
     this.last = now;
     if (document.visibilityState !== "visible") return;
     let small = false;
-    // What lies behind the bar is not in view.
+    // The part behind the bar is not visible.
     const end = document.querySelector(".bar")?.getBoundingClientRect().top ?? innerHeight;
     for (const key of this.visible) {
       if (this.read.has(key) || !this.ready.has(key)) continue;

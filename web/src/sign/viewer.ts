@@ -13,7 +13,7 @@ function isModern(): boolean {
 
 let loading: Promise<PdfJs> | null = null;
 
-/** Starts a worker of pdf.js; it says by a message that it is ready. */
+/** Starts a worker of pdf.js, which reports by a message that it is ready. */
 function startWorker(address: string): Promise<Worker> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(address, { type: "module" });
@@ -30,7 +30,7 @@ export function loadViewer(): Promise<PdfJs> {
   loading ??= (async () => {
     const modern = isModern();
     const started = startWorker(modern ? modernWorker : legacyWorker);
-    started.catch(() => undefined); // awaited below, once the script has come
+    started.catch(() => undefined); // awaited below, once the script has loaded
     try {
       const found = await (modern ? import("pdfjs-dist") : import("pdfjs-dist/legacy/build/pdf.mjs")) as PdfJs;
       found.GlobalWorkerOptions.workerPort = await started;
@@ -47,7 +47,7 @@ export function loadViewer(): Promise<PdfJs> {
 const wholeFileSize = 1 << 18; // bytes: such a file is fetched whole
 const rangeSize = 1 << 18; // bytes per range request
 const maxDrawnPages = 12;
-const maxCanvasPixels = 12_000_000; // of one canvas: phones refuse much larger ones
+const maxCanvasPixels = 12_000_000; // for one canvas: phones reject much larger ones
 
 /** A piece of text with its place in points from the left and top edge of the page. */
 export interface PageText { text: string; x: number; y: number; w: number; h: number; rtl?: boolean }
@@ -66,15 +66,15 @@ export interface Sheet {
   /** Width of the page in points. */
   width: number;
   onDrawn: () => void;
-  /** What was drawn is gone, to save memory; it is drawn again when it comes near. */
+  /** The drawing was erased to save memory; it is drawn again when the page comes near. */
   onErased?: () => void;
   onFailed: () => void;
 }
 
-/** The flags of the stamp annotations by which the service draws what people entered: print, read only, locked. */
+/** The flags of the stamp annotations with which the service draws entries: print, read only, locked. */
 const stampFlags = 196;
 
-/** Adds what people entered to the text of a page: pdf.js has the text of annotations in no text layer. */
+/** Adds people's entries to the text of a page: pdf.js has no text of annotations in its text layer. */
 async function addEntries(layer: HTMLElement, page: PDFPageProxy, unit: PageViewport): Promise<void> {
   const annotations = (await page.getAnnotations()) as { subtype: string; annotationFlags: number; contentsObj?: { str: string }; rect: number[] }[];
   for (const a of annotations) {
@@ -93,7 +93,7 @@ interface Drawn { page?: PDFPageProxy; task?: RenderTask; text?: TextLayer; dens
 
 /**
  * Draws pages of the documents. It reads the files by ranges, keeps few drawn pages, and draws one page at a time,
- * those in sight first. What the first page needs can be fetched before it is shown.
+ * visible ones first. The data for the first page can be fetched before it is shown.
  */
 export class Viewer {
   private documents = new Map<string, Promise<PDFDocumentProxy>>();
@@ -108,7 +108,7 @@ export class Viewer {
     /** Whether text can be selected and read aloud. */
     private readonly withText = true) {}
 
-  /** Fetches what the first page of a document needs; a small file whole, while the viewer is still on its way. */
+  /** Fetches the data for the first page of a document, or all of a small file, while the viewer itself still loads. */
   async prepare(documentId: string, size: number): Promise<void> {
     try {
       if (size <= wholeFileSize && !this.documents.has(documentId)) this.files.set(documentId, this.fetchWhole(documentId));
@@ -139,13 +139,13 @@ export class Viewer {
       const [a, b, , , e, f] = item.transform as number[];
       const [x, y] = view.convertToViewportPoint(e!, f!) as [number, number];
       const [ahead, below] = view.convertToViewportPoint(e! + a!, f! + b!) as [number, number];
-      if (ahead <= x || Math.abs(below - y) > 0.1 * (ahead - x)) return []; // it runs up or down the page, or stands on its head
+      if (ahead <= x || Math.abs(below - y) > 0.1 * (ahead - x)) return []; // vertical or upside down
       const unit = found.userUnit || 1;
       return [{ text: item.str, x, y: y - item.height * unit, w: item.width * unit, h: item.height * unit, rtl: item.dir === "rtl" }];
     });
   }
 
-  /** What a page draws, as pdf.js lists it. */
+  /** Returns the operators that draw a page, as pdf.js lists them. */
   async operators(documentId: string, page: number): Promise<PageOperators> {
     const [lib, doc] = await Promise.all([loadViewer(), this.open(documentId)]);
     const found = await doc.getPage(page);
@@ -166,7 +166,7 @@ export class Viewer {
     void this.work();
   }
 
-  /** Draws pages again whose size on the screen has changed since. */
+  /** Redraws pages whose size on the screen has changed. */
   refresh(): void {
     void this.work();
   }
@@ -254,7 +254,8 @@ export class Viewer {
     this.files.delete(documentId);
     return lib.getDocument({
       ...(data ? { data } : { url: this.urlOf(documentId), httpHeaders: this.headers(), rangeChunkSize: rangeSize, disableAutoFetch: true, disableStream: true }),
-      // Typefaces that a file names but does not hold are drawn with those shipped here: they look the same on every device.
+      // Typefaces that a file names but does not contain are replaced by bundled ones: they look the same on every
+      // device.
       useSystemFonts: false, isEvalSupported: false, enableXfa: false,
       cMapUrl: "/viewer/cmaps/", cMapPacked: true, standardFontDataUrl: "/viewer/standard_fonts/", wasmUrl: "/viewer/wasm/",
     }).promise;
@@ -283,7 +284,7 @@ export class Viewer {
     d.cancelled = true;
     d.task?.cancel();
     d.text?.cancel();
-    d.page?.cleanup(); // pictures and operators, which pdf.js keeps otherwise as long as the document is open
+    d.page?.cleanup(); // pdf.js otherwise keeps pictures and operators as long as the document is open
     this.drawn.delete(sheet);
     const canvas = sheet.holder.querySelector("canvas");
     if (canvas) freeCanvas(canvas);
@@ -299,7 +300,7 @@ export class Viewer {
   }
 }
 
-/** Device pixels per point: what the page is shown at, pinch zoom included. */
+/** Returns the device pixels per point of the displayed page, pinch zoom included. */
 function density(sheet: Sheet): number {
   const pinch = Math.min(window.visualViewport?.scale ?? 1, 3);
   return (sheet.holder.clientWidth / sheet.width) * Math.min(window.devicePixelRatio || 1, 3) * pinch;

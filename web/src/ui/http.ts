@@ -4,7 +4,7 @@ export class ApiError extends Error {
     readonly status: number,
     readonly code: string,
     message: string,
-    /** Seconds after which asking again makes sense; 0 if the answer named none. */
+    /** Seconds after which a retry makes sense; 0 if the response named none. */
     readonly retryAfter: number,
     readonly errors: Record<string, string[]>,
     readonly details: Record<string, unknown>,
@@ -23,21 +23,21 @@ export interface RequestOptions {
   method?: string;
   body?: unknown;
   bearer?: string;
-  /** Makes a repeated request the same request. */
+  /** The Idempotency-Key, which makes a retry the same request. */
   key?: string;
   /** Proves that this client confirmed a one-time code, where the cookie does not. */
   session?: string | null;
   /** Lets the request outlive the page. */
   keepalive?: boolean;
   headers?: Record<string, string>;
-  /** Is shown the headers of the answer. */
+  /** Receives the headers of the response. */
   onHeaders?: (h: Headers) => void;
 }
 
 /** The responses of a proxy that cannot reach the service (RFC 9110, section 15.6). */
 const gateway = [502, 503, 504];
 
-/** Asks the service and returns its JSON answer. Throws ApiError or NetworkError. */
+/** Sends a request to the service and returns its JSON response. Throws ApiError or NetworkError. */
 export async function request<T>(path: string, { method, body, bearer, key, session, keepalive, headers = {}, onHeaders }: RequestOptions = {}): Promise<T> {
   const raw = body instanceof Blob || body instanceof FormData;
   if (body !== undefined && !raw) headers["Content-Type"] = "application/json";

@@ -2,7 +2,7 @@ import { english, languages, loadPages, type Key, type Language, type Text, type
 
 export { languages, type Language } from "./locales";
 
-/** Those written from right to left. */
+/** The languages written from right to left. */
 export const rightToLeft = new Set<string>(["ar", "he"]);
 
 const remembered = "countersign:language";
@@ -17,7 +17,7 @@ export function preferredLanguage(): Language {
   return "en";
 }
 
-/** The page's language for a tag of BCP 47, null if there is none. */
+/** Returns the supported language for a BCP 47 tag, null if there is none. */
 export function languageOf(tag: string | null | undefined): Language | null {
   const base = tag?.toLowerCase().split("-")[0] ?? "";
   return base in languages ? base as Language : null;
@@ -43,7 +43,7 @@ export interface Localization {
   t: Translate;
 }
 
-/** Loads a language, makes it the document's, and remembers it if it was chosen. */
+/** Loads a language, applies it to the document, and remembers it if the person chose it. */
 export async function loadLanguage(language: Language, chosen = false): Promise<Localization> {
   let words: Words;
   try {

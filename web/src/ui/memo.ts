@@ -6,8 +6,8 @@ function alike(a: object, b: object): boolean {
 }
 
 /**
- * Draws a component again only when its properties are not the same, by default when one of them is another. That of preact/compat, once loaded,
- * makes onChange of every input onInput.
+ * Redraws a component only when its properties have changed, by default when one of them is not identical. The version
+ * in preact/compat, once loaded, turns onChange of every input into onInput.
  */
 export function memo<P extends object>(draw: FunctionComponent<P>, same: (a: Readonly<P>, b: Readonly<P>) => boolean = alike): ComponentClass<P> {
   return class Memo extends Component<P> {

@@ -7,7 +7,7 @@ const doubleClick = 500; // milliseconds
 /** A modal dialog: the browser keeps the focus inside and closes it with Escape. */
 export function Dialog({ label, onClose, children }: { label: string; onClose: () => void; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
-  // In the turn that asked for it: a key that is pressed next must reach the dialog, not the page behind it.
+  // Runs in the turn of the request: the next key press must reach the dialog, not the page behind it.
   useLayoutEffect(() => {
     const dialog = ref.current!;
     const before = document.activeElement as HTMLElement | null;
@@ -15,7 +15,8 @@ export function Dialog({ label, onClose, children }: { label: string; onClose: (
     // A dialog begins at its top, wherever its first button is: the first input, or else the heading, gets the focus.
     (dialog.querySelector<HTMLElement>("[data-first]") ?? dialog.querySelector<HTMLElement>("h2[tabindex]"))?.focus({ preventScroll: true });
     dialog.scrollTop = 0;
-    // The second tap of a double tap was meant for what opened the dialog, not for the button that now lies there.
+    // The second tap of a double tap was meant for the button that opened the dialog, not for the button that now lies
+    // there.
     dialog.style.pointerEvents = "none";
     const timer = setTimeout(() => { dialog.style.pointerEvents = ""; }, doubleClick);
     return () => {

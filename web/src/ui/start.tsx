@@ -27,5 +27,5 @@ export async function start(Page: ComponentType<LocalizedProps>): Promise<void> 
   render(<Root first={first} Page={Page} />, document.getElementById("app")!);
 }
 
-/** The token is the part of the path behind the page's name. */
+/** Returns the token: the part of the path after the page's name. */
 export const tokenFromPath = (): string => location.pathname.split("/")[2] ?? "";

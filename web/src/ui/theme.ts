@@ -1,7 +1,7 @@
 /** The look of the application around an embedded page. */
 export interface Theme { primaryColor: string | null; borderRadius: string | null }
 
-/** Gives the page a colour, so that text stays readable on it and in it. */
+/** Sets the color of the page, so that text stays legible on it and in it. */
 export function paint(primaryColor: string | null | undefined): void {
   const root = document.documentElement;
   const colour = /^#([0-9a-f]{6}|[0-9a-f]{3})$/i.exec(primaryColor ?? "")?.[1];
@@ -10,13 +10,13 @@ export function paint(primaryColor: string | null | undefined): void {
   const light = luminance(full);
   root.style.setProperty("--accent-fill", `#${full}`);
   root.style.setProperty("--on-accent-fill", light > 0.179 ? "#10181d" : "#ffffff");
-  // As the colour of text it must stand off every ground of the page: it is mixed until it does.
+  // As the color of text it must contrast with every background of the page: it is mixed until it does.
   root.style.setProperty("--accent-text-light", `color-mix(in srgb, #${full} ${light < 0.15 ? 100 : 40}%, black)`);
   root.style.setProperty("--accent-text-dark", `color-mix(in srgb, #${full} ${light > 0.35 ? 100 : 35}%, white)`);
   root.classList.add("themed");
 }
 
-/** Gives the page the colour and the corners of the application around it. */
+/** Sets the color and the corners of the page to those of the embedding application. */
 export function paintTheme(theme: Theme | null): void {
   paint(theme?.primaryColor);
   const radius = /^(\d{1,2}(?:\.\d+)?)(px|rem|em)?$/.exec(theme?.borderRadius ?? "");

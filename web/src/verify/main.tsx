@@ -8,7 +8,7 @@ import { Events, Facts, Signers } from "./record";
 import { bySeverity, type Finding, type Report, type Status, type Verdict } from "./report";
 import { checks, findingTexts, loadTexts, type VerifyKey, type VerifyTranslate } from "./words";
 
-/** What the page says: the verdict, and of broken files those that another program has rewritten. */
+/** The displayed verdict, with a separate one for broken files that another program has rewritten. */
 const shown = (r: Report): Verdict | "rewritten" => r.findings.some((f) => f.code === "signature.rewritten") ? "rewritten" : r.verdict;
 
 const verdicts: Record<Verdict | "rewritten", { icon: IconName; tone: "" | "good" | "bad"; text: VerifyKey; advice: VerifyKey }> = {
@@ -25,7 +25,7 @@ const marks: Record<Status, { icon: IconName; word: VerifyKey }> = {
   untrusted: { icon: "question", word: "unknown" }, absent: { icon: "minus", word: "absent" },
 };
 
-const tooLarge = 30e6; // bytes; the service would refuse it after the upload
+const tooLarge = 30e6; // bytes; the service would reject it after the upload
 
 type State = { step: "choose"; problem?: string } | { step: "busy"; name: string } | { step: "told"; name: string; file: Blob; report: Report };
 

@@ -3,10 +3,10 @@ import { hasText, type VerifyKey, type VerifyTranslate } from "./words";
 
 interface Shown { record: SealRecord; say: VerifyTranslate; when: (s: string) => string }
 
-/** What a finding, a value or an event is called, if there is a word for it. */
+/** Returns the key of the text for a finding, a value or an event, if there is one. */
 const known = (key: string): VerifyKey | null => (hasText(key) ? key : null);
 
-/** What the document is, as its verified record says. */
+/** The facts about the document from its verified record. */
 export function Facts({ record: r, say, when, file, stampedAt }: Shown & { file: string; stampedAt?: string }) {
   const { total, certificate } = r.pages;
   return (
@@ -31,10 +31,10 @@ function identified(s: RecordSigner, say: VerifyTranslate): string {
   return say(s.authMethod === "sms_otp" ? "bySMS" : "byMail");
 }
 
-/** What was done instead of signing. */
+/** Returns what the recipient did instead of signing. */
 const answer = (s: RecordSigner | undefined): "approver" | "viewer" | null => (s?.kind === "approver" || s?.kind === "viewer" ? s.kind : null);
 
-/** What an event of who does not sign is called, where that is not what a signer's is. */
+/** Returns the key of the text for an event of a recipient who does not sign, if it differs from a signer's. */
 function answered(event: string, s: RecordSigner | undefined): VerifyKey | null {
   const kind = answer(s);
   return kind && event === "consent.given" ? "consentedAnswer" : event === "signer.signed" ? kind : null;

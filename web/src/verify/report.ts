@@ -1,4 +1,4 @@
-/** What the service answers to a file: see VerifyReport in the contract. */
+/** The service's response to a file: see VerifyReport in the contract. */
 export type Status = "passed" | "failed" | "untrusted" | "absent";
 export type Verdict = "valid" | "altered" | "broken" | "untrusted" | "not_sealed";
 
@@ -6,7 +6,10 @@ export interface Finding { check: string; code: string; status: Status; detail: 
 
 export interface RecordDocument { id: string; name?: string; order: number; of: number; pageCount: number; sha256: string }
 export interface RecordSigner { id: string; name: string; email: string; authMethod: string; verifiedAt?: string; consentAt?: string; signedAt?: string; ip?: string; previous?: PreviousSigner[];
-  /** What else than signing was asked for; of in_person, who got the link and handed the device over; whose signature was witnessed (a signer's id). */
+  /**
+   * The kind of a recipient who does not give an ordinary signature; for in_person, the host who received the link and
+   * handed the device over; and the id of the signer whose signature was witnessed.
+   */
   kind?: "approver" | "viewer" | "in_person"; host?: { name: string; email: string }; witnessFor?: string;
 }
 
@@ -16,7 +19,7 @@ export interface PreviousSigner { name: string; email: string; until: string; re
 export interface RecordValue { fieldId: string; signerId: string; kind: string; page: number; text?: string; checked?: boolean; imageSha256?: string }
 export interface RecordEvent { seq: number; event: string; actor: string; timestamp: string; ip?: string; detail?: Record<string, unknown> }
 
-/** What the seal covers, as the service read and verified it. */
+/** The sealed record, as the service read and verified it. */
 export interface SealRecord {
   confirmed: boolean; sealedBy: string; sender?: string; envelopeId: string; subject?: string; sealedAt: string;
   document: RecordDocument; documents: RecordDocument[]; signers: RecordSigner[]; values: RecordValue[]; events: RecordEvent[];

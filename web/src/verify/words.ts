@@ -9,7 +9,7 @@ const files = import.meta.glob(["../../../locales/*/verification.json", "!../../
 /** Whether the page has a text under this key. */
 export const hasText = (key: string): key is VerifyKey => key in english;
 
-/** The page's own texts in a language; English where they cannot be loaded. */
+/** Returns the page's texts in a language, or in English if they cannot be loaded. */
 export async function loadTexts(language: Language): Promise<VerifyTranslate> {
   let all = english;
   try {
