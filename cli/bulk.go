@@ -43,7 +43,7 @@ type bulkSendCommand struct {
 	Timeout   time.Duration `help:"How long to wait." default:"24h"`
 }
 
-// maxRows bounds the table, as the service does.
+// maxRows limits the size of the table, as the service does, in bytes.
 const maxRows = 32 << 20
 
 // Run checks the rows, or sends them.
@@ -165,7 +165,7 @@ func (r remote) printBulk(s *api.BulkSend) error {
 	return r.print(s, "%s  %s  %d sent, %d failed, %d pending, %d cancelled  %s", s.ID, s.Status, s.Counts.Sent, s.Counts.Failed, s.Counts.Pending, s.Counts.Cancelled, plain(&s.Name))
 }
 
-// remoteBulk is what the commands for one bulk send have in common.
+// remoteBulk contains the arguments that commands for one bulk send share.
 type remoteBulk struct {
 	remote
 

@@ -1,5 +1,5 @@
-// Package cli is the command line as a client of a service: it signs in, sends, follows and downloads envelopes, and offers
-// a service to agents. It knows the API and nothing of the service's insides.
+// Package cli is the command line client of a service: it signs in, sends, follows and downloads envelopes, and offers
+// a service to agents. It uses only the API.
 package cli
 
 // Version is the program's version, which it states to services.

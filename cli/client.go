@@ -48,7 +48,7 @@ func (e codedError) ExitCode() int { return e.code }
 // Unwrap is the error itself.
 func (e codedError) Unwrap() error { return e.error }
 
-// coded gives an error of the service the exit code of its kind.
+// coded adds the exit code of its kind to an error of the service.
 func coded(err error) error {
 	_, already := errors.AsType[codedError](err)
 	_, ended := errors.AsType[*countersign.EndedError](err)
@@ -74,7 +74,7 @@ func coded(err error) error {
 	return codedError{err, exitRefused}
 }
 
-// waited is the error that ended waiting for something that was sent; what names it with its id.
+// waited returns the error for a wait that ended early. what names the object with its id.
 func waited(waiting context.Context, err error, what string) error {
 	switch {
 	case errors.Is(waiting.Err(), context.DeadlineExceeded):
@@ -95,7 +95,7 @@ type service struct {
 	Tenant   string `help:"Tenant to act for." env:"COUNTERSIGN_TENANT" placeholder:"NAME"`
 }
 
-// remote is what the commands that call a service have in common.
+// remote contains the arguments that commands calling a service share.
 type remote struct {
 	service
 
@@ -110,14 +110,14 @@ func (r remote) print(v any, format string, args ...any) error {
 	return terminal.Say(format, args...)
 }
 
-// remoteEnvelope is what the commands for one envelope have in common.
+// remoteEnvelope contains the arguments that commands for one envelope share.
 type remoteEnvelope struct {
 	remote
 
 	ID uuid.UUID `arg:"" help:"Id of the envelope."`
 }
 
-// login is what "countersign login" keeps.
+// login is the login that "countersign login" saves.
 type login struct {
 	URL          string `json:"url"`
 	ClientID     string `json:"clientId"`
@@ -133,11 +133,11 @@ func loginFile() (string, error) {
 	return filepath.Join(dir, "countersign", "login.json"), nil
 }
 
-// readLogin is the login that was kept; empty if there is none.
+// readLogin returns the saved login; empty if there is none.
 func readLogin() (l login, err error) {
 	path, err := loginFile()
 	if err != nil {
-		return l, nil //nolint:nilerr // without a home directory nothing was kept
+		return l, nil //nolint:nilerr // without a home directory nothing was saved
 	}
 	st, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -186,7 +186,8 @@ func (s service) resolve() (login, error) {
 // devTenant is the default tenant of requests to a running "countersign dev".
 const devTenant = "demo"
 
-// devLogin returns the login of the "countersign dev" that runs on the data directory of this place; empty if none ever did.
+// devLogin returns the login of the "countersign dev" that runs on the data directory of this place; empty if none
+// ever ran.
 func devLogin(tenant string) (login, error) {
 	dir := cmp.Or(os.Getenv(config.Prefix+"DATA_DIR"), config.Default().DataDir)
 	d := devdir.Read(dir)
@@ -194,14 +195,14 @@ func devLogin(tenant string) (login, error) {
 		return login{}, nil
 	}
 	unlock, err := devdir.Lock(dir)
-	if err == nil { // nobody else has it
+	if err == nil { // no other process holds it
 		unlock()
 		return login{}, codedError{fmt.Errorf("no service runs on %s: start \"make dev\" and wait until it is ready, or name another with \"countersign login\"", dir), exitUnavailable}
 	}
 	return login{URL: d.BaseURL, ClientID: d.ClientID, ClientSecret: d.ClientSecret, Tenant: cmp.Or(tenant, devTenant)}, nil
 }
 
-// client is a client of the service, and the tenant to act for; "" if none is named.
+// client returns a client of the service, and the tenant to act for; "" if none is given.
 func (s service) client() (*countersign.Client, string, error) {
 	return s.clientNamed("countersign-cli")
 }
@@ -226,10 +227,10 @@ func (s service) clientAndTenant() (*countersign.Client, string, error) {
 
 var errNoTenant = errors.New("name the tenant with --tenant, COUNTERSIGN_TENANT or \"countersign login --tenant\"")
 
-// inUTC writes a time for people, with its zone.
+// inUTC returns a time for people, with its zone.
 func inUTC(t time.Time) string { return t.UTC().Format(time.DateTime + "Z") }
 
-// plain is text from the service without what a terminal would act on.
+// plain returns text from the service without characters that control a terminal.
 func plain(s *string) string {
 	if s == nil {
 		return ""

@@ -81,7 +81,7 @@ func (x extendCommand) Run(ctx context.Context) error {
 	return x.print(e, "%s  %s  %s", e.ID, e.Status, deadline)
 }
 
-// deadline is the time that the flags name; zero: none.
+// deadline returns the deadline given by the flags; zero: none.
 func (x extendCommand) deadline(now time.Time) (time.Time, error) {
 	switch {
 	case x.Never:

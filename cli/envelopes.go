@@ -15,7 +15,7 @@ import (
 
 type statusCommand struct{ remoteEnvelope }
 
-// Run shows an envelope with its signers and what happened.
+// Run prints an envelope with its signers and events.
 func (s statusCommand) Run(ctx context.Context) error {
 	c, _, err := s.client()
 	if err != nil {
@@ -76,7 +76,7 @@ func (l listCommand) Run(ctx context.Context) error {
 
 type remindCommand struct{ remoteEnvelope }
 
-// Run sends a new link to everyone whose turn it is.
+// Run sends a new link to every awaited signer.
 func (r remindCommand) Run(ctx context.Context) error {
 	c, _, err := r.client()
 	if err != nil {

@@ -31,7 +31,7 @@ type forwarder struct {
 // forwardLimit is how long a receiver may take, as for webhooks.
 const forwardLimit = 10 * time.Second
 
-// prepare makes a secret where none was given, and says which.
+// prepare generates a secret if none was given, and prints it.
 func (f *forwarder) prepare() error {
 	if f.Forward == "" || f.Secret != "" {
 		return nil

@@ -35,7 +35,7 @@ func (importDocuSeal) Help() string {
 	return "What cannot be taken over is told on standard error. docs/build/moving-from-docuseal.md says what becomes of each type of field."
 }
 
-// imported is what the command prints as JSON.
+// imported is the JSON output of the command.
 type imported struct {
 	EnvelopeID string                       `json:"envelopeId,omitempty"`
 	TemplateID string                       `json:"templateId,omitempty"`
@@ -48,7 +48,7 @@ type imported struct {
 	Notes      []string                     `json:"notes"`
 }
 
-// Run makes a draft: signers, documents and fields.
+// Run creates a draft: signers, documents and fields.
 func (i importDocuSeal) Run(ctx context.Context) error {
 	out, files, err := i.read()
 	if err != nil {
@@ -120,7 +120,7 @@ func (i importDocuSeal) read() (*imported, [][]byte, error) {
 	return out, files, nil
 }
 
-const maxPDF = 25 << 20 // what the service takes
+const maxPDF = 25 << 20 // the service's limit
 
 // readPDF reads a file and the sizes of its pages.
 func readPDF(path string) ([]byte, []pdf.Geometry, error) {
@@ -180,7 +180,7 @@ func (i importDocuSeal) signers(roles []docuseal.Role) ([]countersign.SignerRequ
 	return signers, nil
 }
 
-// makeTemplate makes a template, or a new version of the one with the same externalId.
+// makeTemplate creates a template, or a new version of the one with the same externalId.
 func (i importDocuSeal) makeTemplate(ctx context.Context, in *imported) error {
 	if len(in.Documents) != 1 {
 		return errors.New("a template has one document here: say with --to who fills the roles, and a draft is made")
@@ -201,7 +201,7 @@ func (i importDocuSeal) makeTemplate(ctx context.Context, in *imported) error {
 	return i.print(in, "%s  v%d  %s", t.ID, t.Version, plain(&t.Name))
 }
 
-// makeDraft makes the draft with its documents, and then the fields of each.
+// makeDraft creates the draft with its documents, and then the fields of each.
 func (i importDocuSeal) makeDraft(ctx context.Context, in *imported, files [][]byte) error {
 	c, tenant, err := i.clientAndTenant()
 	if err != nil {

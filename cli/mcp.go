@@ -25,7 +25,7 @@ func (mcpCommand) Help() string {
 	return "Speaks the Model Context Protocol on standard input and output; an agent's program starts it. Sending, reminding and voiding are confirmed by a person. docs/build/mcp.md has the tools."
 }
 
-// maxMessage bounds a message of the agent's program, in bytes.
+// maxMessage limits a message of the agent's program, in bytes.
 const maxMessage = 1 << 20
 
 // Run serves one agent until it closes standard input.

@@ -39,7 +39,7 @@ type sendCommand struct {
 	Out     string        `help:"With --wait, write the first sealed PDF to this new file." type:"path" placeholder:"FILE"`
 }
 
-// Validate refuses what would be ignored.
+// Validate rejects flags that would be ignored.
 func (s sendCommand) Validate() error {
 	if s.Out != "" && !s.Wait {
 		return errors.New("--out needs --wait: there is no sealed PDF before all have signed")
@@ -47,7 +47,7 @@ func (s sendCommand) Validate() error {
 	return nil
 }
 
-// Run makes an envelope, uploads its files and sends it.
+// Run creates an envelope, uploads its files and sends it.
 func (s sendCommand) Run(ctx context.Context) error {
 	if err := checkNewFile(s.Out); err != nil { // before anybody is invited
 		return err
@@ -176,8 +176,9 @@ func parseField(text string) (countersign.FieldRequest, error) {
 	return countersign.NewField(api.FieldType(parts[0]), parts[1], page, box[0], box[1], box[2], box[3]), nil
 }
 
-// addSignatures gives each signer a signature field in the first document: where its form or its text tags want one, else at
-// the bottom of the last page. It adds none if the user named fields, and none to signers who got fields by tags or a form.
+// addSignatures adds a signature field for each signer in the first document: at the place that its form or its text
+// tags request, or else at the bottom of the last page. It adds none if the user named fields, and none for signers
+// with fields from tags or a form.
 func (s sendCommand) addSignatures(ctx context.Context, c *countersign.Client, id uuid.UUID, first *countersign.Document) error {
 	if len(s.Field) > 0 {
 		return nil
@@ -239,7 +240,7 @@ func addField(ctx context.Context, c *countersign.Client, id uuid.UUID, f counte
 	return err
 }
 
-// checkPDF says it at once if a file is no PDF at all.
+// checkPDF fails early if a file is no PDF at all.
 func checkPDF(path string) error {
 	f, err := os.Open(path) //nolint:gosec // the user's own choice
 	if err != nil {
@@ -296,7 +297,7 @@ func (p *progress) ReadAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-// checkNewFile refuses a path where save could make no file.
+// checkNewFile rejects a path at which save could not create a file.
 func checkNewFile(path string) error {
 	if path == "" || path == "-" {
 		return nil

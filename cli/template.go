@@ -113,7 +113,7 @@ func (p templatePushCommand) Run(ctx context.Context) error {
 	return p.print(t, "%s  v%d  %s", t.ID, t.Version, plain(&t.Name))
 }
 
-// pushTemplate makes a template, or a new version.
+// pushTemplate creates a template, or a new version.
 func pushTemplate(ctx context.Context, c *countersign.Client, s *templateSource, tenant *string) (*api.Template, error) {
 	pdf, err := os.ReadFile(s.document)
 	if err != nil {
@@ -229,7 +229,7 @@ func fileName(name string) string {
 	return name
 }
 
-// findTemplate is the template with this id or externalId, and the service's whole answer.
+// findTemplate returns the template with this id or externalId, and the service's complete response.
 func findTemplate(ctx context.Context, c *countersign.Client, tenant, name string, version int) (*api.Template, []byte, error) {
 	id, err := uuid.Parse(name)
 	if err != nil {

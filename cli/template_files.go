@@ -16,7 +16,7 @@ import (
 	"countersign/clients/go/api"
 )
 
-// A template as files: templateFile describes it, and its document is beside it.
+// A template as files: templateFile describes it, and its document is in the same directory.
 const (
 	templateFile    = "template.yaml"
 	maxTemplateFile = 4 << 20
@@ -34,8 +34,8 @@ type templateSource struct {
 	document string         // path of the PDF
 }
 
-// readTemplateDir reads a template's folder. What the file may have is what
-// POST /v1/templates takes, but tenantId; and document, which names the PDF.
+// readTemplateDir reads a template's directory. The file may contain the members of POST /v1/templates, except
+// tenantId, and document, which names the PDF.
 func readTemplateDir(dir string) (*templateSource, error) {
 	path := filepath.Join(dir, templateFile)
 	b, err := readFile(path, maxTemplateFile)
@@ -63,7 +63,7 @@ func readTemplateDir(dir string) (*templateSource, error) {
 	if err := checkTemplateMembers(s.data); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if _, there := s.data["externalId"]; !there { // or each push would make another template
+	if _, there := s.data["externalId"]; !there { // otherwise each push would create another template
 		abs, err := filepath.Abs(dir)
 		if err != nil {
 			return nil, err
@@ -73,8 +73,8 @@ func readTemplateDir(dir string) (*templateSource, error) {
 	return s, nil
 }
 
-// findDocument takes the document's name out of the data; unless given, it is the
-// only PDF of the folder.
+// findDocument removes the document's name from the data and returns its path; by default the only PDF of the
+// directory.
 func (s *templateSource) findDocument(dir string) (string, error) {
 	named, there := s.data["document"]
 	delete(s.data, "document")
@@ -101,8 +101,7 @@ func (s *templateSource) findDocument(dir string) (string, error) {
 	return found[0], nil
 }
 
-// checkTemplateMembers refuses members that there are not, which the service would
-// not notice.
+// checkTemplateMembers rejects unknown members, which the service would ignore.
 func checkTemplateMembers(data map[string]any) error {
 	b, err := json.Marshal(data)
 	if err != nil {
@@ -117,7 +116,7 @@ func checkTemplateMembers(data map[string]any) error {
 	return nil
 }
 
-// plainDates makes days that YAML read as times days again.
+// plainDates converts days that YAML parsed as times back to days.
 func plainDates(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -134,7 +133,8 @@ func plainDates(v any) any {
 	return v
 }
 
-// templateYAML is a template in the form that push takes. answer is the service's, and document the name of its PDF.
+// templateYAML returns a template in the form that push accepts. answer is the service's response, and document the
+// name of its PDF.
 func templateYAML(t *api.Template, answer []byte, document string) ([]byte, error) {
 	b, err := json.Marshal(t)
 	if err != nil {
@@ -148,7 +148,7 @@ func templateYAML(t *api.Template, answer []byte, document string) ([]byte, erro
 		delete(data, name)
 	}
 	data["document"] = document
-	data["origin"] = api.TemplateRequestOriginTopLeft // as the service answers, whatever the tenant's own origin is
+	data["origin"] = api.TemplateRequestOriginTopLeft // the service's response uses it, regardless of the tenant's own origin
 	for _, list := range []string{"fields", "roles"} {
 		members, _ := data[list].([]any)
 		for _, m := range members {
@@ -159,7 +159,8 @@ func templateYAML(t *api.Template, answer []byte, document string) ([]byte, erro
 		}
 	}
 	dropDefaults(data)
-	// Only here null says something else than nothing: no deadline, where nothing is the tenant's. The client reads both alike.
+	// Only here null differs from an absent member: null is no deadline, absent is the tenant's. The client decodes
+	// both alike.
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(answer, &raw); err != nil {
 		return nil, err
@@ -184,7 +185,7 @@ func templateYAML(t *api.Template, answer []byte, document string) ([]byte, erro
 	return out.Bytes(), nil
 }
 
-// dropDefaults removes what says nothing.
+// dropDefaults removes members with default values.
 func dropDefaults(m map[string]any) {
 	for name, v := range m {
 		switch list := v.(type) {

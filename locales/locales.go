@@ -17,7 +17,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Default is the language of those who speak none of the others.
+// Default is the language for people with an unsupported language.
 const Default = "en"
 
 //go:embed */*.json */*.txt
@@ -40,7 +40,7 @@ func folders() []string {
 	return found
 }
 
-// Match returns the language for any tag of BCP 47, English if there is none of it.
+// Match returns the supported language for a BCP 47 tag, or English.
 func Match(tag string) string {
 	base, _, _ := strings.Cut(strings.ToLower(tag), "-")
 	if slices.Contains(tags, base) {
@@ -55,8 +55,8 @@ func Text(tag, file string) (string, error) {
 	return string(b), err
 }
 
-// Load reads a JSON file of every language. Its keys are the names of T's fields; one that T
-// does not have makes it panic, which is for tests to find.
+// Load reads a JSON file of every language. Its keys are the names of T's fields. An unknown key panics, which tests
+// find.
 func Load[T any](file string) map[string]*T {
 	all := make(map[string]*T)
 	for _, tag := range tags {

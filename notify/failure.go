@@ -15,11 +15,10 @@ import (
 	"countersign/internal/netfail"
 )
 
-// Errors name no person, so that addresses are taken out of what a server says
-// (RFC 5321 §4.2, RFC 3463).
+// Errors name no person, so addresses are removed from a server's responses (RFC 5321 §4.2, RFC 3463).
 
-// ServerError marks what the mail server answered, or why it did not answer, where that says nothing about this
-// one message. Find it with errors.As.
+// ServerError is a response of the mail server, or a missing one, that does not concern this one message. Use
+// errors.As to find it.
 type ServerError struct{ Err error }
 
 // Error returns the cause. It names no address and no person.
@@ -47,7 +46,7 @@ func oauthFailure(ctx context.Context, err error) error {
 	return &ServerError{fmt.Errorf("mail server: %w", err)}
 }
 
-// rejected reports whether the server answered by a refusal that it will repeat.
+// rejected reports whether the server's response is an error that it will repeat.
 func rejected(err error) bool {
 	answer, ok := errors.AsType[*textproto.Error](err)
 	return ok && answer.Code >= 500
@@ -103,27 +102,27 @@ func sendFailure(ctx context.Context, err error, recipient string, attached bool
 	return err
 }
 
-// refusal marks the error of an answer of the server.
+// refusal wraps the error of a server's response.
 func refusal(err error, step string, code int, enhanced string) error {
 	switch {
 	case step == stepSender, code == 421, strings.HasPrefix(enhanced, "4.3."):
-		return &ServerError{err} // the server takes no mails of ours, or none at the moment
+		return &ServerError{err} // the server accepts none of the service's emails, or none at the moment
 	case final(step, code, enhanced):
 		return &PermanentError{err}
 	}
 	return &RefusedError{err}
 }
 
-// At what the server refuses a mail.
+// The steps at which the server rejects an email.
 const (
 	stepSender    = "sender"
 	stepRecipient = "recipient"
 	stepMessage   = "message"
 )
 
-// final reports whether an answer says that this address, or this message, will never be
-// taken. Servers answer by 5xx also what concerns the sender, the login or a quota, and many
-// do so only after RCPT or DATA: that can be mended.
+// final reports whether a response means that this address, or this message, will never be accepted. Servers respond
+// with 5xx also to problems of the sender, the login or a quota, and many do so only after RCPT or DATA: these can be
+// fixed.
 func final(step string, code int, enhanced string) bool {
 	if code < 500 {
 		return false
@@ -134,7 +133,7 @@ func final(step string, code int, enhanced string) bool {
 	switch enhanced {
 	case "5.1.7", "5.1.8", "5.2.252": // the sender's address; Microsoft's SendAsDenied
 		return false
-	case "5.1.0", "5.2.0", "5.6.0": // of what kind is not said
+	case "5.1.0", "5.2.0", "5.6.0": // the response does not say of what kind
 		return step == stepRecipient
 	}
 	subject := enhanced[:strings.LastIndexByte(enhanced, '.')]
@@ -163,8 +162,8 @@ var (
 	codesInLine   = regexp.MustCompile(`(?m)^[2-5]\d\d[ -]?|\b[245]\.\d{1,3}\.\d{1,3}\b ?`)
 )
 
-// smtpAnswer returns the codes of an answer and what the server said, on one line, without addresses: neither those
-// that look like one nor what precedes the @ in private ones, nor a login or password.
+// smtpAnswer returns the codes of a response and its text, on one line, without addresses: neither texts that look
+// like one, nor the local parts of those in private, nor a login or password.
 func smtpAnswer(code int, enhanced, line string, private ...string) string {
 	codes := strings.TrimSpace(fmt.Sprintf("%d %s", code, enhanced))
 	line = codesInLine.ReplaceAllString(addressInLine.ReplaceAllString(line, "[address]"), "")
@@ -179,7 +178,7 @@ func smtpAnswer(code int, enhanced, line string, private ...string) string {
 	return codes + ": " + line
 }
 
-// oneLine returns what a server said as one line of bounded length.
+// oneLine returns a server's text as one line of limited length.
 func oneLine(said string) string {
 	line := strings.Join(strings.FieldsFunc(said, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
 	if runes := []rune(line); len(runes) > maxServerLine {

@@ -20,7 +20,7 @@ type Attachment struct {
 	Open        func(context.Context) (io.ReadCloser, error)
 }
 
-// Inline is a picture of a mail's HTML: <img src="cid:ID">.
+// Inline is a picture in an email's HTML: <img src="cid:ID">.
 type Inline struct {
 	ID          string
 	Name        string
@@ -28,7 +28,7 @@ type Inline struct {
 	Content     []byte
 }
 
-// Logo is a PNG as the one picture of a mail; none where png is nil.
+// Logo returns a PNG as the only picture of an email; none if png is nil.
 func Logo(id string, png []byte) []Inline {
 	if png == nil {
 		return nil
@@ -40,13 +40,14 @@ func Logo(id string, png []byte) []Inline {
 // subject become spaces, so that no header can be injected.
 type Mail struct {
 	To Address
-	// Kind is what the mail is for, such as invitation. It is counted, not sent.
+	// Kind is the purpose of the email, such as invitation. It is for metrics, and not sent.
 	Kind string
-	// LastAttempt says that the mail has been refused for days, and is given up if it is refused again. It is counted, not sent.
+	// LastAttempt reports that the email has been rejected for days, and is abandoned if it is rejected again. It is
+	// for metrics, and not sent.
 	LastAttempt bool
 	// FromName overrides the display name of the configured sender; empty keeps it.
 	FromName string
-	// ReplyTo is the address that answers go to; empty: the sender's.
+	// ReplyTo is the address for replies; empty: the sender's.
 	ReplyTo string
 	Subject string
 	Text    string
@@ -56,13 +57,12 @@ type Mail struct {
 	// crash can be recognized as the same email.
 	MessageID   string
 	Attachments []Attachment
-	// Inline are pictures that HTML shows, by Content-ID.
+	// Inline are the pictures in HTML, by Content-ID.
 	Inline []Inline
 }
 
-// RefusedError marks an answer by which the server refused this one message, for a reason
-// that may pass or be mended. A message that gets it for days is given up. Find it with
-// errors.As.
+// RefusedError is a response by which the server rejected this one message, for a reason that may pass or be fixed. A
+// message rejected for days is abandoned. Use errors.As to find it.
 type RefusedError struct{ Err error }
 
 // Error returns the cause. It names no address and no person.

@@ -44,7 +44,7 @@ type attachmentReader struct {
 
 func (o *outgoing) close() {
 	for _, r := range o.readers {
-		_ = r.Close() // it was read to its end or is given up
+		_ = r.Close() // it was read completely, or is abandoned
 	}
 }
 
@@ -98,7 +98,7 @@ func (s *SMTP) compose(ctx context.Context, m Mail) (*outgoing, error) {
 	return out, nil
 }
 
-// embeds are the pictures of the HTML as parts beside it (RFC 2392).
+// embeds returns the pictures of the HTML as related parts (RFC 2392).
 func embeds(all []Inline) []*gomail.File {
 	files := make([]*gomail.File, 0, len(all))
 	for _, p := range all {
@@ -121,8 +121,8 @@ func file(name, contentType, disposition string) *gomail.File {
 	}}
 }
 
-// setSubject writes the subject so that its first word stands on the header's
-// own line: some readers take a fold right after the colon for a leading space.
+// setSubject writes the subject so that its first word is on the header's own line: some readers take a fold right
+// after the colon for a leading space.
 func setSubject(msg *gomail.Msg, subject string) {
 	first, _, _ := strings.Cut(subject, " ")
 	if ascii(subject) && len(first) < encodedSize {
@@ -173,8 +173,8 @@ func (o *outgoing) attach(ctx context.Context, attachments []Attachment) error {
 	return nil
 }
 
-// asciiDomain checks a bare addr-spec and gives its domain the ASCII form that
-// every server understands (RFC 5891). The errors do not quote the address.
+// asciiDomain validates a bare addr-spec and converts its domain to the ASCII form that every server understands (RFC
+// 5891). The errors do not quote the address.
 func asciiDomain(addr string) (spec, domain string, err error) {
 	if len(addr) > maxAddress {
 		return "", "", errors.New("address too long")
@@ -195,13 +195,13 @@ func ascii(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// headerText makes s fit for a header: one plain line, bounded, and never read as
-// an encoded word (RFC 2047) that the sender did not write.
+// headerText returns s as header text: one plain line of limited length that is never decoded as an encoded word (RFC
+// 2047) unless the sender wrote one.
 func headerText(s string) string {
 	return plaintext.Cut(strings.ReplaceAll(plaintext.Line(s), "=?", "= ?"), maxHeaderText)
 }
 
-// fileName makes a name that is safe to save under, keeping its extension.
+// fileName returns a name that is safe for saving, with the extension of the given one.
 func fileName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>|`, r) {

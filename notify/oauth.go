@@ -38,7 +38,7 @@ const (
 	googleScope    = "https://mail.google.com/"
 )
 
-// Bounds of a request to the token endpoint.
+// Limits of a request to the token endpoint.
 const (
 	tokenTimeout   = 15 * time.Second
 	maxTokenAnswer = 64 << 10
@@ -51,11 +51,11 @@ const (
 type tokens struct {
 	endpoint string
 	form     func(now time.Time) (url.Values, error)
-	private  []string // taken out of what the endpoint answers
+	private  []string // removed from the endpoint's responses
 	client   *http.Client
 	now      func() time.Time
 
-	turn  chan struct{} // one request at a time, and the lock of what follows
+	turn  chan struct{} // one request at a time; locks the following fields
 	token string
 	until time.Time
 }
@@ -169,7 +169,7 @@ func (t *tokens) drop(token string) {
 	<-t.turn
 }
 
-// fetch asks the token endpoint. Its errors name neither a secret nor a token.
+// fetch requests a token from the endpoint. Its errors contain neither a secret nor a token.
 func (t *tokens) fetch(ctx context.Context) (token string, life time.Duration, err error) {
 	form, err := t.form(t.now())
 	if err != nil {
@@ -208,10 +208,11 @@ func (t *tokens) fetch(ctx context.Context) (token string, life time.Duration, e
 	return answer.Token, time.Duration(min(max(answer.Life, 0), 24*60*60)) * time.Second, nil
 }
 
-// tokenSyntax is what a token may hold (RFC 6750 §2.1, and what separates the parts of XOAUTH2 excluded).
+// tokenSyntax matches the characters of a token (RFC 6750 §2.1, without the separators of XOAUTH2).
 var tokenSyntax = regexp.MustCompile(`^[\x21-\x7e]+$`)
 
-// words returns what the endpoint said, on one line, bounded, without addresses and secrets; empty if it said nothing.
+// words returns the endpoint's error text, on one line of limited length, without addresses and secrets; empty if
+// there is none.
 func (t *tokens) words(code, description string) string {
 	line := strings.TrimSpace(code + ": " + description)
 	for _, secret := range t.private {

@@ -25,9 +25,9 @@ const (
 
 var e164 = regexp.MustCompile(`^\+[1-9]\d{6,14}$`)
 
-// SMS sends a text message to a telephone number in E.164 form. Its error is a
-// *PermanentError if another attempt cannot succeed, a *RefusedError if the server refused this message for a
-// reason that may pass or be mended; its text carries no number.
+// SMS sends a text message to a telephone number in E.164 form. It returns a *PermanentError if another attempt cannot
+// succeed, and a *RefusedError if the server rejected this message for a reason that may pass or be fixed. The error
+// text contains no number.
 type SMS interface {
 	Send(ctx context.Context, to, text string) error
 }

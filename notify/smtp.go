@@ -24,22 +24,21 @@ const (
 	quitTimeout    = 2 * time.Second
 )
 
-// SMTPConfig says how to reach the mail server.
+// SMTPConfig configures the connection to the mail server.
 type SMTPConfig struct {
-	// URL is smtp://user:password@host:port?tls=starttls|none|implicit or
-	// smtps://user:password@host:port. tls defaults to starttls, which is then
-	// demanded; smtps is the same as tls=implicit. The port defaults to 587
+	// URL is smtp://user:password@host:port?tls=starttls|none|implicit or smtps://user:password@host:port. tls
+	// defaults to starttls, which is then required; smtps is the same as tls=implicit. The port defaults to 587
 	// (starttls), 465 (implicit) or 25 (none).
 	URL string
 	// OAuth replaces the password; the URL then contains only the mailbox as its user.
 	OAuth OAuthConfig
 	// From is the sender, as "Name <address>" or a bare address.
 	From string
-	// Timeout bounds one whole exchange with the server; 0 means one minute.
+	// Timeout limits one exchange with the server; 0 means one minute.
 	Timeout time.Duration
 	// RootCAs are trusted for the server's certificate; nil means the system's.
 	RootCAs *x509.CertPool
-	// Now gives the Date header; nil means the system's clock.
+	// Now returns the time for the Date header; nil means the system's clock.
 	Now func() time.Time
 }
 
@@ -62,7 +61,7 @@ var tlsModes = map[string]struct {
 // safe for concurrent use.
 type SMTP struct {
 	host, user, password string
-	oauth                *tokens // in place of the password; nil: none
+	oauth                *tokens // in place of the password; nil: not used
 	port                 int
 	mode                 string
 	from                 netmail.Address
@@ -167,17 +166,16 @@ func (s *SMTP) MessageID(parts ...string) string {
 	return hex.EncodeToString(sum[:16]) + "@" + s.domain
 }
 
-// Send hands one mail to the server; nil means that the server took it. The
-// error is a *PermanentError if another attempt cannot succeed, a *RefusedError if
-// one may though the server refused this mail, and a *TooLargeError, around one of them,
-// if it may be taken without its attachments. Its text names the step and the server's
-// status codes, never an address.
+// Send sends one email to the server; nil means that the server accepted it. The error is a *PermanentError if another
+// attempt cannot succeed, a *RefusedError if the server rejected this email but may accept it later, and a
+// *TooLargeError, around one of them, if the server may accept it without its attachments. Its text contains the step
+// and the server's status codes, never an address.
 func (s *SMTP) Send(ctx context.Context, m Mail) error {
 	_, err := s.Deliver(ctx, m)
 	return err
 }
 
-// Deliver is Send, and returns what the server said when it took the mail, on one line.
+// Deliver is Send, and also returns the server's response on success, on one line.
 func (s *SMTP) Deliver(ctx context.Context, m Mail) (answer string, err error) {
 	out, err := s.compose(ctx, m)
 	if err != nil {
@@ -255,13 +253,13 @@ func (s *SMTP) exchange(ctx context.Context, utf8 bool, do step) error {
 	}
 	defer func() {
 		if conn != nil {
-			_ = conn.Close() // a second close is harmless, and nothing is left to lose
+			_ = conn.Close() // closing twice is harmless, and there is nothing left to lose
 		}
 	}()
 	sc, err := client.DialToSMTPClientWithContext(ctx)
 	if err != nil {
 		if s.oauth != nil && rejected(err) {
-			s.oauth.drop(password) // it may have been revoked: the next attempt takes a new one
+			s.oauth.drop(password) // it may have been revoked: the next attempt fetches a new one
 		}
 		return connectFailure(ctx, err, s.user, password)
 	}
@@ -279,7 +277,7 @@ func (s *SMTP) exchange(ctx context.Context, utf8 bool, do step) error {
 func (s *SMTP) options(utf8 bool, password string, dialed func(net.Conn)) []gomail.Option {
 	tlsConfig := &tls.Config{ServerName: s.host, RootCAs: s.roots, MinVersion: tls.VersionTLS12}
 	opts := []gomail.Option{
-		// The library's own deadlines come later than the end of ctx.
+		// The library's own timeouts are longer than ctx.
 		gomail.WithPort(s.port), gomail.WithTimeout(2 * s.timeout), gomail.WithHELO(s.domain),
 		gomail.WithTLSConfig(tlsConfig), gomail.WithTLSPolicy(tlsModes[s.mode].policy),
 		gomail.WithoutNoop(), gomail.WithoutRset(),

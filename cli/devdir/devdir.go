@@ -1,4 +1,5 @@
-// Package devdir is the data directory of "countersign dev": what a running one states in it for commands and tests.
+// Package devdir is the data directory of "countersign dev", with the information that a running one provides to
+// commands and tests.
 package devdir
 
 import (
@@ -14,7 +15,7 @@ import (
 
 const file = "demo.json"
 
-// Info is what "dev" states about itself.
+// Info is the information that "dev" provides about itself.
 type Info struct {
 	BaseURL string `json:"baseUrl"`
 	Credentials
@@ -38,7 +39,7 @@ type ConsoleLogin struct {
 	ConsolePassword string `json:"consolePassword"`
 }
 
-// Read returns what the last run stated; empty if there was none.
+// Read returns the information of the last run; empty if there was none.
 func Read(dir string) (i Info) {
 	b, err := os.ReadFile(filepath.Join(dir, file)) //nolint:gosec // our own data directory
 	if err != nil || json.Unmarshal(b, &i) != nil {
@@ -60,7 +61,7 @@ func Write(dir string, i Info) error {
 	return nil
 }
 
-// Lock takes the directory for one process until unlock is called or the process ends.
+// Lock locks the directory for one process until unlock is called or the process ends.
 func Lock(dir string) (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // our own data directory
 	if err != nil {

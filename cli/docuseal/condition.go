@@ -18,7 +18,7 @@ type comparison = struct {
 // shown.
 func (c *conversion) condition(f *Field) *api.Condition {
 	clauses := make(api.Comparisons, 0, len(f.Conditions))
-	ors := 0 // of those after the first, which say how they are joined to the one before
+	ors := 0 // of the later ones, which define how they are joined to the previous one
 	for i, condition := range f.Conditions {
 		clause, ok := c.clause(condition)
 		if i > 0 && condition.Operation == "or" {

@@ -20,7 +20,7 @@ type Role struct {
 	Order int
 }
 
-// Placed is a field of a document, which is counted from 0.
+// Placed is a field of a document, whose number counts from 0.
 type Placed struct {
 	countersign.FieldRequest
 
@@ -81,7 +81,7 @@ func (c *conversion) note(f *Field, format string, args ...any) {
 
 var notInName = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
-// freeName makes a field's name of text that no other field has.
+// freeName returns a name for a field, derived from text, that no other field has.
 func (c *conversion) freeName(text string) string {
 	base := truncate(cmp.Or(strings.Trim(notInName.ReplaceAllString(text, "_"), "_"), "field"), maxName-5)
 	name := base
@@ -138,7 +138,7 @@ func (c *conversion) field(f *Field) {
 	}
 }
 
-// common is what a field of any type has.
+// common returns the properties that fields of all types have.
 func (c *conversion) common(f *Field, role string) countersign.FieldRequest {
 	out := countersign.FieldRequest{
 		Role: &role, Name: countersign.Ptr(c.names[f.UUID]), Required: countersign.Ptr(f.Required == nil || *f.Required),
@@ -159,7 +159,7 @@ func (c *conversion) common(f *Field, role string) countersign.FieldRequest {
 	return out
 }
 
-// typed sets what fields of some types have.
+// typed sets the properties of fields of some types.
 func (c *conversion) typed(f *Field, out *countersign.FieldRequest) {
 	if f.Type == "date" {
 		c.dateFormat(f, out)
@@ -225,8 +225,7 @@ var layouts = strings.NewReplacer("yyyy", "2006", "MM", "01", "M", "1", "dd", "0
 
 var dateParts = strings.NewReplacer("YYYY", "yyyy", "DD", "dd", "D", "d")
 
-// dateFormat takes a format over that has only what ours has: year, month and day in
-// digits.
+// dateFormat converts a format that contains only supported parts: year, month and day in digits.
 func (c *conversion) dateFormat(f *Field, out *countersign.FieldRequest) {
 	if f.Preferences.Format == "" {
 		return
@@ -269,7 +268,7 @@ func (c *conversion) choices(f *Field, base countersign.FieldRequest) {
 	}
 }
 
-// place puts a field at an area, which is kept within its page.
+// place adds a field at an area, which is kept within its page.
 func (c *conversion) place(f *Field, a Area, out countersign.FieldRequest) {
 	doc := slices.IndexFunc(c.template.Schema, func(d Document) bool { return d.UUID == a.Document })
 	if doc < 0 {
@@ -307,7 +306,7 @@ func truncate(s string, most int) string {
 	return s
 }
 
-// text is a value as a text; "" for none and for lists.
+// text returns a value as text; "" for no value and for lists.
 func text(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -1,5 +1,5 @@
-// Package docuseal reads templates of DocuSeal, as its API gives them
-// (GET /templates/{id}), and says what Countersign makes of them.
+// Package docuseal parses templates of DocuSeal, as its API returns them (GET /templates/{id}), and converts them to
+// Countersign's.
 package docuseal
 
 import (
@@ -39,7 +39,7 @@ type Submitter struct {
 	Order *int   `json:"order"` // from 0 on; nil: the place in the list
 }
 
-// Field is a field, which may stand in several places.
+// Field is a field with one or more places.
 type Field struct {
 	UUID        string      `json:"uuid"`
 	Submitter   string      `json:"submitter_uuid"`
@@ -82,7 +82,7 @@ type Preferences struct {
 	Format   string `json:"format"`
 }
 
-// Validation is what a value has to obey.
+// Validation is the constraint of a value.
 type Validation struct {
 	Pattern string `json:"pattern"`
 	Message string `json:"message"`
@@ -90,8 +90,7 @@ type Validation struct {
 	Max     any    `json:"max"`
 }
 
-// Condition compares another field. Those of a field hold all, but where one has
-// the operation "or".
+// Condition compares another field. All conditions of a field must hold, except where one has the operation "or".
 type Condition struct {
 	Field     string `json:"field_uuid"`
 	Action    string `json:"action"`
@@ -99,7 +98,7 @@ type Condition struct {
 	Operation string `json:"operation"`
 }
 
-// maxTemplate bounds the JSON of a template, maxFields its fields.
+// maxTemplate limits the JSON of a template, in bytes, and maxFields its fields.
 const (
 	maxTemplate = 8 << 20
 	maxFields   = 2000

@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// question is what a person was asked, and not yet answered.
+// question is a question to a person that is not answered yet.
 type question struct {
 	call     [sha256.Size]byte // of the tool and its arguments
 	envelope uuid.UUID
@@ -50,7 +50,7 @@ var (
 	errNotAsked      = errors.New("not done: the answer belongs to no open question, or to one with other arguments; call the tool again without an answer")
 )
 
-// canAsk says whether the client shows forms to a person.
+// canAsk reports whether the client can show forms to a person.
 func canAsk(req *mcp.CallToolRequest) bool {
 	caps := req.ClientCapabilities()
 	if caps == nil || caps.Elicitation == nil {
@@ -59,7 +59,7 @@ func canAsk(req *mcp.CallToolRequest) bool {
 	return caps.Elicitation.Form != nil || caps.Elicitation.URL == nil // neither named: forms, by the protocol's first versions
 }
 
-// ask has the client ask the person, and call again with the answer.
+// ask makes the client ask the person, and call again with the answer.
 func (s *server) ask(req *mcp.CallToolRequest, q question, text []string, button string) (*mcp.CallToolResult, error) {
 	if !canAsk(req) {
 		return nil, errNoElicitation
@@ -88,8 +88,8 @@ func (s *server) ask(req *mcp.CallToolRequest, q question, text []string, button
 	}, nil
 }
 
-// confirmed is the question that the person said yes to. A question is answered
-// once, and only for the call that asked it.
+// confirmed returns the question that the person confirmed. A question is answered once, and only for the call that
+// asked it.
 func (s *server) confirmed(req *mcp.CallToolRequest) (question, error) {
 	s.mu.Lock()
 	q, ok := s.questions[req.Params.RequestState]

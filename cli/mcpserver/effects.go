@@ -63,8 +63,7 @@ func (s *server) status(e *countersign.Envelope) map[string]any {
 	return map[string]any{"envelopeId": e.ID, "status": e.Status, "page": s.page(e.ID)}
 }
 
-// maxShown bounds a text that others will read, in bytes: the person who confirms
-// it sees all of it.
+// maxShown limits a text for other people, in bytes: the person who confirms it sees all of it.
 const maxShown = 2000
 
 func (s *server) askToSend(ctx context.Context, req *mcp.CallToolRequest, in sendInput) (any, error) {
@@ -136,7 +135,7 @@ func (s *server) remind(ctx context.Context, envelope uuid.UUID, r reminded) err
 	}
 }
 
-// shown is all of a signer that decides whom a reminder reaches, and whether it is due.
+// shown returns all data of a signer that determine whom a reminder reaches, and whether it is due.
 func shown(g *api.Signer) string {
 	phone := ""
 	if g.Phone != nil {

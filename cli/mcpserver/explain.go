@@ -111,7 +111,7 @@ func explainSigners(x *explanation, e *api.ConsoleEnvelope) {
 	}
 }
 
-// explainMails names those whose last mail did not arrive.
+// explainMails adds the signers whose last email did not arrive.
 func explainMails(x *explanation, e *api.ConsoleEnvelope) {
 	last := make(map[uuid.UUID]*api.Mail)
 	for i := range e.Mails {
@@ -135,8 +135,8 @@ func explainMails(x *explanation, e *api.ConsoleEnvelope) {
 	}
 }
 
-// explainWorkflow adds what the workflow is doing. Without an answer of Temporal
-// that is a problem to name, and no reason to say nothing of the rest.
+// explainWorkflow adds the state of the workflow. If Temporal does not respond, that is one of the problems, and the
+// explanation continues.
 func (s *server) explainWorkflow(ctx context.Context, x *explanation) error {
 	p, err := countersign.Answer(s.Client.API.GetEnvelopeProgressWithResponse(ctx, x.ID))
 	if refused, ok := errors.AsType[*countersign.Error](err); ok && refused.Status == 409 {

@@ -12,8 +12,7 @@ import (
 	"path/filepath"
 )
 
-// inFolder is a file's name below the shared folder. The folder itself makes sure
-// that no link leads out of it.
+// inFolder returns a file's path within the shared folder. The folder itself ensures that no link leads out of it.
 func (s *server) inFolder(name string) (string, error) {
 	if name == "" {
 		return "", errors.New("file: it is missing")

@@ -100,12 +100,12 @@ type envelopeView struct {
 }
 
 const (
-	maxListed = 50 // signers or documents in an answer
+	maxListed = 50 // signers or documents in a result
 	maxEvents = 15
 )
 
-// view is an envelope as agents see it. It is built member by member, so that
-// nothing is in it that is not named here, above all no link of a signer.
+// view returns an envelope for agents. It is built member by member, so that it contains nothing that is not listed
+// here, above all no signing link.
 func (s *server) view(e *countersign.Envelope) envelopeView {
 	v := envelopeView{ID: e.ID, Subject: cleanPtr(e.Subject), Status: string(e.Status), CreatedAt: e.CreatedAt, ExpiresAt: e.ExpiresAt, Page: s.page(e.ID)}
 	fields := make(map[uuid.UUID]int)

@@ -1,7 +1,6 @@
-// Package mcpserver offers a service to agents, as tools of the Model Context
-// Protocol. It acts for one tenant with the credential of an application. What
-// reaches other people is done only after a person confirmed it, and no answer has
-// a signing link, a code or a secret.
+// Package mcpserver offers a service to agents, as tools of the Model Context Protocol. It acts for one tenant with
+// the credential of an application. Actions that reach other people need a person's confirmation, and no result
+// contains a signing link, a code or a secret.
 package mcpserver
 
 import (
@@ -25,12 +24,12 @@ import (
 	"countersign/internal/plaintext"
 )
 
-// Config is what a server needs.
+// Config configures a server.
 type Config struct {
 	Client   *countersign.Client
 	Tenant   string
 	Files    *os.Root // where files are read and written; nil: there are no tools for files
-	ReadOnly bool     // nothing is changed, at the service or in the folder
+	ReadOnly bool     // no changes, at the service or in the folder
 	Version  string
 	Now      func() time.Time
 }
@@ -46,7 +45,7 @@ type server struct {
 	questions map[string]question // by the state that the client sends back
 }
 
-// New makes a server that has the tools which the configuration allows.
+// New returns a server with the tools that the configuration allows.
 func New(cfg Config) (*mcp.Server, error) {
 	if cfg.Client == nil || cfg.Tenant == "" || cfg.Now == nil {
 		return nil, errors.New("mcpserver: a client, a tenant and a clock are required")
@@ -83,7 +82,7 @@ func New(cfg Config) (*mcp.Server, error) {
 // handler handles calls of a tool. It returns a value that is encoded as JSON, or a complete result.
 type handler[In any] func(ctx context.Context, req *mcp.CallToolRequest, in In) (any, error)
 
-// add adds a tool. Arguments that its input does not have are refused by the schema.
+// add adds a tool. The schema rejects unknown arguments.
 func add[In any](m *mcp.Server, hints *mcp.ToolAnnotations, name, description string, h handler[In]) {
 	mcp.AddTool(m, &mcp.Tool{Name: name, Description: description, Annotations: hints},
 		func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
@@ -124,8 +123,8 @@ func readable(err error) error {
 // signingLink finds the path of a signing page with its token.
 var signingLink = regexp.MustCompile(`/(sign|signing|download)/[A-Za-z0-9._~%-]{8,}`)
 
-// withoutLinks takes tokens of signing links out of a text, should somebody have
-// written one into a subject, a reason or a reply of a mail server.
+// withoutLinks removes tokens of signing links from a text, in case somebody wrote one into a subject, a reason or a
+// reply of a mail server.
 func withoutLinks(s string) string { return signingLink.ReplaceAllString(s, "/$1/[removed]") }
 
 // clean is a text from outside as one line of at most n bytes.
@@ -140,7 +139,7 @@ func clean(s string, n int) string {
 	return s[:n] + "…"
 }
 
-const maxText = 200 // bytes of a name, subject or reason in an answer
+const maxText = 200 // bytes of a name, subject or reason in a result
 
 func cleanPtr(s *string) string {
 	if s == nil {

@@ -70,7 +70,7 @@ type templateFieldView struct {
 	Name     string `json:"name"`
 	Role     string `json:"role"`
 	Type     string `json:"type"`
-	Document int    `json:"document,omitempty"` // from 1; left out where there is one
+	Document int    `json:"document,omitempty"` // from 1; omitted if there is only one
 	Page     int    `json:"page"`
 	Optional bool   `json:"optional,omitempty"`
 }
@@ -93,7 +93,7 @@ type templateView struct {
 	More      string                 `json:"more,omitempty"`
 }
 
-// maxTemplateFields bounds the fields in an answer, which is a few kilobytes; a template may have thousands.
+// maxTemplateFields limits the fields in a result, which is a few kilobytes; a template may have thousands.
 const maxTemplateFields = 40
 
 func (s *server) getTemplate(ctx context.Context, _ *mcp.CallToolRequest, in templateInput) (any, error) {

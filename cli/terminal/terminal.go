@@ -1,5 +1,5 @@
-// Package terminal reads from and writes to the terminal of a command: results on standard output, everything for
-// people beside them on standard error.
+// Package terminal reads from and writes to the terminal of a command: results on standard output, all other text for
+// people on standard error.
 package terminal
 
 import (
@@ -20,7 +20,7 @@ func Say(format string, args ...any) error {
 	return err
 }
 
-// Tell prints a line for people beside what a command prints.
+// Tell prints a line for people to standard error.
 func Tell(format string, args ...any) {
 	_, _ = fmt.Fprintf(os.Stderr, format+"\n", args...) // informational only
 }
@@ -31,7 +31,7 @@ func PrintJSON(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }
 // Is reports whether f is a terminal.
 func Is(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// Ask reads a line from standard input; a terminal shows no secret.
+// Ask reads a line from standard input. A terminal does not echo a secret.
 func Ask(in *bufio.Reader, prompt string, secret bool) (string, error) {
 	if Is(os.Stdin) {
 		_, _ = fmt.Fprint(os.Stderr, prompt) // a prompt that cannot be shown is no reason to stop
@@ -51,10 +51,10 @@ func Ask(in *bufio.Reader, prompt string, secret bool) (string, error) {
 	return line, nil
 }
 
-// Bar is a progress bar on standard error, where that is a terminal.
+// Bar is a progress bar on standard error, if that is a terminal.
 type Bar struct {
 	Shown bool
-	last  int64 // per cent + 1; 0: nothing yet
+	last  int64 // per cent + 1; 0: not drawn yet
 }
 
 // Show draws how much is done, if that is more than was drawn.

@@ -13,14 +13,14 @@ import (
 	"countersign/temporal"
 )
 
-// tsaLimit bounds one question to the time-stamp authority.
+// tsaLimit limits one request to the time-stamp authority.
 const tsaLimit = 30 * time.Second
 
 func timestampAuthority(cfg config.Config) *cms.Authority {
 	return &cms.Authority{URL: cfg.TSAURL, Client: &http.Client{Timeout: tsaLimit}, Rand: rand.Reader}
 }
 
-// anchorer has the audit trail time-stamped; nil unless the settings ask for it.
+// anchorer returns the service that time-stamps the audit trail; nil unless the settings enable it.
 func (a *app) anchorer() activities.Anchorer {
 	if !a.cfg.TSAAnchor {
 		return nil

@@ -55,7 +55,7 @@ type app struct {
 	renderer   *pageRenderer
 }
 
-// keysLimit bounds how long a request waits for keys that were rotated.
+// keysLimit limits how long a request waits for rotated keys.
 const keysLimit = 3 * time.Second
 
 // newApp opens everything that the API and the worker share. The database
@@ -178,7 +178,7 @@ func (a *app) newHandler(ctx context.Context) (http.Handler, error) {
 	})
 }
 
-// signInProvider is where console users sign in beside passwords; nil: nowhere.
+// signInProvider returns the provider where console users sign in in addition to passwords; nil: none.
 func signInProvider(cfg config.Config) *api.ProviderConfig {
 	if cfg.OIDCIssuer == "" {
 		return nil
@@ -190,8 +190,8 @@ func signInProvider(cfg config.Config) *api.ProviderConfig {
 	})}
 }
 
-// newActivities puts together what the Temporal workers run. The seal makes a trial signature
-// here, so that a missing or expired key is noticed before anyone has signed.
+// newActivities creates the activities of the Temporal workers. It makes a trial signature with the seal's key, so
+// that a missing or expired key is noticed before anyone has signed.
 func (a *app) newActivities(ctx context.Context) (*activities.Activities, error) {
 	sealer, err := newReloadingSealer(ctx, a.cfg, a.store)
 	if err != nil {

@@ -57,7 +57,7 @@ func (v auditVerify) Run(ctx context.Context) error {
 	})
 }
 
-// auditSummary prints reports: all of them as JSON, or those with problems for people.
+// auditSummary prints reports: all of them as JSON, or the ones with problems for people.
 type auditSummary struct {
 	json                             bool
 	envelopes, events, sealed, wrong int

@@ -8,5 +8,5 @@ import (
 	"countersign/internal/failpoint"
 )
 
-// now is the clock that all others are given. Fault tests move it.
+// now is the clock that the program injects everywhere. Fault tests shift it.
 func now() time.Time { return time.Now().UTC().Add(failpoint.Skew()) }

@@ -15,7 +15,7 @@ import (
 	"countersign/store"
 )
 
-// demoApp makes the demo application, or finds the one that an earlier run made.
+// demoApp creates the demo application, or returns the one from an earlier run.
 func demoApp(ctx context.Context, s *store.Store, before devdir.Info) (_ *models.App, secret string, err error) {
 	if before.ClientID != "" {
 		if app, err := s.Authenticate(ctx, before.ClientID, before.ClientSecret); err == nil {
@@ -25,8 +25,7 @@ func demoApp(ctx context.Context, s *store.Store, before devdir.Info) (_ *models
 	return s.CreateApp(ctx, "Demo", models.PlanEnterprise, nil)
 }
 
-// demoUser makes an administrator of the demo application's console, or finds
-// the one that an earlier run made.
+// demoUser creates an administrator of the demo application's console, or returns the one from an earlier run.
 func demoUser(ctx context.Context, s *store.Store, app uuid.UUID, before devdir.Info) (devdir.ConsoleLogin, error) {
 	if before.ConsolePassword != "" {
 		if u, err := s.Login(ctx, before.ConsoleEmail, before.ConsolePassword); err == nil && u.AppID == app {

@@ -47,11 +47,11 @@ const (
 	startLimit = 60 * time.Second
 )
 
-// Run runs everything in this process but Temporal, which is a child of it.
+// Run runs all parts in this process except Temporal, which is a child process.
 func (d devCommand) Run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	d.DataDir = cmp.Or(d.DataDir, config.Default().DataDir) // the variable may be set to nothing
+	d.DataDir = cmp.Or(d.DataDir, config.Default().DataDir) // the variable may be set but empty
 	l, cfg, release, err := d.prepare(ctx)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (d devCommand) Run(ctx context.Context) (err error) {
 	return cmp.Or(whatEnded(ctx), err)
 }
 
-// prepare takes the data directory and the address of the API, and reads the settings. release gives both up.
+// prepare locks the data directory, listens on the address of the API, and loads the settings. release gives up both.
 func (d devCommand) prepare(ctx context.Context) (l net.Listener, cfg config.Config, release func(), err error) {
 	if err := prepareDataDir(d.DataDir); err != nil {
 		return nil, cfg, nil, err
@@ -141,10 +141,11 @@ type devService struct {
 	*app
 
 	activities *activities.Activities
-	workers    worker.Workers // none until work
+	workers    worker.Workers // nil until work
 }
 
-// newDevService opens everything but the listener of the API, which h is for, and what needs Temporal.
+// newDevService opens everything except the listener of the API, for which h is the handler, and the parts that need
+// Temporal.
 func newDevService(ctx context.Context, wg *sync.WaitGroup, cfg config.Config, log *slog.Logger) (_ *devService, h http.Handler, err error) {
 	a, err := newApp(ctx, cfg, log)
 	if err != nil {
@@ -167,7 +168,7 @@ func newDevService(ctx context.Context, wg *sync.WaitGroup, cfg config.Config, l
 	return s, h, a.serveOperators(ctx, wg)
 }
 
-// work starts what needs Temporal: the workers and the dispatcher.
+// work starts the parts that need Temporal: the workers and the dispatcher.
 func (s *devService) work(ctx context.Context, cancel context.CancelCauseFunc, wg *sync.WaitGroup) (err error) {
 	if s.workers, err = s.startWorkers(ctx, s.activities, cancel); err != nil {
 		return err
@@ -222,8 +223,8 @@ func (d devCommand) startInbox(ctx context.Context, wg *sync.WaitGroup, cfg *con
 	return "http://" + page.Addr().String(), smtp.Addr().String(), nil
 }
 
-// prepareStore migrates the database and makes the demo application and an
-// administrator of its console, or finds those that an earlier run made.
+// prepareStore migrates the database and creates the demo application and an administrator of its console, or returns
+// those from an earlier run.
 func prepareStore(ctx context.Context, cfg config.Config, before devdir.Info) (made devdir.Credentials, user devdir.ConsoleLogin, err error) {
 	err = withStore(ctx, cfg, func(s *store.Store, _ *vault.Vault) error {
 		if _, err := s.Migrate(ctx); err != nil {
@@ -240,7 +241,7 @@ func prepareStore(ctx context.Context, cfg config.Config, before devdir.Info) (m
 	return made, user, err
 }
 
-// greet says what a person does next. Temporal may still be compiled then.
+// greet prints the next steps for a person. Temporal may still be compiling.
 func (d devCommand) greet(i devdir.Info, took time.Duration, building bool) {
 	file, program := "docs/contract.pdf", os.Args[0]
 	if _, err := os.Stat(file); err != nil {
@@ -253,7 +254,7 @@ func (d devCommand) greet(i devdir.Info, took time.Duration, building bool) {
 	if building {
 		waiting = "\n  Temporal is still being compiled. You can send and sign now; emails go out, and signed\n  documents are sealed, as soon as it runs.\n"
 	}
-	//nolint:forbidigo // this is what the command is for
+	//nolint:forbidigo // this is the purpose of the command
 	fmt.Printf(`
   Countersign is ready (%.0[1]f s)
 %[2]s
@@ -274,7 +275,7 @@ func (d devCommand) greet(i devdir.Info, took time.Duration, building bool) {
 		cmp.Or(i.TemporalUIURL, "not run by this program"), d.DataDir)
 }
 
-// greetTemporal says that Temporal runs, or why it does not.
+// greetTemporal prints that Temporal runs, or why it does not.
 func (d devCommand) greetTemporal(ctx context.Context, err error, took time.Duration) {
 	switch {
 	case ctx.Err() != nil: // stopped by then
@@ -285,8 +286,7 @@ func (d devCommand) greetTemporal(ctx context.Context, err error, took time.Dura
 	}
 }
 
-// devConfig is the settings of dev: everything in the data directory, and what
-// the environment names over it.
+// devConfig returns the settings of dev: everything in the data directory, overridden by the environment.
 func devConfig(dir, listen string) (config.Config, error) {
 	master, err := os.ReadFile(filepath.Join(dir, "keys", "master.key")) //nolint:gosec // our own data directory
 	if err != nil {

@@ -65,7 +65,7 @@ func (d devCommand) newTemporal(ctx context.Context, cancel context.CancelCauseF
 	return t, nil
 }
 
-// reserve occupies both ports until start. A connection to them ends at once, so that nobody waits for an answer.
+// reserve occupies both ports until start. It closes connections immediately, so that nobody waits for a response.
 func (t *devTemporal) reserve(ctx context.Context, port, uiPort string, before devdir.Info) error {
 	for _, address := range []struct{ port, before string }{{port, before.TemporalAddress}, {uiPort, strings.TrimPrefix(before.TemporalUIURL, "http://")}} {
 		l, err := listenOnSamePort(ctx, "127.0.0.1:"+address.port, address.before)
@@ -90,7 +90,7 @@ func (t *devTemporal) reserve(ctx context.Context, port, uiPort string, before d
 	return nil
 }
 
-// release gives up the reserved ports.
+// release frees the reserved ports.
 func (t *devTemporal) release() (err error) {
 	for _, l := range t.reserved {
 		err = errors.Join(err, l.Close())
@@ -99,8 +99,8 @@ func (t *devTemporal) release() (err error) {
 	return err
 }
 
-// built waits until the bundled Temporal is compiled. The build is a process that make started and that became a child of
-// this one when make's shell became it.
+// built waits until the bundled Temporal is compiled. The build is a process that make started. It became a child of
+// this process when make's shell replaced itself by it.
 func (t *devTemporal) built(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func(build *os.Process) {
@@ -113,7 +113,7 @@ func (t *devTemporal) built(ctx context.Context) error {
 	select {
 	case err := <-ended:
 		t.build = nil
-		if err != nil && !errors.Is(err, syscall.ECHILD) { // collected already: whether it succeeded shows in the program
+		if err != nil && !errors.Is(err, syscall.ECHILD) { // already reaped: the program shows whether it succeeded
 			return fmt.Errorf("it could not be compiled (%w); bin/temporal.log says why", err)
 		}
 		return nil

@@ -29,7 +29,7 @@ type doctorCommand struct {
 	JSON bool   `help:"Print JSON." name:"json"`
 }
 
-// The outcomes of an examination. A warning does not make the exit code 1.
+// The outcomes of a check. A warning does not set the exit code to 1.
 const (
 	healthy = "ok"
 	warned  = "warning"
@@ -42,18 +42,18 @@ type finding struct {
 	Check  string `json:"check"`
 	Status string `json:"status"`
 	Detail string `json:"detail"`
-	// Advice says what to do; empty when all is well.
+	// Advice describes what to do; empty if everything is fine.
 	Advice string `json:"advice,omitempty"`
 }
 
 var errUnhealthy = errors.New("something is wrong: see above")
 
-// checkTimeout bounds one question to another service.
+// checkTimeout limits one request to another service.
 const checkTimeout = 15 * time.Second
 
 // Run examines everything that the settings name, also after a part has failed.
 func (d doctorCommand) Run(ctx context.Context) error {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // the findings say it
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // the findings contain it
 	x := &doctor{mailTo: d.Mail}
 	cfg, err := config.Load(os.Environ(), config.Default())
 	if err == nil {
@@ -71,7 +71,7 @@ func (d doctorCommand) Run(ctx context.Context) error {
 // doctor collects the findings in order.
 type doctor struct {
 	findings []finding
-	mailTo   string // gets one email; empty: none is sent
+	mailTo   string // recipient of a test email; empty: none is sent
 }
 
 func (x *doctor) add(check, status, detail, advice string) {
@@ -135,7 +135,7 @@ func (x *doctor) database(ctx context.Context, cfg config.Config) *store.Store {
 	return s
 }
 
-// planner looks for settings that a restored database has lost, or that `migrate` made for another user.
+// planner checks for settings that a restored database has lost, or that `migrate` made for another user.
 func (x *doctor) planner(ctx context.Context, s *store.Store) {
 	if !s.HasPartitions() { // SQLite
 		return
@@ -151,7 +151,8 @@ func (x *doctor) planner(ctx context.Context, s *store.Store) {
 	}
 }
 
-// monthEnd is how long before the end of the last partition one is warned: the cleanup makes them months ahead.
+// monthEnd is the time before the end of the last partition at which doctor warns: the cleanup creates partitions
+// months ahead.
 const monthEnd = 31 * 24 * time.Hour
 
 // partitions checks that the monthly partitioned tables have partitions for the next weeks.
@@ -269,7 +270,7 @@ func (x *doctor) namespace(ctx context.Context, c client.Client, name string) {
 	x.workflowTasks(ctx, c, name)
 }
 
-// workflowTasks reports workflows that stand still because their code fails.
+// workflowTasks reports workflows that make no progress because their code fails.
 func (x *doctor) workflowTasks(ctx context.Context, c client.Client, name string) {
 	n, example, err := temporal.FailingWorkflowTasks(ctx, c, name)
 	switch {
@@ -353,7 +354,7 @@ func (x *doctor) timestamps(ctx context.Context, cfg config.Config, s *store.Sto
 	}
 }
 
-// report prints the findings; the error makes the exit code 1.
+// report prints the findings. Its error sets the exit code to 1.
 func (x *doctor) report(asJSON bool) error {
 	unwell := slices.ContainsFunc(x.findings, func(f finding) bool { return f.Status == failed })
 	var err error
@@ -368,7 +369,7 @@ func (x *doctor) report(asJSON bool) error {
 	return err
 }
 
-// text is the findings for people.
+// text returns the findings for people.
 func (x *doctor) text() string {
 	var text strings.Builder
 	marks := map[string]string{healthy: "✓", warned: "!", failed: "✗", skipped: "–"}
@@ -381,7 +382,7 @@ func (x *doctor) text() string {
 	return text.String()
 }
 
-// guards looks at what keeps others out, where it is set up.
+// guards checks the protections that are configured.
 func (x *doctor) guards(ctx context.Context, cfg config.Config) {
 	if cfg.ClamdURL != "" {
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)

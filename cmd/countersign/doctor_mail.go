@@ -9,7 +9,7 @@ import (
 	"countersign/notify"
 )
 
-// mail signs in to the mail server, and sends one email where an address was given.
+// mail signs in to the mail server, and sends a test email if an address was given.
 func (x *doctor) mail(ctx context.Context, cfg config.Config) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -32,7 +32,7 @@ func (x *doctor) mail(ctx context.Context, cfg config.Config) {
 	}
 }
 
-// sendMail sends one email and shows the server's answer.
+// sendMail sends a test email and reports the server's response.
 func (x *doctor) sendMail(ctx context.Context, cfg config.Config, m *notify.SMTP) {
 	to, err := mail.ParseAddress(x.mailTo)
 	if err != nil {

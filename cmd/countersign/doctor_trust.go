@@ -12,8 +12,7 @@ import (
 	"countersign/store"
 )
 
-// trust shows whom the service's own verdicts trust, and whether they confirm
-// the times of the authority that it asks.
+// trust reports whom the service's own verdicts trust, and whether they confirm the times of its time-stamp authority.
 func (x *doctor) trust(ctx context.Context, cfg config.Config, s *store.Store) {
 	others, err := settingsTrust(cfg)
 	if err != nil {
@@ -55,7 +54,7 @@ func (x *doctor) trust(ctx context.Context, cfg config.Config, s *store.Store) {
 	x.stampers(ctx, cfg, others)
 }
 
-// stampers says whether the times of the authority in use are confirmed.
+// stampers reports whether the times of the authority in use are confirmed.
 func (x *doctor) stampers(ctx context.Context, cfg config.Config, others trust.Policy) {
 	if cfg.TSAURL == "" {
 		return

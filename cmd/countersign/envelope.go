@@ -19,14 +19,14 @@ type envelopeCommand struct {
 	Restore   envelopeRestore `cmd:"" help:"Bring an archived envelope back into the database."`
 }
 
-// storedEnvelope is what the commands for one envelope of the database have in common.
+// storedEnvelope contains the arguments that commands for one envelope of the database share.
 type storedEnvelope struct {
 	database
 
 	ID uuid.UUID `arg:"" help:"Id of the envelope."`
 }
 
-// maxStuck bounds the list.
+// maxStuck limits the list.
 const maxStuck = 1000
 
 type envelopeStuck struct {

@@ -12,7 +12,7 @@ import (
 	"countersign/config"
 )
 
-// healthTimeout bounds the question; the service itself answers within three seconds.
+// healthTimeout limits the request; the service itself responds within three seconds.
 const healthTimeout = 4 * time.Second
 
 type healthcheckCommand struct {

@@ -34,7 +34,7 @@ func (k keyRotate) purpose() models.KeyPurpose {
 	return models.KeyPurpose(k.Purpose)
 }
 
-// Run makes the key.
+// Run creates the key.
 func (k keyRotate) Run(ctx context.Context) error {
 	return k.with(ctx, func(s *store.Store) error {
 		id, err := s.RotateKey(ctx, k.purpose())

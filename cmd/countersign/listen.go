@@ -51,7 +51,7 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, rateLimit int) e
 	return nil
 }
 
-// listen takes an address, with an error that says which.
+// listen listens on an address. Its error names the address.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", address)
@@ -61,7 +61,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// problemListener accepts connections on which requests that are no HTTP are answered as the API does.
+// problemListener accepts connections on which requests that are not valid HTTP get responses in the API's format.
 type problemListener struct {
 	net.Listener
 

@@ -1,5 +1,4 @@
-// Command countersign is the whole service: the API, the worker, and what an
-// operator needs around them.
+// Command countersign is the whole service: the API, the worker, and the tools of an operator.
 package main
 
 import (
@@ -73,7 +72,7 @@ func (versionCommand) Run() error {
 	return terminal.Say("%s", version)
 }
 
-// logger writes to standard error: text for people in development, JSON else.
+// logger returns a logger to standard error: text for people in development, otherwise JSON.
 func logger(cfg config.Config, dev bool) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: cfg.LogLevel}
 	var h slog.Handler = slog.NewJSONHandler(os.Stderr, opts)

@@ -11,7 +11,8 @@ import (
 )
 
 // limitMemory makes the garbage collector keep below the memory limit of the process's cgroup, unless GOMEMLIMIT sets
-// another. A fifth stays for what the runtime does not count, and for the processes that examine files.
+// another limit. It leaves a fifth for memory that the runtime does not count, and for the processes that examine
+// files.
 func limitMemory() {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -21,8 +22,8 @@ func limitMemory() {
 	}
 }
 
-// cgroupMemoryLimit returns the lowest memory limit of the process's cgroup and of those that contain it, in bytes, by
-// cgroups(7) version 2 or 1; 0: there is none.
+// cgroupMemoryLimit returns the lowest memory limit of the process's cgroup and its ancestors, in bytes, by cgroups(7)
+// version 2 or 1; 0: no limit.
 func cgroupMemoryLimit(root fs.FS) int64 {
 	lowest := int64(math.MaxInt64)
 	read := func(name string) {
@@ -30,7 +31,7 @@ func cgroupMemoryLimit(root fs.FS) int64 {
 		if err != nil {
 			return
 		}
-		// Without a limit, version 2 says "max" and version 1 a number close to the highest.
+		// Without a limit, version 2 has "max" and version 1 a number close to the highest.
 		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 && n < 1<<50 {
 			lowest = min(lowest, n)
 		}

@@ -45,7 +45,7 @@ func (a *app) trace(ctx context.Context) error {
 	return nil
 }
 
-// temporalObserver sees what the Temporal client and the workers do.
+// temporalObserver returns the observer of the Temporal client and the workers.
 func (a *app) temporalObserver() temporal.Observer {
 	o := temporal.Observer{Metrics: a.metrics.Temporal()}
 	if a.tracer != nil {

@@ -16,7 +16,7 @@ import (
 	"countersign/store/blob"
 )
 
-// newID makes ids whose order is the order of creation (RFC 9562, UUIDv7).
+// newID returns a new id. Ids sort in the order of creation (RFC 9562, UUIDv7).
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 // productionConfig loads the settings and requires those that have no default.
@@ -110,7 +110,7 @@ func checkMasterKey(ctx context.Context, s *store.Store) error {
 	return nil
 }
 
-// withApp is with for an app, which is named by its client id or its own.
+// withApp is with for an app, given by its client id or its own.
 func (d database) withApp(ctx context.Context, id uuid.UUID, fn func(*store.Store, *models.App) error) error {
 	return d.with(ctx, func(s *store.Store) error {
 		app, err := s.AppByAnyID(ctx, id)

@@ -31,7 +31,7 @@ func (r rendererCommand) Run(ctx context.Context) error {
 	if r.Compile {
 		return e.Close(ctx)
 	}
-	debug.FreeOSMemory() // compiling takes much more than rendering
+	debug.FreeOSMemory() // compiling needs much more memory than rendering
 	os.Exit(sandbox.Serve(ctx, os.Stdin, os.Stdout, appearance.Tasks(e)))
 	return nil
 }
@@ -64,7 +64,7 @@ func newRenderer(dataDir string) (*pageRenderer, error) {
 	return r, nil
 }
 
-// compile compiles the module at low priority, so that nobody waits for it, if that was not done before.
+// compile compiles the module, unless it is cached. It runs at low priority, so that it delays nobody.
 func (r *pageRenderer) compile(ctx context.Context) error {
 	if appearance.IsCompiled(r.dir) {
 		return nil
@@ -86,7 +86,7 @@ func (r *pageRenderer) close() error {
 	return nil
 }
 
-// compileRenderer prepares the renderer in the background. Until it is done, each page takes seconds.
+// compileRenderer prepares the renderer in the background. Until then, each page takes seconds.
 func (a *app) compileRenderer(ctx context.Context) {
 	if err := a.renderer.compile(ctx); err != nil {
 		a.log.WarnContext(ctx, "the renderer is not compiled: pages are shown late", "error", err)

@@ -33,7 +33,7 @@ type reloadingSealer struct {
 	made *seal.Sealer
 }
 
-// newReloadingSealer reads the seal's key and makes a trial signature with it.
+// newReloadingSealer loads the seal's key and makes a trial signature with it.
 func newReloadingSealer(ctx context.Context, cfg config.Config, s *store.Store) (*reloadingSealer, error) {
 	signer, chain, err := sealKey(cfg)
 	if err != nil {
@@ -52,7 +52,7 @@ func newReloadingSealer(ctx context.Context, cfg config.Config, s *store.Store) 
 	return out, nil
 }
 
-// errSealRevoked is what sealing waits for an operator with.
+// errSealRevoked is the error with which sealing waits for an operator.
 var errSealRevoked = errors.New("the seal's key was revoked by `countersign key revoke`: put another one in place and restart the workers")
 
 // current is the sealer with the manifest key that signs now.

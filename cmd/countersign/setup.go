@@ -101,7 +101,7 @@ func (c setupCommand) places() (dir, envFile, secrets string) {
 	return dir, filepath.Join(dir, ".env"), filepath.Join(dir, "deploy", "secrets")
 }
 
-// ask fills in what no flag gave.
+// ask asks for the values that no flag gave.
 func (c *setupCommand) ask() error {
 	in := bufio.NewReader(os.Stdin)
 	for _, q := range []struct {
@@ -149,7 +149,7 @@ func (c *setupCommand) check() (*url.URL, error) {
 	return base, nil
 }
 
-// trialSeal makes a sealing key and its certificate, unless both exist.
+// trialSeal creates a sealing key and its certificate, unless both exist.
 func (c setupCommand) trialSeal(dir string) (key, cert string, err error) {
 	key, cert = filepath.Join(dir, "seal.key"), filepath.Join(dir, "seal.crt")
 	_, keyErr := os.Lstat(key)
@@ -188,7 +188,7 @@ func (c setupCommand) trialSeal(dir string) (key, cert string, err error) {
 	return key, cert, nil
 }
 
-// write makes a file that does not exist. With --host the group of the service may read it.
+// write creates a new file. With --host the group of the service may read it.
 func (c setupCommand) write(path string, content []byte, mode fs.FileMode) error {
 	if c.Host {
 		mode = 0o640
@@ -207,7 +207,7 @@ func (c setupCommand) write(path string, content []byte, mode fs.FileMode) error
 	return errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
 }
 
-// setting is one line of the file, below a comment where it has one.
+// setting is one line of the file, after its comment if it has one.
 type setting struct{ comment, name, value string }
 
 // common are the settings of both kinds of installation.

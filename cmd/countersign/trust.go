@@ -30,7 +30,7 @@ func (o trustOptions) name(i int) string {
 	return []string{"--trust", "--sealer", "--tsa-trust", "--keys"}[i]
 }
 
-// settingsTrust is whom the settings trust beside the installation itself.
+// settingsTrust returns the parties that the settings trust in addition to the installation itself.
 func settingsTrust(cfg config.Config) (trust.Policy, error) {
 	o := trustOptions{
 		Trust: cfg.TrustCA, Sealer: cfg.TrustSealers, TSATrust: cfg.TrustTSA, Keys: cfg.TrustKeys,
@@ -63,7 +63,7 @@ func (o trustOptions) policy() (trust.Policy, error) {
 	return p, err
 }
 
-// sealers are all under the authorities, or those that --sealer names.
+// sealers returns the sealers that --sealer names, or else all under the authorities.
 func (o trustOptions) sealers(authorities []*x509.Certificate) ([]trust.Sealer, error) {
 	var out []trust.Sealer
 	if len(o.Sealer) == 0 {
@@ -92,11 +92,11 @@ func (o trustOptions) sealers(authorities []*x509.Certificate) ([]trust.Sealer, 
 	return append(out, pinned...), err
 }
 
-// maxTrustFile bounds a file with certificates or keys, in bytes: the system's
-// own list of authorities has some 220 KiB.
+// maxTrustFile limits a file with certificates or keys, in bytes: the system's own list of authorities has some 220
+// KiB.
 const maxTrustFile = 4 << 20
 
-// readEach reads what the files of an option hold.
+// readEach parses the files of an option.
 func readEach[T any](files []string, option string, parse func([]byte) ([]T, error)) (all []T, err error) {
 	for _, name := range files {
 		var more []T

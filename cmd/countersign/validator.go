@@ -48,7 +48,7 @@ func newExaminer(opt verify.Options) (*examiner, error) {
 
 func (e *examiner) close() { e.validators.Close() }
 
-// verify is verify.File. What takes more than the process may has no verdict.
+// verify is verify.File in a separate process. A file that exceeds the limits of the process has no verdict.
 func (e *examiner) verify(ctx context.Context, f *os.File, size int64) (verify.Report, error) {
 	x, err := verify.ExamineIn(ctx, e.validators, f, size)
 	if _, refused := errors.AsType[*refusal.Error](err); refused {
@@ -60,5 +60,5 @@ func (e *examiner) verify(ctx context.Context, f *os.File, size int64) (verify.R
 	return x.Report(e.opt), nil
 }
 
-// errTooComplex is what the API calls file_too_complex.
+// errTooComplex corresponds to the API's file_too_complex.
 var errTooComplex = errors.New("the file was not examined: it is too complex, so that examining it takes too much time or memory")

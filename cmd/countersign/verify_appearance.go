@@ -17,11 +17,11 @@ import (
 	"countersign/seal/verify"
 )
 
-// errAppearance is the verdict where a page does not look as the record says.
+// errAppearance is the verdict if a page does not look as recorded.
 var errAppearance = errors.New("a page does not look as it was recorded")
 
-// verifyAppearance renders the pages that signers were shown, out of the file that the sealed one begins with, and compares
-// them with the record. It writes the pictures into a folder; "": nowhere.
+// verifyAppearance renders the pages that signers were shown, from the file with which the sealed one begins, and
+// compares them with the record. It writes the pictures into a directory; "": none.
 func verifyAppearance(ctx context.Context, f io.ReaderAt, report verify.Report, dir string, quiet bool) (err error) {
 	if report.Record == nil || report.Record.Appearance == nil {
 		return errors.New("the seal record does not say what the pages looked like")
@@ -75,9 +75,9 @@ func verifyAppearance(ctx context.Context, f io.ReaderAt, report verify.Report, 
 	return sayAppearance(report.Record, shown)
 }
 
-// makeFolder makes a folder if it can.
+// makeFolder creates a directory if it can.
 func makeFolder(dir string) string {
-	_ = os.MkdirAll(dir, 0o700) // without it, the renderer keeps nothing
+	_ = os.MkdirAll(dir, 0o700) // without it, the renderer caches nothing
 	return dir
 }
 
@@ -96,7 +96,7 @@ func verifyPicture(ctx context.Context, r *pageRenderer, base *io.SectionReader,
 	return os.WriteFile(filepath.Join(dir, fmt.Sprintf("page-%04d-level-%d.%s", p.Page, p.Level, ending)), picture.Content, 0o600)
 }
 
-// sayAppearance prints what was reproduced and who was shown what.
+// sayAppearance prints the reproduced pages and the pages that each signer was shown.
 func sayAppearance(record *verify.Record, shown *manifest.Appearance) error {
 	if err := terminal.Say("\nAppearance: %d pictures and %d texts reproduced, profile %d", len(shown.Pages), len(shown.Texts), shown.Profile.Number); err != nil {
 		return err
@@ -113,7 +113,7 @@ func sayAppearance(record *verify.Record, shown *manifest.Appearance) error {
 	return nil
 }
 
-// shownPages says which pages a signer was shown as pictures.
+// shownPages returns which pages a signer was shown as pictures.
 func shownPages(s manifest.SignerPages) string {
 	var levels []string
 	for _, l := range s.Levels {

@@ -50,7 +50,7 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 
 var errPartEnded = errors.New("a part of the service has ended")
 
-// whatEnded is the part whose end has ended ctx; nil if it ended for another reason.
+// whatEnded returns the error of the part that ended ctx; nil if ctx ended for another reason.
 func whatEnded(ctx context.Context) error {
 	if cause := context.Cause(ctx); errors.Is(cause, errPartEnded) {
 		return cause
@@ -89,8 +89,8 @@ func (a *app) startWorkers(ctx context.Context, acts *activities.Activities, can
 	return ws, nil
 }
 
-// untilTemporalAnswers calls ask until it succeeds, fails with an error that another try
-// does not mend, or ctx ends. The pauses grow to ten seconds.
+// untilTemporalAnswers calls ask until it succeeds, fails with an error that a retry cannot fix, or ctx ends. The
+// delays grow to ten seconds.
 func (a *app) untilTemporalAnswers(ctx context.Context, ask func(context.Context) error) error {
 	for pause := time.Second; ; pause = min(2*pause, 10*time.Second) {
 		try, cancel := context.WithTimeout(ctx, callLimit)

@@ -31,7 +31,7 @@ type Server struct {
 	ended  chan struct{}
 }
 
-// startAttempts bounds the starts after another process took one of the free ports that the server had chosen.
+// startAttempts limits the starts after another process took one of the free ports that the server had chosen.
 const startAttempts = 3
 
 // Start runs the program at path with flags of its start-dev command, and
@@ -50,7 +50,7 @@ func Start(ctx context.Context, path string, flags ...string) (*Server, error) {
 
 func startOnce(ctx context.Context, path string, flags []string) (*Server, error) {
 	args := append([]string{"server", "start-dev", "--watch-stdin", "--log-level", "error"}, flags...)
-	// Not bound to ctx: it has to outlive the start.
+	// Not bound to ctx: the server has to outlive the start.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), path, args...) //nolint:gosec // our own program
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}                 // Ctrl-C is for us; this one follows
 	s := &Server{cmd: cmd, ended: make(chan struct{})}
@@ -88,7 +88,7 @@ func startOnce(ctx context.Context, path string, flags []string) (*Server, error
 	}
 }
 
-// read takes the addresses from "address=… ui=… namespaces=…".
+// read parses the addresses in "address=… ui=… namespaces=…".
 func (s *Server) read(line string) {
 	for pair := range strings.FieldsSeq(line) {
 		switch name, value, _ := strings.Cut(pair, "="); name {

@@ -1,5 +1,4 @@
-// Package clamd asks ClamAV's daemon about files, by the commands INSTREAM and
-// PING of its protocol (clamd(8)).
+// Package clamd scans files with ClamAV's daemon, through the commands INSTREAM and PING of its protocol (clamd(8)).
 package clamd
 
 import (
@@ -37,8 +36,8 @@ func Parse(address string) (*Scanner, error) {
 	return nil, errors.New("must be tcp://host:port or unix:///path")
 }
 
-// Scan returns what malware the daemon knows r to be; "" if none. A daemon that
-// does not answer, or could not read all of it, is an error.
+// Scan returns the name of the malware that the daemon finds in r; "" if none. It returns an error if the daemon does
+// not respond, or could not read all of r.
 func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err error) {
 	reply, err := s.query(ctx, "INSTREAM", r)
 	if err != nil {
@@ -53,7 +52,7 @@ func (s *Scanner) Scan(ctx context.Context, r io.Reader) (found string, err erro
 	return "", nil
 }
 
-// Ping reports whether the daemon answers.
+// Ping returns an error unless the daemon responds.
 func (s *Scanner) Ping(ctx context.Context) error {
 	reply, err := s.query(ctx, "PING", nil)
 	if err == nil && reply != "PONG" {
@@ -79,7 +78,7 @@ func (s *Scanner) query(ctx context.Context, command string, body io.Reader) (re
 			return "", fmt.Errorf("virus scanner: read file: %w", unread)
 		}
 	}
-	// A daemon that takes no more says why before it closes.
+	// A daemon that accepts no more data sends the reason before it closes.
 	answer, readErr := io.ReadAll(io.LimitReader(conn, maxReply))
 	if text := strings.TrimRight(string(answer), "\x00\n"); text != "" {
 		return text, nil
@@ -87,8 +86,8 @@ func (s *Scanner) query(ctx context.Context, command string, body io.Reader) (re
 	return "", fmt.Errorf("virus scanner: no answer: %w", errors.Join(ctx.Err(), err, readErr))
 }
 
-// sendChunks sends body in chunks, each with its length before it; an empty one ends
-// it. It says what could not be read from what could not be sent.
+// sendChunks sends body in chunks, each preceded by its length, and a final empty chunk. It returns errors of reading
+// and of sending separately.
 func sendChunks(w io.Writer, body io.Reader) (unread, sendErr error) {
 	b := make([]byte, 4+chunk)
 	for {

@@ -15,7 +15,7 @@ const Minimum = 4.5
 // Colour is a colour of sRGB, components from 0 to 1.
 type Colour [3]float64
 
-// Grounds that text stands on: pages and mails, light and dark.
+// Backgrounds of text: pages and emails, light and dark.
 //
 //nolint:gochecknoglobals // constants
 var (

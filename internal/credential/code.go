@@ -14,10 +14,10 @@ import (
 // CodeLength is the number of digits of a one-time code.
 const CodeLength = 6
 
-// Codes makes one-time codes and their hashes.
+// Codes generates one-time codes and their hashes.
 type Codes struct{ key []byte }
 
-// NewCodes takes the key of the hashes.
+// NewCodes returns Codes with the key of the hashes.
 func NewCodes(key []byte) *Codes { return &Codes{key: key} }
 
 // New returns six random digits.

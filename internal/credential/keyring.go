@@ -9,9 +9,8 @@ import (
 	"countersign/store"
 )
 
-// The keys are loaded again when they are keyCacheTTL old, and for a token whose
-// key is not known no sooner than minReloadInterval after the last time: tokens that
-// name made-up keys cost no more than that.
+// The keys are reloaded when they are keyCacheTTL old. For a token with an unknown key they are reloaded at most once
+// in minReloadInterval, which limits the cost of tokens with invented keys.
 const (
 	keyCacheTTL       = 30 * time.Second
 	minReloadInterval = time.Second

@@ -1,5 +1,5 @@
-// Package credential makes and checks what people and programs show to be let
-// in: access tokens, signing links and one-time codes.
+// Package credential issues and verifies the credentials of people and programs: access tokens, signing links and
+// one-time codes.
 package credential
 
 import (
@@ -25,8 +25,7 @@ const (
 	audienceReceipt  = "countersign:receipt"
 )
 
-// DownloadLifetime is how long a download link is good from its issue. Where
-// retention ends sooner there is nothing left to download.
+// DownloadLifetime is the lifetime of a download link. If retention ends earlier, there is nothing left to download.
 const DownloadLifetime = 365 * 24 * time.Hour
 
 // ReceiptLifetime is the time for which a signer who has signed can get the envelope's state.
@@ -45,8 +44,8 @@ type Tokens struct {
 	verified *tokenCache
 }
 
-// NewTokens takes the keys, the first of which signs. Tokens name no issuer: the
-// keys are the service's own, and links must outlive a change of its address.
+// NewTokens returns Tokens with the keys, the first of which signs. Tokens name no issuer: the keys are the service's
+// own, and links must outlive a change of its address.
 func NewTokens(keys []store.Key, now func() time.Time) (*Tokens, error) {
 	r, err := newKeyRing(keys, now())
 	if err != nil {
@@ -99,7 +98,7 @@ func (t *Tokens) VerifyAccess(token string) (uuid.UUID, error) {
 	return app, err
 }
 
-// maxCachedTokens bounds the tokens that are remembered.
+// maxCachedTokens limits the number of cached tokens.
 const maxCachedTokens = 10_000
 
 // tokenCache remembers tokens, by their hash, that were found good.
@@ -129,8 +128,7 @@ func (s *tokenCache) put(key [sha256.Size]byte, app uuid.UUID, until time.Time) 
 	s.tokens[key] = cachedToken{app, until}
 }
 
-// IssueConsole issues the token of a console user's session, which decides whether
-// it still holds.
+// IssueConsole issues the token of a console user's session. The session decides whether the token is still valid.
 func (t *Tokens) IssueConsole(u *models.ConsoleUser, session *models.ConsoleSession) (string, error) {
 	return t.sign(claims{RegisteredClaims: registered(audienceConsole, u.ID, session.ID.String(), session.CreatedAt, session.ExpiresAt), App: u.AppID})
 }
@@ -144,8 +142,8 @@ func (t *Tokens) VerifyConsole(token string) (uuid.UUID, error) {
 	return uuid.Parse(c.ID)
 }
 
-// IssueSigning issues the token of a signer's current link. It can be issued again
-// at any time: what makes it valid is the link's id, kept with the signer.
+// IssueSigning issues the token of a signer's current link. It can be issued again at any time: the token is valid
+// through the link's id, which is stored with the signer.
 func (t *Tokens) IssueSigning(app uuid.UUID, s *models.Signer) (string, error) {
 	c, err := signingClaims(app, s)
 	if err != nil {
@@ -183,11 +181,11 @@ type SigningLink struct {
 	models.Link
 
 	App     uuid.UUID
-	Session uuid.UUID // the embedded session it was issued for; zero if none
+	Session uuid.UUID // the embedded session for which it was issued; zero if none
 }
 
-// VerifySigning reads a signing token. The envelope decides whether that link is still
-// good, and the session whether it is.
+// VerifySigning verifies a signing token. The envelope decides whether the link is still valid, and the session
+// whether the session is.
 func (t *Tokens) VerifySigning(token string) (SigningLink, error) {
 	return t.verifySigning(token, leeway)
 }
@@ -258,7 +256,7 @@ func (t *Tokens) VerifyReceipt(token string) (app, envelope, signer uuid.UUID, e
 	return c.App, c.Envelope, signer, err
 }
 
-// IsExpired reports whether err says that a token was good once.
+// IsExpired reports whether err means that a token was valid once.
 func IsExpired(err error) bool { return errors.Is(err, jwt.ErrTokenExpired) }
 
 func (t *Tokens) sign(c claims) (string, error) {

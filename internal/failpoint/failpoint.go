@@ -1,7 +1,5 @@
-// Package failpoint lets the fault tests end or hold up the program at chosen
-// places, and move its clock. All of that is only in programs that were built
-// with the tag "failpoints"; in any other its functions do nothing and cost
-// nothing.
+// Package failpoint lets the fault tests kill or pause the program at chosen places, and shift its clock. It is active
+// only in programs built with the tag "failpoints". In others its functions do nothing and cost nothing.
 package failpoint
 
 // Variable names the environment variable with the directory of the faults: a file named after a place holds the fault

@@ -57,7 +57,7 @@ func InjectError(place string) error {
 	return nil
 }
 
-// Skew is how far the clock is off. Programs without faults do not ask for it.
+// Skew returns the offset of the clock. Programs without failpoints do not call it.
 func Skew() time.Duration {
 	text, _ := read("clock")
 	d, err := time.ParseDuration(text)

@@ -1,4 +1,4 @@
-// Package health asks the parts that the service rests on whether they work.
+// Package health checks the dependencies of the service.
 package health
 
 import (
@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// timeout bounds the asking of all parts together.
+// timeout limits the time of all checks together.
 const timeout = 3 * time.Second
 
-// Checks are the parts by name, each with what shows that it works.
+// Checks maps the names of dependencies to their checks.
 type Checks map[string]func(context.Context) error
 
-// Report asks all parts at the same time and says of each "ok" or "down"; why is only
-// logged. The status is 200, or 503 if any is down.
+// Report runs all checks concurrently and reports "ok" or "down" for each; the reason is only logged. The status is
+// 200, or 503 if any is down.
 func (cs Checks) Report(ctx context.Context, log *slog.Logger) (status int, parts map[string]string) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -40,7 +40,7 @@ func (cs Checks) Report(ctx context.Context, log *slog.Logger) (status int, part
 	return status, parts
 }
 
-// Handler answers with the report.
+// Handler responds with the report.
 func (cs Checks) Handler(log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, parts := cs.Report(r.Context(), log)

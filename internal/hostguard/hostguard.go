@@ -23,8 +23,7 @@ func Allowed(host string, names ...string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, host) })
 }
 
-// Handler answers requests for other hosts with 421 Misdirected Request
-// (RFC 9110 §15.5.20).
+// Handler rejects requests for other hosts with 421 Misdirected Request (RFC 9110 §15.5.20).
 func Handler(next http.Handler, names ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !Allowed(r.Host, names...) {

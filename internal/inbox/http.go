@@ -23,7 +23,7 @@ var web embed.FS
 const (
 	pageCSP = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 		"frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	// A mail's HTML runs nothing and loads nothing; its links open beside it.
+	// An email's HTML runs no scripts and loads nothing; its links open in a new tab.
 	mailCSP = "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; style-src 'unsafe-inline'; " +
 		"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 	fileCSP = "sandbox; default-src 'none'"

@@ -110,8 +110,8 @@ func validID(id string) bool {
 	return len(id) == 16 && strings.Trim(id, "0123456789") == ""
 }
 
-// summary is what the index holds of m: no text, HTML or links, but the
-// beginning of a text message, which has no subject.
+// summary returns the part of m for the index: no text, HTML or links, except the beginning of a text message, which
+// has no subject.
 func summary(m Message) Message {
 	beginning := ""
 	if m.Kind == KindSMS {
@@ -145,7 +145,7 @@ func (b *Inbox) addToIndex(m Message) {
 	b.last = max(b.last, micros)
 }
 
-// prune removes the oldest messages beyond the bounds.
+// prune removes the oldest messages beyond the limits.
 func (b *Inbox) prune() {
 	for len(b.index) > maxMessages || b.total > maxTotal && len(b.index) > 1 {
 		b.remove(b.index[0].ID)
@@ -161,8 +161,7 @@ func (b *Inbox) remove(id string) {
 
 func (b *Inbox) path(id, ext string) string { return filepath.Join(b.dir, id+ext) }
 
-// add gives m an id and keeps it; source, if not empty, is the path of the file
-// that becomes its source.
+// add assigns an id to m and stores it. source, if not empty, is the path of the file that becomes its source.
 func (b *Inbox) add(m Message, source string) (Message, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -185,8 +184,7 @@ func (b *Inbox) add(m Message, source string) (Message, error) {
 	return m, nil
 }
 
-// write stores m under a temporary name first, so that a crash leaves all of a
-// message or none.
+// write stores m under a temporary name first, so that a crash leaves either the whole message or none.
 func (b *Inbox) write(m Message) error {
 	data, err := json.Marshal(m)
 	if err != nil {
@@ -239,7 +237,7 @@ func (b *Inbox) List(f Filter) []Message {
 	return out
 }
 
-// Get returns one message in full; the error wraps fs.ErrNotExist if there is none.
+// Get returns a complete message. The error wraps fs.ErrNotExist if there is no such message.
 func (b *Inbox) Get(id string) (Message, error) {
 	if !validID(id) {
 		return Message{}, fs.ErrNotExist

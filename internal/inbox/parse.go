@@ -22,8 +22,8 @@ const (
 	maxLinks = 200
 )
 
-// parse reads a mail's headers and parts. A malformed mail gives what could be
-// read of it: its source shows the rest.
+// parse parses an email's headers and parts. For a malformed email it returns the readable part: the source shows the
+// rest.
 func parse(r io.Reader) (Message, error) {
 	var m Message
 	err := walkLeaves(r, func(root mail.Header) {
@@ -37,8 +37,7 @@ func parse(r io.Reader) (Message, error) {
 	return m, err
 }
 
-// addLeaf takes the first text and the first HTML part for the body and every
-// other one for a file.
+// addLeaf uses the first text part and the first HTML part as the body, and every other part as a file.
 func (m *Message) addLeaf(leaf *message.Entity) error {
 	kind, name, _ := describe(leaf)
 	if m.wouldAttach(leaf) {
@@ -55,7 +54,7 @@ func (m *Message) addLeaf(leaf *message.Entity) error {
 	return err
 }
 
-// wouldAttach reports whether addLeaf takes leaf for a file.
+// wouldAttach reports whether addLeaf uses leaf as a file.
 func (m *Message) wouldAttach(leaf *message.Entity) bool {
 	switch kind, _, attached := describe(leaf); {
 	case attached:

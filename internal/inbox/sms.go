@@ -8,9 +8,8 @@ import (
 
 const maxForm = 64 << 10 // octets
 
-// receiveSMS is Twilio's "create a message": it takes To, From (or
-// MessagingServiceSid) and Body as a form and answers 201. Any account and token
-// will do.
+// receiveSMS is Twilio's "create a message": it accepts To, From (or MessagingServiceSid) and Body as a form and
+// responds with 201. It accepts any account and token.
 func (b *Inbox) receiveSMS(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {

@@ -62,7 +62,7 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	return nil
 }
 
-// Data keeps the mail; it is on disk when the client hears of success.
+// Data stores the email. It is on disk when the client receives the success response.
 func (s *session) Data(r io.Reader) error {
 	file, err := os.CreateTemp(s.inbox.dir, temporary+"*")
 	if err != nil {

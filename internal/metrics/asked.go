@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// askLimit bounds the question to the database.
+// askLimit limits the time of the database query.
 const askLimit = 3 * time.Second
 
 // askedGauges are gauges whose values are queried at each scrape. If the query fails they are absent, which an alert

@@ -1,5 +1,5 @@
-// Package metrics counts what the service does, for Prometheus. A nil *Metrics
-// counts nothing and costs nothing.
+// Package metrics counts the operations of the service, for Prometheus. A nil *Metrics counts nothing and costs
+// nothing.
 package metrics
 
 import (
@@ -31,7 +31,7 @@ type Metrics struct {
 	restarted       *prometheus.CounterVec
 }
 
-// New makes a registry that knows the process, the Go runtime and the version.
+// New returns a registry with the metrics of the process, the Go runtime and the version.
 func New(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -83,8 +83,8 @@ func (m *Metrics) Handler() http.Handler {
 // Gatherer returns the metrics for tests.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
-// Requests counts answered requests; nil for none. The route is the pattern, never the path: a
-// path can hold a token.
+// Requests returns a function that counts handled requests; nil for a nil *Metrics. The route is the pattern, never
+// the path, because a path can contain a token.
 func (m *Metrics) Requests() func(method, route string, status int, took time.Duration) {
 	if m == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// Temporal takes what the Temporal SDK measures of itself; nil for none.
+// Temporal returns a handler for the Temporal SDK's own metrics; nil for a nil *Metrics.
 func (m *Metrics) Temporal() client.MetricsHandler {
 	if m == nil {
 		return nil
@@ -19,9 +19,8 @@ func (m *Metrics) Temporal() client.MetricsHandler {
 	return temporalHandler{all: m.temporal}
 }
 
-// temporalMetrics holds the SDK's metrics. The SDK gives one name different sets
-// of tags, so there is a vector for each name and set, and they are described
-// only by being collected.
+// temporalMetrics holds the SDK's metrics. The SDK uses one name with different sets of tags, so there is a vector for
+// each name and set, and they are described only when collected.
 type temporalMetrics struct {
 	mu         sync.RWMutex
 	counters   map[string]*prometheus.CounterVec
@@ -94,7 +93,7 @@ func (h temporalHandler) Timer(name string) client.MetricsTimer {
 	return timer{v.With(h.tags)}
 }
 
-// vector finds the vector of a name and the handler's tags, or makes it.
+// vector returns the vector of a name and the handler's tags, and creates it if necessary.
 func vector[V any](h temporalHandler, known map[string]V, name string, create func(prometheus.Opts, []string) V) V {
 	labels := slices.Sorted(maps.Keys(h.tags))
 	key := name + " " + strings.Join(labels, " ")

@@ -31,7 +31,7 @@ type Deliverer interface {
 	Deliver(ctx context.Context, req webhook.Request) webhook.Result
 }
 
-// Mailer counts what next sends.
+// Mailer counts the emails that next sends.
 func (m *Metrics) Mailer(next Mailer) Mailer {
 	if m == nil {
 		return next
@@ -65,7 +65,7 @@ const (
 	resultFailed  = "failed"  // it is tried again
 )
 
-// mailKinds are those whose mails are tried again.
+// mailKinds are the kinds whose emails are retried.
 var mailKinds = []models.MailKind{
 	models.MailInvitation, models.MailReminder, models.MailCopyNotice, models.MailCompleted, models.MailClosed, models.MailDeletion, models.MailHook, models.MailNotice,
 }
@@ -103,7 +103,7 @@ func (w sms) Send(ctx context.Context, to, text string) error {
 	return err
 }
 
-// Sealer measures what next seals.
+// Sealer measures the seals of next.
 func (m *Metrics) Sealer(next Sealer, now func() time.Time) Sealer {
 	if m == nil {
 		return next
@@ -128,7 +128,7 @@ func (w sealer) Seal(ctx context.Context, out *os.File, job seal.Job) (seal.Resu
 	return res, err
 }
 
-// Deliverer counts and measures what next delivers.
+// Deliverer counts and measures the deliveries of next.
 func (m *Metrics) Deliverer(next Deliverer) Deliverer {
 	if m == nil {
 		return next
@@ -143,7 +143,7 @@ type deliverer struct {
 
 func (w deliverer) Deliver(ctx context.Context, req webhook.Request) webhook.Result {
 	res := w.next.Deliver(ctx, req)
-	if res.Wait > 0 { // nothing was tried
+	if res.Wait > 0 { // nothing was sent
 		return res
 	}
 	result := "refused"

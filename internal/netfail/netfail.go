@@ -1,5 +1,5 @@
-// Package netfail says why a connection failed, in words that carry no name or
-// address and may be stored and shown.
+// Package netfail classifies failures of connections. Its texts contain no name or address and may be stored and
+// shown.
 package netfail
 
 import (
@@ -32,12 +32,12 @@ const (
 	Handshake    Cause = "the TLS handshake failed"
 )
 
-// IsTLS reports whether encryption was what failed.
+// IsTLS reports whether encryption failed.
 func (c Cause) IsTLS() bool {
 	return slices.Contains([]Cause{WrongName, Expired, Untrusted, NoTLS, Handshake}, c)
 }
 
-// CauseOf is why err came from a connection; Unknown if it is not of that kind.
+// CauseOf returns the cause of a connection error; Unknown if err is not one.
 func CauseOf(err error) Cause {
 	var netErr net.Error
 	switch {

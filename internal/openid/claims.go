@@ -20,7 +20,7 @@ type Person struct {
 	ProvedAt      *time.Time // when the provider last authenticated the person; nil: unknown
 }
 
-// claims are what the provider says of a person.
+// claims are the provider's statements about a person.
 type claims map[string]any
 
 type claimant interface{ Claims(v any) error }
@@ -33,13 +33,13 @@ func readClaims(from claimant) (claims, error) {
 	return out, nil
 }
 
-// and adds what the userinfo endpoint says beside the token, which counts where both speak.
+// and adds the claims of the userinfo endpoint, which take precedence over those in the token.
 func (c claims) and(info *oidc.UserInfo) (claims, error) {
 	out, err := readClaims(info)
 	if err != nil {
 		return nil, err
 	}
-	if c["email"] != nil { // an address and whether it was verified belong together
+	if c["email"] != nil { // an address and its verification belong together
 		delete(out, "email")
 		delete(out, "email_verified")
 	}
@@ -68,10 +68,10 @@ func (c claims) time(name string) *time.Time {
 	return &t
 }
 
-// person picks what the service needs.
+// person returns the claims that the service needs.
 func (c *Client) person(id *oidc.IDToken, cl claims) Person {
 	p := Person{Subject: id.Subject, Email: cl.text("email"), Name: cl.text("name"), ProvedAt: cl.time("auth_time")}
-	p.EmailVerified, _ = cl["email_verified"].(bool) // nothing else is a yes
+	p.EmailVerified, _ = cl["email_verified"].(bool) // only a boolean true counts
 	if p.Name == "" {
 		p.Name = cl.text("preferred_username")
 	}

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Config says which provider, and as whom to speak to it.
+// Config names the provider, and the client's own registration with it.
 type Config struct {
 	Issuer       string
 	ClientID     string
@@ -32,14 +32,14 @@ type Config struct {
 const (
 	answerTime      = 10 * time.Second // for all requests to the provider in one sign-in
 	discoveryAge    = time.Hour
-	discoveryPause  = 5 * time.Second // between tries where the provider does not answer
+	discoveryPause  = 5 * time.Second // between attempts while the provider does not respond
 	freshAge        = 5 * time.Minute
 	clockDifference = time.Minute // between provider and service
 	maxSubject      = 255         // bytes (OpenID Connect Core 1.0 §2)
 )
 
-// Client signs people in. It is safe for concurrent use, and asks the provider nothing
-// before somebody comes.
+// Client signs people in. It is safe for concurrent use, and sends no request to the provider before the first
+// sign-in.
 type Client struct {
 	cfg  Config
 	http *http.Client
@@ -50,15 +50,15 @@ type Client struct {
 	failed  error
 }
 
-// provider is what a provider says of itself.
+// provider is the metadata of a provider.
 type provider struct {
 	*oidc.Provider
 
 	oauth          oauth2.Config
-	choosesAccount bool // it says that it knows prompt=select_account, which others answer with an error
+	choosesAccount bool // the metadata list prompt=select_account, which other providers reject
 }
 
-// New takes a configuration that CheckIssuer found good.
+// New returns a client for a configuration whose issuer CheckIssuer has accepted.
 func New(cfg Config) *Client {
 	return &Client{cfg: cfg, http: &http.Client{
 		Timeout: answerTime, Transport: bounded{http.DefaultTransport.(*http.Transport).Clone()}, //nolint:forcetypeassert // the standard library's
@@ -69,22 +69,22 @@ func New(cfg Config) *Client {
 // Issuer is the provider's name.
 func (c *Client) Issuer() string { return c.cfg.Issuer }
 
-// Request is a sign-in that begins. State comes back in the address, the others never leave the service.
+// Request is a sign-in in progress. State returns in the address; the other values never leave the service.
 type Request struct {
 	URL      string `json:"-"`
 	State    string `json:"-"`
 	Nonce    string `json:"nonce"`
 	Verifier string `json:"verifier"`
-	Fresh    bool   `json:"fresh"` // the provider has to ask the person again
+	Fresh    bool   `json:"fresh"` // the provider must authenticate the person again
 }
 
-// Prompt says what the provider has to ask the person although it may know who that is.
+// Prompt states what the provider must ask the person even if it knows them.
 type Prompt struct {
 	Fresh        bool // for a sign-in of this moment
 	OtherAccount bool // which account it is to be
 }
 
-// Begin returns where the browser has to go.
+// Begin returns the sign-in with the address for the browser.
 func (c *Client) Begin(ctx context.Context, prompt Prompt) (Request, error) {
 	p, err := c.provider(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *Client) Begin(ctx context.Context, prompt Prompt) (Request, error) {
 	return r, nil
 }
 
-// Finish exchanges the code of a sign-in and checks what the provider says.
+// Finish exchanges the code of a sign-in and validates the provider's response.
 func (c *Client) Finish(ctx context.Context, r Request, code string) (Person, error) {
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, c.http), answerTime)
 	defer cancel()
@@ -144,7 +144,7 @@ func (c *Client) Finish(ctx context.Context, r Request, code string) (Person, er
 	return c.person(id, claims), nil
 }
 
-// check is what go-oidc leaves to its caller.
+// check performs the checks that go-oidc leaves to its caller.
 func (c *Client) check(id *oidc.IDToken, claims claims, r Request) error {
 	now := c.cfg.Now()
 	azp, _ := claims["azp"].(string)
@@ -207,7 +207,7 @@ func (c *Client) discover(ctx context.Context) (*provider, error) {
 		ClientID: c.cfg.ClientID, ClientSecret: c.cfg.ClientSecret, RedirectURL: c.cfg.RedirectURL, Endpoint: found.Endpoint(),
 		Scopes: []string{oidc.ScopeOpenID, oidc.ScopeProfile, oidc.ScopeEmail},
 	}}
-	// Told, and not tried out: a code that comes twice is taken for a stolen one.
+	// Set explicitly, not detected by trial: a provider treats a code that is sent twice as stolen.
 	p.oauth.Endpoint.AuthStyle = oauth2.AuthStyleInHeader
 	if len(also.Methods) > 0 && !slices.Contains(also.Methods, "client_secret_basic") {
 		p.oauth.Endpoint.AuthStyle = oauth2.AuthStyleInParams

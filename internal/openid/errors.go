@@ -13,7 +13,7 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// ErrUnreachable says that the provider did not answer, or not as a provider does.
+// ErrUnreachable reports that the provider did not respond, or not as a provider does.
 var ErrUnreachable = errors.New("the OpenID provider does not answer as it should")
 
 // Refusal states why a provider's response does not sign anybody in. The reason names no person and contains nothing
@@ -25,7 +25,7 @@ func (r *Refusal) Error() string { return "OpenID sign-in refused: " + r.Reason 
 
 func refused(reason string) error { return &Refusal{reason} }
 
-// unreachable keeps of an error what an operator needs, and no body of an answer.
+// unreachable returns an error with the details that an operator needs, without the body of a response.
 func unreachable(err error) error {
 	var (
 		address  *url.Error
@@ -46,7 +46,7 @@ func unreachable(err error) error {
 // word is how OAuth 2.0 names errors.
 var word = regexp.MustCompile(`^[a-z_]{1,40}$`)
 
-// errorWord returns the name of an error that a provider sent, or "" if it is none.
+// errorWord returns the name of an error that a provider sent, or "" if it is not valid.
 func errorWord(s string) string { return word.FindString(s) }
 
 // exchangeError distinguishes a rejected code from a provider that does not respond.
@@ -70,12 +70,12 @@ func tokenError(err error) error {
 	return refused("id token is not valid for this service")
 }
 
-// maxAnswer bounds what a provider answers, in bytes.
+// maxAnswer limits a response of the provider, in bytes.
 const maxAnswer = 1 << 20
 
 var errTooLarge = errors.New("answer is too large")
 
-// bounded refuses large answers.
+// bounded rejects large responses.
 type bounded struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

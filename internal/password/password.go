@@ -52,7 +52,7 @@ func isSequence(p string) bool {
 	return true
 }
 
-// shortestPeriod is the shortest text whose repetition p is.
+// shortestPeriod returns the shortest text of which p is a repetition.
 func shortestPeriod(p string) string {
 	if i := strings.Index((p + p)[min(1, len(p)):], p) + 1; i > 0 && i < len(p) {
 		return p[:i]
@@ -60,9 +60,8 @@ func shortestPeriod(p string) string {
 	return p
 }
 
-// WithoutWords returns a password without the words that anyone would try
-// first: the service's name, and what belongs to the user. Words of fewer than
-// four characters are no such words.
+// WithoutWords returns a password without the words that attackers try first: the service's name, and the user's data.
+// Words of fewer than four characters stay.
 func WithoutWords(password string, words ...string) string {
 	p := strings.ToLower(password)
 	all := []string{"countersign"}
@@ -80,12 +79,11 @@ func WithoutWords(password string, words ...string) string {
 	return p
 }
 
-// maxLine bounds a line of a file of leaked passwords.
+// maxLine limits a line of a file of leaked passwords, in bytes.
 const maxLine = 128
 
-// Leaked reports whether a password is in a file of leaked ones: lines of the
-// SHA-1 in upper-case hex, in order, with :count behind it, as Have I Been Pwned
-// publishes them. The file is searched where it lies.
+// Leaked reports whether a password is in a file of leaked ones: sorted lines of the SHA-1 in upper-case hex, followed
+// by :count, as Have I Been Pwned publishes them. It searches the file without loading it.
 func Leaked(path, password string) (bool, error) {
 	f, err := os.Open(path) //nolint:gosec // the operator names it
 	if err != nil {
@@ -120,8 +118,7 @@ func Leaked(path, password string) (bool, error) {
 	return false, nil
 }
 
-// lineAt reads the first line that begins at offset at or behind it; at the
-// file's end start lies behind all.
+// lineAt reads the first line that begins at or after offset at. At the file's end, start is after the last line.
 func lineAt(f io.ReaderAt, at int64) (start int64, line string, err error) {
 	start = max(at-1, 0) // a line begins at offset at where an end is before it
 	b := make([]byte, 2*maxLine)

@@ -1,5 +1,4 @@
-// Package plaintext says which characters a text from outside may bring into a
-// line of text, and removes the others.
+// Package plaintext defines which characters of external text a line of text may contain, and removes the others.
 package plaintext
 
 import (
@@ -8,23 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// Hidden reports characters that a reader does not see and that can make a text
-// read as something it is not: control characters, line and paragraph
-// separators, the bidirectional overrides and isolates (UAX #9 §2), and the
-// invisible ones.
+// Hidden reports whether a reader does not see the character and it can make a text read differently: control
+// characters, line and paragraph separators, the bidirectional overrides and isolates (UAX #9 §2), and the invisible
+// ones.
 func Hidden(r rune) bool { return breaks(r) || directs(r) || Invisible(r) }
 
-// breaks reports control characters and what ends a line.
+// breaks reports whether r is a control character or ends a line.
 func breaks(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
-// directs reports what turns the direction of the text around it.
+// directs reports whether r changes the direction of the text around it.
 func directs(r rune) bool { return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' }
 
-// Invisible reports characters that show nothing and can make two different
-// texts look the same: zero-width spaces, direction marks, fillers, tags and the
-// like. The zero-width joiner and non-joiner are none of them, because Persian,
-// Indic names and emoji need them; nor are variation selectors, which choose
-// between forms of CJK characters and emoji.
+// Invisible reports whether r is invisible and can make two different texts look the same: zero-width spaces,
+// direction marks, fillers, tags and the like. It excludes the zero-width joiner and non-joiner, because Persian,
+// Indic names and emoji need them, and variation selectors, which choose between forms of CJK characters and emoji.
 func Invisible(r rune) bool { return unicode.Is(invisibles, r) }
 
 // invisibles are in Unicode's Default_Ignorable_Code_Point, or are format
@@ -54,7 +50,7 @@ var invisibles = &unicode.RangeTable{
 	},
 }
 
-// Visible is s without invisible characters, which people paste without knowing.
+// Visible returns s without invisible characters, which people paste without knowing.
 func Visible(s string) string { return without(s, Invisible) }
 
 // Strip is s as valid UTF-8 without hidden characters, for records and log lines.

@@ -6,8 +6,8 @@ import (
 	"countersign/store"
 )
 
-// RemoveExpired removes all rows whose time is over, and adds up the counts of envelopes. The
-// cleanup of a service does so in rounds, and drops partitions as well.
+// RemoveExpired removes all expired rows, and adds up the counts of envelopes. The cleanup of a service does so in
+// rounds, and drops partitions as well.
 func RemoveExpired(ctx context.Context, s *store.Store) error {
 	for _, rows := range store.AllExpiredRows {
 		for n := store.CleanupBatch; n == store.CleanupBatch; {

@@ -43,7 +43,7 @@ type guarded struct {
 // startGuarded starts a program in dir under an account. Its messages go to the file "log"; the signal stop ("QUIT")
 // ends it at once.
 func startGuarded(ctx context.Context, dir string, credential *syscall.Credential, stop string, command ...string) (*guarded, error) {
-	// Not bound to ctx: it has to outlive the start, and ends with its standard input.
+	// Not bound to ctx: the server has to outlive the start, and ends with its standard input.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", append([]string{"-c", guard, dir, stop}, command...)...) //nolint:gosec // an installed program
 	cmd.Dir = dir
 	// A process group of its own: Ctrl-C in the terminal must not end the guardian before it has cleaned up.
@@ -76,7 +76,7 @@ func (g *guarded) Stop(ctx context.Context) error {
 	}
 }
 
-// Log is what the server has said; "" once it has stopped.
+// Log returns the server's output; "" once it has stopped.
 func (g *guarded) Log() string {
 	text, _ := os.ReadFile(filepath.Join(g.dir, "log")) // gone with its directory
 	return string(text)

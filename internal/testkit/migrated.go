@@ -24,11 +24,11 @@ import (
 	"countersign/store"
 )
 
-// PasswordCost is bcrypt's in tests: its default takes 0.4 s under the race detector, for every app.
+// PasswordCost is the cost of bcrypt in tests: its default takes 0.4 s for every app under the race detector.
 const PasswordCost = bcrypt.MinCost
 
-// MigratedURL makes a database of the kind with all migrations and no rows. It is a copy of one that was migrated
-// before: migrating takes 0.1 s, and SQLite ten times that under the race detector.
+// MigratedURL creates a database of the kind with all migrations and no rows. It copies one that was migrated before:
+// migrating takes 0.1 s, and ten times that with SQLite under the race detector.
 func MigratedURL(t testing.TB, kind string) string {
 	t.Helper()
 	if kind == "postgres" {
@@ -60,7 +60,7 @@ var sqliteTemplate = sync.OnceValues(func() (content []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "template.db")
-	if err := migrate(ctx, "sqlite://"+path); err != nil { // closing it empties the log beside the file
+	if err := migrate(ctx, "sqlite://"+path); err != nil { // closing it empties the log file
 		return nil, err
 	}
 	return os.ReadFile(path) //nolint:gosec // in a directory of our own
@@ -115,8 +115,8 @@ func postgresTemplate(server string) (string, error) {
 	return name, nil
 }
 
-// makeTemplate migrates a database and then gives it its name: who finds it by that name finds it complete. Of several
-// processes that do so at once one wins.
+// makeTemplate migrates a database and then renames it to its final name, so that a template with that name is
+// complete. If several processes do so at once, one wins.
 func makeTemplate(ctx context.Context, conn *pgx.Conn, server, name string) error {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -128,7 +128,7 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, server, name string) erro
 		return err
 	}
 	err = migrate(ctx, u.String())
-	// PgBouncer keeps connections for a while, and a database that is renamed or copied must have none.
+	// PgBouncer keeps connections for a while, and a database can be renamed or copied only without connections.
 	for _, statement := range []string{
 		fmt.Sprintf(`ALTER DATABASE %q WITH ALLOW_CONNECTIONS false`, unfinished),
 		fmt.Sprintf(`SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '%s'`, unfinished),
@@ -150,7 +150,7 @@ func makeTemplate(ctx context.Context, conn *pgx.Conn, server, name string) erro
 	return errors.Join(err, dropErr)
 }
 
-// removeTemplates drops those whose names come before a name.
+// removeTemplates drops the templates whose names sort before a name.
 func removeTemplates(ctx context.Context, conn *pgx.Conn, before string) error {
 	rows, err := conn.Query(ctx, `SELECT datname FROM pg_database WHERE starts_with(datname, $1) AND datname COLLATE "C" < $2`, templatePrefix, before)
 	if err != nil {

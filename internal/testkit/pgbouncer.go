@@ -15,10 +15,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// PgBouncer is a private PgBouncer in transaction mode: after each transaction a client may get
-// another connection to the server, so that nothing may be left on one.
+// PgBouncer is a private PgBouncer in transaction mode: after each transaction a client may get another connection to
+// the server, so that no state may remain on a connection.
 type PgBouncer struct {
-	// URL is the postgres:// URL of the server behind it, with the query mode that it needs.
+	// URL is the postgres:// URL of PgBouncer, with the query mode that it needs.
 	URL string
 
 	*guarded
@@ -98,7 +98,7 @@ func StartPgBouncer(ctx context.Context, server string) (*PgBouncer, error) {
 	return b, nil
 }
 
-// Point makes it reach another server, of the same users, from now on. What waits for a connection gets one there.
+// Point redirects it to another server with the same users. Clients that wait for a connection get one there.
 func (b *PgBouncer) Point(server string) error {
 	u, err := url.Parse(server)
 	if err != nil {

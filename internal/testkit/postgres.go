@@ -25,10 +25,10 @@ import (
 const PostgresVariable = "COUNTERSIGN_TEST_POSTGRES"
 
 // DirectVariable names the environment variable with the URL of the server behind the PgBouncer that PostgresVariable
-// names; it is empty where there is none.
+// names. It is empty without a PgBouncer.
 const DirectVariable = "COUNTERSIGN_TEST_POSTGRES_DIRECT"
 
-// NoServer as the value of PostgresVariable or TemporalVariable says that this machine has no such server: tests that
+// NoServer as the value of PostgresVariable or TemporalVariable means that this machine has no such server: tests that
 // need it are skipped.
 const NoServer = "none"
 
@@ -46,8 +46,8 @@ const (
 	databaseTimeout    = 30 * time.Second
 )
 
-// sharedPostgres is the private server of this test binary: starting one takes about 2 s, which is
-// too much for every test. It is stopped by the end of the process.
+// sharedPostgres is the private server of this test binary. Starting one takes about 2 s, too much for every test. It
+// ends with the process.
 var sharedPostgres = sync.OnceValues(func() (*PostgresServer, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), serverStartTimeout)
 	defer cancel()
@@ -82,7 +82,7 @@ func DirectURL(tb testing.TB, database string) string {
 	return direct.String()
 }
 
-// postgresServer is the URL of the server on which tests make databases.
+// postgresServer returns the URL of the server on which tests create databases.
 func postgresServer(tb testing.TB) string {
 	tb.Helper()
 	Needs(tb, PostgresVariable)

@@ -30,7 +30,7 @@ func (s *PostgresServer) Crash(ctx context.Context) error {
 	})
 }
 
-// Restart starts a crashed server again, on the same port and data, and returns when it answers.
+// Restart restarts a crashed server on the same port and data, and returns when it responds.
 func (s *PostgresServer) Restart(ctx context.Context) error {
 	if err := os.Remove(s.down()); err != nil {
 		return fmt.Errorf("restart PostgreSQL: %w", err)

@@ -22,10 +22,10 @@ import (
 
 // PostgresOptions are the choices of a private PostgreSQL server.
 type PostgresOptions struct {
-	// Durable keeps fsync on and the data on disk, as measurements need it. Off, a commit survives a crash of
+	// Durable keeps fsync on and the data on disk, as measurements need it. Without it, a commit survives a crash of
 	// the server but not of the machine, and nothing waits for the disk.
 	Durable bool
-	// Statements counts what each statement takes, in the view pg_stat_statements.
+	// Statements records statistics of each statement in the view pg_stat_statements.
 	Statements bool
 }
 
@@ -38,7 +38,7 @@ type PostgresServer struct {
 	*guarded
 }
 
-// portAttempts bounds the retries after another process took the chosen port first.
+// portAttempts limits the retries after another process took the chosen port first.
 const portAttempts = 3
 
 // StartPostgres starts a server from the installed binaries: those in $PATH or the newest of Debian's packages. If
@@ -95,8 +95,8 @@ func launchOnFreePort(
 	return nil, failure
 }
 
-// initDatabase makes the cluster. Connections need the password, as other users of this machine can
-// reach a loopback port.
+// initDatabase creates the cluster. Connections need the password, as other users of this machine can reach a loopback
+// port.
 func initDatabase(ctx context.Context, dir, bin, password string, credential *syscall.Credential) error {
 	secret := filepath.Join(dir, "password")
 	if err := os.WriteFile(secret, []byte(password+"\n"), 0o600); err != nil {
@@ -246,8 +246,7 @@ func freePort(ctx context.Context) (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// pollUntil calls ready until it succeeds; it gives up with its last error when ctx ends or the
-// server has.
+// pollUntil calls ready until it succeeds. When ctx or the server ends, it returns the last error.
 func pollUntil(ctx context.Context, ended <-chan struct{}, ready func() error) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -266,7 +265,7 @@ func pollUntil(ctx context.Context, ended <-chan struct{}, ready func() error) e
 	}
 }
 
-// lastLine is the last line of a program's output, where it says what went wrong.
+// lastLine returns the last line of a program's output, which has the error.
 func lastLine(output []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(output)), "\n")
 	return lines[len(lines)-1]

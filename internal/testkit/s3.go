@@ -16,8 +16,7 @@ import (
 	"time"
 )
 
-// S3 is an S3 store with one bucket, as far as a file store asks anything of it:
-// objects are put, got, deleted and listed.
+// S3 is an S3 store with one bucket and the operations that a file store uses: put, get, delete and list.
 type S3 struct {
 	// URL is the URL of the bucket for blob.Open.
 	URL string
@@ -100,7 +99,7 @@ func (s *S3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// list answers ListObjectsV2; the token of the next page is its first key.
+// list responds to ListObjectsV2. The token of the next page is its first key.
 func (s *S3) list(w http.ResponseWriter, q url.Values) {
 	type content struct {
 		Key          string

@@ -20,8 +20,8 @@ type Clock struct {
 	at time.Time
 }
 
-// NewClock starts at the present, in microseconds, so that it agrees with
-// whatever else looks at the real time.
+// NewClock returns a clock that starts at the present, in microseconds, so that it agrees with code that uses the real
+// time.
 func NewClock() *Clock {
 	return &Clock{at: time.Now().UTC().Truncate(time.Microsecond)} //nolint:forbidigo // the one place tests take it from
 }
@@ -43,7 +43,7 @@ func (c *Clock) Add(d time.Duration) {
 // Databases are the two databases that everything must work on.
 var Databases = []string{"sqlite", "postgres"}
 
-// DatabaseURL makes an empty database of the kind.
+// DatabaseURL creates an empty database of the kind.
 func DatabaseURL(t testing.TB, kind string) string {
 	t.Helper()
 	if kind == "postgres" {

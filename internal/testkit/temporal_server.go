@@ -11,8 +11,8 @@ import (
 	"countersign/internal/bundled"
 )
 
-// StartTemporal starts the bundled Temporal server that "make build" puts into bin/, on free
-// loopback ports, with its state in memory. It stops with Stop or with this process, however it ends.
+// StartTemporal starts the bundled Temporal server that "make build" puts into bin/, on free loopback ports, with its
+// state in memory. The server stops with Stop or with this process, however it ends.
 func StartTemporal(ctx context.Context) (*bundled.Server, error) {
 	root, err := moduleRoot()
 	if err != nil {

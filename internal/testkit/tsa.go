@@ -31,7 +31,7 @@ type TSA struct {
 	Root *x509.Certificate
 	// NotAfter is when its certificate ends, to the second.
 	NotAfter time.Time
-	// Down makes it answer 503.
+	// Down makes it respond with 503.
 	Down atomic.Bool
 }
 

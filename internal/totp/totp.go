@@ -1,5 +1,5 @@
-// Package totp makes and checks time-based one-time passwords (RFC 6238) as
-// authenticator apps compute them: SHA-1, six digits, a new one every 30 seconds.
+// Package totp generates and checks time-based one-time passwords (RFC 6238) as authenticator apps compute them:
+// SHA-1, six digits, a new one every 30 seconds.
 package totp
 
 import (
@@ -18,13 +18,13 @@ const (
 	skew = 1
 )
 
-// Secret is what a device and the service share.
+// Secret is the secret shared by a device and the service.
 type Secret struct {
 	Text string // base32, for typing in
 	URI  string // otpauth://totp/…, for a QR code
 }
 
-// New makes a secret for an account of the issuer.
+// New generates a secret for an account of the issuer.
 func New(issuer, account string) (Secret, error) {
 	k, err := totp.Generate(totp.GenerateOpts{Issuer: issuer, AccountName: account, Period: period, SecretSize: secretSize})
 	if err != nil {
@@ -33,8 +33,8 @@ func New(issuer, account string) (Secret, error) {
 	return Secret{Text: k.Secret(), URI: k.URL()}, nil
 }
 
-// Match returns the time step whose password code is. A step may be used once
-// (§5.2): the caller keeps the last one, and takes only a later one.
+// Match returns the time step whose password is code. A step may be used once (§5.2): the caller stores the last one,
+// and accepts only a later one.
 func Match(secret, code string, at time.Time) (step int64, ok bool) {
 	opts := hotp.ValidateOpts{Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1}
 	now := at.Unix() / period

@@ -13,9 +13,9 @@ import (
 	"countersign/webhook"
 )
 
-// StartExport sends spans by OTLP over HTTP, to where the standard variables of
-// OpenTelemetry say (OTEL_EXPORTER_OTLP_ENDPOINT and the others). Spans wait in
-// bounded memory; those that cannot be sent are dropped. Stop sends the last.
+// StartExport sends spans by OTLP over HTTP to the destination in OpenTelemetry's standard variables
+// (OTEL_EXPORTER_OTLP_ENDPOINT and the others). Spans wait in limited memory, and spans that cannot be sent are
+// dropped. stop sends the last ones.
 func StartExport(ctx context.Context, version string) (_ trace.Tracer, stop func(context.Context) error, err error) {
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package tracing carries a trace through what outlives a request: it is
-// written beside a fact in the database, and continued by the process that acts on
-// the fact. Spans hold ids, names of routes and outcomes; no path, address,
-// name, token or text of an error.
+// Package tracing continues traces beyond a request: the trace is stored with a fact in the database, and continued by
+// the process that acts on the fact. Spans contain ids, names of routes and outcomes, but no path, address, name,
+// token or text of an error.
 package tracing
 
 import (

@@ -6,12 +6,11 @@ import (
 	"encoding/base64"
 )
 
-// hashSize is how much of a hash is kept: half of it, the least that RFC 2104,
-// section 5, lets stand.
+// hashSize is the stored length of a hash: half of it, the minimum of RFC 2104, section 5.
 const hashSize = sha256.Size / 2
 
-// Index makes the keyed hashes by which encrypted values are found and compared.
-// Without the master key a hash cannot be matched with guesses.
+// Index computes the keyed hashes by which encrypted values are found and compared. Without the master key a hash
+// cannot be matched with guesses.
 type Index struct{ keys [][]byte }
 
 // Index derives the keys of an index for purpose.

@@ -1,6 +1,5 @@
-// Package vault encrypts what the database must not show: secrets, private keys,
-// and addresses, phone numbers and signed values of people. It holds the master
-// keys, and derives from them the keys that other parts need.
+// Package vault encrypts the secret parts of the database: secrets, private keys, and addresses, phone numbers and
+// signed values of people. It holds the master keys, and derives from them the keys that other parts need.
 package vault
 
 import (
@@ -55,8 +54,8 @@ func New(masterKeys string) (*Vault, error) {
 	return v, nil
 }
 
-// Encrypt encrypts plain (AES-256-GCM, random nonce). The result begins with the
-// key's id. What is encrypted for one label decrypts under no other.
+// Encrypt encrypts plain (AES-256-GCM, random nonce). The result begins with the key's id. It can be decrypted only
+// with the same label.
 func (v *Vault) Encrypt(plain []byte, label string) []byte {
 	k := v.keys[0]
 	return k.aead.Seal(append([]byte(nil), k.id[:]...), nil, plain, []byte(label)) //nolint:gosec // this AEAD makes its own nonce
@@ -68,10 +67,10 @@ func (v *Vault) NeedsRewrap(ciphertext []byte) bool {
 	return len(ciphertext) < idSize || [idSize]byte(ciphertext[:idSize]) != v.keys[0].id
 }
 
-// ErrUnknownKey says that a value was encrypted with a master key that is not given.
+// ErrUnknownKey reports that a value was encrypted with a master key that is not configured.
 var ErrUnknownKey = errors.New("vault: encrypted with an unknown master key")
 
-// Decrypt decrypts what Encrypt made for label.
+// Decrypt decrypts a result of Encrypt for label.
 func (v *Vault) Decrypt(ciphertext []byte, label string) ([]byte, error) {
 	if len(ciphertext) < idSize {
 		return nil, errors.New("vault: value is too short")
@@ -110,7 +109,7 @@ func (v *Vault) EncryptText(plain, label string) string {
 	return base64.RawStdEncoding.EncodeToString(v.Encrypt([]byte(plain), label))
 }
 
-// DecryptText decrypts what EncryptText made for label.
+// DecryptText decrypts a result of EncryptText for label.
 func (v *Vault) DecryptText(value, label string) (string, error) {
 	if value == "" {
 		return "", nil
@@ -141,7 +140,7 @@ func (v *Vault) EncryptBytes(plain []byte, label string) []byte {
 	return v.Encrypt(plain, label)
 }
 
-// DecryptBytes decrypts what EncryptBytes made for label.
+// DecryptBytes decrypts a result of EncryptBytes for label.
 func (v *Vault) DecryptBytes(value []byte, label string) ([]byte, error) {
 	if len(value) == 0 {
 		return value, nil

@@ -14,14 +14,13 @@ import (
 //go:embed letter.html letter.txt
 var files embed.FS
 
-// letter is a mail before it is set in HTML and in plain text: both say the
-// same because both are set from this.
+// letter is an email before it is rendered as HTML and plain text, so that both have the same content.
 type letter struct {
 	Words     *phrases
 	Look      Look
 	Brand     string // the name above it
 	Subject   string
-	Preheader string // what a mail program shows beside the subject
+	Preheader string // the text that mail programs show after the subject
 	Heading   string
 	Greeting  string
 	Blocks    []block
@@ -33,7 +32,7 @@ func (p *phrases) letter(look Look, sender, recipient string) letter {
 	return letter{Words: p, Look: look, Brand: brand(sender), Greeting: p.greeting(recipient), Footer: p.sentBy(sender)}
 }
 
-// block is one element of a letter: at most one of its fields is filled. An empty one shows nothing.
+// block is one element of a letter: at most one of its fields is set. An empty one is not rendered.
 type block struct {
 	Paragraph []span
 	Note      []span // smaller, at the end
@@ -77,7 +76,7 @@ func link(url string) span          { return span{Text: url, URL: url} }
 func paragraph(spans ...span) block { return block{Paragraph: spans} }
 func note(spans ...span) block      { return block{Note: spans} }
 
-// quoted is what somebody wrote, if they did.
+// quoted returns a block with a person's text, if there is one.
 func quoted(from, text string) block {
 	if words := lines(text); len(words) > 0 {
 		return block{Quote: &quote{from, words}}
@@ -97,7 +96,7 @@ func action(label, url string) block {
 	return block{Button: b}
 }
 
-// console leads to the console, if it has an address.
+// console returns a block with a link to the console, if it has an address.
 func (p *phrases) console(url string) block {
 	if url == "" {
 		return block{}
@@ -115,8 +114,8 @@ func outlookClose() htmltemplate.HTML {
 	return `<!--[if mso]></td></tr></table><![endif]-->`
 }
 
-// The templates are parsed when they are first needed. They are part of the program: one
-// that cannot be parsed panics, which is for tests to find.
+// The templates are parsed when first needed. They are part of the program: one that cannot be parsed panics, which
+// tests find.
 var (
 	htmlLetter = sync.OnceValue(func() *htmltemplate.Template {
 		outlook := htmltemplate.FuncMap{"outlookOpen": outlookOpen, "outlookClose": outlookClose}

@@ -13,7 +13,7 @@ import (
 // LogoCID is the Content-ID under which a mail's HTML shows Look.Logo.
 const LogoCID = "logo"
 
-// Look is what a sender's mails look like; the zero value is what everybody's do.
+// Look is the look of a sender's emails; the zero value is the default.
 type Look struct {
 	Color      string // #rrggbb, on which white can be read
 	Footer     string // plain text with line breaks, below the mail
@@ -84,7 +84,7 @@ func (l Look) Support() string {
 
 const maxSupportURL = 500
 
-// LookOf is the look of a sender who chose these; nil: nothing. logo is a PNG.
+// LookOf returns the look for a sender's choices; nil: the default. logo is a PNG.
 func LookOf(color, footer, supportURL *string, logo []byte) (Look, error) {
 	var l Look
 	for to, from := range map[*string]*string{&l.Color: color, &l.Footer: footer, &l.SupportURL: supportURL} {

@@ -9,8 +9,7 @@ import (
 	"countersign/locales"
 )
 
-// phrases are what mails and text messages say in one language. Words in braces
-// are filled in.
+// phrases are the texts of emails and text messages in one language. Words in braces are placeholders.
 type phrases struct {
 	Tag    string `json:"-"` // ISO 639-1
 	RTL    bool   `json:"-"`
@@ -139,10 +138,10 @@ func fill(phrase string, values ...value) []span {
 	return out
 }
 
-// fill fills a phrase and returns it as one text, for subjects and what mail programs show.
+// fill fills in a phrase and returns it as one text, for subjects and previews.
 func (p *phrases) fill(phrase string, values ...value) string { return p.text(fill(phrase, values...)) }
 
-// text is what spans say.
+// text returns the text of spans.
 func (p *phrases) text(spans []span) string {
 	var b strings.Builder
 	for _, s := range spans {
@@ -170,7 +169,7 @@ func (p *phrases) moment(t time.Time) string {
 	return p.fill(p.Time, as("day", fmt.Sprint(t.Day())), as("month", p.Months[t.Month()-1]), as("year", fmt.Sprint(t.Year())), as("time", t.Format("15:04")+" UTC"))
 }
 
-// day is a date, which is one in UTC.
+// day returns a date, in UTC.
 func (p *phrases) day(t time.Time) string {
 	t = t.UTC()
 	return p.fill(p.Date, as("day", fmt.Sprint(t.Day())), as("month", p.Months[t.Month()-1]), as("year", fmt.Sprint(t.Year()))) + " (UTC)"

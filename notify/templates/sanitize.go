@@ -14,7 +14,7 @@ const (
 	maxDocuments = 20   // named in an invitation
 )
 
-// line makes s one line of plain text, at most n characters long.
+// line returns s as one line of plain text, at most n characters long.
 func line(s string, n int) string { return truncate(plaintext.Line(s), n) }
 
 // lines keeps the line breaks of a message, at most one empty line in a row.

@@ -46,7 +46,7 @@ func (d Invitation) other(p *phrases) asking {
 	return asking{}
 }
 
-// request is the mail's subject where the envelope has none.
+// request returns the email's subject for an envelope without one.
 func (d Invitation) request(p *phrases) string {
 	other := d.other(p)
 	if sender := d.sender(); sender != "" {

@@ -15,9 +15,8 @@ const (
 	gsmExtended = "^{}\\[~]|€"
 )
 
-// SMS writes the text message, as short as it takes to fit one part; a link too
-// long for that still comes with the sender's name. Without a link it says that
-// there is a mail.
+// SMS returns the text message, shortened to fit one part. If the link is too long for that, the sender's name still
+// precedes it. Without a link the text refers to an email.
 func (d Invitation) SMS() string {
 	p := phrasesIn(d.Language)
 	sender, subject := line(d.SenderName, 40), line(d.Subject, 60)

@@ -1,19 +1,16 @@
-// Package templates says what the service's mails and text messages say: one
-// typed struct per kind, whose Render gives the subject, the plain text and the
-// HTML of the mail. It sends nothing and knows no other package of ours.
-//
-// Names, subjects, messages and reasons come from people: they are shown as
-// plain text, on one line where a line is meant, and cut to a bound.
+// Package templates renders the service's emails and text messages: one typed struct per kind, whose Render returns
+// the subject, the plain text and the HTML of the email. It sends nothing. Names, subjects, messages and reasons come
+// from people: they are rendered as plain text, on one line where a line is expected, and cut to a maximum length.
 package templates
 
 import "time"
 
-// Content is what a mail says.
+// Content is the content of an email.
 type Content struct{ Subject, Text, HTML string }
 
-// Invitation asks a signer to sign.
+// Invitation invites a signer to sign.
 type Invitation struct {
-	Language      string // BCP 47; English where there are no phrases in it
+	Language      string // BCP 47; English for unsupported languages
 	Look          Look
 	RecipientName string
 	SenderName    string // the tenant's email sender name (optional)
@@ -44,12 +41,12 @@ const (
 // signs reports whether the recipient is to sign with their own hand.
 func (a Ask) signs() bool { return a == "" || a == AskWitness }
 
-// Reminder asks a signer again.
+// Reminder reminds a signer.
 type Reminder Invitation
 
 // Code carries a one-time code.
 type Code struct {
-	Language      string // BCP 47; English where there are no phrases in it
+	Language      string // BCP 47; English for unsupported languages
 	Look          Look
 	RecipientName string
 	SenderName    string
@@ -63,31 +60,30 @@ type Code struct {
 type CompletedDocument struct {
 	Name   string
 	SHA256 string // lowercase hex
-	// DownloadURL is the portal link where the file is too large to be
-	// attached; empty where it is attached.
+	// DownloadURL is the portal link of a file that is too large to be attached; empty if it is attached.
 	DownloadURL string
 }
 
 // Completed hands over the sealed documents.
 type Completed struct {
-	Language      string // BCP 47; English where there are no phrases in it
+	Language      string // BCP 47; English for unsupported languages
 	Look          Look
 	RecipientName string
 	SenderName    string
 	Subject       string
 	CompletedAt   time.Time
-	NotAllSigned  bool // there were people who approved or read
+	NotAllSigned  bool // some people approved or read
 	Documents     []CompletedDocument
 	VerifyURL     string // page that verifies a sealed file (optional)
 }
 
 // CopyNotice announces a copy to a recipient of copies.
 type CopyNotice struct {
-	Language      string // BCP 47; English where there are no phrases in it
+	Language      string // BCP 47; English for unsupported languages
 	Look          Look
 	RecipientName string
 	SenderName    string // optional
-	Subject       string // what the envelope is called
+	Subject       string // name of the envelope
 }
 
 // ClosedKind is how an envelope ended without being completed.
@@ -100,9 +96,9 @@ const (
 	Expired  ClosedKind = "expired"
 )
 
-// Closed says that nothing more needs to be signed.
+// Closed notifies a recipient that nothing remains to be signed.
 type Closed struct {
-	Language      string // BCP 47; English where there are no phrases in it
+	Language      string // BCP 47; English for unsupported languages
 	Look          Look
 	RecipientName string
 	SenderName    string
@@ -117,7 +113,7 @@ type Closed struct {
 
 // DeletionReminder warns before the sealed files are purged.
 type DeletionReminder struct {
-	Language      string // BCP 47; English where there are no phrases in it
+	Language      string // BCP 47; English for unsupported languages
 	Look          Look
 	RecipientName string
 	SenderName    string
@@ -129,7 +125,7 @@ type DeletionReminder struct {
 
 // WebhookDisabled notifies an app's contact that an endpoint was disabled.
 type WebhookDisabled struct {
-	Language      string // BCP 47; English where there are no phrases in it
+	Language      string // BCP 47; English for unsupported languages
 	RecipientName string
 	URL           string
 	Since         time.Time // of the first failure in the unbroken run
@@ -141,7 +137,7 @@ type WebhookDisabled struct {
 type Notice struct {
 	Language   string
 	SenderName string
-	Subject    string // what the envelope is called
+	Subject    string // name of the envelope
 	Kind       NoticeKind
 	ByName     string // who declined, could not be reached, or handed over
 	ByAddress  string // of who could not be reached, or took over
@@ -151,7 +147,7 @@ type Notice struct {
 	ConsoleURL string
 }
 
-// NoticeKind is what went wrong.
+// NoticeKind is the kind of problem.
 type NoticeKind string
 
 // The notices.
@@ -159,6 +155,6 @@ const (
 	NoticeDeclined NoticeKind = "declined"
 	NoticeBounced  NoticeKind = "bounced" // an invitation was permanently rejected
 	NoticeStuck    NoticeKind = "stuck"   // all have signed, and it cannot be sealed
-	// NoticeDelegated: a signer handed over to somebody else.
+	// NoticeDelegated: a signer delegated to another person.
 	NoticeDelegated NoticeKind = "delegated"
 )

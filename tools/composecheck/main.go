@@ -1,7 +1,7 @@
-// Command composecheck parses a compose file as "docker compose config" does and checks what that
-// does not: every file it mounts is in the repository, every image has a version, every setting that
-// it or the example of .env names is one that Countersign reads, none is left out, and what .env sets reaches Countersign,
-// the files that the example names among it.
+// Command composecheck parses a compose file as "docker compose config" does and checks more: every mounted file is in
+// the repository, every image has a version, every setting in the file or in the example of .env exists in
+// Countersign, no setting is missing, and the settings of .env, including the files that the example names, reach
+// Countersign.
 //
 //	composecheck -env deploy/env.example -config config/config.go docker-compose.yml
 package main
@@ -135,7 +135,7 @@ func checkPassed(service *types.ServiceConfig, example []string, known map[strin
 	return faults
 }
 
-// everything writes a file of assignments in which none is behind a "#".
+// everything writes a file of assignments, including those commented out in envFile.
 func everything(envFile string) (file string, remove func(), err error) {
 	text, err := os.ReadFile(envFile) //nolint:gosec // named on the command line
 	if err != nil {
@@ -234,7 +234,7 @@ func settings(file string) (map[string]bool, error) {
 	return names, nil
 }
 
-// variables lists the names in an env file, those behind a "#" included.
+// variables returns the names in an env file, including those commented out.
 func variables(file string) (_ []string, err error) {
 	f, err := os.Open(file) //nolint:gosec // named on the command line
 	if err != nil {

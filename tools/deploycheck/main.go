@@ -116,7 +116,7 @@ func dashboard(file string, known map[string]bool) error {
 	return nil
 }
 
-// query parses an expression and looks for metrics that there are not.
+// query parses an expression and reports unknown metrics.
 func query(expr string, known map[string]bool) error {
 	e, err := parser.ParseExpr(expr)
 	if err != nil {
@@ -135,7 +135,7 @@ func query(expr string, known map[string]bool) error {
 	return nil
 }
 
-// kinds are what the manifests may hold.
+// kinds are the allowed kinds of objects in the manifests.
 var kinds = map[string]func() any{
 	"v1/ConfigMap":                           func() any { return &corev1.ConfigMap{} },
 	"v1/Service":                             func() any { return &corev1.Service{} },
@@ -188,7 +188,7 @@ func readiness(objects []any) error {
 	return nil
 }
 
-// ingresses refuses one whose controller would log the paths of requests, which hold signers' tokens.
+// ingresses rejects an ingress whose controller would log the paths of requests, which contain signers' tokens.
 func ingresses(objects []any) error {
 	for _, o := range objects {
 		if i, ok := o.(*networkingv1.Ingress); ok && i.Annotations["nginx.ingress.kubernetes.io/enable-access-log"] != "false" {
@@ -198,7 +198,7 @@ func ingresses(objects []any) error {
 	return nil
 }
 
-// caddyfile looks for what keeps signers' tokens out of Caddy's log.
+// caddyfile checks for the setting that keeps signers' tokens out of Caddy's log.
 func caddyfile(file string) error {
 	b, err := os.ReadFile(file) //nolint:gosec // named on the command line
 	if err != nil {
@@ -244,10 +244,10 @@ func deployments(objects []any) error {
 	return nil
 }
 
-// settingsPrefix begins the name of every setting in the environment; the service refuses those that it does not know.
+// settingsPrefix begins the name of every setting in the environment; the service rejects unknown ones.
 const settingsPrefix = "COUNTERSIGN_"
 
-// serviceLinks refuses pods that get the variables of a Service whose name makes them look like settings.
+// serviceLinks rejects pods that get the variables of a Service whose name makes them look like settings.
 func serviceLinks(objects []any) error {
 	var link string
 	for _, o := range objects {
@@ -279,7 +279,7 @@ func serviceLinks(objects []any) error {
 	return nil
 }
 
-// deployment checks what the API server would refuse, or what would hurt later.
+// deployment reports what the API server would reject, or what would cause problems later.
 func deployment(d *appsv1.Deployment) error {
 	for k, v := range d.Spec.Selector.MatchLabels {
 		if d.Spec.Template.Labels[k] != v {

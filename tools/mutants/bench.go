@@ -26,9 +26,9 @@ type bench struct {
 	overlay  string
 	program  string              // countersign with all changes in it; "" until a test needs it
 	binaries map[string]string   // test binary by package
-	flags    map[string][]string // of a test binary beside the usual ones, by package
+	flags    map[string][]string // additional flags of a test binary, by package
 	wanted   *regexp.Regexp      // only tests that match
-	cache    string              // the directory where explorations are kept; "": none are
+	cache    string              // the directory of cached explorations; "": no cache
 	jobs     int
 	own      bool          // only the tests of the changed package
 	budget   time.Duration // how long the tests of a package may take together for one change
@@ -79,7 +79,7 @@ func (b *bench) build(ctx context.Context, packages []string) error {
 	}
 	for _, pkg := range missing {
 		binary := filepath.Join(b.dir, filepath.Base(pkg)+".test")
-		const noFiles = "-rapid.nofailfile"                                             // else rapid keeps what failed with a change, and tries it again without
+		const noFiles = "-rapid.nofailfile"                                             // otherwise rapid stores a failure caused by a change, and retries it without
 		if exec.CommandContext(ctx, binary, "-test.list", "^$", noFiles).Run() == nil { //nolint:gosec // built above
 			b.flags[pkg] = []string{noFiles}
 		}
@@ -101,7 +101,7 @@ func (b *bench) buildProgram(ctx context.Context) error {
 	if err := command(ctx, "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-overlay", b.overlay, "-o", b.program, "./cmd/countersign"); err != nil {
 		return err
 	}
-	temporal, err := filepath.Abs("bin/countersign-temporal") // it is looked for beside the program
+	temporal, err := filepath.Abs("bin/countersign-temporal") // it is expected in the program's directory
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (b *bench) explore(ctx context.Context, pkg string) error {
 	slices.SortFunc(b.tests[pkg], func(x, y exploredTest) int {
 		return cmp.Or(cmp.Compare(x.Took, y.Took), cmp.Compare(x.Name, y.Name))
 	})
-	return writeExplored(file, b.tests[pkg]) // without the tests that fail, which are tried again next time
+	return writeExplored(file, b.tests[pkg]) // without the failing tests, which run again next time
 }
 
 // firstLines returns the beginning of a test's output.
@@ -179,7 +179,7 @@ func (b *bench) exploreTest(ctx context.Context, pkg, test string) error {
 	seen := filepath.Join(b.dir, "seen-"+strconv.FormatInt(b.runs.Add(1), 10))
 	var took time.Duration
 	var result outcome
-	for range 2 { // once more if it fails: a loaded machine makes a wait run out
+	for range 2 { // retried once: waits can time out on a loaded machine
 		began := time.Now()
 		var err error
 		if result, err = b.run(ctx, pkg, []string{test}, 0, seen); err != nil {
@@ -224,10 +224,10 @@ var (
 	runningTest = regexp.MustCompile(`(?m)^\s+(Test\w+)(?:/\S*)? \(`)
 )
 
-// run runs some tests of a package with a change turned on; 0 turns none on.
+// run runs some tests of a package with a change turned on; 0: none.
 func (b *bench) run(ctx context.Context, pkg string, tests []string, n int, seen string) (outcome, error) {
 	limit := b.limit(pkg, tests)
-	if seen != "" { // how long it takes is not known yet
+	if seen != "" { // its duration is not known yet
 		limit = explorationLimit
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit+time.Minute)
@@ -290,7 +290,7 @@ func (b *bench) try(ctx context.Context, m mutation, pkg string) (string, error)
 	return "", nil
 }
 
-// credit notes that a test noticed a change: it is tried first for others of the same file.
+// credit records that a test noticed a change: it is tried first for others of the same file.
 func (b *bench) credit(m mutation, pkg, test string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -335,8 +335,8 @@ func (b *bench) batches(pkg string, m mutation) [][]string {
 	return out
 }
 
-// tryBatch returns the test of a batch that notices the change. A failure counts if it comes again, and not without
-// the change: what a loaded machine makes fail, or what does not end in time, says nothing about the change.
+// tryBatch returns the test of a batch that notices the change. A failure counts if it repeats, and does not occur
+// without the change: a failure or timeout on a loaded machine proves nothing about the change.
 func (b *bench) tryBatch(ctx context.Context, m mutation, pkg string, batch []string) (test, how string, err error) {
 	for len(batch) > 0 {
 		first, err := b.run(ctx, pkg, batch, m.id, "")

@@ -53,7 +53,7 @@ func (b *bench) cacheFile(pkg string, tests []string) (string, error) {
 	return filepath.Join(b.cache, name+"-"+hex.EncodeToString(sum.Sum(nil))[:16]+".json"), nil
 }
 
-// readExplored returns what a file keeps; nil if there is none.
+// readExplored returns the content of a cache file; nil if there is none.
 func readExplored(file string) ([]exploredTest, error) {
 	if file == "" {
 		return nil, nil

@@ -36,8 +36,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// suites are the packages that are changed, each with the packages whose tests should notice, quickest first. Those of
-// one group count as one package when changes are drawn.
+// suites are the packages to change, each with the packages whose tests should notice, fastest first. Packages of one
+// group count as one when changes are drawn.
 //
 //nolint:gochecknoglobals // a table
 var suites = []suite{
@@ -196,7 +196,7 @@ func (b *bench) tryAll(ctx context.Context, chosen []mutation, limit time.Durati
 	return tried, survivors, nil
 }
 
-// unlessOver returns an error unless the time is over: what fails then fails for that.
+// unlessOver returns err unless the time limit has passed, which explains the error.
 func unlessOver(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return nil
@@ -204,8 +204,8 @@ func unlessOver(ctx context.Context, err error) error {
 	return err
 }
 
-// tryPackage tries changes with the tests of one package. It returns those that no test noticed, and how many others
-// there were.
+// tryPackage tries changes with the tests of one package. It returns the changes that no test noticed, and the number
+// of others.
 func (b *bench) tryPackage(ctx context.Context, pkg string, changes []mutation) (left []mutation, noticed int, err error) {
 	if err := b.explore(ctx, pkg); err != nil {
 		return nil, 0, err

@@ -38,7 +38,7 @@ func (m mutation) String() string {
 	return fmt.Sprintf("%s:%d %s %s %s", m.file, m.line, m.function, m.kind, m.text)
 }
 
-// insertion is text that goes before offset at.
+// insertion is text to insert before offset at.
 type insertion struct {
 	at    int
 	order int // of several at one place, the lower first
@@ -96,7 +96,7 @@ func mutate(ctx context.Context, dir string) ([]mutation, string, error) {
 	}
 	config := &packages.Config{
 		Context: ctx, Dir: root,
-		// Without NeedDeps the types of other packages come from the build cache: seconds and gigabytes less.
+		// Without NeedDeps the types of other packages come from the build cache, which saves seconds and gigabytes.
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports,
 	}
 	loaded, err := packages.Load(config, patterns...)
@@ -192,14 +192,14 @@ func (m *mutator) insert(at int, text string) {
 	m.edits = append(m.edits, insertion{at, m.order, text})
 }
 
-// around puts text before and after a node. What is put around an inner node later stays inside.
+// around inserts text before and after a node. Text around an inner node, inserted later, stays inside.
 func (m *mutator) around(n ast.Node, before, after string) {
 	m.insert(m.offset(n.Pos()), before)
 	m.order++
 	m.edits = append(m.edits, insertion{m.offset(n.End()), -m.order, after})
 }
 
-// take notes a change and returns its number.
+// take records a change and returns its number.
 func (m *mutator) take(n ast.Node, kind, text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > 90 {
@@ -266,7 +266,7 @@ func (m *mutator) guard(n *ast.IfStmt) {
 	default:
 		return
 	}
-	// "if err != nil" of a call that does not fail in tests says nothing about rules.
+	// "if err != nil" of a call that does not fail in tests is not a rule.
 	if c, ok := n.Cond.(*ast.BinaryExpr); ok && c.Op == token.NEQ && m.text(c.X) == "err" && m.text(c.Y) == "nil" {
 		return
 	}
@@ -320,8 +320,8 @@ func simple(e ast.Expr) bool {
 
 var noRule = regexp.MustCompile(`og\.|Logger\(|panic|^failpoint\.`)
 
-// statements leaves out calls whose results nobody takes, and assignments to members. What is only logged, and
-// the places where fault tests stop the program, are no rules.
+// statements removes calls whose results are not used, and assignments to members. Logging, and the places where fault
+// tests stop the program, are no rules.
 func (m *mutator) statements(list []ast.Stmt) {
 	for _, s := range list {
 		switch s := s.(type) {

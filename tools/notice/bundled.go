@@ -39,8 +39,8 @@ func readBundled(file string) (bundled, error) {
 	return list, nil
 }
 
-// components returns the listed things that are bundled, and gives modules without a licence file theirs. Its error names
-// embedded files that nothing covers, and entries that cover nothing.
+// components returns the listed components that are bundled, and adds their licenses to modules without a license
+// file. Its error names embedded files that no entry covers, and entries that cover nothing.
 func (list bundled) components(root string, modules []component, embedded []string) ([]component, error) {
 	var out []component
 	var faults []error

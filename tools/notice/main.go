@@ -66,7 +66,7 @@ func run(ctx context.Context, root string, checkOnly bool, sbom, program string)
 type component struct {
 	name, version string
 	kind          string   // go, npm or other
-	license       string   // SPDX, where it is known without reading
+	license       string   // SPDX, if known without reading
 	texts         []string // of its licences
 	programs      map[string]bool
 }

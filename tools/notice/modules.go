@@ -19,10 +19,10 @@ import (
 // platforms are the platforms of a release. Some import modules that others do not.
 var platforms = [][2]string{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}}
 
-// licenseFile is how files with a licence, or with what a licence demands to be repeated, are called.
+// licenseFile matches the names of files with a license, or with notices that a license requires.
 var licenseFile = regexp.MustCompile(`(?i)^(licen[sc]e|copying|copyright|notice|patents|unlicense)([._-].*)?$`)
 
-// goPackage is what the go command says of a package.
+// goPackage is a package in the output of the go command.
 type goPackage struct {
 	ImportPath string
 	Dir        string
@@ -96,7 +96,7 @@ func list(ctx context.Context, dir, pkg, tags string, platform [2]string) ([]goP
 	}
 }
 
-// add notes a package's module, its licences, and the files that it embeds.
+// add records a package's module, its licenses, and its embedded files.
 func add(found map[string]*component, files map[string]bool, p goPackage, program string) error {
 	if p.Standard || p.Module == nil {
 		return nil
@@ -128,7 +128,7 @@ func add(found map[string]*component, files map[string]bool, p goPackage, progra
 		found[name] = c
 	}
 	c.programs[program] = true
-	// Of the package's directory and of those above it, up to the module's.
+	// In the package's directory and those above it, up to the module's.
 	for at := p.Dir; ; at = filepath.Dir(at) {
 		texts, err := licensesIn(at)
 		if err != nil {

@@ -25,8 +25,8 @@ type lockFile struct {
 	} `json:"packages"`
 }
 
-// npmPackages lists what the pages bundle: the dependencies, with theirs, and development dependencies whose files the
-// pages' sources import.
+// npmPackages returns the packages that the pages bundle: the dependencies, with theirs, and development dependencies
+// whose files the pages' sources import.
 func npmPackages(web string) ([]component, error) {
 	b, err := os.ReadFile(filepath.Join(web, "package-lock.json")) //nolint:gosec // of the repository
 	if err != nil {

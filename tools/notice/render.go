@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// The lines of a licence that name who gives it: equal texts with other names are printed once.
+// The lines of a license that name its holder: texts that differ only in them are printed once.
 var copyrightLine = regexp.MustCompile(`(?im)^[ \t#*]*(portions )?(copyright|©|\(c\)).*(\d{4}|\(c\)|©|authors).*$`)
 
 // render returns NOTICE. It has no versions: those of a release are in its SBOM.
@@ -80,7 +80,7 @@ func render(all []component) []byte {
 
 var blankLines = regexp.MustCompile(`\n[ \t]*(\n[ \t]*)+`)
 
-// complete adds to a CycloneDX file, which lists Go modules, what else is bundled in the program.
+// complete adds the program's components that are not Go modules to a CycloneDX file.
 func complete(file, program string, all []component) error {
 	b, err := os.ReadFile(file) //nolint:gosec // named on the command line
 	if err != nil {
@@ -119,14 +119,14 @@ func complete(file, program string, all []component) error {
 	return os.WriteFile(file, append(b, '\n'), 0o644) //nolint:gosec // for everybody
 }
 
-// signs are what tells a licence from its text, the first that matches.
+// signs identify a license by its text; the first match counts.
 var signs = []struct{ id, sign string }{
 	{"Apache-2.0", "Apache License"}, {"MPL-2.0", "Mozilla Public License"}, {"MIT", "Permission is hereby granted, free of charge"},
 	{"BSD-3-Clause", "may be used to endorse or promote products"}, {"BSD-2-Clause", "Redistribution and use in source and binary forms"},
 	{"ISC", "Permission to use, copy, modify, and"}, {"Unlicense", "This is free and unencumbered software"},
 }
 
-// fillLicenses gives the modules of a CycloneDX file whose licence was not detected that of NOTICE.
+// fillLicenses sets the license of modules in a CycloneDX file without a detected license to that of NOTICE.
 func fillLicenses(components []any, all []component) {
 	for _, c := range components {
 		entry, ok := c.(map[string]any)
@@ -149,7 +149,7 @@ func fillLicenses(components []any, all []component) {
 	}
 }
 
-// license is an SPDX identifier, or a name where it is none.
+// license is an SPDX identifier, or a name if it is not one.
 func license(said string) map[string]any {
 	if regexp.MustCompile(`^[A-Za-z0-9.+-]+$`).MatchString(said) {
 		return map[string]any{"id": said}

@@ -29,7 +29,7 @@ func main() {
 	fmt.Printf("%d files name %s now: look at the changes, and commit them.\n", n, *to)
 }
 
-// modulePath is what the go command takes from a host: its first element has a dot.
+// modulePath matches paths that the go command fetches from a host: their first element has a dot.
 var modulePath = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+(/[A-Za-z0-9_][A-Za-z0-9._~-]*)*$`)
 
 // rename returns how many files it changed.

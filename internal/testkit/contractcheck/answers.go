@@ -21,14 +21,14 @@ import (
 // resource is the name of the document for references to its schemas.
 const resource = "contract.json"
 
-// Answers validates answers. It can be used by several goroutines.
+// Answers validates responses. It is safe for concurrent use.
 type Answers struct {
 	mu       sync.Mutex
 	compiler *jsonschema.Compiler
 	compiled map[*openapi3.SchemaRef]*jsonschema.Schema
 }
 
-// NewAnswers returns a validator for the answers of a document.
+// NewAnswers returns a validator for the responses of a document.
 func NewAnswers(doc *openapi3.T) (*Answers, error) {
 	document, err := unmarshalled(doc)
 	if err != nil {
@@ -58,8 +58,8 @@ func unmarshalled(v any) (any, error) {
 	return jsonschema.UnmarshalJSON(bytes.NewReader(b))
 }
 
-// Validate reports how an answer of an operation differs from the contract: its status, its headers, its content type or
-// its body.
+// Validate returns an error if a response of an operation differs from the contract in its status, headers, content
+// type or body.
 func (a *Answers) Validate(operation *openapi3.Operation, status int, header http.Header, body []byte) error {
 	ref := operation.Responses.Status(status)
 	if ref == nil {
@@ -91,7 +91,7 @@ func (a *Answers) Validate(operation *openapi3.Operation, status int, header htt
 			return fmt.Errorf("the body is no JSON: %w", err)
 		}
 	} else if !utf8.Valid(body) {
-		value = "" // bytes of a file: a schema can say nothing more of them
+		value = "" // bytes of a file: a schema has no further constraints
 	}
 	return a.value(media.Schema, value)
 }

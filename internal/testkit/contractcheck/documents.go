@@ -9,7 +9,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Load reads the documents of the contract as one. Each is valid by itself. What several of them define is the same in all.
+// Load merges the documents of the contract. Each is valid on its own, and shared definitions are the same in all.
 func Load(documents ...[]byte) (*openapi3.T, error) {
 	var all *openapi3.T
 	for _, b := range documents {
