@@ -134,8 +134,13 @@ func TestPartsOfFiles(t *testing.T) {
 	last := s.link(t, two, 1)
 	reader := nobody.binds(last)
 	drawn := reader.get(last).want(200).body["filled"].([]any)[1].(object)["picture"].(string)
+	template := c.template(leaseTemplate())
+	draft := "/v1/envelopes/" + e.str("id") + "/documents/" + e.document(0)["id"].(string) + "/pages/1"
+	ofTemplate := "/v1/templates/" + template.str("id") + "/documents/" + template.document(0)["id"].(string) + "/pages/1"
+	shown := link + "/documents/" + e.document(0)["id"].(string) + "/pages/1"
 	for path, by := range map[string]*client{
-		at + "/document": c, "/v1/console/envelopes/" + e.str("id") + "/document": c, "/v1/templates/" + c.template(leaseTemplate()).str("id") + "/document": c, "/v1/envelopes/" + sender.str("id") + "/attachments/" + given: c,
+		draft: c, draft + "/text": c, ofTemplate: c, ofTemplate + "/text": c, shown: nobody, shown + "/text": nobody,
+		at + "/document": c, "/v1/console/envelopes/" + e.str("id") + "/document": c, "/v1/templates/" + template.str("id") + "/document": c, "/v1/envelopes/" + sender.str("id") + "/attachments/" + given: c,
 		link + "/document": nobody, link + "/documents/" + e.document(0)["id"].(string): nobody, link + "/attachments/" + attached: nobody, link + "/logo": nobody, last + "/pictures/" + drawn: reader,
 		portal + "/document": nobody, portal + "/logo": nobody,
 	} {

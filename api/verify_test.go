@@ -108,6 +108,10 @@ func TestVerifyWhatWasSealed(t *testing.T) {
 			at := s.link(t, e, i)
 			page := (&client{t: t, s: s}).binds(at)
 			page.post(at+"/consent", nil).want(200)
+			document := at + "/documents/" + e.document(0)["id"].(string) + "/pages/1"
+			page.get(document + "?level=1").want(200)
+			page.get(document + "/text").want(200)
+			page.post(at+"/page-view", object{"documentId": e.document(0)["id"], "page": 1, "dwellMs": 10}).want(204)
 			page.post(at+"/sign", object{"fields": entries}).want(200)
 		}
 		sealed := s.seals(t, c, e)
@@ -122,6 +126,9 @@ func TestVerifyWhatWasSealed(t *testing.T) {
 		require.Equal(t, true, record["confirmed"])
 		require.Len(t, record["signers"], 3)
 		require.Len(t, record["values"], 6)
+		shown := record["appearance"].(object)
+		require.Len(t, shown["pages"], 1)
+		require.Len(t, shown["signers"], 3)
 
 		altered := verify(append(bytes.Clone(sealed), "\n% and one more thing\n"...))
 		require.Equal(t, "altered", altered.str("verdict"), "%s", altered.raw)

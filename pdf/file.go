@@ -28,6 +28,17 @@ var ErrDamaged = errors.New("pdf: file is damaged")
 // ErrLimit is wrapped by every error about a file beyond the limits.
 var ErrLimit = errors.New("pdf: file exceeds the limits")
 
+// TooManyPagesError is the error about a file with more pages than the limit.
+type TooManyPagesError struct{ Max int }
+
+// Error returns the limit in words.
+func (e *TooManyPagesError) Error() string {
+	return fmt.Sprintf("%v: more than %d pages", ErrLimit, e.Max)
+}
+
+// Unwrap returns ErrLimit.
+func (e *TooManyPagesError) Unwrap() error { return ErrLimit }
+
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, fmt.Errorf(format, args...))
 }

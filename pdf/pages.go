@@ -154,7 +154,7 @@ func (w *walker) node(ref Ref, inherited *Page, depth int) error {
 	}
 	if leaf {
 		if w.pages >= w.f.lim.MaxPages {
-			return fmt.Errorf("%w: more than %d pages", ErrLimit, w.f.lim.MaxPages)
+			return &TooManyPagesError{w.f.lim.MaxPages}
 		}
 		w.page = *inherited
 		w.page.inherit(d, ref)

@@ -104,6 +104,7 @@ func RefusalOf(err error) error {
 	var r *refusal.Error
 	var tag *prepare.TagError
 	var active *activeError
+	var pages *pdf.TooManyPagesError
 	switch {
 	case errors.As(err, &active):
 		return active.refusal()
@@ -111,6 +112,8 @@ func RefusalOf(err error) error {
 		return refusal.New(refusal.TextTag, "The"+strings.TrimPrefix(tag.Error(), "the")+".")
 	case errors.As(err, &r):
 		return r
+	case errors.As(err, &pages):
+		return refusal.New(refusal.PDFTooManyPages, fmt.Sprintf("The PDF has more than %d pages.", pages.Max))
 	case errors.Is(err, context.DeadlineExceeded):
 		return refusal.TooLong()
 	case errors.Is(err, pdf.ErrLimit), errors.Is(err, pagetext.ErrLimit):

@@ -52,9 +52,6 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 		leaves = append(leaves, p.Ref)
 		return nil
 	})
-	if errors.Is(err, pdf.ErrLimit) && len(sizes) >= n.lim.MaxPages {
-		return nil, refusal.New(refusal.PDFTooManyPages, fmt.Sprintf("The PDF has more than %d pages.", n.lim.MaxPages))
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,100 @@
+package api_test
+
+import (
+	"context"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/api"
+	"countersign/internal/testkit"
+	"countersign/models"
+	"countersign/seal/appearance"
+	"countersign/seal/refusal"
+)
+
+// stubRenderer answers in place of the renderer.
+type stubRenderer struct {
+	testkit.Renderer
+
+	text *appearance.Text
+	err  error
+}
+
+// Page returns the error, if there is one.
+func (r *stubRenderer) Page(ctx context.Context, file io.ReaderAt, size int64, page int, level appearance.Level) (*appearance.Encoded, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
+	return r.Renderer.Page(ctx, file, size, page, level)
+}
+
+// Text returns the error, if there is one, or the text.
+func (r *stubRenderer) Text(context.Context, io.ReaderAt, int64, int) (*appearance.Text, error) {
+	return r.text, r.err
+}
+
+// TestPageFiles_Failures: every page that cannot be shown has a clear answer, and is shown once it can be.
+func TestPageFiles_Failures(t *testing.T) {
+	t.Parallel()
+	renderer := &stubRenderer{}
+	s := onSQLite(t, func(cfg *api.Config) { cfg.Renderer = renderer })
+	c, nobody := s.client(t), &client{t: t, s: s}
+	e, token := c.sent(contract())
+	template := c.template(leaseTemplate())
+	document := "/documents/" + e.document(0)["id"].(string) + "/pages/1"
+	pages := map[string]*client{
+		"/v1/envelopes/" + e.str("id") + document: c, "/v1/signing/" + token + document: nobody,
+		"/v1/templates/" + template.str("id") + "/documents/" + template.document(0)["id"].(string) + "/pages/1": c,
+	}
+	each := func(check func(by *client, path string)) {
+		for page, by := range pages {
+			check(by, page)
+			check(by, page+"/text")
+		}
+	}
+	renderer.err = refusal.New(refusal.PDFTooComplex, "The page is too complex.")
+	each(func(by *client, path string) { by.get(path).refused(422, "pdf_too_complex") })
+
+	renderer.err = nil
+	renderer.text = &appearance.Text{Page: 1, Width: 600, Height: 800, Truncated: true, Words: []appearance.Word{{Text: "up", W: 9, H: 9, Angle: 270, Line: 1}}}
+	original, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
+	require.NoError(t, err)
+	var keys []string
+	for _, key := range s.files(t) {
+		keys = append(keys, key)
+		require.NoError(t, s.cfg.Blobs.Delete(t.Context(), key))
+	}
+	require.Contains(t, keys, original.Documents[0].BlobKey)
+	each(func(by *client, path string) { by.get(path).refused(503, "file_missing") })
+
+	for _, key := range keys {
+		s.overwrite(t, key, string(testkit.OnePage()))
+	}
+	for page, by := range pages {
+		require.Equal(t, object{"text": "up", "x": 0.0, "y": 0.0, "w": 9.0, "h": 9.0, "angle": 270.0, "line": 1.0}, by.get(page + "/text").want(200).body["words"].([]any)[0])
+	}
+
+	// What was purged or archived is gone.
+	c.signs(e, token)
+	s.completes(t, e.str("id"), 0)
+	_, err = s.store.Change(t.Context(), s.app.ID, id(e), func(e *models.Envelope) error {
+		e.SetRetention(1)
+		return nil
+	})
+	require.NoError(t, err)
+	s.clock.advance(25 * time.Hour)
+	_, err = s.store.Change(t.Context(), s.app.ID, id(e), func(e *models.Envelope) error { return e.Purge(s.act("system")) })
+	require.NoError(t, err)
+	c = s.client(t)
+	c.del("/v1/templates/" + template.str("id")).want(204)
+	for page := range pages {
+		if page != "/v1/signing/"+token+document {
+			code := map[bool]string{true: "template_archived", false: "document_purged"}[page[:13] == "/v1/templates"]
+			c.get(page).refused(410, code)
+			c.get(page+"/text").refused(410, code)
+		}
+	}
+}
