@@ -97,7 +97,7 @@ func (w Workflows) Progress(ctx context.Context, envelope uuid.UUID) (Progress, 
 // Check reports whether Temporal answers.
 func (w Workflows) Check(ctx context.Context) error { return Check(ctx, w.Client) }
 
-// CheckNamespace reports an error unless the namespace is there and in use.
+// CheckNamespace returns an error unless the namespace exists and is in use.
 func CheckNamespace(ctx context.Context, c client.Client, namespace string) error {
 	res, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
 	if err != nil {
@@ -149,7 +149,7 @@ func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace stri
 	}
 	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: add})
 	if _, denied := errors.AsType[*serviceerror.PermissionDenied](err); denied {
-		return nil // doctor names what is missing
+		return nil // doctor names the missing one
 	}
 	if err != nil {
 		return fmt.Errorf("add search attributes %v: %w", missing, err)

@@ -37,8 +37,8 @@ type Dispatcher struct {
 	Outbox    Outbox
 	Client    client.Client
 	Namespace string
-	// Plan reads what an envelope's workflow is started with; nil, or an error: the
-	// workflow reads it by itself.
+	// Plan returns the plan with which an envelope's workflow is started. If it is nil, or an error, the workflow
+	// reads it itself.
 	Plan func(ctx context.Context, in EnvelopeInput) (Plan, error)
 	// Delays are those before each attempt at a webhook delivery.
 	Delays []time.Duration
@@ -136,7 +136,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, row models.OutboxRow) {
 		err = d.Outbox.RetryOutbox(ctx, row.Seq, min(time.Second<<min(row.Attempts, 10), maxWait))
 	}
 	if err != nil {
-		// The lease runs out by itself and the row is delivered again.
+		// The lease expires on its own and the row is delivered again.
 		d.Log.ErrorContext(ctx, "outbox row keeps its lease", "seq", row.Seq, "error", err)
 	}
 }
@@ -233,10 +233,9 @@ func (d *Dispatcher) details(envelope uuid.UUID) string {
 	return "[Console](" + d.ConsoleURL + "#/envelopes/" + envelope.String() + ")"
 }
 
-// options are those of a workflow that runs once: it is not started again after it has
-// ended well, unless the row asks for it, but always after it was lost or terminated. It
-// has the row's fairness key, so that nothing waits for the backlog of another app or
-// endpoint on the task queues; its activities inherit that.
+// options returns the options of a workflow that runs once. It is not started again after it has completed, unless the
+// row requests it, but always after it was lost or terminated. It has the row's fairness key, so that nothing waits
+// for the backlog of another app or endpoint on the task queues. Its activities inherit the key.
 func options(row models.OutboxRow, id, summary string) client.StartWorkflowOptions {
 	reuse := enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
 	if row.Refs.Restart {

@@ -28,7 +28,7 @@ type fakeOutbox struct {
 	mu    sync.Mutex
 	rows  []models.OutboxRow
 	waits []time.Duration
-	stuck bool // rows cannot be taken out: each is told again and again
+	stuck bool // rows cannot be removed: each is delivered again and again
 	wake  chan struct{}
 
 	claimed map[int64]bool // in this run of the dispatcher
@@ -37,7 +37,7 @@ type fakeOutbox struct {
 
 func (b *fakeOutbox) Wake() <-chan struct{} { return b.wake }
 
-// dispatch runs the dispatcher until it has tried each row that is there once, or has taken out every row.
+// dispatch runs the dispatcher until it has tried each existing row once, or has removed every row.
 func (b *fakeOutbox) dispatch(t *testing.T, d *temporal.Dispatcher) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -264,8 +264,8 @@ func (quiet) Info(string, ...any)  {}
 func (quiet) Warn(string, ...any)  {}
 func (quiet) Error(string, ...any) {}
 
-// TestRun_OneKeyStalls_DelaysNoOther: a call that hangs holds one slot. The rows of all other keys are claimed and delivered
-// meanwhile.
+// TestRun_OneKeyStalls_DelaysNoOther: a call that hangs holds one slot. The rows of all other keys are claimed and
+// delivered at the same time.
 func TestRun_OneKeyStalls_DelaysNoOther(t *testing.T) {
 	t.Parallel()
 	const others = 60 // more than there are slots

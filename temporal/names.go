@@ -79,8 +79,7 @@ var SearchAttributes = []sdktemporal.SearchAttributeKeyKeyword{AttrAppID, AttrTe
 // EnvelopeWorkflowID is the id of an envelope's workflow.
 func EnvelopeWorkflowID(envelope uuid.UUID) string { return "envelope/" + envelope.String() }
 
-// DeliveryWorkflowID is the id of a webhook delivery's workflow. Each resend
-// (1, 2, …) has a workflow of its own.
+// DeliveryWorkflowID returns the id of a webhook delivery's workflow. Each resend (1, 2, …) has its own workflow.
 func DeliveryWorkflowID(delivery uuid.UUID, resend int) string {
 	if resend == 0 {
 		return "delivery/" + delivery.String()
@@ -110,8 +109,8 @@ func BulkWorkflowID(bulk uuid.UUID) string { return "bulk/" + bulk.String() }
 // begins the ids of its workflows.
 const ScheduleAnchor = "audit-anchor"
 
-// ScheduleCleanup is the id of the schedule that has removed what is older than it is
-// to be kept, and begins the ids of its workflows.
+// ScheduleCleanup is the id of the schedule that removes data after its retention period, and the prefix of the ids of
+// its workflows.
 const ScheduleCleanup = "cleanup"
 
 // ScheduleReconcile is the id of the schedule that starts lost workflows, and the prefix of the ids of its runs.
@@ -127,8 +126,8 @@ type EnvelopeInput struct {
 type EnvelopeStart struct {
 	EnvelopeInput
 
-	// Plan is what the database said when the workflow was started; nil: the workflow
-	// reads it by itself, which is an action more.
+	// Plan is the state of the database when the workflow was started; nil: the workflow reads it, which costs one
+	// more action.
 	Plan *Plan `json:"plan,omitempty"`
 }
 
@@ -153,9 +152,8 @@ type Plan struct {
 	RenewAt *time.Time `json:"renewAt,omitempty"`
 }
 
-// ShownStatus is what AttrEnvelopeStatus says of an envelope: its status, or "open"
-// while signers may act. A workflow gets no signal when a link is opened, so it cannot
-// tell sent from in_progress.
+// ShownStatus returns the value of AttrEnvelopeStatus for a status: the status, or "open" while signers may act. A
+// workflow gets no signal when a link is opened, so it cannot distinguish sent from in_progress.
 func ShownStatus(s models.Status) string {
 	if s.Open() {
 		return "open"
@@ -180,14 +178,14 @@ type DeliveryInput struct {
 	Resend int `json:"resend,omitempty"`
 }
 
-// InviteInput names one signer of an envelope, who is sent a link; with a LinkID it starts
-// the sending of a renewed one.
+// InviteInput names one signer of an envelope who receives a link. With a LinkID it starts the sending of a renewed
+// one.
 type InviteInput struct {
 	EnvelopeInput
 
 	SignerID uuid.UUID `json:"signerId"`
-	// LinkID is the link to send, unless another has taken its place, or names a notice of
-	// a copy that is sent anew; nil: the invitation of a routing group, with whichever link the signer has.
+	// LinkID is the link to send, unless another has replaced it, or identifies a repeated notice of a copy; nil: the
+	// invitation of a routing group, with the signer's current link.
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
 }
 
@@ -196,7 +194,7 @@ type CopiesInput struct {
 	EnvelopeInput
 
 	SignerID uuid.UUID `json:"signerId"`
-	// Request tells one request from another; each is one mail.
+	// Request distinguishes requests; each results in one email.
 	Request uuid.UUID `json:"request"`
 }
 

@@ -25,8 +25,8 @@ const (
 // yet, is removed some time after its end, or has failed or was ended by an operator.
 var ErrNoWorkflow = errors.New("no workflow runs for the envelope")
 
-// ProgressOf is how far an envelope that was sent is as the database tells it, for one without
-// a workflow. nextReminder is the envelope's (see models.Envelope.NextReminder).
+// ProgressOf returns the progress of a sent envelope according to the database, for one without a workflow.
+// nextReminder is the envelope's (see models.Envelope.NextReminder).
 func ProgressOf(e *models.Envelope, nextReminder *time.Time) Progress {
 	p := Progress{Step: StepDone, Awaiting: []uuid.UUID{}}
 	switch {

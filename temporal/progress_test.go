@@ -16,7 +16,7 @@ import (
 	"countersign/temporal"
 )
 
-// asked plays an envelope's workflow that answers the query, until it is told to end or fail.
+// asked simulates an envelope's workflow that answers the query, until it is signaled to end or fail.
 func asked(ctx workflow.Context) error {
 	err := workflow.SetQueryHandler(ctx, temporal.QueryProgress, func() (temporal.Progress, error) {
 		return temporal.Progress{Step: temporal.StepWaiting, OpenGroup: 2}, nil
@@ -28,8 +28,8 @@ func asked(ctx workflow.Context) error {
 	return nil
 }
 
-// TestProgressIsThatOfALivingWorkflow on a real Temporal: one that was ended by an operator
-// would go on answering that it waits.
+// TestProgressIsThatOfALivingWorkflow uses a real Temporal: a workflow that an operator has ended would still answer
+// that it waits.
 func TestProgressIsThatOfALivingWorkflow(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

@@ -13,9 +13,9 @@ import (
 	sdktemporal "go.temporal.io/sdk/temporal"
 )
 
-// EnsureAnchorSchedule has the audit trail anchored once and then every day at three,
-// UTC, by a schedule that it makes or brings up to date. What was missed for a while is made
-// up for once. An anchor that is not done when the next one is due takes its place.
+// EnsureAnchorSchedule anchors the audit trail once, and then every day at 03:00 UTC, with a schedule that it creates
+// or updates. Missed runs are made up for by one run. An anchor that is unfinished when the next one is due is
+// replaced by it.
 func EnsureAnchorSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 24 * time.Hour, Offset: 3 * time.Hour}
 	if err := ensureSchedule(ctx, c, ScheduleAnchor, WorkflowAnchor, every, "Heads of audit chains, time-stamped", "COUNTERSIGN_TSA_ANCHOR"); err != nil {
@@ -24,9 +24,9 @@ func EnsureAnchorSchedule(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// DeleteAnchorSchedule cancels the anchor that is being made, which would ask for ever where no
-// worker has a time-stamp authority, and removes the schedule; one that is not there is no error.
-// The schedule goes last, so that what was cut off is done by another call.
+// DeleteAnchorSchedule cancels the running anchor, which would retry for ever if no worker has a time-stamp authority,
+// and removes the schedule; a missing one is no error. The schedule is removed last, so that another call completes an
+// interrupted one.
 func DeleteAnchorSchedule(ctx context.Context, c client.Client) error {
 	schedule := c.ScheduleClient().GetHandle(ctx, ScheduleAnchor)
 	d, err := schedule.Describe(ctx)
@@ -44,7 +44,7 @@ func DeleteAnchorSchedule(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// unlessMissing is err, unless it says that what was asked for is not there.
+// unlessMissing returns err, or nil if err means that the object does not exist.
 func unlessMissing(err error) error {
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
 		return nil
@@ -73,9 +73,9 @@ func EnsureReconcileSchedule(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// ensureSchedule makes a schedule that runs a workflow at once and then in intervals,
-// one run at a time. One that is there becomes what this version of the program makes, and
-// stays paused if an operator has paused it. note names the setting that it follows.
+// ensureSchedule creates a schedule that runs a workflow immediately and then in intervals, one run at a time. It
+// updates an existing one to this version of the program, and leaves it paused if an operator has paused it. note
+// names the setting on which it depends.
 func ensureSchedule(ctx context.Context, c client.Client, id, workflow string, every client.ScheduleIntervalSpec, summary, note string) error {
 	spec := client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{every}}
 	action := &client.ScheduleWorkflowAction{ID: id, Workflow: workflow, TaskQueue: QueueMain, StaticSummary: summary}

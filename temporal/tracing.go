@@ -35,8 +35,8 @@ type tracingInterceptor struct {
 
 type traceKey struct{}
 
-// WithTrace makes traceparent (see tracing.Traceparent) the trace of what is done with the
-// returned context; "" leaves the trace that ctx is in.
+// WithTrace returns a context whose operations belong to the trace in traceparent (see tracing.Traceparent); "" keeps
+// the trace of ctx.
 func WithTrace(ctx workflow.Context, traceparent string) workflow.Context {
 	if traceparent == "" {
 		return ctx
@@ -134,7 +134,7 @@ func (s *scheduleTracer) inject(ctx workflow.Context, activityType string) {
 	}
 }
 
-// scheduled notes the moment at which a workflow asks for an activity.
+// scheduled records the time at which a workflow schedules an activity.
 func (s *scheduleTracer) scheduled(info *workflow.Info, activityType, traceparent string) string {
 	ctx, span := s.tracer.Start(tracing.WithTraceparent(context.Background(), traceparent), "workflow "+info.WorkflowType.Name, trace.WithSpanKind(trace.SpanKindProducer),
 		trace.WithAttributes(attribute.String("temporal.workflow_id", info.WorkflowExecution.ID), attribute.String("temporal.activity", activityType)))

@@ -38,8 +38,8 @@ func (q *quickActivity) Run(context.Context) (*store.Anchor, error) {
 	return &store.Anchor{Number: 1}, nil
 }
 
-// TestWhatIsUnderWayIsHandedBack: a worker that is told to stop ends what lasts,
-// and another one is given it at once, not after the silence of a dead worker.
+// TestWhatIsUnderWayIsHandedBack: a worker that is stopped ends its long activities, and another worker gets them
+// immediately, not after a heartbeat timeout.
 func TestWhatIsUnderWayIsHandedBack(t *testing.T) {
 	t.Parallel()
 	const patience = time.Minute
@@ -91,7 +91,7 @@ func receive(t *testing.T, from <-chan struct{}, patience time.Duration) {
 	}
 }
 
-// TestAllQueuesStopTogether: the time to stop is that of one.
+// TestAllQueuesStopTogether: stopping all queues takes as long as stopping one.
 func TestAllQueuesStopTogether(t *testing.T) {
 	t.Parallel()
 	var ws worker.Workers

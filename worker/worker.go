@@ -25,9 +25,8 @@ type Workers []sdkworker.Worker
 // some 50 KB each; others are replayed from their short histories.
 const workflowCacheSize = 2000
 
-// When a worker is stopped, running activities may end by themselves for a
-// while: what talks to a mail server longer than what can be begun again without
-// harm. Then they are handed back; after the limit the process ends.
+// When a worker is stopped, running activities may finish for a while: activities that talk to a mail server get
+// longer than those that can be repeated without harm. Then they are handed back. After the limit the process ends.
 const (
 	stopLimit = 20 * time.Second
 	mainGrace = 10 * time.Second
@@ -49,8 +48,8 @@ const (
 	mailSlotsPerApp = 16
 )
 
-// bulkBatches is how many batches of bulk sends a process works on at a time: what they
-// leave of the processor and of the connections to the database is for everything else.
+// bulkBatches is the number of batches of bulk sends that a process handles concurrently. The rest of the processor
+// and of the database connections is for everything else.
 const bulkBatches = 2
 
 // Deployment names the workers of one version to Temporal's worker versioning,
@@ -71,16 +70,16 @@ func (d Deployment) options() sdkworker.DeploymentOptions {
 	}
 }
 
-// New makes the workers without starting them. gaveUp is told when one of them asks for no
-// more work, as the SDK's do after two minutes in which Temporal has refused it: the namespace
-// is gone, for example. It is for the caller to end the process then. nil: nobody is told.
+// New returns the workers without starting them. gaveUp, if not nil, is called when one of them stops polling, as the
+// SDK's workers do after Temporal has rejected polls for two minutes, for example because the namespace is gone. The
+// caller should end the process then.
 func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(error)) Workers {
 	sdkworker.SetStickyWorkflowCacheSize(workflowCacheSize)
 	if d.BuildID != "" { // each task of a history names the build that did it; the SDK's default is a longer checksum
 		sdkworker.SetBinaryChecksum(d.BuildID)
 	}
-	// options are those of a worker that runs so many activities at once; grace 0: it sends
-	// no heartbeats for them.
+	// options returns options for a worker limited to concurrent activities. With a zero grace period it sends no
+	// heartbeats for them.
 	options := func(concurrent int, grace time.Duration) sdkworker.Options {
 		o := sdkworker.Options{
 			MaxConcurrentActivityExecutionSize: concurrent, DisableWorkflowWorker: true, WorkerStopTimeout: stopLimit,
@@ -127,9 +126,8 @@ func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(er
 	return Workers{main, sealing, webhooks, bulk, mail}
 }
 
-// autoscalingPollers lets their number follow the backlog. A queue has several
-// partitions, and takes turns in each by itself: with the two pollers that are
-// the SDK's default, a task could wait half a minute in a partition that is not polled.
+// autoscalingPollers adapts the number of pollers to the backlog. A queue has several partitions, each with its own
+// order. With the SDK's default of two pollers, a task could wait half a minute in a partition that is not polled.
 func autoscalingPollers() sdkworker.PollerBehavior {
 	return sdkworker.NewPollerBehaviorAutoscaling(sdkworker.PollerBehaviorAutoscalingOptions{})
 }

@@ -30,8 +30,8 @@ import (
 	"countersign/store/blob"
 )
 
-// anchorFixture is an archive with anchors: the first lists both envelopes, the
-// others what became of the open one a day later.
+// anchorFixture is an archive with anchors: the first lists both envelopes, the others list the outcome of the open
+// one a day later.
 type anchorFixture struct {
 	*auditFixture
 	tsa      *testkit.TSA
@@ -201,8 +201,8 @@ func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
 	}
 }
 
-// TestAnAnchorProvesATime: the report says which, for one envelope too, and
-// openssl agrees from the two files alone, as they lie in the file store.
+// TestAnAnchorProvesATime: the report names the time, for one envelope as well, and openssl confirms it from the two
+// files only, as stored.
 func TestAnAnchorProvesATime(t *testing.T) {
 	t.Parallel()
 	a := newAnchorFixture(t, "sqlite")
@@ -298,7 +298,7 @@ func (f *failingBlobs) Keep(ctx context.Context, file *os.File, key string) erro
 	return f.Store.Keep(ctx, file, key)
 }
 
-// TestManyChainHeads: a list of more than what is looked up at once.
+// TestManyChainHeads: a list longer than one query of the database.
 func TestManyChainHeads(t *testing.T) {
 	t.Parallel()
 	a := newAuditFixture(t, "sqlite")

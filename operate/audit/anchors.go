@@ -49,10 +49,9 @@ const (
 	maxLine = 256
 )
 
-// anchors verifies every anchor that can list the given envelope (uuid.Nil: all
-// of them), and says what it finds.
+// anchors verifies every anchor that can list the given envelope (uuid.Nil: all of them), and emits the findings.
 func (v Verifier) anchors(ctx context.Context, only uuid.UUID, emit func(*Report) error) (*anchorIndex, error) {
-	// Before the rows: a list that is made meanwhile is not missed in them.
+	// Before the rows, so that a list created in the meantime is not reported as missing a row.
 	keys, err := v.Blobs.List(ctx, blob.Anchors)
 	if err != nil {
 		return nil, err
@@ -103,7 +102,7 @@ func (v Verifier) anchors(ctx context.Context, only uuid.UUID, emit func(*Report
 	return out, nil
 }
 
-// createdAt is when an id was made, as far as it tells (RFC 9562, UUIDv7).
+// createdAt returns the creation time of an id, as far as the id contains it (RFC 9562, UUIDv7).
 func createdAt(id uuid.UUID) time.Time {
 	if id == uuid.Nil || id.Version() != 7 {
 		return time.Time{}
@@ -134,7 +133,7 @@ func (v Verifier) list(ctx context.Context, r *Report, a *store.Anchor, former s
 	}
 	if hex.EncodeToString(h.Sum(nil)) != a.Digest {
 		r.add("its list was changed")
-		all.gaps = true // what it says now proves nothing
+		all.gaps = true // its content proves nothing now
 		return nil
 	}
 	in := bufio.NewScanner(io.NewSectionReader(f, 0, f.Size))

@@ -96,7 +96,7 @@ func TestWhoseAnchorsCount(t *testing.T) {
 		_, err := audit.Anchorer{Store: a.Store, Blobs: a.blobs, Authority: authority(tsa), Now: a.clock.Now}.Run(t.Context())
 		require.NoError(t, err)
 	}
-	// reports returns what is found about the anchors, and which are trusted.
+	// reports returns the findings about the anchors, and which are trusted.
 	reports := func(roots *x509.CertPool, at time.Time, lists ...[]byte) (problems string, trusted []bool) {
 		v := a.Verifier
 		v.TSARoots, v.Now, v.Revocation = roots, func() time.Time { return at }, trust.Evidence{CRLs: lists}

@@ -16,8 +16,8 @@ import (
 	"countersign/store/blob"
 )
 
-// TestArchivesAreVerified: what was archived agrees with the sealed files and with every anchor; and
-// what was done to an archive, or to its envelope, is found.
+// TestArchivesAreVerified: archived data agree with the sealed files and with every anchor, and changes of an archive,
+// or of its envelope, are found.
 func TestArchivesAreVerified(t *testing.T) {
 	t.Parallel()
 	for _, kind := range testkit.Databases {

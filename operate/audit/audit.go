@@ -1,8 +1,7 @@
-// Package audit proves that the audit trail is what was recorded: it computes
-// every chain again, and compares it with what the sealed files say. Whoever may
-// change the database at will can make a chain that agrees with itself, but not
-// one that agrees with files signed by keys that the database does not show, or
-// with lists that a time-stamp authority has confirmed (anchors).
+// Package audit proves that the audit trail is unchanged: it recomputes every chain, and compares it with the sealed
+// files. A person who can change the database at will can create a chain that agrees with itself, but not one that
+// agrees with files signed by keys that the database does not reveal, or with lists that a time-stamp authority has
+// confirmed (anchors).
 package audit
 
 import (
@@ -29,15 +28,13 @@ type Verifier struct {
 	Store *store.Store
 	Blobs blob.Store
 	Now   func() time.Time
-	// TSARoots are the authorities whose anchors are trusted; nil: it is not looked
-	// who has signed them.
+	// TSARoots are the authorities whose anchors are trusted; nil: signers of anchors are not checked.
 	TSARoots *x509.CertPool
-	// Revocation is what is known about the revocation of time-stamp authorities:
-	// tokens bring nothing of it.
+	// Revocation is the revocation data of time-stamp authorities, which tokens do not contain.
 	Revocation trust.Evidence
 }
 
-// Report is what was found about one envelope, or about one anchor.
+// Report contains the findings about one envelope, or about one anchor.
 type Report struct {
 	EnvelopeID uuid.UUID     `json:"envelopeId,omitzero"`
 	Anchor     *AnchorReport `json:"anchor,omitempty"`
@@ -61,9 +58,8 @@ func (r *Report) add(format string, args ...any) {
 // pageSize is how many envelopes are listed at once.
 const pageSize = 500
 
-// All verifies every anchor and every envelope, and that no files are left of
-// envelopes that the database does not know. It emits each report; the envelopes
-// of files without a record have one of their own.
+// All verifies every anchor and every envelope, and that no files remain of envelopes that are not in the database. It
+// emits each report. The envelopes of files without a record have their own reports.
 func (v Verifier) All(ctx context.Context, emit func(*Report) error) error {
 	keys, err := v.keys(ctx)
 	if err != nil {
@@ -110,8 +106,8 @@ func (v Verifier) One(ctx context.Context, id uuid.UUID, emit func(*Report) erro
 	return v.envelope(ctx, ref, keys, anchors, emit)
 }
 
-// keys are those that sign manifests. Their private halves are sealed with the
-// master key, so that the database alone cannot make up another.
+// keys returns the keys that sign manifests. Their private keys are encrypted with the master key, so that the
+// database alone cannot create another one.
 func (v Verifier) keys(ctx context.Context) (map[string]trust.RecordKey, error) {
 	all, err := v.Store.Keys(ctx, models.KeyManifests)
 	if err != nil {
@@ -124,7 +120,7 @@ func (v Verifier) keys(ctx context.Context) (map[string]trust.RecordKey, error) 
 	return out, nil
 }
 
-// envelope verifies one envelope, and emits what it found.
+// envelope verifies one envelope, and emits the findings.
 func (v Verifier) envelope(ctx context.Context, ref store.EnvelopeRef, keys map[string]trust.RecordKey, anchors *anchorIndex,
 	emit func(*Report) error,
 ) error {
@@ -162,8 +158,8 @@ func (v Verifier) envelope(ctx context.Context, ref store.EnvelopeRef, keys map[
 	return emit(r)
 }
 
-// checkStatus compares what the envelope is with what the chain says became of
-// it: a chain that was cut off, and its record with it, no longer tells the end.
+// checkStatus compares the envelope's status with the outcome in the chain: if a chain was cut off together with its
+// record, it no longer contains the end.
 func checkStatus(r *Report, e *models.Envelope, events []models.Event) {
 	count := make(map[models.EventName]int)
 	for i := range events {
@@ -277,8 +273,8 @@ func (v Verifier) prepared(ctx context.Context, r *Report, e *models.Envelope, e
 	return f.Close()
 }
 
-// addUnreadable says by the error of opening a recorded file what is wrong with it. An
-// error that says nothing of the file is returned.
+// addUnreadable adds the problem of a recorded file from the error of opening it. It returns an error that says
+// nothing about the file.
 func (r *Report) addUnreadable(err error, what string, id uuid.UUID) error {
 	switch {
 	case errors.Is(err, blob.ErrAltered):
@@ -291,7 +287,7 @@ func (r *Report) addUnreadable(err error, what string, id uuid.UUID) error {
 	return nil
 }
 
-// missing tells of a file that is not there, unless it was purged meanwhile.
+// missing reports a missing file, unless it was purged in the meantime.
 func (v Verifier) missing(ctx context.Context, r *Report, e *models.Envelope, d *models.Document, what string) error {
 	now, err := v.Store.Envelope(ctx, e.AppID, e.ID)
 	if err != nil {
@@ -348,8 +344,7 @@ func (v Verifier) file(ctx context.Context, r *Report, e *models.Envelope, event
 	return nil
 }
 
-// recordedSeal reports whether the chain tells of a document's file: as it was
-// sealed, and of each time-stamp that was added since.
+// recordedSeal reports whether the chain records a document's file: as sealed, and after each time-stamp added since.
 func recordedSeal(events []models.Event, d *models.Document) bool {
 	sum := ""
 	for i := range events {

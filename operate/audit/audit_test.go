@@ -27,8 +27,7 @@ import (
 	"countersign/temporal"
 )
 
-// auditFixture is a database with one sealed and one open envelope, and somebody who
-// may do everything with it.
+// auditFixture is a database with one sealed and one open envelope, and an attacker who can change all of it.
 type auditFixture struct {
 	t            *testing.T
 	db           *sql.DB
@@ -162,8 +161,8 @@ func (a *auditFixture) exec(query string, args ...any) {
 	require.NotZero(a.t, n, "the attack changes something: %s", query)
 }
 
-// rewriteChain makes the chain agree with itself again from event seq on, and the
-// envelope with it: an attacker knows how hashes are made.
+// rewriteChain makes the chain consistent again from event seq on, and the envelope with it: an attacker knows how
+// hashes are computed.
 func (a *auditFixture) rewriteChain(id uuid.UUID) {
 	a.t.Helper()
 	_, events, err := a.Store.EnvelopeWithEvents(a.t.Context(), a.app, id)
@@ -236,7 +235,7 @@ func (a *auditFixture) sealedFile() string {
 	return e.Sealed()[0].BlobKey
 }
 
-// originalFile is that of the open envelope.
+// originalFile returns the original of the open envelope.
 func (a *auditFixture) originalFile() string {
 	e, err := a.Store.Envelope(a.t.Context(), a.app, a.open)
 	require.NoError(a.t, err)

@@ -117,8 +117,8 @@ func (r *Reconciler) page(ctx context.Context, at Position) (count Count, next u
 	return Count{Unfinished: len(rows), Missing: len(missing)}, next, err
 }
 
-// stillUnfinished returns those of the rows of a page that a second look at the database finds unfinished. The others have been
-// finished by a workflow that ended after the first look.
+// stillUnfinished returns the rows of a page that a second query finds unfinished. The others were finished by a
+// workflow that ended after the first query.
 func (r *Reconciler) stillUnfinished(ctx context.Context, at Position, rows []models.OutboxRow) ([]models.OutboxRow, error) {
 	again, _, err := r.Store.Unfinished(ctx, at.Work, at.After, pageSize)
 	return slices.DeleteFunc(rows, func(row models.OutboxRow) bool {

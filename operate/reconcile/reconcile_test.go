@@ -18,7 +18,7 @@ import (
 	"countersign/temporal"
 )
 
-// fakeStore lists unfinished work and notes what is requeued.
+// fakeStore lists unfinished work and records what is requeued.
 type fakeStore struct {
 	unfinished map[store.Work][]models.OutboxRow
 	requeued   []models.OutboxRow
@@ -55,8 +55,8 @@ func dial(t *testing.T) client.Client {
 	return c
 }
 
-// TestRun_MissingWorkflowsAreRequeued: of each kind, a workflow that runs is left alone. One that was terminated, or that Temporal
-// does not know, is requeued, unless its work was finished meanwhile.
+// TestRun_MissingWorkflowsAreRequeued: for each kind, a running workflow is not requeued. One that was terminated, or
+// that Temporal does not know, is requeued, unless its work has been finished in the meantime.
 func TestRun_MissingWorkflowsAreRequeued(t *testing.T) {
 	t.Parallel()
 	c := dial(t)

@@ -27,9 +27,8 @@ type Sealer interface {
 	Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.File) (seal.Result, error)
 }
 
-// Renewer adds the time-stamps. A file is never changed: the longer one is
-// stored under a name of its own, and the document is switched to it by a change
-// of the envelope that only happens if nobody else has switched it since.
+// Renewer adds the time-stamps. It never changes a file: it stores the longer file under another name, and a change of
+// the envelope switches the document to it, unless the document has been switched since.
 type Renewer struct {
 	Store  *store.Store
 	Blobs  blob.Store
@@ -40,13 +39,13 @@ type Renewer struct {
 	DryRun bool
 }
 
-// Report is what was done to one document.
+// Report is the result for one document.
 type Report struct {
 	EnvelopeID uuid.UUID `json:"envelopeId"`
 	DocumentID uuid.UUID `json:"documentId"`
 	// Before is when its document time-stamp ended until now; nil: it had none.
 	Before *time.Time `json:"timestampedUntilBefore"`
-	// Until is when that of the new file ends, nil if there is no new file.
+	// Until is when the time-stamp of the new file expires, nil if there is no new file.
 	Until *time.Time `json:"timestampedUntil"`
 	// Problem says why it could not be renewed.
 	Problem string `json:"problem,omitempty"`

@@ -47,7 +47,7 @@ type fakeEnv struct {
 func onBoth(t *testing.T, change func(*seal.Config), test func(*fakeEnv)) {
 	t.Helper()
 	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
-		clock.Add(time.Hour) // of the outbox: whatever is told is due
+		clock.Add(time.Hour) // of the outbox: all deliveries are due
 		test(newFakeEnv(t, s, change))
 	})
 }
@@ -184,8 +184,8 @@ func (env *fakeEnv) holds(e *models.Envelope, level string) {
 	require.NoError(env.t, err)
 }
 
-// TestRenewal: what has no document time-stamp gets one, then nothing is due
-// until that one is about to end; each file begins with the one before it.
+// TestRenewal: a file without a document time-stamp gets one; then nothing is due until that one is about to expire.
+// Each file begins with the previous one.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
 	onBoth(t, nil, func(env *fakeEnv) {

@@ -18,12 +18,12 @@ type Rewrapper struct {
 	Blobs *blob.Encrypted
 }
 
-// Result counts what was encrypted again.
+// Result counts the re-encrypted values.
 type Result struct {
 	Secrets, Rows, Files int
 	// AllFiles is the number of files in the store.
 	AllFiles int
-	// Unreadable names the rows that were encrypted with a master key that is not given. They stay as they are.
+	// Unreadable names the rows that were encrypted with a master key that is not configured. They stay unchanged.
 	Unreadable []string
 }
 

@@ -85,9 +85,9 @@ func draft(t *testing.T, s *store.Store, clock *testkit.Clock, app uuid.UUID, en
 	return e, key
 }
 
-// TestRun: once everything is encrypted with the new master key, the former one is
-// not needed: not for the database, not for files of documents; anchors are in plain. A file that
-// was kept in plain is encrypted, too, and its document's record says so.
+// TestRun: once everything is encrypted with the new master key, the former one is not needed, neither for the
+// database nor for files of documents; anchors are not encrypted. A file stored in plain is encrypted as well, and its
+// document's record says so.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	for _, kind := range testkit.Databases {

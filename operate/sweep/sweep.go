@@ -1,6 +1,5 @@
-// Package sweep finds files in the file store that nothing in the database
-// stands for: an upload, or a run of something else, that was cut off after its
-// file was written and before its transaction was committed.
+// Package sweep finds files in the file store to which nothing in the database refers: an upload, or another
+// operation, was interrupted after its file was written and before its transaction was committed.
 package sweep
 
 import (
@@ -33,7 +32,7 @@ const (
 	ReasonUnreferenced = "of no template any more, nor of an envelope that was made of one"
 )
 
-// Orphan is a file that nothing stands for.
+// Orphan is a file to which nothing refers.
 type Orphan struct {
 	Key      string    `json:"key"`
 	Size     int64     `json:"size"` // bytes, as stored
@@ -48,7 +47,7 @@ type Orphan struct {
 type Sweeper struct {
 	Store *store.Store
 	Blobs blob.Store
-	// Delete removes what is found; else it is only told.
+	// Delete removes the files that are found; otherwise they are only reported.
 	Delete bool
 }
 
@@ -182,7 +181,7 @@ func (s Sweeper) templates(ctx context.Context, files []blob.Entry) ([]Orphan, e
 	return s.unreferenced(ctx, newOrphans(files, ReasonUnreferenced))
 }
 
-// pages judges what was made of the pages of stored files: pages/<key of the file>/….
+// pages examines the files derived from the pages of stored files: pages/<key of the file>/….
 func (s Sweeper) pages(ctx context.Context, files []blob.Entry) ([]Orphan, error) {
 	sources := make([]string, 0, len(files))
 	for _, f := range files {
@@ -211,7 +210,7 @@ func (s Sweeper) forgetPages(ctx context.Context, sources []string) error {
 	return s.Store.RemovePageFiles(ctx, sources...)
 }
 
-// unreferenced leaves out what a template, or an envelope that was made of one, still names.
+// unreferenced leaves out files that a template, or an envelope created from one, still references.
 func (s Sweeper) unreferenced(ctx context.Context, files []Orphan) ([]Orphan, error) {
 	keys := make([]string, 0, len(files))
 	for _, f := range files {

@@ -68,8 +68,7 @@ func envelope(t *testing.T, s *store.Store, clock *testkit.Clock, app uuid.UUID)
 	return e, key
 }
 
-// TestSweep: what nothing stands for is found and removed; what is young, is
-// needed, or is evidence, stays.
+// TestSweep: unreferenced files are found and removed; files that are recent, needed, or evidence stay.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {

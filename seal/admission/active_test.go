@@ -26,9 +26,9 @@ type activeCase struct {
 	changes bool
 }
 
-// TestActiveContent generates each type of action at each place where an action can stand, and each other kind of
-// active content. After remove, qpdf finds nothing live in the file, refuse refuses exactly what remove
-// changes, and what is harmless stays as it is.
+// TestActiveContent generates each type of action at each place where an action can occur, and each other kind of
+// active content. After remove, qpdf finds no active content in the file; refuse rejects exactly the files that remove
+// changes; and harmless content stays unchanged.
 func TestActiveContent(t *testing.T) {
 	t.Parallel()
 	cases, scanned := map[string]activeCase{}, otherActiveContent()
@@ -158,7 +158,7 @@ func fileWith(action string, at ...place) []byte {
 		"<</Type/Sound/R 8000/Length 1>>\nstream\n0\nendstream")
 }
 
-// otherActiveContent returns active content that is no action of its own.
+// otherActiveContent returns active content that is not an action.
 func otherActiveContent() map[string]activeCase {
 	out := map[string]activeCase{}
 	const goTo = "<</S/GoTo/D[3 0 R/Fit]>>"
@@ -208,8 +208,8 @@ func otherActiveContent() map[string]activeCase {
 	return out
 }
 
-// scan lists what is live in a file, as qpdf reads it: everything that can be reached from the trailer. It knows
-// nothing of the lists that preparing uses.
+// scan returns the active content of a file, as qpdf reads it: everything reachable from the trailer. It does not use
+// the lists of the preparation.
 func scan(t *testing.T, dir string, b []byte) []string {
 	t.Helper()
 	name := filepath.Join(dir, "scanned.pdf")
@@ -311,7 +311,8 @@ func (s *scanner) dict(d map[string]any, at string) {
 	}
 }
 
-// TestReferenceXObjects: a form that stands for a page of another file is refused, whatever is asked for; other forms are not.
+// TestReferenceXObjects: a form that represents a page of another file is rejected with every option; other forms are
+// not.
 func TestReferenceXObjects(t *testing.T) {
 	t.Parallel()
 	for entry, refused := range map[string]bool{

@@ -21,16 +21,15 @@ import (
 	"countersign/seal/verify"
 )
 
-// Limits bound what Admit accepts and what it may cost.
+// Limits are the limits of the files that Admit accepts, and of its cost.
 type Limits struct {
 	MaxBytes   int64
 	MaxPages   int
 	MaxObjects int
 	Timeout    time.Duration // of reading a file, and of the processors' time for examining it in full
 	MaxMemory  int64         // bytes that examining one file may take
-	// Validators make the full examination in processes of their own, which are
-	// ended when they exceed Timeout or MaxMemory. Nil: it is made in this
-	// process, bounded by the limits of the parsers alone.
+	// Validators perform the full examination in separate processes, which are killed if they exceed Timeout or
+	// MaxMemory. Nil: it runs in this process, limited only by the limits of the parsers.
 	Validators *sandbox.Pool
 }
 
@@ -99,7 +98,7 @@ func admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attached 
 	return info, err
 }
 
-// RefusalOf turns errors of the readers of files, tags and forms into refusals; others stay as they are.
+// RefusalOf converts errors of the readers of files, tags and forms to refusals; it returns others unchanged.
 func RefusalOf(err error) error {
 	var r *refusal.Error
 	var tag *prepare.TagError
@@ -124,8 +123,7 @@ func RefusalOf(err error) error {
 	return err
 }
 
-// reason returns what the reader says about a file, in brackets: object numbers,
-// places, and what was expected there.
+// reason returns the reader's message about a file, in brackets: object numbers, places, and what was expected there.
 func reason(err error) string {
 	s := safeText(err.Error())
 	for _, prefix := range []error{pdf.ErrDamaged, pdf.ErrLimit, pdf.ErrFilter} {
@@ -196,18 +194,18 @@ func errResemblesSeal() *refusal.Error {
 	return refusal.New(refusal.PDFAmbiguous, "The PDF holds what looks like a seal of this service, but is none. Printing it into a new PDF helps.")
 }
 
-// open opens a file whose ends are those of a PDF.
+// open opens a file that begins and ends as a PDF.
 func open(r io.ReaderAt, size int64, lim Limits) (*pdf.File, error) {
 	if err := checkEnds(r, size); err != nil {
 		return nil, err
 	}
 	limits := pdf.DefaultLimits()
 	limits.MaxObjects, limits.MaxPages = lim.MaxObjects, lim.MaxPages
-	limits.MaxParsed /= 2 // what is admitted can be sealed
+	limits.MaxParsed /= 2 // an admitted file can be sealed
 	return pdf.Open(r, size, limits)
 }
 
-// checkEnds says what is no PDF at all from a PDF that is cut off.
+// checkEnds distinguishes a file that is no PDF from a PDF that is cut off.
 func checkEnds(r io.ReaderAt, size int64) error {
 	const near = 1024
 	head := make([]byte, min(size, near))

@@ -182,7 +182,7 @@ func (n *inspector) checkDocument(ctx context.Context) error {
 	if redrawn {
 		n.warn(WarnRedrawn, "NeedAppearances is true")
 	}
-	if !n.attached { // what is attached stays as it is
+	if !n.attached { // attached documents stay unchanged
 		claim, err := pdfa.Find(n.f)
 		if err != nil {
 			return err

@@ -68,8 +68,8 @@ func attachmentKeys(ctx context.Context, f *pdf.File, catalog pdf.Dict) error {
 	})
 }
 
-// textOfString returns what a string may say: a text string has a mark that
-// tells its encoding (7.9.2.2), which some programs respect and others ignore.
+// textOfString returns the possible texts of a string: a text string has a mark of its encoding (7.9.2.2), which some
+// programs respect and others ignore.
 func textOfString(v pdf.Value) ([]string, bool) {
 	b, ok := v.Bytes()
 	if !ok {

@@ -60,7 +60,8 @@ type decrypted struct {
 	PDF []byte `json:"pdf,omitempty"`
 }
 
-// decryptTask is what is done in a process of its own. Behind the file comes the password, and its length in a byte.
+// decryptTask is the task of decrypting in a separate process. The file is followed by the password, and by its length
+// in a byte.
 func decryptTask(ctx context.Context, r io.ReaderAt, size int64, bounds sandbox.Bounds) any {
 	lim := DefaultLimits()
 	lim.MaxMemory, lim.Timeout = bounds.Memory, bounds.CPU

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestAdmitEncryptedIsolated: a process of its own takes a password off as this one does.
+// TestAdmitEncryptedIsolated: a separate process removes a password as this one does.
 func TestAdmitEncryptedIsolated(t *testing.T) {
 	t.Parallel()
 	lim := admission.DefaultLimits()
@@ -53,9 +53,8 @@ func TestAdmitEncryptedIsolated(t *testing.T) {
 	}
 }
 
-// TestAdmitEncrypted: a password opens what it opens, in each of the encryptions in
-// use; the plain file is examined and prepared. Without one, or with another, the
-// file is refused.
+// TestAdmitEncrypted: the correct password opens a file, in each encryption in use; the plain file is examined and
+// prepared. Without a password, or with another, the file is rejected.
 func TestAdmitEncrypted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -115,8 +114,8 @@ func TestAdmitEncrypted(t *testing.T) {
 	}
 }
 
-// TestAdmitEncryptedMarks: an encrypted upload, which the seal holds as it is, must not
-// hold what looks like a seal.
+// TestAdmitEncryptedMarks: an encrypted upload, which the seal attaches unchanged, must not contain bytes that look
+// like a seal.
 func TestAdmitEncryptedMarks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -12,8 +12,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// Warning is something in a PDF that programs may show differently, and that
-// honest files have, too.
+// Warning is a feature of a PDF that programs may show differently, but that honest files have as well.
 type Warning struct {
 	Code   string `json:"code"`
 	Count  int    `json:"count"`
@@ -30,7 +29,7 @@ const (
 	WarnActions    = "shows_and_hides"
 	WarnExtends    = "object_stream_extends"
 	WarnLayers     = "layers_by_use"  // shown on screen, but not printed, or the other way round
-	WarnRedrawn    = "fields_redrawn" // programs are asked to make the looks of form fields anew
+	WarnRedrawn    = "fields_redrawn" // programs are requested to redraw form fields
 	WarnContent    = "content_unread" // not all of the content could be read
 	// WarnPDFA says that the file claims to conform to PDF/A. The sealed file does not.
 	WarnPDFA = "pdfa_claim_removed"
@@ -40,7 +39,7 @@ const (
 type inspector struct {
 	f        *pdf.File
 	lim      Limits
-	attached bool // to a document: it stays as it is
+	attached bool // to a document: it stays unchanged
 	finder   *revision1.Finder
 	contents map[pdf.Ref]bool // of pages; true: it is a stream
 	info     map[pdf.Ref]bool // document information (14.3.3), which no page shows
@@ -124,7 +123,7 @@ func (n *inspector) object(ctx context.Context, o pdf.Object) error {
 		}
 	}
 	return o.Value.Dicts(func(d pdf.Dict, repeated string) error {
-		if err := ctx.Err(); err != nil { // what is referred to is read each time
+		if err := ctx.Err(); err != nil { // references are read each time
 			return err
 		}
 		if repeated != "" && !n.info[o.Ref] {
@@ -228,7 +227,7 @@ func (n *inspector) dict(ctx context.Context, o pdf.Object, d pdf.Dict) error {
 	return err
 }
 
-// font warns of a font that each program replaces by one of its own.
+// font warns about a font that each program replaces by another one.
 func (n *inspector) font(o pdf.Object, d pdf.Dict) error {
 	kind, err := n.f.Resolve(d.Get("Subtype"))
 	if err != nil {

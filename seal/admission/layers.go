@@ -8,11 +8,9 @@ import (
 	"countersign/pdf"
 )
 
-// optionalContent looks for optional content (8.11.4) that is shown in one use of the
-// document and hidden in another: on screen, in print, in an export, at a
-// magnification, in a language. Some programs follow what a group says of its
-// use, some only if the configuration asks for that, and some never do: the
-// warning does not depend on who is right.
+// optionalContent finds optional content (8.11.4) that is visible in one use of the document and hidden in another: on
+// screen, in print, in an export, at a magnification, in a language. Some programs apply the usage of a group, some
+// only if the configuration requests it, and some never do. The warning does not depend on which of them is correct.
 func (n *inspector) optionalContent(ctx context.Context, catalog pdf.Dict) error {
 	look := &pdf.Lookup{File: n.f}
 	props, err := pdf.OptionalDict(n.f, catalog.Get("OCProperties"))

@@ -15,7 +15,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// Upload is what is examined and prepared.
+// Upload is a file to examine and prepare.
 type Upload struct {
 	File   io.ReaderAt
 	Size   int64
@@ -69,7 +69,7 @@ func AdmitUpload(ctx context.Context, u Upload, lim Limits, opt prepare.Options)
 	if err != nil {
 		return Info{}, nil, RefusalOf(err)
 	}
-	lim.MaxBytes += int64(len(plain)) // it bounds what is uploaded
+	lim.MaxBytes += int64(len(plain)) // the limit applies to the upload
 	info, rev, err := AdmitPrepared(ctx, bytes.NewReader(plain), int64(len(plain)), sha256.Sum256(plain), lim, opt)
 	if err != nil {
 		return info, nil, err
@@ -81,10 +81,9 @@ func AdmitUpload(ctx context.Context, u Upload, lim Limits, opt prepare.Options)
 	return info, &Prepared{Revision: rev, Decrypted: plain}, nil
 }
 
-// AdmitPrepared examines an uploaded PDF whose SHA-256 is hash, prepared as the
-// options say. The revision is nil if nothing has to change; else what was examined
-// is the PDF with what the revision appends. A tag that cannot be read is a
-// *refusal.Error, as is all else that is wrong with the file.
+// AdmitPrepared examines an uploaded PDF whose SHA-256 is hash, prepared with the options. The revision is nil if
+// nothing has to change; otherwise the PDF with the revision's bytes appended is examined. Problems of the file,
+// including an invalid tag, are returned as a *refusal.Error.
 func AdmitPrepared(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.Size]byte, lim Limits, opt prepare.Options) (Info, *prepare.Revision, error) {
 	if size > lim.MaxBytes || !opt.ReadsPages() {
 		info, err := admit(ctx, r, size, lim, false)
@@ -100,7 +99,7 @@ func AdmitPrepared(ctx context.Context, r io.ReaderAt, size int64, hash [sha256.
 	}
 	if len(rev.Appended) > 0 {
 		r, size = seal.Concat(r, size, rev.Appended)
-		lim.MaxBytes += int64(len(rev.Appended)) // it bounds what is uploaded
+		lim.MaxBytes += int64(len(rev.Appended)) // the limit applies to the upload
 	}
 	info, err := admit(ctx, r, size, lim, false)
 	if len(rev.Appended) == 0 {

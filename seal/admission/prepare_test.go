@@ -43,8 +43,8 @@ func assembled(objects []string) []byte {
 	return b.Bytes()
 }
 
-// TestAdmitPrepared: by default active content leaves and is listed; refused on
-// request; a signed PDF always is; tags and forms are left alone unless asked for.
+// TestAdmitPrepared: by default active content is removed and listed, and on request it is rejected. A signed PDF is
+// always rejected; tags and forms stay unless requested.
 func TestAdmitPrepared(t *testing.T) {
 	t.Parallel()
 	const (

@@ -14,8 +14,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// pdfcpuConfig is made once: it is global in pdfcpu, which must not look for
-// files in the user's home.
+// pdfcpuConfig is created once: it is global in pdfcpu, which must not search the user's home for files.
 //
 //nolint:gochecknoglobals // immutable
 var pdfcpuConfig = sync.OnceValue(func() model.Configuration {
@@ -63,8 +62,8 @@ func invalid(reason string) *refusal.Error {
 	return refusal.New(refusal.PDFNeedsRepair, "The PDF does not follow the standard: "+safeText(reason))
 }
 
-// validateHere runs the validator in this process. When time is up it is left
-// to end by itself.
+// validateHere runs the validator in this process. After the time limit the validator continues in the background
+// until it ends.
 func validateHere(ctx context.Context, r io.ReaderAt, size int64, lim Limits) error {
 	done := make(chan error, 1)
 	go func() { done <- validateWithPDFCPU(ctx, r, size, lim) }()
@@ -82,7 +81,7 @@ const taskValidate = 'v'
 // maxAnswer bounds what the validator answers, in bytes.
 const maxAnswer = 64 << 10
 
-// validateIn runs the validator in a process of its own.
+// validateIn runs the validator in a separate process.
 func validateIn(ctx context.Context, pool *sandbox.Pool, r io.ReaderAt, size int64, lim Limits) error {
 	var a sandbox.Answer
 	if err := pool.Run(ctx, sandbox.Bounds{Memory: lim.MaxMemory, CPU: lim.Timeout}, taskValidate, r, size, &a, maxAnswer); err != nil {

@@ -42,7 +42,7 @@ func pinnedHashes(t testing.TB) string {
 
 func TestRender_InOtherEnvironments_IsTheSame(t *testing.T) {
 	t.Parallel()
-	_, err := engine() // the compiled module is there
+	_, err := engine() // compiles the module
 	require.NoError(t, err)
 	want := pinnedHashes(t)
 	assert.Equal(t, want, hashesIn(t, cacheDir(), "GOMAXPROCS=1", "TZ=Asia/Kathmandu", "LC_ALL=tr_TR.UTF-8"))

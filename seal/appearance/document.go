@@ -23,7 +23,8 @@ var errStopped = errors.New("appearance: PDFium stopped")
 // maxFile bounds a document, in bytes: PDFium's offsets have 32 bits.
 const maxFile = math.MaxInt32
 
-// Document is a PDF in an instance of its own, so that a hostile file cannot alter the picture of another one.
+// Document is a PDF in a separate instance of the module, so that a hostile file cannot alter the picture of another
+// one.
 type Document struct {
 	ctx    context.Context //nolint:containedctx // it carries the document's file to the host function
 	module api.Module
@@ -134,7 +135,7 @@ func (d *Document) page(number int) (handle uint64, closePage func(), err error)
 	}, d.fault(nil)
 }
 
-// size returns the size of a page in points, as it is shown.
+// size returns the size of a displayed page, in points.
 func (d *Document) size(handle uint64, number int) (width, height float64) {
 	unit := d.units(number)
 	width = float64(api.DecodeF32(d.call("FPDF_GetPageWidthF", handle))) * unit

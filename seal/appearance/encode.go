@@ -20,8 +20,8 @@ const (
 	jpegQuality = 90
 )
 
-// Encode returns the picture in a format that browsers show, and its media type. What is encoded is no evidence: the hash is
-// that of the pixels. It is lossless PNG, or JPEG where that would be large.
+// Encode returns the picture in a format for browsers, with its media type. The encoding is not evidence: the hash
+// covers the pixels. The format is lossless PNG, or JPEG if that would be large.
 func (p *Picture) Encode() (b []byte, mediaType string, err error) {
 	lossless := &limitedBuffer{left: maxLossless}
 	err = png.Encode(lossless, reduced(p.Image))
@@ -44,10 +44,10 @@ func (p *Picture) Encode() (b []byte, mediaType string, err error) {
 	return lossy.Bytes(), mediaJPEG, nil
 }
 
-// maxContent bounds an encoded picture of so many pixels, in bytes. Noise takes less.
+// maxContent returns the maximum size of an encoded picture, in bytes. Noise needs less.
 func maxContent(pixels int) int64 { return maxLossless + int64(pixels)*3/2 }
 
-// Memory returns what receiving a picture of so many pixels takes, in bytes: the answer of a process, in base64 and decoded.
+// Memory returns the memory for receiving a picture, in bytes: the response of a process, in base64 and decoded.
 func Memory(pixels int) int64 { return maxContent(pixels) * 5 / 2 }
 
 // The media types of pictures.
@@ -122,5 +122,5 @@ func paletted(img *image.NRGBA) *image.Paletted {
 // opaque is a picture without transparency, which encoders need not look for.
 type opaque struct{ *image.NRGBA }
 
-// Opaque implements what image/png asks for.
+// Opaque implements an optional interface of image/png.
 func (opaque) Opaque() bool { return true }

@@ -34,10 +34,10 @@ type Engine struct {
 	limit    uint64
 }
 
-// EngineOptions choose how the module is compiled. They do not change what is rendered.
+// EngineOptions configure how the module is compiled. They do not change the rendering.
 type EngineOptions struct {
-	// CacheDir keeps the compiled module, which is code that is executed: nobody else may write there. Empty: it is compiled
-	// for this engine alone, which takes seconds.
+	// CacheDir is the directory for the compiled module, which is executable code: nobody else may write there. Empty:
+	// the module is compiled for this engine only, which takes seconds.
 	CacheDir string
 	// Interpret executes the module without compiling it.
 	Interpret bool
@@ -94,7 +94,8 @@ const fontFolder = "usr/share/fonts"
 // Close ends the engine and its documents.
 func (e *Engine) Close(ctx context.Context) error { return e.runtime.Close(ctx) }
 
-// PrepareCache makes a folder for compiled modules, which are code that is executed: it is this user's alone.
+// PrepareCache creates a directory for compiled modules with access for this user only, because they are executable
+// code.
 func PrepareCache(dir string) error {
 	err := os.MkdirAll(dir, 0o700)
 	if err == nil {

@@ -8,11 +8,11 @@ import (
 // ErrMemory reports that rendering needed more memory than the profile allows.
 var ErrMemory = errors.New("appearance: rendering takes too much memory")
 
-// linearMemory is the memory of one instance. It is reserved at once and never moves; the system provides its pages when they
-// are first used.
+// linearMemory is the memory of one instance. It is reserved at once and never moves; the system provides its pages on
+// first use.
 //
-// PDFium goes on without what it could not allocate, and renders a blank page. So a growth that fails is noted: the picture
-// is then an error.
+// PDFium continues without memory that it could not allocate, and renders a blank page. So a failed growth is
+// recorded, and the picture is an error.
 type linearMemory struct {
 	limit   uint64 // bytes
 	mapping []byte

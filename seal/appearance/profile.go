@@ -12,7 +12,7 @@ type Profile struct {
 	Fonts string
 	// Memory is the memory limit of an instance, in bytes: a page that needs more is an error.
 	Memory uint64
-	// Flags are those of FPDF_RenderPageBitmap and FPDF_FFLDraw.
+	// Flags are the flags of FPDF_RenderPageBitmap and FPDF_FFLDraw.
 	Flags int
 }
 

@@ -14,7 +14,7 @@ type Picture struct {
 	Level Level
 	// Image has opaque pixels. It is valid until its document is closed or renders again.
 	Image *image.NRGBA
-	// Width and Height are the size of the page in points, as it is shown.
+	// Width and Height are the size of the displayed page, in points.
 	Width, Height float64
 }
 

@@ -28,15 +28,15 @@ func keep() sandbox.Keep {
 // maxAnswer bounds the answer of a process, in bytes: a picture of MaxPixels in base64.
 const maxAnswer = 32 << 20
 
-// Renderer renders pages in processes of their own, one for each core at a time.
+// Renderer renders pages in separate processes, one for each core at a time.
 type Renderer struct {
 	processes *sandbox.Pool
 	running   *semaphore.Weighted
 	bounds    sandbox.Bounds
 }
 
-// NewRenderer returns a renderer whose processes are made by a command line that serves Tasks: the full path of the program
-// with its arguments.
+// NewRenderer returns a renderer that starts its processes with a command that serves Tasks: the full path of the
+// program with its arguments.
 func NewRenderer(command ...string) *Renderer {
 	return &Renderer{
 		processes: sandbox.NewKeeping(keep(), command...), running: semaphore.NewWeighted(int64(runtime.NumCPU())),
@@ -72,7 +72,7 @@ func (r *Renderer) Page(ctx context.Context, file io.ReaderAt, size int64, page 
 	return a.Picture, a.Err()
 }
 
-// Text reads the text of a page, by its number from 1. Its errors are those of Page.
+// Text returns the text of a page, by its number from 1. It returns the same errors as Page.
 func (r *Renderer) Text(ctx context.Context, file io.ReaderAt, size int64, page int) (*Text, error) {
 	var a textAnswer
 	if err := r.run(ctx, taskText, file, size, page, 1, &a); err != nil {

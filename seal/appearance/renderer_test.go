@@ -91,7 +91,7 @@ func TestRenderer_HostileFiles_AreRefusedAndLeaveNothing(t *testing.T) {
 	assert.Equal(t, want, hex.EncodeToString(p.Hash))
 }
 
-// chain is a chain of so many forms, each of which draws the next one sixteen times.
+// chain returns a chain of n forms, each of which draws the next one sixteen times.
 func chain(n int) (out []string) {
 	for i := range n {
 		content, resources := "0 0 10 10 re f", ""

@@ -17,7 +17,7 @@ const (
 	taskGlyphs  = 'G'
 )
 
-// A task's file begins with what is asked for: the page and the level, each as four bytes, big endian. The PDF follows.
+// A task's file begins with the request: the page and the level, each as four bytes, big endian. The PDF follows.
 const requestSize = 8
 
 // request is a file as a task gets it.
@@ -67,15 +67,15 @@ type (
 	}
 )
 
-// Encoded is a rendered picture as it is delivered.
+// Encoded is a rendered picture in the format for delivery.
 type Encoded struct {
 	// Pixels of the picture.
 	PixelWidth  int `json:"pixelWidth"`
 	PixelHeight int `json:"pixelHeight"`
-	// Size of the page in points, as it is shown.
+	// The size of the displayed page, in points.
 	Width  float64 `json:"width"`
 	Height float64 `json:"height"`
-	// Hash is that of the pixels.
+	// Hash is the hash of the pixels.
 	Hash      []byte `json:"hash"`
 	MediaType string `json:"mediaType"`
 	Content   []byte `json:"content"`

@@ -15,10 +15,10 @@ import (
 // Text is the text of a page as a program reads it: for screen readers, for selecting and for searching.
 type Text struct {
 	Page int `json:"page"`
-	// Width and Height are the size of the page in points, as it is shown.
+	// Width and Height are the size of the displayed page, in points.
 	Width  float64 `json:"width"`
 	Height float64 `json:"height"`
-	// Words are in logical order: those of right-to-left scripts, too.
+	// Words are in logical order, also in right-to-left scripts.
 	Words []Word `json:"words"`
 	// Truncated reports that the page has more text than is given.
 	Truncated bool `json:"truncated,omitempty"`
@@ -27,13 +27,13 @@ type Text struct {
 // Word is a run of characters without white space, in logical order.
 type Word struct {
 	Text string `json:"text"`
-	// X and Y are the upper left corner of the word's upright bounding box on the page as it is shown, in points from the
+	// X and Y are the upper left corner of the word's upright bounding box on the displayed page, in points from the
 	// upper left corner of the page. W and H are its size.
 	X float64 `json:"x"`
 	Y float64 `json:"y"`
 	W float64 `json:"w"`
 	H float64 `json:"h"`
-	// Angle is the direction of writing on the page as it is shown, in degrees clockwise: from 0 to less than 360.
+	// Angle is the direction of writing on the displayed page, in degrees clockwise, from 0 to less than 360.
 	Angle float64 `json:"angle,omitempty"`
 	// Line counts the lines of the page from 1.
 	Line int `json:"line"`
@@ -91,11 +91,11 @@ func (d *Document) characters(number int, read func(*textReader)) error {
 type textReader struct {
 	d             *Document
 	text          uint64
-	scratch       uint32 // memory of the instance for what is returned
+	scratch       uint32 // memory of the instance for results
 	count         int
 	truncated     bool
 	width, height float64
-	matrix        [6]float64 // from user space to the page as it is shown, in points, y downward
+	matrix        [6]float64 // from user space to the displayed page, in points, y downward
 }
 
 // displaySize is the size of the page in the steps in which PDFium places points.
@@ -121,7 +121,7 @@ func (r *textReader) display(page uint64) {
 // character is one character of a page.
 type character struct {
 	code           rune
-	x0, y0, x1, y1 float64 // upright, on the page as it is shown
+	x0, y0, x1, y1 float64 // upright, on the displayed page
 	angle          float64 // degrees clockwise
 }
 

@@ -1,12 +1,10 @@
-// Package archive1 writes version 1 of the increments that follow a seal: the
-// validation data of its signatures, and a document time-stamp over the whole
-// file (ISO 32000-2, 12.8.4.3 and 12.8.5).
+// Package archive1 writes version 1 of the increments that follow a seal: the validation data of its signatures, and a
+// document time-stamp over the whole file (ISO 32000-2, 12.8.4.3 and 12.8.5).
 //
-// It is frozen. A verifier writes every increment anew and compares it with the
-// file byte by byte, so that not one byte that this package writes may ever
-// change: what is written differently becomes archive2, and this package stays
-// for the files that were written by it. The golden vectors in its test hold it.
-// For the same reason it shares no code with the rest of the seal.
+// It is frozen. A verifier writes every increment again and compares it with the file byte by byte, so no byte that
+// this package writes may ever change. A different format becomes archive2, and this package remains for the files
+// that it wrote. The golden vectors in its test guard it. For the same reason it shares no code with the rest of the
+// seal.
 package archive1
 
 import (
@@ -29,7 +27,7 @@ type Revision struct {
 	Fields  Object // the array of the form's fields
 	Listed  string // what that array holds, as written
 	DSS     int    // object number of the validation data; 0: none so far
-	Certs   []int  // object numbers of what it lists
+	Certs   []int  // object numbers of the listed certificates
 	OCSPs   []int
 	CRLs    []int
 }
@@ -37,7 +35,7 @@ type Revision struct {
 // Object names an object.
 type Object struct{ Num, Gen int }
 
-// Evidence is what one increment adds. All of it is DER.
+// Evidence is the content of one increment. All of it is DER.
 type Evidence struct {
 	Certs      [][]byte
 	Statements []Statement // about certificates, in the order of these
@@ -49,7 +47,7 @@ type Statement struct {
 	DER []byte
 }
 
-// TokenSize is what is reserved for the time-stamp, in bytes.
+// TokenSize is the space reserved for the time-stamp, in bytes.
 const TokenSize = 16 << 10
 
 // HashSize is the length of a hash, in bytes.

@@ -99,9 +99,8 @@ func TestMatchFindsWhatWriteWrote(t *testing.T) {
 	}
 }
 
-// TestMatchRefusesEveryOtherByte changes each byte but those of the time-stamp,
-// the nonce's second half and the hash of the issuers, which others check: none
-// of the files is taken for what was written.
+// TestMatchRefusesEveryOtherByte changes each byte except the time-stamp, the nonce's second half and the hash of the
+// issuers, which other code checks: none of the files matches.
 func TestMatchRefusesEveryOtherByte(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors() {
@@ -153,7 +152,7 @@ func same(streams [][]byte, e archive1.Evidence) bool {
 	return true
 }
 
-// TestScanIsBounded: what a file claims costs nothing before it is there.
+// TestScanIsBounded: sizes that a file claims cost nothing before the bytes exist.
 func TestScanIsBounded(t *testing.T) {
 	t.Parallel()
 	r := vectors()[0].revision

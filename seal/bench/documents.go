@@ -24,8 +24,8 @@ func documents() []document {
 	}
 }
 
-// build makes the file: a cross-reference table, one content stream per page,
-// its bytes incompressible as those of real, compressed files are.
+// build returns the file: a cross-reference table, and one content stream per page, incompressible like those of real,
+// compressed files.
 func (d document) build() []byte {
 	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // test data
 	var b bytes.Buffer
@@ -64,7 +64,7 @@ func (d document) build() []byte {
 			for side*side*3 < per {
 				side += 8
 			}
-		} else if n := per - 500; n > 0 { // a comment stands for drawing operators
+		} else if n := per - 500; n > 0 { // a comment in place of drawing operators
 			content += "%" + strings.Map(func(r rune) rune {
 				if r < ' ' || r > '~' {
 					return 'x'

@@ -1,8 +1,6 @@
-// Command bench measures sealing against the floor, which is copying the file
-// while hashing it and one P-256 signature, and against other programs that
-// write or sign PDFs, where they are installed. All in one run, median of
-// several; peak memory is that of a process of its own, above what it had
-// before it sealed.
+// Command bench compares sealing with the floor, which is copying the file while hashing it and one P-256 signature,
+// and with other programs that write or sign PDFs, if they are installed. All run in one process, and the result is
+// the median of several runs. Peak memory is measured in a separate process, above its use before sealing.
 package main
 
 import (
@@ -99,7 +97,7 @@ func measure(ctx context.Context, w io.Writer, dir string, d document, s *sealer
 		return err
 	}
 	size := job.Size
-	// Taken in turns, so that a busy machine is busy for all.
+	// Alternately, so that load on the machine affects all of them.
 	var figures []figure
 	var grown int64
 	for _, what := range []struct {
@@ -176,8 +174,8 @@ func (f *figure) best() time.Duration   { return slices.Min(f.took) }
 
 func prepare(name string, d document) error { return os.WriteFile(name, d.build(), 0o600) }
 
-// uploaded admits a file as the service does with an upload, and makes its job of
-// what is kept of that. It also returns how long the examination took.
+// uploaded admits a file as the service does with an upload, and returns the job for the result. It also returns the
+// duration of the examination.
 func uploaded(ctx context.Context, in *os.File) (seal.Job, time.Duration, error) {
 	hash, size, err := hashOf(in)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"countersign/seal"
 )
 
-// floorSingleThread is what any seal must cost: reading, hashing, writing, signing; of the
-// original alone, or also of what is added.
+// floorSingleThread is the minimum cost of any seal: reading, hashing, writing and signing the original, optionally
+// with the added bytes.
 func floorSingleThread(in io.ReaderAt, out *os.File, size int64, added []byte, key *ecdsa.PrivateKey) error {
 	h := sha256.New()
 	both := struct{ io.Writer }{io.MultiWriter(h, out)}
@@ -33,7 +33,7 @@ func floorSingleThread(in io.ReaderAt, out *os.File, size int64, added []byte, k
 	return err
 }
 
-// floorTwoThreads is floor with hashing on a thread of its own, as a seal has it.
+// floorTwoThreads is floorSingleThread with hashing on a separate thread, as in a seal.
 func floorTwoThreads(in io.ReaderAt, out *os.File, size int64, key *ecdsa.PrivateKey) error {
 	const room = 4
 	spare, full := make(chan []byte, room), make(chan []byte, room)

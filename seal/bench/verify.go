@@ -12,8 +12,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// measureVerify compares verifying a sealed file with hashing it, which anyone
-// who wants to know whether it was changed must do.
+// measureVerify compares verifying a sealed file with hashing it, which is the minimum for detecting a change.
 func measureVerify(ctx context.Context, w io.Writer, dir string, s *sealer, job seal.Job, rounds int) error {
 	out, err := os.CreateTemp(dir, "sealed")
 	if err != nil {

@@ -151,7 +151,7 @@ func (c *checker) refused(ctx context.Context, r *result, original string, refus
 	switch refused.Code {
 	case refusal.PDFNeedsRepair, refusal.PDFTruncated, refusal.NotAPDF, refusal.PDFTooComplex:
 	default:
-		return // a matter of what is allowed
+		return // depends on what is permitted
 	}
 	if complaint := c.complaint(ctx, original); complaint == "" {
 		r.fail("refused, but qpdf, MuPDF and poppler read it: %s", refused.Message)
@@ -178,7 +178,7 @@ func (c *checker) complaint(ctx context.Context, file string) string {
 	return ""
 }
 
-// tool runs another program and returns what it prints.
+// tool runs another program and returns its output.
 func tool(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, toolTime)
 	defer cancel()

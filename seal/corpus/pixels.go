@@ -98,7 +98,7 @@ func render(ctx context.Context, dir, renderer, file string, page int) (picture,
 // on the page is multiplied onto it.
 const rounding = 3
 
-// alike reports whether two pixels differ by rounding alone.
+// alike reports whether two pixels differ only by rounding.
 func alike(a, b []byte) bool {
 	for k := range a {
 		if max(a[k], b[k])-min(a[k], b[k]) > rounding {

@@ -222,7 +222,7 @@ func (f *Font) readMetrics() error {
 	return nil
 }
 
-// table reads a table, which has at least so many bytes.
+// table returns a table that has at least least bytes.
 func (f *Font) table(tag string, least int64) ([]byte, error) {
 	t := f.tables[tag]
 	if t.length < least {

@@ -57,8 +57,8 @@ const (
 	have2x2        = 0x0080
 )
 
-// Subset returns a TrueType font of the given glyphs: glyph i of it is
-// gids[i] of f. gids[0] should be 0, the glyph for what is missing.
+// Subset returns a TrueType font of the given glyphs: glyph i of it is gids[i] of f. gids[0] should be 0, the glyph
+// for missing characters.
 func (f *Font) Subset(gids []uint16) ([]byte, error) {
 	gids = append([]uint16(nil), gids...)
 	index := make(map[uint16]int, len(gids))
@@ -69,7 +69,7 @@ func (f *Font) Subset(gids []uint16) ([]byte, error) {
 	}
 	var glyf, hmtx []byte
 	loca := make([]byte, 4, 4*len(gids)+4)
-	for i := 0; i < len(gids); i++ { // components are appended as they are met
+	for i := 0; i < len(gids); i++ { // components are appended during the loop
 		g, err := f.outline(gids[i])
 		if err != nil {
 			return nil, err

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Tree returns the bundled fonts as a file system in which they stand in a folder, and nothing else does. Fonts that claim a
-// script of which they have rare characters alone are left out: PDFium would choose them for the whole script.
+// Tree returns a file system with the bundled fonts in a directory, and nothing else. It leaves out fonts that claim a
+// script although they have only rare characters of it: PDFium would choose them for the whole script.
 func Tree(folder string) fs.FS { return tree(folder) }
 
 // inTree reports whether a font is in a Tree.

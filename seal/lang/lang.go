@@ -9,7 +9,7 @@ import (
 	"countersign/locales"
 )
 
-// Text is every text in one language. Verbs of fmt stand for what is put in.
+// Text contains all texts in one language. Verbs of fmt are the placeholders.
 type Text struct {
 	Tag         string `json:"-"` // ISO 639-1
 	RightToLeft bool   `json:"-"`
@@ -79,7 +79,7 @@ type Text struct {
 	HowToVerify         string
 	BeginsWithOriginal  string
 	OriginalProtected   string
-	Prepared            string // what was taken out, hash of the document
+	Prepared            string // removed content, hash of the document
 	PreparedKinds       map[string]string
 	Explained           string // service
 	Reproducible        string
@@ -97,7 +97,7 @@ func (t *Text) Count(p locales.Plural, n int) string {
 	return form
 }
 
-// ForTag returns the texts of a language given by any tag of BCP 47, English if there are none of it.
+// ForTag returns the texts for a BCP 47 tag, or English ones for an unsupported language.
 func ForTag(tag string) *Text { return texts[locales.Match(tag)] }
 
 //nolint:gochecknoglobals // read once, never changed

@@ -35,7 +35,7 @@ const (
 	Pictures = 32 << 20
 	// drawnTexts is more than what drawing Texts takes, in bytes.
 	drawnTexts = 32 << 20
-	// Added bounds what sealing adds to the pages, in bytes: it is made in memory.
+	// Added limits the bytes that sealing adds to the pages: they are held in memory.
 	Added = Rewritten + Pictures + drawnTexts
 )
 
@@ -68,7 +68,7 @@ func Embedded(text []byte) int {
 	return n
 }
 
-// Cut returns the beginning of a text that takes at most so many bytes in JSON.
+// Cut returns the beginning of a text that takes at most most bytes in JSON.
 func Cut(s string, most int) string {
 	for i, r := range s {
 		if most -= runeJSON(r); most < 0 {

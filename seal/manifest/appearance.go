@@ -11,14 +11,14 @@ import (
 // PDF, by their profile.
 type Appearance struct {
 	Profile Profile `json:"profile"`
-	// SHA256 and Size are those of the file whose pages were shown, with which this PDF begins.
+	// SHA256 and Size are the hash and size of the file whose pages were shown, with which this PDF begins.
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`
 	// Pages are the pictures that were delivered to signers, each once, in the order of pages and levels; Texts are the
 	// texts that were delivered with them.
 	Pages []PagePicture `json:"pages"`
 	Texts []PageText    `json:"texts"`
-	// Signers says who was shown which pages.
+	// Signers lists which pages each signer was shown.
 	Signers []SignerPages `json:"signers"`
 }
 
@@ -52,7 +52,7 @@ type SignerPages struct {
 	Levels   []LevelPages `json:"levels"`
 }
 
-// LevelPages are the pages of a level, as ranges in order, both ends included. Level 0 stands for their texts.
+// LevelPages are the pages of a level, as ranges in order, both ends included. Level 0 means their texts.
 type LevelPages struct {
 	Level int      `json:"level"`
 	Pages [][2]int `json:"pages"`

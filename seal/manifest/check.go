@@ -79,7 +79,7 @@ type event struct {
 	seq int // from 0
 }
 
-// checkPrepared compares what is said in two places of the prepared file of the document that this PDF is.
+// checkPrepared compares the two descriptions of this document's prepared file.
 func (m *Manifest) checkPrepared(d File) error {
 	prepared := ""
 	if p := m.Original.Prepared; p != nil {
@@ -204,8 +204,8 @@ func (m *Manifest) checkAttachments(chain chainEvents) error {
 	return nil
 }
 
-// checkPrevious compares the persons before a signer with the events that tell of
-// the next one. A record without them is one of before they were recorded.
+// checkPrevious compares the persons before a signer with the events that name their successors. A record without them
+// predates their recording.
 func (s Signer) checkPrevious(events []event) error {
 	if len(s.Previous) == 0 {
 		return nil
@@ -221,9 +221,8 @@ func (s Signer) checkPrevious(events []event) error {
 	return nil
 }
 
-// CheckChain recomputes each event's hash: SHA-256 over its RFC 8785 form
-// without the hash, the previous event's hash included. A chain without a
-// beginning or a signature is not that of a completed envelope.
+// CheckChain recomputes each event's hash: SHA-256 over its RFC 8785 form without the hash, including the previous
+// event's hash. A chain without a beginning or a signature does not belong to a completed envelope.
 func CheckChain(events []json.RawMessage, head, envelopeID string) error {
 	prev, signatures := hex.EncodeToString(make([]byte, sha256.Size)), 0
 	for i, raw := range events {

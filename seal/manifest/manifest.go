@@ -1,5 +1,4 @@
-// Package manifest is the seal record: its form, its signature, and what can be
-// checked in it alone.
+// Package manifest is the seal record: its format, its signature, and the checks that need only the record.
 package manifest
 
 import (
@@ -63,9 +62,8 @@ type Manifest struct {
 type Placement struct {
 	SHA256 string `json:"sha256"`
 	Size   int64  `json:"size"`
-	// As is "prefix": the file begins with the original's bytes.
-	// With Prepared, "prefix" means that the original's bytes are those of the
-	// prepared file at first, and "attached" that it is an attachment of its own.
+	// As is "prefix": the file begins with the original's bytes. With Prepared, "prefix" means that the prepared file
+	// begins with the original's bytes, and "attached" that the original is a separate attachment.
 	As string `json:"as"`
 	// Prepared is the file that people read and that was sealed, where something was
 	// taken out of the original before.
@@ -90,7 +88,7 @@ type File struct {
 	Order     int    `json:"order"`  // from 1
 	SHA256    string `json:"sha256"` // of the original, lower-case hex
 	PageCount int    `json:"pageCount"`
-	// PreparedSHA256 is that of the prepared file, if there is one.
+	// PreparedSHA256 is the hash of the prepared file, if there is one.
 	PreparedSHA256 string `json:"preparedSha256,omitempty"`
 }
 
@@ -110,7 +108,7 @@ type Signer struct {
 	Shown *Shown `json:"shown,omitempty"`
 	// Part is what part the person plays, where that is not a signer's own.
 	Part
-	// Previous is who was to sign before, the first person first.
+	// Previous lists the persons who were the signer before, oldest first.
 	Previous []PreviousSigner `json:"previous,omitempty"`
 }
 
@@ -133,7 +131,7 @@ type Shown struct {
 // Kind is what a field holds.
 type Kind string
 
-// Value is what one field was given. A picture is named by its hash.
+// Value is the value of one field. A picture is named by its hash.
 type Value struct {
 	FieldID  string     `json:"fieldId"`
 	SignerID string     `json:"signerId"`
@@ -144,8 +142,8 @@ type Value struct {
 	Checked  bool       `json:"checked,omitempty"`
 	Image    string     `json:"imageSha256,omitempty"`
 	Name     string     `json:"name,omitempty"`   // how the sender calls the field
-	Group    string     `json:"group,omitempty"`  // of a radio field: what is chosen in,
-	Option   string     `json:"option,omitempty"` // and what
+	Group    string     `json:"group,omitempty"`  // of a radio field
+	Option   string     `json:"option,omitempty"` // of a radio field: the chosen option
 }
 
 // Attachment is a file that a signer gave, embedded under AttachmentPrefix and its id.
@@ -276,10 +274,10 @@ func Open(b []byte) (m Manifest, kid string, key *ecdsa.PublicKey, err error) {
 	return m, h.Kid, key, nil
 }
 
-// How a prepared file is made of the original.
+// How a prepared file is derived from the original.
 const (
 	Appended  = "appended"  // it begins with the original's bytes; the rest can be written again
-	Rewritten = "rewritten" // it is a file of its own: a password was taken off
+	Rewritten = "rewritten" // it is a separate file: a password was removed
 )
 
 // Prepared is the file that people read and that was sealed.
@@ -287,7 +285,7 @@ type Prepared struct {
 	SHA256  string           `json:"sha256"`
 	Size    int64            `json:"size"`
 	As      string           `json:"as"`     // Appended or Rewritten
-	Writer  int              `json:"writer"` // version of the format of what is appended; 0: a file of its own
+	Writer  int              `json:"writer"` // version of the format of the appended bytes; 0: a separate file
 	Options prepare.Options  `json:"options"`
 	Changes []prepare.Change `json:"changes"`
 	// Plan is what the writer took out, in detail.
@@ -298,7 +296,7 @@ type Prepared struct {
 	Name       string `json:"name,omitempty"`
 }
 
-// Part is what part a signer plays. All of it is empty for who signs by themselves.
+// Part is the role of a signer in the signing. It is empty for ordinary signers.
 type Part struct {
 	// Kind is approver, viewer or in_person.
 	Kind string `json:"kind,omitempty"`

@@ -71,8 +71,8 @@ func Find(f *pdf.File) (*Claim, error) {
 	return c, nil
 }
 
-// Withdraw writes metadata without the claim as a new stream, uncompressed, and has the catalog name it. The stream of the
-// original stays as it is, because something else may use it.
+// Withdraw writes metadata without the claim as a new, uncompressed stream, and makes the catalog refer to it. The
+// stream of the original stays, because something else may use it.
 func (c *Claim) Withdraw(w *pdf.Increment, catalog *pdf.Dict) {
 	d := c.dict.Clone()
 	for _, key := range []string{"Filter", "DecodeParms", "DL"} {

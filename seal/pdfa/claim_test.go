@@ -100,7 +100,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestNoClaim: metadata that only describe the properties, and such as no program can read, are left alone.
+// TestNoClaim: metadata that only describe the properties, and metadata that no program can read, stay unchanged.
 func TestNoClaim(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string][]byte{

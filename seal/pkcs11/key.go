@@ -21,7 +21,7 @@ type Config struct {
 	PIN       string // of the user; or
 	PINSource string // the path of a file that holds it
 	Key       string // label (CKA_LABEL) of the key pair
-	ID        []byte // CKA_ID of the key pair; either may be empty
+	ID        []byte // CKA_ID of the key pair; one of both is optional
 }
 
 // ErrNotBuilt says that the program was built without support for modules.

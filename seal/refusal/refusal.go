@@ -8,7 +8,7 @@ import "fmt"
 type Error struct {
 	// Code is stable and made for programs: not_a_pdf, pdf_encrypted, …
 	Code string
-	// Message is made for people and safe to show to them.
+	// Message is written for people and safe to show to them.
 	Message string
 }
 
@@ -57,8 +57,8 @@ func Ambiguous(format string, args ...any) *Error {
 		". Opening it in a PDF program and saving it anew may help."}
 }
 
-// AmbiguousContent refuses a PDF whose pages programs would show in several ways: saving it
-// keeps the pages as they are.
+// AmbiguousContent rejects a PDF whose pages programs would show differently. The message advises printing, because
+// saving keeps the pages unchanged.
 func AmbiguousContent(format string, args ...any) *Error {
 	return &Error{PDFAmbiguous, "Programs would not agree on what this PDF shows: " + fmt.Sprintf(format, args...) +
 		". Print it into a new PDF first."}

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Of a task InParts the file stays where it is: the process asks for the parts that it needs, by an octet, the part's offset, eight octets,
-// and its length, four octets, big endian, and gets them on standard input.
+// In a task with InParts the file stays in this process. The other process requests parts of it with an octet, the
+// part's offset in eight octets, and its length in four octets, big endian, and receives them on standard input.
 const (
 	askRange  = 'r'
 	maxRange  = 1 << 20 // bytes of one part
@@ -21,7 +21,7 @@ const (
 
 var errRange = errors.New("seal: the validator asked for what is not in the file")
 
-// serveRanges answers what a process asks for until it begins its answer.
+// serveRanges serves the requests of a process until it begins its response.
 func serveRanges(out *bufio.Reader, in io.Writer, file *dataSource, r io.ReaderAt, size int64) error {
 	buf := make([]byte, maxRange)
 	for {

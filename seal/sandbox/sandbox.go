@@ -1,4 +1,4 @@
-// Package sandbox examines files of strangers in processes of their own.
+// Package sandbox examines untrusted files in separate processes.
 package sandbox
 
 import (
@@ -25,13 +25,11 @@ import (
 	"countersign/seal/refusal"
 )
 
-// Pool examines files in processes of their own, which hostile files can
-// end and nothing else. A process examines one file at a time; it is kept for a
-// moment, because starting one takes longer than examining a usual file.
+// Pool examines files in separate processes, which are all that hostile files can end. A process examines one file at
+// a time. It is kept for a moment, because starting one takes longer than examining a usual file.
 //
-// Each file goes to the process's standard input as an octet that says what is to
-// be done with it, its size, eight octets, big endian, and its content or, of a
-// large one, the parts that are asked for; the answer comes as a line of JSON.
+// Each file goes to the process's standard input as an octet with the task, its size in eight octets, big endian, and
+// its content or, for a large file, the requested parts. The response is a line of JSON.
 type Pool struct {
 	command []string
 	keep    Keep
@@ -43,9 +41,9 @@ type Pool struct {
 
 // Keep says how processes are kept for the next file.
 type Keep struct {
-	Idle  int           // at most so many wait
+	Idle  int           // maximum number of idle processes
 	Time  time.Duration // each waits so long
-	Files int           // a process examines at most so many
+	Files int           // maximum number of files per process
 	Size  int64         // bytes of a file: the process of a larger one ends with it, which may leave much behind
 }
 
@@ -63,11 +61,10 @@ const (
 // answer is sent as JSON.
 type Task func(ctx context.Context, file io.ReaderAt, size int64, b Bounds) (answer any)
 
-// inParts marks a task that gets of its file only the parts that it asks for.
+// inParts marks a task that receives only the parts of its file that it requests.
 const inParts = 0x80
 
-// InParts is the same task, of which only the parts of the file are sent that it
-// asks for.
+// InParts returns the task in the form that receives only the parts of the file that it requests.
 func InParts(task byte) byte { return task | inParts }
 
 // New makes processes by a command line that calls Serve: the
@@ -88,7 +85,7 @@ func (v *Pool) Close() {
 	v.idle = nil
 }
 
-// Run has one file examined, and reads the answer, a line of at most so many bytes.
+// Run examines one file, and decodes the response, a line of at most most bytes.
 func (v *Pool) Run(ctx context.Context, b Bounds, task byte, r io.ReaderAt, size int64, answer any, most int) error {
 	p, err := v.take(ctx, b)
 	if err != nil {
@@ -174,7 +171,7 @@ type Bounds struct {
 	CPU    time.Duration // of all processors
 }
 
-// The environment variables that tell a process its bounds.
+// The environment variables with the limits of a process.
 const (
 	validatorMemory = "COUNTERSIGN_ADMIT_MEMORY"
 	validatorCPU    = "COUNTERSIGN_ADMIT_CPU"
@@ -203,7 +200,7 @@ func (v *Pool) start(ctx context.Context, b Bounds) (*validator, error) {
 
 // end waits for the process to end and removes its files.
 func (p *validator) end() {
-	_ = p.in.Close() // which tells it to end
+	_ = p.in.Close() // which ends it
 	go func() { _ = p.cmd.Wait() }()
 }
 
@@ -250,7 +247,7 @@ func (p *validator) ask(ctx context.Context, task byte, r io.ReaderAt, size int6
 	return line, nil
 }
 
-// dataSource tells an error of reading the file from one of writing to the process.
+// dataSource distinguishes an error of reading the file from one of writing to the process.
 type dataSource struct {
 	r   io.Reader
 	err error

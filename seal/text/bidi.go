@@ -9,7 +9,7 @@ import (
 	"github.com/go-text/typesetting/shaping"
 )
 
-// direction is that of the first strong character.
+// direction returns the direction of the first strong character.
 func direction(text []rune) di.Direction {
 	for _, r := range text {
 		switch {
@@ -22,8 +22,7 @@ func direction(text []rune) di.Direction {
 	return di.DirectionLTR
 }
 
-// levels returns the embedding level of each character (UAX #9), with that of
-// the paragraph at the end.
+// levels returns the embedding level of each character (UAX #9), followed by the level of the paragraph.
 func (sh *shaper) levels(text []rune, d di.Direction) []bidi.Level {
 	dir, base := bidi.LeftToRight, bidi.Level(0)
 	if d == di.DirectionRTL {

@@ -26,8 +26,8 @@ type glyphKey struct {
 	text string
 }
 
-// subset numbers glyphs as they come. One glyph that stands for different
-// texts gets several numbers, so that each is read back as what it stands for.
+// subset numbers glyphs in order of use. One glyph with several texts gets several numbers, so that each is read back
+// as its text.
 type subset struct {
 	name   string // in the resources: F1, F2 …
 	gids   []uint16
@@ -164,7 +164,7 @@ func appendHex16(b []byte, n int) []byte {
 // Write embeds the fonts and puts the resource dictionary's Font entry at ref.
 func (e *Embedder) Write(w *pdf.Increment, ref pdf.Ref) error {
 	var wait sync.WaitGroup
-	for f, s := range e.used { // subsets are made at once, and written in order
+	for f, s := range e.used { // subsets are created concurrently, and written in order
 		wait.Go(func() {
 			if s.program, s.err = f.Subset(s.gids); s.err == nil {
 				s.packed = pdf.Deflate(s.program)
@@ -190,7 +190,7 @@ func (s *subset) write(w *pdf.Increment, f *fonts.Font) (pdf.Ref, error) {
 		return pdf.Ref{}, s.err
 	}
 	sum := sha256.Sum256(s.program)
-	tag := make([]byte, 6) // 9.9.2: six letters that tell subsets apart
+	tag := make([]byte, 6) // 9.9.2: six letters that distinguish subsets
 	for i := range tag {
 		tag[i] = 'A' + sum[i]%26
 	}
@@ -254,7 +254,7 @@ func (s *subset) toUnicode() []byte {
 		for i := from; i < to; i++ {
 			text := s.texts[i]
 			if text == "" {
-				text = "\u200B" // a further glyph of a cluster stands for nothing
+				text = "\u200B" // a further glyph of a cluster has no text
 			}
 			b.WriteByte('<')
 			b.Write(appendHex16(nil, i))

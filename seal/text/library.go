@@ -92,14 +92,13 @@ func (l *Library) Replace(s string) string {
 	return b.String()
 }
 
-// isRefused reports characters that are refused even if a font has a glyph for them: controls,
-// those of private use, and those that reorder what follows, because they can
-// make a text look like another one.
+// isRefused reports characters that are rejected even if a font has a glyph for them: controls, private use
+// characters, and those that reorder the following text, because they can make a text look like another one.
 func isRefused(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Co) || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Arabic, r)
 }
 
-// ignorable reports characters that steer shaping and have no shape of their own.
+// ignorable reports characters that control shaping and are not visible.
 func ignorable(r rune) bool {
 	return r >= 0x200B && r <= 0x200F || r >= 0xFE00 && r <= 0xFE0F || r == 0x00AD || r == 0x034F || r == 0x2060 || r == 0xFEFF
 }
@@ -193,9 +192,8 @@ type lineKey struct {
 	text  string
 }
 
-// Wrap sets s on lines of at most width thousandths of an em; 0 means any
-// width. Line feeds break lines. With limit > 0 the text is cut after so many
-// lines, visibly.
+// Wrap breaks s into lines of at most width thousandths of an em; 0 means any width. Line feeds break lines. With
+// limit > 0 the text is visibly cut after that many lines.
 func (l *Library) Wrap(style Style, s string, width float64, limit int) ([]Line, error) {
 	if err := l.Check(s); err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ type Glyph struct {
 	ID      uint16
 	Advance float64
 	DX, DY  float64
-	Text    string // what it stands for; empty for all but the first of a cluster
+	Text    string // its text; empty for all but the first of a cluster
 }
 
 // Run is a sequence of glyphs of one font, from left to right.
@@ -108,8 +108,8 @@ func (sh *shaper) ResolveFace(r rune) *font.Face {
 	return sh.face(f)
 }
 
-// fitting is paragraph with lines that are no wider than asked for. The wrapper lets a line hang over by up to
-// a character where fonts alternate: then it is asked for a little less.
+// fitting is paragraph with lines that are not wider than requested. If fonts alternate, the wrapper can exceed the
+// width by up to a character: then a smaller width is requested.
 func (sh *shaper) fitting(style Style, text []rune, width float64, limit int) (lines []Line, err error) {
 	const tries, less = 4, em / 2
 	for try := range tries {
@@ -188,7 +188,7 @@ func (sh *shaper) line(w shaping.Line, text []rune, levels []bidi.Level) (Line, 
 
 func (sh *shaper) run(o *shaping.Output, text []rune) (Run, error) {
 	from, to := o.Runes.Offset, o.Runes.Offset+o.Runes.Count
-	// The mark for cut-off text is a run of its own, with a text of its own.
+	// The mark for cut-off text is a separate run, with a text of its own.
 	cut := len(o.Glyphs) == 1 && o.Runes.Count != 1 && o.Glyphs[0].TextIndex() == 0 && o.Glyphs[0].RunesCount() == 1
 	run := Run{Font: sh.byFace[o.Face], Plain: true}
 	if run.Font == nil {

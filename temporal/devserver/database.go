@@ -114,7 +114,7 @@ func lockFile(ctx context.Context, file string) (*os.File, error) {
 	}
 }
 
-// prepareFile leaves a sound file with Temporal's schema, or an error that names what is wrong.
+// prepareFile ensures a valid file with Temporal's schema, or returns an error that describes the problem.
 func prepareFile(ctx context.Context, file string) error {
 	info, err := os.Stat(file) //nolint:gosec // named on the command line
 	switch {

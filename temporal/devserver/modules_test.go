@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Modules that keep versions of their own. Temporal uses KeyValue of go.opentelemetry.io/otel/log, which v0.21.0
-// lacks, and newer modules of OpenTelemetry ask for newer ones of it.
+// Modules pinned to their own versions. Temporal uses KeyValue of go.opentelemetry.io/otel/log, which v0.21.0 lacks,
+// and newer modules of OpenTelemetry require newer versions of it.
 const otel = "go.opentelemetry.io/otel"
 
 // What both programs compile from the same version of a module is compiled once, for both (ADR 28). After an upgrade

@@ -51,7 +51,7 @@ func openPostgres(ctx context.Context, address string) (*database, error) {
 	return d, errors.Join(main, seen)
 }
 
-// setUpSchema creates the tables of one kind where there are none, and notes their version.
+// setUpSchema creates the tables of one kind if they are missing, and records their version.
 func setUpSchema(_ context.Context, cfg *config.SQL, kind sqlplugin.DbKind, dir, version string) (err error) {
 	db, err := temporalsql.NewSQLAdminDB(kind, cfg, resolver.NewNoopResolver(), log.NewNoopLogger(), metrics.NoopMetricsHandler)
 	if err != nil {

@@ -40,7 +40,7 @@ func databases(t *testing.T) string {
 	return u.String()
 }
 
-// A workflow goes on after a restart on the same PostgreSQL database.
+// TestOnPostgreSQL: a workflow continues after a restart on the same PostgreSQL database.
 func TestOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	address := databases(t)

@@ -121,7 +121,7 @@ func (s *server) stop() error {
 	return errors.Join(err, s.db.close())
 }
 
-// readyLine is the line that tells the parent process where everything listens.
+// readyLine returns the line that reports all listening addresses to the parent process.
 func (s *server) readyLine() string {
 	line := "ready address=" + s.address
 	if s.uiURL != "" {

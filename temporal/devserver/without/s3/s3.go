@@ -20,7 +20,7 @@ type Options struct {
 	Retryer      aws.Retryer
 }
 
-// What is asked, and what would be answered.
+// The types of requests and responses.
 type (
 	HeadBucketInput    struct{ Bucket *string }
 	HeadBucketOutput   struct{}

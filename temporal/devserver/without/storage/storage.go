@@ -9,7 +9,7 @@ import (
 	"google.golang.org/api/option"
 )
 
-// ScopeFullControl is asked for by who makes a client.
+// ScopeFullControl is the scope for creating a client.
 const ScopeFullControl = "https://www.googleapis.com/auth/devstorage.full_control"
 
 // What fails, and that there is no such bucket or object.

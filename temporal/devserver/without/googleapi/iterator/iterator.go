@@ -1,4 +1,4 @@
-// Package iterator stands in for what tells the end of a listing at Google's clients.
+// Package iterator replaces the package for the end of a listing in Google's clients.
 package iterator
 
 import "errors"

@@ -1,4 +1,4 @@
-// Package option stands in for the options of Google's clients, of which none is made.
+// Package option replaces the options of Google's clients, none of which is created.
 package option
 
 import "golang.org/x/oauth2"

@@ -1,4 +1,4 @@
-// Package workercomponent stands in for the workers that start workers: there are none.
+// Package workercomponent replaces the workers that start workers: there are none.
 package workercomponent
 
 import "go.uber.org/fx"

@@ -1,5 +1,5 @@
-// Package iface names what the server tells the part of Temporal that starts workers at
-// cloud providers.
+// Package iface contains the types that the server passes to the part of Temporal that starts workers at cloud
+// providers.
 package iface
 
 import (
@@ -32,7 +32,7 @@ type ScalingAlgorithmSpec struct {
 	Config           *commonpb.Payload    `json:"config,omitempty"`
 }
 
-// ScalingGroupSpec is what is to run for some kinds of tasks.
+// ScalingGroupSpec is the configuration for some kinds of tasks.
 type ScalingGroupSpec struct {
 	TaskTypes []enums.TaskQueueType `json:"task_types"`
 	Compute   ComputeProviderSpec   `json:"compute"`
