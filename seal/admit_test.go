@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	for name, value := range map[string]string{"rapid.checks": "20", "rapid.nofailfile": "true"} { // -rapid.checks=1000 tries more
 		if !given[name] {
-			_ = flag.Set(name, value) // both are there
+			_ = flag.Set(name, value) // both flags exist
 		}
 	}
 	os.Exit(m.Run())
@@ -292,7 +292,7 @@ func TestBombs(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, refusal.PDFTooComplex, refused.Code, refused.Message)
 
-	// The validator alone, in a process that may use 96 MB.
+	// Only the validator, in a process that may use 96 MB.
 	var out, resident bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "measure-validator")
 	cmd.Env = []string{"COUNTERSIGN_ADMIT_MEMORY=100663296"}
@@ -309,8 +309,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestInheritedResources: each page is written anew, but what all inherit is
-// written once, however large.
+// TestInheritedResources: each page is rewritten, but inherited resources are written once, whatever their size.
 func TestInheritedResources(t *testing.T) {
 	t.Parallel()
 	const large = 100 << 10
@@ -321,8 +320,8 @@ func TestInheritedResources(t *testing.T) {
 	require.Less(t, len(b)-len(original), 5*large, "the tree, what the pages share, and the page that is drawn on")
 }
 
-// manyFields has pages that share one list of form fields. Where a value covers these, each of them
-// is written anew: 3 MB a page.
+// manyFields has pages that share one list of form fields. If a value covers the fields, each of them is rewritten: 3
+// MB a page.
 func manyFields(pages int) []byte {
 	l := layout{objects: []string{
 		"[" + strings.Repeat("1001 0 R ", 20_000) + "]", "<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/F 4/Rect[0 0 600 700]/AP<</N 1002 0 R>>>>",
@@ -334,8 +333,8 @@ func manyFields(pages int) []byte {
 	return classicPDF(l)
 }
 
-// TestAddedIsBounded: what is added is made in memory, so that more than 32 MB
-// are refused, at the upload and when sealing.
+// TestAddedIsBounded: the added bytes are held in memory, so more than 32 MB are rejected, at the upload and when
+// sealing.
 func TestAddedIsBounded(t *testing.T) {
 	t.Parallel()
 	large := manyFields(15) // 45 MB

@@ -33,7 +33,7 @@ func (s *Sealer) Renew(ctx context.Context, in io.ReaderAt, size int64, out *os.
 	if r.Verdict != verify.VerdictValid && r.Verdict != verify.VerdictUntrusted {
 		return Result{}, fmt.Errorf("seal: the document to renew is %s: %s", r.Verdict, r.FirstFailure())
 	}
-	if slices.ContainsFunc(r.Findings, func(f verify.Finding) bool { return f.Status == verify.Failed }) { // whom nobody trusts may have altered it, too
+	if slices.ContainsFunc(r.Findings, func(f verify.Finding) bool { return f.Status == verify.Failed }) { // an untrusted party may have altered it as well
 		return Result{}, fmt.Errorf("seal: the document to renew is %s: %s", verify.VerdictAltered, r.FirstFailure())
 	}
 	if r.Has("revocation.revoked") {
@@ -121,7 +121,7 @@ func (s *Sealer) stampIncrement(ctx context.Context, before hash.Hash, r archive
 	return archive1.Increment{}, nil, fmt.Errorf("%w: %w", errNoStamp, err)
 }
 
-// maxStampTries bounds how often an authority that changes its certificates is asked again.
+// maxStampTries limits the requests to an authority that changes its certificates.
 const maxStampTries = 3
 
 // evidence gathers what the next increment must hold. A certificate that is

@@ -20,7 +20,7 @@ type assembly struct {
 	w      *pdf.Increment
 	t      *typesetter
 	tags   *tagger // nil if the original is not tagged
-	nonce  string  // tells our names from the original's
+	nonce  string  // distinguishes the seal's names from the original's
 	// valuesOnly leaves out the line at the foot, and pages without values: for a reading copy.
 	valuesOnly bool
 	// dryRun does to every annotation what a value over it would do.
@@ -35,7 +35,7 @@ type assembly struct {
 	certPages []pdf.Ref
 	record    []byte // seal.json
 	recordRef pdf.Ref
-	// What the signature's dictionary says besides: see verify.SealMark.
+	// Further entries of the signature's dictionary: see verify.SealMark.
 	stamp, issuers string
 
 	sig signaturePlace
@@ -137,11 +137,11 @@ func (a *assembly) drawOnPages(ctx context.Context) error {
 // rewrittenPageSize is how many bytes a page and the annotation with the line take, roughly.
 const rewrittenPageSize = 360
 
-// typicalExtraObjects is how many objects are added besides the pages, roughly.
+// typicalExtraObjects is the approximate number of objects added in addition to the pages.
 const typicalExtraObjects = 64
 
-// mostAdded bounds what is added to the pages, in bytes: at the upload, what writing them again takes; later, with all that
-// may have been entered.
+// mostAdded limits the bytes added to the pages: at the upload, the size of rewriting them; later, also the maximum of
+// entered content.
 func (a *assembly) mostAdded() int64 {
 	if a.dryRun {
 		return limits.Rewritten

@@ -76,9 +76,8 @@ func (a *assembly) embedAttachments() ([]attachment, error) {
 	return out, nil
 }
 
-// packAttachment compresses a file. What it returns holds nothing that a reader which
-// searches a file, rather than following its tables, could take for a part of the
-// document: Flate leaves some data as it is, and base 85 writes that without a space.
+// packAttachment compresses a file. A program that searches the sealed file, instead of following its tables, must not
+// take the result for a part of the document: Flate leaves some data unchanged, and base 85 writes it without spaces.
 func packAttachment(data []byte) (packed []byte, filter string) {
 	packed = pdf.Deflate(data)
 	if !slices.ContainsFunc(pdf.StructureWords, func(word string) bool { return bytes.Contains(packed, []byte(word)) }) {
@@ -124,8 +123,8 @@ func (c *certificate) drawAttachments() {
 // maxUpload bounds an original that is attached, in bytes.
 const maxUpload = 100 << 20
 
-// attachUpload adds the original of a rewritten file as it was uploaded, under a
-// name that the file does not use; the record tells where it is.
+// attachUpload attaches the original of a rewritten file as it was uploaded, under a name that the file does not use.
+// The record names its position.
 func (a *assembly) attachUpload(catalog pdf.Dict) ([]attachment, error) {
 	p := a.job.Prepared
 	if p == nil || p.As != manifest.Rewritten {

@@ -59,7 +59,7 @@ func attached(t *testing.T, original []byte, files map[string][]byte, names ...s
 	return j
 }
 
-// appendEvents chains events anew, with more of them before the first signature.
+// appendEvents rebuilds a chain with more events before the first signature.
 func appendEvents(t *testing.T, raw []json.RawMessage, more ...map[string]any) ([]json.RawMessage, string) {
 	t.Helper()
 	var all []map[string]any
@@ -76,7 +76,7 @@ func appendEvents(t *testing.T, raw []json.RawMessage, more ...map[string]any) (
 	return chain(t, all...)
 }
 
-// withNameTree has an embedded file in a name tree whose nodes are objects of their own.
+// withNameTree returns a file with an embedded file in a name tree whose nodes are indirect objects.
 func withNameTree() []byte {
 	return classicPDF(layout{catalog: "/Names<</EmbeddedFiles 1000 0 R>>", pages: letterPage(""), objects: []string{
 		"<</Kids[1001 0 R 1002 0 R]>>", "<</Limits[(a)(b)]/Names[(a)1003 0 R(b)1003 0 R]>>", "<</Limits[(x)(z)]/Names[(x)1003 0 R(z)1003 0 R]>>",
@@ -98,9 +98,8 @@ func withAttachmentByQPDF(t *testing.T) []byte {
 	return b
 }
 
-// TestAttachmentsAreEmbedded: byte for byte, under names that are there once, and in
-// a way that neither a seal inside one of them nor a part of a file is taken for the
-// document's. Other programs agree.
+// TestAttachmentsAreEmbedded: attachments are embedded byte for byte, under unique names, so that neither a seal
+// inside one of them nor a part of a file is taken for the document's. Other programs agree.
 func TestAttachmentsAreEmbedded(t *testing.T) {
 	t.Parallel()
 	k := newSealerFixture(t)
@@ -146,8 +145,7 @@ func TestAttachmentsAreEmbedded(t *testing.T) {
 	}
 }
 
-// TestAttachmentsMustBeTheOnesThatWereGiven: another file, or one that the chain does
-// not tell of, is not sealed.
+// TestAttachmentsMustBeTheOnesThatWereGiven: another file, or one that the chain does not mention, is not sealed.
 func TestAttachmentsMustBeTheOnesThatWereGiven(t *testing.T) {
 	t.Parallel()
 	k := newSealerFixture(t)
@@ -206,8 +204,7 @@ func TestChangedAttachmentsAreFound(t *testing.T) {
 	}
 }
 
-// TestPhotos: each orientation is turned upright, large ones become smaller, and what
-// is no whole picture is refused.
+// TestPhotos: each orientation is turned upright, large photos become smaller, and incomplete pictures are rejected.
 func TestPhotos(t *testing.T) {
 	t.Parallel()
 	img := image.NewNRGBA(image.Rect(0, 0, 32, 16)) // red at the left, its top green

@@ -22,7 +22,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// greyPNG is a picture of one colour and so many pixels.
+// greyPNG returns a picture of one color with w × h pixels.
 func greyPNG(t *testing.T, w, h int, grey uint8) []byte {
 	t.Helper()
 	img := image.NewGray(image.Rect(0, 0, w, h))
@@ -47,7 +47,7 @@ func padded(t *testing.T, b []byte, n int) []byte {
 	return out
 }
 
-// TestBoundsOfPictures: what is just allowed is accepted, and one more is refused.
+// TestBoundsOfPictures: the maximum is accepted, and one more is rejected.
 func TestBoundsOfPictures(t *testing.T) {
 	t.Parallel()
 	small := greyPNG(t, 16, 16, 1)
@@ -132,8 +132,8 @@ func TestPicturesKeepTheirPixels(t *testing.T) {
 	}
 }
 
-// TestPixelsOfASubmission: two of the largest pictures are accepted together, and nothing besides. What is refused
-// for its sides is not decoded, and costs nothing.
+// TestPixelsOfASubmission: two of the largest pictures are accepted together, and no third. A picture rejected for its
+// size is not decoded, and costs nothing.
 func TestPixelsOfASubmission(t *testing.T) {
 	t.Parallel()
 	first, second, more := greyPNG(t, 4096, 2048, 1), greyPNG(t, 4096, 2048, 2), greyPNG(t, 1, 1, 3)

@@ -38,14 +38,14 @@ type canvas struct {
 	b       []byte
 	xobject pdf.Dict
 	backed  bool // a backing was drawn
-	// multiplied is how opaque a picture is that is multiplied onto what is beneath; 0: there is none.
+	// multiplied is the opacity of a picture that is multiplied onto the content beneath; 0: no such picture.
 	multiplied float64
 	err        error
 }
 
 func (t *typesetter) canvas(w, h float64) *canvas { return &canvas{t: t, w: w, h: h} }
 
-// resources returns the resource dictionary of what was drawn.
+// resources returns the resource dictionary of the drawing.
 func (c *canvas) resources() pdf.Value {
 	d := pdf.Dict{{Key: "Font", Value: c.t.font.Value()}}
 	if len(c.xobject) > 0 {
@@ -95,8 +95,7 @@ func (c *canvas) rect(x, y, w, h float64, col colour) {
 // signature line of the form is still seen.
 const backingAlpha = "0.75"
 
-// backing lays white under what is drawn next, where it could not be read on
-// what the page paints there.
+// backing draws white under the next drawing where it would be illegible on the content of the page.
 func (c *canvas) backing(x, y, w, h float64) {
 	c.backed = true
 	c.b = append(c.b, "q /B gs\n"...)
@@ -145,8 +144,8 @@ func (c *canvas) wrap(f face, s string, width float64, limit int) []text.Line {
 	return l
 }
 
-// wrapAt is wrap of a text that should be broken behind one of the separators alone: an address, where a
-// reader must not take half a group for a whole one. A piece too long for a line is broken anywhere.
+// wrapAt is wrap for a text that should be broken only after one of the separators: an address, of which a reader must
+// not take half a group for a whole one. A piece too long for a line is broken anywhere.
 func (c *canvas) wrapAt(separators string, f face, s string, width float64, limit int) []text.Line {
 	var out strings.Builder
 	line := ""
@@ -217,8 +216,8 @@ func (c *canvas) hidden(x, y, w, h float64, s string) {
 // image draws a PNG as large as fits into a box, at its left and half height.
 func (c *canvas) image(x, y, w, h float64, png []byte) { c.picture(x, y, w, h, png, false) }
 
-// multiply draws a PNG as image does, so that what is beneath stays readable: white parts show
-// what is there, and parts that are dark all over are drawn paler.
+// multiply draws a PNG as image does, but keeps the content beneath legible: white parts are transparent, and parts
+// that are entirely dark are drawn paler.
 func (c *canvas) multiply(x, y, w, h float64, png []byte) { c.picture(x, y, w, h, png, true) }
 
 func (c *canvas) picture(x, y, w, h float64, png []byte, multiply bool) {
@@ -254,7 +253,7 @@ func (c *canvas) fail(err error) {
 	}
 }
 
-// form writes what was drawn as a form XObject (8.10).
+// form writes the drawing as a form XObject (8.10).
 func (c *canvas) form(extra ...pdf.Entry) (pdf.Ref, error) {
 	return c.formOf(box(0, 0, c.w, c.h), extra...)
 }

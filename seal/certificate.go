@@ -17,7 +17,7 @@ const (
 	certFoot   = 46.0 // kept free at the bottom
 	rowHeight  = 15.0
 
-	signerLabelW  = 78.0 // of the labels beside what is said of a signer
+	signerLabelW  = 78.0 // of the labels in a signer's entry
 	signerLeading = 12.0
 )
 

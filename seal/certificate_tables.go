@@ -10,7 +10,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// minLastEvents are the rows that go along when what follows the table would stand alone on a new page.
+// minLastEvents is the number of rows that move along if the section after the table would be alone on a new page.
 const minLastEvents = 3
 
 // drawEvents draws the audit chain as a table that flows over pages. What follows it takes closing points.
@@ -131,8 +131,8 @@ func (c *certificate) drawClosing() {
 	}
 }
 
-// prepared is the sentence about what was taken out of the original before it was
-// read; begins is the one about where the original is.
+// prepared returns the sentence about the content removed from the original before it was read; begins is the sentence
+// about the place of the original.
 func (c *certificate) prepared(begins string) string {
 	p := c.job.Prepared
 	if p.As == manifest.Rewritten {
@@ -155,7 +155,7 @@ func (c *certificate) prepared(begins string) string {
 	return begins + " " + fmt.Sprintf(c.say.Prepared, strings.Join(kinds, ", "), p.SHA256)
 }
 
-// drawPrevious tells who was to sign before s. There may be more than a page of it.
+// drawPrevious lists the persons who were the signer before s. The list may exceed a page.
 func (c *certificate) drawPrevious(s Signer) {
 	for _, was := range s.Previous {
 		says := fmt.Sprintf(c.say.PreviousUntil, was.Name, was.Email, verify.Moment(was.Until))
@@ -173,7 +173,7 @@ func (c *certificate) drawPrevious(s Signer) {
 	}
 }
 
-// part says which part a signer plays; "" of who signs by themselves.
+// part returns a signer's role; "" for an ordinary signer.
 func (c *certificate) part(s Signer) string {
 	switch {
 	case s.WitnessFor != "":

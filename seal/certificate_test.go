@@ -68,8 +68,8 @@ func number(t *testing.T, b []byte) float64 {
 	return f
 }
 
-// In every language: nothing leaves the margins, nothing is cut, every event has words, addresses are broken
-// between their parts alone, and the last section does not stand alone on a page.
+// TestCertificateInEveryLanguage: in every language nothing exceeds the margins, nothing is cut, every event has a
+// text, addresses are broken only between their parts, and the last section is not alone on a page.
 func TestCertificateInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	s := newSealerFixture(t).sealer(t)

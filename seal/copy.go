@@ -13,9 +13,9 @@ import (
 	"countersign/seal/verify"
 )
 
-// copier writes the original into the sealed file, reads back what it wrote,
-// and hashes that: the hash is of what the file holds. It takes two threads:
-// one calls copy and then end with what follows, the other calls hash.
+// copier writes the original into the sealed file, reads the written bytes back, and hashes them: the hash covers the
+// actual content of the file. It uses two threads: one calls copy and then end with the following bytes, the other
+// calls hash.
 type copier struct {
 	out     *os.File
 	in      io.ReaderAt
@@ -23,7 +23,7 @@ type copier struct {
 	pieces  chan chunk
 	endings chan sealTail
 	done    verify.Prefix // when hash has returned
-	marks   verify.Marks  // in what was written
+	marks   verify.Marks  // in the written bytes
 	// mentions, if not nil, is given the original while it is copied.
 	mentions *pdf.ReferenceScan
 	// marksByHash says which of the two threads searches for marks.
@@ -64,8 +64,7 @@ type sealTail struct {
 	signature int64 // where in it the signature goes
 }
 
-// newCopier returns a copier of the job's original. mentions, if not nil, is given
-// what is copied.
+// newCopier returns a copier of the job's original. mentions, if not nil, receives the copied bytes.
 func newCopier(out *os.File, job *Job, mentions *pdf.ReferenceScan) *copier {
 	return &copier{
 		out: out, in: job.Original, size: job.Size, pieces: make(chan chunk, job.Size/verify.CopyBuffer+1), endings: make(chan sealTail, 1),
@@ -73,8 +72,8 @@ func newCopier(out *os.File, job *Job, mentions *pdf.ReferenceScan) *copier {
 	}
 }
 
-// fewBytes is the size of a page, in bytes, below which writing the pages anew
-// takes the thread that copies longer than hashing takes the other one.
+// fewBytes is the size of a page, in bytes, below which rewriting the pages takes the copying thread longer than
+// hashing takes the other one.
 const fewBytes = 4 << 10
 
 // chunk is a part of the original that has been written, by its place there.
@@ -83,7 +82,7 @@ type chunk struct{ at, size int64 }
 // copy writes the original, and passes each piece on to hash.
 func (c *copier) copy(ctx context.Context) error {
 	defer close(c.pieces)
-	// Writing is quicker into room that is there. If there is none, writing fails.
+	// Writing into allocated space is faster. If there is no space, writing fails.
 	_ = allocate(c.out, c.size)
 	buf := verify.NewBuffer()
 	defer buf.Free()

@@ -101,8 +101,7 @@ func corpus(t *testing.T) map[string][]byte {
 	return c
 }
 
-// TestTagged: what is added to a tagged original joins its structure tree, so
-// that screen readers read it.
+// TestTagged: content added to a tagged original joins its structure tree, so that screen readers read it.
 func TestTagged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -117,7 +116,7 @@ func TestTagged(t *testing.T) {
 	k := newSealerFixture(t)
 	file, b := sealed(t, k.sealer(t), job(t, original))
 	checkIndependently(t, k, file, b)
-	// The next key is above all that are used, for whoever adds to the file (ISO 32000-2, table 354).
+	// The next key is above all used ones, for programs that add to the file (ISO 32000-2, table 354).
 	added := b[len(original):]
 	next := regexp.MustCompile(`/ParentTreeNextKey (\d+)`).FindSubmatch(added)
 	require.NotNil(t, next)
@@ -138,8 +137,8 @@ func TestTagged(t *testing.T) {
 	}
 }
 
-// hybridPDF has a table for old readers and a stream with what they cannot
-// see (ISO 32000-2, 7.5.8.4): the font is in an object stream.
+// hybridPDF has a table for old readers and a stream with the objects that they do not see (ISO 32000-2, 7.5.8.4): the
+// font is in an object stream.
 func hybridPDF() []byte {
 	var b bytes.Buffer
 	off := map[int]int{}
@@ -215,7 +214,7 @@ func refusalCode(t *testing.T, err error) string {
 
 var startxref = regexp.MustCompile(`startxref\s+(\d+)\s+%%EOF\s*$`)
 
-// xrefKind tells a table from a stream.
+// xrefKind distinguishes a table from a stream.
 func xrefKind(t *testing.T, b []byte) string {
 	t.Helper()
 	m := startxref.FindSubmatch(b)

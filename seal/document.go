@@ -107,8 +107,7 @@ func (a *assembly) writePageTree(root pdf.Ref) error {
 	return nil
 }
 
-// writeCatalog adds form, permissions and attachments to the catalog. What is
-// there already is kept.
+// writeCatalog adds form, permissions and attachments to the catalog, and keeps its entries.
 func (a *assembly) writeCatalog(root pdf.Ref, catalog pdf.Dict, field, sig pdf.Ref) error {
 	catalog = catalog.Clone()
 	if err := a.mergeForm(&catalog, field); err != nil {
@@ -221,11 +220,11 @@ func (a *assembly) mergeForm(catalog *pdf.Dict, field pdf.Ref) error {
 	if err != nil {
 		return err
 	}
-	// An object of its own, so that later increments can write it anew alone.
+	// An indirect object, so that later increments can rewrite it without the form.
 	form.Set("Fields", a.w.Add(pdf.JoinArray(append(fields, field.Value()))).Value())
 	form.Set("SigFlags", pdf.Value("3")) // signatures exist; append only
 	if ref, ok := catalog.Get("AcroForm").Ref(); ok {
-		if v, err := a.file.Resolve(ref.Value()); err != nil || !v.IsNull() { // what is missing was defined as null
+		if v, err := a.file.Resolve(ref.Value()); err != nil || !v.IsNull() { // missing objects were defined as null
 			a.w.PutDict(ref, form)
 			return err
 		}

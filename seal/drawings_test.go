@@ -31,9 +31,9 @@ func (zeroes) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestDrawings compares everything that the seal adds to a document, object by object and operator by operator,
-// with what was looked at and found good when the golden files were written. After a change that is meant, look at
-// the pages, run the test with -update and review the difference.
+// TestDrawings compares everything that the seal adds to a document, object by object and operator by operator, with
+// the reviewed golden files. After an intended change, look at the pages, run the test with -update and review the
+// difference.
 func TestDrawings(t *testing.T) {
 	t.Parallel()
 	k := newSealerFixture(t)
@@ -72,7 +72,7 @@ func TestDrawings(t *testing.T) {
 // unstable is what depends on keys, or on how well something was compressed.
 var unstable = regexp.MustCompile(`/Chain<[0-9A-F]+>|/ByteRange\[[0-9 ]+\]|/Contents<[0-9A-Fa-f]{200,}>|/Filter ?/FlateDecode\s*|/Length1? [0-9]+\s*|/Size [0-9]+/ModDate`)
 
-// dumpAdded writes the objects that a seal added or wrote anew.
+// dumpAdded writes the objects that a seal added or rewrote.
 func dumpAdded(t *testing.T, b, original []byte) string {
 	t.Helper()
 	f := open(t, b)

@@ -38,7 +38,7 @@ func (v *Value) empty() bool {
 	case Checkbox, Radio:
 		return !v.Checked
 	}
-	return v.Text == "" && len(v.PNG) == 0 // what has an unknown kind is not left out, but refused
+	return v.Text == "" && len(v.PNG) == 0 // a value of unknown kind is rejected, not omitted
 }
 
 // maxMark is the side of the largest box that a mark fills, in points: in a larger field it

@@ -18,7 +18,7 @@ import (
 // cannot be continued is noticed at the upload and not when all have signed.
 // Nothing of it is kept but the facts.
 func DryRun(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages int) (*Facts, error) {
-	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), append(make([]byte, 31), 1)) // what it signs is discarded
+	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), append(make([]byte, 31), 1)) // its signatures are discarded
 	if err != nil {
 		return nil, fmt.Errorf("seal: %w", err)
 	}
@@ -62,9 +62,9 @@ func DryRun(ctx context.Context, f *pdf.File, r io.ReaderAt, size int64, pages i
 	return facts, err
 }
 
-// Facts are what a seal needs to know of an original and what only reading all of
-// it tells. They depend on its bytes alone: Admit finds them out, and a Job may
-// carry them. A seal without them finds them out itself, and becomes the same.
+// Facts are properties of an original that a seal needs and that require reading all of it. They depend only on its
+// bytes: Admit determines them, and a Job may contain them. A seal without them determines them itself, with the same
+// result.
 type Facts struct {
 	mentioned pdf.Mentioned
 	lineless  pageSet // the pages whose foot is not free for the line
@@ -79,16 +79,14 @@ type wireFacts struct {
 }
 
 const (
-	// factsVersion changes with what the facts say: those of another version are
-	// found out again.
+	// factsVersion changes with the content of the facts: facts of another version are determined again.
 	factsVersion = 2
 	// maxFacts bounds the form in which facts are kept, in bytes. Files whose facts
 	// would take more are rare: they are read again when they are sealed.
 	maxFacts = 4 << 10
 )
 
-// Encode returns the form in which facts are kept, empty if there are none or if
-// they would take too much room.
+// Encode returns the stored form of facts, empty if there are none or if they would take too much space.
 func (f *Facts) Encode() string {
 	if f == nil {
 		return ""

@@ -28,8 +28,8 @@ func parseEvents(raw []json.RawMessage) ([]auditEvent, error) {
 	return events, nil
 }
 
-// describe says in plain words what happened. who knows the persons before the event,
-// and those after it from then on.
+// describe returns a plain description of an event. who has the persons before the event, and is updated to those
+// after it.
 func (c *certificate) describe(e auditEvent, who persons) string {
 	s := cmp.Or(c.say.EventNames[e.Event], e.Event)
 	number := func(key string) (int, bool) {
@@ -68,8 +68,8 @@ func (c *certificate) describe(e auditEvent, who persons) string {
 	return s
 }
 
-// persons tells whose acts the events of a signer are: after each event that tells of a
-// successor they are those of the next person. Events are given in their order.
+// persons maps signers to the persons whose acts their events are: after each event that names a successor they are
+// the next person's. Events must be passed in order.
 type persons map[string][]string // by signer, in the order in which they were to sign
 
 func newPersons(signers []Signer) persons {
@@ -92,7 +92,7 @@ func (p persons) name(actor string) string {
 	return ""
 }
 
-// succeed goes on to the next person of a signer and returns the name, "" if it is not known.
+// succeed moves to the next person of a signer and returns the name, "" if it is not known.
 func (p persons) succeed(signer string) string {
 	names := p[signer]
 	if len(names) < 2 {

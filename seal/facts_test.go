@@ -12,7 +12,7 @@ import (
 	"countersign/seal"
 )
 
-// keptFacts returns what is kept of an upload's facts.
+// keptFacts returns the stored facts of an upload.
 func keptFacts(t testing.TB, b []byte) string {
 	t.Helper()
 	return admitted(t, b).Facts.Encode()
@@ -54,8 +54,7 @@ func manyPages(contents ...string) []byte {
 	return classicPDF(l)
 }
 
-// TestASealWithFactsIsTheSame: what was found out at the upload makes the same
-// seal as finding it out when sealing.
+// TestASealWithFactsIsTheSame: facts determined at the upload yield the same seal as determining them when sealing.
 func TestASealWithFactsIsTheSame(t *testing.T) {
 	t.Parallel()
 	long := "q " + strings.Repeat("0 0 m 9 9 l S\n", 20_000) + "Q"
@@ -120,7 +119,7 @@ func TestFactsThatCannotBeAreNotBelieved(t *testing.T) {
 	}
 }
 
-// TestFactsAreSmall: those of a file that would take much room are not kept.
+// TestFactsAreSmall: facts that would take much space are not stored.
 func TestFactsAreSmall(t *testing.T) {
 	t.Parallel()
 	refs := &strings.Builder{}

@@ -12,7 +12,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// finish signs what has been written, and verifies the file.
+// finish signs the written bytes, and verifies the file.
 func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done verify.Prefix) (Result, error) {
 	total := a.w.Offset()
 	if done.Size != a.sig.contents {
@@ -21,8 +21,7 @@ func (s *Sealer) finish(ctx context.Context, out *os.File, a *assembly, done ver
 	tail := a.w.Bytes()
 	rest := tail[int64(len(tail))-(total-done.Size):] // from the signature on
 	hole, after := rest[:a.sig.contentsEnd-a.sig.contents], rest[a.sig.contentsEnd-a.sig.contents:]
-	// What precedes the signature begins the hash of what it covers and that of
-	// the whole file.
+	// The bytes before the signature begin both the hash that it covers and that of the whole file.
 	covered, err := verify.CloneHash(done.Hash)
 	if err != nil {
 		return Result{}, err
@@ -76,7 +75,7 @@ func (s *Sealer) prepareStamp(ctx context.Context, a *assembly) error {
 	return nil
 }
 
-// sign makes the signature, with a time-stamp if its dictionary tells of one.
+// sign returns the signature, with a time-stamp if its dictionary declares one.
 func (s *Sealer) sign(ctx context.Context, digest [sha256.Size]byte, a *assembly) (der []byte, stamped bool, err error) {
 	if a.stamp == verify.StampRequired || a.stamp == verify.StampOptional && !s.tsa.hangs() {
 		der, err = s.signer.Sign(ctx, digest, func(ctx context.Context, digest []byte) ([]byte, error) { return s.stampDigest(ctx, digest, a.issuers) })

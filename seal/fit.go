@@ -19,9 +19,10 @@ const (
 // wrapper breaks a text into lines of a width in thousandths of an em, at most limit (0: any number).
 type wrapper func(style text.Style, s string, width float64, limit int) ([]text.Line, error)
 
-// fitText breaks a text into lines for a box: one line if it stays readable, else as many as fit at the largest size. wanted is
-// the size that is kept if the text fits; 0: the largest that does, up to maxTextSize. A text that does not fit at minTextSize
-// shrinks further, so that nothing of it is cut: that is one which TextFits refuses, and which the service has put in itself.
+// fitText breaks a text into lines for a box: one line if it is legible, otherwise as many as fit at the largest size.
+// wanted is the size to use if the text fits; 0: the largest that fits, up to maxTextSize. A text that does not fit at
+// minTextSize shrinks further, so that none of it is cut: TextFits rejects such a text unless the service itself has
+// set it.
 func fitText(wrap wrapper, s string, w, h, wanted float64) ([]text.Line, float64, error) {
 	one, err := wrap(text.Sans, s, 0, 0)
 	if err != nil {

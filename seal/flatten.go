@@ -89,7 +89,7 @@ func (p *painter) fieldLook(d pdf.Dict, rect pdf.Box) (pdf.Value, error) {
 	return form.Value(), err
 }
 
-// fieldValue returns the value of a field, which may be that of a parent (12.7.4.1).
+// fieldValue returns the value of a field, which may be inherited from a parent (12.7.4.1).
 func fieldValue(look *pdf.Lookup, d pdf.Dict) pdf.Value {
 	const deep = 8
 	for range deep {

@@ -15,8 +15,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// FuzzCheckPNG: whatever is submitted as a picture, what is accepted is small
-// and is accepted again.
+// FuzzCheckPNG: for any input, an accepted picture is small and is accepted again.
 func FuzzCheckPNG(f *testing.F) {
 	f.Add(signaturePNG(f, 40, 20))
 	f.Add([]byte("\x89PNG\r\n\x1a\n"))

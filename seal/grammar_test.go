@@ -21,7 +21,7 @@ func (g grammar) number() string {
 	return g.pick("number", "0", "1", "9", "40", "150", "-30", "0.5", "1e5", "2147483648", ".", "--3", "1BDC")
 }
 
-// operators are what content is made of, with as many operands as they should have.
+// operators are the operators of content, with their expected number of operands.
 var operators = []struct {
 	name     string
 	operands string // n: a number, s: a string, f: a font, z: its size, m: a mode, x: an XObject, g: a state, p: properties, a: an array, t: a tag, r: a pattern
@@ -142,7 +142,7 @@ func (g grammar) balanced(label, usual string) string {
 	return g.content(label)
 }
 
-// resources are those of the page, or of what is painted by it so many levels down: nothing paints itself.
+// resources returns the resources of the page, or of content painted by it level levels down: nothing paints itself.
 func (g grammar) resources(level int) string {
 	const all = "<</Font<</F1 3 0 R%s>>/XObject<<%s>>/Properties<</Off 1000 0 R/On 1001 0 R/Both 1002 0 R>>/ExtGState<</G0<</ca 0>>/G1<</CA 0.5/ca 0.5/BM/Difference>>%s/G3<</BM/Multiply/SMask/None>>>>/Pattern<<%s/P1 1009 0 R>>>>"
 	switch level {

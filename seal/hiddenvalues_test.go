@@ -134,7 +134,7 @@ func TestValuesAreVisible(t *testing.T) {
 	require.Positive(t, sealedFiles)
 }
 
-// TestWhatHidesValues: each way in which content was seen to hide what is drawn behind it.
+// TestWhatHidesValues: each known way in which content hides the drawing after it.
 func TestWhatHidesValues(t *testing.T) {
 	t.Parallel()
 	s := newSealerFixture(t).sealer(t)

@@ -25,9 +25,8 @@ const (
 	keptPixels   = 1 << 20 // what checkPNG scales down to: 300 dpi over 11 inches by 1
 )
 
-// checkPNG decodes a picture within bounds and returns it encoded again, with
-// its transparency, scaled down if it has more than a million pixels. The
-// error is a *refusal.Error that says what is wrong with it.
+// checkPNG decodes a picture within limits and returns it re-encoded, with its transparency, scaled down if it has
+// more than a million pixels. The error is a *refusal.Error that describes the problem.
 func checkPNG(b []byte) (Picture, error) {
 	img, err := decodePNG(b, maxPNGPixels)
 	if err != nil {
@@ -280,8 +279,8 @@ func sha256Of(b []byte) []byte {
 	return s[:]
 }
 
-// maxAllPixels bounds the pictures of one submission together: two of the
-// largest that are accepted alone, as a signature and initials.
+// maxAllPixels limits the pictures of one submission together: two of the largest accepted ones, as a signature and
+// initials.
 const maxAllPixels = 2 * maxPNGPixels
 
 // Pictures checks the pictures of one submission, as checkPNG does. Equal ones

@@ -8,7 +8,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// What a picture has to show, as it is drawn on white paper.
+// The minimum visibility of a picture, drawn on white paper.
 const (
 	minContrast = 1.5  // of ink against white, as WCAG 2 measures it
 	minInk      = 8    // pixels of the longer side of all ink

@@ -33,7 +33,7 @@ func inked(t *testing.T, w, h int, ground color.NRGBA, ink image.Rectangle, c co
 	return b.Bytes()
 }
 
-// contrastOnWhite is that of a colour painted on white, by WCAG 2.
+// contrastOnWhite returns the contrast of a color painted on white, by WCAG 2.
 func contrastOnWhite(c color.NRGBA) float64 {
 	linear := func(v uint8) float64 {
 		s := 1 - (1-float64(v)/255)*float64(c.A)/255
@@ -85,7 +85,7 @@ func TestPictures_ShowSomethingOnWhite(t *testing.T) {
 	require.Greater(t, accepted, 30)
 }
 
-// TestPictures_ThatShowNothing: what was accepted as a signature once.
+// TestPictures_ThatShowNothing: pictures that were once accepted as signatures.
 func TestPictures_ThatShowNothing(t *testing.T) {
 	t.Parallel()
 	white, dark := color.NRGBA{255, 255, 255, 255}, color.NRGBA{0, 0, 60, 255}

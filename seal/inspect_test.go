@@ -27,7 +27,7 @@ func TestFontsThatAreReplaced(t *testing.T) {
 		"/Subtype/Type3":                                          false,
 		"/Subtype/Type0":                                          false,
 	} {
-		want := 1 // that of every test file
+		want := 1 // the warning of every test file
 		if warned {
 			want = 2
 		}
@@ -98,7 +98,7 @@ func TestMessagesQuoteFilesSafely(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 }
 
-// TestLimitsOfUploads: what is just allowed is admitted, and one more is refused.
+// TestLimitsOfUploads: the maximum is admitted, and one more is rejected.
 func TestLimitsOfUploads(t *testing.T) {
 	t.Parallel()
 	pdf := classicPDF(layout{pages: append(append(letterPage(""), letterPage("")...), letterPage("")...)})

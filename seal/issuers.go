@@ -11,9 +11,9 @@ import (
 	"countersign/seal/verify"
 )
 
-// authority is a time-stamp authority, with the hash of the certificates that it sent
-// last besides its own. No signature covers them in a time-stamp; so that
-// they must not be changed, the time-stamp covers their hash, which has to be known before.
+// authority is a time-stamp authority, with the hash of the certificates that it last sent in addition to its own. No
+// signature in a time-stamp covers these certificates. To protect them from changes, the time-stamp covers their hash,
+// which has to be known before.
 type authority struct {
 	cms.Authority
 
@@ -25,8 +25,8 @@ type authority struct {
 // errIssuersChanged says that an authority sent other certificates than the time before.
 var errIssuersChanged = errors.New("the time-stamp authority has changed its certificates")
 
-// An authority that has kept somebody waiting for slowAnswer and gave no time-stamp then is
-// taken to hang for hangRest, unless it answers somebody meanwhile.
+// An authority that took slowAnswer without returning a time-stamp is treated as hanging for hangRest, unless it
+// responds to another request in the meantime.
 const (
 	slowAnswer = 5 * time.Second
 	hangRest   = time.Minute
@@ -39,8 +39,7 @@ func (a *authority) hangs() bool {
 	return at != nil && a.now().Sub(*at) < hangRest
 }
 
-// issuers returns the hash. The first time, the authority is asked for a time-stamp
-// that is thrown away.
+// issuers returns the hash. The first call requests a time-stamp and discards it.
 func (a *authority) issuers(ctx context.Context) ([sha256.Size]byte, error) {
 	if last := a.last.Load(); last != nil {
 		return *last, nil

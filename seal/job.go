@@ -36,7 +36,7 @@ type Job struct {
 	Original       io.ReaderAt // the uploaded PDF, or the prepared one
 	Size           int64       // its length in bytes
 	OriginalSHA256 string      // of the uploaded PDF, lower-case hex; checked while streaming
-	Prepared       *Prepared   // nil: people read what was uploaded
+	Prepared       *Prepared   // nil: people read the uploaded file
 	Facts          *Facts      // of Original, as Admit found them; nil: Seal finds them out
 	Envelope       Envelope
 	Document       Document       // the one that Original holds
@@ -114,7 +114,7 @@ type Signer struct {
 	// Shown is what the person was shown of others' values when signing; nil: it
 	// is not known.
 	Shown *Shown
-	// Previous is who was to sign before, the first person first.
+	// Previous lists the persons who were the signer before, oldest first.
 	Previous []PreviousSigner
 	// Part is what part the person plays, where that is not a signer's own.
 	Part

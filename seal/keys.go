@@ -57,7 +57,8 @@ func SelfSigned(name string, now time.Time, rand io.Reader) (caPEM, certPEM, key
 	return block("CERTIFICATE", caDER), block("CERTIFICATE", leafDER), block("PRIVATE KEY", keyDER), nil
 }
 
-// template is a certificate that gets a random serial number when it is made.
+// template returns a certificate template without a serial number, which is chosen at random when the certificate is
+// created.
 func template(name string, now time.Time, years int) *x509.Certificate {
 	return &x509.Certificate{
 		Subject:   pkix.Name{CommonName: name, Organization: []string{"Countersign"}},

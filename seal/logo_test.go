@@ -34,7 +34,7 @@ func brandedJob(t *testing.T, language string) seal.Job {
 	return j
 }
 
-// TestLogo: what is kept is a PNG of the shown size without anything else of the file.
+// TestLogo: the result is a PNG of the displayed size without any other content of the file.
 func TestLogo(t *testing.T) {
 	t.Parallel()
 	var asPNG, asJPEG bytes.Buffer

@@ -96,7 +96,7 @@ func TestChecksOfTheRecord(t *testing.T) {
 	require.NoError(t, alone.Check(), "of one document the hash over all is its own")
 }
 
-// TestChecksOfTheChain: events that are not those of one completed envelope, in order, are no chain.
+// TestChecksOfTheChain: events that do not belong to one completed envelope, in order, are not a valid chain.
 func TestChecksOfTheChain(t *testing.T) {
 	t.Parallel()
 	m := record(t)

@@ -43,7 +43,7 @@ func TestReferenceScanInPieces(t *testing.T) {
 	for _, original := range [][]byte{openEndedContents(), hybridPDF(), simplePDF(3), unlisted} {
 		for round := range 300 {
 			b := bytes.Clone(original)
-			for range round % 4 { // the first one stays as it is
+			for range round % 4 { // the first one stays unchanged
 				b[rng.IntN(len(b))] = "0123456789 R()<>[]/obj\n"[rng.IntN(23)]
 			}
 			want := mentions(b, 0)

@@ -15,7 +15,8 @@ import (
 	"countersign/seal/verify"
 )
 
-// TestSealsThatDoNotFit: a signature dictionary, or what it stands in, that is not that of a seal, for each reason.
+// TestSealsThatDoNotFit: signature dictionaries and their surroundings that do not match those of a seal, one for each
+// reason.
 func TestSealsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	k := newSealerFixture(t)

@@ -9,8 +9,8 @@ import (
 	"countersign/seal/admission"
 )
 
-// TestMissingObjects: an entry that names an object which the file lacks is as good as absent (ISO 32000-2, 7.3.10),
-// also where sealing writes that entry anew.
+// TestMissingObjects: an entry that refers to a missing object counts as absent (ISO 32000-2, 7.3.10), also where
+// sealing rewrites that entry.
 func TestMissingObjects(t *testing.T) {
 	t.Parallel()
 	k := newSealerFixture(t)

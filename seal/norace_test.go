@@ -2,5 +2,5 @@
 
 package seal_test
 
-// raceDetector says that memory is not what it would be.
+// raceDetector reports whether the race detector distorts measurements of memory.
 const raceDetector = false

@@ -36,9 +36,9 @@ const (
 	// maxLineContent bounds how much content is read to find out where the line at the foot has
 	// room, in decoded bytes. Pages behind that have no line.
 	maxLineContent = 64 << 20
-	// maxLeftContent is how much content is read to find out what it leaves.
+	// maxLeftContent limits the content read to determine the state that it leaves, in bytes.
 	maxLeftContent = 256 << 20
-	// maxLineAnnots is how many annotations a page with the line may have: their list is written anew.
+	// maxLineAnnots limits the annotations of a page with the line: their list is rewritten.
 	maxLineAnnots = 200
 )
 
@@ -61,7 +61,7 @@ func (p *painter) page(ctx context.Context, page *pdf.Page) error {
 		p.boxes = append(p.boxes, g.Box(v.X, h-v.Y-v.H, v.X+v.W, h-v.Y))
 	}
 	foot := g.Box(sealLineMargin, sealLineFoot, w-sealLineMargin, sealLineFoot+sealLineSize*sealLineHeight)
-	look, err := p.look(page, append(p.boxes, foot), len(values) > 0) //nolint:contextcheck // what is read of one page is bounded
+	look, err := p.look(page, append(p.boxes, foot), len(values) > 0) //nolint:contextcheck // reading one page is limited
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (p *painter) measure(page *pdf.Page) error {
 	return nil
 }
 
-// value draws one value, marked as what it is.
+// value draws one value, marked with its kind.
 func (p *painter) value(c *canvas, v Value, dark bool) (markedContent, error) {
 	m := markForValue(lang.ForTag(p.job.Language), v, p.signers[v.SignerID])
 	if p.tags != nil {

@@ -76,7 +76,7 @@ func TestCertificateNamesParts(t *testing.T) {
 func TestRecordOfPartsAgreesWithTheChain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		signed, record []seal.Part // of a, who signs first, and b
+		signed, record []seal.Part // of a, who signs first, and of b
 		says           string
 	}{
 		"nothing":               {[]seal.Part{{}, {}}, []seal.Part{{}, {}}, ""},

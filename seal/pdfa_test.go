@@ -29,8 +29,8 @@ func archivable(properties string) []byte {
 	return bytes.Replace(file, []byte("/Root 1 0 R"), []byte("/Root 1 0 R/Info 1001 0 R"), 1)
 }
 
-// TestPDFAClaims: a sealed file does not claim to conform to PDF/A: the sender is warned, other programs find no claim, and
-// find the other metadata as they are in the document information.
+// TestPDFAClaims: a sealed file does not claim to conform to PDF/A. The sender is warned, other programs find no
+// claim, and they find the other metadata as in the document information.
 func TestPDFAClaims(t *testing.T) {
 	t.Parallel()
 	k := newSealerFixture(t)

@@ -14,8 +14,8 @@ import (
 	"countersign/seal/manifest"
 )
 
-// withPrevious has other people be in a signer's place before, the first ones until the
-// signer opened the link, and the events tell so.
+// withPrevious gives a signer predecessors, the first ones until the signer opened the link, with the events that
+// record them.
 func withPrevious(t *testing.T, j seal.Job, signer int, reason string, names ...string) seal.Job {
 	t.Helper()
 	s := j.Signers[signer]
@@ -48,8 +48,8 @@ func withPrevious(t *testing.T, j seal.Job, signer int, reason string, names ...
 	return j
 }
 
-// TestCertificateNamesPreviousSigners: both persons are on the certificate and in the
-// record, each with what they did, and verification finds nothing wrong.
+// TestCertificateNamesPreviousSigners: both persons are on the certificate and in the record, each with their acts,
+// and verification succeeds.
 func TestCertificateNamesPreviousSigners(t *testing.T) {
 	t.Parallel()
 	k := newSealerFixture(t)
@@ -72,8 +72,8 @@ func TestCertificateNamesPreviousSigners(t *testing.T) {
 	require.Empty(t, r.Record.Signers[1].Previous)
 }
 
-// TestCertificateOfManyPreviousSigners: as many as there can be, with reasons as long as
-// they can be, flow over the pages.
+// TestCertificateOfManyPreviousSigners: the maximum number of persons, with reasons of maximum length, flows over the
+// pages.
 func TestCertificateOfManyPreviousSigners(t *testing.T) {
 	t.Parallel()
 	var names []string
@@ -129,7 +129,7 @@ func TestRecordOfPreviousSignersAgreesWithTheChain(t *testing.T) {
 	require.NoError(t, m.Check())
 }
 
-// plainEvents are events of a chain, to be chained anew.
+// plainEvents returns the events of a chain without hashes, to build a new chain.
 func plainEvents(t *testing.T, raw []json.RawMessage) []map[string]any {
 	t.Helper()
 	var out []map[string]any

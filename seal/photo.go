@@ -21,9 +21,8 @@ const (
 	photoQuality   = 88
 )
 
-// Photo decodes a JPEG or PNG within bounds, turns it as its EXIF data says, and
-// returns it encoded anew: nothing of the file remains but what can be seen. The error
-// is a *refusal.Error.
+// Photo decodes a JPEG or PNG within limits, rotates it according to its EXIF data, and returns it re-encoded: nothing
+// of the file remains except the visible picture. The error is a *refusal.Error.
 func Photo(b []byte) ([]byte, error) {
 	img, format, err := decodePicture(b, "picture", "JPEG or PNG", maxPhotoSide, maxPhotoPixels)
 	if err != nil {
@@ -42,8 +41,7 @@ func Photo(b []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// decodePicture decodes a JPEG or PNG within bounds. The error is a *refusal.Error,
-// which calls the picture what it is.
+// decodePicture decodes a JPEG or PNG within limits. The error is a *refusal.Error that calls the picture by what.
 func decodePicture(b []byte, what, formats string, maxSide, maxPixels int) (img image.Image, format string, err error) {
 	invalid := refusal.New(refusal.PictureInvalid, fmt.Sprintf("The %s cannot be read: it is no whole %s.", what, formats))
 	cfg, format, err := image.DecodeConfig(bytes.NewReader(b))
@@ -156,12 +154,12 @@ func tiffOrientation(b []byte) int {
 // Bounds of a logo.
 const (
 	maxLogoPixels = 8 << 20 // of the picture that is uploaded
-	logoWidth     = 720     // that is kept: twice what is shown, for fine screens
+	logoWidth     = 720     // stored width: twice the displayed width, for high-resolution screens
 	logoHeight    = 180
 )
 
-// Logo decodes a PNG or JPEG within bounds and returns it as PNG, scaled down to what is
-// shown: nothing of the file remains but what can be seen. The error is a *refusal.Error.
+// Logo decodes a PNG or JPEG within limits and returns it as PNG, scaled down to the displayed size: nothing of the
+// file remains except the visible picture. The error is a *refusal.Error.
 func Logo(b []byte) ([]byte, error) {
 	img, format, err := decodePicture(b, "logo", "PNG or JPEG", maxPNGSide, maxLogoPixels)
 	if err != nil {

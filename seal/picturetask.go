@@ -24,7 +24,7 @@ func PictureMemory(b []byte) int64 {
 		return encoding // it is refused without being decoded
 	}
 	pixels := int64(cfg.Width) * int64(cfg.Height)
-	perPixel := int64(8) // as it was decoded, and as NRGBA
+	perPixel := int64(8) // as decoded, and as NRGBA
 	if wide(cfg.ColorModel) {
 		perPixel = 12
 	}
@@ -44,7 +44,7 @@ func wide(m color.Model) bool {
 	return m == color.NRGBA64Model || m == color.RGBA64Model || m == color.Gray16Model
 }
 
-// The tasks of decoding pictures in a process of its own.
+// The tasks of decoding pictures in a separate process.
 const (
 	taskPhoto = 'p'
 	taskLogo  = 'l'

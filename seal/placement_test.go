@@ -47,8 +47,8 @@ func inkBounds(img image.Image, match func(r, g, b uint32) bool) image.Rectangle
 	return box
 }
 
-// TestPlacement renders what was sealed and looks where the ink is: at the
-// given points from the top left of the page as shown, and upright.
+// TestPlacement renders the sealed file and checks where the ink is: at the given points from the top left of the
+// displayed page, and upright.
 func TestPlacement(t *testing.T) {
 	t.Parallel()
 	k := newSealerFixture(t)

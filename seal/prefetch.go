@@ -30,14 +30,14 @@ func prefetch(job *Job, codes *qrCache) *prefetched {
 			order = append(order, a.rasters[key])
 		}
 	}
-	// Only the first few: memory must not grow with the number of pictures. The
-	// last of them first: the first one is asked for at once.
+	// Only the first few: memory must not grow with the number of pictures. They start from the last: the first one is
+	// needed immediately.
 	const most = 8
 	order = order[:min(len(order), most)]
 	slices.Reverse(order)
 	go func() {
 		for _, prepare := range order {
-			_, _ = prepare() // an error is kept for who asks
+			_, _ = prepare() // the caller that needs the picture gets the error
 		}
 		if job.VerifyURL != "" {
 			_, _ = a.qr()
@@ -51,7 +51,7 @@ func (a *prefetched) raster(key string, png []byte) (raster, error) {
 	if !ok {
 		return rasterOf(png)
 	}
-	delete(a.rasters, key) // it is asked for once; let go of it then
+	delete(a.rasters, key) // it is requested once, and can then be freed
 	return prepare()
 }
 

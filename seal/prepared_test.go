@@ -148,8 +148,8 @@ func TestSealPreparedDeclines(t *testing.T) {
 	require.NoError(t, out.Close())
 }
 
-// TestSealRewritten: the original of a file without its password is attached as it
-// was, under a name that is free, and compared.
+// TestSealRewritten: the original of a file without its password is attached unchanged, under an unused name, and
+// compared.
 func TestSealRewritten(t *testing.T) {
 	t.Parallel()
 	for name, tree := range map[string]string{"tree in the catalog": "<</Names[(original.pdf)4 0 R]>>", "tree of objects": "6 0 R"} {

@@ -47,8 +47,8 @@ func TestLargeFiles(t *testing.T) {
 	require.Equal(t, verify.VerdictAltered, examined(append(b, "more"...)).Verdict)
 }
 
-// TestPartsAreOfTheFile: a process that was taken over gets nothing by asking for
-// what is not in the file, and is told apart from a file that cannot be read.
+// TestPartsAreOfTheFile: a compromised process gets nothing by requesting parts outside of the file, and is
+// distinguished from a file that cannot be read.
 func TestPartsAreOfTheFile(t *testing.T) {
 	t.Parallel()
 	const size = 65 << 20

@@ -20,16 +20,15 @@ type Reading struct {
 	Values         []Value
 	Names          map[string]string // of signers, by id
 	Facts          *Facts            // of the original; nil: they are found out
-	// Version names the values: the same version of the same original is made of
-	// the same bytes each time, so that a reader can ask for parts of it.
+	// Version identifies the values: the same version of the same original always yields the same bytes, so that a
+	// reader can request parts of the copy.
 	Version string
 }
 
-// ReadingCopy draws values on a document as Seal will, and nothing else: it has
-// no certificate, no seal and no line at the foot. The result reads from Original,
-// which must stay open. An original that is signed is drawn on as well: its own
-// signature then shows that the copy is not the original. One whose open references
-// cannot be defined is returned as it is.
+// ReadingCopy draws values on a document as Seal will, and nothing else: the copy has no certificate, no seal and no
+// line at the foot. The result reads from Original, which must stay open. It also draws on a signed original: the
+// original's signature then shows that the copy is not the original. An original whose open references cannot be
+// defined is returned unchanged.
 func ReadingCopy(ctx context.Context, r Reading) (*io.SectionReader, error) {
 	original := io.NewSectionReader(r.Original, 0, r.Size)
 	if !slices.ContainsFunc(r.Values, func(v Value) bool { return !v.empty() }) {

@@ -8,7 +8,8 @@ import (
 	"countersign/seal/verify"
 )
 
-// TestCompareRecorded: the service's own record is a finding of its own, and one that says otherwise makes the document broken.
+// TestCompareRecorded: the service's own record is a separate finding, and a differing record makes the document
+// broken.
 func TestCompareRecorded(t *testing.T) {
 	t.Parallel()
 	later := verify.Finding{Check: verify.CheckLaterChanges, Code: "later_changes.annotations", Status: verify.Failed}

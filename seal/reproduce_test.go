@@ -22,8 +22,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// TestExaminedInAnotherProcess: what a process of its own finds is judged as
-// what is found here.
+// TestExaminedInAnotherProcess: the findings of a separate process are judged as those of this one.
 func TestExaminedInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	validators := sandbox.New(os.Args[0], "validate-pdf")
@@ -79,8 +78,8 @@ func TestExaminingIsBounded(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestAdditionsByOthers: what other programs add makes a document altered, not
-// broken, and is told by what it is; what precedes it is still valid.
+// TestAdditionsByOthers: additions of other programs make a document altered, not broken, and are reported by their
+// kind; the bytes before them are still valid.
 func TestAdditionsByOthers(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
@@ -120,8 +119,7 @@ func TestAdditionsByOthers(t *testing.T) {
 	}
 }
 
-// TestSignaturesByOthers: of a file that carries no seal, its signatures are
-// told, without a verdict.
+// TestSignaturesByOthers: for a file without a seal, its signatures are reported without a verdict.
 func TestSignaturesByOthers(t *testing.T) {
 	t.Parallel()
 	k := newSealerFixture(t)

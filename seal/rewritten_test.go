@@ -13,8 +13,8 @@ import (
 	"countersign/seal/verify"
 )
 
-// TestRewrittenFiles: a sealed file that another program has written anew is recognised and never valid; where its
-// sealer is not trusted, nothing is said of this service.
+// TestRewrittenFiles: a sealed file that another program has rewritten is recognized and never valid. If its sealer is
+// not trusted, the report does not mention this service.
 func TestRewrittenFiles(t *testing.T) {
 	t.Parallel()
 	k := newSealerFixture(t)

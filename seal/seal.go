@@ -30,10 +30,9 @@ type Config struct {
 	ManifestSigner crypto.Signer       // P-256 key that signs the manifest (ES256)
 	ManifestKeyID  string              // its kid in /.well-known/jwks.json
 	TSAURL         string              // RFC 3161 time-stamp authority; empty: none
-	// TSAOptional lets Seal go on without a time-stamp when the authority does
-	// not answer: Result.Pending then tells, and Renew can add one later.
-	// For a minute after the authority has hung Seal does not ask it. Otherwise Seal fails
-	// and can be tried again.
+	// TSAOptional lets Seal continue without a time-stamp if the authority does not respond: Result.Pending then
+	// reports it, and Renew can add one later. For a minute after the authority has hung, Seal does not request one.
+	// If TSAOptional is not set, Seal fails and can be retried.
 	TSAOptional bool
 	// LongTerm adds validation data and a document time-stamp (B-LTA) at once.
 	LongTerm    bool
@@ -175,7 +174,7 @@ func openOriginal(job *Job) (*pdf.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal: %w", err)
 	}
-	if !f.Trailer().Get("Encrypt").IsNull() { // what is added would have to be encrypted, too
+	if !f.Trailer().Get("Encrypt").IsNull() { // additions would have to be encrypted as well
 		return nil, refusal.New(refusal.PDFEncrypted, "The PDF is encrypted.")
 	}
 	signed, err := verify.IsSigned(f)
@@ -195,7 +194,7 @@ type sealing struct {
 	mentions *pdf.ReferenceScan // finds what the original mentions; nil: that is known
 }
 
-// drawOn begins what is added to the original.
+// drawOn begins the additions to the original.
 func (s *Sealer) drawOn(job *Job, f *pdf.File) (*sealing, error) {
 	w, err := pdf.NewIncrement(f)
 	if err != nil {
@@ -248,8 +247,8 @@ func (d *sealing) write(ctx context.Context, out *os.File) (verify.Prefix, error
 	return c.done, nil
 }
 
-// writeParts copies the original, builds what follows it, and reads the pages of both. The seal record is opened
-// meanwhile.
+// writeParts copies the original, builds the bytes after it, and reads the pages of both. The seal record is opened
+// concurrently.
 func (d *sealing) writeParts(ctx context.Context, out *os.File, c *copier, record chan<- *verify.OpenedRecord) (*verify.Found, error) {
 	if err := c.copy(ctx); err != nil {
 		return nil, err
@@ -293,7 +292,7 @@ func (j *Job) validate() error {
 	return nil
 }
 
-// ending is what was built, complete but for the signature.
+// ending returns the built bytes, complete except for the signature.
 func (a *assembly) ending() sealTail {
 	base := a.w.Offset() - int64(len(a.w.Bytes()))
 	a.sig.fill(a.w.Bytes(), base, a.w.Offset())
@@ -309,7 +308,7 @@ func readPages(ctx context.Context, r io.ReaderAt, size int64) (int, error) {
 	return f.Walk(func(*pdf.Page) error { return ctx.Err() })
 }
 
-// embeddedPDF is the dictionary of a stream that holds a PDF as it is.
+// embeddedPDF returns the dictionary of a stream that contains an unencoded PDF.
 func (a *assembly) embeddedPDF(size int64) pdf.Value {
 	return fmt.Appendf(nil, "<</Type/EmbeddedFile/Subtype/application#2Fpdf/Length %d/Params%s>>", size, a.fileParams(size))
 }

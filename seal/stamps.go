@@ -13,14 +13,14 @@ import (
 	"countersign/seal/refusal"
 )
 
-// stamps are the annotations of a page with what is drawn on it. All that is drawn on
-// a page of the original is a stamp annotation (12.5.6.12) behind those of the
-// original: what the page's content leaves open does not reach it.
+// stamps are the annotations of a page with the drawings on it. Every drawing on a page of the original is a stamp
+// annotation (12.5.6.12) after the original's annotations, so that state left open by the page's content does not
+// affect it.
 type stamps struct {
 	page    pdf.Ref
-	looks   []pdf.Value // the appearances of the original's annotations (AP), as far as they were looked at
+	looks   []pdf.Value // the examined appearances of the original's annotations (AP)
 	annots  []pdf.Value
-	changed bool // annots are not those of the original
+	changed bool // annots differ from the original's
 	covers  []pdf.Box
 	dark    []bool // which values would stand on a dark annotation, as far as is known
 }
@@ -36,8 +36,7 @@ const (
 	maxAnnots    = 20_000 // annotations of a page that are looked at
 )
 
-// RedrawsFields reports whether programs are asked to make the looks of form
-// fields anew (12.7.3).
+// RedrawsFields reports whether programs are requested to redraw form fields (12.7.3).
 func RedrawsFields(f *pdf.File) (bool, error) {
 	catalog, _, err := f.Catalog()
 	if err != nil {

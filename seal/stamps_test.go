@@ -260,7 +260,7 @@ func TestDarkPages(t *testing.T) {
 			file, b := sealed(t, s, j)
 			require.Equal(t, tt.dark, strings.Contains(string(b[len(original):]), "/ca 0.75"))
 			if name == "a pattern" {
-				return // readers differ in what they draw without one
+				return // readers differ in their drawing without an appearance
 			}
 			for reader, img := range renderings(t, file, 1) {
 				light, dark := 0, 0
@@ -282,8 +282,8 @@ func TestDarkPages(t *testing.T) {
 	}
 }
 
-// TestAnnotationsThatTakeLong: pages may share a long list of annotations, all of them
-// one large object. The dry run ends at what may be read of a file, or by its context.
+// TestAnnotationsThatTakeLong: pages may share a long list of annotations that all refer to one large object. The dry
+// run stops at the limit of bytes read from a file, or with its context.
 func TestAnnotationsThatTakeLong(t *testing.T) {
 	t.Parallel()
 	one := page{extra: "/MediaBox[0 0 400 300]" + ownResources + "/Annots 1000 0 R"}
@@ -304,7 +304,7 @@ func TestAnnotationsThatTakeLong(t *testing.T) {
 	require.ErrorIs(t, dryRun(&endsAfter{t.Context(), 1000}, 20<<20), context.Canceled)
 }
 
-// endsAfter is a context that ends when it was asked so many times.
+// endsAfter is a context that ends after left calls of Err.
 type endsAfter struct {
 	context.Context
 

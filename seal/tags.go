@@ -8,9 +8,8 @@ import (
 	"countersign/seal/lang"
 )
 
-// tagger continues the structure tree of a tagged original (ISO 32000-2, 14.7),
-// so that what is added is read by screen readers, too. It is nil for an
-// original that is not tagged: readers then find the text by themselves.
+// tagger extends the structure tree of a tagged original (ISO 32000-2, 14.7), so that screen readers read the added
+// content as well. It is nil for an original without tags, whose text readers find on their own.
 type tagger struct {
 	f       *pdf.File
 	w       *pdf.Increment
@@ -75,8 +74,8 @@ func lastKey(f *pdf.File, node pdf.Value) (int64, error) {
 	return 0, fmt.Errorf("%w: number tree", pdf.ErrLimit)
 }
 
-// markedContent is a marked-content sequence: its element's type and, for what is no
-// text, what to say instead.
+// markedContent is a marked-content sequence: its element's type and, for content other than text, its alternative
+// text.
 type markedContent struct{ kind, alt string }
 
 // markForValue says how a value is read aloud.

@@ -49,8 +49,8 @@ func numbers(t *testing.T, f *pdf.File, node pdf.Value) (keys []int64) {
 	return keys
 }
 
-// TestStructureTreesOfEveryShape: what is added joins the tree however the original wrote it, and nothing that was
-// there is lost.
+// TestStructureTreesOfEveryShape: added content joins the tree in every form of the original, and no existing content
+// is lost.
 func TestStructureTreesOfEveryShape(t *testing.T) {
 	t.Parallel()
 	const element = "<</Type/StructElem/S/Document/P 1000 0 R/K 1002 0 R>>" // object 1001, with 1002 below

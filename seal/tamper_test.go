@@ -19,8 +19,7 @@ import (
 	"countersign/seal/verify"
 )
 
-// TestTampering changes a sealed file in every way that matters: each is
-// found, each with a finding of its own.
+// TestTampering changes a sealed file in every relevant way: each change is found, with its own finding.
 func TestTampering(t *testing.T) {
 	t.Parallel()
 	k := newSealerFixture(t)
@@ -144,7 +143,7 @@ func TestForeignManifestKeyIsFound(t *testing.T) {
 	require.Equal(t, verify.VerdictBroken, r.Verdict)
 }
 
-// forgeLast changes the last event, and all hashes with it, as who knows how they are made would.
+// forgeLast changes the last event and all hashes, as an attacker who knows their computation would.
 func forgeLast(t *testing.T, j *seal.Job, member string, value any) {
 	t.Helper()
 	last := len(j.Events) - 1

@@ -175,7 +175,8 @@ func TestTimestampAuthorityDown(t *testing.T) {
 	require.Equal(t, verify.Passed, r.Status(verify.CheckArchive))
 }
 
-// TestTimestampAuthorityGoesDown: after it was asked once, what a seal does without its answer is what its dictionary says.
+// TestTimestampAuthorityGoesDown: after the first request, a seal without the authority's response is what its
+// dictionary declares.
 func TestTimestampAuthorityGoesDown(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
@@ -223,7 +224,7 @@ func TestTimestampAuthorityHangs(t *testing.T) {
 			seal(true, 2) // once for its certificates
 		}
 		a.tsa.Down.Store(true)
-		for range 2 { // whoever says at once that there is none is asked each time
+		for range 2 { // an authority that fails immediately is tried each time
 			seal(false, 1)
 		}
 		h.takes.Store(int64(30 * time.Second))
@@ -336,7 +337,8 @@ func TestRevokedCertificateIsNotArchived(t *testing.T) {
 	require.ErrorContains(t, err, "revoked")
 }
 
-// TestAlteredIsNotRenewed: what was added to a sealed file is found before any authority is asked, and nothing is written.
+// TestAlteredIsNotRenewed: additions to a sealed file are found before any authority is contacted, and nothing is
+// written.
 func TestAlteredIsNotRenewed(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)

@@ -354,8 +354,7 @@ func work(t *testing.T, b []byte) (int64, error) {
 	return c.n, err
 }
 
-// TestRepeatedPartsCostOnce: a part of a file that is referred to many times
-// costs what one reference to it costs.
+// TestRepeatedPartsCostOnce: a part of a file with many references costs as much as with one.
 func TestRepeatedPartsCostOnce(t *testing.T) {
 	t.Parallel()
 	leaf := &strings.Builder{}
@@ -495,8 +494,7 @@ func deflated(b []byte) []byte {
 	return z.Bytes()
 }
 
-// TestLayersThatTakeLong: groups of optional content that many usages name are read
-// once, and there may be so many.
+// TestLayersThatTakeLong: groups of optional content that many usages name are read once, and their number is limited.
 func TestLayersThatTakeLong(t *testing.T) {
 	t.Parallel()
 	b := classicPDF(layout{

@@ -31,7 +31,7 @@ func TestWarnings(t *testing.T) {
 		count int
 		says  string
 	}{
-		"fonts": {withPage("", "", "<</Type/Font/Subtype/TrueType/BaseFont/Arial>>"), admission.WarnFont, 2, "Helvetica"}, // with that of every test file
+		"fonts": {withPage("", "", "<</Type/Font/Subtype/TrueType/BaseFont/Arial>>"), admission.WarnFont, 2, "Helvetica"}, // with the warning of every test file
 		"annotations": {withPage("", "/Annots[1000 0 R 1001 0 R 1002 0 R]",
 			"<</Subtype/Square/Rect[0 0 9 9]>>", "<</Subtype/Link/Rect[0 0 9 9]>>", "<</Subtype/Square/F 2/Rect[0 0 9 9]>>"), admission.WarnAppearance, 1, "Square in object 1000"},
 		"overprint":                           {withPage("", "", "<</Type/ExtGState/OP true>>"), admission.WarnOverprint, 1, "object 1000"},
