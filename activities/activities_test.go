@@ -37,7 +37,7 @@ type fakeMailer struct {
 	mails []notify.Mail
 	fail  error
 	after error // the mail is taken, and yet an error comes back
-	// refuse is an address that is refused for good.
+	// refuse is an address that the server permanently rejects.
 	refuse string
 	// later is an address that is not taken yet.
 	later string
@@ -45,7 +45,7 @@ type fakeMailer struct {
 	lastAttempts []bool
 	// small: mails with attachments are refused for their size.
 	small bool
-	// meanwhile happens while the mail goes out; nil: nothing.
+	// meanwhile is called while the email is sent; nil: nothing.
 	meanwhile func()
 }
 
@@ -76,17 +76,17 @@ func (*fakeMailer) MessageID(parts ...string) string {
 	return strings.Join(parts, "-") + "@example.com"
 }
 
-// fakeSealer is a sealer that writes a file of its own each time.
+// fakeSealer is a sealer that writes a separate file each time.
 type fakeSealer struct {
 	mu   sync.Mutex
 	n    int
 	fail error
 	last seal.Job
 	jobs []seal.Job
-	// meanwhile happens while a document is sealed; nil: nothing.
+	// meanwhile is called while a document is sealed; nil: nothing.
 	meanwhile func()
 	pending   bool   // documents are sealed without a time-stamp
-	renewing  func() // happens while the time-stamp authority is asked for one; nil: nothing
+	renewing  func() // called while a time-stamp is requested from the authority; nil: nothing
 }
 
 func (s *fakeSealer) Renew(context.Context, io.ReaderAt, int64, *os.File) (seal.Result, error) {
@@ -359,8 +359,8 @@ func TestRemind(t *testing.T) {
 	})
 }
 
-// TestAReminderThatMayHaveGoneOut is sent again as the same mail, the next one as
-// another, and nobody is asked sooner for it.
+// TestAReminderThatMayHaveGoneOut is sent again as the same email, and the next one as another; nobody is reminded
+// earlier because of it.
 func TestAReminderThatMayHaveGoneOut(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -410,9 +410,8 @@ func TestARemindedGroupOpensLater(t *testing.T) {
 	})
 }
 
-// TestLinksAreRenewedByTheTenantsSettings: a reminder carries a fresh link
-// where the next one, by the tenant's interval, would come too late; without
-// reminders the link is replaced by itself.
+// TestLinksAreRenewedByTheTenantsSettings: a reminder contains a new link if the next one, by the tenant's interval,
+// would come too late. Without reminders the link is replaced separately.
 func TestLinksAreRenewedByTheTenantsSettings(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

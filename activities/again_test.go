@@ -14,7 +14,7 @@ import (
 	"countersign/temporal"
 )
 
-// noDeadline lets the links of an envelope end by themselves.
+// noDeadline lets the links of an envelope expire on their own.
 func (env *fakeEnv) noDeadline(e *models.Envelope) {
 	env.t.Helper()
 	env.change(e, func(e *models.Envelope) error {
@@ -94,8 +94,7 @@ func TestAnExpiryThatCannotBeRecorded(t *testing.T) {
 	})
 }
 
-// TestPurgedFilesNeedNoReminder: and the values of one document are not those of
-// another.
+// TestPurgedFilesNeedNoReminder: also, the values of one document are not those of another.
 func TestPurgedFilesNeedNoReminder(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -113,8 +112,8 @@ func TestPurgedFilesNeedNoReminder(t *testing.T) {
 	})
 }
 
-// TestMailsNameTheirReader: also those that tell of the end; and a text message is
-// on record as the invitation that it is.
+// TestMailsNameTheirReader: also emails about the end of the envelope; and a text message is recorded as the
+// invitation that it is.
 func TestMailsNameTheirReader(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

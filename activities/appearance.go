@@ -12,7 +12,7 @@ import (
 // pictures are the hashes of pages in their levels, by stored file.
 type pictures map[string]map[[2]int]string
 
-// loadPictures reads what is recorded of the pages of an envelope's documents.
+// loadPictures loads the recorded pictures of the pages of an envelope's documents.
 func (a *Activities) loadPictures(ctx context.Context, e *models.Envelope) (pictures, error) {
 	var keys []string
 	for _, d := range e.Originals() {

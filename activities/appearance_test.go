@@ -15,7 +15,7 @@ import (
 	"countersign/store"
 )
 
-// manyPages is a sent envelope of so many signers and one document of so many pages.
+// manyPages returns a sent envelope with this number of signers, and one document with this number of pages.
 func manyPages(t *testing.T, signers, pages int) *models.Envelope {
 	t.Helper()
 	act := models.ActionContext{At: time.Now().UTC().Truncate(time.Microsecond), Actor: models.ActorSystem, NewID: uuid.New}
@@ -69,7 +69,7 @@ func TestDocumentAppearance_ListsPagesOnceAndRangesOfSigners(t *testing.T) {
 	require.Nil(t, documentAppearance(e, e.Documents[0], nil))
 }
 
-// TestDocumentAppearance_ManyPagesAndSigners_Fit: whatever is asked for, what the record says of it has room.
+// TestDocumentAppearance_ManyPagesAndSigners_Fit: for every request, the entry in the record fits.
 func TestDocumentAppearance_ManyPagesAndSigners_Fit(t *testing.T) {
 	t.Parallel()
 	e := manyPages(t, 100, 4000)

@@ -16,8 +16,8 @@ import (
 	"countersign/store/blob"
 )
 
-// TestCleanupArchives what ended long enough ago, if it is asked to. What cannot be archived is
-// left where it is, holds up nobody, and is tried again later.
+// TestCleanupArchives: the cleanup archives envelopes that ended long enough ago, if it is enabled. An envelope that
+// cannot be archived stays, delays no other, and is retried later.
 func TestCleanupArchives(t *testing.T) {
 	t.Parallel()
 	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
@@ -58,7 +58,7 @@ func TestCleanupArchives(t *testing.T) {
 			require.NoError(t, err)
 			var removed []activities.RemovedRows
 			for _, r := range done.Removed {
-				if r.Kind != string(store.ExpiredEvents) { // they run out meanwhile
+				if r.Kind != string(store.ExpiredEvents) { // they expire in the meantime
 					removed = append(removed, r)
 				}
 			}
@@ -101,7 +101,7 @@ type keepsFiles struct{ blob.Store }
 
 func (keepsFiles) Delete(context.Context, string) error { return errors.New("the object is locked") }
 
-// TestCleanupArchivesBesideAFileThatStays: what cannot be deleted is told, and holds up no archiving.
+// TestCleanupArchivesBesideAFileThatStays: a file that cannot be deleted is reported, and delays no archiving.
 func TestCleanupArchivesBesideAFileThatStays(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -78,8 +78,8 @@ func (a *Activities) SendBulkRows(ctx context.Context, in temporal.BulkInput) (B
 	return BulkStep{Status: after.Status, Counts: after.Counts, Wait: max(0, wait-a.Now().Sub(began))}, nil
 }
 
-// paced are the rows that may be sent now, and the time from one batch to the next. In
-// no minute are there more than the bulk send allows.
+// paced returns the rows that may be sent now, and the time from one batch to the next, so that no minute exceeds the
+// limit of the bulk send.
 func paced(work *store.BulkWork, now time.Time) ([]*models.BulkRow, time.Duration) {
 	if work.PerMinute == 0 {
 		return work.Rows, 0
@@ -114,7 +114,7 @@ func (a *Activities) sendBulkRows(ctx context.Context, work *store.BulkWork, row
 		}
 		err := a.sendBulkRow(ctx, work.BulkSend, of, row, documents)
 		if errors.Is(err, store.ErrBulkRowTaken) {
-			return nil // by another attempt, or it was paused or cancelled meanwhile: the next batch reads which
+			return nil // by another attempt, or paused or canceled in the meantime: the next batch reads which
 		}
 		if err != nil {
 			return err

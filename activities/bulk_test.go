@@ -51,8 +51,8 @@ func (env *fakeEnv) bulk(n int) temporal.BulkInput {
 	return temporal.BulkInput{AppID: env.app.ID, BulkSendID: b.ID}
 }
 
-// TestABulkSendWaitsForRoom: while as many envelopes as there is room for await their
-// invitations, whoever sent them, no row is sent; when the invitation of one begins there is room.
+// TestABulkSendWaitsForRoom: no row is sent while the limit of envelopes, whoever sent them, await their invitations.
+// When the invitation of one begins, there is room.
 func TestABulkSendWaitsForRoom(t *testing.T) {
 	t.Parallel()
 	for _, inFlight := range []int{0, 1, 3} {
@@ -166,8 +166,8 @@ func TestWaitingForRoomEnds(t *testing.T) {
 	})
 }
 
-// TestABulkSendIsNotHeldUpForGood: rows are sent, in their order and once, although the invitations
-// of others and of its own never begin.
+// TestABulkSendIsNotHeldUpForGood: rows are sent in order and once, although the invitations of others and of its own
+// never begin.
 func TestABulkSendIsNotHeldUpForGood(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -20,16 +20,17 @@ const (
 	singlesInterval = 10 * time.Second
 	// roomAlone is how many times as many envelopes may be in flight when none are expected.
 	roomAlone = 6
-	// roomRest is the time from one row to the next while they are, for each envelope that may be
-	// in flight: what follows an invitation takes processors, too.
+	// roomRest is the time from one row to the next while rows are sent, for each envelope that may be in flight: the
+	// work after an invitation takes processor time as well.
 	roomRest = 75 * time.Millisecond
 )
 
-// BulkRoom says when a bulk send may send its next row: when few envelopes, whoever sent
-// them, await their invitations. The row then finds no queue, and makes none for others.
-// While others send there is a pause after each row as well.
-// What is read is the database's, so that the envelopes of all processes count; what is kept
-// here only makes a bulk send slower or faster.
+// BulkRoom decides when a bulk send may send its next row: when few envelopes, whoever sent them, await their
+// invitations. Then the row does not wait in a queue, and delays no others. While others send, it also pauses after
+// each row.
+//
+// It reads the database, so that the envelopes of all processes count. The state in memory only makes a bulk send
+// slower or faster.
 type BulkRoom struct {
 	// InFlight is how many envelopes may await their invitations before no further row is sent; 0: one.
 	// While no single envelopes are sent there may be six times as many.
@@ -41,7 +42,7 @@ type BulkRoom struct {
 	row     time.Time // when a row was last admitted
 }
 
-// admit says whether a row may be sent now, given what was sent lately.
+// admit reports whether a row may be sent now, given the recently sent envelopes.
 func (r *BulkRoom) admit(now time.Time, lately store.Awaiting) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,7 +62,7 @@ func (r *BulkRoom) admit(now time.Time, lately store.Awaiting) bool {
 	return true
 }
 
-// invitationBegan tells the bulk sends of this process that there may be room.
+// invitationBegan notifies the bulk sends of this process that there may be room.
 func (r *BulkRoom) invitationBegan() {
 	if r != nil {
 		r.began.send()
@@ -92,7 +93,7 @@ func (a *Activities) awaitRoom(ctx context.Context, most time.Duration) error {
 	}
 }
 
-// broadcast tells all who wait at the time that something has happened.
+// broadcast notifies all current waiters of an event.
 type broadcast struct {
 	mu sync.Mutex
 	ch chan struct{} // nil: nobody waits

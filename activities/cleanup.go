@@ -11,7 +11,7 @@ import (
 	"countersign/store"
 )
 
-// CleanupRound is what one round of the cleanup has removed.
+// CleanupRound is the result of one round of the cleanup.
 type CleanupRound struct {
 	Removed []RemovedRows `json:"removed"`
 	// Partitions are parts of tables that were made for the months to come, or dropped.
@@ -38,10 +38,10 @@ func (r *CleanupRound) count(kind string, n int) {
 // for the others.
 const roundBatches = 20
 
-// Cleanup makes the partitions of the months to come, drops those that are over, and removes, in small transactions, what is older than it is to be kept: a
-// bounded number of rows of each kind, and files that nobody has signed with. It also
-// adds up the counts of envelopes, and moves ended ones to archives. What was done up to an error stays done. A file that cannot be
-// deleted holds up no archiving.
+// Cleanup creates the partitions of the coming months, drops expired ones, and removes data after its retention
+// period, in small transactions: a limited number of rows of each kind, and files that nobody has signed with. It also
+// sums the counts of envelopes, and moves ended ones to archives. If it fails, the completed steps stay. A file that
+// cannot be deleted delays no archiving.
 func (a *Activities) Cleanup(ctx context.Context) (CleanupRound, error) {
 	var out CleanupRound
 	var err error

@@ -15,8 +15,8 @@ import (
 	"countersign/temporal"
 )
 
-// SendCopies sends the sealed documents to everyone who signed and who is to get
-// copies: attached, or as links where they are too large together.
+// SendCopies sends the sealed documents to all signers and recipients of copies: attached, or as links if they are too
+// large together.
 func (a *Activities) SendCopies(ctx context.Context, in temporal.EnvelopeInput) error {
 	release, err := a.takeMailSlot(ctx, in.AppID)
 	if err != nil {
@@ -38,12 +38,12 @@ func (a *Activities) sendCopies(ctx, begin context.Context, e *models.Envelope, 
 	return mailEach(begin, mailed(e.Recipients(), person), func(to addressee) error { return a.sendCopy(ctx, e, to, v) })
 }
 
-// errPurged refuses copies for good.
+// errPurged permanently rejects copies.
 var errPurged = &notify.PermanentError{Err: errors.New("the files were deleted at the end of their retention")}
 
-// sendCopy sends the files attached, where they fit, or else as links: also where the
-// mail server finds the mail too large. Links are in the audit trail: where somebody has links alone, all are
-// reminded before the files are deleted.
+// sendCopy sends the files attached if they fit, or as links otherwise, also if the mail server finds the email too
+// large. Links are recorded in the audit trail: if anybody has only links, all recipients are reminded before the
+// files are deleted.
 func (a *Activities) sendCopy(ctx context.Context, e *models.Envelope, to addressee, v mailSettings) error {
 	begun := models.Mail{ID: a.completedID(to.signer), EnvelopeID: e.ID, SignerID: to.signer.ID, Kind: models.MailCompleted}
 	attach := a.attachmentsFit(e)
@@ -112,8 +112,8 @@ func (a *Activities) completedMail(e *models.Envelope, s *models.Signer, v mailS
 	return content, files, err
 }
 
-// SendCopiesAgain sends a signer fresh links to the sealed files: one mail for each
-// request. Files that were purged meanwhile are sent to nobody.
+// SendCopiesAgain sends a signer new links to the sealed files: one email for each request. If the files have been
+// purged, it sends nothing.
 func (a *Activities) SendCopiesAgain(ctx context.Context, in temporal.CopiesInput) error {
 	release, err := a.takeMailSlot(ctx, in.AppID)
 	if err != nil {

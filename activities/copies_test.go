@@ -14,8 +14,7 @@ import (
 	"countersign/temporal"
 )
 
-// takeReinvites runs what the outbox asks for beside the envelope's own workflow: links
-// that were renewed, and notices that are sent anew.
+// takeReinvites runs the outbox's tasks other than the envelope's own workflow: renewed links, and repeated notices.
 func (env *fakeEnv) takeReinvites(in temporal.EnvelopeInput) (taken int) {
 	env.t.Helper()
 	for {
@@ -63,8 +62,8 @@ func copyRecipient(name string, group int) models.SignerInput {
 	return models.SignerInput{Name: name, Email: strings.ToLower(name) + "@example.com", RoutingOrder: group, Kind: models.RecipientCopy}
 }
 
-// TestCopiesHearOfTheEnd: who was told that a copy would come is told that none will,
-// whatever ended it; who was not told before hears nothing, nor does who could not be reached.
+// TestCopiesHearOfTheEnd: recipients who were notified that a copy would come are notified that none will, however the
+// envelope ended. Recipients who were not notified before, or could not be reached, receive nothing.
 func TestCopiesHearOfTheEnd(t *testing.T) {
 	t.Parallel()
 	ends := map[string]func(*fakeEnv, *models.Envelope) func(*models.Envelope) error{
@@ -142,8 +141,8 @@ func TestCopiesAreReplaced(t *testing.T) {
 	})
 }
 
-// TestACopyIsReplacedTwice: each replacement has a workflow for the notice; who gets the copy in
-// the end is told once, whichever runs first, and also while the other's mail is on its way.
+// TestACopyIsReplacedTwice: each replacement has a workflow for the notice. The final recipient is notified once,
+// whichever workflow runs first, and also while the other's email is being sent.
 func TestACopyIsReplacedTwice(t *testing.T) {
 	t.Parallel()
 	for _, newestFirst := range []bool{false, true} {
@@ -185,8 +184,8 @@ func TestACopyIsReplacedTwice(t *testing.T) {
 	}
 }
 
-// TestARenewalBeforeTheInvitation: while a group's invitation has not gone out, a link
-// that is sent anew, to the same person or to another, is mailed once, whoever comes first.
+// TestARenewalBeforeTheInvitation: while a group's invitation has not been sent, a renewed link, for the same person
+// or another, is mailed once, whichever comes first.
 func TestARenewalBeforeTheInvitation(t *testing.T) {
 	t.Parallel()
 	changes := map[string]func(*fakeEnv, *models.Envelope, uuid.UUID) error{
@@ -236,7 +235,7 @@ func TestARenewalBeforeTheInvitation(t *testing.T) {
 			})
 		}
 	}
-	// What was sent anew and got lost with its workflow goes out all the same.
+	// A renewed link whose workflow was lost is sent nevertheless.
 	t.Run("lost", func(t *testing.T) {
 		t.Parallel()
 		onBoth(t, func(env *fakeEnv) {
@@ -263,7 +262,7 @@ func TestARenewalBeforeTheInvitation(t *testing.T) {
 			require.Empty(env.t, env.mailedTo())
 		})
 	})
-	// The sender who has the link in hand leaves the invitation to the service.
+	// A sender who gets the link leaves the invitation to the service.
 	t.Run("rotated", func(t *testing.T) {
 		t.Parallel()
 		onBoth(t, func(env *fakeEnv) {
@@ -303,7 +302,7 @@ func TestCopiesThatAreTooLarge(t *testing.T) {
 	})
 }
 
-// TestLinksToCopiesThatAreRefused: a mail that the server refuses for good has not been sent, as the audit trail says.
+// TestLinksToCopiesThatAreRefused: an email that the server permanently rejects counts as not sent in the audit trail.
 func TestLinksToCopiesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -355,8 +354,8 @@ func TestNoticesToSeveralCopies(t *testing.T) {
 	})
 }
 
-// TestCopiesAfterThePurge: who has not got a copy until the files are deleted gets none, and
-// no link to what is not there.
+// TestCopiesAfterThePurge: a recipient without a copy when the files are deleted gets none, and no link to deleted
+// files.
 func TestCopiesAfterThePurge(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int64{1000, 1} { // attached, or as links

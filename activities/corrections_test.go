@@ -138,8 +138,8 @@ func TestRemindersOfAnEnvelopeOfItsOwn(t *testing.T) {
 	})
 }
 
-// TestTheSealNamesWhoWasToSignBefore: with the time of the event that tells of the next
-// person, so that the record agrees with its chain.
+// TestTheSealNamesWhoWasToSignBefore: with the time of the event that names the successor, so that the record agrees
+// with its chain.
 func TestTheSealNamesWhoWasToSignBefore(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

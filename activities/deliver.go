@@ -50,7 +50,7 @@ func (a *Activities) Deliver(ctx context.Context, in DeliverInput) (DeliverResul
 		return DeliverResult{}, err
 	}
 	if job.Delivery.Run != in.Resend {
-		return DeliverResult{}, nil // it was sent again meanwhile, by another workflow
+		return DeliverResult{}, nil // another workflow has sent it again in the meantime
 	}
 	wait, err := a.attempt(ctx, in, job)
 	if err != nil {
@@ -119,10 +119,9 @@ func (a *Activities) jitter(delay time.Duration) time.Duration {
 	return time.Duration(a.Random(tenth))
 }
 
-// unrecorded is the failure of an attempt that was made and could not be recorded.
-// It is made again under the same number, so it waits as long as the schedule
-// says for as many starts: a database that cannot be written to for days does not
-// have the endpoint asked every minute.
+// unrecorded returns the error for an attempt that was made and could not be recorded. It is repeated under the same
+// number after the delay of the schedule for this number of starts: a database that is not writable for days does not
+// cause a request to the endpoint every minute.
 func (a *Activities) unrecorded(ctx context.Context, delays []time.Duration, err error) error {
 	next := delays[min(int(activity.GetInfo(ctx).Attempt), len(delays)-1)]
 	return sdktemporal.NewApplicationErrorWithOptions("the attempt was not recorded", "NotRecorded",
@@ -149,7 +148,7 @@ func deliveryError(why string, again *time.Duration) error {
 	})
 }
 
-// reportDisabled tells the app's contact that an endpoint was switched off.
+// reportDisabled notifies the app's contact that an endpoint was disabled.
 func (a *Activities) reportDisabled(ctx context.Context, job *store.DeliveryJob, last models.DeliveryAttempt) error {
 	app, err := a.Store.App(ctx, job.Delivery.AppID)
 	if err != nil || app.Contact == "" {

@@ -54,8 +54,8 @@ func (env webhookFixture) state(d *models.Delivery) (models.DeliveryStatus, int)
 	return got.Status, got.Attempts
 }
 
-// TestRetryAfterIsHeeded: an endpoint that asks for more time than the schedule
-// gives gets it, and one that asks for less gets what the schedule gives.
+// TestRetryAfterIsHeeded: an endpoint that requests a longer delay than the schedule's gets it, and one that requests
+// a shorter delay gets the schedule's.
 func TestRetryAfterIsHeeded(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -112,8 +112,8 @@ func TestTheLastAttemptSettles(t *testing.T) {
 	})
 }
 
-// TestNothingWaitsForAnEndpointThatIsGone: a delivery that was made in the moment in which its
-// endpoint was switched off or deleted fails, and can be sent again. Other runs are left alone.
+// TestNothingWaitsForAnEndpointThatIsGone: a delivery created at the moment when its endpoint was disabled or deleted
+// fails, and can be resent. Other runs are not affected.
 func TestNothingWaitsForAnEndpointThatIsGone(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -205,8 +205,8 @@ func TestAttemptsAreCountedFromTheRecord(t *testing.T) {
 	})
 }
 
-// TestUnrecordedAttemptsWait: an attempt that cannot be recorded is made again as
-// late as the schedule says, not at once.
+// TestUnrecordedAttemptsWait: an attempt that cannot be recorded is repeated after the delay of the schedule, not
+// immediately.
 func TestUnrecordedAttemptsWait(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -55,8 +55,7 @@ func TestClosingMailsGoToInvitedSignersAlone(t *testing.T) {
 	})
 }
 
-// TestNothingIsSealedOnABrokenChain: what was recorded is not what is there, so
-// there is nothing that a seal could vouch for.
+// TestNothingIsSealedOnABrokenChain: the chain differs from what was recorded, so a seal cannot vouch for it.
 func TestNothingIsSealedOnABrokenChain(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -91,7 +90,7 @@ func TestTheFileThatWasUploadedIsSealed(t *testing.T) {
 	})
 }
 
-// TestFilesThatFitGoAlong: to the byte, with the mail as with what it says later.
+// TestFilesThatFitGoAlong: the limit is exact to the byte, for the email and for what it says later.
 func TestFilesThatFitGoAlong(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -8,7 +8,7 @@ import (
 	"countersign/store"
 )
 
-// NonRetryable is what becomes of the errors of activities.
+// NonRetryable returns the form of an activity's error.
 func NonRetryable(err error) error { return nonRetryable(err) }
 
 // AwaitRoom waits for room for a row of a bulk send, up to a limit.

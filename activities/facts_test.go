@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFactsOfTheUploadAreSealedWith: what was found out at the upload reaches the
-// seal, and a document of which nothing was kept is sealed all the same.
+// TestFactsOfTheUploadAreSealedWith: facts determined at the upload reach the seal, and a document without stored
+// facts is sealed as well.
 func TestFactsOfTheUploadAreSealedWith(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

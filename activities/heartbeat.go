@@ -25,15 +25,14 @@ const (
 	StallTimeout = 5 * time.Minute
 )
 
-// KeepAlive makes a worker send the heartbeats of its activities, and hand back
-// those that are running when it is stopped: another worker begins them
-// again at once. Deliver does without: it ends within seconds.
+// KeepAlive makes a worker send the heartbeats of its activities, and hand back running ones when it is stopped:
+// another worker restarts them immediately. Deliver does not need it: it ends within seconds.
 type KeepAlive struct {
 	interceptor.WorkerInterceptorBase
 
-	// Grace is how long an activity may take to end by itself, so that a mail that
-	// is being sent is not sent again. It must be shorter than the worker's
-	// WorkerStopTimeout, after which nothing is reported to Temporal any more.
+	// Grace is the time in which an activity may finish after the worker is stopped, so that an email being sent is
+	// not sent again. It must be shorter than the worker's WorkerStopTimeout, after which nothing is reported to
+	// Temporal.
 	Grace time.Duration
 	// Stall is how long an activity may make no progress; 0: StallTimeout.
 	Stall time.Duration

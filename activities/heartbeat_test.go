@@ -38,9 +38,8 @@ func TestLocalActivitiesAreNotHandedBack(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestActivitiesAreHandedBack: one that is under way when the worker stops is
-// ended after its grace and given back; one that fails by itself fails as it is,
-// and one that ends in time ends well.
+// TestActivitiesAreHandedBack: an activity that runs when the worker stops is canceled after its grace period and
+// handed back. One that fails on its own fails with its own error, and one that ends in time succeeds.
 func TestActivitiesAreHandedBack(t *testing.T) {
 	t.Parallel()
 	run := func(stop chan struct{}, work func(context.Context) error) error {
@@ -76,7 +75,8 @@ func TestActivitiesAreHandedBack(t *testing.T) {
 	assert.NotEqual(t, "HandedBack", failed.Type())
 }
 
-// TestKeepAlive_StalledActivity_IsCanceled: a hung activity ends and is retried; one that reports progress goes on for longer.
+// TestKeepAlive_StalledActivity_IsCanceled: a hung activity ends and is retried; one that reports progress continues
+// for longer.
 func TestKeepAlive_StalledActivity_IsCanceled(t *testing.T) {
 	t.Parallel()
 	const stall = 200 * time.Millisecond

@@ -18,8 +18,8 @@ import (
 	"countersign/webhook"
 )
 
-// TestWhatTheSealIsMadeFrom: every signer with what they were shown, every value
-// on the document that it belongs to, and the whole audit trail.
+// TestWhatTheSealIsMadeFrom: every signer with the values that they were shown, every value on the document to which
+// it belongs, and the whole audit trail.
 func TestWhatTheSealIsMadeFrom(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -153,7 +153,7 @@ func TestOneRefusedAddressKeepsNobodyFromTheirs(t *testing.T) {
 	})
 }
 
-// TestTheReasonIsThatOfTheEnd: not that of a mail that could not be delivered.
+// TestTheReasonIsThatOfTheEnd: the reason is not that of an email that could not be delivered.
 func TestTheReasonIsThatOfTheEnd(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -244,7 +244,7 @@ func TestFailuresOfDeliveriesSayWhy(t *testing.T) {
 			assert.Equal(env.t, c.res.Status, attempts[0].Status)
 			assert.Equal(env.t, c.res.Err != nil, attempts[0].Error != "")
 		}
-		// No number is asked for where there is no tenth.
+		// No random number is drawn if there is no tenth.
 		env.Random = func(int64) int64 { panic("asked") }
 		var failed *sdktemporal.ApplicationError
 		require.ErrorAs(env.t, to.try(to.ping(), 0, []time.Duration{0, 9}, webhook.Result{Status: 500}), &failed)

@@ -15,8 +15,8 @@ import (
 	"countersign/temporal"
 )
 
-// sentTo stores an envelope with one document that waits for these recipients, those
-// who can have one with a field each.
+// sentTo stores an envelope with one document that waits for these recipients, with a field for each recipient who can
+// have one.
 func (env *fakeEnv) sentTo(ins ...models.SignerInput) (*models.Envelope, temporal.EnvelopeInput) {
 	env.t.Helper()
 	act := env.act()
@@ -72,8 +72,7 @@ func (env *fakeEnv) finishes(of *models.Envelope, i int) {
 	})
 }
 
-// TestMailsOfEveryKind: who is written to, and in which language, from the invitation
-// to the copies.
+// TestMailsOfEveryKind: the addressees and languages of all emails, from the invitation to the copies.
 func TestMailsOfEveryKind(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -118,7 +117,7 @@ func TestMailsOfEveryKind(t *testing.T) {
 		now, err := env.Store.Envelope(ctx, in.AppID, e.ID)
 		require.NoError(env.t, err)
 		require.True(env.t, now.Signers[2].LinkIssuedAt.Before(*now.Signers[0].LinkIssuedAt), "the sender's link stays as it is")
-		env.change(e, func(e *models.Envelope) error { // it has ended meanwhile
+		env.change(e, func(e *models.Envelope) error { // it has ended in the meantime
 			_, err := e.IssueLink(env.act(), sam.ID, false)
 			return err
 		})
@@ -140,7 +139,7 @@ func TestMailsOfEveryKind(t *testing.T) {
 	})
 }
 
-// TestClosingMailsOfEveryKind: the host is told, and nobody whom the sender writes to.
+// TestClosingMailsOfEveryKind: the host is notified, and recipients to whom the sender writes are not.
 func TestClosingMailsOfEveryKind(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -163,7 +162,7 @@ func TestClosingMailsOfEveryKind(t *testing.T) {
 	})
 }
 
-// TestCopyNoticesThatAreRefused: the envelope goes on, and its chain says so.
+// TestCopyNoticesThatAreRefused: the envelope continues, and its chain records it.
 func TestCopyNoticesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -11,8 +11,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestEveryMailSaysWhatItIs: its kind, whom it is for, in whose name it goes out and who gets the answers; and the
-// service remembers it under the same kind.
+// TestEveryMailSaysWhatItIs: its kind, its addressee, its sender's name and the address for replies; and the service
+// records it under the same kind.
 func TestEveryMailSaysWhatItIs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

@@ -71,8 +71,8 @@ const renewalSends = 2 * time.Minute
 // errTypeRenewalSends is the type of the error of an invitation that another workflow is about to send.
 const errTypeRenewalSends = "RenewalSends"
 
-// awaitRenewal is an error, so that it is tried again, until what a recipient was sent
-// anew has gone out or was refused. It is expected, and logged as such.
+// awaitRenewal returns an error, so that it is retried, until the renewed link or notice of a recipient was sent or
+// permanently rejected. The error is expected, and logged as such.
 func (a *Activities) awaitRenewal(ctx context.Context, e *models.Envelope, s *models.Signer) error {
 	if !s.InvitedByMail() {
 		return nil
@@ -96,16 +96,16 @@ func (a *Activities) invitationID(s *models.Signer) string {
 	return a.Mail.MessageID("invitation", s.LinkID.String())
 }
 
-// textHasLink reports whether a signer's text message has the link: who is to prove to have
-// the phone gets it by mail alone.
+// textHasLink reports whether a signer's text message contains the link. A signer who verifies by phone gets the link
+// only by email.
 func textHasLink(s *models.Signer) bool { return s.AuthMethod != models.AuthSMSOTP }
 
-// getsText reports whether a signer is sent text messages; the link of who has a host is the host's.
+// getsText reports whether a signer receives text messages. If there is a host, the link is the host's.
 func (a *Activities) getsText(s *models.Signer) bool {
 	return a.SMS != nil && s.Phone != nil && s.Host() == nil
 }
 
-// textsLink reports whether a signer is sent the link by text message, too.
+// textsLink reports whether a signer receives the link by text message as well.
 func (a *Activities) textsLink(s *models.Signer) bool { return a.getsText(s) && textHasLink(s) }
 
 func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *models.Signer, msg templates.Invitation) error {
@@ -121,7 +121,8 @@ func (a *Activities) textInvitation(ctx context.Context, e *models.Envelope, s *
 	return ignoreRefused(err) // the mail carries the same link
 }
 
-// SendClosing tells everyone who was asked, and who was told that a copy would come, that there is nothing left to sign.
+// SendClosing notifies all invited recipients, and recipients of copies who were notified, that the envelope has
+// closed.
 func (a *Activities) SendClosing(ctx context.Context, in temporal.EnvelopeInput) error {
 	release, err := a.takeMailSlot(ctx, in.AppID)
 	if err != nil {
@@ -210,19 +211,18 @@ func (a *Activities) mailOnce(ctx context.Context, e *models.Envelope, s *models
 	}, record)
 }
 
-// recordMail records that a message went out or, if refused says why, that it was refused for good.
+// recordMail records that a message was sent or, if refused gives a reason, that it was permanently rejected.
 type recordMail func(id, refused string) error
 
-// refusedFor is for how long a message is tried that the server refuses, though not for good, from
-// the first refusal (RFC 5321 section 4.5.4.1, which text messages follow too). One that the server
-// was not asked about, as it is down, is tried for as long as it takes.
+// refusedFor is the time for which a message that the server temporarily rejects is retried, from the first rejection
+// (RFC 5321 section 4.5.4.1, applied to text messages as well). A message for a server that is down is retried without
+// a time limit.
 const refusedFor = 5 * 24 * time.Hour
 
-// sendOnce sends a message unless it has gone out or been refused for good before, and
-// records which; record nil notes it with the message alone. If the process ends
-// between the two it is sent again, under the same Message-ID. A refusal is a
-// *notify.PermanentError, also where it was recorded by a former attempt, and where the
-// first one was refusedFor ago: send is told that it is the last attempt then.
+// sendOnce sends a message unless it was sent or permanently rejected before, and records the result; if record is
+// nil, only with the message. If the process ends between the two, the message is sent again under the same
+// Message-ID. A permanent rejection is a *notify.PermanentError, also if a former attempt recorded it, or if the first
+// rejection was refusedFor ago: in that case last is set for send.
 func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(ctx context.Context, last bool) error, record recordMail) error {
 	begun, err := a.Store.BeginMail(ctx, m)
 	if err != nil {
@@ -266,8 +266,8 @@ func (a *Activities) sendOnce(ctx context.Context, m models.Mail, send func(ctx 
 	return record(m.ID, "")
 }
 
-// triedAgain is the error of a message that the server refused, though not for good: of the kind
-// that is tried again, until the first refusal was refusedFor ago.
+// triedAgain returns the error for a message that the server temporarily rejected: a retryable one, until the first
+// rejection was refusedFor ago.
 func (a *Activities) triedAgain(ctx context.Context, m models.Mail, refused *notify.RefusedError) error {
 	if a.lastAttempt(m) {
 		return &notify.PermanentError{Err: fmt.Errorf("%w, for days", refused)}
@@ -286,11 +286,11 @@ func (a *Activities) lastAttempt(m models.Mail) bool {
 	return m.RefusedAt != nil && a.Now().Sub(*m.RefusedAt) >= refusedFor
 }
 
-// longestWait is the longest time between two attempts at a mail that the server refuses; RFC 5321
-// section 4.5.4.1 asks for no less. It is come to slowly, as most refusals are short.
+// longestWait is the longest delay between two attempts at an email that the server rejects; RFC 5321 section 4.5.4.1
+// requires at least this. The delay grows slowly, as most rejections are short.
 const longestWait = 30 * time.Minute
 
-// refusedError is that the server refused a mail, though not for good. It is tried again after wait.
+// refusedError reports that the server temporarily rejected an email. It is retried after wait.
 type refusedError struct {
 	error
 
@@ -330,7 +330,7 @@ func waitOfRefused(err error) (wait time.Duration, refused bool) {
 	return 0, false
 }
 
-// noteMail notes with a message alone what became of it.
+// noteMail records the result of a message only with the message.
 func (a *Activities) noteMail(ctx context.Context, id, refused string) error {
 	if refused != "" {
 		return a.Store.MailFailed(ctx, id, refused)
@@ -338,8 +338,7 @@ func (a *Activities) noteMail(ctx context.Context, id, refused string) error {
 	return a.Store.MailSent(ctx, id)
 }
 
-// ignoreRefused is err, unless it is that an address was refused for good, which is
-// noted with the mail.
+// ignoreRefused returns err, or nil if an address was permanently rejected, which is recorded with the email.
 func ignoreRefused(err error) error {
 	if _, refused := errors.AsType[*notify.PermanentError](err); refused {
 		return nil
@@ -357,7 +356,7 @@ func (a *Activities) recordInvited(ctx context.Context, in temporal.InviteInput,
 	})
 }
 
-// recordMail records what became of a mail by a change of its envelope.
+// recordMail records the result of an email in a change of its envelope.
 func (a *Activities) recordMail(ctx context.Context, in temporal.EnvelopeInput, mailID, refused string, change func(*models.Envelope) error) error {
 	_, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, change)
 	if models.IsRefusal(err) {
@@ -371,7 +370,7 @@ type mailSettings struct {
 	sender    string // the name that mails are sent under
 	language  string
 	replyTo   string        // "": the service's own address
-	notify    string        // who is notified of failures; "": no one
+	notify    string        // recipient of failure notices; "": none
 	reminders time.Duration // the time between them; 0: none
 	look      templates.Look
 	logo      []byte // PNG; nil: none

@@ -25,7 +25,7 @@ func (env *fakeEnv) void(e *models.Envelope) {
 	env.change(e, func(e *models.Envelope) error { return e.Void(env.act(), nil) })
 }
 
-// mail is what is on record of the first signer's mail of a kind.
+// mail returns the recorded email of a kind to the first signer.
 func (env *fakeEnv) mail(e *models.Envelope, kind models.MailKind) models.Mail {
 	env.t.Helper()
 	mails, err := env.Store.Mails(env.t.Context(), e.ID)
@@ -51,14 +51,14 @@ func TestClosedWhileAMailGoesOut(t *testing.T) {
 		assert.NotNil(env.t, env.mail(e, models.MailInvitation).SentAt)
 		assert.Zero(env.t, env.events(e, models.EventInvitationSent))
 
-		// An address that is refused meanwhile is no error either.
+		// An address that is rejected in the meantime is no error either.
 		e, in = env.sent("a@example.com")
 		env.mails.refuse = "a@example.com"
 		require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
 		assert.NotNil(env.t, env.mail(e, models.MailInvitation).FailedAt)
 		assert.Zero(env.t, env.events(e, models.EventInvitationFailed))
 
-		// Who asks for another's invitation gets nothing.
+		// A request for another envelope's invitation sends nothing.
 		env.mails.meanwhile = nil
 		require.NoError(env.t, env.Invite(ctx, temporal.InviteInput{EnvelopeInput: in, SignerID: uuid.New()}))
 		assert.Len(env.t, env.mails.mails, 1)
@@ -89,8 +89,7 @@ func TestClosedBetweenTwoReminders(t *testing.T) {
 	})
 }
 
-// TestClosedWhileSealingFails: an operator was first, and the failure is told as
-// it is.
+// TestClosedWhileSealingFails: an operator closed the envelope first, and the failure is reported as it is.
 func TestClosedWhileSealingFails(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -135,7 +134,7 @@ func TestAStoppedWorkerBlamesNobody(t *testing.T) {
 	})
 }
 
-// cutOff is an endpoint whose answer comes too late.
+// cutOff is an endpoint whose response comes too late.
 type cutOff func()
 
 func (stop cutOff) Deliver(context.Context, webhook.Request) webhook.Result {
@@ -168,7 +167,7 @@ func TestWhatIsNotDueIsTriedAgain(t *testing.T) {
 	})
 }
 
-// TestOnlyRefusalsAreFinal: what may go away by itself is tried again.
+// TestOnlyRefusalsAreFinal: errors that may pass are retried.
 func TestOnlyRefusalsAreFinal(t *testing.T) {
 	t.Parallel()
 	var failed *sdktemporal.ApplicationError

@@ -12,9 +12,9 @@ import (
 	"countersign/notify/templates"
 )
 
-// notifyTenant tells the tenant's people of what went wrong with an envelope, once for
-// each signer (the zero id: none) and what: no one where they named no address. An address of theirs
-// that is refused is noted with the mail.
+// notifyTenant notifies the tenant's contact of a problem with an envelope, once for each signer (the zero id: none)
+// and kind of problem. It sends nothing if there is no contact. A permanently rejected contact address is recorded
+// with the email.
 func (a *Activities) notifyTenant(ctx context.Context, e *models.Envelope, v mailSettings, signer uuid.UUID, n templates.Notice, what string) error {
 	if v.notify == "" {
 		return nil
@@ -30,8 +30,7 @@ func (a *Activities) notifyTenant(ctx context.Context, e *models.Envelope, v mai
 	}, nil))
 }
 
-// noticeDelegation tells the sender that a signer handed over to somebody else, once
-// for each time.
+// noticeDelegation notifies the sender that a signer delegated to another person, once for each time.
 func (a *Activities) noticeDelegation(ctx context.Context, e *models.Envelope, s *models.Signer, v mailSettings) error {
 	times := len(s.Previous())
 	if !s.Delegated || times == 0 {

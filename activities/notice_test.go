@@ -13,8 +13,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestMailsUseTheTenantsSettings: in its language, under its name, answered to its
-// address; and its people are told of what went wrong.
+// TestMailsUseTheTenantsSettings: emails use the tenant's language, name and address for replies, and the tenant's
+// contact is notified of problems.
 func TestMailsUseTheTenantsSettings(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -81,7 +81,8 @@ func TestFailedInvitationsAreMailed(t *testing.T) {
 	}
 }
 
-// TestARefusalIsToldWhereverItWasCutOff: before it was on record, and before the sender's people were told.
+// TestARefusalIsToldWhereverItWasCutOff: before the rejection was recorded, and before the sender's contact was
+// notified.
 func TestARefusalIsToldWhereverItWasCutOff(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

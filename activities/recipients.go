@@ -25,14 +25,14 @@ type addressee struct {
 // person is the recipient's own address.
 func person(s *models.Signer) notify.Address { return notify.Address{Name: s.Name, Email: s.Email} }
 
-// invitee is the address of who gets the recipient's link.
+// invitee returns the address of the person who receives the recipient's link.
 func invitee(s *models.Signer) notify.Address {
 	name, email := s.Invitee()
 	return notify.Address{Name: name, Email: email}
 }
 
-// mailed are the addressees of what the service sends by itself, each address once: not
-// those whom the sender writes to.
+// mailed returns the addressees of the service's own emails, each address once, without recipients to whom the sender
+// writes.
 func mailed(to []*models.Signer, address func(*models.Signer) notify.Address) []addressee {
 	var out []addressee
 	seen := make(map[string]bool, len(to))
@@ -60,7 +60,7 @@ func part(e *models.Envelope, s *models.Signer) seal.Part {
 	return p
 }
 
-// announceCopy tells who gets copies alone that one will come.
+// announceCopy notifies a recipient of copies that a copy will come.
 func (a *Activities) announceCopy(ctx context.Context, in temporal.InviteInput, e *models.Envelope, s *models.Signer, v mailSettings, rejected func(string)) error {
 	if s.Silent {
 		return nil
@@ -74,8 +74,8 @@ func (a *Activities) announceCopy(ctx context.Context, in temporal.InviteInput, 
 	return a.reportBounce(ctx, e, s, v, id, err, rejected)
 }
 
-// replacedLater reports whether a notice to who gets a copy was asked for by a replacement, and
-// another followed: that one's workflow sends the notice, to who is meant then.
+// replacedLater reports whether a notice for a recipient of copies was requested by a replacement that another one
+// followed: the later one's workflow sends the notice to the current recipient.
 func (a *Activities) replacedLater(ctx context.Context, in temporal.InviteInput, e *models.Envelope, s *models.Signer) (bool, error) {
 	if in.LinkID == nil { // the group's invitation
 		return false, nil
@@ -101,8 +101,8 @@ func (a *Activities) copyNoticeID(s *models.Signer) string {
 	return a.Mail.MessageID(of...)
 }
 
-// toldOfCopies are those who were told that a copy would come: whose newest notice was
-// begun, and not refused.
+// toldOfCopies returns the recipients who were notified that a copy would come: those whose newest notice was begun,
+// and not rejected.
 func (a *Activities) toldOfCopies(ctx context.Context, e *models.Envelope) ([]*models.Signer, error) {
 	if len(e.Copies) == 0 {
 		return nil, nil

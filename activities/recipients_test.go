@@ -37,7 +37,7 @@ func TestInvitationsSayWhatIsToBeSigned(t *testing.T) {
 	})
 }
 
-// TestOnlyWhoIsAwaitedIsInvited: neither who comes later nor who has signed.
+// TestOnlyWhoIsAwaitedIsInvited: neither later signers nor those who have signed.
 func TestOnlyWhoIsAwaitedIsInvited(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -82,8 +82,7 @@ func TestTextMessagesThatAreRefused(t *testing.T) {
 	})
 }
 
-// TestTheTenantsAddressMayBeRefused: what it would have been told of is done all
-// the same.
+// TestTheTenantsAddressMayBeRefused: the action of which it would have been notified completes nevertheless.
 func TestTheTenantsAddressMayBeRefused(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

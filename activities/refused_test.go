@@ -42,7 +42,7 @@ func TestAnAddressThatIsRefusedForDays(t *testing.T) {
 		assert.Equal(env.t, "451 later, for days", mails[0].Error)
 		assert.Equal(env.t, []bool{false, false, true}, env.mails.lastAttempts, "what is given up is counted as refused")
 	})
-	onBoth(t, func(env *fakeEnv) { // likewise who is to sign, and the sender is told
+	onBoth(t, func(env *fakeEnv) { // likewise for the signer, and the sender is notified
 		e, in := env.sent("a@example.com")
 		invite := temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}
 		env.mails.later = "a@example.com"
@@ -105,8 +105,8 @@ func TestWhyAMailWaits(t *testing.T) {
 	})
 }
 
-// TestTheDaysBeforeTheFirstRefusal are not counted: a server that comes back answers "later" to some of
-// what has waited, mails and text messages alike.
+// TestTheDaysBeforeTheFirstRefusal are not counted: a server that comes back temporarily rejects some of the waiting
+// messages, emails and text messages alike.
 func TestTheDaysBeforeTheFirstRefusal(t *testing.T) {
 	t.Parallel()
 	const days = 5 * 24 * time.Hour
@@ -248,7 +248,7 @@ func TestAReminderThatIsRefusedForHours(t *testing.T) {
 	})
 }
 
-// TestNoMailIsBegunAfterItsTime: what is left is an error, so that it is tried again, and so is a mail that failed.
+// TestNoMailIsBegunAfterItsTime: unsent emails are an error, so that they are retried, and so are failed ones.
 func TestNoMailIsBegunAfterItsTime(t *testing.T) {
 	t.Parallel()
 	begin, cancel := context.WithCancel(t.Context())

@@ -13,8 +13,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestALinkRenewedTwiceInAMoment: each sending is for its own link, so that the newest one
-// is mailed once, whoever comes first, and one that has ended to nobody.
+// TestALinkRenewedTwiceInAMoment: each task is for its own link, so that the newest one is mailed once, whichever task
+// runs first, and an ended one is not mailed.
 func TestALinkRenewedTwiceInAMoment(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

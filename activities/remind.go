@@ -11,10 +11,9 @@ import (
 	"countersign/temporal"
 )
 
-// Remind asks again those who are awaited and were last asked an interval of the
-// tenant ago. A link that is about to run out is replaced by a new one, unless it is in a text
-// message, too: RenewLinks has both sent anew. It returns when the next reminder is due; nil if
-// none is.
+// Remind reminds the awaited signers whose last invitation or reminder is an interval of the tenant ago. It replaces a
+// link that is about to expire, unless a text message contains it as well: RenewLinks sends both again. It returns
+// when the next reminder is due; nil if none is.
 func (a *Activities) Remind(ctx context.Context, in temporal.EnvelopeInput) (*time.Time, error) {
 	release, err := a.takeMailSlot(ctx, in.AppID)
 	if err != nil {
@@ -65,7 +64,7 @@ func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *m
 	if at := e.RenewLinkAt(s); at != nil && !a.textsLink(s) && !at.After(soon) {
 		fresh, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.RenewLink(a.systemContext(), s.ID) })
 		if models.IsRefusal(err) {
-			return nil // acted meanwhile
+			return nil // acted in the meantime
 		}
 		if err != nil {
 			return err
@@ -108,12 +107,12 @@ func (a *Activities) RenewLinks(ctx context.Context, in temporal.EnvelopeInput) 
 		}
 		fresh, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error {
 			if at := e.RenewLinkAt(e.Signer(s.ID)); at == nil || at.After(a.Now()) {
-				return nil // it was replaced meanwhile
+				return nil // replaced in the meantime
 			}
 			return e.Reinvite(a.systemContext(), s.ID)
 		})
 		switch {
-		case models.IsRefusal(err): // acted meanwhile
+		case models.IsRefusal(err): // acted in the meantime
 		case err != nil:
 			failed = errors.Join(failed, err)
 		default:

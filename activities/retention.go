@@ -20,11 +20,11 @@ type RetentionPlan struct {
 	Until *time.Time `json:"until"` // nil: for ever
 	// RemindDays are the days before it on which recipients are reminded, in order.
 	RemindDays []int `json:"remindDays"`
-	// LookAgainAt is when, before the first reminder is due, it is known who has a link alone; nil: now.
+	// LookAgainAt is when, before the first reminder is due, it is known who has only links; nil: now.
 	LookAgainAt *time.Time `json:"lookAgainAt,omitempty"`
 }
 
-// RemindDeletionInput asks for the reminder that Days days are left.
+// RemindDeletionInput is the input for the reminder that Days days are left.
 type RemindDeletionInput struct {
 	temporal.EnvelopeInput
 
@@ -34,9 +34,9 @@ type RemindDeletionInput struct {
 // deletionReminders are the days before the end of the retention on which recipients are reminded.
 func deletionReminders() []int { return []int{14, 7, 1} }
 
-// LoadRetention reads until when the files are kept. There are reminders only
-// where the files were too large to be mailed: who has them needs none. That a mail server
-// finds them too large is seen when they are sent, which may be after this.
+// LoadRetention returns the time until which the files are kept. Reminders are sent only if the files were too large
+// for email: recipients who have the files need none. Whether a mail server finds the files too large is known only
+// when they are sent, which may be later.
 func (a *Activities) LoadRetention(ctx context.Context, in temporal.EnvelopeInput) (RetentionPlan, error) {
 	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
 	if err != nil {
@@ -64,10 +64,10 @@ func (a *Activities) LoadRetention(ctx context.Context, in temporal.EnvelopeInpu
 	return p, nil
 }
 
-// linksWereSent says whether somebody may have nothing but links to the files: they are not attached, or
-// somebody was sent links although they would be, because the limit was another at that time or a mail server found
-// the mail too large. Nothing tells who else was. Where the archive that has the audit trail is damaged, it may be
-// so: one reminder too many is better than a retention that waits for ever, and the purge says what is wrong.
+// linksWereSent reports whether anybody may have only links to the files: either they are not attached, or links were
+// sent although they would be attached now, because the limit was different at that time or a mail server found the
+// email too large. There is no other record of it. If the archive with the audit trail is damaged, it returns true:
+// one unnecessary reminder is better than a retention that waits for ever, and the purge reports the damage.
 func (a *Activities) linksWereSent(ctx context.Context, e *models.Envelope) (bool, error) {
 	if !a.attachmentsFit(e) {
 		return true, nil
@@ -127,7 +127,7 @@ type downloadKey struct {
 	email, document string
 }
 
-// downloads finds, in the audit trail, who has downloaded what.
+// downloads returns, from the audit trail, who has downloaded which files.
 func (a *Activities) downloads(ctx context.Context, e *models.Envelope) (map[downloadKey]bool, error) {
 	events, err := a.Store.AuditEvents(ctx, e)
 	if err != nil {
@@ -148,8 +148,8 @@ func (a *Activities) downloads(ctx context.Context, e *models.Envelope) (map[dow
 	return out, nil
 }
 
-// Purge removes the files of an envelope whose retention has ended. The record
-// records that first: what is recorded as deleted is never handed out.
+// Purge removes the files of an envelope whose retention has ended. It first records the deletion: a file that is
+// recorded as deleted is never delivered.
 func (a *Activities) Purge(ctx context.Context, in temporal.EnvelopeInput) error {
 	e, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Purge(a.systemContext()) })
 	if err != nil {

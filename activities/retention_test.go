@@ -16,9 +16,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestRetentionFromSettingsToPurge: the tenant's choice is set on completion,
-// whoever has not downloaded is reminded once a day that is due, and the files
-// go while the record stays.
+// TestRetentionFromSettingsToPurge: the tenant's setting is applied on completion, recipients who have not downloaded
+// are reminded once on each due day, and the files are removed while the record stays.
 func TestRetentionFromSettingsToPurge(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -110,7 +109,7 @@ func TestNoRemindersForThoseWhoHaveTheFiles(t *testing.T) {
 	})
 }
 
-// TestRemindersWhereTheArchiveIsLost: nobody knows who was sent links, and the retention goes on.
+// TestRemindersWhereTheArchiveIsLost: it is unknown who was sent links, and the retention continues.
 func TestRemindersWhereTheArchiveIsLost(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -136,7 +135,7 @@ func TestRemindersWhereTheArchiveIsLost(t *testing.T) {
 	})
 }
 
-// TestRemindersForThoseWhoseMailWasTooLarge: of the recipients those alone who have but links.
+// TestRemindersForThoseWhoseMailWasTooLarge: only the recipients who have only links.
 func TestRemindersForThoseWhoseMailWasTooLarge(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -159,8 +158,8 @@ func TestRemindersForThoseWhoseMailWasTooLarge(t *testing.T) {
 	})
 }
 
-// TestRemindersWhereTheLimitWasRaised: everybody was sent links, and one of them again under a
-// limit that the files fit in. A retention that is started anew finds that.
+// TestRemindersWhereTheLimitWasRaised: everybody was sent links, and one recipient got new links after the limit was
+// raised so that the files fit. A restarted retention finds that.
 func TestRemindersWhereTheLimitWasRaised(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {

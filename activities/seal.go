@@ -23,7 +23,7 @@ import (
 
 // Sealed reports how far Seal came.
 type Sealed struct {
-	// Status is the final state of the envelope: completed, or voided by an operator who was first.
+	// Status is the final state of the envelope: completed, or voided by an operator who acted first.
 	Status models.Status `json:"status"`
 	// Copied reports that every recipient was sent the sealed documents.
 	Copied bool `json:"copied,omitempty"`
@@ -118,8 +118,8 @@ func (a *Activities) sealAll(ctx context.Context, e *models.Envelope) (*models.E
 		files = append(files, f)
 	}
 	failpoint.Inject("seal.stored")
-	// Looked for before the envelope is completed: a file that is made afterwards, with a
-	// later time-stamp, is recorded after it was kept.
+	// Listed before the envelope is completed: a file created afterwards, with a later time-stamp, is recorded after
+	// it was stored.
 	kept, err := a.Blobs.List(ctx, sealedPrefix(e.ID))
 	if err != nil {
 		return nil, nil, err
@@ -154,7 +154,7 @@ func (a *Activities) openUpload(ctx context.Context, kept blob.Record) (*blob.Fi
 
 func sealedPrefix(envelope uuid.UUID) string { return "envelopes/" + envelope.String() + "/sealed/" }
 
-// sealDocument seals one document into a file of its own name.
+// sealDocument seals one document into a separate file.
 func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *models.Document, job seal.Job) (models.SealedFile, error) {
 	original, err := a.openUpload(ctx, store.FileRecord(d.Presented()))
 	if err != nil {
@@ -207,7 +207,7 @@ func (a *Activities) sealDocument(ctx context.Context, e *models.Envelope, d *mo
 	}, nil
 }
 
-// sealJob gathers what is the same for all documents of the envelope.
+// sealJob returns the part of the job that is the same for all documents of the envelope.
 func (a *Activities) sealJob(ctx context.Context, e *models.Envelope) (seal.Job, error) {
 	values, err1 := a.Store.Values(ctx, e)
 	events, err2 := a.Store.AuditEvents(ctx, e)
@@ -290,7 +290,7 @@ func preparation(d *models.Document, upload *blob.File) (*seal.Prepared, error) 
 
 func utcOrZero(t *time.Time) time.Time { return models.Deref(t, time.Time{}).UTC() }
 
-// removeUnrecorded removes those of the kept sealed files that are not recorded.
+// removeUnrecorded removes the stored sealed files that are not recorded.
 func (a *Activities) removeUnrecorded(ctx context.Context, e *models.Envelope, kept []string) error {
 	return a.deleteFiles(ctx, slices.DeleteFunc(kept, func(key string) bool {
 		return slices.ContainsFunc(e.Sealed(), func(d *models.Document) bool { return d.BlobKey == key })
@@ -307,9 +307,8 @@ const (
 // errCopiesBusy leaves the copies to SendCopies, which has a task queue for mail.
 var errCopiesBusy = errors.New("as many envelopes as may are sending copies on the sealing queue")
 
-// copyOnce begins no mail where the activity's time is nearly over: SendCopies would begin
-// while this one is still sending it. Nor does it begin one while many others wait for the mail server: documents are
-// sealed meanwhile.
+// copyOnce begins no email if the activity's time is nearly over: SendCopies would begin while this one is still
+// sending it. Nor does it begin one while many others wait for the mail server: documents are sealed in the meantime.
 func (a *Activities) copyOnce(ctx context.Context, e *models.Envelope) error {
 	if a.CopySlots != nil {
 		select {
@@ -346,7 +345,7 @@ func (a *Activities) takeSealSlot(ctx context.Context) (release func(), err erro
 		case a.SealSlots <- struct{}{}:
 			return func() { <-a.SealSlots }, nil
 		case <-waiting.C:
-			pulse.Beat(ctx) // others are sealed meanwhile
+			pulse.Beat(ctx) // others are sealed in the meantime
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

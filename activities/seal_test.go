@@ -101,8 +101,8 @@ func TestSealSlots(t *testing.T) {
 	})
 }
 
-// TestAHangingTimestampAuthorityHoldsUpNoSeal: one that is asked for the time-stamps of one
-// envelope keeps no other from being sealed, and no activity waits for another's answer.
+// TestAHangingTimestampAuthorityHoldsUpNoSeal: requesting time-stamps for one envelope delays no other seal, and no
+// activity waits for the response to another.
 func TestAHangingTimestampAuthorityHoldsUpNoSeal(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
