@@ -62,7 +62,7 @@ func (x extendCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	at, err := x.deadline(time.Now().UTC())
+	at, err := x.deadline(now())
 	if err != nil {
 		return err
 	}

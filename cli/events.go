@@ -51,7 +51,7 @@ func (f *forwarder) post(ctx context.Context, id uuid.UUID, body []byte) (int, e
 	if err != nil {
 		return 0, fmt.Errorf("--forward: %w", err)
 	}
-	req.Header = webhook.StandardHeaders(id.String(), time.Now().UTC(), body, []byte(f.Secret))
+	req.Header = webhook.StandardHeaders(id.String(), now(), body, []byte(f.Secret))
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set(webhook.SignatureHeader, webhook.Sign([]byte(f.Secret), body))
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -142,7 +142,7 @@ func (r *replayCommand) Run(ctx context.Context) error {
 	if r.Since <= 0 {
 		return errors.New("--since must be a time such as 1h")
 	}
-	events := c.ReadEvents(ctx, countersign.EventOptions{Since: time.Now().UTC().Add(-r.Since), Name: api.WebhookEventName(r.Event)})
+	events := c.ReadEvents(ctx, countersign.EventOptions{Since: now().Add(-r.Since), Name: api.WebhookEventName(r.Event)})
 	return r.deliverAll(ctx, events, r.JSON)
 }
 
@@ -190,7 +190,7 @@ func madeUpEvent(name models.EventName) (uuid.UUID, []byte, error) {
 	if !name.IsWebhookEvent() {
 		return uuid.Nil, nil, fmt.Errorf("%q is not a webhook event; there are %v", name, models.WebhookEvents)
 	}
-	at := time.Now().UTC().Truncate(time.Microsecond)
+	at := now().Truncate(time.Microsecond)
 	subject := "A made-up envelope"
 	if name == models.EventBulkCompleted { // it belongs to no envelope
 		id := uuid.Must(uuid.NewV7())

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -37,7 +36,7 @@ func (m mcpCommand) Run(ctx context.Context) error {
 	if tenant == "" {
 		return errNoTenant
 	}
-	cfg := mcpserver.Config{Client: c, Tenant: tenant, ReadOnly: m.ReadOnly, Version: Version, Now: func() time.Time { return time.Now().UTC() }}
+	cfg := mcpserver.Config{Client: c, Tenant: tenant, ReadOnly: m.ReadOnly, Version: Version, Now: now}
 	if m.Dir != "" {
 		if cfg.Files, err = os.OpenRoot(m.Dir); err != nil {
 			return fmt.Errorf("--dir: %w", err)

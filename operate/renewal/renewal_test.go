@@ -78,7 +78,8 @@ func newFakeEnv(t *testing.T, s *store.Store, change func(*seal.Config)) *fakeEn
 	sealer, err := seal.New(cfg)
 	require.NoError(t, err)
 	env.app = app.ID
-	env.Activities = &activities.Activities{Store: s, Blobs: blobs, Sealer: sealer, BaseURL: "https://example.com", Now: time.Now, NewID: uuid.New,
+	env.Activities = &activities.Activities{
+		Store: s, Blobs: blobs, Sealer: sealer, BaseURL: "https://example.com", Now: time.Now, NewID: uuid.New,
 		CopySlots: make(chan struct{}), // none is free: the copies are sent later
 	}
 	var suite testsuite.WorkflowTestSuite

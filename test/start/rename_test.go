@@ -32,7 +32,7 @@ func TestRename_TheCopyBuilds(t *testing.T) {
 		require.NoError(t, err)
 		to := filepath.Join(copied, file)
 		require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o700))
-		require.NoError(t, os.WriteFile(to, b, 0o700)) //nolint:gosec // scripts among them
+		require.NoError(t, os.WriteFile(to, b, 0o700))
 	}
 	require.NoError(t, os.CopyFS(filepath.Join(copied, "web", "dist"), os.DirFS(filepath.Join(root, "web", "dist")))) // built, and not tracked
 	run(copied, "git", "init", "--quiet")
