@@ -18,8 +18,8 @@ import (
 var (
 	// qualifiedName is a name of a package, as store.Change.
 	qualifiedName = regexp.MustCompile(`\b([a-z]\w*)\.([A-Z]\w*)`)
-	// goName is what can only be meant as a name in Go code: a test, or a name with an inner capital
-	// that stands in backquotes or behind "see".
+	// goName matches text that can only be a name in Go code: a test, or a name with an inner capital in backquotes or
+	// after "see".
 	goName = regexp.MustCompile("\\b((?:Test|Benchmark|Fuzz)[A-Z]\\w+)|(?:\\b[Ss]ee |`)(\\w*[a-z][A-Z]\\w*)\\b")
 )
 

@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheAlertOutlastsTheWaitForTheNextAttempt compares for how long CountersignMailFails goes on after a failure with the longest
-// time between two attempts at a mail that is refused: else it ends between them, while nothing was mended.
+// TestTheAlertOutlastsTheWaitForTheNextAttempt compares the duration of CountersignMailFails after a failure with the
+// longest delay between two attempts at a rejected email. If it were shorter, the alert would end between attempts
+// although nothing was fixed.
 func TestTheAlertOutlastsTheWaitForTheNextAttempt(t *testing.T) {
 	t.Parallel()
 	minutes := func(file, pattern string) int {
@@ -28,8 +29,8 @@ func TestTheAlertOutlastsTheWaitForTheNextAttempt(t *testing.T) {
 		minutes("activities/mail.go", `const longestWait = (\d+) \* time\.Minute`))
 }
 
-// TestTheImageIsHealthyWithoutTemporal: signing goes on while Temporal is down, so that no orchestrator may take the APIs away. The
-// images ask the program itself, which leaves Temporal out for an API.
+// TestTheImageIsHealthyWithoutTemporal: signing continues while Temporal is down, so orchestrators must not remove the
+// APIs. The images' health checks run the program itself, which ignores Temporal for an API.
 func TestTheImageIsHealthyWithoutTemporal(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"../Dockerfile", "../deploy/docker/release.Dockerfile"} {

@@ -54,7 +54,7 @@ func TestPagesNamedInCodeExist(t *testing.T) {
 		default:
 			continue
 		}
-		if name == "clients/published.yaml" { // the contract as it was published
+		if name == "clients/published.yaml" { // the published contract
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join("..", name))

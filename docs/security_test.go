@@ -132,7 +132,8 @@ func atoi(t *testing.T, s string) int {
 	return n
 }
 
-// TestAccessTokensStayWithServers: a token may do all that its application may. Nothing tells anybody to put one into a browser.
+// TestAccessTokensStayWithServers: a token has all permissions of its application. No document says to put one into a
+// browser.
 func TestAccessTokensStayWithServers(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]string{

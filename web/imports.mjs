@@ -24,7 +24,7 @@ function follow(file, path) {
   const at = path.indexOf(file);
   if (at >= 0) {
     const circle = path.slice(at).map((f) => relative(root, f));
-    // The same circle is met from each of its modules: it is told once, beginning with its first name.
+    // The same cycle is found from each of its modules: it is reported once, beginning with its first name.
     const first = circle.indexOf([...circle].sort()[0]);
     circles.add([...circle.slice(first), ...circle.slice(0, first), circle[first]].join(" -> "));
     return;

@@ -6,7 +6,7 @@ import ts from "typescript";
 const folder = join(import.meta.dirname, "src", "builder");
 const keys = Object.keys(JSON.parse(readFileSync(join(import.meta.dirname, "..", "locales", "en", "builder.json"), "utf8")));
 
-/** Attributes whose value is read, or read out, by people; also those of the builder's own components. */
+/** Attributes whose value people read or hear; also those of the builder's own components. */
 const shown = new Set(["title", "alt", "placeholder", "aria-label", "aria-description", "aria-roledescription", "aria-valuetext", "label", "listLabel", "text"]);
 /** A placeholder that is a value as the API takes it, or a telephone number. */
 const values = new Set(["true", "+44 20 7946 0958"]);
@@ -14,7 +14,7 @@ const values = new Set(["true", "+44 20 7946 0958"]);
 const letters = (text) => /\p{L}/u.test(text);
 /** A sentence, a phrase, or a word that begins like one. */
 const reads = (text) => /\p{L}{2,}[,.:]? \p{L}/u.test(text) || /^\p{Lu}\p{Ll}{2,}[^\p{L}]*$/u.test(text);
-/** What else looks so: headers, names of keys and of what is dragged, and an error that nobody is shown. */
+/** Other texts that look like it: headers, names of keys and of dragged data, and an internal error. */
 const technical = new Set(["Authorization", "Bearer ", "Files", "too long to be kept"]);
 
 const textOf = (n) => (ts.isStringLiteral(n) || ts.isNoSubstitutionTemplateLiteral(n) || ts.isTemplateHead(n) || ts.isTemplateMiddle(n) || ts.isTemplateTail(n) || ts.isJsxText(n) ? n.text : null);

@@ -35,7 +35,7 @@ const getXfaFontDict = () => null;
 
 const mark = /^(?=;\/\/ \.\/)/m;
 
-/** Cuts one of the files; an error if it is not made as it is expected to be. */
+/** Cuts one of the files. It throws an error if the file does not have the expected form. */
 export function cutPdfJs(name: string, code: string): string {
   const cut = cuts[name];
   if (!cut) throw new Error(`${name} is not a file of pdf.js that is cut`);

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// make runs tools/dev, as "make dev" does, with a make whose targets are the lines of a shell's case, and returns what
-// it prints.
+// make runs tools/dev as "make dev" does, with a make whose targets are the lines of a shell's case, and returns the
+// output.
 func (m *machine) make(t *testing.T, targets string) (string, error) {
 	t.Helper()
 	for _, name := range []string{"cat", "chmod", "date", "grep", "mkdir", "mktemp", "mv", "nice", "rm", "sleep", "tail", "xargs"} {

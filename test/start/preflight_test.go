@@ -55,13 +55,13 @@ func (m *machine) remove(t *testing.T, name string) {
 	require.NoError(t, os.Remove(filepath.Join(m.root, "path", name)))
 }
 
-// disk leaves so many KB of disk.
+// disk reduces the free disk space to kb KB.
 func (m *machine) disk(t *testing.T, kb int) {
 	t.Helper()
 	m.install(t, "df", fmt.Sprintf("echo 'Filesystem 1024-blocks Used Available Capacity Mounted on'\necho '/dev/sda1 99999999 1 %d 1%% /'", kb))
 }
 
-// memory leaves so many KB of memory.
+// memory reduces the free memory to kb KB.
 func (m *machine) memory(t *testing.T, kb int) {
 	t.Helper()
 	m.meminfo = filepath.Join(m.root, "meminfo")

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRename_TheCopyBuilds: a copy whose modules have another path compiles as it is, and so does the client library in it.
+// TestRename_TheCopyBuilds: a copy whose modules have another path compiles without changes, and so does its client
+// library.
 func TestRename_TheCopyBuilds(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
@@ -38,7 +39,7 @@ func TestRename_TheCopyBuilds(t *testing.T) {
 	run(copied, "git", "init", "--quiet")
 	run(copied, "make", "rename", "MODULE=example.org/countersign")
 	run(copied, "go", "build", "./...")
-	run(copied, "go", "vet", "./config", "./docs") // tests look at packages, too
+	run(copied, "go", "vet", "./config", "./docs") // tests name packages as well
 	run(filepath.Join(copied, "clients", "go"), "go", "build", "./...")
 	require.Contains(t, run(filepath.Join(copied, "clients", "go"), "go", "list", "."), "example.org/countersign/clients/go")
 	left := exec.CommandContext(t.Context(), "grep", "-rlE", `"countersign/(api|store|models|clients)`, "--include=*.go", ".")

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// init is compiled into the service by main.go. SIGUSR1 forgets what was executed, SIGUSR2 writes what
-// was executed since; each then makes a file that says so.
+// init is compiled into the service by main.go. SIGUSR1 resets the record of executed code, and SIGUSR2 writes the
+// code executed since. Each then creates a file as confirmation.
 func init() {
 	dir := os.Getenv("WALK_DIR")
 	signals := make(chan os.Signal, 1)

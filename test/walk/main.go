@@ -1,11 +1,11 @@
-// Command walk lists the packages whose code a signature runs, from the request to the signal that its
-// workflow gets. It builds the service with -cover, starts the API, sends an envelope to one signer,
-// waits until Temporal has been told, and then counts what is executed between POST …/sign and
-// the moment when the signature's outbox row has been delivered. No worker runs.
+// Command walk lists the packages whose code a signature runs, from the request to the signal that its workflow gets.
+// It builds the service with -cover, starts the API, sends an envelope to one signer, and waits until the outbox is
+// empty. Then it counts the code executed between POST …/sign and the delivery of the signature's outbox row. No
+// worker runs.
 //
 //	go run ./internal/testkit/testenv go run ./test/walk [-v] [-tree DIR]
 //
-// With -tree another working tree is built, such as one of an earlier commit; it needs its web/dist.
+// With -tree it builds another working tree, such as one of an earlier commit; the tree needs its web/dist.
 package main
 
 import (
@@ -166,7 +166,7 @@ func (s *service) sign(ctx context.Context) (err error) {
 	if err := api.Start(); err != nil {
 		return err
 	}
-	defer func() { _ = errors.Join(api.Process.Kill(), api.Wait()) }() // it ends as it is told to
+	defer func() { _ = errors.Join(api.Process.Kill(), api.Wait()) }() // it is expected to end when killed
 	for _, e := range s.env {
 		if address, ok := strings.CutPrefix(e, "COUNTERSIGN_LISTEN="); ok {
 			s.base = "http://" + address
