@@ -11,9 +11,9 @@ import (
 	"countersign/temporal"
 )
 
-// BulkSend sends the rows of a bulk send, batch by batch, until none is pending. It
-// holds nothing: what is to be done next is read from the database by each batch, so one
-// that was lost, or is started twice, goes on where the rows are.
+// BulkSend sends the rows of a bulk send, batch by batch, until none is pending. It has no state of its own: each
+// batch reads from the database what to do next, so a workflow that was lost, or is started twice, continues where the
+// rows are.
 func BulkSend(ctx workflow.Context, in temporal.BulkInput) error {
 	w := &bulkSend{BulkInput: in}
 	err := workflow.SetQueryHandlerWithOptions(ctx, temporal.QueryProgress, w.progress, workflow.QueryHandlerOptions{
@@ -77,7 +77,7 @@ func (w *bulkSend) addSignals(ctx workflow.Context) workflow.Selector {
 			}
 		})
 	}
-	take(temporal.SignalChanged, "") // the next batch reads what has changed
+	take(temporal.SignalChanged, "") // the next batch reads the change
 	take(temporal.SignalPause, models.BulkPause)
 	take(temporal.SignalResume, models.BulkResume)
 	take(temporal.SignalCancel, models.BulkCancel)

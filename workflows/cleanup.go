@@ -11,11 +11,11 @@ import (
 	"countersign/activities"
 )
 
-// cleanupRounds bounds one run; the next one goes on.
+// cleanupRounds limits one run; the next one continues.
 const cleanupRounds = 200
 
-// Cleanup removes what is older than it is to be kept, round by round, and says how far
-// it is. A Temporal Schedule runs it.
+// Cleanup removes data after its retention period, round by round, and reports its progress. A Temporal Schedule runs
+// it.
 func Cleanup(ctx workflow.Context) error {
 	var removed []activities.RemovedRows
 	var made, dropped []string // partitions
@@ -38,7 +38,7 @@ func Cleanup(ctx workflow.Context) error {
 	return nil
 }
 
-// addRemoved adds what a round removed to what was removed before it, by kind.
+// addRemoved adds the removed rows of a round to the total, by kind.
 func addRemoved(total, round []activities.RemovedRows) []activities.RemovedRows {
 	for _, r := range round {
 		if i := slices.IndexFunc(total, func(t activities.RemovedRows) bool { return t.Kind == r.Kind }); i >= 0 {

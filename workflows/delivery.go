@@ -74,8 +74,9 @@ func deliver(ctx workflow.Context, in temporal.DeliveryInput, attempts int, end 
 // cutOffDelay is the time before the next attempt when the last one was cut off.
 const cutOffDelay = 5 * time.Second
 
-// retryAfter returns the time after which a delivery goes on; 0 if it has ended. It goes on when the endpoint had no room, and
-// when Temporal counted attempts that the database did not: those that were cut off are no attempts at the endpoint.
+// retryAfter returns the time after which a delivery continues; 0 if it has ended. It continues if the endpoint's
+// concurrency limit was reached, and if Temporal counted attempts that the database did not: interrupted ones are not
+// attempts at the endpoint.
 func retryAfter(result activities.DeliverResult, err error) time.Duration {
 	if err == nil {
 		return result.Wait

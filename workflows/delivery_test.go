@@ -78,8 +78,8 @@ func TestDeliveryThatWorksInTheEnd(t *testing.T) {
 	assert.False(t, abandoned)
 }
 
-// TestDelivery_NoAttemptWasMade_CountsNone: an endpoint without room, and attempts that were cut off, take none of the five
-// attempts. Temporal is told how many are left, so that its UI shows which one is under way.
+// TestDelivery_NoAttemptWasMade_CountsNone: an endpoint at its concurrency limit, and interrupted attempts, use none
+// of the five attempts. Temporal gets the number of remaining attempts, so that its UI shows the current one.
 func TestDelivery_NoAttemptWasMade_CountsNone(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
@@ -93,7 +93,7 @@ func TestDelivery_NoAttemptWasMade_CountsNone(t *testing.T) {
 		switch calls++; {
 		case calls == 2: // after one attempt
 			return activities.DeliverResult{Wait: time.Minute, Made: made}, nil
-		case calls >= 4 && calls <= 7: // cut off: as many as Temporal had left
+		case calls >= 4 && calls <= 7: // interrupted: as many as Temporal had left
 			return activities.DeliverResult{}, errors.New("worker died")
 		}
 		made++

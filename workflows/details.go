@@ -11,7 +11,7 @@ import (
 	"countersign/temporal"
 )
 
-// describe tells operators in the Temporal UI, in plain words, what the workflow waits for.
+// describe sets the description of what the workflow waits for, in plain words, for operators in the Temporal UI.
 func (w *envelope) describe(ctx workflow.Context) {
 	var text string
 	switch {

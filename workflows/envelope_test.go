@@ -374,7 +374,7 @@ func TestSignalsThatComeTooLate(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "seal", "copies"}, env.calls)
 }
 
-// unsealed lets sealing fail until the workflow has been told and closed.
+// unsealed lets sealing fail until the workflow has been signaled and closed.
 func (env *fakeEnv) unsealed() {
 	env.env.OnActivity(acts.Seal, mock.Anything, mock.Anything).Return(func(context.Context, temporal.EnvelopeInput) (activities.Sealed, error) {
 		return activities.Sealed{}, sdktemporal.NewApplicationErrorWithOptions("cannot be sealed", "original_missing", sdktemporal.ApplicationErrorOptions{NextRetryDelay: time.Hour})
@@ -402,7 +402,7 @@ func TestAnEnvelopeThatCannotBeSealed(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "closing"}, env.calls)
 }
 
-// TestAVoidIsNotLost when it is told before the failure that allowed it.
+// TestAVoidIsNotLost if its signal arrives before the failure that allowed it.
 func TestAVoidIsNotLost(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
@@ -414,7 +414,7 @@ func TestAVoidIsNotLost(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "closing"}, env.calls)
 }
 
-// TestSealingFindsTheEnvelopeVoided before the workflow is told.
+// TestSealingFindsTheEnvelopeVoided before the workflow is signaled.
 func TestSealingFindsTheEnvelopeVoided(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
@@ -426,7 +426,7 @@ func TestSealingFindsTheEnvelopeVoided(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "closing"}, env.calls)
 }
 
-// TestALostWorkflowKnowsThatItIsStuck: what it is to know is in the database.
+// TestALostWorkflowKnowsThatItIsStuck: the database has the state that it needs.
 func TestALostWorkflowKnowsThatItIsStuck(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
@@ -491,7 +491,7 @@ func TestProgress(t *testing.T) {
 	assert.Empty(t, p.Awaiting)
 }
 
-// TestStartedAnew: a workflow that was lost goes on from what the database says.
+// TestStartedAnew: a workflow that was lost continues from the state in the database.
 func TestStartedAnew(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -570,7 +570,7 @@ func TestARefusalEndsTheWorkflow(t *testing.T) {
 	require.ErrorContains(t, env.env.GetWorkflowError(), "envelope_not_sealing")
 }
 
-// TestCancelledWhileNothingIsDue: by an operator, where no timer runs. It is started anew by the next fact.
+// TestCancelledWhileNothingIsDue: by an operator, while no timer runs. The next fact starts it again.
 func TestCancelledWhileNothingIsDue(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
@@ -581,7 +581,7 @@ func TestCancelledWhileNothingIsDue(t *testing.T) {
 	assert.Equal(t, []string{"invite A"}, env.calls)
 }
 
-// TestBeforeTheDatabasesClockIsThere: renewals and reminders are asked for more and more seldom, not every second.
+// TestBeforeTheDatabasesClockIsThere: renewals and reminders are polled at growing intervals, not every second.
 func TestBeforeTheDatabasesClockIsThere(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*temporal.Plan, *time.Time){

@@ -11,23 +11,23 @@ import (
 	"countersign/temporal"
 )
 
-// activityOptions are those of an activity that is retried until it succeeds.
-// limit bounds each attempt. The heartbeat timeout notices a worker that has died.
+// activityOptions returns the options of an activity that is retried until it succeeds. limit limits each attempt. The
+// heartbeat timeout detects a dead worker.
 func activityOptions(summary string, limit time.Duration) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout: limit, HeartbeatTimeout: activities.HeartbeatTimeout, RetryPolicy: retryForever(time.Minute), Summary: summary,
 	}
 }
 
-// localOptions are those of a short read of the database, as a local activity.
+// localOptions returns the options of a short read of the database, as a local activity.
 func localOptions(summary string) workflow.LocalActivityOptions {
 	return workflow.LocalActivityOptions{
 		ScheduleToCloseTimeout: 365 * 24 * time.Hour, StartToCloseTimeout: 10 * time.Second, RetryPolicy: retryForever(time.Minute), Summary: summary,
 	}
 }
 
-// mailOptions are those of an activity that sends mails. Mail has a task queue of its own: a server that hangs delays nothing
-// else. The limit is for the mails of all recipients; each has a shorter one.
+// mailOptions returns the options of an activity that sends emails. Email has its own task queue: a server that hangs
+// delays nothing else. The limit is for the emails of all recipients; each has a shorter one.
 func mailOptions(summary string) workflow.ActivityOptions {
 	opts := activityOptions(summary, 10*time.Minute)
 	opts.TaskQueue = temporal.QueueMail

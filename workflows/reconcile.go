@@ -11,8 +11,9 @@ import (
 	"countersign/operate/reconcile"
 )
 
-// Reconcile starts workflows that were lost: the database lists unfinished work that no workflow does. A Temporal Schedule runs
-// it every few minutes. One run examines a bounded part of the work; its result is where the next run goes on.
+// Reconcile starts workflows that were lost: the database lists unfinished work without a workflow. A Temporal
+// Schedule runs it every few minutes. One run examines a limited part of the work; its result is the position at which
+// the next run continues.
 func Reconcile(ctx workflow.Context) (reconcile.Position, error) {
 	var from reconcile.Position
 	if workflow.HasLastCompletionResult(ctx) {

@@ -34,9 +34,9 @@ import (
 	"countersign/worker"
 )
 
-// record saves the histories of this version; "make histories" sets it. Once a
-// version is released, its histories are not changed any more: envelopes live for
-// weeks, and workflows that began under an older version must go on under this one.
+// record saves the histories of this version; "make histories" sets it. Once a version is released, its histories do
+// not change anymore: envelopes live for weeks, and workflows that began under an older version must continue under
+// this one.
 var record = flag.String("record", "", "save the histories of this run under testdata/histories/`NAME`")
 
 // The builds of the service name themselves in each task of a history.
@@ -95,13 +95,12 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// scenario is one way through a workflow: what it is started with, what it is
-// told, and what the activities answer.
+// scenario is one path through a workflow: its input, its signals, and the results of its activities.
 type scenario struct {
 	workflow string // "": Envelope
 	input    any    // nil: plan
 	plan     temporal.Plan
-	reads    bool     // the workflow reads the plan by itself
+	reads    bool     // the workflow reads the plan itself
 	signals  []string // a number is the signer who signs
 	fails    bool     // the workflow does
 	waits    string   // it does not end: it is at rest once this activity was done
@@ -112,7 +111,7 @@ type scenario struct {
 	notCopied  bool          // the same
 	mailFails  int32         // copies that the mail server does not take yet
 	delivers   bool
-	keeps      time.Duration // the files, from the moment that this is asked for
+	keeps      time.Duration // how long the files are kept, from the request for it
 	remindDays []int
 	stampFails int32
 	bulk       *fakeBulk
@@ -261,8 +260,7 @@ func renewed(p temporal.Plan) temporal.Plan {
 	return p
 }
 
-// TestFreshHistoriesReplay runs every way through the workflows on a real server
-// and replays what it wrote down.
+// TestFreshHistoriesReplay runs every path through the workflows on a real server and replays the recorded histories.
 func TestFreshHistoriesReplay(t *testing.T) {
 	t.Parallel()
 	delays := []time.Duration{time.Second, 50 * time.Millisecond, 50 * time.Millisecond, 50 * time.Millisecond, 50 * time.Millisecond}

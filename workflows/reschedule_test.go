@@ -12,13 +12,13 @@ import (
 	"countersign/temporal"
 )
 
-// TestDeadlineFollows: the timer follows a deadline that was moved, later, earlier, or
-// away, however often the workflow is told.
+// TestDeadlineFollows: the timer follows a deadline that is moved to a later or earlier time, or removed, however
+// often the workflow is signaled.
 func TestDeadlineFollows(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for name, c := range map[string]struct {
-		moves []time.Duration // to so long after the start, each told a day after the one before; 0: no deadline
+		moves []time.Duration // to this time after the start, each signaled a day after the previous one; 0: no deadline
 		ends  time.Duration
 	}{
 		"later":            {moves: []time.Duration{30 * day}, ends: 30 * day},
@@ -51,7 +51,7 @@ func TestDeadlineFollows(t *testing.T) {
 	}
 }
 
-// TestRemindersFollow: another interval holds from the moment that the workflow is told.
+// TestRemindersFollow: a new interval applies from the moment when the workflow is signaled.
 func TestRemindersFollow(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)
@@ -66,7 +66,7 @@ func TestRemindersFollow(t *testing.T) {
 	assert.Equal(t, []string{"invite A", "closing"}, env.calls)
 }
 
-// TestRescheduledTooLate: what was moved after all have signed changes nothing.
+// TestRescheduledTooLate: a change after all have signed has no effect.
 func TestRescheduledTooLate(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1)

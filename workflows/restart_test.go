@@ -47,9 +47,9 @@ func (*fakeMailer) MessageID(parts ...string) string {
 	return strings.Join(parts, "-") + "@example.com"
 }
 
-// TestRestartedBetweenReminders: whether a workflow was lost and is started anew,
-// as reconcile does it, or goes on in a new history, every reminder is sent once,
-// on the tenant's interval. The activities and their database are the real ones.
+// TestRestartedBetweenReminders: whether a workflow was lost and is restarted, as reconcile does it, or continues in a
+// new history, every reminder is sent once, at the tenant's interval. The activities and their database are the real
+// ones.
 func TestRestartedBetweenReminders(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
@@ -130,7 +130,7 @@ func TestRestartedBetweenReminders(t *testing.T) {
 	}
 }
 
-// sendEnvelope stores an envelope that two signers are asked to sign.
+// sendEnvelope stores a sent envelope for two signers.
 func sendEnvelope(t *testing.T, s *store.Store, app uuid.UUID, now time.Time) temporal.EnvelopeInput {
 	t.Helper()
 	act, days := models.ActionContext{At: now, Actor: models.ActorSystem, NewID: uuid.New}, 30

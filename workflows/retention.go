@@ -10,9 +10,8 @@ import (
 	"countersign/temporal"
 )
 
-// Retention keeps the sealed files of an envelope until the day that its tenant
-// chose, reminds those who only have a link to them, and purges them. It waits
-// for no signal: who has downloaded is found in the audit trail when a
+// Retention keeps the sealed files of an envelope until the day that its tenant chose, reminds recipients who have
+// only a link to them, and purges them. It waits for no signal: the audit trail shows who has downloaded when a
 // reminder is due.
 func Retention(ctx workflow.Context, in temporal.EnvelopeInput) error {
 	plan, err := loadRetention(ctx, in, "Read until when the files are kept")
@@ -60,7 +59,7 @@ func Retention(ctx workflow.Context, in temporal.EnvelopeInput) error {
 	return nil
 }
 
-// maxLooks is how often it is looked again who has only a link: before each reminder.
+// maxLooks is the number of checks for recipients who have only a link: before each reminder.
 const maxLooks = 3
 
 func loadRetention(ctx workflow.Context, in temporal.EnvelopeInput, summary string) (plan activities.RetentionPlan, err error) {

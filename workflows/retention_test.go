@@ -24,7 +24,7 @@ func TestRetention(t *testing.T) {
 	for name, test := range map[string]struct {
 		keep    int // days
 		remind  []int
-		looks   []int // the days before the end on which it is looked again who has a link alone; after the last it is known
+		looks   []int // the days before the end on which it is checked again who has only a link; after the last it is known
 		fails   bool
 		expects []string // day.what
 	}{

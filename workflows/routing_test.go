@@ -14,9 +14,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestWitnessesAndCopies: a witness is invited once the signature is there that they
-// witness, and the group waits for them; who gets copies is told when the group is
-// reached, and waited for by nobody.
+// TestWitnessesAndCopies: a witness is invited once the witnessed signature exists, and the group waits for the
+// witness. A recipient of copies is notified when the group is reached, and nobody waits for them.
 func TestWitnessesAndCopies(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 2, 2, 4) // A, B, C
@@ -36,7 +35,7 @@ func TestWitnessesAndCopies(t *testing.T) {
 	}
 }
 
-// TestWitnessAfterARestart: what was signed before is in the plan.
+// TestWitnessAfterARestart: the plan contains the earlier signatures.
 func TestWitnessAfterARestart(t *testing.T) {
 	t.Parallel()
 	env := newFakeEnv(t, 1, 1)
@@ -48,8 +47,8 @@ func TestWitnessAfterARestart(t *testing.T) {
 	require.Equal(t, []string{"invite B", "seal", "copies"}, env.calls)
 }
 
-// TestTimesOfThoseInvitedLater: where the plan has no time of a reminder or renewal, because the sender
-// delivers the links of those awaited first, they are those of who is invited then.
+// TestTimesOfThoseInvitedLater: if the plan has no time of a reminder or renewal, because the sender delivers the
+// links of the first signers, the times of the signers invited later apply.
 func TestTimesOfThoseInvitedLater(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour

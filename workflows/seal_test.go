@@ -11,8 +11,8 @@ import (
 	"countersign/temporal"
 )
 
-// TestSeal_AlsoSendsCopies: sealing and sending are one step where all goes well. What the step did not do has a step of its
-// own.
+// TestSeal_AlsoSendsCopies: sealing and sending copies are one step if everything succeeds. The part that the step did
+// not complete has its own step.
 func TestSeal_AlsoSendsCopies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -35,7 +35,7 @@ func upserts(env *testsuite.TestWorkflowEnvironment) *[]string {
 		if is {
 			words = append(words, "stuck in "+stuck)
 		}
-		if len(words) == 0 { // the test environment leaves out what is null
+		if len(words) == 0 { // the test environment omits null
 			words = append(words, "not stuck")
 		}
 		shown = append(shown, strings.Join(words, ", "))

@@ -42,7 +42,7 @@ func (w *envelope) startBeside(ctx workflow.Context, t task, result any, done fu
 	})
 }
 
-// inviteAwaited invites the awaited signers who were not invited yet, and tells the recipients of copies who are reached
+// inviteAwaited invites the awaited signers who were not invited yet, and notifies the reached recipients of copies
 // that one will come.
 func (w *envelope) inviteAwaited(ctx workflow.Context) {
 	first := len(w.invited) == 0
@@ -79,9 +79,9 @@ func (w *envelope) notInvited(ids []uuid.UUID) (missing []uuid.UUID) {
 	return missing
 }
 
-// scheduleLaterSigners sets the times of signers who are invited after others. A group that opens is reminded one interval
-// later. Signers get times of their own where the sender delivered the links of those before. The database corrects the
-// times when they are due.
+// scheduleLaterSigners sets the times of signers who are invited after others. A group that opens is reminded one
+// interval later. Signers get their own times if the sender delivered the links of the previous ones. The database
+// corrects the times when they are due.
 func (w *envelope) scheduleLaterSigners(ctx workflow.Context) {
 	now := workflow.Now(ctx)
 	if w.plan.Signers.OpenGroup() != w.group {
@@ -137,7 +137,8 @@ func (w *envelope) startDueTask(ctx workflow.Context) {
 	}
 }
 
-// expire requests that the envelope is closed. The first action wins: if all have signed meanwhile, their signal follows.
+// expire requests that the envelope is closed. The first action wins: if all have signed in the meantime, their signal
+// follows.
 func (w *envelope) expire(workflow.Context) {
 	w.beside.expiring = true
 	var status models.Status

@@ -43,8 +43,8 @@ func (w *envelope) times() (times []plannedTime) {
 	return times
 }
 
-// setTimer starts the timer for the next time. A running timer is left alone, so that no signal costs a further timer,
-// unless it would end too late.
+// setTimer starts the timer for the next time. A running timer is kept unless it would end too late, so that no signal
+// costs a further timer.
 func (w *envelope) setTimer(ctx workflow.Context) {
 	var next plannedTime
 	for _, t := range w.times() {
