@@ -290,7 +290,7 @@ func (c loginCommand) Run(ctx context.Context) error {
 		"Signed in to %s as %s.", l.URL, plain(&app.Name))
 }
 
-// readFile reads a file that the user named, of at most most bytes.
+// readFile reads a file that the user named, up to a size of most bytes.
 func readFile(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path) //nolint:gosec // the user's own choice
 	if err != nil {

@@ -206,8 +206,8 @@ func (e *Envelope) DocumentName(d *Document) string {
 // unnamedDocument is the name of a file that was uploaded without one.
 const unnamedDocument = "document"
 
-// fileStem returns a file name without extension from a text, of at most most characters; empty if no character of the
-// text is usable.
+// fileStem returns a file name without extension from a text, up to most characters long; empty if no character of
+// the text is usable.
 func fileStem(text string, most int) string {
 	clean := strings.Map(func(r rune) rune {
 		if plaintext.Hidden(r) || strings.ContainsRune(`/\:*?"<>|`, r) {

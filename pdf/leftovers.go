@@ -42,7 +42,7 @@ const (
 	maxNested    = 32 // streams within streams
 )
 
-// NewLeftovers returns a Leftovers that reads at most most decoded bytes.
+// NewLeftovers returns a Leftovers that reads up to most decoded bytes.
 func NewLeftovers(f *File, most int64, layered bool) *Leftovers {
 	return &Leftovers{f: f, data: most, layered: layered, known: map[Ref]*leftovers{}, fonts: map[Ref]bool{}, state: map[Ref]Value{}}
 }

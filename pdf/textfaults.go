@@ -19,7 +19,7 @@ type TextFaults struct {
 	Unread bool
 }
 
-// PageTextFaults examines a page's content, at most most decoded bytes. It returns the number of decoded bytes.
+// PageTextFaults examines a page's content, up to most decoded bytes. It returns the number of decoded bytes.
 func (f *File) PageTextFaults(ctx context.Context, contents []Value, resources Value, most int64) (TextFaults, int64, error) {
 	data, whole, err := f.contentData(contents, most)
 	if err != nil {

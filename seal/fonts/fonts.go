@@ -222,7 +222,7 @@ func (f *Font) readMetrics() error {
 	return nil
 }
 
-// table returns a table that has at least least bytes.
+// table returns a table of least bytes or more.
 func (f *Font) table(tag string, least int64) ([]byte, error) {
 	t := f.tables[tag]
 	if t.length < least {

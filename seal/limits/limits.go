@@ -68,7 +68,7 @@ func Embedded(text []byte) int {
 	return n
 }
 
-// Cut returns the beginning of a text that takes at most most bytes in JSON.
+// Cut returns the beginning of a text that takes up to most bytes in JSON.
 func Cut(s string, most int) string {
 	for i, r := range s {
 		if most -= runeJSON(r); most < 0 {

@@ -154,7 +154,7 @@ func costlyFiles() []costlyFile {
 	}
 }
 
-// renewedFile returns a file renewed times times, with lists that name others foreign certificates.
+// renewedFile returns a file that was renewed as often as times says, with lists that name others foreign certificates.
 func renewedFile(times, others int) []byte {
 	h := newFakeIssuerLike(victim())
 	h.network.others = others
