@@ -31,6 +31,7 @@ var templates = []string{
 
 // chartOf is the chart's directory, and exampleOf the values without a default that the manifests have.
 func chartOf(deploy string) string { return filepath.Join(deploy, "helm", "countersign") }
+
 func exampleOf(deploy string) string {
 	return filepath.Join(chartOf(deploy), "ci", "example-values.yaml")
 }

@@ -121,9 +121,13 @@ func complete(file, program string, all []component) error {
 
 // signs identify a license by its text; the first match counts.
 var signs = []struct{ id, sign string }{
-	{"Apache-2.0", "Apache License"}, {"MPL-2.0", "Mozilla Public License"}, {"MIT", "Permission is hereby granted, free of charge"},
-	{"BSD-3-Clause", "may be used to endorse or promote products"}, {"BSD-2-Clause", "Redistribution and use in source and binary forms"},
-	{"ISC", "Permission to use, copy, modify, and"}, {"Unlicense", "This is free and unencumbered software"},
+	{"Apache-2.0", "Apache License"},
+	{"MPL-2.0", "Mozilla Public License"},
+	{"MIT", "Permission is hereby granted, free of charge"},
+	{"BSD-3-Clause", "may be used to endorse or promote products"},
+	{"BSD-2-Clause", "Redistribution and use in source and binary forms"},
+	{"ISC", "Permission to use, copy, modify, and"},
+	{"Unlicense", "This is free and unencumbered software"},
 }
 
 // fillLicenses sets the license of modules in a CycloneDX file without a detected license to that of NOTICE.
