@@ -20,8 +20,8 @@ var files embed.FS
 const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; font-src 'self'; " +
 	"img-src 'self' data: blob:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// The API reference writes its own style sheets into the page.
-var docsPolicy = strings.Replace(policy, "style-src 'self'", "style-src 'self' 'unsafe-inline'", 1)
+// The API reference writes its own style sheets into the page, and shows the PDF of a response in a frame.
+var docsPolicy = strings.Replace(policy, "style-src 'self'", "frame-src blob:; style-src 'self' 'unsafe-inline'", 1)
 
 const notBuilt = "The pages are not part of this build. Build them with \"npm --prefix web ci && npm --prefix web run build\", then build the program again.\n"
 

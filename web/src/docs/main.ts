@@ -32,10 +32,12 @@ const configuration = {
   showDeveloperTools: "never",
   documentDownloadType: "direct",
   modelsSectionLabel: "Schemas",
+  orderSchemaPropertiesBy: "preserve",
   defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
   hiddenClients: hidden,
   authentication: { preferredSecurityScheme: "oauth2" },
-  customCss: ":root { --scalar-font: system-ui, -apple-system, 'Segoe UI', 'Noto Sans', sans-serif; --scalar-font-code: ui-monospace, 'SF Mono', Menlo, 'Noto Sans Mono', monospace; }",
+  // An empty list of messages is wider than a phone.
+  customCss: ".scalar-toaster { max-width: 100vw; overflow-x: clip; } :root { --scalar-font: system-ui, -apple-system, 'Segoe UI', 'Noto Sans', sans-serif; --scalar-font-code: ui-monospace, 'SF Mono', Menlo, 'Noto Sans Mono', monospace; }",
 };
 
 const script = document.createElement("script");
