@@ -36,8 +36,8 @@ const configuration = {
   defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
   hiddenClients: hidden,
   authentication: { preferredSecurityScheme: "oauth2" },
-  // An empty list of messages is wider than a phone.
-  customCss: ".scalar-toaster { max-width: 100vw; overflow-x: clip; } :root { --scalar-font: system-ui, -apple-system, 'Segoe UI', 'Noto Sans', sans-serif; --scalar-font-code: ui-monospace, 'SF Mono', Menlo, 'Noto Sans Mono', monospace; }",
+  // Some operations are a few pixels wider than a phone.
+  customCss: "#app { overflow-x: clip; } :root { --scalar-font: system-ui, -apple-system, 'Segoe UI', 'Noto Sans', sans-serif; --scalar-font-code: ui-monospace, 'SF Mono', Menlo, 'Noto Sans Mono', monospace; }",
 };
 
 const script = document.createElement("script");
