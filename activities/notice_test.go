@@ -128,7 +128,7 @@ func TestStuckSealingIsMailed(t *testing.T) {
 		}
 		require.Len(env.t, env.mails.mails, 1)
 		assert.Equal(env.t, own, env.mails.mails[0].To.Email)
-		assert.Contains(env.t, env.mails.mails[0].Subject, "Sealing is stuck")
+		assert.Contains(env.t, env.mails.mails[0].Subject, "Sealing problem")
 		assert.Contains(env.t, env.mails.mails[0].Text, models.SealingOriginalMissing.Message())
 	})
 }

@@ -139,7 +139,7 @@ func TestAccessTokensStayWithServers(t *testing.T) {
 	for file, want := range map[string]string{
 		"docs/learn/security.md":              "access tokens to the app's server alone",
 		"clients/typescript/README.md":        "neither belongs into a browser",
-		"clients/typescript/src/transport.ts": "does not belong into a browser",
+		"clients/typescript/src/transport.ts": "does not belong in a browser",
 	} {
 		text, err := os.ReadFile(filepath.Join("..", file))
 		require.NoError(t, err)

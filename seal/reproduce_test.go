@@ -206,7 +206,7 @@ func TestTextOfTheMark(t *testing.T) {
 	hidden := increment(t, file, map[int]string{1: "<</Type/Catalog/Pages 2 0 R>>"}) // its form is gone, its seal is not
 	_, err = admission.Admit(t.Context(), bytes.NewReader(hidden), int64(len(hidden)), admission.DefaultLimits())
 	require.ErrorAs(t, err, &refused)
-	require.Equal(t, refusal.PDFAmbiguous, refused.Code)
+	require.Equal(t, refusal.DocumentSigned, refused.Code)
 }
 
 // TestEnteredTextOfTheMark: what people enter, and their names, are never taken

@@ -64,7 +64,10 @@ func newAuditFixture(t *testing.T, kind string) *auditFixture {
 		Signer: signer, Chain: chain, ManifestSigner: keys[0].Private, ManifestKeyID: keys[0].ID, Now: clock.Now, Rand: rand.Reader, TempDir: t.TempDir(),
 	})
 	require.NoError(t, err)
-	acts := &activities.Activities{Store: s, Blobs: blobs, Sealer: sealer, BaseURL: "https://example.com", Now: clock.Now, NewID: uuid.New}
+	acts := &activities.Activities{
+		Store: s, Blobs: blobs, Sealer: sealer, BaseURL: "https://example.com", Now: clock.Now, NewID: uuid.New,
+		CopySlots: make(chan struct{}), // none is free: the copies are sent later
+	}
 
 	a.open, a.sealed = a.envelope(s, clock), a.envelope(s, clock)
 	a.signAll(s, clock)

@@ -95,6 +95,7 @@ func checkTemplates(t *testing.T, s *target) {
 	require.EqualValues(t, 2, c.call(t, http.MethodPatch, at, object{"message": "Please sign"}).want(t, 200).body["version"])
 	require.EqualValues(t, 1, c.get(t, at+"?version=1").want(t, 200).body["version"])
 	c.get(t, at+"/document").want(t, 200)
+	showsPages(t, c, at+"/documents/"+template.item("documents", 0)["id"].(string))
 	c.get(t, at+"/documents/"+template.item("documents", 0)["id"].(string)+"/suggestions").want(t, 200)
 	c.get(t, "/v1/templates?tenantId="+url.QueryEscape(s.contract()["tenantId"].(string))).want(t, 200)
 	again := object{"tenantId": s.contract()["tenantId"], "name": "Again", "externalId": "again-" + template.str("id"), "roles": []object{{"role": "a"}}}

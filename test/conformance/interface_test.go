@@ -134,6 +134,7 @@ func checkCreation(t *testing.T, s *target) {
 	require.Equal(t, true, field.body["required"])
 	c.post(t, at+"/fields", object{"signerId": signer.str("id"), "type": "date", "page": 1, "x": 10, "y": 80, "w": 100, "h": 40, "origin": "bottom-left"}).want(t, 201)
 	c.post(t, at+"/fields", object{"signerId": signer.str("id"), "type": "date", "page": 2, "x": 10, "y": 80, "w": 100, "h": 40}).refused(t, 400, "validation_error")
+	showsPages(t, c, at+"/documents/"+doc.str("documentId"))
 	got := c.get(t, at+"/document").want(t, 200)
 	require.Equal(t, testkit.OnePage(), got.raw)
 	c.get(t, at+"/document?kind=sealed").want(t, 409)
@@ -206,6 +207,7 @@ func checkSigning(t *testing.T, s *target) {
 	doc := docs.list[0].(object)["documentId"].(string)
 	require.Equal(t, testkit.OnePage(), nobody.get(t, at+"/documents/"+doc).want(t, 200).raw)
 	require.Equal(t, testkit.OnePage(), nobody.get(t, at+"/document").want(t, 200).raw)
+	showsPages(t, nobody, at+"/documents/"+doc)
 	nobody.post(t, at+"/page-view", object{"documentId": doc, "page": 1, "dwellMs": 1200}).want(t, 204)
 	nobody.post(t, at+"/sign", object{"fields": []object{}}).want(t, 401) // consent is missing
 	nobody.post(t, at+"/consent", nil).want(t, 200)
@@ -636,6 +638,15 @@ func checkVerification(t *testing.T, s *target) {
 	nobody := &client{s: s}
 	require.Equal(t, "not_sealed", nobody.send(t, http.MethodPost, "/v1/verify", "application/pdf", testkit.OnePage()).want(t, 200).str("verdict"))
 	nobody.send(t, http.MethodPost, "/v1/verify", "text/plain", []byte("x")).want(t, 400)
+}
+
+// showsPages gets the first page of a document as a picture and as text.
+func showsPages(t *testing.T, c *client, document string) {
+	t.Helper()
+	picture := c.get(t, document+"/pages/1").want(t, 200)
+	require.Equal(t, "image/png", picture.header.Get("Content-Type"))
+	require.NotEmpty(t, picture.header.Get("X-Appearance-SHA256"))
+	require.NotEmpty(t, c.get(t, document+"/pages/1/text").want(t, 200).body["words"])
 }
 
 func checkPages(t *testing.T, s *target) {

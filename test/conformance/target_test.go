@@ -292,7 +292,7 @@ func (s *target) complete() (missing []string) {
 		for method, op := range item.Operations() {
 			for status := range op.Responses.Map() {
 				code, err := strconv.Atoi(status)
-				done := err == nil && (code < 300)
+				done := err == nil && code < 300 && code != http.StatusPartialContent // a part of what 200 gives: api's TestPartsOfFiles
 				if done && !s.seen[method+" "+path][code] {
 					missing = append(missing, method+" "+path+" "+status)
 				}
