@@ -28,5 +28,6 @@ export function mergePatch(a: FieldContent, b: FieldContent): Record<string, unk
   return out;
 }
 
-/** Returns the part of a draft that is not its fields, as text to compare. */
-export const aroundFields = ({ signers, documents, subject, message }: Draft): string => JSON.stringify([signers, documents, subject, message]);
+/** Returns the part of a draft that is not its fields, as text to compare. The warnings of its documents follow from the fields. */
+export const aroundFields = ({ signers, documents, subject, message }: Draft): string =>
+  JSON.stringify([signers, documents.map((d) => ({ ...d, warnings: undefined })), subject, message]);
