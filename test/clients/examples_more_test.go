@@ -71,7 +71,7 @@ func (r *recorder) documents() {
 	r.json(get, at+"/documents/"+document+"/pages/1/text", nil)
 	r.json(post, at+"/documents/"+document+"/prepare", member{"tags": "detect", "form": "import"})
 	r.form(post, "/v1/console/envelopes/"+draft+"/documents", "file", "@annex.pdf")
-	r.form(post, "/v1/envelopes", "file", "@lease.pdf", "data", `{"tenantId": "acme", "subject": "Lease for flat 7", "signers": [{"name": "Ada Lovelace", "email": "ada@example.com"}]}`)
+	r.form(post, "/v1/envelopes", "file", "@lease.pdf", "data", `{"tenantId": "acme", "subject": "Lease for flat 7", "signers": [{"name": "Ada Lovelace", "email": "ada@example.com"}], "fields": [{"signerId": 0, "type": "signature", "page": 1, "x": 72, "y": 600, "w": 200, "h": 48}]}`)
 	template := r.form(post, "/v1/templates", "file", "@lease.pdf", "data", `{"tenantId": "acme", "name": "Lease with a file", "externalId": "lease", "roles": [{"role": "tenant"}]}`)
 	tmpl := "/v1/templates/" + template["id"].(string)
 	of := tmpl + "/documents/" + template["documents"].([]any)[0].(member)["id"].(string)

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,7 +39,8 @@ type recorder struct {
 	s      *service
 	token  string
 	router routers.Router
-	names  []string // in the order of the requests
+	header http.Header // of the next requests, besides the usual
+	names  []string    // in the order of the requests
 	values map[string]any
 	accept string // of the next requests
 	sink   string // base URL of what receives deliveries
@@ -70,12 +70,15 @@ func TestExamples(t *testing.T) {
 		require.NoError(t, err)
 		normalized[name] = string(b)
 	}
+	for _, name := range r.names {
+		require.True(t, strings.Contains(contracts[0]+contracts[1], "/examples/"+name+"'"), "%s is recorded, and no contract shows it", name)
+	}
 	for i, contract := range contracts {
 		before, written, found := strings.Cut(contract, examplesHeading)
 		var section strings.Builder
 		section.WriteString(examplesHeading)
 		for _, name := range r.names {
-			if operation := anExample.FindStringSubmatch(name); strings.Contains(before, "      operationId: "+operation[1]+"\n") {
+			if strings.Contains(before, "/examples/"+name+"'") {
 				section.WriteString("    " + name + ":\n      value: " + normalized[name] + "\n")
 			}
 		}
@@ -87,9 +90,6 @@ func TestExamples(t *testing.T) {
 		require.Equal(t, section.String(), examplesHeading+written, "the examples of the contract are not what the service answers: COUNTERSIGN_TEST_UPDATE=1 writes them")
 	}
 }
-
-// anExample is the name of an example: that of its operation, and what it is of it.
-var anExample = regexp.MustCompile(`^(\w+?)(Request|Form|Table|Response|Text)\d*$`)
 
 // withoutExample are the operations that need what this test does not have: an authenticator, a provider, a row that fails
 // while it is sent, or a file that is too large for an email.
@@ -201,6 +201,9 @@ func (r *recorder) do(method, path, contentType string, body []byte) (*http.Resp
 	}
 	if r.token != "" {
 		req.Header.Set("Authorization", "Bearer "+r.token)
+	}
+	for name, values := range r.header {
+		req.Header[name] = values
 	}
 	if r.accept != "" {
 		req.Header.Set("Accept", r.accept)
@@ -360,4 +363,5 @@ func (r *recorder) run() {
 	r.signers()
 	r.deliveries()
 	r.account()
+	r.refusals(envelope, voided, signing)
 }

@@ -1,0 +1,211 @@
+package clients_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// refused makes a request that the service refuses with this code, and records the answer as the example of the shared
+// response that the contract names for it. A body of bytes is a file.
+func (r *recorder) refused(code, method, to string, body any, header ...string) {
+	r.t.Helper()
+	contentType, content := "application/json", []byte(nil)
+	switch body := body.(type) {
+	case nil:
+		contentType = ""
+	case []byte:
+		contentType, content = "application/octet-stream", body
+	case url.Values:
+		contentType, content = "application/x-www-form-urlencoded", []byte(body.Encode())
+	default:
+		var err error
+		content, err = json.Marshal(body)
+		require.NoError(r.t, err)
+	}
+	r.header = http.Header{}
+	for i := 0; i < len(header); i += 2 {
+		r.header.Set(header[i], header[i+1])
+	}
+	res, answer := r.do(method, to, contentType, content)
+	r.header = nil
+	var problem member
+	require.NoError(r.t, json.Unmarshal(answer, &problem), "%s %s: %s", method, to, answer)
+	require.Equal(r.t, code, problem["error"], "%s %s: %s", method, to, answer)
+	req, err := http.NewRequestWithContext(r.t.Context(), method, "http://service"+to, nil)
+	require.NoError(r.t, err)
+	route, _, err := r.router.FindRoute(req)
+	require.NoError(r.t, err, to)
+	response := route.Operation.Responses.Status(res.StatusCode)
+	require.NotNil(r.t, response, "%s %s: the contract has no %d", method, to, res.StatusCode)
+	name := path.Base(response.Ref)
+	r.keep(strings.ToLower(name[:1])+name[1:]+"Problem", problem)
+}
+
+// refusals records one refusal of each shared response of the contract that this test can bring about cheaply.
+func (r *recorder) refusals(completed, voided, used string) {
+	const unknown = "0197a1c2-0000-7000-8000-00000000ffff"
+	e := r.json(get, "/v1/envelopes/"+completed, nil)
+	file := "/v1/envelopes/" + completed + "/documents/" + e["documents"].([]any)[0].(member)["id"].(string)
+	signer := e["signers"].([]any)[0].(member)["id"].(string)
+	draft, _ := r.draft("ada-refused@example.com")
+	at := "/v1/envelopes/" + draft
+	d := r.json(get, at, nil)
+	document := at + "/documents/" + d["documents"].([]any)[0].(member)["id"].(string)
+	field := at + "/fields/" + d["fields"].([]any)[0].(member)["id"].(string)
+	ada := []member{{"name": "Ada Lovelace", "email": "ada@example.com"}}
+
+	// What is not valid.
+	r.refused("validation_error", post, "/oauth/token", url.Values{"grant_type": {"password"}, "client_id": {r.s.ClientID}, "client_secret": {r.s.ClientSecret}})
+	r.refused("validation_error", post, "/v1/envelopes", member{"tenantId": "acme"})
+	r.refused("validation_error", get, "/v1/envelopes?limit=0", nil)
+	r.refused("validation_error", patch, at, member{"expiresInDays": -1})
+	r.refused("validation_error", post, at+"/signers", member{"name": "Ada Lovelace", "email": "ada"})
+	r.refused("validation_error", post, "/v1/envelopes/"+voided+"/void", member{"reason": 7})
+	r.refused("validation_error", post, at+"/fields", member{"signerId": "0", "type": "signature", "page": 0, "x": 72, "y": 600, "w": 200, "h": 48})
+	r.refused("not_a_pdf", post, at+"/document", []byte("a letter"))
+	r.refused("validation_error", post, document+"/prepare", member{"tags": "guess"})
+	r.refused("validation_error", patch, field, member{"w": -200})
+	r.refused("validation_error", post, "/v1/bulk-sends", member{"tenantId": "acme"})
+	r.refused("validation_error", post, "/v1/templates", member{"tenantId": "acme"})
+	r.refused("content_type", post, "/v1/verify", member{})
+
+	// Who may not.
+	r.refused("invalid_client", post, "/oauth/token", url.Values{"grant_type": {"client_credentials"}, "client_id": {r.s.ClientID}, "client_secret": {"csk_wrong"}})
+	r.refused("user_required", get, "/v1/console/passkeys", nil)
+	r.refused("user_required", post, "/v1/console/client-secrets", member{"password": "correct horse battery"})
+	r.refused("user_required", post, "/v1/console/sessions/end", member{"password": "correct horse battery"})
+	r.as("", func() {
+		const no = "/v1/signing/eyJhbGciOiJFUzI1NiJ9"
+		r.refused("unauthorized", get, "/v1/envelopes", nil)
+		r.refused("unauthorized", get, at, nil)
+		r.refused("invalid_credentials", post, "/v1/console/login", member{"email": "nobody@example.com", "password": "correct horse battery"})
+		r.refused("session_invalid", get, "/v1/embedded/builders/eyJhbGciOiJFUzI1NiJ9", nil)
+		r.refused("session_invalid", get, "/v1/embedded/sessions/eyJhbGciOiJFUzI1NiJ9", nil)
+		r.refused("signing_link_invalid", get, no, nil)
+		r.refused("signing_link_invalid", get, no+"/documents", nil)
+		r.refused("signing_link_invalid", post, no+"/consent", nil)
+		r.refused("signing_link_invalid", post, no+"/sign", member{"fields": []member{}})
+		r.refused("signing_link_invalid", get, no+"/document", nil)
+		r.refused("signing_link_invalid", get, no+"/outcome", nil)
+		r.refused("receipt_invalid", get, "/v1/receipts/eyJhbGciOiJFUzI1NiJ9", nil)
+		r.refused("download_link_invalid", get, "/v1/download/eyJhbGciOiJFUzI1NiJ9", nil)
+		r.refused("signing_link_used", get, used, nil)
+	})
+
+	// What the state does not allow.
+	r.refused("not_found", get, "/v1/envelopes/"+unknown, nil)
+	r.refused("envelope_not_draft", patch, "/v1/envelopes/"+voided, member{"subject": "Lease for flat 8"})
+	r.refused("envelope_not_draft", del, "/v1/envelopes/"+completed, nil)
+	r.refused("envelope_draft", get, at+"/progress", nil)
+	r.refused("envelope_not_completed", get, at+"/document?kind=sealed", nil)
+	r.refused("envelope_not_completed", post, at+"/copies", member{"email": "ada@example.com"})
+	r.refused("envelope_not_draft", post, file+"/prepare", member{"tags": "detect"})
+	r.refused("envelope_terminal", post, "/v1/envelopes/"+completed+"/signers/"+signer+"/replace", member{"name": "Charles Babbage", "email": "charles@example.com"})
+	r.refused("envelope_terminal", post, "/v1/envelopes/"+completed+"/signers/"+signer+"/resend", nil)
+	r.refused("envelope_terminal", post, "/v1/envelopes/"+completed+"/signers/"+signer+"/signing-link", member{})
+	r.refused("envelope_not_draft", post, "/v1/embedded/builder-sessions", member{"tenantId": "acme", "envelopeId": completed, "allowedOrigin": "https://app.example.com"})
+	r.refused("envelope_closed", post, "/v1/embedded/signing-sessions", member{"tenantId": "acme", "envelopeId": completed, "signerId": signer, "allowedOrigin": "https://app.example.com"})
+	taken := member{"tenantId": "acme", "subject": "Lease for flat 7", "signers": ada, "externalId": "lease-" + uuid.NewString()}
+	r.json(post, "/v1/envelopes", taken)
+	r.refused("external_id_taken", post, "/v1/envelopes", taken)
+	user := member{"email": "sam-" + uuid.NewString() + "@example.com", "name": "Sam", "password": "correct horse battery", "role": "support"}
+	r.json(post, "/v1/console/users", user)
+	r.refused("user_exists", post, "/v1/console/users", user)
+	support := r.json(post, "/v1/console/login", member{"email": user["email"], "password": user["password"]})["access_token"].(string)
+	r.as(support, func() { r.refused("role_forbidden", post, "/v1/console/users", user) })
+
+	// What HTTP itself asks.
+	r.refused("precondition_failed", patch, at, member{"subject": "Lease for flat 8"}, "If-Match", `"1"`)
+	r.refused("range_not_satisfiable", get, at+"/document?kind=original", nil, "Range", "bytes=900000000-")
+	r.refused("request_too_large", patch, at, member{"message": strings.Repeat("a", 2<<20)})
+	key := uuid.NewString()
+	r.header = http.Header{"Idempotency-Key": {key}}
+	r.json(post, "/v1/envelopes", member{"tenantId": "acme", "subject": "Lease for flat 7", "signers": ada})
+	r.refused("idempotency_key_reused", post, "/v1/envelopes", member{"tenantId": "acme", "subject": "Lease for flat 8", "signers": ada}, "Idempotency-Key", key)
+}
+
+// withoutRefusal are the shared responses without an example, by the reason.
+var withoutRefusal = map[string][]string{
+	"needs an authenticator, an identity provider, or an account of one": {
+		"BeginPasskeyAuthenticationUnauthorized", "BeginPasskeyRegistrationConflict", "CompleteProviderSignInConflict",
+		"CompleteProviderSignInForbidden", "CompleteProviderSignInUnauthorized", "ConnectProviderConflict", "CreatePasskeyConflict",
+		"PasskeyConflict", "ProviderUnavailable", "UpdateConsoleUserConflict", "UpdatePasswordConflict",
+	},
+	"needs a service that is overloaded or faulty, or without its mail server or files": {
+		"Busy", "DocumentsUnavailable", "FilesUnavailable", "InternalError", "PageUnavailable", "RequestCodeUnavailable",
+		"UploadUnavailable",
+	},
+	"needs two requests at the same moment": {
+		"Conflict",
+	},
+	"needs more requests or resources than the limit": {
+		"FileTooLarge", "RateLimited", "ReminderRateLimited", "RequestCodeRateLimited", "ResendCopiesRateLimited", "SaveContactConflict",
+		"StreamEventsRateLimited", "TooManyWebhooks", "UploadAttachmentTooLarge",
+	},
+	"needs an app with a smaller plan, or a user or session with fewer rights": {
+		"ForbiddenApp", "ForbiddenBuilder", "ForbiddenOwnAccount", "ForbiddenTenant", "ForbiddenTenantOrRole", "PlanDocuments",
+		"PlanEnvelopes", "PlanLimit", "PrepareDocumentForbidden", "SecondFactorRequired", "UpdateTemplateForbidden",
+	},
+	"needs the removal of old data": {
+		"CursorExpired", "Purged", "ResendDeliveryGone",
+	},
+	"needs a signer in the middle of signing": {
+		"DeclineToSignConflict", "DelegateSigningConflict", "DelegateSigningForbidden", "DeleteAttachmentConflict", "InvalidReading",
+		"RecordConsentConflict", "RequestCodeInvalid", "SessionCompleted", "SubmitSignatureConflict", "UploadAttachmentConflict",
+		"UploadAttachmentInvalid", "VerifyCodeInvalid",
+	},
+	"needs a second factor in some state, or a user's client secret": {
+		"ConfirmSecondFactorConflict", "CreateSecondFactorConflict", "EndClientSecretConflict", "EndClientSecretForbidden",
+		"SecondFactorConflict",
+	},
+	"needs a template, bulk send or webhook of its own in some state": {
+		"BulkSendConflict", "CreateBulkSendConflict", "ResendDeliveryConflict", "RetryBulkSendConflict", "TemplateArchived",
+		"UpdateTemplateConflict", "WebhookInactive",
+	},
+	"its members are like those of the other responses with a validation_error": {
+		"InvalidCommand", "InvalidSuggestions",
+	},
+	"needs a document that cannot be shown": {
+		"PageNotRendered",
+	},
+}
+
+// TestSharedRefusalsHaveExamples: each shared response that is a refusal has an example, or is named with the reason why not.
+func TestSharedRefusalsHaveExamples(t *testing.T) {
+	t.Parallel()
+	without := make(map[string]string)
+	for reason, names := range withoutRefusal {
+		for _, name := range names {
+			without[name] = reason
+		}
+	}
+	examples, seen := 0, make(map[string]bool)
+	for _, file := range contractFiles {
+		doc, err := openapi3.NewLoader().LoadFromFile(file)
+		require.NoError(t, err)
+		for name, response := range doc.Components.Responses {
+			if response.Value.Content["application/problem+json"] == nil { // no refusal: part of a file, or no body
+				continue
+			}
+			if len(response.Value.Content["application/json"].Examples) > 0 {
+				require.Empty(t, without[name], "%s has an example", name)
+				examples++
+				continue
+			}
+			require.NotEmpty(t, without[name], "%s of %s has no example, and no reason", name, file)
+			seen[name] = true
+		}
+	}
+	for name := range without {
+		require.True(t, seen[name], "%s is no shared response", name)
+	}
+	require.Greater(t, examples, 40)
+}
