@@ -71,7 +71,7 @@ func TestExamples(t *testing.T) {
 		normalized[name] = string(b)
 	}
 	for _, name := range r.names {
-		require.True(t, strings.Contains(contracts[0]+contracts[1], "/examples/"+name+"'"), "%s is recorded, and no contract shows it", name)
+		require.Contains(t, contracts[0]+contracts[1], "/examples/"+name+"'", "%s is recorded, and no contract shows it", name)
 	}
 	for i, contract := range contracts {
 		before, written, found := strings.Cut(contract, examplesHeading)
