@@ -83,7 +83,7 @@ func TestAddAttributes(t *testing.T) {
 	changed, err := addAttributes(cfg, countersignAttributes())
 	require.NoError(t, err)
 	require.True(t, changed)
-	require.Equal(t, map[string]string{"Keyword01": "TenantId", "Keyword02": "AppId", "Keyword03": "EnvelopeStatus", "Keyword04": "Stuck"},
+	require.Equal(t, map[string]string{"Keyword01": "TenantId", "Keyword02": "AppId", "Keyword03": "EnvelopeId", "Keyword04": "EnvelopeStatus", "Keyword05": "Stuck"},
 		cfg.GetCustomSearchAttributeAliases())
 
 	changed, err = addAttributes(cfg, countersignAttributes())
