@@ -211,8 +211,8 @@ func (r *counted) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// formOf writes a request as flat form fields. It is not the same request where
-// a text became something else: a form has no other type.
+// formOf writes a request as flat form fields. same reports whether
+// the form means the same request: a form has texts only.
 func formOf(body []byte) (parts map[string]string, same bool) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(body, &members) != nil {

@@ -150,7 +150,7 @@ func TestDatabaseIsGone(t *testing.T) {
 }
 
 // TestPlansOnEveryRoute: one document and five envelopes on the free plan, at
-// each endpoint that could go beyond.
+// each endpoint that could exceed them.
 func TestPlansOnEveryRoute(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

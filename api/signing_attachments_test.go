@@ -203,8 +203,8 @@ func TestAttachments(t *testing.T) {
 	})
 }
 
-// TestAttachmentsAreBounded: by number, size, type and content, and nothing is kept of
-// what is refused.
+// TestAttachmentsAreBounded: by number, size, type and content, and nothing of a
+// rejected file is stored.
 func TestAttachmentsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

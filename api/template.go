@@ -125,7 +125,7 @@ func (s *templateHandler) templateDocument(c *gin.Context, app caller) error {
 // checkTemplateFiles refuses to read the files of an archived template.
 func checkTemplateFiles(t *models.LoadedTemplate) error {
 	if t.ArchivedAt != nil {
-		return models.Refuse(models.KindGone, "template_archived", "The template is archived; its files are kept for the envelopes that were made of it alone.")
+		return models.Refuse(models.KindGone, "template_archived", "The template is archived; its files are kept only for the envelopes that were created from it.")
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func templateHolder(app caller, t *models.LoadedTemplate) *models.Envelope {
 	return holder
 }
 
-// archiveTemplate ends the use of a template. Envelopes that were made of it stay as they are.
+// archiveTemplate ends the use of a template. Envelopes created from it stay as they are.
 func (s *templateHandler) archiveTemplate(c *gin.Context, app caller) error {
 	var files []string
 	err := command(s.subject, c, func(st templateStore) (_ *models.Template, err error) {

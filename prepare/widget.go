@@ -100,7 +100,7 @@ func (r *formReader) button(out *FormField, d pdf.Dict) {
 }
 
 // shownState sets the value of a checkbox or radio button to what programs show: the state that the
-// widget is in (AS), whatever the field's value says, also where no appearance shows it.
+// widget is in (AS), whatever the field's value is, even if that state has no appearance.
 func (r *formReader) shownState(out *FormField, d pdf.Dict) {
 	state, _ := r.Value(d.Get("AS")).Name()
 	switch {

@@ -66,13 +66,13 @@ func (s *EnvelopeListRepository) search(app uuid.UUID, text string, few bool) (q
 		slices.Concat([]any{app}, parts, hashes)
 }
 
-// searchText selects the envelopes that have text in their subject or in a signer's name; few as of search.
+// searchText selects the envelopes that have text in their subject or in a signer's name; for few, see search.
 func (s *EnvelopeListRepository) searchText(app uuid.UUID, text string, few bool) (query string, args []any) {
 	part, parts := s.textCondition(text, few)
 	return "SELECT envelope_id FROM envelope_search WHERE app_id = ? AND " + part, append([]any{app}, parts...)
 }
 
-// searchAddress selects the envelopes with a signer of that address or domain; few as of search.
+// searchAddress selects the envelopes with a signer of that address or domain; for few, see search.
 func (s *EnvelopeListRepository) searchAddress(app uuid.UUID, text string, few bool) (query string, args []any) {
 	address, hashes := s.addressCondition(app, text, few)
 	return "SELECT envelope_id FROM envelope_search WHERE app_id = ? AND (" + address + ")", append([]any{app}, hashes...)
@@ -81,7 +81,7 @@ func (s *EnvelopeListRepository) searchAddress(app uuid.UUID, text string, few b
 // longNumber is what number_groups writes groups of, in PostgreSQL.
 var longNumber = regexp.MustCompile("[0-9]{5}")
 
-// textCondition is true of a row of envelope_search with text in it; few as of search.
+// textCondition is true of a row of envelope_search with text in it; for few, see search.
 //
 // Where few are expected, PostgreSQL finds a number by the index of its groups (migration 00023). The other collation keeps it
 // from reading the index of text as well.

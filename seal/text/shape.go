@@ -146,7 +146,7 @@ func (sh *shaper) paragraph(style Style, text []rune, width float64, limit int) 
 	levels := sh.levels(text, in.Direction)
 	config := shaping.WrapConfig{
 		Direction: in.Direction, TruncateAfterLines: limit, BreakPolicy: shaping.WhenNecessary,
-		// It takes glyphs without extents for white space, and we ask for none.
+		// The shaper treats glyphs without extents as white space, and extents are not requested.
 		DisableTrailingWhitespaceTrim: true,
 	}
 	if limit > 0 {

@@ -23,7 +23,7 @@ export async function loadTexts(wanted: Language): Promise<Language> {
   return language;
 }
 
-/** Loads the texts in the reader's language, and applies it to the document if it is still wanted then. */
+/** Loads the texts in the reader's language, and applies it to the document if the builder is still open. */
 export async function loadPreferredTexts(wanted: () => boolean): Promise<void> {
   const found = await loadTexts(preferredLanguage());
   if (wanted()) setDocumentLanguage(found);
