@@ -13,7 +13,7 @@ import (
 // AppRepository stores apps with their secrets, settings, branding, contacts and usage.
 type AppRepository struct{ *engine }
 
-// register registers what is encrypted of apps.
+// register registers the encrypted columns of apps.
 func (s *AppRepository) register() {
 	encryptSecrets(s.engine, "client_secrets", "cipher", labelClientSecret)
 	encryptRows(s.engine, func(v *models.App) encryptedRow {
@@ -66,7 +66,7 @@ func checkTenants(p models.Problems, tenants []string) {
 	}
 }
 
-// AppChange is what can be changed of an app; nil leaves it.
+// AppChange is a change of an app; nil members stay.
 type AppChange struct {
 	Name, Contact *string
 	Plan          *models.Plan
@@ -127,9 +127,8 @@ func (s *AppRepository) App(ctx context.Context, id uuid.UUID) (*models.App, err
 	return a, wrap(err, "load app %s", id)
 }
 
-// SignInApp is the app of whoever signs in at the provider for the first time: that with
-// the client id, or the only one where that is zero. It returns models.ErrNotFound if
-// there is none, or more than one.
+// SignInApp returns the app of a person who signs in at the provider for the first time: the app with the client id
+// or, if client is zero, the only app. It returns models.ErrNotFound if there is none or more than one.
 func (s *AppRepository) SignInApp(ctx context.Context, client uuid.UUID) (*models.App, error) {
 	found, err := find[*models.App](whereGiven(s.db.WithContext(ctx).Limit(2), "client_id = ?", client))
 	if err != nil {

@@ -28,8 +28,8 @@ func (s *AppRepository) Branding(ctx context.Context, app uuid.UUID, tenant stri
 	return b, err
 }
 
-// ChangeBranding changes what is named, as in JSON, and leaves the rest: settings and
-// logo in one transaction.
+// ChangeBranding changes the named members, as in JSON, and keeps the others. Settings and logo are saved in one
+// transaction.
 func (s *AppRepository) ChangeBranding(ctx context.Context, app uuid.UUID, tenant string, b models.Branding, names []string) error {
 	v := b.Settings
 	v.AppID, v.TenantID = app, tenant

@@ -13,7 +13,7 @@ import (
 
 const labelConsoleChallenge = "console-challenge"
 
-// Challenge is something that is asked of somebody who signs in.
+// Challenge is a challenge for a person who signs in.
 type Challenge struct {
 	Kind models.ChallengeKind
 	// Answer is the random text that comes back, and Holder what only the asked browser or session has. Neither is stored.
@@ -24,7 +24,7 @@ type Challenge struct {
 
 func challengeID(answer string) string { return hex.EncodeToString(hashOf(answer)) }
 
-// CreateChallenge remembers what is asked, for as long as it may be answered.
+// CreateChallenge stores a challenge for its lifetime.
 func (s *UserRepository) CreateChallenge(ctx context.Context, c Challenge, lifetime time.Duration) error {
 	row := models.ConsoleChallenge{
 		ID: challengeID(c.Answer), Kind: c.Kind, Holder: hashOf(c.Holder), UserID: c.User,

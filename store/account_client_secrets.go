@@ -17,8 +17,7 @@ import (
 // labelClientSecret is the label of what the vault encrypts.
 const labelClientSecret = "client-secret"
 
-// ClientSecrets lists an app's client secrets that are still good, newest first,
-// without what they are.
+// ClientSecrets lists an app's valid client secrets, newest first, without their values.
 func (s *AppRepository) ClientSecrets(ctx context.Context, app uuid.UUID) ([]models.ClientSecret, error) {
 	out, err := find[models.ClientSecret](s.liveSecrets(s.db.WithContext(ctx), app).Select("id", "app_id", "created_at", "expires_at"))
 	return out, wrap(err, "list client secrets")

@@ -15,8 +15,8 @@ import (
 	"countersign/models"
 )
 
-// Contacts are encrypted, so that their lists are made here and not by the
-// database: an app has MaxContacts at most, and a page MaxContactPage.
+// Contacts are encrypted, so their lists are sorted and filtered here and not by the database: an app has at most
+// MaxContacts, a page at most MaxContactPage.
 const (
 	MaxContacts    = 50_000
 	MaxContactPage = 1000
@@ -29,7 +29,7 @@ var errConcurrentInsert = errors.New("store: another was first")
 // whose phone number stays with keepPhone.
 func (s *AppRepository) SaveContact(ctx context.Context, c models.Contact, keepPhone bool) (*models.Contact, error) {
 	err := s.saveContact(ctx, &c, keepPhone)
-	if errors.Is(err, errConcurrentInsert) { // now it is there
+	if errors.Is(err, errConcurrentInsert) { // it exists now
 		err = s.saveContact(ctx, &c, keepPhone)
 	}
 	return &c, wrap(err, "save contact")
@@ -62,7 +62,7 @@ func (s *AppRepository) saveContact(ctx context.Context, c *models.Contact, keep
 	})
 }
 
-// roomForContact refuses one more contact of an app that has as many as it may have.
+// roomForContact returns an error if an app already has the maximum number of contacts.
 func roomForContact(tx *gorm.DB, app uuid.UUID) error {
 	n, err := count(tx.Model(&models.Contact{}).Where("app_id = ?", app))
 	if err != nil {

@@ -91,7 +91,7 @@ func (s *UserRepository) ConsumeCode(ctx context.Context, user uuid.UUID, code s
 		code = strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(code))
 		if len(code) != recoveryLength {
 			err := s.consumeTimeStep(tx, user, code, true)
-			if errors.Is(err, errFactorNone) { // passkeys alone
+			if errors.Is(err, errFactorNone) { // passkeys only
 				err = ErrCode
 			}
 			return err

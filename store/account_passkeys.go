@@ -25,12 +25,12 @@ func (s *UserRepository) Passkeys(ctx context.Context, user uuid.UUID) ([]models
 	return rows, wrap(err, "list passkeys")
 }
 
-// AddPasskey adds a passkey and ends all sessions but the one to keep. It returns
-// recovery codes where there are none yet; they are shown only now.
+// AddPasskey adds a passkey and ends all sessions except keep. It returns recovery codes if the user has none yet;
+// they are shown only now.
 func (s *UserRepository) AddPasskey(ctx context.Context, p *models.ConsolePasskey, keep uuid.UUID) (recovery []string, err error) {
 	p.ID, p.CreatedAt = s.newID(), s.now()
 	err = s.tx(ctx, func(tx *gorm.DB) error {
-		// So that of two at the same time one sees the other.
+		// Of two concurrent transactions, the second sees the first.
 		if _, err := take[models.ConsoleUser](s.locked(tx).Select("id"), "id = ? AND disabled_at IS NULL", p.UserID); err != nil {
 			return err
 		}
@@ -55,8 +55,8 @@ func (s *UserRepository) AddPasskey(ctx context.Context, p *models.ConsolePasske
 	return recovery, wrap(err, "add passkey")
 }
 
-// UsePasskey notes that a passkey was used, with its new state. It returns ErrCode if it
-// was removed or used by another request meanwhile.
+// UsePasskey records the use of a passkey, with its new state. It returns ErrCode if it was removed, or used by
+// another request in the meantime.
 func (s *UserRepository) UsePasskey(ctx context.Context, p *models.ConsolePasskey, state []byte) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		now, err := take[models.ConsolePasskey](s.locked(tx), "id = ? AND user_id = ?", p.ID, p.UserID)

@@ -18,8 +18,7 @@ const (
 	maxPassword = 128
 )
 
-// validatePassword notes what is wrong with a new password. words belong to its
-// user: they do not make it any longer.
+// validatePassword records the problems of a new password. words belong to its user and do not add to its strength.
 func (s *UserRepository) validatePassword(p models.Problems, path, text string, words ...string) error {
 	if n := utf8.RuneCountInString(text); n < minPassword || n > maxPassword {
 		p.Add(path, "must have between %d and %d characters", minPassword, maxPassword)

@@ -15,7 +15,7 @@ import (
 
 // ProviderIdentity is whom the OpenID provider vouches for.
 type ProviderIdentity struct {
-	App             uuid.UUID // where somebody who comes for the first time is a user
+	App             uuid.UUID // the app of a person who signs in for the first time
 	Issuer, Subject string
 	Email           string
 	EmailVerified   bool
@@ -23,7 +23,7 @@ type ProviderIdentity struct {
 	Role            models.Role
 }
 
-// key is what is stored of issuer and subject.
+// key returns the stored hash of issuer and subject.
 func (i ProviderIdentity) key() []byte { return hashOf(i.Issuer + "\x00" + i.Subject) }
 
 // The refusals of sign-ins at the provider.
@@ -36,9 +36,9 @@ var (
 	errAtProvider       = models.Refuse(models.KindConflict, "provider_account", "This account signs in at the provider already.")
 )
 
-// UserOfProvider returns the console user of an identity, with the role that the provider
-// says. Somebody who comes for the first time becomes a user. An account with the same
-// address that has a password is never taken over: its owner connects it, see LinkProvider.
+// UserOfProvider returns the console user of an identity, with the role that the provider states. A person who signs
+// in for the first time becomes a user. An account with the same address that has a password is never taken over: its
+// owner connects it, see LinkProvider.
 func (s *UserRepository) UserOfProvider(ctx context.Context, id ProviderIdentity) (u *models.ConsoleUser, created bool, err error) {
 	u, err = s.knownToProvider(ctx, id)
 	if !errors.Is(err, models.ErrNotFound) {
@@ -126,8 +126,7 @@ func (s *UserRepository) refuseDisabled(tx *gorm.DB, id ProviderIdentity) error 
 	}).Error
 }
 
-// LinkProvider lets a user who has a password sign in at the provider from then on, and
-// no longer with the password. All sessions end.
+// LinkProvider makes a user with a password sign in at the provider instead. All sessions end.
 func (s *UserRepository) LinkProvider(ctx context.Context, user uuid.UUID, id ProviderIdentity) (*models.ConsoleUser, error) {
 	var u *models.ConsoleUser
 	err := s.tx(ctx, func(tx *gorm.DB) (err error) {

@@ -34,8 +34,8 @@ type ActiveSession struct {
 	Factor  bool // the user has a second factor
 }
 
-// StartConsoleSession begins a session of a console user. provedAt is when the person
-// signed in at the provider; nil: not told, or with a password.
+// StartConsoleSession begins a session of a console user. provedAt is when the person signed in at the provider; nil
+// if unknown or with a password.
 func (s *UserRepository) StartConsoleSession(ctx context.Context, user uuid.UUID, on Device, lifetime time.Duration, provedAt *time.Time) (*models.ConsoleSession, error) {
 	device, err := json.Marshal(on)
 	if err != nil {
@@ -55,10 +55,9 @@ func (s *UserRepository) StartConsoleSession(ctx context.Context, user uuid.UUID
 	return session, wrap(err, "sign in")
 }
 
-// ConsoleSession finds the session and its user, or models.ErrNotFound where it has
-// ended: by itself, by being idle for so long, or because a user ended it or
-// the user. acting says that the person does something right now, which keeps
-// the session from being idle.
+// ConsoleSession returns the session and its user, or models.ErrNotFound if it has ended: by its lifetime, by being
+// idle, or because a user ended it. acting reports that the person is doing something, which keeps the session from
+// becoming idle.
 func (s *UserRepository) ConsoleSession(ctx context.Context, id uuid.UUID, idle time.Duration, acting bool) (*ActiveSession, error) {
 	var row struct {
 		models.ConsoleSession

@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// Settings returns a tenant's own choices, and what holds after the app's are
-// put below them. Tenant "" asks for the app's.
+// Settings returns a tenant's own settings, and the effective ones, completed by the app's. The empty tenant is the
+// app.
 func (s *AppRepository) Settings(ctx context.Context, app uuid.UUID, tenant string) (own, effective models.Settings, err error) {
 	rows, err := findDecrypted[models.Settings](s.engine, s.db.WithContext(ctx).Where("app_id = ? AND tenant_id IN ?", app, []string{"", tenant}))
 	if err != nil {
@@ -36,8 +36,7 @@ func (s *AppRepository) SaveSettings(ctx context.Context, v models.Settings) err
 	return s.saveSettings(s.db.WithContext(ctx), v, clause.OnConflict{UpdateAll: true})
 }
 
-// ChangeSettings changes those of a tenant's choices that are named, as in JSON,
-// and leaves the others.
+// ChangeSettings changes the named settings of a tenant, as in JSON, and keeps the others.
 func (s *AppRepository) ChangeSettings(ctx context.Context, v models.Settings, names []string) error {
 	return s.changeSettings(s.db.WithContext(ctx), v, names)
 }

@@ -21,7 +21,7 @@ type UserRepository struct {
 	apps *AppRepository
 }
 
-// register registers what is encrypted of console users.
+// register registers the encrypted columns of console users.
 func (s *UserRepository) register() {
 	encryptSecrets(s.engine, "console_factors", "secret", labelConsoleFactor)
 	encryptSecrets(s.engine, "console_sessions", "device", labelConsoleDevice)
@@ -76,7 +76,7 @@ func (s *UserRepository) UserDetails(ctx context.Context, app uuid.UUID) ([]User
 	return out, nil
 }
 
-// UserChange is what can be changed of a console user; nil leaves it.
+// UserChange is a change of a console user; nil members stay.
 type UserChange struct {
 	Name *string
 	Role *models.Role
@@ -185,7 +185,7 @@ func (s *UserRepository) ConfirmPassword(ctx context.Context, id uuid.UUID, pass
 	return nil
 }
 
-// User loads a console user who may still sign in.
+// User returns a console user who is not disabled.
 func (s *UserRepository) User(ctx context.Context, id uuid.UUID) (*models.ConsoleUser, error) {
 	u, err := takeDecrypted[models.ConsoleUser](s.engine, s.db.WithContext(ctx), "id = ? AND disabled_at IS NULL", id)
 	return u, wrap(err, "load console user %s", id)

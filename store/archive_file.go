@@ -21,22 +21,20 @@ import (
 	"countersign/store/blob"
 )
 
-// ArchiveRepository stores the records of archives, and reads and restores what is in them.
+// ArchiveRepository stores the records of archives, and reads and restores archived rows.
 type ArchiveRepository struct{ *engine }
 
-// register registers what is encrypted of archives.
+// register registers the encrypted columns of archives.
 func (s *ArchiveRepository) register() {
 	encryptSecrets(s.engine, "envelope_archives", "key", labelArchiveKey)
 }
 
-// An archive is a file with the audit events of an ended envelope and the values that
-// its signers entered. What lists and searches show of the envelope stays in the
-// database: its own row, its recipients, fields and documents.
+// An archive is a file with the audit events of an ended envelope and the values that its signers entered. What lists
+// and searches show stays in the database: the envelope's own row, its recipients, fields and documents.
 //
-// The file is archiveMagic and the content as JSON, compressed with gzip and encrypted
-// with AES-256-GCM (random nonce) with a key of its own, bound to the envelope and to
-// the archive. The key is in the archive's row, encrypted with the master key: where the
-// row has lost it, nobody can read the file any more, whatever copies of it there are.
+// The file is archiveMagic and the content as JSON, compressed with gzip and encrypted with AES-256-GCM (random nonce)
+// under a key of its own, bound to the envelope and the archive. The archive's row has the key, encrypted with the
+// master key: if the row loses it, no copy of the file can be read.
 
 const (
 	archiveMagic  = "CSarch1\n"
@@ -221,7 +219,7 @@ func decodeArchive(file, key, binding []byte) (*archiveContent, error) {
 	return c, nil
 }
 
-// ArchiveError says that an archive is not what was kept.
+// ArchiveError reports that an archive differs from what was stored.
 type ArchiveError struct {
 	EnvelopeID uuid.UUID
 	Key        string // of its file
@@ -311,8 +309,8 @@ func (s *ArchiveRepository) openArchive(ctx context.Context, a *Archive) (*archi
 	return c, nil
 }
 
-// archiveAttempts is how often rows and archive are looked at in turn, before it is
-// given up: between the two an envelope may be moved.
+// archiveAttempts is how often rows and archive are read alternately before giving up: an envelope may move between
+// the two reads.
 const archiveAttempts = 4
 
 // rowsOrArchive is what rows finds, or, for an ended envelope of which it finds nothing,

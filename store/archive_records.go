@@ -73,7 +73,7 @@ func (s *ArchiveRepository) RemoveReleasedArchive(ctx context.Context, a *Archiv
 	return nil
 }
 
-// ArchiveFiles are those of some ids of archives that are recorded.
+// ArchiveFiles returns which of the archive ids are recorded.
 func (s *ArchiveRepository) ArchiveFiles(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
 	out := make(map[uuid.UUID]bool, len(ids))
 	if len(ids) == 0 {

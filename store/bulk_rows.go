@@ -17,7 +17,7 @@ import (
 // is paused or cancelled.
 var ErrBulkRowTaken = errors.New("store: the row of the bulk send is not to be sent")
 
-// BulkWork is what is to be done next for a bulk send.
+// BulkWork is the next batch of a bulk send.
 type BulkWork struct {
 	*models.BulkSend
 
@@ -99,7 +99,7 @@ func (s *BulkRepository) SendBulkRow(ctx context.Context, r *models.BulkRow, e *
 	return nil
 }
 
-// createOf is createFor for an envelope of a template, which is not archived meanwhile.
+// createOf is createFor for an envelope of a template, which cannot be archived in the meantime.
 func (s *BulkRepository) createOf(t *transaction, e *models.Envelope, webhooks *[]*models.Webhook) error {
 	if e.TemplateID != nil {
 		s.templates.lockTemplate(&t.batch, *e.TemplateID, true)
@@ -135,15 +135,15 @@ func (s *BulkRepository) FailBulkRow(ctx context.Context, app uuid.UUID, r *mode
 	return wrap(err, "fail row %d of bulk send %s", r.Row, r.BulkSendID)
 }
 
-// BulkRows lists rows of a bulk send, of one state or of all (""), in their order and
-// without what they are made from, with the number of all of them.
+// BulkRows lists rows of a bulk send, of one state or of all (""), in order and without their content, with their
+// total number.
 func (s *BulkRepository) BulkRows(ctx context.Context, id uuid.UUID, status models.BulkRowStatus, page, size int) ([]*models.BulkRow, int64, error) {
 	q := s.db.WithContext(ctx).Model(&models.BulkRow{}).Omit("data").Where("bulk_send_id = ?", id)
 	rows, total, err := listPage[*models.BulkRow](whereGiven(q, "status = ?", status), "position", page, size)
 	return rows, total, wrap(err, "list rows of bulk send %s", id)
 }
 
-// TakenExternalIDs are those of some external ids that envelopes of the tenant have already.
+// TakenExternalIDs returns which of the external ids envelopes of the tenant already have.
 func (s *BulkRepository) TakenExternalIDs(ctx context.Context, app uuid.UUID, tenant string, ids []string) (map[string]bool, error) {
 	var taken []string
 	for page := range slices.Chunk(ids, 500) {

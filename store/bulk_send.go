@@ -20,7 +20,7 @@ type BulkRepository struct {
 	templates *TemplateRepository
 }
 
-// register registers what is encrypted of bulk sends.
+// register registers the encrypted columns of bulk sends.
 func (s *BulkRepository) register() {
 	encryptRows(s.engine, func(v *models.BulkRow) encryptedRow {
 		return encryptedRow{"bulk_send_rows", v.ID.String(), []encryptedColumn{{name: "data", text: &v.Data}}}
@@ -69,8 +69,8 @@ type BulkSendWithCounts struct {
 	Counts models.BulkCounts
 }
 
-// CreateBulkSend stores an accepted bulk send with its rows, reserves their envelopes
-// where the plan asks for it, and has the workflow started.
+// CreateBulkSend stores an accepted bulk send with its rows, reserves their envelopes if the plan requires it, and
+// starts the workflow.
 func (s *BulkRepository) CreateBulkSend(ctx context.Context, b *models.BulkSend, rows []*models.BulkRow) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		period, err := s.apps.reserveEnvelopes(t, b.AppID, len(rows))
@@ -141,8 +141,8 @@ func countBulkRows(db *gorm.DB, ids ...uuid.UUID) (map[uuid.UUID]models.BulkCoun
 	return out, err
 }
 
-// BulkSends lists an app's bulk sends of one tenant or of all (""), newest first and
-// with the numbers of their rows, and tells how many there are in all.
+// BulkSends lists an app's bulk sends of one tenant or of all (""), newest first, with the counts of their rows, and
+// returns their total number.
 func (s *BulkRepository) BulkSends(ctx context.Context, app uuid.UUID, tenant string, page, size int) (list []*BulkSendWithCounts, total int64, err error) {
 	err = s.fromReplica(ctx, func(s *engine) error {
 		return s.read(ctx, func(tx *gorm.DB) error {
@@ -227,8 +227,8 @@ func cancelBulkRows(t *transaction, b *models.BulkSend, s *engine) error {
 	return nil
 }
 
-// retryBulkRows makes the failed rows pending again, and reserves their envelopes in
-// the current period. Those whose data is gone stay as they are.
+// retryBulkRows makes the failed rows pending again, and reserves their envelopes in the current period. Rows without
+// data stay failed.
 func (s *BulkRepository) retryBulkRows(t *transaction, b *models.BulkSend) error {
 	n := 0
 	t.query(func(r row) error { n++; return r.Scan(new(int)) }, `UPDATE bulk_send_rows SET status = 'pending', error_code = '', error = '', settled_at = NULL, reserved_in = 'retried'
@@ -251,8 +251,8 @@ func (s *BulkRepository) retryBulkRows(t *transaction, b *models.BulkSend) error
 	return err
 }
 
-// FinishBulkSend completes a bulk send of which no row is pending any more, and has
-// the app told. It reports whether it is complete.
+// FinishBulkSend completes a bulk send that has no pending row, and records the event for the app. It reports whether
+// the bulk send is complete.
 func (s *BulkRepository) FinishBulkSend(ctx context.Context, app, id uuid.UUID) (bool, error) {
 	finished := false
 	err := s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {

@@ -20,8 +20,8 @@ type EmbeddedRepository struct {
 // Sessions of pages that an app embeds in its own: an embedded session lets a signer sign,
 // and a builder session lets somebody prepare a draft or a template.
 
-// CreateEmbeddedSession stores an embedded session with what fn changes of its envelope, or
-// neither. The envelope is locked until the session is there, for what changes it next to revoke.
+// CreateEmbeddedSession stores an embedded session together with what fn changes of its envelope, or neither. The
+// envelope is locked until the session is stored, so that the next change can revoke it.
 func (s *EmbeddedRepository) CreateEmbeddedSession(ctx context.Context, session *models.EmbeddedSession, fn func(*models.Envelope) error) error {
 	session.ID = s.newID()
 	var e *models.Envelope

@@ -88,7 +88,7 @@ func placeholders(after, n int) string {
 	return strings.Join(out, ", ")
 }
 
-// without are the columns but those of some names.
+// without returns the columns except the named ones.
 func without(columns []column, names []string) []column {
 	return slices.DeleteFunc(columns, func(c column) bool { return slices.Contains(names, c.name) })
 }

@@ -8,13 +8,12 @@ import (
 	"sync"
 )
 
-// Some columns are compressed before they are encrypted, for what is encrypted cannot be:
-// bodies of webhooks are JSON that repeats names, ids and addresses. What is compressed
-// begins with the byte deflated and goes on as raw DEFLATE (RFC 1951). JSON begins with
-// none, so that values from before are told apart.
+// Some columns are compressed before they are encrypted, because encrypted data cannot be: bodies of webhooks are JSON
+// that repeats names, ids and addresses. Compressed data is the byte deflated followed by raw DEFLATE (RFC 1951). JSON
+// never begins with that byte, so uncompressed values are recognized.
 const (
 	deflated = 1
-	// maxCompressed bounds what is compressed, and so what may come out again.
+	// maxCompressed limits the size of compressed content, and thereby of decompressed content, in bytes.
 	maxCompressed = 32 << 20
 )
 
@@ -24,8 +23,8 @@ var deflaters = sync.Pool{New: func() any {
 	return w
 }}
 
-// compress is JSON as it is encrypted. What would not become shorter, or is too long,
-// stays as it is.
+// compress returns JSON in the form that is encrypted. Content that would not become shorter, or is too long, is
+// returned unchanged.
 func compress(plain []byte) []byte {
 	if len(plain) > maxCompressed {
 		return plain

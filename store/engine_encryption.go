@@ -27,14 +27,14 @@ type encryptedRow struct {
 	columns    []encryptedColumn
 }
 
-// registry lists what is kept encrypted. Each repository registers its own rows and secrets when the store is opened.
+// registry lists the encrypted columns. Each repository registers its rows and secrets when the store is opened.
 type registry struct {
 	rows    map[reflect.Type]func(row any) encryptedRow
 	secrets []secretColumn
 	rewraps []func(context.Context, *rewrapping) error
 }
 
-// secretColumn is a column of secrets, encrypted under a label of its own.
+// secretColumn is a column of secrets, which are encrypted under a label of their own.
 type secretColumn struct{ table, column, label string }
 
 // encryptRows registers the encrypted columns of the rows of a model.
@@ -78,7 +78,7 @@ func (r encryptedRow) names() []string {
 	return mapSlice(r.columns, func(c encryptedColumn) string { return c.name })
 }
 
-// same reports whether two rows, both decrypted, do not differ in what is encrypted.
+// same reports whether the encrypted columns of two decrypted rows are equal.
 func (r encryptedRow) same(other encryptedRow) bool {
 	return reflect.DeepEqual(r.columns, other.columns) // what the pointers point at is compared
 }
@@ -103,7 +103,7 @@ func encrypt[T any](s *engine, row *T) *T {
 	return &out
 }
 
-// errUnreadable says that a value is there and cannot be decrypted.
+// errUnreadable reports that a value exists and cannot be decrypted.
 var errUnreadable = errors.New("a value cannot be decrypted")
 
 // decrypt decrypts, in place, a row that was read. Its error is errUnreadable.
@@ -136,7 +136,7 @@ func decryptAll[T any](s *engine, rows []*T) error {
 	return nil
 }
 
-// needsRewrap reports whether a row, as it was read, is to be encrypted anew.
+// needsRewrap reports whether a row, as read, must be re-encrypted.
 func (s *engine) needsRewrap(r encryptedRow) bool {
 	return slices.ContainsFunc(r.columns, func(c encryptedColumn) bool {
 		return c.text != nil && s.vault.TextNeedsRewrap(*c.text) || c.data != nil && s.vault.BytesNeedRewrap(*c.data)
@@ -150,7 +150,7 @@ func (s *engine) addressKeys(scope, email string) []string {
 	return s.index.Hashes(scope, models.EmailKey(email))
 }
 
-// hashOf is what is stored of a text that is only ever compared.
+// hashOf returns the stored hash of a text that is only compared.
 func hashOf(text string) []byte {
 	sum := sha256.Sum256([]byte(text))
 	return sum[:]

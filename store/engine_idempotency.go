@@ -42,7 +42,7 @@ type idempotencyKey struct {
 	Path        string
 	Key         string
 	Fingerprint []byte
-	Committed   bool // what it asked for was done
+	Committed   bool // the request took effect
 	Status      int
 	Header      string // encrypted JSON; "{}": not answered yet
 	Body        []byte

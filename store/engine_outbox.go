@@ -24,10 +24,9 @@ func addOutbox(t *transaction, rows ...models.OutboxRow) {
 	t.insert("outbox", "", mapSlice(pointers(rows), outboxColumns)...)
 }
 
-// claimed is what a claim takes: rows that are due and the oldest of their key,
-// in turn from each lane, so that a long one holds up no other. PostgreSQL
-// steps from lane to lane in the index and takes an equal share of each, from
-// its head, that no other process is taking.
+// claimed selects the rows of a claim: due rows that are the oldest of their key, taken from each lane in turn, so
+// that a long lane delays no other. PostgreSQL steps from lane to lane in the index and takes an equal share of each,
+// from its head, skipping rows that another process is claiming.
 const (
 	outboxDue       = `(not_before <= @now OR not_before > @horizon) AND NOT EXISTS (SELECT 1 FROM outbox AS p WHERE p.key = o.key AND p.seq < o.seq)`
 	claimedSQLite   = `SELECT seq FROM outbox AS o WHERE ` + outboxDue + ` ORDER BY row_number() OVER (PARTITION BY lane ORDER BY seq), seq LIMIT @n`
@@ -43,10 +42,9 @@ const (
 		ORDER BY seq LIMIT @n`
 )
 
-// ClaimOutbox takes up to n rows that are due, at most one per key and always
-// the oldest of it, and keeps them from others for the length of lease. Where
-// several lanes wait it may take fewer although more are due: none means that
-// there are none.
+// ClaimOutbox claims up to n due rows, at most one per key and always the oldest of it, and keeps them from other
+// processes for the length of lease. If several lanes wait, it may return fewer rows although more are due; it returns
+// none only if none is due.
 func (s *engine) ClaimOutbox(ctx context.Context, n int, lease time.Duration) ([]models.OutboxRow, error) {
 	claimed := claimedSQLite
 	if s.postgres {

@@ -99,7 +99,7 @@ func mapNotFound(err error) error {
 	return err
 }
 
-// wrap says what was being done when an error came up; nil stays nil.
+// wrap adds to an error what was being done; nil stays nil.
 func wrap(err error, doing string, args ...any) error {
 	if err == nil {
 		return nil

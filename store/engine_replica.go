@@ -16,7 +16,7 @@ import (
 // replica is a standby of the PostgreSQL database, from which lists are read.
 type replica struct {
 	db *gorm.DB
-	// notBefore, in Unix nanoseconds, is when it is asked again after it failed.
+	// notBefore is when a failed replica is tried again, in Unix nanoseconds.
 	notBefore atomic.Int64
 }
 
@@ -24,7 +24,7 @@ const (
 	// replicaWait is how long a list waits for the replica to be as new as the primary.
 	replicaWait = 100 * time.Millisecond
 	replicaPoll = 5 * time.Millisecond
-	// replicaPause is how long a replica that failed is left alone.
+	// replicaPause is how long a failed replica is not used.
 	replicaPause = 10 * time.Second
 )
 

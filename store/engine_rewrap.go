@@ -20,7 +20,7 @@ const rewrapPage = 100
 type RewrapCounts struct {
 	Secrets int // client and webhook secrets, and the service's keys
 	Rows    int // with addresses, phone numbers or signed values
-	// Unreadable names the rows that were encrypted with a master key that is not given, as "table key". They stay as they are.
+	// Unreadable names rows encrypted with a master key that is not configured, as "table key". They stay unchanged.
 	Unreadable []string
 }
 
@@ -175,8 +175,7 @@ func tableOf(tx *gorm.DB, row any) string {
 	return statement.Table
 }
 
-// rewrapRow encrypts a row anew. rekey, which may be nil, gives a decrypted row its
-// hash, or removes the row.
+// rewrapRow re-encrypts a row. rekey, which may be nil, updates the hash of a decrypted row, or removes the row.
 func rewrapRow[T any](s *engine, rekey func(*gorm.DB, *T) error) func(*gorm.DB, *T) error {
 	return func(tx *gorm.DB, row *T) error {
 		if err := decrypt(s, row); err != nil {

@@ -21,9 +21,8 @@ var (
 	readOnly = mode{"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN"}
 )
 
-// transaction is one transaction on a connection of its own. Its batch is what
-// will be sent with the next call of send, or with the commit: a transaction that
-// only adds to it takes one round trip on PostgreSQL.
+// transaction is a transaction on its own connection. Its batch is sent with the next call of send, or with the
+// commit: a transaction that only adds to it takes one round trip on PostgreSQL.
 type transaction struct {
 	batch
 
@@ -31,7 +30,7 @@ type transaction struct {
 	db       *gorm.DB
 	conn     *sql.Conn
 	postgres bool
-	result   any // what it makes, for the response that is stored with it
+	result   any // its result, for the response that is stored with it
 	// reservedIn is the usage period in which the envelope that is sent was reserved; "": in none.
 	reservedIn string
 	bulk       bool // the envelope is sent by a bulk send
@@ -97,8 +96,7 @@ func (t *transaction) rollback(ctx context.Context) {
 	}
 }
 
-// gorm sends what was added to the batch and returns a GORM session in the
-// transaction.
+// gorm sends the batch and returns a GORM session in the transaction.
 func (t *transaction) gorm() (*gorm.DB, error) {
 	if err := t.send(); err != nil {
 		return nil, err
@@ -130,7 +128,8 @@ func (t *transaction) send() error {
 	return nil
 }
 
-// outsideRequest is the engine for a transaction that is not what the request asks for: the request has not taken effect with it.
+// outsideRequest returns the engine for a transaction that is not the effect of the request: it does not mark the
+// idempotency key as committed.
 func (s *engine) outsideRequest() *engine {
 	e := *s
 	e.execution = execution{}
@@ -144,7 +143,7 @@ func (t *transaction) run(st statement) error {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = rows.Close() }() // its error is that of rows.Err
+		defer func() { _ = rows.Close() }() // rows.Err returns its error
 		for rows.Next() {
 			if err := st.read(rows); err != nil {
 				return err
@@ -167,7 +166,7 @@ func (s *engine) tx(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	return s.make(ctx, nil, fn)
 }
 
-// make is tx for a request whose stored response is made of result, which fn fills in; see ForKey.
+// make is tx for a request whose stored response is created from result, which fn fills in; see ForKey.
 func (s *engine) make(ctx context.Context, result any, fn func(tx *gorm.DB) error) error {
 	return s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {
 		t.result = result
@@ -175,12 +174,12 @@ func (s *engine) make(ctx context.Context, result any, fn func(tx *gorm.DB) erro
 	})
 }
 
-// read runs fn on one snapshot of the database: what it reads belongs together.
+// read runs fn on one snapshot of the database, so that everything it reads is consistent.
 func (s *engine) read(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	return s.session(ctx, readOnly, func(_ *transaction, tx *gorm.DB) error { return fn(tx) })
 }
 
-// session runs fn in one transaction, to whose batch it may add what is sent with the commit.
+// session runs fn in one transaction. fn may add to its batch what is sent with the commit.
 func (s *engine) session(ctx context.Context, m mode, fn func(t *transaction, tx *gorm.DB) error) error {
 	return s.transact(ctx, m, func(t *transaction) error {
 		tx, err := t.gorm()

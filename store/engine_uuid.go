@@ -30,7 +30,7 @@ func (c uuidCodec) PlanScan(m *pgtype.Map, oid uint32, format int16, target any)
 	return c.UUIDCodec.PlanScan(m, oid, format, target)
 }
 
-// uuidPlan is for uuid.UUID alone.
+// uuidPlan encodes and decodes uuid.UUID only.
 type uuidPlan struct{}
 
 // Encode implements pgtype.EncodePlan.

@@ -11,9 +11,9 @@ import (
 	"gorm.io/gorm"
 )
 
-// writeQueue is the lock of a process's writers, first come, first served. SQLite has one
-// writer at a time and no queue: who finds its lock taken asks again after pauses, and whoever asks at the
-// right moment gets it. A nil queue lets everybody through.
+// writeQueue is the lock of a process's writers, first come, first served. SQLite has one writer at a time and no
+// queue: a writer that finds the lock taken retries after pauses, and whoever retries at the right moment gets it. A
+// nil queue admits everyone.
 type writeQueue struct{ lock *semaphore.Weighted }
 
 func newWriteQueue() *writeQueue { return &writeQueue{semaphore.NewWeighted(1)} }
@@ -39,7 +39,7 @@ func (q *writeQueue) acquire(ctx context.Context) error {
 	return nil
 }
 
-// release gives the lock to who has waited longest.
+// release passes the lock to the writer that has waited longest.
 func (q *writeQueue) release() {
 	if q != nil {
 		q.lock.Release(1)

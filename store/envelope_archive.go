@@ -19,7 +19,7 @@ import (
 // errMeanwhile says that an envelope was changed while it was being archived.
 var errMeanwhile = fmt.Errorf("%w: it was changed meanwhile", ErrNotArchivable)
 
-// ErrNotArchivable says that an envelope cannot be archived as it is; the message says why.
+// ErrNotArchivable reports that an envelope cannot be archived in its state; the message gives the reason.
 var ErrNotArchivable = errors.New("the envelope cannot be archived")
 
 // Archive moves the audit events and the values of an ended envelope to a file, and is nil
@@ -69,7 +69,7 @@ func (s *EnvelopeRepository) archive(ctx context.Context, ref EnvelopeRef) error
 	return nil
 }
 
-// moveToArchive removes the rows of an envelope, which must be so many, in favour of an archive.
+// moveToArchive replaces the rows of an envelope, whose number must match, by an archive.
 func (s *EnvelopeRepository) moveToArchive(ctx context.Context, e *models.Envelope, a *Archive, began time.Time, events, values int) error {
 	return s.tx(ctx, func(tx *gorm.DB) error {
 		var now models.Envelope
@@ -102,8 +102,7 @@ func removeArchived(tx *gorm.DB, table string, model any, envelope uuid.UUID, n 
 	return done.Error
 }
 
-// keepArchive keeps a content in the file store, reads it again from there and compares
-// it, and returns the record to be made of it.
+// keepArchive stores a content in the file store, reads it back and compares it, and returns the record to insert.
 func (s *EnvelopeRepository) keepArchive(ctx context.Context, e *models.Envelope, c *archiveContent) (*Archive, error) {
 	key := newArchiveKey()
 	a := &Archive{

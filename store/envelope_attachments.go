@@ -17,7 +17,7 @@ type AttachmentRepository struct {
 	envelopes *EnvelopeRepository
 }
 
-// register registers what is encrypted of attachments.
+// register registers the encrypted columns of attachments.
 func (s *AttachmentRepository) register() {
 	encryptRows(s.engine, func(v *models.Attachment) encryptedRow {
 		return encryptedRow{"attachments", v.ID.String(), []encryptedColumn{{name: "name", text: &v.Name}}}
@@ -76,8 +76,7 @@ func queueAttachments(b *batch, out *[]*models.Attachment, envelope uuid.UUID, l
 	selectRows(b, out, attachmentRows, "envelope_id = $1 AND NOT withdrawn ORDER BY created_at, id"+lock, envelope)
 }
 
-// Attachments are those of an envelope, in the order in which they came, without those
-// of persons who were replaced.
+// Attachments returns an envelope's attachments in order of upload, without those of replaced signers.
 func (s *AttachmentRepository) Attachments(ctx context.Context, envelope uuid.UUID) ([]*models.Attachment, error) {
 	out, err := findDecrypted[models.Attachment](s.engine, s.db.WithContext(ctx).Where("envelope_id = ? AND NOT withdrawn", envelope).Order("created_at, id"))
 	return out, wrap(err, "load attachments of %s", envelope)
@@ -90,9 +89,8 @@ func (s *AttachmentRepository) RemoveAttachment(ctx context.Context, id uuid.UUI
 	return done.RowsAffected == 1, wrap(done.Error, "remove attachment %s", id)
 }
 
-// UnusedAttachments lists, of all envelopes, up to n attachments that nobody has signed
-// with: those that came before a time, and those of persons who were replaced. It is for
-// operators.
+// UnusedAttachments lists up to n attachments of all envelopes that no signature uses: those uploaded before a time,
+// and those of replaced signers. It is for operators.
 func (s *AttachmentRepository) UnusedAttachments(ctx context.Context, before time.Time, n int) ([]*models.Attachment, error) {
 	out, err := findDecrypted[models.Attachment](s.engine, s.db.WithContext(ctx).Where("NOT used AND (withdrawn OR created_at < ?)", before.UTC()).Order("created_at").Limit(n))
 	return out, wrap(err, "list unused attachments")

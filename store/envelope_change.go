@@ -21,7 +21,7 @@ type EnvelopeRepository struct {
 	effects  []effect
 }
 
-// register registers what is encrypted of envelopes and saved signatures.
+// register registers the encrypted columns of envelopes and saved signatures.
 func (s *EnvelopeRepository) register() {
 	encryptRows(s.engine, func(v *models.Signer) encryptedRow {
 		return encryptedRow{"signers", v.ID.String(), []encryptedColumn{
@@ -49,16 +49,14 @@ func (s *EnvelopeRepository) register() {
 	})
 }
 
-// Change locks the envelope, loads it, runs fn on it and saves what fn changed
-// and recorded, all in one transaction. If fn returns an error nothing is
-// changed and that error is returned. Another app's envelope is
-// models.ErrNotFound. What fn changed is found by comparing values with those that
-// were loaded: it may assign members or change what they refer to in place.
+// Change locks the envelope, loads it, runs fn on it and saves what fn changed and recorded, in one transaction. If fn
+// returns an error, nothing changes and that error is returned. Another app's envelope is models.ErrNotFound. Changes
+// are found by comparison with the loaded values: fn may assign members or change what they refer to in place.
 func (s *EnvelopeRepository) Change(ctx context.Context, app, id uuid.UUID, fn func(*models.Envelope) error) (*models.Envelope, error) {
 	return s.changeWith(ctx, app, id, loadOptions{}, func(l *loaded) error { return fn(l.envelopes[0]) })
 }
 
-// changeWith is Change that also loads what o asks for, and gives it to fn.
+// changeWith is Change that also loads what o names, and passes it to fn.
 func (s *EnvelopeRepository) changeWith(ctx context.Context, app, id uuid.UUID, o loadOptions, fn func(*loaded) error) (*models.Envelope, error) {
 	var e *models.Envelope
 	err := s.changing(ctx, func(t *transaction) error {
@@ -121,8 +119,7 @@ func (s *EnvelopeRepository) change(t *transaction, app, id uuid.UUID, o loadOpt
 	return l, nil
 }
 
-// changeLoaded runs fn on a loaded envelope, and adds to the transaction what it
-// changed and recorded.
+// changeLoaded runs fn on a loaded envelope, and adds to the transaction what fn changed and recorded.
 func (s *EnvelopeRepository) changeLoaded(t *transaction, e *models.Envelope, webhooks []*models.Webhook, fn func(*models.Envelope) error) error {
 	before := newLoadedState(e)
 	if err := fn(e); err != nil {
@@ -170,8 +167,7 @@ func (s *EnvelopeRepository) committed(e *models.Envelope) {
 	s.signalWake()
 }
 
-// save adds to the transaction what differs from b (nil: all of it) and what was
-// recorded, with its effects.
+// save adds to the transaction the differences from b (nil: everything) and the recorded events, with their effects.
 func (s *EnvelopeRepository) save(t *transaction, e *models.Envelope, b *loadedState, webhooks []*models.Webhook) error {
 	if b != nil && unchanged(e, b) {
 		return nil

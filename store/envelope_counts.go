@@ -25,8 +25,7 @@ type envelopeCountChange struct {
 	Change   int
 }
 
-// recordStatusChange adds that an envelope came to be in its status; from is the one it
-// left, "" for a new envelope.
+// recordStatusChange records that an envelope changed to its status from another, "" for a new envelope.
 func recordStatusChange(b *batch, e *models.Envelope, from models.Status) {
 	if from == e.Status {
 		return
@@ -110,7 +109,7 @@ func (s *EnvelopeListRepository) CompactCounts(ctx context.Context) (int, error)
 			return cmp.Or(bytes.Compare(a.app[:], b.app[:]), cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.status, b.status))
 		})
 		for _, k := range order {
-			// SQL: ON CONFLICT adds to the row that is there.
+			// SQL: ON CONFLICT adds to an existing row.
 			err := tx.Exec(`INSERT INTO envelope_counts (app_id, tenant_id, status, n) VALUES (?, ?, ?, ?)
 				ON CONFLICT (app_id, tenant_id, status) DO UPDATE SET n = envelope_counts.n + excluded.n`,
 				k.app, k.tenant, k.status, sums[k]).Error

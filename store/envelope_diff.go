@@ -10,10 +10,10 @@ import (
 	"countersign/models"
 )
 
-// The changes that a function makes of a loaded envelope are found by comparison with what was loaded. The comparison is of values: it
-// does not matter whether the function assigns a member or changes a map, a slice or what a pointer points at in place.
+// Changes of a loaded envelope are found by comparison with the loaded values: a function may assign a member, or
+// change a map, a slice or a pointed-at value in place.
 
-// loadedState is an envelope as it was when it was loaded. It shares nothing with the envelope that a change works on.
+// loadedState is a copy of an envelope as it was loaded. It shares nothing with the envelope that a change modifies.
 type loadedState struct {
 	envelope  models.Envelope
 	signers   map[uuid.UUID]models.Signer
@@ -165,8 +165,8 @@ func saveRows[T identified](b *batch, table string, rows []*T, old map[uuid.UUID
 	b.insert(table, "", added...)
 }
 
-// saveEncrypted is saveRows for rows of which some columns are encrypted. What did
-// not change of these stays as it is: encryption is new each time.
+// saveEncrypted is saveRows for rows with encrypted columns. Unchanged values are not written, because each encryption
+// of a value differs.
 func saveEncrypted[T identified](s *engine, b *batch, table string, rows []*T, old map[uuid.UUID]T, columnsOf func(*T) []column) {
 	saveRows(b, table, rows, old, func(v *T) []column {
 		columns := columnsOf(encrypt(s, v))

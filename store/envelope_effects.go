@@ -16,9 +16,8 @@ func replacesSigner(ev *models.Event) bool {
 	return ev.Name == models.EventSignerReplaced || ev.Name == models.EventSignerDelegated
 }
 
-// recordEffects adds, from the recorded events alone, what others are to learn of
-// them: webhook events with a delivery per subscribed endpoint, outbox rows for
-// the workflows, the month's usage, and the effects that the subjects have.
+// recordEffects adds the effects of the recorded events: webhook events with a delivery per subscribed endpoint,
+// outbox rows for the workflows, the month's usage, and the effects that the subjects register.
 func (s *EnvelopeRepository) recordEffects(t *transaction, e *models.Envelope, webhooks []*models.Webhook) error {
 	var rows []models.OutboxRow
 	for i := range e.Events {

@@ -14,7 +14,7 @@ import (
 // FileRepository finds and marks the files of documents in the file store.
 type FileRepository struct{ *engine }
 
-// FileRef is a document's or an attachment's file, as it is recorded.
+// FileRef is the recorded file of a document or an attachment.
 type FileRef struct {
 	EnvelopeID uuid.UUID
 	BlobKey    string
@@ -80,20 +80,19 @@ func (s *FileRepository) MarkEncrypted(ctx context.Context, key string) error {
 	return nil
 }
 
-// FileRecord is what is recorded of a document's file.
+// FileRecord returns the record of a document's file.
 func FileRecord(d *models.Document) blob.Record {
 	return blob.Record{Key: d.BlobKey, SHA256: d.SHA256, Encrypted: d.Encrypted}
 }
 
-// AttachmentRecord is what is recorded of an attachment's file.
+// AttachmentRecord returns the record of an attachment's file.
 func AttachmentRecord(a *models.Attachment) blob.Record {
 	return blob.Record{Key: a.BlobKey, SHA256: a.SHA256, Encrypted: a.Encrypted}
 }
 
-// A file of a template is named by the template's versions and by the documents of the
-// envelopes that were made of it. It is removed with the last of these. A new reference is
-// only made under a lock that keeps another one: of an envelope or of a template. So a
-// file that nothing names, once that was committed, is never named again.
+// The versions of a template, and the documents of envelopes created from it, name the template's files. A file is
+// removed with its last reference. A new reference is created only under a lock that keeps an existing one, of an
+// envelope or a template, so an unreferenced file is never referenced again.
 
 // envelopeOfKey is the envelope in whose folder a file is, false if it is in none.
 func envelopeOfKey(key string) (uuid.UUID, bool) {
@@ -103,8 +102,7 @@ func envelopeOfKey(key string) (uuid.UUID, bool) {
 	return id, ok && err == nil
 }
 
-// Unreferenced are those of some files of documents that neither an envelope nor a template
-// names any more.
+// Unreferenced returns which of the files neither an envelope nor a template references.
 func (s *FileRepository) Unreferenced(ctx context.Context, keys ...string) ([]string, error) {
 	if len(keys) == 0 {
 		return nil, nil

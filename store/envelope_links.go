@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// A short link names a signing link by its id and a keyed hash of it, so that
-// knowing the id alone gives no link.
+// A short link consists of the id of a signing link and a keyed hash of it, so that knowing the id does not give the
+// link.
 const (
 	shortLinkID   = 22 // characters of base64url of the id
 	shortLinkHash = 11
@@ -25,8 +25,7 @@ func (s *EnvelopeRepository) ShortLink(link uuid.UUID) string {
 	return base64.RawURLEncoding.EncodeToString(link[:]) + s.index.Hashes("links", link.String())[0][:shortLinkHash]
 }
 
-// LinkByShortForm finds the link that a short one stands for, and its app.
-// models.ErrNotFound: it is none.
+// LinkByShortForm returns the link that a short link represents, and its app, or models.ErrNotFound.
 func (s *EnvelopeRepository) LinkByShortForm(ctx context.Context, short string) (app uuid.UUID, l models.Link, err error) {
 	if len(short) != ShortLinkLength {
 		return app, l, models.ErrNotFound

@@ -29,14 +29,14 @@ type EnvelopeFilter struct {
 	UpdatedSince                time.Time
 	SignerEmail                 string    // a signer's whole address, or its domain; "": all
 	ExternalID                  string    // "": all
-	TemplateID                  uuid.UUID // made of it; uuid.Nil: all
+	TemplateID                  uuid.UUID // created from it; uuid.Nil: all
 	BulkSend                    uuid.UUID // sent by it; uuid.Nil: all
 	Text                        string    // part of the subject or of a signer's name; "": all
 	ByUpdate                    bool      // in the order of changes, oldest first; else newest first
 	Page                        int       // from 1
 	Size                        int
-	Peek                        bool // one envelope more than Size, to tell whether there are more
-	// After goes on behind a place in the list, instead of a page; nil: from Page on.
+	Peek                        bool // returns one envelope more than Size, which shows whether there are more
+	// After continues behind a place in the list instead of a page; nil: from Page on.
 	After *ListPlace
 }
 
@@ -47,7 +47,7 @@ type ListPlace struct {
 	At time.Time
 }
 
-// pageSize is how many are asked for.
+// pageSize returns the number of envelopes to load.
 func (f EnvelopeFilter) pageSize() int {
 	if f.Peek {
 		return f.Size + 1
@@ -62,9 +62,9 @@ func (f EnvelopeFilter) isNarrow() bool {
 		!f.UpdatedSince.IsZero() || f.SignerEmail != "" || f.ExternalID != "" || f.Text != "" || f.TemplateID != uuid.Nil || f.BulkSend != uuid.Nil
 }
 
-// statuses are the stored states that a shown one stands for.
+// statuses returns the stored states of a displayed one.
 func (f EnvelopeFilter) statuses() []models.Status {
-	switch f.Status { //nolint:exhaustive // the others are as they are stored
+	switch f.Status { //nolint:exhaustive // the others are stored under the same name
 	case "":
 		return nil
 	case models.StatusInProgress:
@@ -151,7 +151,7 @@ func (s *EnvelopeListRepository) envelopes(ctx context.Context, f EnvelopeFilter
 	l := &loaded{}
 	err = s.transact(ctx, readOnly, func(t *transaction) error {
 		if f.isNarrow() && s.postgres {
-			// The plan follows what is looked for: one for any text reads all of an index.
+			// The plan depends on the search text: a plan for any text reads a whole index.
 			t.exec("SET LOCAL plan_cache_mode = force_custom_plan")
 		}
 		tx, err := t.gorm()
@@ -202,8 +202,8 @@ func (s *EnvelopeListRepository) findPage(db *gorm.DB, f EnvelopeFilter, offset 
 	return ids, total, err
 }
 
-// ByCreation reports whether a list that is bounded by when envelopes were made is in that order, and not in that of
-// their ids, which differs for envelopes of nearly the same moment.
+// ByCreation reports whether a list that is limited by time of creation is sorted by it instead of by id, which
+// differs for envelopes of nearly the same moment.
 func (f EnvelopeFilter) ByCreation() bool {
 	return !f.ByUpdate && (!f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero())
 }

@@ -21,13 +21,12 @@ func (s *EnvelopeRepository) Envelope(ctx context.Context, app, id uuid.UUID) (*
 	return l.envelopes[0], nil
 }
 
-// EnvelopeWithEvents loads an app's envelope with its audit chain, as they are at one moment.
+// EnvelopeWithEvents returns an app's envelope with its audit chain, on one snapshot.
 func (s *EnvelopeRepository) EnvelopeWithEvents(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, error) {
 	return s.withEvents(ctx, app, id, loadOptions{events: true})
 }
 
-// EnvelopeWithEntries is EnvelopeWithEvents with what the signers entered, without their
-// pictures, which are named by their hash alone.
+// EnvelopeWithEntries is EnvelopeWithEvents with the entered values. Pictures are represented by their hash.
 func (s *EnvelopeRepository) EnvelopeWithEntries(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, []models.FieldValue, error) {
 	l, err := s.loadEnvelope(ctx, app, id, loadOptions{events: true, values: true})
 	if err != nil {
@@ -50,7 +49,7 @@ func (s *EnvelopeRepository) withEvents(ctx context.Context, app, id uuid.UUID, 
 	return l.envelopes[0], l.log(), nil
 }
 
-// loadOptions is what is to be done beside loading an envelope.
+// loadOptions lists what is loaded in addition to an envelope.
 type loadOptions struct {
 	lock        bool // hold the envelope until the transaction ends
 	events      bool // load its audit chain
@@ -123,8 +122,8 @@ func (s *EnvelopeRepository) addArchivedEvents(t *transaction, l *loaded) error 
 // addEvents puts the events of an archive before those that were loaded.
 func (l *loaded) addEvents(c *archiveContent) { l.events = append(pointers(c.events()), l.events...) }
 
-// queueEnvelope adds the queries for an app's envelope. Whoever locks the
-// envelope asks for the rest after that, so nothing of it can be older.
+// queueEnvelope adds the queries for an app's envelope. With a lock, the other queries follow it, so that no part is
+// older than the lock.
 func (s *EnvelopeRepository) queueEnvelope(t *transaction, app, id uuid.UUID, o loadOptions) *loaded {
 	l := &loaded{}
 	where := "id = $1 AND app_id = $2"
@@ -199,8 +198,7 @@ func (s *EnvelopeRepository) EnvelopeTenant(ctx context.Context, app, id uuid.UU
 	return e.TenantID, wrap(mapNotFound(err), "load envelope %s", id)
 }
 
-// AuditEvents is the audit chain of an envelope as it was when e was loaded, in
-// order.
+// AuditEvents returns the audit chain of an envelope, in order, as it was when e was loaded.
 func (s *EnvelopeRepository) AuditEvents(ctx context.Context, e *models.Envelope) ([]models.Event, error) {
 	out, err := rowsOrArchive(ctx, s.archives, e, func() (rows []models.Event, err error) {
 		return rows, s.db.WithContext(ctx).Where("envelope_id = ? AND seq <= ?", e.ID, e.AuditSeq).Order("seq").Find(&rows).Error

@@ -12,11 +12,11 @@ import (
 	"countersign/models"
 )
 
-// MailRepository stores what became of each mail.
+// MailRepository stores the state of each email.
 type MailRepository struct{ *engine }
 
-// BeginMail notes that a mail is about to go out. It returns what is noted of it: when the server
-// first refused it, and whether it has gone out already or was given up.
+// BeginMail records that an email is about to be sent. It returns its record: when the server first rejected it, and
+// whether it was already sent or given up.
 func (s *MailRepository) BeginMail(ctx context.Context, m models.Mail) (models.Mail, error) {
 	m.CreatedAt = s.now()
 	m.Attempts = 1
@@ -68,8 +68,8 @@ func (s *MailRepository) MailDelayed(ctx context.Context, id, why string, refuse
 	return wrap(err, "note delayed mail")
 }
 
-// MailFailed notes that a mail was refused for good. why must be safe to show. Mails
-// whose refusal the audit chain reports are noted by their event instead.
+// MailFailed records that an email was permanently rejected. why must be safe to show. Rejections that the audit chain
+// reports are recorded by their event instead.
 func (s *MailRepository) MailFailed(ctx context.Context, id, why string) error {
 	err := s.transact(ctx, readWrite, func(t *transaction) error {
 		markMailFailed(&t.batch, id, s.now(), why)
@@ -88,8 +88,7 @@ func (s *MailRepository) Mails(ctx context.Context, envelope uuid.UUID) ([]model
 	return out, wrap(err, "load mails of %s", envelope)
 }
 
-// Undelivered are the signers of some envelopes whose last mail was given up: a
-// server refused it for good.
+// Undelivered returns, by envelope, the signers whose last email was permanently rejected.
 func (s *MailRepository) Undelivered(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
 	rows, err := find[models.Mail](s.db.WithContext(ctx).Select("envelope_id", "signer_id", "sent_at", "failed_at").
 		Where("envelope_id IN (?)", s.db.Model(&models.Mail{}).Select("envelope_id").Where("failed_at IS NOT NULL AND envelope_id IN ?", envelopes)).
@@ -118,7 +117,7 @@ func (s *MailRepository) Undelivered(ctx context.Context, envelopes []uuid.UUID)
 
 // Awaiting counts envelopes that were sent lately.
 type Awaiting struct {
-	// All are those of which no invitation has begun.
+	// All counts the envelopes of which no invitation has begun.
 	All int
 	// Singles are those that no bulk send has sent, their invitations begun or not.
 	Singles int

@@ -33,24 +33,24 @@ func (p *PageFile) Key() string {
 	return fmt.Sprintf("%s%d-%d-%d", blob.PagesOf(p.BlobKey), p.Profile, p.Page, p.Level)
 }
 
-// Record is what is recorded of the file.
+// Record returns the record of the file.
 func (p *PageFile) Record() blob.Record {
 	return blob.Record{Key: p.Key(), SHA256: p.SHA256, Encrypted: p.Encrypted}
 }
 
-// PageFile returns what is recorded of a page of a stored file; nil if nothing is.
+// PageFile returns the record of a page of a stored file; nil if there is none.
 func (s *FileRepository) PageFile(ctx context.Context, blobKey string, profile, page, level int) (*PageFile, error) {
 	p, err := first[PageFile](s.db.WithContext(ctx).Where("blob_key = ? AND profile = ? AND page = ? AND level = ?", blobKey, profile, page, level))
 	return p, wrap(err, "find page %d of %s", page, blobKey)
 }
 
-// PageFiles lists what is recorded of the pages of some stored files under a profile, by file, page and level.
+// PageFiles lists the records of the pages of stored files under a profile, by file, page and level.
 func (s *FileRepository) PageFiles(ctx context.Context, profile int, blobKeys ...string) ([]PageFile, error) {
 	rows, err := find[PageFile](s.db.WithContext(ctx).Where("profile = ? AND blob_key IN ?", profile, blobKeys).Order("blob_key, page, level"))
 	return rows, wrap(err, "list pages")
 }
 
-// AddPageFile records a page that was made, unless it is recorded already, and returns what is recorded.
+// AddPageFile records a rendered page unless it is already recorded, and returns the record.
 func (s *FileRepository) AddPageFile(ctx context.Context, p PageFile) (*PageFile, error) {
 	p.CreatedAt = s.now()
 	done := s.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&p)
@@ -71,7 +71,7 @@ func (s *FileRepository) ReplacePageFile(ctx context.Context, p PageFile) error 
 	return wrap(done.Error, "record page %d of %s", p.Page, p.BlobKey)
 }
 
-// RemovePageFiles removes what is recorded of the pages of stored files that are removed.
+// RemovePageFiles removes the records of the pages of removed files.
 func (s *FileRepository) RemovePageFiles(ctx context.Context, blobKeys ...string) error {
 	if len(blobKeys) == 0 {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// Restore brings the rows of an archived envelope back into the database, and is nil for
-// one that is there. The archive's key is removed with that, and its file later.
+// Restore restores the rows of an archived envelope, and does nothing for one that is not archived. The archive's key
+// is removed with it, and its file later.
 func (s *EnvelopeRepository) Restore(ctx context.Context, envelope uuid.UUID) error {
 	if err := s.restore(ctx, envelope); err != nil && !errors.Is(err, errNotArchived) {
 		return fmt.Errorf("restore envelope %s: %w", envelope, err)
@@ -44,7 +44,7 @@ func (s *EnvelopeRepository) restore(ctx context.Context, envelope uuid.UUID) er
 			return err
 		}
 		if !e.Archived || now.ID != a.ID {
-			return errNotArchived // another has moved it meanwhile
+			return errNotArchived // moved by another transaction
 		}
 		if err := models.VerifyChain(events, e.AuditSeq, e.AuditHead); err != nil {
 			return &ArchiveError{envelope, a.BlobKey(), "does not end as the envelope does: " + err.Error()}

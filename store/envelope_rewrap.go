@@ -12,7 +12,7 @@ import (
 	"countersign/models"
 )
 
-// rewrapSaved makes the row of a saved signature anew: a hash is its key.
+// rewrapSaved recreates the row of a saved signature, whose key is a hash.
 func (s *EnvelopeRepository) rewrapSaved(tx *gorm.DB, row *models.SavedSignature) error {
 	if err := decrypt(s.engine, row); err != nil {
 		return err
@@ -56,8 +56,7 @@ func (s *EnvelopeRepository) rewrapSigners(ctx context.Context, result *rewrappi
 	return last, n, s.transact(ctx, readWrite, func(t *transaction) error { return s.reencryptSigners(t, stale) })
 }
 
-// reencryptSigners encrypts anew the signers of some envelopes, and hashes their
-// addresses anew.
+// reencryptSigners re-encrypts the signers of some envelopes, and hashes their addresses again.
 func (s *EnvelopeRepository) reencryptSigners(t *transaction, of map[uuid.UUID]bool) error {
 	l := s.lists.queueEnvelopes(t, "id", true, slices.Collect(maps.Keys(of))...)
 	if err := t.send(); err != nil {

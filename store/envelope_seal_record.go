@@ -10,16 +10,15 @@ import (
 	"countersign/models"
 )
 
-// SealRecord is what is on record of a document that was sealed.
+// SealRecord is the record of a sealed document.
 type SealRecord struct {
 	OriginalSHA256 string
-	SealedSHA256   string // of the file as it is kept now, or was when it was purged
+	SealedSHA256   string // of the stored file, or of the file when it was purged
 	ChainHead      string // the hash of the envelope's event number so and so; "" if there is none
 }
 
-// SealRecord loads what is on record of an envelope's original document, and of
-// the event with that number. It is models.ErrNotFound if the document is
-// unknown or was not sealed.
+// SealRecord returns the record of an envelope's original document and of the event with that number, or
+// models.ErrNotFound if the document is unknown or was not sealed.
 func (s *EnvelopeRepository) SealRecord(ctx context.Context, envelope, document uuid.UUID, event int) (*SealRecord, error) {
 	out := &SealRecord{}
 	err := s.read(ctx, func(tx *gorm.DB) error {

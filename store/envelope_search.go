@@ -19,7 +19,7 @@ type searchRow struct {
 	Addresses  textArray // of addresses and their domains
 }
 
-// containsPattern is the LIKE pattern for what has text in it.
+// containsPattern returns the LIKE pattern for texts that contain text.
 func containsPattern(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 }
@@ -57,8 +57,8 @@ type textArray []string
 // Value implements driver.Valuer.
 func (h textArray) Value() (driver.Value, error) { return "{" + strings.Join(h, ",") + "}", nil }
 
-// search selects the envelopes that have text in them, or a signer of that address or domain.
-// few says that hardly any will match; it changes how they are looked for, not what is found.
+// search selects the envelopes that contain text, or that have a signer with that address or domain. few states that
+// hardly any will match; it affects the plan and not the result.
 func (s *EnvelopeListRepository) search(app uuid.UUID, text string, few bool) (query string, args []any) {
 	part, parts := s.textCondition(text, few)
 	address, hashes := s.addressCondition(app, text, few)
@@ -111,8 +111,7 @@ func (s *EnvelopeListRepository) addressCondition(app uuid.UUID, text string, fe
 	return strings.Join(hits, " OR "), mapSlice(found, func(hash string) any { return hash })
 }
 
-// addressHashes are those of an address or a domain, as an app's search looks
-// for them.
+// addressHashes returns the hashes of an address or a domain in the scope of an app's search.
 func (s *EnvelopeListRepository) addressHashes(app uuid.UUID, text string) textArray {
 	return s.index.Hashes("search "+app.String(), normalizeForSearch(strings.TrimSpace(text)))
 }

@@ -11,8 +11,7 @@ import (
 	"countersign/models"
 )
 
-// ValuesWithoutPictures are the values of an envelope without their pictures, which are
-// named by their hash alone.
+// ValuesWithoutPictures returns the values of an envelope. Pictures are represented by their hash.
 func (s *EnvelopeRepository) ValuesWithoutPictures(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error) {
 	out, err := s.loadValues(ctx, e, func(db *gorm.DB) *gorm.DB {
 		return db.Select("field_id", "envelope_id", "signer_id", "text", "image_sha256", "created_at")
@@ -61,7 +60,7 @@ func (s *EnvelopeRepository) valuesInside(t *transaction, envelope uuid.UUID) ([
 	return mapSlice(rows, func(v *models.FieldValue) models.FieldValue { return *v }), nil
 }
 
-// Value is what one field was given, its picture included.
+// Value returns the value of one field, its picture included.
 func (s *EnvelopeRepository) Value(ctx context.Context, e *models.Envelope, field uuid.UUID) (*models.FieldValue, error) {
 	found, err := s.loadValues(ctx, e, func(db *gorm.DB) *gorm.DB { return db.Where("field_id = ?", field) })
 	if err != nil {
@@ -120,8 +119,7 @@ func (s *EnvelopeRepository) SavedSignature(ctx context.Context, e *models.Envel
 	return out, wrap(err, "load saved signature")
 }
 
-// savedKeys are those of a signature that was adopted in a tenant, by who proved
-// to have the address by that method.
+// savedKeys returns the keys of a signature saved in a tenant, by the address and the method that verified it.
 func (s *EnvelopeRepository) savedKeys(v *models.SavedSignature) []string {
 	return s.addressKeys("signatures "+v.AppID.String()+" "+string(v.AuthMethod)+" "+v.TenantID, v.Email)
 }

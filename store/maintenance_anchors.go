@@ -53,9 +53,8 @@ func (s *MaintenanceRepository) AddAnchor(ctx context.Context, a Anchor) error {
 	return wrap(unlessNone(done, ErrAnchored), "record anchor %d", a.Number)
 }
 
-// EachChainHead visits the head of every audit chain that has an event of that time or
-// later, all as they are at one moment, by the envelopes' ids. It holds one head
-// at a time in memory.
+// EachChainHead visits the head of every audit chain with an event of that time or later, on one snapshot, by envelope
+// id. It holds one head in memory at a time.
 func (s *MaintenanceRepository) EachChainHead(ctx context.Context, since time.Time, visit func(ChainHead) error) (err error) {
 	query := s.db.WithContext(ctx).Table("envelopes").Select("id, audit_seq, audit_head")
 	if !since.IsZero() {
@@ -78,8 +77,7 @@ func (s *MaintenanceRepository) EachChainHead(ctx context.Context, since time.Ti
 	return wrap(rows.Err(), "list the heads of audit chains")
 }
 
-// ChainLinks are those of the given places of audit chains, by envelope and number,
-// whose event is there with that very hash.
+// ChainLinks returns which of the places in audit chains, by envelope and number, have an event with that hash.
 func (s *MaintenanceRepository) ChainLinks(ctx context.Context, places []ChainHead) (map[ChainHead]bool, error) {
 	found := make(map[ChainHead]bool)
 	for range archiveAttempts {
@@ -97,7 +95,7 @@ func (s *MaintenanceRepository) ChainLinks(ctx context.Context, places []ChainHe
 	return found, nil
 }
 
-// addLinks adds those of some places whose events are rows.
+// addLinks adds the places whose events are rows.
 func (s *MaintenanceRepository) addLinks(ctx context.Context, places []ChainHead, found map[ChainHead]bool) error {
 	pairs, args := make([]string, len(places)), make([]any, 0, 2*len(places))
 	for i, p := range places {
@@ -118,8 +116,8 @@ func (s *MaintenanceRepository) addLinks(ctx context.Context, places []ChainHead
 	return nil
 }
 
-// addArchivedLinks adds to the places that were found those whose events are in archives. An archive that is broken has none of them.
-// It returns the places that are in no archive: those of an envelope that was restored since its rows were looked for are rows now.
+// addArchivedLinks adds the places whose events are in archives; a broken archive has none. It returns the places that
+// are in no archive: an envelope may have been restored since its rows were read.
 func (s *MaintenanceRepository) addArchivedLinks(ctx context.Context, places []ChainHead, found map[ChainHead]bool) (again []ChainHead, err error) {
 	missing := make(map[uuid.UUID][]ChainHead)
 	for _, p := range places {
@@ -150,7 +148,7 @@ func (s *MaintenanceRepository) addArchivedLinks(ctx context.Context, places []C
 	return again, nil
 }
 
-// AnchorFiles are those of the given keys that are lists of recorded anchors.
+// AnchorFiles returns which of the keys are lists of recorded anchors.
 func (s *MaintenanceRepository) AnchorFiles(ctx context.Context, keys []string) (map[string]bool, error) {
 	var found []string
 	if err := s.db.WithContext(ctx).Model(&Anchor{}).Where("blob_key IN ?", keys).Pluck("blob_key", &found).Error; err != nil {

@@ -14,7 +14,7 @@ import (
 // ExpiredRows are rows that are removed when their time is over.
 type ExpiredRows string
 
-// The names under which operators see what is removed. The audit trail is never removed.
+// The names of what is removed, as operators see them. The audit trail is never removed.
 const (
 	ExpiredKeys             ExpiredRows = "idempotency keys"
 	ExpiredRateWindows      ExpiredRows = "rate windows"
@@ -38,8 +38,8 @@ var AllExpiredRows = []ExpiredRows{
 // embeddedSessionsKept is how long an embedded session is remembered after its end.
 const embeddedSessionsKept = 30 * 24 * time.Hour
 
-// RemoveExpired removes a batch of rows, or what they hold, whose time is over, the oldest first. It
-// returns how many: fewer than CleanupBatch where no more are left.
+// RemoveExpired removes a batch of expired rows or of their contents, oldest first. It returns their number: fewer
+// than CleanupBatch if none remain.
 func (s *MaintenanceRepository) RemoveExpired(ctx context.Context, rows ExpiredRows) (int, error) {
 	db, now := s.db.WithContext(ctx), s.now().UTC()
 	var (
@@ -135,5 +135,5 @@ func (s *MaintenanceRepository) removeOldBulkData(db *gorm.DB) (int64, error) {
 	return done.RowsAffected, done.Error
 }
 
-// endedStatuses are those in which nobody is mailed any more for what is to be done.
+// endedStatuses are the statuses in which no email asks anyone to act.
 var endedStatuses = []models.Status{models.StatusCompleted, models.StatusDeclined, models.StatusVoided, models.StatusExpired, models.StatusDeleted}

@@ -77,7 +77,7 @@ func (s *MaintenanceRepository) CountUnsealed(ctx context.Context) (int64, error
 	return n, wrap(err, "count envelopes that cannot be sealed")
 }
 
-// DB is the pool of connections, for its figures alone.
+// DB returns the connection pool, for its metrics only.
 func (s *MaintenanceRepository) DB() (*sql.DB, error) {
 	conn, err := s.db.DB()
 	return conn, wrap(err, "connections of the database")
@@ -94,8 +94,8 @@ func (s *MaintenanceRepository) WeakDurability(ctx context.Context) ([]string, e
 	return weak, wrap(err, "read the server's settings")
 }
 
-// ClockSkew is how far the database's clock is ahead of ours, and how long the
-// question took, by which the answer may be wrong. SQLite has no clock of its own.
+// ClockSkew returns how far the database's clock is ahead of this process's, and how long the query took, which is the
+// error of the result. SQLite has no clock of its own.
 func (s *MaintenanceRepository) ClockSkew(ctx context.Context) (ahead, within time.Duration, err error) {
 	if !s.postgres {
 		return 0, 0, nil

@@ -27,8 +27,8 @@ const (
 // AllWork lists the kinds in the order in which they are reconciled.
 var AllWork = []Work{WorkEnvelopes, WorkClosings, WorkRetentions, WorkTimestamps, WorkDeliveries, WorkBulkSends, WorkCopies}
 
-// closingsExamined is how many envelopes Unfinished examines for each closing that a page may hold. Few of many envelopes are
-// closings that are not finished, and no index can tell them.
+// closingsExamined is how many envelopes Unfinished examines for each closing that a page may hold. Few envelopes are
+// unfinished closings, and no index finds them.
 const closingsExamined = 10
 
 // Unfinished returns a page of the work of a kind, ordered by models.OutboxRow.ListedBy, and the id that the next page begins
@@ -131,7 +131,7 @@ func (s *MaintenanceRepository) unsentCopies(db *gorm.DB, after uuid.UUID, n int
 		WHERE m.request_id > ? AND m.sent_at IS NULL AND m.failed_at IS NULL AND m.envelope_id`+notQueued+` ORDER BY m.request_id LIMIT ?`, after, n).Scan(&found).Error
 	return mapSlice(found, func(r request) models.OutboxRow {
 		row := s.outboxRow(s.now(), r.EnvelopeID, models.OutboxCopies, models.OutboxRefs{AppID: r.AppID, TenantID: r.TenantID, SignerID: &r.SignerID, Restart: true})
-		row.ID = r.RequestID // the ids of the workflow and the mail are made of it
+		row.ID = r.RequestID // the ids of the workflow and the email are derived from it
 		return row
 	}), err
 }

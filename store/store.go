@@ -1,10 +1,10 @@
-// Package store makes the changes of envelopes durable and finds what was
-// stored. Change is the one way to change an envelope: the changed rows, the
-// next links of the audit chain, the webhook events with their deliveries and
-// the outbox rows are written in one transaction.
+// Package store makes changes of envelopes durable and finds stored data. Change is the one way to change an envelope:
+// the changed rows, the next links of the audit chain, the webhook events with their deliveries and the outbox rows
+// are written in one transaction.
 //
-// The package has one repository for each aggregate, on one engine. Names of files begin with their subject: a file account_… or webhook_…
-// declares methods of the repositories of that subject. TestSubjects states which subject may use which.
+// The package has one repository for each aggregate, on one engine. A file's name begins with its subject: a file
+// account_… or webhook_… declares methods of the repositories of that subject. TestSubjects states which subject may
+// use which.
 package store
 
 import (
@@ -118,21 +118,18 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return out, nil
 }
 
-// ForKey is the store for a request that is being executed under an idempotency
-// key (uuid.Nil: without one). Every transaction of it marks the key as committed,
-// so that the request is not executed again should its response be lost. respond,
-// which may be nil, is called at the end of each that has a result, and before
-// its commit: what it returns is stored with the key and is the response to a
-// repeat; nil stores nothing.
+// ForKey returns the store for a request under an idempotency key (uuid.Nil: without one). Each of its transactions
+// marks the key as committed, so that the request is not executed again if its response is lost. respond, which may be
+// nil, is called at the end of each transaction that has a result, before its commit: its return value is stored with
+// the key and is the response to a repeat; nil stores nothing.
 func (s *Store) ForKey(key uuid.UUID, respond func(result any) (*StoredResponse, error)) *Store {
 	e := *s.engine
 	e.execution = execution{key, respond}
 	return compose(&e)
 }
 
-// Migrate brings the database to the version this program needs and returns
-// that version. Several processes may do so at once. What belongs to the database and is
-// in no dump of it is made anew each time.
+// Migrate migrates the database to the version that this program needs, and returns that version. Several processes
+// may call it at once. Settings of the database that no dump contains are applied each time.
 func (s *Store) Migrate(ctx context.Context) (int64, error) {
 	version, err := s.migrate(ctx)
 	if err != nil {

@@ -18,7 +18,7 @@ type TemplateRepository struct {
 	envelopes *EnvelopeRepository
 }
 
-// register registers what is encrypted of templates: their prefilled values.
+// register registers the encrypted columns of templates: their prefilled values.
 func (s *TemplateRepository) register() {
 	encryptRows(s.engine, func(v *models.TemplateVersion) encryptedRow {
 		return encryptedRow{"template_versions", v.ID.String(), []encryptedColumn{{name: "content", text: &v.Content}}}
@@ -87,12 +87,12 @@ func templateDocumentColumns(d *models.TemplateDocument) []column {
 	}
 }
 
-// templateLock says what is held of a template until the transaction ends.
+// templateLock is the lock on a template that a transaction holds.
 type templateLock int
 
 const (
 	readTemplate   templateLock = iota // nothing
-	useTemplate                        // it is not archived meanwhile
+	useTemplate                        // it cannot be archived in the meantime
 	changeTemplate                     // nobody else changes it
 )
 
@@ -132,10 +132,9 @@ func versionSummaryColumns(v *models.TemplateVersion) []column {
 	return without(templateVersionColumns(v), []string{"content"})
 }
 
-// lockTemplate keeps a template from being archived while envelopes are made of it;
-// who archives it (shared: false) waits for these, and they for him. The lock is of no row:
-// nobody writes for it, and who archives is not kept waiting by those who come later.
-// SQLite needs no more than its immediate transaction.
+// lockTemplate keeps a template from being archived while envelopes are created from it. Archiving (shared: false)
+// waits for these, and they wait for it. It is an advisory lock: nobody writes for it, and later readers do not delay
+// archiving. On SQLite the immediate transaction suffices.
 func (s *TemplateRepository) lockTemplate(b *batch, id uuid.UUID, shared bool) {
 	if !s.postgres {
 		return
@@ -235,7 +234,7 @@ func (s *TemplateRepository) createFromTemplate(t *transaction, app, id uuid.UUI
 	return e, s.envelopes.createFor(t, e, &webhooks)
 }
 
-// usable is load that refuses what no envelope can be made of.
+// usable is load that rejects a template from which no envelope can be created.
 func (q *templateQuery) usable(s *engine, t *transaction) (*models.LoadedTemplate, error) {
 	switch {
 	case len(q.templates) == 0:
@@ -254,13 +253,12 @@ type TemplateTarget struct {
 	App        uuid.UUID
 	Tenant     string
 	ExternalID *string
-	// Envelope is what the template is made from; uuid.Nil: no envelope.
+	// Envelope is the envelope that the template is created from; uuid.Nil: none.
 	Envelope uuid.UUID
 }
 
-// PutTemplate stores what build makes of the template that has the external id, nil if
-// none has, and of the envelope, nil if none is asked for. The envelope keeps its files until the template
-// is stored. It reports whether the template is new.
+// PutTemplate stores what build creates from the template with the external id (nil: none) and from the envelope (nil:
+// none). The envelope keeps its files until the template is stored. It reports whether the template is new.
 func (s *TemplateRepository) PutTemplate(ctx context.Context, at TemplateTarget,
 	build func(was *models.LoadedTemplate, from *models.Envelope) (*models.LoadedTemplate, error),
 ) (out *models.LoadedTemplate, created bool, err error) {
@@ -321,7 +319,7 @@ type StoredTemplate struct {
 // templateOfExternalID loads and locks the template that has the external id; nil if none has.
 func (s *TemplateRepository) templateOfExternalID(t *transaction, at TemplateTarget) (*models.LoadedTemplate, error) {
 	if at.ExternalID == nil {
-		return nil, nil //nolint:nilnil // none is asked for
+		return nil, nil //nolint:nilnil // none is requested
 	}
 	var holder uuid.UUID
 	t.query(func(r row) error { return r.Scan(&holder) },

@@ -61,8 +61,9 @@ func (s *TemplateRepository) templates(ctx context.Context, f TemplateFilter) ([
 // namesAtOnce is how many names of templates are read in one statement.
 const namesAtOnce = 1000
 
-// templatesNamed are those of some templates with the text in their names, as Templates has them. Names are compared here, as a search
-// for envelopes compares: in SQLite, and in PostgreSQL where it depends on the database's locale, lower may know the letters of ASCII alone.
+// templatesNamed returns the templates with the text in their names, in the order of Templates. Names are compared
+// here as in a search for envelopes: in SQLite, and in PostgreSQL depending on the database's locale, lower may know
+// ASCII letters only.
 func templatesNamed(q *gorm.DB, f TemplateFilter) (out []*models.Template, total int64, err error) {
 	text, skip := normalizeForSearch(f.Text), int64((f.Page-1)*f.Size)
 	if f.After != uuid.Nil {

@@ -18,10 +18,10 @@ import (
 // labelSigningKey is the label of what the vault encrypts.
 const labelSigningKey = "signing-key"
 
-// KeyRepository stores the keys that sign records, the sealing certificates, and what was revoked of both.
+// KeyRepository stores the keys that sign records, the sealing certificates, and their revocations.
 type KeyRepository struct{ *engine }
 
-// register registers what is encrypted of keys.
+// register registers the encrypted columns of keys.
 func (s *KeyRepository) register() {
 	encryptSecrets(s.engine, "signing_keys", "private", labelSigningKey)
 }
@@ -35,8 +35,7 @@ type Key struct {
 	Revoked *models.KeyRevocation
 }
 
-// Keys returns the service's keys for a purpose, newest first; the first of
-// them signs. The very first key is made here.
+// Keys returns the service's keys for a purpose, newest first; the first one signs. It creates the very first key.
 func (s *KeyRepository) Keys(ctx context.Context, purpose models.KeyPurpose) ([]Key, error) {
 	rows, err := s.keyRows(s.db.WithContext(ctx), purpose)
 	if err != nil {
@@ -75,8 +74,8 @@ func (s *KeyRepository) keyRows(db *gorm.DB, purpose models.KeyPurpose) ([]model
 	return rows, wrap(err, "load %s keys", purpose)
 }
 
-// firstKey makes the first key of a purpose. Only one key of a purpose may be
-// live, so that of several processes that start at once one makes it for all.
+// firstKey creates the first key of a purpose. Only one key of a purpose may be active, so that of several processes
+// that start at once one creates it for all.
 func (s *KeyRepository) firstKey(ctx context.Context, purpose models.KeyPurpose) ([]models.SigningKey, error) {
 	row, err := s.newKey(purpose)
 	if err != nil {
@@ -106,9 +105,8 @@ func (s *KeyRepository) newKey(purpose models.KeyPurpose) (*models.SigningKey, e
 	}, nil
 }
 
-// RotateKey makes a new key that signs from now on. The ones before still
-// verify what they have signed. Processes that run learn of it by themselves:
-// see credential.Tokens.Follow.
+// RotateKey creates a new key that signs from now on. Earlier keys still verify. Running processes adopt it: see
+// credential.Tokens.Follow.
 func (s *KeyRepository) RotateKey(ctx context.Context, purpose models.KeyPurpose) (string, error) {
 	if _, err := s.Keys(ctx, purpose); err != nil { // there is one to replace
 		return "", err

@@ -67,8 +67,8 @@ func (s *KeyRepository) SealKeyRevoked(ctx context.Context, c *x509.Certificate)
 	return false, err
 }
 
-// Trust is whom this installation trusts by itself: its own sealing
-// certificates, each pinned, and the keys that sign its records.
+// Trust returns what this installation trusts: its own sealing certificates, each pinned, and the keys that sign its
+// records.
 func (s *KeyRepository) Trust(ctx context.Context) (trust.Policy, error) {
 	p := trust.Policy{RecordKeys: make(map[string]trust.RecordKey)}
 	certificates, err := s.SealCertificates(ctx)

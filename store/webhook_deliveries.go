@@ -63,8 +63,7 @@ func ownDeliveries(db *gorm.DB, app uuid.UUID, tenants []string) *gorm.DB {
 	return q.Where("EXISTS (SELECT 1 FROM webhook_events AS v WHERE v.id = event_id AND v.tenant_id IN ?)", append([]string{""}, tenants...))
 }
 
-// Delivery loads an app's delivery with its event and every attempt, oldest
-// first, as they are at one moment.
+// Delivery returns an app's delivery with its event and every attempt, oldest first, on one snapshot.
 func (s *WebhookRepository) Delivery(ctx context.Context, app *models.App, id uuid.UUID) (d *models.Delivery, ev *models.WebhookEvent, attempts []models.DeliveryAttempt, err error) {
 	err = s.read(ctx, func(tx *gorm.DB) error {
 		if d, err = take[models.Delivery](ownDeliveries(tx, app.ID, app.Tenants), "id = ?", id); err != nil {
@@ -177,7 +176,7 @@ func (s *WebhookRepository) requeueDeliveries(t *transaction, tx *gorm.DB, ds []
 	return nil
 }
 
-// PingWebhook sends the endpoint an event of its own, which concerns no envelope.
+// PingWebhook sends the endpoint a ping event, which concerns no envelope.
 func (s *WebhookRepository) PingWebhook(ctx context.Context, app, webhook uuid.UUID) (*models.Delivery, error) {
 	var d *models.Delivery
 	err := s.session(ctx, readWrite, func(t *transaction, tx *gorm.DB) error {
@@ -239,14 +238,14 @@ type DeliveryJob struct {
 	Delivery models.Delivery
 	Event    models.WebhookEvent
 	URL      string
-	// Secrets sign it, the newest first. While a secret is replaced there are
-	// several: receivers may still know the oldest alone.
+	// Secrets sign the delivery, newest first. While a secret is being replaced there are several: receivers may know
+	// only the oldest.
 	Secrets      [][]byte
 	FailingSince *time.Time
 }
 
-// DeliveryJob loads a pending delivery. It returns models.ErrNotFound if the
-// delivery is settled, its endpoint is gone or what it would send was purged: there is nothing to do.
+// DeliveryJob returns a pending delivery. It returns models.ErrNotFound if the delivery is settled, its endpoint was
+// deleted or its body was purged: nothing remains to do.
 func (s *WebhookRepository) DeliveryJob(ctx context.Context, id uuid.UUID) (*DeliveryJob, error) {
 	db := s.db.WithContext(ctx)
 	d, err := take[models.Delivery](db, "id = ? AND status = ?", id, models.DeliveryPending)
@@ -307,8 +306,8 @@ func (s *WebhookRepository) RecordAttempt(ctx context.Context, a models.Delivery
 		if err != nil {
 			return err
 		}
-		// Endpoints that do well are not locked by their deliveries. Others are, before the delivery: who switches an endpoint
-		// off goes on to its deliveries.
+		// Deliveries do not lock healthy endpoints. Others are locked before the delivery, in the order of disabling
+		// an endpoint, which continues with its deliveries.
 		unwell := w != nil && (!o.Delivered || w.FailingSince != nil || w.LastError != "")
 		if unwell {
 			if err := s.locked(tx).Select("id").Where("id = ?", o.WebhookID).Find(&[]models.Webhook{}).Error; err != nil {
@@ -325,7 +324,7 @@ func (s *WebhookRepository) RecordAttempt(ctx context.Context, a models.Delivery
 				return err
 			}
 			if !has {
-				a.Body = nil // it may repeat what was purged
+				a.Body = nil // it may repeat purged data
 			}
 		}
 		d.Record(&a, o)
@@ -343,7 +342,7 @@ func (s *WebhookRepository) RecordAttempt(ctx context.Context, a models.Delivery
 	return disabled, wrap(err, "record attempt at delivery %s", a.DeliveryID)
 }
 
-// updateEndpointHealth saves what an attempt tells of the endpoint, which is locked. It writes only what changes.
+// updateEndpointHealth saves the result of an attempt at the locked endpoint. It writes only changes.
 func (s *WebhookRepository) updateEndpointHealth(tx *gorm.DB, a *models.DeliveryAttempt, o models.DeliveryOutcome) (disabled string, err error) {
 	w, err := first[models.Webhook](tx.Where("id = ?", o.WebhookID))
 	if err != nil || w == nil {
@@ -367,13 +366,12 @@ func (s *WebhookRepository) updateEndpointHealth(tx *gorm.DB, a *models.Delivery
 	return disabled, s.failPending(tx, w.ID)
 }
 
-// failPending fails what is on its way to an endpoint: the workflows find it
-// settled and end.
+// failPending fails the pending deliveries of an endpoint: their workflows find them settled and end.
 func (s *WebhookRepository) failPending(tx *gorm.DB, webhook uuid.UUID) error {
 	return s.failDeliveries(tx.Where("webhook_id = ?", webhook))
 }
 
-// failDeliveries fails those of some deliveries that are not settled.
+// failDeliveries fails the deliveries that are not settled.
 func (s *WebhookRepository) failDeliveries(which *gorm.DB) error {
 	return which.Model(&models.Delivery{}).Where("status = ?", models.DeliveryPending).
 		Updates(map[string]any{"status": models.DeliveryFailed, "failed_at": s.now()}).Error
@@ -387,8 +385,8 @@ func (s *WebhookRepository) AbandonDelivery(ctx context.Context, id uuid.UUID, r
 // settledAt is when a delivery that is not pending was settled.
 const settledAt = "coalesce(delivered_at, failed_at, created_at)"
 
-// purgeDeliveries removes the bodies of an envelope's events and of the answers to them, which may repeat what was sent. Deliveries stay,
-// with their states and their attempts; those that were still on their way have failed.
+// purgeDeliveries removes the bodies of an envelope's events and of the responses to them, which may repeat them.
+// Deliveries stay with their states and attempts; pending ones fail.
 func purgeDeliveries(b *batch, envelope uuid.UUID, at time.Time) {
 	const events = "SELECT id FROM webhook_events WHERE envelope_id = $1"
 	const deliveries = "SELECT id FROM webhook_deliveries WHERE event_id IN (" + events + ")"

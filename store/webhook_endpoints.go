@@ -21,7 +21,7 @@ type WebhookRepository struct {
 	apps *AppRepository
 }
 
-// register registers what is encrypted of endpoints, events and attempts.
+// register registers the encrypted columns of endpoints, events and attempts.
 func (s *WebhookRepository) register() {
 	encryptSecrets(s.engine, "webhooks", "secret", labelWebhookSecret)
 	encryptSecrets(s.engine, "webhooks", "previous_secret", labelWebhookSecret)
@@ -30,7 +30,7 @@ func (s *WebhookRepository) register() {
 			{name: "body", data: &v.Body, compressed: true}, {name: "values_body", data: &v.ValuesBody, compressed: true},
 		}}
 	})
-	encryptRows(s.engine, func(v *models.DeliveryAttempt) encryptedRow { // an endpoint may answer with what it received
+	encryptRows(s.engine, func(v *models.DeliveryAttempt) encryptedRow { // an endpoint's response may repeat the request
 		return encryptedRow{"delivery_attempts", v.ID.String(), []encryptedColumn{{name: "body", data: &v.Body}}}
 	})
 	rewrapRows[models.WebhookEvent](s.engine, "id", nil)
@@ -68,7 +68,7 @@ func (s *WebhookRepository) Webhooks(ctx context.Context, app uuid.UUID) ([]mode
 	return out, wrap(err, "list webhooks")
 }
 
-// DeleteWebhook removes an endpoint and ends what is on its way to it.
+// DeleteWebhook removes an endpoint and fails its pending deliveries.
 func (s *WebhookRepository) DeleteWebhook(ctx context.Context, app, id uuid.UUID) error {
 	err := s.tx(ctx, func(tx *gorm.DB) error {
 		done := tx.Where("id = ? AND app_id = ?", id, app).Delete(&models.Webhook{})
@@ -86,7 +86,7 @@ func (s *WebhookRepository) Webhook(ctx context.Context, app, id uuid.UUID) (*mo
 	return w, wrap(err, "load webhook %s", id)
 }
 
-// WebhookPatch is what is to be changed of an endpoint in one step; nil leaves it.
+// WebhookPatch is a change of an endpoint in one step; nil members stay.
 type WebhookPatch struct {
 	models.WebhookChange
 
@@ -124,8 +124,8 @@ func (s *WebhookRepository) PatchWebhook(ctx context.Context, app, id uuid.UUID,
 	return w, wrap(err, "patch webhook %s", id)
 }
 
-// rotateSecret replaces the secret. One that is given again, such as by a request that is repeated because its answer was lost, leaves
-// the one before as it is; with a shorter overlap that one ends earlier.
+// rotateSecret replaces the secret. If the same secret is given again, as by a repeated request, the previous one
+// stays; a shorter overlap ends it earlier.
 func (s *WebhookRepository) rotateSecret(tx *gorm.DB, w *models.Webhook, secret string, overlap time.Duration) error {
 	until := s.now().Add(overlap)
 	if s.signsWith(w, secret) {

@@ -59,8 +59,7 @@ func deliveryColumns(d *models.Delivery) []column {
 	}
 }
 
-// queueActiveWebhooks adds the query for the endpoints of an app that want to be
-// told of anything, with the tenants that it may act for.
+// queueActiveWebhooks adds the query for the active endpoints of an app, with the tenants that it may act for.
 func queueActiveWebhooks(b *batch, out *[]*models.Webhook, app uuid.UUID) {
 	selectRows(b, out, webhookRows, "app_id = $1 AND active ORDER BY created_at, id", app)
 }

@@ -98,8 +98,8 @@ type eventPlace struct {
 // TableName is the table of events.
 func (eventPlace) TableName() string { return eventTable.name }
 
-// eventWindow is how many events are looked at for one page: a selection of few among millions is read in many pages, most of them
-// empty, each of which has a cursor to go on from.
+// eventWindow is how many events are examined for one page: a selection of few among millions takes many pages, most
+// of them empty, each with a cursor to continue from.
 const eventWindow = 10_000
 
 // endOfWindow is up to which position a page that begins after one looks: there is an event in between, unless it is the last position.
@@ -163,8 +163,8 @@ func earlyPosition(db *gorm.DB, app uuid.UUID, since time.Time, last int64) (int
 	return low, nil
 }
 
-// positionOf is the position of an event that a reader names. One that is too old
-// does as long as it is the newest of its age, for then nothing that followed it is gone.
+// positionOf returns the position of the event that a reader names. An expired event is accepted as long as it is the
+// newest one of its age, because nothing that followed it is missing then.
 func (s *WebhookRepository) positionOf(db *gorm.DB, app, id uuid.UUID) (int64, error) {
 	var at struct {
 		Position  *int64
@@ -186,10 +186,9 @@ func (s *WebhookRepository) positionOf(db *gorm.DB, app, id uuid.UUID) (int64, e
 	return *at.Position, err
 }
 
-// positionEvents gives positions to events that were committed, in the order of
-// their insertion, and returns the last position of the app, and whether more
-// events wait for one. The row of the feed is locked meanwhile: a position is
-// visible only when all before it are.
+// positionEvents assigns positions to committed events, in the order of their insertion, and returns the app's last
+// position and whether more events wait. It holds a lock on the row of the feed: a position becomes visible only when
+// all before it are.
 func (s *WebhookRepository) positionEvents(ctx context.Context, app uuid.UUID) (last int64, more bool, err error) {
 	const unread = "app_id = ? AND position IS NULL AND name <> 'ping'"
 	db := s.db.WithContext(ctx)
@@ -259,14 +258,14 @@ func (s *WebhookRepository) removeOldEvents(db *gorm.DB) (int64, error) {
 	return done.RowsAffected, done.Error
 }
 
-// ErrPayloadPurged refuses to send again what is not kept any more.
+// ErrPayloadPurged is returned for a resend of purged data.
 var ErrPayloadPurged = models.Refuse(models.KindGone, "payload_purged",
 	"What this delivery sent was deleted at the end of the envelope's retention.")
 
 // kept is true of a webhook event whose body was not removed: an event always has one.
 const kept = "length(body) > 0"
 
-// hasBody reports whether a webhook event still has what was sent.
+// hasBody reports whether a webhook event still has its body.
 func hasBody(tx *gorm.DB, event uuid.UUID) (bool, error) {
 	n, err := count(tx.Model(&models.WebhookEvent{}).Where("id = ? AND "+kept, event))
 	return n > 0, err

@@ -11,10 +11,9 @@ import (
 	"gorm.io/gorm"
 )
 
-// Webhook events, deliveries and their attempts have a partition for each month on PostgreSQL, by the time in
-// their ids: a month that is over is dropped at once, where to delete its rows would take hours. What was there
-// before the first month is the partition "past", and the partition "default" takes what belongs to no other.
-// SQLite has none of this, and rows are deleted there.
+// On PostgreSQL, webhook events, deliveries and their attempts have a partition for each month, by the time in their
+// ids: an expired month is dropped at once, where deleting its rows would take hours. The partition "past" holds rows
+// from before the first month, and "default" those that belong to no other. On SQLite, rows are deleted.
 
 // partitionedTable is a table with a partition for each month.
 type partitionedTable struct{ name, key string } // key is the id by whose time a row belongs to a month
@@ -28,12 +27,12 @@ var (
 const (
 	// monthsAhead is how many months after the present one have their partitions.
 	monthsAhead = 2
-	// keptRows is how many rows of a month may have to stay when it is dropped. With more it is not dropped, and
-	// its rows are deleted as those of no month are.
+	// keptRows is how many rows of a month may remain when it is dropped. With more, it is not dropped, and its rows
+	// are deleted one by one.
 	keptRows = 10_000
-	// partitionLock names the lock under which partitions are made and dropped: by one process at a time.
+	// partitionLock is the advisory lock under which one process at a time creates and drops partitions.
 	partitionLock = 7_518_019
-	// lockWait bounds the wait for a table: whoever comes after waits as well.
+	// lockWait limits the wait for a table, because later queries wait as well.
 	lockWait = "1s"
 )
 
@@ -72,7 +71,7 @@ func (t partitionedTable) month(at time.Time) partition {
 // boundPattern finds the ids in the bounds of a partition, as PostgreSQL shows them.
 var boundPattern = regexp.MustCompile(`FROM \((MINVALUE|'([0-9a-f-]+)')\) TO \('([0-9a-f-]+)'\)`)
 
-// partitions are those of a table in the order of their ids, without the default one.
+// partitions returns the partitions of a table in the order of their ids, without the default one.
 func (s *WebhookRepository) partitions(db *gorm.DB, t partitionedTable) ([]partition, error) {
 	var rows []struct{ Name, Bounds string }
 	// SQL: catalog and tables of PostgreSQL.
@@ -128,7 +127,7 @@ func execAll(tx *gorm.DB, statements ...string) error {
 	return nil
 }
 
-// makePartitions makes what is missing, each table and month on its own.
+// makePartitions creates the missing partitions, each table and month on its own.
 func (s *WebhookRepository) makePartitions(ctx context.Context) (made []string, err error) {
 	first, _ := monthOf(s.now())
 	for _, t := range []partitionedTable{eventTable, deliveryTable, attemptTable} {
@@ -164,7 +163,7 @@ func (s *WebhookRepository) makePartition(ctx context.Context, t partitionedTabl
 		made = true
 		rest := t.name + "_default"
 		return execAll(tx,
-			"LOCK TABLE "+rest+" IN ACCESS EXCLUSIVE MODE", // nothing of that month comes meanwhile
+			"LOCK TABLE "+rest+" IN ACCESS EXCLUSIVE MODE", // no row of that month is inserted in the meantime
 			"CREATE TABLE "+p.name+" (LIKE "+rest+" INCLUDING ALL)",
 			fmt.Sprintf("WITH moved AS (DELETE FROM %s WHERE %s >= '%s' AND %s < '%s' RETURNING *) INSERT INTO %s SELECT * FROM moved", rest, t.key, p.from, t.key, p.to, p.name),
 			fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM ('%s') TO ('%s')", t.name, p.name, p.from, p.to))
@@ -172,7 +171,8 @@ func (s *WebhookRepository) makePartition(ctx context.Context, t partitionedTabl
 	return made && err == nil, err
 }
 
-// PartitionsUntil is until when rows have partitions of their own; zero where there are no partitions, or none for the present.
+// PartitionsUntil returns until when rows have partitions of their own; zero if there are no partitions, or none for
+// the present.
 func (s *WebhookRepository) PartitionsUntil(ctx context.Context) (until time.Time, err error) {
 	if !s.postgres {
 		return time.Time{}, nil

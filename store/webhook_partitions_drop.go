@@ -41,14 +41,14 @@ func (s *WebhookRepository) dropPartitions(ctx context.Context) (dropped []strin
 	return dropped, nil
 }
 
-// isUndefinedTable reports whether another process has dropped a partition meanwhile.
+// isUndefinedTable reports whether another process dropped a partition in the meantime.
 func isUndefinedTable(err error) bool {
 	refused, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && refused.Code == "42P01"
 }
 
-// dropDeliveries drops a partition of deliveries and that of their attempts. What stays is found before a table is locked: a
-// settled delivery of that age is not sent again (Resend), so that nothing comes to what was found.
+// dropDeliveries drops a partition of deliveries and that of their attempts. Rows that remain are found before a table
+// is locked: a settled delivery of that age cannot be resent (Resend), so none is added.
 func (s *WebhookRepository) dropDeliveries(ctx context.Context, p partition, start time.Time) (dropped []string, err error) {
 	var stay []uuid.UUID
 	err = s.db.WithContext(ctx).Table(p.name).Where("status = ? OR "+settledAt+" >= ?", models.DeliveryPending, start).Limit(keptRows+1).Pluck("id", &stay).Error
@@ -120,8 +120,8 @@ func dropPartition(tx *gorm.DB, t partitionedTable, p partition, stay []uuid.UUI
 	return tx.Exec("DROP TABLE " + p.name).Error
 }
 
-// deletedBefore is before which id rows of a table may be deleted one by one when what is older than a time is over: of a month
-// that has a partition and has only begun to be over, none is.
+// deletedBefore returns the id before which rows of a table may be deleted one by one when data older than a time has
+// expired: no row of a month whose partition has only begun to expire.
 func (s *WebhookRepository) deletedBefore(db *gorm.DB, t partitionedTable, at time.Time) (uuid.UUID, error) {
 	if !s.postgres {
 		return uuid.Max, nil

@@ -28,14 +28,14 @@ const (
 	Templates   = "templates/"
 	Archives    = "archives/"
 	TokenSuffix = ".tst"
-	// Pages holds what was made of the pages of stored files: PagesOf says where.
+	// Pages is the folder of pictures and texts of stored files' pages, see PagesOf.
 	Pages = "pages/"
 )
 
-// PagesOf is the folder of what was made of the pages of the file under key.
+// PagesOf returns the folder of the pictures and texts of the pages of the file under key.
 func PagesOf(key string) string { return Pages + key + "/" }
 
-// SourceOfPages is the key of the file of whose pages the file under key was made; "" if it was made of none.
+// SourceOfPages returns the key of the file whose page the file under key shows; "" if it shows none.
 func SourceOfPages(key string) string {
 	rest, ok := strings.CutPrefix(key, Pages)
 	i := strings.LastIndexByte(rest, '/')
@@ -45,7 +45,7 @@ func SourceOfPages(key string) string {
 	return rest[:i]
 }
 
-// DeleteWithPages removes the file under key and what was made of its pages.
+// DeleteWithPages removes the file under key, and the pictures and texts of its pages.
 func DeleteWithPages(ctx context.Context, s Store, key string) error {
 	if err := s.Delete(ctx, key); err != nil {
 		return err
@@ -68,8 +68,7 @@ type Store interface {
 	// Temp makes an empty file to write to, on the side of the store.
 	// The caller ends it with Discard.
 	Temp() (*os.File, error)
-	// Keep makes f's content durable under key, replacing what was there.
-	// f stays open and readable.
+	// Keep makes f's content durable under key, replacing earlier content. f stays open and readable.
 	Keep(ctx context.Context, f *os.File, key string) error
 	// Open returns the file under key, or an error that is fs.ErrNotExist.
 	Open(ctx context.Context, key string) (*File, error)
@@ -77,8 +76,8 @@ type Store interface {
 	Delete(ctx context.Context, key string) error
 	// List returns the keys that begin with prefix.
 	List(ctx context.Context, prefix string) ([]string, error)
-	// Walk visits every file whose key begins with prefix, one at a time. Those
-	// that are made or removed meanwhile may be visited or not.
+	// Walk visits every file whose key begins with prefix, one at a time. Files that are created or removed in the
+	// meantime may be visited or not.
 	Walk(ctx context.Context, prefix string, tell func(Entry) error) error
 	// Check writes, reads and deletes a small file.
 	Check(ctx context.Context) error
@@ -151,7 +150,7 @@ func downloaded(key string, fetch func(*os.File) error) (*File, error) {
 // dir keeps files in a directory.
 type dir struct{ root string }
 
-// OpenDir keeps files in a directory, which is made if need be.
+// OpenDir returns a store of files in a directory, which is created if needed.
 func OpenDir(root string) (Store, error) {
 	if root == "" {
 		return nil, errors.New("blob directory: no path given")
@@ -259,7 +258,7 @@ func (d *dir) Walk(ctx context.Context, prefix string, visit func(Entry) error) 
 	return filepath.WalkDir(folder, func(p string, e fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // nothing of that prefix, or removed meanwhile
+			return nil // no such prefix, or removed in the meantime
 		case err != nil:
 			return err
 		case e.IsDir() && p == d.tmp():

@@ -32,19 +32,17 @@ const (
 	labelDataKey    = "file-key"
 )
 
-// ErrDamaged says that an encrypted file is not what was kept, or was kept under
-// a master key that is not given.
+// ErrDamaged reports that an encrypted file differs from what was stored, or was stored under an unknown master key.
 var ErrDamaged = errors.New("the encrypted file is damaged, or of another master key")
 
-// NewEncrypted keeps files in next encrypted, each with a data key of its own that is
-// encrypted with the master key. Sizes and hashes are those of the plain content.
-// Files that were kept before are read as they are. With write false nothing new
-// is encrypted, and what was encrypted before is still read. Anchors are not encrypted.
+// NewEncrypted stores files in next encrypted, each with a data key of its own that is encrypted with the master key.
+// Sizes and hashes are those of the plain content. Earlier plain files are read as they are. If write is false,
+// nothing new is encrypted, and encrypted files are still read. Anchors are never encrypted.
 func NewEncrypted(next Store, v Vault, write bool) *Encrypted {
 	return &Encrypted{Store: next, vault: v, write: write}
 }
 
-// Encrypted is a Store that encrypts what it keeps.
+// Encrypted is a Store that encrypts its files.
 type Encrypted struct {
 	Store
 
@@ -52,8 +50,7 @@ type Encrypted struct {
 	write bool
 }
 
-// Temp makes a file without a name, which no crash leaves behind:
-// it holds what is not encrypted yet.
+// Temp returns a file without a name, which no crash leaves behind: it holds content that is not encrypted yet.
 func (s *Encrypted) Temp() (*os.File, error) {
 	if !s.write {
 		return s.Store.Temp()
@@ -97,7 +94,7 @@ func (s *Encrypted) Keep(ctx context.Context, f *os.File, key string) error {
 	return s.Store.Keep(ctx, out, key)
 }
 
-// fill writes to out what is to be kept under key.
+// fill writes to out the content to be stored under key.
 func (s *Encrypted) fill(out io.Writer, in io.Reader, key string) error {
 	if keptPlain(key) {
 		_, err := io.Copy(out, in)
@@ -186,7 +183,7 @@ func (s *Encrypted) openCopied(ctx context.Context, key string, copied io.Writer
 	return f, true, err
 }
 
-// decrypt also writes what it decrypts to copied.
+// decrypt writes the decrypted content to copied, too.
 func (s *Encrypted) decrypt(in io.Reader, encryptedKey []byte, key string, copied io.Writer) (*os.File, error) {
 	dataKey, err := s.vault.Decrypt(encryptedKey, labelDataKey)
 	if err != nil {
@@ -232,8 +229,7 @@ func (w *trackedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// classify says whether what is read, or the reading of it, is to blame for a
-// failure to decrypt.
+// classify reports whether the content or the reading of it caused a failure to decrypt.
 func (w *trackedReader) classify(err error) error {
 	if w.err != nil {
 		return err
@@ -287,7 +283,7 @@ func (s *Encrypted) Rewrap(ctx context.Context, key string) (changed, encrypted 
 	return true, true, s.Store.Keep(ctx, out, key)
 }
 
-// keepDecrypted keeps a file anew that is to be in plain and was encrypted.
+// keepDecrypted stores again, in plain, an encrypted file that should be plain.
 func (s *Encrypted) keepDecrypted(ctx context.Context, key string) error {
 	f, err := s.Open(ctx, key)
 	if err != nil {

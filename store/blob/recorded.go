@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Record is what was written down of a file when it was kept.
+// Record is what was recorded about a file when it was stored.
 type Record struct {
 	Key       string
 	SHA256    string // of the content, lower-case hex
@@ -22,7 +22,7 @@ type Record struct {
 // ErrAltered says that a file is not the one that was recorded.
 var ErrAltered = errors.New("the file is not the one that was recorded")
 
-// Encrypts reports whether s encrypts what it keeps.
+// Encrypts reports whether s encrypts new files.
 func Encrypts(s Store) bool {
 	e, ok := s.(*Encrypted)
 	return ok && e.write
@@ -62,15 +62,14 @@ func OpenRecorded(ctx context.Context, s Store, r Record) (*File, error) {
 	return f, nil
 }
 
-// How many files a Reader keeps open after they were read, and for how long: a
-// page asks for a file in many parts.
+// Limits of the files that a Reader keeps open after reading: a page requests a file in many parts.
 const (
 	maxOpenFiles = 8
 	openFileTTL  = 30 * time.Second
 )
 
-// Reader gives the content of recorded files, compared with their records once
-// and not for each part of it that is asked for. It is safe for concurrent use.
+// Reader opens recorded files, and compares them with their records once, not for each requested part. It is safe for
+// concurrent use.
 type Reader struct {
 	store Store
 
@@ -89,7 +88,7 @@ type sharedFile struct {
 	kept    bool
 }
 
-// Content is the content of a file. Each has a place of its own to read at.
+// Content is the content of a file. Each has its own read position.
 type Content struct {
 	*io.SectionReader
 

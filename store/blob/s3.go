@@ -90,8 +90,8 @@ func s3Options(q url.Values) (o *minio.Options, endpoint string, err error) {
 	return o, endpoint, nil
 }
 
-// s3Credentials returns the credentials of the environment, else those of the shared file, else those of the role that
-// the platform gives this process. One that fails is an error: no request is sent unsigned.
+// s3Credentials returns the credentials of the environment, or else those of the shared file, or else those of the
+// role that the platform assigns to this process. An error is final: no request is sent unsigned.
 func s3Credentials(profile, region string) *credentials.Credentials {
 	profile = cmp.Or(profile, os.Getenv("AWS_PROFILE"))
 	home, _ := os.UserHomeDir()
