@@ -73,7 +73,9 @@ CREATE TABLE envelopes (
     archived           boolean  NOT NULL DEFAULT false,
     archive_retry_at   datetime, -- when to try again to archive what could not be
     -- How much of what its sealed documents can hold an envelope has used up, as JSON.
-    used               text
+    used               text,
+    -- The profile of the appearance of its pages, since it was sent; 0: the present one.
+    appearance_profile integer  NOT NULL DEFAULT 0
 );
 -- Ids are UUIDv7, so their order is the order of creation.
 CREATE INDEX envelopes_list ON envelopes (app_id, tenant_id, id DESC);
@@ -755,3 +757,19 @@ CREATE TABLE envelope_archives (
 CREATE UNIQUE INDEX envelope_archives_envelope ON envelope_archives (envelope_id) WHERE released_at IS NULL;
 CREATE INDEX envelope_archives_released ON envelope_archives (released_at) WHERE released_at IS NOT NULL;
 CREATE INDEX envelope_archives_last_event ON envelope_archives (last_event_at);
+
+-- Pictures and texts of pages, made when they are first asked for: each one file beside a document's stored file.
+CREATE TABLE page_files (
+    blob_key   text    NOT NULL, -- of the document's stored file
+    profile    integer NOT NULL,
+    page       integer NOT NULL,
+    level      integer NOT NULL, -- 0: the text
+    appearance text    NOT NULL, -- hash of the pixels, or of the text
+    media_type text    NOT NULL,
+    width      integer NOT NULL, -- pixels
+    height     integer NOT NULL,
+    sha256     text    NOT NULL, -- of the file
+    encrypted  boolean NOT NULL,
+    created_at datetime NOT NULL,
+    PRIMARY KEY (blob_key, profile, page, level)
+);
