@@ -380,4 +380,4 @@ $(TOOLS)/oasdiff: tools/contract/go.mod tools/contract/go.sum
 
 .PHONY: $(TOOLS)/testenv
 $(TOOLS)/testenv:
-	@$(GO) build -o $@ ./internal/testkit/testenv
+	@$(GO) build -o $@ ./test/kit/testenv

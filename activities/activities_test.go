@@ -21,13 +21,13 @@ import (
 
 	"countersign/activities"
 	"countersign/internal/credential"
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/notify"
 	"countersign/seal"
 	"countersign/store"
 	"countersign/store/blob"
 	"countersign/temporal"
+	"countersign/test/kit"
 	"countersign/webhook"
 )
 
@@ -128,7 +128,7 @@ type fakeEnv struct {
 	*activities.Activities
 
 	t      *testing.T
-	clock  *testkit.Clock
+	clock  *kit.Clock
 	app    *models.App
 	mails  *fakeMailer
 	sealer *fakeSealer
@@ -137,7 +137,7 @@ type fakeEnv struct {
 
 func onBoth(t *testing.T, test func(*fakeEnv)) {
 	t.Helper()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		keys, err := s.Keys(t.Context(), models.KeyTokens)
 		require.NoError(t, err)
 		tokens, err := credential.NewTokens(keys, clock.Now)

@@ -10,17 +10,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/activities"
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
 	"countersign/store/blob"
+	"countersign/test/kit"
 )
 
 // TestCleanupArchives: the cleanup archives envelopes that ended long enough ago, if it is enabled. An envelope that
 // cannot be archived stays, delays no other, and is retried later.
 func TestCleanupArchives(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		blobs, err := blob.OpenDir(t.TempDir())
 		require.NoError(t, err)

@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store/blob"
+	"countersign/test/kit"
 )
 
 // TestAlteredOriginalsAreNotSealed: neither another file, nor the same in plain
@@ -17,7 +17,7 @@ func TestAlteredOriginalsAreNotSealed(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
 		plain := env.Blobs
-		encrypted := blob.NewEncrypted(plain, testkit.Vault(env.t), true)
+		encrypted := blob.NewEncrypted(plain, kit.Vault(env.t), true)
 		env.Blobs = encrypted
 		e, in := env.sent("a@example.com")
 		for _, d := range e.Documents {

@@ -22,11 +22,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/activities"
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/seal"
 	"countersign/seal/limits"
 	"countersign/seal/verify"
+	"countersign/test/kit"
 )
 
 // crowd is an envelope into which people enter as much as is accepted, as the store would keep it.
@@ -324,7 +324,7 @@ func newRealSealer(t *testing.T, now time.Time) *seal.Sealer {
 // reasons and user agents and the largest pictures that are accepted, and as many further events as are accepted.
 func TestEverythingAtItsLimit_IsSealed(t *testing.T) {
 	t.Parallel()
-	c, original := newCrowd(t, 1), testkit.OnePage()
+	c, original := newCrowd(t, 1), kit.OnePage()
 	for range 4 {
 		c.pictures = append(c.pictures, c.noise(700, 700))
 	}
@@ -358,7 +358,7 @@ func TestEverythingAtItsLimit_IsSealed(t *testing.T) {
 func TestWhateverIsAccepted_IsSealed(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2) {
-		c, original := newCrowd(t, seed+2), testkit.OnePage()
+		c, original := newCrowd(t, seed+2), kit.OnePage()
 		c.pictures = append(c.pictures, c.noise(100+c.r.IntN(600), 700), c.noise(300, 60))
 		c.prepare(original, 1+c.r.IntN(8), c.r.IntN(60), c.r.IntN(10))
 		for i := range c.e.Signers {

@@ -24,8 +24,8 @@ import (
 
 	"countersign/api"
 	"countersign/internal/openid"
-	"countersign/internal/testkit"
 	"countersign/models"
+	"countersign/test/kit"
 )
 
 const (
@@ -389,7 +389,7 @@ func TestASignInBelongsToItsBrowser(t *testing.T) {
 		back = p.authorize(address)
 		s.clock.advance(10*time.Minute + time.Second)
 		browser.post(completePath, back).refused(401, "sign_in_expired")
-		require.NoError(t, testkit.RemoveExpired(t.Context(), s.store))
+		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 
 		// Of many requests with the same answer one wins.
 		browser, address = s.begin(t, object{})

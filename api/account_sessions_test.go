@@ -18,10 +18,10 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"countersign/api"
-	"countersign/internal/testkit"
 	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 func (c *client) me() *answer { c.t.Helper(); return c.get("/v1/console/me") }
@@ -72,7 +72,7 @@ func TestIdleSessionsEnd(t *testing.T) {
 		busy.me().want(200)
 		s.clock.advance(30 * time.Minute) // more than eight hours since the login
 		busy.me().want(401)
-		require.NoError(t, testkit.RemoveExpired(t.Context(), s.store))
+		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 	})
 }
 

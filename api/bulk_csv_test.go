@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
+	"countersign/test/kit"
 )
 
 // TestBulkSendFromATable: the same from CSV, with the faults by the names of columns.
@@ -80,5 +80,5 @@ func TestBulkSendFromATable(t *testing.T) {
 	post("&dryRun=TRUE", "tenant.notify,"+head+"FALSE,d,Ada,ada@example.com,Lena,lena@example.com,7,S\n").want(http.StatusOK) // as spreadsheets write it
 	dry := post("&dryRun=true", head+"d,Ada,ada@example.com,Lena,lena@example.com,7,S\n").want(http.StatusOK)
 	assert.EqualValues(t, 1, dry.body["total"])
-	c.send(http.MethodPost, "/v1/bulk-sends", "application/pdf", testkit.OnePage()).refused(http.StatusBadRequest, "content_type")
+	c.send(http.MethodPost, "/v1/bulk-sends", "application/pdf", kit.OnePage()).refused(http.StatusBadRequest, "content_type")
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit/contractcheck"
+	"countersign/test/kit/contractcheck"
 )
 
 // contractDocument is the contract, its documents checked and ready for look-ups.

@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
+	"countersign/test/kit"
 )
 
 // builder makes a builder session for a draft and is a client that holds its token.
@@ -67,7 +67,7 @@ func TestBuilderSessions(t *testing.T) {
 		made, page = c.builder(e, nil)
 		s.clock.advance(31 * time.Minute)
 		page.get(at).refused(401, "session_expired")
-		require.NoError(t, testkit.RemoveExpired(t.Context(), s.store))
+		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 		nobody.get("/v1/embedded/builders/"+made.str("sessionToken")).refused(401, "session_invalid")
 
 		c = s.client(t) // its token has expired meanwhile
@@ -235,7 +235,7 @@ func TestBuilderSessionsOfTemplates(t *testing.T) {
 		made, page = c.templateBuilder(template, nil)
 		s.clock.advance(31 * time.Minute)
 		page.get(at).refused(401, "session_expired")
-		require.NoError(t, testkit.RemoveExpired(t.Context(), s.store))
+		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 		nobody.get("/v1/embedded/builders/"+made.str("sessionToken")).refused(401, "session_invalid")
 
 		c = s.client(t)
@@ -298,7 +298,7 @@ func TestBuilderFeaturesOfTemplates(t *testing.T) {
 		t.Log(name)
 		page.patch(at, edit).refused(403, "feature_forbidden")
 	}
-	page.upload(http.MethodPatch, at, object{}, testkit.OnePage()).refused(403, "feature_forbidden")
+	page.upload(http.MethodPatch, at, object{}, kit.OnePage()).refused(403, "feature_forbidden")
 	other := object{"role": "tenant", "type": "date", "name": "until", "page": 1, "x": 50, "y": 250, "w": 100, "h": 20}
 	text := object{"role": "tenant", "type": "text", "page": 1, "x": 50, "y": 350, "w": 100, "h": 20}
 	page.patch(at, object{"fields": []object{kept, other}}).refused(403, "feature_forbidden")
@@ -312,7 +312,7 @@ func TestBuilderFeaturesOfTemplates(t *testing.T) {
 	_, all := c.templateBuilder(template, object{"send": true})
 	all.patch(at, object{"name": "Ours", "subject": "S", "message": "M", "expiresInDays": 3, "reminderHours": 3}).want(200)
 	all.patch(at, object{"externalId": "x"}).refused(403, "feature_forbidden")
-	all.upload(http.MethodPatch, at, object{"documents": []object{{"id": document}}}, testkit.OnePage()).want(200)
+	all.upload(http.MethodPatch, at, object{"documents": []object{{"id": document}}}, kit.OnePage()).want(200)
 }
 
 // TestBuilderSessionsOfTemplatesReachNothingElse tries every call of the contract with the token of a session for a template.
@@ -365,7 +365,7 @@ func TestDocumentsOfATemplate(t *testing.T) {
 			return out
 		}
 		first := documents(template)[0]["id"]
-		ct, form := multipartBody(t, flat(t, object{"documents": []object{{"id": first}}}), testkit.OnePage())
+		ct, form := multipartBody(t, flat(t, object{"documents": []object{{"id": first}}}), kit.OnePage())
 		two := c.send(http.MethodPatch, at, ct, form).want(200)
 		require.Len(t, documents(two), 2)
 		second := documents(two)[1]["id"]
@@ -386,7 +386,7 @@ func TestDocumentsOfATemplate(t *testing.T) {
 		less := c.patch(at, object{"documents": []object{{"id": second}}}).want(200)
 		require.Len(t, documents(less), 1)
 		require.Empty(t, less.body["fields"], "those of a document go with it")
-		replaced := c.upload(http.MethodPatch, at, object{}, testkit.OnePage()).want(200)
+		replaced := c.upload(http.MethodPatch, at, object{}, kit.OnePage()).want(200)
 		require.Len(t, documents(replaced), 1, "a file alone replaces the documents, as before")
 		require.NotEqual(t, second, documents(replaced)[0]["id"])
 	})

@@ -15,8 +15,8 @@ import (
 	"github.com/gowebpki/jcs"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
+	"countersign/test/kit"
 )
 
 func (c *client) patch(path string, body any) *answer {
@@ -166,7 +166,7 @@ func TestDocumentsOfADraft(t *testing.T) {
 		at := "/v1/envelopes/" + e.str("id")
 		ids := []string{e.original(0)["id"].(string)}
 		for range 2 {
-			ids = append(ids, c.send(http.MethodPost, at+"/document", "application/octet-stream", testkit.OnePage()).want(200).str("documentId"))
+			ids = append(ids, c.send(http.MethodPost, at+"/document", "application/octet-stream", kit.OnePage()).want(200).str("documentId"))
 		}
 		order := func() (out []string) {
 			for _, d := range c.get(at).want(200).body["documents"].([]any) {
@@ -194,7 +194,7 @@ func TestDocumentsOfADraft(t *testing.T) {
 		c.del(at + "/documents/" + ids[2]).want(204)
 		require.Nil(t, c.get(at).want(200).body["documentHashOriginal"])
 		c.del(at+"/documents/"+ids[2]).refused(404, "not_found")
-		again := c.send(http.MethodPost, at+"/document", "application/octet-stream", testkit.OnePage()).want(200).str("documentId")
+		again := c.send(http.MethodPost, at+"/document", "application/octet-stream", kit.OnePage()).want(200).str("documentId")
 		require.Equal(t, again, c.post(at+"/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9}).want(201).str("documentId"))
 		files, err := s.cfg.Blobs.List(t.Context(), "envelopes/"+e.str("id")+"/")
 		require.NoError(t, err)
@@ -262,9 +262,9 @@ func TestIfMatch(t *testing.T) {
 		stale.post(at+"/signers", object{"name": "B", "email": "b@example.com"}).refused(412, "precondition_failed")
 		stale.post(at+"/fields", object{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 9, "h": 9}).refused(412, "precondition_failed")
 		stale.post(at+"/void", nil).refused(412, "precondition_failed")
-		kind, body := multipartBody(t, nil, testkit.OnePage())
+		kind, body := multipartBody(t, nil, kit.OnePage())
 		console := "/v1/console" + strings.TrimPrefix(at, "/v1") + "/documents"
-		stale.send(http.MethodPost, at+"/document", "application/pdf", testkit.OnePage()).refused(412, "precondition_failed")
+		stale.send(http.MethodPost, at+"/document", "application/pdf", kit.OnePage()).refused(412, "precondition_failed")
 		stale.send(http.MethodPost, console, kind, body).refused(412, "precondition_failed")
 		stale.post(at+doc+"/prepare", nil).refused(412, "precondition_failed")
 		refused := stale.post(at+"/send", nil).refused(412, "precondition_failed")
@@ -275,7 +275,7 @@ func TestIfMatch(t *testing.T) {
 		c.with("If-Match", "*").patch(at+doc, object{"name": "x"}).want(200)
 		for _, upload := range []func(*client) *answer{
 			func(c *client) *answer {
-				return c.send(http.MethodPost, at+"/document", "application/pdf", testkit.OnePage()).want(200)
+				return c.send(http.MethodPost, at+"/document", "application/pdf", kit.OnePage()).want(200)
 			},
 			func(c *client) *answer { return c.send(http.MethodPost, console, kind, body).want(201) },
 			func(c *client) *answer { return c.post(at+doc+"/prepare", nil).want(200) },

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // placed is a field request of a role at some place of page 1.
@@ -115,7 +115,7 @@ func TestEveryType(t *testing.T) {
 		require.Equal(t, map[string]string{"petName": "condition", "rent": "format", "id": "pattern"}, rules)
 		require.Contains(t, string(refused.raw), "As on your card.")
 
-		stamp := object{"fieldId": fields["stamp"]["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature())}
+		stamp := object{"fieldId": fields["stamp"]["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(kit.Signature())}
 		values := c.get(path + "/values").want(200)
 		require.Nil(t, values.body["who"], "nobody has signed")
 		require.Nil(t, byName(c.get(path).want(200).body["fields"].([]any))["who"]["value"])
@@ -203,7 +203,7 @@ func TestAnchors(t *testing.T) {
 	create := func(data object) *answer {
 		b, err := json.Marshal(data)
 		require.NoError(t, err)
-		ct, body := multipartBody(t, map[string]string{"data": string(b)}, testkit.OnePage())
+		ct, body := multipartBody(t, map[string]string{"data": string(b)}, kit.OnePage())
 		return c.send("POST", "/v1/envelopes", ct, body)
 	}
 	// "Contract" begins at 72, 82 points from the top to its baseline.
@@ -247,7 +247,7 @@ func TestAnchors(t *testing.T) {
 	empty := c.post("/v1/envelopes", with()).want(201)
 	path := "/v1/envelopes/" + empty.str("id")
 	c.post(path+"/fields", at(object{"text": "Contract"}, nil)).refused(400, "anchor_needs_document")
-	doc := c.send("POST", path+"/document", "application/octet-stream", testkit.OnePage()).want(200)
+	doc := c.send("POST", path+"/document", "application/octet-stream", kit.OnePage()).want(200)
 	one := c.post(path+"/fields", at(object{"text": "Contract"}, object{"documentId": doc.str("documentId"), "name": "later"})).want(201)
 	require.EqualValues(t, fields["signature_1"]["x"], one.body["x"])
 	require.Equal(t, "later", one.str("name"))

@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
+	"countersign/test/kit"
 )
 
 // TestExternalID: one envelope of a tenant has it, unless that failed; also when
@@ -57,7 +57,7 @@ func TestExternalID(t *testing.T) {
 		ct, flat := multipartBody(t, map[string]string{
 			"tenantId": "acme", "signers": `[{"name":"A","email":"a@example.com"}]`, "externalId": "flat", "metadata": `{"k":"v"}`, "message": "M", "reminderHours": "3",
 			"subject": "S", "createdBy": "me", "expiresInDays": "3", "origin": "bottom-left", "documentOptions": `{"activeContent":"refuse"}`,
-		}, testkit.OnePage())
+		}, kit.OnePage())
 		made := c.send(http.MethodPost, "/v1/envelopes", ct, flat).want(201)
 		require.Equal(t, []any{"S", "me"}, []any{made.body["subject"], made.body["createdBy"]})
 		require.Equal(t, []any{"flat", object{"k": "v"}, "M", 3.0}, []any{made.body["externalId"], made.body["metadata"], made.body["message"], made.body["reminderHours"]})

@@ -9,15 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/api"
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/seal/appearance"
 	"countersign/seal/refusal"
+	"countersign/test/kit"
 )
 
 // stubRenderer answers in place of the renderer.
 type stubRenderer struct {
-	testkit.Renderer
+	kit.Renderer
 
 	text *appearance.Text
 	err  error
@@ -71,7 +71,7 @@ func TestPageFiles_Failures(t *testing.T) {
 	each(func(by *client, path string) { by.get(path).refused(503, "file_missing") })
 
 	for _, key := range keys {
-		s.overwrite(t, key, string(testkit.OnePage()))
+		s.overwrite(t, key, string(kit.OnePage()))
 	}
 	for page, by := range pages {
 		require.Equal(t, object{"text": "up", "x": 0.0, "y": 0.0, "w": 9.0, "h": 9.0, "angle": 270.0, "line": 1.0}, by.get(page + "/text").want(200).body["words"].([]any)[0])

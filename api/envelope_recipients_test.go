@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/operate/sweep"
+	"countersign/test/kit"
 )
 
 // everyKind is an envelope with a recipient of each kind, in the order in which their
@@ -39,7 +39,7 @@ func (c *client) create(data object) *answer {
 	c.t.Helper()
 	b, err := json.Marshal(data)
 	require.NoError(c.t, err)
-	ct, body := multipartBody(c.t, map[string]string{"data": string(b)}, testkit.OnePage())
+	ct, body := multipartBody(c.t, map[string]string{"data": string(b)}, kit.OnePage())
 	return c.send("POST", "/v1/envelopes", ct, body)
 }
 
@@ -99,7 +99,7 @@ func TestEveryKindOfRecipient(t *testing.T) {
 		at = s.link(t, e, 3)
 		ctx = nobody.get(at).want(200)
 		require.Equal(t, []any{"in_person", object{"name": "Hal"}, "Tenant"}, []any{ctx.body["kind"], ctx.body["host"], ctx.body["role"]})
-		nobody.finishes(at, object{"fieldId": e.field(0)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature())}).want(200)
+		nobody.finishes(at, object{"fieldId": e.field(0)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(kit.Signature())}).want(200)
 
 		at = s.link(t, e, 2)
 		ctx = nobody.get(at).want(200)
@@ -284,7 +284,7 @@ func TestASuccessorGetsNothingOfTheOneBefore(t *testing.T) {
 			confirmed.post(at+"/consent", nil).want(200)
 			waiting := make([]string, 0, models.MaxAttachmentsPerField)
 			for range models.MaxAttachmentsPerField {
-				waiting = append(waiting, confirmed.attach(old, required, "ada's passport.pdf", testkit.OnePage()).want(201).str("attachmentId"))
+				waiting = append(waiting, confirmed.attach(old, required, "ada's passport.pdf", kit.OnePage()).want(201).str("attachmentId"))
 			}
 			session := c.post("/v1/embedded/signing-sessions", object{
 				"tenantId": "acme", "envelopeId": e.str("id"), "signerId": signer, "allowedOrigin": "https://app.example.com",
@@ -303,7 +303,7 @@ func TestASuccessorGetsNothingOfTheOneBefore(t *testing.T) {
 					confirmed.get(link+path).refused(401, code)
 				}
 				confirmed.del(link+"/attachments/"+waiting[0]).refused(401, code)
-				confirmed.attach(token, required, "late.pdf", testkit.OnePage()).refused(401, code)
+				confirmed.attach(token, required, "late.pdf", kit.OnePage()).refused(401, code)
 				confirmed.post(link+"/sign", object{"fields": []object{{"fieldId": required, "attachmentId": waiting[0]}}}).refused(401, code)
 			}
 			nobody.get("/v1/embedded/sessions/"+session).refused(401, "session_invalid")
@@ -332,7 +332,7 @@ func TestASuccessorGetsNothingOfTheOneBefore(t *testing.T) {
 			require.Contains(t, sign(waiting[0]).refused(400, "validation_error").body["errors"], "fields[0].attachmentId")
 
 			// The files of the one before count for no bound, and are gone with the next sweep.
-			own := successor.attach(fresh, required, "grace.pdf", testkit.OnePage()).want(201).str("attachmentId")
+			own := successor.attach(fresh, required, "grace.pdf", kit.OnePage()).want(201).str("attachmentId")
 			require.Len(t, successor.get(link).want(200).body["attachments"], 1)
 			_, err := sweep.Unused(t.Context(), s.store, s.cfg.Blobs, s.clock.now())
 			require.NoError(t, err)
@@ -361,6 +361,6 @@ func (s *service) adopts(t *testing.T, c *client, email string) {
 	signer := (&client{t: t, s: s}).binds(at)
 	signer.post(at+"/consent", nil).want(200)
 	signer.post(at+"/sign", object{"fields": []object{
-		{"fieldId": e.field(0)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature())},
+		{"fieldId": e.field(0)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(kit.Signature())},
 	}}).want(200)
 }

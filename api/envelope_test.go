@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/api"
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
 	"countersign/temporal"
+	"countersign/test/kit"
 )
 
 // TestNobodyNoticesAnArchive: each answer about an archived envelope is that of before, byte by byte, and what
@@ -26,7 +26,7 @@ func TestNobodyNoticesAnArchive(t *testing.T) {
 		contract := twoSigners()
 		contract["externalId"], contract["fields"].([]object)[0]["name"] = "deal 7", "price"
 		e, _ := c.sent(contract)
-		picture := base64.StdEncoding.EncodeToString(testkit.Signature())
+		picture := base64.StdEncoding.EncodeToString(kit.Signature())
 		var receipt string
 		var links []string
 		for i, entries := range [][]object{

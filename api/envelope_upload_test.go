@@ -22,9 +22,9 @@ import (
 
 	"countersign/api"
 	"countersign/internal/clamd"
-	"countersign/internal/testkit"
 	"countersign/seal/admission"
 	"countersign/seal/sandbox"
+	"countersign/test/kit"
 )
 
 // TestUploadsAreScanned: at each endpoint that takes a PDF, what the scanner
@@ -36,8 +36,8 @@ func TestUploadsAreScanned(t *testing.T) {
 		status        int
 		code          string
 	}{
-		{"known", testkit.Clamd(t, 1<<20, "%PDF"), http.StatusBadRequest, "file_malware"},
-		{"too large for it", testkit.Clamd(t, 10), http.StatusServiceUnavailable, "scanner_unavailable"},
+		{"known", kit.Clamd(t, 1<<20, "%PDF"), http.StatusBadRequest, "file_malware"},
+		{"too large for it", kit.Clamd(t, 10), http.StatusServiceUnavailable, "scanner_unavailable"},
 		{"not there", "unix:///nowhere/clamd.ctl", http.StatusServiceUnavailable, "scanner_unavailable"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -47,23 +47,23 @@ func TestUploadsAreScanned(t *testing.T) {
 			s := onSQLite(t, func(cfg *api.Config) { cfg.Scanner = scanner })
 			app := s.client(t)
 			e := app.post("/v1/envelopes", object{"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com"}}}).want(201)
-			app.send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document", "application/pdf", testkit.OnePage()).refused(c.status, c.code)
+			app.send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document", "application/pdf", kit.OnePage()).refused(c.status, c.code)
 			for _, path := range []string{"/v1/console/envelopes/" + e.str("id") + "/documents", "/v1/envelopes"} {
-				ct, body := multipartBody(t, map[string]string{"data": `{"tenantId":"acme","signers":[{"name":"A","email":"a@example.com"}]}`}, testkit.OnePage())
+				ct, body := multipartBody(t, map[string]string{"data": `{"tenantId":"acme","signers":[{"name":"A","email":"a@example.com"}]}`}, kit.OnePage())
 				if path != "/v1/envelopes" {
-					ct, body = multipartBody(t, nil, testkit.OnePage())
+					ct, body = multipartBody(t, nil, kit.OnePage())
 				}
 				app.send(http.MethodPost, path, ct, body).refused(c.status, c.code)
 			}
-			app.upload(http.MethodPost, "/v1/templates", leaseTemplate(), testkit.OnePage()).refused(c.status, c.code)
+			app.upload(http.MethodPost, "/v1/templates", leaseTemplate(), kit.OnePage()).refused(c.status, c.code)
 			data := leaseTemplate()
 			delete(data, "fields")
 			template := app.post("/v1/templates", data).want(201)
-			app.upload(http.MethodPatch, "/v1/templates/"+template.str("id"), object{}, testkit.OnePage()).refused(c.status, c.code)
+			app.upload(http.MethodPatch, "/v1/templates/"+template.str("id"), object{}, kit.OnePage()).refused(c.status, c.code)
 			require.Empty(t, app.get("/v1/envelopes/" + e.str("id")).want(200).body["documents"])
 		})
 	}
-	clean, err := clamd.Parse(testkit.Clamd(t, 1<<20, testkit.Eicar))
+	clean, err := clamd.Parse(kit.Clamd(t, 1<<20, kit.Eicar))
 	require.NoError(t, err)
 	s := onSQLite(t, func(cfg *api.Config) { cfg.Scanner = clean })
 	s.client(t).sent(contract())
@@ -92,7 +92,7 @@ func TestFilesAreExaminedLast(t *testing.T) {
 	want := []string{
 		"subject", "expiresInDays", "origin", "fields[0].signerId", "fields[1].type", "fields[1].page", "fields[1].x", "fields[1].w", "fields[1].h", "fields[2].documentId",
 	}
-	for _, file := range [][]byte{[]byte("no PDF at all"), testkit.OnePage()} {
+	for _, file := range [][]byte{[]byte("no PDF at all"), kit.OnePage()} {
 		ct, body := multipartBody(t, map[string]string{"data": wrong}, file)
 		found := c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(400, "validation_error").body["errors"]
 		require.IsType(t, map[string]any{}, found)
@@ -113,7 +113,7 @@ func TestFilesAreExaminedLast(t *testing.T) {
 	}
 	require.Zero(t, scanner.asked.Load())
 	ct, body := multipartBody(t, map[string]string{"data": `{"tenantId":"acme","signers":[{"name":"A","email":"a@example.com"}],
-		"fields":[{"signerId":"0","type":"text","page":2,"x":1,"y":1,"w":1,"h":1}]}`}, testkit.OnePage())
+		"fields":[{"signerId":"0","type":"text","page":2,"x":1,"y":1,"w":1,"h":1}]}`}, kit.OnePage())
 	require.Contains(t, c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(400, "validation_error").body["errors"], "fields[0].page")
 	require.EqualValues(t, 1, scanner.asked.Load())
 }
@@ -126,7 +126,7 @@ func TestAnUploadKeepsItsFacts(t *testing.T) {
 		e, _ := s.client(t).sent(contract())
 		stored, err := s.store.Envelope(t.Context(), s.app.ID, id(e))
 		require.NoError(t, err)
-		info, err := admission.Admit(t.Context(), bytes.NewReader(testkit.OnePage()), int64(len(testkit.OnePage())), admission.DefaultLimits())
+		info, err := admission.Admit(t.Context(), bytes.NewReader(kit.OnePage()), int64(len(kit.OnePage())), admission.DefaultLimits())
 		require.NoError(t, err)
 		require.NotEmpty(t, info.Facts.Encode())
 		require.Equal(t, info.Facts.Encode(), stored.Originals()[0].SealFacts)
@@ -176,13 +176,13 @@ func BenchmarkUpload(b *testing.B) {
 			}
 			draft, err := json.Marshal(object{"tenantId": "acme", "signers": []object{{"name": "A", "email": "a@example.com"}}})
 			require.NoError(b, err)
-			tagged, some := testkit.TaggedPages(50, 1), testkit.TaggedPages(50, 5)
+			tagged, some := kit.TaggedPages(50, 1), kit.TaggedPages(50, 5)
 			cases := []struct {
 				name, query string
 				file        []byte
 				spent       time.Duration
 			}{
-				{"plain", "", testkit.WithoutScript(tagged), 0},
+				{"plain", "", kit.WithoutScript(tagged), 0},
 				{"script", "", tagged, 0},
 				{"all", "?tags=detect&form=import", tagged, 0},
 				{"some", "?tags=detect&form=import", some, 0},

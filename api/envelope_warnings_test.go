@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // TestWarningsBeforeSending: a draft says which of its fields are too small for what may be entered, or very large; once sent, it
@@ -34,7 +34,7 @@ func TestWarningsBeforeSending(t *testing.T) {
 			field("signature", "sig", 160, 40, nil),
 			field("email", "mail", 160, 20, nil),
 		}
-		id := c.draftOf(data, testkit.OnePage()).want(201).str("id")
+		id := c.draftOf(data, kit.OnePage()).want(201).str("id")
 		draft := c.get("/v1/envelopes/" + id).want(200)
 		byField, fonts := map[any]string{}, 0
 		for _, w := range draft.body["documents"].([]any)[0].(object)["warnings"].([]any) {
@@ -71,7 +71,7 @@ func TestCoveredText(t *testing.T) {
 			return object{"signerId": "0", "type": typ, "page": 1, "x": 60, "y": y, "w": 200, "h": 40, "name": name, "required": false}
 		}
 		data["fields"] = []object{field("signature", "on", 55), field("initial", "initials", 56), field("stamp", "stamp", 57), field("text", "text", 55), field("signature", "below", 100)}
-		id := c.draftOf(data, testkit.OnePageWith("The rent is due")).want(201).str("id")
+		id := c.draftOf(data, kit.OnePageWith("The rent is due")).want(201).str("id")
 		covering := func(path string) map[any]any {
 			found := map[any]any{}
 			for _, w := range c.get(path + id).want(200).body["documents"].([]any)[0].(object)["warnings"].([]any) {
@@ -100,7 +100,7 @@ func TestWarningOfPDFA(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
 		const xmp = `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description xmlns:pdfaid="http://www.aiim.org/pdfa/ns/id/" pdfaid:part="2" pdfaid:conformance="B"/></rdf:RDF>`
-		file := testkit.OnePageHolding("Metadata", fmt.Sprintf("<</Type/Metadata/Subtype/XML/Length %d>>\nstream\n%s\nendstream", len(xmp), xmp))
+		file := kit.OnePageHolding("Metadata", fmt.Sprintf("<</Type/Metadata/Subtype/XML/Length %d>>\nstream\n%s\nendstream", len(xmp), xmp))
 		c := s.client(t)
 		made := c.draftOf(contract(), file).want(201)
 		for _, at := range []object{made.body, c.get("/v1/envelopes/" + made.str("id")).want(200).body} {

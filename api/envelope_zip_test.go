@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
+	"countersign/test/kit"
 )
 
 // TestSealedArchive: all sealed files in one ZIP file, once there are any.
@@ -23,7 +23,7 @@ func TestSealedArchive(t *testing.T) {
 	c := s.client(t)
 	e := c.draft(contract())
 	at := "/v1/envelopes/" + e.str("id")
-	c.send(http.MethodPost, at+"/document", "application/octet-stream", testkit.OnePage()).want(200)
+	c.send(http.MethodPost, at+"/document", "application/octet-stream", kit.OnePage()).want(200)
 	sent := c.post(at+"/send", nil).want(200)
 	c.get(at+"/documents.zip").refused(409, "envelope_not_completed")
 	c.signs(sent, strings.TrimPrefix(sent.signer(0)["signingUrl"].(string), "https://sign.example.com/sign/"))
@@ -40,7 +40,7 @@ func TestSealedArchive(t *testing.T) {
 		require.NoError(t, err)
 		b, err := io.ReadAll(r)
 		require.NoError(t, err)
-		require.Equal(t, testkit.OnePage(), b)
+		require.Equal(t, kit.OnePage(), b)
 	}
 	require.Equal(t, []string{"Contract (1) contract.pdf", "Contract (2).pdf"}, names)
 	require.NoError(t, s.cfg.Blobs.Delete(t.Context(), "envelopes/"+e.str("id")+"/sealed/x.pdf"))

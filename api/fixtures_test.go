@@ -18,9 +18,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store/blob"
+	"countersign/test/kit"
 )
 
 // named finds the item of a list with that member.
@@ -95,7 +95,7 @@ func (c *client) draft(data object) *answer {
 	c.t.Helper()
 	b, err := json.Marshal(data)
 	require.NoError(c.t, err)
-	ct, body := multipartBody(c.t, map[string]string{"data": string(b)}, testkit.OnePage())
+	ct, body := multipartBody(c.t, map[string]string{"data": string(b)}, kit.OnePage())
 	return c.send(http.MethodPost, "/v1/envelopes", ct, body).want(http.StatusCreated)
 }
 
@@ -125,7 +125,7 @@ func (c *client) signs(e *answer, token string) (receipt string) {
 // the download token of the first signer.
 func (s *service) completes(t *testing.T, envelope string, retentionDays int) string {
 	t.Helper()
-	return s.completesWith(t, envelope, retentionDays, testkit.OnePage())
+	return s.completesWith(t, envelope, retentionDays, kit.OnePage())
 }
 
 // completesWith is completes where each sealed file has this content.

@@ -21,13 +21,13 @@ import (
 
 	"countersign/api"
 	"countersign/internal/credential"
-	"countersign/internal/testkit"
 	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/notify"
 	"countersign/store"
 	"countersign/store/blob"
 	"countersign/temporal"
+	"countersign/test/kit"
 )
 
 type object = map[string]any
@@ -124,8 +124,8 @@ type service struct {
 
 // databases are the two that every test runs on.
 var databases = map[string]func(testing.TB) string{
-	"sqlite":   func(tb testing.TB) string { return testkit.MigratedURL(tb, "sqlite") },
-	"postgres": func(tb testing.TB) string { return testkit.MigratedURL(tb, "postgres") },
+	"sqlite":   func(tb testing.TB) string { return kit.MigratedURL(tb, "sqlite") },
+	"postgres": func(tb testing.TB) string { return kit.MigratedURL(tb, "postgres") },
 }
 
 func eachDatabase(t *testing.T, test func(*testing.T, *service)) {
@@ -161,7 +161,7 @@ func start(t testing.TB, db string, edit func(*api.Config)) *service {
 	tokens, err := credential.NewTokens(keys, s.clock.now)
 	require.NoError(t, err)
 	s.cfg = api.Config{
-		Store: s.store, Blobs: blobs, Tokens: tokens, Codes: credential.NewCodes([]byte("key")), Mail: s.mails, SMS: fakeSMS{s.mails}, Workflows: fakeWorkflows{}, Renderer: testkit.Renderer{},
+		Store: s.store, Blobs: blobs, Tokens: tokens, Codes: credential.NewCodes([]byte("key")), Mail: s.mails, SMS: fakeSMS{s.mails}, Workflows: fakeWorkflows{}, Renderer: kit.Renderer{},
 		Pages: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; frame-ancestors 'none'")
 			w.WriteHeader(http.StatusOK)

@@ -21,8 +21,8 @@ import (
 
 	"countersign/api"
 	"countersign/internal/credential"
-	"countersign/internal/testkit"
 	"countersign/models"
+	"countersign/test/kit"
 )
 
 // TestDownloadLinksLiveFromTheirIssue: a link of the 300th day works on the
@@ -110,7 +110,7 @@ func TestPartsOfFiles(t *testing.T) {
 	attach := func(e *answer, token string) string {
 		nobody.get("/v1/signing/" + token).want(200)
 		nobody.post("/v1/signing/"+token+"/consent", nil).want(200)
-		return nobody.attach(token, e.field(0)["id"], "a.pdf", testkit.OnePage()).want(201).str("attachmentId")
+		return nobody.attach(token, e.field(0)["id"], "a.pdf", kit.OnePage()).want(201).str("attachmentId")
 	}
 	attached := attach(e, token)
 	// The sender gets an attachment after its signer has signed.
@@ -129,7 +129,7 @@ func TestPartsOfFiles(t *testing.T) {
 	by.get(first).want(200)
 	by.post(first+"/consent", nil).want(200)
 	by.post(first+"/sign", object{"fields": []object{
-		entry(two, 0, "text"), entry(two, 2, "true"), {"fieldId": two.field(1)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature())},
+		entry(two, 0, "text"), entry(two, 2, "true"), {"fieldId": two.field(1)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(kit.Signature())},
 	}}).want(200)
 	last := s.link(t, two, 1)
 	reader := nobody.binds(last)
@@ -275,7 +275,7 @@ func TestRetentionInThePortal(t *testing.T) {
 		nobody := &client{t: t, s: s}
 		nobody.get(portal).want(200)
 		file := nobody.get(portal + "/document").want(200)
-		require.Equal(t, testkit.OnePage(), file.raw)
+		require.Equal(t, kit.OnePage(), file.raw)
 		full := c.get("/v1/envelopes/" + e.str("id")).want(200)
 		require.Equal(t, s.clock.now().AddDate(0, 0, 30).Format(time.DateOnly), full.body["documents"].([]any)[1].(object)["retentionUntil"])
 

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/api"
-	"countersign/internal/testkit"
 	"countersign/models"
+	"countersign/test/kit"
 )
 
 // limited is a service that lets an address make n requests a minute.
@@ -120,7 +120,7 @@ func TestGuessesDoNotLockOut(t *testing.T) {
 		s.clock.advance(31 * 24 * time.Hour)
 		now = s.clock.now()
 		s.clock.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
-		require.NoError(t, testkit.RemoveExpired(t.Context(), s.store))
+		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 		for range 20 {
 			from("203.0.113.66", "guess").refused(401, "invalid_credentials")
 		}

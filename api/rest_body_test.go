@@ -14,7 +14,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // TestRepeatedFormFields: HTML forms and curl -F repeat a field for a list.
@@ -30,7 +30,7 @@ func TestRepeatedFormFields(t *testing.T) {
 		}
 		p, err := w.CreateFormFile("file", "contract.pdf")
 		require.NoError(t, err)
-		_, err = p.Write(testkit.OnePage())
+		_, err = p.Write(kit.OnePage())
 		require.NoError(t, err)
 		require.NoError(t, w.Close())
 		return c.send(http.MethodPost, "/v1/envelopes", w.FormDataContentType(), b.Bytes())
@@ -80,10 +80,10 @@ func TestLargeBodies(t *testing.T) {
 	})
 	c := s.client(t)
 	for name := range map[string]bool{"data": true, "subject": true, "unknown": true} {
-		ct, body := multipartBody(t, map[string]string{name: strings.Repeat("x", 1<<20+1)}, testkit.OnePage())
+		ct, body := multipartBody(t, map[string]string{name: strings.Repeat("x", 1<<20+1)}, kit.OnePage())
 		c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(413, "request_too_large")
 	}
-	ct, body := multipartBody(t, map[string]string{"a": strings.Repeat("x", 1<<20), "b": strings.Repeat("x", 1<<20)}, testkit.OnePage())
+	ct, body := multipartBody(t, map[string]string{"a": strings.Repeat("x", 1<<20), "b": strings.Repeat("x", 1<<20)}, kit.OnePage())
 	c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(413, "request_too_large")
 }
 
@@ -105,7 +105,7 @@ func TestBadForms(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c := s.client(t)
 		try := func(m mutation, parts map[string]string) {
-			ct, body := multipartBody(t, parts, testkit.OnePage())
+			ct, body := multipartBody(t, parts, kit.OnePage())
 			a := c.send(http.MethodPost, "/v1/envelopes", ct, body)
 			require.Less(t, a.status, 500, "%s at %s: %s", m.name, m.path, a.raw)
 			if !m.invalid {
@@ -138,7 +138,7 @@ func TestBadParts(t *testing.T) {
 	data, err := json.Marshal(contract())
 	require.NoError(t, err)
 	type part struct{ name, file, text string }
-	pdf := part{"file", "contract.pdf", string(testkit.OnePage())}
+	pdf := part{"file", "contract.pdf", string(kit.OnePage())}
 	post := func(path string, parts ...part) *answer {
 		var b bytes.Buffer
 		w := multipart.NewWriter(&b)
@@ -174,10 +174,10 @@ func TestBadParts(t *testing.T) {
 	post("/v1/envelopes", envelope, part{"file", "a.pdf", strings.Repeat("x", 1<<20+1)}).refused(413, "file_too_large")
 	documents := "/v1/console/envelopes/" + e.str("id") + "/documents"
 	named(post(documents), "file")
-	named(post(documents, part{"document", "a.pdf", string(testkit.OnePage())}), "file")
+	named(post(documents, part{"document", "a.pdf", string(kit.OnePage())}), "file")
 	named(post(documents, pdf, pdf), "file")
 	post(documents, part{"file", "a.pdf", "no PDF"}).want(400)
-	post(documents, part{"file", "../../\u202e.pdf", string(testkit.OnePage())}).want(201)
+	post(documents, part{"file", "../../\u202e.pdf", string(kit.OnePage())}).want(201)
 	named(post("/v1/verify"), "file")
 	for name, broken := range map[string][]byte{"no boundary in it": []byte("x"), "cut": []byte("--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n%PDF")} {
 		for _, path := range []string{"/v1/envelopes", documents} {
@@ -205,7 +205,7 @@ func TestManyValues(t *testing.T) {
 		body := []byte(`{"a":[` + strings.Repeat(shape, 100_000) + "0]}")
 		require.Contains(t, c.raw(http.MethodPost, "/v1/envelopes", body).refused(400, "invalid_json").str("message"), "100000", shape)
 	}
-	ct, body := multipartBody(t, map[string]string{"data": string(many(100_001))}, testkit.OnePage())
+	ct, body := multipartBody(t, map[string]string{"data": string(many(100_001))}, kit.OnePage())
 	require.Contains(t, c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(400, "invalid_json").str("message"), "100000")
 	c.raw(http.MethodPost, at+"/void", many(100_000)).want(200)
 }
@@ -234,7 +234,7 @@ func TestHeadersOfAPart(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
 	body := func(n int) []byte {
-		return []byte("--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.pdf\"\r\n" + strings.Repeat("A: b\r\n", n/6) + "\r\n" + string(testkit.OnePage()) + "\r\n--b--\r\n")
+		return []byte("--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.pdf\"\r\n" + strings.Repeat("A: b\r\n", n/6) + "\r\n" + string(kit.OnePage()) + "\r\n--b--\r\n")
 	}
 	for i, c := range []*client{s.client(t), s.client(t).with("Idempotency-Key", "headers")} {
 		c.send(http.MethodPost, "/v1/envelopes", "multipart/form-data; boundary=b", body(20<<10)).refused(400, "part_headers_too_large")

@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/api"
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
 	"countersign/store/blob"
+	"countersign/test/kit"
 )
 
 // TestReplacedMeanwhile: a document that is prepared anew while its file is asked for is
@@ -71,7 +71,7 @@ func TestRefusedUploadsAreRemoved(t *testing.T) {
 	c.draft(data)
 	kept := files()
 	require.Len(t, kept, 1)
-	ct, body := multipartBody(t, map[string]string{"data": `{"tenantId":"acme","externalId":"case 7","signers":[{"name":"A","email":"a@example.com"}]}`}, testkit.OnePage())
+	ct, body := multipartBody(t, map[string]string{"data": `{"tenantId":"acme","externalId":"case 7","signers":[{"name":"A","email":"a@example.com"}]}`}, kit.OnePage())
 	c.send(http.MethodPost, "/v1/envelopes", ct, body).refused(409, "external_id_taken")
 	require.Equal(t, kept, files())
 
@@ -108,9 +108,9 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	c.get(at).want(200)
 	c.post(at+"/consent", nil).want(200)
 	files.now = true
-	c.attach(token, e.field(0)["id"], "a.pdf", testkit.OnePage()).refused(500, "internal_error")
+	c.attach(token, e.field(0)["id"], "a.pdf", kit.OnePage()).refused(500, "internal_error")
 	files.now = false
-	c.attach(token, e.field(0)["id"], "a.pdf", testkit.OnePage()).want(201)
+	c.attach(token, e.field(0)["id"], "a.pdf", kit.OnePage()).want(201)
 }
 
 // failingOpen is a file store that cannot be reached.
@@ -200,7 +200,7 @@ func TestAlteredFiles(t *testing.T) {
 			var plain blob.Store
 			s := onSQLite(t, func(cfg *api.Config) {
 				plain = cfg.Blobs
-				cfg.Blobs = blob.NewEncrypted(plain, testkit.Vault(t), encrypted)
+				cfg.Blobs = blob.NewEncrypted(plain, kit.Vault(t), encrypted)
 			})
 			c, nobody := s.client(t), &client{t: t, s: s}
 			e, token := c.sent(contract())
@@ -220,10 +220,10 @@ func TestAlteredFiles(t *testing.T) {
 			at := "/v1/signing/" + token
 			doc := at + "/documents/" + d.ID.String()
 			own := "/v1/envelopes/" + e.str("id") + "/document"
-			require.Equal(t, testkit.OnePage(), nobody.get(doc).want(200).raw)
+			require.Equal(t, kit.OnePage(), nobody.get(doc).want(200).raw)
 
 			// The original as it was, but in plain: whoever could write it could have written another.
-			put(plain, d.BlobKey, testkit.OnePage())
+			put(plain, d.BlobKey, kit.OnePage())
 			fresh, err := api.New(s.cfg) // which has nothing open
 			require.NoError(t, err)
 			s.Config.Handler = fresh
@@ -232,7 +232,7 @@ func TestAlteredFiles(t *testing.T) {
 			} else {
 				nobody.get(doc).want(200)
 			}
-			swapped := append(testkit.OnePage(), "%"...)
+			swapped := append(kit.OnePage(), "%"...)
 			for _, to := range []blob.Store{plain, s.cfg.Blobs} {
 				put(to, d.BlobKey, swapped)
 				fresh, err := api.New(s.cfg)
@@ -243,7 +243,7 @@ func TestAlteredFiles(t *testing.T) {
 				c.get(own).refused(503, "document_unavailable")
 				c.get("/v1/console/envelopes/"+e.str("id")+"/document").refused(503, "document_unavailable")
 			}
-			put(s.cfg.Blobs, d.BlobKey, testkit.OnePage())
+			put(s.cfg.Blobs, d.BlobKey, kit.OnePage())
 			nobody.get(doc).want(200)
 			c.signs(e, token)
 			portal := "/v1/download/" + s.completes(t, e.str("id"), 0) + "/document"

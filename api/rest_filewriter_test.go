@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/api"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // patience is how long these tests wait for what must not wait for others.
@@ -172,7 +172,7 @@ func TestBusy(t *testing.T) {
 	for _, a := range []*answer{
 		nobody.get("/v1/signing/" + token + "/document?entries=true"),
 		nobody.get("/v1/signing/" + token + "/documents/" + e.document(0)["id"].(string) + "?entries=true"),
-		nobody.send(http.MethodPost, "/v1/verify", "application/pdf", testkit.OnePage()),
+		nobody.send(http.MethodPost, "/v1/verify", "application/pdf", kit.OnePage()),
 		c.post("/v1/bulk-sends", bulkRequest(uuid.NewString(), bulkRow("a", "Ada"))),
 	} {
 		a.refused(503, "busy")

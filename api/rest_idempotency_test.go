@@ -16,9 +16,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 func TestTwelveIdenticalRequestsMakeOneResource(t *testing.T) {
@@ -36,7 +36,7 @@ func TestTwelveIdenticalRequestsMakeOneResource(t *testing.T) {
 		for range 12 {
 			wg.Go(func() {
 				// Each with a boundary of its own, as a client that tries again would.
-				ct, body := multipartBody(t, map[string]string{"data": string(data)}, testkit.OnePage())
+				ct, body := multipartBody(t, map[string]string{"data": string(data)}, kit.OnePage())
 				for {
 					a := c.send(http.MethodPost, "/v1/envelopes", ct, body)
 					if a.status == http.StatusConflict {
@@ -103,9 +103,9 @@ func TestIdempotencyRules(t *testing.T) {
 		up := func(body []byte) *answer {
 			return c.with("Idempotency-Key", "up").send(http.MethodPost, "/v1/envelopes/"+e.str("id")+"/document", "application/octet-stream", body)
 		}
-		doc := up(testkit.OnePage()).want(200)
-		require.Equal(t, doc.raw, up(testkit.OnePage()).want(200).raw)
-		up(append(testkit.OnePage(), '\n')).refused(422, "idempotency_key_reused")
+		doc := up(kit.OnePage()).want(200)
+		require.Equal(t, doc.raw, up(kit.OnePage()).want(200).raw)
+		up(append(kit.OnePage(), '\n')).refused(422, "idempotency_key_reused")
 		require.Len(t, c.get("/v1/envelopes/" + e.str("id")).body["documents"], 1)
 
 		// After 24 hours the key is free again.
@@ -307,7 +307,7 @@ func TestSameRequests(t *testing.T) {
 	s := onSQLite(t, nil)
 	c := s.client(t).with("Idempotency-Key", "one")
 	data := part{"data", "", "application/json", `{"tenantId":"acme","signers":[{"name":"A","email":"a@example.com"}]}`}
-	file := part{"file", "a.pdf", "application/pdf", string(testkit.OnePage())}
+	file := part{"file", "a.pdf", "application/pdf", string(kit.OnePage())}
 	send := func(boundary string, parts ...part) *answer {
 		ct, body := partsBody(t, boundary, parts...)
 		return c.send(http.MethodPost, "/v1/envelopes", ct, body)

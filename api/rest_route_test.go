@@ -12,9 +12,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // repeatableRequest is a request that is done when it is sent for the first time.
@@ -142,7 +142,7 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 		},
 		"/v1/envelopes/{id}/document": func() repeatableRequest {
 			r := draft("/document", nil)()
-			r.contentType, r.body, r.bad = "application/pdf", testkit.OnePage(), []byte("no PDF")
+			r.contentType, r.body, r.bad = "application/pdf", kit.OnePage(), []byte("no PDF")
 			return r
 		},
 		"/v1/envelopes/{id}/signers/{signerId}/replace":      awaited("/replace", object{"name": "B", "email": "b@example.com"}),
@@ -213,7 +213,7 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 		"/v1/console/users":               app("/v1/console/users", object{"email": "new@example.com", "name": "New", "password": "correct horse battery", "role": "viewer"}),
 		"/v1/console/envelopes/{id}/documents": func() repeatableRequest {
 			r := repeatableRequest{c: c, path: "/v1/console/envelopes/" + c.draft(contract()).str("id") + "/documents"}
-			r.contentType, r.body = multipartBody(t, nil, testkit.OnePage())
+			r.contentType, r.body = multipartBody(t, nil, kit.OnePage())
 			return r
 		},
 		"/v1/console/envelopes/{id}/void": func() repeatableRequest {
@@ -272,7 +272,7 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 			return r
 		},
 		"/v1/verify": func() repeatableRequest {
-			return repeatableRequest{c: nobody, path: "/v1/verify", contentType: "application/pdf", body: testkit.OnePage(), anew: true}
+			return repeatableRequest{c: nobody, path: "/v1/verify", contentType: "application/pdf", body: kit.OnePage(), anew: true}
 		},
 		"/v1/signing/{token}/otp/request": signer("/otp/request"),
 		"/v1/signing/{token}/otp/verify":  signer("/otp/verify"),
@@ -286,7 +286,7 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 			at := "/v1/signing/" + token
 			c.get(at).want(200)
 			c.post(at+"/consent", nil).want(200)
-			ct, body := multipartBody(t, map[string]string{"fieldId": e.field(0)["id"].(string)}, testkit.OnePage())
+			ct, body := multipartBody(t, map[string]string{"fieldId": e.field(0)["id"].(string)}, kit.OnePage())
 			return repeatableRequest{c: nobody, path: at + "/attachments", contentType: ct, body: body}
 		},
 	}

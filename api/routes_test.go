@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/api"
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // The tests of this file try every operation of the contract with what can be
@@ -161,8 +161,8 @@ func TestPlansOnEveryRoute(t *testing.T) {
 	require.EqualValues(t, 5, c.get("/v1/console/usage").want(200).body["envelopesLimit"])
 	e := c.draft(contract())
 	at := "/v1/envelopes/" + e.str("id")
-	c.send(http.MethodPost, at+"/document", "application/pdf", testkit.OnePage()).refused(402, "plan_documents")
-	ct, body := multipartBody(t, nil, testkit.OnePage())
+	c.send(http.MethodPost, at+"/document", "application/pdf", kit.OnePage()).refused(402, "plan_documents")
+	ct, body := multipartBody(t, nil, kit.OnePage())
 	c.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", ct, body).refused(402, "plan_documents")
 	for range 5 {
 		c.sent(contract())
@@ -215,7 +215,7 @@ func TestRolesOnEnvelopes(t *testing.T) {
 	link := "/v1/signing/" + token
 	by[models.RoleViewer].get(link).want(200)
 	by[models.RoleViewer].post(link+"/consent", nil).want(200)
-	file := by[models.RoleViewer].attach(token, attached.field(0)["id"], "a.pdf", testkit.OnePage()).want(201).str("attachmentId")
+	file := by[models.RoleViewer].attach(token, attached.field(0)["id"], "a.pdf", kit.OnePage()).want(201).str("attachmentId")
 	by[models.RoleViewer].post(link+"/sign", object{"fields": []object{{"fieldId": attached.field(0)["id"], "attachmentId": file}}}).want(200)
 	for _, role := range []models.Role{models.RoleViewer, models.RoleSupport} {
 		c := by[role]
@@ -223,13 +223,13 @@ func TestRolesOnEnvelopes(t *testing.T) {
 		c.get("/v1/envelopes?tenantId=acme").want(200)
 		c.get(at + "/document").want(200)
 		c.get(at + "/values").want(200)
-		require.Equal(t, testkit.OnePage(), c.get("/v1/envelopes/"+attached.str("id")+"/attachments/"+file).want(200).raw)
+		require.Equal(t, kit.OnePage(), c.get("/v1/envelopes/"+attached.str("id")+"/attachments/"+file).want(200).raw)
 		c.post("/v1/envelopes", contract()).refused(403, "role_forbidden")
 		c.post(at+"/send", nil).refused(403, "role_forbidden")
 		c.post(at+"/signers", object{"name": "B", "email": "b@example.com"}).refused(403, "role_forbidden")
 		c.post(at+"/fields", object{}).refused(403, "role_forbidden")
 		c.send(http.MethodPost, at+"/document", "application/octet-stream", nil).refused(403, "role_forbidden")
-		kind, body := multipartBody(t, nil, testkit.OnePage())
+		kind, body := multipartBody(t, nil, kit.OnePage())
 		c.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", kind, body).refused(403, "role_forbidden")
 		for _, part := range []string{"", signer, field, doc} {
 			c.patch(at+part, object{}).refused(403, "role_forbidden")
@@ -238,7 +238,7 @@ func TestRolesOnEnvelopes(t *testing.T) {
 	}
 	by[models.RoleViewer].post(at+"/void", nil).refused(403, "role_forbidden")
 	by[models.RoleSender].patch(at, object{"subject": "Mine"}).want(200)
-	kind, body := multipartBody(t, nil, testkit.OnePage())
+	kind, body := multipartBody(t, nil, kit.OnePage())
 	by[models.RoleSender].send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", kind, body).want(201)
 	sent := by[models.RoleSender].post(at+"/send", nil).want(200)
 	prepared := sent.body["auditLog"].([]any)[len(sent.eventNames())-2].(object)["detail"].(object)

@@ -24,8 +24,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/api"
-	"countersign/internal/testkit"
 	"countersign/operate/sweep"
+	"countersign/test/kit"
 )
 
 // attaching is an envelope with two signers, one after the other; the first has two
@@ -120,10 +120,10 @@ func TestAttachments(t *testing.T) {
 		at := "/v1/signing/" + token
 		required, optional := e.field(0)["id"], e.field(1)["id"]
 		c.get(at).want(200)
-		c.attach(token, required, "passport.pdf", testkit.OnePage()).refused(401, "consent_required")
+		c.attach(token, required, "passport.pdf", kit.OnePage()).refused(401, "consent_required")
 		c.post(at+"/consent", nil).want(200)
 
-		pdf := c.attach(token, required, "my passport.PDF", testkit.OnePage()).want(201)
+		pdf := c.attach(token, required, "my passport.PDF", kit.OnePage()).want(201)
 		require.Equal(t, "my passport.pdf", pdf.str("name"))
 		require.Equal(t, "application/pdf", pdf.str("mimeType"))
 		pic := c.attach(token, optional, `C:\photos\card.png`, photo(t, 6)).want(201)
@@ -151,9 +151,9 @@ func TestAttachments(t *testing.T) {
 		sign(object{"fieldId": required, "attachmentId": pdf.str("attachmentId"), "textValue": "x"}).refused(400, "validation_error")
 		sign(object{"fieldId": required, "attachmentId": pdf.str("attachmentId")}, object{"fieldId": e.field(3)["id"], "attachmentId": pic.str("attachmentId")}).refused(400, "validation_error")
 		sign(object{"fieldId": required, "attachmentId": pdf.str("attachmentId")}).want(200)
-		c.attach(token, optional, "late.pdf", testkit.OnePage()).refused(409, "already_signed")
+		c.attach(token, optional, "late.pdf", kit.OnePage()).refused(409, "already_signed")
 
-		require.Equal(t, testkit.OnePage(), c.get(owner+pdf.str("attachmentId")).want(200).raw)
+		require.Equal(t, kit.OnePage(), c.get(owner+pdf.str("attachmentId")).want(200).raw)
 		c.get(owner+pic.str("attachmentId")).refused(404, "not_found")
 		s.other(t).get(owner+pdf.str("attachmentId")).refused(404, "not_found")
 
@@ -164,7 +164,7 @@ func TestAttachments(t *testing.T) {
 		require.Equal(t, "my passport.pdf", entry["value"])
 		require.Equal(t, pdf.str("attachmentId"), entry["attachment"].(object)["attachmentId"])
 		require.Nil(t, entry["picture"])
-		require.Equal(t, testkit.OnePage(), c.get("/v1/signing/"+later+"/attachments/"+pdf.str("attachmentId")).want(200).raw)
+		require.Equal(t, kit.OnePage(), c.get("/v1/signing/"+later+"/attachments/"+pdf.str("attachmentId")).want(200).raw)
 		c.get("/v1/signing/"+later+"/attachments/"+pic.str("attachmentId")).refused(404, "not_found")
 		c.del("/v1/signing/"+later+"/attachments/"+pdf.str("attachmentId")).refused(401, "consent_required")
 		c.post("/v1/signing/"+later+"/consent", nil).want(200)
@@ -176,7 +176,7 @@ func TestAttachments(t *testing.T) {
 		other, waiting := c.sent(attaching())
 		c.get("/v1/signing/" + waiting).want(200)
 		c.post("/v1/signing/"+waiting+"/consent", nil).want(200)
-		lost := c.attach(waiting, other.field(0)["id"], "a.pdf", testkit.OnePage()).want(201).str("attachmentId")
+		lost := c.attach(waiting, other.field(0)["id"], "a.pdf", kit.OnePage()).want(201).str("attachmentId")
 		c.post("/v1/signing/"+waiting+"/sign", object{"fields": []object{{"fieldId": other.field(0)["id"], "attachmentId": lost}}}).want(200)
 		require.NoError(t, s.cfg.Blobs.Delete(t.Context(), "envelopes/"+other.str("id")+"/attachments/"+lost))
 		c.get("/v1/envelopes/"+other.str("id")+"/attachments/"+lost).refused(503, "file_missing")
@@ -217,13 +217,13 @@ func TestAttachmentsAreBounded(t *testing.T) {
 	_, plain := c.sent(contract())
 	c.get("/v1/signing/" + plain).want(200)
 	c.post("/v1/signing/"+plain+"/consent", nil).want(200)
-	c.attach(plain, field, "a.pdf", testkit.OnePage()).refused(400, "validation_error")
+	c.attach(plain, field, "a.pdf", kit.OnePage()).refused(400, "validation_error")
 
-	c.attach(token, nil, "a.pdf", testkit.OnePage()).refused(400, "validation_error")
+	c.attach(token, nil, "a.pdf", kit.OnePage()).refused(400, "validation_error")
 	c.attach(token, field, "", nil).refused(400, "validation_error")
 	c.attach(token, field, "a.pdf", []byte{}).refused(400, "validation_error")
-	c.attach(token, e.field(3)["id"], "a.pdf", testkit.OnePage()).refused(400, "validation_error")
-	c.attach(token, e.field(2)["id"], "a.pdf", testkit.OnePage()).refused(400, "validation_error")
+	c.attach(token, e.field(3)["id"], "a.pdf", kit.OnePage()).refused(400, "validation_error")
+	c.attach(token, e.field(2)["id"], "a.pdf", kit.OnePage()).refused(400, "validation_error")
 	c.attach(token, field, "a.pdf", []byte("<html>no</html>")).refused(400, "attachment_type")
 	c.attach(token, field, "a.gif", []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00;")).refused(400, "attachment_type")
 	c.attach(token, field, "a.svg", []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`)).refused(400, "attachment_type")
@@ -231,23 +231,23 @@ func TestAttachmentsAreBounded(t *testing.T) {
 	huge := inPNG(t, noise(t, 8))
 	binary.BigEndian.PutUint32(huge[16:], 60_000)
 	c.attach(token, field, "a.png", huge).want(400)
-	c.attach(token, field, "a.pdf", append(testkit.OnePage(), make([]byte, 10<<20)...)).refused(413, "file_too_large")
-	c.attach(token, field, "a.pdf", testkit.OnePage()[:200]).want(400)
+	c.attach(token, field, "a.pdf", append(kit.OnePage(), make([]byte, 10<<20)...)).refused(413, "file_too_large")
+	c.attach(token, field, "a.pdf", kit.OnePage()[:200]).want(400)
 	kept, err := s.cfg.Blobs.List(t.Context(), "envelopes/"+e.str("id")+"/attachments/")
 	require.NoError(t, err)
 	require.Empty(t, kept)
 
 	var first string
 	for i := range 3 {
-		a := c.attach(token, field, fmt.Sprint(i, ".pdf"), testkit.OnePage()).want(201)
+		a := c.attach(token, field, fmt.Sprint(i, ".pdf"), kit.OnePage()).want(201)
 		if i == 0 {
 			first = a.str("attachmentId")
 		}
 	}
-	c.attach(token, field, "4.pdf", testkit.OnePage()).refused(400, "too_many_attachments")
+	c.attach(token, field, "4.pdf", kit.OnePage()).refused(400, "too_many_attachments")
 	c.del(at + "/attachments/" + first).want(204)
 	c.del(at+"/attachments/"+first).refused(404, "not_found")
-	c.attach(token, field, "4.pdf", testkit.OnePage()).want(201)
+	c.attach(token, field, "4.pdf", kit.OnePage()).want(201)
 
 	big := inPNG(t, noise(t, 1500)) // 9 MB
 	require.Greater(t, len(big), 8<<20)
@@ -256,7 +256,7 @@ func TestAttachmentsAreBounded(t *testing.T) {
 	c.attach(token, other, "big.png", big).refused(413, "attachments_too_large")
 
 	s.clock.advance(40 * 24 * time.Hour)
-	c.attach(token, field, "a.pdf", testkit.OnePage()).refused(401, "signing_link_expired")
+	c.attach(token, field, "a.pdf", kit.OnePage()).refused(401, "signing_link_expired")
 }
 
 // TestAttachmentsRemovedWhileSigning: of a removal and a signature at the same moment one
@@ -270,7 +270,7 @@ func TestAttachmentsRemovedWhileSigning(t *testing.T) {
 		at, field = "/v1/signing/"+token, e.field(0)["id"]
 		c.get(at).want(200)
 		c.post(at+"/consent", nil).want(200)
-		id = c.attach(token, field, "passport.pdf", testkit.OnePage()).want(201).str("attachmentId")
+		id = c.attach(token, field, "passport.pdf", kit.OnePage()).want(201).str("attachmentId")
 		return at, id, field, func() []string {
 			kept, err := s.cfg.Blobs.List(t.Context(), "envelopes/"+e.str("id")+"/attachments/")
 			require.NoError(t, err)
@@ -288,7 +288,7 @@ func TestAttachmentsRemovedWhileSigning(t *testing.T) {
 		refused := c.post(at+"/sign", object{"fields": []object{{"fieldId": field, "attachmentId": id}}}).refused(400, "validation_error")
 		require.Contains(t, refused.body["errors"], "fields[0].attachmentId")
 	})
-	again := object{"fieldId": field, "attachmentId": c.attach(strings.TrimPrefix(at, "/v1/signing/"), field, "passport.pdf", testkit.OnePage()).want(201).str("attachmentId")}
+	again := object{"fieldId": field, "attachmentId": c.attach(strings.TrimPrefix(at, "/v1/signing/"), field, "passport.pdf", kit.OnePage()).want(201).str("attachmentId")}
 	c.post(at+"/sign", object{"fields": []object{again}}).want(200)
 }
 
@@ -327,7 +327,7 @@ func TestAttachmentsAreScanned(t *testing.T) {
 	e, token := c.sent(attaching())
 	c.get("/v1/signing/" + token).want(200)
 	c.post("/v1/signing/"+token+"/consent", nil).want(200)
-	files := [][]byte{testkit.OnePage(), photo(t, 1), inPNG(t, noise(t, 8))}
+	files := [][]byte{kit.OnePage(), photo(t, 1), inPNG(t, noise(t, 8))}
 	for _, file := range files {
 		scanner.set("Eicar", nil)
 		c.attach(token, e.field(0)["id"], "a", file).refused(400, "file_malware")

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // TestSavedSignatureIsOffered: a signer with a code by text message, whose
@@ -34,13 +34,13 @@ func TestSavedSignatureIsOffered(t *testing.T) {
 			s.mails.mu.Unlock()
 			require.Equal(t, true, nobody.post(at+"/otp/verify", object{"code": code}).want(200).body["verified"])
 			doc := ctx.body["documents"].([]any)[0].(object)["documentId"].(string)
-			require.Equal(t, testkit.OnePage(), nobody.get(at+"/documents/"+doc).want(200).raw)
+			require.Equal(t, kit.OnePage(), nobody.get(at+"/documents/"+doc).want(200).raw)
 			return e, at
 		}
 		e, at := verified()
 		nobody.post(at+"/consent", nil).want(200)
 		nobody.post(at+"/sign", object{"fontLabel": "Script", "fields": []object{{
-			"fieldId": e.field(0)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature()),
+			"fieldId": e.field(0)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(kit.Signature()),
 		}}}).want(200)
 		_, at = verified()
 		again := nobody.get(at).want(200)
@@ -66,7 +66,7 @@ func TestASavedSignatureStaysInItsApp(t *testing.T) {
 		signer, at := open(own)
 		field := signer.get(at).want(200).body["fields"].([]any)[0].(object)["id"]
 		signer.post(at+"/consent", nil).want(200)
-		signer.post(at+"/sign", object{"fields": []object{{"fieldId": field, "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature())}}}).want(200)
+		signer.post(at+"/sign", object{"fields": []object{{"fieldId": field, "signatureImageBase64": base64.StdEncoding.EncodeToString(kit.Signature())}}}).want(200)
 		signer, at = open(foreign)
 		require.Nil(t, signer.get(at).want(200).body["savedSignatureB64"])
 		signer, at = open(own)
@@ -130,7 +130,7 @@ func TestSavedSignaturesAreOnesOwn(t *testing.T) {
 		signer := confirmed(at, "sms_otp")
 		field := signer.get(at).want(200).body["fields"].([]any)[0].(object)["id"]
 		signer.post(at+"/consent", nil).want(200)
-		signer.post(at+"/sign", object{"fields": []object{{"fieldId": field, "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature())}}}).want(200)
+		signer.post(at+"/sign", object{"fields": []object{{"fieldId": field, "signatureImageBase64": base64.StdEncoding.EncodeToString(kit.Signature())}}}).want(200)
 		for _, to := range []struct {
 			tenant, method string
 			offered        bool

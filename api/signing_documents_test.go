@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // TestALinkWithoutItsCode: whoever has a signing link, or the token of an embedded session,
@@ -40,9 +40,9 @@ func TestALinkWithoutItsCode(t *testing.T) {
 		ada := s.link(t, e, 0)
 		nobody.get(ada).want(200)
 		nobody.post(ada+"/consent", nil).want(200)
-		given := nobody.attach(strings.TrimPrefix(ada, "/v1/signing/"), e.field(0)["id"], "attached-in-private.pdf", testkit.OnePage())
+		given := nobody.attach(strings.TrimPrefix(ada, "/v1/signing/"), e.field(0)["id"], "attached-in-private.pdf", kit.OnePage())
 		if given.status != http.StatusCreated { // the fields' order is the request's
-			given = nobody.attach(strings.TrimPrefix(ada, "/v1/signing/"), e.field(1)["id"], "attached-in-private.pdf", testkit.OnePage())
+			given = nobody.attach(strings.TrimPrefix(ada, "/v1/signing/"), e.field(1)["id"], "attached-in-private.pdf", kit.OnePage())
 		}
 		given.want(201)
 		var values []object

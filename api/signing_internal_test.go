@@ -10,9 +10,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/seal"
+	"countersign/test/kit"
 )
 
 // TestSubmissions: texts must be drawable, pictures are decoded for the signer's own fields alone, each once.
@@ -22,7 +22,7 @@ func TestSubmissions(t *testing.T) {
 	mine := func() map[uuid.UUID]models.FieldType {
 		return map[uuid.UUID]models.FieldType{picture: models.FieldSignature, text: models.FieldText}
 	}
-	png := base64.StdEncoding.EncodeToString(testkit.Signature())
+	png := base64.StdEncoding.EncodeToString(kit.Signature())
 	read := func(body string) (models.Submission, models.Problems) {
 		o := objectOf(t, body)
 		sub := submission(o, mine(), new(seal.Pictures).Check)

@@ -17,11 +17,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/api"
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/seal/appearance"
 	"countersign/store"
 	"countersign/store/blob"
+	"countersign/test/kit"
 )
 
 // appearanceOf is the hash of a picture, computed as the contract says.
@@ -229,7 +229,7 @@ func TestTemplatePages(t *testing.T) {
 	c := s.client(t)
 	data := leaseTemplate()
 	data["fields"] = nil
-	template := c.upload(http.MethodPost, "/v1/templates", data, testkit.OnePage()).want(201)
+	template := c.upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).want(201)
 	e := c.draft(contract())
 	at := "/v1/templates/" + template.str("id") + "/documents/" + template.document(0)["id"].(string) + "/pages/1"
 	want := c.get("/v1/envelopes/" + e.str("id") + "/documents/" + e.document(0)["id"].(string) + "/pages/1").want(200)

@@ -17,7 +17,7 @@ import (
 	"github.com/gowebpki/jcs"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // twoSigners is an envelope whose signers have a code by mail: the first group signs
@@ -99,7 +99,7 @@ func TestLaterSignersSeeWhatWasEntered(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, s *service) {
 		c, nobody := s.client(t), &client{t: t, s: s}
 		e, _ := c.sent(twoSigners())
-		picture := testkit.Signature()
+		picture := kit.Signature()
 		ada := s.link(t, e, 0)
 		first := nobody.binds(ada)
 		require.Equal(t, []any{}, first.get(ada).want(200).body["filled"])
@@ -143,7 +143,7 @@ func TestLaterSignersSeeWhatWasEntered(t *testing.T) {
 		other := s.link(t, otherEnvelope, 0)
 		nobody.binds(other).get(other+"/pictures/"+drawn["picture"].(string)).refused(404, "not_found")
 
-		require.Equal(t, testkit.OnePage(), second.get(grace+"/document").want(200).raw, "as it was uploaded")
+		require.Equal(t, kit.OnePage(), second.get(grace+"/document").want(200).raw, "as it was uploaded")
 		doc := ctx.body["documents"].([]any)[0].(object)["documentId"].(string)
 		reading := second.get(grace + "/documents/" + doc + "?entries=true").want(200)
 		require.Contains(t, pdfText(t, reading.raw), "The price is 999,999 euros")

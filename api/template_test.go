@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/api"
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // leaseTemplate is a request for a template with two roles.
@@ -49,7 +49,7 @@ func (c *client) upload(method, path string, data object, file []byte) *answer {
 
 func (c *client) template(data object) *answer {
 	c.t.Helper()
-	return c.upload(http.MethodPost, "/v1/templates", data, testkit.OnePage()).want(201)
+	return c.upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).want(201)
 }
 
 // files are the names of the files of templates and envelopes.
@@ -90,7 +90,7 @@ func TestTemplates(t *testing.T) {
 		got := c.get(at).want(200)
 		require.Equal(t, made.body, got.body)
 		require.Equal(t, made.header.Get("ETag"), got.header.Get("ETag"))
-		require.Equal(t, testkit.OnePage(), c.get(at+"/document").want(200).raw)
+		require.Equal(t, kit.OnePage(), c.get(at+"/document").want(200).raw)
 
 		renamed := c.patch(at, object{"name": "Lease 2"}).want(200)
 		require.EqualValues(t, 1, renamed.body["version"], "the name is no content")
@@ -112,7 +112,7 @@ func TestTemplates(t *testing.T) {
 		fourth := c.upload(http.MethodPatch, at, object{}, threePages()).want(200)
 		require.EqualValues(t, 3, fourth.document(0)["pageCount"])
 		require.Equal(t, fourth.document(0)["id"], fourth.field(0)["documentId"], "the fields stand on the new file")
-		require.Equal(t, testkit.OnePage(), c.get(at+"/document?version=3").want(200).raw)
+		require.Equal(t, kit.OnePage(), c.get(at+"/document?version=3").want(200).raw)
 		require.Equal(t, threePages(), c.get(at+"/document").want(200).raw)
 		first := c.get(at + "?version=1").want(200)
 		for _, name := range []string{"subject", "fields", "roles", "documents", "expiresInDays", "message"} {
@@ -158,7 +158,7 @@ func TestTemplateFromAnEnvelope(t *testing.T) {
 			{"role": "signer1", "name": "Ada", "email": "ada@example.com"}, {"role": "signer2", "name": "Bob", "email": "bob@example.com"},
 		}}
 		sent := c.post("/v1/envelopes", use).want(201)
-		require.Equal(t, testkit.OnePage(), c.get("/v1/envelopes/"+sent.str("id")+"/document").want(200).raw)
+		require.Equal(t, kit.OnePage(), c.get("/v1/envelopes/"+sent.str("id")+"/document").want(200).raw)
 
 		for _, bad := range []struct {
 			change func(object)
@@ -213,7 +213,7 @@ func TestRefusedTemplates(t *testing.T) {
 	} {
 		data := leaseTemplate()
 		bad.change(data)
-		require.Equal(t, bad.paths, c.upload(http.MethodPost, "/v1/templates", data, testkit.OnePage()).refused(400, "validation_error").faults(), name)
+		require.Equal(t, bad.paths, c.upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).refused(400, "validation_error").faults(), name)
 	}
 	c.upload(http.MethodPost, "/v1/templates", leaseTemplate(), []byte("no PDF")).want(400)
 	data := leaseTemplate()
@@ -247,7 +247,7 @@ func TestRefusedTemplates(t *testing.T) {
 		bad.change(data)
 		require.Equal(t, bad.paths, c.post("/v1/envelopes", data).refused(400, "validation_error").faults(), name)
 	}
-	require.Equal(t, []string{"templateId"}, c.upload(http.MethodPost, "/v1/envelopes", leaseUse(template), testkit.OnePage()).refused(400, "validation_error").faults())
+	require.Equal(t, []string{"templateId"}, c.upload(http.MethodPost, "/v1/envelopes", leaseUse(template), kit.OnePage()).refused(400, "validation_error").faults())
 	plan := models.PlanFree
 	_, err := s.store.UpdateApp(t.Context(), s.app.ID, store.AppChange{Plan: &plan})
 	require.NoError(t, err)
@@ -293,7 +293,7 @@ func TestTemplatesOfTenants(t *testing.T) {
 		c.get("/v1/templates/" + all.str("id")).want(200)
 		c.patch("/v1/templates/"+all.str("id"), object{"name": "x"}).refused(403, "tenant_forbidden")
 		c.del("/v1/templates/"+all.str("id")).refused(403, "tenant_forbidden")
-		c.upload(http.MethodPost, "/v1/templates", data, testkit.OnePage()).refused(403, "tenant_forbidden")
+		c.upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).refused(403, "tenant_forbidden")
 		c.post("/v1/envelopes", leaseUse(all)).want(201)
 		require.Equal(t, []string{"templateId"}, c.post("/v1/envelopes", leaseUse(others)).refused(400, "validation_error").faults())
 	})

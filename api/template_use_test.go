@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/activities"
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/temporal"
+	"countersign/test/kit"
 )
 
 // TestTemplateWithAnExternalID: to create it again is to make a version; the same file is kept once.
@@ -23,7 +23,7 @@ func TestTemplateWithAnExternalID(t *testing.T) {
 		data["externalId"] = "lease"
 		first := c.template(data)
 		data["name"] = "Another name"
-		again := c.upload(http.MethodPost, "/v1/templates", data, testkit.OnePage()).want(200)
+		again := c.upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).want(200)
 		require.Equal(t, first.str("id"), again.str("id"))
 		require.EqualValues(t, 2, again.body["version"])
 		require.Equal(t, "Another name", again.str("name"))
@@ -39,7 +39,7 @@ func TestTemplateWithAnExternalID(t *testing.T) {
 		// A file that is not kept, because the request is refused, leaves nothing.
 		before := len(s.files(t))
 		data["fields"] = []object{{"role": "tenant", "type": "text", "page": 9, "x": 50, "y": 50, "w": 100, "h": 20}}
-		c.upload(http.MethodPost, "/v1/templates", data, testkit.OnePage()).refused(400, "validation_error")
+		c.upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).refused(400, "validation_error")
 		require.Len(t, s.files(t), before)
 	})
 }
@@ -61,7 +61,7 @@ func TestEnvelopesOfATemplate(t *testing.T) {
 		require.Equal(t, []any{"950.5", "as agreed"}, []any{draft.field(0)["defaultValue"], draft.field(1)["defaultValue"]})
 		require.Equal(t, template.document(0)["sha256"], draft.document(0)["sha256"])
 		require.Equal(t, template.str("id"), draft.events("envelope.created")[0]["templateId"])
-		require.Equal(t, testkit.OnePage(), c.get("/v1/envelopes/"+draft.str("id")+"/document").want(200).raw)
+		require.Equal(t, kit.OnePage(), c.get("/v1/envelopes/"+draft.str("id")+"/document").want(200).raw)
 		c.post("/v1/envelopes", data).refused(409, "external_id_taken")
 
 		data["send"], data["externalId"], data["subject"], data["expiresInDays"] = true, "e-2", "{{own}}", nil
@@ -87,12 +87,12 @@ func TestEnvelopesOfATemplate(t *testing.T) {
 		at := "/v1/envelopes/" + draft.str("id")
 		c.del(at + "/documents/" + draft.document(0)["id"].(string)).want(204)
 		c.del(at).want(204)
-		require.Equal(t, testkit.OnePage(), c.get("/v1/templates/"+template.str("id")+"/document").want(200).raw)
+		require.Equal(t, kit.OnePage(), c.get("/v1/templates/"+template.str("id")+"/document").want(200).raw)
 
 		// An upload can be sent in one call, too.
 		plain := contract()
 		plain["send"] = true
-		uploaded := c.upload(http.MethodPost, "/v1/envelopes", plain, testkit.OnePage()).want(201)
+		uploaded := c.upload(http.MethodPost, "/v1/envelopes", plain, kit.OnePage()).want(201)
 		require.Equal(t, "sent", uploaded.str("status"))
 		require.NotEmpty(t, uploaded.signer(0)["signingUrl"])
 	})

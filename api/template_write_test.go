@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/activities"
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/temporal"
+	"countersign/test/kit"
 )
 
 // flat is an object as the parts of a form: texts as they are, all else as JSON.
@@ -37,7 +37,7 @@ func TestTemplateForms(t *testing.T) {
 	c := s.client(t)
 	data := leaseTemplate()
 	data["createdBy"], data["externalId"], data["origin"], data["reminderHours"], data["documentOptions"] = "Ada", "lease", "bottom-left", 48, object{"tags": "ignore"}
-	ct, body := multipartBody(t, flat(t, data), testkit.OnePage())
+	ct, body := multipartBody(t, flat(t, data), kit.OnePage())
 	made := c.send(http.MethodPost, "/v1/templates", ct, body).want(201)
 	require.Equal(t, []any{"Lease", "lease", "Lease of {{place}}"}, []any{made.str("name"), made.str("externalId"), made.str("subject")})
 	require.Len(t, made.body["fields"], 2)
@@ -49,7 +49,7 @@ func TestTemplateForms(t *testing.T) {
 		"roles":  []object{{"role": "tenant", "authMethod": "none"}},
 		"fields": []object{{"role": "tenant", "type": "text", "page": 1, "x": 5, "y": 6, "w": 100, "h": 20}},
 	}
-	ct, body = multipartBody(t, flat(t, edit), testkit.OnePage())
+	ct, body = multipartBody(t, flat(t, edit), kit.OnePage())
 	changed := c.send(http.MethodPatch, "/v1/templates/"+made.str("id"), ct, body).want(200)
 	require.Equal(t, []any{"Other", "other", "S", "M"}, []any{changed.str("name"), changed.str("externalId"), changed.str("subject"), changed.str("message")})
 	require.Len(t, changed.body["roles"], 1)
@@ -132,13 +132,13 @@ func TestTemplatesRefusedByState(t *testing.T) {
 	data := leaseTemplate()
 	data["externalId"] = "lease"
 	first := c.template(data)
-	c.upload(http.MethodPost, "/v1/templates", data, testkit.OnePage()).want(200)
-	c.with("If-Match", first.header.Get("ETag")).upload(http.MethodPost, "/v1/templates", data, testkit.OnePage()).refused(412, "precondition_failed")
+	c.upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).want(200)
+	c.with("If-Match", first.header.Get("ETag")).upload(http.MethodPost, "/v1/templates", data, kit.OnePage()).refused(412, "precondition_failed")
 
 	ct, body := multipartBody(t, flat(t, object{
 		"tenantId": "acme", "send": true, "signers": []object{{"name": "Ada", "email": "ada@example.com", "authMethod": "none", "role": "tenant"}},
 		"fields": []object{{"signerId": "0", "type": "text", "page": 1, "x": 50, "y": 50, "w": 100, "h": 20}},
-	}), testkit.OnePage())
+	}), kit.OnePage())
 	e := c.send(http.MethodPost, "/v1/envelopes", ct, body).want(201)
 	require.Equal(t, "sent", e.str("status"))
 	c.signs(e, s.linkOf(t, e.str("id"), 0))

@@ -13,12 +13,12 @@ import (
 
 	"countersign/activities"
 	"countersign/api"
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/seal"
 	"countersign/seal/cms"
 	"countersign/seal/trust"
 	"countersign/temporal"
+	"countersign/test/kit"
 )
 
 // seals seals an envelope that all have signed, as a worker does, and returns the file.
@@ -99,7 +99,7 @@ func TestVerifyWhatWasSealed(t *testing.T) {
 		choice["type"], choice["group"], choice["option"], choice["y"] = "radio", "pets", "cat", 300
 		contract["fields"] = append(fields, choice)
 		e, _ := c.sent(contract)
-		picture := base64.StdEncoding.EncodeToString(testkit.Signature())
+		picture := base64.StdEncoding.EncodeToString(kit.Signature())
 		for i, entries := range [][]object{
 			{entry(e, 0, "900 euros"), {"fieldId": e.field(1)["id"], "signatureImageBase64": picture}, entry(e, 2, "true")},
 			{entry(e, 3, "agreed")},
@@ -163,9 +163,9 @@ func TestVerifyEndpoint(t *testing.T) {
 	now := s.clock.now() // what follows is counted in one minute
 	s.clock.advance(now.Truncate(time.Minute).Add(time.Minute).Sub(now))
 	nobody := &client{t: t, s: s}
-	a := nobody.send(http.MethodPost, "/v1/verify", "application/pdf", testkit.OnePage()).want(200)
+	a := nobody.send(http.MethodPost, "/v1/verify", "application/pdf", kit.OnePage()).want(200)
 	require.Equal(t, "not_sealed", a.str("verdict"))
-	ct, body := multipartBody(t, nil, testkit.OnePage())
+	ct, body := multipartBody(t, nil, kit.OnePage())
 	nobody.send(http.MethodPost, "/v1/verify", ct, body).want(200)
 	nobody.send(http.MethodPost, "/v1/verify", "application/pdf", nil).refused(400, "validation_error")
 	nobody.send(http.MethodPost, "/v1/verify", "text/plain", []byte("x")).refused(400, "content_type")

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/api"
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // readAll reads an app's events to the end, limit at a time, from a cursor on.
@@ -188,7 +188,7 @@ func TestOldEvents(t *testing.T) {
 		none, cursor := readAll(c, last, 100, "")
 		require.Empty(t, none)
 		require.Equal(t, last, cursor, "nothing followed it, so nothing was missed")
-		require.NoError(t, testkit.RemoveExpired(t.Context(), s.store))
+		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 		none, _ = readAll(c, last, 100, "")
 		require.Empty(t, none, "the newest stays for those who hold its id")
 		c.get("/v1/events?cursor="+old[0]["id"].(string)).refused(410, "cursor_expired")
@@ -197,7 +197,7 @@ func TestOldEvents(t *testing.T) {
 		fresh, _ := readAll(c, last, 100, "")
 		require.Len(t, fresh, 2)
 		s.clock.advance(92 * day)
-		require.NoError(t, testkit.RemoveExpired(t.Context(), s.store))
+		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 		c = s.client(t)
 		c.get("/v1/events?cursor="+last).refused(410, "cursor_expired")
 		c.get("/v1/events?cursor="+fresh[0]["id"].(string)).refused(410, "cursor_expired")
@@ -216,7 +216,7 @@ func TestOldEventsThatNobodyRead(t *testing.T) {
 		_, last := readAll(c, "", 100, "")
 		c.sent(contract()) // not read
 		s.clock.advance(92 * 24 * time.Hour)
-		require.NoError(t, testkit.RemoveExpired(t.Context(), s.store))
+		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 		c = s.client(t)
 		c.get("/v1/events?cursor="+last).refused(410, "cursor_expired")
 		events, next := readAll(c, "", 100, "")

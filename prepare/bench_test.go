@@ -11,14 +11,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/prepare"
+	"countersign/test/kit"
 )
 
 // BenchmarkLarge finds the tags of 4,000 pages, and a text that stands on each of them, and reports the processor
 // time of both beside what pdftotext takes on the file, and the memory that the process took from the system.
 func BenchmarkLarge(b *testing.B) {
-	file := testkit.TaggedPages(4000, 10)
+	file := kit.TaggedPages(4000, 10)
 	name := filepath.Join(b.TempDir(), "large.pdf")
 	require.NoError(b, os.WriteFile(name, file, 0o600))
 	spent := func() time.Duration {

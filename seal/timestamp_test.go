@@ -25,9 +25,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ocsp"
 
-	"countersign/internal/testkit"
 	"countersign/seal"
 	"countersign/seal/verify"
+	"countersign/test/kit"
 )
 
 // authority is a certificate authority that answers for its certificates, and
@@ -37,7 +37,7 @@ type authority struct {
 	cert  *x509.Certificate
 	roots *x509.CertPool
 	ocsp  *httptest.Server
-	tsa   *testkit.TSA
+	tsa   *kit.TSA
 
 	revoked atomic.Bool
 	useCRL  bool
@@ -62,7 +62,7 @@ func newAuthority(t *testing.T) *authority {
 	a.ocsp = httptest.NewServer(http.HandlerFunc(a.answerStatus))
 	t.Cleanup(a.ocsp.Close)
 	c, key := a.issue(t, "Test time-stamp authority", 3, asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 3, 8}, true)
-	a.tsa = testkit.ServeTSA(t, c, a.cert, key)
+	a.tsa = kit.ServeTSA(t, c, a.cert, key)
 	return a
 }
 

@@ -9,16 +9,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestAppsAreChecked: when they are made and when they are changed, and a change
 // that is refused changes nothing.
 func TestAppsAreChecked(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		long := strings.Repeat("x", 256)
 		for want, c := range map[string]struct {
@@ -89,7 +89,7 @@ func TestAppsAreChecked(t *testing.T) {
 // never ended, and no app's secret opens another.
 func TestClientSecrets(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		app, first, err := s.CreateApp(ctx, "A", models.PlanFree, nil)
 		require.NoError(t, err)
@@ -155,13 +155,13 @@ func TestClientSecrets(t *testing.T) {
 // the plan has; a plan of which nothing is known sends none.
 func TestPlansAreCounted(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			clock, url := testkit.NewClock(), testkit.MigratedURL(t, kind)
+			clock, url := kit.NewClock(), kit.MigratedURL(t, kind)
 			plans := models.DefaultPlans()
 			plans.Enterprise.EnvelopesPerMonth = 1 // and more are paid for
-			s, err := store.Open(t.Context(), store.Config{URL: url, PasswordCost: testkit.PasswordCost, Vault: testkit.Vault(t), Now: clock.Now, NewID: newID, Plans: plans})
+			s, err := store.Open(t.Context(), store.Config{URL: url, PasswordCost: kit.PasswordCost, Vault: kit.Vault(t), Now: clock.Now, NewID: newID, Plans: plans})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, s.Close()) })
 			ctx := t.Context()

@@ -7,14 +7,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 func TestCredentials(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		app, secret, err := s.CreateApp(t.Context(), "A", models.PlanFree, []string{"t1"})
 		require.NoError(t, err)
 		require.NotEqual(t, app.ID, app.ClientID, "the id in records is not what one logs in with")

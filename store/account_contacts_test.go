@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 func TestContacts(t *testing.T) {
@@ -50,10 +50,10 @@ func TestContacts(t *testing.T) {
 // database; what is there already can be changed.
 func TestSoManyContacts(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			url, clock := testkit.DatabaseURL(t, kind), testkit.NewClock()
+			url, clock := kit.DatabaseURL(t, kind), kit.NewClock()
 			s := openStore(t, url, masterKeys(t, 1), clock)
 			_, err := s.Migrate(t.Context())
 			require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestSoManyContacts(t *testing.T) {
 // that is kept; other apps have their own of the same address.
 func TestContactsAreTheApps(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		app, _, err := s.CreateApp(ctx, "A", models.PlanFree, nil)
 		require.NoError(t, err)

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // codeAt is the code of a secret at a time.
@@ -25,7 +25,7 @@ func codeAt(t *testing.T, secret string, at time.Time) string {
 }
 
 // confirmFactor gives a user a second factor that counts.
-func confirmFactor(t *testing.T, s *store.Store, clock *testkit.Clock, u *models.ConsoleUser) (secret string, recovery []string) {
+func confirmFactor(t *testing.T, s *store.Store, clock *kit.Clock, u *models.ConsoleUser) (secret string, recovery []string) {
 	t.Helper()
 	made, err := s.EnrolFactor(t.Context(), u)
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func confirmFactor(t *testing.T, s *store.Store, clock *testkit.Clock, u *models
 // once, and it is its user's alone.
 func TestSecondFactors(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		_, ada, bob := newUsers(t, s)
 		state := func(u *models.ConsoleUser) store.FactorState {
@@ -117,7 +117,7 @@ func TestSecondFactors(t *testing.T) {
 // work to the minute.
 func TestConsoleSessions(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		_, ada, bob := newUsers(t, s)
 		start := func(u uuid.UUID) uuid.UUID {
@@ -185,8 +185,8 @@ func TestConsoleSessions(t *testing.T) {
 // request began does not confirm one that was made meanwhile.
 func TestAReplacedSecretConfirmsNothing(t *testing.T) {
 	t.Parallel()
-	ctx, clock := t.Context(), testkit.NewClock()
-	s := testkit.Store(t, "postgres", clock.Now)
+	ctx, clock := t.Context(), kit.NewClock()
+	s := kit.Store(t, "postgres", clock.Now)
 	_, ada, _ := newUsers(t, s)
 	former := must(s.EnrolFactor(ctx, ada))
 	db := pool(t, s)

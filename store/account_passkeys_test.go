@@ -7,16 +7,16 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestResetFactors_ConcernsOneUser: all factors, codes and sessions of that user end, save the session to keep, and
 // nobody else's.
 func TestResetFactors_ConcernsOneUser(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		_, ada, bob := newUsers(t, s)
 		sessions := map[uuid.UUID][]uuid.UUID{}

@@ -9,15 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/bcrypt"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestPasswordsAreHashedAsTheyAre up to what bcrypt reads, so that any program can check them; and as a digest beyond.
 func TestPasswordsAreHashedAsTheyAre(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		app, _, _ := newUsers(t, s)
 		for _, length := range []int{12, 71, 72, 73} {
 			password := strings.Repeat("Zq7-kP2_", 10)[:length]
@@ -38,7 +38,7 @@ func TestPasswordsAreHashedAsTheyAre(t *testing.T) {
 // TestPasswordsOfSpaces: what cannot be seen makes no password longer.
 func TestPasswordsOfSpaces(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		app, _, _ := newUsers(t, s)
 		for _, bad := range []string{"          ", "\u3000\u3000\u3000\u3000\u3000\u3000\u3000\u3000\u3000\u3000", "Zq7-kP2         ", "Zq7          kP2", "Zq7-kP2\u200b\u200b\u200b\u200b"} {
 			_, err := s.CreateUser(t.Context(), app.ID, uuid.NewString()+"@example.com", "User", bad, models.RoleViewer)

@@ -7,15 +7,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestASessionEndsThoughItsUserIsBusy: being at work keeps it from being idle, and no longer.
 func TestASessionEndsThoughItsUserIsBusy(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		app, _, err := s.CreateApp(ctx, "A", models.PlanEnterprise, nil)
 		require.NoError(t, err)

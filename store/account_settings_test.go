@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 func TestSettingsLayers(t *testing.T) {
@@ -41,7 +41,7 @@ func TestSettingsLayers(t *testing.T) {
 // named alone.
 func TestSettingsAreTheAppsAndTenants(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		app, _, err := s.CreateApp(ctx, "A", models.PlanFree, nil)
 		require.NoError(t, err)

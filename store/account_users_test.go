@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/bcrypt"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // refusalOf is the code of a refusal, with the names of the values that are wrong.
@@ -46,7 +46,7 @@ func newUsers(t *testing.T, s *store.Store) (app *models.App, ada, bob *models.C
 // TestConsoleUsersAreChecked: everything that is wrong with a new one is named.
 func TestConsoleUsersAreChecked(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		app, ada, _ := newUsers(t, s)
 		const good = "correct horse battery"
@@ -97,7 +97,7 @@ func TestConsoleUsersAreChecked(t *testing.T) {
 // with a password.
 func TestAPasswordIsItsOwnUsers(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		ctx := t.Context()
 		app, ada, bob := newUsers(t, s)
 		require.NoError(t, s.ConfirmPassword(ctx, ada.ID, "correct horse ada"))
@@ -116,7 +116,7 @@ func TestAPasswordIsItsOwnUsers(t *testing.T) {
 // TestLongPasswords: of two that are the same for 72 bytes each is one of its own.
 func TestLongPasswords(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		ctx := t.Context()
 		app, _, _ := newUsers(t, s)
 		base := strings.Repeat("gx7-qpl2z", 8) // 72 bytes
@@ -138,7 +138,7 @@ func TestLongPasswords(t *testing.T) {
 // none through.
 func TestLeakedPasswords(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			list := filepath.Join(t.TempDir(), "leaked.txt")
@@ -146,7 +146,7 @@ func TestLeakedPasswords(t *testing.T) {
 			require.NoError(t, os.WriteFile(list, []byte("ABF7AAD6438836DBE526AA231ABDE2D0EEF74D42:7\n"), 0o600))
 			open := func(leaked string) *store.Store {
 				s, err := store.Open(t.Context(), store.Config{
-					URL: testkit.MigratedURL(t, kind), Vault: testkit.Vault(t), Now: clock, NewID: newID, PasswordCost: bcrypt.MinCost, LeakedPasswords: leaked,
+					URL: kit.MigratedURL(t, kind), Vault: kit.Vault(t), Now: clock, NewID: newID, PasswordCost: bcrypt.MinCost, LeakedPasswords: leaked,
 				})
 				require.NoError(t, err)
 				t.Cleanup(func() { require.NoError(t, s.Close()) })
@@ -171,7 +171,7 @@ func TestLeakedPasswords(t *testing.T) {
 // TestConsoleUsersAreChanged: each alone, and only what is named.
 func TestConsoleUsersAreChanged(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		ctx := t.Context()
 		app, ada, bob := newUsers(t, s)
 		other, _, err := s.CreateApp(ctx, "Other", models.PlanFree, nil)
@@ -261,7 +261,7 @@ func sessionsOf(t *testing.T, s *store.Store, user uuid.UUID) (ids []uuid.UUID) 
 // something last in a session that holds.
 func TestWhatAdministratorsSeeOfUsers(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		app, ada, bob := newUsers(t, s)
 		_, err := s.EnrolFactor(ctx, bob)

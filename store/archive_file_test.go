@@ -18,11 +18,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/store"
 	"countersign/store/blob"
+	"countersign/test/kit"
 )
 
 // archiveFixture has envelopes that ended in every way, and a file store that can fail.
@@ -64,7 +64,7 @@ func (b *brokenFiles) Open(ctx context.Context, key string) (*blob.File, error) 
 	return b.Store.Open(ctx, key)
 }
 
-func newArchiveFixture(t *testing.T, s *store.Store, clock *testkit.Clock) *archiveFixture {
+func newArchiveFixture(t *testing.T, s *store.Store, clock *kit.Clock) *archiveFixture {
 	t.Helper()
 	f := &archiveFixture{fixture: newFixture(t, s, clock), dir: t.TempDir()}
 	blobs, err := blob.OpenDir(f.dir)
@@ -80,7 +80,7 @@ func newArchiveFixture(t *testing.T, s *store.Store, clock *testkit.Clock) *arch
 	require.NoError(t, change(ctx, f.fixture, f.completed.ID, func(e *models.Envelope) error {
 		text := "yes, 50 € “quoted” \\ <&>"
 		_, err := e.Sign(f.act(), link(e, 1), models.Submission{Fields: []models.FieldSubmission{{FieldID: e.Fields[1].ID, Text: &text}}})
-		e.Values[0].Image, e.Values[0].ImageSHA256 = testkit.Signature(), "f00" // as a field for pictures has them
+		e.Values[0].Image, e.Values[0].ImageSHA256 = kit.Signature(), "f00" // as a field for pictures has them
 		return err
 	}))
 	f.seal(f.completed)
@@ -182,7 +182,7 @@ func (f *archiveFixture) everythingRead() (out []any) {
 // and no value is in the database meanwhile, and nothing of them can be read in the file.
 func TestArchivedEnvelopesReadTheSame(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()
 		open := f.sent(1, nil)
 		require.NoError(t, f.sign(open, 0))
@@ -221,7 +221,7 @@ func TestArchivedEnvelopesReadTheSame(t *testing.T) {
 // chain does not hold.
 func TestABrokenArchiveIsTold(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()
 		f.archiveAll()
 		e, err := s.Envelope(ctx, f.app.ID, f.completed.ID)
@@ -287,10 +287,10 @@ func TestABrokenArchiveIsTold(t *testing.T) {
 // stay as they are.
 func TestArchivesOutliveTheMasterKey(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			url, clock, ctx := testkit.DatabaseURL(t, kind), testkit.NewClock(), t.Context()
+			url, clock, ctx := kit.DatabaseURL(t, kind), kit.NewClock(), t.Context()
 			var files blob.Store
 			open := func(keys ...byte) *store.Store {
 				t.Helper()

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestOldBulkDataGoes: what a failed row would be made from goes when the history begins
@@ -18,7 +18,7 @@ import (
 // tried again, and what waits keeps its data for as long as it waits.
 func TestOldBulkDataGoes(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		old, waiting := f.failedBulk(2), must(f.bulk(1, 0))
 		mixed, err := f.bulk(2, 0)
@@ -59,7 +59,7 @@ func TestOldBulkDataGoes(t *testing.T) {
 // nothing of it: no row waits without what it is made from.
 func TestBulkDataGoesOrIsRetried(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		const rows = 20
 		for range 5 {

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // envelope is one that was sent and is not stored.
@@ -88,7 +88,7 @@ func (f *fixture) onPlan(p models.Plan) {
 // usage and its outbox row, or not at all; and in the order of the request.
 func TestBulkRowsAreSentOnce(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		b, err := f.bulk(6, 0)
 		require.NoError(t, err)
@@ -160,7 +160,7 @@ func TestBulkRowsAreSentOnce(t *testing.T) {
 // its rows; what has ended is resumed by a retry alone.
 func TestBulkSendsObeyTheirState(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		change := func(b *models.BulkSend, a models.BulkAction) models.BulkStatus {
 			got, err := s.ChangeBulkSend(ctx, f.app.ID, b.ID, a, nil)
@@ -206,7 +206,7 @@ func TestBulkSendsObeyTheirState(t *testing.T) {
 // failed rows can be tried again, with what they are made from.
 func TestBulkSendsComplete(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		hook, err := s.CreateWebhook(ctx, f.app.ID, "https://example.com", []models.EventName{models.EventBulkCompleted}, "")
 		require.NoError(t, err)
@@ -259,7 +259,7 @@ func TestBulkSendsComplete(t *testing.T) {
 // nobody else gets what is reserved.
 func TestBulkSendsReserve(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		f.onPlan(models.PlanFree)
 		limit := s.PlanLimits(models.PlanFree).EnvelopesPerMonth
@@ -310,10 +310,10 @@ func TestBulkSendsReserve(t *testing.T) {
 // while it waits, and is gone once it was sent or cancelled.
 func TestBulkRowsAreEncrypted(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			url, clock := testkit.DatabaseURL(t, kind), testkit.NewClock()
+			url, clock := kit.DatabaseURL(t, kind), kit.NewClock()
 			s := openStore(t, url, masterKeys(t, 1), clock)
 			_, err := s.Migrate(t.Context())
 			require.NoError(t, err)
@@ -352,7 +352,7 @@ func TestBulkRowsAreEncrypted(t *testing.T) {
 // TestBulkWorkCounts what was settled within a minute, and what waits for Temporal.
 func TestBulkWorkCounts(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		b, err := f.bulk(5, 2)
 		require.NoError(t, err)

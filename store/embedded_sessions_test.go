@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // embeds is what is done to the envelope of an embedded session for a signer, as they were seen.
@@ -23,7 +23,7 @@ func (f *fixture) embeds(seen *models.Signer) func(*models.Envelope) error {
 // before it is stored is not the successor's.
 func TestEmbeddedSessionsOfOnePerson(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		f := newFixture(t, s, clock)
 		e := f.sent(1, nil)
@@ -54,8 +54,8 @@ func TestEmbeddedSessionsAndTheirLinks(t *testing.T) {
 	for _, kind := range []string{"sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			ctx, clock := t.Context(), testkit.NewClock()
-			s := testkit.Store(t, kind, clock.Now)
+			ctx, clock := t.Context(), kit.NewClock()
+			s := kit.Store(t, kind, clock.Now)
 			f := newFixture(t, s, clock)
 			e := f.sent(1, nil)
 			seen := e.Signers[0]
@@ -101,8 +101,8 @@ func TestEmbeddedSessionsAndTheirLinks(t *testing.T) {
 // TestEmbeddedSessionsWaitForAReplacement: also one that is not committed yet.
 func TestEmbeddedSessionsWaitForAReplacement(t *testing.T) {
 	t.Parallel()
-	ctx, clock := t.Context(), testkit.NewClock()
-	s := testkit.Store(t, "postgres", clock.Now)
+	ctx, clock := t.Context(), kit.NewClock()
+	s := kit.Store(t, "postgres", clock.Now)
 	f := newFixture(t, s, clock)
 	e := f.sent(1, nil)
 	made := make(chan error, 1)
@@ -122,7 +122,7 @@ func TestEmbeddedSessionsWaitForAReplacement(t *testing.T) {
 // TestEmbeddedSessions: found by their token, ended by their own app and tenant.
 func TestEmbeddedSessions(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		f := newFixture(t, s, clock)
 		app, e := f.app, f.sent(1, nil)

@@ -7,18 +7,18 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestMissedRow: a change one of whose rows was taken away by somebody without
 // the envelope's lock changes nothing.
 func TestMissedRow(t *testing.T) {
 	t.Parallel()
-	url := testkit.MigratedURL(t, "postgres")
+	url := kit.MigratedURL(t, "postgres")
 	s, err := store.Open(t.Context(), store.Config{
-		URL: url, BaseURL: "https://sign.example.com", PasswordCost: testkit.PasswordCost, Vault: testkit.Vault(t), Now: clock, NewID: uuid.New,
+		URL: url, BaseURL: "https://sign.example.com", PasswordCost: kit.PasswordCost, Vault: kit.Vault(t), Now: clock, NewID: uuid.New,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })

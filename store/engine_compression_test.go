@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestCompression gives back what it was given: JSON of every length, what does not become
@@ -57,7 +57,7 @@ func TestCompression(t *testing.T) {
 // that were stored before that are read and encrypted anew like the others.
 func TestBodiesAreCompressed(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		f.sent(2, nil)
 		page, err := s.Events(ctx, store.EventQuery{App: f.app.ID, Limit: 100})
@@ -69,7 +69,7 @@ func TestBodiesAreCompressed(t *testing.T) {
 			var stored []byte
 			require.NoError(t, db.QueryRowContext(ctx, "SELECT body FROM webhook_events WHERE id = $1", ev.ID).Scan(&stored))
 			assert.Less(t, len(stored), len(ev.Body)*6/10)
-			plain := testkit.Vault(t).EncryptBytes(ev.Body, "webhook_events.body "+ev.ID.String())
+			plain := kit.Vault(t).EncryptBytes(ev.Body, "webhook_events.body "+ev.ID.String())
 			_, err := db.ExecContext(ctx, "UPDATE webhook_events SET body = $1 WHERE id = $2", plain, ev.ID)
 			require.NoError(t, err)
 		}

@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // personalData is what no table may show, in lower case: the addresses, numbers and
@@ -35,7 +35,7 @@ type scenario struct {
 	*store.Store
 
 	t        *testing.T
-	clock    *testkit.Clock
+	clock    *kit.Clock
 	app      *models.App
 	user     *models.ConsoleUser
 	contact  *models.Contact
@@ -54,9 +54,9 @@ func masterKeys(t *testing.T, keys ...byte) *vault.Vault {
 	return v
 }
 
-func openStore(t *testing.T, url string, v *vault.Vault, clock *testkit.Clock) *store.Store {
+func openStore(t *testing.T, url string, v *vault.Vault, clock *kit.Clock) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{URL: url, BaseURL: "https://sign.example.com", PasswordCost: testkit.PasswordCost, Vault: v, Now: clock.Now, NewID: newID})
+	s, err := store.Open(t.Context(), store.Config{URL: url, BaseURL: "https://sign.example.com", PasswordCost: kit.PasswordCost, Vault: v, Now: clock.Now, NewID: newID})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -74,7 +74,7 @@ func openRaw(t *testing.T, kind, url string) *sql.DB {
 	return db
 }
 
-func newScenario(t *testing.T, s *store.Store, clock *testkit.Clock) *scenario {
+func newScenario(t *testing.T, s *store.Store, clock *kit.Clock) *scenario {
 	t.Helper()
 	ctx := t.Context()
 	sc := &scenario{Store: s, t: t, clock: clock}
@@ -294,10 +294,10 @@ func assertNoPlaintext(t *testing.T, dump string) {
 // address, phone number or signed value in any table.
 func TestNoAddressInPlain(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			url, clock := testkit.DatabaseURL(t, kind), testkit.NewClock()
+			url, clock := kit.DatabaseURL(t, kind), kit.NewClock()
 			s := openStore(t, url, masterKeys(t, 1), clock)
 			_, err := s.Migrate(t.Context())
 			require.NoError(t, err)
@@ -314,10 +314,10 @@ func TestNoAddressInPlain(t *testing.T) {
 // encrypted anew when something else of the row changes.
 func TestEncryptedValuesStayInTheirRows(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			url, clock := testkit.DatabaseURL(t, kind), testkit.NewClock()
+			url, clock := kit.DatabaseURL(t, kind), kit.NewClock()
 			s := openStore(t, url, masterKeys(t, 1), clock)
 			_, err := s.Migrate(t.Context())
 			require.NoError(t, err)

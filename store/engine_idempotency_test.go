@@ -10,16 +10,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestRepeatedRequests: what was answered is answered the same, what is worked on
 // waits, and what ran out is taken anew.
 func TestRepeatedRequests(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		const keep, inFlight = 24 * time.Hour, 30 * time.Second
 		r := store.IdempotentRequest{Scope: "app", Method: "POST", Path: "/v1/envelopes", Key: "k", Fingerprint: []byte("body")}
@@ -84,7 +84,7 @@ func TestRepeatedRequests(t *testing.T) {
 // show, encrypted, and not at all if it fails.
 func TestResponsesAreStoredWithWhatTheyTell(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := f.sent(1, nil)
 		n := 0
@@ -175,7 +175,7 @@ func TestResponsesAreStoredWithWhatTheyTell(t *testing.T) {
 // TestRestoringIsNotWhatARequestAskedFor: a request that has an archived envelope restored, and does nothing more, has not taken effect.
 func TestRestoringIsNotWhatARequestAskedFor(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()
 		require.NoError(t, s.Archive(ctx, f.ended[0]))
 		r := store.IdempotentRequest{Scope: "app", Method: "POST", Path: "/v1/envelopes/1/copies", Key: "k", Fingerprint: []byte("body")}
@@ -202,7 +202,7 @@ func TestRestoringIsNotWhatARequestAskedFor(t *testing.T) {
 // only if it did nothing, or if doing it again is meant.
 func TestWhatTookEffectIsNotForgotten(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		r := store.IdempotentRequest{Scope: "x", Method: "POST", Path: "/p", Key: "k", Fingerprint: []byte("f")}
 		id, _, err := s.ClaimKey(ctx, r, time.Hour)
@@ -239,7 +239,7 @@ func TestWhatTookEffectIsNotForgotten(t *testing.T) {
 // TestEachKeyHasItsAnswer: of two requests that are answered, and two feeds that are read.
 func TestEachKeyHasItsAnswer(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		claim := func(key string) (uuid.UUID, *store.StoredResponse) {
 			id, answer, err := s.ClaimKey(ctx, store.IdempotentRequest{Key: key, Fingerprint: []byte("f")}, time.Hour)

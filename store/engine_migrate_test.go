@@ -17,9 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 var update = flag.Bool("update", false, "add new migrations to testdata/migrations.sha256")
@@ -69,12 +69,12 @@ func TestMigrationsOnlyGrow(t *testing.T) {
 func TestMigrateSetsThePlanner(t *testing.T) {
 	t.Parallel()
 	open := func(url string) *store.Store {
-		s, err := store.Open(t.Context(), store.Config{URL: url, Vault: testkit.Vault(t), Now: testkit.NewClock().Now, NewID: uuid.New})
+		s, err := store.Open(t.Context(), store.Config{URL: url, Vault: kit.Vault(t), Now: kit.NewClock().Now, NewID: uuid.New})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
 		return s
 	}
-	url := testkit.DirectURL(t, testkit.DatabaseURL(t, "postgres")) // PgBouncer keeps connections from before
+	url := kit.DirectURL(t, kit.DatabaseURL(t, "postgres")) // PgBouncer keeps connections from before
 	slow := func() []string {
 		settings, err := open(url).SlowPlanner(t.Context())
 		require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestMigrateSetsThePlanner(t *testing.T) {
 		migrate()
 		require.Empty(t, slow())
 	}
-	sqlite, err := open(testkit.DatabaseURL(t, "sqlite")).SlowPlanner(t.Context())
+	sqlite, err := open(kit.DatabaseURL(t, "sqlite")).SlowPlanner(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, sqlite)
 }
@@ -100,14 +100,14 @@ func TestMigrateSetsThePlanner(t *testing.T) {
 // TestMigrationsAtOnce: processes that start together bring an empty database to the same version.
 func TestMigrationsAtOnce(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			url, clock := testkit.DatabaseURL(t, kind), testkit.NewClock()
+			url, clock := kit.DatabaseURL(t, kind), kit.NewClock()
 			versions := make([]int64, 4)
 			g, ctx := errgroup.WithContext(t.Context())
 			for i := range versions {
-				s, err := store.Open(ctx, store.Config{URL: url, Vault: testkit.Vault(t), Now: clock.Now, NewID: uuid.New})
+				s, err := store.Open(ctx, store.Config{URL: url, Vault: kit.Vault(t), Now: clock.Now, NewID: uuid.New})
 				require.NoError(t, err)
 				t.Cleanup(func() { require.NoError(t, s.Close()) })
 				g.Go(func() (err error) {
@@ -127,13 +127,13 @@ func TestMigrationsAtOnce(t *testing.T) {
 // TestAuditIsAppendOnly asks the databases themselves to forget.
 func TestAuditIsAppendOnly(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			url := testkit.DatabaseURL(t, kind)
-			clock := testkit.NewClock()
+			url := kit.DatabaseURL(t, kind)
+			clock := kit.NewClock()
 			s, err := store.Open(t.Context(), store.Config{
-				URL: url, PasswordCost: testkit.PasswordCost, Vault: testkit.Vault(t), Now: clock.Now, NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
+				URL: url, PasswordCost: kit.PasswordCost, Vault: kit.Vault(t), Now: clock.Now, NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
 			})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, s.Close()) })
@@ -169,7 +169,7 @@ func TestAuditIsAppendOnly(t *testing.T) {
 func TestMigratedMeanwhile(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	s := testkit.Store(t, "sqlite", testkit.NewClock().Now)
+	s := kit.Store(t, "sqlite", kit.NewClock().Now)
 	var version int64
 	require.NoError(t, pool(t, s).QueryRowContext(ctx, "SELECT max(version_id) FROM goose_db_version").Scan(&version))
 	migrated, err := s.MigratedMeanwhile(ctx, version-1)

@@ -10,16 +10,16 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestFairSchedulingBetweenKeys fills the outbox for one endpoint, then for another one
 // and with an envelope of another app: each claim takes of all three.
 func TestFairSchedulingBetweenKeys(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
 		ctx := t.Context()
 		busy, _, err := s.CreateApp(ctx, "Busy", models.PlanFree, nil)
@@ -86,7 +86,7 @@ func TestFairSchedulingBetweenKeys(t *testing.T) {
 }
 
 // drainLeased takes out what others have claimed, once their leases have run out.
-func drainLeased(t *testing.T, s *store.Store, clock *testkit.Clock) []models.OutboxRow {
+func drainLeased(t *testing.T, s *store.Store, clock *kit.Clock) []models.OutboxRow {
 	t.Helper()
 	clock.Add(2 * time.Minute)
 	return drainOutbox(t, s)
@@ -96,7 +96,7 @@ func drainLeased(t *testing.T, s *store.Store, clock *testkit.Clock) []models.Ou
 // than five minutes.
 func TestOneRowIsPutOff(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		one, two := f.sent(1, nil), f.sent(1, nil)
 		rows, err := s.ClaimOutbox(ctx, 10, time.Minute)
@@ -126,7 +126,7 @@ func TestOneRowIsPutOff(t *testing.T) {
 // names its signer and goes to the lane of its app.
 func TestTheOutboxSaysWhatWaits(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		n, age, err := s.OutboxDepth(ctx)
 		require.NoError(t, err)
@@ -169,7 +169,7 @@ func TestTheOutboxSaysWhatWaits(t *testing.T) {
 
 func TestOutboxDeliversInOrder(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
 		e := f.sent(2, nil)
 		require.NoError(t, f.sign(e, 1))
@@ -204,7 +204,7 @@ func TestOutboxDeliversInOrder(t *testing.T) {
 // Rows that were written before the clock was set back are told all the same.
 func TestOutboxSurvivesAClockSetBack(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		newFixture(t, s, clock).sent(2, nil)
 		clock.Add(-time.Hour)
 		rows, err := s.ClaimOutbox(t.Context(), 10, time.Minute)

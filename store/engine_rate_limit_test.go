@@ -6,14 +6,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestWindowsAreCountedApart: by key and by start; what is given back goes to its own, and callers are remembered in none of them.
 func TestWindowsAreCountedApart(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx, first := t.Context(), clock.Now().Truncate(time.Minute)
 		second := first.Add(time.Minute)
 		take := func(key string, start time.Time, n int) [2]int {

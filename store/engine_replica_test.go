@@ -12,27 +12,27 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestListsFromAReplica: a list has all that was written before it, while the replica keeps up, while it
 // lags, when it is down, and after it was promoted.
 func TestListsFromAReplica(t *testing.T) {
 	t.Parallel()
-	testkit.Needs(t, testkit.PostgresVariable)
+	kit.Needs(t, kit.PostgresVariable)
 	ctx := t.Context()
-	primary, err := testkit.StartPostgres(ctx, testkit.PostgresOptions{Durable: true}) // otherwise its settings are weak, see below
+	primary, err := kit.StartPostgres(ctx, kit.PostgresOptions{Durable: true}) // otherwise its settings are weak, see below
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, primary.Stop(context.WithoutCancel(ctx))) })
-	standby, err := primary.StartStandby(ctx, testkit.PostgresOptions{})
+	standby, err := primary.StartStandby(ctx, kit.PostgresOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, standby.Stop(context.WithoutCancel(ctx))) })
 
-	clock := testkit.NewClock()
+	clock := kit.NewClock()
 	cfg := store.Config{
-		URL: primary.URL, ReadURL: standby.URL, BaseURL: "https://sign.example.com", PasswordCost: testkit.PasswordCost, Vault: testkit.Vault(t), Now: clock.Now,
+		URL: primary.URL, ReadURL: standby.URL, BaseURL: "https://sign.example.com", PasswordCost: kit.PasswordCost, Vault: kit.Vault(t), Now: clock.Now,
 		NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
 	}
 	open := func() *store.Store {
@@ -142,18 +142,18 @@ func TestListsFromAReplica(t *testing.T) {
 // TestWeakDurability names what lets a crash lose commits.
 func TestWeakDurability(t *testing.T) {
 	t.Parallel()
-	testkit.Needs(t, testkit.PostgresVariable)
-	server, err := testkit.StartPostgres(t.Context(), testkit.PostgresOptions{})
+	kit.Needs(t, kit.PostgresVariable)
+	server, err := kit.StartPostgres(t.Context(), kit.PostgresOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
 	require.NoError(t, server.Exec(t.Context(), "ALTER ROLE postgres SET synchronous_commit = off"))
-	s, err := store.Open(t.Context(), store.Config{URL: server.URL, Vault: testkit.Vault(t), Now: testkit.NewClock().Now, NewID: uuid.New})
+	s, err := store.Open(t.Context(), store.Config{URL: server.URL, Vault: kit.Vault(t), Now: kit.NewClock().Now, NewID: uuid.New})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	weak, err := s.WeakDurability(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"fsync = off", "full_page_writes = off", "synchronous_commit = off"}, weak)
-	weak, err = testkit.Store(t, "sqlite", testkit.NewClock().Now).WeakDurability(t.Context())
+	weak, err = kit.Store(t, "sqlite", kit.NewClock().Now).WeakDurability(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, weak, "SQLite has no such settings")
 }

@@ -14,20 +14,20 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/bcrypt"
 
-	"countersign/internal/testkit"
 	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestRewrap replaces the master key: secrets encrypted with the former are encrypted
 // with the new one, and the former can be thrown away.
 func TestRewrap(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			url := testkit.DatabaseURL(t, kind)
+			url := kit.DatabaseURL(t, kind)
 			open := func(masterKeys ...byte) *store.Store {
 				t.Helper()
 				var all []string
@@ -37,7 +37,7 @@ func TestRewrap(t *testing.T) {
 				v, err := vault.New(strings.Join(all, ","))
 				require.NoError(t, err)
 				s, err := store.Open(t.Context(), store.Config{
-					URL: url, BaseURL: "https://sign.example.com", PasswordCost: testkit.PasswordCost, Vault: v, Now: time.Now, NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
+					URL: url, BaseURL: "https://sign.example.com", PasswordCost: kit.PasswordCost, Vault: v, Now: time.Now, NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
 				})
 				require.NoError(t, err)
 				t.Cleanup(func() { require.NoError(t, s.Close()) })
@@ -86,11 +86,11 @@ func TestRewrap(t *testing.T) {
 // TestRewrap_NamesUnreadableRows: a row that was encrypted with a key that is not given is named, and all others are re-encrypted.
 func TestRewrap_NamesUnreadableRows(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			clock := testkit.NewClock()
-			url := testkit.DatabaseURL(t, kind)
+			clock := kit.NewClock()
+			url := kit.DatabaseURL(t, kind)
 			first := openStore(t, url, masterKeys(t, 1), clock)
 			_, err := first.Migrate(t.Context())
 			require.NoError(t, err)
@@ -119,8 +119,8 @@ func TestKeysOfArchivesAreReadByTheirPrimaryKey(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		clock := testkit.NewClock()
-		s := testkit.Store(t, "postgres", clock.Now)
+		clock := kit.NewClock()
+		s := kit.Store(t, "postgres", clock.Now)
 		f := newFixture(t, s, clock)
 		e := f.prepared()
 		execute(t, s,
@@ -142,10 +142,10 @@ func TestKeysOfArchivesAreReadByTheirPrimaryKey(t *testing.T) {
 // whose values alone are of a former one is kept when all is encrypted anew.
 func TestFormerMasterKeys(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			url, clock, ctx := testkit.DatabaseURL(t, kind), testkit.NewClock(), t.Context()
+			url, clock, ctx := kit.DatabaseURL(t, kind), kit.NewClock(), t.Context()
 			old := openStore(t, url, masterKeys(t, 1), clock)
 			_, err := old.Migrate(ctx)
 			require.NoError(t, err)
@@ -189,10 +189,10 @@ func TestFormerMasterKeys(t *testing.T) {
 // TestRewrapOfSignIns: second factors and sessions outlive a replaced master key.
 func TestRewrapOfSignIns(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			url := testkit.DatabaseURL(t, kind)
+			url := kit.DatabaseURL(t, kind)
 			open := func(masterKeys ...byte) *store.Store {
 				t.Helper()
 				var all []string
@@ -245,10 +245,10 @@ func TestRewrapOfSignIns(t *testing.T) {
 // former key is not needed.
 func TestReplacedMasterKey(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			ctx, url, clock := t.Context(), testkit.DatabaseURL(t, kind), testkit.NewClock()
+			ctx, url, clock := t.Context(), kit.DatabaseURL(t, kind), kit.NewClock()
 			former := openStore(t, url, masterKeys(t, 1), clock)
 			_, err := former.Migrate(ctx)
 			require.NoError(t, err)

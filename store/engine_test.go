@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestOpening: what is no database is named, and connections are as many as were
@@ -17,7 +17,7 @@ import (
 func TestOpening(t *testing.T) {
 	t.Parallel()
 	open := func(url string, conns int) (*store.Store, error) {
-		s, err := store.Open(t.Context(), store.Config{URL: url, Vault: testkit.Vault(t), Now: clock, NewID: newID, MaxConns: conns})
+		s, err := store.Open(t.Context(), store.Config{URL: url, Vault: kit.Vault(t), Now: clock, NewID: newID, MaxConns: conns})
 		if err == nil {
 			t.Cleanup(func() { require.NoError(t, s.Close()) })
 		}
@@ -30,7 +30,7 @@ func TestOpening(t *testing.T) {
 	_, err = open("postgres://user:secret@local host/x", 0)
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "secret")
-	for url, want := range map[string]int{testkit.DatabaseURL(t, "postgres"): 20, "sqlite://" + filepath.Join(t.TempDir(), "deeper", "test.db"): 8} {
+	for url, want := range map[string]int{kit.DatabaseURL(t, "postgres"): 20, "sqlite://" + filepath.Join(t.TempDir(), "deeper", "test.db"): 8} {
 		s, err := open(url, 0)
 		require.NoError(t, err)
 		require.Error(t, s.Migrated(t.Context()))
@@ -56,7 +56,7 @@ func TestOpening(t *testing.T) {
 		}
 		assert.Equal(t, want, db.Stats().Idle)
 	}
-	s, err := open(testkit.DatabaseURL(t, "postgres"), 3)
+	s, err := open(kit.DatabaseURL(t, "postgres"), 3)
 	require.NoError(t, err)
 	db, err := s.DB()
 	require.NoError(t, err)

@@ -10,9 +10,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // enqueue begins to write, and waits until that stands in the queue.
@@ -47,8 +47,8 @@ func lookBehind(ctx context.Context, s *store.Store, done []chan error, i int) e
 // claims of the outbox, single statements. Who gives up waiting is passed over.
 func TestSQLiteWritersQueue(t *testing.T) {
 	t.Parallel()
-	clock := testkit.NewClock()
-	s := testkit.Store(t, "sqlite", clock.Now)
+	clock := kit.NewClock()
+	s := kit.Store(t, "sqlite", clock.Now)
 	f := newFixture(t, s, clock)
 	e := f.sent(1, nil)
 	b, err := f.bulk(1, 0)
@@ -116,8 +116,8 @@ func TestSQLiteWritersQueue(t *testing.T) {
 // TestSQLiteReadsDoNotQueue: what only reads does not wait for a write that goes on.
 func TestSQLiteReadsDoNotQueue(t *testing.T) {
 	t.Parallel()
-	s := testkit.Store(t, "sqlite", testkit.NewClock().Now)
-	f := newFixture(t, s, testkit.NewClock())
+	s := kit.Store(t, "sqlite", kit.NewClock().Now)
+	f := newFixture(t, s, kit.NewClock())
 	e := f.sent(1, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()

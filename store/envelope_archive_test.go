@@ -12,19 +12,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestArchivingThatIsCutOff, at whatever step, leaves the database as it was, and a file that
 // is in no record at most; it can be done again. So it is with restoring.
 func TestArchivingThatIsCutOff(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			clock, ctx := testkit.NewClock(), t.Context()
-			s := testkit.Store(t, kind, clock.Now)
+			clock, ctx := kit.NewClock(), t.Context()
+			s := kit.Store(t, kind, clock.Now)
 			f := newArchiveFixture(t, s, clock)
 			ref := f.ended[0]
 			statement := func(verb, table string) func() func() {
@@ -81,7 +81,7 @@ func TestArchivingThatIsCutOff(t *testing.T) {
 // TestAuditEventsCanOnlyBeArchived: no other statement removes one.
 func TestAuditEventsCanOnlyBeArchived(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()
 		events := f.rows("audit_events")
 		refused := func() {
@@ -102,7 +102,7 @@ func TestAuditEventsCanOnlyBeArchived(t *testing.T) {
 // TestAnUnreadableValueIsNotArchived: it is said of the one envelope, and keeps no other from being archived.
 func TestAnUnreadableValueIsNotArchived(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()
 		for _, table := range []string{"field_values SET text =", "fields SET default_value ="} {
 			execute(t, s, fmt.Sprintf("UPDATE %s 'damaged' WHERE envelope_id = '%s'", table, f.completed.ID))

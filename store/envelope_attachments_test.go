@@ -8,16 +8,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestAttachmentsAreTheirEnvelopes: kept in the order in which they came, removed
 // while nobody has signed with them, and purged with their own envelope.
 func TestAttachmentsAreTheirEnvelopes(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e, other := f.sent(1, nil), f.sent(1, nil)
 		attach := func(e *models.Envelope, name string, want int) uuid.UUID {

@@ -13,20 +13,20 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 type fixture struct {
 	*store.Store
 
 	t     *testing.T
-	clock *testkit.Clock
+	clock *kit.Clock
 	app   *models.App
 }
 
-func newFixture(t *testing.T, s *store.Store, clock *testkit.Clock) *fixture {
+func newFixture(t *testing.T, s *store.Store, clock *kit.Clock) *fixture {
 	t.Helper()
 	app, _, err := s.CreateApp(t.Context(), "Test", models.PlanEnterprise, nil)
 	require.NoError(t, err)
@@ -104,7 +104,7 @@ func count(log []models.Event, name models.EventName) (n int) {
 
 func TestEverythingSurvivesTheDatabase(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
 		days := 7
 		e := f.sent(2, &days)
@@ -124,7 +124,7 @@ func TestEverythingSurvivesTheDatabase(t *testing.T) {
 
 func TestARefusedChangeLeavesNothing(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
 		e := f.sent(1, nil)
 		before, logBefore := f.check(e.ID)
@@ -142,7 +142,7 @@ func TestARefusedChangeLeavesNothing(t *testing.T) {
 
 func TestSomebodyElsesEnvelopeIsNotFound(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
 		e := f.sent(1, nil)
 		for _, app := range []uuid.UUID{uuid.New(), uuid.Nil} {
@@ -158,7 +158,7 @@ func TestSomebodyElsesEnvelopeIsNotFound(t *testing.T) {
 // exactly one of them ends it, and the others are refused.
 func TestOneWinner(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
 		days := 1
 		winners := map[models.Status]int{}
@@ -231,7 +231,7 @@ func change(ctx context.Context, f *fixture, id uuid.UUID, fn func(*models.Envel
 // TestManySignAtOnce: nobody's signature erases another's.
 func TestManySignAtOnce(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
 		const n = 16
 		e := f.sent(n, nil)
@@ -252,7 +252,7 @@ func TestManySignAtOnce(t *testing.T) {
 // TestCodesUnderParallelGuessing: fifty guesses at once do not get past the third.
 func TestCodesUnderParallelGuessing(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
 		e := f.sent(1, nil)
 		l := link(e, 0)
@@ -283,7 +283,7 @@ func TestCodesUnderParallelGuessing(t *testing.T) {
 // costs no connection.
 func TestNothingIsWrittenForNothing(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := f.sent(2, nil)
 		const changes = "envelope_count_changes"
@@ -309,7 +309,7 @@ func TestNothingIsWrittenForNothing(t *testing.T) {
 // alone, is saved.
 func TestAChangeOfNothing(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := f.sent(2, nil)
 		f.awake()
@@ -368,7 +368,7 @@ func TestAChangeOfNothing(t *testing.T) {
 // TestATakenOverRequestChangesNothing: a request whose key was taken over by a repeat.
 func TestATakenOverRequestChangesNothing(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
 		e := f.sent(1, nil)
 		before, _ := f.check(e.ID)

@@ -8,19 +8,19 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm/schema"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestRecipientsAtRest: what a recipient is survives the database, the host's address
 // and those of former persons are kept encrypted, and encrypted anew with the master key.
 func TestRecipientsAtRest(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			ctx, url, clock := t.Context(), testkit.DatabaseURL(t, kind), testkit.NewClock()
+			ctx, url, clock := t.Context(), kit.DatabaseURL(t, kind), kit.NewClock()
 			former := openStore(t, url, masterKeys(t, 1), clock)
 			_, err := former.Migrate(ctx)
 			require.NoError(t, err)

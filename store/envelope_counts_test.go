@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 func TestCountsFollowEveryChange(t *testing.T) {
@@ -53,7 +53,7 @@ func TestCountsFollowEveryChange(t *testing.T) {
 // TestChangesOfCountsAreFolded by who counts, once there are many.
 func TestChangesOfCountsAreFolded(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
 		for n := 1; n <= 200; n++ {
 			_, err := pool(t, s).ExecContext(t.Context(),

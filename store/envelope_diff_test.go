@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // prepared stores a draft with two documents, of which the second was prepared, two
@@ -53,7 +53,7 @@ func ptr[T any](v T) *T { return &v }
 // less, in the same order; the other drafts stay as they are.
 func TestDraftsAreEdited(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e, other := f.prepared(), f.prepared()
 		edit := func(fn func(e *models.Envelope) error) *models.Envelope {
@@ -120,7 +120,7 @@ func TestDraftsAreEdited(t *testing.T) {
 // TestDeletedDrafts: nothing but the chain is left, and no request finds it.
 func TestDeletedDrafts(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e, other := f.prepared(), f.prepared()
 		require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { _, err := e.Delete(f.act()); return err }))

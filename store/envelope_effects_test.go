@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // "sqlite"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestSessionsEndWithTheirPerson: whoever is replaced, or hands over, loses all embedded sessions with the change; those of others, and the
@@ -34,7 +34,7 @@ func TestSessionsEndWithTheirPerson(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+			kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 				f, ctx := newFixture(t, s, clock), t.Context()
 				e := f.sent(2, nil)
 				require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error {
@@ -66,7 +66,7 @@ func TestSessionsEndWithTheirPerson(t *testing.T) {
 
 func TestWebhooksMatchEvents(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
 		ctx := t.Context()
 		all, err := s.CreateWebhook(ctx, f.app.ID, "https://example.com/all", models.WebhookEvents, "")
@@ -119,7 +119,7 @@ func TestWebhooksMatchEvents(t *testing.T) {
 // TestAMissingTimestampIsAskedFor: for a document that was sealed without one.
 func TestAMissingTimestampIsAskedFor(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
 		for _, pending := range []bool{false, true} {
 			for _, days := range []int{0, 7} {
@@ -152,7 +152,7 @@ func TestAMissingTimestampIsAskedFor(t *testing.T) {
 // TestWhatEachEventStarts: the rows that workflows are started and told by.
 func TestWhatEachEventStarts(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		kinds := func(fn func(e *models.Envelope) error, e *models.Envelope) (out []models.OutboxKind) {
 			drainOutbox(t, s)

@@ -7,15 +7,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestExternalIDs: one envelope of a tenant that has not failed may have an external id.
 func TestExternalIDs(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, other := newFixture(t, s, clock), newFixture(t, s, clock)
 		id := ptr("case 7")
 		in := models.Envelope{ExternalID: id}

@@ -8,15 +8,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestFilesTellWhatWasPurged: of the envelopes that are asked for, and no others.
 func TestFilesTellWhatWasPurged(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		kept, purged, other := f.sent(1, nil), f.sent(1, nil), f.sent(1, nil)
 		require.NoError(t, f.sign(purged, 0))

@@ -9,16 +9,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestListsOfEnvelopes: each filter by itself selects what it says, of the app and
 // tenant that asks; pages follow each other, the newest first.
 func TestListsOfEnvelopes(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		f, other := newFixture(t, s, clock), newFixture(t, s, clock)
 		envelope := func(f *fixture, tenant string) *models.Envelope {
@@ -101,7 +101,7 @@ func TestListsOfEnvelopes(t *testing.T) {
 // TestListsByChange: the filters and cursors of who keeps a copy of the envelopes.
 func TestListsByChange(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		foreign := newFixture(t, s, clock)
 		var made []*models.Envelope

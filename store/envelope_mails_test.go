@@ -8,16 +8,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestEnvelopesThatAwaitInvitation are counted for all apps, until the first of their
 // invitations begins, and those that no bulk send has sent also afterwards; and neither drafts are, nor what was sent earlier, nor envelopes of which the sender delivers the links.
 func TestEnvelopesThatAwaitInvitation(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, other, ctx := newFixture(t, s, clock), newFixture(t, s, clock), t.Context()
 		began := time.Now().Add(-time.Second) // the ids of events are of the real time
 		want := func(all, singles int, what string) {
@@ -57,7 +57,7 @@ func TestEnvelopesThatAwaitInvitation(t *testing.T) {
 // reached if the last mail to them was given up.
 func TestMailsAreKept(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx, e, other := t.Context(), newID(), newID()
 		ada, bob := newID(), newID()
 		begin := func(id string, envelope, signer uuid.UUID) bool {
@@ -98,7 +98,7 @@ func TestMailsAreKept(t *testing.T) {
 
 func TestMailsGoOutOnce(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		m := models.Mail{ID: "m1", EnvelopeID: uuid.New(), SignerID: uuid.New(), Kind: models.MailCompleted}
 		begun, err := s.BeginMail(t.Context(), m)
 		require.NoError(t, err)

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // sealed completes an envelope, whose files are kept for a day.
@@ -49,7 +49,7 @@ func (f *fixture) rows(query string, args ...any) (n int) {
 // and other envelopes stay.
 func TestAPurgeRemovesContents(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		p := newEndpoint(f)
 		_, err := s.PatchWebhook(ctx, f.app.ID, p.hook.ID, store.WebhookPatch{WebhookChange: models.WebhookChange{Include: []models.WebhookInclude{models.IncludeValues}}})
@@ -129,7 +129,7 @@ func TestAPurgeRemovesContents(t *testing.T) {
 // TestWhatWasPurgedIsNotSent: a delivery that was sent again while its envelope was purged is pending and has no body.
 func TestWhatWasPurgedIsNotSent(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		newEndpoint(f)
 		e := f.sent(1, nil)

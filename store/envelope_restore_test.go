@@ -14,16 +14,16 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestAnArchivedEnvelopeIsChanged: it is restored for that, and its chain goes on. What is refused, or
 // changes nothing, restores nothing.
 func TestAnArchivedEnvelopeIsChanged(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()
 		id := f.completed.ID
 		archived := func() bool { return f.rows("envelopes WHERE archived AND id = $1", id) == 1 }
@@ -64,8 +64,8 @@ func TestChainLinksOfWhatIsRestoredMeanwhile(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		clock := testkit.NewClock()
-		s := testkit.Store(t, "postgres", clock.Now)
+		clock := kit.NewClock()
+		s := kit.Store(t, "postgres", clock.Now)
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()
 		e, _ := f.check(f.completed.ID)
 		execute(t, s, fmt.Sprintf("CREATE TABLE restored AS SELECT * FROM audit_events WHERE envelope_id = '%s'", e.ID))
@@ -101,7 +101,7 @@ func TestChainLinksOfWhatIsRestoredMeanwhile(t *testing.T) {
 // TestArchivingAndChangesAtOnce lose nothing and write nothing twice.
 func TestArchivingAndChangesAtOnce(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newArchiveFixture(t, s, clock)
 		id := f.completed.ID
 		e, log := f.check(id)
@@ -176,7 +176,7 @@ func TestArchivingAndChangesAtOnce(t *testing.T) {
 // when no backup of the database can need it.
 func TestAPurgeReachesTheArchive(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newArchiveFixture(t, s, clock), t.Context()
 		require.NoError(t, s.Archive(ctx, f.ended[0]))
 		clock.Add(48 * time.Hour)

@@ -7,16 +7,16 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestSealRecord: what is on record of a document, once it is sealed and for that envelope alone.
 func TestSealRecord(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *store.Store) {
-		f := newFixture(t, s, testkit.NewClock())
+		f := newFixture(t, s, kit.NewClock())
 		e, other := f.sent(1, nil), f.sent(1, nil)
 		original := e.Originals()[0]
 		_, err := s.SealRecord(t.Context(), e.ID, original.ID, 1)

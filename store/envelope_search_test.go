@@ -13,20 +13,20 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestSearch finds by any part of the subject or of a name, and by an address or
 // its domain, in any case of any script, on both databases.
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			url := testkit.MigratedURL(t, kind)
-			s, err := store.Open(t.Context(), store.Config{URL: url, BaseURL: "https://sign.example.com", PasswordCost: testkit.PasswordCost, Vault: testkit.Vault(t), Now: clock, NewID: newID})
+			url := kit.MigratedURL(t, kind)
+			s, err := store.Open(t.Context(), store.Config{URL: url, BaseURL: "https://sign.example.com", PasswordCost: kit.PasswordCost, Vault: kit.Vault(t), Now: clock, NewID: newID})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, s.Close()) }()
 			app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
@@ -121,7 +121,7 @@ func idsOf(list []*models.Envelope) []uuid.UUID {
 // TestSearchOfMany: pages and total are the same however many match.
 func TestSearchOfMany(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := f.prepared()
 		ids := []uuid.UUID{e.ID}
@@ -186,7 +186,7 @@ func TestSearchOfMany(t *testing.T) {
 // whether it has digits or not.
 func TestSearchFindsEveryPart(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
 		require.NoError(t, err)
 		random := rand.New(rand.NewPCG(1, 2))
@@ -238,8 +238,8 @@ func TestRareMatchesAreExpectedToBeRare(t *testing.T) {
 	const n = 20_000
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		clock := testkit.NewClock()
-		s := testkit.Store(t, "postgres", clock.Now)
+		clock := kit.NewClock()
+		s := kit.Store(t, "postgres", clock.Now)
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := f.prepared()
 		execute(t, s,
@@ -284,8 +284,8 @@ func TestTimesAreReadByTheirIndex(t *testing.T) {
 	const n = 20_000
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		clock := testkit.NewClock()
-		s := testkit.Store(t, "postgres", clock.Now)
+		clock := kit.NewClock()
+		s := kit.Store(t, "postgres", clock.Now)
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := f.prepared()
 		others := strings.Join(slices.DeleteFunc(columns(t, s, "envelopes"), func(c string) bool { return slices.Contains([]string{"id", "created_at", "updated_at"}, c) }), ", ")
@@ -324,8 +324,8 @@ func TestExternalIDsAreReadByTheirIndex(t *testing.T) {
 	const n = 20_000
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		clock := testkit.NewClock()
-		s := testkit.Store(t, "postgres", clock.Now)
+		clock := kit.NewClock()
+		s := kit.Store(t, "postgres", clock.Now)
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := f.prepared()
 		others := strings.Join(slices.DeleteFunc(columns(t, s, "envelopes"), func(c string) bool { return slices.Contains([]string{"id", "external_id", "status"}, c) }), ", ")

@@ -8,16 +8,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestSavedSignaturesAreTheirOwners: of the app, the tenant, the address and the
 // way in which it was proved; the newest one.
 func TestSavedSignaturesAreTheirOwners(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := f.sent(1, nil)
 		save := func(image string) {
@@ -47,7 +47,7 @@ func TestSavedSignaturesAreTheirOwners(t *testing.T) {
 // TestValuesAreTheEnvelopes: of one envelope, and of one field.
 func TestValuesAreTheEnvelopes(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e, other := f.sent(2, nil), f.sent(2, nil)
 		for i := range 2 {
@@ -82,10 +82,10 @@ func TestValuesAreTheEnvelopes(t *testing.T) {
 // not what was saved under the former.
 func TestOneSavedSignature(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			ctx, url, clock := t.Context(), testkit.DatabaseURL(t, kind), testkit.NewClock()
+			ctx, url, clock := t.Context(), kit.DatabaseURL(t, kind), kit.NewClock()
 			former := openStore(t, url, masterKeys(t, 1), clock)
 			_, err := former.Migrate(ctx)
 			require.NoError(t, err)

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // breakTable makes a kind of statement fail for every row of a table, until mend is called.
@@ -50,11 +50,11 @@ func contents(t *testing.T, kind string, db *sql.DB) (out []string) {
 // TestAStatementThatFails fails its call, which leaves the database as it was.
 func TestAStatementThatFails(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			ctx, clock := t.Context(), testkit.NewClock()
-			s := testkit.Store(t, kind, clock.Now)
+			ctx, clock := t.Context(), kit.NewClock()
+			s := kit.Store(t, kind, clock.Now)
 			f := newFixture(t, s, clock)
 			app := f.app.ID
 			_, ada, bob := newUsers(t, s)
@@ -269,11 +269,11 @@ func TestAStatementThatFails(t *testing.T) {
 // TestAStatementOfABulkSendThatFails undoes all of its call, as for other calls.
 func TestAStatementOfABulkSendThatFails(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			ctx, clock := t.Context(), testkit.NewClock()
-			s := testkit.Store(t, kind, clock.Now)
+			ctx, clock := t.Context(), kit.NewClock()
+			s := kit.Store(t, kind, clock.Now)
 			f := newFixture(t, s, clock)
 			newEndpoint(f)
 			b, queued, ended := must(f.bulk(3, 0)), must(f.bulk(1, 0)), must(f.bulk(1, 0))

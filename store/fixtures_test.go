@@ -9,10 +9,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 func clock() time.Time { return time.Now().UTC() }
@@ -22,13 +22,13 @@ func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 // eachDatabase runs a test on both databases.
 func eachDatabase(t *testing.T, test func(*testing.T, *store.Store)) {
 	t.Helper()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			v, err := vault.New("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
 			require.NoError(t, err)
 			s, err := store.Open(t.Context(), store.Config{
-				URL: testkit.MigratedURL(t, kind), PasswordCost: testkit.PasswordCost, BaseURL: "https://sign.example.com", Vault: v, Now: clock,
+				URL: kit.MigratedURL(t, kind), PasswordCost: kit.PasswordCost, BaseURL: "https://sign.example.com", Vault: v, Now: clock,
 				NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
 			})
 			require.NoError(t, err)

@@ -9,15 +9,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestAppsAreApart: each sees, counts and changes what is its own, also where it names the other's by id.
 func TestAppsAreApart(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		type owned struct {
 			f                            *fixture
@@ -187,7 +187,7 @@ func TestAppsAreApart(t *testing.T) {
 // does to one leaves the others as they are.
 func TestTemplatesAndBulkSendsAreApart(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, other, ctx := newFixture(t, s, clock), newFixture(t, s, clock), t.Context()
 		mine, also, theirs := must(f.bulk(2, 0)), must(f.bulk(3, 0)), must(other.bulk(4, 0))
 		external := ptr("lease")
@@ -250,7 +250,7 @@ func TestTemplatesAndBulkSendsAreApart(t *testing.T) {
 // TestOneRowOfSeveral: what is done to one row of an app is done to that one.
 func TestOneRowOfSeveral(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, other, ctx := newFixture(t, s, clock), newFixture(t, s, clock), t.Context()
 		e := f.sent(2, nil)
 		for i := range 2 {

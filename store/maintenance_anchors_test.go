@@ -8,15 +8,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestAnchorsOfTheAuditTrail: each number once, in order, and every chain that has
 // changed since.
 func TestAnchorsOfTheAuditTrail(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		last, err := s.LastAnchor(ctx)
 		require.NoError(t, err)

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 const history = 90 * 24 * time.Hour
@@ -22,7 +22,7 @@ const history = 90 * 24 * time.Hour
 // then their events. What is on its way, was settled since, or is younger stays.
 func TestOldDeliveriesGo(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		p := newEndpoint(f)
 		settled, pending, resent := p.ping(), p.ping(), p.ping()
@@ -43,10 +43,10 @@ func TestOldDeliveriesGo(t *testing.T) {
 			}
 			return out
 		}
-		require.NoError(t, testkit.RemoveExpired(ctx, s))
+		require.NoError(t, kit.RemoveExpired(ctx, s))
 		assert.Equal(t, []int{4, 6, 4}, left(), "nothing is as old as that")
 		clock.Add(time.Hour + time.Minute)
-		require.NoError(t, testkit.RemoveExpired(ctx, s))
+		require.NoError(t, kit.RemoveExpired(ctx, s))
 		assert.Equal(t, []int{3, 4, 4}, left())
 		_, _, _, err = s.Delivery(ctx, f.app, settled)
 		require.ErrorIs(t, err, models.ErrNotFound)
@@ -54,10 +54,10 @@ func TestOldDeliveriesGo(t *testing.T) {
 			assert.Equal(t, want, p.status(id))
 		}
 		clock.Add(24 * time.Hour)
-		require.NoError(t, testkit.RemoveExpired(ctx, s))
+		require.NoError(t, kit.RemoveExpired(ctx, s))
 		assert.Equal(t, []int{3, 4, 3}, left(), "an event goes a day after its last delivery")
 		clock.Add(history)
-		require.NoError(t, testkit.RemoveExpired(ctx, s))
+		require.NoError(t, kit.RemoveExpired(ctx, s))
 		assert.Equal(t, []int{1, 0, 1}, left())
 		_, err = s.DeliveryJob(ctx, pending)
 		require.NoError(t, err, "it can still be sent")
@@ -69,7 +69,7 @@ func TestOldDeliveriesGo(t *testing.T) {
 // a mail is gone.
 func TestOldMailsGo(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		days := 1
 		open, voided, completed, declined, expired := f.sent(1, nil), f.sent(1, nil), f.sent(1, nil), f.sent(2, nil), f.sent(1, &days)
@@ -113,17 +113,17 @@ func TestOldMailsGo(t *testing.T) {
 		require.NoError(t, err)
 
 		clock.Add(history - time.Hour)
-		require.NoError(t, testkit.RemoveExpired(ctx, s))
+		require.NoError(t, kit.RemoveExpired(ctx, s))
 		assert.Equal(t, 7, f.rows("mails"), "invitations of those that have ended are older than that, news of the end is not")
 		clock.Add(2 * time.Hour)
-		require.NoError(t, testkit.RemoveExpired(ctx, s))
+		require.NoError(t, kit.RemoveExpired(ctx, s))
 		assert.Len(t, must(s.Mails(ctx, declined.ID)), 3, "one is still to be told of the end, and nobody else again")
 		begun, err := s.BeginMail(ctx, late)
 		require.NoError(t, err)
 		assert.Equal(t, 2, begun.Attempts)
 		assert.WithinDuration(t, clock.Now().Add(-history-time.Hour), begun.CreatedAt, 0, "it was begun then")
 		require.NoError(t, s.MailSent(ctx, late.ID))
-		require.NoError(t, testkit.RemoveExpired(ctx, s))
+		require.NoError(t, kit.RemoveExpired(ctx, s))
 		assert.Equal(t, 1, f.rows("mails"))
 		assert.Len(t, must(s.Mails(ctx, open.ID)), 1)
 		assert.Equal(t, []uuid.UUID{open.ID}, unfinished(), "nobody is told of the end again")
@@ -134,7 +134,7 @@ func TestOldMailsGo(t *testing.T) {
 // whether there may be more.
 func TestCleanupIsInBatches(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		db, err := s.DB()
 		require.NoError(t, err)
@@ -165,7 +165,7 @@ func TestCleanupIsInBatches(t *testing.T) {
 // TestWhatHasRunOutIsRemoved: and what has not is kept, each by its own day.
 func TestWhatHasRunOutIsRemoved(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		_, ada, _ := newUsers(t, s)
 		f := newFixture(t, s, clock)
@@ -189,13 +189,13 @@ func TestWhatHasRunOutIsRemoved(t *testing.T) {
 			}
 			return out
 		}
-		require.NoError(t, testkit.RemoveExpired(ctx, s))
+		require.NoError(t, kit.RemoveExpired(ctx, s))
 		assert.Equal(t, []int{1, 1, 1, 1, 0}, rows(), "nothing has run out; counts are folded")
 		clock.Add(time.Hour + time.Microsecond)
-		require.NoError(t, testkit.RemoveExpired(ctx, s))
+		require.NoError(t, kit.RemoveExpired(ctx, s))
 		assert.Equal(t, []int{0, 0, 0, 1, 0}, rows(), "embedded sessions are remembered for a month")
 		clock.Add(30 * 24 * time.Hour)
-		require.NoError(t, testkit.RemoveExpired(ctx, s))
+		require.NoError(t, kit.RemoveExpired(ctx, s))
 		assert.Equal(t, []int{0, 0, 0, 0, 0}, rows())
 	})
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // completed lets an envelope of one signer be signed and sealed.
@@ -29,7 +29,7 @@ func (f *fixture) completed(timestampedUntil time.Time, days int) *models.Envelo
 // TestOperatorsLists: of all apps, by id, page after page.
 func TestOperatorsLists(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, other, ctx := newFixture(t, s, clock), newFixture(t, s, clock), t.Context()
 		ids := func(refs []store.EnvelopeRef, err error) (out []uuid.UUID) {
 			require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestOperatorsLists(t *testing.T) {
 // TestWhatCannotBeSealedIsListed: while it is being sealed, the oldest first.
 func TestWhatCannotBeSealedIsListed(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		stuck := func() *models.Envelope {
 			e := f.sent(1, nil)

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // unfinishedWork returns the ids of all work of a kind, read in pages of one.
@@ -41,7 +41,7 @@ func TestAllWork_HasEachKindOnce(t *testing.T) {
 // TestUnfinished: what a restored database still needs workflows for.
 func TestUnfinished(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
 		ctx := t.Context()
 		unfinished := func(work store.Work) map[uuid.UUID]models.OutboxRefs {
@@ -114,7 +114,7 @@ func TestUnfinished(t *testing.T) {
 // it was asked for again, says nothing of another.
 func TestUnfinishedCopies(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
 		ctx := t.Context()
 		e := f.sent(2, nil)
@@ -142,7 +142,7 @@ func TestUnfinishedCopies(t *testing.T) {
 // they are of one envelope, with what starts their workflow anew.
 func TestUnfinishedRequestsForCopies(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
 		ctx := t.Context()
 		e := f.sent(2, nil)
@@ -184,7 +184,7 @@ func TestUnfinishedRequestsForCopies(t *testing.T) {
 // the pages together find each closing once.
 func TestUnfinishedClosings_PagesAreBounded(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
 		var want []uuid.UUID
 		for i := range 25 {

@@ -11,16 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/seal"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestSmallPromises: each of a few lines.
 func TestSmallPromises(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		// A new envelope's events are the database's, and whoever waits is woken.
 		f.awake()
@@ -104,7 +104,7 @@ func TestSmallPromises(t *testing.T) {
 // TestOneOfManyAtOnce: of what there may be once, one is made, and the others learn which.
 func TestOneOfManyAtOnce(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		const rounds, racers = 8, 6
 		for round := range rounds {

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // templateOf is a template with a document and a field for each of two roles.
@@ -88,7 +88,7 @@ func (f *fixture) make(ctx context.Context, template uuid.UUID, version int) (*s
 // names the template's files, and is sent in the transaction that makes it.
 func TestEnvelopesOfTemplates(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		first := f.templateOf("templates/1.pdf", ptr("lease"))
 		second := f.templateOf("templates/2.pdf", ptr("lease"))
@@ -138,7 +138,7 @@ func TestEnvelopesOfTemplates(t *testing.T) {
 // TestPlanLimitUndoesAnEnvelopeOfATemplate: what the plan refuses leaves nothing behind.
 func TestPlanLimitUndoesAnEnvelopeOfATemplate(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		app, _, err := s.CreateApp(t.Context(), "Free", models.PlanFree, nil)
 		require.NoError(t, err)
 		f := &fixture{Store: s, t: t, clock: clock, app: app}
@@ -170,7 +170,7 @@ func TestPlanLimitUndoesAnEnvelopeOfATemplate(t *testing.T) {
 // versions and envelopes lets go of it, in whatever order they do.
 func TestFilesAreKeptWhileSomethingNamesThem(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		purge := func(id uuid.UUID) {
 			t.Helper()
@@ -246,7 +246,7 @@ func TestFilesAreKeptWhileSomethingNamesThem(t *testing.T) {
 // archived, none names a file that was let go of.
 func TestArchivingWaitsForEnvelopes(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		for range 5 {
 			template := f.templateOf("templates/race.pdf", nil)
@@ -290,7 +290,7 @@ func envelopesOf(ctx context.Context, f *fixture, template uuid.UUID) int {
 // external id, all are versions of one template.
 func TestOneTemplateForAnExternalID(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		const n = 6
 		var wg sync.WaitGroup

@@ -6,14 +6,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 func TestKeysAreMadeOnce(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		a, err := s.Keys(t.Context(), models.KeyTokens)
 		require.NoError(t, err)
 		b, err := s.Keys(t.Context(), models.KeyTokens)

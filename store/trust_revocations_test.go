@@ -8,18 +8,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/seal"
 	"countersign/seal/trust"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestOwnSealersArePinned: what sealed here once is trusted by itself, and so is
 // nothing else of the same authority.
 func TestOwnSealersArePinned(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		none, err := s.Trust(ctx)
 		require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestOwnSealersArePinned(t *testing.T) {
 // and cannot be taken back, neither through the store nor in the database.
 func TestRevokeKey(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx, begin := t.Context(), clock.Now()
 		keys, err := s.Keys(ctx, models.KeyManifests)
 		require.NoError(t, err)
@@ -90,7 +90,7 @@ func TestRevokeKey(t *testing.T) {
 // TestRevokeASealCertificate: the key is revoked under each of its certificates.
 func TestRevokeASealCertificate(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		_, certPEM, _, err := seal.SelfSigned("Test", clock.Now(), rand.Reader)
 		require.NoError(t, err)

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // endpoint is an app's endpoint with what is on its way to it.
@@ -70,7 +70,7 @@ func (f *fixture) awake() bool {
 // have failed and may be sent again; each is on its way as it was the first time.
 func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		p, other := newEndpoint(f), newEndpoint(f)
 		last := models.DeliveryOutcome{Last: true}
@@ -138,7 +138,7 @@ func TestFailedDeliveriesAreSentAgain(t *testing.T) {
 // TestManyFailedDeliveriesAreSentInParts: a thousand at once, the oldest first.
 func TestManyFailedDeliveriesAreSentInParts(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		p := newEndpoint(f)
 		first := p.ping()
@@ -164,7 +164,7 @@ func TestManyFailedDeliveriesAreSentInParts(t *testing.T) {
 // goes to others does not, and what is settled stays so.
 func TestEndpointsAreSwitchedOffOnce(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		p, other := newEndpoint(f), newEndpoint(f)
 		one, two, done, others := p.ping(), p.ping(), p.ping(), other.ping()
@@ -244,7 +244,7 @@ func TestEndpointsAreSwitchedOffOnce(t *testing.T) {
 // end of the overlap.
 func TestSecretsOfEndpointsAreRotated(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		p := newEndpoint(f)
 		d := p.ping()
@@ -313,8 +313,8 @@ func TestARecoveringEndpointIsSwitchedOff(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		clock := testkit.NewClock()
-		s := testkit.Store(t, "postgres", clock.Now)
+		clock := kit.NewClock()
+		s := kit.Store(t, "postgres", clock.Now)
 		p, ctx := newEndpoint(newFixture(t, s, clock)), t.Context()
 		failed, succeeds := p.ping(), p.ping()
 		p.attempt(failed, 500, models.DeliveryOutcome{})

@@ -8,16 +8,16 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestSoManyWebhooks: an app cannot take all places for deliveries by
 // registering endless endpoints.
 func TestSoManyWebhooks(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, _ *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
 		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
 		require.NoError(t, err)
 		create := func() (*models.Webhook, error) {
@@ -39,7 +39,7 @@ func TestSoManyWebhooks(t *testing.T) {
 // TestAnEndpointIsSwitchedOffByOneDelivery: of many that find it gone at once.
 func TestAnEndpointIsSwitchedOffByOneDelivery(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f := newFixture(t, s, clock)
 		for range 5 {
 			p := newEndpoint(f)

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // draft stores a draft of a tenant.
@@ -34,7 +34,7 @@ func (f *fixture) draft(in models.Envelope) (*models.Envelope, error) {
 // it selects and however long its pages are.
 func TestEventsOfAnApp(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, other, ctx := newFixture(t, s, clock), newFixture(t, s, clock), t.Context()
 		read := func(q store.EventQuery) (names []models.EventName, page *store.EventPage) {
 			if q.App == uuid.Nil {
@@ -124,10 +124,10 @@ func TestEventsOfAnApp(t *testing.T) {
 			require.NoError(t, db.QueryRowContext(ctx, "SELECT count(*) FROM webhook_events WHERE name <> 'ping' AND app_id = '"+f.app.ID.String()+"'").Scan(&n))
 			return n
 		}
-		require.NoError(t, testkit.RemoveExpired(ctx, s))
+		require.NoError(t, kit.RemoveExpired(ctx, s))
 		assert.Equal(t, 4, rows(), "they are kept for a day longer than they are read")
 		clock.Add(24*time.Hour + time.Microsecond)
-		require.NoError(t, testkit.RemoveExpired(ctx, s))
+		require.NoError(t, kit.RemoveExpired(ctx, s))
 		assert.Equal(t, 1, rows(), "but for the newest")
 		names, page = read(store.EventQuery{After: last})
 		assert.Empty(t, names)
@@ -168,7 +168,7 @@ func (f *fixture) manyEvents(s *store.Store, like *models.Envelope, n int, oldes
 // page has a cursor to go on from.
 func TestFewEventsOfMany(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := must(f.draft(models.Envelope{}))
 		f.manyEvents(s, e, 2*store.EventWindow, clock.Now())
@@ -197,8 +197,8 @@ func TestEventsSinceATimeAreFoundByHalves(t *testing.T) {
 	const n = 20_000
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		clock := testkit.NewClock()
-		s := testkit.Store(t, "postgres", clock.Now)
+		clock := kit.NewClock()
+		s := kit.Store(t, "postgres", clock.Now)
 		f, ctx := newFixture(t, s, clock), t.Context()
 		e := must(f.draft(models.Envelope{}))
 		oldest := clock.Now()
@@ -223,8 +223,8 @@ func TestDeliveriesOfSomeTenantsAreReadByTheirIndex(t *testing.T) {
 	const n = 20_000
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		clock := testkit.NewClock()
-		s := testkit.Store(t, "postgres", clock.Now)
+		clock := kit.NewClock()
+		s := kit.Store(t, "postgres", clock.Now)
 		f := newFixture(t, s, clock)
 		newEndpoint(f).ping()
 		others := func(table string, own ...string) string {
@@ -250,8 +250,8 @@ func TestDeliveriesOfAnEventAreReadByTheirIndex(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		clock := testkit.NewClock()
-		s := testkit.Store(t, "postgres", clock.Now)
+		clock := kit.NewClock()
+		s := kit.Store(t, "postgres", clock.Now)
 		f := newFixture(t, s, clock)
 		newEndpoint(f).ping()
 		others := strings.Join(slices.DeleteFunc(columns(t, s, "webhook_deliveries"), func(c string) bool { return c == "id" || c == "event" }), ", ")
@@ -268,7 +268,7 @@ func TestDeliveriesOfAnEventAreReadByTheirIndex(t *testing.T) {
 // TestValuesGoToWhoAskedForThem: endpoints that did not ask for them get an event without.
 func TestValuesGoToWhoAskedForThem(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		f, ctx := newFixture(t, s, clock), t.Context()
 		plain := newEndpoint(f)
 		with, err := s.CreateWebhook(ctx, f.app.ID, "https://example.com/values", models.WebhookEvents, "secret", models.IncludeValues)

@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // idsAt makes ids of version 7 of a clock's time, in the order in which they are made.
-func idsAt(clock *testkit.Clock) func() uuid.UUID {
+func idsAt(clock *kit.Clock) func() uuid.UUID {
 	return func() uuid.UUID {
 		id := uuid.Must(uuid.NewV7())
 		ms := clock.Now().UnixMilli()
@@ -28,10 +28,10 @@ func idsAt(clock *testkit.Clock) func() uuid.UUID {
 }
 
 // months is a store on PostgreSQL whose ids have the time of its clock.
-func months(t *testing.T) (*fixture, *testkit.Clock, *sql.DB) {
+func months(t *testing.T) (*fixture, *kit.Clock, *sql.DB) {
 	t.Helper()
-	clock := testkit.NewClock()
-	s, err := store.Open(t.Context(), store.Config{URL: testkit.Postgres(t), BaseURL: "https://sign.example.com", Vault: testkit.Vault(t), Now: clock.Now, NewID: idsAt(clock)})
+	clock := kit.NewClock()
+	s, err := store.Open(t.Context(), store.Config{URL: kit.Postgres(t), BaseURL: "https://sign.example.com", Vault: kit.Vault(t), Now: clock.Now, NewID: idsAt(clock)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	_, err = s.Migrate(t.Context())
@@ -96,7 +96,7 @@ func TestMonthsAreDropped(t *testing.T) {
 	_, dropped, err := s.MaintainPartitions(ctx)
 	require.NoError(t, err)
 	assert.NotContains(t, dropped, "webhook_deliveries_"+month)
-	require.NoError(t, testkit.RemoveExpired(ctx, s))
+	require.NoError(t, kit.RemoveExpired(ctx, s))
 	assert.Equal(t, map[string]int{month: 3}, in(t, db, "webhook_deliveries"), "no row of a month goes alone")
 
 	clock.Add(2 * time.Hour)
@@ -115,7 +115,7 @@ func TestMonthsAreDropped(t *testing.T) {
 	_, dropped, err = s.MaintainPartitions(ctx)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"webhook_events_" + month}, dropped)
-	require.NoError(t, testkit.RemoveExpired(ctx, s))
+	require.NoError(t, kit.RemoveExpired(ctx, s))
 	assert.Equal(t, map[string]int{"default": 3}, in(t, db, "webhook_events"), "two of deliveries, and the newest")
 	_, err = s.DeliveryJob(ctx, pending)
 	require.NoError(t, err, "it can still be sent")
@@ -127,7 +127,7 @@ func TestMonthsAreDropped(t *testing.T) {
 
 	// Rows outside of months are deleted when they are old enough.
 	clock.Add(history)
-	require.NoError(t, testkit.RemoveExpired(ctx, s))
+	require.NoError(t, kit.RemoveExpired(ctx, s))
 	assert.Equal(t, map[string]int{"default": 1}, in(t, db, "webhook_deliveries"), "the pending one")
 	assert.Empty(t, in(t, db, "delivery_attempts"))
 }
@@ -198,7 +198,7 @@ func TestManyRowsKeepTheirMonth(t *testing.T) {
 	for _, table := range []string{"webhook_deliveries_", "delivery_attempts_"} {
 		assert.NotContains(t, dropped, table+month)
 	}
-	require.NoError(t, testkit.RemoveExpired(ctx, s))
+	require.NoError(t, kit.RemoveExpired(ctx, s))
 	assert.Equal(t, map[string]int{month: 10_002}, in(t, db, "webhook_deliveries"))
 	assert.Empty(t, in(t, db, "delivery_attempts"))
 }

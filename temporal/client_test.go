@@ -7,14 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 
-	"countersign/internal/testkit"
 	"countersign/temporal"
+	"countersign/test/kit"
 )
 
 // TestQueuesWithoutWorkers: where no worker runs all queues are named.
 func TestQueuesWithoutWorkers(t *testing.T) {
 	t.Parallel()
-	opts := testkit.Temporal(t)
+	opts := kit.Temporal(t)
 	c, err := client.Dial(opts)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)

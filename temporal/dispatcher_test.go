@@ -18,9 +18,9 @@ import (
 	sdkworker "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/temporal"
+	"countersign/test/kit"
 )
 
 // fakeOutbox is an outbox in memory.
@@ -98,7 +98,7 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	opts := testkit.Temporal(t)
+	opts := kit.Temporal(t)
 	c, err := client.Dial(opts)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)

@@ -12,8 +12,8 @@ import (
 	sdkworker "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"countersign/internal/testkit"
 	"countersign/temporal"
+	"countersign/test/kit"
 )
 
 // asked simulates an envelope's workflow that answers the query, until it is signaled to end or fail.
@@ -34,7 +34,7 @@ func TestProgressIsThatOfALivingWorkflow(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	opts := testkit.Temporal(t)
+	opts := kit.Temporal(t)
 	c, err := client.Dial(opts)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)

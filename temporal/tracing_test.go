@@ -16,10 +16,10 @@ import (
 	sdkworker "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"countersign/internal/testkit"
 	"countersign/internal/tracing"
 	"countersign/models"
 	"countersign/temporal"
+	"countersign/test/kit"
 )
 
 func step(context.Context, string) error { return nil }
@@ -44,7 +44,7 @@ func TestOneTraceForEachStep(t *testing.T) {
 	t.Parallel()
 	seen := tracetest.NewInMemoryExporter()
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithSyncer(seen)).Tracer(tracing.Name)
-	opts := testkit.Temporal(t)
+	opts := kit.Temporal(t)
 	opts.Interceptors = []interceptor.ClientInterceptor{temporal.TracingInterceptor(tracer)}
 	c, err := client.Dial(opts)
 	require.NoError(t, err)

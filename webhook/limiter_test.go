@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 	"countersign/webhook"
 )
 
@@ -54,7 +54,7 @@ func TestConcurrencyLimitPerEndpoint(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, url := newHangingEndpoint(t)
-			clock := testkit.NewClock()
+			clock := kit.NewClock()
 			hooks := client(t, webhook.ClientConfig{AllowPrivate: true, Timeout: time.Hour, Now: clock.Now})
 			req := request(url)
 			req.Endpoint, req.Failing = "slow", c.failing

@@ -15,11 +15,11 @@ import (
 	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"countersign/activities"
-	"countersign/internal/testkit"
 	"countersign/operate/audit"
 	"countersign/seal/cms"
 	"countersign/store/blob"
 	"countersign/temporal"
+	"countersign/test/kit"
 	"countersign/worker"
 )
 
@@ -28,14 +28,14 @@ import (
 func TestTheAuditTrailIsAnchoredBySchedule(t *testing.T) {
 	t.Parallel()
 	const patience, often = time.Minute, 50 * time.Millisecond
-	clock := testkit.NewClock()
-	s := testkit.Store(t, "sqlite", clock.Now)
+	clock := kit.NewClock()
+	s := kit.Store(t, "sqlite", clock.Now)
 	blobs, err := blob.OpenDir(t.TempDir())
 	require.NoError(t, err)
-	c, err := client.DialContext(t.Context(), testkit.Temporal(t))
+	c, err := client.DialContext(t.Context(), kit.Temporal(t))
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
-	tsa := testkit.NewTSA(t)
+	tsa := kit.NewTSA(t)
 	tsa.Down.Store(true)
 	ws := worker.New(c, &activities.Activities{
 		Store: s, Blobs: blobs, Now: clock.Now, NewID: uuid.New, Anchors: audit.Anchorer{
@@ -109,7 +109,7 @@ func TestTheAuditTrailIsAnchoredBySchedule(t *testing.T) {
 // changed no more then, and stays paused.
 func TestSchedulesFollowTheProgram(t *testing.T) {
 	t.Parallel()
-	c, err := client.DialContext(t.Context(), testkit.Temporal(t))
+	c, err := client.DialContext(t.Context(), kit.Temporal(t))
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	schedule, err := c.ScheduleClient().Create(t.Context(), client.ScheduleOptions{

@@ -11,10 +11,10 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"countersign/activities"
-	"countersign/internal/testkit"
 	"countersign/store"
 	"countersign/store/blob"
 	"countersign/temporal"
+	"countersign/test/kit"
 	"countersign/worker"
 )
 
@@ -23,14 +23,14 @@ import (
 func TestTheCleanupIsScheduled(t *testing.T) {
 	t.Parallel()
 	const patience, often = time.Minute, 50 * time.Millisecond
-	clock := testkit.NewClock()
-	s := testkit.Store(t, "sqlite", clock.Now)
+	clock := kit.NewClock()
+	s := kit.Store(t, "sqlite", clock.Now)
 	blobs, err := blob.OpenDir(t.TempDir())
 	require.NoError(t, err)
 	_, _, err = s.ClaimKey(t.Context(), store.IdempotentRequest{Scope: "s", Method: "POST", Path: "/", Key: "k", Fingerprint: []byte("f")}, time.Hour)
 	require.NoError(t, err)
 	clock.Add(2 * time.Hour)
-	c, err := client.DialContext(t.Context(), testkit.Temporal(t))
+	c, err := client.DialContext(t.Context(), kit.Temporal(t))
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	ws := worker.New(c, &activities.Activities{Store: s, Blobs: blobs, Now: clock.Now, NewID: uuid.New}, worker.Deployment{}, nil)

@@ -13,10 +13,10 @@ import (
 	sdkworker "go.temporal.io/sdk/worker"
 
 	"countersign/activities"
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
 	"countersign/temporal"
+	"countersign/test/kit"
 	"countersign/webhook"
 	"countersign/worker"
 )
@@ -27,9 +27,9 @@ import (
 func TestSlowEndpointHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	const slots, deliveries, places = 25, 60, 20
-	clock := testkit.NewClock()
-	s := testkit.Store(t, "sqlite", clock.Now)
-	c, err := client.DialContext(t.Context(), testkit.Temporal(t))
+	clock := kit.NewClock()
+	s := kit.Store(t, "sqlite", clock.Now)
+	c, err := client.DialContext(t.Context(), kit.Temporal(t))
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	acts := &activities.Activities{

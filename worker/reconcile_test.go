@@ -14,12 +14,12 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"countersign/activities"
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/operate/reconcile"
 	"countersign/store"
 	"countersign/store/blob"
 	"countersign/temporal"
+	"countersign/test/kit"
 	"countersign/webhook"
 	"countersign/worker"
 )
@@ -29,11 +29,11 @@ import (
 func TestReconcileSchedule_RestartsLostWorkflows(t *testing.T) {
 	t.Parallel()
 	const patience, often = time.Minute, 50 * time.Millisecond
-	clock := testkit.NewClock()
-	s := testkit.Store(t, "sqlite", clock.Now)
+	clock := kit.NewClock()
+	s := kit.Store(t, "sqlite", clock.Now)
 	blobs, err := blob.OpenDir(t.TempDir())
 	require.NoError(t, err)
-	endpoint := testkit.Temporal(t)
+	endpoint := kit.Temporal(t)
 	c, err := client.DialContext(t.Context(), endpoint)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)

@@ -14,9 +14,9 @@ import (
 	sdkworker "go.temporal.io/sdk/worker"
 
 	"countersign/activities"
-	"countersign/internal/testkit"
 	"countersign/store"
 	"countersign/temporal"
+	"countersign/test/kit"
 	"countersign/worker"
 )
 
@@ -43,7 +43,7 @@ func (q *quickActivity) Run(context.Context) (*store.Anchor, error) {
 func TestWhatIsUnderWayIsHandedBack(t *testing.T) {
 	t.Parallel()
 	const patience = time.Minute
-	c, err := client.DialContext(t.Context(), testkit.Temporal(t))
+	c, err := client.DialContext(t.Context(), kit.Temporal(t))
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	start := func(a activities.Anchorer) worker.Workers {

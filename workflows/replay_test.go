@@ -26,11 +26,11 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"countersign/activities"
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/operate/reconcile"
 	"countersign/store"
 	"countersign/temporal"
+	"countersign/test/kit"
 	"countersign/worker"
 )
 
@@ -309,7 +309,7 @@ func TestFreshHistoriesReplay(t *testing.T) {
 func (s *scenario) play(t *testing.T, name string) *historypb.History {
 	t.Helper()
 	s.done = map[string]int{}
-	opts := testkit.Temporal(t)
+	opts := kit.Temporal(t)
 	opts.Logger = quiet(t)
 	c, err := client.Dial(opts)
 	require.NoError(t, err)

@@ -18,11 +18,11 @@ import (
 
 	"countersign/activities"
 	"countersign/internal/credential"
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/notify"
 	"countersign/store"
 	"countersign/temporal"
+	"countersign/test/kit"
 	"countersign/workflows"
 )
 
@@ -62,8 +62,8 @@ func TestRestartedBetweenReminders(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			clock := testkit.NewClock()
-			s := testkit.Store(t, "sqlite", clock.Now)
+			clock := kit.NewClock()
+			s := kit.Store(t, "sqlite", clock.Now)
 			app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
 			require.NoError(t, err)
 			hours := 48 // the service's own interval is another one

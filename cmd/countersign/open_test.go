@@ -9,17 +9,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestCommandsDoNotMigrateTheDatabaseOfAService: a command of a newer program, on the database of a service that runs,
 // changes nothing of it; only `migrate` does. The data directory of dev is brought up to date by any of them.
 func TestCommandsDoNotMigrateTheDatabaseOfAService(t *testing.T) {
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
-			url := testkit.DatabaseURL(t, kind)
+			url := kit.DatabaseURL(t, kind)
 			t.Setenv("COUNTERSIGN_DATABASE_URL", url)
 			t.Setenv("COUNTERSIGN_MASTER_KEY", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
 			for name, run := range map[string]func(context.Context) error{
@@ -33,7 +33,7 @@ func TestCommandsDoNotMigrateTheDatabaseOfAService(t *testing.T) {
 			} {
 				require.ErrorContains(t, run(t.Context()), "run `countersign migrate` first", name)
 			}
-			s, err := store.Open(t.Context(), store.Config{URL: url, Vault: testkit.Vault(t), Now: now, NewID: newID})
+			s, err := store.Open(t.Context(), store.Config{URL: url, Vault: kit.Vault(t), Now: now, NewID: newID})
 			require.NoError(t, err)
 			t.Cleanup(func() { assert.NoError(t, s.Close()) })
 			require.Error(t, s.Migrated(t.Context()), "nothing was migrated")
@@ -45,7 +45,7 @@ func TestCommandsDoNotMigrateTheDatabaseOfAService(t *testing.T) {
 // TestCommands_RefuseAnotherMasterKey: a command whose MASTER_KEY is not the database's changes nothing, because the
 // data that it would write would be unreadable.
 func TestCommands_RefuseAnotherMasterKey(t *testing.T) {
-	url := testkit.MigratedURL(t, "sqlite")
+	url := kit.MigratedURL(t, "sqlite")
 	t.Setenv("COUNTERSIGN_DATABASE_URL", url)
 	t.Setenv("COUNTERSIGN_BLOB_URL", "file://"+t.TempDir())
 	t.Setenv("COUNTERSIGN_MASTER_KEY", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
@@ -60,7 +60,7 @@ func TestCommands_RefuseAnotherMasterKey(t *testing.T) {
 	} {
 		require.ErrorContains(t, run(t.Context()), "MASTER_KEY is not the key that this database was written with", name)
 	}
-	s, err := store.Open(t.Context(), store.Config{URL: url, Vault: testkit.Vault(t), Now: now, NewID: newID})
+	s, err := store.Open(t.Context(), store.Config{URL: url, Vault: kit.Vault(t), Now: now, NewID: newID})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, s.Close()) })
 	n, err := s.Rewrap(t.Context())
@@ -70,10 +70,10 @@ func TestCommands_RefuseAnotherMasterKey(t *testing.T) {
 
 // TestRotatingTheKeyOfRecords: by the word that is used everywhere, and by the one before it.
 func TestRotatingTheKeyOfRecords(t *testing.T) {
-	url := testkit.MigratedURL(t, "sqlite")
+	url := kit.MigratedURL(t, "sqlite")
 	t.Setenv("COUNTERSIGN_DATABASE_URL", url)
 	t.Setenv("COUNTERSIGN_MASTER_KEY", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
-	s, err := store.Open(t.Context(), store.Config{URL: url, Vault: testkit.Vault(t), Now: now, NewID: newID})
+	s, err := store.Open(t.Context(), store.Config{URL: url, Vault: kit.Vault(t), Now: now, NewID: newID})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, s.Close()) })
 	count := func() (records, tokens int) {

@@ -10,19 +10,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/internal/clamd"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 func TestScan(t *testing.T) {
 	t.Parallel()
-	s, err := clamd.Parse(testkit.Clamd(t, 1<<20, testkit.Eicar))
+	s, err := clamd.Parse(kit.Clamd(t, 1<<20, kit.Eicar))
 	require.NoError(t, err)
 	require.NoError(t, s.Ping(t.Context()))
 	for _, n := range []int{0, 1, 64<<10 - 1, 64 << 10, 64<<10 + 1, 300_000} {
 		found, err := s.Scan(t.Context(), strings.NewReader(strings.Repeat("x", n)))
 		require.NoError(t, err)
 		require.Empty(t, found)
-		found, err = s.Scan(t.Context(), strings.NewReader(strings.Repeat("x", n)+testkit.Eicar))
+		found, err = s.Scan(t.Context(), strings.NewReader(strings.Repeat("x", n)+kit.Eicar))
 		require.NoError(t, err)
 		require.Equal(t, "Win.Test.EICAR_HDB-1", found, "behind %d bytes", n)
 	}
@@ -36,7 +36,7 @@ func (broken) Read([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestScanFails(t *testing.T) {
 	t.Parallel()
-	small, err := clamd.Parse(testkit.Clamd(t, 10))
+	small, err := clamd.Parse(kit.Clamd(t, 10))
 	require.NoError(t, err)
 	_, err = small.Scan(t.Context(), strings.NewReader("more than ten bytes"))
 	require.ErrorContains(t, err, "virus scanner")

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/internal/credential"
-	"countersign/internal/testkit"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 func key(t *testing.T, id string, retired bool) store.Key {
@@ -27,7 +27,7 @@ func key(t *testing.T, id string, retired bool) store.Key {
 // first token that names one; made-up names cost a look a second.
 func TestTokensFollowTheKeys(t *testing.T) {
 	t.Parallel()
-	clock, app := testkit.NewClock(), uuid.New()
+	clock, app := kit.NewClock(), uuid.New()
 	one, two := key(t, "one", false), key(t, "two", false)
 	now := []store.Key{one}
 	asked, fail := 0, error(nil)

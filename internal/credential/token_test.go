@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/internal/credential"
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 func isExpired(t *testing.T, err error, msg string) {
@@ -25,7 +25,7 @@ func isExpired(t *testing.T, err error, msg string) {
 // another kind, and expires.
 func TestTokensSayWhatTheyWereIssuedFor(t *testing.T) {
 	t.Parallel()
-	clock, app := testkit.NewClock(), uuid.New()
+	clock, app := kit.NewClock(), uuid.New()
 	tokens, err := credential.NewTokens([]store.Key{key(t, "k", false)}, clock.Now)
 	require.NoError(t, err)
 	now := clock.Now()
@@ -123,7 +123,7 @@ func TestTokensSayWhatTheyWereIssuedFor(t *testing.T) {
 // TestASignerWithoutALinkHasNoToken, whatever of it is missing.
 func TestASignerWithoutALinkHasNoToken(t *testing.T) {
 	t.Parallel()
-	clock := testkit.NewClock()
+	clock := kit.NewClock()
 	tokens, err := credential.NewTokens([]store.Key{key(t, "k", false)}, clock.Now)
 	require.NoError(t, err)
 	id, now := uuid.New(), clock.Now()
@@ -140,7 +140,7 @@ func TestASignerWithoutALinkHasNoToken(t *testing.T) {
 // TestTokensOfOthersAreWorthNothing: each is signed by a key of ours, in our way, and says all that it must.
 func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 	t.Parallel()
-	clock, app := testkit.NewClock(), uuid.New()
+	clock, app := kit.NewClock(), uuid.New()
 	ours := key(t, "k", false)
 	tokens, err := credential.NewTokens([]store.Key{ours}, clock.Now)
 	require.NoError(t, err)
@@ -227,7 +227,7 @@ func TestTokensOfOthersAreWorthNothing(t *testing.T) {
 // TestWithoutAKeyThatSignsThereAreNoTokens: neither at the start nor later.
 func TestWithoutAKeyThatSignsThereAreNoTokens(t *testing.T) {
 	t.Parallel()
-	clock := testkit.NewClock()
+	clock := kit.NewClock()
 	for name, keys := range map[string][]store.Key{"none": nil, "retired": {key(t, "old", true)}} {
 		_, err := credential.NewTokens(keys, clock.Now)
 		require.ErrorContains(t, err, "no key to sign with", name)

@@ -22,29 +22,29 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/operate/audit"
 	"countersign/seal/cms"
 	"countersign/store"
 	"countersign/store/blob"
+	"countersign/test/kit"
 )
 
 // anchorFixture is an archive with anchors: the first lists both envelopes, the others list the outcome of the open
 // one a day later.
 type anchorFixture struct {
 	*auditFixture
-	tsa      *testkit.TSA
+	tsa      *kit.TSA
 	anchorer audit.Anchorer
 	made     []*store.Anchor
 }
 
 func newAnchorFixture(t *testing.T, kind string) *anchorFixture {
 	t.Helper()
-	a := &anchorFixture{auditFixture: newAuditFixture(t, kind), tsa: testkit.NewTSA(t)}
+	a := &anchorFixture{auditFixture: newAuditFixture(t, kind), tsa: kit.NewTSA(t)}
 	a.TSARoots = x509.NewCertPool()
 	a.TSARoots.AddCert(a.tsa.Root)
-	files := blob.NewEncrypted(a.blobs, testkit.Vault(t), true) // as with ENCRYPT_FILES: lists and tokens are in plain all the same
+	files := blob.NewEncrypted(a.blobs, kit.Vault(t), true) // as with ENCRYPT_FILES: lists and tokens are in plain all the same
 	a.anchorer = audit.Anchorer{Store: a.Store, Blobs: files, Authority: authority(a.tsa), Now: a.clock.Now}
 	a.clock.Add(24 * time.Hour)
 	a.anchor(2)
@@ -56,7 +56,7 @@ func newAnchorFixture(t *testing.T, kind string) *anchorFixture {
 	return a
 }
 
-func authority(tsa *testkit.TSA) *cms.Authority {
+func authority(tsa *kit.TSA) *cms.Authority {
 	return &cms.Authority{URL: tsa.URL, Client: &http.Client{Timeout: time.Minute}, Rand: rand.Reader}
 }
 
@@ -110,7 +110,7 @@ func (a *anchorFixture) read(key string) []byte {
 }
 
 // stamped is a token of whatever authority over the digest of a content.
-func stamped(t *testing.T, tsa *testkit.TSA, content []byte) (digest string, token []byte) {
+func stamped(t *testing.T, tsa *kit.TSA, content []byte) (digest string, token []byte) {
 	t.Helper()
 	sum := sha256.Sum256(content)
 	token, err := authority(tsa).Stamp(t.Context(), sum[:])
@@ -168,14 +168,14 @@ func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
 		{"a list is changed, and stamped by an authority of one's own", func(a *anchorFixture) {
 			b := bytes.Replace(a.read(a.made[2].BlobKey), []byte(a.open.String()), []byte(uuid.NewString()), 1)
 			keep(a.t, a.blobs, a.made[2].BlobKey, b)
-			digest, token := stamped(a.t, testkit.NewTSA(a.t), b)
+			digest, token := stamped(a.t, kit.NewTSA(a.t), b)
 			a.exec("UPDATE audit_anchors SET digest = $1, token = $2 WHERE number = 3", digest, token)
 		}, "which is not trusted"},
 		{"a list is gone", func(a *anchorFixture) {
 			require.NoError(a.t, a.blobs.Delete(context.WithoutCancel(a.t.Context()), a.made[0].BlobKey))
 		}, "its list has no file"},
 	}
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			a := newAnchorFixture(t, kind)
@@ -189,7 +189,7 @@ func TestAnchorsFindOutWhatWasDoneToOpenEnvelopes(t *testing.T) {
 				assert.Contains(t, strings.Join(found, "\n"), attack.want, attack.name)
 				undo()
 			}
-			made := a.envelope(a.Store, testkit.NewClock()) // which is before the first anchor
+			made := a.envelope(a.Store, kit.NewClock()) // which is before the first anchor
 			found, _ := a.problems()
 			assert.Contains(t, strings.Join(found, "\n"), "is said to be older than anchor 3, but is in none", "made up afterwards")
 			a.remove(made)
@@ -242,8 +242,8 @@ func TestAnAnchorProvesATime(t *testing.T) {
 // TestARunThatIsCutOffIsNoFinding: neither before its row is written, nor after.
 func TestARunThatIsCutOffIsNoFinding(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
-		tsa := testkit.NewTSA(t)
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
+		tsa := kit.NewTSA(t)
 		blobs, err := blob.OpenDir(t.TempDir())
 		require.NoError(t, err)
 		failing := &failingBlobs{Store: blobs}
@@ -302,7 +302,7 @@ func (f *failingBlobs) Keep(ctx context.Context, file *os.File, key string) erro
 func TestManyChainHeads(t *testing.T) {
 	t.Parallel()
 	a := newAuditFixture(t, "sqlite")
-	anchorer := audit.Anchorer{Store: a.Store, Blobs: a.blobs, Authority: authority(testkit.NewTSA(t)), Now: a.clock.Now}
+	anchorer := audit.Anchorer{Store: a.Store, Blobs: a.blobs, Authority: authority(kit.NewTSA(t)), Now: a.clock.Now}
 	for range 510 {
 		e, err := models.NewEnvelope(act(a.clock), models.Envelope{AppID: a.app, TenantID: "t", CreatedBy: "me"})
 		require.NoError(t, err)

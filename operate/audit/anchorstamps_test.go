@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/operate/audit"
 	"countersign/seal/trust"
+	"countersign/test/kit"
 )
 
 // issuer is a certificate that issues others.
@@ -32,7 +32,7 @@ func (i *issuer) issue(t *testing.T, serial int64, c *x509.Certificate) *issuer 
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	c.SerialNumber, c.NotBefore = big.NewInt(serial), testkit.NewClock().Now().Add(-time.Hour)
+	c.SerialNumber, c.NotBefore = big.NewInt(serial), kit.NewClock().Now().Add(-time.Hour)
 	if c.NotAfter.IsZero() {
 		c.NotAfter = c.NotBefore.AddDate(30, 0, 0)
 	}
@@ -54,14 +54,14 @@ func rootOf(name string) *x509.Certificate {
 }
 
 // serve serves a time-stamp authority whose certificate ends at the given time.
-func (i *issuer) serve(until time.Time) *testkit.TSA {
+func (i *issuer) serve(until time.Time) *kit.TSA {
 	usage, err := asn1.Marshal([]asn1.ObjectIdentifier{{1, 3, 6, 1, 5, 5, 7, 3, 8}})
 	require.NoError(i.t, err)
 	leaf := i.issue(i.t, 7, &x509.Certificate{
 		Subject: pkix.Name{CommonName: "Stamps of " + i.cert.Subject.CommonName}, NotAfter: until, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtraExtensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 37}, Critical: true, Value: usage}},
 	})
-	return testkit.ServeTSA(i.t, leaf.cert, i.cert, leaf.key)
+	return kit.ServeTSA(i.t, leaf.cert, i.cert, leaf.key)
 }
 
 // revoking is a revocation list that names the authority's certificate.
@@ -91,7 +91,7 @@ func TestWhoseAnchorsCount(t *testing.T) {
 		}
 		return p
 	}
-	anchor := func(tsa *testkit.TSA) {
+	anchor := func(tsa *kit.TSA) {
 		a.clock.Add(24 * time.Hour)
 		_, err := audit.Anchorer{Store: a.Store, Blobs: a.blobs, Authority: authority(tsa), Now: a.clock.Now}.Run(t.Context())
 		require.NoError(t, err)

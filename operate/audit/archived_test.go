@@ -9,18 +9,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/operate/audit"
 	"countersign/store"
 	"countersign/store/blob"
+	"countersign/test/kit"
 )
 
 // TestArchivesAreVerified: archived data agree with the sealed files and with every anchor, and changes of an archive,
 // or of its envelope, are found.
 func TestArchivesAreVerified(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			a := newAnchorFixture(t, kind)

@@ -18,13 +18,13 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"countersign/activities"
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/operate/audit"
 	"countersign/seal"
 	"countersign/store"
 	"countersign/store/blob"
 	"countersign/temporal"
+	"countersign/test/kit"
 )
 
 // auditFixture is a database with one sealed and one open envelope, and an attacker who can change all of it.
@@ -35,14 +35,14 @@ type auditFixture struct {
 	blobs        blob.Store
 	app          uuid.UUID
 	sealed, open uuid.UUID
-	clock        *testkit.Clock
+	clock        *kit.Clock
 	audit.Verifier
 }
 
 func newAuditFixture(t *testing.T, kind string) *auditFixture {
 	t.Helper()
-	clock := testkit.NewClock()
-	s := testkit.Store(t, kind, clock.Now)
+	clock := kit.NewClock()
+	s := kit.Store(t, kind, clock.Now)
 	blobs, err := blob.OpenDir(t.TempDir())
 	require.NoError(t, err)
 	s.UseArchives(blobs)
@@ -52,7 +52,7 @@ func newAuditFixture(t *testing.T, kind string) *auditFixture {
 	require.NoError(t, err)
 	a := &auditFixture{
 		t: t, db: db, postgres: kind == "postgres", blobs: blobs, app: app.ID, clock: clock,
-		Verifier: audit.Verifier{Store: s, Blobs: blob.NewEncrypted(blobs, testkit.Vault(t), false), Now: clock.Now},
+		Verifier: audit.Verifier{Store: s, Blobs: blob.NewEncrypted(blobs, kit.Vault(t), false), Now: clock.Now},
 	}
 	_, certPEM, keyPEM, err := seal.SelfSigned("Test", clock.Now(), rand.Reader)
 	require.NoError(t, err)
@@ -79,18 +79,18 @@ func newAuditFixture(t *testing.T, kind string) *auditFixture {
 	return a
 }
 
-func act(clock *testkit.Clock) models.ActionContext {
+func act(clock *kit.Clock) models.ActionContext {
 	clock.Add(time.Second)
 	return models.ActionContext{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
 }
 
 // envelope stores one that waits for two signers.
-func (a *auditFixture) envelope(s *store.Store, clock *testkit.Clock) uuid.UUID {
+func (a *auditFixture) envelope(s *store.Store, clock *kit.Clock) uuid.UUID {
 	a.t.Helper()
 	days := 30
 	e, err := models.NewEnvelope(act(clock), models.Envelope{AppID: a.app, TenantID: "t", CreatedBy: "me", ExpiresInDays: &days})
 	require.NoError(a.t, err)
-	pdf := testkit.OnePage()
+	pdf := kit.OnePage()
 	sum := sha256.Sum256(pdf)
 	key := fmt.Sprintf("envelopes/%s/original/1.pdf", e.ID)
 	keep(a.t, a.blobs, key, pdf)
@@ -111,7 +111,7 @@ func (a *auditFixture) envelope(s *store.Store, clock *testkit.Clock) uuid.UUID 
 	return e.ID
 }
 
-func (a *auditFixture) signAll(s *store.Store, clock *testkit.Clock) {
+func (a *auditFixture) signAll(s *store.Store, clock *kit.Clock) {
 	a.t.Helper()
 	e, err := s.Envelope(a.t.Context(), a.app, a.sealed)
 	require.NoError(a.t, err)
@@ -246,7 +246,7 @@ func (a *auditFixture) originalFile() string {
 }
 
 func (a *auditFixture) encrypt(key string) {
-	done, _, err := blob.NewEncrypted(a.blobs, testkit.Vault(a.t), true).Rewrap(a.t.Context(), key)
+	done, _, err := blob.NewEncrypted(a.blobs, kit.Vault(a.t), true).Rewrap(a.t.Context(), key)
 	require.NoError(a.t, err)
 	require.True(a.t, done)
 }
@@ -284,7 +284,7 @@ func (a *auditFixture) remember() (undo func()) {
 			}
 		}
 		keep(a.t, a.blobs, key, content)
-		keep(a.t, a.blobs, a.originalFile(), testkit.OnePage())
+		keep(a.t, a.blobs, a.originalFile(), kit.OnePage())
 	}
 }
 
@@ -375,7 +375,7 @@ func TestASuperuserIsFoundOut(t *testing.T) {
 			a.remove(a.sealed)
 		}, "but no record"},
 	}
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			a := newAuditFixture(t, kind)

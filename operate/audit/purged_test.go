@@ -7,16 +7,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/operate/audit"
+	"countersign/test/kit"
 )
 
 // TestAPurgedEnvelopeIsSound: with its files go prefilled and entered values, of which the
 // chain has hashes; that is no finding. Before the purge, a prefilled value that is gone is.
 func TestAPurgedEnvelopeIsSound(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			a := newAuditFixture(t, kind)

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/operate/reconcile"
 	"countersign/store"
 	"countersign/temporal"
+	"countersign/test/kit"
 )
 
 // fakeStore lists unfinished work and records what is requeued.
@@ -49,7 +49,7 @@ func (s *fakeStore) Requeue(_ context.Context, rows []models.OutboxRow) error {
 
 func dial(t *testing.T) client.Client {
 	t.Helper()
-	c, err := client.Dial(testkit.Temporal(t))
+	c, err := client.Dial(kit.Temporal(t))
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	return c

@@ -21,7 +21,6 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"countersign/activities"
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/operate/audit"
 	"countersign/operate/renewal"
@@ -31,6 +30,7 @@ import (
 	"countersign/store"
 	"countersign/store/blob"
 	"countersign/temporal"
+	"countersign/test/kit"
 )
 
 // fakeEnv seals envelopes with a time-stamp authority.
@@ -39,14 +39,14 @@ type fakeEnv struct {
 
 	t     *testing.T
 	env   *testsuite.TestActivityEnvironment
-	tsa   *testkit.TSA
+	tsa   *kit.TSA
 	app   uuid.UUID
 	trust trust.Policy
 }
 
 func onBoth(t *testing.T, change func(*seal.Config), test func(*fakeEnv)) {
 	t.Helper()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		clock.Add(time.Hour) // of the outbox: all deliveries are due
 		test(newFakeEnv(t, s, change))
 	})
@@ -55,7 +55,7 @@ func onBoth(t *testing.T, change func(*seal.Config), test func(*fakeEnv)) {
 // newFakeEnv lives at the present, as its time-stamps do.
 func newFakeEnv(t *testing.T, s *store.Store, change func(*seal.Config)) *fakeEnv {
 	t.Helper()
-	env := &fakeEnv{t: t, tsa: testkit.NewTSA(t)}
+	env := &fakeEnv{t: t, tsa: kit.NewTSA(t)}
 	blobs, err := blob.OpenDir(t.TempDir())
 	require.NoError(t, err)
 	app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
@@ -99,7 +99,7 @@ func (env *fakeEnv) sealed() *models.Envelope {
 	e, err := models.NewEnvelope(env.act(), models.Envelope{AppID: env.app, TenantID: "t", CreatedBy: "me"})
 	require.NoError(env.t, err)
 	for i := range 2 {
-		pdf := append(testkit.OnePage(), fmt.Sprintf("%% %d\n", i)...)
+		pdf := append(kit.OnePage(), fmt.Sprintf("%% %d\n", i)...)
 		sum := sha256.Sum256(pdf)
 		key := fmt.Sprintf("envelopes/%s/original/%d.pdf", e.ID, i)
 		f, err := env.Blobs.Temp()

@@ -16,12 +16,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/operate/rewrap"
 	"countersign/store"
 	"countersign/store/blob"
+	"countersign/test/kit"
 )
 
 // masterKeys are keys of 32 equal bytes: the first encrypts, all decrypt.
@@ -36,10 +36,10 @@ func masterKeys(t *testing.T, fill ...byte) *vault.Vault {
 	return v
 }
 
-func openStore(t *testing.T, url string, clock *testkit.Clock, v *vault.Vault) *store.Store {
+func openStore(t *testing.T, url string, clock *kit.Clock, v *vault.Vault) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Config{
-		URL: url, BaseURL: "https://sign.example.com", PasswordCost: testkit.PasswordCost, Vault: v, Now: clock.Now,
+		URL: url, BaseURL: "https://sign.example.com", PasswordCost: kit.PasswordCost, Vault: v, Now: clock.Now,
 		NewID: func() uuid.UUID { return uuid.Must(uuid.NewV7()) },
 	})
 	require.NoError(t, err)
@@ -69,7 +69,7 @@ func readFile(t *testing.T, b blob.Store, key string) (string, error) {
 }
 
 // draft stores an envelope whose document's file is under key; encrypted says how the file was kept.
-func draft(t *testing.T, s *store.Store, clock *testkit.Clock, app uuid.UUID, encrypted bool) (e *models.Envelope, key string) {
+func draft(t *testing.T, s *store.Store, clock *kit.Clock, app uuid.UUID, encrypted bool) (e *models.Envelope, key string) {
 	t.Helper()
 	act := models.ActionContext{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
 	e, err := models.NewEnvelope(act, models.Envelope{AppID: app, TenantID: "t", CreatedBy: "me"})
@@ -90,10 +90,10 @@ func draft(t *testing.T, s *store.Store, clock *testkit.Clock, app uuid.UUID, en
 // document's record says so.
 func TestRun(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			ctx, url, clock := t.Context(), testkit.DatabaseURL(t, kind), testkit.NewClock()
+			ctx, url, clock := t.Context(), kit.DatabaseURL(t, kind), kit.NewClock()
 			files, err := blob.OpenDir(t.TempDir())
 			require.NoError(t, err)
 
@@ -175,11 +175,11 @@ func (r removing) Walk(ctx context.Context, prefix string, visit func(blob.Entry
 // which was cut off before it said so is marked by the next.
 func TestFilesAreRemovedMeanwhile(t *testing.T) {
 	t.Parallel()
-	ctx, clock := t.Context(), testkit.NewClock()
+	ctx, clock := t.Context(), kit.NewClock()
 	files, err := blob.OpenDir(t.TempDir())
 	require.NoError(t, err)
 	keys := masterKeys(t, 1)
-	s := openStore(t, testkit.DatabaseURL(t, "sqlite"), clock, keys)
+	s := openStore(t, kit.DatabaseURL(t, "sqlite"), clock, keys)
 	_, err = s.Migrate(ctx)
 	require.NoError(t, err)
 	app, _, err := s.CreateApp(ctx, "Acme", models.PlanEnterprise, nil)

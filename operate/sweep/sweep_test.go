@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/operate/sweep"
 	"countersign/store"
 	"countersign/store/blob"
+	"countersign/test/kit"
 )
 
 // stores are a directory and a bucket, each with a way to make a file so old.
@@ -34,7 +34,7 @@ func stores(t *testing.T) map[string]func() (blob.Store, func(key string, age ti
 			}
 		},
 		"bucket": func() (blob.Store, func(string, time.Duration)) {
-			s3 := testkit.NewS3(t)
+			s3 := kit.NewS3(t)
 			b, err := blob.Open(t.Context(), s3.URL)
 			require.NoError(t, err)
 			return b, s3.Age
@@ -53,7 +53,7 @@ func keep(t *testing.T, s blob.Store, key string) {
 }
 
 // envelope stores a draft with the file of one document.
-func envelope(t *testing.T, s *store.Store, clock *testkit.Clock, app uuid.UUID) (e *models.Envelope, key string) {
+func envelope(t *testing.T, s *store.Store, clock *kit.Clock, app uuid.UUID) (e *models.Envelope, key string) {
 	t.Helper()
 	act := models.ActionContext{At: clock.Now(), Actor: models.ActorSystem, NewID: uuid.New}
 	e, err := models.NewEnvelope(act, models.Envelope{AppID: app, TenantID: "t", CreatedBy: "me"})
@@ -71,7 +71,7 @@ func envelope(t *testing.T, s *store.Store, clock *testkit.Clock, app uuid.UUID)
 // TestSweep: unreferenced files are found and removed; files that are recent, needed, or evidence stay.
 func TestSweep(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
 		require.NoError(t, err)
 		pool, err := s.DB()

@@ -7,17 +7,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/operate/sweep"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestSweepOfTemplates: a file that a template names stays, also where it lies in the folder of an envelope
 // that is deleted or purged; when nothing names it any more, it is found.
 func TestSweepOfTemplates(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
 		app, _, err := s.CreateApp(ctx, "Acme", models.PlanEnterprise, nil)
 		require.NoError(t, err)

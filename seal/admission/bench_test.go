@@ -7,15 +7,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/prepare"
 	"countersign/seal/admission"
+	"countersign/test/kit"
 )
 
 // BenchmarkUpload: what an upload with all options takes, and a plain one of the same document.
 func BenchmarkUpload(b *testing.B) {
-	tagged := testkit.TaggedPages(50, 1)
-	plain := testkit.WithoutScript(tagged)
+	tagged := kit.TaggedPages(50, 1)
+	plain := kit.WithoutScript(tagged)
 	for _, c := range []struct {
 		name string
 		file []byte

@@ -12,10 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/pdf"
 	"countersign/prepare"
 	"countersign/seal/admission"
+	"countersign/test/kit"
 )
 
 // TestDecryptedFilesOfOtherPrograms: a file without its password has the pages, the text, the form and the attachments that it had before
@@ -30,7 +30,7 @@ func TestDecryptedFilesOfOtherPrograms(t *testing.T) {
 		files = append(files, found...)
 	}
 	made := filepath.Join(t.TempDir(), "made.pdf")
-	require.NoError(t, os.WriteFile(made, testkit.TaggedPages(2, 1), 0o600))
+	require.NoError(t, os.WriteFile(made, kit.TaggedPages(2, 1), 0o600))
 	attached := filepath.Join(t.TempDir(), "attached.pdf")
 	tool(t, "qpdf", made, "--add-attachment", "../testdata/corpus/README.md", "--filename=read.md", "--", attached)
 	for _, name := range append(files, made, attached) {

@@ -11,14 +11,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/seal/cms"
+	"countersign/test/kit"
 )
 
 // between puts somebody between the service and its time-stamp authority who changes the answers.
 func between(t *testing.T, change func(query, answer []byte) []byte) *cms.Authority {
 	t.Helper()
-	tsa := testkit.NewTSA(t)
+	tsa := kit.NewTSA(t)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query, err := io.ReadAll(r.Body)
 		if err != nil {

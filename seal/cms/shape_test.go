@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ocsp"
 
-	"countersign/internal/testkit"
 	"countersign/seal/cms"
+	"countersign/test/kit"
 )
 
 // element is a DER element; one that holds others knows them.
@@ -96,7 +96,7 @@ func TestAMessageOfAnotherShapeIsRefused(t *testing.T) {
 	digest := sha256.Sum256([]byte("content"))
 	signature, err := newSigner(t).Sign(context.Background(), digest, nil)
 	require.NoError(t, err)
-	tsa := testkit.NewTSA(t)
+	tsa := kit.NewTSA(t)
 	token, err := (&cms.Authority{URL: tsa.URL, Client: &http.Client{Timeout: time.Minute}, Rand: rand.Reader}).Stamp(t.Context(), digest[:])
 	require.NoError(t, err)
 	says := []string{

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ocsp"
 
-	"countersign/internal/testkit"
 	"countersign/seal/cms"
+	"countersign/test/kit"
 )
 
 // TestSignaturesAreSmall: Sign writes the smaller of the two valid signature values.
@@ -86,7 +86,7 @@ func TestNestedBER(t *testing.T) {
 // is in one form when it arrives.
 func TestStampIsNormalized(t *testing.T) {
 	t.Parallel()
-	tsa := testkit.NewTSA(t)
+	tsa := kit.NewTSA(t)
 	a := &cms.Authority{URL: tsa.URL, Client: &http.Client{Timeout: time.Minute}, Rand: rand.Reader}
 	digest := sha256.Sum256([]byte("content"))
 	der, err := a.Stamp(t.Context(), digest[:])

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/store/blob"
+	"countersign/test/kit"
 )
 
 func hashOf(text string) string {
@@ -32,8 +32,8 @@ func TestRecordedFiles(t *testing.T) {
 	root := t.TempDir()
 	plain, err := blob.OpenDir(root)
 	require.NoError(t, err)
-	encrypted := blob.NewEncrypted(plain, testkit.Vault(t), true)
-	reading := blob.NewEncrypted(plain, testkit.Vault(t), false)
+	encrypted := blob.NewEncrypted(plain, kit.Vault(t), true)
+	reading := blob.NewEncrypted(plain, kit.Vault(t), false)
 	assert.True(t, blob.Encrypts(encrypted))
 	assert.False(t, blob.Encrypts(reading))
 	assert.False(t, blob.Encrypts(plain))

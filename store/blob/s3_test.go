@@ -12,13 +12,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/store/blob"
+	"countersign/test/kit"
 )
 
 func TestS3_StoresObjectsAtEndpoint(t *testing.T) {
 	t.Parallel()
-	s3 := testkit.NewS3(t)
+	s3 := kit.NewS3(t)
 	s, err := blob.Open(t.Context(), s3.URL)
 	require.NoError(t, err)
 	require.NoError(t, s.Check(t.Context()))

@@ -15,7 +15,7 @@ import (
 
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // client is an application, with the Go client, and the signers of its envelopes, who have none.
@@ -162,6 +162,6 @@ func token(e *envelope, i int) string {
 
 // What signers send and sign.
 var (
-	signaturePNG = base64.StdEncoding.EncodeToString(testkit.Signature())
-	onePage      = testkit.OnePage()
+	signaturePNG = base64.StdEncoding.EncodeToString(kit.Signature())
+	onePage      = kit.OnePage()
 )

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"countersign/internal/bundled"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // benchEnv is a service in separate processes, on PostgreSQL and Temporal.
@@ -55,7 +55,7 @@ func setUp(ctx context.Context, o options, onPostgres bool) (_ *benchEnv, err er
 	}
 	w.ends = append(w.ends, func() { _ = os.RemoveAll(w.dir) })
 	if w.pg = os.Getenv("COUNTERSIGN_TEST_POSTGRES"); w.pg == "" {
-		pg, err := testkit.StartPostgres(ctx, testkit.PostgresOptions{Durable: true, Statements: o.profiles != ""})
+		pg, err := kit.StartPostgres(ctx, kit.PostgresOptions{Durable: true, Statements: o.profiles != ""})
 		if err != nil {
 			return nil, err
 		}

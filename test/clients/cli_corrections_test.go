@@ -13,7 +13,7 @@ import (
 
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // TestSendWithTags: a signer with a field from a tag gets no other field; a signer without one gets a signature field.
@@ -22,7 +22,7 @@ func TestSendWithTags(t *testing.T) {
 	s := start(t)
 	c := &cli{home: t.TempDir(), env: s.env()}
 	pdf := filepath.Join(c.home, "lease.pdf")
-	require.NoError(t, os.WriteFile(pdf, testkit.OnePageWith("{{Sig;role=Tenant;type=signature}}"), 0o600))
+	require.NoError(t, os.WriteFile(pdf, kit.OnePageWith("{{Sig;role=Tenant;type=signature}}"), 0o600))
 	var e countersign.Envelope
 	out := c.must(t, "send", pdf, "--tags", "--to", "Tenant=Ada <ada@example.com>", "--to", "Grace <grace@example.com>", "--no-code", "--json")
 	require.NoError(t, json.Unmarshal([]byte(out), &e))
@@ -62,7 +62,7 @@ func TestExtendAndReplace(t *testing.T) {
 	s := start(t)
 	c := &cli{home: t.TempDir(), env: s.env()}
 	pdf := filepath.Join(c.home, "lease.pdf")
-	require.NoError(t, os.WriteFile(pdf, testkit.OnePage(), 0o600))
+	require.NoError(t, os.WriteFile(pdf, kit.OnePage(), 0o600))
 	id := strings.Fields(c.must(t, "send", pdf, "--to", "Client=Ada <ada@example.com>", "--no-code"))[0]
 	app := s.client(t)
 	read := func() *countersign.Envelope {

@@ -11,7 +11,7 @@ import (
 
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 const leaseTemplate = `name: Lease
@@ -32,7 +32,7 @@ func lease(t *testing.T, c *cli) string {
 	dir := filepath.Join(c.home, "lease")
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "template.yaml"), []byte(leaseTemplate), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "lease.pdf"), testkit.OnePage(), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "lease.pdf"), kit.OnePage(), 0o600))
 	return dir
 }
 
@@ -44,7 +44,7 @@ func TestFieldsCountFromTheTopLeft(t *testing.T) {
 	operator := &cli{home: c.home}
 	operator.must(t, "tenant", "set", "--data-dir", s.dir, "--app", s.ClientID, "--origin", "bottom-left")
 	pdf := filepath.Join(c.home, "contract.pdf")
-	require.NoError(t, os.WriteFile(pdf, testkit.OnePage(), 0o600))
+	require.NoError(t, os.WriteFile(pdf, kit.OnePage(), 0o600))
 	placed := func(id string) (x, y float64) {
 		e, err := s.client(t).Envelope(t.Context(), uuid.MustParse(id))
 		require.NoError(t, err)
@@ -106,7 +106,7 @@ func TestTemplatesAsFiles(t *testing.T) {
 	require.Contains(t, string(pulled), "subject: Lease of {{place}}")
 	pdf, err := os.ReadFile(filepath.Join(other, "lease.pdf"))
 	require.NoError(t, err)
-	require.Equal(t, testkit.OnePage(), pdf)
+	require.Equal(t, kit.OnePage(), pdf)
 	code, _, said := c.run(t, "", "template", "pull", id, other)
 	require.Equal(t, 1, code)
 	require.Contains(t, said, "exists", "no file is overwritten")
@@ -178,7 +178,7 @@ func TestTemplatesOfTagsAsFiles(t *testing.T) {
 	s := start(t)
 	c := &cli{home: t.TempDir(), env: s.env()}
 	dir := lease(t, c)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "lease.pdf"), testkit.OnePageWith("{{signature;role=Client;width=180;height=40}}"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "lease.pdf"), kit.OnePageWith("{{signature;role=Client;width=180;height=40}}"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "template.yaml"), []byte("name: Tags\nroles: [{role: Client, authMethod: none}]\ndocumentOptions: {tags: detect}\n"), 0o600))
 	id := uuid.MustParse(strings.Fields(c.must(t, "template", "push", dir))[0])
 	read := func() (*api.Template, []byte) { // what signers read

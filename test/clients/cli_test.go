@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	countersign "countersign/clients/go"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // cli is a user of the command line with a home directory.
@@ -63,7 +63,7 @@ func TestCommandLine(t *testing.T) {
 	s := start(t)
 	c := &cli{home: t.TempDir()}
 	pdf := filepath.Join(c.home, "contract.pdf")
-	require.NoError(t, os.WriteFile(pdf, testkit.OnePage(), 0o600))
+	require.NoError(t, os.WriteFile(pdf, kit.OnePage(), 0o600))
 	text := filepath.Join(c.home, "letter.txt")
 	require.NoError(t, os.WriteFile(text, []byte("Dear Ada"), 0o600))
 

@@ -18,7 +18,7 @@ import (
 
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 	"countersign/webhook"
 )
 
@@ -46,7 +46,7 @@ func TestGoClient(t *testing.T) {
 
 	e, err := c.Create(ctx, request("From Go"))
 	require.NoError(t, err)
-	doc, err := c.Upload(ctx, e.ID, bytes.NewReader(testkit.OnePage()))
+	doc, err := c.Upload(ctx, e.ID, bytes.NewReader(kit.OnePage()))
 	require.NoError(t, err)
 	require.Equal(t, 1, doc.PageCount)
 	sent, err := c.Send(ctx, e.ID, "Please sign.")
@@ -85,7 +85,7 @@ func TestGoClient(t *testing.T) {
 	// An envelope that ends otherwise ends the wait.
 	other, err := c.Create(ctx, request("To be voided"))
 	require.NoError(t, err)
-	_, err = c.Upload(ctx, other.ID, io.LimitReader(bytes.NewReader(testkit.OnePage()), 1<<20)) // as from a pipe
+	_, err = c.Upload(ctx, other.ID, io.LimitReader(bytes.NewReader(kit.OnePage()), 1<<20)) // as from a pipe
 	require.NoError(t, err)
 	sent, err = c.Send(ctx, other.ID, "")
 	require.NoError(t, err)
@@ -127,7 +127,7 @@ func TestTypeScriptClient(t *testing.T) {
 	s := start(t)
 	require.FileExists(t, "../../clients/typescript/dist/index.js", `run "make clients" first`)
 	cmd := exec.CommandContext(t.Context(), "node", "--test", "live.test.mjs")
-	cmd.Env = append(s.env(), "TEST_PDF="+write(t, "contract.pdf", testkit.OnePage()), "TEST_SIGNATURE="+write(t, "signature.png", testkit.Signature()))
+	cmd.Env = append(s.env(), "TEST_PDF="+write(t, "contract.pdf", kit.OnePage()), "TEST_SIGNATURE="+write(t, "signature.png", kit.Signature()))
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "# pass 1", "%s", out)

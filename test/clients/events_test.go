@@ -14,14 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	countersign "countersign/clients/go"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // TestEventsSurviveBreaks kills server and reader at random while envelopes are created: the reader, which remembers
 // the last id, receives every event once and in order.
 func TestEventsSurviveBreaks(t *testing.T) {
 	t.Parallel()
-	s, dir, temporal := &service{}, t.TempDir(), testkit.Temporal(t)
+	s, dir, temporal := &service{}, t.TempDir(), kit.Temporal(t)
 	settings := []string{"COUNTERSIGN_RATE_LIMIT=100000", "COUNTERSIGN_TEMPORAL_ADDRESS=" + temporal.HostPort, "COUNTERSIGN_TEMPORAL_NAMESPACE=" + temporal.Namespace}
 	kill := s.run(t, dir, "127.0.0.1:0", settings...)
 	address := strings.TrimPrefix(s.BaseURL, "http://")

@@ -20,8 +20,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
-	"countersign/internal/testkit/contractcheck"
+	"countersign/test/kit"
+	"countersign/test/kit/contractcheck"
 )
 
 // contractFiles are the documents of the contract.
@@ -300,7 +300,7 @@ func (r *recorder) run() {
 	r.json(post, signing+"/consent", member{"version": context["consent"].(member)["version"]})
 	r.json(get, signing+"/shown", nil)
 	signed := r.json(post, signing+"/sign", member{"fields": []member{{
-		"fieldId": context["fields"].([]any)[0].(member)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature()),
+		"fieldId": context["fields"].([]any)[0].(member)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(kit.Signature()),
 	}}})
 	r.json(get, signing+"/outcome", nil)
 	r.token = token

@@ -15,7 +15,7 @@ import (
 
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // runPython runs a program that reads JSON from its standard input, and decodes its output.
@@ -47,7 +47,7 @@ func TestGuideDigest(t *testing.T) {
 	}
 	made, err := c.Create(ctx, e)
 	require.NoError(t, err)
-	_, err = c.Upload(ctx, made.ID, bytes.NewReader(testkit.OnePage()))
+	_, err = c.Upload(ctx, made.ID, bytes.NewReader(kit.OnePage()))
 	require.NoError(t, err)
 	sent, err := c.Send(ctx, made.ID, "")
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ import (
 
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // The versions of the protocol differ in how they ask a person: in the newest, the result of a tool contains the
@@ -145,7 +145,7 @@ func draft(t *testing.T, s *service, subject string) uuid.UUID {
 	c := s.client(t)
 	e, err := c.Create(t.Context(), request(subject))
 	require.NoError(t, err)
-	_, err = c.Upload(t.Context(), e.ID, bytes.NewReader(testkit.OnePage()))
+	_, err = c.Upload(t.Context(), e.ID, bytes.NewReader(kit.OnePage()))
 	require.NoError(t, err)
 	return e.ID
 }
@@ -163,7 +163,7 @@ func TestMCPFromDraftToSeal(t *testing.T) {
 	s := start(t)
 	for _, protocol := range protocols {
 		a := newAgent(t, s, protocol, saysYes)
-		require.NoError(t, os.WriteFile(filepath.Join(a.folder, "lease.pdf"), testkit.OnePage(), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(a.folder, "lease.pdf"), kit.OnePage(), 0o600))
 		made := a.must(t, "create_draft", map[string]any{
 			"subject": "Lease " + protocol, "files": []string{"lease.pdf"},
 			"signers": []any{map[string]any{"name": "Ada", "email": "ada@example.com", "auth": "none"}},
@@ -288,7 +288,7 @@ func TestMCPFilesStayInTheFolder(t *testing.T) {
 	a := newAgent(t, s, protocols[1], saysYes)
 	outside := t.TempDir()
 	secret := filepath.Join(outside, "secret.pdf")
-	require.NoError(t, os.WriteFile(secret, testkit.OnePage(), 0o600))
+	require.NoError(t, os.WriteFile(secret, kit.OnePage(), 0o600))
 	require.NoError(t, os.Symlink(secret, filepath.Join(a.folder, "link.pdf")))
 	require.NoError(t, os.Symlink(outside, filepath.Join(a.folder, "out")))
 	require.NoError(t, os.WriteFile(filepath.Join(a.folder, "note.txt"), []byte("no PDF"), 0o600))

@@ -17,7 +17,7 @@ import (
 
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // sign is what the first open signer does in the browser.
@@ -61,7 +61,7 @@ func sign(t *testing.T, s *service, sent *countersign.Envelope) {
 		case f.Type == api.FieldTypeDate:
 			fields = append(fields, map[string]any{"fieldId": f.ID, "textValue": "2026-11-22"})
 		default:
-			fields = append(fields, map[string]any{"fieldId": f.ID, "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature())})
+			fields = append(fields, map[string]any{"fieldId": f.ID, "signatureImageBase64": base64.StdEncoding.EncodeToString(kit.Signature())})
 		}
 	}
 	post("/sign", map[string]any{"fields": fields})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // checkDrafts edits a draft in every way, and takes it away again.
@@ -70,7 +70,7 @@ func checkAttachments(t *testing.T, s *target) {
 	nobody.post(t, at+"/consent", nil).want(t, 200)
 	id := func(i int) string { return fields[i].(object)["id"].(string) }
 	give := func() string {
-		return nobody.multipart(t, at+"/attachments", map[string]string{"fieldId": id(1)}, testkit.OnePage()).want(t, 201).str("attachmentId")
+		return nobody.multipart(t, at+"/attachments", map[string]string{"fieldId": id(1)}, kit.OnePage()).want(t, 201).str("attachmentId")
 	}
 	spare, kept := give(), give()
 	nobody.get(t, at+"/attachments/"+kept).want(t, 200)
@@ -90,7 +90,7 @@ func checkTemplates(t *testing.T, s *target) {
 	c := s.app()
 	data := `{"tenantId": "` + s.contract()["tenantId"].(string) + `", "name": "Lease", "subject": "Lease of {{place}}", "roles": [{"role": "tenant", "authMethod": "none"}],
 		"fields": [{"role": "tenant", "type": "text", "name": "rent", "page": 1, "x": 72, "y": 300, "w": 160, "h": 20}]}`
-	template := c.multipart(t, "/v1/templates", map[string]string{"data": data}, testkit.OnePage()).want(t, 201)
+	template := c.multipart(t, "/v1/templates", map[string]string{"data": data}, kit.OnePage()).want(t, 201)
 	at := "/v1/templates/" + template.str("id")
 	require.EqualValues(t, 2, c.call(t, http.MethodPatch, at, object{"message": "Please sign"}).want(t, 200).body["version"])
 	require.EqualValues(t, 1, c.get(t, at+"?version=1").want(t, 200).body["version"])

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // checkBranding gives the tenant a look, which its signers see, and takes it back.
@@ -16,7 +16,7 @@ func checkBranding(t *testing.T, s *target) {
 	c, nobody := s.app(), &client{s: s}
 	at := "/v1/tenants/" + s.tenant + "/branding"
 	c.get(t, at).want(t, 200)
-	logo := base64.StdEncoding.EncodeToString(testkit.Signature())
+	logo := base64.StdEncoding.EncodeToString(kit.Signature())
 	look := c.call(t, http.MethodPut, at, object{"logo": logo, "primaryColor": "#7a1f3d", "footer": "1 High Street"}).want(t, 200)
 	require.Equal(t, "#7a1f3d", look.str("primaryColor"))
 	c.call(t, http.MethodPut, at, object{"primaryColor": "#eeeeee"}).refused(t, 400, "validation_error")

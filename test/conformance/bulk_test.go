@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // checkBulkSends checks rows without sending them, sends two, of which one fails, and
@@ -19,7 +19,7 @@ func checkBulkSends(t *testing.T, s *target) {
 	c, tenant := s.app(), s.contract()["tenantId"].(string)
 	data := `{"tenantId": "` + tenant + `", "name": "Many", "roles": [{"role": "tenant", "authMethod": "none"}],
 		"fields": [{"role": "tenant", "type": "signature", "page": 1, "x": 72, "y": 300, "w": 160, "h": 40}]}`
-	template := c.multipart(t, "/v1/templates", map[string]string{"data": data}, testkit.OnePage()).want(t, 201).str("id")
+	template := c.multipart(t, "/v1/templates", map[string]string{"data": data}, kit.OnePage()).want(t, 201).str("id")
 	row := func(id string) object {
 		return object{"externalId": id, "signers": []object{{"role": "tenant", "name": "Ada Byron", "email": "ada@example.com"}}}
 	}

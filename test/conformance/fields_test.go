@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // checkFields takes an envelope with every type of field, named, prefilled, with rules and
@@ -68,7 +68,7 @@ func checkFields(t *testing.T, s *target) {
 	require.Equal(t, map[string]string{"mail": "type", "firm": "readOnly", "rent": "format", "heating": "options", "petName": "condition"}, rules)
 	require.Nil(t, c.get(t, at+"/values").want(t, 200).body["rent"], "nothing is kept of what was refused")
 
-	picture := object{"fieldId": ids["stamp"], "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature())}
+	picture := object{"fieldId": ids["stamp"], "signatureImageBase64": base64.StdEncoding.EncodeToString(kit.Signature())}
 	sign(text("rent", "950.50"), text("heating", "oil"), text("cat", "true"), text("petName", "Tom"), text("read", "true"), text("from", "2026-11-22"), picture).want(t, 200)
 	values := c.get(t, at+"/values").want(t, 200).body
 	require.Regexp(t, `^\d\d\.\d\d\.\d{4} \(UTC\+0[12]:00\)$`, values["on"])

@@ -23,7 +23,7 @@ import (
 	"github.com/pquerna/otp/totp"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // TestInterface is the suite.
@@ -59,7 +59,7 @@ func (s *target) create(t *testing.T, data object) *answer {
 	t.Helper()
 	b, err := json.Marshal(data)
 	require.NoError(t, err)
-	return s.app().multipart(t, "/v1/envelopes", map[string]string{"data": string(b)}, testkit.OnePage()).want(t, 201)
+	return s.app().multipart(t, "/v1/envelopes", map[string]string{"data": string(b)}, kit.OnePage()).want(t, 201)
 }
 
 // sent makes and sends an envelope; it returns the signers' tokens.
@@ -117,15 +117,15 @@ func checkCreation(t *testing.T, s *target) {
 	c := s.app()
 	flat := c.multipart(t, "/v1/envelopes", map[string]string{
 		"tenantId": s.tenant, "subject": "Flat", "expiresInDays": "null", "signers": `[{"name":"A","email":"a@example.com"}]`,
-	}, testkit.OnePage()).want(t, 201)
+	}, kit.OnePage()).want(t, 201)
 	require.Nil(t, flat.body["expiresAt"])
 	require.Equal(t, "draft", flat.str("status"))
 	require.Equal(t, "email_otp", flat.item("signers", 0)["authMethod"])
 
 	e := c.post(t, "/v1/envelopes", object{"tenantId": s.tenant, "subject": "JSON", "createdBy": "me", "signers": []object{{"name": "A", "email": "a@example.com"}}}).want(t, 201)
 	at := "/v1/envelopes/" + e.str("id")
-	doc := c.send(t, http.MethodPost, at+"/document", "application/octet-stream", testkit.OnePage()).want(t, 200)
-	sum := sha256.Sum256(testkit.OnePage())
+	doc := c.send(t, http.MethodPost, at+"/document", "application/octet-stream", kit.OnePage()).want(t, 200)
+	sum := sha256.Sum256(kit.OnePage())
 	require.Equal(t, hex.EncodeToString(sum[:]), doc.str("sha256"))
 	signer := c.post(t, at+"/signers", object{"name": "B", "email": "b@example.com", "routingOrder": 2}).want(t, 201)
 	field := c.post(t, at+"/fields", object{
@@ -136,7 +136,7 @@ func checkCreation(t *testing.T, s *target) {
 	c.post(t, at+"/fields", object{"signerId": signer.str("id"), "type": "date", "page": 2, "x": 10, "y": 80, "w": 100, "h": 40}).refused(t, 400, "validation_error")
 	showsPages(t, c, at+"/documents/"+doc.str("documentId"))
 	got := c.get(t, at+"/document").want(t, 200)
-	require.Equal(t, testkit.OnePage(), got.raw)
+	require.Equal(t, kit.OnePage(), got.raw)
 	c.get(t, at+"/document?kind=sealed").want(t, 409)
 	c.post(t, "/v1/envelopes", object{"tenantId": s.tenant, "signers": []object{}}).refused(t, 400, "validation_error")
 	c.send(t, http.MethodPost, at+"/document", "application/octet-stream", make([]byte, 25<<20+1)).refused(t, 413, "file_too_large")
@@ -205,8 +205,8 @@ func checkSigning(t *testing.T, s *target) {
 	require.Len(t, ctx.body["fields"], 2)
 	docs := nobody.get(t, at+"/documents").want(t, 200)
 	doc := docs.list[0].(object)["documentId"].(string)
-	require.Equal(t, testkit.OnePage(), nobody.get(t, at+"/documents/"+doc).want(t, 200).raw)
-	require.Equal(t, testkit.OnePage(), nobody.get(t, at+"/document").want(t, 200).raw)
+	require.Equal(t, kit.OnePage(), nobody.get(t, at+"/documents/"+doc).want(t, 200).raw)
+	require.Equal(t, kit.OnePage(), nobody.get(t, at+"/document").want(t, 200).raw)
 	showsPages(t, nobody, at+"/documents/"+doc)
 	nobody.post(t, at+"/page-view", object{"documentId": doc, "page": 1, "dwellMs": 1200}).want(t, 204)
 	nobody.post(t, at+"/sign", object{"fields": []object{}}).want(t, 401) // consent is missing
@@ -218,7 +218,7 @@ func checkSigning(t *testing.T, s *target) {
 	require.Equal(t, "open", nobody.get(t, at+"/outcome").want(t, 200).str("outcome"))
 	done := nobody.post(t, at+"/sign", object{"fields": []object{
 		{"fieldId": field, "textValue": "yes"},
-		{"fieldId": ctx.item("fields", 1)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature())},
+		{"fieldId": ctx.item("fields", 1)["id"], "signatureImageBase64": base64.StdEncoding.EncodeToString(kit.Signature())},
 	}}).want(t, 200)
 	require.Equal(t, "signed", nobody.get(t, at+"/outcome").want(t, 200).str("outcome"))
 	require.Equal(t, "signed", done.str("status"))
@@ -257,7 +257,7 @@ func checkSigning(t *testing.T, s *target) {
 	for _, f := range report.body["findings"].([]any) {
 		require.NotContains(t, []string{"failed", "untrusted"}, f.(object)["status"], "%s", report.raw)
 	}
-	for _, at := range []int{len(testkit.OnePage()) / 2, len(file.raw) - 5000, len(file.raw) - 1} {
+	for _, at := range []int{len(kit.OnePage()) / 2, len(file.raw) - 5000, len(file.raw) - 1} {
 		changed := slices.Clone(file.raw)
 		changed[at] ^= 1
 		require.Equal(t, "broken", nobody.send(t, http.MethodPost, "/v1/verify", "application/pdf", changed).want(t, 200).str("verdict"), "byte %d", at)
@@ -323,14 +323,14 @@ func checkCodes(t *testing.T, s *target) {
 
 func checkDocuments(t *testing.T, s *target) {
 	e := s.create(t, s.contract())
-	second := s.app().multipart(t, "/v1/console/envelopes/"+e.str("id")+"/documents", nil, testkit.OnePage()).want(t, 201)
+	second := s.app().multipart(t, "/v1/console/envelopes/"+e.str("id")+"/documents", nil, kit.OnePage()).want(t, 201)
 	require.EqualValues(t, 2, second.body["document_order"])
 	full := s.app().get(t, "/v1/envelopes/"+e.str("id")).want(t, 200)
 	one := full.item("documents", 0)["sha256"].(string)
 	sum := sha256.Sum256([]byte(one + second.str("sha256")))
 	require.Equal(t, hex.EncodeToString(sum[:]), full.str("documentHashOriginal"))
 	got := s.app().get(t, "/v1/envelopes/"+e.str("id")+"/document?documentId="+second.str("id")).want(t, 200)
-	require.Equal(t, testkit.OnePage(), got.raw)
+	require.Equal(t, kit.OnePage(), got.raw)
 }
 
 func checkPortal(t *testing.T, s *target) {
@@ -468,7 +468,7 @@ func checkConsole(t *testing.T, s *target) {
 	set := c.call(t, http.MethodPut, "/v1/console/settings?tenantId="+tenant, object{"defaultExpiryDays": 9}).want(t, 200)
 	require.EqualValues(t, 9, set.body["effective"].(object)["defaultExpiryDays"])
 	require.Equal(t, set.body["effective"], c.get(t, "/v1/console/settings?tenantId="+tenant).want(t, 200).body["effective"])
-	require.Equal(t, testkit.OnePage(), c.get(t, at+"/document").want(t, 200).raw)
+	require.Equal(t, kit.OnePage(), c.get(t, at+"/document").want(t, 200).raw)
 	require.Nil(t, c.get(t, "/v1/console/me").want(t, 200).body["user"], "it is the app itself")
 	password := "conformance " + uuid.NewString()[:8]
 	user := c.post(t, "/v1/console/users", object{"email": email, "name": "Zoë", "password": password, "role": "viewer"}).want(t, 201)
@@ -636,7 +636,7 @@ func checkErrorShapes(t *testing.T, s *target) {
 
 func checkVerification(t *testing.T, s *target) {
 	nobody := &client{s: s}
-	require.Equal(t, "not_sealed", nobody.send(t, http.MethodPost, "/v1/verify", "application/pdf", testkit.OnePage()).want(t, 200).str("verdict"))
+	require.Equal(t, "not_sealed", nobody.send(t, http.MethodPost, "/v1/verify", "application/pdf", kit.OnePage()).want(t, 200).str("verdict"))
 	nobody.send(t, http.MethodPost, "/v1/verify", "text/plain", []byte("x")).want(t, 400)
 }
 

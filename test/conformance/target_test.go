@@ -35,8 +35,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	countersign "countersign/clients/go"
-	"countersign/internal/testkit"
-	"countersign/internal/testkit/contractcheck"
+	"countersign/test/kit"
+	"countersign/test/kit/contractcheck"
 )
 
 type object = map[string]any
@@ -78,7 +78,7 @@ func targets(t *testing.T, suite func(*testing.T, *target)) {
 		"sqlite": func(testing.TB) []string { return nil },
 		"postgres": func(tb testing.TB) []string {
 			tb.Helper()
-			return []string{"COUNTERSIGN_DATABASE_URL=" + testkit.Postgres(tb)}
+			return []string{"COUNTERSIGN_DATABASE_URL=" + kit.Postgres(tb)}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // app is an application: it uses the Go client.
@@ -88,7 +88,7 @@ func (a *app) draft(t *testing.T, in countersign.EnvelopeRequest, pdf []byte) *c
 // send makes an envelope of one page and sends it.
 func (a *app) send(t *testing.T, in countersign.EnvelopeRequest) uuid.UUID {
 	t.Helper()
-	e := a.draft(t, in, testkit.OnePage())
+	e := a.draft(t, in, kit.OnePage())
 	_, err := a.Send(t.Context(), e.ID, "")
 	require.NoError(t, err)
 	return e.ID

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // TestBadInput: every refusal that the interface names for these endpoints, with
@@ -94,7 +94,7 @@ func badCreates(t *testing.T, c *client) {
 			"fields":  []object{{"signerId": "0", "type": "text", "page": 1, "x": 1, "y": 1, "w": 10, "h": 10}},
 		}
 		edit(data)
-		out := c.create(t, http.StatusBadRequest, data, testkit.OnePage())
+		out := c.create(t, http.StatusBadRequest, data, kit.OnePage())
 		assert.Equal(t, "validation_error", out.str("error"), name)
 		assert.Contains(t, out["errors"], name, "%v", out)
 	}
@@ -127,7 +127,7 @@ func badFiles(t *testing.T, c *client) {
 	flat := c.multipart(t, http.StatusCreated, "/v1/envelopes", map[string]string{
 		"tenantId": "files", "subject": "Flat", "expiresInDays": "null", "signers": `[{"name":"A","email":"a@example.com"}]`,
 		"fields": `[{"signerId":"0","type":"text","page":1,"x":1,"y":1,"w":10,"h":10}]`,
-	}, testkit.OnePage())
+	}, kit.OnePage())
 	assert.Nil(t, flat["expiresAt"], "an explicit null is no deadline")
 	e := c.call(t, http.StatusCreated, http.MethodPost, "/v1/envelopes", object{
 		"tenantId": "files", "subject": "JSON", "createdBy": "someone", "origin": "bottom-left", "signers": []object{{"name": "A", "email": "a@example.com"}},
@@ -144,10 +144,10 @@ func badFiles(t *testing.T, c *client) {
 	}{
 		"empty":      {nil, 400, "not_a_pdf"},
 		"text":       {[]byte("hello"), 400, "not_a_pdf"},
-		"cut":        {testkit.OnePage()[:300], 400, ""},
+		"cut":        {kit.OnePage()[:300], 400, ""},
 		"encrypted":  {locked, 400, "pdf_encrypted"},
-		"over 25 MB": {append(testkit.OnePage(), bytes.Repeat([]byte{'%'}, 25<<20+1-len(testkit.OnePage()))...), 413, "file_too_large"},
-		"png":        {testkit.Signature(), 400, "not_a_pdf"},
+		"over 25 MB": {append(kit.OnePage(), bytes.Repeat([]byte{'%'}, 25<<20+1-len(kit.OnePage()))...), 413, "file_too_large"},
+		"png":        {kit.Signature(), 400, "not_a_pdf"},
 	} {
 		status, b := c.do(t, http.MethodPost, at+"/document", "application/octet-stream", bytes.NewReader(f.body))
 		assert.Equal(t, f.status, status, "%s: %s", name, b)
@@ -157,7 +157,7 @@ func badFiles(t *testing.T, c *client) {
 		bytes.Repeat([]byte{'%'}, 25<<20+1))
 	assert.Equal(t, "file_too_large", out.str("error"))
 
-	status, b := c.do(t, http.MethodPost, at+"/document", "application/octet-stream", bytes.NewReader(testkit.OnePage()))
+	status, b := c.do(t, http.MethodPost, at+"/document", "application/octet-stream", bytes.NewReader(kit.OnePage()))
 	require.Equal(t, http.StatusOK, status, "%s", b)
 	var doc object
 	require.NoError(t, json.Unmarshal(b, &doc))
@@ -175,7 +175,7 @@ func badFiles(t *testing.T, c *client) {
 	assert.InDelta(t, 1, signer["routingOrder"], 0)
 	status, b = c.do(t, http.MethodGet, at+"/document", "", nil)
 	assert.Equal(t, http.StatusOK, status)
-	assert.Equal(t, testkit.OnePage(), b)
+	assert.Equal(t, kit.OnePage(), b)
 	c.refused(t, 400, "validation_error", http.MethodGet, at+"/document?kind=draft", nil)
 }
 
@@ -184,7 +184,7 @@ func encrypted(t *testing.T) []byte {
 	t.Helper()
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "in.pdf"), filepath.Join(dir, "out.pdf")
-	require.NoError(t, os.WriteFile(in, testkit.OnePage(), 0o600))
+	require.NoError(t, os.WriteFile(in, kit.OnePage(), 0o600))
 	b, err := exec.CommandContext(t.Context(), "qpdf", "--encrypt", "user", "owner", "256", "--", in, out).CombinedOutput()
 	require.NoError(t, err, "%s", b)
 	b, err = os.ReadFile(out)
@@ -200,7 +200,7 @@ func sentTo(t *testing.T, s *service, c *client, email string, edit func(object)
 	if edit != nil {
 		edit(data)
 	}
-	e := c.create(t, http.StatusCreated, data, testkit.OnePage())
+	e := c.create(t, http.StatusCreated, data, kit.OnePage())
 	sent := c.call(t, http.StatusOK, http.MethodPost, "/v1/envelopes/"+e.str("id")+"/send", nil)
 	url := sent.list("signers")[0].str("signingUrl")
 	return sent, strings.TrimPrefix(url, s.BaseURL+"/sign/")
@@ -219,7 +219,7 @@ func badStates(t *testing.T, s *service, c *client) {
 	} {
 		c.refused(t, 400, "envelope_not_draft", http.MethodPost, at+req.path, req.body)
 	}
-	status, b := c.do(t, http.MethodPost, at+"/document", "application/octet-stream", bytes.NewReader(testkit.OnePage()))
+	status, b := c.do(t, http.MethodPost, at+"/document", "application/octet-stream", bytes.NewReader(kit.OnePage()))
 	assert.Equal(t, 400, status, "%s", b)
 	c.refused(t, 409, "envelope_not_completed", http.MethodGet, at+"/document?kind=sealed", nil)
 	c.refused(t, 400, "validation_error", http.MethodPost, at+"/void", object{"reason": strings.Repeat("x", 1001)})
@@ -264,18 +264,18 @@ func otherApps(t *testing.T, s *service, c *client) {
 	} {
 		oc.refused(t, 404, "not_found", call.method, call.path, call.body)
 	}
-	status, _ := oc.do(t, http.MethodPost, "/v1/envelopes/"+id+"/document", "application/octet-stream", bytes.NewReader(testkit.OnePage()))
+	status, _ := oc.do(t, http.MethodPost, "/v1/envelopes/"+id+"/document", "application/octet-stream", bytes.NewReader(kit.OnePage()))
 	assert.Equal(t, 404, status)
 	// The free plan: one document per envelope.
-	draft := oc.create(t, http.StatusCreated, contract(), testkit.OnePage())
-	status, b := oc.do(t, http.MethodPost, "/v1/envelopes/"+draft.str("id")+"/document", "application/octet-stream", bytes.NewReader(testkit.OnePage()))
+	draft := oc.create(t, http.StatusCreated, contract(), kit.OnePage())
+	status, b := oc.do(t, http.MethodPost, "/v1/envelopes/"+draft.str("id")+"/document", "application/octet-stream", bytes.NewReader(kit.OnePage()))
 	assert.Equal(t, 402, status, "%s", b)
 	for i := range 6 {
 		want := http.StatusOK
 		if i == 5 {
 			want = http.StatusPaymentRequired
 		}
-		d := oc.create(t, http.StatusCreated, contract(), testkit.OnePage())
+		d := oc.create(t, http.StatusCreated, contract(), kit.OnePage())
 		oc.call(t, want, http.MethodPost, "/v1/envelopes/"+d.str("id")+"/send", nil)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // object is a JSON object as a client without our types sees it.
@@ -226,7 +226,7 @@ func values(ctx object) []object {
 		v := object{"fieldId": f.str("id")}
 		switch f.str("type") {
 		case "signature", "initial":
-			v["signatureImageBase64"] = base64.StdEncoding.EncodeToString(testkit.Signature())
+			v["signatureImageBase64"] = base64.StdEncoding.EncodeToString(kit.Signature())
 		case "date":
 			v["textValue"] = "2026-11-21"
 		case "checkbox":

@@ -16,8 +16,8 @@ import (
 	temporal "go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"countersign/internal/testkit"
 	"countersign/seal"
+	"countersign/test/kit"
 )
 
 type finding struct{ Check, Status, Detail, Advice string }
@@ -93,7 +93,7 @@ func TestDoctor(t *testing.T) {
 		"settings":          {[]string{"COUNTERSIGN_RATE_LIMIT=many"}, "settings", "COUNTERSIGN_RATE_LIMIT"},
 		"no settings":       {[]string{"COUNTERSIGN_SMTP_URL="}, "settings", "COUNTERSIGN_SMTP_URL: must be set"},
 		"database":          {[]string{"COUNTERSIGN_DATABASE_URL=postgres://nobody:hunter2@127.0.0.1:1/none"}, "database", "COUNTERSIGN_DATABASE_URL"},
-		"migrations":        {[]string{"COUNTERSIGN_DATABASE_URL=" + testkit.Postgres(t)}, "migrations", "countersign migrate"},
+		"migrations":        {[]string{"COUNTERSIGN_DATABASE_URL=" + kit.Postgres(t)}, "migrations", "countersign migrate"},
 		"master key":        {[]string{"COUNTERSIGN_MASTER_KEY=" + base64.StdEncoding.EncodeToString(make([]byte, 32))}, "master_key", "after a comma"},
 		"temporal":          {[]string{"COUNTERSIGN_TEMPORAL_ADDRESS=127.0.0.1:1"}, "temporal", "COUNTERSIGN_TEMPORAL_ADDRESS"},
 		"namespace":         {[]string{"COUNTERSIGN_TEMPORAL_NAMESPACE=nowhere"}, "namespace", "namespace create"},
@@ -131,7 +131,7 @@ func expiredCertificate(t *testing.T) []string {
 // bareNamespace is one without Countersign's search attributes.
 func bareNamespace(t *testing.T) string {
 	t.Helper()
-	opts := testkit.Temporal(t)
+	opts := kit.Temporal(t)
 	c, err := temporal.DialContext(t.Context(), opts)
 	require.NoError(t, err)
 	defer c.Close()

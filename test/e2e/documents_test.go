@@ -13,7 +13,7 @@ import (
 
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // TestSeveralDocuments: each document is sealed separately, the envelope's hash covers all of them, and copies that
@@ -22,8 +22,8 @@ func TestSeveralDocuments(t *testing.T) {
 	t.Parallel()
 	s, _ := dev(t, t.TempDir(), "COUNTERSIGN_EMAIL_ATTACHMENT_LIMIT=1000")
 	c := s.app(t)
-	e := c.draft(t, agreement("Ada Lovelace", "ada@example.com"), testkit.OnePage())
-	second, err := c.Upload(t.Context(), e.ID, bytes.NewReader(testkit.OnePage()))
+	e := c.draft(t, agreement("Ada Lovelace", "ada@example.com"), kit.OnePage())
+	second, err := c.Upload(t.Context(), e.ID, bytes.NewReader(kit.OnePage()))
 	require.NoError(t, err)
 	assert.Equal(t, 2, c.envelope(t, e.ID).Documents[1].DocumentOrder)
 	field := countersign.NewField(api.FieldTypeSignature, e.Signers[0].ID.String(), 1, 72, 300, 160, 50)
@@ -44,7 +44,7 @@ func TestSeveralDocuments(t *testing.T) {
 		b := c.download(t, e.ID, countersign.DownloadOptions{Kind: countersign.Ptr(countersign.Sealed), DocumentID: &d.ID})
 		sum := sha256.Sum256(b)
 		assert.Equal(t, hex.EncodeToString(sum[:]), d.Sha256)
-		assert.True(t, bytes.HasPrefix(b, testkit.OnePage()))
+		assert.True(t, bytes.HasPrefix(b, kit.OnePage()))
 		hashes += d.Sha256
 		sealed = append(sealed, b)
 	}

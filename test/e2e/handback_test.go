@@ -18,15 +18,15 @@ import (
 	"go.temporal.io/api/workflow/v1"
 	sdkclient "go.temporal.io/sdk/client"
 
-	"countersign/internal/testkit"
 	"countersign/temporal"
+	"countersign/test/kit"
 )
 
 // TestASealUnderWayIsHandedBack: a worker that is stopped while it seals hands the task back, and another worker seals
 // immediately, without waiting for a heartbeat timeout.
 func TestASealUnderWayIsHandedBack(t *testing.T) {
 	t.Parallel()
-	tsa, err := url.Parse(testkit.NewTSA(t).URL)
+	tsa, err := url.Parse(kit.NewTSA(t).URL)
 	require.NoError(t, err)
 	var well atomic.Bool
 	asked := make(chan struct{}, 100)

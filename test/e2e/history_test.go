@@ -12,21 +12,21 @@ import (
 
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // TestHistoriesHoldNoPersonalData reads everything Temporal keeps of an
 // envelope: ids and times, but no name, address, phone, token, code or text.
 func TestHistoriesHoldNoPersonalData(t *testing.T) {
 	t.Parallel()
-	tmp := testkit.Temporal(t)
+	tmp := kit.Temporal(t)
 	s, _ := dev(t, t.TempDir(), "COUNTERSIGN_TEMPORAL_ADDRESS="+tmp.HostPort, "COUNTERSIGN_TEMPORAL_NAMESPACE="+tmp.Namespace)
 	c := s.app(t)
 	h := listenHook(t)
 	c.subscribe(t, h.server.URL, hookSecret, api.WebhookEventNameEnvelopeCompleted)
 	in := agreement("Ada Lovelace", "ada@example.com")
 	in.Subject, in.Signers[0].AuthMethod, in.Signers[0].Phone = countersign.Ptr("Secret merger"), nil, countersign.Ptr("+4915123456789")
-	_, err := c.Send(t.Context(), c.draft(t, in, testkit.OnePage()).ID, "Between us")
+	_, err := c.Send(t.Context(), c.draft(t, in, kit.OnePage()).ID, "Between us")
 	require.NoError(t, err)
 	token := s.signingLink(t, "ada@example.com")
 	s.sign(t, token, "ada@example.com")

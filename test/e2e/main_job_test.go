@@ -21,7 +21,7 @@ import (
 
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // TestMainJob: three signers in two groups, from the application's first call
@@ -99,7 +99,7 @@ func mainJob(t *testing.T, s *service) {
 		"envelope.created", "envelope.sent", "envelope.completed", "envelope.declined", "envelope.voided", "envelope.expired",
 		"signer.viewed", "signer.signed", "signer.declined", "signer.otp_failed")
 
-	pdf := testkit.OnePage()
+	pdf := kit.OnePage()
 	initials := countersign.NewField(api.FieldTypeInitial, "2", 1, 72, 842-400-40, 60, 40)
 	initials.Origin = countersign.Ptr(api.FieldRequestOriginBottomLeft)
 	envelope := c.draft(t, countersign.EnvelopeRequest{

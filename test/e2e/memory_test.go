@@ -26,8 +26,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
-	"countersign/internal/testkit/contractcheck"
+	"countersign/test/kit"
+	"countersign/test/kit/contractcheck"
 )
 
 const (
@@ -103,7 +103,7 @@ func (a *attack) prepare(t *testing.T) {
 			list = append(list, object{"signerId": "0", "type": "signature", "page": 1, "x": 10, "y": 10 + i, "w": 90, "h": 30})
 		}
 		list = append(list, object{"signerId": "0", "type": "attachment", "page": 1, "x": 10, "y": 500, "w": 90, "h": 30})
-		e := c.create(t, http.StatusCreated, object{"tenantId": "acme", "subject": "S", "signers": []object{{"name": "A", "email": "a@example.com", "authMethod": "none"}}, "fields": list}, testkit.OnePage())
+		e := c.create(t, http.StatusCreated, object{"tenantId": "acme", "subject": "S", "signers": []object{{"name": "A", "email": "a@example.com", "authMethod": "none"}}, "fields": list}, kit.OnePage())
 		id = e.str("id")
 		sent := c.call(t, http.StatusOK, http.MethodPost, "/v1/envelopes/"+id+"/send", nil)
 		link = "/v1/signing/" + path.Base(sent.list("signers")[0].str("signingUrl"))

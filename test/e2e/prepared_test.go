@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	countersign "countersign/clients/go"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // TestPreparedDocuments: a document with tags, a form and a script, with and without a password, is prepared, signed
@@ -25,7 +25,7 @@ func TestPreparedDocuments(t *testing.T) {
 	c := s.app(t)
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	require.NoError(t, os.WriteFile(at("script.pdf"), testkit.TaggedPages(2, 1), 0o600))
+	require.NoError(t, os.WriteFile(at("script.pdf"), kit.TaggedPages(2, 1), 0o600))
 	for _, args := range [][]string{
 		{at("script.pdf"), "--pages", ".", "../../prepare/testdata/corpus/libreoffice-tags-pdfa.pdf", "--", at("plain.pdf")},
 		{"--encrypt", "secret", "owner", "256", "--", at("plain.pdf"), at("locked.pdf")},

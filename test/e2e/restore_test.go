@@ -14,9 +14,9 @@ import (
 
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
-	"countersign/internal/testkit"
 	"countersign/operate/reconcile"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestRestore: a dump of the database and a copy of the files, taken while the service runs, are sufficient to
@@ -41,15 +41,15 @@ func TestRestore(t *testing.T) {
 
 	// The back-up: the database first, then the files.
 	dump := filepath.Join(t.TempDir(), "countersign.sql")
-	tool(t, postgresTool(t, "pg_dump"), "--no-owner", "--file", dump, testkit.DirectURL(t, s.setting("COUNTERSIGN_DATABASE_URL")))
+	tool(t, postgresTool(t, "pg_dump"), "--no-owner", "--file", dump, kit.DirectURL(t, s.setting("COUNTERSIGN_DATABASE_URL")))
 	files := filepath.Join(t.TempDir(), "files")
 	require.NoError(t, os.CopyFS(files, os.DirFS(strings.TrimPrefix(s.setting("COUNTERSIGN_BLOB_URL"), "file://"))))
 	s.api.stop(t)
 	s.worker.stop(t)
 
 	// The restore, on an empty database and an empty Temporal.
-	database, tmp := testkit.Postgres(t), testkit.Temporal(t)
-	tool(t, postgresTool(t, "psql"), "--quiet", "--set", "ON_ERROR_STOP=1", "--file", dump, testkit.DirectURL(t, database))
+	database, tmp := kit.Postgres(t), kit.Temporal(t)
+	tool(t, postgresTool(t, "psql"), "--quiet", "--set", "ON_ERROR_STOP=1", "--file", dump, kit.DirectURL(t, database))
 	s.env = append(s.env, "COUNTERSIGN_DATABASE_URL="+database, "COUNTERSIGN_BLOB_URL=file://"+files,
 		"COUNTERSIGN_TEMPORAL_ADDRESS="+tmp.HostPort, "COUNTERSIGN_TEMPORAL_NAMESPACE="+tmp.Namespace)
 	out, err := run(t, s.env, "migrate")

@@ -24,7 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/internal/inbox"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // service is a running Countersign, seen from outside.
@@ -181,12 +181,12 @@ func production(t *testing.T, settings ...string) *service {
 	made, err := run(t, nil, "app", "create", "--data-dir", filepath.Join(dir, "keys"), "--name", "unused", "--plan", "free", "--json")
 	require.NoError(t, err, made)
 	keys := filepath.Join(dir, "keys", "keys")
-	tmp := testkit.Temporal(t)
+	tmp := kit.Temporal(t)
 	api := listen(t)
 	address := api.Addr().String()
 	require.NoError(t, api.Close())
 	env := []string{
-		"COUNTERSIGN_LISTEN=" + address, "COUNTERSIGN_DATABASE_URL=" + testkit.Postgres(t), "COUNTERSIGN_BLOB_URL=file://" + filepath.Join(dir, "files"),
+		"COUNTERSIGN_LISTEN=" + address, "COUNTERSIGN_DATABASE_URL=" + kit.Postgres(t), "COUNTERSIGN_BLOB_URL=file://" + filepath.Join(dir, "files"),
 		"COUNTERSIGN_TEMPORAL_ADDRESS=" + tmp.HostPort, "COUNTERSIGN_TEMPORAL_NAMESPACE=" + tmp.Namespace,
 		"COUNTERSIGN_SMTP_URL=smtp://" + smtp.Addr().String() + "?tls=none", "COUNTERSIGN_SMS_URL=" + strings.Replace(page.URL, "http://", "http://ACx:y@", 1) + "/2010-04-01/Accounts/ACx/Messages.json?From=%2B15005550006",
 		"COUNTERSIGN_MAIL_FROM=Countersign <sign@example.com>", "COUNTERSIGN_WEBHOOK_ALLOW_PRIVATE=true",

@@ -18,7 +18,7 @@ import (
 
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // TestGracefulShutdown: a process that is stopped accepts nothing new, and finishes what it has begun.
@@ -37,7 +37,7 @@ func TestGracefulShutdown(t *testing.T) {
 	}))
 	t.Cleanup(endpoint.Close)
 	c.subscribe(t, endpoint.URL, "", api.WebhookEventNameEnvelopeCreated)
-	c.draft(t, agreement("Ada Lovelace", "ada@example.com"), testkit.OnePage())
+	c.draft(t, agreement("Ada Lovelace", "ada@example.com"), kit.OnePage())
 	within(t, "a delivery", posted)
 	require.NoError(t, s.worker.cmd.Process.Signal(os.Interrupt))
 	close(release)
@@ -108,7 +108,7 @@ func envelopeForm(t *testing.T) (body []byte, contentType string) {
 	require.NoError(t, w.WriteField("data", string(data)))
 	part, err := w.CreateFormFile("file", "contract.pdf")
 	require.NoError(t, err)
-	_, err = part.Write(testkit.OnePage())
+	_, err = part.Write(kit.OnePage())
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	return b.Bytes(), w.FormDataContentType()

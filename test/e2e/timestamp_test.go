@@ -13,14 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/clients/go/api"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // TestTimestamps: a document that was sealed while the time-stamping service was
 // down has its time-stamp as soon as that is back, and another one when it is due.
 func TestTimestamps(t *testing.T) {
 	t.Parallel()
-	tsa := testkit.NewTSA(t)
+	tsa := kit.NewTSA(t)
 	tsa.Down.Store(true)
 	s := production(t, "COUNTERSIGN_TSA_URL="+tsa.URL, "COUNTERSIGN_TSA_OPTIONAL=true", "COUNTERSIGN_TSA_ANCHOR=true", "COUNTERSIGN_ENCRYPT_FILES=true")
 	c := s.app(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
+	"countersign/test/kit"
 )
 
 type object = map[string]any
@@ -207,8 +207,8 @@ func (e *envelope) signed() (n int) {
 }
 
 var (
-	stroke  = base64.StdEncoding.EncodeToString(testkit.Signature())
-	onePage = testkit.OnePage()
+	stroke  = base64.StdEncoding.EncodeToString(kit.Signature())
+	onePage = kit.OnePage()
 )
 
 // send makes an envelope of one page and sends it to n signers.

@@ -15,9 +15,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // partCaller makes a call of the model; link is the one that the client knows, and learns.
@@ -215,7 +215,7 @@ func (e *envelope) askPart(in partCall, link *string, document string) (partSeen
 // databases: the changes that a handler would make, at the same time.
 func TestLinearizableKindsInTheStore(t *testing.T) {
 	t.Parallel()
-	testkit.OnBoth(t, func(t *testing.T, s *store.Store, clock *testkit.Clock) {
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		row(t, func(t *testing.T, rnd *rand.Rand) {
 			app, _, err := s.CreateApp(t.Context(), "Kinds", models.PlanEnterprise, nil)
 			require.NoError(t, err)
@@ -255,7 +255,7 @@ func TestLinearizableKindsInTheStore(t *testing.T) {
 type storedParts struct {
 	s     *store.Store
 	app   uuid.UUID
-	clock *testkit.Clock
+	clock *kit.Clock
 	id    uuid.UUID
 	copy  uuid.UUID
 }

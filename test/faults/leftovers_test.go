@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // TestKillWhileUploading kills the API between the writing of a file and its
@@ -54,7 +54,7 @@ func TestKillWhileUploading(t *testing.T) {
 func TestKillWhileAnchoring(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
-		w := newScenario(t, setting{env: []string{"COUNTERSIGN_TSA_URL=" + testkit.NewTSA(t).URL, "COUNTERSIGN_TSA_ANCHOR=true"}})
+		w := newScenario(t, setting{env: []string{"COUNTERSIGN_TSA_URL=" + kit.NewTSA(t).URL, "COUNTERSIGN_TSA_ANCHOR=true"}})
 		w.api()
 		w.login()
 		_, err := w.draft(1)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // TestStandbyIsPromoted loses the machine of PostgreSQL under load, with two APIs and three workers behind a
@@ -18,13 +18,13 @@ func TestStandbyIsPromoted(t *testing.T) {
 	row(t, func(t *testing.T, rnd *rand.Rand) {
 		ctx := t.Context()
 		primary := startPostgres(t)
-		standby, err := primary.StartStandby(ctx, testkit.PostgresOptions{})
+		standby, err := primary.StartStandby(ctx, kit.PostgresOptions{})
 		require.NoError(t, err)
 		stopAfter(t, "the standby", standby)
 		for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
 			require.NoError(t, primary.Exec(ctx, statement))
 		}
-		pool, err := testkit.StartPgBouncer(ctx, primary.URL)
+		pool, err := kit.StartPgBouncer(ctx, primary.URL)
 		require.NoError(t, err)
 		stopAfter(t, "PgBouncer", pool)
 

@@ -23,9 +23,9 @@ import (
 
 	"countersign/internal/failpoint"
 	"countersign/internal/inbox"
-	"countersign/internal/testkit"
 	"countersign/internal/vault"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // setting configures a scenario. The zero value shares the servers of the other tests, with its own database and
@@ -77,10 +77,10 @@ func newScenario(t *testing.T, s setting) *scenario {
 	w.smtp = newSMTPRelay(t, server.Addr().String())
 	w.hooks = newWebhookSink(t)
 	if s.postgres == "" {
-		s.postgres = testkit.Postgres(t)
+		s.postgres = kit.Postgres(t)
 	}
 	if s.temporal == "" {
-		opts := testkit.Temporal(t)
+		opts := kit.Temporal(t)
 		s.temporal, s.namespace = opts.HostPort, opts.Namespace
 	}
 	if w.files == "" {

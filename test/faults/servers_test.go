@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/internal/bundled"
-	"countersign/internal/testkit"
 	"countersign/models"
+	"countersign/test/kit"
 )
 
 // load keeps n clients busy, each with one envelope after the other, until the
@@ -45,9 +45,9 @@ func (w *scenario) load(n int) (stop func()) {
 func pause(rnd *rand.Rand, d time.Duration) { time.Sleep(d + time.Duration(rnd.Int64N(int64(d)))) }
 
 // startPostgres starts a PostgreSQL server for this test only, which can be crashed.
-func startPostgres(t *testing.T) *testkit.PostgresServer {
+func startPostgres(t *testing.T) *kit.PostgresServer {
 	t.Helper()
-	server, err := testkit.StartPostgres(t.Context(), testkit.PostgresOptions{})
+	server, err := kit.StartPostgres(t.Context(), kit.PostgresOptions{})
 	require.NoError(t, err)
 	stopAfter(t, "PostgreSQL", server)
 	return server

@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/api/enums/v1"
 	sdkclient "go.temporal.io/sdk/client"
 
-	"countersign/internal/testkit"
 	"countersign/temporal"
+	"countersign/test/kit"
 )
 
 // TestRollingRestart replaces worker and API one after the other, as an upgrade
@@ -46,7 +46,7 @@ func TestRollingRestart(t *testing.T) {
 func TestWorkerVersions(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, _ *rand.Rand) {
-		opts := testkit.Temporal(t)
+		opts := kit.Temporal(t)
 		w := newScenario(t, setting{temporal: opts.HostPort, namespace: opts.Namespace, env: []string{"COUNTERSIGN_WORKER_DEPLOYMENT=countersign"}})
 		c, err := sdkclient.NewLazyClient(opts) // one that does not give up on a busy machine
 		require.NoError(t, err)

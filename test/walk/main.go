@@ -3,7 +3,7 @@
 // empty. Then it counts the code executed between POST …/sign and the delivery of the signature's outbox row. No
 // worker runs.
 //
-//	go run ./internal/testkit/testenv go run ./test/walk [-v] [-tree DIR]
+//	go run ./test/kit/testenv go run ./test/walk [-v] [-tree DIR]
 //
 // With -tree it builds another working tree, such as one of an earlier commit; the tree needs its web/dist.
 package main
@@ -34,7 +34,7 @@ import (
 	"github.com/google/uuid"
 	_ "github.com/jackc/pgx/v5/stdlib" // "pgx"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 const limit = 5 * time.Minute // of the whole walk; most of it is the build
@@ -100,9 +100,9 @@ func build(ctx context.Context, tree, dir string) (bin string, err error) {
 
 // settings makes a database and returns what the service is to find in its environment.
 func settings(ctx context.Context, dir string) (*sql.DB, []string, error) {
-	address, temporal := os.Getenv(testkit.PostgresVariable), os.Getenv(testkit.TemporalVariable)
+	address, temporal := os.Getenv(kit.PostgresVariable), os.Getenv(kit.TemporalVariable)
 	if address == "" || temporal == "" {
-		return nil, nil, errors.New("run it under internal/testkit/testenv")
+		return nil, nil, errors.New("run it under test/kit/testenv")
 	}
 	u, err := url.Parse(address)
 	if err != nil {
@@ -220,7 +220,7 @@ func (s *service) send(ctx context.Context) (link string, fields []map[string]st
 	if err := s.post(ctx, "/v1/envelopes", draft, &e); err != nil {
 		return "", nil, err
 	}
-	if err := s.call(ctx, http.MethodPost, "/v1/envelopes/"+e.ID+"/document", "application/octet-stream", testkit.OnePage(), nil); err != nil {
+	if err := s.call(ctx, http.MethodPost, "/v1/envelopes/"+e.ID+"/document", "application/octet-stream", kit.OnePage(), nil); err != nil {
 		return "", nil, err
 	}
 	if err := s.post(ctx, "/v1/envelopes/"+e.ID+"/send", map[string]any{}, &e); err != nil {
@@ -229,7 +229,7 @@ func (s *service) send(ctx context.Context) (link string, fields []map[string]st
 	for _, f := range e.Fields {
 		value := map[string]string{"fieldId": f.ID, "textValue": "London"}
 		if f.Type == "signature" {
-			value = map[string]string{"fieldId": f.ID, "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature())}
+			value = map[string]string{"fieldId": f.ID, "signatureImageBase64": base64.StdEncoding.EncodeToString(kit.Signature())}
 		}
 		fields = append(fields, value)
 	}

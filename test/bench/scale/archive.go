@@ -10,10 +10,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
 	"countersign/store/blob"
+	"countersign/test/kit"
 )
 
 const (
@@ -152,7 +152,7 @@ func (b *bench) completed(at time.Time) (*models.Envelope, error) {
 		_, err1 := e.Open(by(signer), link)
 		_, err2 := e.Consent(by(signer), link, new(models.Signer).Disclosure("en"))
 		_, err3 := e.Sign(by(signer), link, models.Submission{Fields: []models.FieldSubmission{
-			{FieldID: e.Fields[2*i].ID, Image: testkit.Signature()}, {FieldID: e.Fields[2*i+1].ID, Text: &value},
+			{FieldID: e.Fields[2*i].ID, Image: kit.Signature()}, {FieldID: e.Fields[2*i+1].ID, Text: &value},
 		}})
 		must(errors.Join(err1, err2, err3))
 	}

@@ -25,11 +25,11 @@ import (
 	"countersign/api"
 	countersign "countersign/clients/go"
 	"countersign/internal/credential"
-	"countersign/internal/testkit"
 	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/store"
 	"countersign/store/blob"
+	"countersign/test/kit"
 )
 
 func main() {
@@ -84,7 +84,7 @@ func say(format string, args ...any) { _, _ = fmt.Fprintf(os.Stdout, format+"\n"
 func run(ctx context.Context, server string, large int, archive archiveOptions, onlyFill bool) (err error) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	if server == "" {
-		pg, err := testkit.StartPostgres(ctx, testkit.PostgresOptions{Durable: true})
+		pg, err := kit.StartPostgres(ctx, kit.PostgresOptions{Durable: true})
 		if err != nil {
 			return err
 		}
@@ -180,7 +180,7 @@ func open(ctx context.Context, server, name string, s3 bool) (*bench, error) {
 func (b *bench) openFiles(ctx context.Context, s3 bool) (err error) {
 	if s3 {
 		const page = 1000 // as S3 lists them
-		bucket := testkit.StartS3(page)
+		bucket := kit.StartS3(page)
 		b.ended = bucket.Close
 		b.files, err = blob.Open(ctx, bucket.URL)
 		return err

@@ -18,7 +18,7 @@ import (
 
 	countersign "countersign/clients/go"
 	"countersign/clients/go/api"
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 const (
@@ -174,7 +174,7 @@ func (b *bench) sign(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	if _, err := b.client.Upload(ctx, e.ID, bytes.NewReader(testkit.OnePage())); err != nil {
+	if _, err := b.client.Upload(ctx, e.ID, bytes.NewReader(kit.OnePage())); err != nil {
 		return 0, err
 	}
 	if e, err = b.client.Send(ctx, e.ID, ""); err != nil {
@@ -185,7 +185,7 @@ func (b *bench) sign(ctx context.Context) (time.Duration, error) {
 		switch {
 		case f.SignerID != e.Signers[0].ID:
 		case f.Type == api.FieldTypeSignature:
-			values = append(values, map[string]any{"fieldId": f.ID, "signatureImageBase64": base64.StdEncoding.EncodeToString(testkit.Signature())})
+			values = append(values, map[string]any{"fieldId": f.ID, "signatureImageBase64": base64.StdEncoding.EncodeToString(kit.Signature())})
 		default:
 			values = append(values, map[string]any{"fieldId": f.ID, "textValue": "Value"})
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit/contractcheck"
+	"countersign/test/kit/contractcheck"
 )
 
 const document = `

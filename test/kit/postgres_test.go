@@ -1,4 +1,4 @@
-package testkit_test
+package kit_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 func connect(t *testing.T, dsn string) *pgx.Conn {
@@ -36,7 +36,7 @@ func postgresAnswers(t *testing.T, dsn string) bool {
 // sharedTempDir returns a directory that an unprivileged server can use as well.
 func sharedTempDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "testkit-") //nolint:usetesting // t.TempDir is closed to other accounts
+	dir, err := os.MkdirTemp("", "kit-") //nolint:usetesting // t.TempDir is closed to other accounts
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o777))
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
@@ -50,7 +50,7 @@ func TestPostgresGivesEachTestAnEmptyDatabase(t *testing.T) {
 		for range cap(seen) {
 			t.Run("", func(t *testing.T) {
 				t.Parallel()
-				dsn := testkit.Postgres(t)
+				dsn := kit.Postgres(t)
 				seen <- dsn
 				conn := connect(t, dsn)
 				_, err := conn.Exec(t.Context(), "CREATE TABLE one (n int)")
@@ -73,10 +73,10 @@ func TestPostgresGivesEachTestAnEmptyDatabase(t *testing.T) {
 
 func TestStartPostgres(t *testing.T) {
 	t.Parallel()
-	for name, opts := range map[string]testkit.PostgresOptions{"fast": {}, "durable": {Durable: true}} {
+	for name, opts := range map[string]kit.PostgresOptions{"fast": {}, "durable": {Durable: true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server, err := testkit.StartPostgres(t.Context(), opts)
+			server, err := kit.StartPostgres(t.Context(), opts)
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
 
@@ -100,7 +100,7 @@ func TestCrashAndRestart(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	server, err := testkit.StartPostgres(ctx, testkit.PostgresOptions{})
+	server, err := kit.StartPostgres(ctx, kit.PostgresOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(ctx))) })
 	conn := connect(t, server.URL)

@@ -2,9 +2,9 @@
 // Temporal if the environment names none, names them in the environment of the command, and stops them when the
 // command ends.
 //
-//	go run ./internal/testkit/testenv go test ./...
-//	go run ./internal/testkit/testenv -durable go test -bench . ./store
-//	go run ./internal/testkit/testenv -pgbouncer go test ./store
+//	go run ./test/kit/testenv go test ./...
+//	go run ./test/kit/testenv -durable go test -bench . ./store
+//	go run ./test/kit/testenv -pgbouncer go test ./store
 //
 // Its exit status is the command's, or 1 if a server cannot be started.
 package main
@@ -20,7 +20,7 @@ import (
 	"syscall"
 	"time"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 const (
@@ -43,7 +43,7 @@ func main() {
 	}
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, flag.Args(), testkit.PostgresOptions{Durable: *durable}, *pooled)
+	err := run(ctx, flag.Args(), kit.PostgresOptions{Durable: *durable}, *pooled)
 	stop()
 	var exit *exec.ExitError
 	switch {
@@ -56,14 +56,14 @@ func main() {
 }
 
 // run starts the missing servers, runs the command and stops the servers again.
-func run(ctx context.Context, args []string, opts testkit.PostgresOptions, pooled bool) error {
+func run(ctx context.Context, args []string, opts kit.PostgresOptions, pooled bool) error {
 	environment := os.Environ()
 	starting, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 
-	address := os.Getenv(testkit.PostgresVariable)
+	address := os.Getenv(kit.PostgresVariable)
 	if address == "" {
-		postgres, err := testkit.StartPostgres(starting, opts)
+		postgres, err := kit.StartPostgres(starting, opts)
 		if err != nil {
 			return err
 		}
@@ -71,22 +71,22 @@ func run(ctx context.Context, args []string, opts testkit.PostgresOptions, poole
 		address = postgres.URL
 	}
 	if pooled {
-		pool, err := testkit.StartPgBouncer(starting, address)
+		pool, err := kit.StartPgBouncer(starting, address)
 		if err != nil {
 			return err
 		}
 		defer stopServer(ctx, pool.Stop)
-		environment = append(environment, testkit.DirectVariable+"="+address)
+		environment = append(environment, kit.DirectVariable+"="+address)
 		address = pool.URL
 	}
-	environment = append(environment, testkit.PostgresVariable+"="+address)
-	if os.Getenv(testkit.TemporalVariable) == "" {
-		temporal, err := testkit.StartTemporal(starting)
+	environment = append(environment, kit.PostgresVariable+"="+address)
+	if os.Getenv(kit.TemporalVariable) == "" {
+		temporal, err := kit.StartTemporal(starting)
 		if err != nil {
 			return err
 		}
 		defer stopServer(ctx, func(context.Context) error { return temporal.Stop() })
-		environment = append(environment, testkit.TemporalVariable+"="+temporal.Address)
+		environment = append(environment, kit.TemporalVariable+"="+temporal.Address)
 	}
 
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // running it is the purpose

@@ -1,4 +1,4 @@
-package testkit
+package kit
 
 // PostgresTemplate returns the name of a server's migrated database.
 var PostgresTemplate = postgresTemplate

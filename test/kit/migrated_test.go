@@ -1,4 +1,4 @@
-package testkit_test
+package kit_test
 
 import (
 	"context"
@@ -7,23 +7,23 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
 	"countersign/models"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // TestMigratedURL: each test gets a database with all migrations, without the rows of another.
 func TestMigratedURL(t *testing.T) {
 	t.Parallel()
-	for _, kind := range testkit.Databases {
+	for _, kind := range kit.Databases {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			seen := map[string]bool{}
 			for range 2 {
-				url := testkit.MigratedURL(t, kind)
+				url := kit.MigratedURL(t, kind)
 				require.False(t, seen[url])
 				seen[url] = true
-				s, err := store.Open(t.Context(), store.Config{URL: url, PasswordCost: testkit.PasswordCost, Vault: testkit.Vault(t), Now: testkit.NewClock().Now, NewID: uuid.New})
+				s, err := store.Open(t.Context(), store.Config{URL: url, PasswordCost: kit.PasswordCost, Vault: kit.Vault(t), Now: kit.NewClock().Now, NewID: uuid.New})
 				require.NoError(t, err)
 				require.NoError(t, s.Migrated(t.Context()))
 				db, err := s.DB()
@@ -43,15 +43,15 @@ func TestMigratedURL(t *testing.T) {
 // databases stay.
 func TestTemplatesOfEarlierDays(t *testing.T) {
 	t.Parallel()
-	server, err := testkit.StartPostgres(t.Context(), testkit.PostgresOptions{})
+	server, err := kit.StartPostgres(t.Context(), kit.PostgresOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
-	for _, name := range []string{testkit.TemplatePrefix + "20010101_0123456789abcdef", "countersign_tempus", "countersign"} {
+	for _, name := range []string{kit.TemplatePrefix + "20010101_0123456789abcdef", "countersign_tempus", "countersign"} {
 		require.NoError(t, server.Exec(t.Context(), `CREATE DATABASE "`+name+`" TEMPLATE template0`))
 	}
-	made, err := testkit.PostgresTemplate(server.URL)
+	made, err := kit.PostgresTemplate(server.URL)
 	require.NoError(t, err)
-	again, err := testkit.PostgresTemplate(server.URL)
+	again, err := kit.PostgresTemplate(server.URL)
 	require.NoError(t, err)
 	require.Equal(t, made, again)
 	rows, err := connect(t, server.URL).Query(t.Context(), `SELECT datname FROM pg_database WHERE datname LIKE 'countersign%'`)

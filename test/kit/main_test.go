@@ -1,4 +1,4 @@
-package testkit_test
+package kit_test
 
 import (
 	"bufio"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 // holderVariable makes the test binary start both private servers, print where they are, and wait
@@ -29,12 +29,12 @@ func TestMain(m *testing.M) {
 func hold() int {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	postgres, err := testkit.StartPostgres(ctx, testkit.PostgresOptions{})
+	postgres, err := kit.StartPostgres(ctx, kit.PostgresOptions{})
 	if err != nil {
 		fmt.Println("error", err)
 		return 1
 	}
-	temporal, err := testkit.StartTemporal(ctx)
+	temporal, err := kit.StartTemporal(ctx)
 	if err != nil {
 		fmt.Println("error", err)
 		return 1

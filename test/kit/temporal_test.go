@@ -1,4 +1,4 @@
-package testkit_test
+package kit_test
 
 import (
 	"net"
@@ -11,7 +11,7 @@ import (
 	sdkworker "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"countersign/internal/testkit"
+	"countersign/test/kit"
 )
 
 func listens(t *testing.T, address string) bool {
@@ -31,7 +31,7 @@ func TestTemporalGivesEachTestANamespace(t *testing.T) {
 	for range 4 {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			c, err := client.DialContext(t.Context(), testkit.Temporal(t))
+			c, err := client.DialContext(t.Context(), kit.Temporal(t))
 			require.NoError(t, err)
 			t.Cleanup(c.Close)
 			w := sdkworker.New(c, "queue", sdkworker.Options{})

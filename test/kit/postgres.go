@@ -1,11 +1,11 @@
-// Package testkit provides the real servers that tests need: a PostgreSQL database and a Temporal namespace for each
+// Package kit provides the real servers that tests need: a PostgreSQL database and a Temporal namespace for each
 // test.
 //
 // Each comes from a server that the environment names (COUNTERSIGN_TEST_POSTGRES, COUNTERSIGN_TEST_TEMPORAL), or from
 // a private one that the first test of a test binary starts and that ends with the binary, however it ends. If a
 // server is not available, the test fails. The test is skipped only if the environment has NoServer in place of a
 // server ("make quick").
-package testkit
+package kit
 
 import (
 	"context"
