@@ -132,6 +132,8 @@ func (x *doctor) database(ctx context.Context, cfg config.Config) *store.Store {
 	x.ok("migrations", "up to date")
 	x.masterKey(within, s)
 	x.partitions(within, s)
+	x.outbox(within, s)
+	x.unsealed(within, s)
 	return s
 }
 

@@ -57,7 +57,7 @@ func TestDoctor(t *testing.T) {
 	})
 	require.NoError(t, err, "%v", found)
 	for _, check := range []string{
-		"settings", "database", "migrations", "planner", "master_key", "partitions", "clock", "temporal", "namespace", "search_attributes", "workers", "files", "mail", "seal_key",
+		"settings", "database", "migrations", "planner", "master_key", "partitions", "outbox", "unsealed", "clock", "temporal", "namespace", "search_attributes", "workers", "files", "mail", "seal_key",
 	} {
 		assert.Equal(t, "ok", found[check].Status, "%s: %s", check, found[check].Detail)
 	}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/operate/watch"
+)
+
+// TestDoctor_ChecksWhatIsWatched: each condition that doctor can see is a line of its report.
+func TestDoctor_ChecksWhatIsWatched(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("doctor*.go")
+	require.NoError(t, err)
+	lines := map[string]bool{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		require.NoError(t, err)
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			method, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || method.Sel.Name != "ok" || len(call.Args) == 0 { // x.ok(check, …)
+				return true
+			}
+			if name, ok := call.Args[0].(*ast.BasicLit); ok {
+				check, err := strconv.Unquote(name.Value)
+				require.NoError(t, err)
+				lines[check] = true
+			}
+			return true
+		})
+	}
+	require.Greater(t, len(lines), 10)
+	for _, c := range watch.Conditions {
+		if c.Check != "" {
+			assert.True(t, lines[c.Check], "doctor has no line %q for %s", c.Check, c.Alert)
+		}
+	}
+}
