@@ -243,7 +243,7 @@ func TestAPINotes_NameEveryEvent(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/build/api.md")
 	require.NoError(t, err)
-	events, err := os.ReadFile("../models/event.go")
+	events, err := os.ReadFile("../models/envelope_event.go")
 	require.NoError(t, err)
 	found := regexp.MustCompile(`EventName = "([a-z_.]+)"`).FindAllStringSubmatch(string(events), -1)
 	require.Greater(t, len(found), 20)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"countersign/models"
@@ -20,4 +21,18 @@ func TestProblemsAreBounded(t *testing.T) {
 	require.Len(t, p, 200)
 	require.Len(t, p["fields[0].x"], 200)
 	require.Error(t, p.Err())
+}
+
+// TestErrorsOfOneValueAndOfSeveral: the message names the first, and how many more.
+func TestErrorsOfOneValueAndOfSeveral(t *testing.T) {
+	t.Parallel()
+	p := models.Problems{}
+	require.NoError(t, p.Err())
+	p.Add("b", "is %d", 2)
+	require.EqualError(t, p.Err(), "validation_error: b: is 2 (b)")
+	p.Add("a", "is 1")
+	require.EqualError(t, p.Err(), "validation_error: a: is 1 (and 1 more) (a, b)")
+	err := models.InvalidField("c", "is %d", 3)
+	require.EqualError(t, err, "validation_error: c: is 3 (c)")
+	assert.Equal(t, []string{"c"}, problemsOf(t, err))
 }

@@ -123,3 +123,34 @@ func TestWhoGetsValues(t *testing.T) {
 		assert.Equal(t, "plain", string(ev.BodyFor(asked)), name)
 	}
 }
+
+// TestEndpointsGetWhatTheyWant: while they are switched on, of tenants that their app may act for.
+func TestEndpointsGetWhatTheyWant(t *testing.T) {
+	t.Parallel()
+	w := &models.Webhook{Active: true, Events: []models.EventName{models.EventEnvelopeSent, models.EventSignerSigned}}
+	for _, event := range models.WebhookEvents {
+		require.Equal(t, event == models.EventEnvelopeSent || event == models.EventSignerSigned, w.SubscribesTo(event, "t"), event)
+	}
+	w.Tenants = []string{"a", "b"}
+	require.True(t, w.SubscribesTo(models.EventEnvelopeSent, "b"))
+	require.False(t, w.SubscribesTo(models.EventEnvelopeSent, "t"))
+	w.Active, w.Tenants = false, nil
+	require.False(t, w.SubscribesTo(models.EventEnvelopeSent, "t"))
+}
+
+// TestRoomForWebhooks: for the hundredth, and for no other.
+func TestRoomForWebhooks(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, models.RoomForWebhook(0))
+	require.NoError(t, models.RoomForWebhook(models.MaxWebhooks-1))
+	for _, n := range []int64{models.MaxWebhooks, models.MaxWebhooks + 1} {
+		assert.Equal(t, "too_many_webhooks", code(t, models.RoomForWebhook(n)))
+	}
+}
+
+// TestAPreviousSecretWithoutAnEnd does not sign.
+func TestAPreviousSecretWithoutAnEnd(t *testing.T) {
+	t.Parallel()
+	w := &models.Webhook{PreviousSecret: []byte("old")}
+	assert.False(t, w.PreviousSigns(start))
+}

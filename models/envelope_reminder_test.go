@@ -125,3 +125,28 @@ func TestTheFirstLinkToBeReplaced(t *testing.T) {
 	e.Signers[0].LinkExpiresAt = nil
 	assert.Nil(t, e.RenewLinkAt(e.Signers[0]), "there is no link to replace")
 }
+
+// TestReminderInterval: the envelope's own comes first; mails to the person before do not count.
+func TestReminderInterval(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthNone, 1)
+	require.Equal(t, 5*time.Hour, e.ReminderInterval(5*time.Hour))
+	e.ReminderHours = ptr(0)
+	require.Zero(t, e.ReminderInterval(5*time.Hour))
+	e.ReminderHours = ptr(3)
+	require.Equal(t, 3*time.Hour, e.ReminderInterval(5*time.Hour))
+
+	s := e.Signers[0]
+	at := start.Add(time.Hour)
+	mails := []models.Mail{{SignerID: s.ID, Kind: models.MailInvitation, SentAt: &at}}
+	require.Equal(t, at.Add(time.Hour), *e.ReminderAt(s, mails, time.Hour))
+	_, err := e.Replace(act(start.Add(2*time.Hour)), s.ID, models.Replacement{Name: "Grace", Email: "grace@example.com"})
+	require.NoError(t, err)
+	require.Equal(t, start.Add(3*time.Hour), *e.ReminderAt(s, mails, time.Hour))
+	require.NoError(t, e.Void(act(start), nil))
+	for _, err := range []error{e.Invited(act(start), s.ID, false, "m"), e.InvitationFailed(act(start), s.ID, "why", "mail"), e.RenewLink(act(start), s.ID)} {
+		var refusal *models.Error
+		require.ErrorAs(t, err, &refusal)
+		require.Equal(t, models.KindInvalid, refusal.Kind)
+	}
+}

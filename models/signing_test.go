@@ -1,6 +1,7 @@
 package models_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -197,36 +198,201 @@ func TestLinksAreForThoseWhoAreAwaited(t *testing.T) {
 	require.NoError(t, e.Reinvite(act(start), e.Signers[1].ID))
 }
 
-// TestEmbeddingEndsWithTheDeadline: also before the timer has fired.
-func TestEmbeddingEndsWithTheDeadline(t *testing.T) {
+// TestWhatSignersDoIsRecorded: each action takes the envelope where the table of
+// transitions says, changes what it is about, and leaves exactly one event.
+func TestWhatSignersDoIsRecorded(t *testing.T) {
 	t.Parallel()
-	days := 1
-	due := start.AddDate(0, 0, 1)
-	e := sent(t, &days, models.AuthNone, 1, 2)
-	_, err := e.CheckEmbed(e.Signers[0].ID, due.Add(-time.Microsecond))
-	require.NoError(t, err)
-	_, err = e.CheckEmbed(e.Signers[0].ID, due)
-	assert.Equal(t, "envelope_closed", code(t, err))
-	_, err = e.CheckEmbed(e.Signers[1].ID, start)
-	assert.Equal(t, "signer_not_awaited", code(t, err))
-	_, err = e.CheckEmbed(uuid.New(), start)
-	require.ErrorIs(t, err, models.ErrNotFound)
-	_, err = draft(t, nil, models.AuthNone, 1).CheckEmbed(e.Signers[0].ID, start)
-	require.ErrorIs(t, err, models.ErrNotFound)
-	d := draft(t, nil, models.AuthNone, 1)
-	_, err = d.CheckEmbed(d.Signers[0].ID, start)
-	assert.Equal(t, "envelope_draft", code(t, err))
-	require.NoError(t, e.Void(act(start), nil))
-	_, err = e.CheckEmbed(e.Signers[0].ID, start)
-	assert.Equal(t, "envelope_closed", code(t, err))
+	right, session := []byte("right"), []byte("session")
+	requested := func(t *testing.T, e *models.Envelope) {
+		t.Helper()
+		_, err := e.RequestCode(act(start), link(e, 0), right)
+		require.NoError(t, err)
+	}
+	nothing := func(*testing.T, *models.Envelope) {}
+	english := new(models.Signer).Disclosure("en")
+	for name, c := range map[string]struct {
+		method  models.AuthMethod
+		prepare func(*testing.T, *models.Envelope)
+		do      func(*models.Envelope) error
+		status  models.Status
+		event   models.EventName
+		detail  func(e *models.Envelope) models.Detail
+		check   func(*testing.T, *models.Signer)
+	}{
+		"open": {
+			models.AuthNone, nothing,
+			func(e *models.Envelope) error { _, err := e.Open(act(start.Add(1)), link(e, 0)); return err },
+			"in_progress", "signer.viewed",
+			func(*models.Envelope) models.Detail { return models.Detail{} },
+			func(t *testing.T, s *models.Signer) {
+				t.Helper()
+				assert.Equal(t, models.SignerViewed, s.Status)
+				assert.Equal(t, start.Add(1), *s.ViewedAt)
+			},
+		},
+		"request a code": {
+			models.AuthEmailOTP, nothing,
+			func(e *models.Envelope) error { _, err := e.RequestCode(act(start), link(e, 0), right); return err },
+			"in_progress", "otp.requested",
+			func(*models.Envelope) models.Detail { return models.Detail{"method": "email_otp"} },
+			func(t *testing.T, s *models.Signer) {
+				t.Helper()
+				assert.Equal(t, right, s.OTPHash)
+				assert.Equal(t, start.Add(models.OTPLifetime), *s.OTPExpiresAt)
+				assert.Equal(t, []time.Time{start}, s.OTPRequests)
+			},
+		},
+		"verify a code": {
+			models.AuthEmailOTP, requested,
+			func(e *models.Envelope) error { _, err := e.VerifyCode(act(start), link(e, 0), right, nil); return err },
+			"in_progress", "otp.verified",
+			func(*models.Envelope) models.Detail { return models.Detail{"method": "email_otp"} },
+			func(t *testing.T, s *models.Signer) {
+				t.Helper()
+				assert.Equal(t, start, *s.OTPVerifiedAt)
+				assert.Nil(t, s.OTPHash)
+				assert.Nil(t, s.SessionHash)
+			},
+		},
+		"verify a code for a session": {
+			models.AuthEmailOTP, requested,
+			func(e *models.Envelope) error {
+				_, err := e.VerifyCode(act(start), link(e, 0), right, session)
+				return err
+			},
+			"in_progress", "otp.verified",
+			func(*models.Envelope) models.Detail { return models.Detail{"method": "email_otp", "bound": true} },
+			func(t *testing.T, s *models.Signer) {
+				t.Helper()
+				assert.Equal(t, session, s.SessionHash)
+			},
+		},
+		"consent": {
+			models.AuthNone, nothing,
+			func(e *models.Envelope) error { _, err := e.Consent(act(start), link(e, 0), english); return err },
+			"in_progress", "consent.given",
+			func(*models.Envelope) models.Detail {
+				return models.Detail{"version": english.Version, "language": "en", "textSha256": english.Hash()}
+			},
+			func(t *testing.T, s *models.Signer) {
+				t.Helper()
+				assert.Equal(t, start, *s.ConsentAt)
+				assert.Equal(t, english.Version, s.ConsentVersion)
+			},
+		},
+		"look at a page": {
+			models.AuthNone, nothing,
+			func(e *models.Envelope) error {
+				return e.ViewPage(act(start), link(e, 0), e.Documents[0].ID, 2, 5, nil)
+			},
+			"in_progress", "page_viewed",
+			func(e *models.Envelope) models.Detail {
+				return models.Detail{"documentId": e.Documents[0].ID.String(), "page": 2, "dwellMs": int64(5)}
+			},
+			func(t *testing.T, s *models.Signer) {
+				t.Helper()
+				assert.Equal(t, 1, s.PageViews)
+				assert.Regexp(t, "^[0-9a-f-]{36}/2$", s.LastViewed)
+			},
+		},
+	} {
+		for _, from := range []models.Status{"sent", "in_progress"} {
+			t.Run(fmt.Sprintf("%s, %s", name, from), func(t *testing.T) {
+				t.Parallel()
+				e := sent(t, nil, c.method, 1)
+				c.prepare(t, e)
+				e.Status = from
+				before := len(e.Events)
+				require.NoError(t, c.do(e))
+				assert.Equal(t, c.status, e.Status)
+				require.Len(t, e.Events, before+1)
+				want := c.detail(e)
+				want["signerId"] = e.Signers[0].ID.String()
+				assert.Equal(t, c.event, newest(e).Name)
+				assert.Equal(t, want, newest(e).Detail)
+				assert.Equal(t, e.Signers[0].ID, newest(e).SignerID)
+				c.check(t, e.Signers[0])
+			})
+		}
+	}
 }
 
-// TestEmbeddedSessionsEnd: at their time, and when they are revoked.
-func TestEmbeddedSessionsEnd(t *testing.T) {
+// TestAnActionThatWasDoneIsNotRecordedAgain: opening a link once more says
+// nothing, and consent is given once.
+func TestAnActionThatWasDoneIsNotRecordedAgain(t *testing.T) {
 	t.Parallel()
-	s := models.PageSession{ExpiresAt: start}
-	require.NoError(t, s.Live(start.Add(-time.Microsecond)))
-	assert.Equal(t, "session_expired", code(t, s.Live(start)))
-	s.RevokedAt = &start
-	require.ErrorIs(t, s.Live(start.Add(-time.Hour)), models.ErrSessionInvalid)
+	e := sent(t, nil, models.AuthNone, 1)
+	for range 2 {
+		_, err := e.Open(act(start), link(e, 0))
+		require.NoError(t, err)
+	}
+	before := len(e.Events)
+	_, err := e.Open(act(start.Add(time.Hour)), link(e, 0))
+	require.NoError(t, err)
+	assert.Len(t, e.Events, before)
+	assert.Equal(t, start, *e.Signers[0].ViewedAt)
+	_, err = e.Consent(act(start), link(e, 0), new(models.Signer).Disclosure("en"))
+	require.NoError(t, err)
+	_, err = e.Consent(act(start.Add(time.Hour)), link(e, 0), new(models.Signer).Disclosure("en"))
+	assert.Equal(t, "consent_given", code(t, err))
+	assert.Equal(t, start, *e.Signers[0].ConsentAt)
+}
+
+// TestADeclineWithoutAReason has none in its events either.
+func TestADeclineWithoutAReason(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[string]bool{"": false, "Not mine.": true} {
+		e := sent(t, nil, models.AuthNone, 1)
+		before := len(e.Events)
+		_, err := e.Decline(act(start), link(e, 0), &reason, false)
+		require.NoError(t, err)
+		require.Equal(t, []models.EventName{"signer.declined", "envelope.declined"}, names(e)[before:])
+		for _, ev := range e.Events[before:] {
+			detail := models.Detail{"signerId": e.Signers[0].ID.String()}
+			if want {
+				detail["reason"] = reason
+			}
+			assert.Equal(t, detail, ev.Detail)
+		}
+	}
+}
+
+func TestANewLinkEndsTheOldOne(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthEmailOTP, 1)
+	old := link(e, 0)
+	_, err := e.RequestCode(act(start), old, []byte("right"))
+	require.NoError(t, err)
+	require.NoError(t, e.RenewLink(act(start), e.Signers[0].ID))
+	_, err = e.Open(act(start), old)
+	assert.Equal(t, "signing_link_invalid", code(t, err))
+	ok, err := e.VerifyCode(act(start), link(e, 0), []byte("right"), nil)
+	require.NoError(t, err)
+	assert.False(t, ok, "the old link's code is worth nothing on the new one")
+}
+
+func TestSpentLinks(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthNone, 1, 1)
+	signs(t, e, 0, start)
+	l := link(e, 0)
+	_, err := e.Reader(l, start, true)
+	assert.Equal(t, "signing_link_used", code(t, err))
+	_, err = e.Reader(l, start, false)
+	assert.Equal(t, "signing_link_invalid", code(t, err))
+	_, err = e.Consent(act(start), l, new(models.Signer).Disclosure("en"))
+	assert.Equal(t, "consent_given", code(t, err))
+	_, err = e.Sign(act(start), l, models.Submission{})
+	assert.Equal(t, "already_signed", code(t, err))
+	_, err = e.Decline(act(start), l, nil, false)
+	assert.Equal(t, "already_signed_or_declined", code(t, err))
+
+	why := "no"
+	_, err = e.Decline(act(start), link(e, 1), &why, false)
+	require.NoError(t, err)
+	assert.Equal(t, models.StatusDeclined, e.Status)
+	_, err = e.Decline(act(start), link(e, 1), nil, false)
+	assert.Equal(t, "already_signed_or_declined", code(t, err))
+	_, err = e.Sign(act(start), link(e, 1), models.Submission{})
+	assert.Equal(t, "already_declined", code(t, err))
 }

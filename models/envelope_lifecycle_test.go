@@ -1,11 +1,13 @@
 package models_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"countersign/models"
@@ -140,53 +142,6 @@ func TestCompletion(t *testing.T) {
 	require.Equal(t, models.Detail{"sealedDocumentId": d.ID.String(), "sha256Before": "11", "sha256": "33", "documentHashFinal": "33"}, newest(e).Detail)
 }
 
-// TestStuckSealing: a problem is recorded once, since when there is one stays, and only then may an operator close the envelope.
-func TestStuckSealing(t *testing.T) {
-	t.Parallel()
-	open := sent(t, nil, models.AuthNone, 1)
-	require.Error(t, open.SealingFailed(act(start), models.SealingRefused))
-	require.Error(t, open.VoidStuck(act(start), "why"))
-	require.True(t, open.AllSignedAt().IsZero())
-	e := sealing(t)
-	require.Equal(t, start, e.AllSignedAt())
-	require.Equal(t, "envelope_not_stuck", code(t, e.VoidStuck(act(start), "why")))
-	require.NoError(t, e.SealingFailed(act(start.Add(time.Hour)), models.SealingFailing))
-	n := len(e.Events)
-	require.Equal(t, models.EventSealingFailed, newest(e).Name)
-	require.NoError(t, e.SealingFailed(act(start.Add(2*time.Hour)), models.SealingFailing))
-	require.Len(t, e.Events, n, "the same problem")
-	require.NoError(t, e.SealingFailed(act(start.Add(3*time.Hour)), models.SealingRefused))
-	require.Len(t, e.Events, n+1)
-	require.Equal(t, models.Detail{"problem": "document_refused"}, newest(e).Detail)
-	require.Equal(t, start.Add(time.Hour), *e.SealingProblemAt)
-	require.Equal(t, models.SealingRefused, *e.SealingProblem)
-	for _, reason := range []string{"", strings.Repeat("x", 1001), "a\x00"} {
-		require.Equal(t, "validation_error", code(t, e.VoidStuck(act(start), reason)))
-	}
-	require.Equal(t, models.StatusSealing, e.Status)
-	require.NoError(t, e.VoidStuck(act(start.Add(4*time.Hour)), "why"))
-	require.Equal(t, models.StatusVoided, e.Status)
-	require.Equal(t, start.Add(4*time.Hour), *e.VoidedAt)
-	require.Equal(t, models.EventEnvelopeVoided, newest(e).Name)
-	require.Equal(t, models.Detail{"reason": "why", "problem": "document_refused"}, newest(e).Detail)
-
-	says := map[string]models.SealingProblem{}
-	for problem, lasting := range map[models.SealingProblem]bool{
-		models.SealingOriginalMissing: true, models.SealingOriginalChanged: true, models.SealingRefused: true, models.SealingChainBroken: true,
-		models.SealingFailing: false, "other": true,
-	} {
-		require.Equal(t, lasting, problem.Permanent(), problem)
-		require.NotContains(t, says, problem.Message(), problem)
-		says[problem.Message()] = problem
-	}
-	for word, problem := range map[string]models.SealingProblem{
-		"missing": models.SealingOriginalMissing, "no longer the file": models.SealingOriginalChanged, "cannot be sealed as it is": models.SealingRefused,
-		"audit trail": models.SealingChainBroken, "tried again": models.SealingFailing,
-	} {
-		require.Contains(t, problem.Message(), word)
-	}
-}
-
 // TestLinksAreRenewedBeforeTheirEnd: three days before, for those who are awaited, unless the deadline ends them.
 func TestLinksAreRenewedBeforeTheirEnd(t *testing.T) {
 	t.Parallel()
@@ -284,76 +239,6 @@ func TestInvitationsAreRecorded(t *testing.T) {
 	require.Error(t, e.Reinvite(act(start), id))
 }
 
-// TestOutcomes: what the holder of the newest link may know of its end.
-func TestOutcomes(t *testing.T) {
-	t.Parallel()
-	later := start.Add(time.Hour)
-	outcome := func(e *models.Envelope, i int, at time.Time) models.LinkOutcome {
-		end, err := e.OutcomeOf(link(e, i), at)
-		require.NoError(t, err)
-		return end
-	}
-	e := sent(t, ptr(3), models.AuthNone, 1, 1, 2)
-	old := link(e, 0)
-	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeOpen, Awaiting: e.Signers}, outcome(e, 0, start))
-	require.NoError(t, e.RenewLink(act(start), e.Signers[0].ID))
-	for _, bad := range []models.Link{old, {EnvelopeID: e.ID, SignerID: uuid.New(), ID: old.ID}, {EnvelopeID: e.ID, SignerID: e.Signers[2].ID}} {
-		_, err := e.OutcomeOf(bad, start)
-		require.Equal(t, "signing_link_invalid", code(t, err))
-	}
-	deadline := *e.ExpiresAt
-	require.Equal(t, models.OutcomeOpen, outcome(e, 0, deadline.Add(-1)).Outcome)
-	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeClosed, At: &deadline}, outcome(e, 0, deadline))
-	signs(t, e, 0, later)
-	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeSigned, At: e.Signers[0].SignedAt, Awaiting: e.Signers[1:]}, outcome(e, 0, later))
-	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeOpen, Awaiting: e.Signers[1:]}, outcome(e, 1, later))
-	require.Equal(t, models.OutcomeSigned, outcome(e, 0, deadline).Outcome)
-	require.Empty(t, outcome(e, 0, deadline).Awaiting)
-
-	voided := sent(t, nil, models.AuthNone, 1, 1)
-	require.Equal(t, models.OutcomeOpen, outcome(voided, 0, start.Add(models.LinkLifetime-1)).Outcome)
-	require.Equal(t, models.OutcomeClosed, outcome(voided, 0, start.Add(models.LinkLifetime)).Outcome, "the link has ended by itself")
-	signs(t, voided, 1, start)
-	require.NoError(t, voided.Void(act(later), nil))
-	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeClosed, At: voided.VoidedAt}, outcome(voided, 0, later))
-	require.Equal(t, models.OutcomeSigned, outcome(voided, 1, later).Outcome)
-
-	declined := sent(t, nil, models.AuthNone, 1, 1, 1)
-	signs(t, declined, 2, start)
-	_, err := declined.Decline(act(later), link(declined, 1), nil, false)
-	require.NoError(t, err)
-	at := declined.Signers[1].DeclinedAt
-	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeClosed, At: at, DeclinedByOther: true}, outcome(declined, 0, later))
-	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeDeclined, At: at}, outcome(declined, 1, later))
-	require.Equal(t, models.LinkOutcome{Outcome: models.OutcomeSigned, At: &start, DeclinedByOther: true}, outcome(declined, 2, later))
-}
-
-// TestIsSameClient: without a code, the same client within the time that one confirmation lasts.
-func TestIsSameClient(t *testing.T) {
-	t.Parallel()
-	e := sent(t, nil, models.AuthNone, 1)
-	s := e.Signers[0]
-	require.False(t, s.IsSameClient(act(start)), "who has not signed is not known")
-	signs(t, e, 0, start)
-	for _, c := range []struct {
-		after     time.Duration
-		ip, agent string
-		known     bool
-	}{
-		{0, "192.0.2.1", "test", true},
-		{models.UnboundConfirmationLifetime - 1, "192.0.2.1", "test", true},
-		{models.UnboundConfirmationLifetime, "192.0.2.1", "test", false},
-		{0, "192.0.2.2", "test", false},
-		{0, "192.0.2.1", "other", false},
-	} {
-		a := act(start.Add(c.after))
-		a.IP, a.UserAgent = c.ip, c.agent
-		require.Equal(t, c.known, s.IsSameClient(a), c)
-	}
-	s.AuthMethod = models.AuthEmailOTP
-	require.False(t, s.IsSameClient(act(start)), "who needs a code is known by its confirmation")
-}
-
 // TestWhoMayDoWhat: tenants of an app, roles, second factors, and which events an endpoint gets.
 func TestWhoMayDoWhat(t *testing.T) {
 	t.Parallel()
@@ -384,39 +269,6 @@ func TestWhoMayDoWhat(t *testing.T) {
 	require.Equal(t, app, models.OutboxRefs{AppID: app}.FairnessKey())
 }
 
-// TestPagesOfDocuments: their sizes, shortened to runs and found again, and how many documents there may be.
-func TestPagesOfDocuments(t *testing.T) {
-	t.Parallel()
-	sizes := [][2]float64{{1, 2}, {1, 2}, {1, 3}, {4, 3}, {4, 3}, {1, 2}}
-	d := &models.Document{PageCount: len(sizes), Pages: models.PageRuns(sizes)}
-	require.Equal(t, []models.PageRun{{From: 1, Width: 1, Height: 2}, {From: 3, Width: 1, Height: 3}, {From: 4, Width: 4, Height: 3}, {From: 6, Width: 1, Height: 2}}, d.Pages)
-	for i, size := range sizes {
-		w, h, ok := d.PageSize(i + 1)
-		require.True(t, ok)
-		got := [2]float64{w, h}
-		require.Equal(t, size, got, "page %d", i+1)
-	}
-	for _, n := range []int{0, -1, len(sizes) + 1} {
-		_, _, ok := d.PageSize(n)
-		require.False(t, ok, n)
-	}
-	require.Empty(t, models.PageRuns(nil))
-
-	e, err := models.NewEnvelope(act(start), models.Envelope{TenantID: "t", CreatedBy: "c"})
-	require.NoError(t, err)
-	for i := range models.MaxDocuments {
-		d, err := e.AddDocument(act(start), page(), models.MaxDocuments)
-		require.NoError(t, err)
-		require.Equal(t, i+1, d.Order)
-		require.Equal(t, models.PurgeActive, d.PurgeStatus)
-		require.Equal(t, models.CombineHashes(e.Originals()), e.HashOriginal)
-	}
-	_, err = e.AddDocument(act(start), page(), models.MaxDocuments+1)
-	require.Equal(t, "too_many_documents", code(t, err))
-	_, err = sent(t, nil, models.AuthNone, 1).AddDocument(act(start), page(), 5)
-	require.Error(t, err, "it was sent")
-}
-
 // TestTitles: the subject, else the file's name, else a plain word.
 func TestTitles(t *testing.T) {
 	t.Parallel()
@@ -434,4 +286,25 @@ func TestTitles(t *testing.T) {
 	require.Equal(t, "lease", e.Title())
 	e.Subject = ptr("Lease of a flat")
 	require.Equal(t, "Lease of a flat", e.Title())
+}
+
+// TestNothingIsCompletedWithoutItsSealedFiles: every document must have one.
+func TestNothingIsCompletedWithoutItsSealedFiles(t *testing.T) {
+	t.Parallel()
+	e := draft(t, nil, models.AuthNone, 1)
+	_, err := e.AddDocument(act(start), page(), 2)
+	require.NoError(t, err)
+	require.NoError(t, e.Send(act(start), nil))
+	signs(t, e, 0, start)
+	file := func(i int) models.SealedFile {
+		return models.SealedFile{OriginalID: e.Originals()[i].ID, SHA256: fmt.Sprintf("%064d", i), PageCount: 3}
+	}
+	for _, files := range [][]models.SealedFile{nil, {file(0)}, {file(1)}, {file(0), file(0)}, {file(0), {OriginalID: uuid.New()}}} {
+		assert.Equal(t, "document_not_sealed", code(t, e.Complete(act(start), files)))
+		assert.Equal(t, models.StatusSealing, e.Status)
+		assert.Empty(t, e.Sealed())
+		assert.Nil(t, e.CompletedAt)
+	}
+	require.NoError(t, e.Complete(act(start), []models.SealedFile{file(1), file(0)}))
+	assert.Len(t, e.Sealed(), 2)
 }

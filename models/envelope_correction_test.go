@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"countersign/models"
@@ -270,4 +271,34 @@ func TestCopies(t *testing.T) {
 	_, err = open.RequestCopies(act(start), "s0@example.com")
 	require.Equal(t, "envelope_not_completed", code(t, err))
 	require.Equal(t, "envelope_not_completed", code(t, open.CopySent(act(start), open.Signers[0].ID, "mail")))
+}
+
+// TestTheDeadlineEndsALink: also one that says that it is good for longer; and
+// one of which no end is known is not good at all.
+func TestTheDeadlineEndsALink(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthNone, 1)
+	due := start.Add(time.Hour)
+	e.ExpiresAt = &due
+	_, err := e.Reader(link(e, 0), due.Add(-1), false)
+	require.NoError(t, err)
+	_, err = e.Reader(link(e, 0), due, false)
+	assert.Equal(t, "signing_link_expired", code(t, err))
+	end, err := e.OutcomeOf(link(e, 0), due)
+	require.NoError(t, err)
+	assert.Equal(t, models.OutcomeClosed, end.Outcome)
+	e.ExpiresAt, e.Signers[0].LinkExpiresAt = nil, nil
+	_, err = e.Reader(link(e, 0), start, false)
+	assert.Equal(t, "signing_link_expired", code(t, err))
+}
+
+// TestADeadlineThatIsTakenBack: nothing is left of it when the envelope is sent.
+func TestADeadlineThatIsTakenBack(t *testing.T) {
+	t.Parallel()
+	days := 3
+	e := draft(t, &days, models.AuthNone, 1)
+	require.NotNil(t, e.ExpiresAt)
+	e.ExpiresInDays = nil
+	require.NoError(t, e.Send(act(start), nil))
+	assert.Nil(t, e.ExpiresAt)
 }

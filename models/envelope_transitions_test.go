@@ -5,6 +5,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -177,4 +179,65 @@ func TestErrorsAreComparedByCode(t *testing.T) {
 	assert.True(t, models.IsRefusal(err))
 	assert.False(t, models.IsRefusal(errors.New("disk full")))
 	assert.False(t, models.IsRefusal(models.Refuse(models.KindUnavailable, "later", "")), "what may go away is retried")
+}
+
+// TestEachActionIsRefusedByItsOwnName: what signers do on a closed envelope is
+// answered as a closed link, and what senders do as a closed envelope.
+func TestEachActionIsRefusedByItsOwnName(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthEmailOTP, 1)
+	l, s := link(e, 0), e.Signers[0].ID
+	require.NoError(t, e.Void(act(start), nil))
+	_, open := e.Open(act(start), l)
+	_, read := e.Reader(l, start, false)
+	_, requested := e.RequestCode(act(start), l, nil)
+	_, verified := e.VerifyCode(act(start), l, nil, nil)
+	_, consent := e.Consent(act(start), l, new(models.Signer).Disclosure("en"))
+	_, sign := e.Sign(act(start), l, models.Submission{})
+	_, decline := e.Decline(act(start), l, nil, false)
+	for name, err := range map[string]error{
+		"open": open, "read": read, "request": requested, "verify": verified, "consent": consent, "sign": sign, "decline": decline,
+		"view": e.ViewPage(act(start), l, e.Documents[0].ID, 1, 0, nil), "may sign": e.CheckSign(act(start), l),
+	} {
+		assert.Equal(t, "signing_link_closed", code(t, err), name)
+	}
+	for name, err := range map[string]error{
+		"invited": e.Invited(act(start), s, false, ""), "not reached": e.InvitationFailed(act(start), s, "unknown", ""),
+		"new link": e.RenewLink(act(start), s), "invite again": e.Reinvite(act(start), s), "void": e.Void(act(start), nil),
+	} {
+		assert.Equal(t, "envelope_terminal", code(t, err), name)
+	}
+}
+
+// TestListsAreWhole: what is gone through elsewhere names each member once.
+func TestListsAreWhole(t *testing.T) {
+	t.Parallel()
+	known := map[models.Action]bool{}
+	for _, moves := range pathTo {
+		for action := range moves {
+			known[action] = true
+		}
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(known)), actions(t))
+	require.ElementsMatch(t, []models.EventName{
+		"envelope.created", "envelope.sent", "envelope.completed", "envelope.declined", "envelope.voided", "envelope.expired",
+		"signer.viewed", "signer.signed", "signer.declined", "signer.otp_failed",
+		"invitation.failed", "reminder.sent", "signer.replaced", "signer.delegated", "copy.sent", "link.issued", "envelope.updated",
+		"document.timestamped", "document.purged", "bulk.completed",
+	}, models.WebhookEvents)
+	open := map[models.Status]bool{models.StatusSent: true, models.StatusInProgress: true}
+	for _, s := range models.Statuses {
+		require.Equal(t, open[s], s.Open(), s)
+	}
+	awaited := map[models.SignerStatus]bool{models.SignerSent: true, models.SignerViewed: true}
+	done := map[models.SignerStatus]bool{models.SignerSigned: true, models.SignerDeclined: true}
+	for _, s := range []models.SignerStatus{models.SignerPending, models.SignerSent, models.SignerViewed, models.SignerSigned, models.SignerDeclined} {
+		require.Equal(t, awaited[s], (&models.Signer{Status: s}).Awaited(), s)
+		require.Equal(t, done[s], (&models.Signer{Status: s}).HasActed(), s)
+	}
+	for typ, image := range map[models.FieldType]bool{
+		models.FieldSignature: true, models.FieldInitial: true, models.FieldDate: false, models.FieldText: false, models.FieldCheckbox: false,
+	} {
+		require.Equal(t, image, typ.Image(), typ)
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -317,4 +319,24 @@ func TestSignedValuesObeyTheRules(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAnothersFieldIsNamed: also beside one's own, which are all right.
+func TestAnothersFieldIsNamed(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthNone, 1, 1)
+	_, err := e.Consent(act(start), link(e, 0), new(models.Signer).Disclosure("en"))
+	require.NoError(t, err)
+	for name, bad := range map[string]models.FieldSubmission{
+		"another's": text(e, 1, "mine now").Fields[0], "nobody's": {FieldID: uuid.New()}, "given twice": text(e, 0, "no").Fields[0],
+	} {
+		sub := text(e, 0, "yes")
+		sub.Fields = append(sub.Fields, bad)
+		_, err = e.Sign(act(start), link(e, 0), sub)
+		var refusal *models.Error
+		require.ErrorAs(t, err, &refusal, name)
+		require.Len(t, refusal.Fields, 1, name)
+		assert.Contains(t, refusal.Fields, "fields[1].fieldId", name)
+		assert.Empty(t, e.Values, name)
+	}
 }

@@ -4,9 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"countersign/models"
@@ -168,143 +167,6 @@ func TestBoundsOfFields(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestMoreFieldSets: the rules of names and groups that TestFieldSets leaves out.
-func TestMoreFieldSets(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		fields []models.FieldInput
-		paths  []string
-	}{
-		"a field named as a group":          {[]models.FieldInput{of("A", models.FieldRadio, "", radio("g", "x")), of("A", models.FieldText, "g")}, []string{"fields[0].group", "fields[1].name"}},
-		"two files of one name":             {[]models.FieldInput{of("A", models.FieldAttachment, "f"), of("A", models.FieldAttachment, "f")}, []string{"fields[1].name"}},
-		"two pictures of one name":          {[]models.FieldInput{of("A", models.FieldSignature, "f"), of("A", models.FieldSignature, "f")}, nil},
-		"two boxes of one name":             {[]models.FieldInput{of("A", models.FieldCheckbox, "f"), of("A", models.FieldCheckbox, "f")}, nil},
-		"one of them read-only":             {[]models.FieldInput{of("A", models.FieldText, "f"), of("A", models.FieldText, "f", with(func(a *models.FieldAttributes) { a.ReadOnly = true }))}, []string{"fields[1].name"}},
-		"two formats":                       {[]models.FieldInput{of("A", models.FieldNumber, "f"), of("A", models.FieldNumber, "f", formatted("2"))}, []string{"fields[1].name"}},
-		"two lists of options":              {[]models.FieldInput{of("A", models.FieldSelect, "f"), of("A", models.FieldSelect, "f", with(func(a *models.FieldAttributes) { a.Options = []string{"one"} }))}, []string{"fields[1].name"}},
-		"two validations":                   {[]models.FieldInput{of("A", models.FieldText, "f", validated(models.FieldValidation{Pattern: "a"})), of("A", models.FieldText, "f", validated(models.FieldValidation{Pattern: "b"}))}, []string{"fields[1].name"}},
-		"equal validations":                 {[]models.FieldInput{of("A", models.FieldText, "f", validated(models.FieldValidation{Pattern: "a"})), of("A", models.FieldText, "f", validated(models.FieldValidation{Pattern: "a"}))}, nil},
-		"a choice named as another's group": {[]models.FieldInput{of("A", models.FieldRadio, "a", radio("g", "x")), of("A", models.FieldRadio, "g", radio("h", "y"))}, []string{"fields[0].group", "fields[1].name"}},
-		"one choice prefilled":              {[]models.FieldInput{of("A", models.FieldRadio, "", radio("g", "x"), prefilled("true")), of("A", models.FieldRadio, "", radio("g", "y")), of("A", models.FieldRadio, "", radio("g", "z"), prefilled("false"))}, nil},
-		"two of three choices prefilled":    {[]models.FieldInput{of("A", models.FieldRadio, "", radio("g", "x"), prefilled("true")), of("A", models.FieldRadio, "", radio("g", "y")), of("A", models.FieldRadio, "", radio("g", "z"), prefilled("true"))}, []string{"fields[0].defaultValue", "fields[2].defaultValue"}},
-		"whether there is a picture":        {[]models.FieldInput{of("A", models.FieldSignature, "s"), of("A", models.FieldText, "f", when(filled("s")))}, nil},
-	} {
-		_, err := unfilled(t).AddFields(act(start), c.fields, models.IndexedPath)
-		if c.paths == nil {
-			require.NoError(t, err, name)
-			continue
-		}
-		require.ElementsMatch(t, c.paths, problemsOf(t, err), name)
-	}
-
-	// A name that the service made is given to no other field, and a condition that an edit of the signers breaks is found when the draft is sent.
-	e := unfilled(t)
-	made, err := e.AddFields(act(start), []models.FieldInput{
-		of("A", models.FieldText, "a"), of("A", models.FieldText, ""), of("C", models.FieldText, "c", when(filled("a"))), of("C", models.FieldRadio, "", radio("g", "x"), required, with(func(a *models.FieldAttributes) { a.ReadOnly = true }), prefilled("true")),
-		of("A", models.FieldText, "n", with(func(a *models.FieldAttributes) { a.ReadOnly = true })), of("A", models.FieldText, "must", required),
-	}, models.IndexedPath)
-	require.NoError(t, err)
-	_, err = e.EditField(act(start), made[0].ID, of("A", models.FieldText, "text_1"))
-	require.ErrorContains(t, err, "is the name of another field")
-	in := signer(2, 1, models.AuthNone)
-	in.Role = "C"
-	_, err = e.EditSigner(act(start), e.Signers[2].ID, in)
-	require.NoError(t, err)
-	err = e.Send(act(start), nil)
-	var refusal *models.Error
-	require.ErrorAs(t, err, &refusal)
-	require.Len(t, refusal.Fields["fields"], 1, "the radio field and the others have nothing wrong")
-	require.Contains(t, refusal.Fields["fields"][0], "condition.all[0].field of field c is a field of another signer")
-	in.RoutingOrder = 2
-	_, err = e.EditSigner(act(start), e.Signers[2].ID, in)
-	require.NoError(t, err)
-	require.NoError(t, e.Send(act(start), nil))
-	require.Empty(t, e.EarlierNames(e.Signers[1].ID))
-	require.Equal(t, []string{"a"}, e.EarlierNames(e.Signers[2].ID))
-}
-
-// TestFixedGroups: a group of radio fields is sent if somebody can sign it, with a choice
-// of their own or the sender's.
-func TestFixedGroups(t *testing.T) {
-	t.Parallel()
-	readOnly := with(func(a *models.FieldAttributes) { a.ReadOnly = true })
-	choice := func(option string, more ...func(*models.FieldInput)) models.FieldInput {
-		return of("A", models.FieldRadio, "", append([]func(*models.FieldInput){radio("g", option)}, more...)...)
-	}
-	for name, c := range map[string]struct {
-		fields []models.FieldInput
-		sent   bool
-	}{
-		"none can be chosen":             {[]models.FieldInput{choice("x", required, readOnly), choice("y", readOnly)}, false},
-		"another of it is required":      {[]models.FieldInput{choice("x", readOnly), choice("y", required, readOnly, prefilled("false"))}, false},
-		"it is shown on a condition":     {[]models.FieldInput{of("A", models.FieldText, "a"), choice("x", required, readOnly, when(filled("a")))}, false},
-		"one is chosen":                  {[]models.FieldInput{choice("x", required, readOnly), choice("y", readOnly, prefilled("true"))}, true},
-		"one can be chosen":              {[]models.FieldInput{choice("x", required, readOnly), choice("y")}, true},
-		"none has to be":                 {[]models.FieldInput{choice("x", readOnly), choice("y", readOnly)}, true},
-		"another group can be chosen of": {[]models.FieldInput{choice("x", readOnly), of("A", models.FieldRadio, "", radio("h", "x"), required)}, true},
-	} {
-		e := unfilled(t)
-		fields := append(c.fields, of("A", models.FieldText, "must", required), of("B", models.FieldText, "", required), of("C", models.FieldText, "", required))
-		_, err := e.AddFields(act(start), fields, models.IndexedPath)
-		require.NoError(t, err, name)
-		err = e.Send(act(start), nil)
-		if c.sent {
-			require.NoError(t, err, name)
-			continue
-		}
-		require.Equal(t, []string{"fields"}, problemsOf(t, err), name)
-		require.ErrorContains(t, err, "a choice of the group g is required", name)
-	}
-}
-
-// TestConditionValues: what a later signer's conditions see, by kind of field.
-func TestConditionValues(t *testing.T) {
-	t.Parallel()
-	field := func(typ models.FieldType, name, group, option string) *models.Field {
-		return &models.Field{ID: uuid.New(), Type: typ, Name: name, Attributes: models.FieldAttributes{Group: group, Option: option}}
-	}
-	e := &models.Envelope{Fields: []*models.Field{
-		field(models.FieldRadio, "r1", "g", "x"), field(models.FieldRadio, "r2", "g", "y"), field(models.FieldRadio, "r3", "h", "z"),
-		field(models.FieldCheckbox, "box", "", ""), field(models.FieldCheckbox, "box", "", ""),
-		field(models.FieldText, "t", "", ""), field(models.FieldText, "t", "", ""), field(models.FieldSignature, "s", "", ""), field(models.FieldCompany, "firm", "", ""),
-	}}
-	names := []string{"g", "box", "t", "s", "firm", "r1", "nothing"}
-	for _, c := range []struct {
-		values map[int]string // by the number of the field
-		want   [7]string
-	}{
-		{nil, [7]string{"", "false", "", "", "", "", ""}},
-		{map[int]string{0: "true", 2: "true"}, [7]string{"x", "false", "", "", "", "", ""}},
-		{map[int]string{0: "false", 1: "true", 2: "true"}, [7]string{"y", "false", "", "", "", "", ""}},
-		{map[int]string{0: "true", 1: "false"}, [7]string{"x", "false", "", "", "", "", ""}},
-		{map[int]string{3: "true", 4: "false", 5: "a", 6: "", 7: "", 8: "ACME"}, [7]string{"", "true", "a", "picture", "ACME", "", ""}},
-		{map[int]string{3: "false", 4: "true", 5: "", 6: "b"}, [7]string{"", "true", "b", "", "", "", ""}},
-		{map[int]string{3: "false", 4: "false"}, [7]string{"", "false", "", "", "", "", ""}},
-	} {
-		var values []models.FieldValue
-		for i, text := range c.values {
-			values = append(values, models.FieldValue{FieldID: e.Fields[i].ID, Text: text})
-		}
-		got := e.ConditionValues(names, values)
-		for i, name := range names {
-			require.Equal(t, c.want[i], got[name], "%s of %v", name, c.values)
-		}
-	}
-
-	// Conditions that go round in a circle, which no draft has, end all the same.
-	circle := []models.ConditionField{{ID: "a", Name: "a", Type: models.FieldText, Condition: ptr(filled("b"))}, {ID: "b", Name: "b", Type: models.FieldText, Condition: ptr(filled("a"))}}
-	require.Empty(t, models.VisibleFields(circle, map[string]string{"a": "x", "b": "x"}, nil))
-
-	// A picture stands under its name as a hash, wherever it was drawn.
-	s := &models.Signer{ID: uuid.New(), Status: models.SignerSigned}
-	e = &models.Envelope{Signers: []*models.Signer{s}, Fields: []*models.Field{field(models.FieldSignature, "s", "", ""), field(models.FieldSignature, "s", "", ""), field(models.FieldText, "t", "", "")}}
-	text, err := e.NamedValues([]models.FieldValue{{FieldID: e.Fields[0].ID, SignerID: s.ID, ImageSHA256: "ab"}, {FieldID: e.Fields[2].ID, SignerID: s.ID, Text: "x"}}).MarshalJSON()
-	require.NoError(t, err)
-	require.JSONEq(t, `{"s":{"sha256":"ab"},"t":"x"}`, string(text))
-	s.Status = models.SignerSent
-	require.Empty(t, e.EnteredValues([]models.FieldValue{{FieldID: e.Fields[0].ID, SignerID: s.ID}}), "who has not signed has no values")
-}
-
 // entered submits texts for fields by their number, in this order.
 func entered(e *models.Envelope, pairs ...any) models.Submission {
 	sub := models.Submission{}
@@ -443,27 +305,32 @@ func brokenRules(t *testing.T, err error) []string {
 	return out
 }
 
-// TestReminderInterval: the envelope's own comes first; mails to the person before do not count.
-func TestReminderInterval(t *testing.T) {
+// TestLooksOfFieldsAreBounded: to the point, and to the character.
+func TestLooksOfFieldsAreBounded(t *testing.T) {
 	t.Parallel()
-	e := sent(t, nil, models.AuthNone, 1)
-	require.Equal(t, 5*time.Hour, e.ReminderInterval(5*time.Hour))
-	e.ReminderHours = ptr(0)
-	require.Zero(t, e.ReminderInterval(5*time.Hour))
-	e.ReminderHours = ptr(3)
-	require.Equal(t, 3*time.Hour, e.ReminderInterval(5*time.Hour))
-
-	s := e.Signers[0]
-	at := start.Add(time.Hour)
-	mails := []models.Mail{{SignerID: s.ID, Kind: models.MailInvitation, SentAt: &at}}
-	require.Equal(t, at.Add(time.Hour), *e.ReminderAt(s, mails, time.Hour))
-	_, err := e.Replace(act(start.Add(2*time.Hour)), s.ID, models.Replacement{Name: "Grace", Email: "grace@example.com"})
-	require.NoError(t, err)
-	require.Equal(t, start.Add(3*time.Hour), *e.ReminderAt(s, mails, time.Hour))
-	require.NoError(t, e.Void(act(start), nil))
-	for _, err := range []error{e.Invited(act(start), s.ID, false, "m"), e.InvitationFailed(act(start), s.ID, "why", "mail"), e.RenewLink(act(start), s.ID)} {
-		var refusal *models.Error
-		require.ErrorAs(t, err, &refusal)
-		require.Equal(t, models.KindInvalid, refusal.Kind)
+	for _, c := range []struct {
+		a    models.FieldAttributes
+		want string // the value that is refused; "" for none
+	}{
+		{models.FieldAttributes{FontSize: 4}, ""},
+		{models.FieldAttributes{FontSize: 72}, ""},
+		{models.FieldAttributes{FontSize: 3.9}, "fontSize"},
+		{models.FieldAttributes{FontSize: 72.1}, "fontSize"},
+		{models.FieldAttributes{MaxLength: 2000}, ""},
+		{models.FieldAttributes{MaxLength: 2001}, "maxLength"},
+		{models.FieldAttributes{MaxLength: -1}, "maxLength"},
+		{models.FieldAttributes{Align: "middle"}, "align"},
+		{models.FieldAttributes{Comb: true}, "comb"},
+		{models.FieldAttributes{Comb: true, MaxLength: 5}, ""},
+		{models.FieldAttributes{Comb: true, MaxLength: 5, Multiline: true}, "comb"},
+	} {
+		in := field("0", models.FieldText)
+		in.Required, in.Attributes = false, c.a
+		_, err := draft(t, nil, models.AuthNone, 1).AddFields(act(start), []models.FieldInput{in}, models.NoPrefix)
+		if c.want == "" {
+			require.NoError(t, err, "%+v", c.a)
+			continue
+		}
+		assert.Equal(t, []string{c.want}, problemsOf(t, err), "%+v", c.a)
 	}
 }

@@ -3,6 +3,7 @@ package models_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"countersign/models"
@@ -59,4 +60,14 @@ func TestPlans(t *testing.T) {
 		Pro:        models.PlanLimits{Documents: 50, EnvelopesPerMonth: 100, Overage: true},
 		Enterprise: models.PlanLimits{Documents: 50, Overage: true},
 	}, models.DefaultPlans())
+}
+
+func TestPlanLimitsDocuments(t *testing.T) {
+	t.Parallel()
+	e := draft(t, nil, models.AuthNone, 1)
+	_, err := e.AddDocument(act(start), page(), 1)
+	assert.Equal(t, "plan_documents", code(t, err))
+	_, err = e.AddDocument(act(start), page(), 2)
+	require.NoError(t, err)
+	assert.Equal(t, 2, e.Originals()[1].Order)
 }

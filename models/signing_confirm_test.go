@@ -244,3 +244,102 @@ func TestCodeState(t *testing.T) {
 	s.OTPWrong = models.OTPWrongLimit
 	assert.True(t, s.CodeState(free).Locked)
 }
+
+// TestACodeWithoutAnEnd is no code.
+func TestACodeWithoutAnEnd(t *testing.T) {
+	t.Parallel()
+	s := &models.Signer{AuthMethod: models.AuthEmailOTP, OTPHash: []byte("hash")}
+	assert.Equal(t, &models.CodeState{}, s.CodeState(start))
+}
+
+// TestSessionsEnd: after a day, or with the link.
+func TestSessionsEnd(t *testing.T) {
+	t.Parallel()
+	s := &models.Signer{}
+	require.Equal(t, start.Add(models.SessionLifetime), s.SessionEnds(start))
+	require.Equal(t, 24*time.Hour, models.SessionLifetime)
+	for _, end := range []time.Duration{models.SessionLifetime - 1, models.SessionLifetime, models.SessionLifetime + 1} {
+		s.LinkExpiresAt = ptr(start.Add(end))
+		require.Equal(t, start.Add(min(end, models.SessionLifetime)), s.SessionEnds(start))
+	}
+}
+
+// TestAnotherCodeAfterAPause: pages are told to wait half a minute.
+func TestAnotherCodeAfterAPause(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthEmailOTP, 1)
+	_, err := e.RequestCode(act(start), link(e, 0), []byte("hash"))
+	require.NoError(t, err)
+	require.Equal(t, models.EventOTPRequested, newest(e).Name)
+	require.Equal(t, models.Detail{"signerId": e.Signers[0].ID.String(), "method": "email_otp"}, newest(e).Detail)
+	require.Equal(t, start.Add(30*time.Second), *e.Signers[0].CodeState(start).RequestableAt)
+	require.Nil(t, e.Signers[0].CodeState(start.Add(30*time.Second)).RequestableAt)
+}
+
+func TestOneTimeCodes(t *testing.T) {
+	t.Parallel()
+	right, wrong := []byte("right"), []byte("wrong")
+	e := sent(t, nil, models.AuthEmailOTP, 1)
+	l, at := link(e, 0), start
+	_, err := e.Consent(act(at), l, new(models.Signer).Disclosure("en"))
+	assert.Equal(t, "otp_required", code(t, err))
+	verify := func(hash []byte) bool {
+		ok, err := e.VerifyCode(act(at), l, hash, nil)
+		require.NoError(t, err)
+		return ok
+	}
+	assert.False(t, verify(right), "nothing was asked for")
+
+	request := func() error { _, err := e.RequestCode(act(at), l, right); return err }
+	require.NoError(t, request())
+	at = at.Add(models.OTPLifetime)
+	assert.False(t, verify(right), "dies after ten minutes")
+
+	require.NoError(t, request())
+	for range models.OTPTries {
+		assert.False(t, verify(wrong))
+	}
+	assert.Equal(t, models.EventSignerOTPFailed, names(e)[len(e.Events)-1])
+	n := len(e.Events)
+	assert.False(t, verify(right), "burnt by the third wrong try")
+	assert.Len(t, e.Events, n, "and told of once")
+
+	require.NoError(t, request())
+	assert.True(t, verify(right))
+	assert.False(t, verify(right), "is good once")
+	_, err = e.Consent(act(at), l, new(models.Signer).Disclosure("en"))
+	require.NoError(t, err)
+
+	for range models.OTPRequestLimit - 2 { // two were made in this window
+		require.NoError(t, request())
+	}
+	err = request()
+	assert.Equal(t, "otp_rate_limited", code(t, err))
+	var refusal *models.Error
+	require.ErrorAs(t, err, &refusal)
+	assert.Equal(t, models.OTPRequestWindow, refusal.RetryAfter)
+	at = at.Add(models.OTPRequestWindow)
+	require.NoError(t, request())
+}
+
+func TestGuessingOnAndOnIsEnded(t *testing.T) {
+	t.Parallel()
+	e := sent(t, nil, models.AuthEmailOTP, 1)
+	at := start
+	tries := 0
+	for ; tries < 1000; tries++ {
+		if _, err := e.RequestCode(act(at), link(e, 0), []byte("right")); err != nil {
+			assert.Equal(t, "otp_locked", code(t, err))
+			break
+		}
+		for range models.OTPTries {
+			_, err := e.VerifyCode(act(at), link(e, 0), []byte("wrong"), nil)
+			require.NoError(t, err)
+		}
+		at = at.Add(models.OTPRequestWindow)
+	}
+	assert.Equal(t, models.OTPWrongLimit/models.OTPTries, tries)
+	require.NoError(t, e.RenewLink(act(at), e.Signers[0].ID))
+	_, err := e.RequestCode(act(at), link(e, 0), []byte("right"))
+	require.NoError(t, err, "a new link is a new start")
+}

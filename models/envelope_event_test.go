@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -182,3 +183,96 @@ func TestAnySequenceOfActions(t *testing.T) {
 }
 
 func ignoreRepeat(_ *models.Signer, err error) error { return err }
+
+// TestEventsWithoutAClient: what the service does by itself comes from no address.
+func TestEventsWithoutAClient(t *testing.T) {
+	t.Parallel()
+	context := models.ActionContext{At: start, Actor: models.ActorSystem, NewID: uuid.New}
+	e := sent(t, nil, models.AuthNone, 1)
+	require.NoError(t, e.Invited(context, e.Signers[0].ID, false, "m"))
+	assert.Nil(t, newest(e).IP)
+	assert.Nil(t, newest(e).UserAgent)
+	require.NoError(t, e.Invited(act(start), e.Signers[0].ID, false, "m"))
+	assert.Equal(t, "192.0.2.1", *newest(e).IP)
+	assert.Equal(t, "test", *newest(e).UserAgent)
+}
+
+// TestForgedChains: each event's number and link are looked at, also where all
+// hashes were made anew.
+func TestForgedChains(t *testing.T) {
+	t.Parallel()
+	e := chainedEvents(t)
+	forge := func(change func([]models.Event)) []models.Event {
+		events := chainCopy(t, e.Events)
+		change(events)
+		for i := range events {
+			hash, err := events[i].Digest()
+			require.NoError(t, err)
+			events[i].Hash = hash
+			if i+1 < len(events) && events[i+1].PrevHash == e.Events[i].Hash {
+				events[i+1].PrevHash = hash
+			}
+		}
+		return events
+	}
+	verify := func(events []models.Event) error {
+		return models.VerifyChain(events, int64(len(events)), events[len(events)-1].Hash)
+	}
+	require.NoError(t, verify(forge(func([]models.Event) {})))
+	require.ErrorContains(t, verify(forge(func(events []models.Event) { events[2].Seq = 9 })), "event 3 is missing or out of order")
+	require.ErrorContains(t, verify(forge(func(events []models.Event) { events[2].PrevHash = models.ChainStart })), "event 3 does not link")
+}
+
+// TestATimestampChangesTheHash: of the document, and of all of them together.
+func TestATimestampChangesTheHash(t *testing.T) {
+	t.Parallel()
+	e := completed(t)
+	d := e.Sealed()[0]
+	until := start.AddDate(1, 0, 0)
+	require.NoError(t, e.Timestamped(act(start), d.ID, "11", models.SealedFile{SHA256: "22", Size: 3, BlobKey: "stamped", TimestampedUntil: until}))
+	assert.Equal(t, "22", *e.HashFinal)
+	assert.False(t, d.TimestampPending)
+	assert.Equal(t, until, *d.TimestampedUntil)
+	assert.Equal(t, models.Detail{"sealedDocumentId": d.ID.String(), "sha256Before": "11", "sha256": "22", "documentHashFinal": "22"}, newest(e).Detail)
+
+	e.Documents = append(e.Documents, &models.Document{ID: uuid.New(), Kind: models.DocumentSealed, SHA256: "33", Order: 2})
+	require.NoError(t, e.Timestamped(act(start), e.Sealed()[1].ID, "33", models.SealedFile{SHA256: "44"}))
+	assert.Equal(t, sha256Hex("2244"), *e.HashFinal)
+}
+
+// TestEveryMemberOfAnEventIsHashed: whatever of it is changed, its hash is another.
+func TestEveryMemberOfAnEventIsHashed(t *testing.T) {
+	t.Parallel()
+	e := chainedEvents(t)
+	whole := e.Events[3]
+	was, err := whole.Digest()
+	require.NoError(t, err)
+	require.Equal(t, whole.Hash, was)
+	other := "203.0.113.9"
+	for name, change := range map[string]func(*models.Event){
+		"id": func(ev *models.Event) { ev.ID = uuid.New() }, "envelope": func(ev *models.Event) { ev.EnvelopeID = uuid.New() },
+		"number": func(ev *models.Event) { ev.Seq++ }, "name": func(ev *models.Event) { ev.Name = models.EventEnvelopeVoided },
+		"time": func(ev *models.Event) { ev.Timestamp = ev.Timestamp.Add(time.Microsecond) }, "actor": func(ev *models.Event) { ev.Actor += "x" },
+		"address": func(ev *models.Event) { ev.IP = &other }, "no address": func(ev *models.Event) { ev.IP = nil },
+		"user agent": func(ev *models.Event) { ev.UserAgent = &other }, "detail": func(ev *models.Event) { ev.Detail = models.Detail{"x": 1} },
+		"the one before": func(ev *models.Event) { ev.PrevHash = models.ChainStart },
+	} {
+		ev := whole
+		change(&ev)
+		now, err := ev.Digest()
+		require.NoError(t, err)
+		assert.NotEqual(t, was, now, name)
+	}
+}
+
+// TestTheChainIsAsLongAsWasRecorded: a number that does not fit is found, too.
+func TestTheChainIsAsLongAsWasRecorded(t *testing.T) {
+	t.Parallel()
+	e := chainedEvents(t)
+	require.NoError(t, models.VerifyChain(e.Events, e.AuditSeq, e.AuditHead))
+	for _, n := range []int64{e.AuditSeq - 1, e.AuditSeq + 1, 0} {
+		require.Error(t, models.VerifyChain(e.Events, n, e.AuditHead))
+	}
+	require.NoError(t, models.VerifyChain(nil, 0, models.ChainStart))
+	require.Error(t, models.VerifyChain(nil, 1, models.ChainStart))
+}

@@ -1,0 +1,22 @@
+package models_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+)
+
+// TestDigests: lower-case hex of a SHA-256 and nothing else.
+func TestDigests(t *testing.T) {
+	t.Parallel()
+	sum := sha256.Sum256(nil)
+	good := hex.EncodeToString(sum[:])
+	for text, want := range map[string]bool{good: true, strings.ToUpper(good): false, good[2:]: false, good + "00": false, good[:62] + "zz": false, "": false} {
+		require.Equal(t, want, models.IsDigest(text), text)
+	}
+}

@@ -1,0 +1,58 @@
+package models_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+)
+
+// TestStuckSealing: a problem is recorded once, since when there is one stays, and only then may an operator close the envelope.
+func TestStuckSealing(t *testing.T) {
+	t.Parallel()
+	open := sent(t, nil, models.AuthNone, 1)
+	require.Error(t, open.SealingFailed(act(start), models.SealingRefused))
+	require.Error(t, open.VoidStuck(act(start), "why"))
+	require.True(t, open.AllSignedAt().IsZero())
+	e := sealing(t)
+	require.Equal(t, start, e.AllSignedAt())
+	require.Equal(t, "envelope_not_stuck", code(t, e.VoidStuck(act(start), "why")))
+	require.NoError(t, e.SealingFailed(act(start.Add(time.Hour)), models.SealingFailing))
+	n := len(e.Events)
+	require.Equal(t, models.EventSealingFailed, newest(e).Name)
+	require.NoError(t, e.SealingFailed(act(start.Add(2*time.Hour)), models.SealingFailing))
+	require.Len(t, e.Events, n, "the same problem")
+	require.NoError(t, e.SealingFailed(act(start.Add(3*time.Hour)), models.SealingRefused))
+	require.Len(t, e.Events, n+1)
+	require.Equal(t, models.Detail{"problem": "document_refused"}, newest(e).Detail)
+	require.Equal(t, start.Add(time.Hour), *e.SealingProblemAt)
+	require.Equal(t, models.SealingRefused, *e.SealingProblem)
+	for _, reason := range []string{"", strings.Repeat("x", 1001), "a\x00"} {
+		require.Equal(t, "validation_error", code(t, e.VoidStuck(act(start), reason)))
+	}
+	require.Equal(t, models.StatusSealing, e.Status)
+	require.NoError(t, e.VoidStuck(act(start.Add(4*time.Hour)), "why"))
+	require.Equal(t, models.StatusVoided, e.Status)
+	require.Equal(t, start.Add(4*time.Hour), *e.VoidedAt)
+	require.Equal(t, models.EventEnvelopeVoided, newest(e).Name)
+	require.Equal(t, models.Detail{"reason": "why", "problem": "document_refused"}, newest(e).Detail)
+
+	says := map[string]models.SealingProblem{}
+	for problem, lasting := range map[models.SealingProblem]bool{
+		models.SealingOriginalMissing: true, models.SealingOriginalChanged: true, models.SealingRefused: true, models.SealingChainBroken: true,
+		models.SealingFailing: false, "other": true,
+	} {
+		require.Equal(t, lasting, problem.Permanent(), problem)
+		require.NotContains(t, says, problem.Message(), problem)
+		says[problem.Message()] = problem
+	}
+	for word, problem := range map[string]models.SealingProblem{
+		"missing": models.SealingOriginalMissing, "no longer the file": models.SealingOriginalChanged, "cannot be sealed as it is": models.SealingRefused,
+		"audit trail": models.SealingChainBroken, "tried again": models.SealingFailing,
+	} {
+		require.Contains(t, problem.Message(), word)
+	}
+}
