@@ -42,7 +42,7 @@ func TestTheImageIsHealthyWithoutTemporal(t *testing.T) {
 			assert.Regexp(t, `CMD \["/usr/local/bin/countersign", "healthcheck"\]$`, check, file)
 		}
 	}
-	b, err := os.ReadFile("../cmd/countersign/healthcheck.go")
+	b, err := os.ReadFile("../cmd/countersign/serve_healthcheck.go")
 	require.NoError(t, err)
 	assert.Contains(t, string(b), `cfg.Listen, "/readyz?for=requests"`)
 }

@@ -43,7 +43,7 @@ var pathTo = map[models.Status]map[models.Action]models.Status{
 // actions are the constants of that type, read from their source, so that none is forgotten.
 func actions(t *testing.T) []models.Action {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "transitions.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "envelope_transitions.go", nil, 0)
 	require.NoError(t, err)
 	var all []models.Action
 	ast.Inspect(file, func(n ast.Node) bool {
