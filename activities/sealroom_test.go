@@ -25,6 +25,8 @@ import (
 	"countersign/models"
 	"countersign/seal"
 	"countersign/seal/limits"
+	"countersign/seal/picture"
+	"countersign/seal/sealkey"
 	"countersign/seal/verify"
 	"countersign/test/kit"
 )
@@ -38,9 +40,9 @@ type crowd struct {
 	log      []models.Event
 	values   []models.FieldValue
 	files    []seal.AttachedFile
-	pictures []seal.Picture
-	squares  map[int]seal.Picture // noise, by side
-	refused  map[string]int       // refusals, by code
+	pictures []picture.Picture
+	squares  map[int]picture.Picture // noise, by side
+	refused  map[string]int          // refusals, by code
 }
 
 // heavyAgent takes as much JSON as it can.
@@ -48,7 +50,7 @@ var heavyAgent = strings.Repeat(`"`, 512)
 
 func newCrowd(t *testing.T, seed uint64) *crowd {
 	t.Helper()
-	c := &crowd{t: t, r: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2026, 11, 26, 9, 0, 0, 0, time.UTC), refused: map[string]int{}, squares: map[int]seal.Picture{}}
+	c := &crowd{t: t, r: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2026, 11, 26, 9, 0, 0, 0, time.UTC), refused: map[string]int{}, squares: map[int]picture.Picture{}}
 	e, err := models.NewEnvelope(c.act("app:"+uuid.NewString()), models.Envelope{
 		AppID: uuid.New(), TenantID: strings.Repeat("&", 255), CreatedBy: strings.Repeat("<", 255), Subject: new(strings.Repeat("&", 255)),
 	})
@@ -106,7 +108,7 @@ func (c *crowd) until(n int, fn func(e *models.Envelope, i int) error) (done int
 }
 
 // noise is a picture that cannot be compressed.
-func (c *crowd) noise(w, h int) seal.Picture {
+func (c *crowd) noise(w, h int) picture.Picture {
 	c.t.Helper()
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
 	for i := 0; i < len(img.Pix); i += 4 {
@@ -115,14 +117,14 @@ func (c *crowd) noise(w, h int) seal.Picture {
 	}
 	var b bytes.Buffer
 	require.NoError(c.t, png.Encode(&b, img))
-	var p seal.Pictures
+	var p picture.Checker
 	out, err := p.Check(b.Bytes())
 	require.NoError(c.t, err)
 	return out
 }
 
 // square is noise of one size, made once.
-func (c *crowd) square(side int) seal.Picture {
+func (c *crowd) square(side int) picture.Picture {
 	c.t.Helper()
 	if _, ok := c.squares[side]; !ok {
 		c.squares[side] = c.noise(side, side)
@@ -307,9 +309,9 @@ func (c *crowd) seal(original []byte) (size int64) {
 
 func newRealSealer(t *testing.T, now time.Time) *seal.Sealer {
 	t.Helper()
-	ca, cert, key, err := seal.SelfSigned("Countersign", now, crand.Reader)
+	ca, cert, key, err := sealkey.SelfSigned("Countersign", now, crand.Reader)
 	require.NoError(t, err)
-	signer, chain, err := seal.LoadPEM(append(cert, ca...), key)
+	signer, chain, err := sealkey.LoadPEM(append(cert, ca...), key)
 	require.NoError(t, err)
 	record, err := ecdsa.GenerateKey(elliptic.P256(), crand.Reader)
 	require.NoError(t, err)

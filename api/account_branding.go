@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/models"
-	"countersign/seal"
+	"countersign/seal/picture"
 	"countersign/seal/refusal"
 )
 
@@ -126,7 +126,7 @@ func (s *brandingHandler) logoIn(c *gin.Context, o *object) ([]byte, error) {
 		return nil, err
 	}
 	defer s.admissions.Release(1)
-	png, err := seal.LogoIn(ctx, s.admission.Validators, s.pictureBounds(), b)
+	png, err := picture.LogoIn(ctx, s.admission.Validators, s.pictureBounds(), b)
 	if refused, ok := errors.AsType[*refusal.Error](err); ok {
 		o.bad("logo", "is refused: %s", refused)
 		return nil, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/models"
-	"countersign/seal"
+	"countersign/seal/picture"
 	"countersign/store"
 )
 
@@ -52,7 +52,7 @@ const (
 	maxSign        = 12 << 20
 	besideFields   = 64 << 10
 	maxSignText    = 26 << 10
-	maxSignPicture = seal.MaxPictureBytes/3*4 + 1<<10
+	maxSignPicture = picture.MaxBytes/3*4 + 1<<10
 )
 
 // signLimit returns how large the body of a sign request may be for a signer's fields.
@@ -152,7 +152,7 @@ func submission(o *object, mine map[uuid.UUID]models.FieldType, check checkPictu
 		in.AttachmentID = f.optID("attachmentId")
 		if b64 := f.optStr("signatureImageBase64"); b64 != nil && *b64 != "" {
 			if mine[in.FieldID].Image() {
-				in.Image, in.ImageSize = picture(check, f, *b64)
+				in.Image, in.ImageSize = decodePicture(check, f, *b64)
 				delete(mine, in.FieldID)
 			} else {
 				in.Image = undecodedPicture
@@ -167,30 +167,31 @@ func submission(o *object, mine map[uuid.UUID]models.FieldType, check checkPictu
 var undecodedPicture = []byte{0}
 
 // checkPicture is Pictures.Check.
-type checkPicture func([]byte) (seal.Picture, error)
+type checkPicture func([]byte) (picture.Picture, error)
 
 // pictureChecker checks the pictures of a submission, each when there is memory for it.
 type pictureChecker struct {
 	ctx      context.Context //nolint:containedctx // of the request
 	shared   *shared
-	pictures seal.Pictures
+	pictures picture.Checker
 	err      error // there was no memory
 }
 
-func (p *pictureChecker) check(b []byte) (seal.Picture, error) {
+func (p *pictureChecker) check(b []byte) (picture.Picture, error) {
 	if p.err != nil {
-		return seal.Picture{}, p.err
+		return picture.Picture{}, p.err
 	}
-	release, err := p.shared.takeWork(p.ctx, seal.PictureMemory(b))
+	release, err := p.shared.takeWork(p.ctx, picture.Memory(b))
 	if err != nil {
 		p.err = err
-		return seal.Picture{}, err
+		return picture.Picture{}, err
 	}
 	defer release()
 	return p.pictures.Check(b)
 }
 
-func picture(check checkPicture, f *object, b64 string) (png []byte, size int) {
+// decodePicture returns a picture in base64, checked, and the bytes that it takes in a sealed document.
+func decodePicture(check checkPicture, f *object, b64 string) (png []byte, size int) {
 	const name = "signatureImageBase64"
 	b64 = strings.TrimPrefix(b64, "data:image/png;base64,")
 	raw, err := base64.StdEncoding.DecodeString(b64)

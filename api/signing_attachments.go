@@ -16,6 +16,7 @@ import (
 
 	"countersign/models"
 	"countersign/seal"
+	"countersign/seal/picture"
 	"countersign/store"
 	"countersign/store/blob"
 )
@@ -162,7 +163,7 @@ func (s *signingHandler) reencode(ctx context.Context, u *upload) error {
 		return err
 	}
 	defer release()
-	b, err := seal.PhotoIn(ctx, s.admission.Validators, s.pictureBounds(), u.file, u.Size)
+	b, err := picture.PhotoIn(ctx, s.admission.Validators, s.pictureBounds(), u.file, u.Size)
 	if err != nil {
 		return err
 	}

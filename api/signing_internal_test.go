@@ -11,25 +11,25 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/models"
-	"countersign/seal"
+	"countersign/seal/picture"
 	"countersign/test/kit"
 )
 
 // TestSubmissions: texts must be drawable, pictures are decoded for the signer's own fields alone, each once.
 func TestSubmissions(t *testing.T) {
 	t.Parallel()
-	picture, text, other := uuid.New(), uuid.New(), uuid.New()
+	image, text, other := uuid.New(), uuid.New(), uuid.New()
 	mine := func() map[uuid.UUID]models.FieldType {
-		return map[uuid.UUID]models.FieldType{picture: models.FieldSignature, text: models.FieldText}
+		return map[uuid.UUID]models.FieldType{image: models.FieldSignature, text: models.FieldText}
 	}
 	png := base64.StdEncoding.EncodeToString(kit.Signature())
 	read := func(body string) (models.Submission, models.Problems) {
 		o := objectOf(t, body)
-		sub := submission(o, mine(), new(seal.Pictures).Check)
+		sub := submission(o, mine(), new(picture.Checker).Check)
 		return sub, o.p
 	}
 	field := func(id uuid.UUID, rest string) string { return fmt.Sprintf(`{"fieldId":"%s",%s}`, id, rest) }
-	sub, p := read(`{"fields":[` + field(picture, `"signatureImageBase64":"data:image/png;base64,`+png+`"`) + `,` + field(picture, `"signatureImageBase64":"`+png+`"`) + `,` + field(other, `"signatureImageBase64":"x"`) + `,` +
+	sub, p := read(`{"fields":[` + field(image, `"signatureImageBase64":"data:image/png;base64,`+png+`"`) + `,` + field(image, `"signatureImageBase64":"`+png+`"`) + `,` + field(other, `"signatureImageBase64":"x"`) + `,` +
 		field(text, `"signatureImageBase64":"","textValue":"yes"`) + `]}`)
 	require.Empty(t, p)
 	require.True(t, bytes.HasPrefix(sub.Fields[0].Image, []byte("\x89PNG")))
@@ -41,8 +41,8 @@ func TestSubmissions(t *testing.T) {
 		`{}`:                           {"fields": {"is required"}},
 		`{"fields":[],"shown":"x"}`:    {"shown": {"must be the digest that the signing context gives: 64 lower-case hexadecimal digits"}},
 		`{"fields":[{"fieldId":"x"}]}`: {"fields[0].fieldId": {"must be a UUID"}},
-		`{"fields":[` + field(picture, `"signatureImageBase64":"?"`) + `]}`:    {"fields[0].signatureImageBase64": {"must be base64"}},
-		`{"fields":[` + field(picture, `"signatureImageBase64":"AAAA"`) + `]}`: {"fields[0].signatureImageBase64": {"The picture is not a valid PNG."}},
+		`{"fields":[` + field(image, `"signatureImageBase64":"?"`) + `]}`:    {"fields[0].signatureImageBase64": {"must be base64"}},
+		`{"fields":[` + field(image, `"signatureImageBase64":"AAAA"`) + `]}`: {"fields[0].signatureImageBase64": {"The picture is not a valid PNG."}},
 	} {
 		_, p := read(body)
 		require.Equal(t, problems, p, body)

@@ -16,6 +16,7 @@ import (
 	"countersign/models"
 	"countersign/seal"
 	"countersign/seal/cms"
+	"countersign/seal/sealkey"
 	"countersign/seal/trust"
 	"countersign/temporal"
 	"countersign/test/kit"
@@ -24,9 +25,9 @@ import (
 // seals seals an envelope that all have signed, as a worker does, and returns the file.
 func (s *service) seals(t *testing.T, c *client, envelope *answer) []byte {
 	t.Helper()
-	_, certPEM, keyPEM, err := seal.SelfSigned("Acme Seals", s.clock.now(), rand.Reader)
+	_, certPEM, keyPEM, err := sealkey.SelfSigned("Acme Seals", s.clock.now(), rand.Reader)
 	require.NoError(t, err)
-	signer, chain, err := seal.LoadPEM(certPEM, keyPEM)
+	signer, chain, err := sealkey.LoadPEM(certPEM, keyPEM)
 	require.NoError(t, err)
 	require.NoError(t, s.store.RecordSealCertificate(t.Context(), chain[0]))
 	keys, err := s.store.Keys(t.Context(), models.KeyManifests)
@@ -45,9 +46,9 @@ func (s *service) seals(t *testing.T, c *client, envelope *answer) []byte {
 // sealedByAnother is a PDF with a signature that another program made.
 func sealedByAnother(t *testing.T) []byte {
 	t.Helper()
-	_, certPEM, keyPEM, err := seal.SelfSigned("Somebody", time.Now(), rand.Reader)
+	_, certPEM, keyPEM, err := sealkey.SelfSigned("Somebody", time.Now(), rand.Reader)
 	require.NoError(t, err)
-	key, chain, err := seal.LoadPEM(certPEM, keyPEM)
+	key, chain, err := sealkey.LoadPEM(certPEM, keyPEM)
 	require.NoError(t, err)
 	signer, err := cms.NewSigner(key, chain, rand.Reader)
 	require.NoError(t, err)

@@ -24,6 +24,7 @@ import (
 	"countersign/pdf"
 	"countersign/seal"
 	"countersign/seal/admission"
+	"countersign/seal/picture"
 	"countersign/seal/refusal"
 	"countersign/seal/sandbox"
 )
@@ -383,19 +384,19 @@ func TestCheckPNG(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := seal.CheckPNG(tt.b)
+			_, err := picture.Check(tt.b)
 			var refused *refusal.Error
 			require.ErrorAs(t, err, &refused)
 			require.Equal(t, tt.code, refused.Code)
 		})
 	}
-	out, err := seal.CheckPNG(signaturePNG(t, 600, 160))
+	out, err := picture.Check(signaturePNG(t, 600, 160))
 	require.NoError(t, err)
 	img, err := png.Decode(bytes.NewReader(out.PNG))
 	require.NoError(t, err)
 	_, _, _, a := img.At(0, 0).RGBA()
 	require.Zero(t, a, "transparency is kept")
-	out, err = seal.CheckPNG(signaturePNG(t, 3000, 1500))
+	out, err = picture.Check(signaturePNG(t, 3000, 1500))
 	require.NoError(t, err)
 	cfg, err := png.DecodeConfig(bytes.NewReader(out.PNG))
 	require.NoError(t, err)

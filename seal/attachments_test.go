@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal"
+	"countersign/seal/picture"
 	"countersign/seal/refusal"
 	"countersign/seal/verify"
 )
@@ -228,7 +229,7 @@ func TestPhotos(t *testing.T) {
 	}
 	// Where, in eighths of width and height, the green corner is to be seen.
 	for orientation, green := range map[byte][2]int{1: {1, 1}, 2: {7, 1}, 3: {7, 7}, 4: {1, 7}, 5: {1, 1}, 6: {7, 1}, 7: {7, 7}, 8: {1, 7}} {
-		b, err := seal.Photo(oriented(orientation))
+		b, err := picture.Photo(oriented(orientation))
 		require.NoError(t, err)
 		require.NotContains(t, string(b), "Exif")
 		got, err := jpeg.Decode(bytes.NewReader(b))
@@ -242,24 +243,24 @@ func TestPhotos(t *testing.T) {
 		require.Greater(t, g, max(r, bl), "orientation %d", orientation)
 	}
 	for _, cut := range []int{0, 3, 20, 40, 60, plain.Len() / 2} {
-		_, err := seal.Photo(oriented(6)[:cut])
+		_, err := picture.Photo(oriented(6)[:cut])
 		var r *refusal.Error
 		require.ErrorAs(t, err, &r, cut)
 	}
 	var large bytes.Buffer
 	require.NoError(t, png.Encode(&large, image.NewGray(image.Rect(0, 0, 6000, 4000))))
-	b, err := seal.Photo(large.Bytes())
+	b, err := picture.Photo(large.Bytes())
 	require.NoError(t, err)
 	cfg, err := png.DecodeConfig(bytes.NewReader(b))
 	require.NoError(t, err)
 	require.LessOrEqual(t, cfg.Width*cfg.Height, 8_000_000)
 	require.InDelta(t, 1.5, float64(cfg.Width)/float64(cfg.Height), 0.01)
 	var r *refusal.Error
-	_, err = seal.Photo([]byte("GIF89a"))
+	_, err = picture.Photo([]byte("GIF89a"))
 	require.ErrorAs(t, err, &r)
 	require.Equal(t, refusal.PictureInvalid, r.Code)
 	claims := bytes.Clone(large.Bytes())
 	copy(claims[16:], "\x00\x00\x40\x00\x00\x00\x40\x00")
-	_, err = seal.Photo(claims)
+	_, err = picture.Photo(claims)
 	require.ErrorAs(t, err, &r)
 }

@@ -19,6 +19,7 @@ import (
 	"countersign/prepare"
 	"countersign/seal"
 	"countersign/seal/manifest"
+	"countersign/seal/picture"
 	"countersign/seal/refusal"
 )
 
@@ -66,7 +67,7 @@ func TestBoundsOfPictures(t *testing.T) {
 		"a million pixels":  {greyPNG(t, 1024, 1024, 1), true},
 		"wide and very low": {greyPNG(t, 8192, 200, 1), true},
 	} {
-		out, err := seal.CheckPNG(tt.b)
+		out, err := picture.Check(tt.b)
 		if !tt.ok {
 			var refused *refusal.Error
 			require.ErrorAs(t, err, &refused, name)
@@ -115,7 +116,7 @@ func TestPicturesKeepTheirPixels(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		require.NoError(t, png.Encode(&b, img))
-		out, err := seal.CheckPNG(b.Bytes())
+		out, err := picture.Check(b.Bytes())
 		require.NoError(t, err, name)
 		got, err := png.Decode(bytes.NewReader(out.PNG))
 		require.NoError(t, err)
@@ -137,7 +138,7 @@ func TestPicturesKeepTheirPixels(t *testing.T) {
 func TestPixelsOfASubmission(t *testing.T) {
 	t.Parallel()
 	first, second, more := greyPNG(t, 4096, 2048, 1), greyPNG(t, 4096, 2048, 2), greyPNG(t, 1, 1, 3)
-	var p seal.Pictures
+	var p picture.Checker
 	for _, huge := range [][]byte{greyPNG(t, 8193, 100, 1), greyPNG(t, 100, 8193, 1), padded(t, more, 2<<20+1)} {
 		_, err := p.Check(huge)
 		require.Error(t, err)
@@ -153,7 +154,7 @@ func TestPixelsOfASubmission(t *testing.T) {
 	require.NoError(t, err, "it was checked before")
 
 	for _, side := range [][2]int{{8192, 1000}, {1000, 8192}} {
-		var q seal.Pictures
+		var q picture.Checker
 		for i := range 2 {
 			_, err := q.Check(greyPNG(t, side[0], side[1], uint8(i)))
 			require.NoError(t, err)

@@ -230,7 +230,7 @@ func (c *canvas) picture(x, y, w, h float64, png []byte, multiply bool) {
 	iw, ih := float64(img.w)*scale, float64(img.h)*scale
 	c.op("q")
 	if multiply {
-		c.multiplied = img.dark.opacity(scale)
+		c.multiplied = img.dark.Opacity(scale)
 		c.b = append(c.b, "/M gs\n"...)
 	}
 	c.op("cm", iw, 0, 0, ih, c.left(x, iw), c.h-y-(h+ih)/2)

@@ -1,8 +1,5 @@
 package seal
 
-// CheckPNG is how Pictures checks each picture.
-var CheckPNG = checkPNG
-
 // FitText returns how many lines a text has in a box, their size, and the width of the widest one, in points.
 func FitText(s string, w, h, wanted float64) (lines int, size, width float64, err error) {
 	l, size, err := fitText(library().Wrap, s, w, h, wanted)

@@ -26,6 +26,7 @@ import (
 
 	"countersign/pdf"
 	"countersign/seal"
+	"countersign/seal/sealkey"
 )
 
 // now is the time at which everything happens.
@@ -43,9 +44,9 @@ type sealerFixture struct {
 
 func newSealerFixture(t testing.TB) sealerFixture {
 	t.Helper()
-	ca, cert, key, err := seal.SelfSigned("Countersign", now, rand.Reader)
+	ca, cert, key, err := sealkey.SelfSigned("Countersign", now, rand.Reader)
 	require.NoError(t, err)
-	signer, chain, err := seal.LoadPEM(append(cert, ca...), key)
+	signer, chain, err := sealkey.LoadPEM(append(cert, ca...), key)
 	require.NoError(t, err)
 	manifest, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"countersign/pdf"
 	"countersign/seal"
 	"countersign/seal/admission"
+	"countersign/seal/picture"
 	"countersign/seal/refusal"
 	"countersign/seal/verify"
 )
@@ -20,13 +21,13 @@ func FuzzCheckPNG(f *testing.F) {
 	f.Add(signaturePNG(f, 40, 20))
 	f.Add([]byte("\x89PNG\r\n\x1a\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		out, err := seal.CheckPNG(b)
+		out, err := picture.Check(b)
 		if err != nil {
 			var refused *refusal.Error
 			require.ErrorAs(t, err, &refused)
 			return
 		}
-		_, err = seal.CheckPNG(out.PNG)
+		_, err = picture.Check(out.PNG)
 		require.NoError(t, err)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/seal"
+	"countersign/seal/picture"
 	"countersign/seal/refusal"
 )
 
@@ -27,7 +28,7 @@ func brandedJob(t *testing.T, language string) seal.Job {
 	t.Helper()
 	var b bytes.Buffer
 	require.NoError(t, png.Encode(&b, logoPicture(400, 80)))
-	logo, err := seal.Logo(b.Bytes())
+	logo, err := picture.Logo(b.Bytes())
 	require.NoError(t, err)
 	j := job(t, simplePDF(1))
 	j.Logo, j.Color, j.Language = logo, "#7a1f3d", language
@@ -44,7 +45,7 @@ func TestLogo(t *testing.T) {
 		file []byte
 		w, h int
 	}{{asPNG.Bytes(), 720, 100}, {append(asPNG.Bytes(), "<script>"...), 720, 100}, {asJPEG.Bytes(), 45, 180}} {
-		got, err := seal.Logo(tt.file)
+		got, err := picture.Logo(tt.file)
 		require.NoError(t, err)
 		size, err := png.DecodeConfig(bytes.NewReader(got))
 		require.NoError(t, err)
@@ -52,7 +53,7 @@ func TestLogo(t *testing.T) {
 		require.NotContains(t, string(got), "<script>")
 	}
 	for _, bad := range [][]byte{nil, []byte("GIF89a"), asPNG.Bytes()[:asPNG.Len()/2], asJPEG.Bytes()[:100]} {
-		_, err := seal.Logo(bad)
+		_, err := picture.Logo(bad)
 		var refused *refusal.Error
 		require.ErrorAs(t, err, &refused)
 	}

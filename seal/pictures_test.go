@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal"
+	"countersign/seal/picture"
 	"countersign/seal/refusal"
 )
 
@@ -24,7 +24,7 @@ func plain(t *testing.T, h int) []byte {
 // TestPicturesTogether: sixty pictures cost what two do.
 func TestPicturesTogether(t *testing.T) {
 	t.Parallel()
-	var same seal.Pictures
+	var same picture.Checker
 	b := plain(t, 2000)
 	first, err := same.Check(b)
 	require.NoError(t, err)
@@ -34,7 +34,7 @@ func TestPicturesTogether(t *testing.T) {
 		require.Same(t, &first.PNG[0], &again.PNG[0], "it is not decoded a second time")
 	}
 
-	var different seal.Pictures
+	var different picture.Checker
 	accepted := 0
 	for i := range 60 {
 		_, err := different.Check(plain(t, 2000-i))
@@ -49,13 +49,13 @@ func TestPicturesTogether(t *testing.T) {
 	}
 	require.Equal(t, 2, accepted)
 
-	var small seal.Pictures
+	var small picture.Checker
 	for i := range 60 {
 		_, err := small.Check(signaturePNG(t, 400, 150+i))
 		require.NoError(t, err, "as many as people really send")
 	}
 
-	var broken seal.Pictures
+	var broken picture.Checker
 	cut := plain(t, 2000)
 	cut = cut[:len(cut)-20]
 	for i := range 8 {

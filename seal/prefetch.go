@@ -7,26 +7,28 @@ import (
 	"sync/atomic"
 
 	"github.com/boombuler/barcode/qr"
+
+	"countersign/seal/picture"
 )
 
 // prefetched prepares, on a second thread, what takes long and is needed later:
 // pictures and the QR code.
 type prefetched struct {
-	rasters map[string]func() (raster, error) // by the hash of the PNG
+	rasters map[string]func() (picture.Raster, error) // by the hash of the PNG
 	qr      func() ([][]bool, error)
 }
 
 func prefetch(job *Job, codes *qrCache) *prefetched {
-	a := &prefetched{rasters: map[string]func() (raster, error){}}
+	a := &prefetched{rasters: map[string]func() (picture.Raster, error){}}
 	a.qr = sync.OnceValues(func() ([][]bool, error) { return codes.of(job.VerifyURL) })
-	var order []func() (raster, error)
+	var order []func() (picture.Raster, error)
 	for _, v := range job.Values {
 		if len(v.PNG) == 0 {
 			continue
 		}
 		key := string(sha256Of(v.PNG))
 		if _, ok := a.rasters[key]; !ok {
-			a.rasters[key] = sync.OnceValues(func() (raster, error) { return rasterOf(v.PNG) })
+			a.rasters[key] = sync.OnceValues(func() (picture.Raster, error) { return picture.RasterOf(v.PNG) })
 			order = append(order, a.rasters[key])
 		}
 	}
@@ -46,10 +48,10 @@ func prefetch(job *Job, codes *qrCache) *prefetched {
 	return a
 }
 
-func (a *prefetched) raster(key string, png []byte) (raster, error) {
+func (a *prefetched) raster(key string, png []byte) (picture.Raster, error) {
 	prepare, ok := a.rasters[key]
 	if !ok {
-		return rasterOf(png)
+		return picture.RasterOf(png)
 	}
 	delete(a.rasters, key) // it is requested once, and can then be freed
 	return prepare()

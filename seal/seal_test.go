@@ -24,6 +24,7 @@ import (
 
 	"countersign/seal"
 	"countersign/seal/refusal"
+	"countersign/seal/sealkey"
 )
 
 // opaqueSigner hides the key's type, as a key management service does.
@@ -112,11 +113,11 @@ func TestLoadPKCS12(t *testing.T) {
 	c := selfSigned(t, key)
 	data, err := pkcs12.Modern.Encode(key, c, nil, "secret")
 	require.NoError(t, err)
-	signer, chain, err := seal.LoadPKCS12(data, "secret")
+	signer, chain, err := sealkey.LoadPKCS12(data, "secret")
 	require.NoError(t, err)
 	require.Equal(t, c.Raw, chain[0].Raw)
 	require.True(t, key.PublicKey.Equal(signer.Public()))
-	_, _, err = seal.LoadPKCS12(data, "wrong")
+	_, _, err = sealkey.LoadPKCS12(data, "wrong")
 	require.Error(t, err)
 }
 

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"countersign/models"
-	"countersign/seal"
+	"countersign/seal/sealkey"
 	"countersign/store"
 	"countersign/test/kit"
 )
@@ -49,9 +49,9 @@ func TestSmallPromises(t *testing.T) {
 		assert.Equal(t, 10, left)
 
 		// A key that is not there is not revoked because a certificate is.
-		_, certificate, _, err := seal.SelfSigned("Test", clock.Now(), rand.Reader)
+		_, certificate, _, err := sealkey.SelfSigned("Test", clock.Now(), rand.Reader)
 		require.NoError(t, err)
-		chain, err := seal.LoadChain(certificate)
+		chain, err := sealkey.LoadChain(certificate)
 		require.NoError(t, err)
 		require.NoError(t, s.RecordSealCertificate(ctx, chain[0]))
 		assert.Equal(t, "not_found", refusalOf(t, s.RevokeKey(ctx, "no-such-key", clock.Now(), "lost")))

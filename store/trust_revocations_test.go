@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/models"
-	"countersign/seal"
+	"countersign/seal/sealkey"
 	"countersign/seal/trust"
 	"countersign/store"
 	"countersign/test/kit"
@@ -26,9 +26,9 @@ func TestOwnSealersArePinned(t *testing.T) {
 		require.Empty(t, none.Sealers)
 		require.Len(t, none.RecordKeys, 1)
 
-		ca, cert, _, err := seal.SelfSigned("Test", clock.Now(), rand.Reader)
+		ca, cert, _, err := sealkey.SelfSigned("Test", clock.Now(), rand.Reader)
 		require.NoError(t, err)
-		chain, err := seal.LoadChain(append(cert, ca...))
+		chain, err := sealkey.LoadChain(append(cert, ca...))
 		require.NoError(t, err)
 		for range 2 { // every worker does, at every start
 			require.NoError(t, s.RecordSealCertificate(ctx, chain[0]))
@@ -92,13 +92,13 @@ func TestRevokeASealCertificate(t *testing.T) {
 	t.Parallel()
 	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
 		ctx := t.Context()
-		_, certPEM, _, err := seal.SelfSigned("Test", clock.Now(), rand.Reader)
+		_, certPEM, _, err := sealkey.SelfSigned("Test", clock.Now(), rand.Reader)
 		require.NoError(t, err)
-		chain, err := seal.LoadChain(certPEM)
+		chain, err := sealkey.LoadChain(certPEM)
 		require.NoError(t, err)
-		_, otherPEM, _, err := seal.SelfSigned("Other", clock.Now(), rand.Reader)
+		_, otherPEM, _, err := sealkey.SelfSigned("Other", clock.Now(), rand.Reader)
 		require.NoError(t, err)
-		other, err := seal.LoadChain(otherPEM)
+		other, err := sealkey.LoadChain(otherPEM)
 		require.NoError(t, err)
 		require.NoError(t, s.RecordSealCertificate(ctx, chain[0]))
 		require.NoError(t, s.RecordSealCertificate(ctx, other[0]))

@@ -25,7 +25,7 @@ import (
 	"countersign/internal/hostguard"
 	"countersign/internal/inbox"
 	"countersign/internal/vault"
-	"countersign/seal"
+	"countersign/seal/sealkey"
 	"countersign/store"
 	"countersign/worker"
 )
@@ -315,7 +315,7 @@ func prepareDataDir(dir string) error {
 		return fmt.Errorf("data directory: %w", err)
 	}
 	if _, err := os.Stat(filepath.Join(keys, "seal.cert.pem")); errors.Is(err, fs.ErrNotExist) {
-		ca, cert, key, err := seal.SelfSigned("Countersign development", now(), rand.Reader)
+		ca, cert, key, err := sealkey.SelfSigned("Countersign development", now(), rand.Reader)
 		if err != nil {
 			return fmt.Errorf("make seal key: %w", err)
 		}

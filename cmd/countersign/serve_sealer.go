@@ -19,6 +19,7 @@ import (
 	"countersign/models"
 	"countersign/seal"
 	"countersign/seal/pkcs11"
+	"countersign/seal/sealkey"
 	"countersign/store"
 )
 
@@ -123,7 +124,7 @@ func sealKey(cfg config.Config) (crypto.Signer, []*x509.Certificate, error) {
 		return nil, nil, fmt.Errorf("COUNTERSIGN_SEAL_KEY: %w", err)
 	}
 	if cfg.SealCert == "" && !bytes.Contains(key, []byte("-----BEGIN")) {
-		return seal.LoadPKCS12(key, string(cfg.SealPassword))
+		return sealkey.LoadPKCS12(key, string(cfg.SealPassword))
 	}
 	cert := key
 	if cfg.SealCert != "" {
@@ -131,7 +132,7 @@ func sealKey(cfg config.Config) (crypto.Signer, []*x509.Certificate, error) {
 			return nil, nil, fmt.Errorf("COUNTERSIGN_SEAL_CERT: %w", err)
 		}
 	}
-	return seal.LoadPEM(cert, key)
+	return sealkey.LoadPEM(cert, key)
 }
 
 // hardwareKey opens the key that a PKCS#11 URI names. The session with the
@@ -148,7 +149,7 @@ func hardwareKey(cfg config.Config) (crypto.Signer, []*x509.Certificate, error) 
 	if err != nil {
 		return nil, nil, fmt.Errorf("COUNTERSIGN_SEAL_CERT: %w", err)
 	}
-	chain, err := seal.LoadChain(cert)
+	chain, err := sealkey.LoadChain(cert)
 	if err != nil {
 		return nil, nil, fmt.Errorf("COUNTERSIGN_SEAL_CERT: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"software.sslmate.com/src/go-pkcs12"
 
-	"countersign/seal"
+	"countersign/seal/sealkey"
 )
 
 // TestSealKeyOfDev: dev seals with its own key, with PEM files, or with a PKCS#12 file, which needs no certificate beside it.
@@ -27,7 +27,7 @@ func TestSealKeyOfDev(t *testing.T) {
 		return chain[0].Subject.String()
 	}
 	own := sealer()
-	ca, cert, key, err := seal.SelfSigned("Other", time.Now(), rand.Reader)
+	ca, cert, key, err := sealkey.SelfSigned("Other", time.Now(), rand.Reader)
 	require.NoError(t, err)
 	block, _ := pem.Decode(key)
 	private, err := x509.ParsePKCS8PrivateKey(block.Bytes)

@@ -19,7 +19,7 @@ import (
 	"countersign/cli/terminal"
 	"countersign/config"
 	"countersign/models"
-	"countersign/seal"
+	"countersign/seal/sealkey"
 )
 
 type setupCommand struct {
@@ -160,7 +160,7 @@ func (c setupCommand) trialSeal(dir string) (key, cert string, err error) {
 	case keyErr == nil || certErr == nil:
 		return "", "", fmt.Errorf("only one of %s and %s exists, and nothing was changed: restore the other, or move it away", key, cert)
 	}
-	ca, leaf, private, err := seal.SelfSigned(c.App+" trial", now(), rand.Reader)
+	ca, leaf, private, err := sealkey.SelfSigned(c.App+" trial", now(), rand.Reader)
 	if err != nil {
 		return "", "", err
 	}

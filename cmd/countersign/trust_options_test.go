@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/config"
-	"countersign/seal"
+	"countersign/seal/sealkey"
 	"countersign/seal/trust"
 )
 
@@ -28,9 +28,9 @@ func TestTrustOptions(t *testing.T) {
 		return file
 	}
 	present := time.Now()
-	caPEM, certPEM, keyPEM, err := seal.SelfSigned("Acme", present, rand.Reader)
+	caPEM, certPEM, keyPEM, err := sealkey.SelfSigned("Acme", present, rand.Reader)
 	require.NoError(t, err)
-	chain, err := seal.LoadChain(append(certPEM, caPEM...))
+	chain, err := sealkey.LoadChain(append(certPEM, caPEM...))
 	require.NoError(t, err)
 	spki, err := x509.MarshalPKIXPublicKey(chain[0].PublicKey)
 	require.NoError(t, err)

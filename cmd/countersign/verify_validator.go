@@ -7,8 +7,8 @@ import (
 	"maps"
 	"os"
 
-	"countersign/seal"
 	"countersign/seal/admission"
+	"countersign/seal/picture"
 	"countersign/seal/refusal"
 	"countersign/seal/sandbox"
 	"countersign/seal/verify"
@@ -29,7 +29,7 @@ func newValidators() (*sandbox.Pool, error) {
 // and nothing else.
 func (validatorCommand) Run(ctx context.Context) error {
 	tasks := admission.Tasks()
-	maps.Copy(tasks, seal.PictureTasks())
+	maps.Copy(tasks, picture.Tasks())
 	os.Exit(sandbox.Serve(ctx, os.Stdin, os.Stdout, tasks))
 	return nil
 }

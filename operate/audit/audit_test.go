@@ -21,6 +21,7 @@ import (
 	"countersign/models"
 	"countersign/operate/audit"
 	"countersign/seal"
+	"countersign/seal/sealkey"
 	"countersign/store"
 	"countersign/store/blob"
 	"countersign/temporal"
@@ -54,9 +55,9 @@ func newAuditFixture(t *testing.T, kind string) *auditFixture {
 		t: t, db: db, postgres: kind == "postgres", blobs: blobs, app: app.ID, clock: clock,
 		Verifier: audit.Verifier{Store: s, Blobs: blob.NewEncrypted(blobs, kit.Vault(t), false), Now: clock.Now},
 	}
-	_, certPEM, keyPEM, err := seal.SelfSigned("Test", clock.Now(), rand.Reader)
+	_, certPEM, keyPEM, err := sealkey.SelfSigned("Test", clock.Now(), rand.Reader)
 	require.NoError(t, err)
-	signer, chain, err := seal.LoadPEM(certPEM, keyPEM)
+	signer, chain, err := sealkey.LoadPEM(certPEM, keyPEM)
 	require.NoError(t, err)
 	keys, err := s.Keys(t.Context(), models.KeyManifests)
 	require.NoError(t, err)

@@ -25,6 +25,7 @@ import (
 	"countersign/operate/audit"
 	"countersign/operate/renewal"
 	"countersign/seal"
+	"countersign/seal/sealkey"
 	"countersign/seal/trust"
 	"countersign/seal/verify"
 	"countersign/store"
@@ -60,9 +61,9 @@ func newFakeEnv(t *testing.T, s *store.Store, change func(*seal.Config)) *fakeEn
 	require.NoError(t, err)
 	app, _, err := s.CreateApp(t.Context(), "Acme", models.PlanEnterprise, nil)
 	require.NoError(t, err)
-	caPEM, certPEM, keyPEM, err := seal.SelfSigned("Test", time.Now(), rand.Reader)
+	caPEM, certPEM, keyPEM, err := sealkey.SelfSigned("Test", time.Now(), rand.Reader)
 	require.NoError(t, err)
-	signer, chain, err := seal.LoadPEM(append(bytes.Clone(certPEM), caPEM...), keyPEM)
+	signer, chain, err := sealkey.LoadPEM(append(bytes.Clone(certPEM), caPEM...), keyPEM)
 	require.NoError(t, err)
 	env.trust = trust.Policy{Sealers: []trust.Sealer{trust.PinnedCertificate(chain[0])}, Stampers: x509.NewCertPool()}
 	env.trust.Stampers.AddCert(env.tsa.Root)

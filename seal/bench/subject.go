@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"countersign/seal"
+	"countersign/seal/sealkey"
 )
 
 // floorSingleThread is the minimum cost of any seal: reading, hashing, writing and signing the original, optionally
@@ -74,11 +75,11 @@ type sealer struct {
 }
 
 func newSealer() (*sealer, error) {
-	ca, cert, keyPEM, err := seal.SelfSigned("Countersign", time.Now(), rand.Reader)
+	ca, cert, keyPEM, err := sealkey.SelfSigned("Countersign", time.Now(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	key, chain, err := seal.LoadPEM(append(bytes.Clone(cert), ca...), keyPEM)
+	key, chain, err := sealkey.LoadPEM(append(bytes.Clone(cert), ca...), keyPEM)
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,7 @@ import (
 	"countersign/seal"
 	"countersign/seal/admission"
 	"countersign/seal/refusal"
+	"countersign/seal/sealkey"
 	"countersign/seal/trust"
 	"countersign/seal/verify"
 )
@@ -57,11 +58,11 @@ func newChecker() (*checker, error) {
 		return nil, err
 	}
 	c := &checker{dir: dir, limits: admission.DefaultLimits(), caFile: filepath.Join(dir, "ca.pem"), ink: signaturePNG()}
-	ca, cert, key, err := seal.SelfSigned("Corpus", time.Now(), rand.Reader)
+	ca, cert, key, err := sealkey.SelfSigned("Corpus", time.Now(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	signer, chain, err := seal.LoadPEM(append(cert, ca...), key)
+	signer, chain, err := sealkey.LoadPEM(append(cert, ca...), key)
 	if err != nil {
 		return nil, err
 	}

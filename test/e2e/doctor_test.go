@@ -16,7 +16,7 @@ import (
 	temporal "go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"countersign/seal"
+	"countersign/seal/sealkey"
 	"countersign/test/kit"
 )
 
@@ -121,7 +121,7 @@ func expiredCertificate(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
 	key, cert := filepath.Join(dir, "key.pem"), filepath.Join(dir, "cert.pem")
-	_, certPEM, keyPEM, err := seal.SelfSigned("Past", time.Now().AddDate(-20, 0, 0), rand.Reader)
+	_, certPEM, keyPEM, err := sealkey.SelfSigned("Past", time.Now().AddDate(-20, 0, 0), rand.Reader)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(key, keyPEM, 0o600))
 	require.NoError(t, os.WriteFile(cert, certPEM, 0o600))

@@ -1,4 +1,4 @@
-package seal_test
+package sealkey_test
 
 import (
 	"crypto/rand"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal"
+	"countersign/seal/sealkey"
 )
 
 // TestSelfSigned: the certificates of a development service may do what sealing asks of
@@ -17,7 +17,7 @@ import (
 func TestSelfSigned(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
-	ca, leaf, key, err := seal.SelfSigned("Acme", now, rand.Reader)
+	ca, leaf, key, err := sealkey.SelfSigned("Acme", now, rand.Reader)
 	require.NoError(t, err)
 	parse := func(text []byte) *x509.Certificate {
 		block, rest := pem.Decode(text)
@@ -46,7 +46,7 @@ func TestSelfSigned(t *testing.T) {
 	roots.AddCert(above)
 	_, err = own.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
 	require.NoError(t, err)
-	signer, chain, err := seal.LoadPEM(leaf, key)
+	signer, chain, err := sealkey.LoadPEM(leaf, key)
 	require.NoError(t, err)
 	require.Equal(t, own.PublicKey, signer.Public())
 	require.Len(t, chain, 1)

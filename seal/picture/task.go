@@ -1,4 +1,4 @@
-package seal
+package picture
 
 import (
 	"bytes"
@@ -12,12 +12,12 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// MaxPictureBytes bounds the file of a signature, in bytes.
-const MaxPictureBytes = maxPNGBytes
+// MaxBytes bounds the file of a signature, in bytes.
+const MaxBytes = maxPNGBytes
 
-// PictureMemory returns the number of bytes that Pictures.Check takes for a picture, by what its header claims. It is an
+// Memory returns the number of bytes that Checker.Check takes for a picture, by what its header claims. It is an
 // upper estimate.
-func PictureMemory(b []byte) int64 {
+func Memory(b []byte) int64 {
 	const encoding = 1 << 20
 	cfg, err := png.DecodeConfig(bytes.NewReader(b))
 	if err != nil || cfg.Width > maxPNGSide || cfg.Height > maxPNGSide || pixelWeight(cfg.ColorModel)*cfg.Width*cfg.Height > maxPNGPixels {
@@ -50,8 +50,8 @@ const (
 	taskLogo  = 'l'
 )
 
-// PictureTasks returns what a process does with pictures.
-func PictureTasks() map[byte]sandbox.Task {
+// Tasks returns what a process does with pictures.
+func Tasks() map[byte]sandbox.Task {
 	return map[byte]sandbox.Task{taskPhoto: pictureTask(Photo), taskLogo: pictureTask(Logo)}
 }
 
@@ -90,7 +90,7 @@ func LogoIn(ctx context.Context, pool *sandbox.Pool, b sandbox.Bounds, file []by
 
 func pictureIn(ctx context.Context, pool *sandbox.Pool, b sandbox.Bounds, task byte, file io.ReaderAt, size int64) ([]byte, error) {
 	if pool == nil {
-		a, _ := PictureTasks()[task](ctx, file, size, b).(decodedPicture)
+		a, _ := Tasks()[task](ctx, file, size, b).(decodedPicture)
 		return a.Picture, a.Err()
 	}
 	var a decodedPicture

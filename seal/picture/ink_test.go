@@ -1,4 +1,4 @@
-package seal_test
+package picture_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/seal"
+	"countersign/seal/picture"
 	"countersign/seal/refusal"
 )
 
@@ -72,7 +72,7 @@ func TestPictures_ShowSomethingOnWhite(t *testing.T) {
 			continue
 		}
 		want := contrast >= 1.5 && length >= 8 && float64(length) >= 0.04*float64(max(w, h))
-		_, err := seal.CheckPNG(inked(t, w, h, ground, image.Rect(x, y, x+iw, y+ih), c))
+		_, err := picture.Check(inked(t, w, h, ground, image.Rect(x, y, x+iw, y+ih), c))
 		if want {
 			require.NoError(t, err, "%d × %d in %d × %d of %v", iw, ih, w, h, c)
 			accepted++
@@ -100,7 +100,7 @@ func TestPictures_ThatShowNothing(t *testing.T) {
 		"one dot":            {inked(t, 300, 100, color.NRGBA{}, image.Rect(10, 10, 13, 13), dark), "too small"},
 		"a hairline":         {inked(t, 2000, 1, dark, image.Rectangle{}, dark), "too small"},
 	} {
-		_, err := seal.CheckPNG(tt.b)
+		_, err := picture.Check(tt.b)
 		require.ErrorContains(t, err, tt.says, name)
 	}
 	far := image.NewNRGBA(image.Rect(0, 0, 300, 100))
@@ -108,6 +108,6 @@ func TestPictures_ThatShowNothing(t *testing.T) {
 	far.SetNRGBA(299, 99, dark)
 	var b bytes.Buffer
 	require.NoError(t, png.Encode(&b, far))
-	_, err := seal.CheckPNG(b.Bytes())
+	_, err := picture.Check(b.Bytes())
 	require.ErrorContains(t, err, "too small", "two dots far from each other")
 }

@@ -1,20 +1,20 @@
-package seal
+package picture
 
 import "image"
 
-// darkness is how dark the parts of a picture are: sums over its left upper parts, in
+// Darkness is how dark the parts of a picture are: sums over its left upper parts, in
 // units of a black pixel times 255, for each corner of a grid of cells.
-type darkness struct {
+type Darkness struct {
 	columns, rows int
 	cell          int // side of a cell, in pixels
 	sums          []int64
 }
 
 // darknessOf measures a picture on white.
-func darknessOf(img *image.NRGBA) darkness {
+func darknessOf(img *image.NRGBA) Darkness {
 	const most = 256 // cells a side
 	w, h := img.Rect.Dx(), img.Rect.Dy()
-	d := darkness{cell: (max(w, h) + most - 1) / most}
+	d := Darkness{cell: (max(w, h) + most - 1) / most}
 	d.columns, d.rows = (w+d.cell-1)/d.cell, (h+d.cell-1)/d.cell
 	d.sums = make([]int64, (d.columns+1)*(d.rows+1))
 	for y := range h {
@@ -40,7 +40,7 @@ func darknessOf(img *image.NRGBA) darkness {
 
 // most returns how dark the darkest square of a side in pixels is on average, from 0 to 1. A picture
 // smaller than that is taken for a square of it.
-func (d *darkness) most(side float64) float64 {
+func (d *Darkness) most(side float64) float64 {
 	n := max(1, int(side/float64(d.cell)+0.5))
 	w, h := min(n, d.columns), min(n, d.rows)
 	best := int64(0)
@@ -60,7 +60,7 @@ const (
 	mostDark = 0.5
 )
 
-// opacity returns how opaque a picture is drawn whose pixels have a size in points.
-func (d *darkness) opacity(pixel float64) float64 {
+// Opacity returns how opaque a picture is drawn whose pixels have a size in points.
+func (d *Darkness) Opacity(pixel float64) float64 {
 	return min(1, mostDark/max(d.most(letterSide/pixel), mostDark))
 }

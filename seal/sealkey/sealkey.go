@@ -1,4 +1,5 @@
-package seal
+// Package sealkey loads and creates the keys and certificates of sealers.
+package sealkey
 
 import (
 	"crypto"

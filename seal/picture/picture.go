@@ -1,0 +1,209 @@
+// Package picture decodes the pictures that people send, within limits: signatures, photographs and logos.
+package picture
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"sync"
+
+	xdraw "golang.org/x/image/draw"
+
+	"countersign/seal/refusal"
+)
+
+// Bounds of a picture.
+const (
+	maxPNGBytes  = 2 << 20
+	maxPNGSide   = 8192
+	maxPNGPixels = 8 << 20 // before scaling down
+	keptPixels   = 1 << 20 // what Check scales down to: 300 dpi over 11 inches by 1
+)
+
+// Check decodes a picture within limits and returns it re-encoded, with its transparency, scaled down if it has
+// more than a million pixels. The error is a *refusal.Error that describes the problem.
+func Check(b []byte) (Picture, error) {
+	img, err := decodePNG(b, maxPNGPixels)
+	if err != nil {
+		return Picture{}, err
+	}
+	r := img.Bounds()
+	if n := r.Dx() * r.Dy(); n > keptPixels {
+		k := 1.0
+		for float64(n)*k*k > keptPixels {
+			k *= 0.95
+		}
+		img = scaled(img, k, xdraw.ApproxBiLinear)
+	}
+	if err := checkVisible(img); err != nil {
+		return Picture{}, err
+	}
+	var out bytes.Buffer
+	enc := png.Encoder{CompressionLevel: png.BestSpeed, BufferPool: pngEncoders}
+	if err := enc.Encode(&out, toPalette(img)); err != nil {
+		return Picture{}, fmt.Errorf("seal: encoding a picture: %w", err)
+	}
+	placed := rasterOfImage(img)
+	return Picture{PNG: out.Bytes(), Size: len(placed.Pixels) + len(placed.Alpha) + placedSize}, nil
+}
+
+// placedSize is more than a picture takes in a file beside its samples, in bytes.
+const placedSize = 2 << 10
+
+// toPalette gives a picture of at most 256 colours, as most signatures are, a
+// palette: it is encoded in a fifth of the time.
+func toPalette(img *image.NRGBA) image.Image {
+	p := image.NewPaletted(img.Rect, nil)
+	index := make(map[[4]byte]uint8)
+	var last [4]byte
+	var at uint8
+	for i := range p.Pix {
+		c := [4]byte(img.Pix[4*i:])
+		if i == 0 || c != last {
+			known, ok := index[c]
+			if !ok {
+				if len(index) == 256 {
+					return img
+				}
+				known = uint8(len(index)) //nolint:gosec // below 256
+				index[c] = known
+				p.Palette = append(p.Palette, color.NRGBA{R: c[0], G: c[1], B: c[2], A: c[3]})
+			}
+			last, at = c, known
+		}
+		p.Pix[i] = at
+	}
+	return p
+}
+
+// fromPalette undoes toPalette.
+func fromPalette(p *image.Paletted) *image.NRGBA {
+	img := image.NewNRGBA(image.Rect(0, 0, p.Rect.Dx(), p.Rect.Dy()))
+	var colours [256][4]byte
+	for i, c := range p.Palette {
+		n, _ := color.NRGBAModel.Convert(c).(color.NRGBA)
+		colours[i] = [4]byte{n.R, n.G, n.B, n.A}
+	}
+	for y := range p.Rect.Dy() {
+		row := p.Pix[y*p.Stride : y*p.Stride+p.Rect.Dx()]
+		out := img.Pix[y*img.Stride:]
+		for x, i := range row {
+			copy(out[4*x:4*x+4], colours[i][:])
+		}
+	}
+	return img
+}
+
+// pngEncoders are the encoder's buffers, most of what encoding a small picture costs.
+var pngEncoders = &encoderPool{}
+
+type encoderPool struct{ sync.Pool }
+
+func (p *encoderPool) Get() *png.EncoderBuffer {
+	b, _ := p.Pool.Get().(*png.EncoderBuffer)
+	return b // nil: the encoder makes one
+}
+
+func (p *encoderPool) Put(b *png.EncoderBuffer) { p.Pool.Put(b) }
+
+func decodePNG(b []byte, maxPixels int) (*image.NRGBA, error) {
+	if len(b) > maxPNGBytes {
+		return nil, refusal.New(refusal.PNGTooLarge, "The picture is larger than 2 MiB.")
+	}
+	// The size is read before anything is decoded: a small file can claim
+	// billions of pixels.
+	cfg, err := png.DecodeConfig(bytes.NewReader(b))
+	if err != nil {
+		return nil, refusal.New(refusal.PNGInvalid, "The picture is not a valid PNG.")
+	}
+	if cfg.Width > maxPNGSide || cfg.Height > maxPNGSide || pixelWeight(cfg.ColorModel)*cfg.Width*cfg.Height > maxPixels {
+		return nil, refusal.New(refusal.PNGTooLarge, fmt.Sprintf("The picture has %d × %d pixels, which is too many.", cfg.Width, cfg.Height))
+	}
+	img, err := png.Decode(bytes.NewReader(b))
+	if err != nil {
+		return nil, refusal.New(refusal.PNGInvalid, "The picture is not a valid PNG.")
+	}
+	switch img := img.(type) {
+	case *image.NRGBA:
+		return img, nil
+	case *image.Paletted:
+		return fromPalette(img), nil
+	}
+	return toNRGBA(img), nil
+}
+
+func toNRGBA(img image.Image) *image.NRGBA {
+	r := img.Bounds()
+	n := image.NewNRGBA(image.Rect(0, 0, r.Dx(), r.Dy()))
+	draw.Draw(n, n.Bounds(), img, r.Min, draw.Src)
+	return n
+}
+
+// scaled is a picture made larger or smaller by a factor.
+func scaled(img image.Image, k float64, by xdraw.Scaler) *image.NRGBA {
+	r := img.Bounds()
+	out := image.NewNRGBA(image.Rect(0, 0, max(1, int(float64(r.Dx())*k)), max(1, int(float64(r.Dy())*k))))
+	by.Scale(out, out.Bounds(), img, r, xdraw.Src, nil)
+	return out
+}
+
+// isOpaque reports whether a pixel of the picture is not wholly transparent.
+func isOpaque(img *image.NRGBA) bool {
+	for i := 3; i < len(img.Pix); i += 4 {
+		if img.Pix[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// maxAllPixels limits the pictures of one submission together: two of the largest accepted ones, as a signature and
+// initials.
+const maxAllPixels = 2 * maxPNGPixels
+
+// Checker checks the pictures of one submission, as Check does. Equal ones
+// are decoded once, and what all others may cost is bounded.
+type Checker struct {
+	checked map[[sha256.Size]byte]checkedPicture
+	pixels  int
+}
+
+type checkedPicture struct {
+	Picture
+
+	err error
+}
+
+// Picture is a picture that was checked.
+type Picture struct {
+	PNG  []byte
+	Size int // bytes that it takes in a sealed document
+}
+
+// Check returns a picture encoded again. The error is a *refusal.Error.
+func (p *Checker) Check(b []byte) (Picture, error) {
+	if len(b) > maxPNGBytes { // not worth a hash
+		return Check(b)
+	}
+	key := sha256.Sum256(b)
+	if c, ok := p.checked[key]; ok {
+		return c.Picture, c.err
+	}
+	// Whatever it claims counts, also if it is refused in the end.
+	if cfg, err := png.DecodeConfig(bytes.NewReader(b)); err == nil && cfg.Width <= maxPNGSide && cfg.Height <= maxPNGSide {
+		if p.pixels += cfg.Width * cfg.Height; p.pixels > maxAllPixels {
+			return Picture{}, refusal.New(refusal.PNGTooLarge, "The pictures have too many pixels altogether. Use smaller ones, or the same one in several fields.")
+		}
+	}
+	var c checkedPicture
+	c.Picture, c.err = Check(b)
+	if p.checked == nil {
+		p.checked = map[[sha256.Size]byte]checkedPicture{}
+	}
+	p.checked[key] = c
+	return c.Picture, c.err
+}

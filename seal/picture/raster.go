@@ -1,0 +1,84 @@
+package picture
+
+import (
+	"fmt"
+	"image"
+
+	"countersign/pdf"
+)
+
+// Raster is a picture as PDF wants it: samples and transparency, compressed.
+type Raster struct {
+	W, H          int
+	Space         string
+	Bits          int    // per component
+	Pixels, Alpha []byte // Alpha is nil if all is opaque
+	Dark          Darkness
+}
+
+// RasterOf decodes a PNG within limits.
+func RasterOf(b []byte) (Raster, error) {
+	img, err := decodePNG(b, maxPNGPixels)
+	if err != nil {
+		return Raster{}, err
+	}
+	return rasterOfImage(img), nil
+}
+
+func rasterOfImage(img *image.NRGBA) Raster {
+	r := Raster{W: img.Rect.Dx(), H: img.Rect.Dy(), Bits: 8, Dark: darknessOf(img)}
+	alpha, opaque := make([]byte, 0, r.W*r.H), true
+	for i := 3; i < len(img.Pix); i += 4 {
+		alpha = append(alpha, img.Pix[i])
+		opaque = opaque && img.Pix[i] == 255
+	}
+	if !opaque {
+		r.Alpha = pdf.Deflate(alpha)
+	}
+	colour, one, grey := colours(img)
+	var pixels []byte
+	switch {
+	case one: // a pen's: nothing but its transparency varies
+		r.Space, r.Bits = fmt.Sprintf("[/Indexed/DeviceRGB 0<%02X%02X%02X>]", colour[0], colour[1], colour[2]), 1
+		pixels = make([]byte, (r.W+7)/8*r.H)
+	case grey:
+		r.Space, pixels = "/DeviceGray", samples(img, 1)
+	default:
+		r.Space, pixels = "/DeviceRGB", samples(img, 3)
+	}
+	r.Pixels = pdf.Deflate(pixels)
+	return r
+}
+
+// samples returns the first n of each pixel's components. Those of invisible
+// pixels are 0: they cannot be seen but cost space.
+func samples(img *image.NRGBA, n int) []byte {
+	out := make([]byte, 0, img.Rect.Dx()*img.Rect.Dy()*n)
+	for i := 0; i+3 < len(img.Pix); i += 4 {
+		p := img.Pix[i : i+4 : i+4]
+		if p[3] == 0 {
+			p[0], p[1], p[2] = 0, 0, 0
+		}
+		out = append(out, p[:n]...)
+	}
+	return out
+}
+
+// colours says whether the visible pixels have one colour, and which, and
+// whether all are grey.
+func colours(img *image.NRGBA) (first [3]byte, one, grey bool) {
+	seen := false
+	one, grey = true, true
+	for i := 0; i+3 < len(img.Pix) && (one || grey); i += 4 {
+		p := img.Pix[i : i+4 : i+4]
+		if p[3] == 0 {
+			continue
+		}
+		if !seen {
+			first, seen = [3]byte(p[:3]), true
+		}
+		one = one && first == [3]byte(p[:3])
+		grey = grey && p[0] == p[1] && p[1] == p[2]
+	}
+	return first, one, grey
+}
