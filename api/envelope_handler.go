@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -25,6 +26,8 @@ type envelopeHandler struct {
 	workflows    Workflows
 	workflowsURL string // begins the addresses of workflows in the Temporal UI; empty: none is shown
 
+	deliveryDelays []time.Duration // before each attempt at a delivery
+
 	covers coverCache
 }
 
@@ -36,11 +39,16 @@ type envelopeStore interface {
 	Create(ctx context.Context, e *models.Envelope) error
 	Deliveries(ctx context.Context, f store.DeliveryFilter) ([]models.Delivery, int64, error)
 	DeliveryContext(ctx context.Context, app uuid.UUID, ds []models.Delivery) (store.DeliveryContext, error)
+	DeliveryProblems(ctx context.Context, app uuid.UUID, tenants []string, limit int) ([]store.DeliveryProblem, error)
 	Envelope(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error)
+	EnvelopeProblems(ctx context.Context, of store.OwnProblems) ([]store.EnvelopeProblem, error)
 	EnvelopeWithEntries(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, []models.FieldValue, error)
 	Envelopes(ctx context.Context, f store.EnvelopeFilter) ([]*models.Envelope, int64, error)
+	MailProblems(ctx context.Context, of store.OwnProblems) ([]store.MailProblem, error)
 	Mails(ctx context.Context, envelope uuid.UUID) ([]models.Mail, error)
+	NewestOpen(ctx context.Context, of store.OwnProblems, before time.Time) ([]store.EnvelopeProblem, error)
 	PlanLimits(plan models.Plan) models.PlanLimits
+	RestartWorkflow(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error)
 	Settings(ctx context.Context, app uuid.UUID, tenant string) (own models.Settings, effective models.Settings, err error)
 	Undelivered(ctx context.Context, envelopes []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error)
 	ValuesWithoutPictures(ctx context.Context, e *models.Envelope) ([]models.FieldValue, error)
@@ -83,5 +91,7 @@ type Scanner interface {
 // Workflows answers questions to running workflows.
 type Workflows interface {
 	Progress(ctx context.Context, envelope uuid.UUID) (temporal.Progress, error)
+	// Running reports whether the envelope's workflow runs.
+	Running(ctx context.Context, envelope uuid.UUID) (bool, error)
 	Check(ctx context.Context) error
 }

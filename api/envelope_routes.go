@@ -27,6 +27,8 @@ func (s *envelopeHandler) routes() []route {
 		forConsole(viewer, get, "/v1/console/envelopes/:id", s.ofEnvelope(s.inspectEnvelope)),
 		forConsole(support, post, "/v1/console/envelopes/:id/void", withOptionalBody(s.voidEnvelope)),
 		forConsole(support, post, "/v1/console/envelopes/:id/signers/:signerId/resend", s.resendInvitation),
+		forConsole(support, post, "/v1/console/envelopes/:id/restart", s.ofEnvelope(s.restartWorkflow)),
+		forConsole(support, get, "/v1/console/problems", s.listProblems),
 	}
 }
 

@@ -55,7 +55,7 @@ func newHandlers(s *shared, cfg Config) (*handlers, error) {
 	pages := &pageFiles{subject: newSubject(s, cfg.Store, func(st *store.Store) pageStore { return st }), renderer: cfg.Renderer}
 	h.envelopes = &envelopeHandler{
 		subject: newSubject(s, cfg.Store, func(st *store.Store) envelopeStore { return st }), uploads: h.files, settings: h.settings,
-		signingURL: cfg.SigningURL, workflows: cfg.Workflows, workflowsURL: cfg.WorkflowsURL,
+		signingURL: cfg.SigningURL, workflows: cfg.Workflows, workflowsURL: cfg.WorkflowsURL, deliveryDelays: cfg.DeliveryDelays,
 	}
 	h.documents = &documentHandler{newSubject(s, cfg.Store, func(st *store.Store) documentStore { return st }), h.envelopes, h.files, pages}
 	h.templates = &templateHandler{newSubject(s, cfg.Store, func(st *store.Store) templateStore { return st }), h.files, h.envelopes, h.settings, pages}

@@ -105,6 +105,9 @@ func (w fakeWorkflows) Progress(context.Context, uuid.UUID) (temporal.Progress, 
 	at := time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)
 	return temporal.Progress{Step: "waiting", OpenGroup: 1, Awaiting: []uuid.UUID{uuid.New()}, Deadline: &at, NextReminder: &at}, w.fail
 }
+func (w fakeWorkflows) Running(context.Context, uuid.UUID) (bool, error) {
+	return w.fail == nil, w.fail
+}
 func (w fakeWorkflows) Check(context.Context) error { return w.fail }
 
 // service is the API with a database and without Temporal.
@@ -170,7 +173,7 @@ func start(t testing.TB, db string, edit func(*api.Config)) *service {
 		BaseURL: base, SigningURL: base + "/sign", EmbedURL: base + "/embed", UploadLimit: 1 << 20, RateLimit: 100_000,
 		SharedLimits: strings.HasPrefix(db, "postgres"), DefaultExpiryDays: 30, ReminderInterval: 72 * time.Hour, Version: "test",
 		ConsoleIdle: 4 * time.Hour, // tests move the clock
-		StreamLimit: 50 * time.Millisecond,
+		StreamLimit: 50 * time.Millisecond, DeliveryDelays: []time.Duration{0, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour},
 		Log:         slog.New(slog.NewTextHandler(t.Output(), nil)), Now: s.clock.now, NewID: newID,
 	}
 	if edit != nil {

@@ -38,6 +38,8 @@ type Config struct {
 	BaseURL, SigningURL, EmbedURL string
 	// WorkflowsURL begins the addresses of workflows in the Temporal UI; empty: none is shown.
 	WorkflowsURL string
+	// DeliveryDelays are those before each attempt at a delivery.
+	DeliveryDelays []time.Duration
 	UploadLimit  int64 // bytes
 	// Admission bounds the examination of uploaded PDFs; the zero value is admission.DefaultLimits.
 	Admission         admission.Limits

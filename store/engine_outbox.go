@@ -68,6 +68,9 @@ func (s *engine) RetryOutbox(ctx context.Context, seq int64, wait time.Duration)
 	return wrap(err, "give back outbox row %d", seq)
 }
 
+// notQueued is the condition, behind a column, that no outbox row has its value as key.
+const notQueued = " NOT IN (SELECT key FROM outbox)"
+
 // OutboxDepth is the number of rows waiting and the age of the oldest.
 func (s *engine) OutboxDepth(ctx context.Context) (n int64, age time.Duration, err error) {
 	db := s.db.WithContext(ctx)

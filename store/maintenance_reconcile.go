@@ -74,9 +74,6 @@ func (s *MaintenanceRepository) Unfinished(ctx context.Context, work Work, after
 // openOrSealing are the statuses of the partial index envelopes_unfinished.
 const openOrSealing = "('sent', 'in_progress', 'sealing')"
 
-// notQueued is the condition, behind a column, that no outbox row has its value as key.
-const notQueued = " NOT IN (SELECT key FROM outbox)"
-
 // closings returns the closings among the next envelopes by id. It examines a bounded number of envelopes, so that a page
 // costs the same however many there are.
 func (s *MaintenanceRepository) closings(ctx context.Context, after uuid.UUID, n int, row func(*models.Envelope) models.OutboxRow) ([]models.OutboxRow, uuid.UUID, error) {

@@ -94,6 +94,23 @@ func (w Workflows) Progress(ctx context.Context, envelope uuid.UUID) (Progress, 
 	return p, nil
 }
 
+// Running reports whether the envelope's workflow runs.
+func (w Workflows) Running(ctx context.Context, envelope uuid.UUID) (bool, error) {
+	return Running(ctx, w.Client, EnvelopeWorkflowID(envelope))
+}
+
+// Running reports whether a workflow runs.
+func Running(ctx context.Context, c client.Client, id string) (bool, error) {
+	d, err := c.DescribeWorkflowExecution(ctx, id, "")
+	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look at workflow %s: %w", id, err)
+	}
+	return d.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+}
+
 // Check reports whether Temporal answers.
 func (w Workflows) Check(ctx context.Context) error { return Check(ctx, w.Client) }
 

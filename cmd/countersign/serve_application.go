@@ -169,7 +169,7 @@ func (a *app) newHandler(ctx context.Context) (http.Handler, error) {
 		Scanner: scanner, Renderer: a.renderer, Provider: signInProvider(a.cfg),
 		Store: a.store, Blobs: a.blobs, Tokens: a.tokens, Codes: credential.NewCodes(codeKeys[0]), Mail: a.mail, SMS: a.sms,
 		Workflows: temporal.Workflows{Client: a.client}, Pages: web.Handler(),
-		BaseURL: a.cfg.BaseURL, SigningURL: a.cfg.SigningURL, EmbedURL: a.cfg.EmbedURL, WorkflowsURL: a.cfg.WorkflowsURL(), UploadLimit: a.cfg.UploadLimit, Admission: limits,
+		BaseURL: a.cfg.BaseURL, SigningURL: a.cfg.SigningURL, EmbedURL: a.cfg.EmbedURL, WorkflowsURL: a.cfg.WorkflowsURL(), DeliveryDelays: a.cfg.WebhookSchedule[:], UploadLimit: a.cfg.UploadLimit, Admission: limits,
 		RateLimit: a.cfg.RateLimit, SharedLimits: strings.HasPrefix(string(a.cfg.DatabaseURL), "postgres"),
 		DefaultExpiryDays: a.cfg.DefaultExpiryDays, ReminderInterval: a.cfg.ReminderInterval, ConsoleIdle: a.cfg.ConsoleIdle, ConsoleTOTP: a.cfg.ConsoleTOTP,
 		DeclineNeedsCode: a.cfg.DeclineNeedsCode, CodeBeforeReading: !a.cfg.ReadBeforeCode, AllowPrivateHooks: a.cfg.WebhookAllowPrivate,

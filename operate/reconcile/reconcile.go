@@ -4,15 +4,11 @@ package reconcile
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
-	"go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
 
@@ -165,12 +161,5 @@ func (r *Reconciler) running(ctx context.Context, row models.OutboxRow) (bool, e
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	d, err := r.Client.DescribeWorkflowExecution(ctx, id, "")
-	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("look at workflow %s: %w", id, err)
-	}
-	return d.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+	return temporal.Running(ctx, r.Client, id)
 }

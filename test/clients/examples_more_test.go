@@ -123,7 +123,14 @@ func (r *recorder) signers() {
 
 // deliveries records what is done with webhooks and their deliveries.
 func (r *recorder) deliveries() {
-	sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.URL.Path == "/closed" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = w.Write([]byte("Closed for maintenance"))
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}))
 	r.t.Cleanup(sink.Close)
 	r.sink = sink.URL
 	hook := r.json(post, "/v1/webhooks", member{"url": sink.URL + "/deliveries", "events": []string{"envelope.created"}})["id"].(string)
@@ -151,6 +158,22 @@ func (r *recorder) deliveries() {
 	r.json(post, "/v1/console/webhook-deliveries/"+delivery+"/resend", nil)
 	r.json(post, at+"/pause", nil)
 	r.json(post, at+"/resume", nil)
+	r.problems()
+}
+
+// problems records the problems of an app of its own, whose endpoint answers 503.
+func (r *recorder) problems() {
+	own, token := r.s, r.token
+	defer func() { r.s, r.token = own, token }()
+	r.s = start(r.t)
+	r.token = accessToken(r.t, r.s)
+	hook := r.json(post, "/v1/webhooks", member{"url": r.sink + "/closed", "events": []string{"envelope.created"}})["id"].(string)
+	r.json(post, "/v1/webhooks/"+hook+"/test", nil)
+	require.Eventually(r.t, func() bool {
+		_, b := r.do(get, "/v1/console/problems", "", nil)
+		return bytes.Contains(b, []byte(`"lastAttempt":{`))
+	}, time.Minute, 50*time.Millisecond)
+	r.json(get, "/v1/console/problems", nil)
 }
 
 // bulkSends records what is done with a bulk send that is not over.

@@ -75,6 +75,8 @@ var readers = map[string]reader{
 	"getConsoleEnvelope":           reads(api.ParseGetConsoleEnvelopeResponse),
 	"getApp":                       reads(api.ParseGetAppResponse),
 	"listConsoleWebhooks":          reads(api.ParseListConsoleWebhooksResponse),
+	"listProblems":                 reads(api.ParseListProblemsResponse),
+	"restartEnvelopeWorkflow":      reads(api.ParseRestartEnvelopeWorkflowResponse),
 	"remindSigner":                 reads(api.ParseRemindSignerResponse),
 	"listBulkSends":                reads(api.ParseListBulkSendsResponse),
 	"listClientSecrets":            reads(api.ParseListClientSecretsResponse),

@@ -495,6 +495,51 @@ func (e EnvelopeFormOrigin) Valid() bool {
 	}
 }
 
+// Defines values for EnvelopeProblemProblem.
+const (
+	Lost          EnvelopeProblemProblem = "lost"
+	Overdue       EnvelopeProblemProblem = "overdue"
+	Sealing       EnvelopeProblemProblem = "sealing"
+	SealingFailed EnvelopeProblemProblem = "sealing_failed"
+)
+
+// Valid indicates whether the value is a known member of the EnvelopeProblemProblem enum.
+func (e EnvelopeProblemProblem) Valid() bool {
+	switch e {
+	case Lost:
+		return true
+	case Overdue:
+		return true
+	case Sealing:
+		return true
+	case SealingFailed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EnvelopeProblemWorkflow.
+const (
+	EnvelopeProblemWorkflowMissing EnvelopeProblemWorkflow = "missing"
+	EnvelopeProblemWorkflowRunning EnvelopeProblemWorkflow = "running"
+	EnvelopeProblemWorkflowUnknown EnvelopeProblemWorkflow = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the EnvelopeProblemWorkflow enum.
+func (e EnvelopeProblemWorkflow) Valid() bool {
+	switch e {
+	case EnvelopeProblemWorkflowMissing:
+		return true
+	case EnvelopeProblemWorkflowRunning:
+		return true
+	case EnvelopeProblemWorkflowUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for EnvelopeRequestOrigin.
 const (
 	EnvelopeRequestOriginBottomLeft EnvelopeRequestOrigin = "bottom-left"
@@ -2684,6 +2729,54 @@ type DeliveryPage struct {
 	Total int `json:"total"`
 }
 
+// DeliveryProblem A delivery that failed, or that waits for another attempt.
+type DeliveryProblem struct {
+	// Attempts Number of attempts so far.
+	Attempts int `json:"attempts"`
+
+	// CreatedAt When the delivery was created.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// DeliveredAt When the endpoint accepted the delivery. Null until then.
+	DeliveredAt *time.Time `json:"deliveredAt"`
+
+	// EnvelopeID ID of the envelope. Null for events without an envelope.
+	EnvelopeID *openapi_types.UUID `json:"envelopeId"`
+
+	// EnvelopeSubject Subject of the envelope.
+	EnvelopeSubject *string `json:"envelopeSubject,omitempty"`
+
+	// Event Name of the event.
+	Event string `json:"event"`
+
+	// EventID ID of the event. Use it to process each event once.
+	EventID openapi_types.UUID `json:"eventId"`
+
+	// FailedAt When the delivery permanently failed. Null otherwise.
+	FailedAt *time.Time `json:"failedAt"`
+
+	// ID ID of the delivery.
+	ID openapi_types.UUID `json:"id"`
+
+	// LastAttempt The last attempt. Null before the first.
+	LastAttempt *DeliveryAttempt `json:"lastAttempt"`
+
+	// NextAttemptAt When the next attempt is due, unless the endpoint asked for a later one. Null without one.
+	NextAttemptAt *time.Time `json:"nextAttemptAt"`
+
+	// Resends Number of times the delivery was resent.
+	Resends int `json:"resends"`
+
+	// Status State of a delivery.
+	Status DeliveryStatus `json:"status"`
+
+	// WebhookID ID of the webhook.
+	WebhookID openapi_types.UUID `json:"webhookId"`
+
+	// WebhookURL Address of the webhook. Omitted if the webhook was deleted.
+	WebhookURL *string `json:"webhookUrl,omitempty"`
+}
+
 // DeliveryStatus State of a delivery.
 type DeliveryStatus string
 
@@ -2966,6 +3059,42 @@ type EnvelopePage struct {
 	// Total Number of items on all pages.
 	Total int `json:"total"`
 }
+
+// EnvelopeProblem An envelope that waits for the service instead of people.
+type EnvelopeProblem struct {
+	// Detail Why the documents cannot be sealed. Empty if nothing is known.
+	Detail string `json:"detail"`
+
+	// EnvelopeID ID of the envelope.
+	EnvelopeID openapi_types.UUID `json:"envelopeId"`
+
+	// Problem `lost`: it has no workflow. `overdue`: it is open after its deadline. `sealing`: all signed more than five minutes ago, and it is not sealed. `sealing_failed`: it cannot be sealed.
+	Problem EnvelopeProblemProblem `json:"problem"`
+
+	// Since The deadline, or the last signature. Null if unknown.
+	Since *time.Time `json:"since"`
+
+	// Status `draft` until sent; `sent` until a signer opens the link; `in_progress` until all have signed and the documents are sealed. `completed`, `declined`, `voided` and `expired` are final.
+	Status EnvelopeStatus `json:"status"`
+
+	// Subject Subject of the envelope. Null if it has none.
+	Subject *string `json:"subject"`
+
+	// TenantID Tenant of the envelope.
+	TenantID string `json:"tenantId"`
+
+	// Workflow Whether Temporal runs the envelope's workflow. `unknown` if Temporal does not answer.
+	Workflow EnvelopeProblemWorkflow `json:"workflow"`
+
+	// WorkflowURL Address of the workflow in the Temporal UI. Null if none is known.
+	WorkflowURL *string `json:"workflowUrl"`
+}
+
+// EnvelopeProblemProblem `lost`: it has no workflow. `overdue`: it is open after its deadline. `sealing`: all signed more than five minutes ago, and it is not sealed. `sealing_failed`: it cannot be sealed.
+type EnvelopeProblemProblem string
+
+// EnvelopeProblemWorkflow Whether Temporal runs the envelope's workflow. `unknown` if Temporal does not answer.
+type EnvelopeProblemWorkflow string
 
 // EnvelopeRequest An envelope to create.
 type EnvelopeRequest struct {
@@ -3365,6 +3494,42 @@ type Mail struct {
 	SignerID openapi_types.UUID `json:"signerId"`
 }
 
+// MailProblem An email that the mail server has rejected.
+type MailProblem struct {
+	// Attempts Number of attempts so far.
+	Attempts int `json:"attempts"`
+
+	// CreatedAt When the email was created.
+	CreatedAt time.Time `json:"createdAt"`
+
+	// EnvelopeID ID of the envelope.
+	EnvelopeID openapi_types.UUID `json:"envelopeId"`
+
+	// Error Reason of the last failure. Empty if there was none.
+	Error string `json:"error"`
+
+	// FailedAt When the email permanently failed. Null otherwise.
+	FailedAt *time.Time `json:"failedAt"`
+
+	// Kind Kind of the email.
+	Kind string `json:"kind"`
+
+	// SentAt When the mail server accepted the email. Null until then.
+	SentAt *time.Time `json:"sentAt"`
+
+	// SignerID ID of the signer.
+	SignerID openapi_types.UUID `json:"signerId"`
+
+	// SignerName Name of the recipient.
+	SignerName string `json:"signerName"`
+
+	// Subject Subject of the envelope. Null if it has none.
+	Subject *string `json:"subject"`
+
+	// TenantID Tenant of the envelope.
+	TenantID string `json:"tenantId"`
+}
+
 // Me The user and the app of the token.
 type Me struct {
 	// App The application that owns envelopes and calls the API.
@@ -3590,6 +3755,18 @@ type PreviousSigner struct {
 	Until time.Time `json:"until"`
 }
 
+// Problems What does not go on.
+type Problems struct {
+	// Deliveries Deliveries that wait for another attempt, and those of the last 30 days that failed, newest first.
+	Deliveries []DeliveryProblem `json:"deliveries,omitzero"`
+
+	// Envelopes Envelopes that do not go on, those that wait longest first.
+	Envelopes []EnvelopeProblem `json:"envelopes,omitzero"`
+
+	// Mails Rejected emails of the last 30 days, newest first. An email is left out when a later one to the same recipient was sent.
+	Mails []MailProblem `json:"mails,omitzero"`
+}
+
 // Progress What the workflow of an envelope is doing.
 type Progress struct {
 	// AnsweredBy `database`: the workflow did not answer within a second. This is normal once the envelope has ended. If it persists for an open envelope, the operator runs `countersign reconcile`.
@@ -3651,6 +3828,12 @@ type Resent struct {
 
 	// Resent Deliveries resent.
 	Resent int `json:"resent"`
+}
+
+// RestartedWorkflow An envelope whose workflow is started.
+type RestartedWorkflow struct {
+	// EnvelopeID ID of the envelope.
+	EnvelopeID openapi_types.UUID `json:"envelopeId"`
 }
 
 // Role Role of a console user. Each role includes the previous ones.
@@ -5266,6 +5449,12 @@ type UploadConsoleDocumentParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// RestartEnvelopeWorkflowParams defines parameters for RestartEnvelopeWorkflow.
+type RestartEnvelopeWorkflowParams struct {
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ResendSigningLinkParams defines parameters for ResendSigningLink.
 type ResendSigningLinkParams struct {
 	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
@@ -6645,6 +6834,13 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/console/envelopes/{id}/documents (the `UploadConsoleDocument` operationId).
 	UploadConsoleDocumentWithBody(ctx context.Context, id openapi_types.UUID, params *UploadConsoleDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// RestartEnvelopeWorkflow Restart an envelope's workflow
+	//
+	// Starts the workflow of an open envelope, or one that all have signed, if Temporal does not run it. The schedule `reconcile` does the same for all envelopes every three minutes.
+	//
+	// Corresponds with POST /v1/console/envelopes/{id}/restart (the `RestartEnvelopeWorkflow` operationId).
+	RestartEnvelopeWorkflow(ctx context.Context, id openapi_types.UUID, params *RestartEnvelopeWorkflowParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ResendSigningLink Resend an invitation
 	//
 	// Same as `POST /v1/envelopes/{id}/signers/{signerId}/resend`.
@@ -6676,6 +6872,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/console/me (the `GetCurrentUser` operationId).
 	GetCurrentUser(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListProblems List problems
+	//
+	// Returns envelopes that do not go on, rejected emails, and deliveries that failed or wait for another attempt: up to 50 envelopes, 50 emails, 50 waiting and 50 failed deliveries. Workflows are looked for among the 100 newest open envelopes. Requires the role `support`.
+	//
+	// Corresponds with GET /v1/console/problems (the `ListProblems` operationId).
+	ListProblems(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetSettings Get settings
 	//
@@ -7881,6 +8084,23 @@ func (c *Client) UploadConsoleDocumentWithBody(ctx context.Context, id openapi_t
 	return c.Client.Do(req)
 }
 
+// RestartEnvelopeWorkflow Restart an envelope's workflow
+//
+// Starts the workflow of an open envelope, or one that all have signed, if Temporal does not run it. The schedule `reconcile` does the same for all envelopes every three minutes.
+//
+// Corresponds with POST /v1/console/envelopes/{id}/restart (the `RestartEnvelopeWorkflow` operationId).
+func (c *Client) RestartEnvelopeWorkflow(ctx context.Context, id openapi_types.UUID, params *RestartEnvelopeWorkflowParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRestartEnvelopeWorkflowRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ResendSigningLink Resend an invitation
 //
 // Same as `POST /v1/envelopes/{id}/signers/{signerId}/resend`.
@@ -7943,6 +8163,23 @@ func (c *Client) VoidConsoleEnvelope(ctx context.Context, id openapi_types.UUID,
 // Corresponds with GET /v1/console/me (the `GetCurrentUser` operationId).
 func (c *Client) GetCurrentUser(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetCurrentUserRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListProblems List problems
+//
+// Returns envelopes that do not go on, rejected emails, and deliveries that failed or wait for another attempt: up to 50 envelopes, 50 emails, 50 waiting and 50 failed deliveries. Workflows are looked for among the 100 newest open envelopes. Requires the role `support`.
+//
+// Corresponds with GET /v1/console/problems (the `ListProblems` operationId).
+func (c *Client) ListProblems(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListProblemsRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -10955,6 +11192,55 @@ func NewUploadConsoleDocumentRequestWithBody(server string, id openapi_types.UUI
 	return req, nil
 }
 
+// NewRestartEnvelopeWorkflowRequest constructs an http.Request for the RestartEnvelopeWorkflow method
+func NewRestartEnvelopeWorkflowRequest(server string, id openapi_types.UUID, params *RestartEnvelopeWorkflowParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/console/envelopes/%s/restart", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewResendSigningLinkRequest constructs an http.Request for the ResendSigningLink method
 func NewResendSigningLinkRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *ResendSigningLinkParams) (*http.Request, error) {
 	var err error
@@ -11083,6 +11369,33 @@ func NewGetCurrentUserRequest(server string) (*http.Request, error) {
 	}
 
 	operationPath := fmt.Sprintf("/v1/console/me")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListProblemsRequest constructs an http.Request for the ListProblems method
+func NewListProblemsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/console/problems")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -15820,6 +16133,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/console/envelopes/{id}/documents (the `UploadConsoleDocument` operationId).
 	UploadConsoleDocumentWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *UploadConsoleDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UploadConsoleDocumentResponse, error)
 
+	// RestartEnvelopeWorkflowWithResponse Restart an envelope's workflow
+	//
+	// Starts the workflow of an open envelope, or one that all have signed, if Temporal does not run it. The schedule `reconcile` does the same for all envelopes every three minutes.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/console/envelopes/{id}/restart (the `RestartEnvelopeWorkflow` operationId).
+	RestartEnvelopeWorkflowWithResponse(ctx context.Context, id openapi_types.UUID, params *RestartEnvelopeWorkflowParams, reqEditors ...RequestEditorFn) (*RestartEnvelopeWorkflowResponse, error)
+
 	// ResendSigningLinkWithResponse Resend an invitation
 	//
 	// Same as `POST /v1/envelopes/{id}/signers/{signerId}/resend`.
@@ -15855,6 +16177,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/console/me (the `GetCurrentUser` operationId).
 	GetCurrentUserWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetCurrentUserResponse, error)
+
+	// ListProblemsWithResponse List problems
+	//
+	// Returns envelopes that do not go on, rejected emails, and deliveries that failed or wait for another attempt: up to 50 envelopes, 50 emails, 50 waiting and 50 failed deliveries. Workflows are looked for among the 100 newest open envelopes. Requires the role `support`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/console/problems (the `ListProblems` operationId).
+	ListProblemsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListProblemsResponse, error)
 
 	// GetSettingsWithResponse Get settings
 	//
@@ -17536,6 +17867,47 @@ func (r UploadConsoleDocumentResponse) ContentType() string {
 	return ""
 }
 
+type RestartEnvelopeWorkflowResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *RestartedWorkflow
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r RestartEnvelopeWorkflowResponse) GetJSON202() *RestartedWorkflow {
+	return r.JSON202
+}
+
+// GetBody returns the raw response body bytes
+func (r RestartEnvelopeWorkflowResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RestartEnvelopeWorkflowResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RestartEnvelopeWorkflowResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RestartEnvelopeWorkflowResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ResendSigningLinkResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -17653,6 +18025,47 @@ func (r GetCurrentUserResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetCurrentUserResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListProblemsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Problems
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListProblemsResponse) GetJSON200() *Problems {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListProblemsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListProblemsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListProblemsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListProblemsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -21086,6 +21499,21 @@ func (c *ClientWithResponses) UploadConsoleDocumentWithBodyWithResponse(ctx cont
 	return ParseUploadConsoleDocumentResponse(rsp)
 }
 
+// RestartEnvelopeWorkflowWithResponse Restart an envelope's workflow
+//
+// Starts the workflow of an open envelope, or one that all have signed, if Temporal does not run it. The schedule `reconcile` does the same for all envelopes every three minutes.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/console/envelopes/{id}/restart (the `RestartEnvelopeWorkflow` operationId).
+func (c *ClientWithResponses) RestartEnvelopeWorkflowWithResponse(ctx context.Context, id openapi_types.UUID, params *RestartEnvelopeWorkflowParams, reqEditors ...RequestEditorFn) (*RestartEnvelopeWorkflowResponse, error) {
+	rsp, err := c.RestartEnvelopeWorkflow(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRestartEnvelopeWorkflowResponse(rsp)
+}
+
 // ResendSigningLinkWithResponse Resend an invitation
 //
 // Same as `POST /v1/envelopes/{id}/signers/{signerId}/resend`.
@@ -21144,6 +21572,21 @@ func (c *ClientWithResponses) GetCurrentUserWithResponse(ctx context.Context, re
 		return nil, err
 	}
 	return ParseGetCurrentUserResponse(rsp)
+}
+
+// ListProblemsWithResponse List problems
+//
+// Returns envelopes that do not go on, rejected emails, and deliveries that failed or wait for another attempt: up to 50 envelopes, 50 emails, 50 waiting and 50 failed deliveries. Workflows are looked for among the 100 newest open envelopes. Requires the role `support`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/console/problems (the `ListProblems` operationId).
+func (c *ClientWithResponses) ListProblemsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListProblemsResponse, error) {
+	rsp, err := c.ListProblems(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListProblemsResponse(rsp)
 }
 
 // GetSettingsWithResponse Get settings
@@ -23221,6 +23664,32 @@ func ParseUploadConsoleDocumentResponse(rsp *http.Response) (*UploadConsoleDocum
 	return response, nil
 }
 
+// ParseRestartEnvelopeWorkflowResponse parses an HTTP response from a RestartEnvelopeWorkflowWithResponse call
+func ParseRestartEnvelopeWorkflowResponse(rsp *http.Response) (*RestartEnvelopeWorkflowResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RestartEnvelopeWorkflowResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest RestartedWorkflow
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseResendSigningLinkResponse parses an HTTP response from a ResendSigningLinkWithResponse call
 func ParseResendSigningLinkResponse(rsp *http.Response) (*ResendSigningLinkResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -23289,6 +23758,32 @@ func ParseGetCurrentUserResponse(rsp *http.Response) (*GetCurrentUserResponse, e
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Me
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListProblemsResponse parses an HTTP response from a ListProblemsWithResponse call
+func ParseListProblemsResponse(rsp *http.Response) (*ListProblemsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListProblemsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Problems
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

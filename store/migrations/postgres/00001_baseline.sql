@@ -107,6 +107,8 @@ CREATE INDEX envelopes_to_archive ON envelopes (updated_at)
 CREATE INDEX envelopes_list_external_id ON envelopes (app_id, tenant_id, external_id, id) WHERE external_id IS NOT NULL;
 -- Found by the schedule "reconcile" (store/maintenance_reconcile.go).
 CREATE INDEX envelopes_unfinished ON envelopes (id) WHERE status IN ('sent', 'in_progress', 'sealing');
+-- Open envelopes after their deadline (store/envelope_problems.go).
+CREATE INDEX envelopes_deadline ON envelopes (expires_at) WHERE status IN ('sent', 'in_progress');
 
 CREATE TABLE signers (
     id               uuid PRIMARY KEY,
@@ -416,6 +418,8 @@ CREATE TABLE mails (
 CREATE INDEX mails_envelope ON mails (envelope_id);
 CREATE INDEX mails_failed ON mails (envelope_id) WHERE failed_at IS NOT NULL;
 CREATE INDEX mails_requested ON mails (request_id) WHERE request_id IS NOT NULL AND sent_at IS NULL AND failed_at IS NULL;
+-- Rejected emails (store/envelope_problems.go).
+CREATE INDEX mails_rejected ON mails (created_at) WHERE error <> '' AND sent_at IS NULL;
 
 CREATE TABLE console_users (
     id            uuid PRIMARY KEY,

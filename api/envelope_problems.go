@@ -1,0 +1,245 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"countersign/models"
+	"countersign/store"
+	"countersign/temporal"
+)
+
+// Bounds of the lists of problems.
+const (
+	problemLimit   = 50  // of each list
+	lookedAfter    = 100 // newest open envelopes whose workflow is looked for
+	workflowLooks  = 16  // at the same time
+	lookedForAfter = time.Minute
+)
+
+// lookPatience bounds the look for all workflows of a list.
+const lookPatience = 3 * time.Second
+
+// The states of a workflow as lists of problems show them.
+const (
+	workflowRunning = "running"
+	workflowMissing = "missing"
+	workflowUnknown = "unknown" // Temporal does not answer
+)
+
+// The kinds of problems of envelopes.
+const (
+	problemLost          = "lost"
+	problemOverdue       = "overdue"
+	problemSealing       = "sealing"
+	problemSealingFailed = "sealing_failed"
+)
+
+type envelopeProblemView struct {
+	EnvelopeID  uuid.UUID     `json:"envelopeId"`
+	TenantID    string        `json:"tenantId"`
+	Subject     *string       `json:"subject"`
+	Status      models.Status `json:"status"`
+	Problem     string        `json:"problem"`
+	Since       *time.Time    `json:"since"`
+	Detail      string        `json:"detail"`
+	Workflow    string        `json:"workflow"`
+	WorkflowURL *string       `json:"workflowUrl"`
+}
+
+type mailProblemView struct {
+	mailView
+
+	EnvelopeID uuid.UUID `json:"envelopeId"`
+	TenantID   string    `json:"tenantId"`
+	Subject    *string   `json:"subject"`
+	SignerName string    `json:"signerName"`
+}
+
+type deliveryProblemView struct {
+	deliveryView
+
+	NextAttemptAt *time.Time   `json:"nextAttemptAt"` // null: none follows by itself
+	LastAttempt   *attemptView `json:"lastAttempt"`   // null: none was made
+}
+
+// listProblems lists what waits for the service, or needs somebody's help: envelopes, emails and deliveries.
+func (s *envelopeHandler) listProblems(c *gin.Context, app caller) error {
+	ctx := c.Request.Context()
+	of := store.OwnProblems{App: app.ID, Tenants: app.Tenants, Limit: problemLimit}
+	envelopes, err := s.envelopeProblems(ctx, of)
+	if err != nil {
+		return err
+	}
+	mails, err := s.store.MailProblems(ctx, of)
+	if err != nil {
+		return err
+	}
+	deliveries, err := s.deliveryProblems(ctx, app)
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, gin.H{"envelopes": envelopes, "mails": views(mails, viewMailProblem), "deliveries": deliveries})
+}
+
+// envelopeProblems lists envelopes that do not go on, and those among the newest open ones that have no workflow.
+func (s *envelopeHandler) envelopeProblems(ctx context.Context, of store.OwnProblems) ([]envelopeProblemView, error) {
+	known, err := s.store.EnvelopeProblems(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	open := of
+	open.Limit = lookedAfter
+	newest, err := s.store.NewestOpen(ctx, open, s.now().Add(-lookedForAfter))
+	if err != nil {
+		return nil, err
+	}
+	newest = slices.DeleteFunc(newest, func(e store.EnvelopeProblem) bool {
+		return slices.ContainsFunc(known, func(k store.EnvelopeProblem) bool { return k.ID == e.ID })
+	})
+	workflows := s.lookForWorkflows(ctx, append(slices.Clone(known), newest...))
+	out := make([]envelopeProblemView, 0, len(known))
+	for _, e := range known {
+		out = append(out, s.viewEnvelopeProblem(e, workflows[e.ID]))
+	}
+	for _, e := range newest {
+		if workflows[e.ID] == workflowMissing && len(out) < of.Limit {
+			v := s.viewEnvelopeProblem(e, workflowMissing)
+			v.Problem, v.Since = problemLost, nil // it is not known since when
+			out = append(out, v)
+		}
+	}
+	return out, nil
+}
+
+// lookForWorkflows returns the state of each envelope's workflow. After the first failure the others are not looked for: Temporal
+// does not answer.
+func (s *envelopeHandler) lookForWorkflows(ctx context.Context, of []store.EnvelopeProblem) map[uuid.UUID]string {
+	ctx, cancel := context.WithTimeout(ctx, lookPatience)
+	defer cancel()
+	var looks errgroup.Group
+	looks.SetLimit(workflowLooks)
+	states := make([]string, len(of))
+	var down atomic.Bool
+	for i, e := range of {
+		looks.Go(func() error {
+			states[i] = workflowUnknown
+			if down.Load() {
+				return nil
+			}
+			running, err := s.workflows.Running(ctx, e.ID)
+			switch {
+			case err != nil:
+				down.Store(true)
+				s.log.WarnContext(ctx, "workflow cannot be looked for", "envelope", e.ID, "error", err)
+			case running:
+				states[i] = workflowRunning
+			default:
+				states[i] = workflowMissing
+			}
+			return nil
+		})
+	}
+	_ = looks.Wait() // no look returns an error
+	out := make(map[uuid.UUID]string, len(of))
+	for i, e := range of {
+		out[e.ID] = states[i]
+	}
+	return out
+}
+
+func (s *envelopeHandler) viewEnvelopeProblem(e store.EnvelopeProblem, workflow string) envelopeProblemView {
+	v := envelopeProblemView{
+		EnvelopeID: e.ID, TenantID: e.TenantID, Subject: e.Subject, Status: e.Status.Public(), Problem: problemOverdue,
+		Since: new(e.Since.UTC()), Workflow: workflow,
+	}
+	switch {
+	case e.SealingProblem != nil:
+		v.Problem, v.Detail = problemSealingFailed, e.SealingProblem.Message()
+	case e.Status == models.StatusSealing:
+		v.Problem = problemSealing
+	}
+	if s.workflowsURL != "" && workflow == workflowRunning {
+		v.WorkflowURL = new(s.workflowsURL + "/" + url.PathEscape(temporal.EnvelopeWorkflowID(e.ID)))
+	}
+	return v
+}
+
+func viewMailProblem(m *store.MailProblem) mailProblemView {
+	return mailProblemView{viewMail(&m.Mail), m.EnvelopeID, m.TenantID, m.Subject, m.SignerName}
+}
+
+func (s *envelopeHandler) deliveryProblems(ctx context.Context, app caller) ([]deliveryProblemView, error) {
+	found, err := s.store.DeliveryProblems(ctx, app.ID, app.Tenants, problemLimit)
+	if err != nil {
+		return nil, err
+	}
+	deliveries := make([]models.Delivery, len(found))
+	for i, d := range found {
+		deliveries[i] = d.Delivery
+	}
+	names, err := s.store.DeliveryContext(ctx, app.ID, deliveries)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]deliveryProblemView, len(found))
+	for i, d := range found {
+		out[i] = deliveryProblemView{deliveryView: viewDeliveryIn(names)(&d.Delivery), NextAttemptAt: s.nextAttempt(d)}
+		if d.Last != nil {
+			out[i].LastAttempt = new(viewAttempt(d.Last))
+		}
+	}
+	return out, nil
+}
+
+// nextAttempt returns when a delivery is attempted next, by the schedule of the attempts. An endpoint may have asked for a later time.
+func (s *envelopeHandler) nextAttempt(d store.DeliveryProblem) *time.Time {
+	if d.Status != models.DeliveryPending || d.RunAttempts >= len(s.deliveryDelays) {
+		return nil
+	}
+	from := d.CreatedAt
+	if d.Last != nil && d.RunAttempts > 0 {
+		from = d.Last.At
+	}
+	return new(from.Add(s.deliveryDelays[d.RunAttempts]).UTC())
+}
+
+var (
+	errWorkflowRuns    = models.Refuse(models.KindConflict, "workflow_running", "The envelope's workflow runs; there is nothing to restart.")
+	errWorkflowUnknown = &models.Error{
+		Kind: models.KindUnavailable, Code: "temporal_unavailable", RetryAfter: 10 * time.Second,
+		Message: "Temporal does not answer, so it is not known whether the envelope's workflow runs.",
+	}
+)
+
+// restartWorkflow has the workflow of an envelope started that Temporal does not run, as the schedule reconcile does.
+func (s *envelopeHandler) restartWorkflow(c *gin.Context, app caller, e *models.Envelope) error {
+	if err := e.CanRestart(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), lookPatience)
+	defer cancel()
+	running, err := s.workflows.Running(ctx, e.ID)
+	if err != nil {
+		s.log.WarnContext(ctx, "workflow cannot be looked for", "envelope", e.ID, "error", err)
+		return errWorkflowUnknown
+	}
+	if running {
+		return errWorkflowRuns
+	}
+	err = command(s.subject, c, func(st envelopeStore) (*models.Envelope, error) {
+		return st.RestartWorkflow(c.Request.Context(), app.ID, e.ID)
+	}, asJSON(http.StatusAccepted, func(e *models.Envelope) gin.H { return gin.H{"envelopeId": e.ID} }))
+	if err == nil {
+		s.logSecurityEvent(c, "workflow restarted", "envelope", e.ID, "by", app.actor())
+	}
+	return err
+}

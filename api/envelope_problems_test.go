@@ -1,0 +1,256 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"countersign/api"
+	"countersign/models"
+)
+
+// lostWorkflows knows no workflow but those named.
+type lostWorkflows struct {
+	fakeWorkflows
+
+	running map[string]bool
+}
+
+func (w *lostWorkflows) Running(_ context.Context, envelope uuid.UUID) (bool, error) {
+	return w.running[envelope.String()], w.fail
+}
+
+// problems are the lists of one kind, each row by the id that it has under a name.
+func problems(c *client, kind, id string) map[string]object {
+	c.t.Helper()
+	out := map[string]object{}
+	for _, row := range c.get("/v1/console/problems").want(200).body[kind].([]any) {
+		out[row.(object)[id].(string)] = row.(object)
+	}
+	return out
+}
+
+// TestProblems: envelopes without a workflow, after their deadline, or signed and not sealed are listed with what is known of them;
+// others are not.
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	for name, url := range databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			workflows := &lostWorkflows{running: map[string]bool{}}
+			s := start(t, url(t), func(cfg *api.Config) {
+				cfg.Workflows, cfg.WorkflowsURL = workflows, "https://temporal.example.com/workflows"
+			})
+			c := s.client(t)
+			sent := func(change object) (id string, e *answer, token string) {
+				data := contract()
+				for k, v := range change {
+					data[k] = v
+				}
+				e, token = c.sent(data)
+				return e.str("id"), e, token
+			}
+			well, _, _ := sent(nil)
+			lost, _, _ := sent(object{"subject": "Lost"})
+			overdue, _, _ := sent(object{"expiresInDays": 1})
+			sealing, e, token := sent(nil)
+			c.signs(e, token)
+			broken, e, token := sent(nil)
+			c.signs(e, token)
+			_, err := s.store.Change(t.Context(), s.app.ID, uuid.MustParse(broken), func(e *models.Envelope) error {
+				return e.SealingFailed(s.act("system"), models.SealingOriginalMissing)
+			})
+			require.NoError(t, err)
+			for _, id := range []string{well, overdue, sealing} {
+				workflows.running[id] = true
+			}
+			require.Equal(t, []string{broken}, keys(problems(c, "envelopes", "envelopeId")), "nothing else is late yet, and what waits in the outbox is not lost")
+
+			finishOutbox(t, s)
+			s.clock.advance(25 * time.Hour)
+			found := problems(s.client(t), "envelopes", "envelopeId")
+			require.ElementsMatch(t, []string{lost, overdue, sealing, broken}, keys(found))
+			require.Equal(t, []any{"lost", "missing", nil, "Lost"}, values(&answer{body: found[lost]}, "problem", "workflow", "since", "subject"))
+			require.Equal(t, []any{"overdue", "running", "sent"}, values(&answer{body: found[overdue]}, "problem", "workflow", "status"))
+			require.Equal(t, "https://temporal.example.com/workflows/envelope%2F"+overdue, found[overdue]["workflowUrl"])
+			require.Equal(t, []any{"sealing", "running", "in_progress"}, values(&answer{body: found[sealing]}, "problem", "workflow", "status"))
+			require.Equal(t, []any{"sealing_failed", "missing", "An uploaded document is missing in the file store."}, values(&answer{body: found[broken]}, "problem", "workflow", "detail"))
+
+			workflows.fail = errors.New("down")
+			found = problems(s.client(t), "envelopes", "envelopeId")
+			require.ElementsMatch(t, []string{overdue, sealing, broken}, keys(found), "nothing is called lost while nobody knows")
+			require.Equal(t, "unknown", found[overdue]["workflow"])
+		})
+	}
+}
+
+func keys(m map[string]object) (out []string) {
+	for k := range m {
+		out = append(out, k)
+	}
+	return out
+}
+
+// finishOutbox takes all rows of the outbox, as the dispatcher does.
+func finishOutbox(t *testing.T, s *service) (all []models.OutboxRow) {
+	t.Helper()
+	for {
+		rows, err := s.store.ClaimOutbox(t.Context(), 100, time.Minute)
+		require.NoError(t, err)
+		if len(rows) == 0 {
+			return all
+		}
+		for _, r := range rows {
+			require.NoError(t, s.store.FinishOutbox(t.Context(), r.Seq))
+		}
+		all = append(all, rows...)
+	}
+}
+
+// TestProblems_Mails: an email that was rejected is a problem until a later one to the same recipient went out.
+func TestProblems_Mails(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		e, _ := c.sent(contract())
+		signer := uuid.MustParse(e.signer(0)["id"].(string))
+		begin := func(id string) {
+			t.Helper()
+			_, err := s.store.BeginMail(t.Context(), models.Mail{ID: id, EnvelopeID: uuid.MustParse(e.str("id")), SignerID: signer, Kind: models.MailInvitation})
+			require.NoError(t, err)
+		}
+		begin("first")
+		require.Empty(t, problems(c, "mails", "envelopeId"))
+		require.NoError(t, s.store.MailDelayed(t.Context(), "first", "451 try later", true))
+		found := problems(c, "mails", "envelopeId")[e.str("id")]
+		require.Equal(t, []any{"451 try later", nil, signer.String(), e.signer(0)["name"]}, values(&answer{body: found}, "error", "failedAt", "signerId", "signerName"))
+		require.NoError(t, s.store.MailFailed(t.Context(), "first", "550 no such mailbox"))
+		require.NotNil(t, problems(c, "mails", "envelopeId")[e.str("id")]["failedAt"])
+		s.clock.advance(time.Minute)
+		begin("second")
+		require.NotEmpty(t, problems(c, "mails", "envelopeId"))
+		require.NoError(t, s.store.MailSent(t.Context(), "second"))
+		require.Empty(t, problems(c, "mails", "envelopeId"))
+	})
+}
+
+// TestProblems_Deliveries: with the receiver's words and the time of the next attempt, also of one that was resent.
+func TestProblems_Deliveries(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c := s.client(t)
+		hook, err := s.store.CreateWebhook(t.Context(), s.app.ID, "https://example.com/hook", []models.EventName{models.EventEnvelopeSent}, "secret of the hook")
+		require.NoError(t, err)
+		e, _ := c.sent(contract())
+		require.Empty(t, problems(c, "deliveries", "id"), "it is on its way")
+		found := c.get("/v1/console/webhook-deliveries").want(200).body["data"].([]any)
+		require.Len(t, found, 1)
+		id := found[0].(object)["id"].(string)
+		attempt := func(run int, last bool) {
+			t.Helper()
+			_, err := s.store.RecordAttempt(t.Context(), models.DeliveryAttempt{DeliveryID: uuid.MustParse(id), At: s.clock.now(), Status: 503, Body: []byte("closed for lunch")},
+				models.DeliveryOutcome{WebhookID: hook.ID, Run: run, Last: last})
+			require.NoError(t, err)
+		}
+		attempt(0, false)
+		d := problems(c, "deliveries", "id")[id]
+		require.Equal(t, []any{"pending", "https://example.com/hook", e.str("id")}, values(&answer{body: d}, "status", "webhookUrl", "envelopeId"))
+		require.Equal(t, []any{503.0, "closed for lunch", 1.0}, values(&answer{body: d["lastAttempt"].(object)}, "status", "body", "number"))
+		at, err := time.Parse(time.RFC3339, d["lastAttempt"].(object)["at"].(string))
+		require.NoError(t, err)
+		next, err := time.Parse(time.RFC3339, d["nextAttemptAt"].(string))
+		require.NoError(t, err)
+		require.Equal(t, time.Minute, next.Sub(at), "the second delay of the schedule")
+		attempt(0, true)
+		d = problems(c, "deliveries", "id")[id]
+		require.Equal(t, []any{"failed", nil}, values(&answer{body: d}, "status", "nextAttemptAt"))
+		c.post("/v1/console/webhook-deliveries/"+id+"/resend", nil).want(202)
+		require.Equal(t, "pending", problems(c, "deliveries", "id")[id]["status"], "Retry now: it waits for an attempt")
+	})
+}
+
+// TestProblems_AreOnesOwn: viewers see none, and a client for some tenants sees and restarts only theirs.
+func TestProblems_AreOnesOwn(t *testing.T) {
+	t.Parallel()
+	workflows := &lostWorkflows{running: map[string]bool{}}
+	s := onSQLite(t, func(cfg *api.Config) { cfg.Workflows = workflows })
+	c := s.client(t)
+	_, err := s.store.CreateWebhook(t.Context(), s.app.ID, "https://example.com/hook", []models.EventName{models.EventEnvelopeSent}, "secret of the hook")
+	require.NoError(t, err)
+	data := contract()
+	data["tenantId"] = "zeta"
+	theirs, _ := c.sent(data)
+	e, _ := c.sent(contract())
+	own := e.str("id")
+	for _, of := range []*answer{theirs, e} {
+		_, err := s.store.BeginMail(t.Context(), models.Mail{ID: of.str("id"), EnvelopeID: uuid.MustParse(of.str("id")), SignerID: uuid.MustParse(of.signer(0)["id"].(string)), Kind: models.MailInvitation})
+		require.NoError(t, err)
+		require.NoError(t, s.store.MailFailed(t.Context(), of.str("id"), "550 no such mailbox"))
+	}
+	finishOutbox(t, s)
+	s.clock.advance(10 * time.Minute)
+	s.signIn(t, models.RoleViewer).get("/v1/console/problems").refused(403, "role_forbidden")
+	s.person(t, models.RoleViewer).post("/v1/console/envelopes/"+own+"/restart", nil).refused(403, "role_forbidden")
+	support := s.person(t, models.RoleSupport)
+	for _, kind := range []string{"envelopes", "mails", "deliveries"} {
+		require.ElementsMatch(t, []string{own, theirs.str("id")}, keys(problems(support, kind, "envelopeId")), kind)
+		require.Empty(t, problems(s.other(t), kind, "envelopeId"), "another app's %s", kind)
+	}
+	s.limit(t, e.str("tenantId"))
+	s.clock.advance(2 * time.Second) // apps are remembered for a second
+	for _, kind := range []string{"envelopes", "mails", "deliveries"} {
+		require.Equal(t, []string{own}, keys(problems(support, kind, "envelopeId")), kind)
+	}
+	support.post("/v1/console/envelopes/"+theirs.str("id")+"/restart", nil).refused(404, "not_found")
+	support.post("/v1/console/envelopes/"+own+"/restart", nil).want(202)
+}
+
+// TestRestartWorkflow: the row that reconcile would queue is queued once, and only where Temporal runs no workflow.
+func TestRestartWorkflow(t *testing.T) {
+	t.Parallel()
+	for name, url := range databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			workflows := &lostWorkflows{running: map[string]bool{}}
+			s := start(t, url(t), func(cfg *api.Config) { cfg.Workflows = workflows })
+			c := s.client(t)
+			draft := c.draft(contract())
+			c.post("/v1/console/envelopes/"+draft.str("id")+"/restart", nil).refused(409, "envelope_draft")
+			e, token := c.sent(contract())
+			at := "/v1/console/envelopes/" + e.str("id") + "/restart"
+			started := func() (out []models.OutboxRow) {
+				for _, r := range finishOutbox(t, s) {
+					if r.Kind == models.OutboxStart {
+						out = append(out, r)
+					}
+				}
+				return out
+			}
+			require.Len(t, started(), 1)
+			workflows.fail = errors.New("down")
+			require.NotEmpty(t, c.post(at, nil).refused(503, "temporal_unavailable").header.Get("Retry-After"))
+			workflows.fail, workflows.running[e.str("id")] = nil, true
+			c.post(at, nil).refused(409, "workflow_running")
+			require.Empty(t, started())
+			delete(workflows.running, e.str("id"))
+			again := c.with("Idempotency-Key", uuid.NewString())
+			require.Equal(t, e.str("id"), again.post(at, nil).want(202).str("envelopeId"))
+			again.post(at, nil).want(202)
+			c.post(at, nil).want(202)
+			rows := started()
+			require.Len(t, rows, 1, "one start, however often it was asked for")
+			require.True(t, rows[0].Refs.Restart)
+			require.Equal(t, e.str("id"), rows[0].Key.String())
+			c.signs(e, token)
+			c.post(at, nil).want(202)
+			require.Len(t, started(), 1, "also while it is sealed")
+			s.completes(t, e.str("id"), 0)
+			c.post(at, nil).refused(409, "envelope_terminal")
+			s.other(t).post(at, nil).refused(404, "not_found")
+		})
+	}
+}

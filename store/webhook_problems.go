@@ -1,0 +1,53 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"countersign/models"
+)
+
+// DeliveryProblem is a delivery that failed, or that waits although it is due.
+type DeliveryProblem struct {
+	models.Delivery
+
+	Last *models.DeliveryAttempt // nil: none was made
+}
+
+// DeliveryNotice is the age at which a delivery without an attempt counts as a problem.
+const DeliveryNotice = 2 * time.Minute
+
+// deliveryProblemDays is how long a failed delivery is a problem that somebody may still solve.
+const deliveryProblemDays = 30
+
+// DeliveryProblems returns an app's deliveries that were attempted in vain or never, newest first: up to the limit of those that
+// wait for their next attempt, and of those that were given up.
+func (s *WebhookRepository) DeliveryProblems(ctx context.Context, app uuid.UUID, tenants []string, limit int) ([]DeliveryProblem, error) {
+	now, db := s.now(), s.db.WithContext(ctx)
+	waiting, err := find[models.Delivery](ownDeliveries(db, app, tenants).
+		Where("status = ? AND (attempts > 0 OR created_at < ?)", models.DeliveryPending, now.Add(-DeliveryNotice)).Order("id DESC").Limit(limit))
+	if err != nil {
+		return nil, fmt.Errorf("list waiting deliveries: %w", err)
+	}
+	failed, err := find[models.Delivery](ownDeliveries(db, app, tenants).
+		Where("status = ? AND id >= ?", models.DeliveryFailed, firstID(now.AddDate(0, 0, -deliveryProblemDays))).Order("id DESC").Limit(limit))
+	if err != nil {
+		return nil, fmt.Errorf("list failed deliveries: %w", err)
+	}
+	all := append(waiting, failed...)
+	ids := mapSlice(all, func(d models.Delivery) uuid.UUID { return d.ID })
+	// A resend keeps the earlier attempts: the last one has the number of all.
+	attempts, err := findDecrypted[models.DeliveryAttempt](s.engine, db.Where("delivery_id IN ?", ids).
+		Where("number = (SELECT d.attempts FROM webhook_deliveries AS d WHERE d.id = delivery_attempts.delivery_id)"))
+	if err != nil {
+		return nil, fmt.Errorf("load the last attempts: %w", err)
+	}
+	last := make(map[uuid.UUID]*models.DeliveryAttempt)
+	for _, a := range attempts {
+		last[a.DeliveryID] = a
+	}
+	return mapSlice(all, func(d models.Delivery) DeliveryProblem { return DeliveryProblem{d, last[d.ID]} }), nil
+}
