@@ -308,3 +308,21 @@ func TestNothingIsCompletedWithoutItsSealedFiles(t *testing.T) {
 	require.NoError(t, e.Complete(act(start), []models.SealedFile{file(1), file(0)}))
 	assert.Len(t, e.Sealed(), 2)
 }
+
+// TestCanRestart: an envelope has a workflow from the sending to the end.
+func TestCanRestart(t *testing.T) {
+	t.Parallel()
+	want := map[models.Status]string{"draft": "envelope_draft", "sent": "", "in_progress": "", "sealing": ""}
+	for _, s := range models.Statuses {
+		refusal, known := want[s]
+		if !known {
+			refusal = "envelope_terminal"
+		}
+		err := (&models.Envelope{Status: s}).CanRestart()
+		if refusal == "" {
+			require.NoError(t, err, s)
+			continue
+		}
+		require.Equal(t, refusal, code(t, err), s)
+	}
+}
