@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -27,6 +28,8 @@ import (
 type PageRenderer interface {
 	// Page renders a page, by its number from 1.
 	Page(ctx context.Context, file io.ReaderAt, size int64, page int, level appearance.Level) (*appearance.Encoded, error)
+	// Lines reads the lines and images of a page, by its number from 1.
+	Lines(ctx context.Context, file io.ReaderAt, size int64, page int) (*appearance.Lines, error)
 	// Text reads the text of a page, by its number from 1.
 	Text(ctx context.Context, file io.ReaderAt, size int64, page int) (*appearance.Text, error)
 }
@@ -100,6 +103,32 @@ func (s *pageFiles) send(c *gin.Context, r pageRequest, delivered func() error) 
 	h.Set("X-Appearance-SHA256", p.Appearance)
 	h.Set("X-Appearance-Profile", strconv.Itoa(p.Profile))
 	return s.serveContent(c, p.MediaType, "", p.SHA256, time.Time{}, content)
+}
+
+// sendLines sends the lines of a page, which nobody keeps.
+func (s *pageFiles) sendLines(c *gin.Context, r pageRequest) error {
+	if r.document.PurgeStatus == models.PurgePurged {
+		return models.ErrPurged
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), pageLimit)
+	defer cancel()
+	release, err := s.takeWork(ctx, appearance.Memory(appearance.MaxPixels/4))
+	if err != nil {
+		return err
+	}
+	defer release()
+	f, err := s.openFile(ctx, r.envelope, r.document)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // read only
+	lines, err := s.renderer.Lines(ctx, f, f.Size(), r.page)
+	if err != nil {
+		return pageFails(r, err)
+	}
+	c.Header("Cache-Control", "private, max-age=31536000, immutable")
+	c.JSON(http.StatusOK, lines)
+	return nil
 }
 
 // pageFile returns what is recorded of a page, and its content, which was compared with that.

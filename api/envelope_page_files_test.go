@@ -19,8 +19,9 @@ import (
 type stubRenderer struct {
 	kit.Renderer
 
-	text *appearance.Text
-	err  error
+	text  *appearance.Text
+	lines *appearance.Lines
+	err   error
 }
 
 // Page returns the error, if there is one.
@@ -29,6 +30,11 @@ func (r *stubRenderer) Page(ctx context.Context, file io.ReaderAt, size int64, p
 		return nil, r.err
 	}
 	return r.Renderer.Page(ctx, file, size, page, level)
+}
+
+// Lines returns the error, if there is one, or the lines.
+func (r *stubRenderer) Lines(context.Context, io.ReaderAt, int64, int) (*appearance.Lines, error) {
+	return r.lines, r.err
 }
 
 // Text returns the error, if there is one, or the text.
@@ -53,6 +59,9 @@ func TestPageFiles_Failures(t *testing.T) {
 		for page, by := range pages {
 			check(by, page)
 			check(by, page+"/text")
+			if by == c { // signers need none
+				check(by, page+"/lines")
+			}
 		}
 	}
 	renderer.err = refusal.New(refusal.PDFTooComplex, "The page is too complex.")
@@ -95,6 +104,7 @@ func TestPageFiles_Failures(t *testing.T) {
 			code := map[bool]string{true: "template_archived", false: "document_purged"}[page[:13] == "/v1/templates"]
 			c.get(page).refused(410, code)
 			c.get(page+"/text").refused(410, code)
+			c.get(page+"/lines").refused(410, code)
 		}
 	}
 }

@@ -20,14 +20,27 @@ func (s *documentHandler) envelopePageText(c *gin.Context, _ caller, e *models.E
 	return s.sendEnvelopePage(c, e, models.TextLevel)
 }
 
-func (s *documentHandler) sendEnvelopePage(c *gin.Context, e *models.Envelope, level int) error {
-	d, err := originalOf(c, e, "documentId")
+// envelopePageLines sends the lines of a page of an original.
+func (s *documentHandler) envelopePageLines(c *gin.Context, _ caller, e *models.Envelope) error {
+	r, err := envelopePageRequest(c, e, models.TextLevel)
 	if err != nil {
 		return err
 	}
-	r, err := newPageRequest(c, e, d, level)
+	return s.pages.sendLines(c, r)
+}
+
+func (s *documentHandler) sendEnvelopePage(c *gin.Context, e *models.Envelope, level int) error {
+	r, err := envelopePageRequest(c, e, level)
 	if err != nil {
 		return err
 	}
 	return s.pages.send(c, r, nil)
+}
+
+func envelopePageRequest(c *gin.Context, e *models.Envelope, level int) (pageRequest, error) {
+	d, err := originalOf(c, e, "documentId")
+	if err != nil {
+		return pageRequest{}, err
+	}
+	return newPageRequest(c, e, d, level)
 }

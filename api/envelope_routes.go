@@ -43,6 +43,7 @@ func (s *documentHandler) routes() []route {
 		builderMay(models.BuilderAlways, forConsole(viewer, get, "/v1/envelopes/:id/documents/:documentId/suggestions", s.suggestions)),
 		builderMay(models.BuilderAlways, forConsole(viewer, get, "/v1/envelopes/:id/documents/:documentId/pages/:page", s.envelopes.ofEnvelope(s.envelopePage))),
 		builderMay(models.BuilderAlways, forConsole(viewer, get, "/v1/envelopes/:id/documents/:documentId/pages/:page/text", s.envelopes.ofEnvelope(s.envelopePageText))),
+		builderMay(models.BuilderAlways, forConsole(viewer, get, "/v1/envelopes/:id/documents/:documentId/pages/:page/lines", s.envelopes.ofEnvelope(s.envelopePageLines))),
 		forConsole(viewer, get, "/v1/console/envelopes/:id/document", s.envelopes.ofEnvelope(s.getDocument)),
 		withFile(s.uploadLimit, forConsole(sender, post, "/v1/console/envelopes/:id/documents", s.uploadConsoleDocument)),
 	}

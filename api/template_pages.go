@@ -20,29 +20,41 @@ func (s *templateHandler) templatePageText(c *gin.Context, app caller) error {
 	return s.sendTemplatePage(c, app, models.TextLevel)
 }
 
-func (s *templateHandler) sendTemplatePage(c *gin.Context, app caller, level int) error {
-	p := models.Problems{}
-	version := versionQuery(c, p)
-	if err := p.Err(); err != nil {
-		return err
-	}
-	t, err := s.callerTemplate(c, app, version)
+// templatePageLines sends the lines of a page of a template's document.
+func (s *templateHandler) templatePageLines(c *gin.Context, app caller) error {
+	r, err := s.templatePageRequest(c, app, models.TextLevel)
 	if err != nil {
 		return err
 	}
-	if err := checkTemplateFiles(t); err != nil {
+	return s.pages.sendLines(c, r)
+}
+
+func (s *templateHandler) sendTemplatePage(c *gin.Context, app caller, level int) error {
+	r, err := s.templatePageRequest(c, app, level)
+	if err != nil {
 		return err
+	}
+	return s.pages.send(c, r, nil)
+}
+
+func (s *templateHandler) templatePageRequest(c *gin.Context, app caller, level int) (pageRequest, error) {
+	p := models.Problems{}
+	version := versionQuery(c, p)
+	if err := p.Err(); err != nil {
+		return pageRequest{}, err
+	}
+	t, err := s.callerTemplate(c, app, version)
+	if err != nil {
+		return pageRequest{}, err
+	}
+	if err := checkTemplateFiles(t); err != nil {
+		return pageRequest{}, err
 	}
 	holder, id := templateHolder(app, t), checkedID(c, "documentId")
 	for _, d := range t.Documents {
-		if d.ID != id {
-			continue
+		if d.ID == id {
+			return newPageRequest(c, holder, &d.Document, level)
 		}
-		r, err := newPageRequest(c, holder, &d.Document, level)
-		if err != nil {
-			return err
-		}
-		return s.pages.send(c, r, nil)
 	}
-	return models.ErrNotFound
+	return pageRequest{}, models.ErrNotFound
 }

@@ -11,6 +11,7 @@ func (s *templateHandler) routes() []route {
 		builderMay(models.BuilderAlways, forConsole(viewer, get, "/v1/templates/:id/documents/:documentId/suggestions", s.templateSuggestions)),
 		builderMay(models.BuilderAlways, forConsole(viewer, get, "/v1/templates/:id/documents/:documentId/pages/:page", s.templatePage)),
 		builderMay(models.BuilderAlways, forConsole(viewer, get, "/v1/templates/:id/documents/:documentId/pages/:page/text", s.templatePageText)),
+		builderMay(models.BuilderAlways, forConsole(viewer, get, "/v1/templates/:id/documents/:documentId/pages/:page/lines", s.templatePageLines)),
 		withFile(s.uploadLimit, builderMay(models.BuilderAlways, forConsole(sender, patch, "/v1/templates/:id", s.patchTemplate))),
 		forConsole(sender, del, "/v1/templates/:id", s.archiveTemplate),
 	}

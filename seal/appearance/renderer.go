@@ -84,6 +84,18 @@ func (r *Renderer) Text(ctx context.Context, file io.ReaderAt, size int64, page 
 	return a.Text, a.Err()
 }
 
+// Lines returns the lines and images of a page, by its number from 1. It returns the same errors as Page.
+func (r *Renderer) Lines(ctx context.Context, file io.ReaderAt, size int64, page int) (*Lines, error) {
+	var a linesAnswer
+	if err := r.run(ctx, taskLines, file, size, page, 1, &a); err != nil {
+		return nil, err
+	}
+	if a.NoPage {
+		return nil, ErrNoPage
+	}
+	return a.Lines, a.Err()
+}
+
 // MissingGlyphs returns the first characters of a document that a font which is not embedded would have to draw and that no
 // bundled font draws. Signers would not see them.
 func (r *Renderer) MissingGlyphs(ctx context.Context, file io.ReaderAt, size int64) ([]MissingGlyph, error) {

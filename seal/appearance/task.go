@@ -15,6 +15,7 @@ const (
 	taskPicture = 'P'
 	taskText    = 'T'
 	taskGlyphs  = 'G'
+	taskLines   = 'L'
 )
 
 // A task's file begins with the request: the page and the level, each as four bytes, big endian. The PDF follows.
@@ -60,6 +61,12 @@ type (
 		NoPage bool  `json:"noPage,omitempty"`
 		Text   *Text `json:"text,omitempty"`
 	}
+	linesAnswer struct {
+		sandbox.Answer
+
+		NoPage bool   `json:"noPage,omitempty"`
+		Lines  *Lines `json:"lines,omitempty"`
+	}
 	glyphsAnswer struct {
 		sandbox.Answer
 
@@ -99,6 +106,17 @@ func Tasks(e *Engine) map[byte]sandbox.Task {
 			var a textAnswer
 			err := e.serve(ctx, file, size, func(d *Document, page int, _ Level) (err error) {
 				a.Text, err = d.Text(page)
+				return err
+			})
+			if a.NoPage = errors.Is(err, ErrNoPage); !a.NoPage {
+				a.Set(answered(err))
+			}
+			return a
+		},
+		taskLines: func(ctx context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
+			var a linesAnswer
+			err := e.serve(ctx, file, size, func(d *Document, page int, _ Level) (err error) {
+				a.Lines, err = d.Lines(page)
 				return err
 			})
 			if a.NoPage = errors.Is(err, ErrNoPage); !a.NoPage {

@@ -44,7 +44,7 @@ func (b *tab) builds(e envelope, features object) {
 		"tenantId": "harbour", "envelopeId": e.ID, "allowedOrigin": "http://localhost:9", "features": features,
 	}, &made)
 	b.visit(made.EmbedURL)
-	b.until(`document.querySelector(".bpaint canvas") !== null`)
+	b.until(`document.querySelector(".bpaint img") !== null`)
 }
 
 // press clicks on a page, at a place in points from its left and top edge.
@@ -231,7 +231,7 @@ func TestBuilderInConsole(t *testing.T) {
 		b.fill("#newtenant", "harbour")
 	}
 	b.button("Continue")
-	b.until(`document.querySelector(".bpaint canvas") !== null`)
+	b.until(`document.querySelector(".bpaint img") !== null`)
 	b.button("Add")
 	b.fill("#rname", "Grace Hopper")
 	b.fill("#remail", "grace@example.com")

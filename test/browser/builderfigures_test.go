@@ -111,7 +111,7 @@ func TestFiguresOfALongDocument(t *testing.T) { //nolint:paralleltest // measure
 	call(b, performance.Enable, performance.EnableParams{})
 	start := time.Now()
 	b.visit(made.EmbedURL)
-	b.until(`document.querySelector(".bpaint canvas") !== null`)
+	b.until(`document.querySelector(".bpaint img") !== null`)
 	shown := time.Since(start)
 	own := eval[float64](b, `performance.now()`)
 	spent := map[string]float64{}
@@ -126,9 +126,9 @@ func TestFiguresOfALongDocument(t *testing.T) { //nolint:paralleltest // measure
 	b.saved()
 	jump := time.Now()
 	b.shows(500)
-	b.until(`document.querySelectorAll(".bpage")[499].querySelector("canvas") !== null`)
+	b.until(`document.querySelectorAll(".bpage")[499].querySelector(".bpaint img") !== null`)
 	t.Logf("500 pages, processor 4 times slower: the first page shows after %.2f s (%.2f s by the page's own clock), a field is placed after %.2f s, page 500 shows %.2f s after it was gone to", shown.Seconds(), own/1000, placed.Seconds(), time.Since(jump).Seconds())
-	require.LessOrEqual(t, eval[int](b, `document.querySelectorAll(".bpaint canvas").length`), 16, "only pages in view are drawn")
+	require.LessOrEqual(t, eval[int](b, `document.querySelectorAll(".bpaint img").length`), 16, "only pages in view are drawn")
 	if os.Getenv("BROWSER_TEST_FIGURES") != "" {
 		require.Less(t, own, 2000.0)
 	}

@@ -416,7 +416,7 @@ func TestBuilderSendsWithoutAnAnswer(t *testing.T) {
 	c := open(t, desktop)
 	consoleUser(c, "sends-unanswered", "sender")
 	c.visit(svc.base + "/console#/build/" + e.ID)
-	c.until(`document.querySelector(".bpaint canvas") !== null`)
+	c.until(`document.querySelector(".bpaint img") !== null`)
 	c.losesAnAnswer("/send")
 	c.button("Send …")
 	c.button("Send to 1 person")

@@ -116,7 +116,7 @@ func TestConsoleBuilderInAnotherLanguage(t *testing.T) {
 	b := open(t, look{width: 1280, height: 860, language: "ar"})
 	consoleUser(b, "language", "sender")
 	eval[string](b, `location.hash = "#/build/`+e.ID+`"`)
-	b.until(`document.querySelector(".bpaint canvas") !== null && document.documentElement.lang === "ar" && document.documentElement.dir === "rtl"`)
+	b.until(`document.querySelector(".bpaint img") !== null && document.documentElement.lang === "ar" && document.documentElement.dir === "rtl"`)
 	b.speaks("ar")
 	b.button(builderTexts(t, "ar")["close"][0])
 	b.until(`document.querySelector(".builder") === null && document.documentElement.lang === "en" && document.documentElement.dir === "ltr"`)

@@ -77,7 +77,7 @@ func TestBuilderManyByMouse(t *testing.T) {
 	place(0, manyFields/2)
 	require.Len(t, svc.fields(t, e.ID), manyFields/2)
 	b.do(chromedp.Reload())
-	b.until(fmt.Sprintf(`document.querySelectorAll(".bfield").length === %d && document.querySelector(".bpaint canvas") !== null`, manyFields/2))
+	b.until(fmt.Sprintf(`document.querySelectorAll(".bfield").length === %d && document.querySelector(".bpaint img") !== null`, manyFields/2))
 	place(manyFields/2, manyFields)
 	fields := svc.fields(t, e.ID)
 	require.Len(t, fields, manyFields)

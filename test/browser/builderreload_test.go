@@ -15,7 +15,7 @@ func (b *tab) again() {
 	b.t.Helper()
 	eval[bool](b, `window.before = true`)
 	b.reloads()
-	b.until(`!window.before && document.querySelector(".bpaint canvas") !== null`)
+	b.until(`!window.before && document.querySelector(".bpaint img") !== null`)
 }
 
 const placedFields = `document.querySelectorAll(".bfield").length === %d`
@@ -175,7 +175,7 @@ func TestBuilderSessionEnds(t *testing.T) {
 	b.leavesWithoutAsking()
 	opens := func(address string) {
 		b.visit(address)
-		b.until(`document.querySelector(".bpaint canvas") !== null`)
+		b.until(`document.querySelector(".bpaint img") !== null`)
 	}
 
 	of := svc.templateOf(t, "A session that ends")

@@ -70,7 +70,7 @@ func TestFiguresOnSlowNetworks(t *testing.T) {
 			loaded := eval[float64](b, countFetched)
 			agreed := time.Now()
 			b.button("I agree")
-			b.until(`document.querySelector(".sheet canvas") !== null`)
+			b.until(`document.querySelector(".sheet .paint img") !== null`)
 			all, after := time.Since(start), time.Since(agreed)
 			what := map[bool]string{false: "agreeing at once", true: fmt.Sprintf("reading for %v", n.readTime)}[reads]
 			t.Logf("%s, processor 4 times slower, %s: what is agreed to after %.1f s; first page after %.1f s, %.1f s after agreeing", n.name, what, consent.Seconds(), all.Seconds(), after.Seconds())
@@ -127,7 +127,7 @@ func TestDecodedPagesAreFreed(t *testing.T) {
 	b.visit(e.Signers[0].SigningURL)
 	b.button("I agree")
 	for i := range pages {
-		b.until(fmt.Sprintf(`(() => { const s = document.querySelectorAll(".sheet")[%d]; s?.scrollIntoView({ block: "center", behavior: "instant" }); return Boolean(s?.querySelector("canvas")); })()`, i))
+		b.until(fmt.Sprintf(`(() => { const s = document.querySelectorAll(".sheet")[%d]; s?.scrollIntoView({ block: "center", behavior: "instant" }); return Boolean(s?.querySelector(".paint img")); })()`, i))
 	}
 	b.until(fmt.Sprintf(`window.freed >= %d`, pages-20)) // some are still in sight, or kept
 	b.waitUntilStill()
@@ -149,9 +149,9 @@ func TestErasedPagesAreNotRead(t *testing.T) {
 	eval[bool](b, `(Object.defineProperty(document, "visibilityState", { configurable: true, get: () => window.looking ? "visible" : "hidden" }), true)`)
 	b.button("I agree")
 	for i := range pages {
-		b.until(fmt.Sprintf(`(() => { const s = document.querySelectorAll(".sheet")[%d]; s?.scrollIntoView({ block: "center", behavior: "instant" }); return Boolean(s?.querySelector("canvas")); })()`, i))
+		b.until(fmt.Sprintf(`(() => { const s = document.querySelectorAll(".sheet")[%d]; s?.scrollIntoView({ block: "center", behavior: "instant" }); return Boolean(s?.querySelector(".paint img")); })()`, i))
 	}
-	b.until(`document.querySelector(".sheet canvas") !== null && document.querySelector(".sheet").querySelector("canvas") === null`)
+	b.until(`document.querySelector(".sheet .paint img") !== null && document.querySelector(".sheet").querySelector(".paint img") === null`)
 	b.see("24 pages left to read")
 	// The viewer draws in animation frames: without them drawing does not end.
 	eval[bool](b, `(() => { const before = window.requestAnimationFrame.bind(window); window.waiting = [];
@@ -160,10 +160,10 @@ func TestErasedPagesAreNotRead(t *testing.T) {
 		window.looking = true; document.dispatchEvent(new Event("visibilitychange")); document.querySelector(".sheet").scrollIntoView({ block: "center", behavior: "instant" }); return true; })()`)
 	b.until(`window.waiting.length > 0`)
 	eval[bool](b, `new Promise((done) => setTimeout(() => done(true), 3000))`)
-	require.True(t, eval[bool](b, `document.querySelector(".sheet").querySelector("canvas") === null`))
+	require.True(t, eval[bool](b, `document.querySelector(".sheet").querySelector(".paint img") === null`))
 	b.see("24 pages left to read")
 	b.until(`window.draw()`)
-	b.until(`document.querySelector(".sheet").querySelector("canvas") !== null`)
+	b.until(`document.querySelector(".sheet").querySelector(".paint img") !== null`)
 	b.see("23 pages left to read")
 	b.waitUntilStill()
 }

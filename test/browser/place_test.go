@@ -45,7 +45,7 @@ func TestFieldsLieWhereTheyAreSealed(t *testing.T) {
 	for i := range pages {
 		box := fmt.Sprintf(`document.querySelectorAll(".sheet")[%d].querySelector(".field")`, i)
 		b.click(box)
-		b.until(fmt.Sprintf(`document.querySelectorAll(".sheet")[%d].querySelector(".paint canvas") !== null`, i))
+		b.until(fmt.Sprintf(`document.querySelectorAll(".sheet")[%d].querySelector(".paint img") !== null`, i))
 		// The drawn mark, in points of the page: ink is compared with ink.
 		shown[i] = eval[rect](b, fmt.Sprintf(`(() => {
 			const sheet = document.querySelectorAll(".sheet")[%d], s = sheet.getBoundingClientRect(), k = Number(getComputedStyle(sheet).getPropertyValue("--k"));
@@ -125,18 +125,18 @@ func TestLongAndLarge(t *testing.T) {
 	b := open(t, phone)
 	b.visit(e.Signers[0].SigningURL)
 	b.button("I agree")
-	b.until(`document.querySelectorAll(".sheet .paint canvas").length > 0`)
+	b.until(`document.querySelectorAll(".sheet .paint img").length > 0`)
 	b.see("500 pages left to read") // 501, and the first is read
 	b.button("Start")
-	b.until(`document.querySelectorAll(".sheet")[499].querySelector("canvas") !== null`)
+	b.until(`document.querySelectorAll(".sheet")[499].querySelector(".paint img") !== null`)
 	b.shot("long-390")
 	eval[bool](b, `(document.querySelectorAll(".sheet")[500].scrollIntoView({ behavior: "instant" }), true)`)
-	b.until(`document.querySelectorAll(".sheet")[500].querySelector("canvas") !== null`)
+	b.until(`document.querySelectorAll(".sheet")[500].querySelector(".paint img") !== null`)
 	for _, n := range []int{10, 100, 200, 300, 400} {
 		eval[bool](b, fmt.Sprintf(`(document.querySelectorAll(".sheet")[%d].scrollIntoView({ behavior: "instant" }), true)`, n))
-		b.until(fmt.Sprintf(`document.querySelectorAll(".sheet")[%d].querySelector("canvas") !== null`, n))
+		b.until(fmt.Sprintf(`document.querySelectorAll(".sheet")[%d].querySelector(".paint img") !== null`, n))
 	}
-	require.LessOrEqual(t, eval[int](b, `document.querySelectorAll(".sheet canvas").length`), 16)
+	require.LessOrEqual(t, eval[int](b, `document.querySelectorAll(".sheet .paint img").length`), 16)
 	fetched := eval[float64](b, `performance.getEntriesByType("resource").filter((r) => r.name.includes("/documents/")).reduce((n, r) => n + r.transferSize, 0)`)
 	require.Less(t, fetched, 4e6, "bytes fetched of 20 MB")
 	b.waitUntilStill()

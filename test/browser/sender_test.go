@@ -35,7 +35,7 @@ func TestASenderAtWork(t *testing.T) {
 	b.fill("#newemail", "walk-ada@example.com")
 	b.fill("#newtenant", "harbour")
 	b.button("Continue")
-	b.until(`document.querySelector(".bpaint canvas") !== null`)
+	b.until(`document.querySelector(".bpaint img") !== null`)
 	id := eval[string](b, `location.hash.split("/")[2]`)
 	b.click(`document.querySelector('[aria-label="Edit Ada Lovelace"]')`)
 	b.choice("#rauth", "none")

@@ -113,7 +113,7 @@ func TestEveryGroupSeesAllBefore(t *testing.T) {
 	c.until(`[...document.querySelectorAll(".entered img")].length === 2 && [...document.querySelectorAll(".entered img")].every((i) => i.naturalWidth > 0)`)
 	c.checked("group-3")
 	eval[bool](c, `(document.querySelectorAll(".sheet")[1].scrollIntoView({ behavior: "instant" }), true)`)
-	c.until(`document.querySelectorAll(".sheet")[1].querySelector("canvas") !== null`)
+	c.until(`document.querySelectorAll(".sheet")[1].querySelector(".paint img") !== null`)
 	c.pictures("group-3-signatures")
 	c.waitUntilStill()
 	svc.signByAPI(t, svc.invited(t, "group-3@example.com"), "Agreed")

@@ -55,7 +55,7 @@ func (b *tab) buildsTemplate(id string, features object) {
 	var made struct{ EmbedURL string }
 	svc.json(b.t, http.MethodPost, "/v1/embedded/builder-sessions", object{"tenantId": "harbour", "templateId": id, "allowedOrigin": "http://localhost:9", "features": features}, &made)
 	b.visit(made.EmbedURL)
-	b.until(`document.querySelector(".bpaint canvas") !== null`)
+	b.until(`document.querySelector(".bpaint img") !== null`)
 }
 
 const stateIs = `document.querySelector(".bstate")?.textContent === %q`
@@ -233,7 +233,7 @@ func TestBuilderTakesBackDocuments(t *testing.T) {
 	b.click(inDialog("Rename"))
 	b.until(`document.querySelector(".bdocuments > li")?.textContent.includes("Annex A.pdf")`)
 	b.click(`document.querySelector('[aria-label="Show pages of Annex A.pdf"]')`)
-	b.until(`document.querySelectorAll(".bthumbpage canvas").length > 0`)
+	b.until(`document.querySelectorAll(".bthumbpage img").length > 0`)
 	b.button("Signature")
 	b.press(1, 200, 300)
 	b.saved()
@@ -274,7 +274,7 @@ func TestConsoleTemplates(t *testing.T) {
 	b.fill("#newtenant", "harbour")
 	b.checked("console-template-new")
 	b.button("Continue")
-	b.until(`document.querySelector(".bpaint canvas") !== null`)
+	b.until(`document.querySelector(".bpaint img") !== null`)
 	id := eval[string](b, `location.hash.split("/")[2]`)
 	b.button("Signature")
 	b.press(1, 200, 300)
@@ -323,7 +323,7 @@ func TestContactsAreOffered(t *testing.T) {
 	b := open(t, desktop)
 	consoleUser(b, "contacting", "sender")
 	b.visit(svc.base + "/console#/build/" + e.ID)
-	b.until(`document.querySelector(".bpaint canvas") !== null`)
+	b.until(`document.querySelector(".bpaint img") !== null`)
 	b.button("Add")
 	b.keysOn(`document.querySelector("#rname")`, "Quen")
 	b.until(`document.querySelectorAll("[role=option]").length === 1`)

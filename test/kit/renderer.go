@@ -41,6 +41,16 @@ func (Renderer) Page(ctx context.Context, file io.ReaderAt, size int64, page int
 	return d.Encoded(page, level)
 }
 
+// Lines reads the lines of a page.
+func (Renderer) Lines(ctx context.Context, file io.ReaderAt, size int64, page int) (l *appearance.Lines, err error) {
+	d, err := open(ctx, file, size)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return d.Lines(page)
+}
+
 // Text reads the text of a page.
 func (Renderer) Text(ctx context.Context, file io.ReaderAt, size int64, page int) (t *appearance.Text, err error) {
 	d, err := open(ctx, file, size)

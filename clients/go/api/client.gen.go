@@ -3656,6 +3656,60 @@ type NoticeSigner struct {
 // Origin Corner of the page that `y` counts from.
 type Origin string
 
+// PageLines The straight lines and the images of a page.
+type PageLines struct {
+	// Height Height of the page as shown, in points.
+	Height float64 `json:"height"`
+
+	// Horizontal The horizontal lines. Thin filled rectangles are lines, and dashes are one line.
+	Horizontal []struct {
+		// At Distance from the top edge of the page, in points.
+		At float64 `json:"at"`
+
+		// From Distance of the left end from the left edge of the page, in points.
+		From float64 `json:"from"`
+
+		// To Distance of the right end from the left edge of the page, in points.
+		To float64 `json:"to"`
+	} `json:"horizontal,omitzero"`
+
+	// Images The boxes around images.
+	Images []struct {
+		// H Height in points.
+		H float64 `json:"h"`
+
+		// W Width in points.
+		W float64 `json:"w"`
+
+		// X Distance from the left edge of the page, in points.
+		X float64 `json:"x"`
+
+		// Y Distance from the top edge of the page, in points.
+		Y float64 `json:"y"`
+	} `json:"images,omitzero"`
+
+	// Page Page number, from 1.
+	Page int `json:"page"`
+
+	// Truncated Present only when the page draws more lines than a form has. They are then not returned.
+	Truncated *bool `json:"truncated,omitempty"`
+
+	// Vertical The vertical lines.
+	Vertical []struct {
+		// At Distance from the left edge of the page, in points.
+		At float64 `json:"at"`
+
+		// From Distance of the upper end from the top edge of the page, in points.
+		From float64 `json:"from"`
+
+		// To Distance of the lower end from the top edge of the page, in points.
+		To float64 `json:"to"`
+	} `json:"vertical,omitzero"`
+
+	// Width Width of the page as shown, in points.
+	Width float64 `json:"width"`
+}
+
 // PageText The text of a page.
 type PageText struct {
 	// Height Height of the page as shown, in points.
@@ -5923,6 +5977,12 @@ type GetTemplatePagePictureParams struct {
 // GetTemplatePagePictureParamsLevel defines parameters for GetTemplatePagePicture.
 type GetTemplatePagePictureParamsLevel int
 
+// GetTemplatePageLinesParams defines parameters for GetTemplatePageLines.
+type GetTemplatePageLinesParams struct {
+	// Version Version of the template. The latest if omitted.
+	Version *int `form:"version,omitempty" json:"version,omitempty"`
+}
+
 // GetTemplatePageTextParams defines parameters for GetTemplatePageText.
 type GetTemplatePageTextParams struct {
 	// Version Version of the template. The latest if omitted.
@@ -7309,6 +7369,13 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page} (the `GetPagePicture` operationId).
 	GetPagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetPagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetPageLines Get the lines of a page
+	//
+	// Returns the straight lines and the images that a page draws, to find places for fields: lines to write on, empty boxes, and boxes to tick.
+	//
+	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page}/lines (the `GetPageLines` operationId).
+	GetPageLines(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetPageText Get the text of a page
 	//
 	// Returns the words of a page with their places, in logical order: for screen readers, selection and search. The text can differ from the picture, which is what counts.
@@ -7602,6 +7669,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page} (the `GetTemplatePagePicture` operationId).
 	GetTemplatePagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTemplatePageLines Get the lines of a page of a template
+	//
+	// Returns the straight lines and the images that a page draws, to find places for fields: lines to write on, empty boxes, and boxes to tick.
+	//
+	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page}/lines (the `GetTemplatePageLines` operationId).
+	GetTemplatePageLines(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePageLinesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetTemplatePageText Get the text of a page of a template
 	//
@@ -9149,6 +9223,23 @@ func (c *Client) GetPagePicture(ctx context.Context, id openapi_types.UUID, docu
 	return c.Client.Do(req)
 }
 
+// GetPageLines Get the lines of a page
+//
+// Returns the straight lines and the images that a page draws, to find places for fields: lines to write on, empty boxes, and boxes to tick.
+//
+// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page}/lines (the `GetPageLines` operationId).
+func (c *Client) GetPageLines(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetPageLinesRequest(c.Server, id, documentID, page)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetPageText Get the text of a page
 //
 // Returns the words of a page with their places, in logical order: for screen readers, selection and search. The text can differ from the picture, which is what counts.
@@ -9793,6 +9884,23 @@ func (c *Client) DownloadTemplateDocument(ctx context.Context, id openapi_types.
 // Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page} (the `GetTemplatePagePicture` operationId).
 func (c *Client) GetTemplatePagePicture(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePagePictureParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetTemplatePagePictureRequest(c.Server, id, documentID, page, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTemplatePageLines Get the lines of a page of a template
+//
+// Returns the straight lines and the images that a page draws, to find places for fields: lines to write on, empty boxes, and boxes to tick.
+//
+// Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page}/lines (the `GetTemplatePageLines` operationId).
+func (c *Client) GetTemplatePageLines(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePageLinesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTemplatePageLinesRequest(c.Server, id, documentID, page, params)
 	if err != nil {
 		return nil, err
 	}
@@ -13637,6 +13745,54 @@ func NewGetPagePictureRequest(server string, id openapi_types.UUID, documentID o
 	return req, nil
 }
 
+// NewGetPageLinesRequest constructs an http.Request for the GetPageLines method
+func NewGetPageLinesRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID, page int) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "documentId", documentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "page", page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/documents/%s/pages/%s/lines", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetPageTextRequest constructs an http.Request for the GetPageText method
 func NewGetPageTextRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID, page int) (*http.Request, error) {
 	var err error
@@ -15383,6 +15539,81 @@ func NewGetTemplatePagePictureRequest(server string, id openapi_types.UUID, docu
 	return req, nil
 }
 
+// NewGetTemplatePageLinesRequest constructs an http.Request for the GetTemplatePageLines method
+func NewGetTemplatePageLinesRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePageLinesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "documentId", documentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "page", page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/templates/%s/documents/%s/pages/%s/lines", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Version != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "version", *params.Version, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetTemplatePageTextRequest constructs an http.Request for the GetTemplatePageText method
 func NewGetTemplatePageTextRequest(server string, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePageTextParams) (*http.Request, error) {
 	var err error
@@ -16664,6 +16895,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page} (the `GetPagePicture` operationId).
 	GetPagePictureWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetPagePictureParams, reqEditors ...RequestEditorFn) (*GetPagePictureResponse, error)
 
+	// GetPageLinesWithResponse Get the lines of a page
+	//
+	// Returns the straight lines and the images that a page draws, to find places for fields: lines to write on, empty boxes, and boxes to tick.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page}/lines (the `GetPageLines` operationId).
+	GetPageLinesWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, reqEditors ...RequestEditorFn) (*GetPageLinesResponse, error)
+
 	// GetPageTextWithResponse Get the text of a page
 	//
 	// Returns the words of a page with their places, in logical order: for screen readers, selection and search. The text can differ from the picture, which is what counts.
@@ -16985,6 +17225,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page} (the `GetTemplatePagePicture` operationId).
 	GetTemplatePagePictureWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePagePictureParams, reqEditors ...RequestEditorFn) (*GetTemplatePagePictureResponse, error)
+
+	// GetTemplatePageLinesWithResponse Get the lines of a page of a template
+	//
+	// Returns the straight lines and the images that a page draws, to find places for fields: lines to write on, empty boxes, and boxes to tick.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page}/lines (the `GetTemplatePageLines` operationId).
+	GetTemplatePageLinesWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePageLinesParams, reqEditors ...RequestEditorFn) (*GetTemplatePageLinesResponse, error)
 
 	// GetTemplatePageTextWithResponse Get the text of a page of a template
 	//
@@ -19640,6 +19889,47 @@ func (r GetPagePictureResponse) ContentType() string {
 	return ""
 }
 
+type GetPageLinesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PageLines
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetPageLinesResponse) GetJSON200() *PageLines {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetPageLinesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetPageLinesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetPageLinesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetPageLinesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetPageTextResponse206Headers the declared response headers of an HTTP 206 response for GetPageText
 type GetPageTextResponse206Headers struct {
 	ContentRange        *string
@@ -20684,6 +20974,47 @@ func (r GetTemplatePagePictureResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetTemplatePagePictureResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetTemplatePageLinesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PageLines
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTemplatePageLinesResponse) GetJSON200() *PageLines {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTemplatePageLinesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTemplatePageLinesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTemplatePageLinesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTemplatePageLinesResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -22384,6 +22715,21 @@ func (c *ClientWithResponses) GetPagePictureWithResponse(ctx context.Context, id
 	return ParseGetPagePictureResponse(rsp)
 }
 
+// GetPageLinesWithResponse Get the lines of a page
+//
+// Returns the straight lines and the images that a page draws, to find places for fields: lines to write on, empty boxes, and boxes to tick.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/pages/{page}/lines (the `GetPageLines` operationId).
+func (c *ClientWithResponses) GetPageLinesWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, reqEditors ...RequestEditorFn) (*GetPageLinesResponse, error) {
+	rsp, err := c.GetPageLines(ctx, id, documentID, page, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetPageLinesResponse(rsp)
+}
+
 // GetPageTextWithResponse Get the text of a page
 //
 // Returns the words of a page with their places, in logical order: for screen readers, selection and search. The text can differ from the picture, which is what counts.
@@ -22920,6 +23266,21 @@ func (c *ClientWithResponses) GetTemplatePagePictureWithResponse(ctx context.Con
 		return nil, err
 	}
 	return ParseGetTemplatePagePictureResponse(rsp)
+}
+
+// GetTemplatePageLinesWithResponse Get the lines of a page of a template
+//
+// Returns the straight lines and the images that a page draws, to find places for fields: lines to write on, empty boxes, and boxes to tick.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/templates/{id}/documents/{documentId}/pages/{page}/lines (the `GetTemplatePageLines` operationId).
+func (c *ClientWithResponses) GetTemplatePageLinesWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, page int, params *GetTemplatePageLinesParams, reqEditors ...RequestEditorFn) (*GetTemplatePageLinesResponse, error) {
+	rsp, err := c.GetTemplatePageLines(ctx, id, documentID, page, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTemplatePageLinesResponse(rsp)
 }
 
 // GetTemplatePageTextWithResponse Get the text of a page of a template
@@ -24873,6 +25234,32 @@ func ParseGetPagePictureResponse(rsp *http.Response) (*GetPagePictureResponse, e
 	return response, nil
 }
 
+// ParseGetPageLinesResponse parses an HTTP response from a GetPageLinesWithResponse call
+func ParseGetPageLinesResponse(rsp *http.Response) (*GetPageLinesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetPageLinesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PageLines
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseGetPageTextResponse parses an HTTP response from a GetPageTextWithResponse call
 func ParseGetPageTextResponse(rsp *http.Response) (*GetPageTextResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -25666,6 +26053,32 @@ func ParseGetTemplatePagePictureResponse(rsp *http.Response) (*GetTemplatePagePi
 			headers.XRateLimitReset = &value
 		}
 		response.Headers304 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetTemplatePageLinesResponse parses an HTTP response from a GetTemplatePageLinesWithResponse call
+func ParseGetTemplatePageLinesResponse(rsp *http.Response) (*GetTemplatePageLinesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTemplatePageLinesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PageLines
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
 	}
 
 	return response, nil

@@ -1,11 +1,11 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import "./builder.css";
-import { Viewer, type Sheet } from "../sign/viewer";
+import { Viewer, type Sheet } from "../pages/viewer";
 import type { Contacts } from "../ui/ContactBox";
 import { Conflict } from "./Conflict";
 import { Documents } from "./Documents";
 import { DraftEditor, rounded } from "./draft";
-import { fileOf, type Editor, type Snapshot } from "./editor";
+import type { Editor, Snapshot } from "./editor";
 import { freePlace, onPage, type Box, type Size } from "./geometry";
 import { colourOf, describe, fieldTypes, freshContent, freshGroup, freshKey, freshName, kinds, typeName, type BuilderField, type Features, type FieldContent, type FieldType } from "./model";
 import { PageView, pageId, type PageEvents } from "./PageView";
@@ -45,15 +45,12 @@ export function Builder({ envelopeId, templateId, bearer, features, onEvent, onC
   const [problem, setProblem] = useState("");
   const editor = useRef<Editor | null>(null);
   const at = templateId ? `/v1/templates/${templateId}` : `/v1/envelopes/${envelopeId}`;
-  // The documents with a prepared file, which people read instead.
-  const prepared = useRef(new Set<string>());
-  for (const d of shot?.draft.documents ?? []) if (d.prepared) prepared.current.add(d.id);
-  const viewer = useMemo(() => new Viewer((id) => fileOf(at, prepared.current.has(id), id), () => ({ Authorization: `Bearer ${bearer}` }), false), [at, bearer]);
+  const viewer = useMemo(() => new Viewer((id, page) => `${at}/documents/${id}/pages/${page}`, () => ({ Authorization: `Bearer ${bearer}` }), false), [at, bearer]);
   useEffect(() => {
     let gone = false;
     const changed = (s: Snapshot) => { if (!gone) setShot(s); };
     const opened: Promise<Editor> = templateId ? TemplateEditor.open(templateId, bearer, changed)
-      : DraftEditor.open(envelopeId ?? "", bearer, (d, page) => { if (d.prepared) prepared.current.add(d.id); return viewer.pageSize(d.id, page); }, changed);
+      : DraftEditor.open(envelopeId ?? "", bearer, (d, page) => viewer.pageSize(d.id, page), changed);
     opened.then(
       (e) => { if (!gone) { editor.current = e; setShot(e.snapshot()); onEvent?.("ready"); } },
       (e: unknown) => { setProblem(e instanceof Error && e.message ? e.message : t("notLoaded")); onEvent?.("error", { code: "unreachable" }); },

@@ -1,5 +1,5 @@
 import { useRef, useState } from "preact/hooks";
-import type { Viewer } from "../sign/viewer";
+import type { Viewer } from "../pages/viewer";
 import type { Editor } from "./editor";
 import type { DraftDocument } from "./model";
 import { errorText, FormDialog } from "./parts";

@@ -1,6 +1,6 @@
 import { memo } from "../ui/memo";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Sheet, Viewer } from "../sign/viewer";
+import type { Sheet, Viewer } from "../pages/viewer";
 import { FieldBox, place, type FieldEvents } from "./FieldBox";
 import { bounds, noGuides, onPage, overlaps, resize, snap, snapEdge, targetsOf, type Box, type Guides, type Handle, type Size, type Targets } from "./geometry";
 import { colourOf, type BuilderField, type Recipient } from "./model";

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Sheet, Viewer } from "../sign/viewer";
+import type { Sheet, Viewer } from "../pages/viewer";
 import { numeral, t } from "./texts";
 
 /** The small pages that are in view; they are drawn after the large ones. */

@@ -1,9 +1,9 @@
 /** Empty boxes, boxes to tick and lines to write on, found by the lines that a page draws. */
-import type { PageText } from "../sign/viewer";
 import { overlaps, type Box } from "./geometry";
 import { cleanLabel, typeOf } from "./labels";
 import type { FieldContent } from "./model";
 import { cellsOf, type Line, type PageLines } from "./pagelines";
+import type { PieceOfText } from "./pagetext";
 
 /** A place to fill in. Type "text" represents every type with text. */
 export interface Blank extends Box { type: "text" | "checkbox"; label: string; content?: Partial<FieldContent> }
@@ -18,19 +18,19 @@ const isTick = (b: Box): boolean => b.w >= tick.smallest && b.w <= tick.largest 
 const touches = (a: Box, b: Box): boolean => Math.abs(a.x + a.w - b.x) < 1.5 && Math.abs(a.y - b.y) < 1.5 && Math.abs(a.h - b.h) < 1.5 && Math.abs(a.w - b.w) < 2;
 
 /** Returns the nearest text beside a box on its line, on the given side. */
-function beside(b: Box, texts: readonly PageText[], side: "left" | "right", reach: number): string {
+function beside(b: Box, texts: readonly PieceOfText[], side: "left" | "right", reach: number): string {
   const gap = (t: Box) => (side === "right" ? t.x - b.x - b.w : b.x - t.x - t.w);
   return texts.filter((t) => gap(t) > -2 && gap(t) < reach && Math.abs(middle(t) - middle(b)) < Math.max(t.h, b.h) / 2 + 1).sort((p, q) => gap(p) - gap(q))[0]?.text.trim() ?? "";
 }
 
 /** The text above a box, the nearest that begins over it. */
-const above = (b: Box, texts: readonly PageText[], reach: number): string =>
+const above = (b: Box, texts: readonly PieceOfText[], reach: number): string =>
   texts.filter((t) => t.y + t.h <= b.y + 2 && b.y - t.y - t.h < reach && t.x >= b.x - 4 && t.x < b.x + b.w).sort((p, q) => q.y - p.y)[0]?.text.trim() ?? "";
 
-const labelOf = (b: Box, texts: readonly PageText[]): string => cleanLabel(beside(b, texts, "left", 250) || above(b, texts, 40) || beside(b, texts, "right", 80));
+const labelOf = (b: Box, texts: readonly PieceOfText[]): string => cleanLabel(beside(b, texts, "left", 250) || above(b, texts, 40) || beside(b, texts, "right", 80));
 
 /** A box that is empty, or has one line of small text at its top and room below. */
-function toWriteIn(cell: Box, texts: readonly PageText[]): Blank | null {
+function toWriteIn(cell: Box, texts: readonly PieceOfText[]): Blank | null {
   const inside = texts.filter((t) => overlaps(t, inset(cell, 1)));
   const room = inset(cell, 1.5);
   if (inside.length === 0) return { ...room, type: "text", label: labelOf(cell, texts) };
@@ -42,7 +42,7 @@ function toWriteIn(cell: Box, texts: readonly PageText[]): Blank | null {
 }
 
 /** Returns the blank of a line to write on: the line is free, and a text precedes it or names it from below. */
-function toWriteOn(line: Line, texts: readonly PageText[], images: readonly Box[]): Blank | null {
+function toWriteOn(line: Line, texts: readonly PieceOfText[], images: readonly Box[]): Blank | null {
   const w = line.to - line.from;
   if (w < 50 || w > 420) return null;
   const room: Box = { x: line.from, y: line.at - 15, w, h: 14 };
@@ -59,8 +59,8 @@ function toWriteOn(line: Line, texts: readonly PageText[], images: readonly Box[
 }
 
 /** Joins adjacent pieces of text on a line. Letters are normalized (NFKC), because typefaces have their own forms. */
-function phrases(texts: readonly PageText[]): PageText[] {
-  const out: PageText[] = [];
+function phrases(texts: readonly PieceOfText[]): PieceOfText[] {
+  const out: PieceOfText[] = [];
   for (const t of [...texts].sort((a, b) => a.x - b.x)) {
     const before = out.find((o) => Math.abs(o.y + o.h - t.y - t.h) < 2 && t.x - o.x - o.w > -2 && t.x - o.x - o.w < 0.4 * Math.max(o.h, t.h));
     if (!before) {
@@ -75,7 +75,7 @@ function phrases(texts: readonly PageText[]): PageText[] {
 }
 
 /** Returns the blanks of a page, found by its lines. */
-export function boxesIn(lines: PageLines, pieces: readonly PageText[]): Blank[] {
+export function boxesIn(lines: PageLines, pieces: readonly PieceOfText[]): Blank[] {
   const texts = phrases(pieces);
   const cells = cellsOf(lines);
   const out: Blank[] = [];

@@ -69,7 +69,7 @@ export interface Editor {
 }
 
 /** The address of a document's file. */
-export const fileOf = (at: string, prepared: boolean, documentId: string): string =>
+const fileOf = (at: string, prepared: boolean, documentId: string): string =>
   `${at}/document?kind=${prepared ? "prepared" : "original"}&documentId=${documentId}`;
 
 /** Fetches a document's file, so that undo can upload it again after its removal. */

@@ -1,7 +1,8 @@
-import type { PageText, Viewer } from "../sign/viewer";
-import { linesOf, type PageLines } from "./pagelines";
+import type { Viewer } from "../pages/viewer";
+import type { PageLines } from "./pagelines";
+import { piecesOf, type PieceOfText } from "./pagetext";
 
-export interface PageContent { texts: readonly PageText[]; lines: PageLines }
+export interface PageContent { texts: readonly PieceOfText[]; lines: PageLines }
 
 interface Job { run: () => Promise<void> }
 
@@ -27,8 +28,8 @@ export function pageContent(viewer: Viewer, documentId: string, page: number): P
       waiting.push({
         run: async () => {
           try {
-            const texts = await viewer.texts(documentId, page);
-            resolve({ texts, lines: linesOf(await viewer.operators(documentId, page)) });
+            const [text, lines] = await Promise.all([viewer.text(documentId, page), viewer.lines<PageLines>(documentId, page)]);
+            resolve({ texts: piecesOf(text), lines });
           } catch (e) {
             pages.delete(key);
             reject(e as Error);

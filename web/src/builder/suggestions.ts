@@ -1,10 +1,11 @@
 import { request } from "../ui/http";
-import type { PageText, Viewer } from "../sign/viewer";
+import type { Viewer } from "../pages/viewer";
 import { boxesIn } from "./boxes";
 import { overlaps, type Box } from "./geometry";
 import { cleanLabel, typeOf } from "./labels";
 import { fieldTypes, typeName, type FieldContent, type FieldType } from "./model";
 import { pageContent } from "./pagecontent";
+import type { PieceOfText } from "./pagetext";
 
 /** A field that the document seems to need. It is created only when a person accepts it. */
 export interface Suggestion extends Box {
@@ -35,7 +36,7 @@ export async function foundByService(at: string, bearer: string, documentId: str
 const blank = /[_.…]{4,}\s*$/;
 
 /** Lines that are to be filled in, such as "Signature: ________", by the text of a page. */
-export function blanksIn(texts: readonly PageText[], documentId: string, page: number): Suggestion[] {
+export function blanksIn(texts: readonly PieceOfText[], documentId: string, page: number): Suggestion[] {
   const out: Suggestion[] = [];
   texts.forEach((t, i) => {
     const m = blank.exec(t.text);

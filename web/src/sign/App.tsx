@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import "./sign.css";
+import { Viewer } from "../pages/viewer";
 import { ApiError } from "../ui/http";
 import { chosenLanguage, languageOf } from "../ui/i18n";
 import { LanguageChoice, Loading } from "../ui/parts";
@@ -20,13 +21,12 @@ import { useFitCheck } from "./fitcheck";
 import { fieldsToDo, problemsOf, refusalsIn, type Refusals } from "./formats";
 import { SenderFoot, SenderLogo, type Branding } from "./Look";
 import { changedWith, sortFields, fieldNames, isFixed, isIdentified, isPicture, pageKey, shownContext, withPrefilled, type Attached, type CodeState, type Context, type Field, type FilledField } from "./model";
-import { Reader, type ReaderControl } from "./Reader";
+import { fittingScale, Reader, type ReaderControl } from "./Reader";
 import { findOutcome, loadReceipt, newReceipt, receiptOf, saveReceipt, type Outcome, type Receipt } from "./receipt";
 import { AddedValues, Review } from "./Review";
 import { textFor } from "./roles";
 import { watchShown } from "./shown";
 import { Consent, Contact, Decline, Invitation, StepIndicator } from "./Steps";
-import { loadViewer, Viewer } from "./viewer";
 
 export type HostEvent = "ready" | "viewed" | "consentAccepted" | "signatureApplied" | "completed" | "declined" | "handedOver" | "delegated" | "error";
 
@@ -53,7 +53,7 @@ interface Props extends LocalizedProps {
 export function Sign({ token, session, host, speech, choose }: Props) {
   const { t } = speech;
   const client = useMemo(() => new Client(token, session ? `countersign:session:${session}` : null), [token]);
-  const viewer = useMemo(() => new Viewer((id) => client.documentURL(id), () => client.headers()), [client]);
+  const viewer = useMemo(() => new Viewer((id, page) => client.pagePath(id, page), () => client.headers()), [client]);
   const [context, setContext] = useState<Context | null>(null);
   const [end, setEnd] = useState<{ end: EndState; outcome: Outcome | null } | null>(null);
   const [receipt, setReceipt] = useState<Receipt | null>(null);
@@ -156,11 +156,12 @@ export function Sign({ token, session, host, speech, choose }: Props) {
   useLayoutEffect(() => { void load(); }, [load]);
   useEffect(() => () => { viewer.close(); client.close(); }, [client]);
 
-  // The viewer and the first page load while the signer reads the disclosure.
-  const sparing = (navigator as Navigator & { connection?: { saveData?: boolean } }).connection?.saveData === true;
-  useLayoutEffect(() => { if (!sparing) loadViewer().catch(() => undefined); }, []);
+  // The first page loads while the signer reads the disclosure.
   const readable = context !== null && (isIdentified(context) || context.readBeforeCode);
-  useEffect(() => { if (readable && !sparing && context.documents[0]) void viewer.prepare(context.documents[0].documentId, context.documents[0].size); }, [readable]);
+  useEffect(() => {
+    const first = readable && context.documents[0];
+    if (first) viewer.prepare(first.documentId, 1, fittingScale(context, document.documentElement.clientWidth));
+  }, [readable]);
 
   useEffect(() => {
     const change = () => setOnline(navigator.onLine);

@@ -1,16 +1,16 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Viewer } from "../pages/viewer";
 import type { Localization } from "../ui/i18n";
 import { Icon } from "../ui/parts";
 import { Bar } from "./Bar";
 import { PageViewReporter, type PageView } from "./pageviews";
 import type { FileActions } from "./FileEntry";
 import { fieldsToDo, problemsOf, type Refusals } from "./formats";
-import { nextField, isFixed, isPicture, isWritten, pageKey, pageSize, unreadPages, type Context, type Field, type FilledField, type LaterField, type Values } from "./model";
+import { nextField, isFixed, isPicture, isWritten, pageKey, unreadPages, type Context, type Field, type FilledField, type LaterField, type Values } from "./model";
 import { readingScale, scaleForField, effectiveScale, nextStep, type Zoom } from "./scale";
 import { PageSheet, type SheetEvents } from "./Sheet";
 import { ReadingTracker } from "./tracking";
-import type { Viewer } from "./viewer";
 
 /** Where the reader may be sent: a field, an entry of another signer, or a page ("documentId/page"). */
 export type Target = Field | FilledField | string;
@@ -95,7 +95,6 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
   };
   const activeField = context.fields.find((f) => f.id === active);
 
-  const widest = useMemo(() => Math.max(...context.documents.flatMap((d) => Array.from({ length: Math.min(d.pageCount, 2000) }, (_, i) => pageSize(d, i + 1).width))), [context.documents]);
   useLayoutEffect(() => {
     const box = pages.current!;
     let width = 0;
@@ -103,13 +102,13 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
       if (box.clientWidth === width) return;
       if (width) keep();
       width = box.clientWidth;
-      setFitScale(Math.min((width - (width > 640 ? 48 : 16)) / widest, 1.5));
+      setFitScale(fittingScale(context, width));
     };
     const observer = new ResizeObserver(measure);
     observer.observe(box);
     measure();
     return () => observer.disconnect();
-  }, [widest]);
+  }, [context.documents]);
   useLayoutEffect(() => {
     const from = kept.current;
     kept.current = null;
@@ -259,6 +258,12 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
         }} />
     </>
   );
+}
+
+/** Returns the scale at which the widest page fits a width, in CSS pixels per point. */
+export function fittingScale({ documents }: Context, width: number): number {
+  const widest = Math.max(...documents.flatMap((d) => d.pages.map((p) => p.width)));
+  return Math.min((width - (width > 640 ? 48 : 16)) / (widest > 0 ? widest : 612), 1.5);
 }
 
 const noFields: Field[] = [];

@@ -1,10 +1,10 @@
 import { memo } from "../ui/memo";
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { Sheet } from "../pages/viewer";
 import type { Translate } from "../ui/i18n";
 import { fitText } from "./fit";
 import { isChoice, isFixed, isPicture, pageSize, type Attached, type Doc, type Field, type FilledField, type LaterField, type Values } from "./model";
 import { hitMargins, type HitMargin } from "./hitmargins";
-import type { Sheet } from "./viewer";
 
 export interface SheetEvents {
   /** The page is on the screen (or, with null, gone from it). */

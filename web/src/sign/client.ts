@@ -57,8 +57,9 @@ export class Client {
     setTimeout(() => URL.revokeObjectURL(address), 60_000);
   }
 
-  documentURL(id: string): string {
-    return `${this.base}/documents/${id}`;
+  /** Returns the path of a page's picture. */
+  pagePath(documentId: string, page: number): string {
+    return `${this.base}/documents/${documentId}/pages/${page}`;
   }
 
   headers(): Record<string, string> {

@@ -11,7 +11,7 @@ export interface Zoom {
   auto: boolean;
 }
 
-export const steps = [0.75, 1, 1.25, 1.5, 2, 2.5, 3];
+export const steps = [0.75, 1, 1.25, 1.5, 2, 2.5, 3, 4];
 
 /** A zoom that was larger than the width stays as large when the width changes; a smaller one keeps its share. */
 export const effectiveScale = (zoom: Zoom | null, fit: number): number => (!zoom ? fit : zoom.ratio < 1 ? fit * zoom.ratio : Math.max(zoom.k, fit));

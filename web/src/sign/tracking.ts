@@ -1,5 +1,5 @@
 import type { PageViewReporter } from "./pageviews";
-import type { Sheet, Viewer } from "./viewer";
+import type { Sheet, Viewer } from "../pages/viewer";
 
 /**
  * When a page counts as read: it was drawn and shown at 60 % of its printed size or larger, for a second and a half in

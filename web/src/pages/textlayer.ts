@@ -1,0 +1,141 @@
+/** The text over the picture of a page: invisible, for selecting, for searching in the page and for screen readers. */
+
+/** A word with the upright box around it, in points from the left and top edge of the displayed page. */
+export interface Word {
+  text: string;
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+  /** The direction of writing in degrees clockwise. */
+  angle?: number;
+  line: number;
+}
+
+/** The text of a page as the service answers it; the words are in logical order. */
+export interface PageText { page: number; width: number; height: number; words: readonly Word[]; truncated?: boolean }
+
+/** A word within its line: where it begins along the direction of writing, how long it is, and where it is across. */
+export interface Placed { text: string; from: number; length: number; top: number; size: number }
+
+/** Words of one line in one direction. */
+export interface Line { words: readonly Placed[]; angle: number; rtl: boolean; vertical: boolean }
+
+const rightToLeft = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u;
+const stacked = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u;
+
+/** Columns of characters below each other have boxes that are taller than wide. */
+const isVertical = (w: Word): boolean => !w.angle && stacked.test(w.text) && [...w.text].length > 1 && w.h > 1.5 * w.w;
+
+/** Places a word along a direction: x grows along it, y across. */
+function placed(word: Word, angle: number): Placed {
+  const radians = (angle * Math.PI) / 180;
+  const [c, s] = [Math.cos(radians), Math.sin(radians)];
+  const [cx, cy] = [word.x + word.w / 2, word.y + word.h / 2];
+  // The upright box of a turned one of length l and height t is l·|c| + t·|s| wide and l·|s| + t·|c| high.
+  const [ac, as] = [Math.abs(c), Math.abs(s)];
+  const turned = ac * ac - as * as;
+  let [length, size] = [(word.w * ac - word.h * as) / turned, (word.h * ac - word.w * as) / turned];
+  if (Math.abs(turned) < 0.2 || !(length > 0 && size > 0)) {
+    const diagonal = Math.hypot(word.w, word.h);
+    size = Math.min(word.w, word.h, diagonal / Math.max(1.5, [...word.text].length));
+    length = Math.max(diagonal - size, size);
+  }
+  const [along, across] = [cx * c + cy * s, -cx * s + cy * c];
+  return { text: word.text, from: along - length / 2, length, top: across - size / 2, size };
+}
+
+/** Joins the words of a page to lines, in logical order. */
+export function linesOf(text: PageText): Line[] {
+  const out: { words: Placed[]; angle: number; rtl: boolean; vertical: boolean; line: number }[] = [];
+  for (const word of text.words) {
+    const vertical = isVertical(word);
+    // Characters that stand below each other are written along the vertical, whatever their own direction is.
+    const angle = vertical ? 90 : word.angle ?? 0;
+    const last = out.at(-1);
+    const at = placed(word, angle);
+    if (last && last.line === word.line && last.angle === angle && last.vertical === vertical) {
+      last.words.push(at);
+      last.rtl ||= rightToLeft.test(word.text);
+    } else {
+      out.push({ words: [at], angle, rtl: rightToLeft.test(word.text), vertical, line: word.line });
+    }
+  }
+  return out;
+}
+
+/** Units of the layer per point. The layer is scaled down, so that no browser enlarges small type to its least size. */
+export const unit = 10;
+
+const pen = document.createElement("canvas").getContext("2d")!;
+pen.font = "100px sans-serif";
+pen.fontKerning = "none";
+const widths = new Map<string, number>();
+
+/** Returns the width of a text in a typeface of size 1. */
+function naturalWidth(text: string): number {
+  let w = widths.get(text);
+  if (w === undefined) {
+    if (widths.size > 20_000) widths.clear();
+    w = pen.measureText(text).width / 100;
+    widths.set(text, w);
+  }
+  return w;
+}
+
+/** Returns the text of a page as elements. */
+export function layText(text: PageText): HTMLElement {
+  const layer = document.createElement("div");
+  layer.className = "textLayer";
+  layer.style.width = `${text.width * unit}px`;
+  layer.style.height = `${text.height * unit}px`;
+  for (const line of linesOf(text)) layer.append(layLine(line));
+  return layer;
+}
+
+function layLine({ words, angle, rtl, vertical }: Line): HTMLElement {
+  const size = median(words.map((w) => w.size));
+  const from = Math.min(...words.map((w) => w.from));
+  const to = Math.max(...words.map((w) => w.from + w.length));
+  const top = median(words.map((w) => w.top));
+  const element = document.createElement("div");
+  const { style } = element;
+  element.dir = rtl ? "rtl" : "ltr";
+  style.width = `${(to - from) * unit}px`;
+  style.fontSize = `${size * unit}px`;
+  if (vertical) {
+    element.className = "vertical";
+    style.left = `${(-top - size) * unit}px`;
+    style.top = `${from * unit}px`;
+    style.height = style.width;
+    style.width = "auto";
+  } else {
+    const radians = (angle * Math.PI) / 180;
+    const [c, s] = [Math.cos(radians), Math.sin(radians)];
+    style.left = `${(from * c - top * s) * unit}px`;
+    style.top = `${(from * s + top * c) * unit}px`;
+    if (angle) style.transform = `rotate(${angle}deg)`;
+  }
+  words.forEach((word, i) => {
+    const span = document.createElement("span");
+    const letters = [...word.text].length;
+    span.textContent = word.text;
+    span.style.letterSpacing = vertical ? `${(word.length / size - letters) / letters}em` : spacing(word.text, word.length / size, letters);
+    element.append(span);
+    const next = words[i + 1];
+    if (!next) return;
+    const gap = (rtl ? word.from - next.from - next.length : next.from - word.from - word.length) / size;
+    // Where the order of words is not their order on the page, a gap says nothing.
+    const blank = document.createElement("span");
+    blank.textContent = " ";
+    blank.style.letterSpacing = spacing(" ", gap > -0.3 && gap < 60 ? Math.max(gap, 0.02) : 0.25, 1);
+    element.append(blank);
+  });
+  return element;
+}
+
+const spacing = (text: string, length: number, letters: number): string => `${((length - naturalWidth(text)) / letters).toFixed(4)}em`;
+
+function median(numbers: readonly number[]): number {
+  return [...numbers].sort((a, b) => a - b)[numbers.length >> 1] ?? 0;
+}

@@ -1,0 +1,258 @@
+import "./pages.css";
+import { layText, type PageText } from "./textlayer";
+
+/** A page on the screen. */
+export interface Sheet {
+  documentId: string;
+  page: number;
+  /** Contains the picture and the text; its width in CSS pixels decides the level. */
+  holder: HTMLElement;
+  /** Width of the page in points. */
+  width: number;
+  onDrawn: () => void;
+  /** The picture was removed to save memory; it is shown again when the page comes near. */
+  onErased?: () => void;
+  onFailed: () => void;
+}
+
+/** A level k has 72·k dots per inch. The service makes no others. */
+export type Level = 1 | 2 | 4;
+
+/** Returns the level for a number of device pixels per point: the browser scales down, or up by what nobody sees. */
+export const levelFor = (density: number): Level => (density <= 1.1 ? 1 : density <= 2.2 ? 2 : 4);
+
+const maxShown = 12; // pages
+const atOnce = 3; // requests
+const settle = 120; // milliseconds without another scroll before pages are requested that were passed
+const maxWaits = 5; // for a service that is busy
+
+/** The server's answer to a request for a page, if it is not the page. */
+class PageError extends Error {
+  constructor(readonly status: number, readonly retryAfter: number) { super(`HTTP ${status}`); }
+}
+
+interface Shown { level: Level; wanted: Level; abort: AbortController | null; text: boolean }
+
+interface Connection { saveData?: boolean; effectiveType?: string }
+
+/** Whether the browser knows that its network is slow, or that data costs. */
+export const isSlowNetwork = (): boolean => {
+  const c = (navigator as Navigator & { connection?: Connection }).connection;
+  return c?.saveData === true || (c?.effectiveType !== undefined && c.effectiveType !== "4g");
+};
+
+/**
+ * Shows pages as the pictures that the service makes of them, with their text. It requests only pages near the screen,
+ * visible ones first, and keeps few.
+ */
+export class Viewer {
+  private shown = new Map<Sheet, Shown>();
+  private wanted: Sheet[] = [];
+  private running = 0;
+  private closed = false;
+  private timer = 0;
+  private prepared = new Map<string, Promise<Blob>>();
+  private texts = new Map<string, Promise<PageText>>();
+
+  constructor(
+    /** Returns the path of a page's picture. Its text is below it. */
+    private readonly pathOf: (documentId: string, page: number) => string,
+    private readonly headers: () => Record<string, string>,
+    /** Whether text can be selected and read aloud. */
+    private readonly withText = true,
+  ) {}
+
+  /** Requests a page before it is shown at a number of CSS pixels per point. */
+  prepare(documentId: string, page: number, scale: number): void {
+    const level = isSlowNetwork() ? 1 : levelFor(scale * deviceDensity());
+    const key = `${documentId}/${page}/${level}`;
+    if (this.prepared.has(key)) return;
+    const picture = this.fetchPicture(documentId, page, level);
+    this.prepared.set(key, picture);
+    picture.catch(() => this.prepared.delete(key)); // requested again when it is shown
+    if (this.withText) picture.then(() => this.text(documentId, page)).catch(() => undefined);
+  }
+
+  /** Returns the words of a page, with their places. */
+  text(documentId: string, page: number): Promise<PageText> {
+    const key = `${documentId}/${page}`;
+    let found = this.texts.get(key);
+    if (!found) {
+      found = this.patient(() => this.fetch(`${this.pathOf(documentId, page)}/text`)).then((res) => res.json() as Promise<PageText>);
+      this.texts.set(key, found);
+      found.catch(() => this.texts.delete(key));
+    }
+    return found;
+  }
+
+  /** Returns the lines and images of a page as the service answers them. */
+  async lines<T>(documentId: string, page: number): Promise<T> {
+    return (await this.patient(() => this.fetch(`${this.pathOf(documentId, page)}/lines`))).json() as Promise<T>;
+  }
+
+  /** Returns the size of the displayed page, in points. */
+  async pageSize(documentId: string, page: number): Promise<{ width: number; height: number }> {
+    const { width, height } = await this.text(documentId, page);
+    return { width, height };
+  }
+
+  /** Names the pages that should be shown, the most urgent first. */
+  want(sheets: Sheet[]): void {
+    this.wanted = sheets;
+    let passed = false;
+    for (const [sheet, s] of this.shown) {
+      if (!s.abort || sheets.includes(sheet)) continue;
+      passed = true; // requested, but no longer near
+      this.erase(sheet);
+    }
+    this.thin();
+    clearTimeout(this.timer);
+    if (passed) this.timer = window.setTimeout(() => this.work(), settle);
+    else this.work();
+  }
+
+  /** Requests other levels of pages whose size on the screen has changed. */
+  refresh(): void {
+    this.work();
+  }
+
+  /** Shows each of the sheets, and keeps them all, for printing. */
+  async showAll(sheets: readonly Sheet[]): Promise<void> {
+    for (const sheet of sheets) {
+      if (this.closed) return;
+      if (!this.shown.get(sheet)?.level) await this.show(sheet, 2);
+    }
+  }
+
+  private work(): void {
+    while (!this.closed && this.running < atOnce) {
+      const next = this.next();
+      if (!next) return;
+      this.running++;
+      void this.show(...next).finally(() => {
+        this.running--;
+        this.work();
+      });
+    }
+  }
+
+  /** Returns the most urgent page that lacks its level. On a slow network a page is first shown in the lowest one. */
+  private next(): [Sheet, Level] | undefined {
+    let sharper: [Sheet, Level] | undefined;
+    for (const sheet of this.wanted) {
+      const s = this.shown.get(sheet);
+      const level = levelFor(density(sheet));
+      if (s?.abort && s.wanted >= level) continue;
+      if (!s?.level) {
+        if (!s?.abort) return [sheet, isSlowNetwork() ? 1 : level];
+      } else if (s.level < level) {
+        sharper ??= [sheet, level];
+      }
+    }
+    return sharper;
+  }
+
+  private async show(sheet: Sheet, level: Level): Promise<void> {
+    const before = this.shown.get(sheet);
+    before?.abort?.abort();
+    const abort = new AbortController();
+    const s: Shown = { level: before?.level ?? (0 as Level), wanted: level, abort, text: before?.text ?? false };
+    this.shown.delete(sheet); // newest last
+    this.shown.set(sheet, s);
+    try {
+      const key = `${sheet.documentId}/${sheet.page}/${level}`;
+      const prepared = this.prepared.get(key);
+      this.prepared.delete(key);
+      const blob = await (prepared ?? this.fetchPicture(sheet.documentId, sheet.page, level, abort.signal));
+      const picture = await decoded(blob);
+      if (abort.signal.aborted) return;
+      const old = sheet.holder.querySelector("img");
+      if (old) old.replaceWith(picture);
+      else sheet.holder.prepend(picture);
+      s.level = level;
+      if (!before?.level) sheet.onDrawn();
+      if (this.withText && !s.text) {
+        const text = await this.text(sheet.documentId, sheet.page);
+        if (abort.signal.aborted) return;
+        sheet.holder.append(layText(text));
+        s.text = true;
+      }
+    } catch {
+      if (abort.signal.aborted) return;
+      this.wanted = this.wanted.filter((w) => w !== sheet);
+      if (!s.level) {
+        this.shown.delete(sheet);
+        sheet.onFailed();
+      }
+    } finally {
+      if (s.abort === abort) s.abort = null;
+    }
+  }
+
+  private async fetchPicture(documentId: string, page: number, level: Level, signal?: AbortSignal): Promise<Blob> {
+    return (await this.patient(() => this.fetch(`${this.pathOf(documentId, page)}?level=${level}`, signal), signal)).blob();
+  }
+
+  private async fetch(path: string, signal?: AbortSignal): Promise<Response> {
+    const res = await fetch(path, { headers: this.headers(), credentials: "same-origin", signal });
+    if (!res.ok) throw new PageError(res.status, Number(res.headers.get("Retry-After")) || 0);
+    return res;
+  }
+
+  /** Repeats a request while the service is busy. */
+  private async patient(ask: () => Promise<Response>, signal?: AbortSignal): Promise<Response> {
+    for (let waits = 0; ; waits++) {
+      try {
+        return await ask();
+      } catch (e) {
+        if (!(e instanceof PageError) || (e.status !== 429 && !e.retryAfter) || waits >= maxWaits || this.closed) throw e;
+        await new Promise((done) => setTimeout(done, Math.min(10, Math.max(1, e.retryAfter)) * 1000));
+        if (signal?.aborted) throw e;
+      }
+    }
+  }
+
+  /** Removes the pages shown longest ago that are not wanted. */
+  private thin(): void {
+    for (const sheet of [...this.shown.keys()]) {
+      if (this.shown.size <= maxShown) return;
+      if (!this.wanted.includes(sheet)) this.erase(sheet);
+    }
+  }
+
+  private erase(sheet: Sheet): void {
+    this.shown.get(sheet)?.abort?.abort();
+    this.shown.delete(sheet);
+    this.texts.delete(`${sheet.documentId}/${sheet.page}`);
+    sheet.holder.replaceChildren();
+    sheet.onErased?.();
+  }
+
+  close(): void {
+    this.closed = true;
+    this.wanted = [];
+    clearTimeout(this.timer);
+    for (const sheet of [...this.shown.keys()]) this.erase(sheet);
+  }
+}
+
+/** Device pixels per CSS pixel, pinch zoom included. */
+const deviceDensity = (): number => (window.devicePixelRatio || 1) * Math.min(window.visualViewport?.scale ?? 1, 4);
+
+/** Returns the device pixels per point of the displayed page. */
+const density = (sheet: Sheet): number => (sheet.holder.clientWidth / sheet.width) * deviceDensity();
+
+/** Returns an image that can be shown at once. */
+async function decoded(blob: Blob): Promise<HTMLImageElement> {
+  const picture = new Image();
+  picture.alt = "";
+  picture.draggable = false;
+  const address = URL.createObjectURL(blob);
+  picture.src = address;
+  try {
+    await picture.decode();
+  } finally {
+    URL.revokeObjectURL(address);
+  }
+  return picture;
+}
