@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -163,19 +164,79 @@ func (r *textReader) apply(x, y float64) (float64, float64) {
 // wordBuilder joins characters to words.
 type wordBuilder struct {
 	text *Text
-	word strings.Builder
+	word []character
 	box  character
+	last character
 	high rune // the first half of a surrogate pair
 	line int  // complete ones
+	// broken: PDFium saw the end of a line. It sees one behind each character of turned text and of vertical writing.
+	broken bool
+}
+
+// What a character has to do with the one before it.
+const (
+	apart = iota
+	onLine
+	joins
+)
+
+// resume begins the line that PDFium saw, unless the character goes on with the line or the word before it.
+func (w *wordBuilder) resume(c character) {
+	w.broken = false
+	how := apart
+	if w.last.code != 0 {
+		how = w.last.before(c, w.box)
+	}
+	if how != joins {
+		w.end()
+	}
+	if n := len(w.text.Words); n > 0 && how == apart {
+		w.line = w.text.Words[n-1].Line
+	}
+}
+
+// before says how another character follows in turned text, or in vertical writing, in which the word has the box.
+func (a character) before(b, word character) int {
+	if a.angle != b.angle {
+		return apart
+	}
+	width, height := max(a.x1-a.x0, b.x1-b.x0), max(a.y1-a.y0, b.y1-b.y0)
+	if a.angle == 0 {
+		aside, gap := math.Abs(a.x0+a.x1-b.x0-b.x1)/2, b.y0-a.y1
+		if isStacked(a.code) && isStacked(b.code) && word.x1-word.x0 < 1.5*width && aside < 0.4*width && gap > -0.3*height && gap < 0.9*height {
+			return joins
+		}
+		return apart
+	}
+	sin, cos := math.Sincos(a.angle * math.Pi / 180)
+	dx, dy := (b.x0+b.x1-a.x0-a.x1)/2, (b.y0+b.y1-a.y0-a.y1)/2
+	along, across := float64(dx*cos)+float64(dy*sin), math.Abs(float64(dx*sin)-float64(dy*cos))
+	// Along the line, half of each character is between their middles.
+	reach := (a.extent(sin, cos) + b.extent(sin, cos)) / 2
+	size := max(a.extent(cos, sin), b.extent(cos, sin))
+	switch gap := along - reach; {
+	case across > size/2 || along < 0 || gap > size:
+		return apart
+	case gap > 0.15*size:
+		return onLine
+	}
+	return joins
+}
+
+// extent is the length of a character's box along a direction.
+func (a character) extent(sin, cos float64) float64 {
+	return math.Abs((a.x1-a.x0)*cos) + math.Abs((a.y1-a.y0)*sin)
+}
+
+// isStacked reports whether a character is one of those that are written below each other.
+func isStacked(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo) || r >= 0x3000 && r <= 0x303F || r >= 0xFF00 && r <= 0xFFEF || r == 0x30FC
 }
 
 func (w *wordBuilder) add(c character) {
 	switch {
 	case c.code == '\n' || c.code == '\r':
-		w.end()
-		if n := len(w.text.Words); n > 0 {
-			w.line = w.text.Words[n-1].Line
-		}
+		w.broken = true
 		return
 	case unicode.IsSpace(c.code) || c.code == 0:
 		w.end()
@@ -188,28 +249,78 @@ func (w *wordBuilder) add(c character) {
 		c.code = utf16.DecodeRune(w.high, c.code)
 	}
 	w.high = 0
-	if w.word.Len() > 0 && c.angle != w.box.angle {
+	if w.broken {
+		w.resume(c)
+	}
+	w.last = c
+	if len(w.word) > 0 && c.angle != w.box.angle {
 		w.end()
 	}
-	if w.word.Len() == 0 {
+	if len(w.word) == 0 {
 		w.box = c
 	} else {
 		b := &w.box
 		b.x0, b.y0, b.x1, b.y1 = min(b.x0, c.x0), min(b.y0, c.y0), max(b.x1, c.x1), max(b.y1, c.y1)
 	}
-	w.word.WriteRune(c.code)
+	w.word = append(w.word, c)
 }
 
 func (w *wordBuilder) end() {
-	if w.word.Len() == 0 {
+	if len(w.word) == 0 {
 		return
 	}
 	b := w.box
+	var text strings.Builder
+	for _, c := range logical(w.word) {
+		text.WriteRune(c.code)
+	}
 	w.text.Words = append(w.text.Words, Word{
-		Text: strings.ToValidUTF8(w.word.String(), "\uFFFD"), X: round(b.x0), Y: round(b.y0), W: round(b.x1 - b.x0), H: round(b.y1 - b.y0),
+		Text: strings.ToValidUTF8(text.String(), "\uFFFD"), X: round(b.x0), Y: round(b.y0), W: round(b.x1 - b.x0), H: round(b.y1 - b.y0),
 		Angle: b.angle, Line: w.line + 1,
 	})
-	w.word.Reset()
+	w.word = w.word[:0]
+}
+
+// logical returns the characters of a word in the order in which they are read. PDFium returns some right-to-left words in
+// the order in which they stand on the page.
+func logical(word []character) []character {
+	rightToLeft, leftToRight, ahead := 0, 0, 0
+	sin, cos := math.Sincos(word[0].angle * math.Pi / 180)
+	along := func(c character) float64 { return float64((c.x0+c.x1)*cos) + float64((c.y0+c.y1)*sin) }
+	for i, c := range word {
+		if isRightToLeft(c.code) {
+			rightToLeft++
+		} else if unicode.IsLetter(c.code) {
+			leftToRight++
+		}
+		if i > 0 {
+			switch d := along(c) - along(word[i-1]); {
+			case d > 0.01:
+				ahead++
+			case d < -0.01:
+				ahead--
+			}
+		}
+	}
+	if rightToLeft <= leftToRight || ahead <= 0 {
+		return word
+	}
+	out := slices.Clone(word)
+	slices.Reverse(out)
+	// The characters of a ligature are in one place and in order, as are those of numbers.
+	for from := 0; from < len(out); {
+		to := from + 1
+		for to < len(out) && (out[to].x0 == out[from].x0 && out[to].x1 == out[from].x1 || unicode.IsDigit(out[to-1].code) && unicode.IsDigit(out[to].code)) {
+			to++
+		}
+		slices.Reverse(out[from:to])
+		from = to
+	}
+	return out
+}
+
+func isRightToLeft(r rune) bool {
+	return unicode.In(r, unicode.Arabic, unicode.Hebrew, unicode.Syriac, unicode.Thaana, unicode.Nko)
 }
 
 // round rounds to hundredths of a point.

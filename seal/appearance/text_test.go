@@ -1,6 +1,7 @@
 package appearance_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -70,9 +71,11 @@ func TestText_RightToLeft_IsLogical(t *testing.T) {
 	t.Parallel()
 	toUnicode := stream("", "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName/X def 1 begincodespacerange <00> <FF> endcodespacerange "+
 		"3 beginbfchar <61> <05D0> <62> <05D1> <63> <05D2> endbfchar endcmap end end")
-	// On the page from left to right: gimel, bet, alef.
-	got := words(t, pdf("BT /F1 20 Tf 100 700 Td (cba) Tj ET", letter+fontList(1), hebrew, toUnicode))
-	require.Equal(t, []string{"אבג"}, texts(got))
+	// On the page from left to right: gimel, bet, alef; in the file in that order, or in the order of reading.
+	for _, content := range []string{"100 700 Td (cba) Tj", "1 0 0 1 122 700 Tm (a) Tj 1 0 0 1 111 700 Tm (b) Tj 1 0 0 1 101 700 Tm (c) Tj"} {
+		got := words(t, pdf("BT /F1 20 Tf "+content+" ET", letter+fontList(1), hebrew, toUnicode))
+		require.Equal(t, []string{"אבג"}, texts(got))
+	}
 }
 
 func TestText_VerticalWriting_StandsInOneWord(t *testing.T) {
@@ -113,4 +116,22 @@ func TestMissingGlyphs_OfFontsThatAreNotEmbedded(t *testing.T) {
 	found, err := open(t, textPage()).MissingGlyphs(1)
 	require.NoError(t, err)
 	assert.Empty(t, found)
+}
+
+// TestText_TurnedAndVertical_HaveWordsAndLines: PDFium sees a line for each of their characters.
+func TestText_TurnedAndVertical_HaveWordsAndLines(t *testing.T) {
+	t.Parallel()
+	var content strings.Builder
+	for i, r := range "down the page" { // each character placed by itself
+		fmt.Fprintf(&content, "0 -1 1 0 300 %d Tm (%c) Tj ", 700-11*i, r)
+	}
+	got := words(t, pdf("BT /F1 20 Tf "+content.String()+"ET", letter+fontList(1), "<</Type/Font/Subtype/Type1/BaseFont/Courier>>"))
+	require.Equal(t, []string{"down", "the", "page"}, texts(got))
+	assert.Equal(t, []int{1, 1, 1}, []int{got[0].Line, got[1].Line, got[2].Line})
+	assert.InDelta(t, 90, got[0].Angle, 0.05)
+
+	column := "1 0 0 1 300 700 Tm <65e5> Tj 1 0 0 1 300 680 Tm <672c> Tj 1 0 0 1 300 660 Tm <8a9e> Tj 1 0 0 1 260 700 Tm <65e5> Tj 1 0 0 1 260 680 Tm <672c> Tj"
+	got = words(t, pdf("BT /F1 20 Tf "+column+" ET", letter+fontList(1), cid("UniJIS-UCS2-H", "Japan1")))
+	require.Equal(t, []string{"日本語", "日本"}, texts(got))
+	assert.Less(t, got[0].Line, got[1].Line)
 }

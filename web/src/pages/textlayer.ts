@@ -22,6 +22,8 @@ export interface Placed { text: string; from: number; length: number; top: numbe
 export interface Line { words: readonly Placed[]; angle: number; rtl: boolean; vertical: boolean }
 
 const rightToLeft = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u;
+// Letters that are joined have no space between them: browsers ignore one that is set.
+const joined = /[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}\p{Script=Devanagari}\p{Script=Bengali}]/u;
 const stacked = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u;
 
 /** Columns of characters below each other have boxes that are taller than wide. */
@@ -116,6 +118,14 @@ function layLine({ words, angle, rtl, vertical }: Line): HTMLElement {
     style.top = `${(from * s + top * c) * unit}px`;
     if (angle) style.transform = `rotate(${angle}deg)`;
   }
+  const all = words.map((w) => w.text).join(" ");
+  if (!vertical && joined.test(all)) {
+    const natural = naturalWidth(all);
+    style.width = `${natural}em`;
+    style.transform += ` scaleX(${((to - from) / size / Math.max(natural, 0.01)).toFixed(4)})`;
+    element.append(all, document.createElement("br"));
+    return element;
+  }
   words.forEach((word, i) => {
     const span = document.createElement("span");
     const letters = [...word.text].length;
@@ -131,6 +141,7 @@ function layLine({ words, angle, rtl, vertical }: Line): HTMLElement {
     blank.style.letterSpacing = spacing(" ", gap > -0.3 && gap < 60 ? Math.max(gap, 0.02) : 0.25, 1);
     element.append(blank);
   });
+  element.append(document.createElement("br")); // a line of its own where it is copied
   return element;
 }
 

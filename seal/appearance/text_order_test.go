@@ -1,0 +1,33 @@
+package appearance
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// TestLogical: words that stand in the order of the page are turned, with their numbers and ligatures in order.
+func TestLogical(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ given, want string }{
+		"on the page":       {"םולש", "שלום"},
+		"with a number":     {"12-בא", "אב-12"},
+		"left to right":     {"lease", "lease"},
+		"mostly not Hebrew": {"lease-א", "lease-א"},
+	} {
+		var word []character
+		for i, r := range []rune(c.given) {
+			word = append(word, character{code: r, x0: float64(10 * i), x1: float64(10*i + 9), y1: 10})
+		}
+		var got strings.Builder
+		for _, c := range logical(word) {
+			got.WriteRune(c.code)
+		}
+		assert.Equal(t, c.want, got.String(), name)
+	}
+	// A ligature of lam and alef: two characters in one place.
+	word := []character{{code: 'م', x0: 0, x1: 9}, {code: 'ل', x0: 10, x1: 19}, {code: 'ا', x0: 10, x1: 19}, {code: 'س', x0: 20, x1: 29}}
+	got := logical(word)
+	assert.Equal(t, "سلام", string([]rune{got[0].code, got[1].code, got[2].code, got[3].code}))
+}
