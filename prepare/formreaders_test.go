@@ -181,11 +181,11 @@ func (w pdfjsWidget) fieldType() string {
 	return map[string]string{"Tx": "text", "Ch": "select", "Sig": "signature"}[w.Kind]
 }
 
-// TestFormsAsPDFJS: pdf.js, the reader of the pages, finds the same widgets with the same attributes, and shows them in the same places.
+// TestFormsAsPDFJS: pdf.js finds the same widgets with the same attributes, and shows them in the same places.
 func TestFormsAsPDFJS(t *testing.T) {
 	t.Parallel()
 	files := formFiles(t)
-	for i, widgets := range readBy[pdfjsWidget](t, files, "node", "testdata/formfields.mjs", "../web/node_modules/pdfjs-dist") {
+	for i, widgets := range readBy[pdfjsWidget](t, files, "node", "testdata/formfields.mjs", "../test/clients/node_modules/pdfjs-dist") {
 		read := 0
 		for _, w := range widgets {
 			if w.Push {

@@ -76,7 +76,7 @@ type pdfjs struct {
 }
 
 var startPDFJS = sync.OnceValues(func() (*pdfjs, error) {
-	cmd := exec.CommandContext(context.Background(), "node", filepath.Join("testdata", "render.mjs"), filepath.Join("..", "web", "node_modules", "pdfjs-dist"))
+	cmd := exec.CommandContext(context.Background(), "node", filepath.Join("testdata", "render.mjs"), filepath.Join("..", "test", "clients", "node_modules", "pdfjs-dist"))
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

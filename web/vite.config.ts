@@ -1,22 +1,9 @@
-import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
-import { smallPdfJs } from "./pdfjs";
 
 const dist = "dist";
-
-/** What pdf.js fetches by name while it draws: character maps, the standard fonts, decoders. */
-function viewerFiles(): Plugin {
-  return {
-    name: "viewer-files",
-    closeBundle() {
-      for (const part of ["cmaps", "standard_fonts", "wasm"]) {
-        cpSync(join("node_modules/pdfjs-dist", part), join(dist, "viewer", part), { recursive: true });
-      }
-    },
-  };
-}
 
 /** Lays compressed copies beside every file that shrinks by it, so that the server need not. */
 function compressed(): Plugin {
@@ -28,7 +15,7 @@ function compressed(): Plugin {
       handler() {
         for (const entry of readdirSync(dist, { recursive: true })) {
           const path = join(dist, String(entry));
-          if (!/\.(html|js|mjs|css|svg|wasm|ttf)$/.test(path) || !statSync(path).isFile()) continue;
+          if (!/\.(html|js|css|svg)$/.test(path) || !statSync(path).isFile()) continue;
           const content = readFileSync(path);
           const quality = content.length > 2 ** 20 ? 9 : constants.BROTLI_MAX_QUALITY; // the best takes ten seconds for the API reference
           writeFileSync(`${path}.gz`, gzipSync(content, { level: 9 }));
@@ -51,6 +38,5 @@ export default defineConfig({
       input: Object.fromEntries(["sign", "embed", "build", "download", "verify", "console", "home", "missing", "docs"].map((name) => [name, `${name}.html`])),
     },
   },
-  plugins: [smallPdfJs(), viewerFiles(), compressed()],
-  worker: { format: "es", plugins: () => [smallPdfJs()] },
+  plugins: [compressed()],
 });

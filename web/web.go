@@ -15,9 +15,8 @@ import (
 //go:embed all:dist*
 var files embed.FS
 
-// The pages may load only what comes with them. The viewer decodes some
-// pictures with WebAssembly and draws in a worker.
-const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; font-src 'self'; " +
+// The pages may load only what comes with them.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; " +
 	"img-src 'self' data: blob:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // The API reference writes its own style sheets into the page, and shows the PDF of a response in a frame.
@@ -50,10 +49,8 @@ func Handler() http.Handler {
 		case first == "assets":
 			// The names of these files change with their content.
 			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-			// A worker obeys the policy that its script comes with: the viewer's loads typefaces and decoders.
-			w.Header().Set("Content-Security-Policy", policy)
 			serveFile(w, r, r.URL.Path)
-		case first == "viewer", r.URL.Path == "/icon.svg", r.URL.Path == "/embed.js":
+		case r.URL.Path == "/icon.svg", r.URL.Path == "/embed.js":
 			w.Header().Set("Cache-Control", "public, max-age=86400")
 			if first == "embed.js" {
 				w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
@@ -124,14 +121,10 @@ func serveFile(w http.ResponseWriter, r *http.Request, urlPath string) {
 
 func contentType(name string) string {
 	switch path.Ext(name) {
-	case ".mjs", ".js":
+	case ".js":
 		return "text/javascript; charset=utf-8"
 	case ".woff2":
 		return "font/woff2"
-	case ".wasm":
-		return "application/wasm"
-	case ".bcmap", ".pfb", ".icc":
-		return "application/octet-stream"
 	}
 	if t := mime.TypeByExtension(path.Ext(name)); t != "" {
 		return t

@@ -642,13 +642,16 @@ func checkVerification(t *testing.T, s *target) {
 	nobody.send(t, http.MethodPost, "/v1/verify", "text/plain", []byte("x")).want(t, 400)
 }
 
-// showsPages gets the first page of a document as a picture and as text.
+// showsPages gets the first page of a document as a picture and as text, and its lines where fields are placed.
 func showsPages(t *testing.T, c *client, document string) {
 	t.Helper()
 	picture := c.get(t, document+"/pages/1").want(t, 200)
 	require.Equal(t, "image/png", picture.header.Get("Content-Type"))
 	require.NotEmpty(t, picture.header.Get("X-Appearance-SHA256"))
 	require.NotEmpty(t, c.get(t, document+"/pages/1/text").want(t, 200).body["words"])
+	if !strings.HasPrefix(document, "/v1/signing/") { // signers place no fields
+		require.Contains(t, c.get(t, document+"/pages/1/lines").want(t, 200).body, "horizontal")
+	}
 }
 
 func checkPages(t *testing.T, s *target) {

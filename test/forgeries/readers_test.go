@@ -67,10 +67,9 @@ func lacks(reader string, get func(dir, file string) string, unwanted, anchor st
 func popplerText(dir, file string) string { return run(dir, "pdftotext", file, "-") }
 func mupdfText(dir, file string) string   { return run(dir, "mutool", "draw", "-q", "-F", "txt", file) }
 
-// pdfjsText is the text that pdf.js shows, the reader of the service's own pages
-// and of Firefox; before it the file's identifier, or why it shows nothing.
+// pdfjsText is the text that pdf.js shows, the reader of Firefox; before it the file's identifier, or why it shows nothing.
 func pdfjsText(dir, file string) string {
-	return run(dir, "node", must(filepath.Abs("pdftext.mjs")), must(filepath.Abs("../../web/node_modules/pdfjs-dist")), file)
+	return run(dir, "node", must(filepath.Abs("pdftext.mjs")), must(filepath.Abs("../clients/node_modules/pdfjs-dist")), file)
 }
 
 func pdfjs(want string) effect { return contains("pdf.js", pdfjsText, want) }
