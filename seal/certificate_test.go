@@ -16,6 +16,7 @@ import (
 	"countersign/locales"
 	"countersign/seal"
 	"countersign/seal/lang"
+	"countersign/test/kit/sealkit"
 )
 
 // longUserAgent is longer than any line of the certificate.
@@ -25,13 +26,13 @@ var longUserAgent = "Mozilla/5.0 (Linux; Android 14; SM-S928B Build/UP1A.231005.
 // awkwardInputs is an envelope whose names, addresses and devices are long, in many scripts, and hard to break.
 func awkwardInputs(t *testing.T, language string) seal.Job {
 	t.Helper()
-	j := job(t, simplePDF(1))
+	j := sealkit.Job(t, sealkit.SimplePDF(1))
 	j.Language = language
 	j.Signers[0].Name, j.Signers[1].Name = "Bartholomew 🎉 𠮷野 Featherstonehaugh-Cholmondeley-Montgomery-Wolfeschlegelsteinhausen", "משה כהן · 李小龍 · محمد"
 	j.Signers[0].Email = "bartholomew.featherstonehaugh-cholmondeley+contracts_of_2026@legal.department.example-corporation.org"
 	j.Signers[0].UserAgent, j.Signers[0].IP = longUserAgent, "2001:db8:85a3:1234:5678:8a2e:370:7334"
-	j.Signers[1].Shown = &seal.Shown{Digest: strings.Repeat("ab", 32), Signers: []string{adaID}, Confirmed: true}
-	return withPrevious(t, j, 1, "gone for good: "+strings.Repeat("a reason of many words ", 5), "Maria Grażyna Łabędzka-Ćwiklińska", "שרה לוי")
+	j.Signers[1].Shown = &seal.Shown{Digest: strings.Repeat("ab", 32), Signers: []string{sealkit.AdaID}, Confirmed: true}
+	return sealkit.WithPrevious(t, j, 1, "gone for good: "+strings.Repeat("a reason of many words ", 5), "Maria Grażyna Łabędzka-Ćwiklińska", "שרה לוי")
 }
 
 // certificateWords returns what pdftotext finds on the pages that were added, with a box for each word.
@@ -72,13 +73,13 @@ func number(t *testing.T, b []byte) float64 {
 // text, addresses are broken only between their parts, and the last section is not alone on a page.
 func TestCertificateInEveryLanguage(t *testing.T) {
 	t.Parallel()
-	s := newSealerFixture(t).sealer(t)
+	s := sealkit.NewFixture(t).Sealer(t)
 	for _, tag := range locales.Tags() {
 		say := lang.ForTag(tag)
 		t.Run(say.Tag, func(t *testing.T) {
 			t.Parallel()
 			j := awkwardInputs(t, say.Tag)
-			file, _ := sealed(t, s, j)
+			file, _ := sealkit.Sealed(t, s, j)
 			pages, width := certificateWords(t, file, j.Document.PageCount)
 			var all []string
 			for i, words := range pages {
@@ -120,11 +121,11 @@ func TestCertificateInEveryLanguage(t *testing.T) {
 // However many events there are, the section on verification has company on its page.
 func TestCertificateClosingNeverAlone(t *testing.T) {
 	t.Parallel()
-	s := newSealerFixture(t).sealer(t)
+	s := sealkit.NewFixture(t).Sealer(t)
 	for _, more := range []int{0, 1, 2, 3, 5, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 40} {
 		t.Run(fmt.Sprint(more), func(t *testing.T) {
 			t.Parallel()
-			j := job(t, simplePDF(1))
+			j := sealkit.Job(t, sealkit.SimplePDF(1))
 			var events []map[string]any
 			for _, raw := range j.Events {
 				var e map[string]any
@@ -134,11 +135,11 @@ func TestCertificateClosingNeverAlone(t *testing.T) {
 			}
 			for i := range more {
 				events = append(events, map[string]any{
-					"event": "page_viewed", "actor": "signer:" + adaID, "timestamp": events[len(events)-1]["timestamp"], "detail": map[string]any{"page": i + 1},
+					"event": "page_viewed", "actor": "signer:" + sealkit.AdaID, "timestamp": events[len(events)-1]["timestamp"], "detail": map[string]any{"page": i + 1},
 				})
 			}
-			j.Events, j.ChainHead = chain(t, events...)
-			file, _ := sealed(t, s, j)
+			j.Events, j.ChainHead = sealkit.Chain(t, events...)
+			file, _ := sealkit.Sealed(t, s, j)
 			pages, _ := certificateWords(t, file, j.Document.PageCount)
 			last := pages[len(pages)-1]
 			rows := 0
@@ -158,9 +159,20 @@ func TestCertificateClosingNeverAlone(t *testing.T) {
 func TestBoldInEveryScript(t *testing.T) {
 	t.Parallel()
 	j := awkwardInputs(t, "en")
-	file, _ := sealed(t, newSealerFixture(t).sealer(t), j)
+	file, _ := sealkit.Sealed(t, sealkit.NewFixture(t).Sealer(t), j)
 	content, err := exec.CommandContext(t.Context(), "qpdf", "--qdf", "--object-streams=disable", file, "-").Output()
 	require.NoError(t, err)
 	assert.Regexp(t, `2 Tr 0\.29\d* w /F\d+ 10\.5 Tf`, content, "names are bold also where the font is not")
 	assert.Equal(t, bytes.Count(content, []byte("2 Tr ")), bytes.Count(content, []byte(" 0 Tr\n")), "and what follows is not")
+}
+
+// TestBrandedCertificate: it verifies as any other, in both directions of writing.
+func TestBrandedCertificate(t *testing.T) {
+	t.Parallel()
+	k := sealkit.NewFixture(t)
+	for _, language := range []string{"en", "ar"} {
+		_, b := sealkit.Sealed(t, k.Sealer(t), sealkit.BrandedJob(t, language))
+		r := sealkit.Verified(t, b, k.Trust())
+		require.True(t, r.OK(), sealkit.TextOf(t, r))
+	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"countersign/pdf"
 	"countersign/seal"
+	"countersign/test/kit/sealkit"
 )
 
 func readingOf(j seal.Job, version string) seal.Reading {
@@ -30,25 +31,25 @@ func readingOf(j seal.Job, version string) seal.Reading {
 // puts them and look the same, in two readers; nothing else was drawn.
 func TestReadingCopyLooksAsSealed(t *testing.T) {
 	t.Parallel()
-	s := newSealerFixture(t).sealer(t)
+	s := sealkit.NewFixture(t).Sealer(t)
 	const look = "<</Type/XObject/Subtype/Form/BBox[0 0 200 100]/Length 60>>\nstream\n0.9 0.9 1 rg 0 0 200 100 re f 0 0 1 RG 4 w 0 0 200 100 re S  \nendstream"
-	for name, l := range map[string]layout{
-		"plain":               {pages: []page{{extra: "/MediaBox[0 0 400 300]" + ownResources}}},
-		"turned":              {pages: []page{{extra: "/MediaBox[0 0 400 300]/Rotate 90" + ownResources}}},
-		"content left open":   {pages: []page{{extra: "/MediaBox[0 0 400 300]" + ownResources, content: "q 0.5 0 0 0.5 7 9 cm q"}}},
-		"under an annotation": {pages: []page{{extra: "/MediaBox[0 0 400 300]/Annots[1000 0 R]" + ownResources}}, objects: []string{"<</Type/Annot/Subtype/Square/F 4/Rect[100 150 300 250]/AP<</N 1001 0 R>>>>", look}},
-		"one page of several": {pages: []page{{extra: "/MediaBox[0 0 400 300]" + ownResources}, {extra: "/MediaBox[0 0 400 300]" + ownResources}}},
+	for name, l := range map[string]sealkit.Layout{
+		"plain":               {Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 400 300]" + sealkit.OwnResources}}},
+		"turned":              {Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 400 300]/Rotate 90" + sealkit.OwnResources}}},
+		"content left open":   {Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 400 300]" + sealkit.OwnResources, Content: "q 0.5 0 0 0.5 7 9 cm q"}}},
+		"under an annotation": {Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 400 300]/Annots[1000 0 R]" + sealkit.OwnResources}}, Objects: []string{"<</Type/Annot/Subtype/Square/F 4/Rect[100 150 300 250]/AP<</N 1001 0 R>>>>", look}},
+		"one page of several": {Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 400 300]" + sealkit.OwnResources}, {Extra: "/MediaBox[0 0 400 300]" + sealkit.OwnResources}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			original := classicPDF(l)
-			j := job(t, original)
+			original := sealkit.ClassicPDF(l)
+			j := sealkit.Job(t, original)
 			j.Values = []seal.Value{
-				{FieldID: "f", SignerID: adaID, Kind: seal.Signature, Page: 1, X: 120, Y: 60, W: 80, H: 40, PNG: marker(t)},
-				{FieldID: "g", SignerID: adaID, Kind: seal.Text, Page: 1, X: 210, Y: 60, W: 80, H: 20, Text: "999,999"},
-				{FieldID: "h", SignerID: adaID, Kind: seal.Checkbox, Page: 1, X: 210, Y: 90, W: 20, H: 20, Checked: true},
+				{FieldID: "f", SignerID: sealkit.AdaID, Kind: seal.Signature, Page: 1, X: 120, Y: 60, W: 80, H: 40, PNG: sealkit.Marker(t)},
+				{FieldID: "g", SignerID: sealkit.AdaID, Kind: seal.Text, Page: 1, X: 210, Y: 60, W: 80, H: 20, Text: "999,999"},
+				{FieldID: "h", SignerID: sealkit.AdaID, Kind: seal.Checkbox, Page: 1, X: 210, Y: 90, W: 20, H: 20, Checked: true},
 			}
-			file, _ := sealed(t, s, j)
+			file, _ := sealkit.Sealed(t, s, j)
 			copied, err := seal.ReadingCopy(t.Context(), readingOf(j, "1"))
 			require.NoError(t, err)
 			b, err := io.ReadAll(copied)
@@ -56,16 +57,16 @@ func TestReadingCopyLooksAsSealed(t *testing.T) {
 			require.True(t, bytes.HasPrefix(b, original), "the original's bytes, and then what was added")
 			path := filepath.Join(t.TempDir(), "reading.pdf")
 			require.NoError(t, os.WriteFile(path, b, 0o600))
-			msg, err := run(t, "qpdf", "--check", path)
+			msg, err := sealkit.Run(t, "qpdf", "--check", path)
 			require.NoError(t, err, msg)
-			wanted := renderings(t, file, 1)
-			for reader, img := range renderings(t, path, 1) {
-				require.Positive(t, inkBounds(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 }).Dx(), reader)
+			wanted := sealkit.Renderings(t, file, 1)
+			for reader, img := range sealkit.Renderings(t, path, 1) {
+				require.Positive(t, sealkit.InkBounds(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 }).Dx(), reader)
 				foot := image.Rect(0, img.Bounds().Max.Y-14, img.Bounds().Max.X, img.Bounds().Max.Y)
-				changed := different(wanted[reader], img)
+				changed := sealkit.Different(wanted[reader], img)
 				require.True(t, changed.In(foot), "%s: all but the line at the foot is the same: %v", reader, changed)
 			}
-			words, err := run(t, "pdftotext", path, "-")
+			words, err := sealkit.Run(t, "pdftotext", path, "-")
 			require.NoError(t, err)
 			require.Contains(t, words, "999,999")
 			require.NotContains(t, words, "Sealed by")
@@ -82,9 +83,9 @@ func TestReadingCopyLooksAsSealed(t *testing.T) {
 // TestReadingCopyOfNothing: as long as nobody has signed it is the original.
 func TestReadingCopyOfNothing(t *testing.T) {
 	t.Parallel()
-	original := simplePDF(1)
-	j := job(t, original)
-	j.Values = []seal.Value{{FieldID: "h", SignerID: adaID, Kind: seal.Checkbox, Page: 1, X: 10, Y: 10, W: 20, H: 20}}
+	original := sealkit.SimplePDF(1)
+	j := sealkit.Job(t, original)
+	j.Values = []seal.Value{{FieldID: "h", SignerID: sealkit.AdaID, Kind: seal.Checkbox, Page: 1, X: 10, Y: 10, W: 20, H: 20}}
 	copied, err := seal.ReadingCopy(t.Context(), readingOf(j, "0"))
 	require.NoError(t, err)
 	b, err := io.ReadAll(copied)
@@ -104,17 +105,17 @@ func TestReadingCopyDefinesWhatIsOpen(t *testing.T) {
 			open += fmt.Sprintf("/Z%d %d 0 R", i, first+i)
 			content += fmt.Sprintf("q 1 0 0 1 0 -100 cm /Z%d Do Q ", i)
 		}
-		b := classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 400 300]/Resources<</Font<</F1 3 0 R>>/XObject<<" + open + ">>>>", content: content}}})
+		b := sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 400 300]/Resources<</Font<</F1 3 0 R>>/XObject<<" + open + ">>>>", Content: content}}})
 		f, err := pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits())
 		require.NoError(t, err)
 		size, _ := f.Trailer().Get("Size").Int()
 		first = int(size)
 	}
-	original := classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 400 300]/Resources<</Font<</F1 3 0 R>>/XObject<<" + open + ">>>>", content: content}}})
-	facts := admitted(t, original).Facts
+	original := sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 400 300]/Resources<</Font<</F1 3 0 R>>/XObject<<" + open + ">>>>", Content: content}}})
+	facts := sealkit.Admitted(t, original).Facts
 	require.NotNil(t, facts)
-	j := job(t, original)
-	j.Values = []seal.Value{{FieldID: "f", SignerID: adaID, Kind: seal.Signature, Page: 1, X: 120, Y: 60, W: 80, H: 40, PNG: marker(t)}}
+	j := sealkit.Job(t, original)
+	j.Values = []seal.Value{{FieldID: "f", SignerID: sealkit.AdaID, Kind: seal.Signature, Page: 1, X: 120, Y: 60, W: 80, H: 40, PNG: sealkit.Marker(t)}}
 	for _, known := range []*seal.Facts{facts, nil} {
 		r := readingOf(j, "1")
 		r.Facts = known
@@ -124,8 +125,8 @@ func TestReadingCopyDefinesWhatIsOpen(t *testing.T) {
 		require.NoError(t, err)
 		path := filepath.Join(t.TempDir(), "reading.pdf")
 		require.NoError(t, os.WriteFile(path, b, 0o600))
-		for reader, img := range renderings(t, path, 1) {
-			got := inkBounds(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 })
+		for reader, img := range sealkit.Renderings(t, path, 1) {
+			got := sealkit.InkBounds(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 })
 			require.InDelta(t, 40*20, got.Dx()*got.Dy(), 130, "%s shows the signature once: %v", reader, got)
 		}
 	}

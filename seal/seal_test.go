@@ -25,6 +25,7 @@ import (
 	"countersign/seal"
 	"countersign/seal/refusal"
 	"countersign/seal/sealkey"
+	"countersign/test/kit/sealkit"
 )
 
 // opaqueSigner hides the key's type, as a key management service does.
@@ -37,7 +38,7 @@ func (o opaqueSigner) Sign(r io.Reader, d []byte, opts crypto.SignerOpts) ([]byt
 func selfSigned(t *testing.T, key crypto.Signer) *x509.Certificate {
 	t.Helper()
 	tmpl := &x509.Certificate{
-		SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: "Seal of Þór"}, NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0),
+		SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: "Seal of Þór"}, NotBefore: sealkit.Now.Add(-time.Hour), NotAfter: sealkit.Now.AddDate(1, 0, 0),
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageContentCommitment, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, key.Public(), key)
@@ -60,15 +61,15 @@ func TestKeys(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := newSealerFixture(t)
+			k := sealkit.NewFixture(t)
 			c := selfSigned(t, key)
-			k.cfg.Signer, k.cfg.Chain = key, []*x509.Certificate{c}
-			k.ca = nil
-			require.NoError(t, os.WriteFile(k.caFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}), 0o600))
-			file, b := sealed(t, k.sealer(t), job(t, simplePDF(1)))
-			checkIndependently(t, k, file, b)
-			r := verified(t, b, k.trust())
-			require.True(t, r.OK(), textOf(t, r))
+			k.Config.Signer, k.Config.Chain = key, []*x509.Certificate{c}
+			k.CA = nil
+			require.NoError(t, os.WriteFile(k.CAFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}), 0o600))
+			file, b := sealkit.Sealed(t, k.Sealer(t), sealkit.Job(t, sealkit.SimplePDF(1)))
+			sealkit.CheckIndependently(t, k, file, b)
+			r := sealkit.Verified(t, b, k.Trust())
+			require.True(t, r.OK(), sealkit.TextOf(t, r))
 		})
 	}
 }
@@ -89,7 +90,7 @@ func TestNewRefuses(t *testing.T) {
 		{"another key", func(c *seal.Config) { c.Signer = c.ManifestSigner }, "does not belong"},
 		{"small RSA", func(c *seal.Config) { c.Signer, c.Chain = small, []*x509.Certificate{selfSigned(t, small)} }, "2048"},
 		{"P-384", func(c *seal.Config) { c.Signer, c.Chain = p384, []*x509.Certificate{selfSigned(t, p384)} }, "P-256"},
-		{"expired", func(c *seal.Config) { c.Now = func() time.Time { return now.AddDate(30, 0, 0) } }, "valid from"},
+		{"expired", func(c *seal.Config) { c.Now = func() time.Time { return sealkit.Now.AddDate(30, 0, 0) } }, "valid from"},
 		{"chain in the wrong order", func(c *seal.Config) { c.Chain = []*x509.Certificate{c.Chain[0], c.Chain[0]} }, "did not issue"},
 		{"no manifest key", func(c *seal.Config) { c.ManifestSigner = nil }, "manifest"},
 		{"manifest key of another kind", func(c *seal.Config) { c.ManifestSigner = p384 }, "P-256"},
@@ -98,7 +99,7 @@ func TestNewRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			cfg := newSealerFixture(t).cfg
+			cfg := sealkit.NewFixture(t).Config
 			tt.change(&cfg)
 			_, err := seal.New(cfg)
 			require.ErrorContains(t, err, tt.want)
@@ -124,21 +125,21 @@ func TestLoadPKCS12(t *testing.T) {
 // TestAlreadySigned: an original with a signature is not sealed: it would be drawn on.
 func TestAlreadySigned(t *testing.T) {
 	t.Parallel()
-	s := newSealerFixture(t).sealer(t)
-	_, original := sealed(t, s, job(t, simplePDF(1)))
+	s := sealkit.NewFixture(t).Sealer(t)
+	_, original := sealkit.Sealed(t, s, sealkit.Job(t, sealkit.SimplePDF(1)))
 	out, err := os.Create(filepath.Join(t.TempDir(), "sealed.pdf"))
 	require.NoError(t, err)
-	_, err = s.Seal(t.Context(), out, job(t, original))
-	require.Equal(t, refusal.DocumentSigned, refusalCode(t, err))
+	_, err = s.Seal(t.Context(), out, sealkit.Job(t, original))
+	require.Equal(t, refusal.DocumentSigned, sealkit.RefusalCode(t, err))
 	require.NoError(t, out.Close())
 }
 
 func TestManifestAttachment(t *testing.T) {
 	t.Parallel()
-	k := newSealerFixture(t)
-	file, _ := sealed(t, k.sealer(t), job(t, simplePDF(1)))
+	k := sealkit.NewFixture(t)
+	file, _ := sealkit.Sealed(t, k.Sealer(t), sealkit.Job(t, sealkit.SimplePDF(1)))
 	dir := t.TempDir()
-	out, err := run(t, "pdfdetach", "-saveall", "-o", dir, file)
+	out, err := sealkit.Run(t, "pdfdetach", "-saveall", "-o", dir, file)
 	require.NoError(t, err, out)
 	got, err := os.ReadFile(filepath.Join(dir, "seal.json"))
 	require.NoError(t, err)
@@ -147,7 +148,7 @@ func TestManifestAttachment(t *testing.T) {
 
 func TestSealRefusesAChangedOriginal(t *testing.T) {
 	t.Parallel()
-	j := job(t, simplePDF(1))
+	j := sealkit.Job(t, sealkit.SimplePDF(1))
 	j.OriginalSHA256 = strings.Repeat("ab", 32)
 	err := sealError(t, j)
 	var refused *refusal.Error
@@ -157,7 +158,7 @@ func TestSealRefusesAChangedOriginal(t *testing.T) {
 
 func TestSealRefusesAFieldBeyondThePages(t *testing.T) {
 	t.Parallel()
-	j := job(t, simplePDF(1))
+	j := sealkit.Job(t, sealkit.SimplePDF(1))
 	j.Values[0].Page = 2
 	var refused *refusal.Error
 	require.ErrorAs(t, sealError(t, j), &refused)
@@ -169,19 +170,19 @@ func sealError(t *testing.T, j seal.Job) error {
 	out, err := os.Create(filepath.Join(t.TempDir(), "out.pdf"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, out.Close()) }()
-	_, err = newSealerFixture(t).sealer(t).Seal(context.Background(), out, j)
+	_, err = sealkit.NewFixture(t).Sealer(t).Seal(context.Background(), out, j)
 	return err
 }
 
 func TestSealIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
-	k := newSealerFixture(t)
-	s := k.sealer(t)
+	k := sealkit.NewFixture(t)
+	s := k.Sealer(t)
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
-			_, b := sealed(t, s, job(t, simplePDF(2)))
-			require.True(t, verified(t, b, k.trust()).OK())
+			_, b := sealkit.Sealed(t, s, sealkit.Job(t, sealkit.SimplePDF(2)))
+			require.True(t, sealkit.Verified(t, b, k.Trust()).OK())
 		})
 	}
 	wg.Wait()

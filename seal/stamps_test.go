@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"image"
-	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,50 +16,14 @@ import (
 	"countersign/seal"
 	"countersign/seal/admission"
 	"countersign/seal/refusal"
+	"countersign/test/kit/sealkit"
 )
-
-// renderings draws a page with poppler and MuPDF, one pixel per point.
-func renderings(t testing.TB, file string, page int) map[string]image.Image {
-	t.Helper()
-	dir := t.TempDir()
-	out := map[string]image.Image{}
-	n := fmt.Sprint(page)
-	for name, args := range map[string][]string{
-		"poppler": {"pdftoppm", "-r", "72", "-cropbox", "-f", n, "-l", n, "-png", "-singlefile", file, filepath.Join(dir, "poppler")},
-		"mupdf":   {"mutool", "draw", "-q", "-r", "72", "-o", filepath.Join(dir, "mupdf.png"), file, n},
-	} {
-		msg, _ := run(t, args[0], args[1:]...) // of broken content, MuPDF complains and draws what there is
-		f, err := os.Open(filepath.Join(dir, name+".png"))
-		require.NoError(t, err, msg)
-		out[name], err = png.Decode(f)
-		require.NoError(t, err)
-		require.NoError(t, f.Close())
-	}
-	return out
-}
-
-// different returns the box around the pixels that differ by more than the edges of letters do where a page
-// is drawn with and without transparency.
-func different(a, b image.Image) image.Rectangle {
-	var out image.Rectangle
-	for y := a.Bounds().Min.Y; y < a.Bounds().Max.Y; y++ {
-		for x := a.Bounds().Min.X; x < a.Bounds().Max.X; x++ {
-			r1, g1, b1, _ := a.At(x, y).RGBA()
-			r2, g2, b2, _ := b.At(x, y).RGBA()
-			const edge = 0x1800
-			if max(r1, r2)-min(r1, r2) > edge || max(g1, g2)-min(g1, g2) > edge || max(b1, b2)-min(b1, b2) > edge {
-				out = out.Union(image.Rect(x, y, x+1, y+1))
-			}
-		}
-	}
-	return out
-}
 
 // TestValuesAboveAnnotations: what an annotation would cover is drawn above it.
 func TestValuesAboveAnnotations(t *testing.T) {
 	t.Parallel()
 	const look = "<</Type/XObject/Subtype/Form/BBox[0 0 200 100]/Length 60>>\nstream\n0.9 0.9 1 rg 0 0 200 100 re f 0 0 1 RG 4 w 0 0 200 100 re S  \nendstream"
-	s := newSealerFixture(t).sealer(t)
+	s := sealkit.NewFixture(t).Sealer(t)
 	for name, tt := range map[string]struct {
 		page, catalog, annotation string
 	}{
@@ -78,28 +41,28 @@ func TestValuesAboveAnnotations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			original := classicPDF(layout{
-				catalog: tt.catalog, pages: []page{{extra: "/MediaBox[0 0 400 300]" + ownResources + tt.page}},
-				objects: []string{tt.annotation, look, "[1000 0 R]"},
+			original := sealkit.ClassicPDF(sealkit.Layout{
+				Catalog: tt.catalog, Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 400 300]" + sealkit.OwnResources + tt.page}},
+				Objects: []string{tt.annotation, look, "[1000 0 R]"},
 			})
-			admitted(t, original)
-			j := job(t, original)
+			sealkit.Admitted(t, original)
+			j := sealkit.Job(t, original)
 			j.Values = []seal.Value{
-				{FieldID: "f", SignerID: adaID, Kind: seal.Signature, Page: 1, X: 120, Y: 60, W: 80, H: 40, PNG: marker(t)},
-				{FieldID: "g", SignerID: adaID, Kind: seal.Text, Page: 1, X: 210, Y: 60, W: 80, H: 20, Text: "Lovelace"},
+				{FieldID: "f", SignerID: sealkit.AdaID, Kind: seal.Signature, Page: 1, X: 120, Y: 60, W: 80, H: 40, PNG: sealkit.Marker(t)},
+				{FieldID: "g", SignerID: sealkit.AdaID, Kind: seal.Text, Page: 1, X: 210, Y: 60, W: 80, H: 20, Text: "Lovelace"},
 			}
-			file, b := sealed(t, s, j)
+			file, b := sealkit.Sealed(t, s, j)
 			dir := t.TempDir()
 			before := filepath.Join(dir, "before.pdf")
 			require.NoError(t, os.WriteFile(before, original, 0o600))
-			unsealed := renderings(t, before, 1)
-			for reader, img := range renderings(t, file, 1) {
-				got := inkBounds(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 })
+			unsealed := sealkit.Renderings(t, before, 1)
+			for reader, img := range sealkit.Renderings(t, file, 1) {
+				got := sealkit.InkBounds(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 })
 				require.InDelta(t, 40*20, got.Dx()*got.Dy(), 130, "%s shows the green quarter of the marker, all of it: %v", reader, got)
-				changed := different(unsealed[reader], img)
+				changed := sealkit.Different(unsealed[reader], img)
 				require.GreaterOrEqual(t, changed.Min.Y, 58, "%s: nothing but the fields and the line at the foot has changed: %v", reader, changed)
 			}
-			words, err := run(t, "pdftotext", file, "-")
+			words, err := sealkit.Run(t, "pdftotext", file, "-")
 			require.NoError(t, err)
 			require.Equal(t, 1, strings.Count(words, "Lovelace\n")-strings.Count(words, "Ada Lovelace\n"), "once, as text: %s", words)
 			if tt.catalog != "" {
@@ -109,20 +72,13 @@ func TestValuesAboveAnnotations(t *testing.T) {
 	}
 }
 
-func admitted(t testing.TB, b []byte) admission.Info {
-	t.Helper()
-	info, err := admission.Admit(t.Context(), strings.NewReader(string(b)), int64(len(b)), admission.DefaultLimits())
-	require.NoError(t, err)
-	return info
-}
-
 // TestUncleanContent: content that restores more graphics states than it saves, or
 // leaves something open, is shown as before, and hides no values.
 func TestUncleanContent(t *testing.T) {
 	t.Parallel()
-	s := newSealerFixture(t).sealer(t)
+	s := sealkit.NewFixture(t).Sealer(t)
 	const text = "BT /F1 24 Tf 20 200 Td (Agreement) Tj ET "
-	broken := deflated([]byte(text + strings.Repeat("% comment\n", 1000)))
+	broken := sealkit.Deflated([]byte(text + strings.Repeat("% comment\n", 1000)))
 	broken = broken[:len(broken)/2]
 	for name, tt := range map[string]struct{ content, extra string }{
 		"Q too many at the end":    {content: "q 0.5 0 0 0.5 0 0 cm BT /F1 24 Tf 20 400 Td (Agreement) Tj ET Q Q"},
@@ -143,30 +99,30 @@ func TestUncleanContent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			one := page{extra: "/MediaBox[0 0 400 300]/Resources<</Font<</F1 3 0 R>>/Properties<</Hidden 1001 0 R>>>>" + tt.extra, content: tt.content}
-			original := classicPDF(layout{
-				catalog: "/OCProperties<</OCGs[1001 0 R]/D<</OFF[1001 0 R]>>>>", pages: []page{one},
-				objects: []string{
+			one := sealkit.Page{Extra: "/MediaBox[0 0 400 300]/Resources<</Font<</F1 3 0 R>>/Properties<</Hidden 1001 0 R>>>>" + tt.extra, Content: tt.content}
+			original := sealkit.ClassicPDF(sealkit.Layout{
+				Catalog: "/OCProperties<</OCGs[1001 0 R]/D<</OFF[1001 0 R]>>>>", Pages: []sealkit.Page{one},
+				Objects: []string{
 					fmt.Sprintf("<</Filter/FlateDecode/Length %d>>\nstream\n%s\nendstream", len(broken), broken),
 					"<</Type/OCG/Name(Hidden)>>",
 				},
 			})
-			admitted(t, original)
-			j := job(t, original)
+			sealkit.Admitted(t, original)
+			j := sealkit.Job(t, original)
 			j.Values = []seal.Value{
-				{FieldID: "f", SignerID: adaID, Kind: seal.Signature, Page: 1, X: 220, Y: 60, W: 80, H: 40, PNG: marker(t)},
-				{FieldID: "g", SignerID: adaID, Kind: seal.Text, Page: 1, X: 220, Y: 120, W: 80, H: 20, Text: "Lovelace"},
+				{FieldID: "f", SignerID: sealkit.AdaID, Kind: seal.Signature, Page: 1, X: 220, Y: 60, W: 80, H: 40, PNG: sealkit.Marker(t)},
+				{FieldID: "g", SignerID: sealkit.AdaID, Kind: seal.Text, Page: 1, X: 220, Y: 120, W: 80, H: 20, Text: "Lovelace"},
 			}
-			file, _ := sealed(t, s, j)
+			file, _ := sealkit.Sealed(t, s, j)
 			before := filepath.Join(t.TempDir(), "before.pdf")
 			require.NoError(t, os.WriteFile(before, original, 0o600))
-			unsealed := renderings(t, before, 1)
-			for reader, img := range renderings(t, file, 1) {
-				near(t, image.Rect(220, 60, 260, 80), inkBounds(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 }))
-				changed := different(unsealed[reader], img)
+			unsealed := sealkit.Renderings(t, before, 1)
+			for reader, img := range sealkit.Renderings(t, file, 1) {
+				sealkit.Near(t, image.Rect(220, 60, 260, 80), sealkit.InkBounds(img, func(r, g, b uint32) bool { return r < 60 && g > 200 && b < 60 }))
+				changed := sealkit.Different(unsealed[reader], img)
 				require.GreaterOrEqual(t, changed.Min.X, 13, "%s: %v", reader, changed)
 			}
-			words, err := run(t, "pdftotext", file, "-")
+			words, err := sealkit.Run(t, "pdftotext", file, "-")
 			require.NoError(t, err)
 			require.Contains(t, words, "Lovelace")
 		})
@@ -191,9 +147,9 @@ func TestHiddenTooDeep(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := classicPDF(layout{
-				catalog: "/OCProperties<</OCGs[1000 0 R]/D<</OFF[1000 0 R]>>>>", pages: []page{{extra: "/MediaBox[0 0 400 300]" + fonts, content: tt.content}},
-				objects: []string{"<</Type/OCG/Name(Hidden)>>", tt.form, tt.font, "<</Length 36>>\nstream\n1 0 0 0 1 1 d1 /OC /Hidden BDC       \nendstream"},
+			b := sealkit.ClassicPDF(sealkit.Layout{
+				Catalog: "/OCProperties<</OCGs[1000 0 R]/D<</OFF[1000 0 R]>>>>", Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 400 300]" + fonts, Content: tt.content}},
+				Objects: []string{"<</Type/OCG/Name(Hidden)>>", tt.form, tt.font, "<</Length 36>>\nstream\n1 0 0 0 1 1 d1 /OC /Hidden BDC       \nendstream"},
 			})
 			_, err := admission.Admit(t.Context(), strings.NewReader(string(b)), int64(len(b)), admission.DefaultLimits())
 			var refused *refusal.Error
@@ -206,7 +162,7 @@ func TestHiddenTooDeep(t *testing.T) {
 // TestTooManyAnnotations: a page whose annotations cannot all be looked at is refused.
 func TestTooManyAnnotations(t *testing.T) {
 	t.Parallel()
-	b := classicPDF(layout{pages: []page{{extra: "/MediaBox[0 0 400 300]" + ownResources + "/Annots[" + strings.Repeat("null ", 20_001) + "]"}}})
+	b := sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 400 300]" + sealkit.OwnResources + "/Annots[" + strings.Repeat("null ", 20_001) + "]"}}})
 	_, err := admission.Admit(t.Context(), strings.NewReader(string(b)), int64(len(b)), admission.DefaultLimits())
 	var refused *refusal.Error
 	require.ErrorAs(t, err, &refused)
@@ -217,7 +173,7 @@ func TestTooManyAnnotations(t *testing.T) {
 // be, and on nothing where it is light.
 func TestDarkPages(t *testing.T) {
 	t.Parallel()
-	s := newSealerFixture(t).sealer(t)
+	s := sealkit.NewFixture(t).Sealer(t)
 	const all = " 0 0 400 300 re f "
 	image1 := "<</Type/XObject/Subtype/Image/Width 1/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8/Length 1>>\nstream\n\x00\nendstream"
 	form := "<</Type/XObject/Subtype/Form/BBox[0 0 400 300]/Matrix[1 0 0 1 0 0]/Length 28>>\nstream\n0 0 0.2 rg 0 0 400 300 re f \nendstream"
@@ -247,22 +203,22 @@ func TestDarkPages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			original := classicPDF(layout{
-				pages: []page{{
-					extra:   "/MediaBox[0 0 400 300]/Resources<</Font<</F1 3 0 R>>/XObject<</I 1000 0 R/F 1001 0 R>>/ExtGState<</G<</ca 0.1>>>>>>",
-					content: tt.content,
+			original := sealkit.ClassicPDF(sealkit.Layout{
+				Pages: []sealkit.Page{{
+					Extra:   "/MediaBox[0 0 400 300]/Resources<</Font<</F1 3 0 R>>/XObject<</I 1000 0 R/F 1001 0 R>>/ExtGState<</G<</ca 0.1>>>>>>",
+					Content: tt.content,
 				}},
-				objects: []string{image1, form},
+				Objects: []string{image1, form},
 			})
-			admitted(t, original)
-			j := job(t, original)
-			j.Values = []seal.Value{{FieldID: "g", SignerID: adaID, Kind: seal.Text, Page: 1, X: 100, Y: 100, W: 120, H: 20, Text: "MMMMMMMMMM"}}
-			file, b := sealed(t, s, j)
+			sealkit.Admitted(t, original)
+			j := sealkit.Job(t, original)
+			j.Values = []seal.Value{{FieldID: "g", SignerID: sealkit.AdaID, Kind: seal.Text, Page: 1, X: 100, Y: 100, W: 120, H: 20, Text: "MMMMMMMMMM"}}
+			file, b := sealkit.Sealed(t, s, j)
 			require.Equal(t, tt.dark, strings.Contains(string(b[len(original):]), "/ca 0.75"))
 			if name == "a pattern" {
 				return // readers differ in their drawing without an appearance
 			}
-			for reader, img := range renderings(t, file, 1) {
+			for reader, img := range sealkit.Renderings(t, file, 1) {
 				light, dark := 0, 0
 				for y := 100; y < 120; y++ {
 					for x := 100; x < 220; x++ {
@@ -286,10 +242,10 @@ func TestDarkPages(t *testing.T) {
 // run stops at the limit of bytes read from a file, or with its context.
 func TestAnnotationsThatTakeLong(t *testing.T) {
 	t.Parallel()
-	one := page{extra: "/MediaBox[0 0 400 300]" + ownResources + "/Annots 1000 0 R"}
-	b := classicPDF(layout{
-		pages:   []page{one, one},
-		objects: []string{"[" + strings.Repeat("1001 0 R ", 5000) + "]", "<</Type/Annot/Subtype/Square/X(" + strings.Repeat("x", 1000) + ")>>"},
+	one := sealkit.Page{Extra: "/MediaBox[0 0 400 300]" + sealkit.OwnResources + "/Annots 1000 0 R"}
+	b := sealkit.ClassicPDF(sealkit.Layout{
+		Pages:   []sealkit.Page{one, one},
+		Objects: []string{"[" + strings.Repeat("1001 0 R ", 5000) + "]", "<</Type/Annot/Subtype/Square/X(" + strings.Repeat("x", 1000) + ")>>"},
 	})
 	dryRun := func(ctx context.Context, most int64) error {
 		lim := pdf.DefaultLimits()

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/pdf"
+	"countersign/test/kit/sealkit"
 )
 
 // numbers goes through a number tree (ISO 32000-2, 7.9.7).
@@ -76,13 +77,13 @@ func TestStructureTreesOfEveryShape(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			original := classicPDF(layout{
-				catalog: "/MarkInfo<</Marked true>>/StructTreeRoot 1000 0 R", pages: letterPage(""),
-				objects: []string{
+			original := sealkit.ClassicPDF(sealkit.Layout{
+				Catalog: "/MarkInfo<</Marked true>>/StructTreeRoot 1000 0 R", Pages: sealkit.LetterPage(""),
+				Objects: []string{
 					"<</Type/StructTreeRoot" + c.root + ">>", element, "<</Type/StructElem/S/P/P 1001 0 R>>", c.tree, "<</Limits[3 4]/Nums[3[1002 0 R]4[1002 0 R]]>>",
 				},
 			})
-			_, b := sealed(t, newSealerFixture(t).sealer(t), job(t, original))
+			_, b := sealkit.Sealed(t, sealkit.NewFixture(t).Sealer(t), sealkit.Job(t, original))
 			f, err := pdf.Open(bytes.NewReader(b), int64(len(b)), pdf.DefaultLimits())
 			require.NoError(t, err)
 			catalog, err := f.Dict(f.Trailer().Get("Root"))

@@ -45,11 +45,11 @@ var suites = []suite{
 	{"store", "./store", []string{"./store", "./api", "./activities", "./test/conformance"}},
 	{"api", "./api", []string{"./api", "./test/conformance"}},
 	{"activities", "./activities", []string{"./activities", "./workflows", "./api"}},
-	{"seal", "./seal", []string{"./seal", "./test/forgeries"}},
-	{"seal", "./seal/admission", []string{"./seal/admission", "./seal", "./test/forgeries"}},
-	{"seal", "./seal/manifest", []string{"./seal/manifest", "./seal", "./test/forgeries"}},
-	{"seal", "./seal/verify", []string{"./seal/verify", "./seal", "./test/forgeries"}},
-	{"cms", "./seal/cms", []string{"./seal/cms", "./seal", "./test/forgeries"}},
+	{"seal", "./seal", []string{"./seal", "./test/sealing", "./test/forgeries"}},
+	{"seal", "./seal/admission", []string{"./seal/admission", "./test/sealing", "./test/forgeries"}},
+	{"seal", "./seal/manifest", []string{"./seal/manifest", "./seal", "./test/sealing", "./test/forgeries"}},
+	{"seal", "./seal/verify", []string{"./seal/verify", "./test/sealing", "./test/forgeries"}},
+	{"cms", "./seal/cms", []string{"./seal/cms", "./seal", "./test/sealing", "./test/forgeries"}},
 	{"credential", "./internal/credential", []string{"./internal/credential", "./api"}},
 }
 

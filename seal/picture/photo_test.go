@@ -1,0 +1,100 @@
+package picture_test
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal/picture"
+	"countersign/seal/refusal"
+	"countersign/test/kit/sealkit"
+)
+
+// TestLogo: the result is a PNG of the displayed size without any other content of the file.
+func TestLogo(t *testing.T) {
+	t.Parallel()
+	var asPNG, asJPEG bytes.Buffer
+	require.NoError(t, png.Encode(&asPNG, sealkit.LogoPicture(1440, 200)))
+	require.NoError(t, jpeg.Encode(&asJPEG, sealkit.LogoPicture(90, 360), nil))
+	for _, tt := range []struct {
+		file []byte
+		w, h int
+	}{{asPNG.Bytes(), 720, 100}, {append(asPNG.Bytes(), "<script>"...), 720, 100}, {asJPEG.Bytes(), 45, 180}} {
+		got, err := picture.Logo(tt.file)
+		require.NoError(t, err)
+		size, err := png.DecodeConfig(bytes.NewReader(got))
+		require.NoError(t, err)
+		require.Equal(t, []int{tt.w, tt.h}, []int{size.Width, size.Height})
+		require.NotContains(t, string(got), "<script>")
+	}
+	for _, bad := range [][]byte{nil, []byte("GIF89a"), asPNG.Bytes()[:asPNG.Len()/2], asJPEG.Bytes()[:100]} {
+		_, err := picture.Logo(bad)
+		var refused *refusal.Error
+		require.ErrorAs(t, err, &refused)
+	}
+}
+
+// TestPhotos: each orientation is turned upright, large photos become smaller, and incomplete pictures are rejected.
+func TestPhotos(t *testing.T) {
+	t.Parallel()
+	img := image.NewNRGBA(image.Rect(0, 0, 32, 16)) // red at the left, its top green
+	for y := range 16 {
+		for x := range 32 {
+			c := color.NRGBA{0, 0, 255, 255}
+			switch {
+			case x < 16 && y < 8:
+				c = color.NRGBA{0, 255, 0, 255}
+			case x < 16:
+				c = color.NRGBA{255, 0, 0, 255}
+			}
+			img.Set(x, y, c)
+		}
+	}
+	var plain bytes.Buffer
+	require.NoError(t, jpeg.Encode(&plain, img, &jpeg.Options{Quality: 100}))
+	oriented := func(orientation byte) []byte {
+		exif := "\xff\xe1\x00\x22Exif\x00\x00II\x2a\x00\x08\x00\x00\x00\x01\x00\x12\x01\x03\x00\x01\x00\x00\x00" + string(rune(orientation)) + "\x00\x00\x00\x00\x00\x00\x00"
+		return append([]byte("\xff\xd8"+exif), plain.Bytes()[2:]...)
+	}
+	// Where, in eighths of width and height, the green corner is to be seen.
+	for orientation, green := range map[byte][2]int{1: {1, 1}, 2: {7, 1}, 3: {7, 7}, 4: {1, 7}, 5: {1, 1}, 6: {7, 1}, 7: {7, 7}, 8: {1, 7}} {
+		b, err := picture.Photo(oriented(orientation))
+		require.NoError(t, err)
+		require.NotContains(t, string(b), "Exif")
+		got, err := jpeg.Decode(bytes.NewReader(b))
+		require.NoError(t, err)
+		size := image.Pt(32, 16)
+		if orientation >= 5 {
+			size = image.Pt(16, 32)
+		}
+		require.Equal(t, size, got.Bounds().Size(), orientation)
+		r, g, bl, _ := got.At(green[0]*size.X/8, green[1]*size.Y/8).RGBA()
+		require.Greater(t, g, max(r, bl), "orientation %d", orientation)
+	}
+	for _, cut := range []int{0, 3, 20, 40, 60, plain.Len() / 2} {
+		_, err := picture.Photo(oriented(6)[:cut])
+		var r *refusal.Error
+		require.ErrorAs(t, err, &r, cut)
+	}
+	var large bytes.Buffer
+	require.NoError(t, png.Encode(&large, image.NewGray(image.Rect(0, 0, 6000, 4000))))
+	b, err := picture.Photo(large.Bytes())
+	require.NoError(t, err)
+	cfg, err := png.DecodeConfig(bytes.NewReader(b))
+	require.NoError(t, err)
+	require.LessOrEqual(t, cfg.Width*cfg.Height, 8_000_000)
+	require.InDelta(t, 1.5, float64(cfg.Width)/float64(cfg.Height), 0.01)
+	var r *refusal.Error
+	_, err = picture.Photo([]byte("GIF89a"))
+	require.ErrorAs(t, err, &r)
+	require.Equal(t, refusal.PictureInvalid, r.Code)
+	claims := bytes.Clone(large.Bytes())
+	copy(claims[16:], "\x00\x00\x40\x00\x00\x00\x40\x00")
+	_, err = picture.Photo(claims)
+	require.ErrorAs(t, err, &r)
+}

@@ -1,0 +1,376 @@
+package sealing_test
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/pdf"
+	"countersign/seal"
+	"countersign/seal/admission"
+	"countersign/seal/refusal"
+	"countersign/seal/sandbox"
+	"countersign/test/kit/sealkit"
+)
+
+// TestMain lets the test binary be the validating process of Admit.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "validate-pdf" {
+		os.Exit(sandbox.Serve(context.Background(), os.Stdin, os.Stdout, admission.Tasks()))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "measure-validator" {
+		os.Exit(measureValidator())
+	}
+	flag.Parse()
+	given := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for name, value := range map[string]string{"rapid.checks": "20", "rapid.nofailfile": "true"} { // -rapid.checks=1000 tries more
+		if !given[name] {
+			_ = flag.Set(name, value) // both flags exist
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// measureValidator runs the validating process and writes on standard error how
+// many KiB it had resident. Linux counts to a process what its parent held when
+// it was started: here that is little, in the middle of all tests it is not.
+func measureValidator() int {
+	cmd := exec.CommandContext(context.Background(), os.Args[0], "validate-pdf")
+	cmd.Stdin, cmd.Stdout = os.Stdin, os.Stdout
+	_ = cmd.Run() // its exit code says it
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		_, _ = fmt.Fprint(os.Stderr, usage.Maxrss)
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+func isolated(t *testing.T) admission.Limits {
+	t.Helper()
+	lim := admission.DefaultLimits()
+	lim.Validators = sandbox.New(os.Args[0], "validate-pdf")
+	t.Cleanup(lim.Validators.Close)
+	return lim
+}
+
+func TestAdmitRefuses(t *testing.T) {
+	t.Parallel()
+	encrypted := func(args ...string) []byte {
+		dir := t.TempDir()
+		in, out := filepath.Join(dir, "in.pdf"), filepath.Join(dir, "out.pdf")
+		require.NoError(t, os.WriteFile(in, sealkit.SimplePDF(1), 0o600))
+		msg, err := sealkit.Run(t, "qpdf", append(args, in, out)...)
+		require.NoError(t, err, msg)
+		b, err := os.ReadFile(out)
+		require.NoError(t, err)
+		return b
+	}
+	good := sealkit.SimplePDF(2)
+	many := admission.DefaultLimits()
+	many.MaxPages = 3
+	few := admission.DefaultLimits()
+	few.MaxObjects = 10
+	tiny := admission.DefaultLimits()
+	tiny.MaxBytes = 100
+	tests := []struct {
+		name string
+		pdf  []byte
+		lim  admission.Limits
+		code string
+	}{
+		{"empty", nil, admission.Limits{}, refusal.NotAPDF},
+		{"text", []byte("hello, world"), admission.Limits{}, refusal.NotAPDF},
+		{"a picture", sealkit.SignaturePNG(t, 20, 20), admission.Limits{}, refusal.NotAPDF},
+		{"cut off", good[:len(good)-300], admission.Limits{}, refusal.PDFTruncated},
+		{"followed by other bytes", append(good[:len(good):len(good)], bytes.Repeat([]byte("padding "), 400)...), admission.Limits{}, refusal.PDFNeedsRepair},
+		{"an update that is cut off", append(good[:len(good):len(good)], []byte("10 0 obj\n<<"+strings.Repeat("/A 1", 400))...), admission.Limits{}, refusal.PDFTruncated},
+		{"only a header", []byte("%PDF-1.7\n%%EOF\n"), admission.Limits{}, refusal.PDFNeedsRepair},
+		{"bytes in front", append([]byte("HTTP/1.1 200 OK\r\n\r\n"), good...), admission.Limits{}, refusal.PDFNeedsRepair},
+		{"shifted cross-reference table", bytes.Replace(good, []byte("startxref\n"), []byte("startxref\n1"), 1), admission.Limits{}, refusal.PDFNeedsRepair},
+		{"lost object", bytes.Replace(good, []byte("\n10 0 obj"), []byte("\n99 0 obj"), 1), admission.Limits{}, refusal.PDFNeedsRepair},
+		{"password", encrypted("--encrypt", "user", "owner", "256", "--"), admission.Limits{}, refusal.PDFEncrypted},
+		{"restrictions", encrypted("--encrypt", "", "owner", "256", "--"), admission.Limits{}, refusal.PDFEncrypted},
+		{"XFA", sealkit.ClassicPDF(sealkit.Layout{Catalog: "/AcroForm<</Fields[]/XFA[]>>", Pages: sealkit.LetterPage("")}), admission.Limits{}, refusal.PDFXFA},
+		{"XFA beside fields", sealkit.ClassicPDF(sealkit.Layout{
+			Catalog: "/AcroForm<</Fields[1000 0 R]/XFA[]>>", Pages: sealkit.LetterPage(""), Objects: []string{"<</FT/Tx/T(a)>>"},
+		}), admission.Limits{}, refusal.PDFXFA},
+		{"JavaScript at opening", sealkit.ClassicPDF(sealkit.Layout{
+			Catalog: "/OpenAction<</S/JavaScript/JS(app.alert(1))>>", Pages: sealkit.LetterPage(""),
+		}), admission.Limits{}, refusal.PDFJavaScript},
+		{"JavaScript, written in another way", sealkit.ClassicPDF(sealkit.Layout{
+			Catalog: "/OpenAction 1000 0 R", Pages: sealkit.LetterPage(""), Objects: []string{"<</S 1001 0 R/JS(x)>>", "/Java#53cript"},
+		}), admission.Limits{}, refusal.PDFJavaScript},
+		{"JavaScript of a form field", sealkit.ClassicPDF(sealkit.Layout{
+			Catalog: "/AcroForm<</Fields[1000 0 R]>>", Pages: sealkit.LetterPage("/Annots[1000 0 R]"),
+			Objects: []string{"<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/Rect[0 0 9 9]/AA<</K<</S/JavaScript/JS(AFNumber_Keystroke\\(2\\))>>>>>>"},
+		}), admission.Limits{}, refusal.PDFJavaScript},
+		{"page that is its own tree", []byte(strings.Replace(string(sealkit.SimplePDF(1)), "/Type/Pages/Kids", "/Type/Page /Kids", 1)), admission.Limits{}, refusal.PDFNeedsRepair},
+		{"form that is the catalog", sealkit.ClassicPDF(sealkit.Layout{Catalog: "/AcroForm 1 0 R", Pages: sealkit.LetterPage("")}), admission.Limits{}, refusal.PDFNeedsRepair},
+		{"launch action", sealkit.ClassicPDF(sealkit.Layout{
+			Pages:   sealkit.LetterPage("/Annots[1000 0 R]"),
+			Objects: []string{"<</Type/Annot/Subtype/Link/Rect[0 0 9 9]/A<</S/Launch/F(cmd.exe)>>>>"},
+		}), admission.Limits{}, refusal.PDFLaunch},
+		{"too many pages", sealkit.SimplePDF(4), many, refusal.PDFTooManyPages},
+		{"too many objects", sealkit.SimplePDF(9), few, refusal.PDFTooComplex},
+		{"too many bytes", good, tiny, refusal.PDFTooLarge},
+		{"no pages", sealkit.ClassicPDF(sealkit.Layout{}), admission.Limits{}, refusal.PDFNoPages},
+		{"page tree in a circle", bytes.Replace(sealkit.SimplePDF(1), []byte("/Kids[10 0 R]"), []byte("/Kids[2 0 R] "), 1), admission.Limits{}, refusal.PDFNeedsRepair},
+		{"nested without end", sealkit.ClassicPDF(sealkit.Layout{Pages: sealkit.LetterPage("/X " + strings.Repeat("[", 500) + strings.Repeat("]", 500))}), admission.Limits{}, refusal.PDFNeedsRepair},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if tt.lim.MaxBytes == 0 {
+				tt.lim = admission.DefaultLimits()
+			}
+			_, err := admission.Admit(t.Context(), bytes.NewReader(tt.pdf), int64(len(tt.pdf)), tt.lim)
+			var refused *refusal.Error
+			require.ErrorAs(t, err, &refused)
+			require.Equal(t, tt.code, refused.Code, refused.Message)
+			require.NotEmpty(t, refused.Message)
+		})
+	}
+}
+
+func TestAdmitIsolated(t *testing.T) {
+	t.Parallel()
+	good := sealkit.SimplePDF(2)
+	info, err := admission.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), isolated(t))
+	require.NoError(t, err)
+	require.Equal(t, []admission.PageSize{{Width: 612, Height: 792}, {Width: 612, Height: 792}}, info.Pages)
+
+	bad := sealkit.ClassicPDF(sealkit.Layout{Catalog: "/ViewerPreferences 5", Pages: sealkit.LetterPage("")})
+	info, err = admission.Admit(t.Context(), bytes.NewReader(bad), int64(len(bad)), isolated(t))
+	require.NoError(t, err, "the validator advises, our own reader decides")
+	require.Contains(t, objection(info), "does not follow the standard")
+
+	lim := isolated(t)
+	lim.MaxMemory = 1 << 20 // less than the process needs to start
+	info, err = admission.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
+	require.NoError(t, err)
+	require.Contains(t, objection(info), "too much memory")
+
+	lim = isolated(t)
+	lim.Validators = sandbox.New("/nonexistent/validator")
+	_, err = admission.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
+	require.Error(t, err)
+	var refused *refusal.Error
+	require.NotErrorAs(t, err, &refused, "the service's own fault is no refusal")
+}
+
+// objection returns what the validator says about a file.
+func objection(info admission.Info) string {
+	for _, w := range info.Warnings {
+		if w.Code == admission.WarnStandard {
+			return w.Detail
+		}
+	}
+	return ""
+}
+
+// TestValidatorsAreKept: a process examines file after file; one that dies is
+// replaced.
+func TestValidatorsAreKept(t *testing.T) {
+	t.Parallel()
+	starts := filepath.Join(t.TempDir(), "starts")
+	validators := sandbox.New("/bin/sh", "-c", `echo $$ >> "$0"; exec "$1" validate-pdf`, starts, os.Args[0])
+	t.Cleanup(validators.Close)
+	lim := admission.DefaultLimits()
+	lim.Validators = validators
+	started := func() []string { // their process ids
+		b, err := os.ReadFile(starts)
+		require.NoError(t, err)
+		return strings.Fields(string(b))
+	}
+	good := sealkit.SimplePDF(2)
+	bad := sealkit.ClassicPDF(sealkit.Layout{Catalog: "/ViewerPreferences 5", Pages: sealkit.LetterPage("")})
+	for range 3 {
+		_, err := admission.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
+		require.NoError(t, err)
+		info, err := admission.Admit(t.Context(), bytes.NewReader(bad), int64(len(bad)), lim)
+		require.NoError(t, err)
+		require.NotEmpty(t, objection(info))
+	}
+	require.Len(t, started(), 1)
+
+	// The process that waits is ended from outside: nobody notices.
+	var pid int
+	_, err := fmt.Sscan(started()[0], &pid)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	_, err = admission.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
+	require.NoError(t, err)
+	require.Len(t, started(), 2)
+}
+
+// TestTimeOfTheProcessor: a file is judged by the time that examining it takes
+// of the processors, not by how long it has to wait for them.
+func TestTimeOfTheProcessor(t *testing.T) {
+	t.Parallel()
+	good := sealkit.SimplePDF(2)
+	admit := func(script string) string {
+		lim := admission.DefaultLimits()
+		lim.Timeout = 3 * time.Second
+		lim.Validators = sandbox.New("/bin/sh", "-c", script+`; exec "$0" validate-pdf`, os.Args[0])
+		t.Cleanup(lim.Validators.Close)
+		info, err := admission.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
+		require.NoError(t, err)
+		return objection(info)
+	}
+	require.Empty(t, admit("sleep 4"))
+	require.Contains(t, admit("export COUNTERSIGN_ADMIT_CPU=1ns"), "too long")
+}
+
+// TestAdmitOldVersionNumber: a transparency state under the number 1.2.
+func TestAdmitOldVersionNumber(t *testing.T) {
+	t.Parallel()
+	b := sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 612 792]/Contents null/Resources<</ExtGState<</G<</LW 2/ca 0.5>>>>>>"}}})
+	b = bytes.Replace(b, []byte("%PDF-1.4"), []byte("%PDF-1.2"), 1)
+	_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
+	require.NoError(t, err)
+}
+
+// bomb is a PDF whose object stream inflates to n bytes.
+func bomb(t *testing.T, n int) []byte {
+	t.Helper()
+	var z bytes.Buffer
+	w := zlib.NewWriter(&z)
+	_, err := w.Write([]byte("6 0 <<>> "))
+	require.NoError(t, err)
+	blank := make([]byte, 1<<20)
+	for range n >> 20 {
+		_, err := w.Write(blank)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	b := sealkit.HybridPDF()
+	i := bytes.Index(b, []byte("5 0 obj"))
+	j := bytes.Index(b[i:], []byte("endobj"))
+	stream := fmt.Sprintf("5 0 obj\n<</Type/ObjStm/N 1/First 4/Filter/FlateDecode/Length %d>>\nstream\n%s\nendstream\n", z.Len(), z.String())
+	shift := len(stream) - j
+	out := append(append(bytes.Clone(b[:i]), stream...), b[i+j:]...)
+	return shiftOffsets(out, i, shift)
+}
+
+// shiftOffsets corrects the offsets of hybridPDF after a change of size.
+func shiftOffsets(b []byte, from, by int) []byte {
+	at := bytes.LastIndex(b, []byte("xref\n0 8"))
+	self := bytes.Index(b, []byte("7 0 obj"))
+	entry := fmt.Appendf(nil, "%010d", self-by)
+	b = bytes.Replace(b, entry, fmt.Appendf(nil, "%010d", self), 1)
+	b = bytes.Replace(b, fmt.Appendf(nil, "/XRefStm %d", self-by), fmt.Appendf(nil, "/XRefStm %d", self), 1)
+	i := bytes.LastIndex(b, []byte("startxref"))
+	_ = from
+	return fmt.Appendf(b[:i], "startxref\n%d\n%%%%EOF\n", at)
+}
+
+func TestBombs(t *testing.T) {
+	t.Parallel()
+	b := bomb(t, 128<<20)
+	require.Less(t, len(b), 1<<20)
+	_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), isolated(t))
+	var refused *refusal.Error
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, refusal.PDFTooComplex, refused.Code, refused.Message)
+
+	// Only the validator, in a process that may use 96 MB.
+	var out, resident bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "measure-validator")
+	cmd.Env = []string{"COUNTERSIGN_ADMIT_MEMORY=100663296"}
+	size := binary.BigEndian.AppendUint64([]byte{'v'}, uint64(len(b)))
+	cmd.Stdin, cmd.Stdout = io.MultiReader(bytes.NewReader(size), bytes.NewReader(b)), &out
+	cmd.Stderr = &resident
+	if err := cmd.Run(); err != nil { // it may end itself
+		require.Equal(t, 3, cmd.ProcessState.ExitCode())
+	}
+	if !raceDetector {
+		kib, err := strconv.Atoi(resident.String())
+		require.NoError(t, err)
+		require.Less(t, kib, 160<<10, "KiB resident")
+	}
+}
+
+// TestInheritedResources: each page is rewritten, but inherited resources are written once, whatever their size.
+func TestInheritedResources(t *testing.T) {
+	t.Parallel()
+	const large = 100 << 10
+	original := sealkit.ClassicPDF(sealkit.Layout{
+		Pages: make([]sealkit.Page, 300), Tree: "/MediaBox[0 0 612 792]/Resources<</Properties<</P<</Large(" + strings.Repeat("x", large) + ")>>>>>>",
+	})
+	_, b := sealkit.Sealed(t, sealkit.NewFixture(t).Sealer(t), sealkit.Job(t, original))
+	require.Less(t, len(b)-len(original), 5*large, "the tree, what the pages share, and the page that is drawn on")
+}
+
+// manyFields has pages that share one list of form fields. If a value covers the fields, each of them is rewritten: 3
+// MB a page.
+func manyFields(pages int) []byte {
+	l := sealkit.Layout{Objects: []string{
+		"[" + strings.Repeat("1001 0 R ", 20_000) + "]", "<</Type/Annot/Subtype/Widget/FT/Tx/T(a)/F 4/Rect[0 0 600 700]/AP<</N 1002 0 R>>>>",
+		"<</Subtype/Form/BBox[0 0 9 9]/Length 0>>\nstream\n\nendstream",
+	}}
+	for range pages {
+		l.Pages = append(l.Pages, sealkit.LetterPage("/Annots 1000 0 R")[0])
+	}
+	return sealkit.ClassicPDF(l)
+}
+
+// TestAddedIsBounded: the added bytes are held in memory, so more than 32 MB are rejected, at the upload and when
+// sealing.
+func TestAddedIsBounded(t *testing.T) {
+	t.Parallel()
+	large := manyFields(15) // 45 MB
+	require.Less(t, len(large), 1<<20)
+	_, err := admission.Admit(t.Context(), bytes.NewReader(large), int64(len(large)), admission.DefaultLimits())
+	var refused *refusal.Error
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, refusal.PDFTooComplex, refused.Code)
+
+	out, err := os.Create(filepath.Join(t.TempDir(), "out.pdf"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, out.Close()) }()
+	larger := manyFields(60) // 130 MB
+	j := sealkit.Job(t, larger)
+	for n := range 60 {
+		v := j.Values[1]
+		v.FieldID, v.Page = fmt.Sprint(n), n+1
+		j.Values = append(j.Values, v)
+	}
+	_, err = sealkit.NewFixture(t).Sealer(t).Seal(t.Context(), out, j)
+	require.ErrorIs(t, err, pdf.ErrLimit)
+
+	_, b := sealkit.Sealed(t, sealkit.NewFixture(t).Sealer(t), sealkit.Job(t, manyFields(2)))
+	require.Greater(t, len(b), 2<<20, "a page of it is sealed")
+}
+
+func TestCheckText(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{
+		"", "Ada Lovelace", "Þórður Ærøskøbing", "Ελληνικά", "Кириллица", "עברית", "العربية", "देवनागरी", "中文", "日本語かな", "한국어", "ภาษาไทย",
+		"Հայերեն", "ქართული", "বাংলা", "தமிழ்", "አማርኛ", "🎉 𠮷", "two\nlines", "€ ½ № → ✓",
+	} {
+		require.NoError(t, seal.CheckText(s), s)
+	}
+	for s, want := range map[string]string{
+		"a \U00030000": "U+30000", "bell \a": "U+0007", "reversed \u202Eabc": "U+202E", "\xff": "Unicode", "\uE000": "U+E000",
+	} {
+		var refused *refusal.Error
+		require.ErrorAs(t, seal.CheckText(s), &refused)
+		require.Equal(t, refusal.GlyphMissing, refused.Code)
+		require.Contains(t, refused.Message, want)
+	}
+	require.Error(t, seal.CheckText(strings.Repeat("a", 4001)))
+}

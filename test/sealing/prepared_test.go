@@ -1,0 +1,222 @@
+package sealing_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/prepare"
+	"countersign/seal"
+	"countersign/seal/admission"
+	"countersign/seal/manifest"
+	"countersign/seal/refusal"
+	"countersign/test/kit/sealkit"
+)
+
+// tagged is a PDF with a tag on each page and a script.
+func tagged() []byte {
+	content := "BT /F1 12 Tf 72 700 Td (Sign {{signature}} here) Tj ET"
+	return assembled(
+		"<</Type/Catalog/Pages 2 0 R/OpenAction<</S/JavaScript/JS(a)>>>>",
+		"<</Type/Pages/Kids[3 0 R 4 0 R]/Count 2/MediaBox[0 0 612 792]/Resources<</Font<</F1 5 0 R>>>>>>",
+		"<</Type/Page/Parent 2 0 R/Contents 6 0 R>>", "<</Type/Page/Parent 2 0 R/Contents 6 0 R>>",
+		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
+		fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(content), content),
+	)
+}
+
+func assembled(objects ...string) []byte {
+	var b, table bytes.Buffer
+	b.WriteString("%PDF-1.7\n")
+	for i, o := range objects {
+		fmt.Fprintf(&table, "%010d 00000 n \n", b.Len())
+		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
+	}
+	start := b.Len()
+	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n%strailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, table.String(), len(objects)+1, start)
+	return b.Bytes()
+}
+
+func hexOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// preparedJob is an envelope whose document was prepared: the file that is sealed instead of the original.
+func preparedJob(t testing.TB, original, file []byte, p manifest.Prepared) seal.Job {
+	t.Helper()
+	p.SHA256, p.Size = hexOf(file), int64(len(file))
+	if p.Changes == nil {
+		p.Changes = []prepare.Change{}
+	}
+	j := sealkit.Job(t, original, map[string]any{"documentId": sealkit.DocumentID, "sha256": p.SHA256, "size": p.Size, "changes": p.Changes})
+	j.Original, j.Size = bytes.NewReader(file), p.Size
+	j.Document.PageCount, j.Document.PreparedSHA256 = sealkit.PagesOf(file), p.SHA256
+	j.Documents = []seal.Document{j.Document}
+	j.Prepared = &seal.Prepared{Prepared: p, UploadSize: int64(len(original)), Upload: bytes.NewReader(original)}
+	return j
+}
+
+// appended prepares the original.
+func appended(t testing.TB, original []byte) ([]byte, manifest.Prepared) {
+	t.Helper()
+	opt := prepare.Options{Tags: prepare.TagsDetect}
+	_, rev, err := admission.AdmitPrepared(t.Context(), bytes.NewReader(original), int64(len(original)), sha256.Sum256(original), admission.DefaultLimits(), opt)
+	require.NoError(t, err)
+	return append(bytes.Clone(original), rev.Appended...), manifest.Prepared{As: manifest.Appended, Writer: rev.Writer, Options: opt, Changes: rev.Changes, Plan: &rev.Plan}
+}
+
+// TestSealPrepared: the sealed file begins with the prepared one, which begins with
+// the original; verification writes it again; one other byte in it is not valid.
+func TestSealPrepared(t *testing.T) {
+	t.Parallel()
+	original := tagged()
+	file, p := appended(t, original)
+	k := sealkit.NewFixture(t)
+	j := preparedJob(t, original, file, p)
+	name, b := sealkit.Sealed(t, k.Sealer(t), j)
+	require.True(t, bytes.HasPrefix(b, file))
+	require.True(t, bytes.HasPrefix(b, original))
+	r := sealkit.Verified(t, b, k.Trust())
+	require.True(t, r.OK(), sealkit.TextOf(t, r))
+	require.True(t, r.Has("original.prepared"))
+	require.Equal(t, j.OriginalSHA256, r.OriginalSHA256)
+
+	for at := len(original) + 1; at < len(file); at += max(1, (len(file)-len(original))/60) {
+		changed := bytes.Clone(b)
+		changed[at] ^= 1
+		require.False(t, sealkit.Verified(t, changed, k.Trust()).OK(), "byte %d", at)
+	}
+	text, err := sealkit.Run(t, "pdftotext", name, "-")
+	require.NoError(t, err, text)
+	require.NotContains(t, text, "{{")
+	words := strings.Join(strings.Fields(text), " ")
+	require.Contains(t, words, "the service took out of it: scripts (1), text tags (2). SHA-256 of the document that was read and signed:")
+	require.Contains(t, words, "Document prepared for reading")
+	out, err := sealkit.Run(t, "qpdf", "--check", name)
+	require.NoError(t, err, out)
+}
+
+// TestSealPreparedDeclines: what the record would say of the preparation must be so.
+func TestSealPreparedDeclines(t *testing.T) {
+	t.Parallel()
+	original := tagged()
+	file, p := appended(t, original)
+	s := sealkit.NewFixture(t).Sealer(t)
+	for name, c := range map[string]struct {
+		change func(*seal.Job)
+		want   string
+	}{
+		"another plan":                      {func(j *seal.Job) { j.Prepared.Plan.Active = false }, "other bytes"},
+		"a plan that does not fit":          {func(j *seal.Job) { j.Prepared.Plan.Cuts[0].Page = 9 }, "does not fit"},
+		"other changes":                     {func(j *seal.Job) { j.Prepared.Changes = j.Prepared.Changes[1:] }, "other changes"},
+		"another version of the writer":     {func(j *seal.Job) { j.Prepared.Writer = 2 }, "do not agree"},
+		"no plan":                           {func(j *seal.Job) { j.Prepared.Plan = nil }, "do not agree"},
+		"another length of the original":    {func(j *seal.Job) { j.Prepared.UploadSize-- }, "not the one that the seal record names"},
+		"beyond the prepared file":          {func(j *seal.Job) { j.Prepared.UploadSize = j.Size }, "do not agree"},
+		"another prepared file":             {func(j *seal.Job) { j.Prepared.SHA256 = strings.Repeat("0", 64) }, "hash differs"},
+		"the document names no preparation": {func(j *seal.Job) { j.Documents[0].PreparedSHA256 = "" }, "prepared"},
+		"no such event": {func(j *seal.Job) {
+			plain := sealkit.Job(t, original)
+			j.Events, j.ChainHead = plain.Events, plain.ChainHead
+		}, "prepared as another file"},
+	} {
+		own := p
+		plan := *p.Plan
+		plan.Cuts = slices.Clone(plan.Cuts)
+		own.Plan = &plan
+		j := preparedJob(t, original, file, own)
+		c.change(&j)
+		out, err := os.Create(filepath.Join(t.TempDir(), "sealed.pdf"))
+		require.NoError(t, err)
+		_, err = s.Seal(t.Context(), out, j)
+		require.ErrorContains(t, err, c.want, name)
+		require.NoError(t, out.Close())
+	}
+	j := sealkit.Job(t, original, map[string]any{"documentId": sealkit.DocumentID, "sha256": hexOf(file)})
+	out, err := os.Create(filepath.Join(t.TempDir(), "sealed.pdf"))
+	require.NoError(t, err)
+	_, err = s.Seal(t.Context(), out, j)
+	require.ErrorContains(t, err, "prepared as another file", "the original is sealed though a prepared file was read")
+	require.NoError(t, out.Close())
+}
+
+// TestSealRewritten: the original of a file without its password is attached unchanged, under an unused name, and
+// compared.
+func TestSealRewritten(t *testing.T) {
+	t.Parallel()
+	for name, tree := range map[string]string{"tree in the catalog": "<</Names[(original.pdf)4 0 R]>>", "tree of objects": "6 0 R"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sealRewritten(t, tree)
+		})
+	}
+}
+
+func sealRewritten(t *testing.T, tree string) {
+	t.Helper()
+	dir := t.TempDir()
+	plain, locked, open := filepath.Join(dir, "plain.pdf"), filepath.Join(dir, "locked.pdf"), filepath.Join(dir, "open.pdf")
+	require.NoError(t, os.WriteFile(plain, assembled(
+		"<</Type/Catalog/Pages 2 0 R/Names<</EmbeddedFiles "+tree+">>>>",
+		"<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 612 792]>>", "<</Type/Page/Parent 2 0 R>>",
+		"<</Type/Filespec/F(other.pdf)/UF(Original-2.pdf)/EF<</F 5 0 R>>>>", "<</Type/EmbeddedFile/Length 2>>\nstream\nhi\nendstream",
+		"<</Kids[7 0 R]>>", "<</Limits[(original.pdf)(original.pdf)]/Names[(original.pdf)4 0 R]>>",
+	), 0o600))
+	out, err := sealkit.Run(t, "qpdf", "--encrypt", "secret", "owner", "256", "--", plain, locked)
+	require.NoError(t, err, out)
+	out, err = sealkit.Run(t, "qpdf", "--password=secret", "--decrypt", locked, open)
+	require.NoError(t, err, out)
+	original, err := os.ReadFile(locked)
+	require.NoError(t, err)
+	file, err := os.ReadFile(open)
+	require.NoError(t, err)
+	k := sealkit.NewFixture(t)
+	p := manifest.Prepared{As: manifest.Rewritten, Changes: []prepare.Change{{Kind: "password_removed", Count: 1}}}
+	j := preparedJob(t, original, file, p)
+	name, b := sealkit.Sealed(t, k.Sealer(t), j)
+	require.True(t, bytes.HasPrefix(b, file))
+	r := sealkit.Verified(t, b, k.Trust())
+	require.True(t, r.OK(), sealkit.TextOf(t, r))
+	require.True(t, r.Has("original.rewritten"))
+	require.Equal(t, hexOf(original), r.OriginalSHA256)
+	at := bytes.Index(b, original)
+	require.Positive(t, at)
+	b[at+len(original)/2] ^= 1
+	require.False(t, sealkit.Verified(t, b, k.Trust()).OK())
+
+	shown, err := sealkit.Run(t, "qpdf", "--list-attachments", name)
+	require.NoError(t, err, shown)
+	require.Contains(t, shown, "original-3.pdf")
+	back, err := sealkit.Run(t, "qpdf", "--show-attachment=original-3.pdf", name)
+	require.NoError(t, err)
+	require.Equal(t, string(original), back)
+
+	j = preparedJob(t, original, file, p)
+	j.Prepared.Upload = bytes.NewReader(file)
+	j.Prepared.UploadSize = int64(len(file))
+	to, err := os.Create(filepath.Join(dir, "sealed.pdf"))
+	require.NoError(t, err)
+	_, err = k.Sealer(t).Seal(t.Context(), to, j)
+	require.ErrorContains(t, err, "not the one that the seal record names")
+	require.NoError(t, to.Close())
+}
+
+// TestSealedFileIsUploadedAgain: a sealed document of ours is a signed one, which is refused.
+func TestSealedFileIsUploadedAgain(t *testing.T) {
+	t.Parallel()
+	original := tagged()
+	file, p := appended(t, original)
+	k := sealkit.NewFixture(t)
+	_, b := sealkit.Sealed(t, k.Sealer(t), preparedJob(t, original, file, p))
+	_, _, err := admission.AdmitPrepared(t.Context(), bytes.NewReader(b), int64(len(b)), sha256.Sum256(b), admission.DefaultLimits(), prepare.Options{})
+	require.Equal(t, refusal.DocumentSigned, sealkit.RefusalCode(t, err))
+}

@@ -1,0 +1,50 @@
+package sealing_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal/verify"
+)
+
+// TestCompareRecorded: the service's own record is a separate finding, and a differing record makes the document
+// broken.
+func TestCompareRecorded(t *testing.T) {
+	t.Parallel()
+	later := verify.Finding{Check: verify.CheckLaterChanges, Code: "later_changes.annotations", Status: verify.Failed}
+	sound := verify.Finding{Check: verify.CheckDigest, Code: "digest.unchanged", Status: verify.Passed}
+	same := verify.Recorded{OriginalSHA256: "o", SealedSHA256: "s", ChainHead: "h"}
+	for name, c := range map[string]struct {
+		verdict verify.Verdict
+		before  verify.Finding
+		rec     *verify.Recorded
+		code    verify.Code // "": none
+		after   verify.Verdict
+	}{
+		"the same file":            {verify.VerdictValid, sound, &same, "recorded.same", verify.VerdictValid},
+		"renewed since":            {verify.VerdictValid, sound, &verify.Recorded{OriginalSHA256: "o", SealedSHA256: "x", ChainHead: "h"}, "recorded.earlier", verify.VerdictValid},
+		"another original":         {verify.VerdictValid, sound, &verify.Recorded{OriginalSHA256: "x", SealedSHA256: "s", ChainHead: "h"}, "recorded.other", verify.VerdictBroken},
+		"another chain":            {verify.VerdictValid, sound, &verify.Recorded{OriginalSHA256: "o", SealedSHA256: "s", ChainHead: "x"}, "recorded.other", verify.VerdictBroken},
+		"a shorter chain":          {verify.VerdictValid, sound, &verify.Recorded{OriginalSHA256: "o", SealedSHA256: "s"}, "recorded.other", verify.VerdictBroken},
+		"not on record":            {verify.VerdictValid, sound, nil, "recorded.unknown", verify.VerdictValid},
+		"altered":                  {verify.VerdictAltered, later, &same, "recorded.same", verify.VerdictAltered},
+		"altered and another":      {verify.VerdictAltered, later, &verify.Recorded{OriginalSHA256: "x", SealedSHA256: "s", ChainHead: "h"}, "recorded.other", verify.VerdictBroken},
+		"an unknown sealer's":      {verify.VerdictUntrusted, sound, &same, "", verify.VerdictUntrusted},
+		"broken":                   {verify.VerdictBroken, sound, &same, "", verify.VerdictBroken},
+		"somebody else's, no seal": {verify.VerdictNotSealed, sound, nil, "", verify.VerdictNotSealed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := verify.Report{Verdict: c.verdict, Findings: []verify.Finding{c.before}, OriginalSHA256: "o", SHA256: "s", ChainHead: "h", Record: &verify.Record{}}
+			r.CompareRecorded(c.rec)
+			require.Equal(t, c.after, r.Verdict)
+			if c.code == "" {
+				require.Len(t, r.Findings, 1)
+				return
+			}
+			require.Equal(t, c.code, r.Findings[1].Code)
+			require.Equal(t, c.after == verify.VerdictValid, r.Record != nil)
+		})
+	}
+}
