@@ -22,17 +22,20 @@ func RasterOf(b []byte) (Raster, error) {
 	if err != nil {
 		return Raster{}, err
 	}
-	return rasterOfImage(img), nil
+	r := rasterOfImage(img)
+	r.Dark = darknessOf(img)
+	return r, nil
 }
 
+// rasterOfImage returns a picture without its darkness, which only a picture that is placed needs.
 func rasterOfImage(img *image.NRGBA) Raster {
-	r := Raster{W: img.Rect.Dx(), H: img.Rect.Dy(), Bits: 8, Dark: darknessOf(img)}
-	alpha, opaque := make([]byte, 0, r.W*r.H), true
-	for i := 3; i < len(img.Pix); i += 4 {
-		alpha = append(alpha, img.Pix[i])
-		opaque = opaque && img.Pix[i] == 255
+	r := Raster{W: img.Rect.Dx(), H: img.Rect.Dy(), Bits: 8}
+	alpha, all := make([]byte, r.W*r.H), byte(255)
+	for i := range alpha {
+		alpha[i] = img.Pix[4*i+3]
+		all &= alpha[i]
 	}
-	if !opaque {
+	if all != 255 {
 		r.Alpha = pdf.Deflate(alpha)
 	}
 	colour, one, grey := colours(img)
