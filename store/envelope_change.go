@@ -187,17 +187,18 @@ func (s *EnvelopeRepository) save(t *transaction, e *models.Envelope, b *loadedS
 		b = &loadedState{}
 	} else {
 		from = b.envelope.Status
-		t.update("envelopes", []column{{"id", &e.ID}, {"version", &b.envelope.Version}, {"archived", &b.envelope.Archived}}, columns[1:])
+		t.update("envelopes", []column{{"id", &e.ID}, {"version", &b.envelope.Version}, {"archived", &b.envelope.Archived}},
+			pick(columns, changedColumns(columns, envelopeColumns(&b.envelope))))
 	}
 	recordStatusChange(&t.batch, e, from)
 	if b.envelope.ID == uuid.Nil || searchChanged(e, b) {
 		s.lists.indexForSearch(&t.batch, e)
 	}
 	removeRows(&t.batch, e, b)
-	saveEncrypted(s.engine, &t.batch, "signers", e.Recipients(), b.signers, signerColumns)
+	saveRows(s.engine, &t.batch, "signers", e.Recipients(), b.signers, signerColumns)
 	makeRoomInOrder(&t.batch, e, b)
-	saveRows(&t.batch, "documents", e.Documents, b.documents, documentColumns)
-	saveEncrypted(s.engine, &t.batch, "fields", e.Fields, b.fields, fieldColumns)
+	saveRows(s.engine, &t.batch, "documents", e.Documents, b.documents, documentColumns)
+	saveRows(s.engine, &t.batch, "fields", e.Fields, b.fields, fieldColumns)
 	t.insert("field_values", "", mapSlice(pointers(e.Values), func(v *models.FieldValue) []column { return valueColumns(encrypt(s.engine, v)) })...)
 	if e.Adopted != nil {
 		e.Adopted.EmailKey = s.savedKeys(e.Adopted)[0]

@@ -149,33 +149,35 @@ func idOf[T identified](v *T) uuid.UUID {
 	return uuid.Nil
 }
 
-// saveRows adds the insertion of the rows that are new and the update of those
-// that changed.
-func saveRows[T identified](b *batch, table string, rows []*T, old map[uuid.UUID]T, columns func(*T) []column) {
+// saveRows adds the insertion of new rows and the update of changed ones. An update assigns only the columns that
+// changed: most of a row does not, and each encryption of a value differs.
+func saveRows[T identified](s *engine, b *batch, table string, rows []*T, old map[uuid.UUID]T, columns func(*T) []column) {
 	var added [][]column
 	for _, v := range rows {
 		was, ok := old[idOf(v)]
-		switch c := columns(v); {
-		case !ok:
-			added = append(added, c)
-		case !reflect.DeepEqual(was, *v):
-			b.update(table, c[:1], c[1:])
+		if !ok {
+			added = append(added, columns(encrypt(s, v)))
+		} else if changed := changedColumns(columns(v), columns(&was)); len(changed) > 0 {
+			stored := columns(encrypt(s, v))
+			b.update(table, stored[:1], pick(stored, changed))
 		}
 	}
 	b.insert(table, "", added...)
 }
 
-// saveEncrypted is saveRows for rows with encrypted columns. Unchanged values are not written, because each encryption
-// of a value differs.
-func saveEncrypted[T identified](s *engine, b *batch, table string, rows []*T, old map[uuid.UUID]T, columnsOf func(*T) []column) {
-	saveRows(b, table, rows, old, func(v *T) []column {
-		columns := columnsOf(encrypt(s, v))
-		was, ok := old[idOf(v)]
-		if ok && s.encryptedRowOf(v).same(s.encryptedRowOf(&was)) {
-			return without(columns, s.encryptedRowOf(v).names())
+// changedColumns returns the positions of the columns whose values differ from the loaded ones.
+func changedColumns(columns, loaded []column) (at []int) {
+	for i, c := range columns {
+		if !reflect.DeepEqual(c.value, loaded[i].value) {
+			at = append(at, i)
 		}
-		return columns
-	})
+	}
+	return at
+}
+
+// pick returns the columns at some positions.
+func pick(columns []column, at []int) []column {
+	return mapSlice(at, func(i int) column { return columns[i] })
 }
 
 // removeRows adds the removal of the parts that a draft does not have any more. A
