@@ -160,7 +160,7 @@ func onBoth(t *testing.T, test func(*fakeEnv)) {
 
 // Invite invites one recipient, as the workflow Reinvite does with a link. A rejected address is no failure.
 func (env *fakeEnv) Invite(ctx context.Context, in temporal.InviteInput) error {
-	err := env.Activities.Invite(ctx, activities.InviteInput{EnvelopeInput: in.EnvelopeInput, SignerIDs: []uuid.UUID{in.SignerID}, LinkID: in.LinkID})
+	err := env.Activities.Invite(ctx, activities.InviteInput{EnvelopeInput: in.EnvelopeInput, SignerIDs: []uuid.UUID{in.SignerID}, LinkID: in.LinkID, Reminder: in.Reminder})
 	if failed, ok := errors.AsType[*sdktemporal.ApplicationError](err); ok && failed.Type() == activities.ErrTypeRejected {
 		return nil
 	}

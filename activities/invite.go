@@ -24,6 +24,8 @@ type InviteInput struct {
 	SignerIDs []uuid.UUID `json:"signers"`
 	// LinkID is the renewed link to send; nil for the invitation of a routing group, which sends each signer's current link.
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
+	// Reminder is the request for a reminder, which is sent instead of an invitation; nil: none.
+	Reminder *uuid.UUID `json:"reminder,omitempty"`
 }
 
 // ErrTypeRejected is the type of the error of an invitation that reached every recipient but those whose address the mail
@@ -54,7 +56,7 @@ func (a *Activities) Invite(ctx context.Context, in InviteInput) error {
 	failed := make([]error, len(in.SignerIDs))
 	for i, id := range in.SignerIDs {
 		mails.Go(func() error {
-			failed[i] = a.invite(ctx, temporal.InviteInput{EnvelopeInput: in.EnvelopeInput, SignerID: id, LinkID: in.LinkID}, e, v, rejected)
+			failed[i] = a.invite(ctx, temporal.InviteInput{EnvelopeInput: in.EnvelopeInput, SignerID: id, LinkID: in.LinkID, Reminder: in.Reminder}, e, v, rejected)
 			pulse.Beat(ctx)
 			return nil
 		})

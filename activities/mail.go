@@ -30,6 +30,9 @@ func (a *Activities) invite(ctx context.Context, in temporal.InviteInput, e *mod
 	if s == nil || !s.Awaited() || !e.Status.Open() {
 		return nil
 	}
+	if in.Reminder != nil {
+		return a.remindOnRequest(ctx, in, e, s, v)
+	}
 	if in.LinkID == nil && s.InvitedAnew() && a.Now().Sub(*s.LinkIssuedAt) < renewalSends {
 		return a.awaitRenewal(ctx, e, s)
 	}
@@ -204,7 +207,11 @@ func mailEach(begin context.Context, all []addressee, send func(addressee) error
 
 // mailOnce is sendOnce of a mail.
 func (a *Activities) mailOnce(ctx context.Context, e *models.Envelope, s *models.Signer, m notify.Mail, record recordMail) error {
-	begun := models.Mail{ID: m.MessageID, EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailKind(m.Kind)}
+	return a.mailBegun(ctx, models.Mail{ID: m.MessageID, EnvelopeID: e.ID, SignerID: s.ID, Kind: models.MailKind(m.Kind)}, m, record)
+}
+
+// mailBegun is mailOnce with the record of the mail.
+func (a *Activities) mailBegun(ctx context.Context, begun models.Mail, m notify.Mail, record recordMail) error {
 	return a.sendOnce(ctx, begun, func(ctx context.Context, last bool) error {
 		m.LastAttempt = last
 		return a.Mail.Send(ctx, m)

@@ -71,6 +71,22 @@ func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *m
 		}
 		e, s = fresh, fresh.Signer(s.ID)
 	}
+	id := []string{"reminder", s.ID.String(), fmt.Sprint(number)}
+	if previous := len(s.Previous()); previous > 0 { // another person's mail
+		id = append(id, fmt.Sprint(previous+1))
+	}
+	return a.sendReminder(ctx, in, e, s, v, models.Mail{ID: a.Mail.MessageID(id...)})
+}
+
+// remindOnRequest sends an awaited signer the reminder that the sender requested, with the present link: one email for each request.
+func (a *Activities) remindOnRequest(ctx context.Context, in temporal.InviteInput, e *models.Envelope, s *models.Signer, v mailSettings) error {
+	if e.Signer(s.ID) == nil || s.LinkID == nil || !s.InvitedByMail() {
+		return nil
+	}
+	return a.sendReminder(ctx, in.EnvelopeInput, e, s, v, models.Mail{ID: a.Mail.MessageID("reminder", s.ID.String(), in.Reminder.String()), RequestID: in.Reminder})
+}
+
+func (a *Activities) sendReminder(ctx context.Context, in temporal.EnvelopeInput, e *models.Envelope, s *models.Signer, v mailSettings, begun models.Mail) error {
 	msg, err := a.invitation(e, s, v)
 	if err != nil {
 		return err
@@ -79,12 +95,8 @@ func (a *Activities) remind(ctx context.Context, in temporal.EnvelopeInput, e *m
 	if err != nil {
 		return fmt.Errorf("write reminder: %w", err)
 	}
-	id := []string{"reminder", s.ID.String(), fmt.Sprint(number)}
-	if previous := len(s.Previous()); previous > 0 { // another person's mail
-		id = append(id, fmt.Sprint(previous+1))
-	}
-	mail := newMail(models.MailReminder, invitee(s), v, a.Mail.MessageID(id...), content)
-	return ignoreRefused(a.mailOnce(ctx, e, s, mail, func(id, refused string) error {
+	begun.EnvelopeID, begun.SignerID, begun.Kind = e.ID, s.ID, models.MailReminder
+	return ignoreRefused(a.mailBegun(ctx, begun, newMail(models.MailReminder, invitee(s), v, begun.ID, content), func(id, refused string) error {
 		if refused != "" { // the invitation's failure is in the audit trail
 			return a.noteMail(ctx, id, refused)
 		}

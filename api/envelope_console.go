@@ -18,7 +18,7 @@ func (s *envelopeHandler) searchEnvelopes(c *gin.Context, app caller) error {
 	f := store.EnvelopeFilter{
 		App: app.ID, Tenant: c.Query("tenantId"), Search: searchText(c, p),
 		CreatedAfter: queryTime(c, p, "createdAfter"), CreatedBefore: queryTime(c, p, "createdBefore"), Undelivered: queryFlag(c, p, "undelivered"),
-		Status: statusQuery(c, p),
+		Status: statusQuery(c, p), Label: labelQuery(c, p),
 	}
 	f.Page, f.Size = pageQuery(c, p)
 	if f.Tenant == "" && len(app.Tenants) > 0 {

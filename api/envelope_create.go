@@ -67,7 +67,7 @@ func (p *parts) object() (*object, error) {
 		switch name {
 		case "signers", "fields", "roles", "documents":
 			o.m[name] = jsonList(o, name, texts)
-		case "expiresInDays", "documentOptions", "reminderHours", "metadata", "send":
+		case "expiresInDays", "documentOptions", "reminderHours", "metadata", "labels", "send":
 			v, err := parseJSON([]byte(texts[0]), name)
 			if err != nil {
 				o.bad(name, "must be JSON")
@@ -152,6 +152,7 @@ func (s *envelopeHandler) envelopeInput(c *gin.Context, app caller, o *object) (
 	in := models.Envelope{
 		AppID: app.ID, TenantID: o.str("tenantId"), Subject: o.strippedText("subject"), CreatedBy: createdBy(o, app.ID.String()), ExpiresInDays: o.optInt("expiresInDays"),
 		ExternalID: o.strippedText("externalId"), Message: o.strippedText("message"), ReminderHours: o.optInt("reminderHours"), Metadata: o.metadata("metadata"),
+		Labels: o.labels("labels"),
 	}
 	in.Check(o.p)
 	o.flag("send", false)

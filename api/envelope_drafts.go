@@ -72,13 +72,13 @@ func (o *object) metadata(name string) map[string]string {
 // patchEnvelope edits a draft, or changes when an envelope that was sent ends and when
 // it is reminded of.
 func (s *envelopeHandler) patchEnvelope(c *gin.Context, app caller, o *object) error {
-	if app.builder != nil && o.has("metadata") { // it is the application's
+	if app.builder != nil && (o.has("metadata") || o.has("labels")) { // it is the application's
 		return app.builder.Allow(models.BuilderNever)
 	}
 	edit := models.EnvelopeEdit{
 		Subject: changed(o, "subject", o.strippedText), Message: changed(o, "message", o.strippedText),
 		ExpiresInDays: changed(o, "expiresInDays", o.optInt), ReminderHours: changed(o, "reminderHours", o.optInt),
-		Metadata: changed(o, "metadata", o.metadata), ExpiresAt: changed(o, "expiresAt", o.optTime),
+		Metadata: changed(o, "metadata", o.metadata), Labels: changed(o, "labels", o.labels), ExpiresAt: changed(o, "expiresAt", o.optTime),
 	}
 	invalid := o.err()
 	return s.changeWhole(c, app, false, func(e *models.Envelope, act models.ActionContext) error {

@@ -40,6 +40,7 @@ type envelopeStore interface {
 	Deliveries(ctx context.Context, f store.DeliveryFilter) ([]models.Delivery, int64, error)
 	DeliveryContext(ctx context.Context, app uuid.UUID, ds []models.Delivery) (store.DeliveryContext, error)
 	DeliveryProblems(ctx context.Context, app uuid.UUID, tenants []string, limit int) ([]store.DeliveryProblem, error)
+	Duplicate(ctx context.Context, app, id uuid.UUID, build func(*models.Envelope) (*models.Envelope, error)) (*store.EnvelopeWithEvents, error)
 	Envelope(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error)
 	EnvelopeProblems(ctx context.Context, of store.OwnProblems) ([]store.EnvelopeProblem, error)
 	EnvelopeWithEntries(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, []models.FieldValue, error)

@@ -22,6 +22,7 @@ func (s *envelopeHandler) listEnvelopes(c *gin.Context, app caller) error {
 		App: app.ID, Tenant: c.Query("tenantId"), Status: statusQuery(c, p),
 		CreatedAfter: queryTime(c, p, "createdAfter"), CreatedBefore: queryTime(c, p, "createdBefore"), UpdatedSince: queryTime(c, p, "updatedSince"),
 		SignerEmail: queryText(c, p, "signerEmail", 254), ExternalID: queryText(c, p, "externalId", models.MaxExternalID), Text: queryText(c, p, "q", maxSearch),
+		Label:      labelQuery(c, p),
 		TemplateID: queryID(c, p, "templateId"), BulkSend: queryID(c, p, "bulkSendId"),
 		Peek: true,
 	}

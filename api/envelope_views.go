@@ -31,6 +31,7 @@ type envelopeView struct {
 	// These are there where they were given.
 	ExternalID    *string           `json:"externalId,omitempty"`
 	Metadata      map[string]string `json:"metadata,omitempty"`
+	Labels        []string          `json:"labels,omitempty"`
 	Message       *string           `json:"message,omitempty"`
 	ReminderHours *int              `json:"reminderHours,omitempty"`
 	// These are there for what was made of a template.
@@ -111,7 +112,7 @@ func viewEnvelope(e *models.Envelope, log []models.Event) envelopeView {
 		ID: e.ID, TenantID: e.TenantID, Status: e.Status.Public(), CreatedBy: e.CreatedBy, Subject: e.Subject,
 		DocumentHashOriginal: e.HashOriginal, DocumentHashFinal: e.HashFinal, CompletedAt: utcPtr(e.CompletedAt),
 		ExpiresAt: utcPtr(e.ExpiresAt), VoidedAt: utcPtr(e.VoidedAt), CreatedAt: e.CreatedAt.UTC(),
-		UpdatedAt: e.UpdatedAt.UTC(), ExternalID: e.ExternalID, Metadata: e.Metadata, Message: e.Message, ReminderHours: e.ReminderHours,
+		UpdatedAt: e.UpdatedAt.UTC(), ExternalID: e.ExternalID, Metadata: e.Metadata, Labels: e.Labels, Message: e.Message, ReminderHours: e.ReminderHours,
 		TemplateID: e.TemplateID, TemplateVersion: e.TemplateVersion,
 		Signers: viewEach(e.Signers, viewSigner), Copies: viewEach(e.Copies, viewCopy),
 		Fields:    viewEach(e.Fields, func(f *models.Field) fieldView { return viewField(f, extended) }),

@@ -147,6 +147,8 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 		},
 		"/v1/envelopes/{id}/signers/{signerId}/replace":      awaited("/replace", object{"name": "B", "email": "b@example.com"}),
 		"/v1/envelopes/{id}/signers/{signerId}/resend":       awaited("/resend", nil),
+		"/v1/envelopes/{id}/signers/{signerId}/remind":       awaited("/remind", nil),
+		"/v1/envelopes/{id}/duplicate":                       draft("/duplicate", object{"createdBy": "Ada"}),
 		"/v1/envelopes/{id}/signers/{signerId}/signing-link": awaited("/signing-link", object{"rotate": true}),
 		"/v1/envelopes/{id}/copies": func() repeatableRequest {
 			e, token := c.sent(contract())

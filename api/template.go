@@ -62,7 +62,7 @@ func (s *templateHandler) listTemplates(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.TemplateFilter{
 		App: app.ID, Tenant: c.Query("tenantId"), ExternalID: queryText(c, p, "externalId", models.MaxExternalID),
-		Text: queryText(c, p, "q", maxSearch), Archived: queryFlag(c, p, "archived"),
+		Text: queryText(c, p, "q", maxSearch), Archived: queryFlag(c, p, "archived"), Label: labelQuery(c, p),
 	}
 	f.Page, f.Size = pageQuery(c, p)
 	if at := cursorQuery(c, p, cursorByID, "must be the nextCursor of a list"); at != nil {

@@ -34,8 +34,10 @@ func (s *templateHandler) patchTemplate(c *gin.Context, app caller) error {
 	head := seen.Template
 	name := changed(o, "name", func(member string) string { return plaintext.Visible(o.str(member)) })
 	externalID := changed(o, "externalId", o.strippedText)
+	labels := changed(o, "labels", o.labels)
 	name.Apply(&head.Name)
 	externalID.Apply(&head.ExternalID)
+	labels.Apply(&head.Labels)
 	head.Check(o.p)
 	by := app.ID.String()
 	if app.builder != nil {
@@ -65,6 +67,7 @@ func (s *templateHandler) patchTemplate(c *gin.Context, app caller) error {
 			}
 			name.Apply(&t.Name)
 			externalID.Apply(&t.ExternalID)
+			labels.Apply(&t.Labels)
 			if draft != nil {
 				t.ShareFiles(draft.documents)
 				t.NewVersion(s.actionContext(c, app.actor()), by, draft.TemplateContent, draft.documents)

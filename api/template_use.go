@@ -78,7 +78,7 @@ func (s *templateHandler) templateUse(o *object, app caller) models.TemplateUse 
 	in := models.TemplateUse{Envelope: models.Envelope{
 		TenantID: o.str("tenantId"), CreatedBy: plaintext.Visible(models.Deref(o.optStr("createdBy"), app.ID.String())),
 		ExternalID: o.strippedText("externalId"), Subject: o.strippedText("subject"),
-		Message: o.strippedText("message"), ReminderHours: o.optInt("reminderHours"), Metadata: o.metadata("metadata"),
+		Message: o.strippedText("message"), ReminderHours: o.optInt("reminderHours"), Metadata: o.metadata("metadata"), Labels: o.labels("labels"),
 	}, Expiry: changed(o, "expiresInDays", o.optInt), Values: o.fieldTexts("values"), Variables: o.plainTexts("variables")}
 	for _, so := range o.objects("signers", 1, models.MaxSigners) {
 		in.Signers = append(in.Signers, s.templateSigner(so))

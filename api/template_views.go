@@ -17,6 +17,7 @@ type templateView struct {
 	TenantID   *string    `json:"tenantId"` // null: all tenants
 	ExternalID *string    `json:"externalId"`
 	Name       string     `json:"name"`
+	Labels     []string   `json:"labels"`
 	Version    int        `json:"version"`
 	CreatedBy  string     `json:"createdBy"`
 	CreatedAt  time.Time  `json:"createdAt"`
@@ -79,7 +80,7 @@ type templateDocumentView struct {
 
 func viewTemplate(t *models.Template) templateView {
 	return templateView{
-		ID: t.ID, TenantID: orNull(t.TenantID), ExternalID: t.ExternalID, Name: t.Name, Version: t.Version, CreatedBy: t.CreatedBy,
+		ID: t.ID, TenantID: orNull(t.TenantID), ExternalID: t.ExternalID, Name: t.Name, Labels: append([]string{}, t.Labels...), Version: t.Version, CreatedBy: t.CreatedBy,
 		CreatedAt: t.CreatedAt.UTC(), UpdatedAt: t.UpdatedAt.UTC(), ArchivedAt: utcPtr(t.ArchivedAt),
 	}
 }

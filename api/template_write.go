@@ -90,6 +90,9 @@ func (s *templateHandler) createTemplate(c *gin.Context, app caller) error {
 				}
 			}
 			was.Name = t.Name
+			if o.has("labels") {
+				was.Labels = t.Labels
+			}
 			was.ShareFiles(draft.documents)
 			was.NewVersion(act, t.CreatedBy, draft.TemplateContent, draft.documents)
 			return was, nil
@@ -119,7 +122,7 @@ func templateResponse(status int, t *models.LoadedTemplate) (*store.StoredRespon
 
 // templateHead reads what a template is beside its content.
 func (s *templateHandler) templateHead(o *object, app caller) (t models.Template, from uuid.UUID) {
-	t = models.Template{AppID: app.ID, ExternalID: o.strippedText("externalId"), CreatedBy: createdBy(o, app.ID.String())}
+	t = models.Template{AppID: app.ID, ExternalID: o.strippedText("externalId"), Labels: o.labels("labels"), CreatedBy: createdBy(o, app.ID.String())}
 	switch {
 	case !o.has("tenantId"):
 		o.bad("tenantId", "is required; null is for all tenants")

@@ -74,7 +74,7 @@ type Mail struct {
 	EnvelopeID uuid.UUID
 	SignerID   uuid.UUID
 	Kind       MailKind
-	RequestID  *uuid.UUID // the outbox row that asked for copies again
+	RequestID  *uuid.UUID // the outbox row that requested copies again, or a reminder
 	Attempts   int
 	CreatedAt  time.Time
 	RefusedAt  *time.Time // when the server first rejected it temporarily

@@ -51,6 +51,15 @@ func (u *ConsoleUser) AtProvider() bool { return u.OIDCSubject != nil }
 // UserActor names a console user as an event's actor.
 func UserActor(id uuid.UUID) string { return "user:" + id.String() }
 
+// User returns the console user who acts; nil: an application, a signer or the service does.
+func (act ActionContext) User() *uuid.UUID {
+	text, ok := strings.CutPrefix(act.Actor, "user:")
+	if id, err := uuid.Parse(text); ok && err == nil {
+		return &id
+	}
+	return nil
+}
+
 // EmailKey is the form in which e-mail addresses are compared.
 func EmailKey(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 

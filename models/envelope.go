@@ -45,6 +45,10 @@ type Envelope struct {
 	ExternalID *string
 	// Metadata are pairs that the sender keeps with the envelope.
 	Metadata map[string]string `gorm:"serializer:json"`
+	// Labels are what people file the envelope under. They are no part of its record.
+	Labels []string `gorm:"serializer:json"`
+	// OwnerID is the console user who created or sent it, and whom notifications go to; nil: an application did.
+	OwnerID *uuid.UUID
 	// ReminderHours is the time between reminders; nil: the tenant's, 0: none.
 	ReminderHours *int
 	// TemplateID is the template that the envelope was created from, TemplateVersion its version; nil and 0: none.
@@ -115,6 +119,7 @@ func (e *Envelope) Check(p Problems) {
 	checkReminderHours(p, e.ReminderHours)
 	checkMetadata(p, e.Metadata)
 	checkExternalID(p, e.ExternalID)
+	checkLabels(p, e.Labels)
 }
 
 // NewEnvelope makes a draft of what the sender says of it. Its ID is a new one unless it is
@@ -127,6 +132,7 @@ func NewEnvelope(act ActionContext, e Envelope) (*Envelope, error) {
 	}
 	e.Status, e.FirstDocumentID, e.FieldOrigin = StatusDraft, act.NewID(), cmp.Or(e.FieldOrigin, OriginTopLeft)
 	e.CreatedAt, e.AuditHead = act.At, ChainStart
+	e.OwnerID = act.User()
 	if e.ID == uuid.Nil {
 		e.ID = act.NewID()
 	}

@@ -13,6 +13,8 @@ const (
 	ResendLimit  = 5 // invitations again, for each signer and ResendWindow
 	CopyLimit    = 5 // copies again, for each signer and ResendWindow
 	ResendWindow = time.Hour
+	// RemindWindow is the time in which the sender can have a signer reminded once.
+	RemindWindow = time.Hour
 	// MaxReplacements bounds how often another person takes a signer's place.
 	MaxReplacements = 20
 	// maxDeadline is how far ahead a deadline may be.
@@ -133,7 +135,7 @@ func (e *Envelope) succeed(act ActionContext, s *Signer, in Replacement) error {
 	}
 	made.apply(s)
 	s.PreviousJSON = new(string(text))
-	s.ViewedAt, s.ConsentAt, s.ConsentVersion, s.PageViews, s.LastViewed, s.Resends = nil, nil, "", 0, "", nil
+	s.ViewedAt, s.ConsentAt, s.ConsentVersion, s.PageViews, s.LastViewed, s.Resends, s.RemindedAt = nil, nil, "", 0, "", nil, nil
 	s.Opened, s.Pages = nil, PageLog{}
 	switch {
 	case !s.Awaited():
@@ -165,6 +167,27 @@ func (e *Envelope) Resend(act ActionContext, signer uuid.UUID) (*Signer, error) 
 	}
 	e.issueLink(act, s)
 	e.record(act, EventLinkRenewed, s.ID, Detail{"signerId": s.ID.String()})
+	return s, nil
+}
+
+// Remind has the service remind an awaited signer by email, once in RemindWindow. The link stays as it is.
+func (e *Envelope) Remind(act ActionContext, signer uuid.UUID) (*Signer, error) {
+	s, err := e.awaitedSigner(ActionRemind, signer)
+	switch {
+	case err != nil:
+		return nil, err
+	case e.DeadlinePassed(act.At):
+		return nil, Refuse(KindConflict, "envelope_deadline_passed", "The deadline has passed; the signer can no longer sign.")
+	case !s.InvitedByMail():
+		return nil, Refuse(KindConflict, "signer_not_notified", "The service sends this signer no email (`notify` is false); send the link yourself.")
+	}
+	if last := s.RemindedAt; last != nil && act.At.Sub(*last) < RemindWindow {
+		refused := Refuse(KindRateLimited, "reminder_rate_limited", "This signer was reminded less than an hour ago. Please wait.")
+		refused.RetryAfter = last.Add(RemindWindow).Sub(act.At)
+		return nil, refused
+	}
+	s.RemindedAt = new(act.At)
+	e.record(act, EventReminderRequested, s.ID, Detail{"signerId": s.ID.String()})
 	return s, nil
 }
 
@@ -258,6 +281,9 @@ func (e *Envelope) Patch(act ActionContext, in EnvelopeEdit) error {
 }
 
 func (e *Envelope) reschedule(act ActionContext, in EnvelopeEdit) error {
+	if in.Labels.Given && !in.beyondLabels() {
+		return e.label(in.Labels.Value)
+	}
 	if in.Subject.Given || in.Message.Given || in.Metadata.Given {
 		return e.check(ActionEditEnvelope)
 	}
@@ -266,6 +292,7 @@ func (e *Envelope) reschedule(act ActionContext, in EnvelopeEdit) error {
 	}
 	p := Problems{}
 	checkReminderHours(p, in.ReminderHours.Value)
+	checkLabels(p, in.Labels.Value)
 	if in.ExpiresInDays.Given {
 		p.Add("expiresInDays", "can be changed in a draft; an envelope that was sent has expiresAt")
 	}
@@ -275,6 +302,7 @@ func (e *Envelope) reschedule(act ActionContext, in EnvelopeEdit) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
+	in.Labels.Apply(&e.Labels)
 	detail := Detail{}
 	if in.ExpiresAt.Given {
 		e.ExpiresAt, detail["expiresAt"] = nil, nil
@@ -295,6 +323,11 @@ func (e *Envelope) reschedule(act ActionContext, in EnvelopeEdit) error {
 	e.transition(ActionReschedule)
 	e.record(act, EventEnvelopeUpdated, uuid.Nil, detail)
 	return nil
+}
+
+// beyondLabels reports whether the edit changes something other than labels.
+func (in EnvelopeEdit) beyondLabels() bool {
+	return in.Subject.Given || in.Message.Given || in.ExpiresInDays.Given || in.ReminderHours.Given || in.Metadata.Given || in.ExpiresAt.Given
 }
 
 // RequestCopies requests that the sealed files be sent again to an address of the envelope, at most CopyLimit times in

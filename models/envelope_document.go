@@ -77,7 +77,7 @@ type Document struct {
 	Preparation       string           // how the file was made, as the seal record says it
 	// Notes are the codes of what programs may show differently.
 	Notes []string `gorm:"serializer:json"`
-	// Shared reports that the files belong to a template too: they stay while a row names them.
+	// Shared reports that the files belong to a template or another envelope too: they stay while a row names them.
 	Shared bool
 }
 

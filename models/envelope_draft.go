@@ -36,6 +36,7 @@ type EnvelopeEdit struct {
 	ExpiresInDays Change[*int]
 	ReminderHours Change[*int]
 	Metadata      Change[map[string]string]
+	Labels        Change[[]string]     // in every state
 	ExpiresAt     Change[*time.Time] // of an envelope that was sent, see Patch
 }
 
@@ -50,6 +51,7 @@ func (e *Envelope) Edit(act ActionContext, in EnvelopeEdit) error {
 	checkExpiresInDays(p, in.ExpiresInDays.Value)
 	checkReminderHours(p, in.ReminderHours.Value)
 	checkMetadata(p, in.Metadata.Value)
+	checkLabels(p, in.Labels.Value)
 	if err := p.Err(); err != nil {
 		return err
 	}
@@ -57,6 +59,7 @@ func (e *Envelope) Edit(act ActionContext, in EnvelopeEdit) error {
 	in.Message.Apply(&e.Message)
 	in.ReminderHours.Apply(&e.ReminderHours)
 	in.Metadata.Apply(&e.Metadata)
+	in.Labels.Apply(&e.Labels)
 	if in.ExpiresInDays.Given {
 		e.ExpiresInDays = in.ExpiresInDays.Value
 		e.resetDeadline(e.CreatedAt)
@@ -250,7 +253,7 @@ func (e *Envelope) Delete(act ActionContext) (blobKeys []string, err error) {
 	}
 	e.transition(ActionDelete)
 	e.Signers, e.Copies, e.Fields, e.Documents = nil, nil, nil, nil
-	e.Subject, e.Message, e.ExternalID, e.Metadata, e.HashOriginal = nil, nil, nil, nil, nil
+	e.Subject, e.Message, e.ExternalID, e.Metadata, e.Labels, e.HashOriginal = nil, nil, nil, nil, nil, nil
 	e.record(act, EventEnvelopeDeleted, uuid.Nil, nil)
 	return blobKeys, nil
 }

@@ -21,6 +21,7 @@ const (
 	EventEnvelopeSent       EventName = "envelope.sent"
 	EventInvitationSent     EventName = "invitation.sent"
 	EventInvitationFailed   EventName = "invitation.failed"
+	EventReminderRequested  EventName = "reminder.requested"
 	EventReminderSent       EventName = "reminder.sent"
 	EventSignerViewed       EventName = "signer.viewed"
 	EventOTPRequested       EventName = "otp.requested"

@@ -38,6 +38,7 @@ func (e *Envelope) Send(act ActionContext, message *string) error {
 		e.Message = message
 	}
 	e.SentAt, e.AppearanceProfile = new(act.At), AppearanceProfile
+	e.OwnerID = firstNonNil(act.User(), e.OwnerID)
 	e.resetDeadline(act.At)
 	e.openGroup(act)
 	detail := Detail{"signers": len(e.Signers), "documents": len(e.Originals())}

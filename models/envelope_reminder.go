@@ -41,10 +41,10 @@ func (e *Envelope) NextReminder(mails []Mail, interval time.Duration) *time.Time
 	return e.firstTime(func(s *Signer) *time.Time { return e.ReminderAt(s, mails, interval) })
 }
 
-// RemindersSettled counts the reminders to a signer that went out or were given up.
+// RemindersSettled counts the reminders to a signer that nobody requested and that went out or were given up.
 func RemindersSettled(mails []Mail, signer uuid.UUID) (n int) {
 	for i := range mails {
-		if m := &mails[i]; m.SignerID == signer && m.Kind == MailReminder && m.settledAt() != nil {
+		if m := &mails[i]; m.SignerID == signer && m.Kind == MailReminder && m.RequestID == nil && m.settledAt() != nil {
 			n++
 		}
 	}

@@ -83,6 +83,7 @@ const (
 	// What can be mended after sending.
 	ActionReplace    Action = "replace"
 	ActionResend     Action = "resend"
+	ActionRemind     Action = "remind"
 	ActionIssueLink  Action = "issue_link"
 	ActionReschedule Action = "reschedule"
 	ActionDelegate   Action = "delegate"
@@ -144,6 +145,7 @@ func openTransitions(state Status) map[Action]Status {
 		ActionInvite:     state,
 		ActionReplace:    state,
 		ActionResend:     state,
+		ActionRemind:     state,
 		ActionIssueLink:  state,
 		ActionReschedule: state,
 	}
@@ -166,7 +168,7 @@ func refusal(s Status, action Action) *Error {
 	case ActionEditEnvelope, ActionEditSigner, ActionRemoveSigner, ActionEditField, ActionRemoveField, ActionEditDocument, ActionRemoveDocument,
 		ActionDelete:
 		return Refuse(KindConflict, "envelope_not_draft", "The envelope is %s; only a draft can be edited or deleted.", s.Public())
-	case ActionReplace, ActionResend, ActionIssueLink, ActionReschedule:
+	case ActionReplace, ActionResend, ActionRemind, ActionIssueLink, ActionReschedule:
 		conflict := *refusal(s, ActionInvite)
 		conflict.Kind = KindConflict
 		return &conflict

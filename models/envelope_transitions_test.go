@@ -28,13 +28,13 @@ var pathTo = map[models.Status]map[models.Action]models.Status{
 		"invite": "sent", "read": "sent", "open": "in_progress", "request_code": "in_progress", "verify_code": "in_progress",
 		"consent": "in_progress", "view_page": "in_progress", "sign": "in_progress", "sign_last": "sealing",
 		"decline": "declined", "void": "voided", "expire": "expired",
-		"replace": "sent", "resend": "sent", "issue_link": "sent", "reschedule": "sent", "delegate": "in_progress",
+		"replace": "sent", "resend": "sent", "remind": "sent", "issue_link": "sent", "reschedule": "sent", "delegate": "in_progress",
 	},
 	"in_progress": {
 		"invite": "in_progress", "read": "in_progress", "open": "in_progress", "request_code": "in_progress", "verify_code": "in_progress",
 		"consent": "in_progress", "view_page": "in_progress", "sign": "in_progress", "sign_last": "sealing",
 		"decline": "declined", "void": "voided", "expire": "expired",
-		"replace": "in_progress", "resend": "in_progress", "issue_link": "in_progress", "reschedule": "in_progress", "delegate": "in_progress",
+		"replace": "in_progress", "resend": "in_progress", "remind": "in_progress", "issue_link": "in_progress", "reschedule": "in_progress", "delegate": "in_progress",
 	},
 	"completed": {"send_copies": "completed"},
 	"sealing":   {"complete": "completed", "fail_sealing": "sealing", "void_stuck": "voided"},
@@ -145,7 +145,7 @@ func TestEveryRefusalIsNamed(t *testing.T) {
 			return "envelope_not_draft"
 		case "send_copies":
 			return "envelope_not_completed"
-		case "void", "expire", "invite", "replace", "resend", "issue_link", "reschedule":
+		case "void", "expire", "invite", "replace", "resend", "remind", "issue_link", "reschedule":
 			return map[models.Status]string{"sealing": "envelope_sealing", "draft": "envelope_draft"}[s]
 		case "complete", "fail_sealing", "void_stuck":
 			return "envelope_not_sealing"

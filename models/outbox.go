@@ -17,7 +17,7 @@ const (
 	OutboxVoided        OutboxKind = "voided"          // signal
 	OutboxSealingFailed OutboxKind = "sealing-failed"  // signal
 	OutboxDeliver       OutboxKind = "deliver"         // start a delivery's workflow
-	OutboxReinvite      OutboxKind = "invite"          // start the sending of a renewed link
+	OutboxReinvite      OutboxKind = "invite"          // start the sending of a renewed link, or of a reminder
 	OutboxRetention     OutboxKind = "retain"          // start the retention of sealed files
 	OutboxRescheduled   OutboxKind = "rescheduled"     // signal: deadline or reminders were changed
 	OutboxCopies        OutboxKind = "copies"          // send the sealed files again to a recipient who lost them
@@ -43,10 +43,10 @@ type OutboxRow struct {
 // TableName is the table of outbox rows.
 func (OutboxRow) TableName() string { return "outbox" }
 
-// ListedBy is the id by which rows that start lost workflows are listed: an envelope may be asked
-// for copies more than once.
+// ListedBy is the id by which rows that start lost workflows are listed: copies and reminders of an
+// envelope can be requested more than once.
 func (r OutboxRow) ListedBy() uuid.UUID {
-	if r.Kind == OutboxCopies {
+	if r.Kind == OutboxCopies || r.Refs.Reminder {
 		return r.ID
 	}
 	return r.Key
@@ -67,6 +67,8 @@ type OutboxRefs struct {
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
 	// Resend is the number of a delivery's resend; 0 for the first delivery.
 	Resend int `json:"resend,omitempty"`
+	// Reminder says that OutboxReinvite sends a reminder with the present link.
+	Reminder bool `json:"reminder,omitempty"`
 	// Restart says that the workflow is to run again although it has ended well before.
 	Restart bool `json:"restart,omitempty"`
 	// Trace is the W3C traceparent of the step that wrote the row; "" without tracing.

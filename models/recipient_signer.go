@@ -94,6 +94,8 @@ type Signer struct {
 	// Resends and Copies are when an invitation and the sealed files were asked for again, lately.
 	Resends []time.Time `gorm:"serializer:json"`
 	Copies  []time.Time `gorm:"serializer:json"`
+	// RemindedAt is when the sender last had the signer reminded.
+	RemindedAt *time.Time
 
 	// ValuesHash is valuesSha256 of what the signer signed with; "" before.
 	ValuesHash string

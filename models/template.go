@@ -17,6 +17,7 @@ type Template struct {
 	TenantID   string // "": for all tenants of the app
 	ExternalID *string
 	Name       string
+	Labels     []string `gorm:"serializer:json"`
 	Version    int // the newest, from 1
 	CreatedBy  string
 	CreatedAt  time.Time
@@ -110,6 +111,7 @@ func (t *Template) Check(p Problems) {
 		CheckText(p, "name", t.Name, 1, MaxTemplateName)
 	}
 	checkExternalID(p, t.ExternalID)
+	checkLabels(p, t.Labels)
 }
 
 // ErrTemplateArchived refuses a change of a template that is archived.

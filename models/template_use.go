@@ -75,6 +75,9 @@ func (t *LoadedTemplate) input(p Problems, in TemplateUse) Envelope {
 	if out.Metadata == nil {
 		out.Metadata = t.Content.Metadata
 	}
+	if out.Labels == nil {
+		out.Labels = t.Labels
+	}
 	values := substitution{p: p, values: in.Variables}
 	values.check(t.Content.Variables())
 	if out.Subject == nil {

@@ -27,6 +27,7 @@ func (s *EnvelopeRepository) recordEffects(t *transaction, e *models.Envelope, w
 			if ev.SignerID != uuid.Nil {
 				refs.SignerID = &ev.SignerID
 			}
+			refs.Reminder = ev.Name == models.EventReminderRequested
 			if s := e.Recipient(ev.SignerID); kind == models.OutboxReinvite && s != nil {
 				if refs.LinkID = s.LinkID; refs.LinkID == nil {
 					refs.LinkID = &ev.ID // of a copy: which notice it is
@@ -62,7 +63,7 @@ func outboxKind(e *models.Envelope, ev *models.Event) (models.OutboxKind, bool) 
 		return models.OutboxDeclined, true
 	case models.EventEnvelopeVoided:
 		return models.OutboxVoided, e.SentAt != nil // a draft has no workflow
-	case models.EventLinkRenewed:
+	case models.EventLinkRenewed, models.EventReminderRequested:
 		return models.OutboxReinvite, true
 	case models.EventSignerReplaced, models.EventSignerDelegated, models.EventCopyReplaced:
 		s := e.Recipient(ev.SignerID)

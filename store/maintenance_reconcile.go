@@ -21,7 +21,7 @@ const (
 	WorkTimestamps Work = "timestamps" // sealed files that lack their time-stamp
 	WorkDeliveries Work = "deliveries" // webhook deliveries that are not settled
 	WorkBulkSends  Work = "bulk_sends" // bulk sends that have not ended
-	WorkCopies     Work = "copies"     // requested copies whose mail was begun and not settled
+	WorkCopies     Work = "copies"     // requested copies, and reminders, whose mail was begun and not settled
 )
 
 // AllWork lists the kinds in the order in which they are reconciled.
@@ -61,7 +61,7 @@ func (s *MaintenanceRepository) Unfinished(ctx context.Context, work Work, after
 	case WorkBulkSends:
 		rows, err = unfinished(db.Where("status IN ?", []models.BulkStatus{models.BulkQueued, models.BulkRunning, models.BulkPaused}), after, n, s.bulk.bulkRow)
 	case WorkCopies:
-		rows, err = s.unsentCopies(db, after, n)
+		rows, err = s.unsentRequests(db, after, n)
 	default:
 		err = fmt.Errorf("unknown kind of work %q", work)
 	}
@@ -115,19 +115,27 @@ func unfinished[T any](q *gorm.DB, after uuid.UUID, n int, row func(*T) models.O
 	return mapSlice(found, row), err
 }
 
-// unsentCopies are the rows that asked for copies again whose mails were begun, and neither went
-// out nor were given up.
-func (s *MaintenanceRepository) unsentCopies(db *gorm.DB, after uuid.UUID, n int) ([]models.OutboxRow, error) {
+// unsentRequests returns the rows that requested copies again or a reminder, whose emails were begun, and neither went out
+// nor were given up. A reminder to a signer who is not awaited any more is left out: nothing is to be sent.
+func (s *MaintenanceRepository) unsentRequests(db *gorm.DB, after uuid.UUID, n int) ([]models.OutboxRow, error) {
 	type request struct {
 		RequestID, EnvelopeID, SignerID, AppID uuid.UUID
 		TenantID                               string
+		Kind                                   models.MailKind
 	}
 	var found []request
 	// SQL: a join that an index answers.
-	err := db.Raw(`SELECT m.request_id, m.envelope_id, m.signer_id, e.app_id, e.tenant_id FROM mails AS m JOIN envelopes AS e ON e.id = m.envelope_id
-		WHERE m.request_id > ? AND m.sent_at IS NULL AND m.failed_at IS NULL AND m.envelope_id`+notQueued+` ORDER BY m.request_id LIMIT ?`, after, n).Scan(&found).Error
+	err := db.Raw(`SELECT m.request_id, m.envelope_id, m.signer_id, m.kind, e.app_id, e.tenant_id FROM mails AS m JOIN envelopes AS e ON e.id = m.envelope_id
+		WHERE m.request_id > ? AND m.sent_at IS NULL AND m.failed_at IS NULL AND m.envelope_id`+notQueued+`
+		AND (m.kind <> ? OR e.status IN `+openOrSealing+` AND EXISTS (SELECT 1 FROM signers AS s WHERE s.id = m.signer_id AND s.status IN ('sent', 'viewed')))
+		ORDER BY m.request_id LIMIT ?`, after, models.MailReminder, n).Scan(&found).Error
 	return mapSlice(found, func(r request) models.OutboxRow {
-		row := s.outboxRow(s.now(), r.EnvelopeID, models.OutboxCopies, models.OutboxRefs{AppID: r.AppID, TenantID: r.TenantID, SignerID: &r.SignerID, Restart: true})
+		kind := models.OutboxCopies
+		refs := models.OutboxRefs{AppID: r.AppID, TenantID: r.TenantID, SignerID: &r.SignerID, Restart: true}
+		if r.Kind == models.MailReminder {
+			kind, refs.Reminder = models.OutboxReinvite, true
+		}
+		row := s.outboxRow(s.now(), r.EnvelopeID, kind, refs)
 		row.ID = r.RequestID // the ids of the workflow and the email are derived from it
 		return row
 	}), err

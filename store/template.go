@@ -40,6 +40,7 @@ func templateColumns(v *models.Template) []column {
 		{"tenant_id", &v.TenantID},
 		{"external_id", &v.ExternalID},
 		{"name", &v.Name},
+		{"labels", inJSON{value: &v.Labels}},
 		{"version", &v.Version},
 		{"created_by", &v.CreatedBy},
 		{"created_at", &v.CreatedAt},
@@ -255,6 +256,31 @@ type TemplateTarget struct {
 	ExternalID *string
 	// Envelope is the envelope that the template is created from; uuid.Nil: none.
 	Envelope uuid.UUID
+}
+
+// Duplicate stores the new envelope that build creates from an app's envelope. That keeps its files until the new one is stored.
+func (s *TemplateRepository) Duplicate(ctx context.Context, app, id uuid.UUID, build func(*models.Envelope) (*models.Envelope, error)) (*EnvelopeWithEvents, error) {
+	var e *models.Envelope
+	err := s.transact(ctx, readWrite, func(t *transaction) error {
+		l := s.envelopes.queueEnvelope(t, app, id, loadOptions{lock: true, webhooks: true})
+		if err := t.send(); err != nil {
+			return err
+		}
+		if err := l.assemble(s.engine); err != nil {
+			return err
+		}
+		var err error
+		if e, err = build(l.envelopes[0]); err != nil {
+			return err
+		}
+		return s.envelopes.createFor(t, e, &l.webhooks)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("duplicate envelope %s: %w", id, err)
+	}
+	made := &EnvelopeWithEvents{e, e.Events}
+	s.envelopes.committed(e)
+	return made, nil
 }
 
 // PutTemplate stores what build creates from the template with the external id (nil: none) and from the envelope (nil:

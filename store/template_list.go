@@ -17,6 +17,7 @@ type TemplateFilter struct {
 	Tenant     string // those of the tenant, and those for all; "": of any
 	ExternalID string // "": any
 	Text       string // part of the name; "": any
+	Label      string // one of its labels; "": any
 	Archived   bool   // those that are archived; else those that are not
 	Page, Size int    // from 1
 	After      uuid.UUID
@@ -40,7 +41,7 @@ func (s *TemplateRepository) templates(ctx context.Context, f TemplateFilter) ([
 	if f.Tenant != "" {
 		q = q.Where("tenant_id IN ?", []string{f.Tenant, ""})
 	}
-	q = whereGiven(q, "external_id = ?", f.ExternalID)
+	q = s.labeled(whereGiven(q, "external_id = ?", f.ExternalID), f.Label)
 	if f.Text != "" {
 		return templatesNamed(q, f)
 	}

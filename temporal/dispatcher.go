@@ -181,8 +181,11 @@ func (d *Dispatcher) deliverRow(ctx context.Context, row models.OutboxRow) error
 		_, err := d.Client.SignalWithStartWorkflow(ctx, opts.ID, SignalChanged, nil, opts, WorkflowBulk, in)
 		return err
 	case models.OutboxReinvite:
-		opts := options(row, ReinviteWorkflowID(row.ID), "Renewed link for signer "+signer.String())
-		return d.start(ctx, opts, WorkflowReinvite, InviteInput{EnvelopeInput: envelopeInput(row), SignerID: signer, LinkID: row.Refs.LinkID})
+		in, summary := InviteInput{EnvelopeInput: envelopeInput(row), SignerID: signer, LinkID: row.Refs.LinkID}, "Renewed link for signer "
+		if row.Refs.Reminder {
+			in.LinkID, in.Reminder, summary = nil, &row.ID, "Reminder for signer "
+		}
+		return d.start(ctx, options(row, ReinviteWorkflowID(row.ID), summary+signer.String()), WorkflowReinvite, in)
 	case models.OutboxCopies:
 		opts := options(row, CopiesWorkflowID(row.ID), "Copies for signer "+signer.String())
 		return d.start(ctx, opts, WorkflowCopies, CopiesInput{EnvelopeInput: envelopeInput(row), SignerID: signer, Request: row.ID})

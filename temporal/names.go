@@ -187,6 +187,8 @@ type InviteInput struct {
 	// LinkID is the link to send, unless another has replaced it, or identifies a repeated notice of a copy; nil: the
 	// invitation of a routing group, with the signer's current link.
 	LinkID *uuid.UUID `json:"linkId,omitempty"`
+	// Reminder is the request for a reminder with the present link, which is sent instead; nil: none.
+	Reminder *uuid.UUID `json:"reminder,omitempty"`
 }
 
 // CopiesInput starts the sending of sealed files to a signer who asked for them again.

@@ -8,12 +8,16 @@ import (
 	"countersign/temporal"
 )
 
-// Reinvite sends a renewed link to a signer.
+// Reinvite sends a renewed link to a signer, or the reminder that the sender requested.
 func Reinvite(ctx workflow.Context, in temporal.InviteInput) error {
-	workflow.SetCurrentDetails(ctx, "Sending a renewed link; if this stays, see the pending activity's last failure: the mail server does not accept it.")
+	stuck, what, summary := stuckInvitation, "a renewed link", "Invite "+in.SignerID.String()+" again"
+	if in.Reminder != nil {
+		stuck, what, summary = stuckReminder, "a reminder", "Remind "+in.SignerID.String()
+	}
+	workflow.SetCurrentDetails(ctx, "Sending "+what+"; if this stays, see the pending activity's last failure: the mail server does not accept it.")
 	err := new(trouble).run(ctx, task{
-		stuck: stuckInvitation, activity: acts.Invite, options: mailOptions("Invite " + in.SignerID.String() + " again"),
-		in: activities.InviteInput{EnvelopeInput: in.EnvelopeInput, SignerIDs: []uuid.UUID{in.SignerID}, LinkID: in.LinkID},
+		stuck: stuck, activity: acts.Invite, options: mailOptions(summary),
+		in: activities.InviteInput{EnvelopeInput: in.EnvelopeInput, SignerIDs: []uuid.UUID{in.SignerID}, LinkID: in.LinkID, Reminder: in.Reminder},
 	}, nil)
 	if answer := rejection(err); answer != "" {
 		workflow.SetCurrentDetails(ctx, "UNREACHABLE: "+answer+".")

@@ -156,6 +156,8 @@ func (r *Reconciler) running(ctx context.Context, row models.OutboxRow) (bool, e
 		id = temporal.DeliveryWorkflowID(row.Key, row.Refs.Resend)
 	case models.OutboxBulk:
 		id = temporal.BulkWorkflowID(row.Key)
+	case models.OutboxReinvite: // a reminder: renewed links are found by their envelopes
+		id = temporal.ReinviteWorkflowID(row.ID)
 	case models.OutboxCopies:
 		id = temporal.CopiesWorkflowID(row.ID)
 	}

@@ -89,8 +89,15 @@ func TestRun_MissingWorkflowsAreRequeued(t *testing.T) {
 		for _, key := range []uuid.UUID{running, terminated, unknown} {
 			s.unfinished[work] = append(s.unfinished[work], models.OutboxRow{ID: key, Key: key, Kind: w.kind, Refs: models.OutboxRefs{Resend: 2}})
 		}
-		lost = append(lost, terminated, unknown)
 		want[work] = reconcile.Count{Unfinished: 3, Missing: 2}
+		if work == store.WorkCopies { // among them are reminders
+			reminder := uuid.New()
+			start(temporal.ReinviteWorkflowID(reminder))
+			s.unfinished[work] = append(s.unfinished[work],
+				models.OutboxRow{ID: reminder, Key: uuid.New(), Kind: models.OutboxReinvite, Refs: models.OutboxRefs{Reminder: true}})
+			want[work] = reconcile.Count{Unfinished: 4, Missing: 2}
+		}
+		lost = append(lost, terminated, unknown)
 	}
 
 	found, err := (&reconcile.Reconciler{Store: s, Client: c, DryRun: true}).Run(t.Context())

@@ -109,6 +109,7 @@ func (r *recorder) refusals(completed, voided, used string) {
 	r.refused("envelope_not_completed", post, at+"/copies", member{"email": "ada@example.com"})
 	r.refused("envelope_not_draft", post, file+"/prepare", member{"tags": "detect"})
 	r.refused("envelope_terminal", post, "/v1/envelopes/"+completed+"/signers/"+signer+"/replace", member{"name": "Charles Babbage", "email": "charles@example.com"})
+	r.refused("envelope_terminal", post, "/v1/envelopes/"+completed+"/signers/"+signer+"/remind", nil)
 	r.refused("envelope_terminal", post, "/v1/envelopes/"+completed+"/signers/"+signer+"/resend", nil)
 	r.refused("envelope_terminal", post, "/v1/envelopes/"+completed+"/signers/"+signer+"/signing-link", member{})
 	r.refused("envelope_not_draft", post, "/v1/embedded/builder-sessions", member{"tenantId": "acme", "envelopeId": completed, "allowedOrigin": "https://app.example.com"})

@@ -40,6 +40,8 @@ func checkCorrections(t *testing.T, s *target) {
 	at := "/v1/envelopes/" + e.str("id")
 	signer := at + "/signers/" + e.item("signers", 0)["id"].(string)
 	c.call(t, http.MethodPatch, at, object{"reminderHours": 5}).want(t, 200)
+	c.post(t, signer+"/remind", nil).want(t, 202)
+	c.post(t, signer+"/remind", nil).want(t, 429)
 	c.post(t, signer+"/resend", nil).want(t, 202)
 	require.NotEmpty(t, c.post(t, signer+"/signing-link", object{"rotate": true}).want(t, 200).str("signingUrl"))
 	require.Equal(t, "Grace Hopper", c.post(t, signer+"/replace", object{"name": "Grace Hopper", "email": "grace@example.com"}).want(t, 200).str("name"))

@@ -80,6 +80,8 @@ var readers = map[string]reader{
 	"listProblems":                 reads(api.ParseListProblemsResponse),
 	"restartEnvelopeWorkflow":      reads(api.ParseRestartEnvelopeWorkflowResponse),
 	"remindSigner":                 reads(api.ParseRemindSignerResponse),
+	"resendInvitation":             reads(api.ParseResendInvitationResponse),
+	"duplicateEnvelope":            reads(api.ParseDuplicateEnvelopeResponse),
 	"listBulkSends":                reads(api.ParseListBulkSendsResponse),
 	"listClientSecrets":            reads(api.ParseListClientSecretsResponse),
 	"listConsoleUsers":             reads(api.ParseListConsoleUsersResponse),
@@ -128,6 +130,7 @@ var readers = map[string]reader{
 
 // requests maps operations to the Go client's types of their JSON requests.
 var requests = map[string]func() any{
+	"duplicateEnvelope":      is[api.DuplicateEnvelopeJSONRequestBody],
 	"createField":            is[api.CreateFieldJSONRequestBody],
 	"createSigner":           is[api.CreateSignerJSONRequestBody],
 	"updateConsoleUser":      is[api.UpdateConsoleUserJSONRequestBody],

@@ -2333,6 +2333,9 @@ type ConsoleEnvelope struct {
 	// ID ID of the envelope.
 	ID openapi_types.UUID `json:"id"`
 
+	// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
+	Labels *Labels `json:"labels,omitempty"`
+
 	// Mails Emails about the envelope, newest first.
 	Mails []Mail `json:"mails,omitzero"`
 
@@ -2425,6 +2428,9 @@ type ConsoleEnvelopeRow struct {
 
 	// ID ID of the envelope.
 	ID openapi_types.UUID `json:"id"`
+
+	// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
+	Labels *Labels `json:"labels,omitempty"`
 
 	// Message Text shown in the invitation emails. Maximum 2,000 characters.
 	Message *string `json:"message,omitempty"`
@@ -2882,6 +2888,12 @@ type DocumentWarning struct {
 // DocumentWarningCode Stable code of the warning.
 type DocumentWarningCode string
 
+// DuplicateRequest How an envelope is duplicated.
+type DuplicateRequest struct {
+	// CreatedBy Who created the envelope. Defaults to the client ID of the app.
+	CreatedBy *string `json:"createdBy,omitempty"`
+}
+
 // EnteredValue What the signer entered. Null until the signer has signed, and if nothing was entered. A picture is given by its hash.
 type EnteredValue struct {
 	union json.RawMessage
@@ -2933,6 +2945,9 @@ type Envelope struct {
 	// ID ID of the envelope.
 	ID openapi_types.UUID `json:"id"`
 
+	// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
+	Labels *Labels `json:"labels,omitempty"`
+
 	// Message Text shown in the invitation emails. Maximum 2,000 characters.
 	Message *string `json:"message,omitempty"`
 
@@ -2978,6 +2993,9 @@ type EnvelopeEdit struct {
 	// ExpiresInDays Days from sending until signing closes. Null for no deadline.
 	ExpiresInDays *int `json:"expiresInDays,omitempty"`
 
+	// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
+	Labels *Labels `json:"labels,omitempty"`
+
 	// Message Text shown in the invitation emails. Maximum 2,000 characters.
 	Message *string `json:"message,omitempty"`
 
@@ -3013,6 +3031,9 @@ type EnvelopeForm struct {
 
 	// File The PDF.
 	File openapi_types.File `json:"file"`
+
+	// Labels An array of strings, as JSON.
+	Labels *openapi_types.File `json:"labels,omitempty"`
 
 	// Message Text shown in the invitation emails. Maximum 2,000 characters.
 	Message *string `json:"message,omitempty"`
@@ -3112,6 +3133,9 @@ type EnvelopeRequest struct {
 
 	// Fields Fields of the document.
 	Fields []FieldRequest `json:"fields,omitzero"`
+
+	// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
+	Labels *Labels `json:"labels,omitempty"`
 
 	// Message For the invitations.
 	Message *string `json:"message,omitempty"`
@@ -3469,6 +3493,9 @@ type HostEdit struct {
 	// Name Name of the host.
 	Name *string `json:"name,omitempty"`
 }
+
+// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
+type Labels = []string
 
 // Mail An email about an envelope.
 type Mail struct {
@@ -4231,6 +4258,9 @@ type Template struct {
 	// ID ID of the template.
 	ID openapi_types.UUID `json:"id"`
 
+	// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
+	Labels Labels `json:"labels"`
+
 	// Message Text shown in the invitation emails. Maximum 2,000 characters.
 	Message *string `json:"message"`
 
@@ -4318,6 +4348,9 @@ type TemplateEdit struct {
 	// Fields Fields, each with a `role` and without `signerId`.
 	Fields []FieldRequest `json:"fields,omitzero"`
 
+	// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
+	Labels *Labels `json:"labels,omitempty"`
+
 	// Message Message with `{{variables}}`. At most 2,000 characters with their values.
 	Message *string `json:"message,omitempty"`
 
@@ -4368,6 +4401,9 @@ type TemplateEditForm struct {
 
 	// File The PDF.
 	File *openapi_types.File `json:"file,omitempty"`
+
+	// Labels An array of strings, as JSON.
+	Labels *openapi_types.File `json:"labels,omitempty"`
 
 	// Message Text shown in the invitation emails. Maximum 2,000 characters.
 	Message *string `json:"message,omitempty"`
@@ -4498,6 +4534,9 @@ type TemplateForm struct {
 	// File The PDF.
 	File *openapi_types.File `json:"file,omitempty"`
 
+	// Labels An array of strings, as JSON.
+	Labels *openapi_types.File `json:"labels,omitempty"`
+
 	// Message Text shown in the invitation emails. Maximum 2,000 characters.
 	Message *string `json:"message,omitempty"`
 
@@ -4561,8 +4600,11 @@ type TemplateRequest struct {
 	// Fields Fields, each with a `role` and without `signerId`.
 	Fields []FieldRequest `json:"fields,omitzero"`
 
-	// FromEnvelope Copy documents, roles and fields from an envelope. Only `name`, `externalId`, `subject`, `message`, `reminderHours` and `metadata` may be given with it.
+	// FromEnvelope Copy documents, roles and fields from an envelope. Only `name`, `externalId`, `subject`, `message`, `reminderHours`, `metadata` and `labels` may be given with it.
 	FromEnvelope *openapi_types.UUID `json:"fromEnvelope,omitempty"`
+
+	// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
+	Labels *Labels `json:"labels,omitempty"`
 
 	// Message Message with `{{variables}}`. At most 2,000 characters with their values.
 	Message *string `json:"message,omitempty"`
@@ -4671,6 +4713,9 @@ type TemplateSummary struct {
 
 	// ID ID of the template.
 	ID openapi_types.UUID `json:"id"`
+
+	// Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
+	Labels Labels `json:"labels"`
 
 	// Name Name of the template.
 	Name string `json:"name"`
@@ -5472,6 +5517,9 @@ type SearchEnvelopesParams struct {
 	// Undelivered Returns only envelopes with an email that permanently failed.
 	Undelivered *bool `form:"undelivered,omitempty" json:"undelivered,omitempty"`
 
+	// Label Has this label.
+	Label *string `form:"label,omitempty" json:"label,omitempty"`
+
 	// Page Page number, from 1.
 	Page *int `form:"page,omitempty" json:"page,omitempty"`
 
@@ -5646,6 +5694,9 @@ type ListEnvelopesParams struct {
 	// ExternalID Your own ID, as given at creation.
 	ExternalID *string `form:"externalId,omitempty" json:"externalId,omitempty"`
 
+	// Label Has this label.
+	Label *string `form:"label,omitempty" json:"label,omitempty"`
+
 	// TemplateID Created from this template.
 	TemplateID *openapi_types.UUID `form:"templateId,omitempty" json:"templateId,omitempty"`
 
@@ -5779,6 +5830,15 @@ type PrepareDocumentParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// DuplicateEnvelopeParams defines parameters for DuplicateEnvelope.
+type DuplicateEnvelopeParams struct {
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // CreateFieldParams defines parameters for CreateField.
 type CreateFieldParams struct {
 	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
@@ -5830,6 +5890,15 @@ type UpdateSignerParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// RemindSignerParams defines parameters for RemindSigner.
+type RemindSignerParams struct {
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch `ETag` of the version to change. The request is rejected with 412 if the envelope has changed since.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // ReplaceSignerParams defines parameters for ReplaceSigner.
 type ReplaceSignerParams struct {
 	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
@@ -5839,8 +5908,8 @@ type ReplaceSignerParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
-// RemindSignerParams defines parameters for RemindSigner.
-type RemindSignerParams struct {
+// ResendInvitationParams defines parameters for ResendInvitation.
+type ResendInvitationParams struct {
 	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
@@ -5900,6 +5969,9 @@ type ListTemplatesParams struct {
 
 	// ExternalID Your own ID, as given at creation.
 	ExternalID *string `form:"externalId,omitempty" json:"externalId,omitempty"`
+
+	// Label Has this label.
+	Label *string `form:"label,omitempty" json:"label,omitempty"`
 
 	// Q Part of the name.
 	Q *string `form:"q,omitempty" json:"q,omitempty"`
@@ -6069,6 +6141,9 @@ type UpdateDocumentJSONRequestBody = DocumentEdit
 
 // PrepareDocumentJSONRequestBody defines body for PrepareDocument for application/json ContentType.
 type PrepareDocumentJSONRequestBody = DocumentOptions
+
+// DuplicateEnvelopeJSONRequestBody defines body for DuplicateEnvelope for application/json ContentType.
+type DuplicateEnvelopeJSONRequestBody = DuplicateRequest
 
 // CreateFieldJSONRequestBody defines body for CreateField for application/json ContentType.
 type CreateFieldJSONRequestBody = FieldOrListRequest
@@ -7273,7 +7348,7 @@ type ClientInterface interface {
 
 	// UpdateDraftWithBody Update an envelope
 	//
-	// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` is replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt`.
+	// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -7282,7 +7357,7 @@ type ClientInterface interface {
 
 	// UpdateDraft Update an envelope
 	//
-	// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` is replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt`.
+	// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7408,6 +7483,24 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/suggestions (the `SuggestFields` operationId).
 	SuggestFields(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// DuplicateEnvelopeWithBody Duplicate an envelope
+	//
+	// Creates a draft with the documents, recipients, fields, texts, metadata and labels of an envelope in any state. `externalId` and the values that signers entered are not copied.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/envelopes/{id}/duplicate (the `DuplicateEnvelope` operationId).
+	DuplicateEnvelopeWithBody(ctx context.Context, id openapi_types.UUID, params *DuplicateEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DuplicateEnvelope Duplicate an envelope
+	//
+	// Creates a draft with the documents, recipients, fields, texts, metadata and labels of an envelope in any state. `externalId` and the values that signers entered are not copied.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /v1/envelopes/{id}/duplicate (the `DuplicateEnvelope` operationId).
+	DuplicateEnvelope(ctx context.Context, id openapi_types.UUID, params *DuplicateEnvelopeParams, body DuplicateEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// CreateFieldWithBody Add fields
 	//
 	// Adds one field, or a list of fields. A list is added as a whole or not at all.
@@ -7519,6 +7612,13 @@ type ClientInterface interface {
 	// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `UpdateSigner` operationId).
 	UpdateSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *UpdateSignerParams, body UpdateSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// RemindSigner Remind a signer
+	//
+	// Emails an awaited signer a reminder with the current link, which stays valid. Maximum 1 per hour and signer. The audit trail records the request, and `reminder.sent` when the email has gone out.
+	//
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/remind (the `RemindSigner` operationId).
+	RemindSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemindSignerParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ReplaceSignerWithBody Replace a recipient
 	//
 	// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent end at once. The new person is invited when the routing order reaches them. Recipients of copies can be replaced too.
@@ -7537,12 +7637,12 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceSigner` operationId).
 	ReplaceSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceSignerParams, body ReplaceSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RemindSigner Resend an invitation
+	// ResendInvitation Resend an invitation
 	//
 	// Emails the signer a new link and ends the previous link. Maximum 5 per hour and signer.
 	//
-	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `RemindSigner` operationId).
-	RemindSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemindSignerParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `ResendInvitation` operationId).
+	ResendInvitation(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ResendInvitationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateSigningLinkWithBody Get a signing link
 	//
@@ -9007,7 +9107,7 @@ func (c *Client) GetEnvelope(ctx context.Context, id openapi_types.UUID, reqEdit
 
 // UpdateDraftWithBody Update an envelope
 //
-// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` is replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt`.
+// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
 //
 // Takes any type of body and a specified content type.
 //
@@ -9026,7 +9126,7 @@ func (c *Client) UpdateDraftWithBody(ctx context.Context, id openapi_types.UUID,
 
 // UpdateDraft Update an envelope
 //
-// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` is replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt`.
+// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9312,6 +9412,44 @@ func (c *Client) SuggestFields(ctx context.Context, id openapi_types.UUID, docum
 	return c.Client.Do(req)
 }
 
+// DuplicateEnvelopeWithBody Duplicate an envelope
+//
+// Creates a draft with the documents, recipients, fields, texts, metadata and labels of an envelope in any state. `externalId` and the values that signers entered are not copied.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/envelopes/{id}/duplicate (the `DuplicateEnvelope` operationId).
+func (c *Client) DuplicateEnvelopeWithBody(ctx context.Context, id openapi_types.UUID, params *DuplicateEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDuplicateEnvelopeRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DuplicateEnvelope Duplicate an envelope
+//
+// Creates a draft with the documents, recipients, fields, texts, metadata and labels of an envelope in any state. `externalId` and the values that signers entered are not copied.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /v1/envelopes/{id}/duplicate (the `DuplicateEnvelope` operationId).
+func (c *Client) DuplicateEnvelope(ctx context.Context, id openapi_types.UUID, params *DuplicateEnvelopeParams, body DuplicateEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDuplicateEnvelopeRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // CreateFieldWithBody Add fields
 //
 // Adds one field, or a list of fields. A list is added as a whole or not at all.
@@ -9553,6 +9691,23 @@ func (c *Client) UpdateSigner(ctx context.Context, id openapi_types.UUID, signer
 	return c.Client.Do(req)
 }
 
+// RemindSigner Remind a signer
+//
+// Emails an awaited signer a reminder with the current link, which stays valid. Maximum 1 per hour and signer. The audit trail records the request, and `reminder.sent` when the email has gone out.
+//
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/remind (the `RemindSigner` operationId).
+func (c *Client) RemindSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemindSignerParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemindSignerRequest(c.Server, id, signerID, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ReplaceSignerWithBody Replace a recipient
 //
 // Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent end at once. The new person is invited when the routing order reaches them. Recipients of copies can be replaced too.
@@ -9591,13 +9746,13 @@ func (c *Client) ReplaceSigner(ctx context.Context, id openapi_types.UUID, signe
 	return c.Client.Do(req)
 }
 
-// RemindSigner Resend an invitation
+// ResendInvitation Resend an invitation
 //
 // Emails the signer a new link and ends the previous link. Maximum 5 per hour and signer.
 //
-// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `RemindSigner` operationId).
-func (c *Client) RemindSigner(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemindSignerParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRemindSignerRequest(c.Server, id, signerID, params)
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `ResendInvitation` operationId).
+func (c *Client) ResendInvitation(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ResendInvitationParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResendInvitationRequest(c.Server, id, signerID, params)
 	if err != nil {
 		return nil, err
 	}
@@ -11073,6 +11228,18 @@ func NewSearchEnvelopesRequest(server string, params *SearchEnvelopesParams) (*h
 		if params.Undelivered != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "undelivered", *params.Undelivered, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Label != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "label", *params.Label, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -12879,6 +13046,18 @@ func NewListEnvelopesRequest(server string, params *ListEnvelopesParams) (*http.
 
 		}
 
+		if params.Label != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "label", *params.Label, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.TemplateID != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "templateId", *params.TemplateID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
@@ -13973,6 +14152,79 @@ func NewSuggestFieldsRequest(server string, id openapi_types.UUID, documentID op
 	return req, nil
 }
 
+// NewDuplicateEnvelopeRequest calls the generic DuplicateEnvelope builder with application/json body
+func NewDuplicateEnvelopeRequest(server string, id openapi_types.UUID, params *DuplicateEnvelopeParams, body DuplicateEnvelopeJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewDuplicateEnvelopeRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewDuplicateEnvelopeRequestWithBody constructs an http.Request for the DuplicateEnvelope method, with any body, and a specified content type
+func NewDuplicateEnvelopeRequestWithBody(server string, id openapi_types.UUID, params *DuplicateEnvelopeParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/duplicate", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewCreateFieldRequest calls the generic CreateField builder with application/json body
 func NewCreateFieldRequest(server string, id openapi_types.UUID, params *CreateFieldParams, body CreateFieldJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -14476,6 +14728,73 @@ func NewUpdateSignerRequestWithBody(server string, id openapi_types.UUID, signer
 	return req, nil
 }
 
+// NewRemindSignerRequest constructs an http.Request for the RemindSigner method
+func NewRemindSignerRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *RemindSignerParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "signerId", signerID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/envelopes/%s/signers/%s/remind", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewReplaceSignerRequest calls the generic ReplaceSigner builder with application/json body
 func NewReplaceSignerRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceSignerParams, body ReplaceSignerJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -14556,8 +14875,8 @@ func NewReplaceSignerRequestWithBody(server string, id openapi_types.UUID, signe
 	return req, nil
 }
 
-// NewRemindSignerRequest constructs an http.Request for the RemindSigner method
-func NewRemindSignerRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *RemindSignerParams) (*http.Request, error) {
+// NewResendInvitationRequest constructs an http.Request for the ResendInvitation method
+func NewResendInvitationRequest(server string, id openapi_types.UUID, signerID openapi_types.UUID, params *ResendInvitationParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -15024,6 +15343,18 @@ func NewListTemplatesRequest(server string, params *ListTemplatesParams) (*http.
 		if params.ExternalID != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "externalId", *params.ExternalID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Label != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "label", *params.Label, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -16789,7 +17120,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateDraftWithBodyWithResponse Update an envelope
 	//
-	// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` is replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt`.
+	// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -16798,7 +17129,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateDraftWithResponse Update an envelope
 	//
-	// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` is replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt`.
+	// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -16940,6 +17271,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/envelopes/{id}/documents/{documentId}/suggestions (the `SuggestFields` operationId).
 	SuggestFieldsWithResponse(ctx context.Context, id openapi_types.UUID, documentID openapi_types.UUID, reqEditors ...RequestEditorFn) (*SuggestFieldsResponse, error)
 
+	// DuplicateEnvelopeWithBodyWithResponse Duplicate an envelope
+	//
+	// Creates a draft with the documents, recipients, fields, texts, metadata and labels of an envelope in any state. `externalId` and the values that signers entered are not copied.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/envelopes/{id}/duplicate (the `DuplicateEnvelope` operationId).
+	DuplicateEnvelopeWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *DuplicateEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DuplicateEnvelopeResponse, error)
+
+	// DuplicateEnvelopeWithResponse Duplicate an envelope
+	//
+	// Creates a draft with the documents, recipients, fields, texts, metadata and labels of an envelope in any state. `externalId` and the values that signers entered are not copied.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/envelopes/{id}/duplicate (the `DuplicateEnvelope` operationId).
+	DuplicateEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, params *DuplicateEnvelopeParams, body DuplicateEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*DuplicateEnvelopeResponse, error)
+
 	// CreateFieldWithBodyWithResponse Add fields
 	//
 	// Adds one field, or a list of fields. A list is added as a whole or not at all.
@@ -17057,6 +17406,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /v1/envelopes/{id}/signers/{signerId} (the `UpdateSigner` operationId).
 	UpdateSignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *UpdateSignerParams, body UpdateSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateSignerResponse, error)
 
+	// RemindSignerWithResponse Remind a signer
+	//
+	// Emails an awaited signer a reminder with the current link, which stays valid. Maximum 1 per hour and signer. The audit trail records the request, and `reminder.sent` when the email has gone out.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/remind (the `RemindSigner` operationId).
+	RemindSignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemindSignerParams, reqEditors ...RequestEditorFn) (*RemindSignerResponse, error)
+
 	// ReplaceSignerWithBodyWithResponse Replace a recipient
 	//
 	// Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent end at once. The new person is invited when the routing order reaches them. Recipients of copies can be replaced too.
@@ -17075,14 +17433,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/replace (the `ReplaceSigner` operationId).
 	ReplaceSignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ReplaceSignerParams, body ReplaceSignerJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceSignerResponse, error)
 
-	// RemindSignerWithResponse Resend an invitation
+	// ResendInvitationWithResponse Resend an invitation
 	//
 	// Emails the signer a new link and ends the previous link. Maximum 5 per hour and signer.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
-	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `RemindSigner` operationId).
-	RemindSignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemindSignerParams, reqEditors ...RequestEditorFn) (*RemindSignerResponse, error)
+	// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `ResendInvitation` operationId).
+	ResendInvitationWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ResendInvitationParams, reqEditors ...RequestEditorFn) (*ResendInvitationResponse, error)
 
 	// CreateSigningLinkWithBodyWithResponse Get a signing link
 	//
@@ -20073,6 +20431,47 @@ func (r SuggestFieldsResponse) ContentType() string {
 	return ""
 }
 
+type DuplicateEnvelopeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Envelope
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r DuplicateEnvelopeResponse) GetJSON201() *Envelope {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r DuplicateEnvelopeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DuplicateEnvelopeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DuplicateEnvelopeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DuplicateEnvelopeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type CreateFieldResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -20387,6 +20786,47 @@ func (r UpdateSignerResponse) ContentType() string {
 	return ""
 }
 
+type RemindSignerResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Signer
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r RemindSignerResponse) GetJSON202() *Signer {
+	return r.JSON202
+}
+
+// GetBody returns the raw response body bytes
+func (r RemindSignerResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RemindSignerResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RemindSignerResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RemindSignerResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ReplaceSignerResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -20428,7 +20868,7 @@ func (r ReplaceSignerResponse) ContentType() string {
 	return ""
 }
 
-type RemindSignerResponse struct {
+type ResendInvitationResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON202 the response for an HTTP 202 `application/json` response
@@ -20436,17 +20876,17 @@ type RemindSignerResponse struct {
 }
 
 // GetJSON202 returns the response for an HTTP 202 `application/json` response
-func (r RemindSignerResponse) GetJSON202() *Signer {
+func (r ResendInvitationResponse) GetJSON202() *Signer {
 	return r.JSON202
 }
 
 // GetBody returns the raw response body bytes
-func (r RemindSignerResponse) GetBody() []byte {
+func (r ResendInvitationResponse) GetBody() []byte {
 	return r.Body
 }
 
 // Status returns HTTPResponse.Status
-func (r RemindSignerResponse) Status() string {
+func (r ResendInvitationResponse) Status() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Status
 	}
@@ -20454,7 +20894,7 @@ func (r RemindSignerResponse) Status() string {
 }
 
 // StatusCode returns HTTPResponse.StatusCode
-func (r RemindSignerResponse) StatusCode() int {
+func (r ResendInvitationResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -20462,7 +20902,7 @@ func (r RemindSignerResponse) StatusCode() int {
 }
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r RemindSignerResponse) ContentType() string {
+func (r ResendInvitationResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -22537,7 +22977,7 @@ func (c *ClientWithResponses) GetEnvelopeWithResponse(ctx context.Context, id op
 
 // UpdateDraftWithBodyWithResponse Update an envelope
 //
-// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` is replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt`.
+// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22552,7 +22992,7 @@ func (c *ClientWithResponses) UpdateDraftWithBodyWithResponse(ctx context.Contex
 
 // UpdateDraftWithResponse Update an envelope
 //
-// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` is replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt`.
+// A merge patch (RFC 7396): an absent member stays, null resets it to its default, and `metadata` and `labels` are replaced as a whole. Drafts accept every member. Envelopes out for signature accept `expiresAt` and `reminderHours`. Every envelope accepts `labels`, which are not part of its record.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22790,6 +23230,36 @@ func (c *ClientWithResponses) SuggestFieldsWithResponse(ctx context.Context, id 
 	return ParseSuggestFieldsResponse(rsp)
 }
 
+// DuplicateEnvelopeWithBodyWithResponse Duplicate an envelope
+//
+// Creates a draft with the documents, recipients, fields, texts, metadata and labels of an envelope in any state. `externalId` and the values that signers entered are not copied.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/envelopes/{id}/duplicate (the `DuplicateEnvelope` operationId).
+func (c *ClientWithResponses) DuplicateEnvelopeWithBodyWithResponse(ctx context.Context, id openapi_types.UUID, params *DuplicateEnvelopeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DuplicateEnvelopeResponse, error) {
+	rsp, err := c.DuplicateEnvelopeWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDuplicateEnvelopeResponse(rsp)
+}
+
+// DuplicateEnvelopeWithResponse Duplicate an envelope
+//
+// Creates a draft with the documents, recipients, fields, texts, metadata and labels of an envelope in any state. `externalId` and the values that signers entered are not copied.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/envelopes/{id}/duplicate (the `DuplicateEnvelope` operationId).
+func (c *ClientWithResponses) DuplicateEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, params *DuplicateEnvelopeParams, body DuplicateEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*DuplicateEnvelopeResponse, error) {
+	rsp, err := c.DuplicateEnvelope(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDuplicateEnvelopeResponse(rsp)
+}
+
 // CreateFieldWithBodyWithResponse Add fields
 //
 // Adds one field, or a list of fields. A list is added as a whole or not at all.
@@ -22985,6 +23455,21 @@ func (c *ClientWithResponses) UpdateSignerWithResponse(ctx context.Context, id o
 	return ParseUpdateSignerResponse(rsp)
 }
 
+// RemindSignerWithResponse Remind a signer
+//
+// Emails an awaited signer a reminder with the current link, which stays valid. Maximum 1 per hour and signer. The audit trail records the request, and `reminder.sent` when the email has gone out.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/remind (the `RemindSigner` operationId).
+func (c *ClientWithResponses) RemindSignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemindSignerParams, reqEditors ...RequestEditorFn) (*RemindSignerResponse, error) {
+	rsp, err := c.RemindSigner(ctx, id, signerID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRemindSignerResponse(rsp)
+}
+
 // ReplaceSignerWithBodyWithResponse Replace a recipient
 //
 // Replaces the person and keeps the recipient's ID and fields. The previous person's link, code and consent end at once. The new person is invited when the routing order reaches them. Recipients of copies can be replaced too.
@@ -23015,19 +23500,19 @@ func (c *ClientWithResponses) ReplaceSignerWithResponse(ctx context.Context, id 
 	return ParseReplaceSignerResponse(rsp)
 }
 
-// RemindSignerWithResponse Resend an invitation
+// ResendInvitationWithResponse Resend an invitation
 //
 // Emails the signer a new link and ends the previous link. Maximum 5 per hour and signer.
 //
 // Returns a wrapper object for the known response body format(s).
 //
-// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `RemindSigner` operationId).
-func (c *ClientWithResponses) RemindSignerWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *RemindSignerParams, reqEditors ...RequestEditorFn) (*RemindSignerResponse, error) {
-	rsp, err := c.RemindSigner(ctx, id, signerID, params, reqEditors...)
+// Corresponds with POST /v1/envelopes/{id}/signers/{signerId}/resend (the `ResendInvitation` operationId).
+func (c *ClientWithResponses) ResendInvitationWithResponse(ctx context.Context, id openapi_types.UUID, signerID openapi_types.UUID, params *ResendInvitationParams, reqEditors ...RequestEditorFn) (*ResendInvitationResponse, error) {
+	rsp, err := c.ResendInvitation(ctx, id, signerID, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
-	return ParseRemindSignerResponse(rsp)
+	return ParseResendInvitationResponse(rsp)
 }
 
 // CreateSigningLinkWithBodyWithResponse Get a signing link
@@ -25406,6 +25891,32 @@ func ParseSuggestFieldsResponse(rsp *http.Response) (*SuggestFieldsResponse, err
 	return response, nil
 }
 
+// ParseDuplicateEnvelopeResponse parses an HTTP response from a DuplicateEnvelopeWithResponse call
+func ParseDuplicateEnvelopeResponse(rsp *http.Response) (*DuplicateEnvelopeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DuplicateEnvelopeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Envelope
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseCreateFieldResponse parses an HTTP response from a CreateFieldWithResponse call
 func ParseCreateFieldResponse(rsp *http.Response) (*CreateFieldResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -25594,6 +26105,32 @@ func ParseUpdateSignerResponse(rsp *http.Response) (*UpdateSignerResponse, error
 	return response, nil
 }
 
+// ParseRemindSignerResponse parses an HTTP response from a RemindSignerWithResponse call
+func ParseRemindSignerResponse(rsp *http.Response) (*RemindSignerResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RemindSignerResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Signer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseReplaceSignerResponse parses an HTTP response from a ReplaceSignerWithResponse call
 func ParseReplaceSignerResponse(rsp *http.Response) (*ReplaceSignerResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -25620,15 +26157,15 @@ func ParseReplaceSignerResponse(rsp *http.Response) (*ReplaceSignerResponse, err
 	return response, nil
 }
 
-// ParseRemindSignerResponse parses an HTTP response from a RemindSignerWithResponse call
-func ParseRemindSignerResponse(rsp *http.Response) (*RemindSignerResponse, error) {
+// ParseResendInvitationResponse parses an HTTP response from a ResendInvitationWithResponse call
+func ParseResendInvitationResponse(rsp *http.Response) (*ResendInvitationResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
 	defer func() { _ = rsp.Body.Close() }()
 	if err != nil {
 		return nil, err
 	}
 
-	response := &RemindSignerResponse{
+	response := &ResendInvitationResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}

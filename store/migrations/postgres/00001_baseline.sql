@@ -75,6 +75,8 @@ CREATE TABLE envelopes (
     -- Set by the sender; editors lists who has edited the draft.
     external_id        text,
     metadata           text,
+    labels             jsonb, -- a list of texts
+    owner_id           uuid, -- the console user who created or sent it
     reminder_hours     integer,
     editors            text,
     updated_at         timestamptz NOT NULL DEFAULT now(),
@@ -100,6 +102,7 @@ CREATE UNIQUE INDEX envelopes_external_id ON envelopes (app_id, tenant_id, exter
     WHERE external_id IS NOT NULL AND status NOT IN ('voided', 'declined', 'expired', 'deleted');
 -- Lists in the order of changes.
 CREATE INDEX envelopes_updated ON envelopes (app_id, tenant_id, updated_at, id);
+CREATE INDEX envelopes_labels ON envelopes USING gin (labels jsonb_path_ops) WHERE labels IS NOT NULL;
 CREATE INDEX envelopes_template ON envelopes (app_id, template_id, id) WHERE template_id IS NOT NULL;
 CREATE INDEX envelopes_to_archive ON envelopes (updated_at)
     WHERE NOT archived AND status IN ('completed', 'declined', 'voided', 'expired', 'deleted');
@@ -151,6 +154,7 @@ CREATE TABLE signers (
     allow_delegation boolean NOT NULL DEFAULT false,
     delegated        boolean NOT NULL DEFAULT false,
     resends          text, -- when invitations were asked for again
+    reminded_at      timestamptz, -- when the sender last had them reminded
     copies           text, -- when the sealed files were asked for again
     -- What part a recipient plays, and in which language they read.
     kind             text    NOT NULL DEFAULT 'signer',
@@ -412,7 +416,7 @@ CREATE TABLE mails (
     error       text        NOT NULL DEFAULT '',
     -- When the server first refused a mail, though not for good: it is tried for five days from then.
     refused_at  timestamptz,
-    -- The outbox row that asked for copies again: what a workflow that was lost is started from.
+    -- The outbox row that requested copies again, or a reminder: what a workflow that was lost is started from.
     request_id  uuid
 );
 CREATE INDEX mails_envelope ON mails (envelope_id);
@@ -669,6 +673,7 @@ CREATE TABLE templates (
     tenant_id   text        NOT NULL,
     external_id text,
     name        text        NOT NULL,
+    labels      jsonb, -- a list of texts
     version     integer     NOT NULL, -- the newest
     created_by  text        NOT NULL,
     created_at  timestamptz NOT NULL,

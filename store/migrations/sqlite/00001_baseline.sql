@@ -65,6 +65,8 @@ CREATE TABLE envelopes (
     -- Set by the sender; editors lists who has edited the draft.
     external_id        text,
     metadata           text,
+    labels             text, -- a list of texts, as JSON
+    owner_id           text, -- the console user who created or sent it
     reminder_hours     integer,
     editors            text,
     updated_at         datetime NOT NULL DEFAULT '1970-01-01 00:00:00+00:00',
@@ -141,6 +143,7 @@ CREATE TABLE signers (
     allow_delegation boolean NOT NULL DEFAULT false,
     delegated        boolean NOT NULL DEFAULT false,
     resends          text, -- when invitations were asked for again
+    reminded_at      datetime, -- when the sender last had them reminded
     copies           text, -- when the sealed files were asked for again
     -- What part a recipient plays, and in which language they read.
     kind             text    NOT NULL DEFAULT 'signer',
@@ -369,7 +372,7 @@ CREATE TABLE mails (
     error       text     NOT NULL DEFAULT '',
     -- When the server first refused a mail, though not for good: it is tried for five days from then.
     refused_at  datetime,
-    -- The outbox row that asked for copies again: what a workflow that was lost is started from.
+    -- The outbox row that requested copies again, or a reminder: what a workflow that was lost is started from.
     request_id  text
 );
 CREATE INDEX mails_envelope ON mails (envelope_id);
@@ -601,6 +604,7 @@ CREATE TABLE templates (
     tenant_id   text     NOT NULL,
     external_id text,
     name        text     NOT NULL,
+    labels      text, -- a list of texts, as JSON
     version     integer  NOT NULL, -- the newest
     created_by  text     NOT NULL,
     created_at  datetime NOT NULL,

@@ -11,7 +11,7 @@ export const sortable = (at: string): string => {
 /** The text for each event. */
 const words: Record<string, string> = {
   "envelope.created": "Created", "document.added": "Document added", "document.prepared": "Document prepared", "signer.added": "Recipient added", "field.added": "Field added",
-  "draft.prepared": "Draft edited", "envelope.sent": "Sent", "invitation.sent": "Invitation sent", "invitation.failed": "Invitation not delivered", "reminder.sent": "Reminder sent",
+  "draft.prepared": "Draft edited", "envelope.sent": "Sent", "invitation.sent": "Invitation sent", "invitation.failed": "Invitation not delivered", "reminder.requested": "Reminder requested", "reminder.sent": "Reminder sent",
   "link.renewed": "New link sent", "link.issued": "Signing link given to the sender", "signer.viewed": "Opened the link", "otp.requested": "Requested a code", "otp.verified": "Entered the code",
   "signer.otp_failed": "Entered a wrong code 3 times", "consent.given": "Agreed to sign electronically", page_viewed: "Viewed a page", pages_viewed_again: "Viewed pages again",
   "attachment.added": "Attached a file", "signer.signed": "Signed", "signer.declined": "Declined", "signer.replaced": "Recipient replaced", "signer.delegated": "Assigned to someone else",

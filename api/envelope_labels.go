@@ -1,0 +1,29 @@
+package api
+
+import (
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/internal/plaintext"
+	"countersign/models"
+)
+
+// labels reads an optional list of labels.
+func (o *object) labels(name string) []string {
+	var out []string
+	for i, v := range o.list(name, 0, models.MaxLabels) {
+		label, ok := v.(string)
+		if !ok {
+			o.bad(indexedPath(name, i), "must be a string")
+			return nil
+		}
+		out = append(out, strings.TrimSpace(plaintext.Visible(label)))
+	}
+	return out
+}
+
+// labelQuery reads the label that items of a list must have; "": any.
+func labelQuery(c *gin.Context, p models.Problems) string {
+	return queryText(c, p, "label", models.MaxLabelLength)
+}

@@ -1,0 +1,16 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/models"
+)
+
+// remindSigner has a signer reminded by email. The link stays as it is.
+func (s *envelopeHandler) remindSigner(c *gin.Context, app caller) error {
+	return change(s, c, app, nil, func(e *models.Envelope, act models.ActionContext) (*models.Signer, error) {
+		return e.Remind(act, checkedID(c, "signerId"))
+	}, asJSON(http.StatusAccepted, viewSigner))
+}
