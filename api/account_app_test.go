@@ -58,7 +58,7 @@ func TestClientSecretsInTheConsole(t *testing.T) {
 		require.Nil(t, secrets()[0].(object)["expiresAt"])
 		require.NotNil(t, old["expiresAt"])
 
-		// The old one ends by itself, or at once; the newest never.
+		// The old secret ends at its expiry or immediately; the newest secret never ends.
 		end := func(id any) *answer {
 			return admin.post("/v1/console/client-secrets/"+id.(string)+"/end", object{"password": password})
 		}
@@ -84,8 +84,8 @@ func TestClientSecretsInTheConsole(t *testing.T) {
 	})
 }
 
-// TestSecondFactorGuardsSecrets: whoever has a second factor gives a code, and a
-// console that demands one lets no administrator without it near a secret.
+// TestSecondFactorGuardsSecrets checks that a user with a second factor must use it to manage secrets, and that a
+// console that requires a second factor denies administrators who have none.
 func TestSecondFactorGuardsSecrets(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -98,8 +98,8 @@ func TestSecondFactorGuardsSecrets(t *testing.T) {
 	strict.person(t, models.RoleAdmin).post("/v1/console/client-secrets", object{"password": password}).refused(403, "second_factor_required")
 }
 
-// TestWebhooksKeepTheOldClientSecret: endpoints without a secret of their own keep the old
-// signature until the overlap ends, with the new one beside it.
+// TestWebhooksKeepTheOldClientSecret checks that endpoints without their own secret keep the signature of the old
+// secret, beside that of the new one, until the overlap ends.
 func TestWebhooksKeepTheOldClientSecret(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -76,8 +76,7 @@ func (s *brandingHandler) showBranding(c *gin.Context, app caller, tenant string
 	return answer(c, http.StatusOK, v)
 }
 
-// putBranding changes a tenant's branding. What is absent stays as it is; what is null
-// is as it is for everybody.
+// putBranding changes a tenant's branding. A missing member keeps its value; null resets it to the default.
 func (s *brandingHandler) putBranding(c *gin.Context, app caller) error {
 	tenant, err := brandedTenant(c, app)
 	if err != nil {

@@ -38,8 +38,8 @@ func filled(r image.Rectangle) *image.NRGBA {
 	return img
 }
 
-// TestBranding: what a tenant chose is answered, shown to its signers, told in mails,
-// changed one by one, and taken back; other tenants and who never chose see nothing of it.
+// TestBranding checks that a tenant's branding is returned by the API, displayed to signers and used in emails, that
+// each member can be changed and reset, and that other tenants do not get it.
 func TestBranding(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

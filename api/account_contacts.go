@@ -59,7 +59,7 @@ func (s *contactHandler) saveContact(c *gin.Context, app caller, o *object) erro
 	in := models.SignerInput{
 		Name: plaintext.Visible(o.str("name")), Email: strings.TrimSpace(o.str("email")), Phone: phone(o), RoutingOrder: 1, AuthMethod: models.AuthNone,
 	}
-	in.Check(o.p, "") // a contact is a person who can be a signer
+	in.Check(o.p, "") // a contact must be valid as a signer
 	if err := o.err(); err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func TestEnvelopesByDay(t *testing.T) {
 	})
 }
 
-// TestPagesOfContacts: the link to the next page asks for the same.
+// TestPagesOfContacts checks that the link to the next page keeps the query.
 func TestPagesOfContacts(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -134,7 +134,7 @@ func TestContactsKeepTheirPhone(t *testing.T) {
 	})
 }
 
-// TestContactsArePaged: what a list leaves out is told.
+// TestContactsArePaged checks that a truncated list reports the truncation.
 func TestContactsArePaged(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

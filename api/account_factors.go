@@ -124,8 +124,8 @@ func (s *signInHandler) changeFactor(c *gin.Context, app caller, o *object) erro
 	return nil
 }
 
-// resetFactor removes the second factors of a user who has lost them, and ends
-// that user's sessions. Who asks for it must be known to the administrator.
+// resetFactor removes the second factors of a user who has lost them, and ends the user's sessions. The administrator
+// must verify the identity of the user who requests it.
 func (s *userHandler) resetFactor(c *gin.Context, app caller) error {
 	user, err := s.pathUser(c, app)
 	if err != nil {

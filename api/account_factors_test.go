@@ -28,7 +28,7 @@ func (s *service) enrolled(t *testing.T, role models.Role) (c *client, secret st
 	return c, secret, recovery
 }
 
-// code is what an authenticator app shows. The clock goes on, so that each is a new one.
+// code returns the next code of an authenticator app. It advances the clock, so that each code is new.
 func (s *service) code(t *testing.T, secret string) string {
 	t.Helper()
 	s.clock.advance(30 * time.Second)
@@ -56,11 +56,11 @@ func TestSecondFactor(t *testing.T) {
 		other := before.again()
 		c := before
 		recovery := c.post("/v1/console/totp/confirm", object{"code": s.code(t, fresh)}).want(200).body["recoveryCodes"].([]any)
-		other.me().refused(401, "unauthorized") // a change of how one signs in ends what is open
+		other.me().refused(401, "unauthorized") // a changed sign-in method ends open sessions
 		require.Equal(t, object{"active": true, "required": false, "recoveryCodes": 10.0}, state(c))
 		c.post("/v1/console/totp", object{"password": password, "code": s.code(t, fresh)}).refused(409, "second_factor_active")
 
-		// From now on the password alone lets nobody in.
+		// The password is no longer sufficient.
 		email, nobody := c.email(), &client{t: t, s: s}
 		login := func(code any) *answer {
 			t.Helper()
@@ -89,7 +89,7 @@ func TestSecondFactor(t *testing.T) {
 		c.post("/v1/console/password", object{"password": password, "newPassword": "another long one", "code": "000000"}).refused(400, "validation_error")
 		c.post("/v1/console/totp/remove", object{"password": password, "code": s.code(t, fresh)}).want(204)
 		login(nil).want(200)
-		login(renewed[6]).want(200) // nothing is asked for, so nothing is wrong
+		login(renewed[6]).want(200) // no second factor is required, so the code is ignored
 		require.Equal(t, object{"active": false, "required": false, "recoveryCodes": 0.0}, state(c))
 	})
 }

@@ -95,7 +95,7 @@ type signInHandler struct {
 	subject[signInStore]
 
 	provider     *ProviderConfig    // nil: nobody signs in at one
-	relyingParty *webauthn.WebAuthn // of passkeys; nil: there are none here
+	relyingParty *webauthn.WebAuthn // of passkeys; nil: passkeys are not supported
 }
 
 // signInStore is what signInHandler needs of the store.

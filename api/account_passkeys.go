@@ -119,7 +119,7 @@ func registrationChallenge(session uuid.UUID) askedOf {
 	return askedOf{models.ChallengePasskey, session.String()}
 }
 
-// challenge keeps what a browser is asked, for one answer of the holder.
+// challenge stores the challenge of a browser. It accepts one response.
 func (s *signInHandler) challenge(c *gin.Context, asked askedOf, user uuid.UUID, session *webauthn.SessionData, options any) error {
 	data, err := json.Marshal(session)
 	if err != nil {
@@ -258,7 +258,7 @@ func (s *signInHandler) removePasskey(c *gin.Context, app caller) error {
 	return answerNothing(c)
 }
 
-// askForPasskey gives who knows the password a challenge for the account's passkeys.
+// askForPasskey creates a passkey challenge for a user who has entered the password.
 func (s *signInHandler) askForPasskey(c *gin.Context) error {
 	o, err := readObject(c, false)
 	if err != nil {
@@ -279,8 +279,8 @@ func (s *signInHandler) askForPasskey(c *gin.Context) error {
 	return s.challengePasskeys(c, user, signInChallenge(known.ID))
 }
 
-// askAgainForPasskey gives a person who is signed in a challenge for the proof before a
-// change of the account, which is good in this session alone.
+// askAgainForPasskey creates a passkey challenge that confirms a change of the account. It is valid only in the user's
+// session.
 func (s *signInHandler) askAgainForPasskey(c *gin.Context, app caller) error {
 	user, err := s.passkeyUser(c, app.user)
 	if err != nil {

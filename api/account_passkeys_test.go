@@ -142,7 +142,7 @@ func TestPasskeys(t *testing.T) {
 		require.Equal(t, "Laptop", a.body["passkey"].(object)["name"])
 		other.me().refused(401, "unauthorized")
 
-		// From now on the password alone lets nobody in, and changes nothing.
+		// The password is no longer sufficient to sign in or to change the account.
 		login := func(second object) *answer {
 			t.Helper()
 			body := object{"email": email, "password": password}
@@ -196,7 +196,7 @@ func TestPasskeys(t *testing.T) {
 	})
 }
 
-// TestAPasskeyConfirmsChanges of the account, each with an answer of its own.
+// TestAPasskeyConfirmsChanges checks that each change of the account requires a separate passkey response.
 func TestAPasskeyConfirmsChanges(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -293,7 +293,7 @@ func TestPasskeysThatAreRefused(t *testing.T) {
 	ada.post("/v1/console/logout", nil).want(204)
 	renew(elsewhere, answerOf(pending, adas)).refused(400, "validation_error")
 
-	// A count that goes back is told: the key may have been copied.
+	// A lower signature counter is logged: the key may have been copied.
 	adas.count = 1
 	quick(answerOf(ask(), adas)).want(200)
 	require.Contains(t, log.String(), "it may have been copied")

@@ -22,8 +22,7 @@ import (
 const (
 	// providerLifetime is how long somebody may take at the provider.
 	providerLifetime = 10 * time.Minute
-	// provedLifetime is for how long a sign-in at the provider stands for the password that
-	// is asked for again before a change of the account.
+	// provedLifetime is the time after a sign-in at the provider during which changes of the account need no password.
 	provedLifetime = 5 * time.Minute
 
 	maxProviderText = 4096 // bytes of code and state
@@ -47,7 +46,7 @@ var (
 	errNoApplication       = models.Refuse(models.KindConflict, "application_unclear", "It is not settled whose console this is. Tell whoever runs this service to set OIDC_APP.")
 )
 
-// signInOptions tells how one may sign in.
+// signInOptions returns the available sign-in methods.
 func (s *signInHandler) signInOptions(c *gin.Context) error {
 	var provider any
 	if s.provider != nil {
@@ -71,8 +70,8 @@ func (s *signInHandler) setProviderCookie(c *gin.Context, value string, maxAge i
 	})
 }
 
-// beginAtProvider begins a sign-in at the provider. again has the provider ask the person
-// anew, otherAccount has it ask for the account, for whom it signs in with one that is refused here.
+// beginAtProvider begins a sign-in at the provider. With again, the provider must authenticate the person again; with
+// otherAccount, it must let the person choose an account, because the current one was rejected.
 func (s *signInHandler) beginAtProvider(c *gin.Context) error {
 	o, err := readObject(c, true)
 	if err != nil {
@@ -85,8 +84,7 @@ func (s *signInHandler) beginAtProvider(c *gin.Context) error {
 	return s.toProvider(c, models.ChallengeProviderSignIn, nil, prompt)
 }
 
-// connectProvider begins the sign-in by which a person who has a password connects the
-// account with the provider.
+// connectProvider begins the sign-in that connects an account that has a password with the provider.
 func (s *signInHandler) connectProvider(c *gin.Context, app caller, o *object) error {
 	if err := refuseProviderAccount(app); err != nil {
 		return err
@@ -226,8 +224,8 @@ func highestRole(given []string) models.Role {
 	return ""
 }
 
-// refuseSignIn logs why somebody did not get in, without whom and without what was
-// answered, and says what to do.
+// refuseSignIn logs the reason for a rejected sign-in, without the person or the provider's response, and returns an
+// error that says what to do.
 func (s *signInHandler) refuseSignIn(c *gin.Context, err error) error {
 	if refusal, ok := errors.AsType[*openid.Refusal](err); ok {
 		s.logSecurityEvent(c, "sign-in at the provider refused", "reason", refusal.Reason)
@@ -243,7 +241,7 @@ func (s *signInHandler) refuseSignIn(c *gin.Context, err error) error {
 	return err
 }
 
-// refuseProviderAccount refuses what concerns passwords to a user who signs in at the provider.
+// refuseProviderAccount rejects password operations for a user who signs in at the provider.
 func refuseProviderAccount(app caller) error {
 	if app.user.AtProvider() {
 		return errProviderAccount

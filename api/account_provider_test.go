@@ -43,7 +43,7 @@ type fakeProvider struct {
 	now func() time.Time
 
 	mu       sync.Mutex
-	codes    map[string]url.Values // what was asked for
+	codes    map[string]url.Values // the parameters of the authorization requests
 	asked    []string              // paths, in order
 	claims   object                // beside those that every token has
 	userinfo object                // nil: there is no such endpoint
@@ -73,7 +73,7 @@ func signed(t *testing.T, method jwt.SigningMethod, key any, c jwt.MapClaims) st
 	return s
 }
 
-// is says who is at the browser.
+// is sets the person who signs in.
 func (p *fakeProvider) is(subject, email string, roles ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -208,7 +208,7 @@ func cookieOf(t *testing.T, a *answer) string {
 	return c.Name + "=" + c.Value
 }
 
-// atProvider signs whoever is at the provider in.
+// atProvider signs in the person who is set at the provider.
 func (s *service) atProvider(t *testing.T, p *fakeProvider) *answer {
 	t.Helper()
 	browser, address := s.begin(t, object{})
@@ -231,8 +231,8 @@ func eachDatabaseWithProvider(t *testing.T, test func(*testing.T, *service, *fak
 	}
 }
 
-// TestSignInAtTheProvider: whoever has a role gets in, as the same user each time and
-// with the role of that time.
+// TestSignInAtTheProvider checks that a person with a role can sign in, always as the same user, with the current
+// role.
 func TestSignInAtTheProvider(t *testing.T) {
 	t.Parallel()
 	eachDatabaseWithProvider(t, func(t *testing.T, s *service, p *fakeProvider) {
@@ -419,8 +419,8 @@ func TestConnectingIsLogged(t *testing.T) {
 	require.NotContains(t, log.String(), "other@example.com")
 }
 
-// TestNobodyIsTakenOver: an account that has a password is connected by its owner, and
-// by nobody who has its address at the provider.
+// TestNobodyIsTakenOver checks that only the owner of an account with a password can connect it with the provider, not
+// another person with the same address there.
 func TestNobodyIsTakenOver(t *testing.T) {
 	t.Parallel()
 	eachDatabaseWithProvider(t, func(t *testing.T, s *service, p *fakeProvider) {
@@ -496,8 +496,8 @@ func TestDisabledUsersStayOut(t *testing.T) {
 	})
 }
 
-// TestTheSecondFactorIsTheProviders: the service asks for none, and for a sign-in of the
-// moment where others give their password again.
+// TestTheSecondFactorIsTheProviders checks that the service requires no second factor of its provider's users, and
+// requires a recent sign-in where others enter their password.
 func TestTheSecondFactorIsTheProviders(t *testing.T) {
 	t.Parallel()
 	var p *fakeProvider
@@ -580,8 +580,7 @@ func TestAnotherAccountIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestAProviderThatDoesNotAnswer: the service starts without it, says what is wrong, and
-// finds it again.
+// TestAProviderThatDoesNotAnswer checks that the service starts without its provider, reports the fault, and recovers.
 func TestAProviderThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	s, p, log := withProvider(t, databases["sqlite"](t))
@@ -601,7 +600,7 @@ func TestAProviderThatDoesNotAnswer(t *testing.T) {
 	browser.post(completePath, back).refused(503, "provider_unreachable")
 	p.change(func() { p.down = false })
 
-	// What is known of it is asked for again after an hour, and goes on where it does not answer.
+	// The provider's metadata is refreshed after an hour. If that fails, the old metadata stays in use.
 	s.clock.advance(time.Hour)
 	p.change(func() { p.down = true })
 	browser, address = s.begin(t, object{})
@@ -633,7 +632,7 @@ func TestAProviderThatDoesNotAnswer(t *testing.T) {
 	without.person(t, models.RoleViewer).post(connectPath, object{"password": password}).refused(404, "not_found")
 }
 
-// TestClaimsOfTheUserinfo: a provider may say there alone who it is; it must be the same person.
+// TestClaimsOfTheUserinfo checks that claims can be in the userinfo response only, and that its subject must match.
 func TestClaimsOfTheUserinfo(t *testing.T) {
 	t.Parallel()
 	s, p, _ := withProvider(t, databases["sqlite"](t))

@@ -74,8 +74,8 @@ func readSecondFactor(o *object) secondFactor {
 	return f
 }
 
-// startSession begins a session of a user who has shown who it is, and answers with its
-// token. provedAt is when the person signed in at the provider; nil: not told, or not there.
+// startSession starts a session for an authenticated user and responds with its token. provedAt is the time of the
+// sign-in at the provider; nil: unknown, or not at the provider.
 func (s *signInHandler) startSession(c *gin.Context, user *models.ConsoleUser, provedAt *time.Time, factor bool) error {
 	ctx := c.Request.Context()
 	app, err := s.store.App(ctx, user.AppID)

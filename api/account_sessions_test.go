@@ -66,7 +66,7 @@ func TestIdleSessionsEnd(t *testing.T) {
 		require.Len(t, busy.sessions(), 3)
 		s.clock.advance(20 * time.Minute)
 		left.me().refused(401, "unauthorized")
-		polling.me().refused(401, "unauthorized") // a page that looks by itself is nobody at work
+		polling.me().refused(401, "unauthorized") // polling does not keep the session active
 		require.Len(t, busy.sessions(), 1)
 		s.clock.advance(idle - 30*time.Minute)
 		busy.me().want(200)
@@ -189,7 +189,8 @@ func TestGuessablePasswords(t *testing.T) {
 	require.Contains(t, a.body["errors"], "newPassword")
 }
 
-// TestSignInsAreLogged: who was let in and how, by id; nothing that lets in, and no address.
+// TestSignInsAreLogged checks that sign-ins are logged with the user's id and the method, and without secrets and
+// addresses.
 func TestSignInsAreLogged(t *testing.T) {
 	t.Parallel()
 	var log logBuffer

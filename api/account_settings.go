@@ -24,8 +24,8 @@ func viewSettings(v models.Settings) settingsView {
 	return settingsView{v.DefaultExpiryDays, v.ReminderIntervalHours, v.RetentionDays, v.FieldOrigin, v.SenderName, v.Language, v.ReplyTo, v.NotifyEmail}
 }
 
-// settingsOf reads the tenant that settings are asked for; without one it is
-// the app itself, which a client of some tenants only may not change.
+// settingsOf returns the tenant whose settings are requested. Without a tenantId it is the app itself, which a client
+// that is restricted to some tenants must not change.
 func settingsOf(c *gin.Context, app caller) (string, error) {
 	tenant := c.Query("tenantId")
 	return tenant, checkTenantQuery(models.Problems{}, app, tenant)
@@ -49,8 +49,8 @@ func (s *settingsHandler) showSettings(c *gin.Context, app caller, tenant string
 	return answer(c, http.StatusOK, gin.H{"tenantId": tenant, "own": viewSettings(own), "effective": viewSettings(effective)})
 }
 
-// putSettings changes a tenant's choices. What is absent stays as it is; what is
-// null is left to the app, and then to the service.
+// putSettings changes a tenant's settings. A missing member keeps its value; null resets it to the default of the app,
+// or else of the service.
 func (s *settingsHandler) putSettings(c *gin.Context, app caller) error {
 	tenant, err := settingsOf(c, app)
 	if err != nil {

@@ -70,7 +70,7 @@ func (s *appHandler) jwks(c *gin.Context) error {
 			"kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": k.ID,
 			"x": jwkCoordinate(pub.X), "y": jwkCoordinate(pub.Y), //nolint:staticcheck // JWK wants the affine coordinates
 		}
-		if k.Revoked != nil { // as OpenID Federation 1.0 tells it of keys of the past
+		if k.Revoked != nil { // as in the historical keys of OpenID Federation 1.0
 			jwk["revoked"] = gin.H{"revoked_at": k.Revoked.At.Unix(), "reason": k.Revoked.Reason}
 		}
 		out = append(out, jwk)

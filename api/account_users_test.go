@@ -20,7 +20,7 @@ func TestAdministratorsChangeUsers(t *testing.T) {
 		me, id := admin.me().body["user"].(object)["id"].(string), other.me().body["user"].(object)["id"].(string)
 		at := "/v1/console/users/" + id
 
-		// A role holds from the next request on, and the session goes on.
+		// A role applies from the next request, in the same session.
 		other.post("/v1/console/contacts", object{"name": "A", "email": "a@example.com"}).refused(403, "role_forbidden")
 		changed := admin.call(http.MethodPatch, at, object{"role": "support", "name": "Grace Hopper"}).want(200)
 		require.Equal(t, "support", changed.str("role"))
@@ -125,7 +125,7 @@ func TestConsoleUsersAndRoles(t *testing.T) {
 		log := voided.body["auditLog"].([]any)
 		require.True(t, strings.HasPrefix(log[len(log)-1].(object)["actor"].(string), "user:"), "the audit trail names the person")
 
-		// A console token opens the console alone.
+		// A console token is valid only for the console.
 		admin.get("/v1/envelopes?tenantId=acme").want(200) // and envelopes, see TestRolesOnEnvelopes
 		admin.get("/v1/webhooks").refused(401, "unauthorized")
 

@@ -32,7 +32,7 @@ type bulkSendView struct {
 	Status          models.BulkStatus `json:"status"`
 	Total           int               `json:"total"`
 	Counts          models.BulkCounts `json:"counts"`
-	PerMinute       *int              `json:"perMinute"` // null: as many as can be sent
+	PerMinute       *int              `json:"perMinute"` // null: no limit
 	CreatedBy       string            `json:"createdBy"`
 	CreatedAt       time.Time         `json:"createdAt"`
 	CompletedAt     *time.Time        `json:"completedAt"`
@@ -114,11 +114,11 @@ func (s *bulkHandler) createBulkSend(c *gin.Context, app caller) error {
 	})
 }
 
-// bulkMembers are those of a bulk send beside its rows.
+// bulkMembers are the members of a bulk send, without its rows.
 var bulkMembers = []string{"templateId", "templateVersion", "tenantId", "name", "createdBy", "perMinute", "dryRun"}
 
-// bulkRowMembers are those of a row. One that is not known is a fault: with "value" for "values"
-// thousands would get their envelopes without them.
+// bulkRowMembers are the members of a row. Unknown members are rejected: "value" instead of "values" would create
+// thousands of envelopes without values.
 var bulkRowMembers = []string{"externalId", "signers", "values", "variables"}
 
 // unknownBulkMember refuses a name that a bulk send does not have. Elsewhere such names are
@@ -200,7 +200,7 @@ func (s *bulkHandler) checkBulkRows(c *gin.Context, app caller, b *models.BulkSe
 		return nil, err
 	}
 	act, limits := s.actionContext(c, app.actor()), s.store.PlanLimits(app.Plan)
-	var out, clean []*models.BulkRow // all rows, and those in which nothing is wrong by themselves
+	var out, clean []*models.BulkRow // all rows, and those that are valid on their own
 	ids := make(map[string]int)
 	for n := 1; ; n++ {
 		m, err := rows.next(n, faults)
@@ -252,7 +252,7 @@ func (s *bulkHandler) checkBulkRows(c *gin.Context, app caller, b *models.BulkSe
 	return out, faults.err(b.Total)
 }
 
-// bulkRowData reads what the envelope of a row is made from.
+// bulkRowData reads the content of a row's envelope.
 func (s *bulkHandler) bulkRowData(o *object, chosen models.Settings) models.BulkRowData {
 	d := models.BulkRowData{Values: o.fieldTexts("values"), Variables: o.plainTexts("variables"), DefaultExpiryDays: chosen.DefaultExpiryDays}
 	for _, so := range o.objects("signers", 1, models.MaxSigners) {

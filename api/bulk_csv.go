@@ -141,8 +141,8 @@ func readColumn(name string) (c bulkColumn, problem string) {
 	return c, fmt.Sprintf("is not known: write %s, value.<field>, variable.<name> or <role>.<%s>", columnExternalID, strings.Join(signerColumns, "|"))
 }
 
-// checkTable reads a table through, and returns to its beginning, behind the byte order mark. One in another encoding than
-// UTF-8 is rejected by the name of what it seems to be. It reports whether lines end with CR alone.
+// checkTable reads a whole table and seeks back to its start, after the byte order mark. It rejects encodings other
+// than UTF-8, and names the encoding that it detects. It reports whether lines end with CR only.
 func checkTable(body io.ReadSeeker) (onlyCR bool, err error) {
 	in := bufio.NewReader(body)
 	encoding, start := "", int64(0)
@@ -200,7 +200,7 @@ func (t *bulkTable) read() ([]string, error) {
 	return t.csv.Read()
 }
 
-// tableProblem says what is wrong with a table, and where.
+// tableProblem describes a fault of a table and its position.
 func tableProblem(err error) string {
 	at, ok := errors.AsType[*csv.ParseError](err)
 	if !ok {
@@ -263,7 +263,7 @@ func (t *bulkTable) next(row int, faults *bulkFaults) (map[string]any, error) {
 	return m, nil
 }
 
-// column is the column of what is wrong at a JSON path of a row.
+// column returns the column of a fault at a JSON path of a row.
 func (t *bulkTable) column(path string, m map[string]any) string {
 	for member, prefix := range map[string]string{"values.": columnValuePrefix, "variables.": columnVariablePrefix} {
 		if name, ok := strings.CutPrefix(path, member); ok {
@@ -284,7 +284,7 @@ func (t *bulkTable) column(path string, m map[string]any) string {
 	return path
 }
 
-// bulkFault is what is wrong with a row, or with a column of all rows (row 0).
+// bulkFault is a fault of a row, or of a column of all rows (row 0).
 type bulkFault struct {
 	Row     int    `json:"row"` // from 1, without the line of column names
 	Column  string `json:"column"`
@@ -305,7 +305,7 @@ func (f bulkFault) place() string {
 // maxBulkFaults is how many faults are listed.
 const maxBulkFaults = 100
 
-// bulkFaults are what is wrong with the rows: the first of them, and how many there are.
+// bulkFaults collects the first faults of the rows and counts all of them.
 type bulkFaults struct {
 	list  []bulkFault
 	total int
@@ -317,7 +317,7 @@ func (f *bulkFaults) add(row int, column, message string) {
 	}
 }
 
-// addProblems adds what is wrong with a row, by the column of each path.
+// addProblems adds the problems of a row, by the column of each path.
 func (f *bulkFaults) addProblems(row int, problems models.Problems, column func(path string) string) {
 	for _, path := range slices.Sorted(maps.Keys(problems)) {
 		for _, text := range problems[path] {
@@ -326,7 +326,7 @@ func (f *bulkFaults) addProblems(row int, problems models.Problems, column func(
 	}
 }
 
-// err refuses the rows with what is wrong with them; nil if nothing is.
+// err returns an error that lists the faults of the rows, or nil if there are none.
 func (f *bulkFaults) err(total int) error {
 	if f.total == 0 {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"countersign/models"
 )
 
-// TestBulkSendsAreListed: newest first, with the numbers of each, by tenant and by
-// page; nobody sees those of others.
+// TestBulkSendsAreListed checks that bulk sends are listed newest first, with their counts, by tenant and page, and
+// only to their app.
 func TestBulkSendsAreListed(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -51,7 +51,7 @@ func TestBulkSendsAreListed(t *testing.T) {
 		}
 
 		s.limit(t, "umbrella")
-		s.clock.advance(time.Minute) // what is remembered of the app is read again
+		s.clock.advance(time.Minute) // the cached app is reloaded
 		limited := s.client(t)
 		assert.Contains(t, limited.get(at).refused(http.StatusBadRequest, "validation_error").body["errors"], "tenantId")
 		limited.get(at+"?tenantId=acme").refused(http.StatusForbidden, "tenant_forbidden")

@@ -17,11 +17,11 @@ const (
 	maxBulkRow = maxJSON
 )
 
-// bulkRows are the rows of a request as they are read: each as a JSON object.
+// bulkRows reads the rows of a request, each as a JSON object.
 type bulkRows interface {
 	// next is the next row, whose number is given; io.EOF after the last.
 	next(row int, faults *bulkFaults) (map[string]any, error)
-	// column names the column of what is wrong at a JSON path of the row.
+	// column returns the column of a fault at a JSON path of the row.
 	column(path string, m map[string]any) string
 }
 
@@ -36,7 +36,7 @@ type jsonRows struct {
 	raw    json.RawMessage
 }
 
-// rowAllowance is what is read at most for one row, with what separates it from the next.
+// rowAllowance is the maximum number of bytes read for one row and its separator.
 const rowAllowance = maxBulkRow + 4<<10
 
 func (r *jsonRows) next(row int, faults *bulkFaults) (map[string]any, error) {

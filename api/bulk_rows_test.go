@@ -12,8 +12,8 @@ import (
 	"countersign/models"
 )
 
-// TestBulkRecipients: a row of JSON and a row of a table say the same of its recipients,
-// and what of it is wrong is told by member and by column.
+// TestBulkRecipients checks that rows of JSON and of a table describe recipients alike, and that faults name the
+// member or the column.
 func TestBulkRecipients(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -73,7 +73,7 @@ func TestBulkRecipients(t *testing.T) {
 	})
 }
 
-// inPersonTemplate has somebody who signs in person, and a witness of that.
+// inPersonTemplate creates a template with an in-person signer and a witness.
 func inPersonTemplate(c *client) string {
 	data := leaseTemplate()
 	data["subject"], data["message"] = "Lease", nil

@@ -128,14 +128,13 @@ func TestBulkSend(t *testing.T) {
 		}
 		notFound(s.other(t))
 		s.limit(t, "umbrella")
-		s.clock.advance(time.Minute) // what is remembered of the app is read again
+		s.clock.advance(time.Minute) // the cached app is reloaded
 		notFound(s.client(t))
 		s.client(t).post("/v1/bulk-sends", in).refused(http.StatusForbidden, "tenant_forbidden")
 	})
 }
 
-// TestBulkSendRefused: what is wrong with any row is said for all of them, by row and
-// column, and nothing is stored.
+// TestBulkSendRefused checks that the faults of all rows are reported by row and column, and that nothing is stored.
 func TestBulkSendRefused(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -267,8 +266,8 @@ func TestBulkSendsReserveTheirEnvelopes(t *testing.T) {
 	assert.Equal(t, []any{0.0, float64(len(rows) - 1)}, usage())
 }
 
-// TestBulkSendEnds: rows that fail say why, whoever subscribes is told of the end, and
-// failed rows are tried again.
+// TestBulkSendEnds checks that failed rows report their error and can be retried, and that subscribers are notified of
+// the end.
 func TestBulkSendEnds(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -98,8 +98,9 @@ var ofNoOperation = map[string]bool{
 	"unsupported_transfer_encoding": true, "unsupported_version": true, "origin_forbidden": true,
 }
 
-// TestOperationsListTheirCodes: every refusal in the contract lists its codes, each of which the catalog has with that
-// status; and every code of the catalog belongs to an operation. checkContract compares the lists with what is answered.
+// TestOperationsListTheirCodes checks that every error response in the contract lists its codes with the status of the
+// catalog, and that every code of the catalog belongs to an operation. checkContract compares the lists with the
+// responses.
 func TestOperationsListTheirCodes(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("errors.yaml")

@@ -108,7 +108,7 @@ func schemaNamed(name string) *openapi3.Schema {
 	return doc.Components.Schemas[name].Value
 }
 
-// walk notes the members that are there and not null, as schema.member.
+// walk records the members that are present and not null, as schema.member.
 func (s *coverage) walk(name string, ref *openapi3.SchemaRef, v any) {
 	if ref.Ref != "" {
 		name = ref.Ref[strings.LastIndex(ref.Ref, "/")+1:]

@@ -13,7 +13,7 @@ import (
 	"countersign/store"
 )
 
-// What a client that was written for the interface alone knows of each enumeration.
+// The values of each enumeration that a client of the original interface knows.
 var (
 	knownEnvelopeStates = []string{"draft", "sent", "in_progress", "completed", "declined", "voided", "expired"}
 	knownSignerStates   = []string{"pending", "sent", "viewed", "signed", "declined"}
@@ -78,9 +78,8 @@ func strictly[T any](t *testing.T, a *answer) (out T) {
 	return out
 }
 
-// TestStrictClientAmongOthers: a client with closed enumerations, and exactly the
-// interface's bodies, goes its whole way while other envelopes of its app use all that was
-// added: its envelopes, its lists and its webhook, which is told of the others, too.
+// TestStrictClientAmongOthers runs a client that accepts only the enumerations and bodies of the original interface.
+// Other envelopes of its app use all additions, and its lists and its webhook include their events.
 func TestStrictClientAmongOthers(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

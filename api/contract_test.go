@@ -132,7 +132,7 @@ func TestContractIsServed(t *testing.T) {
 	}
 }
 
-// TestContractIsDescribed: every tag, operation, parameter, schema and member says what it is.
+// TestContractIsDescribed checks that every tag, operation, parameter, schema and member has a description.
 func TestContractIsDescribed(t *testing.T) {
 	t.Parallel()
 	doc, err := contractDocument()
@@ -160,12 +160,12 @@ func TestContractIsDescribed(t *testing.T) {
 	require.Greater(t, members, 800)
 }
 
-// TestClientOfTheInterface: a client that was written for the interface alone,
-// and never heard of sessions and of what others entered, goes its whole way.
+// TestClientOfTheInterface runs a whole envelope with a client that knows only the original interface, without
+// sessions and values of other signers.
 func TestClientOfTheInterface(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
-		c, signer := s.client(t), &client{t: t, s: s} // which keeps no cookie, and sends no header of its own
+		c, signer := s.client(t), &client{t: t, s: s} // without cookies and additional headers
 		data := twoSigners()
 		data["signers"].([]object)[2]["routingOrder"] = 3
 		rich := c.create(everyKind()).want(201) // other envelopes of the application use more

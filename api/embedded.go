@@ -149,8 +149,8 @@ func (s *embeddedHandler) openSession(c *gin.Context) error {
 	})
 }
 
-// withOrigin lets the page of a session that is over tell the application that
-// frames it: the holder of the session's token learns which origin that is.
+// withOrigin adds to the error of an ended session the origin that may frame it, so that the page can notify the
+// embedding application.
 func withOrigin(err error, session *models.EmbeddedSession) error {
 	return withDetails(err, map[string]any{
 		"allowedOrigin": session.AllowedOrigin, "envelopeId": session.EnvelopeID, "signerId": session.SignerID,
@@ -200,7 +200,7 @@ func (s *embeddedHandler) isAllowedReferer(referer, allowed string) bool {
 	return origin == allowed || err == nil && origin == strings.ToLower(own.Scheme+"://"+own.Host)
 }
 
-// frameAncestorsWriter lets one origin frame what is written through it.
+// frameAncestorsWriter allows one origin to frame the response.
 type frameAncestorsWriter struct {
 	http.ResponseWriter
 

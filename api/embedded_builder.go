@@ -38,7 +38,7 @@ func (s *embeddedHandler) createBuilderSession(c *gin.Context, app caller, o *ob
 	})
 }
 
-// checkBuild refuses a session for what is not the caller's, or cannot be prepared.
+// checkBuild rejects a session for an object that does not belong to the caller, or that cannot be prepared.
 func (s *embeddedHandler) checkBuild(c *gin.Context, app caller, in *models.BuilderSession) error {
 	if in.TemplateID != nil {
 		t, err := s.store.Template(c.Request.Context(), app.ID, *in.TemplateID, 0)

@@ -70,7 +70,7 @@ func TestBuilderSessions(t *testing.T) {
 		require.NoError(t, kit.RemoveExpired(t.Context(), s.store))
 		nobody.get("/v1/embedded/builders/"+made.str("sessionToken")).refused(401, "session_invalid")
 
-		c = s.client(t) // its token has expired meanwhile
+		c = s.client(t) // its token has expired
 		made, page = c.builder(e, nil)
 		c.post(at+"/send", nil).want(200)
 		require.Equal(t, object{"status": "sent"}, page.get(at).refused(401, "session_invalid").body["details"], "so that a page that got no answer to its sending learns of it")
@@ -100,7 +100,7 @@ func TestBuilderSessionsOfTenants(t *testing.T) {
 	require.Equal(t, "https://app.example.com/x", open.body["returnUrl"])
 }
 
-// TestBuilderFeatures: the server holds a session to what it was made for.
+// TestBuilderFeatures checks that the server enforces the features of a session.
 func TestBuilderFeatures(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -278,7 +278,7 @@ func TestBuilderSessionsOfTenantsTemplates(t *testing.T) {
 	c.post("/v1/embedded/builder-sessions", in).refused(403, "tenant_forbidden")
 }
 
-// TestBuilderFeaturesOfTemplates: the server holds a session for a template to what it was made for.
+// TestBuilderFeaturesOfTemplates checks that the server enforces the features of a session for a template.
 func TestBuilderFeaturesOfTemplates(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -307,7 +307,7 @@ func TestBuilderFeaturesOfTemplates(t *testing.T) {
 	page.patch(at, object{"fields": []object{kept, kept}}).refused(403, "feature_forbidden")
 	require.InDelta(t, 1, c.get(at).want(200).body["version"], 0, "what is refused makes no version")
 	page.patch(at, object{"fields": []object{kept, text}}).want(200)
-	page.patch(at, object{"fields": []object{text}}).want(200) // what may not be added may be removed
+	page.patch(at, object{"fields": []object{text}}).want(200) // fields that must not be added may be removed
 
 	_, all := c.templateBuilder(template, object{"send": true})
 	all.patch(at, object{"name": "Ours", "subject": "S", "message": "M", "expiresInDays": 3, "reminderHours": 3}).want(200)

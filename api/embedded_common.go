@@ -11,8 +11,8 @@ import (
 	"countersign/models"
 )
 
-// sessionInput reads what both kinds of embedded sessions are made with; most is the longest lifetime in minutes. Where
-// allTenants is set, a tenantId that is null is for what belongs to all of them.
+// sessionInput reads the members that both kinds of embedded sessions have. most is the maximum lifetime in minutes.
+// With allTenants, a null tenantId means all tenants.
 func (s *embeddedHandler) sessionInput(app caller, o *object, most int, allTenants bool) models.PageSession {
 	in := models.PageSession{
 		AppID: app.ID, AllowedOrigin: s.origin(o, "allowedOrigin"), ReturnURL: s.returnURL(o), CreatedAt: s.now().UTC().Truncate(time.Microsecond),
@@ -38,7 +38,7 @@ func newEmbeddedToken(prefix string) (token string, hash []byte) {
 	return token, tokenHash(token)
 }
 
-// madeSession answers who makes an embedded session: the only time that its token is told.
+// madeSession is the response to the creation of an embedded session, the only one that contains its token.
 type madeSession struct {
 	ID        uuid.UUID `json:"sessionId"`
 	Token     string    `json:"sessionToken"`

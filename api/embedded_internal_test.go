@@ -91,7 +91,7 @@ func TestFrameAncestors(t *testing.T) {
 	}
 }
 
-// TestWithOrigin tells a refusal where the session belongs, and leaves the refusal itself alone.
+// TestWithOrigin checks that an error gets the origin of its session and is otherwise unchanged.
 func TestWithOrigin(t *testing.T) {
 	t.Parallel()
 	session := &models.EmbeddedSession{PageSession: models.PageSession{AllowedOrigin: "https://a.b"}, EnvelopeID: uuid.New(), SignerID: uuid.New()}

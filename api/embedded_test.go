@@ -58,7 +58,7 @@ func TestEmbeddedSessions(t *testing.T) {
 		over = nobody.get("/v1/embedded/sessions/"+made.str("sessionToken")).refused(401, "session_invalid")
 		require.Equal(t, object{"allowedOrigin": "https://app.example.com", "envelopeId": ended.str("id"), "signerId": ended.signer(0)["id"]}, over.body["details"])
 
-		// It ends by itself, and so does the signing token that it gave.
+		// The session expires, and with it the signing token that it returned.
 		short := in()
 		short["expiresInMinutes"] = 1
 		made = c.post("/v1/embedded/signing-sessions", short).want(201)
@@ -101,8 +101,8 @@ func TestEmbeddedSessions(t *testing.T) {
 	})
 }
 
-// TestEmbeddedSessionsOutliveLinks: a session can be signed in until it ends, also where
-// the signer's link has ended, or ends before, which nobody renews for who gets no mail.
+// TestEmbeddedSessionsOutliveLinks checks that signing is possible until the session ends, even if the signer's link
+// ends earlier, which is not renewed without an email.
 func TestEmbeddedSessionsOutliveLinks(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -112,7 +112,7 @@ func TestEmbeddedSessionsOutliveLinks(t *testing.T) {
 		e, old := s.client(t).sent(data)
 		nobody := &client{t: t, s: s}
 		embed := func(renewed int) (signing string) {
-			c := s.client(t) // its token has expired meanwhile
+			c := s.client(t) // its token has expired
 			made := c.post("/v1/embedded/signing-sessions", object{
 				"tenantId": "acme", "envelopeId": e.str("id"), "signerId": e.signer(0)["id"], "allowedOrigin": "https://app.example.com",
 			}).want(201)

@@ -56,7 +56,7 @@ func (s *envelopeHandler) sendEnvelope(c *gin.Context, app caller, o *object) er
 	return s.changeWhole(c, app, links, func(e *models.Envelope, act models.ActionContext) error { return e.Send(act, message) })
 }
 
-// showLinks puts the links of those who may sign into the answer to a send.
+// showLinks adds the links of signers who may sign to the response to a send.
 func (s *envelopeHandler) showLinks(v *envelopeView, e *models.Envelope) error {
 	for i, signer := range e.Signers {
 		if signer.LinkID == nil {
@@ -128,8 +128,7 @@ func (s *envelopeHandler) addField(c *gin.Context, app caller) error {
 	})
 }
 
-// getDocument streams the first document, or the one that documentId names, as
-// it is or as what it was sealed into: the original unless kind says otherwise.
+// getDocument streams the first document or the one of documentId: the original, unless kind names another file.
 func (s *documentHandler) getDocument(c *gin.Context, _ caller, e *models.Envelope) error {
 	p := models.Problems{}
 	kind, id := models.DocumentOriginal, queryID(c, p, "documentId")
@@ -163,7 +162,7 @@ func (s *documentHandler) getDocument(c *gin.Context, _ caller, e *models.Envelo
 	return models.ErrNotFound
 }
 
-// kindPrepared asks for the file that people read instead of an original.
+// kindPrepared requests the prepared file instead of the original.
 const kindPrepared models.DocumentKind = "prepared"
 
 type progressView struct {

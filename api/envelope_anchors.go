@@ -159,7 +159,7 @@ func (s *uploads) resolveAnchors(ctx context.Context, r io.ReaderAt, size int64,
 	return prepare.Resolve(ctx, f, fields)
 }
 
-// anchorProblem makes of what is wrong with an anchor the refusal that names its field.
+// anchorProblem returns an anchor's error as a validation error that names the field.
 func anchorProblem(err error, fields []models.FieldInput, path func(int) string) error {
 	var nth int // of the fields with an anchor
 	if missing, ok := errors.AsType[*prepare.AnchorError](err); ok {
@@ -245,8 +245,7 @@ func anchoredDocument(e *models.Envelope, in models.FieldInput, listed bool, pat
 	return d, nil
 }
 
-// placeOnDocument places those of the fields that stand on a document, which it reads
-// once, and notes for each what it has become.
+// placeOnDocument places the fields of one document, which it reads once, and records the result of each.
 func (s *uploads) placeOnDocument(ctx context.Context, e *models.Envelope, d *models.Document, ins []models.FieldInput, which []int, made [][]models.FieldInput, path func(int) string) error {
 	f, err := s.openFile(ctx, e, d.Presented())
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"countersign/seal/refusal"
 )
 
-// TestAnchorProblems: what is wrong with an anchor is told where the request has it.
+// TestAnchorProblems checks that an anchor's error names its place in the request.
 func TestAnchorProblems(t *testing.T) {
 	t.Parallel()
 	fields := []models.FieldInput{{Name: "b"}, {Name: "a", Anchor: &models.Anchor{}}, {Anchor: &models.Anchor{}}, {Name: "b", Anchor: &models.Anchor{}}}

@@ -36,8 +36,7 @@ func withETag(r *store.StoredResponse, e *models.Envelope) *store.StoredResponse
 	return r
 }
 
-// changeWhole is change that answers with the whole envelope; links: with the
-// links of those who may sign.
+// changeWhole is change with the whole envelope as its response; links: with the links of signers who may sign.
 func (s *envelopeHandler) changeWhole(c *gin.Context, app caller, links bool, do func(*models.Envelope, models.ActionContext) error) error {
 	return command(s.subject, c, func(st envelopeStore) (*store.EnvelopeWithEvents, error) {
 		return st.ChangeWithEvents(c.Request.Context(), app.ID, checkedID(c, "id"), s.by(c, app, nil, do))
@@ -50,7 +49,7 @@ func (s *envelopeHandler) changeWhole(c *gin.Context, app caller, links bool, do
 	})
 }
 
-// wholeEnvelope is a response with an envelope; links: with the links of those who may sign.
+// wholeEnvelope returns a response with an envelope; links: with the links of signers who may sign.
 func (s *envelopeHandler) wholeEnvelope(status int, e *models.Envelope, log []models.Event, links bool) (*store.StoredResponse, error) {
 	v := viewEnvelope(e, log)
 	showFieldWarnings(&v, e, nil) // no file is read in a transaction

@@ -49,7 +49,7 @@ func (s *envelopeHandler) searchEnvelopes(c *gin.Context, app caller) error {
 type consoleRow struct {
 	envelopeView
 
-	Undelivered []uuid.UUID `json:"undelivered"` // signers whose last mail was refused for good
+	Undelivered []uuid.UUID `json:"undelivered"` // signers whose last email was permanently rejected
 }
 
 type mailView struct {

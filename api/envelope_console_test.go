@@ -14,7 +14,7 @@ import (
 	"countersign/store/blob"
 )
 
-// password is that of all console users here.
+// password is the password of all console users in these tests.
 const password = "correct horse"
 
 // signIn makes a console user and signs in.
@@ -124,7 +124,7 @@ func TestASenderSeesThatSealingFails(t *testing.T) {
 	})
 }
 
-// purgingStore is a file store whose files are purged the moment they are asked for.
+// purgingStore is a file store that purges a file when it is opened.
 type purgingStore struct {
 	blob.Store
 	purge func()

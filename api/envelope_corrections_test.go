@@ -19,7 +19,7 @@ func tokenOf(link any) string {
 	return strings.TrimPrefix(link.(string), "https://sign.example.com/sign/")
 }
 
-// linkOf asks for the link of an envelope's signer.
+// linkOf requests the link of an envelope's signer.
 func (c *client) linkOf(e *answer, i int) string {
 	c.t.Helper()
 	return tokenOf(c.post("/v1/envelopes/"+e.str("id")+"/signers/"+e.signer(i)["id"].(string)+"/signing-link", nil).want(200).body["signingUrl"])
@@ -133,8 +133,8 @@ func TestInvitationsAgain(t *testing.T) {
 	c.post(at, nil).refused(409, "envelope_terminal")
 }
 
-// TestSigningLinks: the sender gets the present link, and a new one if he asks for it or
-// the present one has ended.
+// TestSigningLinks checks that the sender gets the current link, or a new one on request or after the old one has
+// expired.
 func TestSigningLinks(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -173,7 +173,7 @@ func TestSigningLinks(t *testing.T) {
 	s.signIn(t, models.RoleSupport).post(at, nil).refused(403, "role_forbidden")
 }
 
-// TestDeadlinesMove: links mailed before go on with the new deadline, and end with it.
+// TestDeadlinesMove checks that emailed links follow a changed deadline.
 func TestDeadlinesMove(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -216,8 +216,7 @@ func TestDeadlinesMove(t *testing.T) {
 	})
 }
 
-// TestExtendWhileExpiring: of an extension and the expiry at the deadline one wins, and
-// the other is told so.
+// TestExtendWhileExpiring checks that either an extension or the expiry wins, and that the loser gets an error.
 func TestExtendWhileExpiring(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -283,8 +282,8 @@ func TestReplaceWhileSigning(t *testing.T) {
 	})
 }
 
-// TestDelegation: where the sender allowed it, once, by who confirmed the code, to
-// somebody who is not asked to sign yet.
+// TestDelegation checks that a signer with a verified code can delegate once, if the sender allows it, to a person who
+// is not a signer yet.
 func TestDelegation(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

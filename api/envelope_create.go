@@ -49,7 +49,7 @@ func (s *envelopeHandler) createEnvelope(c *gin.Context, app caller) error {
 
 const optionsWithoutFile = "are about the request's own file: give them with the upload"
 
-// readOptions reads what is to be done to the file.
+// readOptions reads the preparation options of the file.
 func (p *parts) readOptions(c *gin.Context, o *object) {
 	if p.file != nil {
 		p.file.preparing = documentOptions(o.sub("documentOptions"))
@@ -138,7 +138,7 @@ func (s *envelopeHandler) createDraft(c *gin.Context, app caller, o *object, fil
 	return nil
 }
 
-// viewCreated answers with a new envelope; if it was sent, with the links of those who may sign.
+// viewCreated returns the response for a new envelope; if it was sent, with the links of signers who may sign.
 func (s *envelopeHandler) viewCreated(sent bool) func(*store.EnvelopeWithEvents) (*store.StoredResponse, error) {
 	return func(made *store.EnvelopeWithEvents) (*store.StoredResponse, error) {
 		r, err := s.wholeEnvelope(http.StatusCreated, made.Envelope, made.Log, sent)
@@ -146,8 +146,7 @@ func (s *envelopeHandler) viewCreated(sent bool) func(*store.EnvelopeWithEvents)
 	}
 }
 
-// envelopeInput reads what an envelope is to be made of, and refuses it with all
-// that is wrong with it.
+// envelopeInput reads the content of an envelope and returns all validation errors together.
 func (s *envelopeHandler) envelopeInput(c *gin.Context, app caller, o *object) (models.Envelope, []models.SignerInput, []models.FieldInput, error) {
 	in := models.Envelope{
 		AppID: app.ID, TenantID: o.str("tenantId"), Subject: o.strippedText("subject"), CreatedBy: createdBy(o, app.ID.String()), ExpiresInDays: o.optInt("expiresInDays"),
@@ -191,7 +190,7 @@ func (s *envelopeHandler) envelopeInput(c *gin.Context, app caller, o *object) (
 	return in, signers, fields, o.err()
 }
 
-// createdBy reads who is to be named as the maker of something.
+// createdBy reads the creator's name.
 func createdBy(o *object, otherwise string) string {
 	by := plaintext.Visible(models.Deref(o.optStr("createdBy"), otherwise))
 	models.CheckText(o.p, "createdBy", by, 1, 255)
@@ -258,7 +257,7 @@ func (s *envelopeHandler) signerInput(o *object) models.SignerInput {
 	}
 	readRecipient(o, &in)
 	if in.WitnessFor != "" {
-		in.RoutingOrder = 0 // that of whom is witnessed
+		in.RoutingOrder = 0 // the order of the witnessed signer
 	}
 	in.RoutingOrder = models.Deref(o.optInt("routingOrder"), in.RoutingOrder)
 	in.AuthMethod = s.authMethod(o, in.Kind.DefaultAuthMethod())

@@ -16,7 +16,7 @@ import (
 	"countersign/models"
 )
 
-// An edit is a merge patch (RFC 7396): what is absent stays, and null is the default.
+// An edit is a merge patch (RFC 7396): a missing member keeps its value, null resets it to the default.
 
 // etag names the version of an envelope that an answer shows.
 func etag(e *models.Envelope) string { return `"` + strconv.FormatInt(e.Version, 10) + `"` }
@@ -43,7 +43,7 @@ func checkTag(c *gin.Context, now, message string) error {
 	return refused
 }
 
-// changed reads a member of an edit, if it is there.
+// changed reads a member of an edit, if it is present.
 func changed[T any](o *object, name string, read func(string) T) models.Change[T] {
 	if !o.has(name) {
 		return models.Change[T]{}
@@ -111,8 +111,7 @@ func (s *envelopeHandler) removing(c *gin.Context, app caller, do func(*models.E
 	return err
 }
 
-// merged is what a part of a draft is made from after an edit: its view, with the
-// members of the edit.
+// merged returns a part of a draft after an edit: its view, overwritten by the members of the edit.
 func merged(view any, edit *object) (*object, error) {
 	b, err := json.Marshal(view)
 	if err != nil {
@@ -163,7 +162,7 @@ func (s *envelopeHandler) patchSigner(c *gin.Context, app caller) error {
 		}
 		in := s.signerInput(o)
 		if in.WitnessFor != "" && !edit.has("routingOrder") {
-			in.RoutingOrder = 0 // that of whom is witnessed
+			in.RoutingOrder = 0 // the order of the witnessed signer
 		}
 		if err := o.err(); err != nil {
 			return nil, err
@@ -196,8 +195,8 @@ func (s *envelopeHandler) deleteSigner(c *gin.Context, app caller) error {
 	})
 }
 
-// patchField edits a field. A y that is given is counted from the origin that is given
-// with it, or from the envelope's; one that stays is as it is shown.
+// patchField edits a field. A new y is measured from the new origin, or else from the envelope's origin; an unchanged
+// y is as displayed.
 func (s *envelopeHandler) patchField(c *gin.Context, app caller) error {
 	edit, id, err := s.partEdit(c, app, "fieldId")
 	if err != nil {

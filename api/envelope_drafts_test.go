@@ -46,8 +46,8 @@ func twoOfAll() object {
 	}
 }
 
-// TestDraftsAreEdited: a merge patch changes what it names, null is the default, and
-// nothing of it is recorded before the draft is sent; then it is, once.
+// TestDraftsAreEdited checks that a merge patch changes only the members that it names, that null is the default, and
+// that edits are recorded once, when the draft is sent.
 func TestDraftsAreEdited(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -146,7 +146,7 @@ func fieldsDigest(t *testing.T, e *answer) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TestDraftsThatAreNotEdited are sent as ever: nothing tells of preparations.
+// TestDraftsThatAreNotEdited checks that a draft without edits records no preparation.
 func TestDraftsThatAreNotEdited(t *testing.T) {
 	t.Parallel()
 	e, _ := onSQLite(t, nil).client(t).sent(contract())
@@ -240,8 +240,7 @@ func TestDeletedDrafts(t *testing.T) {
 	})
 }
 
-// TestIfMatch: who edits what another has edited meanwhile is told, and of two who
-// edit at the same time one wins.
+// TestIfMatch checks that an edit of a stale version is rejected, and that one of two concurrent edits wins.
 func TestIfMatch(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -304,7 +303,7 @@ func TestIfMatch(t *testing.T) {
 	})
 }
 
-// TestEditWhileSending: an edit is in what is sent, or it is refused.
+// TestEditWhileSending checks that an edit is either part of the sent envelope or rejected.
 func TestEditWhileSending(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

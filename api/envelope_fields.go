@@ -100,7 +100,7 @@ func condition(o *object) *models.Condition {
 	return &models.Condition{All: read("all"), Any: read("any")}
 }
 
-// textOrNumber is an optional string, or a number as it was written.
+// textOrNumber reads an optional string, or a number in its original notation.
 func (o *object) textOrNumber(name string) string {
 	if n, ok := o.get(name).(jsonNumber); ok {
 		return n.String()
@@ -179,7 +179,7 @@ type fieldView struct {
 	placeView
 	Required bool          `json:"required"`
 	Origin   models.Origin `json:"origin"`
-	// Value is there, be it null, in the answer to a single GET alone.
+	// Value is present, possibly null, only in the response to a single GET.
 	Value *models.EnteredValue `json:"value,omitempty"`
 	fieldExtras
 }

@@ -79,8 +79,7 @@ func TestDefaultsOfBoxes(t *testing.T) {
 	}
 }
 
-// TestEveryType: an envelope with every type goes its whole way, on both databases; the
-// owner reads what was entered.
+// TestEveryType sends and signs an envelope with every field type, on both databases, and reads the entered values.
 func TestEveryType(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -163,8 +162,8 @@ func TestEveryType(t *testing.T) {
 	})
 }
 
-// TestPlainEnvelopesStayPlain: an envelope that uses what the interface knows is
-// answered with what it knows.
+// TestPlainEnvelopesStayPlain checks that an envelope without additions is returned with the members of the original
+// interface.
 func TestPlainEnvelopesStayPlain(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -253,7 +252,7 @@ func TestAnchors(t *testing.T) {
 	require.Equal(t, "later", one.str("name"))
 	c.post(path+"/fields", at(object{"text": "t", "match": "all"}, nil)).refused(400, "validation_error")
 
-	// In a list one field may become several, or none; what is wrong is named by its place in the request.
+	// One field of a list can become several or none. Errors name the position in the request.
 	added := func(fields ...object) *answer { return c.post(path+"/fields", fields) }
 	several := list(added(
 		at(object{"text": "Nowhere", "ifMissing": "skip"}, object{"name": "nothing"}),

@@ -98,7 +98,7 @@ func TestFieldsOfWidgets(t *testing.T) {
 	require.Equal(t, strings.Repeat("é", 200), fieldOfForm(prepare.FormField{Type: "text", Label: strings.Repeat("é", 201)}, "n").Attributes.Label)
 }
 
-// TestFoundFields: those that people see, on their page, for the signer who is meant.
+// TestFoundFields checks that visible fields are found on their page, for the right signer.
 func TestFoundFields(t *testing.T) {
 	t.Parallel()
 	e, d := foundIn("A", "B")

@@ -19,7 +19,7 @@ type envelopeHandler struct {
 
 	uploads  *uploads
 	settings *settingsHandler
-	// fromTemplate creates an envelope of a template: what a request with a templateId asks for.
+	// fromTemplate creates an envelope from a template, for a request with a templateId.
 	fromTemplate func(*gin.Context, caller, *object) error
 
 	signingURL   string

@@ -18,8 +18,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestExternalID: one envelope of a tenant has it, unless that failed; also when
-// several are made at the same time.
+// TestExternalID checks that an external id is unique among a tenant's envelopes that have not failed, also under
+// concurrency.
 func TestExternalID(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -75,8 +75,8 @@ func TestExternalID(t *testing.T) {
 	})
 }
 
-// TestListsAreFilteredAndContinued: each filter finds what it names, and a cursor goes
-// on where the page before ended although envelopes come and go.
+// TestListsAreFilteredAndContinued checks each filter, and that a cursor continues after the last page although
+// envelopes are added and removed.
 func TestListsAreFilteredAndContinued(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -176,7 +176,7 @@ func TestListsAreFilteredAndContinued(t *testing.T) {
 	})
 }
 
-// TestATenantsLimitHoldsWithEveryFilter: whatever else is asked for.
+// TestATenantsLimitHoldsWithEveryFilter checks that a tenant restriction applies with every other filter.
 func TestATenantsLimitHoldsWithEveryFilter(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

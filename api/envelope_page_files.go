@@ -49,10 +49,10 @@ type pageStore interface {
 	ReplacePageFile(ctx context.Context, p store.PageFile) error
 }
 
-// pageLimit bounds the time in which a page is made, the wait for its turn included.
+// pageLimit is the time limit for rendering a page, including the wait for its turn.
 const pageLimit = time.Minute
 
-// pageRequest is a page of a document that is asked for.
+// pageRequest is a requested page of a document.
 type pageRequest struct {
 	envelope *models.Envelope
 	document *models.Document // the file that people read
@@ -61,7 +61,7 @@ type pageRequest struct {
 	level    int // models.TextLevel: the text
 }
 
-// newPageRequest reads which page of a document is asked for.
+// newPageRequest reads the requested page of a document.
 func newPageRequest(c *gin.Context, e *models.Envelope, d *models.Document, level int) (pageRequest, error) {
 	page, err := strconv.Atoi(c.Param("page"))
 	if err != nil || page < 1 || page > d.PageCount {
@@ -83,7 +83,7 @@ func pageLevel(c *gin.Context) (int, error) {
 	return level, nil
 }
 
-// sendPage sends a page, which is made when it is first asked for. delivered is called before it is sent; nil: nothing is.
+// send sends a page and renders it first if it is not stored. delivered is called before; it may be nil.
 func (s *pageFiles) send(c *gin.Context, r pageRequest, delivered func() error) error {
 	if r.document.PurgeStatus == models.PurgePurged {
 		return models.ErrPurged
@@ -131,7 +131,7 @@ func (s *pageFiles) sendLines(c *gin.Context, r pageRequest) error {
 	return nil
 }
 
-// pageFile returns what is recorded of a page, and its content, which was compared with that.
+// pageFile returns the record of a page and its content, after comparing them.
 func (s *pageFiles) pageFile(ctx context.Context, r pageRequest) (*store.PageFile, *blob.Content, error) {
 	p, err := s.store.PageFile(ctx, r.document.BlobKey, r.profile, r.page, r.level)
 	if err != nil {
@@ -261,7 +261,7 @@ func (s *pageFiles) keepPage(ctx context.Context, r pageRequest, p store.PageFil
 	if err != nil {
 		return nil, err
 	}
-	if recorded == nil { // removed meanwhile
+	if recorded == nil { // removed concurrently
 		return nil, models.ErrPurged
 	}
 	if recorded.Appearance != p.Appearance {

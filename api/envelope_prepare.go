@@ -37,8 +37,7 @@ func (s *uploads) reopenUpload(c *gin.Context, e *models.Envelope, d *models.Doc
 	return u, err
 }
 
-// prepareDocument makes the file that people read anew from the original, with the
-// fields that are found in it.
+// prepareDocument prepares the original again, with the fields that are found in it.
 func (s *documentHandler) prepareDocument(c *gin.Context, app caller, o *object) error {
 	e, d, err := s.pathOriginal(c, app)
 	if err != nil {

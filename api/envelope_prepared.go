@@ -179,7 +179,7 @@ func (s *uploads) keepPrepared(c *gin.Context, u *upload) error {
 	return s.blobs.Keep(c.Request.Context(), u.prepared, u.PreparedKey)
 }
 
-// discardUpload removes the files of an upload that no envelope came to hold.
+// discardUpload removes the files of an upload that was not added to an envelope.
 func (s *uploads) discardUpload(c *gin.Context, u *upload) {
 	for _, key := range u.BlobKeys() {
 		s.discardBlob(c, key)

@@ -73,8 +73,8 @@ func eachField(a *answer) []string {
 	return out
 }
 
-// TestDocumentOptions: each way of uploading takes the options; what is taken out is
-// listed where the document is, in the audit trail and nowhere else, and becomes fields.
+// TestDocumentOptions checks that every way of uploading accepts the options, and that removed parts are listed with
+// the document and in the audit trail and become fields.
 func TestDocumentOptions(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -163,8 +163,8 @@ func TestSignersReadThePreparedFile(t *testing.T) {
 	}
 }
 
-// TestDocumentOptionsRefused: what is wrong with an option, a tag or a role is a 400
-// that names it, and nothing is half prepared.
+// TestDocumentOptionsRefused checks that a fault of an option, tag or role is a 400 that names it, and that nothing is
+// prepared.
 func TestDocumentOptionsRefused(t *testing.T) {
 	t.Parallel()
 	app := onSQLite(t, nil).client(t)
@@ -201,8 +201,8 @@ func TestDocumentOptionsRefused(t *testing.T) {
 	app.post("/v1/envelopes", data).refused(400, "validation_error")
 }
 
-// TestPrepareAnew: the fields that were found are replaced, those of requests stay;
-// suggestions change nothing.
+// TestPrepareAnew checks that preparing again replaces found fields, keeps those of requests, and that suggestions
+// change nothing.
 func TestPrepareAnew(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -324,7 +324,7 @@ func TestSuggestionsOfAWrongTag(t *testing.T) {
 	require.Contains(t, r.str("message"), "{{a;typ=date}}")
 }
 
-// TestPreparingWithoutItsFile: a file that is gone, or was purged, is told.
+// TestPreparingWithoutItsFile checks the error for a missing file and for a purged one.
 func TestPreparingWithoutItsFile(t *testing.T) {
 	t.Parallel()
 	var files blob.Store

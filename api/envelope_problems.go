@@ -67,7 +67,7 @@ type mailProblemView struct {
 type deliveryProblemView struct {
 	deliveryView
 
-	NextAttemptAt *time.Time   `json:"nextAttemptAt"` // null: none follows by itself
+	NextAttemptAt *time.Time   `json:"nextAttemptAt"` // null: no automatic attempt follows
 	LastAttempt   *attemptView `json:"lastAttempt"`   // null: none was made
 }
 
@@ -90,7 +90,7 @@ func (s *envelopeHandler) listProblems(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, gin.H{"envelopes": envelopes, "mails": views(mails, viewMailProblem), "deliveries": deliveries})
 }
 
-// envelopeProblems lists envelopes that do not go on, and those among the newest open ones that have no workflow.
+// envelopeProblems lists stuck envelopes, and the newest open envelopes that have no workflow.
 func (s *envelopeHandler) envelopeProblems(ctx context.Context, of store.OwnProblems) ([]envelopeProblemView, error) {
 	known, err := s.store.EnvelopeProblems(ctx, of)
 	if err != nil {

@@ -34,8 +34,8 @@ func problems(c *client, kind, id string) map[string]object {
 	return out
 }
 
-// TestProblems: envelopes without a workflow, after their deadline, or signed and not sealed are listed with what is known of them;
-// others are not.
+// TestProblems checks that envelopes without a workflow, after their deadline, or signed and not sealed are listed
+// with their details, and others are not.
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	for name, url := range databases {

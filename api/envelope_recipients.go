@@ -10,18 +10,18 @@ import (
 	"countersign/models"
 )
 
-// recipientView is what answers say of a recipient who is not an ordinary signer of
-// the interface; each member is there where there is something to tell.
+// recipientView contains the members of a recipient that ordinary signers of the original interface do not have. Empty
+// members are omitted.
 type recipientView struct {
 	Role       string               `json:"role,omitempty"`
 	Kind       models.RecipientKind `json:"kind,omitempty"`
 	Language   string               `json:"language,omitempty"`
-	Notify     *bool                `json:"notify,omitempty"` // false: the service sends no mail by itself
+	Notify     *bool                `json:"notify,omitempty"` // false: the service sends no automatic email
 	Host       *hostView            `json:"host,omitempty"`
 	WitnessFor string               `json:"witnessFor,omitempty"` // a role
 }
 
-// hostView is who gets an in-person signer's link.
+// hostView is the person who gets an in-person signer's link.
 type hostView struct {
 	Name  string `json:"name"`
 	Email string `json:"email"`
@@ -38,7 +38,7 @@ func viewRecipient(s *models.Signer) recipientView {
 	return v
 }
 
-// copyView is a recipient who gets the sealed files and signs nothing.
+// copyView is a recipient who receives only the completed copies.
 type copyView struct {
 	ID           uuid.UUID           `json:"id"`
 	Name         string              `json:"name"`
@@ -46,7 +46,7 @@ type copyView struct {
 	RoutingOrder int                 `json:"routingOrder"`
 	Status       models.SignerStatus `json:"status"` // pending, or sent where the routing order was reached
 	recipientView
-	Previous []previousView `json:"previous,omitempty"` // who was to get the copy before
+	Previous []previousView `json:"previous,omitempty"` // the previous recipients of the copy
 }
 
 func viewCopy(s *models.Signer) copyView {
@@ -63,13 +63,13 @@ func readRecipient(o *object, in *models.SignerInput) {
 	}
 }
 
-// recipientKind reads which kind of recipient is asked for.
+// recipientKind reads the requested kind of recipient.
 func recipientKind(o *object) models.RecipientKind {
 	kind := o.optStr("kind")
 	switch {
 	case kind == nil:
 		return models.RecipientSigner
-	case *kind == "": // which stands for a signer elsewhere
+	case *kind == "": // the internal value of a signer
 		o.bad("kind", "must be signer, approver, viewer, copy or in_person")
 	}
 	return models.RecipientKind(*kind)

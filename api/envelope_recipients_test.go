@@ -56,8 +56,8 @@ func (c *client) finishes(at string, fields ...object) *answer {
 	return c.post(at+"/sign", object{"fields": fields})
 }
 
-// TestEveryKindOfRecipient: each does their part, in turn; copies are apart, and all are
-// told by what the interface has.
+// TestEveryKindOfRecipient checks that recipients of every kind act in their order, that copies are listed separately,
+// and that the original interface describes all of them.
 func TestEveryKindOfRecipient(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -145,7 +145,7 @@ func TestEveryKindOfRecipient(t *testing.T) {
 	})
 }
 
-// TestRecipientsThatCannotBe: each refusal names what is wrong.
+// TestRecipientsThatCannotBe checks that each rejection names the fault.
 func TestRecipientsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -218,8 +218,8 @@ func TestEditRecipients(t *testing.T) {
 	})
 }
 
-// TestReplacedCopies: who gets a copy can be replaced until everyone has signed; the chain
-// counts persons, and no event of a signer tells of it.
+// TestReplacedCopies checks that a copy's recipient can be replaced until all have signed, and that no signer event
+// records it.
 func TestReplacedCopies(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -17,8 +17,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestNobodyNoticesAnArchive: each answer about an archived envelope is that of before, byte by byte, and what
-// may be done with an ended envelope goes on.
+// TestNobodyNoticesAnArchive checks that responses about an archived envelope are byte-identical to those before, and
+// that operations on an ended envelope still work.
 func TestNobodyNoticesAnArchive(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -136,7 +136,7 @@ func TestProgressLinksToTheWorkflow(t *testing.T) {
 	}
 }
 
-// TestProgressWithoutAWorkflow: where none runs the database tells how far the envelope is.
+// TestProgressWithoutAWorkflow checks that the database provides the progress if no workflow runs.
 func TestProgressWithoutAWorkflow(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) {

@@ -72,7 +72,7 @@ func (s *uploads) admitPrepared(ctx context.Context, u *upload) (info admission.
 		return info, err
 	}
 	defer s.admissions.Release(1)
-	if u.preparing.password != nil { // what is decrypted is in memory
+	if u.preparing.password != nil { // decryption happens in memory
 		release, err := s.takeWork(ctx, memoryPerByte*u.Size)
 		if err != nil {
 			return info, err
@@ -150,7 +150,7 @@ func (s *documentHandler) addDocument(c *gin.Context, app caller, u *upload, sta
 	return err
 }
 
-// discardBlob removes a file that no envelope came to hold.
+// discardBlob removes a file that was not added to an envelope.
 func (s *uploads) discardBlob(c *gin.Context, key string) {
 	err := blob.DeleteWithPages(c.Request.Context(), s.blobs, key)
 	if err == nil {

@@ -22,7 +22,7 @@ func TestScanOfAnUploadThatWasGivenUp(t *testing.T) {
 	require.Empty(t, log.String())
 }
 
-// goneScanner is asked by somebody who went away meanwhile.
+// goneScanner cancels the request while it scans.
 type goneScanner struct{ leave context.CancelFunc }
 
 func (g goneScanner) Scan(ctx context.Context, _ io.Reader) (string, error) {

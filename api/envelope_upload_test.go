@@ -69,7 +69,7 @@ func TestUploadsAreScanned(t *testing.T) {
 	s.client(t).sent(contract())
 }
 
-// countingScanner knows no malware and counts what it is asked about.
+// countingScanner finds no malware and counts its scans.
 type countingScanner struct{ asked atomic.Int32 }
 
 func (s *countingScanner) Scan(context.Context, io.Reader) (string, error) {
@@ -145,10 +145,10 @@ func TestUploadsAreExaminedForWhoMayAddThem(t *testing.T) {
 	c.send(http.MethodPost, "/v1/console/envelopes/"+e.str("id")+"/documents", ct, body).refused(400, "envelope_not_draft")
 }
 
-// BenchmarkUpload uploads a document of 50 pages over HTTP, in turn plainly and with all options, and reports the
-// processor time of each: of the service, the process that validates, the database's driver and the client together. plain-ms has no option and the
-// document has no script; script-ms is the same with the script, which is taken out unasked. all-ms has a tag and a
-// widget on each page, some-ms on every fifth.
+// BenchmarkUpload uploads a document of 50 pages over HTTP, alternately without and with all options, and reports the
+// processor time of each: that of the service, the validating process, the database driver and the client together.
+// plain-ms is without options and without a script in the document; script-ms has the script, which is always removed;
+// all-ms has a tag and a widget on each page, some-ms on every fifth.
 func BenchmarkUpload(b *testing.B) {
 	for name, url := range databases {
 		b.Run(name, func(b *testing.B) {

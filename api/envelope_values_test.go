@@ -16,9 +16,8 @@ import (
 	"countersign/models"
 )
 
-// TestWebhookValues: an endpoint that asks for what signers entered gets it in the events
-// that have values, by the names of the fields; nobody else does, and it ends with the
-// wish or the retention.
+// TestWebhookValues checks that an endpoint that includes values gets them by field name in the events that have
+// values, that other endpoints do not, and that they end with the inclusion or with retention.
 func TestWebhookValues(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -109,7 +108,7 @@ func TestWebhookValues(t *testing.T) {
 	})
 }
 
-// showNotice checks a body that is posted against the contract, and notes what it shows.
+// showNotice checks a webhook body against the contract, and records the members that it covers.
 func showNotice(t *testing.T, body object) {
 	t.Helper()
 	schema := &openapi3.SchemaRef{Value: schemaNamed("Notice")}

@@ -24,20 +24,20 @@ type envelopeView struct {
 	VoidedAt             *time.Time     `json:"voidedAt"`
 	CreatedAt            time.Time      `json:"createdAt"`
 	Signers              []signerView   `json:"signers"`
-	Copies               []copyView     `json:"copies,omitempty"` // who gets the sealed files alone
+	Copies               []copyView     `json:"copies,omitempty"` // recipients who receive only the completed copies
 	Fields               []fieldView    `json:"fields"`
 	Documents            []documentView `json:"documents"`
 	UpdatedAt            time.Time      `json:"updatedAt"`
-	// These are there where they were given.
+	// Present only if they were set.
 	ExternalID    *string           `json:"externalId,omitempty"`
 	Metadata      map[string]string `json:"metadata,omitempty"`
 	Labels        []string          `json:"labels,omitempty"`
 	Message       *string           `json:"message,omitempty"`
 	ReminderHours *int              `json:"reminderHours,omitempty"`
-	// These are there for what was made of a template.
+	// Present only if the envelope was created from a template.
 	TemplateID      *uuid.UUID `json:"templateId,omitempty"`
 	TemplateVersion int        `json:"templateVersion,omitempty"`
-	// SealingProblem is there, and not null, while all have signed and the documents cannot be sealed.
+	// SealingProblem is present and not null while all have signed and the documents cannot be sealed.
 	SealingProblem *sealingView `json:"sealingProblem,omitempty"`
 	AuditLog       []eventView  `json:"auditLog"`
 }
@@ -59,14 +59,14 @@ type signerView struct {
 	AuthMethod   models.AuthMethod   `json:"authMethod"`
 	SignedAt     *time.Time          `json:"signedAt"`
 	recipientView
-	// These are there where there is something to tell.
+	// Present only if they differ from the default.
 	AllowDelegation bool           `json:"allowDelegation,omitempty"`
 	Previous        []previousView `json:"previous,omitempty"`
 	// SigningURL is a credential: it is in the answer to send and nowhere else.
 	SigningURL string `json:"signingUrl,omitempty"`
 }
 
-// previousView is who was to sign before.
+// previousView is a previous signer.
 type previousView struct {
 	Name   string    `json:"name"`
 	Email  string    `json:"email"`
@@ -86,7 +86,7 @@ type documentView struct {
 	Order          int                 `json:"document_order"`
 	Name           string              `json:"name"`
 	Size           int64               `json:"size"`
-	// Prepared is there for originals: what people read instead; null if they read this one.
+	// Prepared is present for originals: the prepared file, or null if there is none.
 	Prepared *json.RawMessage `json:"prepared,omitempty"`
 	// Warnings are what the sender should look at before sending; absent without any.
 	Warnings []warningView `json:"warnings,omitempty"`

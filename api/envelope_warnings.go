@@ -33,7 +33,7 @@ var documentWarnings = map[string]string{
 	"pdfa_claim_removed":            "The file states that it conforms to PDF/A. The sealed file does not conform, so that statement is removed from its metadata.",
 }
 
-// viewNotes are the warnings about an original as it was uploaded.
+// viewNotes returns the warnings about an original as it was uploaded.
 func viewNotes(d *models.Document) (out []warningView) {
 	for _, code := range d.Notes {
 		if message, ok := documentWarnings[code]; ok {

@@ -10,8 +10,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestWarningsBeforeSending: a draft says which of its fields are too small for what may be entered, or very large; once sent, it
-// does not any more.
+// TestWarningsBeforeSending checks that a draft lists fields that are too small for their values or very large, and
+// that a sent envelope does not.
 func TestWarningsBeforeSending(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -12,7 +12,7 @@ import (
 	"countersign/store/blob"
 )
 
-// handlers are those of all subjects.
+// handlers contains the handlers of all subjects.
 type handlers struct {
 	webhooks     *webhookHandler
 	signIns      *signInHandler

@@ -98,13 +98,14 @@ func (s fakeSMS) Send(_ context.Context, _, text string) error {
 	return nil
 }
 
-// fakeWorkflows stands for Temporal.
+// fakeWorkflows replaces Temporal.
 type fakeWorkflows struct{ fail error }
 
 func (w fakeWorkflows) Progress(context.Context, uuid.UUID) (temporal.Progress, error) {
 	at := time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC)
 	return temporal.Progress{Step: "waiting", OpenGroup: 1, Awaiting: []uuid.UUID{uuid.New()}, Deadline: &at, NextReminder: &at}, w.fail
 }
+
 func (w fakeWorkflows) Running(context.Context, uuid.UUID) (bool, error) {
 	return w.fail == nil, w.fail
 }
@@ -174,7 +175,7 @@ func start(t testing.TB, db string, edit func(*api.Config)) *service {
 		SharedLimits: strings.HasPrefix(db, "postgres"), DefaultExpiryDays: 30, ReminderInterval: 72 * time.Hour, Version: "test",
 		ConsoleIdle: 4 * time.Hour, // tests move the clock
 		StreamLimit: 50 * time.Millisecond, DeliveryDelays: []time.Duration{0, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour},
-		Log:         slog.New(slog.NewTextHandler(t.Output(), nil)), Now: s.clock.now, NewID: newID,
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: s.clock.now, NewID: newID,
 	}
 	if edit != nil {
 		edit(&s.cfg)

@@ -10,7 +10,7 @@ import (
 	"countersign/models"
 )
 
-// downloadTarget finds the sealed document that a portal link stands for.
+// downloadTarget returns the sealed document of a portal link.
 func (s *portalHandler) downloadTarget(c *gin.Context) (credential.DownloadLink, *models.Envelope, *models.Document, error) {
 	invalid := models.Refuse(models.KindUnauthorized, "download_link_invalid", "This download link is not valid or has expired.")
 	l, err := s.tokens.VerifyDownload(c.Param("token"))
@@ -31,7 +31,8 @@ func (s *portalHandler) downloadTarget(c *gin.Context) (credential.DownloadLink,
 	return l, e, d, nil
 }
 
-// purgedDownload is the refusal to who has a link to a document that is not kept any more; the page that shows it looks as the sender's pages do.
+// purgedDownload returns the error for a link to a deleted document. The page that displays it has the sender's
+// branding.
 func (s *portalHandler) purgedDownload(c *gin.Context, l credential.DownloadLink, e *models.Envelope) error {
 	_, chosen, err := s.store.Settings(c.Request.Context(), l.App, e.TenantID)
 	if err != nil {
@@ -101,7 +102,7 @@ func (s *portalHandler) downloadDocument(c *gin.Context) error {
 	return s.serveFile(c, e, d, f, "attachment")
 }
 
-// downloadLogo gives the logo to whoever has a link of the download portal, also once the document was deleted.
+// downloadLogo sends the logo to the holder of a portal link, also after the document was deleted.
 func (s *portalHandler) downloadLogo(c *gin.Context) error {
 	l, e, _, err := s.downloadTarget(c)
 	if err != nil && !errors.Is(err, models.ErrPurged) {

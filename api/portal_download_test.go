@@ -67,8 +67,7 @@ func TestDownloadLinksLiveFromTheirIssue(t *testing.T) {
 	})
 }
 
-// TestDownloadsAreRecordedOnceAnHour: what one recipient fetches again and again
-// adds one event.
+// TestDownloadsAreRecordedOnceAnHour checks that repeated downloads by one recipient add one event.
 func TestDownloadsAreRecordedOnceAnHour(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -167,8 +166,8 @@ func TestPartsOfFiles(t *testing.T) {
 	}
 }
 
-// TestMissingFile: a file that is gone is no 500 and no "available": the
-// operator is told, and the client that it may come back.
+// TestMissingFile checks that a missing file is neither a 500 nor "available": the operator is notified, and the
+// client gets a temporary error.
 func TestMissingFile(t *testing.T) {
 	t.Parallel()
 	missing := 0
@@ -231,8 +230,8 @@ func TestHead(t *testing.T) {
 	nobody.call(http.MethodHead, "/v1/signing/"+token+"/sign", nil).want(405)
 }
 
-// TestBrandingOfThePortal: whoever has a download link sees the sender's look and logo;
-// without a choice the answer is as it always was, and without a valid link there is no logo. The page that says that the document was deleted has it, too.
+// TestBrandingOfThePortal checks that the holder of a download link gets the sender's branding and logo, also after
+// the document was deleted. Without branding the response has no additions, and without a valid link there is no logo.
 func TestBrandingOfThePortal(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -298,7 +297,7 @@ func TestRetentionInThePortal(t *testing.T) {
 	})
 }
 
-// TestPurgedMeanwhile: a file that goes while it is asked for is gone, not lost.
+// TestPurgedMeanwhile checks that a file that is purged during the request is reported as gone, not as lost.
 func TestPurgedMeanwhile(t *testing.T) {
 	t.Parallel()
 	files := &purgingStore{}
@@ -321,7 +320,7 @@ func TestPurgedMeanwhile(t *testing.T) {
 	s.client(t).get("/v1/envelopes/"+e.str("id")+"/document?kind=sealed").refused(410, "document_purged")
 }
 
-// TestSealedDocumentsAreNamed: by their own id or by that of their original, and by no other.
+// TestSealedDocumentsAreNamed checks that a sealed document is found by its own id and by the id of its original only.
 func TestSealedDocumentsAreNamed(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

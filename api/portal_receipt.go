@@ -15,9 +15,8 @@ type receiptDocument struct {
 	DownloadURL string `json:"downloadUrl"` // of the portal, for this signer
 }
 
-// receipt tells a signer who has signed the state of the envelope, and where
-// the sealed documents are once they are. Its token came with the answer to the
-// signature, so that the spent link opens nothing.
+// receipt returns the state of the envelope to a signer who has signed, with the sealed documents once they exist. Its
+// token is part of the response to the signature, because the link is spent.
 func (s *portalHandler) receipt(c *gin.Context) error {
 	invalid := models.Refuse(models.KindUnauthorized, "receipt_invalid", "This receipt is not valid or has expired.")
 	app, envelope, signer, err := s.tokens.VerifyReceipt(c.Param("token"))

@@ -14,8 +14,8 @@ import (
 	"countersign/temporal"
 )
 
-// A signer who has signed sees what becomes of it and gets the sealed copy, for
-// a day and by the receipt alone: the link is spent.
+// TestReceipt checks that a signer who has signed can follow the envelope and get the sealed copy for a day, with the
+// receipt only, because the link is spent.
 func TestReceipt(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -73,7 +73,7 @@ func TestReceiptOfAPurgedDocument(t *testing.T) {
 	c.get("/v1/receipts/"+receipt).refused(410, "document_purged")
 }
 
-// silentWorkflows stands for a Temporal whose workers do not answer.
+// silentWorkflows replaces a Temporal whose workers do not respond.
 type silentWorkflows struct{ fakeWorkflows }
 
 func (silentWorkflows) Progress(ctx context.Context, _ uuid.UUID) (temporal.Progress, error) {

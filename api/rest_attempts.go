@@ -10,9 +10,8 @@ import (
 	"countersign/models"
 )
 
-// How many wrong tries a minute are allowed. An address from which an account
-// was used lately has room of its own, so that strangers who guess at the
-// account, or share the address, do not lock it out.
+// Failed attempts that are allowed per minute. An address from which an account was recently used has a separate
+// limit, so that strangers who guess, or share the address, do not lock the account out.
 const (
 	maxWrongPerAccount      = 20 // of all other addresses together
 	maxWrongPerAddress      = 60 // for all accounts
@@ -50,7 +49,7 @@ func (a attempts) giveBack(c *gin.Context) error {
 	return err
 }
 
-// tooMany refuses what may be asked for again at a time.
+// tooMany returns the error for too many attempts, with the time of the next one.
 func (s *shared) tooMany(again time.Time, message string) error {
 	e := models.Refuse(models.KindRateLimited, "rate_limited", "%s", message)
 	e.RetryAfter = max(again.Sub(s.now()), time.Second)
@@ -65,7 +64,7 @@ const tooManyTries = "Too many tries; please wait."
 func withAttemptLimit[T any](c *gin.Context, s *shared, what, account string, try func() (T, error)) (T, error) {
 	var none T
 	ctx := c.Request.Context()
-	// Strangers write what they like: it is kept as a hash.
+	// The account is unverified input: only its hash is stored.
 	sum := sha256.Sum256([]byte(account))
 	account = hex.EncodeToString(sum[:16])
 	known := what + "-known:" + account + ":" + callerNetwork(c)

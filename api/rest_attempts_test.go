@@ -63,8 +63,7 @@ func TestNetworksOfIPv6AreOneCaller(t *testing.T) {
 	(&client{t: t, s: s}).with("X-Forwarded-For", "2001:db8:0:1::1").get("/v1/receipts/x").want(401)
 }
 
-// TestRefusedRolesAreCounted: a console user who may not do what is asked for
-// still counts for the app.
+// TestRefusedRolesAreCounted checks that requests rejected because of the user's role count for the app.
 func TestRefusedRolesAreCounted(t *testing.T) {
 	t.Parallel()
 	s := limited(t, 20)
@@ -78,9 +77,8 @@ func TestRefusedRolesAreCounted(t *testing.T) {
 	require.Positive(t, limit)
 }
 
-// TestGuessesDoNotLockOut: strangers who guess at an account fill the room that
-// all unknown addresses share, and leave an address alone that the account was
-// used from.
+// TestGuessesDoNotLockOut checks that guesses use up the limit that all unknown addresses share, and not that of an
+// address from which the account was used.
 func TestGuessesDoNotLockOut(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -89,7 +87,7 @@ func TestGuessesDoNotLockOut(t *testing.T) {
 		h, err := api.New(cfg)
 		require.NoError(t, err)
 		s.Config.Handler = h
-		// A password, whose hash is made fast for tests; client secrets go the same way.
+		// A password with a hash that is fast in tests; client secrets behave alike.
 		_, err = s.store.CreateUser(t.Context(), s.app.ID, "ada@example.com", "Ada", password, models.RoleViewer)
 		require.NoError(t, err)
 		s.pass = password
@@ -108,7 +106,7 @@ func TestGuessesDoNotLockOut(t *testing.T) {
 		for range 25 {
 			from("198.51.100.1", s.pass).want(200)
 		}
-		// A known address is bounded by itself.
+		// A known address has a separate limit.
 		for range 20 {
 			from("198.51.100.1", "guess").refused(401, "invalid_credentials")
 		}

@@ -24,7 +24,7 @@ type caller struct {
 	session uuid.UUID           // the user's
 	factor  bool                // the user has a second factor
 
-	provedAt *time.Time // when the user last signed in at the provider; nil: not told, or with a password
+	provedAt *time.Time // when the user last signed in at the provider; nil: unknown, or with a password
 
 	builder *models.BuilderSession // what the caller is held to; nil: not by a builder session
 }
@@ -78,19 +78,17 @@ func (s *shared) authenticate(c *gin.Context) (caller, error) {
 	return s.appCaller(c, id)
 }
 
-// backgroundHeader marks a request that the console makes by itself: it does not keep
-// the session from being idle.
+// backgroundHeader marks a request that the console sends without the user's action. It does not extend the session.
 const backgroundHeader = "Countersign-Background"
 
-// authenticateConsole also takes a console user's token, if the user's role
-// allows what the route does, and a second factor is there if one is required.
-// The app itself may do everything but what is a person's own.
+// authenticateConsole also accepts a console user's token, if the user's role allows the route, and a required second
+// factor is enrolled. The app itself may do everything except operations of a person's account.
 func (s *shared) authenticateConsole(c *gin.Context, r route) (caller, error) {
 	token, err := bearerToken(c)
 	if err != nil {
 		return caller{}, err
 	}
-	// An app's token is asked for first: those that are good are remembered.
+	// App tokens are checked first: valid ones are cached.
 	appID, notAnApps := s.tokens.VerifyAccess(token)
 	if notAnApps == nil {
 		app, err := s.appCaller(c, appID)
@@ -166,11 +164,11 @@ func (a *appCache) get(ctx context.Context, id uuid.UUID, now time.Time, load fu
 	return app, nil
 }
 
-// signerLink is what a signer token in the path stands for.
+// signerLink is the signing link of a signer token in the path.
 type signerLink = credential.SigningLink
 
-// authenticateSigner finds the link that the path names: a token, or the short
-// form that text messages carry. ended takes one that has expired, too.
+// authenticateSigner returns the link that the path names: by a token, or by the short form in text messages. With
+// ended, it also accepts an expired link.
 func (s *shared) authenticateSigner(c *gin.Context, ended bool) (signerLink, error) {
 	token := c.Param("token")
 	if len(token) == store.ShortLinkLength {
@@ -242,8 +240,7 @@ func (s *shared) actionContext(c *gin.Context, actor string) models.ActionContex
 
 const maxUserAgent = 512
 
-// notFoundAsInvalidLink makes a link to an envelope that is not there an invalid link,
-// and leaves every other refusal as it is.
+// notFoundAsInvalidLink replaces a not-found error by an invalid-link error, and returns every other error unchanged.
 func notFoundAsInvalidLink(err error) error {
 	return notFoundAs(models.ErrLinkInvalid, err)
 }

@@ -63,7 +63,7 @@ func TestAppsAreRememberedForASecond(t *testing.T) {
 	require.Len(t, cache.byID, 1, "a full memory begins anew")
 }
 
-// fakeQuotas hands out what it has.
+// fakeQuotas reserves from its remaining quota.
 type fakeQuotas struct {
 	left  int
 	err   error

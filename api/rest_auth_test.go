@@ -23,8 +23,7 @@ import (
 	"countersign/store"
 )
 
-// TestForgedTokens: a token is good for nothing but what it was issued for, and
-// only as it was issued.
+// TestForgedTokens checks that a token is valid only for its purpose and only unmodified.
 func TestForgedTokens(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -129,8 +128,8 @@ func TestForgedTokens(t *testing.T) {
 	good.get("/v1/envelopes?tenantId=acme").refused(401, "token_expired")
 }
 
-// TestKeyRotation: what the old key signed stays good, the new one signs, and
-// processes that run learn of it by themselves.
+// TestKeyRotation checks that tokens of the old key stay valid, that the new key signs, and that running processes
+// load it.
 func TestKeyRotation(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -68,8 +68,8 @@ func readForm(c *gin.Context) (url.Values, error) {
 	return c.Request.PostForm, nil
 }
 
-// allowance is a reader of which only so many bytes can be read until it is renewed: it bounds what a parser that has no
-// limit of its own buffers.
+// allowance is a reader with a limited number of bytes that can be renewed. It bounds the buffer of a parser that has
+// no limit.
 type allowance struct {
 	r    io.Reader
 	left int64 // bytes; negative: no bound
@@ -131,8 +131,7 @@ type receivedPart struct {
 	body io.ReadSeeker
 }
 
-// readParts reads a multipart body as it arrives, with a file of at most so many
-// bytes. The caller discards the file.
+// readParts reads a multipart body as it arrives, with a file of at most limit bytes. The caller discards the file.
 func (s *shared) readParts(c *gin.Context, limit int64) (*parts, error) {
 	limitBody(c, limit+besideFile)
 	t, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
@@ -191,7 +190,7 @@ func (s *shared) receiveParts(c *gin.Context, out *parts, mr *multipartReader, l
 	}
 }
 
-// countedReader counts what is read of a reader.
+// countedReader counts the bytes read from a reader.
 type countedReader struct {
 	r io.Reader
 	n int64 // bytes

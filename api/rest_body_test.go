@@ -46,8 +46,8 @@ func TestRepeatedFormFields(t *testing.T) {
 	require.Contains(t, send("tenantId", "acme", "signers", `7`).refused(400, "validation_error").body["errors"], "signers")
 }
 
-// TestLargeBodies: a body has its limit on every endpoint that takes JSON, in a
-// part of a multipart body too; and what is smaller is read.
+// TestLargeBodies checks the size limit of every endpoint that accepts JSON, also within multipart bodies, and that
+// smaller bodies are read.
 func TestLargeBodies(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -130,7 +130,7 @@ func TestBadForms(t *testing.T) {
 	})
 }
 
-// TestBadParts: what is wrong with the multipart body itself.
+// TestBadParts checks the errors of malformed multipart bodies.
 func TestBadParts(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

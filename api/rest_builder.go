@@ -12,7 +12,7 @@ import (
 	"countersign/models"
 )
 
-// builderTokenPrefix tells the token of a builder session from an access token.
+// builderTokenPrefix distinguishes the token of a builder session from an access token.
 const builderTokenPrefix = "builder_"
 
 // withDetails adds details to a refusal.

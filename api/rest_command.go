@@ -16,9 +16,8 @@ import (
 // must not be lost to who sends the request again. So a command's response is
 // computed inside its transaction and stored by it with the idempotency key.
 
-// command runs fn and renders view of what it made: what the transaction of fn
-// hands over as its result, complete and not committed yet. Where view gives nil,
-// nothing is stored, and the handler answers by itself.
+// command runs fn and renders its result with view inside the transaction, complete and not committed yet. If view
+// returns nil, nothing is stored, and the handler responds itself.
 func command[S, T any](s subject[S], c *gin.Context, fn func(S) (T, error), view func(T) (*store.StoredResponse, error)) error {
 	var response *store.StoredResponse
 	key := keyOf(c)

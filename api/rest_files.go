@@ -69,8 +69,8 @@ func isUnavailable(err error) bool {
 	return ok && e.Kind == models.KindUnavailable
 }
 
-// refuseFile is the answer where the file of what, "a document" or "an attachment", cannot
-// be opened. The operator is told why.
+// refuseFile returns the error for a file of what, "a document" or "an attachment", that cannot be opened. It logs the
+// cause for the operator.
 func (s *shared) refuseFile(ctx context.Context, err error, what string, envelope, id uuid.UUID, key string) error {
 	_, kind, _ := strings.Cut(what, " ")
 	switch {
@@ -86,7 +86,7 @@ func (s *shared) refuseFile(ctx context.Context, err error, what string, envelop
 	return s.fileStoreFails(ctx, envelope, fmt.Errorf("%s %s: %w", kind, id, err))
 }
 
-// countMissing counts a file that is gone, or is not what was recorded.
+// countMissing counts a file that is missing or differs from its record.
 func (s *shared) countMissing() {
 	if s.fileMissing != nil {
 		s.fileMissing()
@@ -96,12 +96,11 @@ func (s *shared) countMissing() {
 var (
 	// filesUnavailableError is the answer while the file store does not answer.
 	filesUnavailableError = models.Refuse(models.KindUnavailable, "files_unavailable", "Files cannot be read right now; please try again later.")
-	// archiveBrokenError is the answer where an envelope's archive is gone, or is not what was recorded.
+	// archiveBrokenError is the error for an envelope whose archive is missing or differs from its record.
 	archiveBrokenError = models.Refuse(models.KindUnavailable, "file_missing", "A part of this envelope cannot be read at the moment. The operator has been told.")
 )
 
-// fileStoreFails tells the operator of a file store that does not give a file. A client that
-// has gone ends the reading as well; that is left as it is.
+// fileStoreFails logs the failure of the file store. A disconnected client also ends the reading and is not logged.
 func (s *shared) fileStoreFails(ctx context.Context, envelope uuid.UUID, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -110,8 +109,7 @@ func (s *shared) fileStoreFails(ctx context.Context, envelope uuid.UUID, err err
 	return filesUnavailableError
 }
 
-// archiveFails turns the error of an envelope's archive into a refusal, and tells the
-// operator of it; any other error is returned as it is.
+// archiveFails returns the client error for an archive's error, which it logs; any other error is returned unchanged.
 func (s *shared) archiveFails(c *gin.Context, err error) error {
 	ctx := c.Request.Context()
 	broken, ok := errors.AsType[*store.ArchiveError](err)

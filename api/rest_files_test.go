@@ -23,8 +23,7 @@ import (
 	"countersign/test/kit"
 )
 
-// TestReplacedMeanwhile: a document that is prepared anew while its file is asked for is
-// given as it is now.
+// TestReplacedMeanwhile checks that a document that is prepared again during the request is returned in its new state.
 func TestReplacedMeanwhile(t *testing.T) {
 	t.Parallel()
 	files := &purgingStore{purge: func() {}}
@@ -130,8 +129,7 @@ func TestAFileStoreThatDoesNotAnswer(t *testing.T) {
 	require.NotContains(t, string(a.raw), "bucket")
 }
 
-// TestReadingCopies: each document shows what was entered on its own pages, and only to
-// who is confirmed.
+// TestReadingCopies checks that each document contains the values of its own pages, for verified signers only.
 func TestReadingCopies(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -222,7 +220,7 @@ func TestAlteredFiles(t *testing.T) {
 			own := "/v1/envelopes/" + e.str("id") + "/document"
 			require.Equal(t, kit.OnePage(), nobody.get(doc).want(200).raw)
 
-			// The original as it was, but in plain: whoever could write it could have written another.
+			// The unencrypted original is rejected: whoever can write it could also write another file.
 			put(plain, d.BlobKey, kit.OnePage())
 			fresh, err := api.New(s.cfg) // which has nothing open
 			require.NoError(t, err)
@@ -257,8 +255,8 @@ func TestAlteredFiles(t *testing.T) {
 	}
 }
 
-// TestABrokenArchive is a 503 of which the operator is told, and takes nothing with it that needs no archive. So is a
-// file store that does not answer. Once the file can be read, everything is as it was.
+// TestABrokenArchive checks that a broken archive is a 503 that the operator is notified of, and affects nothing that
+// needs no archive. The same holds for a file store that does not respond. Afterwards everything works as before.
 func TestABrokenArchive(t *testing.T) {
 	t.Parallel()
 	for name, url := range databases {

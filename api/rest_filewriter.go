@@ -59,7 +59,7 @@ func (w *fileWriter) setDeadline(at time.Time) error {
 	return nil
 }
 
-// end sends what is buffered. The connection may serve other requests, which have no such bound.
+// end flushes the buffer and removes the deadline, because later requests on the connection have none.
 func (w *fileWriter) end() {
 	if w.extend() == nil && w.conn.Flush() == nil {
 		_ = w.setDeadline(time.Time{}) // the client has gone

@@ -39,7 +39,7 @@ func (s *service) narrow(t *testing.T) (address string) {
 	return srv.Listener.Addr().String()
 }
 
-// begin sends a request without its body, and returns what is answered once the first line of that has come.
+// begin sends a request without its body, and returns the response from its first line on.
 func (c *client) begin(address, head string, headers ...string) *bufio.Reader {
 	c.t.Helper()
 	var d net.Dialer
@@ -58,7 +58,8 @@ func (c *client) begin(address, head string, headers ...string) *bufio.Reader {
 	return r
 }
 
-// TestWhoStopsReadingIsCutOff: and with them go the file and its decrypted copy. Who goes on to read, however slowly, gets all of it.
+// TestWhoStopsReadingIsCutOff checks that a client that stops reading is disconnected, which releases the file and its
+// decrypted copy, and that a slow reader gets the whole file.
 func TestWhoStopsReadingIsCutOff(t *testing.T) {
 	t.Parallel()
 	const stall = time.Second
@@ -162,7 +163,7 @@ func TestSlowRowsHoldNoPlace(t *testing.T) {
 	require.Equal(t, 202, res.StatusCode)
 }
 
-// TestBusy: who does not get a turn in time is told so, and when to come again.
+// TestBusy checks that a request that waits too long for its turn is rejected with a time to retry.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.QueueWait = time.Nanosecond })

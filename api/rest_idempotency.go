@@ -244,7 +244,7 @@ func digest(h hash.Hash, contentType string, body io.ReadSeeker) error {
 		}
 		parts.Write(content.Sum(nil))
 	}
-	// No multipart body that could be read: its bytes are what it is.
+	// A multipart body that cannot be read is hashed by its bytes.
 	if _, err := body.Seek(0, io.SeekStart); err != nil {
 		return err
 	}

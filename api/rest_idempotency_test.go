@@ -35,7 +35,7 @@ func TestTwelveIdenticalRequestsMakeOneResource(t *testing.T) {
 		)
 		for range 12 {
 			wg.Go(func() {
-				// Each with a boundary of its own, as a client that tries again would.
+				// Each with a different boundary, as of a client that retries.
 				ct, body := multipartBody(t, map[string]string{"data": string(data)}, kit.OnePage())
 				for {
 					a := c.send(http.MethodPost, "/v1/envelopes", ct, body)
@@ -170,9 +170,8 @@ func TestInterruptedRequest(t *testing.T) {
 	})
 }
 
-// TestAnswersWithoutAnEnvelope: what a POST answers that changes no envelope, or
-// resends a link, is committed with what it does: a process that dies before it
-// answered leaves it for the repeat.
+// TestAnswersWithoutAnEnvelope checks that the response of a POST that changes no envelope, or resends a link, is
+// committed with its effect: if the process dies before it responds, a retry gets the response.
 func TestAnswersWithoutAnEnvelope(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -287,7 +286,7 @@ func TestKeysOfPublicCallsReadLittle(t *testing.T) {
 	require.Equal(t, []any{429, int64(0)}, []any{status, read})
 }
 
-// countedZeros is a body that counts what is read of it.
+// countedZeros is a body of zeros that counts the bytes read from it.
 type countedZeros struct{ left, read int64 }
 
 func (z *countedZeros) Read(b []byte) (int, error) {
@@ -419,7 +418,8 @@ func TestAKeyIsOfOneQuery(t *testing.T) {
 	require.Equal(t, first.raw, c.post("/v1/webhooks", hook).want(201).raw)
 }
 
-// TestTooEarlyIsNotKept: who was told to wait and has waited is served, under the same key.
+// TestTooEarlyIsNotKept checks that a rejection that asks to wait is not stored for its key, so that the retry after
+// the wait succeeds.
 func TestTooEarlyIsNotKept(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

@@ -45,7 +45,7 @@ func (n jsonCount) check(name string) error {
 	return nil
 }
 
-// countJSON counts the values of a JSON text as it is read. It does not validate the text.
+// countJSON counts the values of a JSON text while it reads. It does not validate the text.
 func countJSON(r io.Reader) (jsonCount, error) {
 	var s jsonScanner
 	buf := make([]byte, 8<<10)

@@ -9,7 +9,7 @@ import (
 	"countersign/models"
 )
 
-// pageQuery reads which page of a list is asked for.
+// pageQuery reads the requested page of a list.
 func pageQuery(c *gin.Context, p models.Problems) (page, size int) {
 	return query(c, p, "page", 1, 1_000_000), query(c, p, "pageSize", 20, 100)
 }
@@ -27,8 +27,7 @@ func answerList[V any](c *gin.Context, data []V) error {
 	return answer(c, http.StatusOK, gin.H{"data": data, "nextCursor": nil})
 }
 
-// checkTenantQuery refuses what is wrong with a query string, and a tenant that is not the
-// caller's; "" is all tenants.
+// checkTenantQuery rejects an invalid query string and a tenant that the caller must not access; "" is all tenants.
 func checkTenantQuery(p models.Problems, app caller, tenant string) error {
 	if tenant != "" {
 		models.CheckText(p, "tenantId", tenant, 1, 255)
@@ -45,7 +44,7 @@ func views[T, V any](rows []T, view func(*T) V) []V {
 	return out
 }
 
-// viewEach is views of what is held by pointers.
+// viewEach returns the view of each row.
 func viewEach[T, V any](rows []*T, view func(*T) V) []V {
 	out := make([]V, 0, len(rows))
 	for _, r := range rows {

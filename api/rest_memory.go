@@ -120,7 +120,7 @@ func (b *requestBody) take(c *gin.Context, size int64) error {
 	return err
 }
 
-// measure counts what is in a received text, and returns to its beginning.
+// measure counts the values of a received body, and seeks back to its start.
 func measure(body io.ReadSeeker) (jsonCount, error) {
 	n, err := countJSON(body)
 	if err == nil {

@@ -21,7 +21,7 @@ import (
 	"countersign/temporal"
 )
 
-// logLines keeps what is logged.
+// logLines collects log records.
 type logLines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -49,16 +49,15 @@ lines:
 	return n
 }
 
-// panickingWorkflows stands for a Temporal client with a fault.
+// panickingWorkflows replaces a Temporal client that panics.
 type panickingWorkflows struct{ fakeWorkflows }
 
 func (panickingWorkflows) Progress(context.Context, uuid.UUID) (temporal.Progress, error) {
 	panic("a secret: 4711")
 }
 
-// TestRequestsAreObserved: a request has one span, which what it starts belongs to, and
-// which fails if the service does; a panic is an answer like other faults; and what people
-// do with sessions is logged.
+// TestRequestsAreObserved checks that a request has one span, the parent of the spans that it starts, which fails only
+// with the service; that a panic is a response like other faults; and that operations on sessions are logged.
 func TestRequestsAreObserved(t *testing.T) {
 	t.Parallel()
 	lines := &logLines{}
@@ -101,8 +100,8 @@ func TestRequestsAreObserved(t *testing.T) {
 	require.Zero(t, lines.with("@example.com"))
 }
 
-// TestPagesAndTheAPI: a path of the API that is not there is answered in its words, any
-// other by the pages; both with GET and HEAD alone.
+// TestPagesAndTheAPI checks that an unknown path of the API gets a problem and any other path the pages, for GET and
+// HEAD only.
 func TestPagesAndTheAPI(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -116,7 +115,7 @@ func TestPagesAndTheAPI(t *testing.T) {
 		nobody.call(http.MethodHead, path, nil).want(200)
 		nobody.post(path, nil).refused(404, "not_found")
 	}
-	// A key means something where something is made, and nowhere else.
+	// An idempotency key only affects requests that create something.
 	c := s.client(t).with("Idempotency-Key", "k")
 	e := c.draft(contract())
 	at := "/v1/envelopes/" + e.str("id")

@@ -21,15 +21,15 @@ import (
 	"countersign/seal"
 )
 
-// object reads a JSON object member by member and notes by JSON path what is
-// missing or of the wrong type, so that a caller learns of everything at once.
+// object reads a JSON object member by member. It records missing members and wrong types by JSON path, so that a
+// caller gets all errors at once.
 type object struct {
 	m    map[string]any
 	path string // "" or "signers[0]."
 	p    models.Problems
 }
 
-// readObject reads the request's body, which may be empty or null if optional.
+// readObject reads the request's body. An optional body can be empty or null.
 func readObject(c *gin.Context, optional bool) (*object, error) {
 	body, err := readJSON(c)
 	if err != nil {
@@ -121,10 +121,10 @@ func pathOrBody(name string) string {
 // get returns a member; absent and null are the same.
 func (o *object) get(name string) any { return o.m[name] }
 
-// has reports whether the member is there, be it null.
+// has reports whether the member is present, possibly null.
 func (o *object) has(name string) bool { _, ok := o.m[name]; return ok }
 
-// given are those of the names that are there.
+// given returns the names whose members are present.
 func (o *object) given(names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !o.has(name) })
 }
@@ -307,7 +307,7 @@ func (o *object) badUnder(name string) bool {
 	return false
 }
 
-// refuse notes those of the names that are there and not null, with what is wrong about that.
+// refuse records a problem for each of the named members that is present and not null.
 func (o *object) refuse(problem string, names ...string) {
 	for _, name := range names {
 		if o.get(name) != nil {
@@ -326,7 +326,7 @@ func (o *object) checkDrawable(name, text string) {
 	}
 }
 
-// err is what was wrong so far.
+// err returns the problems recorded so far.
 func (o *object) err() error { return o.p.Err() }
 
 // withBody is a handler whose request has a JSON object as its body.
@@ -334,7 +334,7 @@ func withBody[T any](h func(*gin.Context, T, *object) error) func(*gin.Context, 
 	return bodyHandler(h, false)
 }
 
-// withOptionalBody is withBody where the body may be empty.
+// withOptionalBody is withBody for a body that can be empty.
 func withOptionalBody[T any](h func(*gin.Context, T, *object) error) func(*gin.Context, T) error {
 	return bodyHandler(h, true)
 }

@@ -44,7 +44,7 @@ func objectOf(t *testing.T, text string) *object {
 	return o
 }
 
-// TestBodiesThatAreNoObject: what was sent instead is named.
+// TestBodiesThatAreNoObject checks that the error names the type of the body.
 func TestBodiesThatAreNoObject(t *testing.T) {
 	t.Parallel()
 	deep := func(n int) string { return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + "}" }
@@ -184,7 +184,7 @@ func TestMembers(t *testing.T) {
 	require.Equal(t, "ab", *objectOf(t, `{"m":"a\u200bb"}`).strippedText("m"))
 }
 
-// TestLists: how many items may be, and what is in them.
+// TestLists checks the limits of arrays and the types of their items.
 func TestLists(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -319,7 +319,7 @@ func TestQueryStrings(t *testing.T) {
 	}
 }
 
-// TestPathIDs: what is no id in its one form names nothing.
+// TestPathIDs checks that an id that is not in its canonical form is not found.
 func TestPathIDs(t *testing.T) {
 	t.Parallel()
 	id := uuid.New()

@@ -14,8 +14,7 @@ import (
 	"countersign/models"
 )
 
-// operation is a request that is right: what is tried is made from it, field by
-// field. Each call makes all that it needs anew.
+// operation returns a valid request, which tests change field by field. Each call creates all that the request needs.
 type operation func(*testing.T, *service) (c *client, path string, body object)
 
 // operations has an entry for every endpoint that takes a JSON body. The fields
@@ -249,13 +248,13 @@ func clone(o object) object {
 
 // mutation is one thing wrong at one place of a body.
 type mutation struct {
-	name, path string // path is that of the field as errors name it
+	name, path string // path is the field's path in errors
 	body       func(object) []byte
 	invalid    bool // the contract forbids it
 }
 
-// TestBadInput tries, at every field of every request that the contract knows,
-// what can be wrong there: never a 500, and a refusal that names the field.
+// TestBadInput tries invalid values for every field of every request of the contract: never a 500, and each rejection
+// names the field.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	doc, err := contractDocument()
@@ -275,7 +274,7 @@ func TestBadInput(t *testing.T) {
 					schema := plain(op.RequestBody.Value.Content["application/json"].Schema.Value)
 					c, at, base := ready(t, s)
 					for _, m := range mutations(schema, clone(base), op.RequestBody.Value.Required) {
-						// What was refused changed nothing; what was taken needs a fresh start.
+						// A rejected request changed nothing; after an accepted one, the next needs new objects.
 						if taken := tryMutation(t, c, method, at, clone(base), m); taken {
 							c, at, base = ready(t, s)
 						}

@@ -11,7 +11,7 @@ import (
 	"countersign/api"
 )
 
-// TestFailuresAreLogged: what is refused is no error of ours, what fails is.
+// TestFailuresAreLogged checks that rejected requests are not logged as errors and failures are.
 func TestFailuresAreLogged(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -18,8 +18,8 @@ import (
 	"countersign/models"
 )
 
-// places are what the paths of the contract stand for: one thing of each kind,
-// so that what is wrong with a request is what the test made wrong.
+// places replaces the parameters in the contract's paths by existing objects, so that a request has no other faults
+// than those of the test.
 func places(t *testing.T, s *service) *strings.Replacer {
 	t.Helper()
 	c := s.client(t)
@@ -53,8 +53,7 @@ func places(t *testing.T, s *service) *strings.Replacer {
 	)
 }
 
-// eachOperation calls test for every operation of the contract, and what it
-// takes its credential from.
+// eachOperation calls test for every operation of the contract with a client that has the right credential.
 func eachOperation(t *testing.T, s *service, test func(c *client, method, path string, op *openapi3.Operation)) {
 	t.Helper()
 	doc, err := contractDocument()
@@ -74,8 +73,8 @@ func eachOperation(t *testing.T, s *service, test func(c *client, method, path s
 	}
 }
 
-// TestBadQueries tries every query parameter of the contract with what its
-// schema forbids, and with what may stand in no parameter at all.
+// TestBadQueries tries every query parameter of the contract with values that its schema forbids, and with values that
+// are invalid everywhere.
 func TestBadQueries(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -225,7 +224,7 @@ func formOf(body []byte) (parts map[string]string, same bool) {
 		case "signers", "fields", "expiresInDays":
 			continue
 		}
-		// The bytes themselves: a decoder would mend what is no UTF-8.
+		// The raw bytes: a decoder would replace invalid UTF-8.
 		text, ok := strings.CutPrefix(string(raw), `"`)
 		if !ok {
 			return nil, false

@@ -73,10 +73,9 @@ func (l *limiter) reservation(key string) (*reservation, time.Time) {
 	return a, l.start
 }
 
-// take counts one request of key. It returns the remaining quota, negative if the
-// request is one too many, and when the window ends. Should the database not
-// answer, this process counts alone: the request will fail for that reason, or
-// need no database.
+// take counts one request of key. It returns the remaining quota, negative if the request exceeds it, and the end of
+// the window. If the database does not respond, this process counts on its own: the request then fails anyway, or
+// needs no database.
 func (l *limiter) take(ctx context.Context, key string) (left int, reset time.Time) {
 	a, start := l.reservation(key)
 	a.mu.Lock()
@@ -99,9 +98,8 @@ func (l *limiter) take(ctx context.Context, key string) (left int, reset time.Ti
 	return a.left + a.own, start.Add(rateWindow)
 }
 
-// limitAddress counts requests by the address they come from. On a route that
-// asks for a bearer token, a request with one waits until the token has been
-// looked at: a good one is counted for its app, any other for the address.
+// limitAddress counts requests by client address. On a route that requires a bearer token, the decision waits until
+// the token is verified: a valid one counts for its app, any other for the address.
 func (s *shared) limitAddress(c *gin.Context) {
 	if c.FullPath() == "/healthz" || c.FullPath() == "/readyz" || s.bearerRoutes[c.Request.Method+" "+c.FullPath()] && hasBearer(c) {
 		s.rateHeaders(c, s.limits.limit, windowEnd(s.now()))

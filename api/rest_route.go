@@ -9,14 +9,14 @@ import (
 	"countersign/models"
 )
 
-// credentialKind says which credential a route asks for.
+// credentialKind is the credential that a route requires.
 type credentialKind int
 
 const (
 	public      credentialKind = iota // none
 	bearer                            // an app's access token
 	console                           // an app's access token, or a console user's of sufficient role
-	consoleUser                       // a console user's alone
+	consoleUser                       // only a console user's token
 	signing                           // a signer token in the path
 )
 
@@ -104,28 +104,28 @@ func forConsole(role models.Role, method, path string, h func(*gin.Context, call
 	return route{method: method, path: path, access: console, role: role, app: h}
 }
 
-// forUser is a person's alone, where the role and the second factor count.
+// forUser is a route for console users with at least the role and a required second factor.
 func forUser(role models.Role, method, path string, h func(*gin.Context, caller) error) route {
 	return route{method: method, path: path, access: consoleUser, role: role, app: h}
 }
 
-// forOwn is a person's alone, of the own account.
+// forOwn is a route for a console user's own account.
 func forOwn(method, path string, h func(*gin.Context, caller) error) route {
 	return withoutFactor(forUser(viewer, method, path, h))
 }
 
-// forSigner is for who has a signing link.
+// forSigner is a route for the holder of a signing link.
 func forSigner(method, path string, h func(*gin.Context, signerLink) error) route {
 	return route{method: method, path: path, access: signing, signer: h}
 }
 
-// withBodyOf lets the body have so many bytes.
+// withBodyOf sets the size limit of the body.
 func withBodyOf(limit int64, r route) route {
 	r.body.all = limit
 	return r
 }
 
-// withFile lets the body bring a file of so many bytes.
+// withFile sets the size limit of a file in the body.
 func withFile(limit int64, r route) route {
 	r.body = bodyLimit{limit + besideFile, limit}
 	return r

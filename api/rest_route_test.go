@@ -240,7 +240,7 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 		"/v1/console/webhook-deliveries/{id}/resend": func() repeatableRequest {
 			c.post(hook+"/resume", nil).want(200)
 			c.draft(contract())
-			c.post(hook+"/pause", nil).want(200) // fails what is on its way
+			c.post(hook+"/pause", nil).want(200) // fails pending deliveries
 			c.post(hook+"/resume", nil).want(200)
 			d := c.get("/v1/console/webhook-deliveries?status=failed").want(200).body["data"].([]any)[0].(object)
 			return app("/v1/console/webhook-deliveries/"+d["id"].(string)+"/resend", nil)()
@@ -294,10 +294,9 @@ func repeatableRequests(t *testing.T, s *service, p *fakeProvider) map[string]fu
 	}
 }
 
-// TestEveryPostCanBeRepeated: one rule for every POST of the contract. Of
-// requests with one key only one is worked on at a time; one that took effect is
-// answered again as it was, unless it tells a secret that is shown once or
-// changes nothing; a refusal frees the key for any body.
+// TestEveryPostCanBeRepeated checks every POST of the contract. Of concurrent requests with one key, one is processed.
+// A retry of a successful request gets the original response, unless that contains a secret or the request changes
+// nothing. A rejection releases the key.
 func TestEveryPostCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	s, p, _ := withProvider(t, databases["sqlite"](t))

@@ -25,7 +25,7 @@ func firstCharacters(s string, n int) string {
 	return s
 }
 
-// preparing says what is done to an upload before people read it.
+// preparing is the set of preparation options of an upload.
 type preparing struct {
 	prepare.Options
 
@@ -33,8 +33,7 @@ type preparing struct {
 	password *string
 }
 
-// upload is a PDF that a request brought, in a temporary file. What is known of
-// its pages is there once it was admitted.
+// upload is a PDF from a request, in a temporary file. Its page facts are set after admission.
 type upload struct {
 	file *os.File
 	models.DocumentInput
@@ -54,8 +53,8 @@ func (u *upload) discard() {
 	}
 }
 
-// receiveUpload copies a file of at most so many bytes from r into a temporary one,
-// hashing it on the way. The caller discards it.
+// receiveUpload copies a file of at most limit bytes from r into a temporary file and hashes it. The caller discards
+// it.
 func (s *shared) receiveUpload(r io.Reader, name string, limit int64) (_ *upload, err error) {
 	f, err := s.blobs.Temp()
 	if err != nil {
@@ -88,8 +87,7 @@ func isWriteError(err error) bool {
 
 const maxFileName = 200 // characters
 
-// fileName keeps the last part of an uploaded file's name, without what may
-// not be in one.
+// fileName returns the last element of an uploaded file's path, without invalid characters.
 func fileName(name string) string {
 	name = path.Base(strings.ReplaceAll(plaintext.Strip(name), `\`, "/"))
 	if name == "." || name == "/" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ownRoutes are those of no subject.
+// ownRoutes returns the routes that belong to no subject.
 func (s *Server) ownRoutes() []route {
 	return []route{
 		forAnyone(get, "/healthz", s.healthz),

@@ -18,10 +18,9 @@ import (
 	"countersign/test/kit"
 )
 
-// The tests of this file try every operation of the contract with what can be
-// wrong with any of them.
+// The tests in this file try every operation of the contract with faults that apply to all of them.
 
-// isOwn reports whether an operation is for a person alone, not for the app.
+// isOwn reports whether an operation is for console users only, not for the app.
 func isOwn(op *openapi3.Operation) bool {
 	return op.Security != nil && len(*op.Security) == 1 && (*op.Security)[0]["console"] != nil
 }
@@ -96,8 +95,7 @@ func TestEveryOperationIsLimited(t *testing.T) {
 	})
 }
 
-// TestDatabaseIsGone: what fails on our side is a 500 in the one shape, which
-// tells nothing but where to look.
+// TestDatabaseIsGone checks that an internal failure is a 500 problem without details.
 func TestDatabaseIsGone(t *testing.T) {
 	t.Parallel()
 	s, _, _ := withProvider(t, databases["sqlite"](t))
@@ -199,8 +197,8 @@ func TestOthersDoNotAnswer(t *testing.T) {
 	require.Equal(t, object{"database": "ok", "files": "ok"}, nobody.get("/readyz?for=requests").want(200).body, "signers sign without Temporal")
 }
 
-// TestRolesOnEnvelopes: whoever signs in to the console may do with envelopes what
-// their role says, by the calls of the interface too.
+// TestRolesOnEnvelopes checks that a console user's role decides on operations on envelopes, also through the
+// interface's endpoints.
 func TestRolesOnEnvelopes(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -249,8 +247,8 @@ func TestRolesOnEnvelopes(t *testing.T) {
 	by[models.RoleSender].get("/v1/console/users").refused(403, "role_forbidden")
 }
 
-// TestEveryOperationNeedsTheSecondFactor: a console user who has to enrol can do nothing else. What one needs for that is
-// the own account's.
+// TestEveryOperationNeedsTheSecondFactor checks that a console user who must enroll a second factor can only use the
+// endpoints of the own account that enrollment needs.
 func TestEveryOperationNeedsTheSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, func(cfg *api.Config) { cfg.ConsoleTOTP = models.SecondFactorAdmins })

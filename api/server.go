@@ -40,7 +40,7 @@ type Config struct {
 	WorkflowsURL string
 	// DeliveryDelays are those before each attempt at a delivery.
 	DeliveryDelays []time.Duration
-	UploadLimit  int64 // bytes
+	UploadLimit    int64 // bytes
 	// Admission bounds the examination of uploaded PDFs; the zero value is admission.DefaultLimits.
 	Admission         admission.Limits
 	RateLimit         int  // requests per minute
@@ -72,7 +72,8 @@ type Config struct {
 	Tracer trace.Tracer
 	// Observe is called for every answered request, with the route's pattern; may be nil.
 	Observe func(method, route string, status int, took time.Duration)
-	// FileMissing is called when a file that is asked for, or an envelope's archive, is gone or is not what was recorded; may be nil.
+	// FileMissing is called when a requested file or an envelope's archive is missing or differs from its record;
+	// optional.
 	FileMissing func()
 	Log         *slog.Logger
 	Now         func() time.Time

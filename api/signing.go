@@ -163,7 +163,7 @@ func submission(o *object, mine map[uuid.UUID]models.FieldType, check checkPictu
 	return sub
 }
 
-// undecodedPicture stands for a picture that is refused whatever it shows.
+// undecodedPicture replaces a picture that is rejected without being decoded.
 var undecodedPicture = []byte{0}
 
 // checkPicture is Pictures.Check.
@@ -240,7 +240,7 @@ func (s *signingHandler) linkedEnvelope(c *gin.Context, l signerLink) (*models.E
 	return e, notFoundAsInvalidLink(err)
 }
 
-// delegate hands over to another person, who is invited; the link ends.
+// delegate transfers the signer's task to another person, who is invited; the link ends.
 func (s *signingHandler) delegate(c *gin.Context, l signerLink, o *object) error {
 	in := s.envelopes.replacementInput(o)
 	if err := o.err(); err != nil {

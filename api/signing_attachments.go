@@ -113,8 +113,7 @@ func attachmentRequest(in *parts) (field uuid.UUID, err error) {
 	return field, o.err()
 }
 
-// examineAttachment finds out by its content what a file is, and replaces a picture
-// by one that was encoded anew.
+// examineAttachment detects the type of a file from its content, and replaces a picture by its re-encoded form.
 func (s *signingHandler) examineAttachment(c *gin.Context, u *upload) (models.Attachment, error) {
 	ctx := c.Request.Context()
 	in := models.Attachment{ID: s.newID()}
@@ -206,14 +205,14 @@ func (s *signingHandler) detach(c *gin.Context, l signerLink) error {
 	if err != nil {
 		return err
 	}
-	if !removed { // signed with meanwhile: the file is evidence now
+	if !removed { // signed with it concurrently: the file is evidence now
 		return models.ErrNotFound
 	}
 	s.uploads.discardBlob(c, a.BlobKey)
 	return answerNothing(c)
 }
 
-// signingAttachment gives a signer a file: an own one, or one of who has signed.
+// signingAttachment sends a signer a file: their own, or one of a signer who has signed.
 func (s *signingHandler) signingAttachment(c *gin.Context, l signerLink) error {
 	e, err := s.confirmedReading(c, l)
 	if err != nil {
@@ -247,7 +246,7 @@ func (s *signingHandler) sendAttachment(c *gin.Context, e *models.Envelope, show
 	f, err := s.files.Open(ctx, store.AttachmentRecord(a))
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !a.Used:
-		return models.ErrNotFound // removed meanwhile
+		return models.ErrNotFound // removed concurrently
 	case err != nil:
 		return s.refuseFile(ctx, err, "an attachment", e.ID, a.ID, a.BlobKey)
 	}

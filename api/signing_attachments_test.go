@@ -172,7 +172,7 @@ func TestAttachments(t *testing.T) {
 
 		c.del(at+"/attachments/"+pic.str("attachmentId")).refused(409, "already_signed")
 
-		// A file that is gone is told to the operator; one that was purged is gone for good.
+		// A missing file is logged for the operator; a purged one is permanently gone.
 		other, waiting := c.sent(attaching())
 		c.get("/v1/signing/" + waiting).want(200)
 		c.post("/v1/signing/"+waiting+"/consent", nil).want(200)
@@ -184,7 +184,7 @@ func TestAttachments(t *testing.T) {
 		require.NoError(t, s.store.PurgeAttachments(t.Context(), uuid.MustParse(other.str("id")), s.clock.now()))
 		c.get("/v1/envelopes/"+other.str("id")+"/attachments/"+lost).refused(410, "document_purged")
 
-		// What nobody signed with goes after a day, with its file; what was signed with stays.
+		// Attachments that nobody signed with are deleted after a day, with their files; the others stay.
 		kept, err := s.cfg.Blobs.List(t.Context(), "envelopes/"+e.str("id")+"/attachments/")
 		require.NoError(t, err)
 		require.Len(t, kept, 2)
@@ -317,8 +317,8 @@ func (s *service) during(t *testing.T, change, id, waiting string, request func(
 	done.Wait()
 }
 
-// TestAttachmentsAreScanned like uploads: what is known is refused, and all while the
-// scanner does not answer.
+// TestAttachmentsAreScanned checks that attachments are scanned like uploads: known malware is rejected, and
+// everything while the scanner does not respond.
 func TestAttachmentsAreScanned(t *testing.T) {
 	t.Parallel()
 	scanner := &failingScanner{}
@@ -340,7 +340,7 @@ func TestAttachmentsAreScanned(t *testing.T) {
 	}
 }
 
-// failingScanner answers as it is told.
+// failingScanner returns its preset result.
 type failingScanner struct {
 	mu    sync.Mutex
 	found string

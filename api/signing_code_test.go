@@ -69,7 +69,7 @@ func boundClient(t *testing.T, s *service) {
 	}
 	byCookie.post(at+"/consent", nil).want(200)
 
-	// Somebody else who reads the signer's mail takes over; the former session ends.
+	// Another person with access to the signer's email takes over; the former session ends.
 	thief := stranger.binds(at)
 	needSession(t, byHeader, at)
 	require.Equal(t, verified.str("draftKey"), thief.get(at).want(200).str("draftKey"), "it is the link's")

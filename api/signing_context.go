@@ -84,8 +84,7 @@ type consentView struct {
 // maxLanguage bounds a language tag, in characters.
 const maxLanguage = 100
 
-// signingContext is what a signer's page needs. The first time it is asked for,
-// the signer has opened the link.
+// signingContext returns what the signing page needs. The first request records that the signer has opened the link.
 func (s *signingHandler) signingContext(c *gin.Context, l signerLink) error {
 	language := c.Query("language")
 	if len(language) > maxLanguage {
@@ -189,8 +188,7 @@ func (s *signingHandler) signingLogo(c *gin.Context, l signerLink) error {
 	return s.branding.serveLogo(c, l.App, e.TenantID)
 }
 
-// contextRecipient is what a signer's page needs to know of the part that they play;
-// each member is there where there is something to tell.
+// contextRecipient describes the recipient to the signing page. Empty members are omitted.
 type contextRecipient struct {
 	Kind            models.RecipientKind `json:"kind,omitempty"`
 	Role            string               `json:"role,omitempty"`

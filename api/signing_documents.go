@@ -26,7 +26,7 @@ func (s *signingHandler) readEnvelope(c *gin.Context, l signerLink, entries bool
 	return s.readableEnvelope(c, l)
 }
 
-// sendToSigner streams a document as it was uploaded, or with what others entered.
+// sendToSigner streams a document as uploaded, or with the values of other signers.
 func (s *signingHandler) sendToSigner(c *gin.Context, l signerLink, find func(*models.Envelope) (*models.Document, error)) error {
 	entries, err := readingCopyRequested(c)
 	if err != nil {

@@ -11,10 +11,9 @@ import (
 	"countersign/test/kit"
 )
 
-// TestALinkWithoutItsCode: whoever has a signing link, or the token of an embedded session,
-// and not the code, tries every operation of the contract with it, in its place and as a
-// credential. They get nothing of what was entered or attached before, of contacts, of
-// other people's addresses or of other envelopes, and change nothing.
+// TestALinkWithoutItsCode tries every operation of the contract with a signing link, or with the token of an embedded
+// session, without the code: in its place and as a credential. They give no access to earlier values and attachments,
+// contacts, other people's addresses or other envelopes, and change nothing.
 func TestALinkWithoutItsCode(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -61,7 +60,7 @@ func TestALinkWithoutItsCode(t *testing.T) {
 		secrets := []string{"in-private", "442079460958", "2025550143"}
 		silent := func(a *answer, what string) {
 			t.Helper()
-			// The person of the link is told which address it is for, as the interface has it.
+			// The response contains the address of the link's own signer, as the interface specifies.
 			body := strings.ReplaceAll(string(a.raw), `"signerEmail":"grace-in-private@example.com"`, "")
 			for _, secret := range secrets {
 				require.NotContains(t, body, secret, what)
@@ -90,7 +89,7 @@ func TestALinkWithoutItsCode(t *testing.T) {
 			for method := range item.Operations() {
 				bySigner := strings.HasPrefix(path, "/v1/signing/{token}")
 				if bySigner && strings.Contains(path, "/otp/") || bySigner && strings.HasSuffix(path, "/decline") {
-					continue // asking for a code is what is left to do; declining is allowed by the interface
+					continue // requesting a code is allowed; declining is allowed by the interface
 				}
 				tried[bySigner]++
 				what := method + " " + path
@@ -122,7 +121,7 @@ func TestALinkWithoutItsCode(t *testing.T) {
 		for _, member := range []string{"status", "signers", "fields", "documents", "expiresAt"} {
 			require.Equal(t, withoutViews(before.body[member]), withoutViews(after.body[member]), member)
 		}
-		// With the code the same calls tell all that: it was the code that was missing.
+		// With the code the same calls return all that, so the code was what they lacked.
 		grace := nobody.binds(link)
 		shown := string(grace.get(link).want(200).raw)
 		for _, secret := range []string{"entered-in-private", "attached-in-private", "prefilled-in-private"} {
@@ -141,7 +140,7 @@ func withoutViews(v any) any {
 	return strings.NewReplacer(`"status":"viewed"`, `"status":"sent"`, `"in_progress"`, `"sent"`).Replace(string(b))
 }
 
-// TestWhichDocument: a document of an envelope is given by its own id or its original's, and as what is asked for.
+// TestWhichDocument checks that a document is found by its own id or its original's, in the requested form.
 func TestWhichDocument(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -16,8 +16,8 @@ type contextField struct {
 	fieldExtras
 }
 
-// contextFields gives the signing context the fields of its signer. What is prefilled,
-// and what earlier signers entered, is for a confirmed client alone.
+// contextFields adds the signer's fields to the signing context. Only a verified client gets prefilled values and
+// values of earlier signers.
 func (s *signingHandler) contextFields(c *gin.Context, v *contextView, e *models.Envelope, signer *models.Signer, confirmed bool) error {
 	extended := e.Extended()
 	for _, f := range e.Fields {

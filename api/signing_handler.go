@@ -25,7 +25,7 @@ type signingHandler struct {
 	mail              Mailer
 	declineNeedsCode  bool
 	codeBeforeReading bool
-	readingCopies     *semaphore.Weighted // how many reading copies are made at a time
+	readingCopies     *semaphore.Weighted // limits concurrent reading copies
 }
 
 // signingStore is what signingHandler needs of the store.

@@ -15,7 +15,8 @@ import (
 	"countersign/test/kit"
 )
 
-// TestSubmissions: texts must be drawable, pictures are decoded for the signer's own fields alone, each once.
+// TestSubmissions checks that texts must be drawable, and that pictures are decoded once and only for the signer's own
+// fields.
 func TestSubmissions(t *testing.T) {
 	t.Parallel()
 	image, text, other := uuid.New(), uuid.New(), uuid.New()

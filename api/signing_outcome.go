@@ -33,8 +33,8 @@ type outcomeDocument struct {
 	PageCount int    `json:"pageCount"`
 }
 
-// outcome tells the holder of a link, also of one that is spent, closed or
-// expired, what happened. The client that signed gets its receipt again.
+// outcome returns the result to the holder of a link, even a spent, closed or expired one. The client that signed gets
+// its receipt again.
 func (s *signingHandler) outcome(c *gin.Context, l signerLink) error {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {

@@ -41,7 +41,7 @@ func appearanceOf(t *testing.T, b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TestSigningPage_Delivered_IsReproducibleAndRecorded: what a signer sees is what is recorded.
+// TestSigningPage_Delivered_IsReproducibleAndRecorded checks that the delivered page is the recorded one.
 func TestSigningPage_Delivered_IsReproducibleAndRecorded(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -95,7 +95,7 @@ func TestSigningPage_Delivered_IsReproducibleAndRecorded(t *testing.T) {
 	})
 }
 
-// TestPages_OfOthers_AreNotFound: only who may read a document gets its pages.
+// TestPages_OfOthers_AreNotFound checks that only readers of a document get its pages.
 func TestPages_OfOthers_AreNotFound(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -182,7 +182,7 @@ func (s *service) overwrite(t *testing.T, key, content string) {
 	require.NoError(t, s.cfg.Blobs.Keep(t.Context(), f, key))
 }
 
-// TestPages_OfDeletedDraft_AreRemoved: what was made of a document goes with it.
+// TestPages_OfDeletedDraft_AreRemoved checks that the rendered pages of a document are deleted with it.
 func TestPages_OfDeletedDraft_AreRemoved(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)
@@ -222,7 +222,7 @@ func TestPages_ThatCannotBeRendered_AreRefused(t *testing.T) {
 	c.get("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/pages/1").refused(422, "page_too_large")
 }
 
-// TestTemplatePages: a template's pages are those of its documents.
+// TestTemplatePages checks that a template has the pages of its documents.
 func TestTemplatePages(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -18,7 +18,7 @@ import (
 const (
 	sessionHeader   = "X-Signer-Session"
 	sessionCookie   = "countersign-signer-"
-	secureCookie    = "__Secure-" // a browser takes such a cookie by https alone
+	secureCookie    = "__Secure-" // browsers accept such a cookie only over HTTPS
 	sessionPath     = "/v1/signing/"
 	maxSessionToken = 100
 )
@@ -38,7 +38,7 @@ func (s *signingHandler) signerContext(c *gin.Context, l signerLink) models.Acti
 	return act
 }
 
-// sessionCookieName tells the links of one browser apart, without telling the link.
+// sessionCookieName returns a cookie name that differs for each link of a browser and does not reveal the link.
 func (s *signingHandler) sessionCookieName(link uuid.UUID) string {
 	sum := sha256.Sum256(link[:])
 	name := sessionCookie + hex.EncodeToString(sum[:8])
@@ -48,8 +48,8 @@ func (s *signingHandler) sessionCookieName(link uuid.UUID) string {
 	return name
 }
 
-// setSessionCookie gives the browser the session. In a frame of another site a
-// cookie must be made for that (CHIPS), and belongs to that site's page alone.
+// setSessionCookie sets the session cookie. In a frame of another site it must be partitioned (CHIPS), and is valid
+// only on that site's page.
 func (s *signingHandler) setSessionCookie(c *gin.Context, l signerLink, token string, until time.Time) {
 	cookie := &http.Cookie{
 		Name: s.sessionCookieName(l.ID), Value: token, Path: sessionPath, HttpOnly: true, SameSite: http.SameSiteLaxMode,

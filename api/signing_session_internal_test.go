@@ -12,7 +12,7 @@ import (
 	"countersign/models"
 )
 
-// TestActionContexts: the caller's programme by at most 512 bytes, without what is no text, and the session it shows.
+// TestActionContexts checks that the user agent is cut to 512 bytes of valid text, and that the session is read.
 func TestActionContexts(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6789, time.FixedZone("", 3600))

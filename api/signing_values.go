@@ -16,7 +16,7 @@ import (
 	"countersign/seal"
 )
 
-// filledView is what a signer who has signed entered into a field, and where.
+// filledView is the value that a signer entered into a field, with its position.
 type filledView struct {
 	FieldID    uuid.UUID        `json:"fieldId"`
 	SignerID   uuid.UUID        `json:"signerId"`
@@ -37,8 +37,8 @@ type filledView struct {
 	field *models.Field
 }
 
-// filledFields are the values of everyone who has signed e: signers in the order in
-// which they signed, the values of each in the order of the fields.
+// filledFields returns the values of all signers who have signed e, in the order of the signatures and then of the
+// fields.
 func (s *signingHandler) filledFields(ctx context.Context, e *models.Envelope) ([]filledView, error) {
 	out := []filledView{}
 	signed := slices.DeleteFunc(slices.Clone(e.Signers), func(g *models.Signer) bool { return !hasSigned(g) })
@@ -117,7 +117,7 @@ func (s *signingHandler) changedValues(c *gin.Context, l signerLink) error {
 	return &refused
 }
 
-// shown tells a page cheaply whether anybody has signed meanwhile.
+// shown returns cheaply whether anybody has signed since.
 func (s *signingHandler) shown(c *gin.Context, l signerLink) error {
 	e, err := s.linkedEnvelope(c, l)
 	if err != nil {
@@ -172,13 +172,13 @@ func (s *signingHandler) confirmedReading(c *gin.Context, l signerLink) (*models
 	return e, err
 }
 
-// readingCopyRequested reads the parameter that asks for the reading copy.
+// readingCopyRequested reads the parameter that requests the reading copy.
 func readingCopyRequested(c *gin.Context) (bool, error) {
 	p := models.Problems{}
 	return queryFlag(c, p, "entries"), p.Err()
 }
 
-// maxConcurrentReadingCopies is how many reading copies are made at a time.
+// maxConcurrentReadingCopies is the maximum number of concurrent reading copies.
 const maxConcurrentReadingCopies = 4
 
 // readingCopy makes a reading copy when its turn has come.

@@ -46,7 +46,7 @@ func (s *service) link(t *testing.T, envelope *answer, i int) string {
 	return "/v1/signing/" + token
 }
 
-// code asks for a code and reads it in the mail.
+// code requests a code and reads it in the email.
 func (c *client) code(at string) string {
 	c.t.Helper()
 	c.post(at+"/otp/request", nil).want(200)
@@ -110,7 +110,7 @@ func TestLaterSignersSeeWhatWasEntered(t *testing.T) {
 		}}).want(200)
 
 		grace := s.link(t, e, 1)
-		for _, path := range []string{"", "/shown"} { // the link alone tells nothing
+		for _, path := range []string{"", "/shown"} { // the link on its own gives no access
 			a := nobody.get(grace + path).want(200)
 			require.Nil(t, a.body["shown"])
 			require.NotContains(t, string(a.raw), "999,999")
@@ -184,8 +184,8 @@ func TestLaterSignersSeeWhatWasEntered(t *testing.T) {
 	})
 }
 
-// TestSigningWithoutLooking: a client that does not name what it was shown is
-// recorded with what the link was given last, and with nothing if that is nothing.
+// TestSigningWithoutLooking checks that a signature that does not name the displayed values is recorded with those
+// last delivered to the link, or with none.
 func TestSigningWithoutLooking(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

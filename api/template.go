@@ -37,7 +37,7 @@ func (s *templateHandler) callerTemplate(c *gin.Context, app caller, version int
 	return t, err
 }
 
-// versionQuery is the version that is asked for; 0 is the newest.
+// versionQuery reads the requested version; 0 is the newest.
 func versionQuery(c *gin.Context, p models.Problems) int {
 	return query(c, p, "version", 0, 1_000_000_000)
 }
@@ -139,7 +139,7 @@ func templateHolder(app caller, t *models.LoadedTemplate) *models.Envelope {
 	return holder
 }
 
-// archiveTemplate ends the use of a template. Envelopes created from it stay as they are.
+// archiveTemplate archives a template. Envelopes created from it are unchanged.
 func (s *templateHandler) archiveTemplate(c *gin.Context, app caller) error {
 	var files []string
 	err := command(s.subject, c, func(st templateStore) (_ *models.Template, err error) {

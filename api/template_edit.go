@@ -14,7 +14,7 @@ import (
 // contentMembers are what of a template makes a new version when it is edited.
 var contentMembers = []string{"subject", "message", "expiresInDays", "reminderHours", "metadata", "roles", "fields", "documents", "documentOptions"}
 
-// patchTemplate edits a template. What envelopes are made of is in a new version then.
+// patchTemplate edits a template. A change of the content of new envelopes creates a new version.
 func (s *templateHandler) patchTemplate(c *gin.Context, app caller) error {
 	seen, err := s.callerTemplate(c, app, 0)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *templateHandler) edited(c *gin.Context, app caller, o *object, file *up
 	return d, s.examine(c, app, d)
 }
 
-// editedDocuments are those of the version before that the edit names, in its order and with its names.
+// editedDocuments returns the documents of the previous version that the edit names, in its order and with its names.
 func editedDocuments(o *object, before []*models.TemplateDocument) []*models.TemplateDocument {
 	if o.get("documents") == nil {
 		o.bad("documents", "must be an array")

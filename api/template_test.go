@@ -73,8 +73,8 @@ func (a *answer) faults() []string {
 	return out
 }
 
-// TestTemplates: a template is made, read, changed and archived; each change of what envelopes are
-// made of is a version, and the versions before stay as they were.
+// TestTemplates checks that a template is created, read, changed and archived, and that each change of its content is
+// a new version that leaves the previous ones unchanged.
 func TestTemplates(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -261,7 +261,7 @@ func TestRefusedTemplates(t *testing.T) {
 	require.EqualValues(t, most, c.get("/v1/envelopes?tenantId=acme").want(200).body["total"])
 }
 
-// TestTemplatesOfTenants: who may see, use and change a template.
+// TestTemplatesOfTenants checks access to templates by tenant.
 func TestTemplatesOfTenants(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -362,7 +362,7 @@ func TestTagsInTemplates(t *testing.T) {
 		prepared := c.get("/v1/envelopes/" + e.str("id") + "/document?kind=prepared").want(200).raw
 		require.Equal(t, prepared, c.get("/v1/templates/"+template.str("id")+"/document?kind=prepared").want(200).raw)
 
-		// A draft of it can be prepared anew, which leaves the template's file.
+		// A draft created from it can be prepared again, which keeps the template's file.
 		c.post("/v1/envelopes/"+e.str("id")+"/documents/"+e.document(0)["id"].(string)+"/prepare", object{"tags": "ignore"}).want(200)
 		c.get("/v1/templates/" + template.str("id") + "/document?kind=prepared").want(200)
 

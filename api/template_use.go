@@ -73,7 +73,7 @@ func (s *templateHandler) checkSMS(e *models.Envelope) error {
 	return nil
 }
 
-// templateUse reads what an envelope is made of beside a template.
+// templateUse reads what a request adds to a template.
 func (s *templateHandler) templateUse(o *object, app caller) models.TemplateUse {
 	in := models.TemplateUse{Envelope: models.Envelope{
 		TenantID: o.str("tenantId"), CreatedBy: plaintext.Visible(models.Deref(o.optStr("createdBy"), app.ID.String())),
@@ -86,7 +86,7 @@ func (s *templateHandler) templateUse(o *object, app caller) models.TemplateUse 
 	return in
 }
 
-// templateSigner reads a signer of a role; what is absent, the role says.
+// templateSigner reads a signer of a role; missing members have the role's values.
 func (s *templateHandler) templateSigner(o *object) models.SignerInput {
 	in := s.envelopes.signerInput(o)
 	switch {

@@ -44,8 +44,8 @@ func TestTemplateWithAnExternalID(t *testing.T) {
 	})
 }
 
-// TestEnvelopesOfATemplate: an envelope that is made of a template and sent is as one that was
-// uploaded, without a file of its own; by the filter it is found again.
+// TestEnvelopesOfATemplate checks that an envelope created from a template and sent equals an uploaded one, without a
+// copy of the file, and is found by the filter.
 func TestEnvelopesOfATemplate(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -89,7 +89,7 @@ func TestEnvelopesOfATemplate(t *testing.T) {
 		c.del(at).want(204)
 		require.Equal(t, kit.OnePage(), c.get("/v1/templates/"+template.str("id")+"/document").want(200).raw)
 
-		// An upload can be sent in one call, too.
+		// An upload can also be sent in one call.
 		plain := contract()
 		plain["send"] = true
 		uploaded := c.upload(http.MethodPost, "/v1/envelopes", plain, kit.OnePage()).want(201)

@@ -147,7 +147,7 @@ func (s *templateHandler) templateOrigin(c *gin.Context, app caller, o *object, 
 	return *chosen.FieldOrigin
 }
 
-// read reads what a request says of the content; a member that is absent stays as it is.
+// read reads the content from a request; a missing member keeps its value.
 func (d *templateDraft) read(s *templateHandler, o *object, origin models.Origin) {
 	d.readTexts(o)
 	if o.has("expiresInDays") {
@@ -211,7 +211,7 @@ func (s *templateHandler) templateRole(o *object) models.TemplateRole {
 	if in.Host != nil {
 		o.bad("host", "is given when an envelope is made of the template, as the other persons are")
 	}
-	if in.WitnessFor == "" { // else it is that of whom is witnessed
+	if in.WitnessFor == "" { // else it is the order of the witnessed signer
 		r.RoutingOrder = 1
 	}
 	r.RoutingOrder = models.Deref(o.optInt("routingOrder"), r.RoutingOrder)

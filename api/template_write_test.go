@@ -14,7 +14,7 @@ import (
 	"countersign/test/kit"
 )
 
-// flat is an object as the parts of a form: texts as they are, all else as JSON.
+// flat returns an object as form parts: texts unchanged, other values as JSON.
 func flat(t *testing.T, o object) map[string]string {
 	t.Helper()
 	parts := map[string]string{}
@@ -30,7 +30,7 @@ func flat(t *testing.T, o object) map[string]string {
 	return parts
 }
 
-// TestTemplateForms: a template is made, and changed, by the parts of a form as by an object.
+// TestTemplateForms checks that a template can be created and changed with a form as with an object.
 func TestTemplateForms(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t, nil)

@@ -20,10 +20,10 @@ import (
 
 const (
 	verifyPerMinute = 30 // and address
-	verifyPatience  = 3  // times what the processors may take: they have other work, too
+	verifyPatience  = 3  // times the processor time: the processors have other work
 )
 
-// countVerification refuses who has had too many documents verified lately.
+// countVerification rejects a client that has verified too many documents recently.
 func (s *verifyHandler) countVerification(c *gin.Context) error {
 	return s.newAttempts("verify:"+callerNetwork(c), rateWindow, verifyPerMinute).count(c, tooManyTries)
 }
@@ -58,7 +58,7 @@ func (s *verifyHandler) verify(c *gin.Context) error {
 	return answer(c, http.StatusOK, report)
 }
 
-// examineSealed looks at a foreign file, in a process of its own where there is one.
+// examineSealed examines an untrusted file, in a separate process if there is one.
 func (s *verifyHandler) examineSealed(ctx context.Context, f io.ReaderAt, size int64) (found *verify.Examination, err error) {
 	if s.admission.Validators != nil {
 		found, err = verify.ExamineIn(ctx, s.admission.Validators, f, size)
@@ -120,8 +120,8 @@ func (s *verifyHandler) receiveSealed(c *gin.Context) (u *upload, err error) {
 	return u, nil
 }
 
-// compareWithRecord holds a document that is sealed here against what the database
-// says of its envelope. Of others nothing is looked up: what they name is their word.
+// compareWithRecord compares a document that is sealed here with the database's record of its envelope. For other
+// documents it looks nothing up, because their content is untrusted.
 func (s *verifyHandler) compareWithRecord(ctx context.Context, r *verify.Report) error {
 	if r.Verdict != verify.VerdictValid && r.Verdict != verify.VerdictAltered {
 		return nil

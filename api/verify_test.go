@@ -67,8 +67,8 @@ func sealedByAnother(t *testing.T) []byte {
 	return fmt.Appendf(b, "%strailer\n<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", table, len(b))
 }
 
-// TestVerifyLargeFiles: the limit follows that of uploads, and leaves room for what
-// sealing adds; files of more than 100 MB are examined like others.
+// TestVerifyLargeFiles checks that the limit is that of uploads plus what sealing adds, and that files of more than
+// 100 MB are examined like others.
 func TestVerifyLargeFiles(t *testing.T) {
 	t.Parallel()
 	const limit = 100 << 20
@@ -88,7 +88,8 @@ func TestVerifyLargeFiles(t *testing.T) {
 	verify(limit+115<<20+1).refused(413, "file_too_large")
 }
 
-// What the API says of a sealed file is what was signed; what was changed, or made by others, is told apart.
+// TestVerifyWhatWasSealed checks that the report describes the signed content, and distinguishes changed files and
+// files of others.
 func TestVerifyWhatWasSealed(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

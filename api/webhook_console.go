@@ -53,8 +53,7 @@ func (s *webhookHandler) createConsoleWebhook(c *gin.Context, app caller, o *obj
 	return nil
 }
 
-// updateWebhook changes the address or the events of an endpoint; what is absent
-// or null stays.
+// updateWebhook changes the URL or the events of an endpoint; a missing or null member keeps its value.
 func (s *webhookHandler) updateWebhook(c *gin.Context, app caller) error {
 	id, o, err := s.endpointRequest(c, app)
 	if err != nil {

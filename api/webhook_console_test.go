@@ -34,7 +34,7 @@ func TestEndpointsInTheConsole(t *testing.T) {
 		support.call(http.MethodPatch, at, object{}).refused(403, "role_forbidden")
 		s.other(t).call(http.MethodPatch, at, object{}).refused(404, "not_found")
 
-		// A delivery says what it was about and where it went, until the endpoint is gone.
+		// A delivery contains its event and URL until the endpoint is deleted.
 		e, _ := s.client(t).sent(contract())
 		d := rowsOf(admin.get("/v1/console/webhook-deliveries?envelopeId=" + e.str("id")).want(200))[0].(object)
 		require.Equal(t, "https://example.com/b", d["webhookUrl"])

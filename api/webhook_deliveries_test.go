@@ -81,8 +81,8 @@ func TestDeliveriesInTheConsole(t *testing.T) {
 	})
 }
 
-// TestDeliveriesOfOtherTenants: an app that was restricted to some tenants neither sees nor resends deliveries of others, and its
-// endpoints are told of nothing new that happens there.
+// TestDeliveriesOfOtherTenants checks that a client restricted to some tenants neither sees nor resends deliveries of
+// others, and that its endpoints get no new events of those.
 func TestDeliveriesOfOtherTenants(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -151,7 +151,7 @@ func TestDeliveriesOfOtherTenants(t *testing.T) {
 	})
 }
 
-// TestResendingSinceATime: what failed before it stays as it is.
+// TestResendingSinceATime checks that deliveries that failed earlier are unchanged.
 func TestResendingSinceATime(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {

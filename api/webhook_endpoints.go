@@ -19,7 +19,7 @@ type webhookView struct {
 	Events    []models.EventName `json:"events"`
 	Active    bool               `json:"active"`
 	CreatedAt time.Time          `json:"createdAt"`
-	// Include is there where the endpoint asked for more than the ordinary body.
+	// Include is present if the endpoint includes more than the default body.
 	Include []models.WebhookInclude `json:"include,omitempty"`
 }
 
@@ -68,8 +68,7 @@ func (s *webhookHandler) getWebhook(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, viewWebhook(w))
 }
 
-// patchWebhook changes an endpoint: what is absent stays; secret null makes the client
-// secret sign.
+// patchWebhook changes an endpoint: a missing member keeps its value; a null secret selects the client secret.
 func (s *webhookHandler) patchWebhook(c *gin.Context, app caller) error {
 	id, o, err := s.endpointRequest(c, app)
 	if err != nil {
@@ -136,8 +135,8 @@ func webhookEvents(o *object) []models.EventName {
 	return events
 }
 
-// webhookInclude reads what an endpoint asks for beyond the ordinary body, each once; an
-// empty list where there is nothing.
+// webhookInclude reads what an endpoint includes beyond the default body, without duplicates; an empty list if
+// nothing.
 func webhookInclude(o *object) []models.WebhookInclude {
 	out := []models.WebhookInclude{}
 	for i, v := range o.list("include", 0, 10) {

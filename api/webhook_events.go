@@ -25,7 +25,7 @@ const (
 	streamPoll = time.Second
 	// streamSilence is how long a stream says nothing before it sends a comment, so that proxies keep it open.
 	streamSilence = 15 * time.Second
-	// streamWrite is how long a client may take for what it is sent.
+	// streamWrite is the time limit for a client to read one write.
 	streamWrite = 30 * time.Second
 	// streamLimit ends a stream, upon which its client comes again with its credential.
 	streamLimit = 15 * time.Minute
@@ -56,7 +56,7 @@ func (s *webhookHandler) listEvents(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, gin.H{"data": data, "nextCursor": orNull(page.Cursor), "hasMore": page.More})
 }
 
-// eventQuery reads which events are asked for.
+// eventQuery reads the requested events.
 func (s *webhookHandler) eventQuery(c *gin.Context, p models.Problems, app caller) store.EventQuery {
 	q := store.EventQuery{App: app.ID, Tenants: app.Tenants}
 	if text, given := c.GetQuery("cursor"); given {
@@ -171,7 +171,7 @@ func (s *webhookHandler) follow(ctx context.Context, out *eventStream, q store.E
 	}
 }
 
-// errStreamWrite says that the client did not take what it was sent.
+// errStreamWrite reports that the client did not read in time.
 var errStreamWrite = errors.New("the client does not read")
 
 // eventStream writes server-sent events.
@@ -185,8 +185,8 @@ type eventStream struct {
 	last  uuid.UUID // the last of them
 }
 
-// sendPage sends events, and the id to go on from where none was selected. An id
-// without data is no event for the client, and moves its Last-Event-ID.
+// sendPage sends events, and an id to continue from if none were selected. An id without data is not an event for the
+// client, but updates its Last-Event-ID.
 func (o *eventStream) sendPage(page *store.EventPage, sent uuid.UUID) error {
 	var b bytes.Buffer
 	for _, ev := range page.Events {

@@ -13,8 +13,8 @@ import (
 	"countersign/store"
 )
 
-// TestEventStreams: events with their ids, an id alone where none was selected, and
-// nothing where nothing is new; an app has so many streams.
+// TestEventStreams checks that events are sent with ids, that an id is sent if none were selected and nothing if there
+// are no new ones, and that the streams of an app are limited.
 func TestEventStreams(t *testing.T) {
 	t.Parallel()
 	a, b := uuid.New(), uuid.New()

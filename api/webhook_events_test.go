@@ -66,13 +66,13 @@ func TestEventsAreReadInOrder(t *testing.T) {
 		require.Empty(t, none)
 		require.Equal(t, cursor, same)
 
-		// They are what webhooks are told.
+		// They equal the webhook bodies.
 		data := events[2]["data"].(object)
 		require.Equal(t, e.str("id"), data["envelopeId"])
 		require.Equal(t, "voided", data["status"])
 		require.Equal(t, "No.", data["reason"])
 
-		// A filter leaves out, and its cursor goes on all the same.
+		// A filter's cursor advances past the events that it excludes.
 		sent, after := readAll(c, "", 100, "&event=envelope.sent")
 		require.Equal(t, []string{"envelope.sent"}, eventNames(sent))
 		require.Equal(t, cursor, after)
@@ -105,7 +105,7 @@ func TestEventsOfOthers(t *testing.T) {
 		other.head = http.Header{"Last-Event-Id": {cursor}}
 		other.get("/v1/events/stream").refused(410, "cursor_expired")
 
-		// A client for some tenants reads those of its tenants, and goes on past the rest.
+		// A client restricted to some tenants reads their events and skips the others.
 		app, _, err := s.store.CreateApp(t.Context(), "Narrow", models.PlanPro, nil)
 		require.NoError(t, err)
 		token, err := s.cfg.Tokens.IssueAccess(app.ID)
@@ -117,7 +117,7 @@ func TestEventsOfOthers(t *testing.T) {
 		tenants := []string{"globex"}
 		_, err = s.store.UpdateApp(t.Context(), app.ID, store.AppChange{Tenants: &tenants})
 		require.NoError(t, err)
-		s.clock.advance(2 * time.Second) // what is remembered of the app is forgotten
+		s.clock.advance(2 * time.Second) // the cached app expires
 		visible, end := readAll(narrow, "", 100, "")
 		require.Empty(t, visible)
 		require.Equal(t, cursor, end)
@@ -207,7 +207,7 @@ func TestOldEvents(t *testing.T) {
 	})
 }
 
-// What was never read is deleted too, and whoever reads then learns of the gap.
+// TestOldEventsThatNobodyRead checks that unread events are deleted, too, and that a later reader gets a gap.
 func TestOldEventsThatNobodyRead(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, s *service) {
@@ -330,8 +330,7 @@ func TestStreamsOfAnAppAreBounded(t *testing.T) {
 	c.get("/v1/events/stream").want(200)
 }
 
-// TestReadersOfEventsAreLogged: an operator can tell who read which events; the log
-// has ids and no contents.
+// TestReadersOfEventsAreLogged checks that reads of events are logged with ids and without contents.
 func TestReadersOfEventsAreLogged(t *testing.T) {
 	t.Parallel()
 	var log logBuffer
