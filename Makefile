@@ -227,7 +227,7 @@ HISTORIES ?= unreleased
 .PHONY: histories
 histories: $(TOOLS)/testenv ## Record the workflows' histories anew, on a real Temporal (HISTORIES=unreleased names the folder)
 	rm -rf workflows/testdata/histories/$(HISTORIES)
-	$(TOOLS)/testenv $(GO) test ./workflows -run TestFreshHistoriesReplay -count=1 -record '$(HISTORIES)'
+	$(TOOLS)/testenv $(GO) test ./workflows -run 'TestFreshHistoriesReplay|TestContinuedHistoriesReplay' -count=1 -record '$(HISTORIES)'
 
 CLIENTS_NODE := clients/typescript/node_modules/.package-lock.json
 

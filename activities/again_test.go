@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"countersign/activities"
 	"countersign/models"
 	"countersign/temporal"
 )
@@ -107,7 +106,7 @@ func TestPurgedFilesNeedNoReminder(t *testing.T) {
 		assert.Empty(env.t, env.sealer.last.Values, "all fields are on the first document")
 		env.clock.Add(7 * 24 * time.Hour)
 		require.NoError(env.t, env.Purge(ctx, in))
-		require.NoError(env.t, env.RemindDeletion(ctx, activities.RemindDeletionInput{EnvelopeInput: in, Days: 1}))
+		require.NoError(env.t, env.RemindDeletion(ctx, temporal.DeletionInput{EnvelopeInput: in, Days: 1}))
 		assert.Empty(env.t, env.mails.mails)
 	})
 }

@@ -102,12 +102,10 @@ func TestFilesThatFitGoAlong(t *testing.T) {
 		e, err := env.Store.Envelope(ctx, env.app.ID, e.ID)
 		require.NoError(env.t, err)
 		env.AttachmentLimit = e.Sealed()[0].Size + e.Sealed()[1].Size
-		plan, err := env.LoadRetention(ctx, in)
-		require.NoError(env.t, err)
-		assert.Empty(env.t, plan.RemindDays, "everybody has the files")
+		env.clock.Add(16 * 24 * time.Hour)
+		assert.Empty(env.t, env.retentionSteps(), "everybody has the files")
 		env.AttachmentLimit--
-		plan, err = env.LoadRetention(ctx, in)
-		require.NoError(env.t, err)
-		assert.Equal(env.t, []int{14, 7, 1}, plan.RemindDays)
+		env.clock.Add(7 * 24 * time.Hour)
+		assert.Equal(env.t, []string{"7 days left"}, env.retentionSteps())
 	})
 }

@@ -16,6 +16,13 @@ func (a *Activities) AwaitRoom(ctx context.Context, limit time.Duration) error {
 	return a.awaitRoom(ctx, limit)
 }
 
+// RetentionRound takes the due steps of retentions, and returns what was done.
+func (a *Activities) RetentionRound(ctx context.Context) ([]RemovedRows, error) {
+	var round CleanupRound
+	err := a.retentionRound(ctx, &round)
+	return round.Removed, err
+}
+
 // Admit says whether a row may be sent now.
 func (r *BulkRoom) Admit(now time.Time, lately store.Awaiting) bool { return r.admit(now, lately) }
 

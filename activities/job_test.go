@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 	sdktemporal "go.temporal.io/sdk/temporal"
 
-	"countersign/activities"
 	"countersign/models"
 	"countersign/notify"
 	"countersign/seal"
@@ -143,7 +142,7 @@ func TestOneRefusedAddressKeepsNobodyFromTheirs(t *testing.T) {
 		env.signAll(e)
 		env.sealed(in)
 		env.mails.mails, env.mails.refuse = nil, ""
-		remind := activities.RemindDeletionInput{EnvelopeInput: in, Days: 7}
+		remind := temporal.DeletionInput{EnvelopeInput: in, Days: 7}
 		require.NoError(env.t, env.RemindDeletion(ctx, remind))
 		to := make(map[string]int)
 		for _, m := range env.mails.mails {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"countersign/activities"
 	"countersign/models"
 	"countersign/notify"
 	"countersign/temporal"
@@ -63,7 +62,7 @@ func TestEveryMailSaysWhatItIs(t *testing.T) {
 		env.sealed(in)
 		require.NoError(env.t, env.SendCopies(ctx, in))
 		check(models.MailCompleted, e, "a@example.com", "b@example.com")
-		require.NoError(env.t, env.RemindDeletion(ctx, activities.RemindDeletionInput{EnvelopeInput: in, Days: 14}))
+		require.NoError(env.t, env.RemindDeletion(ctx, temporal.DeletionInput{EnvelopeInput: in, Days: 14}))
 		check(models.MailDeletion, e, "a@example.com", "a@example.com", "b@example.com", "b@example.com")
 
 		var closed temporal.EnvelopeInput

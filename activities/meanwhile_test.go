@@ -142,22 +142,12 @@ func (stop cutOff) Deliver(context.Context, webhook.Request) webhook.Result {
 	return webhook.Result{Err: errors.New("cut off")}
 }
 
-// TestWhatIsNotDueIsTriedAgain: a purge before its time is, as clocks differ; one
-// of an envelope that is not there is not.
-func TestWhatIsNotDueIsTriedAgain(t *testing.T) {
+// TestActivitiesOfAnUnknownEnvelope: they are not retried.
+func TestActivitiesOfAnUnknownEnvelope(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
-		_, in := env.sent("a@example.com")
-		purge := func(in temporal.EnvelopeInput) *sdktemporal.ApplicationError {
-			_, err := env.env.ExecuteActivity(env.Purge, in)
-			var failed *sdktemporal.ApplicationError
-			require.ErrorAs(env.t, err, &failed)
-			return failed
-		}
-		assert.False(env.t, purge(in).NonRetryable())
-		in.EnvelopeID = uuid.New()
-		assert.True(env.t, purge(in).NonRetryable())
-		for name, activity := range map[string]any{"plan": env.LoadPlan, "retention": env.LoadRetention, "seal": env.Seal, "closing": env.SendClosing, "copies": env.SendCopies, "renew": env.RenewLinks, "remind": env.Remind} {
+		in := temporal.EnvelopeInput{AppID: env.app.ID, EnvelopeID: uuid.New()}
+		for name, activity := range map[string]any{"plan": env.LoadPlan, "seal": env.Seal, "closing": env.SendClosing, "copies": env.SendCopies, "renew": env.RenewLinks, "remind": env.Remind} {
 			_, err := env.env.ExecuteActivity(activity, in)
 			var failed *sdktemporal.ApplicationError
 			require.ErrorAs(env.t, err, &failed, name)

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 	sdktemporal "go.temporal.io/sdk/temporal"
 
-	"countersign/activities"
 	"countersign/models"
 	"countersign/notify"
 	"countersign/seal/refusal"
@@ -110,14 +109,14 @@ func TestNobodyIsRemindedOfWhatIsKept(t *testing.T) {
 		e, in := env.sent("a@example.com")
 		env.signAll(e)
 		env.sealed(in)
-		require.NoError(env.t, env.RemindDeletion(ctx, activities.RemindDeletionInput{EnvelopeInput: in, Days: 7}))
+		require.NoError(env.t, env.RemindDeletion(ctx, temporal.DeletionInput{EnvelopeInput: in, Days: 7}))
 		assert.Empty(env.t, env.mails.mails)
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
 		e, in = env.sent("a@example.com")
 		env.signAll(e)
 		env.sealed(in)
 		env.mails.refuse = "a@example.com"
-		require.NoError(env.t, env.RemindDeletion(ctx, activities.RemindDeletionInput{EnvelopeInput: in, Days: 7}))
+		require.NoError(env.t, env.RemindDeletion(ctx, temporal.DeletionInput{EnvelopeInput: in, Days: 7}))
 		assert.NotNil(env.t, env.mail(e, models.MailDeletion).FailedAt)
 	})
 }

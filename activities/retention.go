@@ -6,8 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"countersign/internal/pulse"
 	"countersign/models"
 	"countersign/notify/templates"
 	"countersign/store"
@@ -15,53 +20,88 @@ import (
 	"countersign/temporal"
 )
 
-// RetentionPlan is until when the files of an envelope are kept.
-type RetentionPlan struct {
-	Until *time.Time `json:"until"` // nil: for ever
-	// RemindDays are the days before it on which recipients are reminded, in order.
-	RemindDays []int `json:"remindDays"`
-	// LookAgainAt is when, before the first reminder is due, it is known who has only links; nil: now.
-	LookAgainAt *time.Time `json:"lookAgainAt,omitempty"`
-}
+// retentionBatch is how many steps of retentions one round takes, and retentionConcurrency how many of them at the same time.
+const (
+	retentionBatch       = 200
+	retentionConcurrency = 4
+)
 
-// RemindDeletionInput is the input for the reminder that Days days are left.
-type RemindDeletionInput struct {
-	temporal.EnvelopeInput
+// retentionRetry is how long after a failure a step of a retention is tried again.
+const retentionRetry = time.Hour
 
-	Days int `json:"days"`
-}
-
-// deletionReminders are the days before the end of the retention on which recipients are reminded.
-func deletionReminders() []int { return []int{14, 7, 1} }
-
-// LoadRetention returns the time until which the files are kept. Reminders are sent only if the files were too large
-// for email: recipients who have the files need none. Whether a mail server finds the files too large is known only
-// when they are sent, which may be later.
-func (a *Activities) LoadRetention(ctx context.Context, in temporal.EnvelopeInput) (RetentionPlan, error) {
-	e, err := a.Store.Envelope(ctx, in.AppID, in.EnvelopeID)
+// retentionRound takes the steps of retentions that are due: it requests reminders of the deletion, and purges. A step
+// that fails is tried again later, and delays no other.
+func (a *Activities) retentionRound(ctx context.Context, round *CleanupRound) error {
+	steps, err := a.Store.RetentionSteps(ctx, retentionBatch)
 	if err != nil {
-		return RetentionPlan{}, nonRetryable(err)
+		return err
 	}
-	p := RetentionPlan{Until: e.RetainedUntil(), RemindDays: []int{}}
-	if p.Until == nil {
-		return p, nil
+	var reminded, purged atomic.Int32
+	var mu sync.Mutex
+	var failed error
+	var work errgroup.Group
+	work.SetLimit(retentionConcurrency)
+	for _, step := range steps {
+		work.Go(func() error {
+			defer pulse.Beat(ctx)
+			done, err := a.retentionStep(ctx, step)
+			switch {
+			case err != nil:
+				slog.WarnContext(ctx, "a step of a retention failed and is retried", "envelope", step.ID, "error", err)
+				err = errors.Join(err, a.Store.SetRetentionStep(ctx, step, new(a.Now().Add(retentionRetry)), 0))
+				mu.Lock()
+				defer mu.Unlock()
+				failed = errors.Join(failed, err)
+			case done == retentionReminded:
+				reminded.Add(1)
+			case done == retentionPurged:
+				purged.Add(1)
+			}
+			return nil
+		})
+	}
+	_ = work.Wait() // failed has the errors
+	round.count("deletion reminders requested", int(reminded.Load()))
+	round.count("envelopes purged", int(purged.Load()))
+	round.More = round.More || len(steps) == retentionBatch
+	return failed
+}
+
+// What a step of a retention did.
+const (
+	retentionWaits = iota
+	retentionReminded
+	retentionPurged
+)
+
+// retentionStep purges an envelope whose retention has ended. Before that it requests a reminder, if the files were too large
+// for email: recipients who have the files need none. Whether a mail server finds the files too large is known only when
+// they are sent, so it is checked each time.
+func (a *Activities) retentionStep(ctx context.Context, step store.RetentionStep) (done int, err error) {
+	e, err := a.Store.Envelope(ctx, step.AppID, step.ID)
+	if err != nil {
+		return 0, err
+	}
+	until, now := e.RetainedUntil(), a.Now()
+	switch {
+	case until == nil:
+		return retentionWaits, a.Store.SetRetentionStep(ctx, step, nil, 0)
+	case !now.Before(*until):
+		if err := a.Purge(ctx, temporal.EnvelopeInput{AppID: e.AppID, EnvelopeID: e.ID}); err != nil {
+			return 0, err
+		}
+		return retentionPurged, a.Store.SetRetentionStep(ctx, step, nil, 0)
 	}
 	links, err := a.linksWereSent(ctx, e)
 	if err != nil {
-		return RetentionPlan{}, err
+		return 0, err
 	}
-	if links {
-		p.RemindDays = deletionReminders()
-		return p, nil
+	days := 0
+	if done = retentionWaits; links {
+		const day = 24 * time.Hour
+		done, days = retentionReminded, int((until.Sub(now)+day-1)/day)
 	}
-	for _, days := range deletionReminders() {
-		// This clock may be behind the one by which the workflow slept until the last look.
-		if at := p.Until.AddDate(0, 0, -days).Add(-time.Hour); at.After(a.Now().Add(time.Minute)) {
-			p.LookAgainAt = &at
-			break
-		}
-	}
-	return p, nil
+	return done, a.Store.SetRetentionStep(ctx, step, new(models.RetentionStepAfter(*until, now)), days)
 }
 
 // linksWereSent reports whether anybody may have only links to the files: either they are not attached, or links were
@@ -81,7 +121,12 @@ func (a *Activities) linksWereSent(ctx context.Context, e *models.Envelope) (boo
 }
 
 // RemindDeletion reminds every recipient who has not downloaded all files yet.
-func (a *Activities) RemindDeletion(ctx context.Context, in RemindDeletionInput) error {
+func (a *Activities) RemindDeletion(ctx context.Context, in temporal.DeletionInput) error {
+	release, err := a.takeMailSlot(ctx, in.AppID)
+	if err != nil {
+		return err
+	}
+	defer release()
 	e, v, err := a.loadEnvelope(ctx, in.EnvelopeInput)
 	if err != nil {
 		return err
@@ -149,14 +194,11 @@ func (a *Activities) downloads(ctx context.Context, e *models.Envelope) (map[dow
 }
 
 // Purge removes the files of an envelope whose retention has ended. It first records the deletion: a file that is
-// recorded as deleted is never delivered.
+// recorded as deleted is never delivered. It may run again.
 func (a *Activities) Purge(ctx context.Context, in temporal.EnvelopeInput) error {
 	e, err := a.Store.Change(ctx, in.AppID, in.EnvelopeID, func(e *models.Envelope) error { return e.Purge(a.systemContext()) })
 	if err != nil {
-		if early, ok := errors.AsType[*models.Error](err); ok && early.Code == "retention_not_due" {
-			return err // our clock is behind; tried again
-		}
-		return nonRetryable(err)
+		return err
 	}
 	var keys []string
 	for _, d := range e.Documents {

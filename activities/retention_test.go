@@ -1,7 +1,11 @@
 package activities_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"io/fs"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,25 +35,16 @@ func TestRetentionFromSettingsToPurge(t *testing.T) {
 		require.NoError(env.t, err)
 		e, err = env.Store.Envelope(ctx, env.app.ID, e.ID)
 		require.NoError(env.t, err)
-		plan, err := env.LoadRetention(ctx, in)
-		require.NoError(env.t, err)
-		require.Equal(env.t, e.CompletedAt.AddDate(0, 0, 30), plan.Until.UTC())
-		require.Equal(env.t, []int{14, 7, 1}, plan.RemindDays)
-		rows, err := env.Store.ClaimOutbox(ctx, 100, time.Minute)
-		require.NoError(env.t, err)
-		for len(rows) > 0 && rows[0].Kind != models.OutboxRetention {
-			require.NoError(env.t, env.Store.FinishOutbox(ctx, rows[0].Seq))
-			rows, err = env.Store.ClaimOutbox(ctx, 100, time.Minute)
-			require.NoError(env.t, err)
-		}
-		require.Len(env.t, rows, 1, "completion starts the retention")
+		require.Equal(env.t, e.CompletedAt.AddDate(0, 0, 30), e.RetainedUntil().UTC())
+		require.Equal(env.t, e.CompletedAt.AddDate(0, 0, 16), e.RetentionDueAt.UTC())
+		assert.Empty(env.t, env.retentionSteps(), "nothing is due")
 
 		env.change(e, func(e *models.Envelope) error {
 			act := env.act()
 			act.Actor = models.SignerActor(e.Signers[0].ID)
 			return e.Downloaded(act, e.Signers[0].ID, e.Sealed()[0].ID)
 		})
-		remind := activities.RemindDeletionInput{EnvelopeInput: in, Days: 14}
+		remind := temporal.DeletionInput{EnvelopeInput: in, Days: 14}
 		require.NoError(env.t, env.RemindDeletion(ctx, remind))
 		require.NoError(env.t, env.RemindDeletion(ctx, remind), "an activity may run again")
 		require.Len(env.t, env.mails.mails, 3, "one for each document that somebody has not downloaded yet")
@@ -63,7 +58,8 @@ func TestRetentionFromSettingsToPurge(t *testing.T) {
 
 		require.Error(env.t, env.Purge(ctx, in), "not before the day")
 		env.clock.Add(31 * 24 * time.Hour)
-		require.NoError(env.t, env.Purge(ctx, in))
+		assert.Equal(env.t, []string{"purged"}, env.retentionSteps())
+		assert.Empty(env.t, env.retentionSteps())
 		require.NoError(env.t, env.Purge(ctx, in))
 		e, err = env.Store.Envelope(ctx, env.app.ID, e.ID)
 		require.NoError(env.t, err)
@@ -79,33 +75,112 @@ func TestRetentionFromSettingsToPurge(t *testing.T) {
 	})
 }
 
-// TestNoRemindersForThoseWhoHaveTheFiles: files that were mailed need none.
-func TestNoRemindersForThoseWhoHaveTheFiles(t *testing.T) {
+// retentionSteps lets the cleanup take the due steps of retentions, and returns what it did.
+func (env *fakeEnv) retentionSteps() (steps []string) {
+	env.t.Helper()
+	env.drainOutbox()
+	removed, err := env.RetentionRound(env.t.Context())
+	require.NoError(env.t, err)
+	for _, row := range env.claimed() {
+		if row.Kind == models.OutboxDeletion {
+			steps = append(steps, fmt.Sprintf("%d days left", row.Refs.Days))
+		}
+	}
+	for _, r := range removed {
+		if r.Kind == "envelopes purged" {
+			steps = append(steps, "purged")
+		}
+	}
+	return steps
+}
+
+// TestRetentionSteps_DayByDay: a reminder 14, 7 and 1 days before the end if recipients have only links, and the purge. A
+// step that was missed is made up for by one that says how many days are left.
+func TestRetentionSteps_DayByDay(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		keep    int
+		links   bool
+		linksOn int   // the day after which recipients are sent links; 0: none is
+		down    []int // from one day to another
+		want    []string
+	}{
+		"ninety days":          {keep: 90, links: true, want: []string{"76: 14 days left", "83: 7 days left", "89: 1 days left", "90: purged"}},
+		"ten days":             {keep: 10, links: true, want: []string{"3: 7 days left", "9: 1 days left", "10: purged"}},
+		"one day":              {keep: 1, links: true, want: []string{"1: purged"}},
+		"everybody has a copy": {keep: 30, want: []string{"30: purged"}},
+		"links later":          {keep: 30, linksOn: 20, want: []string{"23: 7 days left", "29: 1 days left", "30: purged"}},
+		"no worker for days":   {keep: 30, links: true, down: []int{15, 25}, want: []string{"25: 5 days left", "29: 1 days left", "30: purged"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onBoth(t, func(env *fakeEnv) {
+				ctx := env.t.Context()
+				require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &c.keep}))
+				e, in := env.sent("a@example.com")
+				env.signAll(e)
+				env.sealed(in)
+				limit := env.AttachmentLimit
+				var got []string
+				for day := range c.keep + 3 {
+					if len(c.down) == 0 || day < c.down[0] || day >= c.down[1] {
+						if env.AttachmentLimit = limit; c.links || c.linksOn > 0 && day > c.linksOn {
+							env.AttachmentLimit = 1
+						}
+						for _, step := range env.retentionSteps() {
+							got = append(got, fmt.Sprintf("%d: %s", day, step))
+						}
+					}
+					env.clock.Add(24 * time.Hour)
+				}
+				assert.Equal(env.t, c.want, got)
+			})
+		})
+	}
+}
+
+// brokenDelete is a file store that deletes nothing of one envelope.
+type brokenDelete struct {
+	blob.Store
+
+	envelope string
+}
+
+func (b brokenDelete) Delete(ctx context.Context, key string) error {
+	if strings.Contains(key, b.envelope) {
+		return errors.New("read-only file system")
+	}
+	return b.Store.Delete(ctx, key)
+}
+
+// TestRetentionRound_FileThatCannotBeDeleted: the purge of that envelope is retried until its files are gone, and
+// holds up no other.
+func TestRetentionRound_FileThatCannotBeDeleted(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
-		days, ctx := 30, env.t.Context()
+		days, ctx := 1, env.t.Context()
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, RetentionDays: &days}))
-		e, in := env.sent("a@example.com")
-		env.signAll(e)
-		_, err := env.env.ExecuteActivity(env.Seal, in)
-		require.NoError(env.t, err)
-		plan, err := env.LoadRetention(ctx, in)
-		require.NoError(env.t, err)
-		require.NotNil(env.t, plan.Until)
-		require.Empty(env.t, plan.RemindDays)
-		require.Equal(env.t, plan.Until.AddDate(0, 0, -14).Add(-time.Hour), *plan.LookAgainAt)
-
-		env.clock.Add(17 * 24 * time.Hour)
-		require.NoError(env.t, env.SendCopies(ctx, in))
-		plan, err = env.LoadRetention(ctx, in)
-		require.NoError(env.t, err)
-		require.Empty(env.t, plan.RemindDays)
-		require.Equal(env.t, plan.Until.AddDate(0, 0, -7).Add(-time.Hour), *plan.LookAgainAt)
-
-		env.clock.Add(plan.LookAgainAt.Add(-5 * time.Second).Sub(env.clock.Now()))
-		plan, err = env.LoadRetention(ctx, in)
-		require.NoError(env.t, err)
-		require.Equal(env.t, plan.Until.AddDate(0, 0, -1).Add(-time.Hour), *plan.LookAgainAt, "the workflow's clock is ahead")
+		completed := func() *models.Envelope {
+			e, in := env.sent("a@example.com")
+			env.signAll(e)
+			env.sealed(in)
+			return env.load(in)
+		}
+		broken, whole := completed(), completed()
+		env.clock.Add(25 * time.Hour)
+		files := env.Blobs
+		env.Blobs = brokenDelete{files, broken.ID.String()}
+		removed, err := env.RetentionRound(ctx)
+		require.ErrorContains(env.t, err, "read-only file system")
+		assert.Equal(env.t, []activities.RemovedRows{{Kind: "envelopes purged", Rows: 1}}, removed)
+		_, err = files.Open(ctx, whole.Sealed()[0].BlobKey)
+		require.ErrorIs(env.t, err, fs.ErrNotExist)
+		assert.Empty(env.t, env.retentionSteps(), "it waits for its next attempt")
+		env.Blobs = files
+		env.clock.Add(2 * time.Hour)
+		assert.Equal(env.t, []string{"purged"}, env.retentionSteps())
+		_, err = files.Open(ctx, broken.Sealed()[0].BlobKey)
+		require.ErrorIs(env.t, err, fs.ErrNotExist)
 	})
 }
 
@@ -120,18 +195,15 @@ func TestRemindersWhereTheArchiveIsLost(t *testing.T) {
 		env.signAll(e)
 		env.sealed(in)
 		require.NoError(env.t, env.SendCopies(ctx, in))
-		env.clock.Add(60 * 24 * time.Hour)
+		env.clock.Add(76 * 24 * time.Hour)
 		require.NoError(env.t, env.Store.Archive(ctx, store.EnvelopeRef{AppID: env.app.ID, ID: e.ID}))
-		plan, err := env.LoadRetention(ctx, in)
-		require.NoError(env.t, err)
-		require.Empty(env.t, plan.RemindDays, "everybody has the files")
+		require.Empty(env.t, env.retentionSteps(), "everybody has the files")
 		files, err := env.Blobs.List(ctx, blob.Archives)
 		require.NoError(env.t, err)
 		require.Len(env.t, files, 1)
 		require.NoError(env.t, env.Blobs.Delete(ctx, files[0]))
-		plan, err = env.LoadRetention(ctx, in)
-		require.NoError(env.t, err)
-		require.Equal(env.t, []int{14, 7, 1}, plan.RemindDays)
+		env.clock.Add(7 * 24 * time.Hour)
+		require.Equal(env.t, []string{"7 days left"}, env.retentionSteps())
 	})
 }
 
@@ -149,17 +221,15 @@ func TestRemindersForThoseWhoseMailWasTooLarge(t *testing.T) {
 		env.mails.later, env.mails.small = "", true
 		require.NoError(env.t, env.SendCopies(ctx, in))
 		require.Equal(env.t, []string{"completed a@example.com", "completed b@example.com"}, env.mailedTo())
-		plan, err := env.LoadRetention(ctx, in)
-		require.NoError(env.t, err)
-		require.Equal(env.t, []int{14, 7, 1}, plan.RemindDays)
-		require.Nil(env.t, plan.LookAgainAt)
-		require.NoError(env.t, env.RemindDeletion(ctx, activities.RemindDeletionInput{EnvelopeInput: in, Days: 14}))
+		env.clock.Add(16 * 24 * time.Hour)
+		require.Equal(env.t, []string{"14 days left"}, env.retentionSteps())
+		require.NoError(env.t, env.RemindDeletion(ctx, temporal.DeletionInput{EnvelopeInput: in, Days: 14}))
 		require.ElementsMatch(env.t, []string{"deletion a@example.com", "deletion a@example.com", "deletion b@example.com", "deletion b@example.com"}, env.mailedTo(), "one for each document")
 	})
 }
 
 // TestRemindersWhereTheLimitWasRaised: everybody was sent links, and one recipient got new links after the limit was
-// raised so that the files fit. A restarted retention finds that.
+// raised so that the files fit. The audit trail shows that.
 func TestRemindersWhereTheLimitWasRaised(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
@@ -172,12 +242,11 @@ func TestRemindersWhereTheLimitWasRaised(t *testing.T) {
 		env.AttachmentLimit = 1
 		require.NoError(env.t, env.SendCopies(ctx, in))
 		env.AttachmentLimit = limit
-		plan, err := env.LoadRetention(ctx, in)
-		require.NoError(env.t, err)
-		require.Equal(env.t, []int{14, 7, 1}, plan.RemindDays)
+		env.clock.Add(16 * 24 * time.Hour)
+		require.Equal(env.t, []string{"14 days left"}, env.retentionSteps())
 		require.NoError(env.t, env.SendCopiesAgain(ctx, temporal.CopiesInput{EnvelopeInput: in, SignerID: e.Signers[0].ID, Request: uuid.New()}))
 		env.mailedTo()
-		require.NoError(env.t, env.RemindDeletion(ctx, activities.RemindDeletionInput{EnvelopeInput: in, Days: 14}))
+		require.NoError(env.t, env.RemindDeletion(ctx, temporal.DeletionInput{EnvelopeInput: in, Days: 14}))
 		require.ElementsMatch(env.t, []string{"deletion a@example.com", "deletion a@example.com", "deletion b@example.com", "deletion b@example.com"}, env.mailedTo())
 	})
 }
@@ -191,8 +260,8 @@ func TestFilesThatAreKeptForEverNeedNoReminder(t *testing.T) {
 		env.signAll(e)
 		env.sealed(in)
 		require.NoError(env.t, env.SendCopies(env.t.Context(), in))
-		plan, err := env.LoadRetention(env.t.Context(), in)
-		require.NoError(env.t, err)
-		assert.Equal(env.t, activities.RetentionPlan{RemindDays: []int{}}, plan)
+		assert.Nil(env.t, env.load(in).RetentionDueAt)
+		env.clock.Add(10 * 365 * 24 * time.Hour)
+		assert.Empty(env.t, env.retentionSteps())
 	})
 }

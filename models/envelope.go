@@ -61,6 +61,8 @@ type Envelope struct {
 	SentAt      *time.Time
 	CompletedAt *time.Time
 	VoidedAt    *time.Time
+	// RetentionDueAt is when the next step of the retention is due: a reminder of the deletion, or the purge; nil: none is.
+	RetentionDueAt *time.Time
 	// SealingProblem says why the documents cannot be sealed, since SealingProblemAt; nil: no reason is known.
 	SealingProblem   *SealingProblem
 	SealingProblemAt *time.Time

@@ -211,6 +211,22 @@ func (e *Envelope) SetRetention(days int) {
 	for _, d := range e.Documents {
 		d.RetentionUntil = &until
 	}
+	e.RetentionDueAt = new(RetentionStepAfter(until, *e.CompletedAt))
+}
+
+// deletionReminders are the days before the end of the retention on which recipients who have only links to the files
+// are reminded.
+var deletionReminders = []int{14, 7, 1}
+
+// RetentionStepAfter returns the time of the first step after a time, for files that are kept until another: a reminder, or
+// the purge.
+func RetentionStepAfter(until, after time.Time) time.Time {
+	for _, days := range deletionReminders {
+		if at := until.AddDate(0, 0, -days); at.After(after) {
+			return at
+		}
+	}
+	return until
 }
 
 // RetainedUntil is when the files are purged; nil: never.

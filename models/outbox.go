@@ -18,7 +18,7 @@ const (
 	OutboxSealingFailed OutboxKind = "sealing-failed"  // signal
 	OutboxDeliver       OutboxKind = "deliver"         // start a delivery's workflow
 	OutboxReinvite      OutboxKind = "invite"          // start the sending of a renewed link, or of a reminder
-	OutboxRetention     OutboxKind = "retain"          // start the retention of sealed files
+	OutboxDeletion      OutboxKind = "remind-deletion" // start a reminder that sealed files will be deleted
 	OutboxRescheduled   OutboxKind = "rescheduled"     // signal: deadline or reminders were changed
 	OutboxCopies        OutboxKind = "copies"          // send the sealed files again to a recipient who lost them
 	OutboxTimestamp     OutboxKind = "timestamp"       // start the adding of time-stamps that are awaited
@@ -69,6 +69,8 @@ type OutboxRefs struct {
 	Resend int `json:"resend,omitempty"`
 	// Reminder says that OutboxReinvite sends a reminder with the present link.
 	Reminder bool `json:"reminder,omitempty"`
+	// Days are those that are left before the deletion, for OutboxDeletion.
+	Days int `json:"days,omitempty"`
 	// Restart says that the workflow is to run again although it has ended well before.
 	Restart bool `json:"restart,omitempty"`
 	// Trace is the W3C traceparent of the step that wrote the row; "" without tracing.

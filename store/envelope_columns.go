@@ -35,6 +35,7 @@ func envelopeColumns(e *models.Envelope) []column {
 		{"sent_at", &e.SentAt},
 		{"completed_at", &e.CompletedAt},
 		{"voided_at", &e.VoidedAt},
+		{"retention_due_at", &e.RetentionDueAt},
 		{"sealing_problem", &e.SealingProblem},
 		{"sealing_problem_at", &e.SealingProblemAt},
 		{"audit_seq", &e.AuditSeq},

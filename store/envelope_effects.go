@@ -76,8 +76,6 @@ func outboxKind(e *models.Envelope, ev *models.Event) (models.OutboxKind, bool) 
 		return models.OutboxSealingFailed, true
 	case models.EventDocumentSealed:
 		return models.OutboxTimestamp, ev.Detail["timestamp"] == "pending"
-	case models.EventEnvelopeCompleted:
-		return models.OutboxRetention, e.RetainedUntil() != nil
 	}
 	return "", false
 }

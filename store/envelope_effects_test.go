@@ -135,9 +135,6 @@ func TestAMissingTimestampIsAskedFor(t *testing.T) {
 				if pending {
 					want[models.OutboxTimestamp] = true
 				}
-				if days > 0 {
-					want[models.OutboxRetention] = true
-				}
 				got := map[models.OutboxKind]bool{}
 				for _, row := range drainOutbox(t, s) {
 					assert.Equal(t, e.ID, row.Key)

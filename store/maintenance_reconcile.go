@@ -17,7 +17,6 @@ type Work string
 const (
 	WorkEnvelopes  Work = "envelopes"  // open, or being sealed
 	WorkClosings   Work = "closings"   // ended envelopes whose recipients were not all notified of the end
-	WorkRetentions Work = "retentions" // files with a deletion date
 	WorkTimestamps Work = "timestamps" // sealed files that lack their time-stamp
 	WorkDeliveries Work = "deliveries" // webhook deliveries that are not settled
 	WorkBulkSends  Work = "bulk_sends" // bulk sends that have not ended
@@ -25,7 +24,7 @@ const (
 )
 
 // AllWork lists the kinds in the order in which they are reconciled.
-var AllWork = []Work{WorkEnvelopes, WorkClosings, WorkRetentions, WorkTimestamps, WorkDeliveries, WorkBulkSends, WorkCopies}
+var AllWork = []Work{WorkEnvelopes, WorkClosings, WorkTimestamps, WorkDeliveries, WorkBulkSends, WorkCopies}
 
 // closingsExamined is how many envelopes Unfinished examines for each closing that a page may hold. Few envelopes are
 // unfinished closings, and no index finds them.
@@ -48,10 +47,6 @@ func (s *MaintenanceRepository) Unfinished(ctx context.Context, work Work, after
 		rows, err = unfinished(envelopes.Where("status IN "+openOrSealing), after, n, restart(models.OutboxStart))
 	case WorkClosings:
 		return s.closings(ctx, after, n, restart(models.OutboxStart))
-	case WorkRetentions:
-		rows, err = unfinished(envelopes.Where(`status = ? AND EXISTS (SELECT 1 FROM documents AS d
-			WHERE d.envelope_id = envelopes.id AND d.retention_until IS NOT NULL AND d.purge_status = ?)`,
-			models.StatusCompleted, models.PurgeActive), after, n, restart(models.OutboxRetention))
 	case WorkTimestamps:
 		rows, err = unfinished(envelopes.Where(`status = ? AND EXISTS (SELECT 1 FROM documents AS d
 			WHERE d.envelope_id = envelopes.id AND d.timestamp_pending AND d.purge_status = ?)`,

@@ -34,7 +34,7 @@ func unfinishedWork(t *testing.T, s *store.Store, work store.Work) map[uuid.UUID
 func TestAllWork_HasEachKindOnce(t *testing.T) {
 	t.Parallel()
 	require.ElementsMatch(t, []store.Work{
-		"envelopes", "closings", "retentions", "timestamps", "deliveries", "bulk_sends", "copies",
+		"envelopes", "closings", "timestamps", "deliveries", "bulk_sends", "copies",
 	}, store.AllWork)
 }
 
@@ -78,8 +78,6 @@ func TestUnfinished(t *testing.T) {
 
 		assert.Empty(t, unfinished(store.WorkClosings))
 
-		assert.Contains(t, unfinished(store.WorkRetentions), done.ID)
-		assert.Len(t, unfinished(store.WorkRetentions), 1)
 		assert.Equal(t, map[uuid.UUID]models.OutboxRefs{done.ID: {AppID: f.app.ID, TenantID: "t", Restart: true}}, unfinished(store.WorkTimestamps))
 		require.NoError(t, change(ctx, f, done.ID, func(e *models.Envelope) error {
 			return e.Timestamped(f.act(), e.Sealed()[0].ID, "00", models.SealedFile{SHA256: "01", Size: 2, BlobKey: "t", TimestampedUntil: clock.Now().AddDate(1, 0, 0)})

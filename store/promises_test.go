@@ -80,7 +80,6 @@ func TestSmallPromises(t *testing.T) {
 		clock.Add(24 * time.Hour)
 		require.NoError(t, change(ctx, f, e.ID, func(e *models.Envelope) error { return e.Purge(f.act()) }))
 		assert.Empty(t, unfinishedWork(t, s, store.WorkTimestamps))
-		assert.Empty(t, unfinishedWork(t, s, store.WorkRetentions))
 
 		// A list is empty, and no error, where the kept count is ahead of it.
 		lonely := newFixture(t, s, clock)

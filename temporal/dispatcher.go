@@ -44,8 +44,6 @@ type Dispatcher struct {
 	Delays []time.Duration
 	Log    *slog.Logger
 	Tracer trace.Tracer // nil: no tracing
-	// ConsoleURL is the address of the console, for links in the details of workflows; "": no links.
-	ConsoleURL string
 }
 
 const (
@@ -189,8 +187,9 @@ func (d *Dispatcher) deliverRow(ctx context.Context, row models.OutboxRow) error
 	case models.OutboxCopies:
 		opts := options(row, CopiesWorkflowID(row.ID), "Copies for signer "+signer.String())
 		return d.start(ctx, opts, WorkflowCopies, CopiesInput{EnvelopeInput: envelopeInput(row), SignerID: signer, Request: row.ID})
-	case models.OutboxRetention:
-		return d.start(ctx, options(row, RetentionWorkflowID(row.Key), "Retention of envelope "+row.Key.String()), WorkflowRetention, envelopeInput(row))
+	case models.OutboxDeletion:
+		opts := options(row, DeletionWorkflowID(row.Key, row.Refs.Days), fmt.Sprintf("%d day(s) until the files are deleted", row.Refs.Days))
+		return d.start(ctx, opts, WorkflowDeletion, DeletionInput{EnvelopeInput: envelopeInput(row), Days: row.Refs.Days})
 	case models.OutboxTimestamp:
 		return d.start(ctx, options(row, TimestampWorkflowID(row.Key), "Time-stamps of envelope "+row.Key.String()), WorkflowTimestamp, envelopeInput(row))
 	}
@@ -223,17 +222,8 @@ func (d *Dispatcher) envelopeOptions(row models.OutboxRow, start EnvelopeStart) 
 		status = start.Plan.Status
 	}
 	opts := options(row, EnvelopeWorkflowID(row.Key), "") // the id says what a summary would
-	opts.StaticDetails = d.details(row.Key)
 	opts.TypedSearchAttributes = sdktemporal.NewSearchAttributes(opts.TypedSearchAttributes.Copy(), AttrEnvelopeStatus.ValueSet(ShownStatus(status)))
 	return opts
-}
-
-// details links an envelope's workflow to the console.
-func (d *Dispatcher) details(envelope uuid.UUID) string {
-	if d.ConsoleURL == "" {
-		return ""
-	}
-	return "[Console](" + d.ConsoleURL + "#/envelopes/" + envelope.String() + ")"
 }
 
 // options returns the options of a workflow that runs once. It is not started again after it has completed, unless the
@@ -253,7 +243,7 @@ func options(row models.OutboxRow, id, summary string) client.StartWorkflowOptio
 		if row.Refs.EnvelopeID != nil {
 			attributes = append(attributes, AttrEnvelopeID.ValueSet(row.Refs.EnvelopeID.String()))
 		}
-	case models.OutboxReinvite, models.OutboxCopies:
+	case models.OutboxReinvite, models.OutboxCopies, models.OutboxDeletion:
 		attributes = append(attributes, AttrEnvelopeID.ValueSet(row.Key.String()))
 	}
 	return client.StartWorkflowOptions{

@@ -33,7 +33,7 @@ const (
 	WorkflowDelivery  = "Delivery"
 	WorkflowReinvite  = "Reinvite"
 	WorkflowCopies    = "Copies"
-	WorkflowRetention = "Retention"
+	WorkflowDeletion  = "DeletionReminder"
 	WorkflowTimestamp = "Timestamp"
 	WorkflowAnchor    = "Anchor"
 	WorkflowCleanup   = "Cleanup"
@@ -95,8 +95,10 @@ func ReinviteWorkflowID(row uuid.UUID) string { return "reinvite/" + row.String(
 // outbox row that asked for it.
 func CopiesWorkflowID(row uuid.UUID) string { return "copies/" + row.String() }
 
-// RetentionWorkflowID is the id of the workflow that keeps and purges an envelope's files.
-func RetentionWorkflowID(envelope uuid.UUID) string { return "retention/" + envelope.String() }
+// DeletionWorkflowID is the id of the workflow that reminds the recipients of an envelope when so many days are left.
+func DeletionWorkflowID(envelope uuid.UUID, days int) string {
+	return "deletion-reminder/" + envelope.String() + "/" + strconv.Itoa(days)
+}
 
 // TimestampWorkflowID is the id of the workflow that adds the time-stamps that
 // an envelope's files await.
@@ -198,6 +200,13 @@ type CopiesInput struct {
 	SignerID uuid.UUID `json:"signerId"`
 	// Request distinguishes requests; each results in one email.
 	Request uuid.UUID `json:"request"`
+}
+
+// DeletionInput starts the reminder that the files of an envelope are deleted in so many days.
+type DeletionInput struct {
+	EnvelopeInput
+
+	Days int `json:"days"`
 }
 
 // Progress answers QueryProgress.

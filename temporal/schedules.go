@@ -18,7 +18,7 @@ import (
 // replaced by it.
 func EnsureAnchorSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 24 * time.Hour, Offset: 3 * time.Hour}
-	if err := ensureSchedule(ctx, c, ScheduleAnchor, WorkflowAnchor, every, "Heads of audit chains, time-stamped", "COUNTERSIGN_TSA_ANCHOR"); err != nil {
+	if err := ensureSchedule(ctx, c, ScheduleAnchor, WorkflowAnchor, every, 0, "Heads of audit chains, time-stamped", "COUNTERSIGN_TSA_ANCHOR"); err != nil {
 		return fmt.Errorf("schedule the anchors of the audit trail: %w", err)
 	}
 	return nil
@@ -57,7 +57,7 @@ func unlessMissing(err error) error {
 // another.
 func EnsureCleanupSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 10 * time.Minute}
-	if err := ensureSchedule(ctx, c, ScheduleCleanup, WorkflowCleanup, every, "What is older than it is to be kept", "COUNTERSIGN_HISTORY_DAYS"); err != nil {
+	if err := ensureSchedule(ctx, c, ScheduleCleanup, WorkflowCleanup, every, 6*time.Hour, "What is older than it is to be kept", "COUNTERSIGN_HISTORY_DAYS"); err != nil {
 		return fmt.Errorf("schedule the cleanup: %w", err)
 	}
 	return nil
@@ -67,7 +67,7 @@ func EnsureCleanupSchedule(ctx context.Context, c client.Client) error {
 // do not overlap. An empty namespace, after Temporal was lost, gets the schedule when a worker starts.
 func EnsureReconcileSchedule(ctx context.Context, c client.Client) error {
 	every := client.ScheduleIntervalSpec{Every: 3 * time.Minute}
-	if err := ensureSchedule(ctx, c, ScheduleReconcile, WorkflowReconcile, every, "Lost workflows", "docs/run/troubleshooting.md"); err != nil {
+	if err := ensureSchedule(ctx, c, ScheduleReconcile, WorkflowReconcile, every, 15*time.Minute, "Lost workflows", "docs/run/troubleshooting.md"); err != nil {
 		return fmt.Errorf("schedule the reconciliation: %w", err)
 	}
 	return nil
@@ -75,10 +75,11 @@ func EnsureReconcileSchedule(ctx context.Context, c client.Client) error {
 
 // ensureSchedule creates a schedule that runs a workflow immediately and then in intervals, one run at a time. It
 // updates an existing one to this version of the program, and leaves it paused if an operator has paused it. note
-// names the setting on which it depends.
-func ensureSchedule(ctx context.Context, c client.Client, id, workflow string, every client.ScheduleIntervalSpec, summary, note string) error {
+// names the setting on which it depends. limit ends a run that hangs, for example because no worker of its version is left,
+// so that the next one can begin; 0: no limit.
+func ensureSchedule(ctx context.Context, c client.Client, id, workflow string, every client.ScheduleIntervalSpec, limit time.Duration, summary, note string) error {
 	spec := client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{every}}
-	action := &client.ScheduleWorkflowAction{ID: id, Workflow: workflow, TaskQueue: QueueMain, StaticSummary: summary}
+	action := &client.ScheduleWorkflowAction{ID: id, Workflow: workflow, TaskQueue: QueueMain, StaticSummary: summary, WorkflowRunTimeout: limit}
 	const overlap = enums.SCHEDULE_OVERLAP_POLICY_SKIP
 	_, err := c.ScheduleClient().Create(ctx, client.ScheduleOptions{
 		ID: id, Spec: spec, Action: action, Overlap: overlap, CatchupWindow: every.Every, TriggerImmediately: true, Note: note,
@@ -89,7 +90,7 @@ func ensureSchedule(ctx context.Context, c client.Client, id, workflow string, e
 	return c.ScheduleClient().GetHandle(ctx, id).Update(ctx, client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
 		s := in.Description.Schedule
 		is, ok := s.Action.(*client.ScheduleWorkflowAction)
-		if ok && is.Workflow == workflow && is.TaskQueue == QueueMain && is.StaticSummary == summary &&
+		if ok && is.Workflow == workflow && is.TaskQueue == QueueMain && is.StaticSummary == summary && is.WorkflowRunTimeout == limit &&
 			slices.Equal(s.Spec.Intervals, spec.Intervals) && s.Policy.Overlap == overlap && s.Policy.CatchupWindow == every.Every {
 			return nil, sdktemporal.ErrSkipScheduleUpdate
 		}

@@ -53,8 +53,8 @@ const (
 const bulkBatches = 2
 
 // Deployment names the workers of one version to Temporal's worker versioning,
-// which gives workflow tasks to the version that was made current. Workflows move
-// on to a new version with their next task; the saved histories show that they can.
+// which gives workflow tasks to the version that was made current. Register says which workflows move on to it; the saved
+// histories show that they can.
 type Deployment struct {
 	Name    string // "": no versioning
 	BuildID string
@@ -66,7 +66,6 @@ func (d Deployment) options() sdkworker.DeploymentOptions {
 	}
 	return sdkworker.DeploymentOptions{
 		UseVersioning: true, Version: sdkworker.WorkerDeploymentVersion{DeploymentName: d.Name, BuildID: d.BuildID},
-		DefaultVersioningBehavior: workflow.VersioningBehaviorAutoUpgrade,
 	}
 }
 
@@ -120,7 +119,7 @@ func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(er
 	bulk := sdkworker.New(c, temporal.QueueBulk, forBulk)
 	bulk.RegisterActivity(a.SendBulkRows)
 	mail := sdkworker.New(c, temporal.QueueMail, options(mailSlots, mainGrace))
-	for _, activity := range []any{a.Invite, a.Remind, a.SendCopies, a.SendClosing, a.SendCopiesAgain} {
+	for _, activity := range []any{a.Invite, a.Remind, a.SendCopies, a.SendClosing, a.SendCopiesAgain, a.RemindDeletion} {
 		mail.RegisterActivity(activity)
 	}
 	return Workers{main, sealing, webhooks, bulk, mail}
@@ -132,18 +131,23 @@ func autoscalingPollers() sdkworker.PollerBehavior {
 	return sdkworker.NewPollerBehaviorAutoscaling(sdkworker.PollerBehaviorAutoscalingOptions{})
 }
 
-// Register makes all workflows and activities known to r.
+// Register makes all workflows and activities known to r. With worker versioning, workflows move on to the current version
+// with their next task: an envelope lives for weeks, and a mail server that is down lets others live for days. Only those that
+// end within a bounded time and whose loss mends itself stay with the version that they began under.
 func Register(r sdkworker.Registry, a *activities.Activities) {
-	r.RegisterWorkflowWithOptions(workflows.Envelope, workflow.RegisterOptions{Name: temporal.WorkflowEnvelope})
-	r.RegisterWorkflowWithOptions(workflows.Delivery, workflow.RegisterOptions{Name: temporal.WorkflowDelivery})
-	r.RegisterWorkflowWithOptions(workflows.Reinvite, workflow.RegisterOptions{Name: temporal.WorkflowReinvite})
-	r.RegisterWorkflowWithOptions(workflows.Copies, workflow.RegisterOptions{Name: temporal.WorkflowCopies})
-	r.RegisterWorkflowWithOptions(workflows.Retention, workflow.RegisterOptions{Name: temporal.WorkflowRetention})
-	r.RegisterWorkflowWithOptions(workflows.Timestamp, workflow.RegisterOptions{Name: temporal.WorkflowTimestamp})
-	r.RegisterWorkflowWithOptions(workflows.Anchor, workflow.RegisterOptions{Name: temporal.WorkflowAnchor})
-	r.RegisterWorkflowWithOptions(workflows.Cleanup, workflow.RegisterOptions{Name: temporal.WorkflowCleanup})
-	r.RegisterWorkflowWithOptions(workflows.Reconcile, workflow.RegisterOptions{Name: temporal.WorkflowReconcile})
-	r.RegisterWorkflowWithOptions(workflows.BulkSend, workflow.RegisterOptions{Name: temporal.WorkflowBulk})
+	register := func(name string, fn any, behavior workflow.VersioningBehavior) {
+		r.RegisterWorkflowWithOptions(fn, workflow.RegisterOptions{Name: name, VersioningBehavior: behavior})
+	}
+	register(temporal.WorkflowEnvelope, workflows.LinkedEnvelope(a.BaseURL+"/console"), workflow.VersioningBehaviorAutoUpgrade)
+	register(temporal.WorkflowDelivery, workflows.Delivery, workflow.VersioningBehaviorAutoUpgrade)
+	register(temporal.WorkflowReinvite, workflows.Reinvite, workflow.VersioningBehaviorAutoUpgrade)
+	register(temporal.WorkflowCopies, workflows.Copies, workflow.VersioningBehaviorAutoUpgrade)
+	register(temporal.WorkflowTimestamp, workflows.Timestamp, workflow.VersioningBehaviorAutoUpgrade)
+	register(temporal.WorkflowAnchor, workflows.Anchor, workflow.VersioningBehaviorAutoUpgrade)
+	register(temporal.WorkflowBulk, workflows.BulkSend, workflow.VersioningBehaviorAutoUpgrade)
+	register(temporal.WorkflowDeletion, workflows.DeletionReminder, workflow.VersioningBehaviorPinned)
+	register(temporal.WorkflowCleanup, workflows.Cleanup, workflow.VersioningBehaviorPinned)
+	register(temporal.WorkflowReconcile, workflows.Reconcile, workflow.VersioningBehaviorPinned)
 	r.RegisterActivity(a)
 }
 

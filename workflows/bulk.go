@@ -26,6 +26,7 @@ func BulkSend(ctx workflow.Context, in temporal.BulkInput) error {
 }
 
 func (w *bulkSend) run(ctx workflow.Context) error {
+	workflow.Go(ctx, w.listen)
 	for {
 		if err := w.obey(ctx); err != nil {
 			return err
@@ -33,67 +34,86 @@ func (w *bulkSend) run(ctx workflow.Context) error {
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			return workflow.NewContinueAsNewError(ctx, BulkSend, w.BulkInput)
 		}
+		w.changed = false
 		if err := w.sendBatch(ctx); err != nil {
 			return err
 		}
 		workflow.SetCurrentDetails(ctx, w.details())
-		sel := w.addSignals(ctx)
-		switch {
-		case w.step.Status.Ended():
-			if !sel.HasPending() {
-				return nil
-			}
-		case w.step.Status == models.BulkPaused:
-			selectOrCanceled(ctx, sel)
-		case w.step.Wait > 0:
-			timer, cancel := workflow.WithCancel(ctx)
-			sel.AddFuture(workflow.NewTimerWithOptions(timer, w.step.Wait, workflow.TimerOptions{Summary: "Before the next rows"}), func(workflow.Future) {})
-			sel.Select(ctx)
-			cancel()
+		w.receive(ctx)
+		if w.step.Status.Ended() && !w.changed {
+			return nil
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if err := w.await(ctx); err != nil {
+			return err
 		}
 	}
+}
+
+// await waits until a signal arrives or the next rows may be sent.
+func (w *bulkSend) await(ctx workflow.Context) error {
+	if w.step.Status == models.BulkPaused {
+		return workflow.Await(ctx, func() bool { return w.changed })
+	}
+	if w.step.Wait <= 0 || w.changed {
+		return nil
+	}
+	ctx, cancel := workflow.WithCancel(ctx)
+	defer cancel()
+	timer := workflow.NewTimerWithOptions(ctx, w.step.Wait, workflow.TimerOptions{Summary: "Before the next rows"})
+	return workflow.Await(ctx, func() bool { return w.changed || timer.IsReady() })
 }
 
 type bulkSend struct {
 	temporal.BulkInput
 
-	step   activities.BulkStep // how far the last batch came
-	orders []models.BulkAction // of operators, not obeyed yet
+	step    activities.BulkStep // how far the last batch came
+	orders  []models.BulkAction // of operators, not obeyed yet
+	changed bool                // a signal has arrived since the last batch began
 
 	trouble trouble
 }
 
-// addSignals makes a selector that takes signals.
-func (w *bulkSend) addSignals(ctx workflow.Context) workflow.Selector {
+// signals returns a selector that handles the signals.
+func (w *bulkSend) signals(ctx workflow.Context) workflow.Selector {
 	sel := workflow.NewSelector(ctx)
-	take := func(signal string, order models.BulkAction) {
-		sel.AddReceive(workflow.GetSignalChannel(ctx, signal), func(ch workflow.ReceiveChannel, _ bool) {
+	for _, s := range []struct {
+		name  string
+		order models.BulkAction // "": the next batch reads the change
+	}{{temporal.SignalChanged, ""}, {temporal.SignalPause, models.BulkPause}, {temporal.SignalResume, models.BulkResume}, {temporal.SignalCancel, models.BulkCancel}} {
+		sel.AddReceive(workflow.GetSignalChannel(ctx, s.name), func(ch workflow.ReceiveChannel, _ bool) {
 			ch.Receive(ctx, nil)
-			if order != "" {
-				w.orders = append(w.orders, order)
+			w.changed = true
+			if s.order != "" {
+				w.orders = append(w.orders, s.order)
 			}
 		})
 	}
-	take(temporal.SignalChanged, "") // the next batch reads the change
-	take(temporal.SignalPause, models.BulkPause)
-	take(temporal.SignalResume, models.BulkResume)
-	take(temporal.SignalCancel, models.BulkCancel)
 	return sel
 }
 
-// obey takes all signals, and has the database changed as operators have asked.
+// listen handles the signals in the order of their arrival, also while a batch is sent: the last order of an operator wins.
+func (w *bulkSend) listen(ctx workflow.Context) {
+	for sel := w.signals(ctx); ctx.Err() == nil; {
+		sel.Select(ctx)
+	}
+}
+
+// receive handles the signals that have arrived with the current task, for which listen has not run yet. Without it, the end of
+// a run could lose them.
+func (w *bulkSend) receive(ctx workflow.Context) {
+	for sel := w.signals(ctx); sel.HasPending(); {
+		sel.Select(ctx)
+	}
+}
+
+// obey changes the database as operators have ordered.
 func (w *bulkSend) obey(ctx workflow.Context) error {
-	takeReady(ctx, w.addSignals(ctx))
-	for len(w.orders) > 0 {
+	for w.receive(ctx); len(w.orders) > 0; w.receive(ctx) {
 		in := activities.ChangeBulkInput{BulkInput: w.BulkInput, Action: w.orders[0]}
 		w.orders = w.orders[1:]
 		if err := execute(ctx, activityOptions("Operator: "+string(in.Action), time.Minute), acts.ChangeBulk, in).Get(ctx, nil); err != nil {
 			return err
 		}
-		takeReady(ctx, w.addSignals(ctx))
 	}
 	return nil
 }
@@ -122,16 +142,4 @@ func (w *bulkSend) details() string {
 // progress answers the query of that name.
 func (w *bulkSend) progress() (temporal.BulkProgress, error) {
 	return temporal.BulkProgress{Status: w.step.Status, Counts: w.step.Counts}, nil
-}
-
-// takeReady handles the signals that have arrived.
-func takeReady(ctx workflow.Context, sel workflow.Selector) {
-	for sel.HasPending() {
-		sel.Select(ctx)
-	}
-}
-
-// selectOrCanceled is sel.Select that also returns when the workflow is canceled.
-func selectOrCanceled(ctx workflow.Context, sel workflow.Selector) {
-	sel.AddReceive(ctx.Done(), func(workflow.ReceiveChannel, bool) {}).Select(ctx)
 }

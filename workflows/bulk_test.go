@@ -206,6 +206,19 @@ func TestBulkLearnsOfChanges(t *testing.T) {
 	require.Equal(t, models.BulkCounts{Sent: 45}, f.counts)
 }
 
+// TestBulkOrdersDuringABatch: they are obeyed in the order of their arrival.
+func TestBulkOrdersDuringABatch(t *testing.T) {
+	t.Parallel()
+	f := &fakeBulk{status: models.BulkRunning, counts: models.BulkCounts{Pending: 25}, fails: 3} // the batch is retried for some seconds
+	env := f.start(t)
+	for i, signal := range []string{temporal.SignalPause, temporal.SignalResume, temporal.SignalPause, temporal.SignalResume, temporal.SignalCancel} {
+		env.RegisterDelayedCallback(func() { env.SignalWorkflow(signal, nil) }, time.Duration(i+1)*500*time.Millisecond)
+	}
+	run(t, env)
+	require.Equal(t, []models.BulkAction{models.BulkPause, models.BulkResume, models.BulkPause, models.BulkResume, models.BulkCancel}, f.orders)
+	require.Equal(t, models.BulkCounts{Sent: 10, Pending: 15}, f.counts)
+}
+
 // TestBulkContinuesAsNew with nothing but its ids, after it has obeyed.
 func TestBulkContinuesAsNew(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ func Cleanup(ctx workflow.Context) error {
 	var removed []activities.RemovedRows
 	var made, dropped []string // partitions
 	for round := 1; round <= cleanupRounds; round++ {
-		workflow.SetCurrentDetails(ctx, "Removing what is older than it is to be kept; removed so far: "+describeRemoved(removed)+
+		workflow.SetCurrentDetails(ctx, "Removing what is older than it is to be kept; done so far: "+describeRemoved(removed)+
 			". If this stays, see the pending activity's last failure.")
 		opts := activityOptions(fmt.Sprintf("Remove what is over, round %d", round), 10*time.Minute)
 		opts.RetryPolicy = retryForever(10 * time.Minute)
@@ -34,7 +34,7 @@ func Cleanup(ctx workflow.Context) error {
 			break
 		}
 	}
-	workflow.SetCurrentDetails(ctx, "Removed: "+describeRemoved(removed)+"."+describePartitions("made", made)+describePartitions("dropped", dropped))
+	workflow.SetCurrentDetails(ctx, "Done: "+describeRemoved(removed)+"."+describePartitions("made", made)+describePartitions("dropped", dropped))
 	return nil
 }
 

@@ -33,7 +33,7 @@ func (w *envelope) describe(ctx workflow.Context) {
 	default:
 		text = "The envelope was " + string(w.plan.Status) + "."
 	}
-	workflow.SetCurrentDetails(ctx, text)
+	workflow.SetCurrentDetails(ctx, text+w.link)
 }
 
 func (w *envelope) waitingDetails() string {

@@ -20,8 +20,18 @@ var acts *activities.Activities
 
 // Envelope drives one envelope from sent to its end. Its state can be read from the database again, so a run that was
 // lost is replaced by a new one.
-func Envelope(ctx workflow.Context, in temporal.EnvelopeStart) error {
-	w := &envelope{EnvelopeInput: in.EnvelopeInput, phase: temporal.StepWaiting, invited: make(map[uuid.UUID]bool)}
+func Envelope(ctx workflow.Context, in temporal.EnvelopeStart) error { return drive(ctx, in, "") }
+
+// LinkedEnvelope returns the workflow Envelope with details that link to the envelope in the console at an address. The
+// worker knows the address: in the history it would cost bytes of every envelope.
+func LinkedEnvelope(console string) func(workflow.Context, temporal.EnvelopeStart) error {
+	return func(ctx workflow.Context, in temporal.EnvelopeStart) error {
+		return drive(ctx, in, "\n\n[Console]("+console+"#/envelopes/"+in.EnvelopeID.String()+")")
+	}
+}
+
+func drive(ctx workflow.Context, in temporal.EnvelopeStart, link string) error {
+	w := &envelope{EnvelopeInput: in.EnvelopeInput, link: link, phase: temporal.StepWaiting, invited: make(map[uuid.UUID]bool)}
 	if err := w.load(ctx, in.Plan); err != nil {
 		return err
 	}
@@ -51,6 +61,7 @@ func Envelope(ctx workflow.Context, in temporal.EnvelopeStart) error {
 type envelope struct {
 	temporal.EnvelopeInput
 
+	link  string        // to the console, in Markdown; "" for none
 	phase string        // one of the steps in package temporal
 	plan  temporal.Plan // status, routing and times, as the database and the signals have said
 	timer *timer        // runs until the next time in the plan; nil if there is none
@@ -148,7 +159,7 @@ func (w *envelope) close(status models.Status) {
 // awaitSigners starts the tasks that are due, and sleeps until a signal arrives, a task ends or a time comes.
 func (w *envelope) awaitSigners(ctx workflow.Context) error {
 	if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && w.beside.running == 0 {
-		return workflow.NewContinueAsNewError(ctx, Envelope, temporal.EnvelopeStart{EnvelopeInput: w.EnvelopeInput})
+		return workflow.NewContinueAsNewError(ctx, temporal.WorkflowEnvelope, temporal.EnvelopeStart{EnvelopeInput: w.EnvelopeInput})
 	}
 	if err := w.reschedule(ctx); err != nil {
 		return err

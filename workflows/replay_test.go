@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -97,13 +98,13 @@ func must[T any](v T, err error) T {
 
 // scenario is one path through a workflow: its input, its signals, and the results of its activities.
 type scenario struct {
-	workflow string // "": Envelope
-	input    any    // nil: plan
-	plan     temporal.Plan
-	reads    bool     // the workflow reads the plan itself
-	signals  []string // a number is the signer who signs
-	fails    bool     // the workflow does
-	waits    string   // it does not end: it is at rest once this activity was done
+	workflow  string // "": Envelope
+	input     any    // nil: plan
+	plan      temporal.Plan
+	reads     bool     // the workflow reads the plan itself
+	continues bool     // the workflow continues as new, so that its invitations may have been sent by an earlier run
+	signals   []string // a number is the signer who signs
+	fails     bool     // the workflow does
 
 	sealFails  int32
 	sealDelay  time.Duration // between attempts; 0: the retry policy's
@@ -111,14 +112,14 @@ type scenario struct {
 	notCopied  bool          // the same
 	mailFails  int32         // copies that the mail server does not take yet
 	delivers   bool
-	keeps      time.Duration // how long the files are kept, from the request for it
-	remindDays []int
 	stampFails int32
 	bulk       *fakeBulk
 
 	sealed, mailed, stamped, cleaned atomic.Int32 // attempts
 	mu                               sync.Mutex
 	done                             map[string]int // activities
+
+	first func() *historypb.History // of the first run, once play has returned
 }
 
 func (s *scenario) note(activity string) {
@@ -137,6 +138,23 @@ func (s *scenario) await(t *testing.T, activity string, times int) {
 	}, 60*time.Second, 10*time.Millisecond, activity)
 }
 
+// commit changes the database as the transaction does from which a signal follows.
+func (s *scenario) commit(signal string, signer uuid.UUID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch signal {
+	case temporal.SignalSignerSigned:
+		s.plan.Signers = slices.Clone(s.plan.Signers)
+		s.plan.Signers.Sign(signer)
+	case temporal.SignalSignerDeclined:
+		s.plan.Status = models.StatusDeclined
+	case temporal.SignalVoided:
+		s.plan.Status = models.StatusVoided
+	case temporal.SignalSealingFailed:
+		s.plan.Problem = models.SealingFailing
+	}
+}
+
 func (s *scenario) register(r sdkworker.Registry) {
 	register := func(name string, fn any) { r.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name}) }
 	simple := func(name string) {
@@ -146,9 +164,14 @@ func (s *scenario) register(r sdkworker.Registry) {
 		})
 	}
 	simple("SendClosing")
-	simple("Purge")
 	register("SendCopiesAgain", func(context.Context, temporal.CopiesInput) error { return nil })
-	register("LoadPlan", func(context.Context, temporal.EnvelopeInput) (temporal.Plan, error) { return s.plan, nil })
+	register("LoadPlan", func(context.Context, temporal.EnvelopeInput) (temporal.Plan, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		plan := s.plan
+		plan.Signers = slices.Clone(plan.Signers)
+		return plan, nil
+	})
 	register("Invite", func(ctx context.Context, in activities.InviteInput) error {
 		if s.notInvited && activity.GetInfo(ctx).Attempt == 1 {
 			return soon("mail server answered 451")
@@ -190,13 +213,7 @@ func (s *scenario) register(r sdkworker.Registry) {
 	})
 	register("ChangeBulk", func(_ context.Context, in activities.ChangeBulkInput) error { return s.bulk.change(in) })
 	register("AbandonDelivery", func(context.Context, uuid.UUID, int) error { return nil })
-	register("LoadRetention", func(context.Context, temporal.EnvelopeInput) (activities.RetentionPlan, error) {
-		return activities.RetentionPlan{Until: in(s.keeps), RemindDays: s.remindDays}, nil
-	})
-	register("RemindDeletion", func(context.Context, activities.RemindDeletionInput) error {
-		s.note("RemindDeletion")
-		return nil
-	})
+	register("RemindDeletion", func(context.Context, temporal.DeletionInput) error { return nil })
 }
 
 // soon is a failure after which an activity is tried again at once.
@@ -267,32 +284,28 @@ func TestFreshHistoriesReplay(t *testing.T) {
 	delivery := temporal.DeliveryInput{DeliveryID: uuid.New(), Delays: delays}
 	envelope := temporal.EnvelopeInput{AppID: uuid.New(), EnvelopeID: uuid.New()}
 	for name, s := range map[string]*scenario{
-		"completed":        {plan: planFor(1, 1, 2), signals: []string{"1", "0", "2"}},
-		"each-again":       {plan: planFor(1, 1, 2), notInvited: true, notCopied: true, sealFails: 1, signals: []string{"1", "0", "2"}},
-		"sealed-at-last":   {plan: planFor(1), sealFails: 1, sealDelay: 2 * time.Minute, signals: []string{"0"}},
-		"unsealed-voided":  {plan: planFor(1), sealFails: 1 << 30, sealDelay: time.Hour, signals: []string{"0", temporal.SignalSealingFailed, temporal.SignalVoided}},
-		"unsealed-sealed":  {plan: planFor(1), sealFails: 3, signals: []string{"0", temporal.SignalSealingFailed}},
-		"copies-stuck":     {plan: planFor(1), mailFails: 12, signals: []string{"0"}},
-		"declined":         {plan: planFor(1, 2), signals: []string{"0", temporal.SignalSignerDeclined}},
-		"voided":           {plan: planFor(1), reads: true, signals: []string{temporal.SignalVoided}},
-		"reminded-expired": {plan: reminded(expiring(planFor(1))), reads: true},
-		"renewed-expired":  {plan: renewed(expiring(planFor(1)))},
-		"delivered":        {workflow: temporal.WorkflowDelivery, input: delivery, delivers: true},
-		"delivery-failed":  {workflow: temporal.WorkflowDelivery, input: delivery, fails: true},
-		"anchored":         {workflow: temporal.WorkflowAnchor},
-		"cleaned":          {workflow: temporal.WorkflowCleanup},
-		"reconciled":       {workflow: temporal.WorkflowReconcile},
-		"reinvited":        {workflow: temporal.WorkflowReinvite, input: temporal.InviteInput{EnvelopeInput: envelope, SignerID: uuid.New(), LinkID: &envelope.EnvelopeID}},
-		"copied":           {workflow: temporal.WorkflowCopies, input: temporal.CopiesInput{EnvelopeInput: envelope, SignerID: uuid.New(), Request: uuid.New()}},
-		"rescheduled":      {plan: planFor(1), reads: true, signals: []string{temporal.SignalRescheduled, temporal.SignalVoided}},
-		"bulk-sent":        {workflow: temporal.WorkflowBulk, input: temporal.BulkInput{AppID: uuid.New(), BulkSendID: uuid.New()}, bulk: &fakeBulk{status: models.BulkQueued, counts: models.BulkCounts{Pending: 25}, wait: 50 * time.Millisecond}},
-		"bulk-cancelled":   {workflow: temporal.WorkflowBulk, input: temporal.BulkInput{AppID: uuid.New(), BulkSendID: uuid.New()}, bulk: &fakeBulk{status: models.BulkQueued, counts: models.BulkCounts{Pending: 25}, wait: time.Hour}, signals: []string{temporal.SignalPause, temporal.SignalChanged, temporal.SignalResume, temporal.SignalCancel}},
-		"timestamped":      {workflow: temporal.WorkflowTimestamp, input: envelope, stampFails: 12},
-		"purged":           {workflow: temporal.WorkflowRetention, input: envelope, keeps: time.Second},
-		"deletion-reminded": {
-			workflow: temporal.WorkflowRetention, input: envelope, waits: "RemindDeletion",
-			keeps: 24*time.Hour + 5*time.Second, remindDays: []int{1},
-		},
+		"completed":         {plan: planFor(1, 1, 2), signals: []string{"1", "0", "2"}},
+		"each-again":        {plan: planFor(1, 1, 2), notInvited: true, notCopied: true, sealFails: 1, signals: []string{"1", "0", "2"}},
+		"sealed-at-last":    {plan: planFor(1), sealFails: 1, sealDelay: 2 * time.Minute, signals: []string{"0"}},
+		"unsealed-voided":   {plan: planFor(1), sealFails: 1 << 30, sealDelay: time.Hour, signals: []string{"0", temporal.SignalSealingFailed, temporal.SignalVoided}},
+		"unsealed-sealed":   {plan: planFor(1), sealFails: 3, signals: []string{"0", temporal.SignalSealingFailed}},
+		"copies-stuck":      {plan: planFor(1), mailFails: 12, signals: []string{"0"}},
+		"declined":          {plan: planFor(1, 2), signals: []string{"0", temporal.SignalSignerDeclined}},
+		"voided":            {plan: planFor(1), reads: true, signals: []string{temporal.SignalVoided}},
+		"reminded-expired":  {plan: reminded(expiring(planFor(1))), reads: true},
+		"renewed-expired":   {plan: renewed(expiring(planFor(1)))},
+		"delivered":         {workflow: temporal.WorkflowDelivery, input: delivery, delivers: true},
+		"delivery-failed":   {workflow: temporal.WorkflowDelivery, input: delivery, fails: true},
+		"anchored":          {workflow: temporal.WorkflowAnchor},
+		"cleaned":           {workflow: temporal.WorkflowCleanup},
+		"reconciled":        {workflow: temporal.WorkflowReconcile},
+		"reinvited":         {workflow: temporal.WorkflowReinvite, input: temporal.InviteInput{EnvelopeInput: envelope, SignerID: uuid.New(), LinkID: &envelope.EnvelopeID}},
+		"copied":            {workflow: temporal.WorkflowCopies, input: temporal.CopiesInput{EnvelopeInput: envelope, SignerID: uuid.New(), Request: uuid.New()}},
+		"rescheduled":       {plan: planFor(1), reads: true, signals: []string{temporal.SignalRescheduled, temporal.SignalVoided}},
+		"bulk-sent":         {workflow: temporal.WorkflowBulk, input: temporal.BulkInput{AppID: uuid.New(), BulkSendID: uuid.New()}, bulk: &fakeBulk{status: models.BulkQueued, counts: models.BulkCounts{Pending: 25}, wait: 50 * time.Millisecond}},
+		"bulk-cancelled":    {workflow: temporal.WorkflowBulk, input: temporal.BulkInput{AppID: uuid.New(), BulkSendID: uuid.New()}, bulk: &fakeBulk{status: models.BulkQueued, counts: models.BulkCounts{Pending: 25}, wait: time.Hour}, signals: []string{temporal.SignalPause, temporal.SignalChanged, temporal.SignalResume, temporal.SignalCancel}},
+		"timestamped":       {workflow: temporal.WorkflowTimestamp, input: envelope, stampFails: 12},
+		"deletion-reminded": {workflow: temporal.WorkflowDeletion, input: temporal.DeletionInput{EnvelopeInput: envelope, Days: 7}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -308,8 +321,13 @@ func TestFreshHistoriesReplay(t *testing.T) {
 // play runs a scenario and returns its history.
 func (s *scenario) play(t *testing.T, name string) *historypb.History {
 	t.Helper()
+	return s.playIn(t, kit.Temporal(t), name)
+}
+
+// playIn runs a scenario in a namespace and returns the history of its last run.
+func (s *scenario) playIn(t *testing.T, opts client.Options, name string) *historypb.History {
+	t.Helper()
 	s.done = map[string]int{}
-	opts := kit.Temporal(t)
 	opts.Logger = quiet(t)
 	c, err := client.Dial(opts)
 	require.NoError(t, err)
@@ -318,24 +336,21 @@ func (s *scenario) play(t *testing.T, name string) *historypb.History {
 	kind, args := s.start()
 	run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: name, TaskQueue: temporal.QueueMain}, kind, args...)
 	require.NoError(t, err)
+	first := run.GetRunID()
+	s.first = func() *historypb.History { return historyOf(t, c, name, first) }
 	for i, sig := range s.signals {
 		signal, fact := sig, temporal.SignerSignal{}
 		if n := int(sig[0] - '0'); n < len(s.plan.Signers) {
 			signal, fact.SignerID = temporal.SignalSignerSigned, s.plan.Signers[n].ID
-			s.await(t, "Invite", i+1)
+			if !s.continues {
+				s.await(t, "Invite", i+1)
+			}
 		}
 		if signal == temporal.SignalSealingFailed { // sent by an attempt to seal
 			require.Eventually(t, func() bool { return s.sealed.Load() > 0 }, 60*time.Second, 10*time.Millisecond)
 		}
+		s.commit(signal, fact.SignerID)
 		require.NoError(t, c.SignalWorkflow(t.Context(), name, "", signal, fact))
-	}
-	if s.waits != "" {
-		s.await(t, s.waits, 1)
-		require.Eventually(t, func() bool { // its answer is in the history
-			events := history(t, c, name).Events
-			return events[len(events)-1].GetEventType() == enums.EVENT_TYPE_TIMER_STARTED
-		}, 60*time.Second, 50*time.Millisecond)
-		return history(t, c, name)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
@@ -432,8 +447,13 @@ const maxHistoryBytes = 4000
 
 func history(t *testing.T, c client.Client, id string) *historypb.History {
 	t.Helper()
+	return historyOf(t, c, id, "")
+}
+
+func historyOf(t *testing.T, c client.Client, id, run string) *historypb.History {
+	t.Helper()
 	env := &historypb.History{}
-	it := c.GetWorkflowHistory(t.Context(), id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	it := c.GetWorkflowHistory(t.Context(), id, run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for it.HasNext() {
 		ev, err := it.Next()
 		require.NoError(t, err)

@@ -1,6 +1,9 @@
 package workflows
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/workflow"
 
@@ -24,6 +27,15 @@ func Reinvite(ctx workflow.Context, in temporal.InviteInput) error {
 		return nil
 	}
 	return err
+}
+
+// DeletionReminder reminds recipients who have only links to the sealed files that these will be deleted. It gives up after
+// half a day: the cleanup requests the next reminder, and the purge waits for none.
+func DeletionReminder(ctx workflow.Context, in temporal.DeletionInput) error {
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("Reminding recipients that %d day(s) are left; if this stays, see the pending activity's last failure.", in.Days))
+	opts := mailOptions("Remind the recipients")
+	opts.ScheduleToCloseTimeout = 12 * time.Hour
+	return execute(ctx, opts, acts.RemindDeletion, in).Get(ctx, nil)
 }
 
 // Copies sends the links to the sealed files to a recipient who requested them again.

@@ -199,8 +199,7 @@ func TestEveryRunningWorkflowSaysWhatItWaitsFor(t *testing.T) {
 		"delivery before its first attempt": {workflows.Delivery, []any{temporal.DeliveryInput{Delays: delays}}, time.Second, "Waiting 1m0s before the first attempt."},
 		"delivery":                          {workflows.Delivery, []any{temporal.DeliveryInput{Delays: delays}}, 2 * time.Minute, "Delivering, in at most 5 attempts"},
 		"reinvite":                          {workflows.Reinvite, []any{temporal.InviteInput{EnvelopeInput: in}}, time.Minute, "Sending a renewed link"},
-		"retention":                         {workflows.Retention, []any{in}, time.Minute, "Waiting until "},
-		"retention that reminds":            {workflows.Retention, []any{in}, 24*time.Hour + time.Minute, "Reminding recipients that 1 day(s) are left"},
+		"deletion reminder":                 {workflows.DeletionReminder, []any{temporal.DeletionInput{EnvelopeInput: in, Days: 1}}, time.Minute, "Reminding recipients that 1 day(s) are left"},
 		"timestamp":                         {workflows.Timestamp, []any{in}, time.Minute, "Waiting for the time-stamp authority"},
 		"anchor":                            {workflows.Anchor, nil, time.Minute, "Having the heads of the audit chains time-stamped"},
 	} {
@@ -210,8 +209,6 @@ func TestEveryRunningWorkflowSaysWhatItWaitsFor(t *testing.T) {
 			suite.SetLogger(quiet(t))
 			env := newEnvironment(&suite)
 			env.RegisterActivity(acts)
-			until := env.Now().Add(48 * time.Hour)
-			env.OnActivity(acts.LoadRetention, mock.Anything, mock.Anything).Return(activities.RetentionPlan{Until: &until, RemindDays: []int{1}}, nil).Maybe()
 			env.OnActivity(acts.Invite, mock.Anything, mock.Anything).Return(down).Maybe()
 			for _, a := range []any{acts.RemindDeletion, acts.Timestamp} {
 				env.OnActivity(a, mock.Anything, mock.Anything).Return(down).Maybe()

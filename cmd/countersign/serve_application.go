@@ -219,6 +219,5 @@ func (a *app) newDispatcher() *temporal.Dispatcher {
 	return &temporal.Dispatcher{
 		Plan:   plans.LoadPlan,
 		Outbox: a.store, Client: a.client, Namespace: a.cfg.TemporalNamespace, Delays: a.cfg.WebhookSchedule[:], Log: a.log, Tracer: a.tracer,
-		ConsoleURL: a.cfg.BaseURL + "/console",
 	}
 }

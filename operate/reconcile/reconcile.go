@@ -150,8 +150,6 @@ func (r *Reconciler) running(ctx context.Context, row models.OutboxRow) (bool, e
 	switch row.Kind { //nolint:exhaustive // those that are looked at
 	case models.OutboxTimestamp:
 		id = temporal.TimestampWorkflowID(row.Key)
-	case models.OutboxRetention:
-		id = temporal.RetentionWorkflowID(row.Key)
 	case models.OutboxDeliver:
 		id = temporal.DeliveryWorkflowID(row.Key, row.Refs.Resend)
 	case models.OutboxBulk:

@@ -71,7 +71,6 @@ func TestRun_MissingWorkflowsAreRequeued(t *testing.T) {
 	}{
 		store.WorkEnvelopes:  {models.OutboxStart, temporal.EnvelopeWorkflowID},
 		store.WorkClosings:   {models.OutboxStart, temporal.EnvelopeWorkflowID},
-		store.WorkRetentions: {models.OutboxRetention, temporal.RetentionWorkflowID},
 		store.WorkTimestamps: {models.OutboxTimestamp, temporal.TimestampWorkflowID},
 		store.WorkBulkSends:  {models.OutboxBulk, temporal.BulkWorkflowID},
 		store.WorkCopies:     {models.OutboxCopies, temporal.CopiesWorkflowID},

@@ -1,6 +1,7 @@
 package faults_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/models"
+	"countersign/temporal"
 )
 
 // retain makes the database shorten the time that files are kept.
@@ -25,6 +27,13 @@ func (w *scenario) retain(retention time.Duration) {
 		RETURN NEW;
 	END $$`, retention.Milliseconds()))
 	w.exec(`CREATE TRIGGER shorten BEFORE INSERT OR UPDATE ON documents FOR EACH ROW EXECUTE FUNCTION shorten_retention()`)
+	w.exec(fmt.Sprintf(`CREATE FUNCTION shorten_step() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		IF OLD.retention_due_at IS NULL AND NEW.retention_due_at IS NOT NULL THEN
+			NEW.retention_due_at := clock_timestamp() + interval '%d milliseconds';
+		END IF;
+		RETURN NEW;
+	END $$`, retention.Milliseconds()))
+	w.exec(`CREATE TRIGGER shorten BEFORE UPDATE ON envelopes FOR EACH ROW EXECUTE FUNCTION shorten_step()`)
 }
 
 // runTogether runs fns at the same time, each a little off by chance.
@@ -203,8 +212,17 @@ func TestPurgeDownload(t *testing.T) {
 				assert.Fail(t, "never purged")
 			})
 		}
-		wg.Wait()
+		c := w.temporalClient()
+		sweeping, stop := context.WithCancel(t.Context())
+		wg.Go(func() {
+			for sweeping.Err() == nil {
+				w.trigger(c, temporal.ScheduleCleanup)
+				time.Sleep(200 * time.Millisecond)
+			}
+		})
 		eventually(t, func() bool { return len(w.sealedFiles(e)) == 0 }, "the file is still there")
+		stop()
+		wg.Wait()
 		env, events, err := w.store.EnvelopeWithEvents(t.Context(), w.appID, idOf(e))
 		require.NoError(t, err)
 		require.NoError(t, models.VerifyChain(events, env.AuditSeq, env.AuditHead))

@@ -47,6 +47,8 @@ type scenario struct {
 	faults string // see failpoint
 	apis   []string
 
+	temporal, namespace string // host:port, and the namespace on it
+
 	db    *pgxpool.Pool
 	store *store.Store // reads what the service wrote
 	inbox *inbox.Inbox
@@ -83,6 +85,7 @@ func newScenario(t *testing.T, s setting) *scenario {
 		opts := kit.Temporal(t)
 		s.temporal, s.namespace = opts.HostPort, opts.Namespace
 	}
+	w.temporal, w.namespace = s.temporal, s.namespace
 	if w.files == "" {
 		w.files = filepath.Join(w.dir, "files")
 	}

@@ -47,6 +47,29 @@ func Temporal(tb testing.TB) client.Options {
 		}
 		address = private.Address
 	}
+	return Namespace(tb, address)
+}
+
+// TemporalWith starts a server of this test's own with flags, and returns its address.
+func TemporalWith(tb testing.TB, flags ...string) string {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), serverStartTimeout)
+	defer cancel()
+	server, err := StartTemporal(ctx, flags...)
+	if err != nil {
+		tb.Fatalf("Temporal for a test: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			tb.Errorf("stop the Temporal of a test: %v", err)
+		}
+	})
+	return server.Address
+}
+
+// Namespace registers a namespace for this test only on the server at an address, with Countersign's search attributes.
+func Namespace(tb testing.TB, address string) client.Options {
+	tb.Helper()
 	opts := client.Options{
 		HostPort:  address,
 		Namespace: "test-" + rand.Text(),

@@ -13,12 +13,12 @@ import (
 
 // StartTemporal starts the bundled Temporal server that "make build" puts into bin/, on free loopback ports, with its
 // state in memory. The server stops with Stop or with this process, however it ends.
-func StartTemporal(ctx context.Context) (*bundled.Server, error) {
+func StartTemporal(ctx context.Context, flags ...string) (*bundled.Server, error) {
 	root, err := moduleRoot()
 	if err != nil {
 		return nil, err
 	}
-	return bundled.Start(ctx, filepath.Join(root, "bin", bundled.Binary), "--port", "0", "--headless")
+	return bundled.Start(ctx, filepath.Join(root, "bin", bundled.Binary), append([]string{"--port", "0", "--headless"}, flags...)...)
 }
 
 // moduleRoot is the directory of the main module's go.mod, above the working directory: "go test"

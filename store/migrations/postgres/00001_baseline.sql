@@ -67,6 +67,7 @@ CREATE TABLE envelopes (
     sent_at            timestamptz,
     completed_at       timestamptz,
     voided_at          timestamptz,
+    retention_due_at   timestamptz, -- the next reminder of the deletion, or the purge
     sealing_problem    text,
     sealing_problem_at timestamptz,
     audit_seq          bigint      NOT NULL,
@@ -112,6 +113,8 @@ CREATE INDEX envelopes_list_external_id ON envelopes (app_id, tenant_id, externa
 CREATE INDEX envelopes_unfinished ON envelopes (id) WHERE status IN ('sent', 'in_progress', 'sealing');
 -- Open envelopes after their deadline (store/envelope_problems.go).
 CREATE INDEX envelopes_deadline ON envelopes (expires_at) WHERE status IN ('sent', 'in_progress');
+-- Swept by the schedule "cleanup" (store/maintenance_retention.go).
+CREATE INDEX envelopes_retention_due ON envelopes (retention_due_at) WHERE retention_due_at IS NOT NULL;
 
 CREATE TABLE signers (
     id               uuid PRIMARY KEY,
@@ -207,7 +210,6 @@ CREATE TABLE documents (
 CREATE INDEX documents_shared_blob ON documents (blob_key) WHERE shared;
 CREATE INDEX documents_shared_prepared ON documents (prepared_key) WHERE shared AND prepared_key <> '';
 CREATE INDEX documents_timestamp_pending ON documents (envelope_id) WHERE timestamp_pending;
-CREATE INDEX documents_retention ON documents (envelope_id) WHERE retention_until IS NOT NULL AND purge_status = 'active';
 
 CREATE TABLE fields (
     id            uuid PRIMARY KEY,

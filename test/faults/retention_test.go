@@ -1,0 +1,71 @@
+package faults_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
+	sdkclient "go.temporal.io/sdk/client"
+
+	"countersign/temporal"
+)
+
+// temporalClient returns a client of the service's Temporal.
+func (w *scenario) temporalClient() sdkclient.Client {
+	w.t.Helper()
+	c, err := sdkclient.Dial(sdkclient.Options{HostPort: w.temporal, Namespace: w.namespace})
+	require.NoError(w.t, err)
+	w.t.Cleanup(c.Close)
+	return c
+}
+
+// trigger lets a schedule run now.
+func (w *scenario) trigger(c sdkclient.Client, schedule string) {
+	w.t.Helper()
+	noError(w.t, c.ScheduleClient().GetHandle(w.t.Context(), schedule).Trigger(w.t.Context(), sdkclient.ScheduleTriggerOptions{}))
+}
+
+// running counts the workflows of a type that run.
+func (w *scenario) running(c sdkclient.Client, workflow string) int {
+	w.t.Helper()
+	counted, err := c.CountWorkflow(w.t.Context(), &workflowservice.CountWorkflowExecutionsRequest{
+		Namespace: w.namespace, Query: `ExecutionStatus = "Running" AND WorkflowType = "` + workflow + `"`,
+	})
+	require.NoError(w.t, err)
+	return int(counted.GetCount())
+}
+
+// TestRetentionNeedsNoWorkflow: nothing runs for an envelope that is completed, so Temporal may lose all of it until the files are
+// due. The cleanup purges them then.
+func TestRetentionNeedsNoWorkflow(t *testing.T) {
+	t.Parallel()
+	row(t, func(t *testing.T, _ *rand.Rand) {
+		w := newScenario(t, setting{})
+		w.retain(15 * time.Second)
+		w.api()
+		w.worker()
+		w.login()
+		w.run("tenant", "set", "--app", w.appID.String(), "--tenant", "acme", "--retention", "30")
+		require.NoError(t, w.sendAndComplete(2))
+		e := w.envelopes[0]
+		require.NotEmpty(t, w.sealedFiles(e))
+		c := w.temporalClient()
+		eventually(t, func() bool { return w.running(c, temporal.WorkflowEnvelope) == 0 }, "the envelope's workflow ends with its work")
+		eventually(t, func() bool { // what is running is a schedule's
+			counted, err := c.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{
+				Namespace: w.namespace, Query: `ExecutionStatus = "Running" AND WorkflowType NOT IN ("Cleanup", "Reconcile", "temporal-sys-scheduler-workflow", "Delivery")`,
+			})
+			return err == nil && counted.GetCount() == 0
+		}, "a workflow waits for the end of the retention")
+		w.trigger(c, temporal.ScheduleCleanup)
+		assert.NotEmpty(t, w.sealedFiles(e), "not before the day")
+		eventually(t, func() bool {
+			w.trigger(c, temporal.ScheduleCleanup)
+			return len(w.sealedFiles(e)) == 0
+		}, "the files are still there")
+		assert.Zero(t, w.count(`SELECT count(*) FROM envelopes WHERE retention_due_at IS NOT NULL`))
+	})
+}
