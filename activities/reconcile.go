@@ -30,5 +30,8 @@ func (a *Activities) Reconcile(ctx context.Context, from reconcile.Position) (Re
 			a.Restarted(string(work), count.Missing)
 		}
 	}
+	if err == nil {
+		err = a.Store.RecordReconcile(ctx, counts.Missing())
+	}
 	return ReconcileRound{Counts: counts, Next: next}, err
 }

@@ -10,6 +10,7 @@ import (
 	"countersign/activities"
 	"countersign/operate/reconcile"
 	"countersign/store"
+	"countersign/test/kit"
 )
 
 // fakeReconciler answers each round with the same counts.
@@ -29,12 +30,21 @@ func TestReconcile_CountsRestartedWorkflows(t *testing.T) {
 	failed := errors.New("no answer")
 	r := &fakeReconciler{counts: reconcile.Counts{store.WorkEnvelopes: {Unfinished: 5, Missing: 2}, store.WorkClosings: {Unfinished: 3}}, err: failed}
 	restarted := map[string]int{}
-	a := &activities.Activities{Reconciler: r, Restarted: func(kind string, n int) { restarted[kind] += n }}
+	clock := kit.NewClock()
+	s := kit.Store(t, "sqlite", clock.Now)
+	a := &activities.Activities{Store: s, Reconciler: r, Restarted: func(kind string, n int) { restarted[kind] += n }}
 	round, err := a.Reconcile(t.Context(), reconcile.Position{})
 	require.ErrorIs(t, err, failed)
 	require.Equal(t, r.counts, round.Counts)
 	require.Equal(t, map[string]int{string(store.WorkEnvelopes): 2}, restarted)
+	lag, err := s.Lag(t.Context(), nil)
+	require.NoError(t, err)
+	require.True(t, lag.Reconciled.IsZero(), "the round has failed")
 	a.Restarted, r.err = nil, nil
 	_, err = a.Reconcile(t.Context(), reconcile.Position{})
 	require.NoError(t, err, "nothing is counted")
+	lag, err = s.Lag(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, int64(2), lag.Lost)
+	require.Equal(t, clock.Now(), lag.Reconciled.UTC())
 }

@@ -73,6 +73,18 @@ func EnsureReconcileSchedule(ctx context.Context, c client.Client) error {
 	return nil
 }
 
+// ScheduleState reports whether a schedule exists, and whether somebody has paused it.
+func ScheduleState(ctx context.Context, c client.Client, id string) (exists, paused bool, err error) {
+	d, err := c.ScheduleClient().GetHandle(ctx, id).Describe(ctx)
+	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
+		return false, false, nil
+	}
+	if err != nil {
+		return false, false, fmt.Errorf("look at the schedule %s: %w", id, err)
+	}
+	return true, d.Schedule.State.Paused, nil
+}
+
 // ensureSchedule creates a schedule that runs a workflow immediately and then in intervals, one run at a time. It
 // updates an existing one to this version of the program, and leaves it paused if an operator has paused it. note
 // names the setting on which it depends. limit ends a run that hangs, for example because no worker of its version is left,

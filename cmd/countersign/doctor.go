@@ -134,6 +134,7 @@ func (x *doctor) database(ctx context.Context, cfg config.Config) *store.Store {
 	x.partitions(within, s)
 	x.outbox(within, s)
 	x.unsealed(within, s)
+	x.late(within, cfg, s)
 	return s
 }
 
@@ -270,6 +271,7 @@ func (x *doctor) namespace(ctx context.Context, c client.Client, name string) {
 		x.ok("workers", "ask for work on every task queue")
 	}
 	x.workflowTasks(ctx, c, name)
+	x.schedules(ctx, c)
 }
 
 // workflowTasks reports workflows that make no progress because their code fails.

@@ -75,6 +75,10 @@ func (a *app) measureStore() error {
 	a.metrics.Database(pool)
 	a.metrics.Outbox(a.store.OutboxDepth)
 	a.metrics.Unsealed(a.store.CountUnsealed)
+	a.metrics.Lag(func(ctx context.Context) (metrics.Lag, error) {
+		lag, err := a.store.Lag(ctx, a.cfg.WebhookSchedule[:])
+		return metrics.Lag(lag), err
+	})
 	return nil
 }
 

@@ -69,6 +69,38 @@ func (m *Metrics) Unsealed(count func(context.Context) (int64, error)) {
 	}})
 }
 
+// Lag is how much work of all apps is late.
+type Lag struct {
+	Overdue, Sealing, Deliveries, Purges, Lost int64
+	Reconciled                                 time.Time // the zero time: never
+}
+
+// Lag shows how much work is late.
+func (m *Metrics) Lag(count func(context.Context) (Lag, error)) {
+	if m == nil {
+		return
+	}
+	m.registry.MustRegister(askedGauges{[]*prometheus.Desc{
+		gaugeDesc("overdue_envelopes", "Envelopes that are open more than 2 minutes after their deadline."),
+		gaugeDesc("sealing_late_envelopes", "Envelopes that are not sealed 5 minutes after the last signature."),
+		gaugeDesc("late_deliveries", "Webhook deliveries whose next attempt was due more than 5 minutes ago, at most 10000."),
+		gaugeDesc("late_purges", "Envelopes whose files should have been purged more than 2 hours ago."),
+		gaugeDesc("lost_workflows", "Workflows that the last round of the schedule reconcile found missing, and started."),
+		gaugeDesc("reconcile_run_seconds", "When the last round of the schedule reconcile ended, in Unix time; 0 for never."),
+	}, func(ctx context.Context) ([]float64, error) {
+		lag, err := count(ctx)
+		return []float64{float64(lag.Overdue), float64(lag.Sealing), float64(lag.Deliveries), float64(lag.Purges), float64(lag.Lost), unixTime(lag.Reconciled)}, err
+	}})
+}
+
+// unixTime returns a time in Unix seconds; 0 for the zero time.
+func unixTime(at time.Time) float64 {
+	if at.IsZero() {
+		return 0
+	}
+	return float64(at.Unix())
+}
+
 // Anchor shows when the audit trail was last anchored; the zero time is shown as 0.
 func (m *Metrics) Anchor(last func(context.Context) (time.Time, error)) {
 	if m == nil {
@@ -78,9 +110,6 @@ func (m *Metrics) Anchor(last func(context.Context) (time.Time, error)) {
 		gaugeDesc("audit_anchor_seconds", "When the audit trail was last time-stamped, in Unix time; 0 for never."),
 	}, func(ctx context.Context) ([]float64, error) {
 		at, err := last(ctx)
-		if at.IsZero() {
-			return []float64{0}, err
-		}
-		return []float64{float64(at.Unix())}, err
+		return []float64{unixTime(at)}, err
 	}})
 }

@@ -79,6 +79,9 @@ func TestEverythingIsCounted(t *testing.T) {
 	m.Outbox(func(context.Context) (int64, time.Duration, error) { return 3, 90 * time.Second, nil })
 	m.Anchor(func(context.Context) (time.Time, error) { return time.Unix(1_800_000_000, 0), nil })
 
+	m.Lag(func(context.Context) (metrics.Lag, error) {
+		return metrics.Lag{Overdue: 1, Sealing: 2, Deliveries: 3, Purges: 4, Lost: 5, Reconciled: time.Unix(1.7e9, 0)}, nil
+	})
 	m.Unsealed(func(context.Context) (int64, error) { return 2, nil })
 
 	got := page(t, m)
@@ -104,6 +107,8 @@ func TestEverythingIsCounted(t *testing.T) {
 		`countersign_outbox_rows 3`,
 		`countersign_unsealed_envelopes 2`,
 		`countersign_audit_anchor_seconds 1.8e+09`,
+		`countersign_overdue_envelopes 1`, `countersign_sealing_late_envelopes 2`, `countersign_late_deliveries 3`,
+		`countersign_late_purges 4`, `countersign_lost_workflows 5`, `countersign_reconcile_run_seconds 1.7e+09`,
 		`countersign_outbox_oldest_age_seconds 90`,
 		`countersign_build_info{version="v1"} 1`,
 		`go_goroutines`,
@@ -120,7 +125,9 @@ func TestAnOutboxThatCannotBeReadIsAbsent(t *testing.T) {
 	m := metrics.New("v1")
 	m.Outbox(func(context.Context) (int64, time.Duration, error) { return 0, 0, errors.New("database is down") })
 	m.Unsealed(func(context.Context) (int64, error) { return 0, errors.New("database is down") })
+	m.Lag(func(context.Context) (metrics.Lag, error) { return metrics.Lag{}, errors.New("database is down") })
 	got := page(t, m)
+	assert.NotContains(t, got, "countersign_overdue_envelopes")
 	assert.NotContains(t, got, "countersign_unsealed_envelopes")
 	assert.NotContains(t, got, "countersign_outbox_rows")
 	assert.Contains(t, got, "countersign_build_info", "the rest is shown all the same")
@@ -174,6 +181,7 @@ func TestTheListOfMetrics(t *testing.T) {
 	m.Outbox(func(context.Context) (int64, time.Duration, error) { return 0, 0, nil })
 	m.Anchor(func(context.Context) (time.Time, error) { return time.Time{}, nil })
 	m.Unsealed(func(context.Context) (int64, error) { return 0, nil })
+	m.Lag(func(context.Context) (metrics.Lag, error) { return metrics.Lag{}, nil })
 	m.Restarted("envelope", 1)
 	m.Database(sql.OpenDB(nil))
 	m.Temporal().Gauge("temporal_worker_task_slots_available").Update(1)

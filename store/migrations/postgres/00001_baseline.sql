@@ -113,8 +113,17 @@ CREATE INDEX envelopes_list_external_id ON envelopes (app_id, tenant_id, externa
 CREATE INDEX envelopes_unfinished ON envelopes (id) WHERE status IN ('sent', 'in_progress', 'sealing');
 -- Open envelopes after their deadline (store/envelope_problems.go).
 CREATE INDEX envelopes_deadline ON envelopes (expires_at) WHERE status IN ('sent', 'in_progress');
+-- Envelopes that are being sealed (store/maintenance_lag.go).
+CREATE INDEX envelopes_sealing ON envelopes (id) WHERE status = 'sealing';
 -- Swept by the schedule "cleanup" (store/maintenance_retention.go).
 CREATE INDEX envelopes_retention_due ON envelopes (retention_due_at) WHERE retention_due_at IS NOT NULL;
+
+-- The last round of the schedule "reconcile".
+CREATE TABLE reconcile_runs (
+    id      integer PRIMARY KEY CHECK (id = 1),
+    at      timestamptz NOT NULL,
+    missing bigint NOT NULL
+);
 
 CREATE TABLE signers (
     id               uuid PRIMARY KEY,

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"countersign/config"
+	"countersign/store"
+	"countersign/temporal"
+)
+
+// reconcileNotice is the age of the last round of the schedule reconcile at which doctor warns. It runs every three minutes.
+const reconcileNotice = 15 * time.Minute
+
+// late reports work that the service should have done by now.
+func (x *doctor) late(ctx context.Context, cfg config.Config, s *store.Store) {
+	lag, err := s.Lag(ctx, cfg.WebhookSchedule[:])
+	if err != nil {
+		x.fail("late", err, "See the database.")
+		return
+	}
+	const workers = "See that workers run and that Temporal answers; lost workflows are started again by the schedule " + temporal.ScheduleReconcile + " within minutes, or by `countersign reconcile`."
+	for _, c := range []struct {
+		check, none, some string
+		n                 int64
+		status, advice    string
+	}{
+		{"overdue", "no envelope is open after its deadline", "%d envelope(s) are open after their deadline", lag.Overdue, failed, workers},
+		{"sealing", "no signed envelope waits for its seal", "%d envelope(s) wait for their seal, 5 minutes after the last signature", lag.Sealing, failed,
+			"`countersign envelope stuck` names those that cannot be sealed. " + workers},
+		{"deliveries", "no webhook delivery is late", "%d webhook deliveries are late", lag.Deliveries, warned,
+			"An endpoint that hangs holds up its own deliveries; the console names it. " + workers},
+		{"purges", "no purge is late", "the files of %d envelope(s) should have been purged", lag.Purges, warned,
+			"The latest run of the schedule " + temporal.ScheduleCleanup + " in the Temporal UI, and the worker's log, say why."},
+		{"lost", "the last round of reconcile found no workflow missing", "the last round of reconcile found %d workflow(s) missing, and started them", lag.Lost, warned,
+			"Find out in the Temporal UI who or what ended them, and see that the number falls to zero within minutes."},
+	} {
+		if c.n == 0 {
+			x.ok(c.check, c.none)
+			continue
+		}
+		x.add(c.check, c.status, fmt.Sprintf(c.some, c.n), c.advice)
+	}
+	const run = "See that a worker runs, and in the Temporal UI that the schedule " + temporal.ScheduleReconcile + " is not paused."
+	switch age := now().Sub(lag.Reconciled); {
+	case lag.Reconciled.IsZero():
+		x.add("reconcile", warned, "lost workflows were never looked for", run)
+	case age > reconcileNotice:
+		x.add("reconcile", warned, "lost workflows were last looked for "+age.Round(time.Minute).String()+" ago", run)
+	default:
+		x.ok("reconcile", "lost workflows were last looked for "+age.Round(time.Second).String()+" ago")
+	}
+}
+
+// schedules reports schedules that are missing or paused: without them nothing is cleaned up, and no lost workflow is found.
+func (x *doctor) schedules(ctx context.Context, c client.Client) {
+	var missing, paused []string
+	for _, id := range []string{temporal.ScheduleCleanup, temporal.ScheduleReconcile} {
+		switch exists, isPaused, err := temporal.ScheduleState(ctx, c, id); {
+		case err != nil:
+			x.fail("schedules", err, "See the Temporal server's log.")
+			return
+		case !exists:
+			missing = append(missing, id)
+		case isPaused:
+			paused = append(paused, id)
+		}
+	}
+	switch {
+	case len(missing) > 0:
+		x.add("schedules", warned, "missing: "+strings.Join(missing, ", "), "Start `countersign worker`, which creates them.")
+	case len(paused) > 0:
+		x.add("schedules", warned, "paused: "+strings.Join(paused, ", "), "Unpause them in the Temporal UI, or with `temporal schedule toggle --unpause --schedule-id ID --reason …`.")
+	default:
+		x.ok("schedules", temporal.ScheduleCleanup+" and "+temporal.ScheduleReconcile+" run")
+	}
+}

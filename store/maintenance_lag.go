@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"countersign/models"
+)
+
+// How long after its time work counts as late: a workflow acts within seconds, and a restarted one within minutes.
+const (
+	expiryNotice   = 2 * time.Minute
+	sealingNotice  = 5 * time.Minute
+	deliveryNotice = 5 * time.Minute
+	purgeNotice    = 2 * time.Hour // a purge is retried after an hour
+
+	// longestRetryAfter is the longest delay that an endpoint can request instead of the next one of the schedule.
+	longestRetryAfter = 24 * time.Hour
+)
+
+// lateDeliveriesCounted bounds the count of late deliveries: an endpoint that hangs may have any number.
+const lateDeliveriesCounted = 10000
+
+// Lag is how much work of all apps the service should have done by now.
+type Lag struct {
+	// Overdue is the number of envelopes that are open minutes after their deadline.
+	Overdue int64
+	// Sealing is the number of envelopes that are not sealed minutes after the last signature.
+	Sealing int64
+	// Deliveries is the number of webhook deliveries whose next attempt was due minutes ago, at most 10,000.
+	Deliveries int64
+	// Purges is the number of envelopes whose files should have been purged hours ago.
+	Purges int64
+	// Lost is the number of workflows that the last round of the schedule reconcile found missing, and started.
+	Lost int64
+	// Reconciled is when that round ended; the zero time: none has.
+	Reconciled time.Time
+}
+
+// Lag counts the work that is late. delays are those before the attempts at a delivery.
+func (s *MaintenanceRepository) Lag(ctx context.Context, delays []time.Duration) (lag Lag, err error) {
+	now, db := s.now().UTC(), s.db.WithContext(ctx)
+	envelopes := func(where string, args ...any) *gorm.DB { return db.Model(&models.Envelope{}).Where(where, args...) }
+	// Each query but the one of deliveries is answered by a partial index on what is unfinished and due.
+	for _, c := range []struct {
+		n     *int64
+		query *gorm.DB
+	}{
+		{&lag.Overdue, envelopes("status IN ('sent', 'in_progress') AND expires_at < ?", now.Add(-expiryNotice))},
+		{&lag.Sealing, envelopes(`status = 'sealing' AND NOT EXISTS (SELECT 1 FROM signers AS s WHERE s.envelope_id = envelopes.id AND s.signed_at >= ?)`, now.Add(-sealingNotice))},
+		{&lag.Purges, envelopes(`retention_due_at < ? AND EXISTS (SELECT 1 FROM documents AS d WHERE d.envelope_id = envelopes.id AND d.retention_until < ?)`,
+			now.Add(purgeNotice), now.Add(-purgeNotice))},
+		{&lag.Deliveries, db.Table("(?) AS late", s.lateDeliveries(db, now, delays))},
+	} {
+		if *c.n, err = count(c.query); err != nil {
+			return Lag{}, fmt.Errorf("count late work: %w", err)
+		}
+	}
+	run, err := first[reconcileRun](db)
+	if run != nil {
+		lag.Lost, lag.Reconciled = run.Missing, run.At
+	}
+	return lag, wrap(err, "read the last round of reconcile")
+}
+
+// lateDeliveries selects pending deliveries that were never attempted although the first attempt is due, or whose last attempt
+// is longer ago than any delay before the next one.
+func (s *MaintenanceRepository) lateDeliveries(db *gorm.DB, now time.Time, delays []time.Duration) *gorm.DB {
+	var initial, longest time.Duration
+	if len(delays) > 0 {
+		initial, longest = delays[0], slices.Max(delays)
+	}
+	return db.Model(&models.Delivery{}).Select("id").Where(`status = 'pending' AND (attempts = 0 AND created_at < ?
+		OR attempts > 0 AND NOT EXISTS (SELECT 1 FROM delivery_attempts AS a WHERE a.delivery_id = webhook_deliveries.id AND a.at >= ?))`,
+		now.Add(-initial-deliveryNotice), now.Add(-max(longest+longest/10, longestRetryAfter)-deliveryNotice)).Limit(lateDeliveriesCounted)
+}
+
+// reconcileRun is the last round of the schedule reconcile: one row.
+type reconcileRun struct {
+	ID      int
+	At      time.Time
+	Missing int64
+}
+
+// RecordReconcile records that a round of the schedule reconcile has found so many workflows missing.
+func (s *MaintenanceRepository) RecordReconcile(ctx context.Context, missing int) error {
+	// SQL: an upsert.
+	err := s.db.WithContext(ctx).Exec(`INSERT INTO reconcile_runs (id, at, missing) VALUES (1, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET at = excluded.at, missing = excluded.missing`, s.now().UTC(), missing).Error
+	return wrap(err, "record a round of reconcile")
+}
