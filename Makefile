@@ -321,7 +321,7 @@ corpus: setup ## Seal PDFs of many producers and have five programs verify them 
 .PHONY: snapshot
 snapshot: $(TOOLS)/goreleaser ## Build what a release consists of into bin/release: archives, packages, checksums, SBOMs (TARGET=linux_amd64 for one platform)
 	target='$(TARGET)'; sed -e '' $${target:+-e "s/\[linux, darwin\]/[$${target%_*}]/" -e "s/\[amd64, arm64\]/[$${target#*_}]/"} .goreleaser.yaml >$(BIN)/goreleaser.yaml
-	$(TOOLS)/goreleaser release --config $(BIN)/goreleaser.yaml --snapshot --clean --skip=docker,sign --parallelism 1
+	$(TOOLS)/goreleaser release --config $(BIN)/goreleaser.yaml --snapshot --clean --skip=docker,sign --parallelism 1 --timeout 3h
 
 .PHONY: check-release
 check-release: $(TOOLS)/goreleaser ## Check the description of a release
