@@ -13,6 +13,7 @@ import (
 	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"countersign/internal/credential"
+	"countersign/internal/limit"
 	"countersign/models"
 	"countersign/notify"
 	"countersign/operate/renewal"
@@ -40,7 +41,7 @@ type Deliverer interface {
 	Deliver(ctx context.Context, req webhook.Request) webhook.Result
 }
 
-// Activities does the work. All fields but SMS, the slots and limits, Anchors, Restarted, BulkRoom and Random are needed.
+// Activities does the work. All fields but SMS, the limits, Anchors, Restarted, BulkLimit and Random are needed.
 type Activities struct {
 	Store  *store.Store
 	Blobs  blob.Store
@@ -48,14 +49,12 @@ type Activities struct {
 	Mail   Mailer
 	SMS    notify.SMS // nil: no text messages
 	Sealer Sealer
-	// SealSlots has room for as many envelopes as are sealed at the same time;
-	// nil: for any number.
-	SealSlots chan struct{}
-	// StampSlots has room for as many envelopes as have time-stamps added at the same time,
-	// which waits for the authority; nil: for any number.
-	StampSlots chan struct{}
-	// CopySlots limits how many envelopes have their copies sent by Seal at the same time; nil: no limit.
-	CopySlots chan struct{}
+	// SealLimit limits how many envelopes are sealed at the same time; nil: no limit.
+	SealLimit *limit.Limit
+	// StampLimit limits for how many envelopes the time-stamp authority is called at the same time; nil: no limit.
+	StampLimit *limit.Limit
+	// CopyLimit limits how many envelopes have their copies sent by Seal at the same time; nil: no limit.
+	CopyLimit *limit.Limit
 	// MailLimit limits the mails of one app; nil: no limit.
 	MailLimit  *MailLimiter
 	Webhooks   Deliverer
@@ -73,8 +72,8 @@ type Activities struct {
 	ArchiveAfter time.Duration
 	Now          func() time.Time
 	NewID        func() uuid.UUID
-	// BulkRoom holds bulk sends back; nil: a worker makes one.
-	BulkRoom *BulkRoom
+	// BulkLimit holds bulk sends back; nil: a worker makes one.
+	BulkLimit *BulkLimit
 	// Random returns a number from 0 up to, not including, n; nil: delays are exact.
 	Random func(n int64) int64
 }

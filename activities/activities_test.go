@@ -21,6 +21,7 @@ import (
 
 	"countersign/activities"
 	"countersign/internal/credential"
+	"countersign/internal/limit"
 	"countersign/models"
 	"countersign/notify"
 	"countersign/seal"
@@ -149,7 +150,7 @@ func onBoth(t *testing.T, test func(*fakeEnv)) {
 		env := &fakeEnv{t: t, clock: clock, app: app, mails: &fakeMailer{}, sealer: &fakeSealer{}}
 		env.Activities = &activities.Activities{
 			Store: s, Blobs: blobs, Tokens: tokens, Mail: env.mails, Sealer: env.sealer, Webhooks: &fakeEndpoint{}, BaseURL: "https://example.com",
-			SigningURL: "https://example.com/sign", AttachmentLimit: 1000, ReminderInterval: 72 * time.Hour, Now: clock.Now, NewID: newID, BulkRoom: &activities.BulkRoom{},
+			SigningURL: "https://example.com/sign", AttachmentLimit: 1000, ReminderInterval: 72 * time.Hour, Now: clock.Now, NewID: newID, BulkLimit: &activities.BulkLimit{},
 		}
 		var suite testsuite.WorkflowTestSuite
 		env.env = suite.NewTestActivityEnvironment()
@@ -170,7 +171,7 @@ func (env *fakeEnv) Invite(ctx context.Context, in temporal.InviteInput) error {
 // seal seals an envelope without sending its copies, and returns its final state.
 func (env *fakeEnv) seal(ctx context.Context, in temporal.EnvelopeInput) (models.Status, error) {
 	a := *env.Activities
-	a.CopySlots = make(chan struct{}) // none is free
+	a.CopyLimit = limit.New(0) // none is free
 	sealed, err := a.Seal(ctx, in)
 	return sealed.Status, err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/activities"
+	"countersign/internal/limit"
 	"countersign/models"
 	"countersign/store"
 	"countersign/store/blob"
@@ -27,8 +28,8 @@ func TestRetentionFromSettingsToPurge(t *testing.T) {
 	onBoth(t, func(env *fakeEnv) {
 		days, ctx := 30, env.t.Context()
 		require.NoError(env.t, env.Store.SaveSettings(ctx, models.Settings{AppID: env.app.ID, TenantID: "t", RetentionDays: &days}))
-		env.AttachmentLimit = 1             // so that everyone gets links
-		env.CopySlots = make(chan struct{}) // none is free: the copies are sent later
+		env.AttachmentLimit = 1      // so that everyone gets links
+		env.CopyLimit = limit.New(0) // none is free: the copies are sent later
 		e, in := env.sent("a@example.com", "b@example.com")
 		env.signAll(e)
 		_, err := env.env.ExecuteActivity(env.Seal, in)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/internal/failpoint"
+	"countersign/internal/limit"
 	"countersign/internal/pulse"
 	"countersign/models"
 	"countersign/seal"
@@ -52,7 +53,7 @@ func (a *Activities) Seal(ctx context.Context, in temporal.EnvelopeInput) (Seale
 // seal seals the documents and returns the envelope in its final state. Only the run whose files are recorded
 // counts; the files of another run are removed.
 func (a *Activities) seal(ctx context.Context, in temporal.EnvelopeInput) (*models.Envelope, error) {
-	release, err := a.takeSealSlot(ctx)
+	release, err := a.acquireSeal(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -310,14 +311,11 @@ var errCopiesBusy = errors.New("as many envelopes as may are sending copies on t
 // copyOnce begins no email if the activity's time is nearly over: SendCopies would begin while this one is still
 // sending it. Nor does it begin one while many others wait for the mail server: documents are sealed in the meantime.
 func (a *Activities) copyOnce(ctx context.Context, e *models.Envelope) error {
-	if a.CopySlots != nil {
-		select {
-		case a.CopySlots <- struct{}{}:
-			defer func() { <-a.CopySlots }()
-		default:
-			return errCopiesBusy
-		}
+	release, ok := a.CopyLimit.TryAcquire(1)
+	if !ok {
+		return errCopiesBusy
 	}
+	defer release()
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < copiesBegin+copiesEnd {
 		return context.DeadlineExceeded
 	}
@@ -332,22 +330,14 @@ func (a *Activities) copyOnce(ctx context.Context, e *models.Envelope) error {
 	return a.sendCopies(mails, begin, e, v)
 }
 
-// takeSealSlot waits until an envelope may be sealed. What computes takes a slot, what
-// waits for a mail server does not: otherwise a slow one would keep documents from being sealed.
-func (a *Activities) takeSealSlot(ctx context.Context) (release func(), err error) {
-	if a.SealSlots == nil {
-		return func() {}, nil
-	}
-	waiting := time.NewTicker(HeartbeatInterval)
-	defer waiting.Stop()
+// acquireSeal waits until an envelope may be sealed. The limit is held for computing, and not while a mail server is awaited:
+// a slow one would keep documents from being sealed.
+func (a *Activities) acquireSeal(ctx context.Context) (release func(), err error) {
 	for {
-		select {
-		case a.SealSlots <- struct{}{}:
-			return func() { <-a.SealSlots }, nil
-		case <-waiting.C:
-			pulse.Beat(ctx) // others are sealed in the meantime
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		release, err = a.SealLimit.Acquire(ctx, 1, HeartbeatInterval)
+		if !errors.Is(err, limit.ErrBusy) {
+			return release, err
 		}
+		pulse.Beat(ctx) // others are sealed in the meantime
 	}
 }

@@ -14,6 +14,7 @@ import (
 	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"countersign/activities"
+	"countersign/internal/limit"
 	"countersign/models"
 	"countersign/temporal"
 )
@@ -67,12 +68,21 @@ func TestSeal_AlsoSendsCopies(t *testing.T) {
 	})
 }
 
-// TestSealSlots: a slow mail server keeps no document from being sealed, and no more are
-// sealed at a time than there are slots.
-func TestSealSlots(t *testing.T) {
+// isFree reports whether a limit has a free unit.
+func isFree(l *limit.Limit) bool {
+	release, ok := l.TryAcquire(1)
+	if ok {
+		release()
+	}
+	return ok
+}
+
+// TestSealLimit: a slow mail server keeps no document from being sealed, and no more are
+// sealed at a time than the limit allows.
+func TestSealLimit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
-		env.SealSlots, env.CopySlots = make(chan struct{}, 1), make(chan struct{}, 1)
+		env.SealLimit, env.CopyLimit = limit.New(1), limit.New(1)
 		first, one := env.sent("a@example.com")
 		second, two := env.sent("b@example.com")
 		env.signAll(first)
@@ -85,7 +95,7 @@ func TestSealSlots(t *testing.T) {
 			case <-send:
 			}
 		}
-		env.sealer.meanwhile = func() { assert.Len(env.t, env.SealSlots, 1) }
+		env.sealer.meanwhile = func() { assert.False(env.t, isFree(env.SealLimit)) }
 		done := make(chan error, 1)
 		go func() {
 			_, err := env.Seal(env.t.Context(), one)
@@ -97,7 +107,7 @@ func TestSealSlots(t *testing.T) {
 		assert.Equal(env.t, activities.Sealed{Status: models.StatusCompleted}, sealed, "its copies do not wait for the mail server here")
 		close(send)
 		require.NoError(env.t, <-done)
-		assert.Empty(env.t, env.SealSlots)
+		assert.True(env.t, isFree(env.SealLimit))
 	})
 }
 
@@ -106,7 +116,7 @@ func TestSealSlots(t *testing.T) {
 func TestAHangingTimestampAuthorityHoldsUpNoSeal(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(env *fakeEnv) {
-		env.SealSlots, env.StampSlots = make(chan struct{}, 1), make(chan struct{}, 1)
+		env.SealLimit, env.StampLimit = limit.New(1), limit.New(1)
 		env.sealer.pending = true
 		first, one := env.sent("a@example.com")
 		second, two := env.sent("b@example.com")
@@ -134,7 +144,7 @@ func TestAHangingTimestampAuthorityHoldsUpNoSeal(t *testing.T) {
 		assert.False(env.t, busy.NonRetryable())
 		close(answer)
 		require.ErrorContains(env.t, <-done, "not renewed here")
-		assert.Empty(env.t, env.StampSlots)
+		assert.True(env.t, isFree(env.StampLimit))
 	})
 }
 

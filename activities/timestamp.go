@@ -41,19 +41,16 @@ func (a *Activities) AnchorAudit(ctx context.Context) (AnchorResult, error) {
 const errTypeStampsBusy = "StampsBusy"
 
 // Timestamp adds the time-stamps that the authority did not give when the
-// documents of an envelope were sealed. It takes none of SealSlots, and does not wait for its own
+// documents of an envelope were sealed. It takes nothing of SealLimit, and does not wait for its own
 // kind: an authority that hangs would keep documents from being sealed. Where others are at
 // it the envelope's turn comes with a later attempt.
 func (a *Activities) Timestamp(ctx context.Context, in temporal.EnvelopeInput) error {
-	if a.StampSlots != nil {
-		select {
-		case a.StampSlots <- struct{}{}:
-			defer func() { <-a.StampSlots }()
-		default:
-			return sdktemporal.NewApplicationErrorWithOptions("other envelopes are at the time-stamp authority", errTypeStampsBusy,
-				sdktemporal.ApplicationErrorOptions{Category: sdktemporal.ApplicationErrorCategoryBenign})
-		}
+	release, ok := a.StampLimit.TryAcquire(1)
+	if !ok {
+		return sdktemporal.NewApplicationErrorWithOptions("other envelopes are at the time-stamp authority", errTypeStampsBusy,
+			sdktemporal.ApplicationErrorOptions{Category: sdktemporal.ApplicationErrorCategoryBenign})
 	}
+	defer release()
 	r := renewal.Renewer{Store: a.Store, Blobs: a.Blobs, Sealer: a.Sealer, Now: a.Now, NewID: a.NewID}
 	return nonRetryable(r.Pending(ctx, store.EnvelopeRef{ID: in.EnvelopeID, AppID: in.AppID}))
 }

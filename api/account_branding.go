@@ -121,10 +121,11 @@ func (s *brandingHandler) logoIn(c *gin.Context, o *object) ([]byte, error) {
 		return nil, nil
 	}
 	ctx := c.Request.Context()
-	if err := s.admissions.Acquire(ctx, 1); err != nil {
+	done, err := s.admissions.Acquire(ctx, 1, 0)
+	if err != nil {
 		return nil, err
 	}
-	defer s.admissions.Release(1)
+	defer done()
 	png, err := picture.LogoIn(ctx, s.admission.Validators, s.pictureBounds(), b)
 	if refused, ok := errors.AsType[*refusal.Error](err); ok {
 		o.bad("logo", "is refused: %s", refused)

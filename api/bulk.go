@@ -60,7 +60,7 @@ func (s *bulkHandler) createBulkSend(c *gin.Context, app caller) error {
 	if err != nil {
 		return fmt.Errorf("read rows: %w", err)
 	}
-	release, err := s.places.acquire(c.Request.Context(), app.ID, size, cmp.Or(s.queueWait, bulkWait))
+	release, err := s.limit.acquire(c.Request.Context(), app.ID, size, cmp.Or(s.queueWait, bulkWait))
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ type bulkHandler struct {
 
 	templates *templateHandler
 	settings  *settingsHandler
-	places    *bulkPlaces // of requests with rows
+	limit     *bulkLimit // of requests with rows
 }
 
 // bulkStore is what bulkHandler needs of the store.

@@ -146,10 +146,11 @@ func (s *uploads) placeAnchors(ctx context.Context, fields []models.FieldInput, 
 
 // resolveAnchors reads the document when its turn among those that are examined has come.
 func (s *uploads) resolveAnchors(ctx context.Context, r io.ReaderAt, size int64, fields []prepare.AnchoredField) ([][]prepare.Place, error) {
-	if err := s.admissions.Acquire(ctx, 1); err != nil {
+	done, err := s.admissions.Acquire(ctx, 1, 0)
+	if err != nil {
 		return nil, err
 	}
-	defer s.admissions.Release(1)
+	defer done()
 	ctx, cancel := context.WithTimeout(ctx, s.admission.Timeout)
 	defer cancel()
 	f, err := pdf.Open(r, size, pdf.DefaultLimits())

@@ -93,10 +93,11 @@ func (s *envelopeHandler) findCovered(ctx context.Context, e *models.Envelope, d
 		return err
 	}
 	defer func() { _ = content.Close() }() // read only
-	if err := s.admissions.Acquire(ctx, 1); err != nil {
+	done, err := s.admissions.Acquire(ctx, 1, 0)
+	if err != nil {
 		return err
 	}
-	defer s.admissions.Release(1)
+	defer done()
 	places := make([]prepare.Place, 0, len(wanted))
 	for p := range wanted {
 		places = append(places, p)

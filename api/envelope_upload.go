@@ -55,10 +55,11 @@ const maxConcurrentAdmissions = 8
 
 // admitAttachment admits a PDF that a signer attaches, when its turn has come.
 func (s *uploads) admitAttachment(ctx context.Context, f *os.File, size int64) (admission.Info, error) {
-	if err := s.admissions.Acquire(ctx, 1); err != nil {
+	done, err := s.admissions.Acquire(ctx, 1, 0)
+	if err != nil {
 		return admission.Info{}, err
 	}
-	defer s.admissions.Release(1)
+	defer done()
 	return admission.AdmitAttachment(ctx, f, size, s.admission)
 }
 
@@ -68,10 +69,11 @@ func (s *uploads) admitPrepared(ctx context.Context, u *upload) (info admission.
 	if err != nil {
 		return info, err
 	}
-	if err := s.admissions.Acquire(ctx, 1); err != nil {
+	done, err := s.admissions.Acquire(ctx, 1, 0)
+	if err != nil {
 		return info, err
 	}
-	defer s.admissions.Release(1)
+	defer done()
 	if u.preparing.password != nil { // decryption happens in memory
 		release, err := s.takeWork(ctx, memoryPerByte*u.Size)
 		if err != nil {
@@ -87,10 +89,11 @@ func (s *uploads) admitPrepared(ctx context.Context, u *upload) (info admission.
 // readSuggestions reads tags and form of an upload when its turn has come.
 func (s *uploads) readSuggestions(c *gin.Context, u *upload) ([]prepare.FoundTag, []prepare.FormField, error) {
 	ctx := c.Request.Context()
-	if err := s.admissions.Acquire(ctx, 1); err != nil {
+	done, err := s.admissions.Acquire(ctx, 1, 0)
+	if err != nil {
 		return nil, nil, err
 	}
-	defer s.admissions.Release(1)
+	defer done()
 	return admission.Suggest(ctx, u.file, u.Size, s.admission)
 }
 

@@ -19,21 +19,26 @@ func (s *Server) MaxBody(operation string) int64 {
 // free.
 func (s *Server) TakeAllTurns() bool {
 	h := s.handlers
-	return h.signings.readingCopies.TryAcquire(maxConcurrentReadingCopies) && h.verification.verifications.TryAcquire(int64(runtime.NumCPU())) &&
-		h.bulk.places.all.TryAcquire(maxBulkBody)
+	_, copies := h.signings.readingCopies.TryAcquire(maxConcurrentReadingCopies)
+	_, verifications := h.verification.verifications.TryAcquire(int64(runtime.NumCPU()))
+	_, rows := h.bulk.limit.all.TryAcquire(maxBulkBody)
+	return copies && verifications && rows
 }
 
 // TakeBodyMemory takes the memory of bodies until it is released. A request that was answered may still have some.
 func (s *Server) TakeBodyMemory(ctx context.Context) (release func(), err error) {
 	m := s.bodyMemory
-	if err := m.small.Acquire(ctx, smallBodiesMemory); err != nil {
+	small, err := m.small.Acquire(ctx, smallBodiesMemory, 0)
+	if err != nil {
 		return nil, err
 	}
-	if err := m.large.Acquire(ctx, largeBodiesMemory); err != nil {
+	large, err := m.large.Acquire(ctx, largeBodiesMemory, 0)
+	if err != nil {
+		small()
 		return nil, err
 	}
 	return func() {
-		m.small.Release(smallBodiesMemory)
-		m.large.Release(largeBodiesMemory)
+		small()
+		large()
 	}, nil
 }

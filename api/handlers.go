@@ -5,8 +5,7 @@ import (
 	"runtime"
 	"slices"
 
-	"golang.org/x/sync/semaphore"
-
+	"countersign/internal/limit"
 	"countersign/seal/admission"
 	"countersign/store"
 	"countersign/store/blob"
@@ -63,15 +62,15 @@ func newHandlers(s *shared, cfg Config) (*handlers, error) {
 	h.signings = &signingHandler{
 		subject: newSubject(s, cfg.Store, func(st *store.Store) signingStore { return st }), uploads: h.files, envelopes: h.envelopes, settings: h.settings, branding: h.branding, pages: pages,
 		codes: cfg.Codes, mail: cfg.Mail, declineNeedsCode: cfg.DeclineNeedsCode, codeBeforeReading: cfg.CodeBeforeReading,
-		readingCopies: semaphore.NewWeighted(maxConcurrentReadingCopies),
+		readingCopies: limit.New(maxConcurrentReadingCopies),
 	}
-	h.bulk = &bulkHandler{newSubject(s, cfg.Store, func(st *store.Store) bulkStore { return st }), h.templates, h.settings, newBulkPlaces()}
+	h.bulk = &bulkHandler{newSubject(s, cfg.Store, func(st *store.Store) bulkStore { return st }), h.templates, h.settings, newBulkLimit()}
 	h.embedded = &embeddedHandler{
 		newSubject(s, cfg.Store, func(st *store.Store) embeddedStore { return st }), h.envelopes, cfg.EmbedURL, cfg.Pages, cfg.Development,
 	}
 	h.portal = &portalHandler{newSubject(s, cfg.Store, func(st *store.Store) portalStore { return st }), h.branding}
 	h.verification = &verifyHandler{
-		newSubject(s, cfg.Store, func(st *store.Store) verifyStore { return st }), cfg.Trust, semaphore.NewWeighted(int64(runtime.NumCPU())),
+		newSubject(s, cfg.Store, func(st *store.Store) verifyStore { return st }), cfg.Trust, limit.New(int64(runtime.NumCPU())),
 	}
 	return h, nil
 }
@@ -88,7 +87,7 @@ func newShared(cfg Config) *shared {
 		requests: cfg.Store, blobs: cfg.Blobs, files: blob.NewReader(cfg.Blobs), tokens: cfg.Tokens, sms: cfg.SMS,
 		baseURL: cfg.BaseURL, uploadLimit: cfg.UploadLimit, admission: cfg.Admission, stallLimit: cmp.Or(cfg.StallLimit, stallLimit), queueWait: cfg.QueueWait,
 		consoleIdle: cmp.Or(cfg.ConsoleIdle, consoleIdle), consoleTOTP: cfg.ConsoleTOTP,
-		admissions: semaphore.NewWeighted(maxConcurrentAdmissions), work: semaphore.NewWeighted(workMemory), bodyMemory: newBodyMemory(cfg.QueueWait),
+		admissions: limit.New(maxConcurrentAdmissions), work: limit.New(workMemory), bodyMemory: newBodyMemory(cfg.QueueWait),
 		bearerRoutes: make(map[string]bool),
 		tracer:       cfg.Tracer, observed: cfg.Observe, fileMissing: cfg.FileMissing, log: cfg.Log, now: cfg.Now, newID: cfg.NewID,
 	}

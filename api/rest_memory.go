@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"golang.org/x/sync/semaphore"
 
+	"countersign/internal/limit"
 	"countersign/seal/sandbox"
 )
 
@@ -26,24 +26,21 @@ const memoryWait = 10 * time.Second
 
 // bodyMemory is the memory of parsed bodies, for all requests together.
 type bodyMemory struct {
-	small, large *semaphore.Weighted
+	small, large *limit.Limit
 	wait         time.Duration
 }
 
 func newBodyMemory(wait time.Duration) *bodyMemory {
-	return &bodyMemory{semaphore.NewWeighted(smallBodiesMemory), semaphore.NewWeighted(largeBodiesMemory), cmp.Or(wait, memoryWait)}
+	return &bodyMemory{limit.New(smallBodiesMemory), limit.New(largeBodiesMemory), cmp.Or(wait, memoryWait)}
 }
 
 // take waits for the memory of one body. A body that needs all of it has it alone.
 func (m *bodyMemory) take(ctx context.Context, size int64) (release func(), err error) {
 	pool := m.small
 	if size > smallBody {
-		pool, size = m.large, min(size, largeBodiesMemory)
+		pool = m.large
 	}
-	if err := acquire(ctx, pool, size, m.wait, "Too many large requests are being read"); err != nil {
-		return nil, err
-	}
-	return func() { pool.Release(size) }, nil
+	return acquire(ctx, pool, size, m.wait, "Too many large requests are being read")
 }
 
 // workMemory is what decoding pictures and decrypting PDFs in this process takes at a time, in bytes.
@@ -51,11 +48,7 @@ const workMemory = 64 << 20
 
 // takeWork waits for working memory of a number of bytes. A request acquires it last, so that no holder waits for another limit.
 func (s *shared) takeWork(ctx context.Context, size int64) (release func(), err error) {
-	size = min(size, workMemory)
-	if err := acquire(ctx, s.work, size, s.bodyMemory.wait, "Too many files are being read"); err != nil {
-		return nil, err
-	}
-	return func() { s.work.Release(size) }, nil
+	return acquire(ctx, s.work, size, s.bodyMemory.wait, "Too many files are being read")
 }
 
 // pictureBounds are the bounds of a process that decodes a picture.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/trace"
-	"golang.org/x/sync/semaphore"
 
 	"countersign/internal/credential"
+	"countersign/internal/limit"
 	"countersign/models"
 	"countersign/notify"
 	"countersign/seal/admission"
@@ -33,8 +33,8 @@ type shared struct {
 	consoleIdle time.Duration // ends a console session in which nothing is done
 	consoleTOTP models.SecondFactor
 
-	admissions *semaphore.Weighted // how many PDFs are examined at a time
-	work       *semaphore.Weighted // bytes of workMemory
+	admissions *limit.Limit // how many PDFs are examined at a time
+	work       *limit.Limit // bytes of workMemory
 	bodyMemory *bodyMemory
 	limits     *limiter
 	apps       appCache

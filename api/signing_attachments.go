@@ -153,10 +153,11 @@ const maxAttachmentPages = 500
 
 // reencode replaces a picture in its temporary file, when its turn has come.
 func (s *signingHandler) reencode(ctx context.Context, u *upload) error {
-	if err := s.admissions.Acquire(ctx, 1); err != nil {
+	done, err := s.admissions.Acquire(ctx, 1, 0)
+	if err != nil {
 		return err
 	}
-	defer s.admissions.Release(1)
+	defer done()
 	release, err := s.takeWork(ctx, memoryPerByte*models.MaxAttachmentSize)
 	if err != nil {
 		return err

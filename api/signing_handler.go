@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"github.com/google/uuid"
-	"golang.org/x/sync/semaphore"
 
 	"countersign/internal/credential"
+	"countersign/internal/limit"
 	"countersign/models"
 	"countersign/notify"
 )
@@ -25,7 +25,7 @@ type signingHandler struct {
 	mail              Mailer
 	declineNeedsCode  bool
 	codeBeforeReading bool
-	readingCopies     *semaphore.Weighted // limits concurrent reading copies
+	readingCopies     *limit.Limit // limits concurrent reading copies
 }
 
 // signingStore is what signingHandler needs of the store.

@@ -183,10 +183,11 @@ const maxConcurrentReadingCopies = 4
 
 // readingCopy makes a reading copy when its turn has come.
 func (s *signingHandler) readingCopy(ctx context.Context, job seal.Reading) (*io.SectionReader, error) {
-	if err := acquire(ctx, s.readingCopies, 1, cmp.Or(s.queueWait, readingCopyWait), "Too many documents are being prepared for reading"); err != nil {
+	done, err := acquire(ctx, s.readingCopies, 1, cmp.Or(s.queueWait, readingCopyWait), "Too many documents are being prepared for reading")
+	if err != nil {
 		return nil, err
 	}
-	defer s.readingCopies.Release(1)
+	defer done()
 	return seal.ReadingCopy(ctx, job)
 }
 

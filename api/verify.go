@@ -36,10 +36,11 @@ func (s *verifyHandler) verify(c *gin.Context) error {
 	}
 	defer u.discard()
 	ctx := c.Request.Context()
-	if err := acquire(ctx, s.verifications, 1, cmp.Or(s.queueWait, verifyWait), "Too many documents are being verified"); err != nil {
+	done, err := acquire(ctx, s.verifications, 1, cmp.Or(s.queueWait, verifyWait), "Too many documents are being verified")
+	if err != nil {
 		return err
 	}
-	defer s.verifications.Release(1)
+	defer done()
 	policy, err := s.trustPolicy(ctx)
 	if err != nil {
 		return err

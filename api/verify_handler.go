@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/google/uuid"
-	"golang.org/x/sync/semaphore"
 
+	"countersign/internal/limit"
 	"countersign/seal/trust"
 	"countersign/store"
 )
@@ -14,8 +14,8 @@ import (
 type verifyHandler struct {
 	subject[verifyStore]
 
-	trust         trust.Policy        // beside this installation's own certificates and keys
-	verifications *semaphore.Weighted // how many documents are verified at a time
+	trust         trust.Policy // beside this installation's own certificates and keys
+	verifications *limit.Limit // how many documents are verified at a time
 }
 
 // verifyStore is what verifyHandler needs of the store.

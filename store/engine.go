@@ -13,6 +13,7 @@ import (
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 
+	"countersign/internal/limit"
 	"countersign/internal/vault"
 	"countersign/models"
 	"countersign/store/blob"
@@ -25,7 +26,7 @@ type engine struct {
 	replica      *replica // nil: none
 	primary      *engine  // of an engine that reads from the replica: the one that writes; else nil
 	postgres     bool
-	writers      *writeQueue // of SQLite; nil: the database makes writers wait
+	writers      *limit.Limit // of SQLite; nil: the database makes writers wait
 	vault        *vault.Vault
 	index        *vault.Index // of addresses
 	registry     *registry

@@ -17,12 +17,14 @@ import (
 	"gorm.io/gorm/schema"
 	"modernc.org/sqlite"
 	sqlitelib "modernc.org/sqlite/lib"
+
+	"countersign/internal/limit"
 )
 
 // sqliteConns bounds the connections: one writes, the others read.
 const sqliteConns = 8
 
-func openSQLite(cfg Config, gc *gorm.Config, writers *writeQueue) (*gorm.DB, error) {
+func openSQLite(cfg Config, gc *gorm.Config, writers *limit.Limit) (*gorm.DB, error) {
 	path := strings.TrimPrefix(cfg.URL, "sqlite://")
 	if path == "" {
 		return nil, errors.New("database URL: sqlite:// needs a path")

@@ -46,10 +46,11 @@ func (s *engine) transact(ctx context.Context, m mode, fn func(*transaction) err
 		return err
 	}
 	if m == readWrite {
-		if err := s.writers.acquire(ctx); err != nil {
+		release, err := acquireWrite(ctx, s.writers)
+		if err != nil {
 			return err
 		}
-		defer s.writers.release()
+		defer release()
 	}
 	conn, err := db.Conn(ctx)
 	if err != nil {

@@ -7,63 +7,49 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	"gorm.io/gorm"
+
+	"countersign/internal/limit"
 )
 
-// writeQueue is the lock of a process's writers, first come, first served. SQLite has one writer at a time and no
-// queue: a writer that finds the lock taken retries after pauses, and whoever retries at the right moment gets it. A
-// nil queue admits everyone.
-type writeQueue struct{ lock *semaphore.Weighted }
-
-func newWriteQueue() *writeQueue { return &writeQueue{semaphore.NewWeighted(1)} }
+// SQLite has one writer at a time and no queue: a writer that finds the lock taken retries after pauses, and whoever retries
+// at the right moment gets it. So the writers of a process have a concurrency limit of one; on PostgreSQL they have none.
 
 // writeQueueLimit bounds the wait for the lock, as busy_timeout does that for other processes.
 const writeQueueLimit = 10 * time.Second
 
 var errWriteQueue = errors.New("store: others are writing to the database for too long")
 
-// acquire waits for the lock.
-func (q *writeQueue) acquire(ctx context.Context) error {
-	if q == nil || q.lock.TryAcquire(1) {
-		return nil
+// acquireWrite waits for the lock of writers.
+func acquireWrite(ctx context.Context, writers *limit.Limit) (release func(), err error) {
+	release, err = writers.Acquire(ctx, 1, writeQueueLimit)
+	if errors.Is(err, limit.ErrBusy) {
+		return nil, errWriteQueue
 	}
-	limited, cancel := context.WithTimeout(ctx, writeQueueLimit)
-	defer cancel()
-	if err := q.lock.Acquire(limited, 1); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return errWriteQueue
-	}
-	return nil
-}
-
-// release passes the lock to the writer that has waited longest.
-func (q *writeQueue) release() {
-	if q != nil {
-		q.lock.Release(1)
-	}
+	return release, err
 }
 
 const writeQueueKey = "store:write_queue"
 
 // queueWrites has GORM's writes outside of transactions wait for the lock; those within are of
 // a writer that holds it.
-func queueWrites(db *gorm.DB, q *writeQueue) error {
+func queueWrites(db *gorm.DB, writers *limit.Limit) error {
 	acquire := func(db *gorm.DB) {
 		if _, ok := db.Statement.ConnPool.(*sql.Conn); ok || db.DryRun {
 			return
 		}
-		if err := q.acquire(db.Statement.Context); err != nil {
+		release, err := acquireWrite(db.Statement.Context, writers)
+		if err != nil {
 			_ = db.AddError(err)
 			return
 		}
-		db.InstanceSet(writeQueueKey, true)
+		db.InstanceSet(writeQueueKey, release)
 	}
 	release := func(db *gorm.DB) {
-		if _, ok := db.InstanceGet(writeQueueKey); ok {
-			q.release()
+		if v, ok := db.InstanceGet(writeQueueKey); ok {
+			if release, ok := v.(func()); ok {
+				release()
+			}
 		}
 	}
 	acquireUnlessRead := func(db *gorm.DB) {

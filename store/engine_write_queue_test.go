@@ -23,10 +23,11 @@ func enqueue(write func()) {
 
 // lookBehind has the lock behind write i: that one is done, and no later one.
 func lookBehind(ctx context.Context, s *store.Store, done []chan error, i int) error {
-	if err := s.AcquireWrites(ctx); err != nil {
+	release, err := s.AcquireWrites(ctx)
+	if err != nil {
 		return err
 	}
-	defer s.ReleaseWrites()
+	defer release()
 	select {
 	case err := <-done[i]:
 		if err != nil {
@@ -78,7 +79,8 @@ func TestSQLiteWritersQueue(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		const rounds = 3
-		require.NoError(t, s.AcquireWrites(ctx))
+		release, err := s.AcquireWrites(ctx)
+		require.NoError(t, err)
 		var (
 			done   = make([]chan error, rounds*len(kinds)) // of each write
 			looked = make(chan error, rounds*len(kinds))
@@ -103,13 +105,14 @@ func TestSQLiteWritersQueue(t *testing.T) {
 		for range kinds {
 			require.ErrorIs(t, <-gaveUp, context.Canceled)
 		}
-		s.ReleaseWrites()
+		release()
 		for range done {
 			require.NoError(t, <-looked)
 		}
-		require.NoError(t, s.AcquireWrites(ctx), "the lock is free again")
+		release, err = s.AcquireWrites(ctx)
+		require.NoError(t, err, "the lock is free again")
 		require.ErrorContains(t, s.FinishOutbox(ctx, 999), "for too long", "one does not wait for ever")
-		s.ReleaseWrites()
+		release()
 	})
 }
 
@@ -121,8 +124,9 @@ func TestSQLiteReadsDoNotQueue(t *testing.T) {
 	e := f.sent(1, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	require.NoError(t, s.AcquireWrites(ctx))
-	defer s.ReleaseWrites()
+	release, err := s.AcquireWrites(ctx)
+	require.NoError(t, err)
+	defer release()
 	for name, read := range map[string]func() error{
 		"an envelope":     func() error { return must2(s.Envelope(ctx, f.app.ID, e.ID)) },
 		"a list":          func() error { return must2nd2(s.Envelopes(ctx, store.EnvelopeFilter{App: f.app.ID, Page: 1, Size: 9})) },

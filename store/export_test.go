@@ -30,10 +30,9 @@ func ColumnsOf() map[any][]string {
 }
 
 // AcquireWrites waits for the lock of writers.
-func (s *Store) AcquireWrites(ctx context.Context) error { return s.writers.acquire(ctx) }
-
-// ReleaseWrites gives it to the next one.
-func (s *Store) ReleaseWrites() { s.writers.release() }
+func (s *Store) AcquireWrites(ctx context.Context) (release func(), err error) {
+	return acquireWrite(ctx, s.writers)
+}
 
 // ReplicaPaused reports whether lists are read from the primary because the replica failed.
 func (s *Store) ReplicaPaused() bool { return s.now().UnixNano() < s.replica.notBefore.Load() }

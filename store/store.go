@@ -22,6 +22,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
+	"countersign/internal/limit"
 	"countersign/models"
 )
 
@@ -95,7 +96,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		}
 		s.db, err = openPostgres(cfg, gc)
 	case "sqlite":
-		s.writers = newWriteQueue()
+		s.writers = limit.New(1)
 		s.db, err = openSQLite(cfg, gc, s.writers)
 	default:
 		err = fmt.Errorf("database URL: unknown scheme %q; use postgres:// or sqlite://", u.Scheme)

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"countersign/activities"
+	"countersign/internal/limit"
 	"countersign/temporal"
 	"countersign/workflows"
 )
@@ -35,10 +36,10 @@ const (
 )
 
 // sealingPerCore is how many activities of the sealing queue a process takes for each that seals: the others send copies,
-// of which copySlots may wait for the mail server.
+// of which copyLimit may wait for the mail server.
 const (
 	sealingPerCore = 16
-	copySlots      = 8
+	copyLimit      = 8
 )
 
 // A process sends the mails of mailSlots activities at the same time, and mailSlotsPerApp of one app: several apps whose mails
@@ -93,17 +94,17 @@ func New(c client.Client, a *activities.Activities, d Deployment, gaveUp func(er
 	forMain := options(100, mainGrace)
 	forMain.DisableWorkflowWorker, forMain.WorkflowTaskPollerBehavior, forMain.MaxConcurrentLocalActivityExecutionSize = false, autoscalingPollers(), 100
 	main := sdkworker.New(c, temporal.QueueMain, forMain)
-	if a.BulkRoom == nil {
-		a.BulkRoom = &activities.BulkRoom{}
+	if a.BulkLimit == nil {
+		a.BulkLimit = &activities.BulkLimit{}
 	}
-	if a.SealSlots == nil {
-		a.SealSlots = make(chan struct{}, runtime.GOMAXPROCS(0))
+	if a.SealLimit == nil {
+		a.SealLimit = limit.New(int64(runtime.GOMAXPROCS(0)))
 	}
-	if a.StampSlots == nil {
-		a.StampSlots = make(chan struct{}, 1)
+	if a.StampLimit == nil {
+		a.StampLimit = limit.New(1)
 	}
-	if a.CopySlots == nil {
-		a.CopySlots = make(chan struct{}, copySlots)
+	if a.CopyLimit == nil {
+		a.CopyLimit = limit.New(copyLimit)
 	}
 	if a.MailLimit == nil {
 		a.MailLimit = &activities.MailLimiter{PerApp: mailSlotsPerApp}

@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"countersign/activities"
+	"countersign/internal/limit"
 	"countersign/models"
 	"countersign/operate/audit"
 	"countersign/seal"
@@ -67,7 +68,7 @@ func newAuditFixture(t *testing.T, kind string) *auditFixture {
 	require.NoError(t, err)
 	acts := &activities.Activities{
 		Store: s, Blobs: blobs, Sealer: sealer, BaseURL: "https://example.com", Now: clock.Now, NewID: uuid.New,
-		CopySlots: make(chan struct{}), // none is free: the copies are sent later
+		CopyLimit: limit.New(0), // none is free: the copies are sent later
 	}
 
 	a.open, a.sealed = a.envelope(s, clock), a.envelope(s, clock)

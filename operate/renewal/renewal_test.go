@@ -21,6 +21,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"countersign/activities"
+	"countersign/internal/limit"
 	"countersign/models"
 	"countersign/operate/audit"
 	"countersign/operate/renewal"
@@ -81,7 +82,7 @@ func newFakeEnv(t *testing.T, s *store.Store, change func(*seal.Config)) *fakeEn
 	env.app = app.ID
 	env.Activities = &activities.Activities{
 		Store: s, Blobs: blobs, Sealer: sealer, BaseURL: "https://example.com", Now: time.Now, NewID: uuid.New,
-		CopySlots: make(chan struct{}), // none is free: the copies are sent later
+		CopyLimit: limit.New(0), // none is free: the copies are sent later
 	}
 	var suite testsuite.WorkflowTestSuite
 	env.env = suite.NewTestActivityEnvironment()

@@ -25,13 +25,13 @@ const (
 	roomRest = 75 * time.Millisecond
 )
 
-// BulkRoom decides when a bulk send may send its next row: when few envelopes, whoever sent them, await their
+// BulkLimit decides when a bulk send may send its next row: when few envelopes, whoever sent them, await their
 // invitations. Then the row does not wait in a queue, and delays no others. While others send, it also pauses after
 // each row.
 //
 // It reads the database, so that the envelopes of all processes count. The state in memory only makes a bulk send
 // slower or faster.
-type BulkRoom struct {
+type BulkLimit struct {
 	// InFlight is how many envelopes may await their invitations before no further row is sent; 0: one.
 	// While no single envelopes are sent there may be six times as many.
 	InFlight int
@@ -43,7 +43,7 @@ type BulkRoom struct {
 }
 
 // admit reports whether a row may be sent now, given the recently sent envelopes.
-func (r *BulkRoom) admit(now time.Time, lately store.Awaiting) bool {
+func (r *BulkLimit) admit(now time.Time, lately store.Awaiting) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if lately.Singles > 0 {
@@ -63,7 +63,7 @@ func (r *BulkRoom) admit(now time.Time, lately store.Awaiting) bool {
 }
 
 // invitationBegan notifies the bulk sends of this process that there may be room.
-func (r *BulkRoom) invitationBegan() {
+func (r *BulkLimit) invitationBegan() {
 	if r != nil {
 		r.began.send()
 	}
@@ -76,10 +76,10 @@ func (a *Activities) awaitRoom(ctx context.Context, most time.Duration) error {
 	tick := time.NewTicker(roomInterval)
 	defer tick.Stop()
 	for {
-		began := a.BulkRoom.began.next()
+		began := a.BulkLimit.began.next()
 		now := a.Now()
 		lately, err := a.Store.AwaitingInvitation(ctx, now.Add(-most))
-		if err != nil || a.BulkRoom.admit(now, lately) {
+		if err != nil || a.BulkLimit.admit(now, lately) {
 			return err
 		}
 		select {

@@ -8,19 +8,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBulkPlaces: requests with rows are worked on up to their bytes together, and of each app one.
-func TestBulkPlaces(t *testing.T) {
+// TestBulkLimit: requests with rows are worked on up to their bytes together, and of each app one.
+func TestBulkLimit(t *testing.T) {
 	t.Parallel()
-	places := newBulkPlaces()
+	limited := newBulkLimit()
 	take := func(app uuid.UUID, wait time.Duration) func() {
 		t.Helper()
-		release, err := places.acquire(t.Context(), app, maxBulkBody/2, wait)
+		release, err := limited.acquire(t.Context(), app, maxBulkBody/2, wait)
 		require.NoError(t, err)
 		return release
 	}
 	busy := func(app uuid.UUID) {
 		t.Helper()
-		_, err := places.acquire(t.Context(), app, maxBulkBody/2, 10*time.Millisecond)
+		_, err := limited.acquire(t.Context(), app, maxBulkBody/2, 10*time.Millisecond)
 		require.Equal(t, "busy", codeOf(t, err))
 	}
 	a, b, c := uuid.New(), uuid.New(), uuid.New()
@@ -35,7 +35,7 @@ func TestBulkPlaces(t *testing.T) {
 	third := take(c, time.Minute)
 	waited := make(chan func())
 	go func() {
-		release, err := places.acquire(t.Context(), a, maxBulkBody+1, time.Minute)
+		release, err := limited.acquire(t.Context(), a, maxBulkBody+1, time.Minute)
 		if err != nil {
 			release = nil
 		}
