@@ -25,7 +25,6 @@ func TestEnvelopesByDay(t *testing.T) {
 			for _, v := range rowsOf(a) {
 				ids = append(ids, v.(object)["id"].(string))
 			}
-			require.EqualValues(t, len(ids), a.body["total"])
 			return ids
 		}
 		day := func(n int) string { return start.AddDate(0, 0, n).Format(time.RFC3339) }

@@ -20,9 +20,9 @@ type bulkHandler struct {
 
 // bulkStore is what bulkHandler needs of the store.
 type bulkStore interface {
-	BulkRows(ctx context.Context, id uuid.UUID, status models.BulkRowStatus, page, size int) ([]*models.BulkRow, int64, error)
+	BulkRows(ctx context.Context, id uuid.UUID, status models.BulkRowStatus, after, limit int) ([]*models.BulkRow, error)
 	BulkSend(ctx context.Context, app, id uuid.UUID) (*store.BulkSendWithCounts, error)
-	BulkSends(ctx context.Context, app uuid.UUID, tenant string, page, size int) (list []*store.BulkSendWithCounts, total int64, err error)
+	BulkSends(ctx context.Context, app uuid.UUID, tenant string, after uuid.UUID, limit int) ([]*store.BulkSendWithCounts, error)
 	ChangeBulkSend(ctx context.Context, app, id uuid.UUID, action models.BulkAction, check func(*models.BulkSend) error) (*store.BulkSendWithCounts, error)
 	CreateBulkSend(ctx context.Context, b *models.BulkSend, rows []*models.BulkRow) error
 	PlanLimits(plan models.Plan) models.PlanLimits

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"countersign/models"
+	"countersign/store"
 )
 
 // bulkRowView is a row of a bulk send as the interface shows it.
@@ -35,11 +36,12 @@ func viewBulkRow(r *models.BulkRow) bulkRowView {
 	return v
 }
 
-// listBulkSends answers a page of the bulk sends of all tenants, or of one.
+// listBulkSends answers with a page of the bulk sends of all tenants, or of one, newest first.
 func (s *bulkHandler) listBulkSends(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	tenant := c.Query("tenantId")
-	page, size := pageQuery(c, p)
+	const list = "bulk sends"
+	after, size := cursorQuery(c, p, app, list).ID, sizeQuery(c, p)
 	switch _, given := c.GetQuery("tenantId"); {
 	case tenant == "" && given:
 		p.Add("tenantId", "must not be empty")
@@ -49,21 +51,23 @@ func (s *bulkHandler) listBulkSends(c *gin.Context, app caller) error {
 	if err := checkTenantQuery(p, app, tenant); err != nil {
 		return err
 	}
-	found, total, err := s.store.BulkSends(c.Request.Context(), app.ID, tenant, page, size)
+	found, err := s.store.BulkSends(c.Request.Context(), app.ID, tenant, after, size+1)
 	if err != nil {
 		return err
 	}
-	return answerPage(c, viewEach(found, viewBulkSend), total, page, size)
+	found, next := cutPage(found, size, app, list, func(b *store.BulkSendWithCounts) listPlace { return listPlace{ID: b.ID} })
+	return answerCursorList(c, viewEach(found, viewBulkSend), next)
 }
 
-// listBulkRows answers a page of the rows, or all of them as a table.
+// listBulkRows answers with a page of the rows in their order, or with all of them as a table.
 func (s *bulkHandler) listBulkRows(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	status := models.BulkRowStatus(c.Query("status"))
 	if _, given := c.GetQuery("status"); given && !status.Valid() {
 		p.Add("status", "must be pending, sent, failed or cancelled")
 	}
-	page, size := query(c, p, "page", 1, models.MaxBulkRows), query(c, p, "pageSize", 20, 100)
+	list := "rows of " + checkedID(c, "id").String()
+	after, size := cursorQuery(c, p, app, list).Number, sizeQuery(c, p)
 	if err := p.Err(); err != nil {
 		return err
 	}
@@ -71,18 +75,19 @@ func (s *bulkHandler) listBulkRows(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
-	table := wantsCSV(c)
-	if table {
-		page, size = 1, models.MaxBulkRows
+	if wantsCSV(c) {
+		rows, err := s.store.BulkRows(c.Request.Context(), b.ID, status, 0, models.MaxBulkRows)
+		if err != nil {
+			return err
+		}
+		return writeBulkTable(c, rows)
 	}
-	rows, total, err := s.store.BulkRows(c.Request.Context(), b.ID, status, page, size)
+	rows, err := s.store.BulkRows(c.Request.Context(), b.ID, status, int(after), size+1)
 	if err != nil {
 		return err
 	}
-	if table {
-		return writeBulkTable(c, rows)
-	}
-	return answerPage(c, viewEach(rows, viewBulkRow), total, page, size)
+	rows, next := cutPage(rows, size, app, list, func(r *models.BulkRow) listPlace { return listPlace{Number: int64(r.Row)} })
+	return answerCursorList(c, viewEach(rows, viewBulkRow), next)
 }
 
 func writeBulkTable(c *gin.Context, rows []*models.BulkRow) error {

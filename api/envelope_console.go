@@ -12,25 +12,27 @@ import (
 	"countersign/store"
 )
 
-// searchEnvelopes lists the envelopes of all tenants, or of one.
+// searchEnvelopes answers with a page of the envelopes of all tenants, or of one, newest first.
 func (s *envelopeHandler) searchEnvelopes(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.EnvelopeFilter{
 		App: app.ID, Tenant: c.Query("tenantId"), Search: searchText(c, p),
 		CreatedAfter: queryTime(c, p, "createdAfter"), CreatedBefore: queryTime(c, p, "createdBefore"), Undelivered: queryFlag(c, p, "undelivered"),
-		Status: statusQuery(c, p), Label: labelQuery(c, p),
+		Status: statusQuery(c, p), Label: labelQuery(c, p), Page: 1, Size: sizeQuery(c, p), Peek: true,
 	}
-	f.Page, f.Size = pageQuery(c, p)
+	list := "console " + envelopeListOf(f)
+	f.After = afterEnvelope(cursorQuery(c, p, app, list))
 	if f.Tenant == "" && len(app.Tenants) > 0 {
 		p.Add("tenantId", "is required for a client that may act for some tenants only")
 	}
 	if err := checkTenantQuery(p, app, f.Tenant); err != nil {
 		return err
 	}
-	found, total, err := s.store.Envelopes(c.Request.Context(), f)
+	found, _, err := s.store.Envelopes(c.Request.Context(), f)
 	if err != nil {
 		return err
 	}
+	found, next := cutPage(found, f.Size, app, list, placeOfEnvelope(f))
 	ids := make([]uuid.UUID, len(found))
 	for i, e := range found {
 		ids[i] = e.ID
@@ -42,7 +44,7 @@ func (s *envelopeHandler) searchEnvelopes(c *gin.Context, app caller) error {
 	data := viewEach(found, func(e *models.Envelope) consoleRow {
 		return consoleRow{listedEnvelope(e), append([]uuid.UUID{}, undelivered[e.ID]...)}
 	})
-	return answerPage(c, data, total, f.Page, f.Size)
+	return answerCursorList(c, data, next)
 }
 
 // consoleRow is an envelope in the console's list.

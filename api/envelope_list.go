@@ -1,10 +1,6 @@
 package api
 
 import (
-	"encoding/base64"
-	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -14,8 +10,7 @@ import (
 	"countersign/store"
 )
 
-// listEnvelopes answers a page of a tenant's envelopes: by number, or behind the
-// cursor that the page before gave.
+// listEnvelopes answers with a page of a tenant's envelopes, by number or after the cursor of the previous page.
 func (s *envelopeHandler) listEnvelopes(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.EnvelopeFilter{
@@ -33,91 +28,53 @@ func (s *envelopeHandler) listEnvelopes(c *gin.Context, app caller) error {
 	case given && sort != "createdAt":
 		p.Add("sort", "must be createdAt or updatedAt")
 	}
-	f.After = cursorQuery(c, p, cursorKindOf(f), "must be the nextCursor of a list with the same sort and bounds")
+	list := envelopeListOf(f)
+	f.After = afterEnvelope(cursorQuery(c, p, app, list))
 	if f.Tenant == "" {
 		p.Add("tenantId", "is required")
 	}
 	if err := checkTenantQuery(p, app, f.Tenant); err != nil {
 		return err
 	}
-	list, total, err := s.store.Envelopes(c.Request.Context(), f)
+	found, total, err := s.store.Envelopes(c.Request.Context(), f)
 	if err != nil {
 		return err
 	}
-	var next *string
-	if len(list) > f.Size {
-		list = list[:f.Size]
-		next = new(cursorAfter(list[f.Size-1], cursorKindOf(f)))
-	}
-	data := viewEach(list, listedEnvelope)
-	return answer(c, http.StatusOK, gin.H{"data": data, "total": total, "page": f.Page, "pageSize": f.Size, "nextCursor": next})
+	found, next := cutPage(found, f.Size, app, list, placeOfEnvelope(f))
+	return answerPage(c, viewEach(found, listedEnvelope), total, f.Page, f.Size, next)
 }
 
 // listedEnvelope is an envelope as lists show it: without its audit trail.
 func listedEnvelope(e *models.Envelope) envelopeView { return viewEnvelope(e, nil) }
 
-// A cursor is a place in a list: the id of the envelope before it, and in the order of
-// a time the microsecond of that, behind a mark that says which time it is.
-
-// cursorKind is the mark.
-type cursorKind string
-
-const (
-	cursorByID       cursorKind = ""
-	cursorByUpdate   cursorKind = "/"
-	cursorByCreation cursorKind = "@"
-)
-
-// cursorKindOf is the kind of the cursors of a list.
-func cursorKindOf(f store.EnvelopeFilter) cursorKind {
+// envelopeListOf names the list of envelopes that a cursor belongs to, by its order.
+func envelopeListOf(f store.EnvelopeFilter) string {
 	switch {
 	case f.ByUpdate:
-		return cursorByUpdate
+		return "envelopes by update"
 	case f.ByCreation():
-		return cursorByCreation
+		return "envelopes by creation"
 	}
-	return cursorByID
+	return "envelopes"
 }
 
-// cursorQuery reads the place behind which a page begins; nil: at the first.
-func cursorQuery(c *gin.Context, p models.Problems, kind cursorKind, problem string) *store.ListPlace {
-	cursor, given := c.GetQuery("cursor")
-	if !given {
+// placeOfEnvelope returns a function that returns the place of an envelope in the list that a filter selects.
+func placeOfEnvelope(f store.EnvelopeFilter) func(*models.Envelope) listPlace {
+	return func(e *models.Envelope) listPlace {
+		switch {
+		case f.ByUpdate:
+			return listPlace{e.ID, e.UpdatedAt.UnixMicro()}
+		case f.ByCreation():
+			return listPlace{e.ID, e.CreatedAt.UnixMicro()}
+		}
+		return listPlace{ID: e.ID}
+	}
+}
+
+// afterEnvelope returns the place for the store's query; nil for the first page.
+func afterEnvelope(at listPlace) *store.ListPlace {
+	if at.ID == uuid.Nil {
 		return nil
 	}
-	if _, paged := c.GetQuery("page"); paged {
-		p.Add("cursor", "cannot be given together with page")
-	}
-	at, ok := readCursor(cursor, kind)
-	if !ok {
-		p.Add("cursor", "%s", problem)
-	}
-	return at
-}
-
-func cursorAfter(e *models.Envelope, kind cursorKind) string {
-	text := e.ID.String()
-	switch kind {
-	case cursorByUpdate:
-		text += string(kind) + strconv.FormatInt(e.UpdatedAt.UnixMicro(), 10)
-	case cursorByCreation:
-		text += string(kind) + strconv.FormatInt(e.CreatedAt.UnixMicro(), 10)
-	case cursorByID:
-	}
-	return base64.RawURLEncoding.EncodeToString([]byte(text))
-}
-
-func readCursor(cursor string, kind cursorKind) (*store.ListPlace, bool) {
-	text, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil {
-		return nil, false
-	}
-	if kind == cursorByID {
-		id, err := uuid.Parse(string(text))
-		return &store.ListPlace{ID: id}, err == nil
-	}
-	first, micro, _ := strings.Cut(string(text), string(kind))
-	id, err1 := uuid.Parse(first)
-	n, err2 := strconv.ParseInt(micro, 10, 64)
-	return &store.ListPlace{ID: id, At: time.UnixMicro(n).UTC()}, err1 == nil && err2 == nil && n >= 0
+	return &store.ListPlace{ID: at.ID, At: time.UnixMicro(at.Number).UTC()}
 }

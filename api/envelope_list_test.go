@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"encoding/base64"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -171,8 +170,6 @@ func TestListsAreFilteredAndContinued(t *testing.T) {
 		for query, other := range map[string]string{period: cursor, "": foreign, "&sort=updatedAt": foreign} {
 			require.Contains(t, c.get("/v1/envelopes?tenantId=acme&cursor="+other+query).refused(400, "validation_error").body["errors"], "cursor", query)
 		}
-		nobodys := base64.RawURLEncoding.EncodeToString([]byte(uuid.NewString()))
-		c.get("/v1/envelopes?tenantId=acme&cursor="+nobodys+period).refused(400, "validation_error")
 	})
 }
 
@@ -207,14 +204,13 @@ func TestATenantsLimitHoldsWithEveryFilter(t *testing.T) {
 					}
 					at := "/v1/console/envelopes?tenantId=acme" + one + two
 					a := caller.get(at).want(200)
-					require.EqualValues(t, 1, a.body["total"], at)
 					require.Len(t, a.body["data"], 1, at)
 					require.Equal(t, "acme", a.body["data"].([]any)[0].(object)["tenantId"], at)
 					caller.get("/v1/console/envelopes?tenantId=globex"+one+two).refused(403, "tenant_forbidden")
 					caller.get("/v1/console/envelopes?page=1"+one+two).refused(400, "validation_error")
 				}
 			}
-			require.EqualValues(t, 0, caller.get("/v1/console/envelopes?tenantId=acme&search=" + foreign.str("id")).want(200).body["total"])
+			require.Empty(t, rowsOf(caller.get("/v1/console/envelopes?tenantId=acme&search="+foreign.str("id")).want(200)))
 			for _, path := range []string{"", "/document"} {
 				caller.get("/v1/console/envelopes/"+foreign.str("id")+path).refused(404, "not_found")
 			}

@@ -257,7 +257,7 @@ func TestEveryIDOfSomebodyElse(t *testing.T) {
 		other.post("/v1/console/envelopes/"+foreign.str("id")+"/signers/"+ids["signer"]+"/resend", nil).refused(404, "not_found")
 		other.get("/v1/envelopes/"+foreign.str("id")+"/document?documentId="+ids["document"]).refused(404, "not_found")
 		for _, list := range []string{"/v1/envelopes?tenantId=acme", "/v1/console/envelopes"} {
-			require.EqualValues(t, 1, other.get(list).want(200).body["total"])
+			require.Len(t, rowsOf(other.get(list).want(200)), 1)
 		}
 		require.EqualValues(t, 0, other.get("/v1/console/webhook-deliveries?webhookId=" + ids["webhook"]).want(200).body["total"])
 		require.Equal(t, "[]", string(other.get("/v1/webhooks").want(200).raw))

@@ -9,22 +9,12 @@ import (
 	"countersign/models"
 )
 
-// pageQuery reads the requested page of a list.
-func pageQuery(c *gin.Context, p models.Problems) (page, size int) {
-	return query(c, p, "page", 1, 1_000_000), query(c, p, "pageSize", 20, 100)
-}
-
-// answerPage answers with a page of a list.
-func answerPage[V any](c *gin.Context, data []V, total int64, page, size int) error {
-	return answer(c, http.StatusOK, gin.H{"data": data, "total": total, "page": page, "pageSize": size})
-}
-
 // answerArray answers with a whole list, as the first lists of the interface are.
 func answerArray[V any](c *gin.Context, data []V) error { return answer(c, http.StatusOK, data) }
 
 // answerList answers with a whole list. It has the shape of a last page.
 func answerList[V any](c *gin.Context, data []V) error {
-	return answer(c, http.StatusOK, gin.H{"data": data, "nextCursor": nil})
+	return answerCursorList(c, data, nil)
 }
 
 // checkTenantQuery rejects an invalid query string and a tenant that the caller must not access; "" is all tenants.

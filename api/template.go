@@ -56,35 +56,28 @@ func (s *templateHandler) getTemplate(c *gin.Context, app caller) error {
 	return answer(c, http.StatusOK, viewTemplateVersion(t))
 }
 
-// listTemplates answers a page of templates: by number, or behind the cursor that the page
-// before gave.
+// listTemplates answers with a page of templates, newest first.
 func (s *templateHandler) listTemplates(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.TemplateFilter{
 		App: app.ID, Tenant: c.Query("tenantId"), ExternalID: queryText(c, p, "externalId", models.MaxExternalID),
 		Text: queryText(c, p, "q", maxSearch), Archived: queryFlag(c, p, "archived"), Label: labelQuery(c, p),
 	}
-	f.Page, f.Size = pageQuery(c, p)
-	if at := cursorQuery(c, p, cursorByID, "must be the nextCursor of a list"); at != nil {
-		f.After = at.ID
-	}
+	const list = "templates"
+	size := sizeQuery(c, p)
+	f.After, f.Limit = cursorQuery(c, p, app, list).ID, size+1
 	if _, given := c.GetQuery("tenantId"); f.Tenant == "" && (given || len(app.Tenants) > 0) {
 		p.Add("tenantId", "must not be empty")
 	}
 	if err := checkTenantQuery(p, app, f.Tenant); err != nil {
 		return err
 	}
-	list, total, err := s.store.Templates(c.Request.Context(), f)
+	found, err := s.store.Templates(c.Request.Context(), f)
 	if err != nil {
 		return err
 	}
-	var next *string
-	if len(list) > f.Size {
-		list = list[:f.Size]
-		next = new(cursorAfter(&models.Envelope{ID: list[f.Size-1].ID}, cursorByID))
-	}
-	data := viewEach(list, viewTemplate)
-	return answer(c, http.StatusOK, gin.H{"data": data, "total": total, "page": f.Page, "pageSize": f.Size, "nextCursor": next})
+	found, next := cutPage(found, size, app, list, func(t *models.Template) listPlace { return listPlace{ID: t.ID} })
+	return answerCursorList(c, viewEach(found, viewTemplate), next)
 }
 
 // templateDocument streams the first document of a version, or the one that documentId

@@ -27,5 +27,5 @@ type templateStore interface {
 	PlanLimits(plan models.Plan) models.PlanLimits
 	PutTemplate(ctx context.Context, at store.TemplateTarget, build func(was *models.LoadedTemplate, from *models.Envelope) (*models.LoadedTemplate, error)) (out *models.LoadedTemplate, created bool, err error)
 	Template(ctx context.Context, app, id uuid.UUID, version int) (*models.LoadedTemplate, error)
-	Templates(ctx context.Context, f store.TemplateFilter) ([]*models.Template, int64, error)
+	Templates(ctx context.Context, f store.TemplateFilter) ([]*models.Template, error)
 }

@@ -317,7 +317,6 @@ func TestListOfTemplates(t *testing.T) {
 		var got []string
 		for path := "?pageSize=2"; path != ""; {
 			page := c.get("/v1/templates" + path).want(200)
-			require.EqualValues(t, 5, page.body["total"])
 			for _, v := range page.body["data"].([]any) {
 				got = append(got, v.(object)["id"].(string))
 			}
@@ -329,16 +328,15 @@ func TestListOfTemplates(t *testing.T) {
 		require.Equal(t, made, got)
 		c.del("/v1/templates/" + made[0]).want(204)
 		for query, want := range map[string]int{
-			"page=2&pageSize=3": 1, "externalId=2": 1, "externalId=9": 0, "q=10%25%20no": 4, "q=lease": 4, "q=no_3": 1, "q=noX3": 0, "q=Übergabe": 1, "q=lease&pageSize=3": 3, "q=lease&pageSize=3&page=2": 1, "q=übergabe": 1, "q=ÜBER": 1, "q=uber": 0, "archived=true": 1, "tenantId=acme": 4, "tenantId=x": 0,
+			"externalId=2": 1, "externalId=9": 0, "q=10%25%20no": 4, "q=lease": 4, "q=no_3": 1, "q=noX3": 0, "q=Übergabe": 1, "q=lease&pageSize=3": 3, "q=übergabe": 1, "q=ÜBER": 1, "q=uber": 0, "archived=true": 1, "tenantId=acme": 4, "tenantId=x": 0,
 		} {
 			require.Len(t, c.get("/v1/templates?" + query).want(200).body["data"], want, query)
 		}
 		next := c.get("/v1/templates?q=LEASE&pageSize=3").want(200).str("nextCursor")
 		rest := c.get("/v1/templates?q=LEASE&pageSize=3&cursor=" + next).want(200)
-		require.EqualValues(t, 4, rest.body["total"])
 		require.Len(t, rest.body["data"], 1)
 		require.Nil(t, rest.body["nextCursor"])
-		for _, bad := range []string{"cursor=x", "page=0", "archived=x", "q=", "page=1&cursor=x", "pageSize=101"} {
+		for _, bad := range []string{"cursor=x", "archived=x", "q=", "pageSize=101"} {
 			c.get("/v1/templates?"+bad).refused(400, "validation_error")
 		}
 	})

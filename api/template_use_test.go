@@ -80,7 +80,7 @@ func TestEnvelopesOfATemplate(t *testing.T) {
 		require.EqualValues(t, 0, c.get("/v1/envelopes?tenantId=acme&templateId=" + uuid.NewString()).want(200).body["total"])
 		c.get("/v1/envelopes?tenantId=acme&templateId=x").refused(400, "validation_error")
 
-		require.EqualValues(t, 2, c.get("/v1/console/envelopes?tenantId=acme").want(200).body["total"])
+		require.Len(t, rowsOf(c.get("/v1/console/envelopes?tenantId=acme").want(200)), 2)
 		require.Equal(t, template.str("id"), c.get("/v1/console/envelopes/" + draft.str("id")).want(200).body["templateId"])
 
 		// What is done to a draft leaves the template's file.

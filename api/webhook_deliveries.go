@@ -68,7 +68,9 @@ func (s *webhookHandler) listDeliveries(c *gin.Context, app caller) error {
 		App: app.ID, Tenants: app.Tenants, Status: models.DeliveryStatus(c.Query("status")), Event: models.EventName(c.Query("event")),
 		Webhook: queryID(c, p, "webhookId"), Envelope: queryID(c, p, "envelopeId"),
 	}
+	const list = "deliveries"
 	f.Page, f.Size = pageQuery(c, p)
+	f.After, f.Peek = cursorQuery(c, p, app, list).ID, true
 	switch f.Status {
 	case models.DeliveryPending, models.DeliveryDelivered, models.DeliveryFailed:
 	default:
@@ -86,11 +88,12 @@ func (s *webhookHandler) listDeliveries(c *gin.Context, app caller) error {
 	if err != nil {
 		return err
 	}
+	found, next := cutPage(found, f.Size, app, list, func(d models.Delivery) listPlace { return listPlace{ID: d.ID} })
 	names, err := s.store.DeliveryContext(c.Request.Context(), app.ID, found)
 	if err != nil {
 		return err
 	}
-	return answerPage(c, views(found, viewDeliveryIn(names)), total, f.Page, f.Size)
+	return answerPage(c, views(found, viewDeliveryIn(names)), total, f.Page, f.Size, next)
 }
 
 func (s *webhookHandler) getDelivery(c *gin.Context, app caller) error {

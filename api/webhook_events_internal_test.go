@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,4 +48,17 @@ func TestEventStreams(t *testing.T) {
 	require.NotContains(t, streams.n, b)
 	streams.close(a)
 	require.True(t, streams.open(a))
+}
+
+// TestEventID accepts the canonical form of an ID that is not the nil UUID.
+func TestEventID(t *testing.T) {
+	t.Parallel()
+	id := uuid.New()
+	for text, ok := range map[string]bool{
+		id.String(): true, "": false, uuid.Nil.String(): false, "{" + id.String() + "}": false, strings.ReplaceAll(id.String(), "-", ""): false, "x": false,
+	} {
+		p := models.Problems{}
+		eventID(p, "cursor", text)
+		require.Equal(t, ok, len(p) == 0, "%q", text)
+	}
 }

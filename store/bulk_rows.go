@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"gorm.io/gorm"
 
 	"countersign/internal/failpoint"
 	"countersign/models"
@@ -135,12 +136,17 @@ func (s *BulkRepository) FailBulkRow(ctx context.Context, app uuid.UUID, r *mode
 	return wrap(err, "fail row %d of bulk send %s", r.Row, r.BulkSendID)
 }
 
-// BulkRows lists rows of a bulk send, of one state or of all (""), in order and without their content, with their
-// total number.
-func (s *BulkRepository) BulkRows(ctx context.Context, id uuid.UUID, status models.BulkRowStatus, page, size int) ([]*models.BulkRow, int64, error) {
-	q := s.db.WithContext(ctx).Model(&models.BulkRow{}).Omit("data").Where("bulk_send_id = ?", id)
-	rows, total, err := listPage[*models.BulkRow](whereGiven(q, "status = ?", status), "position", page, size)
-	return rows, total, wrap(err, "list rows of bulk send %s", id)
+// BulkRows lists up to limit rows of a bulk send that follow a position, of one status or of all (""), in order and
+// without their content. Positions count from 1.
+func (s *BulkRepository) BulkRows(ctx context.Context, id uuid.UUID, status models.BulkRowStatus, after, limit int) ([]*models.BulkRow, error) {
+	rows, err := find[*models.BulkRow](bulkRowsAfter(s.db.WithContext(ctx), id, status, after).Limit(limit))
+	return rows, wrap(err, "list rows of bulk send %s", id)
+}
+
+// bulkRowsAfter selects the rows of BulkRows.
+func bulkRowsAfter(db *gorm.DB, id uuid.UUID, status models.BulkRowStatus, after int) *gorm.DB {
+	q := db.Model(&models.BulkRow{}).Omit("data").Where("bulk_send_id = ? AND position > ?", id, after)
+	return whereGiven(q, "status = ?", status).Order("position")
 }
 
 // TakenExternalIDs returns which of the external ids envelopes of the tenant already have.

@@ -141,26 +141,27 @@ func countBulkRows(db *gorm.DB, ids ...uuid.UUID) (map[uuid.UUID]models.BulkCoun
 	return out, err
 }
 
-// BulkSends lists an app's bulk sends of one tenant or of all (""), newest first, with the counts of their rows, and
-// returns their total number.
-func (s *BulkRepository) BulkSends(ctx context.Context, app uuid.UUID, tenant string, page, size int) (list []*BulkSendWithCounts, total int64, err error) {
+// BulkSends lists up to limit of an app's bulk sends of one tenant or of all (""), newest first, with the counts of
+// their rows. It lists those older than after; uuid.Nil begins with the newest.
+func (s *BulkRepository) BulkSends(ctx context.Context, app uuid.UUID, tenant string, after uuid.UUID, limit int) (list []*BulkSendWithCounts, err error) {
 	err = s.fromReplica(ctx, func(s *engine) error {
 		return s.read(ctx, func(tx *gorm.DB) error {
-			list, total, err = bulkSends(tx, app, tenant, page, size)
+			found, err := find[*models.BulkSend](bulkSendsAfter(tx, app, tenant, after).Limit(limit))
+			if err != nil || len(found) == 0 {
+				return err
+			}
+			counts, err := countBulkRows(tx, mapSlice(found, func(b *models.BulkSend) uuid.UUID { return b.ID })...)
+			list = mapSlice(found, func(b *models.BulkSend) *BulkSendWithCounts { return &BulkSendWithCounts{b, counts[b.ID]} })
 			return err
 		})
 	})
-	return list, total, wrap(err, "list bulk sends")
+	return list, wrap(err, "list bulk sends")
 }
 
-func bulkSends(tx *gorm.DB, app uuid.UUID, tenant string, page, size int) ([]*BulkSendWithCounts, int64, error) {
-	q := whereGiven(tx.Model(&models.BulkSend{}).Where("app_id = ?", app), "tenant_id = ?", tenant)
-	found, total, err := listPage[*models.BulkSend](q, "id DESC", page, size)
-	if err != nil || len(found) == 0 {
-		return nil, total, err
-	}
-	counts, err := countBulkRows(tx, mapSlice(found, func(b *models.BulkSend) uuid.UUID { return b.ID })...)
-	return mapSlice(found, func(b *models.BulkSend) *BulkSendWithCounts { return &BulkSendWithCounts{b, counts[b.ID]} }), total, err
+// bulkSendsAfter selects the bulk sends of BulkSends.
+func bulkSendsAfter(db *gorm.DB, app uuid.UUID, tenant string, after uuid.UUID) *gorm.DB {
+	q := whereGiven(db.Model(&models.BulkSend{}).Where("app_id = ?", app), "tenant_id = ?", tenant)
+	return whereGiven(q, "id < ?", after).Order("id DESC")
 }
 
 // ChangeBulkSend does something to a bulk send: it is paused, resumed, cancelled, or

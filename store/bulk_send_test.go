@@ -120,9 +120,9 @@ func TestBulkRowsAreSentOnce(t *testing.T) {
 		assert.Equal(t, models.BulkCounts{Pending: 2, Sent: 4}, f.counts(b))
 		used, reserved := f.usage()
 		assert.Equal(t, []int{4, 0}, []int{used, reserved}, "a plan without a bound reserves nothing")
-		rows, total, err := s.BulkRows(ctx, b.ID, models.BulkRowSent, 1, 100)
+		rows, err := s.BulkRows(ctx, b.ID, models.BulkRowSent, 0, 100)
 		require.NoError(t, err)
-		assert.EqualValues(t, 4, total)
+		assert.Len(t, rows, 4)
 		ids := make(map[uuid.UUID]bool)
 		for _, r := range rows {
 			f.check(*r.EnvelopeID)

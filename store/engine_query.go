@@ -58,15 +58,6 @@ func whereGiven[V comparable](q *gorm.DB, where string, value V) *gorm.DB {
 	return q.Where(where, value)
 }
 
-// listPage is a page of the rows of a query, and the number of all of them. Pages count from 1.
-func listPage[T any](q *gorm.DB, order string, page, size int) (rows []T, total int64, err error) {
-	if total, err = count(q.Session(&gorm.Session{})); err != nil {
-		return nil, 0, err
-	}
-	rows, err = find[T](q.Session(&gorm.Session{}).Order(order).Offset((page - 1) * size).Limit(size))
-	return rows, total, err
-}
-
 // takeDecrypted is take for a row of which some columns are encrypted.
 func takeDecrypted[T any](s *engine, db *gorm.DB, where string, args ...any) (*T, error) {
 	row, err := take[T](db, where, args...)

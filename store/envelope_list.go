@@ -77,7 +77,7 @@ func (f EnvelopeFilter) statuses() []models.Status {
 
 // isSearch reports whether the filter is nothing but a search among all envelopes of an app.
 func (f EnvelopeFilter) isSearch() bool {
-	return f.Search != "" && f == EnvelopeFilter{App: f.App, Search: f.Search, Page: f.Page, Size: f.Size}
+	return f.Search != "" && f == EnvelopeFilter{App: f.App, Search: f.Search, Page: f.Page, Size: f.Size, Peek: f.Peek, After: f.After}
 }
 
 // searchedID is the id that is searched for.
@@ -247,6 +247,8 @@ func (s *EnvelopeListRepository) pageIDs(db *gorm.DB, f EnvelopeFilter, offset i
 			return q.Where("(updated_at, id) > (?, ?)", at.At.UTC(), at.ID)
 		case f.ByCreation():
 			return q.Where("(created_at, id) < (?, ?)", at.At.UTC(), at.ID)
+		case f.isSearch():
+			return q.Where("envelope_id < ?", at.ID)
 		default:
 			return q.Where("id < ?", at.ID)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -99,7 +100,40 @@ func (s *Store) FirstSince(ctx context.Context, app uuid.UUID, since time.Time, 
 // PlanOfDeliveries is how PostgreSQL finds a page of deliveries.
 func (s *Store) PlanOfDeliveries(ctx context.Context, f DeliveryFilter) (plan string, err error) {
 	db := s.db.WithContext(ctx)
-	return plan, db.Raw("EXPLAIN (FORMAT JSON) ?", s.matchingDeliveries(db, f).Order("id DESC").Limit(f.Size)).Row().Scan(&plan)
+	return plan, db.Raw("EXPLAIN (FORMAT JSON) ?", s.deliveriesPage(db, f)).Row().Scan(&plan)
+}
+
+// PlansOfLists returns how the database finds a page of each list that continues with a cursor, if it may not sort.
+func (s *Store) PlansOfLists(ctx context.Context, app, after uuid.UUID) (map[string]string, error) {
+	plans := make(map[string]string)
+	err := s.transact(ctx, readOnly, func(t *transaction) error {
+		explain := "EXPLAIN QUERY PLAN ?"
+		if s.postgres {
+			explain = "EXPLAIN ?"
+			t.exec("SET LOCAL enable_sort = off")
+			t.exec("SET LOCAL enable_seqscan = off")
+			t.exec("SET LOCAL enable_bitmapscan = off")
+		}
+		db, err := t.gorm()
+		if err != nil {
+			return err
+		}
+		for name, q := range map[string]*gorm.DB{
+			"templates": templatesAfter(s.engine, db, TemplateFilter{App: app, After: after}), "templates of a tenant": templatesAfter(s.engine, db, TemplateFilter{App: app, Tenant: "t", After: after}),
+			"bulk sends": bulkSendsAfter(db, app, "", after), "bulk sends of a tenant": bulkSendsAfter(db, app, "t", after),
+			"rows": bulkRowsAfter(db, after, "", 20), "failed rows": bulkRowsAfter(db, after, models.BulkRowFailed, 20),
+			"deliveries":        s.deliveriesPage(db, DeliveryFilter{App: app, After: after}),
+			"failed deliveries": s.deliveriesPage(db, DeliveryFilter{App: app, Status: models.DeliveryFailed, After: after}),
+		} {
+			rows, err := find[map[string]any](db.Raw(explain, q.Limit(21)))
+			if err != nil {
+				return err
+			}
+			plans[name] = fmt.Sprint(rows)
+		}
+		return nil
+	})
+	return plans, err
 }
 
 // PlansOfArchiveKeys are how PostgreSQL finds a page of the keys of archives, and one of them.

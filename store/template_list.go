@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/google/uuid"
@@ -14,25 +13,32 @@ import (
 // TemplateFilter selects templates for a list.
 type TemplateFilter struct {
 	App        uuid.UUID
-	Tenant     string // those of the tenant, and those for all; "": of any
-	ExternalID string // "": any
-	Text       string // part of the name; "": any
-	Label      string // one of its labels; "": any
-	Archived   bool   // those that are archived; else those that are not
-	Page, Size int    // from 1
-	After      uuid.UUID
+	Tenant     string    // those of the tenant, and those for all; "": of any
+	ExternalID string    // "": any
+	Text       string    // part of the name; "": any
+	Label      string    // one of its labels; "": any
+	Archived   bool      // those that are archived; else those that are not
+	After      uuid.UUID // those older than the one with this ID; uuid.Nil: from the newest on
+	Limit      int
 }
 
-// Templates lists templates, newest first, one more than a page if there are more, with the
-// number of all that match.
-func (s *TemplateRepository) Templates(ctx context.Context, f TemplateFilter) ([]*models.Template, int64, error) {
-	return listFromReplica(ctx, s.engine, func(e *engine) ([]*models.Template, int64, error) {
-		return (&TemplateRepository{engine: e}).templates(ctx, f)
+// Templates lists templates, newest first.
+func (s *TemplateRepository) Templates(ctx context.Context, f TemplateFilter) (list []*models.Template, err error) {
+	err = s.fromReplica(ctx, func(e *engine) error {
+		q := templatesAfter(e, e.db.WithContext(ctx), f)
+		if f.Text != "" {
+			list, err = templatesNamed(q, f.Text, f.Limit)
+		} else {
+			list, err = find[*models.Template](q.Limit(f.Limit))
+		}
+		return err
 	})
+	return list, wrap(err, "list templates")
 }
 
-func (s *TemplateRepository) templates(ctx context.Context, f TemplateFilter) ([]*models.Template, int64, error) {
-	q := s.db.WithContext(ctx).Model(&models.Template{}).Where("app_id = ?", f.App)
+// templatesAfter selects the templates of Templates, except by their names.
+func templatesAfter(s *engine, db *gorm.DB, f TemplateFilter) *gorm.DB {
+	q := db.Model(&models.Template{}).Where("app_id = ?", f.App)
 	if f.Archived {
 		q = q.Where("archived_at IS NOT NULL")
 	} else {
@@ -42,61 +48,37 @@ func (s *TemplateRepository) templates(ctx context.Context, f TemplateFilter) ([
 		q = q.Where("tenant_id IN ?", []string{f.Tenant, ""})
 	}
 	q = s.labeled(whereGiven(q, "external_id = ?", f.ExternalID), f.Label)
-	if f.Text != "" {
-		return templatesNamed(q, f)
-	}
-	total, err := count(q.Session(&gorm.Session{}))
-	if err != nil {
-		return nil, 0, fmt.Errorf("list templates: %w", err)
-	}
-	page := q.Session(&gorm.Session{}).Order("id DESC").Limit(f.Size + 1)
-	if f.After != uuid.Nil {
-		page = page.Where("id < ?", f.After)
-	} else {
-		page = page.Offset((f.Page - 1) * f.Size)
-	}
-	out, err := find[*models.Template](page)
-	return out, total, wrap(err, "list templates")
+	return whereGiven(q, "id < ?", f.After).Order("id DESC")
 }
 
 // namesAtOnce is how many names of templates are read in one statement.
 const namesAtOnce = 1000
 
-// templatesNamed returns the templates with the text in their names, in the order of Templates. Names are compared
-// here as in a search for envelopes: in SQLite, and in PostgreSQL depending on the database's locale, lower may know
-// ASCII letters only.
-func templatesNamed(q *gorm.DB, f TemplateFilter) (out []*models.Template, total int64, err error) {
-	text, skip := normalizeForSearch(f.Text), int64((f.Page-1)*f.Size)
-	if f.After != uuid.Nil {
-		skip = 0
-	}
-	var ids []uuid.UUID // of the page, and of one more
-	for last, more := uuid.Max, true; more; {
+// templatesNamed returns the first templates of a query that have the text in their names. Names are compared here as
+// in a search for envelopes: in SQLite, and in PostgreSQL depending on the database's locale, lower may know ASCII
+// letters only.
+func templatesNamed(q *gorm.DB, text string, limit int) ([]*models.Template, error) {
+	text = normalizeForSearch(text)
+	q = q.Session(&gorm.Session{})
+	var ids []uuid.UUID
+	for last, more := uuid.Max, true; more && len(ids) < limit; {
 		var names []struct {
 			ID   uuid.UUID
 			Name string
 		}
-		if err := q.Session(&gorm.Session{}).Select("id, name").Where("id < ?", last).Order("id DESC").Limit(namesAtOnce).Find(&names).Error; err != nil {
-			return nil, 0, fmt.Errorf("list templates by name: %w", err)
+		if err := q.Select("id, name").Where("id < ?", last).Limit(namesAtOnce).Find(&names).Error; err != nil {
+			return nil, err
 		}
 		more = len(names) == namesAtOnce
 		for _, v := range names {
 			last = v.ID
-			if !strings.Contains(normalizeForSearch(v.Name), text) {
-				continue
-			}
-			total++
-			switch {
-			case f.After != uuid.Nil && !before(v.ID, f.After), len(ids) > f.Size:
-			case skip > 0:
-				skip--
-			default:
+			if strings.Contains(normalizeForSearch(v.Name), text) {
 				ids = append(ids, v.ID)
 			}
 		}
 	}
-	if len(ids) > 0 {
-		out, err = find[*models.Template](q.Session(&gorm.Session{}).Where("id IN ?", ids).Order("id DESC"))
+	if len(ids) == 0 {
+		return nil, nil
 	}
-	return out, total, wrap(err, "list templates by name")
+	return find[*models.Template](q.Where("id IN ?", ids[:min(len(ids), limit)]))
 }

@@ -23,6 +23,9 @@ type DeliveryFilter struct {
 	Envelope uuid.UUID
 	Page     int // from 1
 	Size     int
+	// After lists deliveries older than the one with this ID instead of a page; uuid.Nil: from Page on.
+	After uuid.UUID
+	Peek  bool // returns one delivery more than Size, which shows whether there are more
 }
 
 // Deliveries lists an app's deliveries, newest first, with the number of all
@@ -40,8 +43,20 @@ func (s *WebhookRepository) deliveries(ctx context.Context, f DeliveryFilter) ([
 	if err != nil {
 		return nil, 0, fmt.Errorf("count deliveries: %w", err)
 	}
-	out, err := find[models.Delivery](q.Order("id DESC").Offset((f.Page - 1) * f.Size).Limit(f.Size))
+	out, err := find[models.Delivery](s.deliveriesPage(db, f))
 	return out, total, wrap(err, "list deliveries")
+}
+
+// deliveriesPage selects the page that a filter describes.
+func (s *WebhookRepository) deliveriesPage(db *gorm.DB, f DeliveryFilter) *gorm.DB {
+	q, limit := s.matchingDeliveries(db, f).Order("id DESC"), f.Size
+	if f.Peek {
+		limit++
+	}
+	if f.After != uuid.Nil {
+		return q.Where("id < ?", f.After).Limit(limit)
+	}
+	return q.Offset((f.Page - 1) * f.Size).Limit(limit)
 }
 
 // matchingDeliveries are the deliveries that a filter selects.

@@ -19,7 +19,7 @@ type listInput struct {
 	Status      string `json:"status,omitempty" jsonschema:"draft, sent, in_progress, completed, declined, voided or expired"`
 	Undelivered bool   `json:"undelivered,omitempty" jsonschema:"only those with a mail that was refused for good"`
 	Limit       int    `json:"limit,omitempty" jsonschema:"how many at most, 1 to 50; 20 unless given"`
-	Page        int    `json:"page,omitempty" jsonschema:"from 1"`
+	Cursor      string `json:"cursor,omitempty" jsonschema:"nextCursor of the previous page"`
 }
 
 type row struct {
@@ -33,12 +33,12 @@ type row struct {
 }
 
 func (s *server) listEnvelopes(ctx context.Context, _ *mcp.CallToolRequest, in listInput) (any, error) {
-	size, number := cmp.Or(in.Limit, 20), max(in.Page, 1)
+	size := cmp.Or(in.Limit, 20)
 	if size < 1 || size > 50 {
 		return nil, errors.New("limit: it must be from 1 to 50")
 	}
 	found, err := countersign.Answer(s.Client.API.SearchEnvelopesWithResponse(ctx, &api.SearchEnvelopesParams{
-		TenantID: &s.Tenant, Page: &number, PageSize: &size, Search: countersign.Optional(in.Search),
+		TenantID: &s.Tenant, Cursor: countersign.Optional(in.Cursor), PageSize: &size, Search: countersign.Optional(in.Search),
 		Status: countersign.Optional(api.EnvelopeStatus(in.Status)), Undelivered: countersign.Optional(in.Undelivered),
 	}))
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *server) listEnvelopes(ctx context.Context, _ *mcp.CallToolRequest, in l
 		}
 		rows = append(rows, row{e.ID, cleanPtr(e.Subject), string(e.Status), e.CreatedAt, fmt.Sprintf("%d of %d", signed, len(e.Signers)), len(e.Undelivered), s.page(e.ID)})
 	}
-	return map[string]any{"envelopes": rows, "page": number, "total": found.Total}, nil
+	return map[string]any{"envelopes": rows, "nextCursor": found.NextCursor}, nil
 }
 
 type idInput struct {

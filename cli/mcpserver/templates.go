@@ -17,7 +17,7 @@ import (
 type templatesInput struct {
 	Search string `json:"search,omitempty" jsonschema:"part of the name"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"how many at most, 1 to 50; 20 unless given"`
-	Page   int    `json:"page,omitempty" jsonschema:"from 1"`
+	Cursor string `json:"cursor,omitempty" jsonschema:"nextCursor of the previous page"`
 }
 
 type templateRow struct {
@@ -36,12 +36,12 @@ func (s *server) templatePage(id uuid.UUID) string {
 }
 
 func (s *server) listTemplates(ctx context.Context, _ *mcp.CallToolRequest, in templatesInput) (any, error) {
-	size, number := cmp.Or(in.Limit, 20), max(in.Page, 1)
+	size := cmp.Or(in.Limit, 20)
 	if size < 1 || size > 50 {
 		return nil, errors.New("limit: it must be from 1 to 50")
 	}
 	found, err := countersign.Answer(s.Client.API.ListTemplatesWithResponse(ctx, &api.ListTemplatesParams{
-		TenantID: &s.Tenant, Q: countersign.Optional(in.Search), Page: &number, PageSize: &size,
+		TenantID: &s.Tenant, Q: countersign.Optional(in.Search), Cursor: countersign.Optional(in.Cursor), PageSize: &size,
 	}))
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (s *server) listTemplates(ctx context.Context, _ *mcp.CallToolRequest, in t
 		t := &found.Data[i]
 		rows = append(rows, templateRow{t.ID, clean(t.Name, maxText), cleanPtr(t.ExternalID), t.Version, t.UpdatedAt, t.TenantID == nil, s.templatePage(t.ID)})
 	}
-	return map[string]any{"templates": rows, "page": number, "total": found.Total}, nil
+	return map[string]any{"templates": rows, "nextCursor": found.NextCursor}, nil
 }
 
 type templateInput struct {

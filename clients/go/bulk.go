@@ -60,9 +60,8 @@ func (c *Client) WaitUntilBulkSent(ctx context.Context, id uuid.UUID) (*BulkSend
 // one status is read may be missed.
 func (c *Client) BulkRows(ctx context.Context, id uuid.UUID, status api.BulkRowStatus) iter.Seq2[*BulkRow, error] {
 	return func(yield func(*BulkRow, error) bool) {
-		size := 100
-		for page := 1; ; page++ {
-			params := &api.ListBulkSendRowsParams{Page: &page, PageSize: &size, Status: Optional(status)}
+		params := &api.ListBulkSendRowsParams{PageSize: Ptr(100), Status: Optional(status)}
+		for {
 			list, err := Answer(c.API.ListBulkSendRowsWithResponse(ctx, id, params))
 			if err != nil {
 				yield(nil, err)
@@ -73,7 +72,7 @@ func (c *Client) BulkRows(ctx context.Context, id uuid.UUID, status api.BulkRowS
 					return
 				}
 			}
-			if len(list.Data) < size {
+			if params.Cursor = list.NextCursor; params.Cursor == nil {
 				return
 			}
 		}

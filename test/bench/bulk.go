@@ -185,13 +185,20 @@ func (w *benchEnv) bulkStages(ctx context.Context, id string, sent int) (out []p
 			EnvelopeID string
 			SettledAt  time.Time
 		}
+		NextCursor *string
 	}
-	path := fmt.Sprintf("/v1/bulk-sends/%s/rows?status=sent&pageSize=%d&page=%d", id, bulkSample, 1+sent/2/bulkSample)
-	if err := w.client.do(ctx, "GET", path, "", nil, &page); err != nil {
-		return nil, err
-	}
-	if len(page.Data) == 0 {
-		return nil, fmt.Errorf("bulk send %s has no rows in the middle of %d", id, sent)
+	list := fmt.Sprintf("/v1/bulk-sends/%s/rows?status=sent&pageSize=%d", id, bulkSample)
+	path := list
+	for read := 0; ; path = list + "&cursor=" + *page.NextCursor {
+		if err := w.client.do(ctx, "GET", path, "", nil, &page); err != nil {
+			return nil, err
+		}
+		if read += len(page.Data); read > sent/2 {
+			break
+		}
+		if page.NextCursor == nil {
+			return nil, fmt.Errorf("bulk send %s has no rows in the middle of %d", id, sent)
+		}
 	}
 	for _, row := range page.Data {
 		var p probeTimes

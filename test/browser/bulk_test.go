@@ -62,7 +62,7 @@ func TestConsoleBulkSendOfAViewer(t *testing.T) {
 	b.answers("/v1/bulk-sends/"+id, 200, `{"id": "`+id+`", "tenantId": "quayside", "templateId": "`+id+`", "templateVersion": 2, "name": "Leases of June", "status": "completed",
 		"total": 3, "counts": {"pending": 0, "sent": 2, "failed": 1, "cancelled": 0}, "perMinute": null, "createdBy": "me", "createdAt": "2026-11-01T07:00:00Z", "completedAt": "2026-11-01T07:01:00Z"}`)
 	b.answers("/v1/bulk-sends/"+id+"/rows", 200, `{"data": [{"row": 2, "externalId": "lease-2", "status": "failed", "envelopeId": null,
-		"error": {"code": "external_id_taken", "message": "Another envelope has this externalId."}, "settledAt": "2026-11-01T07:00:30Z"}], "total": 1, "page": 1, "pageSize": 20}`)
+		"error": {"code": "external_id_taken", "message": "Another envelope has this externalId."}, "settledAt": "2026-11-01T07:00:30Z"}], "nextCursor": null}`)
 	consoleUser(b, "bulkviewer", "viewer")
 	b.visit(svc.base + "/console#/bulk/" + id)
 	b.see("Another envelope has this externalId.")

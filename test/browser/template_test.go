@@ -346,7 +346,7 @@ func TestContactsAreOffered(t *testing.T) {
 func TestFirstUse(t *testing.T) {
 	t.Parallel()
 	b := open(t, desktop)
-	const none = `{"data": [], "total": 0, "page": 1, "pageSize": 20, "nextCursor": null}`
+	const none = `{"data": [], "nextCursor": null}`
 	b.answers("/v1/console/envelopes", 200, none)
 	b.answers("/v1/templates", 200, none)
 	b.answers("/v1/bulk-sends", 200, none)

@@ -187,7 +187,7 @@ func TestMCPFromDraftToSeal(t *testing.T) {
 		}
 		why := a.must(t, "explain_envelope", arg(id))
 		require.Contains(t, why["waitingFor"].([]any)[0], "Ada <ada@example.com> was invited")
-		require.EqualValues(t, 1, a.must(t, "list_envelopes", map[string]any{"search": protocol})["total"])
+		require.Len(t, a.must(t, "list_envelopes", map[string]any{"search": protocol})["envelopes"], 1)
 		reminded := a.must(t, "remind_signers", arg(id))
 		require.Len(t, reminded["reminded"], 1)
 		require.Contains(t, a.questions()[1], "ada@example.com")
@@ -261,9 +261,10 @@ func TestMCPTemplates(t *testing.T) {
 	c := &cli{home: t.TempDir(), env: s.env()}
 	id := strings.Fields(c.must(t, "template", "push", lease(t, c)))[0]
 	a := newAgent(t, s, protocols[1], nil, "--read-only")
-	require.EqualValues(t, 0, a.must(t, "list_templates", map[string]any{"search": "nothing"})["total"])
+	require.Empty(t, a.must(t, "list_templates", map[string]any{"search": "nothing"})["templates"])
 	found := a.must(t, "list_templates", map[string]any{"search": "eas"})
-	require.EqualValues(t, 1, found["total"])
+	require.Len(t, found["templates"], 1)
+	require.Nil(t, found["nextCursor"])
 	row, ok := found["templates"].([]any)[0].(map[string]any)
 	require.True(t, ok)
 	require.Equal(t, id, row["id"])
@@ -299,7 +300,7 @@ func TestMCPFilesStayInTheFolder(t *testing.T) {
 		require.Contains(t, text, "file", file)
 		a.refused(t, "verify_pdf", map[string]any{"file": file})
 	}
-	require.EqualValues(t, 0, a.must(t, "list_envelopes", map[string]any{})["total"], "nothing was made")
+	require.Empty(t, a.must(t, "list_envelopes", map[string]any{})["envelopes"], "nothing was made")
 	id := draft(t, s, "Download")
 	get := func(file string) map[string]any {
 		return map[string]any{"envelope_id": id, "kind": "original", "file": file}

@@ -330,6 +330,25 @@ func (c *client) get(t *testing.T, path string) *answer {
 	return c.call(t, http.MethodGet, path, nil)
 }
 
+// pages returns the items of a list that continues with a cursor, page by page. The path has a query.
+func (c *client) pages(t *testing.T, path string) (items []object) {
+	t.Helper()
+	seen := make(map[string]bool)
+	for cursor := ""; ; {
+		page := c.get(t, path+cursor).want(t, 200)
+		for i := range page.body["data"].([]any) {
+			items = append(items, page.item("data", i))
+		}
+		next, more := page.body["nextCursor"].(string)
+		if !more {
+			return items
+		}
+		require.False(t, seen[next], "the pages of %s lead in a circle", path)
+		seen[next] = true
+		cursor = "&cursor=" + next
+	}
+}
+
 func (c *client) post(t *testing.T, path string, body any) *answer {
 	t.Helper()
 	return c.call(t, http.MethodPost, path, body)

@@ -2069,14 +2069,8 @@ type BulkRowPage struct {
 	// Data Items of this page.
 	Data []BulkRow `json:"data,omitzero"`
 
-	// Page Page number, from 1.
-	Page int `json:"page"`
-
-	// PageSize Items per page.
-	PageSize int `json:"pageSize"`
-
-	// Total Number of items on all pages.
-	Total int `json:"total"`
+	// NextCursor Pass as `cursor` to get the next page. Null on the last page.
+	NextCursor *string `json:"nextCursor"`
 }
 
 // BulkRowRequest One envelope of a bulk send.
@@ -2162,14 +2156,8 @@ type BulkSendPage struct {
 	// Data Items of this page.
 	Data []BulkSend `json:"data,omitzero"`
 
-	// Page Page number, from 1.
-	Page int `json:"page"`
-
-	// PageSize Items per page.
-	PageSize int `json:"pageSize"`
-
-	// Total Number of items on all pages.
-	Total int `json:"total"`
+	// NextCursor Pass as `cursor` to get the next page. Null on the last page.
+	NextCursor *string `json:"nextCursor"`
 }
 
 // BulkSendRequest A bulk send with its rows.
@@ -2381,14 +2369,8 @@ type ConsoleEnvelopePage struct {
 	// Data Items of this page.
 	Data []ConsoleEnvelopeRow `json:"data,omitzero"`
 
-	// Page Page number, from 1.
-	Page int `json:"page"`
-
-	// PageSize Items per page.
-	PageSize int `json:"pageSize"`
-
-	// Total Number of items on all pages.
-	Total int `json:"total"`
+	// NextCursor Pass as `cursor` to get the next page. Null on the last page.
+	NextCursor *string `json:"nextCursor"`
 }
 
 // ConsoleEnvelopeRow An envelope in search results.
@@ -2724,6 +2706,9 @@ type DeliveryDetail_Payload struct {
 type DeliveryPage struct {
 	// Data Items of this page.
 	Data []Delivery `json:"data,omitzero"`
+
+	// NextCursor Pass as `cursor` to get the next page. Null on the last page.
+	NextCursor *string `json:"nextCursor"`
 
 	// Page Page number, from 1.
 	Page int `json:"page"`
@@ -4572,15 +4557,6 @@ type TemplatePage struct {
 
 	// NextCursor Pass as `cursor` to get the next page. Null on the last page.
 	NextCursor *string `json:"nextCursor"`
-
-	// Page Page number, from 1.
-	Page int `json:"page"`
-
-	// PageSize Items per page.
-	PageSize int `json:"pageSize"`
-
-	// Total Number of items on all pages.
-	Total int `json:"total"`
 }
 
 // TemplateRequest A template to create.
@@ -5409,8 +5385,8 @@ type ListBulkSendsParams struct {
 	// TenantID Returns the bulk sends of the tenant. Required for an app that is restricted to some tenants.
 	TenantID *string `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 
-	// Page Page number, from 1.
-	Page *int `form:"page,omitempty" json:"page,omitempty"`
+	// Cursor `nextCursor` of the previous page.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// PageSize Items per page.
 	PageSize *int `form:"pageSize,omitempty" json:"pageSize,omitempty"`
@@ -5472,8 +5448,8 @@ type ListBulkSendRowsParams struct {
 	// Status Returns only items with this status.
 	Status *BulkRowStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// Page Page number, from 1.
-	Page *int `form:"page,omitempty" json:"page,omitempty"`
+	// Cursor `nextCursor` of the previous page.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// PageSize Items per page.
 	PageSize *int `form:"pageSize,omitempty" json:"pageSize,omitempty"`
@@ -5520,8 +5496,8 @@ type SearchEnvelopesParams struct {
 	// Label Has this label.
 	Label *string `form:"label,omitempty" json:"label,omitempty"`
 
-	// Page Page number, from 1.
-	Page *int `form:"page,omitempty" json:"page,omitempty"`
+	// Cursor `nextCursor` of the previous page, with the same `createdAt` bounds.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// PageSize Items per page.
 	PageSize *int `form:"pageSize,omitempty" json:"pageSize,omitempty"`
@@ -5606,6 +5582,9 @@ type ListDeliveriesParams struct {
 
 	// EnvelopeID Returns only deliveries about this envelope.
 	EnvelopeID *openapi_types.UUID `form:"envelopeId,omitempty" json:"envelopeId,omitempty"`
+
+	// Cursor `nextCursor` of the previous page. Not with `page`.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
 	// Page Page number, from 1.
 	Page *int `form:"page,omitempty" json:"page,omitempty"`
@@ -5979,11 +5958,8 @@ type ListTemplatesParams struct {
 	// Archived Returns archived templates instead of active ones.
 	Archived *bool `form:"archived,omitempty" json:"archived,omitempty"`
 
-	// Cursor `nextCursor` of the previous page. Not with `page`.
+	// Cursor `nextCursor` of the previous page.
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
-
-	// Page Page number, from 1.
-	Page *int `form:"page,omitempty" json:"page,omitempty"`
 
 	// PageSize Items per page.
 	PageSize *int `form:"pageSize,omitempty" json:"pageSize,omitempty"`
@@ -10369,9 +10345,9 @@ func NewListBulkSendsRequest(server string, params *ListBulkSendsParams) (*http.
 
 		}
 
-		if params.Page != nil {
+		if params.Cursor != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -10838,9 +10814,9 @@ func NewListBulkSendRowsRequest(server string, id openapi_types.UUID, params *Li
 
 		}
 
-		if params.Page != nil {
+		if params.Cursor != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -11249,9 +11225,9 @@ func NewSearchEnvelopesRequest(server string, params *SearchEnvelopesParams) (*h
 
 		}
 
-		if params.Page != nil {
+		if params.Cursor != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -12196,6 +12172,18 @@ func NewListDeliveriesRequest(server string, params *ListDeliveriesParams) (*htt
 		if params.EnvelopeID != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "envelopeId", *params.EnvelopeID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "uuid"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -15391,18 +15379,6 @@ func NewListTemplatesRequest(server string, params *ListTemplatesParams) (*http.
 		if params.Cursor != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
-				return nil, err
-			} else {
-				for _, qp := range strings.Split(queryFrag, "&") {
-					rawQueryFragments = append(rawQueryFragments, qp)
-				}
-			}
-
-		}
-
-		if params.Page != nil {
-
-			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {

@@ -247,12 +247,12 @@ export class Countersign {
 
   /** The rows of a bulk send in their order. A row that changes its status while a list of one status is read may be missed. */
   async *bulkRows(id: string, status?: BulkRow["status"], options?: CallOptions): AsyncGenerator<BulkRow, void, undefined> {
-    const pageSize = 100;
-    for (let page = 1; ; page++) {
-      const { data } = await this.call("get", "/v1/bulk-sends/{id}/rows", { ...options, path: { id }, query: { page, pageSize, ...(status ? { status } : {}) } });
-      yield* data;
-      if (data.length < pageSize) return;
-    }
+    let cursor: string | null = null;
+    do {
+      const page: Schemas["BulkRowPage"] = await this.call("get", "/v1/bulk-sends/{id}/rows", { ...options, path: { id }, query: { pageSize: 100, ...(status ? { status } : {}), ...(cursor ? { cursor } : {}) } });
+      yield* page.data;
+      cursor = page.nextCursor;
+    } while (cursor);
   }
 }
 

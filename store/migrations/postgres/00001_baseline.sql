@@ -754,7 +754,8 @@ CREATE TABLE bulk_sends (
     created_at       timestamptz NOT NULL,
     completed_at     timestamptz
 );
-CREATE INDEX bulk_sends_list ON bulk_sends (app_id, tenant_id, id);
+CREATE INDEX bulk_sends_list ON bulk_sends (app_id, id DESC);
+CREATE INDEX bulk_sends_tenant ON bulk_sends (app_id, tenant_id, id DESC);
 
 CREATE TABLE bulk_send_rows (
     id           uuid PRIMARY KEY,

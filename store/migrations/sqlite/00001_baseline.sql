@@ -685,7 +685,8 @@ CREATE TABLE bulk_sends (
     created_at       datetime NOT NULL,
     completed_at     datetime
 );
-CREATE INDEX bulk_sends_list ON bulk_sends (app_id, tenant_id, id);
+CREATE INDEX bulk_sends_list ON bulk_sends (app_id, id DESC);
+CREATE INDEX bulk_sends_tenant ON bulk_sends (app_id, tenant_id, id DESC);
 
 CREATE TABLE bulk_send_rows (
     id           text PRIMARY KEY,

@@ -51,7 +51,8 @@ export interface Webhook {
   id: string; url: string; events: string[]; active: boolean; createdAt: string; signedWith: string; failingSince: string | null; lastError: string;
   disabledAt: string | null; disabledReason: string; previousSecretUntil: string | null;
 }
-export interface Paged<T> { data: T[]; total: number; page: number; pageSize: number }
+/** A page of a list. nextCursor is null on the last page. */
+export interface Paged<T> { data: T[]; nextCursor: string | null }
 
 const tokenKey = "countersign:console";
 
@@ -161,18 +162,18 @@ export const webhookEvents = [
   "document.timestamped", "document.purged", "bulk.completed",
 ];
 
-export interface Loaded<T> { data: T | null; problem: string; reload: () => void }
+export interface Loaded<T> { data: T | null; problem: string; reload: () => void; /** data is of another path: this one is being loaded. */ stale: boolean }
 
 /** Loads data, and reloads it when its path changes and every so many milliseconds. */
 export function useLoad<T>(client: Client, path: string | null, every = 0): Loaded<T> {
-  const [data, setData] = useState<T | null>(null);
+  const [{ data, from }, setLoaded] = useState<{ data: T | null; from: string | null }>({ data: null, from: null });
   const [problem, setProblem] = useState("");
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     if (path === null) return;
     let stale = false;
     const load = (options: RequestOptions) => client.call<T>(path, options).then(
-      (d) => { if (!stale) { setData(d); setProblem(""); } },
+      (d) => { if (!stale) { setLoaded({ data: d, from: path }); setProblem(""); } },
       (e: unknown) => { if (!stale) setProblem(errorText(e)); },
     );
     void load({});
@@ -182,7 +183,7 @@ export function useLoad<T>(client: Client, path: string | null, every = 0): Load
       clearInterval(timer);
     };
   }, [path, every, turn]);
-  return { data, problem, reload: () => setTurn((n) => n + 1) };
+  return { data, problem, reload: () => setTurn((n) => n + 1), stale: from !== path };
 }
 
 /** Loads a whole list. */

@@ -18,9 +18,9 @@ export function BulkSends({ client, who }: { client: Client; who: Identity }) {
   usePageTitle("Bulk sends");
   const { get, set } = useFilters();
   const tenant = get("tenant");
-  const { data, problem } = useLoad<Paged<BulkSend>>(client, `/v1/bulk-sends?${query({ tenantId: tenant, page: Number(get("page")) || 1, pageSize: 20 })}`, live);
+  const { data, problem, stale } = useLoad<Paged<BulkSend>>(client, `/v1/bulk-sends?${query({ tenantId: tenant, cursor: get("cursor"), pageSize: 20 })}`, live);
   const sender = hasRole(who, "sender");
-  const fresh = data?.total === 0 && !tenant;
+  const fresh = data?.data.length === 0 && !tenant && !get("cursor");
   const button = sender && <a class="button small" href="#/bulk/new">New bulk send</a>;
   return (
     <>
@@ -48,8 +48,8 @@ export function BulkSends({ client, who }: { client: Client; who: Identity }) {
               </tr>
             ))}
           </Table>
-          {data.total === 0 && <p class="quiet">No matches.</p>}
-          <Pager page={data.page} size={data.pageSize} total={data.total} onPage={(p) => set({ page: p === 1 ? "" : String(p) })} />
+          {data.data.length === 0 && <p class="quiet">No matches.</p>}
+          <Pager cursor={get("cursor")} next={data.nextCursor} stale={stale} onPage={(cursor) => set({ cursor })} />
         </>
       )}
     </>
@@ -59,8 +59,8 @@ export function BulkSends({ client, who }: { client: Client; who: Identity }) {
 export function BulkSendPage({ client, who, id }: { client: Client; who: Identity; id: string }) {
   const at = `/v1/bulk-sends/${id}`;
   const { data: b, problem, reload } = useLoad<BulkSend>(client, at, live);
-  const [page, setPage] = useState(1);
-  const failed = useLoad<Paged<Row>>(client, b && b.counts.failed > 0 ? `${at}/rows?${query({ status: "failed", page, pageSize: 20 })}` : null, live);
+  const [cursor, setCursor] = useState("");
+  const failed = useLoad<Paged<Row>>(client, b && b.counts.failed > 0 ? `${at}/rows?${query({ status: "failed", cursor, pageSize: 20 })}` : null, live);
   const template = useLoad<{ name: string }>(client, b ? `/v1/templates/${b.templateId}` : null);
   const [cancelling, setCancelling] = useState(false);
   usePageTitle(b ? b.name || `Bulk send ${id}` : "Bulk send");
@@ -110,7 +110,7 @@ export function BulkSendPage({ client, who, id }: { client: Client; who: Identit
                   <tr key={r.row}><td>{r.error?.message}<br /><span class="quiet small mono">{r.error?.code}</span></td><td>{r.row}</td><td><bdi>{r.externalId ?? "–"}</bdi></td><td>{formatTime(r.settledAt)}</td></tr>
                 ))}
               </Table>
-              {failed.data.total > failed.data.pageSize && <Pager page={page} size={failed.data.pageSize} total={failed.data.total} onPage={setPage} />}
+              <Pager cursor={cursor} next={failed.data.nextCursor} stale={failed.stale} onPage={setCursor} labels={["Previous", "Next"]} />
             </>
           )}
         </>

@@ -24,14 +24,13 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
   usePageTitle("Envelopes");
   const { get, set } = useFilters();
   const search = get("search");
-  const page = Number(get("page")) || 1;
-  const { data, problem } = useLoad<Paged<Envelope>>(client, `envelopes?${query({
+  const { data, problem, stale } = useLoad<Paged<Envelope>>(client, `envelopes?${query({
     search, status: get("status"), tenantId: get("tenant"), createdAfter: midnight(get("from"), 0), createdBefore: midnight(get("to"), 1),
-    undelivered: get("refused") ? "true" : "", page, pageSize: 20,
+    undelivered: get("refused") ? "true" : "", cursor: get("cursor"), pageSize: 20,
   })}`, live);
   const filter = (name: string) => (e: { currentTarget: { value: string } }) => set({ [name]: e.currentTarget.value });
-  const filtered = ["search", "status", "tenant", "from", "to", "refused"].some((name) => get(name));
-  const fresh = data?.total === 0 && !filtered;
+  const filtered = ["search", "status", "tenant", "from", "to", "refused", "cursor"].some((name) => get(name));
+  const fresh = data?.data.length === 0 && !filtered;
   const button = <button type="button" class="small" onClick={() => setMaking(true)}>New envelope</button>;
   return (
     <>
@@ -65,8 +64,8 @@ export function Envelopes({ client, who }: { client: Client; who: Identity }) {
               </tr>
             ))}
           </Table>
-          {data.total === 0 && <p class="quiet">No matches. {partOfAddress(search) && "Email addresses are stored encrypted, so part of an address finds nothing. Enter the complete address or its domain."}</p>}
-          <Pager page={data.page} size={data.pageSize} total={data.total} onPage={(p) => set({ page: p === 1 ? "" : String(p) })} />
+          {data.data.length === 0 && <p class="quiet">No matches. {partOfAddress(search) && "Email addresses are stored encrypted, so part of an address finds nothing. Enter the complete address or its domain."}</p>}
+          <Pager cursor={get("cursor")} next={data.nextCursor} stale={stale} onPage={(cursor) => set({ cursor })} />
         </>
       )}
     </>

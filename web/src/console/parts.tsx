@@ -137,13 +137,27 @@ export function Table({ label, head, children }: { label: string; head: string[]
   );
 }
 
-export function Pager({ page, size, total, onPage }: { page: number; size: number; total: number; onPage: (p: number) => void }) {
-  const last = Math.max(1, Math.ceil(total / size));
+/** The cursor of the page before each page that was left for the next one; "" is the first page. */
+const previous = new Map<string, string>();
+
+/**
+ * Buttons to the pages beside the one that starts at cursor; nothing if the list has a single page. The page before is
+ * not known after a reload or from a link: then the first button leads to the first page.
+ */
+export function Pager({ cursor, next, stale, onPage, labels = ["Newer", "Older"] }: {
+  cursor: string; next: string | null; /** next is not yet of the page at cursor. */ stale: boolean; onPage: (cursor: string) => void; labels?: [string, string];
+}) {
+  if (!cursor && !next) return null;
+  const before = previous.get(cursor);
+  const older = (): void => {
+    if (!next || stale) return;
+    previous.set(next, cursor);
+    onPage(next);
+  };
   return (
     <nav class="row pager" aria-label="Pages">
-      <span class="quiet small">{total.toLocaleString()} in all, page {page} of {last}</span>
-      <button type="button" class="plain small" disabled={page <= 1} onClick={() => onPage(page - 1)}>Newer</button>
-      <button type="button" class="plain small" disabled={page >= last} onClick={() => onPage(page + 1)}>Older</button>
+      <button type="button" class="plain small" disabled={!cursor} onClick={() => onPage(before ?? "")}>{cursor && before === undefined ? "First page" : labels[0]}</button>
+      <button type="button" class="plain small" disabled={!next} onClick={older}>{labels[1]}</button>
     </nav>
   );
 }

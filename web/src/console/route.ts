@@ -44,7 +44,7 @@ export function useFilters(): { get: (name: string) => string; set: (changes: Re
     get: (name) => query.get(name) ?? "",
     set: (changes) => {
       const next = new URLSearchParams(parse(location.hash).query);
-      if (!("page" in changes)) next.delete("page");
+      if (!("cursor" in changes)) next.delete("cursor");
       for (const [name, value] of Object.entries(changes)) {
         if (value) next.set(name, value);
         else next.delete(name);

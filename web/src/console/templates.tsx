@@ -17,15 +17,15 @@ export function Templates({ client, who }: { client: Client; who: Identity }) {
   const sender = hasRole(who, "sender");
   const tenant = get("tenant") || (who.app.tenants[0] ?? "");
   const archived = Boolean(get("archived"));
-  const { data, problem } = useLoad<Paged<TemplateSummary>>(client, `/v1/templates?${query({ tenantId: tenant, q: get("q"), archived: archived ? "true" : "", page: Number(get("page")) || 1, pageSize: 20 })}`);
-  const filtered = Boolean(get("q") || get("tenant") || archived);
+  const { data, problem, stale } = useLoad<Paged<TemplateSummary>>(client, `/v1/templates?${query({ tenantId: tenant, q: get("q"), archived: archived ? "true" : "", cursor: get("cursor"), pageSize: 20 })}`);
+  const filtered = Boolean(get("q") || get("tenant") || get("cursor") || archived);
   const button = <button type="button" class="small" onClick={() => setMaking(true)}>New template</button>;
   return (
     <>
-      <div class="row head"><Title>Templates</Title>{sender && (filtered || (data?.total ?? 0) > 0) && button}</div>
+      <div class="row head"><Title>Templates</Title>{sender && (filtered || (data?.data.length ?? 0) > 0) && button}</div>
       {making && <NewTemplate client={client} who={who} onClose={() => setMaking(false)} />}
       <ErrorNotice text={problem} />
-      {data && data.total === 0 && !filtered ? (
+      {data && data.data.length === 0 && !filtered ? (
         <Empty icon="file" title="No templates yet" action={sender && button}>
           A template is a document with its fields and roles, such as “Tenant” and “Landlord”. Create envelopes from it by naming the person for each role, one at a time or from a CSV file. {sender ? "Start from a PDF, or open an envelope and choose “Save as template”." : "Senders create templates here; applications use the API."}
         </Empty>
@@ -38,7 +38,7 @@ export function Templates({ client, who }: { client: Client; who: Identity }) {
           <div class="tick"><label><input type="checkbox" checked={archived} onChange={(e) => set({ archived: e.currentTarget.checked ? "1" : "" })} /> Archived</label></div>
         </form>
       )}
-      {data && (data.total > 0 || filtered) && (
+      {data && (data.data.length > 0 || filtered) && (
         <>
           <Table label="Templates" head={["Name", "Version", "Tenant", "Changed", ...(sender && !archived ? ["Use"] : [])]}>
             {data.data.map((t) => (
@@ -51,8 +51,8 @@ export function Templates({ client, who }: { client: Client; who: Identity }) {
               </tr>
             ))}
           </Table>
-          {data.total === 0 && <p class="quiet">No matches.</p>}
-          <Pager page={data.page} size={data.pageSize} total={data.total} onPage={(p) => set({ page: p === 1 ? "" : String(p) })} />
+          {data.data.length === 0 && <p class="quiet">No matches.</p>}
+          <Pager cursor={get("cursor")} next={data.nextCursor} stale={stale} onPage={(cursor) => set({ cursor })} />
         </>
       )}
     </>

@@ -129,8 +129,7 @@ function Rotate({ client, w, onClose, onSecret }: { client: Client; w: Webhook; 
 function Deliveries({ client, who }: { client: Client; who: Identity }) {
   const { get, set } = useFilters();
   const status = get("status") || "failed";
-  const page = Number(get("page")) || 1;
-  const { data, problem, reload } = useLoad<Paged<Delivery>>(client, `webhook-deliveries?${query({ status: status === "any" ? "" : status, page, pageSize: 20 })}`, live);
+  const { data, problem, reload, stale } = useLoad<Paged<Delivery>>(client, `webhook-deliveries?${query({ status: status === "any" ? "" : status, cursor: get("cursor"), pageSize: 20 })}`, live);
   return (
     <>
       <h2 class="later">Deliveries</h2>
@@ -151,8 +150,8 @@ function Deliveries({ client, who }: { client: Client; who: Identity }) {
               </tr>
             ))}
           </Table>
-          {data.total === 0 && <p class="quiet">{status === "any" ? "No deliveries." : `There are no ${status} deliveries.`}</p>}
-          <Pager page={data.page} size={data.pageSize} total={data.total} onPage={(p) => set({ page: p === 1 ? "" : String(p) })} />
+          {data.data.length === 0 && <p class="quiet">{status === "any" ? "No deliveries." : `There are no ${status} deliveries.`}</p>}
+          <Pager cursor={get("cursor")} next={data.nextCursor} stale={stale} onPage={(cursor) => set({ cursor })} />
         </>
       )}
     </>

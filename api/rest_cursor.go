@@ -1,0 +1,90 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"countersign/models"
+)
+
+// listPlace is a place in a list: the last item of the previous page, by the columns that the list is sorted by.
+type listPlace struct {
+	ID     uuid.UUID
+	Number int64 // a time in microseconds, or a position; 0 in lists sorted by ID
+}
+
+// cursorQuery reads the place after which a page of a list begins. It returns the zero value for the first page. A list
+// is named by the app it belongs to and by what its cursors depend on.
+func cursorQuery(c *gin.Context, p models.Problems, app caller, list string) listPlace {
+	cursor, given := c.GetQuery("cursor")
+	if !given {
+		return listPlace{}
+	}
+	at, ok := readCursor(cursor, app, list)
+	if !ok {
+		p.Add("cursor", "must be the nextCursor of a page of this list")
+	}
+	return at
+}
+
+// A cursor is the place and a checksum over place, app and list: a cursor that was altered, or that belongs to another
+// list, is recognized. It selects only what the caller may list anyway, so it needs no key.
+const (
+	placeSize    = 16 + 8
+	checksumSize = 6 // the cursor has a multiple of three bytes, so base64 has no spare bits
+)
+
+func cursorOf(at listPlace, app caller, list string) string {
+	place := binary.BigEndian.AppendUint64(at.ID[:], uint64(at.Number)) //nolint:gosec // read back as it was
+	return base64.RawURLEncoding.EncodeToString(append(place, cursorChecksum(place, app, list)...))
+}
+
+func readCursor(cursor string, app caller, list string) (listPlace, bool) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(raw) != placeSize+checksumSize || string(raw[placeSize:]) != string(cursorChecksum(raw[:placeSize], app, list)) {
+		return listPlace{}, false
+	}
+	return listPlace{ID: uuid.UUID(raw[:16]), Number: int64(binary.BigEndian.Uint64(raw[16:]))}, true //nolint:gosec // as it was written
+}
+
+func cursorChecksum(place []byte, app caller, list string) []byte {
+	sum := sha256.Sum256(append(append(app.ID[:], list...), place...))
+	return sum[:checksumSize]
+}
+
+// cutPage returns the page of a list whose query found one row more than its size if there are more, and the cursor of
+// the next page; nil on the last one.
+func cutPage[T any](rows []T, size int, app caller, list string, place func(T) listPlace) (_ []T, next *string) {
+	if len(rows) <= size {
+		return rows, nil
+	}
+	return rows[:size], new(cursorOf(place(rows[size-1]), app, list))
+}
+
+// answerCursorList answers with a page of a list that continues with a cursor.
+func answerCursorList[V any](c *gin.Context, data []V, next *string) error {
+	return answer(c, http.StatusOK, gin.H{"data": data, "nextCursor": next})
+}
+
+// answerPage answers with a page of a list that continues with a page number or with a cursor.
+func answerPage[V any](c *gin.Context, data []V, total int64, number, size int, next *string) error {
+	return answer(c, http.StatusOK, gin.H{"data": data, "total": total, "page": number, "pageSize": size, "nextCursor": next})
+}
+
+// pageQuery reads the number and the size of a page of a list that has both numbers and cursors.
+func pageQuery(c *gin.Context, p models.Problems) (number, size int) {
+	if _, given := c.GetQuery("cursor"); given {
+		if _, given := c.GetQuery("page"); given {
+			p.Add("cursor", "cannot be given together with page")
+		}
+	}
+	return query(c, p, "page", 1, 1_000_000), sizeQuery(c, p)
+}
+
+// sizeQuery reads the size of a page.
+func sizeQuery(c *gin.Context, p models.Problems) int { return query(c, p, "pageSize", 20, 100) }

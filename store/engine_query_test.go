@@ -1,0 +1,25 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"countersign/store"
+	"countersign/test/kit"
+)
+
+// TestCursorLists_ReadIndexes: a page of each list comes in the order of an index, from the cursor on.
+func TestCursorLists_ReadIndexes(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
+		plans, err := s.PlansOfLists(t.Context(), newFixture(t, s, clock).app.ID, newID())
+		require.NoError(t, err)
+		require.Len(t, plans, 8)
+		for list, plan := range plans {
+			assert.Regexp(t, `(?i)index`, plan, list)
+			assert.NotRegexp(t, `Sort|TEMP B-TREE|SCAN `, plan, list)
+		}
+	})
+}
