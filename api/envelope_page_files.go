@@ -18,14 +18,16 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"countersign/models"
+	"countersign/seal/admission"
 	"countersign/seal/appearance"
 	"countersign/seal/refusal"
 	"countersign/store"
 	"countersign/store/blob"
 )
 
-// PageRenderer renders pages of PDFs.
+// PageRenderer renders pages of PDFs, and repairs PDFs.
 type PageRenderer interface {
+	admission.Renderer
 	// Page renders a page, by its number from 1.
 	Page(ctx context.Context, file io.ReaderAt, size int64, page int, level appearance.Level) (*appearance.Encoded, error)
 	// Lines reads the lines and images of a page, by its number from 1.

@@ -15,6 +15,7 @@ import (
 
 	"countersign/models"
 	"countersign/prepare"
+	"countersign/seal/admission"
 	"countersign/seal/manifest"
 	"countersign/store/blob"
 )
@@ -30,7 +31,7 @@ func (p *preparing) takePassword(c *gin.Context) {
 }
 
 // optionNames are what options there are.
-var optionNames = []string{"tags", "form", "formRole", "activeContent", "password"}
+var optionNames = []string{"tags", "form", "formRole", "activeContent", "repair", "password"}
 
 // documentOptions reads options; nil is the defaults.
 func documentOptions(o *object) preparing {
@@ -40,7 +41,7 @@ func documentOptions(o *object) preparing {
 	}
 	for name := range o.m {
 		if !slices.Contains(optionNames, name) {
-			o.bad(name, "is no option: tags, form, formRole, activeContent and password are")
+			o.bad(name, "is no option: tags, form, formRole, activeContent, repair and password are")
 		}
 	}
 	out.password = o.optStr("password")
@@ -50,6 +51,7 @@ func documentOptions(o *object) preparing {
 	out.Tags = choice(o, "tags", prepare.TagsIgnore, prepare.TagsDetect)
 	out.Form = choice(o, "form", prepare.FormKeep, prepare.FormImport)
 	out.ActiveContent = choice(o, "activeContent", prepare.ActiveRemove, prepare.ActiveRefuse)
+	out.repair = choice(o, "repair", admission.RepairAuto, admission.RepairRefuse)
 	if v := o.optStr("formRole"); v != nil {
 		models.CheckText(o.p, o.path+"formRole", *v, 1, maxRole)
 		out.FormRole = *v
@@ -126,8 +128,8 @@ func (s *uploads) writePrepared(u *upload) error {
 	to := io.MultiWriter(f, hash)
 	var base io.Reader = io.NewSectionReader(u.file, 0, u.Size)
 	size, as, plan := u.Size, manifest.Appended, &u.revision.Plan
-	if u.revision.Decrypted != nil {
-		base, size = bytes.NewReader(u.revision.Decrypted), int64(len(u.revision.Decrypted))
+	if u.revision.Rewritten != nil {
+		base, size = bytes.NewReader(u.revision.Rewritten), int64(len(u.revision.Rewritten))
 		as, plan, u.revision.Writer = manifest.Rewritten, nil, 0
 	}
 	if _, err := io.Copy(to, base); err != nil {
@@ -139,6 +141,7 @@ func (s *uploads) writePrepared(u *upload) error {
 	p := manifest.Prepared{
 		SHA256: hex.EncodeToString(hash.Sum(nil)), Size: size + int64(len(u.revision.Appended)), As: as, Writer: u.revision.Writer,
 		Options: u.preparing.Options, Changes: u.revision.Changes, Plan: plan,
+		Signatures: u.revision.Signatures,
 	}
 	record, err := json.Marshal(p)
 	if err != nil {
@@ -200,15 +203,23 @@ func viewPrepared(d *models.Document) *json.RawMessage {
 	if !d.IsPrepared() {
 		return &out
 	}
-	changes := []changeView{}
-	for _, c := range d.PreparedChanges {
-		changes = append(changes, changeView{c.Kind, orNull(c.Page), c.Count, orNull(c.Detail)})
+	changes := viewChanges(d)
+	if changes == nil {
+		changes = []changeView{}
 	}
 	b, err := json.Marshal(map[string]any{"sha256": d.PreparedSHA256, "size": d.PreparedSize, "changes": changes})
 	if err == nil { // texts and numbers always can be written
 		out = b
 	}
 	return &out
+}
+
+// viewChanges returns how the file that people read differs from the upload.
+func viewChanges(d *models.Document) (out []changeView) {
+	for _, c := range d.PreparedChanges {
+		out = append(out, changeView{c.Kind, orNull(c.Page), c.Count, orNull(c.Detail)})
+	}
+	return out
 }
 
 // presented is the file that people read, of an upload that was admitted.

@@ -74,14 +74,10 @@ func (s *uploads) admitPrepared(ctx context.Context, u *upload) (info admission.
 		return info, err
 	}
 	defer done()
-	if u.preparing.password != nil { // decryption happens in memory
-		release, err := s.takeWork(ctx, memoryPerByte*u.Size)
-		if err != nil {
-			return info, err
-		}
-		defer release()
+	in := admission.Upload{
+		File: u.file, Size: u.Size, SHA256: [sha256.Size]byte(hash), Password: u.preparing.password, Repair: u.preparing.repair,
+		Reserve: func(ctx context.Context) (func(), error) { return s.takeWork(ctx, memoryPerByte*u.Size) },
 	}
-	in := admission.Upload{File: u.file, Size: u.Size, SHA256: [sha256.Size]byte(hash), Password: u.preparing.password}
 	info, u.revision, err = admission.AdmitUpload(ctx, in, s.admission, u.preparing.Options)
 	return info, err
 }

@@ -24,12 +24,13 @@ var documentWarnings = map[string]string{
 	"annotation_without_appearance": "An annotation has no appearance of its own: programs draw it in different ways.",
 	"overprint":                     "Some content is overprinted, which not all programs show.",
 	"hybrid_file":                   "The file has two cross-reference tables: old programs may show other content than new ones.",
-	"not_standard":                  "The file does not follow the PDF standard everywhere: programs may show it differently.",
 	"shows_and_hides":               "The file has actions that show and hide content.",
 	"object_stream_extends":         "The file has object streams that extend others, which not all programs read.",
 	"layers_by_use":                 "Some layers are shown on the screen and not in print, or the other way round.",
 	"fields_redrawn":                "The file asks programs to draw its form fields again: they may look different.",
-	"content_unread":                "Not all of the content could be examined.",
+	"portfolio":                     "The file is a collection of files: some programs show its list of files instead of its pages.",
+	"repaired":                      "The file was damaged. Signers sign a repaired copy that looks the same; the original is attached to the sealed file.",
+	"signatures_removed":            "The file has digital signatures. Signers sign a copy without them; the signed original is attached to the sealed file.",
 	"pdfa_claim_removed":            "The file states that it conforms to PDF/A. The sealed file does not conform, so that statement is removed from its metadata.",
 }
 

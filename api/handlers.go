@@ -94,6 +94,7 @@ func newShared(cfg Config) *shared {
 	if s.admission.MaxBytes == 0 {
 		s.admission = admission.DefaultLimits()
 	}
+	s.admission.Renderer = cfg.Renderer
 	var together Quotas
 	if cfg.SharedLimits {
 		together = cfg.Store

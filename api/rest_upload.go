@@ -31,6 +31,8 @@ type preparing struct {
 
 	// password opens an encrypted file; nil: none is given. It is kept nowhere.
 	password *string
+	// repair is admission.RepairRefuse, or empty.
+	repair string
 }
 
 // upload is a PDF from a request, in a temporary file. Its page facts are set after admission.

@@ -73,6 +73,8 @@ type contextDoc struct {
 	Size       int64            `json:"size"`
 	SHA256     string           `json:"sha256"`
 	Pages      []models.PageRun `json:"pages"`
+	// Changes says how the presented file differs from the upload.
+	Changes []changeView `json:"changes,omitempty"`
 }
 
 type consentView struct {
@@ -172,7 +174,7 @@ func (s *signingHandler) senderSettings(c *gin.Context, l signerLink, e *models.
 
 func contextDocs(e *models.Envelope) []contextDoc {
 	return viewEach(e.Originals(), func(d *models.Document) contextDoc {
-		return contextDoc{d.ID, e.DocumentName(d), d.PageCount, d.Order, d.Size, d.SHA256, d.Pages}
+		return contextDoc{d.ID, e.DocumentName(d), d.PageCount, d.Order, d.Size, d.SHA256, d.Pages, viewChanges(d)}
 	})
 }
 

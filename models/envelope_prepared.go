@@ -72,7 +72,7 @@ func (e *Envelope) Prepare(act ActionContext, id uuid.UUID, in DocumentInput, fo
 		return nil, err
 	}
 	d.PreparedSHA256, d.PreparedSize, d.PreparedKey, d.PreparedEncrypted = in.PreparedSHA256, in.PreparedSize, in.PreparedKey, in.PreparedEncrypted
-	d.PreparedChanges, d.Preparation, d.SealFacts = in.PreparedChanges, in.Preparation, in.SealFacts
+	d.PreparedChanges, d.Preparation, d.SealFacts, d.Notes = in.PreparedChanges, in.Preparation, in.SealFacts, in.Warnings
 	before := len(e.Fields)
 	e.Fields = slices.DeleteFunc(e.Fields, func(f *Field) bool { return f.DocumentID == d.ID && f.Source != SourceRequest })
 	if len(e.Fields) < before {

@@ -2,7 +2,6 @@ package pdf_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -100,45 +99,4 @@ func TestKeysOfNameTrees(t *testing.T) {
 	})
 	require.ErrorIs(t, err, pdf.ErrLimit)
 	require.Less(t, visits, 16)
-}
-
-// endsAfter is a context that ends after left calls of Err.
-type endsAfter struct {
-	context.Context
-
-	left int
-}
-
-func (c *endsAfter) Err() error {
-	if c.left--; c.left < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
-// TestFontsOfManyNames: one large font is read once for all pages, however many names it has; the context is checked
-// for each name.
-func TestFontsOfManyNames(t *testing.T) {
-	t.Parallel()
-	const names = 1000
-	fonts := ""
-	for i := range names {
-		fonts += fmt.Sprintf("/F%d 3 0 R", i)
-	}
-	lim := pdf.DefaultLimits()
-	lim.MaxParsed = 1 << 20
-	f := opened(t, lim, "<</Type/Catalog>>", stream("", "BT /F7 9 Tf ET"), "<</Type/Font/X("+strings.Repeat("x", 100_000)+")>>")
-	resources := pdf.Value("<</Font<<" + fonts + ">>>>")
-	contents := []pdf.Value{pdf.Ref{Num: 2}.Value()}
-	for range 10 {
-		faults, _, err := f.PageTextFaults(t.Context(), contents, resources, 1<<20)
-		require.NoError(t, err)
-		require.Empty(t, faults.Font)
-	}
-	_, _, err := f.PageTextFaults(&endsAfter{t.Context(), names / 2}, contents, resources, 1<<20)
-	require.ErrorIs(t, err, context.Canceled)
-}
-
-func stream(entries, data string) string {
-	return fmt.Sprintf("<<%s/Length %d>>\nstream\n%s\nendstream", entries, len(data), data)
 }

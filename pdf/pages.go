@@ -284,8 +284,8 @@ func (f *File) Geometry(p *Page) (Geometry, error) {
 		}
 	}
 	look := &Lookup{File: f}
-	if n, ok := look.Value(p.Rotate).Float(); ok && math.Abs(n) < 1e6 && math.Mod(n, 90) == 0 {
-		g.Rotate = ((int(n) % 360) + 360) % 360
+	if n, ok := look.Value(p.Rotate).Float(); ok && math.Abs(n) < 1e6 { // rounded as PDFium does
+		g.Rotate = ((int(n)/90*90)%360 + 360) % 360
 	}
 	if u, ok := look.Value(p.Dict.Get("UserUnit")).Float(); ok && u >= 0.01 && u <= 10_000 {
 		g.UserUnit = u

@@ -136,7 +136,7 @@ func (c *certificate) drawClosing() {
 func (c *certificate) prepared(begins string) string {
 	p := c.job.Prepared
 	if p.As == manifest.Rewritten {
-		begins = c.say.OriginalProtected
+		begins = c.rewritten()
 	}
 	var kinds []string
 	counts := make(map[string]int)
@@ -153,6 +153,45 @@ func (c *certificate) prepared(begins string) string {
 		return begins
 	}
 	return begins + " " + fmt.Sprintf(c.say.Prepared, strings.Join(kinds, ", "), p.SHA256)
+}
+
+// rewritten returns the sentences about an original that is attached: why the sealed file does not begin with it.
+func (c *certificate) rewritten() string {
+	var out []string
+	for _, change := range c.job.Prepared.Changes {
+		switch change.Kind {
+		case manifest.PasswordRemoved:
+			out = append(out, c.say.OriginalProtected)
+		case manifest.Repaired:
+			out = append(out, c.say.OriginalRepaired)
+		case manifest.SignaturesRemoved:
+			out = append(out, fmt.Sprintf(c.say.OriginalSigned, uploadSignatures(c.job.Prepared.Signatures)))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// What is listed of the signatures of an original.
+const (
+	maxUploadSignatures = 16
+	maxUploadSigner     = 80 // characters
+)
+
+// uploadSignatures lists digital signatures as they state themselves.
+func uploadSignatures(all []manifest.Signature) string {
+	var out []string
+	for _, s := range all[:min(len(all), maxUploadSignatures)] {
+		by := []rune(cmp.Or(s.By, "?"))
+		says := string(by[:min(len(by), maxUploadSigner)])
+		if s.At != nil {
+			says += " (" + verify.Moment(*s.At) + ")"
+		}
+		out = append(out, says)
+	}
+	if len(out) == 0 || len(all) > len(out) {
+		out = append(out, "…")
+	}
+	return strings.Join(out, ", ")
 }
 
 // drawPrevious lists the persons who were the signer before s. The list may exceed a page.

@@ -28,8 +28,10 @@ type Limits struct {
 	MaxObjects int
 	Timeout    time.Duration // of reading a file, and of the processors' time for examining it in full
 	MaxMemory  int64         // bytes that examining one file may take
-	// Validators perform the full examination in separate processes, which are killed if they exceed Timeout or
-	// MaxMemory. Nil: it runs in this process, limited only by the limits of the parsers.
+	// Renderer reads uploads as signers see them, and repairs them; nil: neither is done.
+	Renderer Renderer
+	// Validators decrypt files in separate processes, which are killed if they exceed Timeout or MaxMemory. Nil: it is
+	// done in this process, limited only by the limits of the parsers.
 	Validators *sandbox.Pool
 }
 
@@ -56,6 +58,8 @@ type Info struct {
 type PageSize struct {
 	Width  float64 `json:"width"`
 	Height float64 `json:"height"`
+
+	unit float64 // points per unit of user space
 }
 
 // Admit examines an uploaded PDF, which must contain nothing that preparing would take out.
@@ -82,20 +86,10 @@ func admit(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attached 
 	if err != nil {
 		return Info{}, err
 	}
-	validating, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
-	defer cancel()
-	if lim.Validators != nil {
-		err = validateIn(validating, lim.Validators, r, size, lim)
-	} else {
-		err = validateHere(validating, r, size, lim)
+	if attached || lim.Renderer == nil {
+		return info, nil
 	}
-	if objection, ok := errors.AsType[*refusal.Error](err); ok && ctx.Err() == nil {
-		// It knows the standard, but neither all of it nor what all other programs
-		// read; our own reader, which writes the seal, has decided already.
-		info.Warnings = append(info.Warnings, Warning{Code: WarnStandard, Count: 1, Detail: objection.Message})
-		err = nil
-	}
-	return info, err
+	return info, checkShown(ctx, r, size, lim, info)
 }
 
 // RefusalOf converts errors of the readers of files, tags and forms to refusals; it returns others unchanged.
@@ -118,7 +112,7 @@ func RefusalOf(err error) error {
 	case errors.Is(err, pdf.ErrLimit), errors.Is(err, pagetext.ErrLimit):
 		return refusal.New(refusal.PDFTooComplex, "The PDF is too complex"+reason(err)+".")
 	case errors.Is(err, pdf.ErrDamaged), errors.Is(err, pdf.ErrFilter):
-		return refusal.New(refusal.PDFNeedsRepair, "The PDF is damaged"+reason(err)+". Opening it in a PDF program and saving it anew may help.")
+		return refusal.New(refusal.PDFNeedsRepair, "The PDF is damaged"+reason(err)+".")
 	}
 	return err
 }
@@ -191,7 +185,7 @@ func examine(ctx context.Context, r io.ReaderAt, size int64, lim Limits, attache
 }
 
 func errResemblesSeal() *refusal.Error {
-	return refusal.New(refusal.PDFAmbiguous, "The PDF holds what looks like a seal of this service, but is none. Printing it into a new PDF helps.")
+	return refusal.New(refusal.DocumentSigned, "The PDF holds a seal of this service, or what looks like one. Upload the document without it.")
 }
 
 // open opens a file that begins and ends as a PDF.
@@ -220,7 +214,7 @@ func checkEnds(r io.ReaderAt, size int64) error {
 	case !bytes.Contains(head, []byte("%PDF-")):
 		return refusal.New(refusal.NotAPDF, "The file is not a PDF.")
 	case !bytes.HasPrefix(head, []byte("%PDF-")):
-		return refusal.New(refusal.PDFNeedsRepair, "The PDF begins with bytes that do not belong to it. Opening it in a PDF program and saving it anew may help.")
+		return refusal.New(refusal.PDFNeedsRepair, "The PDF begins with bytes that do not belong to it.")
 	case !bytes.Contains(tail, []byte("%%EOF")):
 		return errNoEnd(r, size)
 	}
@@ -245,7 +239,7 @@ func errNoEnd(r io.ReaderAt, size int64) error {
 		}
 		if at >= 0 {
 			after := size - from - int64(at) - int64(len("%%EOF"))
-			return refusal.New(refusal.PDFNeedsRepair, fmt.Sprintf("The PDF is followed by %d bytes that do not belong to it. Opening it in a PDF program and saving it anew may help.", after))
+			return refusal.New(refusal.PDFNeedsRepair, fmt.Sprintf("The PDF is followed by %d bytes that do not belong to it.", after))
 		}
 		end = from
 	}
@@ -271,8 +265,7 @@ func checkSigned(ctx context.Context, f *pdf.File) error {
 		signed, err = verify.HasSignedWidget(ctx, f)
 	}
 	if err == nil && signed {
-		err = refusal.New(refusal.DocumentSigned, "The PDF already carries a digital signature, which any change would invalidate. "+
-			"Upload the version without the signature, or print it into a new PDF.")
+		err = refusal.New(refusal.DocumentSigned, "The PDF has a digital signature, which the seal would invalidate.")
 	}
 	return err
 }

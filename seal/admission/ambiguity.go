@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,30 +24,20 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 		if err != nil {
 			return withLocation(err, "page %d", p.Index+1)
 		}
-		if turn, err := n.f.Resolve(p.Rotate); err != nil || !turnsPage(turn) {
-			return cmp.Or(err, error(refusal.AmbiguousContent("the Rotate of page %d is no multiple of 90", p.Index+1)))
-		}
 		contents, err := n.f.Contents(p.Dict)
 		if err != nil {
 			return withLocation(err, "page %d", p.Index+1)
 		}
 		for _, c := range contents {
-			ref, ok := c.Ref()
-			if !ok { // poppler shows nothing of such a page, others what remains
-				return refusal.Ambiguous("the content of page %d holds a null where a stream was expected", p.Index+1)
-			}
-			if _, ok := n.contents[ref]; !ok {
-				n.contents[ref] = false
+			if ref, ok := c.Ref(); ok {
+				n.contents[ref] = true
 			}
 		}
 		if err := n.resources(p.Resources, checked, 0); err != nil {
 			return withLocation(err, "resources of page %d", p.Index+1)
 		}
-		if err := n.pageText(ctx, p, contents); err != nil {
-			return withLocation(err, "content of page %d", p.Index+1)
-		}
 		w, h := g.Size()
-		sizes = append(sizes, PageSize{w, h})
+		sizes = append(sizes, PageSize{Width: w, Height: h, unit: g.UserUnit})
 		leaves = append(leaves, p.Ref)
 		return nil
 	})
@@ -64,13 +53,6 @@ func (n *inspector) pages(ctx context.Context) ([]PageSize, error) {
 		return nil, err
 	}
 	return sizes, n.refuse(n.f.LinearizationProblem(leaves))
-}
-
-// turnsPage reports what all programs take for a rotation: some take 90.0 for none,
-// and some 45 for 90.
-func turnsPage(v pdf.Value) bool {
-	n, ok := v.Int()
-	return v.IsNull() || ok && n%90 == 0
 }
 
 // withLocation adds to an error of the reader where in the document it was met.
@@ -167,8 +149,10 @@ func (n *inspector) checkDocument(ctx context.Context) error {
 	if n.f.IsHybrid() {
 		n.warn(WarnHybrid, "parts of the file are hidden from old programs")
 	}
-	if v, err := n.f.Resolve(catalog.Get("Collection")); err != nil || !v.IsNull() {
-		return errors.Join(err, refusal.AmbiguousContent("it is a portfolio, a collection of files"))
+	if v, err := n.f.Resolve(catalog.Get("Collection")); err != nil {
+		return err
+	} else if !v.IsNull() {
+		n.warn(WarnPortfolio, "it is a collection of files")
 	}
 	if !n.attached {
 		if err := attachmentKeys(ctx, n.f, catalog); err != nil {

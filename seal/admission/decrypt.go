@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/pdfcpu/pdfcpu/pkg/api"
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu"
@@ -15,13 +16,28 @@ import (
 	"countersign/seal"
 	"countersign/seal/refusal"
 	"countersign/seal/sandbox"
+	"countersign/seal/verify"
 )
-
-// PasswordRemoved is the kind of change that takes a password off.
-const PasswordRemoved = "password_removed"
 
 // maxPassword bounds a password, in bytes: of longer ones the standard takes no notice (7.6.4.3).
 const maxPassword = 127
+
+// pdfcpuConfig is created once: it is global in pdfcpu, which must not search the user's home for files.
+//
+//nolint:gochecknoglobals // immutable
+var pdfcpuConfig = sync.OnceValue(func() model.Configuration {
+	model.ConfigPath = "disable"
+	return *model.NewDefaultConfiguration()
+})
+
+// boundedConfig is for one file of a size. pdfcpu must not optimize it: that took 1.8 GB for a file of 398 KB.
+func boundedConfig(size int64, lim Limits) *model.Configuration {
+	conf := pdfcpuConfig()
+	conf.Optimize, conf.OptimizeBeforeWriting, conf.Offline = false, false, true
+	conf.Limits.MaxStreamBytes, conf.Limits.MaxDecodeBytes = size, lim.MaxMemory/8
+	conf.Limits.MaxObjectCount, conf.Limits.MaxXRefEntries = 4*lim.MaxObjects, 4*lim.MaxObjects
+	return &conf
+}
 
 // isEncrypted reports whether a file that can be read is encrypted.
 func isEncrypted(r io.ReaderAt, size int64, lim Limits) (bool, error) {
@@ -136,4 +152,10 @@ func errWrongPassword() error {
 
 func errUndecipherable() error {
 	return refusal.New(refusal.PDFEncrypted, "The PDF is encrypted in a way that cannot be read. Remove the protection first.")
+}
+
+// Tasks are what the processes of a sandbox do: they decrypt uploads and examine sealed
+// documents.
+func Tasks() map[byte]sandbox.Task {
+	return map[byte]sandbox.Task{taskDecrypt: decryptTask, verify.TaskExamine: verify.ExamineTask}
 }

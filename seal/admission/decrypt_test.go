@@ -49,7 +49,7 @@ func TestAdmitEncryptedIsolated(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err, password)
-		require.NotEmpty(t, p.Decrypted, password)
+		require.NotEmpty(t, p.Rewritten, password)
 	}
 }
 
@@ -103,12 +103,12 @@ func TestAdmitEncrypted(t *testing.T) {
 			kinds += change.Kind + " "
 		}
 		if c.want == "plain" {
-			require.Nil(t, p.Decrypted, name)
+			require.Nil(t, p.Rewritten, name)
 			require.Equal(t, "javascript_removed tags_removed ", kinds, name)
 			continue
 		}
 		require.Equal(t, "password_removed javascript_removed tags_removed ", kinds, name)
-		whole := append(bytes.Clone(p.Decrypted), p.Appended...)
+		whole := append(bytes.Clone(p.Rewritten), p.Appended...)
 		_, err = admission.Admit(t.Context(), bytes.NewReader(whole), int64(len(whole)), admission.DefaultLimits())
 		require.NoError(t, err, name)
 	}
@@ -133,5 +133,5 @@ func TestAdmitEncryptedMarks(t *testing.T) {
 	_, _, err = admission.AdmitUpload(t.Context(), u, admission.DefaultLimits(), prepare.Options{})
 	var r *refusal.Error
 	require.ErrorAs(t, err, &r)
-	require.Equal(t, refusal.PDFAmbiguous, r.Code)
+	require.Equal(t, refusal.DocumentSigned, r.Code)
 }

@@ -45,7 +45,7 @@ func TestDecryptedFilesOfOtherPrograms(t *testing.T) {
 			u := admission.Upload{File: bytes.NewReader(b), Size: int64(len(b)), SHA256: sha256.Sum256(b), Password: &password}
 			_, p, err := admission.AdmitUpload(t.Context(), u, admission.DefaultLimits(), prepare.Options{})
 			require.NoError(t, err)
-			require.NoError(t, os.WriteFile(open, p.Decrypted, 0o600))
+			require.NoError(t, os.WriteFile(open, p.Rewritten, 0o600))
 			require.Equal(t, tool(t, "pdftotext", "-layout", name, "-"), tool(t, "pdftotext", "-layout", open, "-"))
 			require.Equal(t, strings.ReplaceAll(tool(t, "qpdf", "--list-attachments", name), name, open), tool(t, "qpdf", "--list-attachments", open))
 			require.Equal(t, tool(t, "mutool", "draw", "-q", "-r", "40", "-F", "pnm", "-o", "-", name), tool(t, "mutool", "draw", "-q", "-r", "40", "-F", "pnm", "-o", "-", open))

@@ -25,12 +25,11 @@ const (
 	WarnAppearance = "annotation_without_appearance"
 	WarnOverprint  = "overprint"
 	WarnHybrid     = "hybrid_file"
-	WarnStandard   = "not_standard" // the validator has an objection
 	WarnActions    = "shows_and_hides"
 	WarnExtends    = "object_stream_extends"
 	WarnLayers     = "layers_by_use"  // shown on screen, but not printed, or the other way round
 	WarnRedrawn    = "fields_redrawn" // programs are requested to redraw form fields
-	WarnContent    = "content_unread" // not all of the content could be read
+	WarnPortfolio  = "portfolio"      // some programs show its list of files instead of its pages
 	// WarnPDFA says that the file claims to conform to PDF/A. The sealed file does not.
 	WarnPDFA = "pdfa_claim_removed"
 )
@@ -41,9 +40,8 @@ type inspector struct {
 	lim      Limits
 	attached bool // to a document: it stays unchanged
 	finder   *revision1.Finder
-	contents map[pdf.Ref]bool // of pages; true: it is a stream
+	contents map[pdf.Ref]bool // of pages
 	info     map[pdf.Ref]bool // document information (14.3.3), which no page shows
-	budget   int64            // bytes of content whose text may still be looked at
 	warnings map[string]*Warning
 	streams  []extent // of object streams
 }
@@ -55,7 +53,7 @@ type extent struct{ start, end int64 }
 const maxContent = 64 << 20
 
 func newInspector(f *pdf.File, lim Limits, attached bool) *inspector {
-	return &inspector{f: f, finder: revision1.NewFinder(f), lim: lim, attached: attached, contents: map[pdf.Ref]bool{}, info: map[pdf.Ref]bool{}, budget: maxContent, warnings: map[string]*Warning{}}
+	return &inspector{f: f, finder: revision1.NewFinder(f), lim: lim, attached: attached, contents: map[pdf.Ref]bool{}, info: map[pdf.Ref]bool{}, warnings: map[string]*Warning{}}
 }
 
 func (n *inspector) warn(code, format string, args ...any) {
@@ -96,11 +94,6 @@ func (n *inspector) objects(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for ref, isStream := range n.contents {
-		if !isStream {
-			return refusal.Ambiguous("object %d, of a page's content, is not a stream", ref.Num)
-		}
-	}
 	slices.SortFunc(n.streams, func(a, b extent) int { return int(a.start - b.start) })
 	for i := 1; i < len(n.streams); i++ {
 		if n.streams[i].start < n.streams[i-1].end {
@@ -118,7 +111,7 @@ func (n *inspector) object(ctx context.Context, o pdf.Object) error {
 		return err
 	}
 	if o.IsStream() {
-		if err := n.stream(ctx, o); err != nil {
+		if err := n.stream(o); err != nil {
 			return err
 		}
 	}
@@ -142,13 +135,13 @@ func (n *inspector) activeContent(ctx context.Context, o pdf.Object) error {
 	return err
 }
 
-func (n *inspector) stream(ctx context.Context, o pdf.Object) error {
+func (n *inspector) stream(o pdf.Object) error {
 	d, err := o.Value.Dict()
 	if err != nil {
 		return err
 	}
 	if d.Get("F") != nil {
-		return refusal.AmbiguousContent("the data of stream %d are in another file", o.Ref.Num)
+		return refusal.New(refusal.PDFActiveContent, fmt.Sprintf("The data of stream %d are in another file.", o.Ref.Num))
 	}
 	if d.Get("DP") != nil { // programs take it for DecodeParms
 		return refusal.Ambiguous("stream %d has the key DP, which only inline images have", o.Ref.Num)
@@ -181,16 +174,13 @@ func (n *inspector) stream(ctx context.Context, o pdf.Object) error {
 		if problem != "" {
 			return refusal.Ambiguous("object stream %d %s", o.Ref.Num, problem)
 		}
-	case n.isContent(o.Ref), kind.IsName("Form"), d.Get("PatternType") != nil:
+	case n.contents[o.Ref], kind.IsName("Form"), d.Get("PatternType") != nil:
 		large, err := n.f.DecodesBeyond(o, maxContent)
 		if err != nil {
 			return err
 		}
 		if large {
 			return refusal.New(refusal.PDFTooComplex, fmt.Sprintf("The PDF is too complex: the content of stream %d has more than %d MB.", o.Ref.Num, maxContent>>20))
-		}
-		if !n.isContent(o.Ref) {
-			return n.formText(ctx, o)
 		}
 	}
 	return nil

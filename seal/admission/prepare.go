@@ -11,6 +11,7 @@ import (
 	"countersign/prepare"
 	"countersign/prepare/revision1"
 	"countersign/seal"
+	"countersign/seal/manifest"
 	"countersign/seal/refusal"
 	"countersign/seal/verify"
 )
@@ -22,19 +23,42 @@ type Upload struct {
 	SHA256 [sha256.Size]byte
 	// Password opens an encrypted file; nil: one that needs none to be read is opened, others are refused.
 	Password *string
+	// Repair is RepairRefuse, or empty for RepairAuto.
+	Repair string
+	// Reserve waits for the memory of a file that is saved again; nil: it is not limited.
+	Reserve func(context.Context) (release func(), err error)
+}
+
+func (u *Upload) reserve(ctx context.Context) (release func(), err error) {
+	if u.Reserve == nil {
+		return func() {}, nil
+	}
+	return u.Reserve(ctx)
 }
 
 // Prepared is how an upload was prepared.
 type Prepared struct {
 	*prepare.Revision
 
-	// Decrypted is the upload without its password, to which the revision is appended;
-	// nil: it is appended to the upload.
-	Decrypted []byte
+	// Rewritten is a new file in place of the upload, to which the revision is appended: without its password or its
+	// signatures, or repaired; nil: it is appended to the upload.
+	Rewritten []byte
+	// Signatures are those of the upload that Rewritten lacks.
+	Signatures []manifest.Signature
 }
 
-// AdmitUpload is AdmitPrepared of an upload that may be encrypted.
+// AdmitUpload is AdmitPrepared of an upload that may be encrypted, signed or damaged.
 func AdmitUpload(ctx context.Context, u Upload, lim Limits, opt prepare.Options) (Info, *Prepared, error) {
+	info, p, err := admitReadable(ctx, u, lim, opt)
+	cause, ok := errors.AsType[*refusal.Error](err)
+	if !ok || !isRepairable(cause) || u.Repair == RepairRefuse || lim.Renderer == nil {
+		return info, p, err
+	}
+	return rewrite(ctx, u, lim, opt, cause)
+}
+
+// admitReadable is AdmitPrepared of an upload that may be encrypted.
+func admitReadable(ctx context.Context, u Upload, lim Limits, opt prepare.Options) (Info, *Prepared, error) {
 	locked := false
 	if u.Password != nil && u.Size <= lim.MaxBytes {
 		var err error
@@ -52,6 +76,11 @@ func AdmitUpload(ctx context.Context, u Upload, lim Limits, opt prepare.Options)
 			return info, &Prepared{Revision: rev}, nil
 		}
 	}
+	release, err := u.reserve(ctx)
+	if err != nil {
+		return Info{}, nil, err
+	}
+	defer release()
 	password := "" // opens a file that has only an owner's password
 	if u.Password != nil {
 		password = *u.Password
@@ -69,16 +98,22 @@ func AdmitUpload(ctx context.Context, u Upload, lim Limits, opt prepare.Options)
 	if err != nil {
 		return Info{}, nil, RefusalOf(err)
 	}
-	lim.MaxBytes += int64(len(plain)) // the limit applies to the upload
-	info, rev, err := AdmitPrepared(ctx, bytes.NewReader(plain), int64(len(plain)), sha256.Sum256(plain), lim, opt)
+	return admitRewritten(ctx, plain, &Prepared{}, []prepare.Change{{Kind: manifest.PasswordRemoved, Count: 1}}, lim, opt)
+}
+
+// admitRewritten admits a new file in place of an upload, with what was changed in it.
+func admitRewritten(ctx context.Context, b []byte, p *Prepared, changes []prepare.Change, lim Limits, opt prepare.Options) (Info, *Prepared, error) {
+	lim.MaxBytes += int64(len(b)) // the limit applies to the upload
+	info, rev, err := AdmitPrepared(ctx, bytes.NewReader(b), int64(len(b)), sha256.Sum256(b), lim, opt)
 	if err != nil {
 		return info, nil, err
 	}
 	if rev == nil {
 		rev = &prepare.Revision{}
 	}
-	rev.Changes = append([]prepare.Change{{Kind: PasswordRemoved, Count: 1}}, rev.Changes...)
-	return info, &Prepared{Revision: rev, Decrypted: plain}, nil
+	rev.Changes = append(changes, rev.Changes...)
+	p.Revision, p.Rewritten = rev, b
+	return info, p, nil
 }
 
 // AdmitPrepared examines an uploaded PDF whose SHA-256 is hash, prepared with the options. The revision is nil if

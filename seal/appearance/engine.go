@@ -124,8 +124,8 @@ func openCache(dir string) (wazero.CompilationCache, error) {
 	return cache, nil
 }
 
-// exportHost gives the module the functions that it imports from its host. All but the one that reads the document do
-// nothing: there are no timers, no clock, no dialogs and no navigation.
+// exportHost gives the module the functions that it imports from its host. All but those that read and save the document
+// do nothing: there are no timers, no clock, no dialogs and no navigation.
 func (e *Engine) exportHost(ctx context.Context) error {
 	b := e.runtime.NewHostModuleBuilder("env")
 	for _, f := range e.compiled.ImportedFunctions() {
@@ -134,8 +134,11 @@ func (e *Engine) exportHost(ctx context.Context) error {
 			continue
 		}
 		call := api.GoModuleFunc(func(_ context.Context, _ api.Module, stack []uint64) { clear(stack) })
-		if name == "FPDF_FILEACCESS_CB" {
+		switch name {
+		case "FPDF_FILEACCESS_CB":
 			call = readDocument
+		case "FPDF_FILEWRITE_CB":
+			call = writeDocument
 		}
 		b.NewFunctionBuilder().WithGoModuleFunction(call, f.ParamTypes(), f.ResultTypes()).Export(name)
 	}
@@ -146,10 +149,11 @@ func (e *Engine) exportHost(ctx context.Context) error {
 // documentKey is the key of the file of a document in the context of a call.
 type documentKey struct{}
 
-// source is the file of a document.
+// source is the file of a document, and what it is saved to.
 type source struct {
 	file io.ReaderAt
 	err  error // of reading it
+	out  output
 }
 
 // readDocument implements m_GetBlock of FPDF_FILEACCESS: parameter, position, buffer, size.
@@ -168,4 +172,15 @@ func readDocument(ctx context.Context, m api.Module, stack []uint64) {
 		return
 	}
 	stack[0] = 1
+}
+
+// writeDocument implements WriteBlock of FPDF_FILEWRITE: this, data, size.
+func writeDocument(ctx context.Context, m api.Module, stack []uint64) {
+	data, size := uint32(stack[1]), uint32(stack[2]) //nolint:gosec // 32-bit arguments
+	stack[0] = 0
+	s, ok := ctx.Value(documentKey{}).(*source)
+	b, in := m.Memory().Read(data, size)
+	if ok && in && s.out.write(b) {
+		stack[0] = 1
+	}
 }

@@ -11,7 +11,15 @@ import (
 type MissingGlyph struct {
 	Page      int  `json:"page"`
 	Character rune `json:"character"` // 0: the document does not say which it is
+	// Font is the name of the font.
+	Font string `json:"font"`
 }
+
+// Text rendering modes that draw nothing (9.3.6), such as that of recognized text under a scan.
+const (
+	renderInvisible = 3
+	renderClip      = 7
+)
 
 // MissingGlyphs returns the characters of a page, each once, that a font which is not embedded would have to draw and that
 // its replacement does not.
@@ -30,6 +38,9 @@ func (d *Document) MissingGlyphs(number int) ([]MissingGlyph, error) {
 			if object == 0 { // white space that PDFium inserts
 				continue
 			}
+			if mode := int32(r.d.call("FPDFTextObj_GetTextRenderMode", object)); mode == renderInvisible || mode == renderClip { //nolint:gosec // an int
+				continue
+			}
 			font := r.d.call("FPDFTextObj_GetFont", object)
 			if _, ok := embedded[font]; !ok {
 				embedded[font] = font == 0 || r.d.call("FPDFFont_GetIsEmbedded", font) == 1
@@ -42,9 +53,23 @@ func (d *Document) MissingGlyphs(number int) ([]MissingGlyph, error) {
 			path := r.d.call("FPDFFont_GetGlyphPath", font, uint64(uint32(g.code)), api.EncodeF32(12))           //nolint:gosec // a code point
 			if (path == 0 || int32(r.d.call("FPDFGlyphPath_CountGlyphSegments", path)) <= 0) && !found[g.code] { //nolint:gosec // an int
 				found[g.code] = true
-				out = append(out, MissingGlyph{number, g.code})
+				out = append(out, MissingGlyph{number, g.code, r.fontName(font)})
 			}
 		}
 	})
 	return out, err
+}
+
+// maxFontName bounds the name of a font, in bytes.
+const maxFontName = 128
+
+// fontName returns the base name of a font.
+func (r *textReader) fontName(font uint64) string {
+	buffer := r.d.call("malloc", maxFontName)
+	n := r.d.call("FPDFFont_GetBaseFontName", font, buffer, maxFontName)
+	b, ok := r.d.module.Memory().Read(uint32(buffer), maxFontName) //nolint:gosec // a 32-bit address
+	if buffer == 0 || !ok || n == 0 || n > maxFontName {
+		return ""
+	}
+	return string(b[:n-1]) // without the zero at its end
 }

@@ -48,7 +48,7 @@ func NewRenderer(command ...string) *Renderer {
 func (r *Renderer) Close() { r.processes.Close() }
 
 // run has a process do a task when its turn comes.
-func (r *Renderer) run(ctx context.Context, task byte, file io.ReaderAt, size int64, page int, level Level, answer any) error {
+func (r *Renderer) run(ctx context.Context, bounds sandbox.Bounds, task byte, file io.ReaderAt, size int64, answer any, most int) error {
 	if size > maxFile {
 		return refusal.New(refusal.PDFTooLarge, "The PDF is too large to be shown.")
 	}
@@ -56,14 +56,19 @@ func (r *Renderer) run(ctx context.Context, task byte, file io.ReaderAt, size in
 		return err
 	}
 	defer r.running.Release(1)
-	return r.processes.Run(ctx, r.bounds, sandbox.InParts(task), newRequest(file, page, level), size+requestSize, answer, maxAnswer)
+	return r.processes.Run(ctx, bounds, sandbox.InParts(task), file, size, answer, most)
+}
+
+// onPage runs a task for a page.
+func (r *Renderer) onPage(ctx context.Context, task byte, file io.ReaderAt, size int64, page int, level Level, answer any) error {
+	return r.run(ctx, r.bounds, task, newRequest(file, page, level), size+requestSize, answer, maxAnswer)
 }
 
 // Page renders a page, by its number from 1. It returns ErrNoPage if there is none, and a refusal.Error if the page cannot
 // be rendered within the bounds.
 func (r *Renderer) Page(ctx context.Context, file io.ReaderAt, size int64, page int, level Level) (*Encoded, error) {
 	var a pictureAnswer
-	if err := r.run(ctx, taskPicture, file, size, page, level, &a); err != nil {
+	if err := r.onPage(ctx, taskPicture, file, size, page, level, &a); err != nil {
 		return nil, err
 	}
 	if a.NoPage {
@@ -75,7 +80,7 @@ func (r *Renderer) Page(ctx context.Context, file io.ReaderAt, size int64, page 
 // Text returns the text of a page, by its number from 1. It returns the same errors as Page.
 func (r *Renderer) Text(ctx context.Context, file io.ReaderAt, size int64, page int) (*Text, error) {
 	var a textAnswer
-	if err := r.run(ctx, taskText, file, size, page, 1, &a); err != nil {
+	if err := r.onPage(ctx, taskText, file, size, page, 1, &a); err != nil {
 		return nil, err
 	}
 	if a.NoPage {
@@ -87,7 +92,7 @@ func (r *Renderer) Text(ctx context.Context, file io.ReaderAt, size int64, page 
 // Lines returns the lines and images of a page, by its number from 1. It returns the same errors as Page.
 func (r *Renderer) Lines(ctx context.Context, file io.ReaderAt, size int64, page int) (*Lines, error) {
 	var a linesAnswer
-	if err := r.run(ctx, taskLines, file, size, page, 1, &a); err != nil {
+	if err := r.onPage(ctx, taskLines, file, size, page, 1, &a); err != nil {
 		return nil, err
 	}
 	if a.NoPage {
@@ -96,12 +101,54 @@ func (r *Renderer) Lines(ctx context.Context, file io.ReaderAt, size int64, page
 	return a.Lines, a.Err()
 }
 
-// MissingGlyphs returns the first characters of a document that a font which is not embedded would have to draw and that no
-// bundled font draws. Signers would not see them.
-func (r *Renderer) MissingGlyphs(ctx context.Context, file io.ReaderAt, size int64) ([]MissingGlyph, error) {
-	var a glyphsAnswer
-	if err := r.run(ctx, taskGlyphs, file, size, 1, 1, &a); err != nil {
+// Inspect returns the pages of a document as PDFium reads them. If text is true, it also returns the first missing
+// glyphs.
+func (r *Renderer) Inspect(ctx context.Context, file io.ReaderAt, size int64, text bool) (*Inspection, error) {
+	var all *Inspection
+	for page := 1; ; page += inspectedPages {
+		var level Level
+		if text {
+			level = 1
+		}
+		var a inspectAnswer
+		err := r.onPage(ctx, taskInspect, file, size, page, level, &a)
+		if err == nil {
+			err = a.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = &a.Inspection
+		}
+		if len(a.Glyphs) > 0 || !text || page+inspectedPages > len(all.Pages) {
+			all.Glyphs = a.Glyphs
+			return all, nil
+		}
+	}
+}
+
+// What a process may take for saving and comparing documents, beside the memory of the instance.
+const (
+	saveMemory = 6 * maxCopy
+	saveTime   = 60 * time.Second
+)
+
+// Save returns a document as PDFium saves it: a new file without encryption, with one revision.
+func (r *Renderer) Save(ctx context.Context, file io.ReaderAt, size int64) ([]byte, error) {
+	var a saveAnswer
+	if err := r.run(ctx, sandbox.Bounds{Memory: saveMemory, CPU: saveTime}, taskSave, newRequest(file, 1, 1), size+requestSize, &a, maxCopy/3*4+1024); err != nil {
 		return nil, err
 	}
-	return a.Glyphs, a.Err()
+	return a.PDF, a.Err()
+}
+
+// SameAppearance reports whether two documents have the same number of pages and the same appearance of each page.
+func (r *Renderer) SameAppearance(ctx context.Context, a io.ReaderAt, sizeA int64, b io.ReaderAt, sizeB int64) (bool, error) {
+	var answer compareAnswer
+	p := newPair(a, sizeA, b)
+	if err := r.run(ctx, sandbox.Bounds{Memory: goMemory, CPU: saveTime}, taskCompare, p, int64(len(p.head))+sizeA+sizeB, &answer, maxAnswer); err != nil {
+		return false, err
+	}
+	return answer.Same, answer.Err()
 }

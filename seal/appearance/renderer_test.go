@@ -52,9 +52,10 @@ func TestRenderer_Process_GivesWhatTheEngineGives(t *testing.T) {
 	require.ErrorIs(t, err, appearance.ErrNoPage)
 	_, err = r.Text(t.Context(), bytes.NewReader(file), int64(len(file)), 2)
 	require.ErrorIs(t, err, appearance.ErrNoPage)
-	glyphs, err := r.MissingGlyphs(t.Context(), bytes.NewReader(file), int64(len(file)))
+	in, err := r.Inspect(t.Context(), bytes.NewReader(file), int64(len(file)), true)
 	require.NoError(t, err)
-	assert.Empty(t, glyphs)
+	assert.Empty(t, in.Glyphs)
+	assert.Equal(t, [][2]float64{{612, 792}}, in.Pages)
 }
 
 // TestRenderer_HostileFiles_AreRefusedAndLeaveNothing: whatever a file does, the next one has its own appearance.

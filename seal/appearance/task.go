@@ -14,8 +14,10 @@ import (
 const (
 	taskPicture = 'P'
 	taskText    = 'T'
-	taskGlyphs  = 'G'
 	taskLines   = 'L'
+	taskInspect = 'I'
+	taskSave    = 'S'
+	taskCompare = 'C'
 )
 
 // A task's file begins with the request: the page and the level, each as four bytes, big endian. The PDF follows.
@@ -67,10 +69,20 @@ type (
 		NoPage bool   `json:"noPage,omitempty"`
 		Lines  *Lines `json:"lines,omitempty"`
 	}
-	glyphsAnswer struct {
+	inspectAnswer struct {
 		sandbox.Answer
 
-		Glyphs []MissingGlyph `json:"glyphs"`
+		Inspection
+	}
+	saveAnswer struct {
+		sandbox.Answer
+
+		PDF []byte `json:"pdf,omitempty"`
+	}
+	compareAnswer struct {
+		sandbox.Answer
+
+		Same bool `json:"same,omitempty"`
 	}
 )
 
@@ -124,12 +136,32 @@ func Tasks(e *Engine) map[byte]sandbox.Task {
 			}
 			return a
 		},
-		taskGlyphs: func(ctx context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
-			var a glyphsAnswer
-			a.Set(answered(e.serve(ctx, file, size, func(d *Document, _ int, _ Level) (err error) {
-				a.Glyphs, err = d.firstMissingGlyphs()
+		taskInspect: func(ctx context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
+			var a inspectAnswer
+			a.Set(answered(e.serve(ctx, file, size, func(d *Document, page int, text Level) (err error) {
+				a.Inspection, err = d.Inspect(page, text != 0)
 				return err
 			})))
+			return a
+		},
+		taskSave: func(ctx context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
+			var a saveAnswer
+			a.Set(answered(e.serve(ctx, file, size, func(d *Document, _ int, _ Level) (err error) {
+				a.PDF, err = d.Save()
+				return err
+			})))
+			return a
+		},
+		taskCompare: func(ctx context.Context, file io.ReaderAt, size int64, _ sandbox.Bounds) any {
+			var a compareAnswer
+			var head [8]byte
+			_, err := file.ReadAt(head[:], 0)
+			first, begin := int64(binary.BigEndian.Uint64(head[:])), int64(len(head)) //nolint:gosec // a size
+			if err == nil {
+				second := size - begin - first
+				a.Same, err = e.SameAppearance(ctx, io.NewSectionReader(file, begin, first), first, io.NewSectionReader(file, begin+first, second), second)
+			}
+			a.Set(answered(err))
 			return a
 		},
 	}
@@ -161,21 +193,6 @@ func (d *Document) Encoded(page int, level Level) (*Encoded, error) {
 		PixelWidth: p.Image.Rect.Dx(), PixelHeight: p.Image.Rect.Dy(), Width: round(p.Width), Height: round(p.Height),
 		Hash: hash[:], MediaType: mediaType, Content: content,
 	}, err
-}
-
-// maxMissingGlyphs bounds what MissingGlyphs lists of a document.
-const maxMissingGlyphs = 20
-
-// firstMissingGlyphs returns the first missing glyphs of all pages.
-func (d *Document) firstMissingGlyphs() (out []MissingGlyph, err error) {
-	for page := 1; page <= d.pages && len(out) < maxMissingGlyphs; page++ {
-		found, err := d.MissingGlyphs(page)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, found...)
-	}
-	return out[:min(len(out), maxMissingGlyphs)], nil
 }
 
 // answered turns what went wrong within the bounds of the process into a refusal of the document.

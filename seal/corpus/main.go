@@ -29,11 +29,15 @@ func main() {
 }
 
 func run() int {
+	if len(os.Args) == 3 && os.Args[1] == renderArgument {
+		return serveRenderer(os.Args[2])
+	}
 	files := flag.Int("files", 1200, "at most so many files, spread evenly over all that there are; 0: all")
 	mutants := flag.Int("mutants", 60, "so many of them damaged at random, in addition")
 	parallel := flag.Int("parallel", 2, "so many at a time")
 	largest := flag.Int64("largest", 4<<20, "leave out larger files, in bytes")
 	seed := flag.Uint64("seed", 1, "decides the damage")
+	admit := flag.Bool("admit", false, "only upload the files, without damage, and print which are refused")
 	keep := flag.String("keep", "", "a folder for the files that fail")
 	flag.Parse()
 	if flag.NArg() == 0 {
@@ -49,6 +53,9 @@ func run() int {
 	}
 	all := len(names)
 	names = sampleEvenly(names, *files)
+	if *admit {
+		return admitAll(ctx, names)
+	}
 	c, err := newChecker()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -79,6 +79,8 @@ type Text struct {
 	HowToVerify         string
 	BeginsWithOriginal  string
 	OriginalProtected   string
+	OriginalRepaired    string
+	OriginalSigned      string // by whom
 	Prepared            string // removed content, hash of the document
 	PreparedKinds       map[string]string
 	Explained           string // service

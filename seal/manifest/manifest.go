@@ -277,7 +277,14 @@ func Open(b []byte) (m Manifest, kid string, key *ecdsa.PublicKey, err error) {
 // How a prepared file is derived from the original.
 const (
 	Appended  = "appended"  // it begins with the original's bytes; the rest can be written again
-	Rewritten = "rewritten" // it is a separate file: a password was removed
+	Rewritten = "rewritten" // it is a separate file: a password or signatures were removed, or it was repaired
+)
+
+// The kinds of changes that make a separate file.
+const (
+	PasswordRemoved   = "password_removed"
+	Repaired          = "repaired"
+	SignaturesRemoved = "signatures_removed"
 )
 
 // Prepared is the file that people read and that was sealed.
@@ -294,6 +301,15 @@ type Prepared struct {
 	// file, and Name its name among the attachments.
 	Attachment int    `json:"attachment,omitempty"`
 	Name       string `json:"name,omitempty"`
+	// Signatures are the digital signatures of the original that a rewritten file lacks. Nobody has verified them.
+	Signatures []Signature `json:"signatures,omitempty"`
+}
+
+// Signature is a digital signature of an uploaded document, as its certificate and dictionary state it.
+type Signature struct {
+	By     string     `json:"by,omitempty"`
+	Issuer string     `json:"issuer,omitempty"`
+	At     *time.Time `json:"at,omitempty"`
 }
 
 // Part is the role of a signer in the signing. It is empty for ordinary signers.

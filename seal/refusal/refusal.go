@@ -51,17 +51,9 @@ const (
 	PageTooLarge        = "page_too_large"
 )
 
-// Ambiguous refuses a PDF that programs would read in several ways.
+// Ambiguous rejects a PDF whose structure programs read in several ways.
 func Ambiguous(format string, args ...any) *Error {
-	return &Error{PDFAmbiguous, "Programs would not agree on what this PDF shows: " + fmt.Sprintf(format, args...) +
-		". Opening it in a PDF program and saving it anew may help."}
-}
-
-// AmbiguousContent rejects a PDF whose pages programs would show differently. The message advises printing, because
-// saving keeps the pages unchanged.
-func AmbiguousContent(format string, args ...any) *Error {
-	return &Error{PDFAmbiguous, "Programs would not agree on what this PDF shows: " + fmt.Sprintf(format, args...) +
-		". Print it into a new PDF first."}
+	return &Error{PDFAmbiguous, "Programs read the structure of this PDF in several ways: " + fmt.Sprintf(format, args...) + "."}
 }
 
 // TooLong refuses a PDF that took too long.

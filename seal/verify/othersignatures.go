@@ -11,11 +11,21 @@ import (
 
 	"countersign/pdf"
 	"countersign/seal/cms"
+	"countersign/seal/manifest"
 	"countersign/seal/trust"
 )
 
 // maxOthers bounds how many signatures of others are reported.
 const maxOthers = 32
+
+// Signatures returns the digital signatures of a PDF as they state themselves. None of them is verified.
+func Signatures(ctx context.Context, r io.ReaderAt, size int64) []manifest.Signature {
+	var out []manifest.Signature
+	for _, s := range otherSignatures(ctx, r, size) {
+		out = append(out, manifest.Signature{By: s.By, Issuer: s.Issuer, At: s.At})
+	}
+	return out
+}
 
 // otherSignatures lists the signatures in a file that carries no seal. None of
 // them is verified; a file that cannot be read has none.

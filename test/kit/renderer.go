@@ -60,3 +60,33 @@ func (Renderer) Text(ctx context.Context, file io.ReaderAt, size int64, page int
 	defer func() { err = errors.Join(err, d.Close()) }()
 	return d.Text(page)
 }
+
+// Inspect reads the pages of a document.
+func (Renderer) Inspect(ctx context.Context, file io.ReaderAt, size int64, text bool) (in *appearance.Inspection, err error) {
+	d, err := open(ctx, file, size)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	found, err := d.Inspect(1, text)
+	return &found, err
+}
+
+// Save saves a document again.
+func (Renderer) Save(ctx context.Context, file io.ReaderAt, size int64) (b []byte, err error) {
+	d, err := open(ctx, file, size)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return d.Save()
+}
+
+// SameAppearance compares two documents.
+func (Renderer) SameAppearance(ctx context.Context, a io.ReaderAt, sizeA int64, b io.ReaderAt, sizeB int64) (bool, error) {
+	e, err := engine()
+	if err != nil {
+		return false, err
+	}
+	return e.SameAppearance(ctx, a, sizeA, b, sizeB)
+}

@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
-	"encoding/binary"
+	"crypto/sha256"
 	"flag"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"countersign/pdf"
+	"countersign/prepare"
 	"countersign/seal"
 	"countersign/seal/admission"
 	"countersign/seal/refusal"
@@ -32,9 +30,6 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "validate-pdf" {
 		os.Exit(sandbox.Serve(context.Background(), os.Stdin, os.Stdout, admission.Tasks()))
 	}
-	if len(os.Args) > 1 && os.Args[1] == "measure-validator" {
-		os.Exit(measureValidator())
-	}
 	flag.Parse()
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
@@ -44,19 +39,6 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Exit(m.Run())
-}
-
-// measureValidator runs the validating process and writes on standard error how
-// many KiB it had resident. Linux counts to a process what its parent held when
-// it was started: here that is little, in the middle of all tests it is not.
-func measureValidator() int {
-	cmd := exec.CommandContext(context.Background(), os.Args[0], "validate-pdf")
-	cmd.Stdin, cmd.Stdout = os.Stdin, os.Stdout
-	_ = cmd.Run() // its exit code says it
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		_, _ = fmt.Fprint(os.Stderr, usage.Maxrss)
-	}
-	return cmd.ProcessState.ExitCode()
 }
 
 func isolated(t *testing.T) admission.Limits {
@@ -146,40 +128,45 @@ func TestAdmitRefuses(t *testing.T) {
 	}
 }
 
+// locked is a file that opens without a password and has an owner's.
+func locked(t *testing.T) []byte {
+	t.Helper()
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.pdf"), filepath.Join(dir, "out.pdf")
+	require.NoError(t, os.WriteFile(in, sealkit.SimplePDF(2), 0o600))
+	msg, err := sealkit.Run(t, "qpdf", "--encrypt", "", "owner", "256", "--", in, out)
+	require.NoError(t, err, msg)
+	b, err := os.ReadFile(out)
+	require.NoError(t, err)
+	return b
+}
+
+// upload admits a file with the default options.
+func upload(t *testing.T, b []byte, lim admission.Limits) (admission.Info, error) {
+	t.Helper()
+	info, _, err := admission.AdmitUpload(t.Context(), admission.Upload{File: bytes.NewReader(b), Size: int64(len(b)), SHA256: sha256.Sum256(b)}, lim, prepare.Options{})
+	return info, err
+}
+
 func TestAdmitIsolated(t *testing.T) {
 	t.Parallel()
-	good := sealkit.SimplePDF(2)
-	info, err := admission.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), isolated(t))
+	b := locked(t)
+	info, err := upload(t, b, isolated(t))
 	require.NoError(t, err)
-	require.Equal(t, []admission.PageSize{{Width: 612, Height: 792}, {Width: 612, Height: 792}}, info.Pages)
-
-	bad := sealkit.ClassicPDF(sealkit.Layout{Catalog: "/ViewerPreferences 5", Pages: sealkit.LetterPage("")})
-	info, err = admission.Admit(t.Context(), bytes.NewReader(bad), int64(len(bad)), isolated(t))
-	require.NoError(t, err, "the validator advises, our own reader decides")
-	require.Contains(t, objection(info), "does not follow the standard")
+	require.Len(t, info.Pages, 2)
 
 	lim := isolated(t)
 	lim.MaxMemory = 1 << 20 // less than the process needs to start
-	info, err = admission.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
-	require.NoError(t, err)
-	require.Contains(t, objection(info), "too much memory")
+	_, err = upload(t, b, lim)
+	var refused *refusal.Error
+	require.ErrorAs(t, err, &refused)
+	require.Contains(t, refused.Message, "too much memory")
 
 	lim = isolated(t)
 	lim.Validators = sandbox.New("/nonexistent/validator")
-	_, err = admission.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
+	_, err = upload(t, b, lim)
 	require.Error(t, err)
-	var refused *refusal.Error
 	require.NotErrorAs(t, err, &refused, "the service's own fault is no refusal")
-}
-
-// objection returns what the validator says about a file.
-func objection(info admission.Info) string {
-	for _, w := range info.Warnings {
-		if w.Code == admission.WarnStandard {
-			return w.Detail
-		}
-	}
-	return ""
 }
 
 // TestValidatorsAreKept: a process examines file after file; one that dies is
@@ -196,14 +183,10 @@ func TestValidatorsAreKept(t *testing.T) {
 		require.NoError(t, err)
 		return strings.Fields(string(b))
 	}
-	good := sealkit.SimplePDF(2)
-	bad := sealkit.ClassicPDF(sealkit.Layout{Catalog: "/ViewerPreferences 5", Pages: sealkit.LetterPage("")})
+	b := locked(t)
 	for range 3 {
-		_, err := admission.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
+		_, err := upload(t, b, lim)
 		require.NoError(t, err)
-		info, err := admission.Admit(t.Context(), bytes.NewReader(bad), int64(len(bad)), lim)
-		require.NoError(t, err)
-		require.NotEmpty(t, objection(info))
 	}
 	require.Len(t, started(), 1)
 
@@ -212,7 +195,7 @@ func TestValidatorsAreKept(t *testing.T) {
 	_, err := fmt.Sscan(started()[0], &pid)
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-	_, err = admission.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
+	_, err = upload(t, b, lim)
 	require.NoError(t, err)
 	require.Len(t, started(), 2)
 }
@@ -221,18 +204,17 @@ func TestValidatorsAreKept(t *testing.T) {
 // of the processors, not by how long it has to wait for them.
 func TestTimeOfTheProcessor(t *testing.T) {
 	t.Parallel()
-	good := sealkit.SimplePDF(2)
-	admit := func(script string) string {
+	b := locked(t)
+	admit := func(script string) error {
 		lim := admission.DefaultLimits()
 		lim.Timeout = 3 * time.Second
 		lim.Validators = sandbox.New("/bin/sh", "-c", script+`; exec "$0" validate-pdf`, os.Args[0])
 		t.Cleanup(lim.Validators.Close)
-		info, err := admission.Admit(t.Context(), bytes.NewReader(good), int64(len(good)), lim)
-		require.NoError(t, err)
-		return objection(info)
+		_, err := upload(t, b, lim)
+		return err
 	}
-	require.Empty(t, admit("sleep 4"))
-	require.Contains(t, admit("export COUNTERSIGN_ADMIT_CPU=1ns"), "too long")
+	require.NoError(t, admit("sleep 4"))
+	require.ErrorContains(t, admit("export COUNTERSIGN_ADMIT_CPU=1ns"), "too long")
 }
 
 // TestAdmitOldVersionNumber: a transparency state under the number 1.2.
@@ -286,22 +268,6 @@ func TestBombs(t *testing.T) {
 	var refused *refusal.Error
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, refusal.PDFTooComplex, refused.Code, refused.Message)
-
-	// Only the validator, in a process that may use 96 MB.
-	var out, resident bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "measure-validator")
-	cmd.Env = []string{"COUNTERSIGN_ADMIT_MEMORY=100663296"}
-	size := binary.BigEndian.AppendUint64([]byte{'v'}, uint64(len(b)))
-	cmd.Stdin, cmd.Stdout = io.MultiReader(bytes.NewReader(size), bytes.NewReader(b)), &out
-	cmd.Stderr = &resident
-	if err := cmd.Run(); err != nil { // it may end itself
-		require.Equal(t, 3, cmd.ProcessState.ExitCode())
-	}
-	if !raceDetector {
-		kib, err := strconv.Atoi(resident.String())
-		require.NoError(t, err)
-		require.Less(t, kib, 160<<10, "KiB resident")
-	}
 }
 
 // TestInheritedResources: each page is rewritten, but inherited resources are written once, whatever their size.

@@ -201,7 +201,7 @@ func TestTextOfTheMark(t *testing.T) {
 	_, err := admission.Admit(t.Context(), bytes.NewReader(b), int64(len(b)), admission.DefaultLimits())
 	var refused *refusal.Error
 	require.ErrorAs(t, err, &refused)
-	require.Equal(t, refusal.PDFAmbiguous, refused.Code)
+	require.Equal(t, refusal.DocumentSigned, refused.Code)
 
 	_, file := sealkit.Sealed(t, s, sealkit.Job(t, sealkit.SimplePDF(1)))
 	hidden := increment(t, file, map[int]string{1: "<</Type/Catalog/Pages 2 0 R>>"}) // its form is gone, its seal is not

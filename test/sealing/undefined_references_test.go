@@ -96,7 +96,7 @@ func TestAPageNamesTheNodeThatListsIt(t *testing.T) {
 	}
 }
 
-func TestAdmitRefusesWhatIsReadInTwoWays(t *testing.T) {
+func TestAdmit_AmbiguousStructure_IsRejected(t *testing.T) {
 	t.Parallel()
 	withPage := func(extra string, objects ...string) []byte {
 		return sealkit.ClassicPDF(sealkit.Layout{Pages: sealkit.LetterPage(extra), Objects: objects})
@@ -151,28 +151,10 @@ func TestAdmitRefusesWhatIsReadInTwoWays(t *testing.T) {
 		{"annotation: key twice", refusal.PDFAmbiguous, "object 10 has the key AP twice", withPage("/Annots[<</Subtype/Stamp/Rect[0 0 9 9]/AP<</N 11 0 R>>/AP<</N null>>>>]")},
 		{"appearances: key twice", refusal.PDFAmbiguous, "object 1000 has the key N twice", withPage("", "<</Subtype/Stamp/Rect[0 0 9 9]/AP<</N 11 0 R/N null>>>>")},
 		{"dictionary of many keys: one twice", refusal.PDFAmbiguous, "object 1000 has the key K70 twice", withPage("", manyKeys(100)+"/K70 null>>")},
-		{"content: array in an array", refusal.PDFAmbiguous, "object 1000, of a page's content, is not a stream", withPage("/Contents[11 0 R 1000 0 R]", "[11 0 R]")},
-		{"content: dictionary", refusal.PDFAmbiguous, "object 1000, of a page's content, is not a stream", withPage("/Contents[11 0 R 1000 0 R]", "<<>>")},
-		{"content: what does not exist", refusal.PDFAmbiguous, "object 4000, of a page's content, is not a stream", withPage("/Contents[11 0 R 4000 0 R]")},
-		{"content: null", refusal.PDFAmbiguous, "page 1 holds a null where a stream", withPage("/Contents[null 11 0 R]")},
-		{"text: no such font", refusal.PDFAmbiguous, "content of page 1 writes in the font /FX, which", withContent("BT /FX 18 Tf (a) Tj ET")},
-		{"text: a font that is null", refusal.PDFAmbiguous, "content of page 1 writes in the font /F1, which", sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 9 9]/Resources<</Font<</F1 4000 0 R>>>>"}}})},
-		{"text: no size", refusal.PDFAmbiguous, "content of page 1 selects a font by /F1 instead", withContent("BT /F1 Tf (a) Tj ET")},
-		{"text: a name for a size", refusal.PDFAmbiguous, "selects a font by /F1 /F1 instead", withContent("BT /F1 /F1 Tf (a) Tj ET")},
-		{"text: too many operands", refusal.PDFAmbiguous, "selects a font by /F1 0 18 instead", withContent("BT /F1 0 18 Tf (a) Tj ET")},
-		{"text: nothing before Tf", refusal.PDFAmbiguous, "selects a font by nothing instead", withContent("BT Tf (a) Tj ET")},
-		{"text: mode 9", refusal.PDFAmbiguous, "has the text rendering mode 9, which", withContent("BT /F1 9 Tf 9 Tr (a) Tj ET")},
-		{"text: half a mode", refusal.PDFAmbiguous, "has the text rendering mode 2.5, which", withContent("BT /F1 9 Tf 2.5 Tr (a) Tj ET")},
-		{"text: no mode", refusal.PDFAmbiguous, "has the text rendering mode nothing, which", withContent("BT /F1 9 Tf Tr (a) Tj ET")},
-		{"text: in the second stream", refusal.PDFAmbiguous, "writes in the font /FX", withPage("/Contents[11 0 R 1000 0 R]", "<</Length 22>>\nstream\nBT /FX 18 Tf (a) Tj ET\nendstream")},
-		{"text: in a form", refusal.PDFAmbiguous, "stream 1000 writes in the font /FX", withPage("", formOf("/Resources<<>>", "BT /FX 18 Tf (a) Tj ET"))},
-		{"text: in a form that has the page's resources", refusal.PDFAmbiguous, "content of page 1 writes in the font /FX", withForms(formOf("", "BT /FX 18 Tf (a) Tj ET"))},
-		{"text: in a form in that form", refusal.PDFAmbiguous, "content of page 1 writes in the font /FX", withForms(formOf("", "/X1 Do"), formOf("", "BT /FX 18 Tf (a) Tj ET"))},
-		{"data in another file", refusal.PDFAmbiguous, "another file", withPage("", "<</Length 0/F(a.bin)>>\nstream\n\nendstream")},
 		{"Length too small", refusal.PDFAmbiguous, "Length", withPage("", "<</Length 3>>\nstream\n12345\nendstream")},
 		{"Length beyond the end", refusal.PDFAmbiguous, "Length", withPage("", "<</Length 99999>>\nstream\n12345\nendstream")},
-		{"portfolio", refusal.PDFAmbiguous, "portfolio", sealkit.ClassicPDF(sealkit.Layout{Catalog: "/Collection<<>>", Pages: sealkit.LetterPage("")})},
 		{"object stream with one object twice", refusal.PDFAmbiguous, "twice", twiceInStream()},
+		{"data in another file", refusal.PDFActiveContent, "another file", withPage("", "<</Length 0/F(a.bin)>>\nstream\n\nendstream")},
 		{"our key", refusal.PDFAttachment, "countersign-seal.json", attached("(countersign-seal.json)", "(a)")},
 		{"our key in UTF-16", refusal.PDFAttachment, "countersign-seal.json", attached(utf("countersign-seal.json", true), "(a)")},
 		{"our file name", refusal.PDFAttachment, "seal.json", attached("(a)", "(seal.json)")},
@@ -200,10 +182,16 @@ func TestAdmitRefusesWhatIsReadInTwoWays(t *testing.T) {
 	}
 	for name, b := range map[string][]byte{
 		"the document's title twice":         bytes.Replace(withPage("", "<</Title(a)/Title(b)>>"), []byte("/Root 1 0 R"), []byte("/Root 1 0 R/Info 1000 0 R"), 1),
-		"every text rendering mode":          withContent("BT /F1 9 Tf 0 Tr 1 Tr 2 Tr 3 Tr 4 Tr 5 Tr 6 Tr 7 Tr (9 Tr /FX 9 Tf) Tj ET"),
-		"an image whose data look like text": withContent("BI /W 16 /H 1 /BPC 8 /CS /G ID /FX 1 Tf 9 Tr   EI"),
-		"a form that nothing paints":         withPage("", formOf("", "BT /FX 18 Tf (a) Tj ET")),
-		"a form with the page's resources":   withForms(formOf("", "BT /F1 18 Tf (a) Tj ET")),
+		"content: array in an array":         withPage("/Contents[11 0 R 1000 0 R]", "[11 0 R]"),
+		"content: dictionary":                withPage("/Contents[11 0 R 1000 0 R]", "<<>>"),
+		"content: what does not exist":       withPage("/Contents[11 0 R 4000 0 R]"),
+		"content: null":                      withPage("/Contents[null 11 0 R]"),
+		"text: no such font":                 withContent("BT /FX 18 Tf (a) Tj ET"),
+		"text: no size":                      withContent("BT /F1 Tf (a) Tj ET"),
+		"text: mode 9":                       withContent("BT /F1 9 Tf 9 Tr (a) Tj ET"),
+		"text: no mode":                      withContent("BT /F1 9 Tf Tr (a) Tj ET"),
+		"text: in a form":                    withPage("", formOf("/Resources<<>>", "BT /FX 18 Tf (a) Tj ET")),
+		"text: in a form in a form":          withForms(formOf("", "/X1 Do"), formOf("", "BT /FX 18 Tf (a) Tj ET")),
 		"forms that paint each other":        withForms(formOf("", "/X1 Do"), formOf("", "/X0 Do /X1 Do")),
 		"the same key with the same value":   sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: "/MediaBox[0 0 9 9]/Resources<</Font<</F1 3 0 R/F1 3 0 R>>>>"}}}),
 		"an attachment with another name":    attached("(a)", "(seals.json)"),

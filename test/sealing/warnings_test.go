@@ -49,7 +49,8 @@ func TestWarnings(t *testing.T) {
 		"a layer without uses":                {config("/OFF[1000 0 R]", ""), "", 0, ""},
 		"fields drawn anew":                   {withPage("/AcroForm<</Fields[]/NeedAppearances true>>", ""), admission.WarnRedrawn, 1, "NeedAppearances"},
 		"fields drawn as they are":            {withPage("/AcroForm<</Fields[]/NeedAppearances false>>", ""), "", 0, ""},
-		"content that ends too early":         {withPage("", "/Contents 1000 0 R", "<</Filter/FlateDecode/Length 9>>\nstream\n123456789\nendstream"), admission.WarnContent, 1, "page 1"},
+		"portfolio":                           {withPage("/Collection<<>>", ""), admission.WarnPortfolio, 1, "collection"},
+		"content that ends too early":         {withPage("", "/Contents 1000 0 R", "<</Filter/FlateDecode/Length 9>>\nstream\n123456789\nendstream"), "", 0, ""},
 		"structure is no":                     {withPage("", "", "<</Type/StructElem/S/Hide>>"), "", 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

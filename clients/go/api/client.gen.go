@@ -405,6 +405,24 @@ func (e DocumentOptionsForm) Valid() bool {
 	}
 }
 
+// Defines values for DocumentOptionsRepair.
+const (
+	DocumentOptionsRepairAuto   DocumentOptionsRepair = "auto"
+	DocumentOptionsRepairRefuse DocumentOptionsRepair = "refuse"
+)
+
+// Valid indicates whether the value is a known member of the DocumentOptionsRepair enum.
+func (e DocumentOptionsRepair) Valid() bool {
+	switch e {
+	case DocumentOptionsRepairAuto:
+		return true
+	case DocumentOptionsRepairRefuse:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DocumentOptionsTags.
 const (
 	DocumentOptionsTagsDetect DocumentOptionsTags = "detect"
@@ -426,7 +444,6 @@ func (e DocumentOptionsTags) Valid() bool {
 // Defines values for DocumentWarningCode.
 const (
 	AnnotationWithoutAppearance DocumentWarningCode = "annotation_without_appearance"
-	ContentUnread               DocumentWarningCode = "content_unread"
 	FieldCoversText             DocumentWarningCode = "field_covers_text"
 	FieldTooLarge               DocumentWarningCode = "field_too_large"
 	FieldTooSmall               DocumentWarningCode = "field_too_small"
@@ -434,19 +451,19 @@ const (
 	FontNotEmbedded             DocumentWarningCode = "font_not_embedded"
 	HybridFile                  DocumentWarningCode = "hybrid_file"
 	LayersByUse                 DocumentWarningCode = "layers_by_use"
-	NotStandard                 DocumentWarningCode = "not_standard"
 	ObjectStreamExtends         DocumentWarningCode = "object_stream_extends"
 	Overprint                   DocumentWarningCode = "overprint"
 	PdfaClaimRemoved            DocumentWarningCode = "pdfa_claim_removed"
+	Portfolio                   DocumentWarningCode = "portfolio"
+	Repaired                    DocumentWarningCode = "repaired"
 	ShowsAndHides               DocumentWarningCode = "shows_and_hides"
+	SignaturesRemoved           DocumentWarningCode = "signatures_removed"
 )
 
 // Valid indicates whether the value is a known member of the DocumentWarningCode enum.
 func (e DocumentWarningCode) Valid() bool {
 	switch e {
 	case AnnotationWithoutAppearance:
-		return true
-	case ContentUnread:
 		return true
 	case FieldCoversText:
 		return true
@@ -462,15 +479,19 @@ func (e DocumentWarningCode) Valid() bool {
 		return true
 	case LayersByUse:
 		return true
-	case NotStandard:
-		return true
 	case ObjectStreamExtends:
 		return true
 	case Overprint:
 		return true
 	case PdfaClaimRemoved:
 		return true
+	case Portfolio:
+		return true
+	case Repaired:
+		return true
 	case ShowsAndHides:
+		return true
+	case SignaturesRemoved:
 		return true
 	default:
 		return false
@@ -759,6 +780,24 @@ func (e FileFormForm) Valid() bool {
 	case FileFormFormImport:
 		return true
 	case FileFormFormKeep:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FileFormRepair.
+const (
+	FileFormRepairAuto   FileFormRepair = "auto"
+	FileFormRepairRefuse FileFormRepair = "refuse"
+)
+
+// Valid indicates whether the value is a known member of the FileFormRepair enum.
+func (e FileFormRepair) Valid() bool {
+	switch e {
+	case FileFormRepairAuto:
+		return true
+	case FileFormRepairRefuse:
 		return true
 	default:
 		return false
@@ -1746,6 +1785,24 @@ func (e UploadDocumentParamsActiveContent) Valid() bool {
 	case UploadDocumentParamsActiveContentRefuse:
 		return true
 	case UploadDocumentParamsActiveContentRemove:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for UploadDocumentParamsRepair.
+const (
+	UploadDocumentParamsRepairAuto   UploadDocumentParamsRepair = "auto"
+	UploadDocumentParamsRepairRefuse UploadDocumentParamsRepair = "refuse"
+)
+
+// Valid indicates whether the value is a known member of the UploadDocumentParamsRepair enum.
+func (e UploadDocumentParamsRepair) Valid() bool {
+	switch e {
+	case UploadDocumentParamsRepairAuto:
+		return true
+	case UploadDocumentParamsRepairRefuse:
 		return true
 	default:
 		return false
@@ -2842,6 +2899,9 @@ type DocumentOptions struct {
 	// Password Opens an encrypted file. Not needed if the file has only an owner password. Not stored.
 	Password *string `json:"password,omitempty"`
 
+	// Repair `auto`: a damaged or digitally signed document is saved again as a new file that looks the same, and the original is attached to the sealed file. `refuse`: such a document is rejected.
+	Repair *DocumentOptionsRepair `json:"repair,omitempty"`
+
 	// Tags `detect`: text tags become fields and are removed from the document.
 	Tags *DocumentOptionsTags `json:"tags,omitempty"`
 }
@@ -2851,6 +2911,9 @@ type DocumentOptionsActiveContent string
 
 // DocumentOptionsForm `import`: form fields become fields and are removed from the document.
 type DocumentOptionsForm string
+
+// DocumentOptionsRepair `auto`: a damaged or digitally signed document is saved again as a new file that looks the same, and the original is attached to the sealed file. `refuse`: such a document is rejected.
+type DocumentOptionsRepair string
 
 // DocumentOptionsTags `detect`: text tags become fields and are removed from the document.
 type DocumentOptionsTags string
@@ -3448,6 +3511,9 @@ type FileForm struct {
 	// Password Opens an encrypted file. Not needed if the file has only an owner password. Not stored.
 	Password *string `json:"password,omitempty"`
 
+	// Repair `auto`: a damaged or digitally signed document is saved again as a new file that looks the same, and the original is attached to the sealed file. `refuse`: such a document is rejected.
+	Repair *FileFormRepair `json:"repair,omitempty"`
+
 	// Tags What happens to text tags in the document.
 	Tags *FileFormTags `json:"tags,omitempty"`
 }
@@ -3457,6 +3523,9 @@ type FileFormActiveContent string
 
 // FileFormForm `import`: form fields become fields and are removed from the document.
 type FileFormForm string
+
+// FileFormRepair `auto`: a damaged or digitally signed document is saved again as a new file that looks the same, and the original is attached to the sealed file. `refuse`: such a document is rejected.
+type FileFormRepair string
 
 // FileFormTags What happens to text tags in the document.
 type FileFormTags string
@@ -3782,22 +3851,25 @@ type Ping struct {
 // PingEvent Always `ping`.
 type PingEvent string
 
+// PreparedChange A change to an uploaded document.
+type PreparedChange struct {
+	// Count How many were removed.
+	Count int `json:"count"`
+
+	// Detail Further detail: for `repaired` the reason, for `signatures_removed` who signed. Null if there is none.
+	Detail *string `json:"detail"`
+
+	// Kind `tags_removed`, `form_imported`, `javascript_removed`, `launch_removed`, `submit_form_removed`, `import_data_removed`, `additional_actions_removed`, `xfa_removed`, `file_link_removed`, `link_removed`, `named_action_removed`, `media_removed`, `program_removed`, `usage_rights_removed`, `password_removed`, `repaired` or `signatures_removed`. More may be added.
+	Kind string `json:"kind"`
+
+	// Page Page number. Null for the whole document.
+	Page *int `json:"page"`
+}
+
 // PreparedFile The prepared file.
 type PreparedFile struct {
-	// Changes What was removed from the original.
-	Changes []struct {
-		// Count How many were removed.
-		Count int `json:"count"`
-
-		// Detail Further detail. Null if there is none.
-		Detail *string `json:"detail"`
-
-		// Kind `tags_removed`, `form_imported`, `javascript_removed`, `launch_removed`, `submit_form_removed`, `import_data_removed`, `additional_actions_removed`, `xfa_removed`, `file_link_removed`, `link_removed`, `named_action_removed`, `media_removed`, `program_removed`, `usage_rights_removed` or `password_removed`. More may be added.
-		Kind string `json:"kind"`
-
-		// Page Page number. Null for the whole document.
-		Page *int `json:"page"`
-	} `json:"changes,omitzero"`
+	// Changes How the file differs from the original.
+	Changes []PreparedChange `json:"changes,omitzero"`
 
 	// Sha256 SHA-256 of the file, in lowercase hex.
 	Sha256 string `json:"sha256"`
@@ -5757,6 +5829,9 @@ type UploadDocumentParams struct {
 	// ActiveContent `remove`: active content is removed. `refuse`: a document with active content is rejected.
 	ActiveContent *UploadDocumentParamsActiveContent `form:"activeContent,omitempty" json:"activeContent,omitempty"`
 
+	// Repair `auto`: a damaged or digitally signed document is saved again as a new file that looks the same, and the original is attached to the sealed file. `refuse`: such a document is rejected.
+	Repair *UploadDocumentParamsRepair `form:"repair,omitempty" json:"repair,omitempty"`
+
 	// XDocumentPassword Opens an encrypted file. Not needed if the file has only an owner password. Not stored.
 	XDocumentPassword *string `json:"X-Document-Password,omitempty"`
 
@@ -5775,6 +5850,9 @@ type UploadDocumentParamsForm string
 
 // UploadDocumentParamsActiveContent defines parameters for UploadDocument.
 type UploadDocumentParamsActiveContent string
+
+// UploadDocumentParamsRepair defines parameters for UploadDocument.
+type UploadDocumentParamsRepair string
 
 // DeleteDocumentParams defines parameters for DeleteDocument.
 type DeleteDocumentParams struct {
@@ -13616,6 +13694,18 @@ func NewUploadDocumentRequestWithBody(server string, id openapi_types.UUID, para
 		if params.ActiveContent != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "activeContent", *params.ActiveContent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Repair != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "repair", *params.Repair, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {

@@ -107,8 +107,8 @@ export class Countersign {
 
   /** Adds a PDF to a draft. A stream is sent once and not repeated when it is lost; bytes and blobs are. */
   async upload(id: string, pdf: Uint8Array | ArrayBuffer | Blob | ReadableStream<Uint8Array>, options: UploadOptions = {}): Promise<Document> {
-    const { tags, form, formRole, activeContent, password, ...call } = options;
-    const query = Object.fromEntries(Object.entries({ tags, form, formRole, activeContent }).filter(([, value]) => value != null));
+    const { tags, form, formRole, activeContent, repair, password, ...call } = options;
+    const query = Object.fromEntries(Object.entries({ tags, form, formRole, activeContent, repair }).filter(([, value]) => value != null));
     const headers: Record<string, string> = { "Content-Type": "application/octet-stream" };
     if (password != null) headers["X-Document-Password"] = password;
     const res = await this.send("post", "/v1/envelopes/{id}/document", { ...call, path: { id }, query }, headers, pdf as Body);

@@ -1,0 +1,68 @@
+package pdf
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// Rewrite writes the newest version of every object to a new document with one revision. edit returns the value of an
+// object, without the data of a stream, and whether to keep the object. id becomes both halves of the file identifier.
+func Rewrite(f *File, id []byte, edit func(o Object) (Value, bool, error)) ([]byte, error) {
+	w := NewDocument()
+	err := f.Objects(func(o Object) error {
+		v, keep, err := edit(o)
+		if err != nil || !keep {
+			return err
+		}
+		w.next = max(w.next, o.Ref.Num+1)
+		if !o.IsStream() {
+			w.Put(o.Ref, v)
+			return nil
+		}
+		return w.putStream(f, o, v)
+	})
+	if err != nil {
+		return nil, err
+	}
+	_, root, err := f.Catalog()
+	if err != nil {
+		return nil, err
+	}
+	var info *Ref
+	if ref, ok := f.trailer.Get("Info").Ref(); ok {
+		info = &ref
+	}
+	if err := w.Finish(root, info, id); err != nil {
+		return nil, err
+	}
+	return w.Bytes(), nil
+}
+
+// putStream writes a stream of a file with another dictionary.
+func (w *Increment) putStream(f *File, o Object, v Value) error {
+	d, err := v.Dict()
+	if err != nil {
+		return err
+	}
+	size, err := f.StreamLength(o)
+	if err != nil {
+		return err
+	}
+	raw, err := f.StreamRaw(o)
+	if err != nil {
+		return err
+	}
+	data := make([]byte, size)
+	if _, err := io.ReadFull(raw, data); err != nil {
+		return fmt.Errorf("pdf: read stream %d: %w", o.Ref.Num, err)
+	}
+	d.Set("Length", Value(strconv.FormatInt(size, 10)))
+	w.Begin(o.Ref)
+	w.buf = d.Append(w.buf)
+	w.buf = append(w.buf, "\nstream\n"...)
+	w.buf = append(w.buf, data...)
+	w.buf = append(w.buf, "\nendstream"...)
+	w.End()
+	return nil
+}

@@ -1,0 +1,172 @@
+package admission
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"countersign/pdf"
+	"countersign/prepare"
+	"countersign/seal/appearance"
+	"countersign/seal/manifest"
+	"countersign/seal/refusal"
+	"countersign/seal/verify"
+)
+
+// The values of documentOptions.repair, the default first.
+const (
+	RepairAuto   = "auto"
+	RepairRefuse = "refuse"
+)
+
+// Renderer reads documents as signers see them, and saves them again.
+type Renderer interface {
+	Inspect(ctx context.Context, file io.ReaderAt, size int64, text bool) (*appearance.Inspection, error)
+	Save(ctx context.Context, file io.ReaderAt, size int64) ([]byte, error)
+	SameAppearance(ctx context.Context, a io.ReaderAt, sizeA int64, b io.ReaderAt, sizeB int64) (bool, error)
+}
+
+// isRepairable reports whether saving a file again may remove what it was rejected for.
+func isRepairable(r *refusal.Error) bool {
+	return slices.Contains([]string{refusal.PDFNeedsRepair, refusal.PDFTruncated, refusal.PDFAmbiguous, refusal.PDFNoPages, refusal.DocumentSigned}, r.Code)
+}
+
+// rewrite admits a new file in place of an upload that was rejected: the renderer saves it again, and signatures leave. Each
+// page must look as before.
+func rewrite(ctx context.Context, u Upload, lim Limits, opt prepare.Options, cause *refusal.Error) (Info, *Prepared, error) {
+	rewriting, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
+	defer cancel()
+	// The seal holds the upload, byte for byte, beside its own signature.
+	if marked, err := verify.HoldsMark(rewriting, u.File, u.Size); err != nil || marked {
+		return Info{}, nil, RefusalOf(cmp.Or(err, error(errResemblesSeal())))
+	}
+	release, err := u.reserve(ctx)
+	if err != nil {
+		return Info{}, nil, err
+	}
+	defer release()
+	saved, err := lim.Renderer.Save(rewriting, u.File, u.Size)
+	if err != nil {
+		return Info{}, nil, notRepaired(cause, err)
+	}
+	p := &Prepared{Signatures: verify.Signatures(ctx, u.File, u.Size)}
+	changes := []prepare.Change{{Kind: manifest.Repaired, Count: 1, Detail: safeText(cause.Message)}}
+	plain, removed, err := removeSignatures(saved, lim)
+	if err != nil {
+		return Info{}, nil, notRepaired(cause, err)
+	}
+	if removed > 0 {
+		if len(p.Signatures) == 0 {
+			p.Signatures = verify.Signatures(ctx, bytes.NewReader(saved), int64(len(saved)))
+		}
+		change := prepare.Change{Kind: manifest.SignaturesRemoved, Count: removed, Detail: signers(p.Signatures)}
+		if saved = plain; cause.Code == refusal.DocumentSigned {
+			changes = nil
+		}
+		changes = append(changes, change)
+	} else {
+		p.Signatures = nil
+	}
+	same, err := lim.Renderer.SameAppearance(rewriting, u.File, u.Size, bytes.NewReader(saved), int64(len(saved)))
+	if err == nil && !same {
+		err = errLooksDifferent
+	}
+	if err != nil {
+		return Info{}, nil, notRepaired(cause, err)
+	}
+	info, p, err := admitRewritten(ctx, saved, p, changes, lim, opt)
+	if again, ok := errors.AsType[*refusal.Error](err); ok && isRepairable(again) {
+		return Info{}, nil, notRepaired(cause, again)
+	}
+	for _, c := range changes {
+		info.Warnings = append(info.Warnings, Warning{Code: c.Kind, Count: c.Count, Detail: c.Detail})
+	}
+	return info, p, err
+}
+
+// maxSigners bounds the text of signers, in characters.
+const maxSigners = 200
+
+// signers names who signed, as the certificates say.
+func signers(all []manifest.Signature) string {
+	var names []string
+	for _, s := range all {
+		if s.By != "" && !slices.Contains(names, s.By) {
+			names = append(names, s.By)
+		}
+	}
+	text := []rune(strings.Join(names, ", "))
+	return string(text[:min(len(text), maxSigners)])
+}
+
+var errLooksDifferent = refusal.New(refusal.PDFNeedsRepair, "A page would look different.")
+
+// notRepaired explains why a file was not repaired. Errors that are no refusals stay as they are.
+func notRepaired(cause *refusal.Error, err error) error {
+	why, ok := errors.AsType[*refusal.Error](RefusalOf(err))
+	if !ok {
+		return err
+	}
+	return refusal.New(cause.Code, cause.Message+" It could not be repaired: "+firstLower(why.Message))
+}
+
+func firstLower(s string) string {
+	if s == "" || strings.HasPrefix(s, "PDF") {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+// removeSignatures writes a document without its signatures, their permissions and their validation data, and returns how
+// many it removed.
+func removeSignatures(b []byte, lim Limits) ([]byte, int, error) {
+	f, err := open(bytes.NewReader(b), int64(len(b)), lim)
+	if err != nil {
+		return nil, 0, err
+	}
+	_, root, err := f.Catalog()
+	if err != nil {
+		return nil, 0, err
+	}
+	removed := 0
+	id := sha256.Sum256(b)
+	out, err := pdf.Rewrite(f, id[:16], func(o pdf.Object) (pdf.Value, bool, error) {
+		if !o.Value.IsDict() {
+			return o.Value, true, nil
+		}
+		d, err := o.Value.Dict()
+		if err != nil {
+			return nil, false, err
+		}
+		switch kind, _ := d.Get("Type").Name(); {
+		case o.IsStream() && (kind == "ObjStm" || kind == "XRef"):
+			return nil, false, nil
+		case d.Get("ByteRange") != nil && d.Get("Contents") != nil: // a signature
+			return nil, false, nil
+		case o.Ref == root:
+			d.Delete("Perms")
+			d.Delete("DSS")
+			if form, err := d.Get("AcroForm").Dict(); err == nil {
+				form.Delete("SigFlags")
+				d.Set("AcroForm", form.Value())
+			}
+		case d.Get("SigFlags") != nil && d.Get("Fields") != nil:
+			d.Delete("SigFlags")
+		}
+		if v, err := f.Dict(d.Get("V")); err == nil && v.Get("ByteRange") != nil {
+			d.Delete("V")
+			removed++
+		}
+		return d.Value(), true, nil
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("remove signatures: %w", err)
+	}
+	return out, removed, nil
+}

@@ -1,0 +1,184 @@
+package admission_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/pdf"
+	"countersign/prepare"
+	"countersign/seal/admission"
+	"countersign/seal/refusal"
+	"countersign/seal/verify"
+	"countersign/test/kit"
+)
+
+// rendering returns limits with a renderer.
+func rendering() admission.Limits {
+	lim := admission.DefaultLimits()
+	lim.Renderer = kit.Renderer{}
+	return lim
+}
+
+func uploadOf(b []byte) admission.Upload {
+	return admission.Upload{File: bytes.NewReader(b), Size: int64(len(b)), SHA256: sha256.Sum256(b)}
+}
+
+// signed has two signature fields, one of them with an appearance, and permissions.
+func signed() []byte {
+	sig := "<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/adbe.pkcs7.detached/ByteRange[0 1 2 3]/Contents<00>/M(D:20260102030405Z)>>"
+	return file("/AcroForm<</Fields[6 0 R 7 0 R]/SigFlags 3>>/Perms<</DocMDP 8 0 R>>/DSS<</Certs[]>>", "/Annots[6 0 R 7 0 R]",
+		"<</Type/Annot/Subtype/Widget/FT/Sig/T(a)/F 4/Rect[100 100 200 150]/V 8 0 R/AP<</N 10 0 R>>>>",
+		"<</Type/Annot/Subtype/Widget/FT/Sig/T(b)/F 4/Rect[0 0 0 0]/V 9 0 R>>", sig, sig,
+		"<</Type/XObject/Subtype/Form/BBox[0 0 100 50]/Length 21>>\nstream\n1 0 0 rg 0 0 90 40 re f\nendstream")
+}
+
+func TestAdmitUpload_Damaged_IsRepaired(t *testing.T) {
+	t.Parallel()
+	good := file("", "")
+	for name, c := range map[string]struct {
+		b    []byte
+		code string
+	}{
+		"another position in startxref": {bytes.Replace(good, []byte("startxref\n"), []byte("startxref\n1"), 1), refusal.PDFNeedsRepair},
+		"bytes in front":                {append([]byte("HTTP/1.1 200 OK\r\n\r\n"), good...), refusal.PDFNeedsRepair},
+		"no end":                        {bytes.TrimSuffix(good, []byte("%%EOF\n")), refusal.PDFTruncated},
+		"wrong Length":                  {bytes.Replace(good, []byte("<</Length 5"), []byte("<</Length 6"), 1), refusal.PDFAmbiguous},
+		"a key twice":                   {bytes.Replace(good, []byte("/Type/Pages"), []byte("/Kids[]/Type/Pages"), 1), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := uploadOf(c.b)
+			u.Repair = admission.RepairRefuse
+			_, _, err := admission.AdmitUpload(t.Context(), u, rendering(), prepare.Options{})
+			var cause *refusal.Error
+			require.ErrorAs(t, err, &cause)
+			if c.code != "" {
+				require.Equal(t, c.code, cause.Code)
+			}
+			u.Repair = admission.RepairAuto
+			info, p, err := admission.AdmitUpload(t.Context(), u, rendering(), prepare.Options{Tags: prepare.TagsDetect})
+			require.NoError(t, err)
+			require.Len(t, info.Pages, 1)
+			require.Equal(t, prepare.Change{Kind: "repaired", Count: 1, Detail: cause.Message}, p.Changes[0])
+			require.Equal(t, prepare.TagsRemoved, p.Changes[1].Kind, "the new file is prepared like another one")
+			require.Equal(t, "repaired", info.Warnings[len(info.Warnings)-1].Code)
+			whole := append(bytes.Clone(p.Rewritten), p.Appended...)
+			_, err = admission.Admit(t.Context(), bytes.NewReader(whole), int64(len(whole)), rendering())
+			require.NoError(t, err)
+			same, err := kit.Renderer{}.SameAppearance(t.Context(), bytes.NewReader(c.b), int64(len(c.b)), bytes.NewReader(p.Rewritten), int64(len(p.Rewritten)))
+			require.NoError(t, err)
+			require.True(t, same)
+		})
+	}
+}
+
+func TestAdmitUpload_Signed_LosesItsSignatures(t *testing.T) {
+	t.Parallel()
+	b := signed()
+	u := uploadOf(b)
+	u.Repair = admission.RepairRefuse
+	_, _, err := admission.AdmitUpload(t.Context(), u, rendering(), prepare.Options{})
+	var refused *refusal.Error
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, refusal.DocumentSigned, refused.Code)
+
+	reserved := 0
+	u.Repair, u.Reserve = "", func(context.Context) (func(), error) { reserved++; return func() { reserved += 10 }, nil }
+	info, p, err := admission.AdmitUpload(t.Context(), u, rendering(), prepare.Options{})
+	require.NoError(t, err)
+	require.Equal(t, 11, reserved, "memory is taken and given back")
+	require.Equal(t, []prepare.Change{{Kind: "signatures_removed", Count: 2}}, p.Changes)
+	require.Len(t, p.Signatures, 2)
+	require.Equal(t, "2026-01-02 03:04:05 UTC", verify.Moment(*p.Signatures[0].At))
+	require.Equal(t, "signatures_removed", info.Warnings[len(info.Warnings)-1].Code)
+	f, err := pdf.Open(bytes.NewReader(p.Rewritten), int64(len(p.Rewritten)), pdf.DefaultLimits())
+	require.NoError(t, err)
+	catalog, _, err := f.Catalog()
+	require.NoError(t, err)
+	require.Nil(t, catalog.Get("Perms"))
+	require.Nil(t, catalog.Get("DSS"))
+	require.NotContains(t, string(p.Rewritten), "/ByteRange")
+	require.NotContains(t, string(p.Rewritten), "/SigFlags")
+	require.Contains(t, string(p.Rewritten), "/T (a)", "the fields stay")
+	a, err := kit.Renderer{}.Page(t.Context(), bytes.NewReader(b), int64(len(b)), 1, 2)
+	require.NoError(t, err)
+	c, err := kit.Renderer{}.Page(t.Context(), bytes.NewReader(p.Rewritten), int64(len(p.Rewritten)), 1, 2)
+	require.NoError(t, err)
+	require.Equal(t, a.Hash, c.Hash, "the red appearance stays")
+}
+
+// TestAdmitUpload_WhatCannotBeRepaired keeps its code, and says why.
+func TestAdmitUpload_WhatCannotBeRepaired(t *testing.T) {
+	t.Parallel()
+	kids := &strings.Builder{}
+	objects := []string{}
+	for i := range 201 {
+		fmt.Fprintf(kids, "%d 0 R ", 6+i)
+		objects = append(objects, "<</Type/Page/Parent 2 0 R/Contents 5 0 R>>")
+	}
+	many := bytes.Replace(file("", "", objects...), []byte("/Kids[3 0 R]/Count 1"), []byte("/Kids["+kids.String()+"]/Count 201"), 1)
+	sealed := append([]byte("junk"), file("", "", "<</Length 100>>\nstream\n/CSGN_Seal<</V 1/Record 1 0 R\nendstream")...)
+	for name, c := range map[string]struct {
+		b          []byte
+		code, says string
+	}{
+		"201 pages": {many, refusal.PDFNeedsRepair, "more than 200 pages"},
+		"no pages":  {[]byte("%PDF-1.7\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"), refusal.PDFNeedsRepair, "It could not be repaired: the PDF"},
+		"a seal":    {sealed, refusal.DocumentSigned, "holds a seal of this service"},
+	} {
+		_, _, err := admission.AdmitUpload(t.Context(), uploadOf(c.b), rendering(), prepare.Options{})
+		var refused *refusal.Error
+		require.ErrorAs(t, err, &refused, name)
+		require.Equal(t, c.code, refused.Code, name)
+		require.Contains(t, refused.Message, c.says, name)
+	}
+}
+
+// otherLook saves a file that looks different.
+type otherLook struct{ kit.Renderer }
+
+func (otherLook) Save(context.Context, io.ReaderAt, int64) ([]byte, error) {
+	return bytes.ReplaceAll(file("", ""), []byte("here"), []byte("hero")), nil
+}
+
+func TestAdmitUpload_RepairThatChangesAPage_IsRejected(t *testing.T) {
+	t.Parallel()
+	lim := rendering()
+	lim.Renderer = otherLook{}
+	_, _, err := admission.AdmitUpload(t.Context(), uploadOf(append([]byte("junk"), file("", "")...)), lim, prepare.Options{})
+	var refused *refusal.Error
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, refusal.PDFNeedsRepair, refused.Code)
+	require.Contains(t, refused.Message, "would look different")
+}
+
+// TestAdmit_TextWithoutGlyphs_IsRejected: signers would not see it.
+func TestAdmit_TextWithoutGlyphs_IsRejected(t *testing.T) {
+	t.Parallel()
+	content := func(text, mode string) []byte {
+		c := "BT /F1 12 Tf " + mode + " Tr 72 700 Td (" + text + ") Tj ET"
+		return assembled([]string{
+			"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 600 800]/Resources<</Font<</F1 4 0 R>>>>>>",
+			"<</Type/Page/Parent 2 0 R/Contents 5 0 R>>", "<</Type/Font/Subtype/Type1/BaseFont/Unheard/Encoding<</Differences[97/alpha/Acyrillic]>>>>",
+			fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(c), c),
+		})
+	}
+	admit := func(b []byte) error {
+		_, p, err := admission.AdmitUpload(t.Context(), uploadOf(b), rendering(), prepare.Options{})
+		require.Nil(t, p)
+		return err
+	}
+	require.NoError(t, admit(content("c", "0")))
+	require.NoError(t, admit(content("ab", "3")), "invisible")
+	var refused *refusal.Error
+	require.ErrorAs(t, admit(content("ab", "0")), &refused)
+	require.Equal(t, refusal.GlyphMissing, refused.Code)
+	require.Contains(t, refused.Message, "Page 1 has the character “α” (U+03B1) in the font Unheard, which is not embedded")
+}

@@ -1,0 +1,48 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"countersign/seal/refusal"
+)
+
+// checkShown rejects a document whose pages the renderer reads differently from our reader, and one with text that the
+// renderer cannot draw: signers would not see it.
+func checkShown(ctx context.Context, r io.ReaderAt, size int64, lim Limits, info Info) error {
+	ctx, cancel := context.WithTimeout(ctx, wallClockFactor*lim.Timeout)
+	defer cancel()
+	fonts := slices.ContainsFunc(info.Warnings, func(w Warning) bool { return w.Code == WarnFont })
+	in, err := lim.Renderer.Inspect(ctx, r, size, fonts)
+	if r, ok := errors.AsType[*refusal.Error](err); ok && (r.Code == refusal.DocumentNotRendered || r.Code == refusal.PageNotRendered) {
+		return refusal.New(refusal.PDFNeedsRepair, r.Message)
+	}
+	if err != nil {
+		return err
+	}
+	if len(in.Pages) != len(info.Pages) {
+		return refusal.Ambiguous("it has %d or %d pages", len(info.Pages), len(in.Pages))
+	}
+	for i, p := range info.Pages {
+		w, h := in.Pages[i][0]*p.unit, in.Pages[i][1]*p.unit
+		if !near(w, p.Width) || !near(h, p.Height) {
+			return refusal.Ambiguous("page %d has %.5g × %.5g or %.5g × %.5g points", i+1, p.Width, p.Height, w, h)
+		}
+	}
+	if len(in.Glyphs) == 0 {
+		return nil
+	}
+	g := in.Glyphs[0]
+	what := "text"
+	if g.Character > ' ' {
+		what = fmt.Sprintf("the character “%c” (U+%04X)", g.Character, g.Character)
+	}
+	return refusal.New(refusal.GlyphMissing, fmt.Sprintf("Page %d has %s in the font %s, which is not embedded, and no other font can replace it. Embed the font.", g.Page, what, safeText(g.Font)))
+}
+
+// near reports whether two lengths are equal in single precision.
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-3+1e-5*math.Abs(a) }

@@ -1,0 +1,148 @@
+package appearance
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"countersign/seal/refusal"
+)
+
+const (
+	// MaxCopiedPages bounds the pages of a document that is saved again: each is rendered twice.
+	MaxCopiedPages = 200
+	// maxCopy bounds a saved document, in bytes.
+	maxCopy = 48 << 20
+	// pagesPerInstance bounds the pages that one instance renders, because its memory never shrinks.
+	pagesPerInstance = 20
+
+	withoutSecurity = 3 // FPDF_REMOVE_SECURITY (fpdf_save.h)
+)
+
+// errCopyTooLarge reports a document that would exceed maxCopy.
+var errCopyTooLarge = refusal.New(refusal.PDFTooComplex, fmt.Sprintf("The PDF cannot be repaired: the new file would have more than %d MB.", maxCopy>>20))
+
+// output receives a document that PDFium saves.
+type output struct {
+	bytes.Buffer
+
+	full bool
+}
+
+// write implements FPDF_FILEWRITE.
+func (o *output) write(b []byte) bool {
+	if o.Len()+len(b) > maxCopy {
+		o.full = true
+		return false
+	}
+	o.Write(b)
+	return true
+}
+
+// Save writes the document to a new file without encryption: one revision with the same objects.
+func (d *Document) Save() ([]byte, error) {
+	if d.pages > MaxCopiedPages {
+		return nil, refusal.New(refusal.PDFTooManyPages, fmt.Sprintf("A PDF with more than %d pages is not repaired; this one has %d.", MaxCopiedPages, d.pages))
+	}
+	for page := 1; page <= d.pages; page++ {
+		_, closePage, err := d.page(page)
+		if err != nil {
+			return nil, err
+		}
+		closePage()
+	}
+	writer := d.call("FPDF_FILEWRITE_Create")
+	saved := d.call("FPDF_SaveAsCopy", d.handle, writer, withoutSecurity)
+	out := &d.source.out
+	if out.full {
+		return nil, errCopyTooLarge
+	}
+	if err := d.fault(nil); err != nil {
+		return nil, err
+	}
+	if saved == 0 || out.Len() == 0 {
+		return nil, refusal.New(refusal.DocumentNotRendered, "The PDF cannot be saved again.")
+	}
+	return out.Bytes(), nil
+}
+
+// SameAppearance reports whether two documents have as many pages and each page the same appearance.
+func (e *Engine) SameAppearance(ctx context.Context, a io.ReaderAt, sizeA int64, b io.ReaderAt, sizeB int64) (bool, error) {
+	for from := 1; ; from += pagesPerInstance {
+		one, pages, err := e.hashes(ctx, a, sizeA, from)
+		if err != nil {
+			return false, err
+		}
+		other, otherPages, err := e.hashes(ctx, b, sizeB, from)
+		if err != nil {
+			return false, err
+		}
+		if pages != otherPages || len(one) != len(other) {
+			return false, nil
+		}
+		for i := range one {
+			if one[i] != other[i] {
+				return false, nil
+			}
+		}
+		if from+pagesPerInstance > pages {
+			return true, nil
+		}
+	}
+}
+
+// hashes renders pages from a number on, as many as one instance may, and returns how many the document has.
+func (e *Engine) hashes(ctx context.Context, file io.ReaderAt, size int64, from int) (out []Hash, pages int, err error) {
+	d, err := e.Open(ctx, file, size)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	if d.pages > MaxCopiedPages {
+		return nil, d.pages, refusal.New(refusal.PDFTooManyPages, fmt.Sprintf("A PDF with more than %d pages is not repaired; this one has %d.", MaxCopiedPages, d.pages))
+	}
+	for page := from; page <= min(d.pages, from+pagesPerInstance-1); page++ {
+		p, err := d.Render(page, 1)
+		if err != nil {
+			return nil, d.pages, err
+		}
+		out = append(out, p.Hash())
+	}
+	return out, d.pages, nil
+}
+
+// pair is two files as a task gets them: the length of the first in eight bytes, big endian, and both.
+type pair struct {
+	head [8]byte
+	a, b io.ReaderAt
+	size int64 // of a
+}
+
+func newPair(a io.ReaderAt, size int64, b io.ReaderAt) *pair {
+	p := &pair{a: a, b: b, size: size}
+	binary.BigEndian.PutUint64(p.head[:], uint64(size)) //nolint:gosec // a size
+	return p
+}
+
+// ReadAt implements io.ReaderAt.
+func (p *pair) ReadAt(b []byte, off int64) (n int, err error) {
+	head := int64(len(p.head))
+	if off < head {
+		n = copy(b, p.head[off:])
+	}
+	if at := off + int64(n) - head; n < len(b) && at < p.size {
+		m, err := p.a.ReadAt(b[n:n+int(min(int64(len(b)-n), p.size-at))], at)
+		if n += m; err != nil && !(errors.Is(err, io.EOF) && at+int64(m) == p.size) {
+			return n, err
+		}
+	}
+	if n < len(b) {
+		var m int
+		m, err = p.b.ReadAt(b[n:], off+int64(n)-head-p.size)
+		n += m
+	}
+	return n, err
+}

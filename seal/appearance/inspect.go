@@ -1,0 +1,58 @@
+package appearance
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+
+	"countersign/seal/refusal"
+)
+
+// Inspection is what PDFium reads of a document.
+type Inspection struct {
+	// Pages are the sizes of the displayed pages in units of user space.
+	Pages [][2]float64 `json:"pages"`
+	// Glyphs are the first characters that a font which is not embedded would have to draw and that no bundled font
+	// draws. Signers would not see them.
+	Glyphs []MissingGlyph `json:"glyphs,omitempty"`
+}
+
+const (
+	// maxMissingGlyphs bounds the glyphs of an Inspection.
+	maxMissingGlyphs = 20
+	// inspectedPages bounds the pages whose text one task reads.
+	inspectedPages = 250
+)
+
+// Inspect inspects a document. If text is true, it reads the text of some pages from a number on; the sizes of the pages
+// come with page 1.
+func (d *Document) Inspect(from int, text bool) (Inspection, error) {
+	var in Inspection
+	if from == 1 {
+		size := d.call("malloc", 8)
+		for page := range d.pages {
+			if d.call("FPDF_GetPageSizeByIndexF", d.handle, uint64(page), size) == 0 { //nolint:gosec // not negative
+				return in, d.fault(refusal.New(refusal.PageNotRendered, "A page cannot be shown: the PDF is damaged."))
+			}
+			b, ok := d.module.Memory().Read(uint32(size), 8) //nolint:gosec // a 32-bit address
+			if !ok {
+				return in, cmp.Or(d.fault(nil), ErrMemory)
+			}
+			in.Pages = append(in.Pages, [2]float64{
+				float64(math.Float32frombits(binary.LittleEndian.Uint32(b))), float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4:]))),
+			})
+		}
+	}
+	if !text {
+		return in, d.fault(nil)
+	}
+	for page := from; page < min(from+inspectedPages, d.pages+1) && len(in.Glyphs) < maxMissingGlyphs; page++ {
+		found, err := d.MissingGlyphs(page)
+		if err != nil {
+			return in, err
+		}
+		in.Glyphs = append(in.Glyphs, found...)
+	}
+	in.Glyphs = in.Glyphs[:min(len(in.Glyphs), maxMissingGlyphs)]
+	return in, d.fault(nil)
+}

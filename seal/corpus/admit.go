@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/prepare"
+	"countersign/seal/admission"
+	"countersign/seal/appearance"
+	"countersign/seal/refusal"
+	"countersign/seal/sandbox"
+)
+
+// renderArgument makes this program a process that renders pages, with the folder of the compiled module.
+const renderArgument = "render-pages"
+
+// serveRenderer renders pages for another process of this program.
+func serveRenderer(cache string) int {
+	ctx := context.Background()
+	e, err := appearance.NewEngine(ctx, appearance.EngineOptions{CacheDir: cache})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return sandbox.Serve(ctx, os.Stdin, os.Stdout, appearance.Tasks(e))
+}
+
+// newRenderer starts processes of this program, and compiles the module where it is not compiled.
+func newRenderer(ctx context.Context) (*appearance.Renderer, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return nil, err
+	}
+	dir = filepath.Join(dir, "countersign", "renderer")
+	e, err := appearance.NewEngine(ctx, appearance.EngineOptions{CacheDir: dir})
+	if err != nil {
+		return nil, err
+	}
+	return appearance.NewRenderer(self, renderArgument, dir), e.Close(ctx)
+}
+
+// admitAll admits files as uploads with the default options, and prints those that are refused, and how many.
+func admitAll(ctx context.Context, names []string) int {
+	renderer, err := newRenderer(ctx)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer renderer.Close()
+	lim := admission.DefaultLimits()
+	lim.Renderer = renderer
+	counts := make(map[string]int)
+	refused, failed := 0, 0
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return 1
+		}
+		b, err := os.ReadFile(name) //nolint:gosec // named by the caller
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		start := time.Now()
+		_, p, err := admission.AdmitUpload(ctx, admission.Upload{File: bytes.NewReader(b), Size: int64(len(b)), SHA256: sha256.Sum256(b)}, lim, prepare.Options{})
+		took := time.Since(start).Round(time.Millisecond)
+		r, ok := errors.AsType[*refusal.Error](err)
+		switch {
+		case ok:
+			refused++
+			counts["refused: "+r.Code]++
+			fmt.Printf("refused  %s  %s  %s  %s\n", filepath.Base(name), took, r.Code, r.Message)
+		case err != nil:
+			failed++
+			fmt.Printf("FAILED  %s  %v\n", filepath.Base(name), err)
+		case p != nil && len(p.Rewritten) > 0:
+			c := p.Changes[0]
+			counts["admitted: "+c.Kind]++
+			fmt.Printf("%s  %s  %s  %s\n", c.Kind, filepath.Base(name), took, strings.TrimSpace(c.Detail))
+		default:
+			counts["admitted"]++
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Printf("%6d  %s\n", counts[k], k)
+	}
+	fmt.Printf("%d of %d refused (%.2f %%)\n", refused, len(names), 100*float64(refused)/float64(max(1, len(names))))
+	if failed > 0 {
+		return 1
+	}
+	return 0
+}
