@@ -56,7 +56,6 @@ type File struct {
 	nesting  int             // of object streams being read
 	decoded  int64           // bytes so far
 	parsed   int64           // bytes so far
-	dicts    map[Ref]bool    // whether an object is a dictionary, where that was asked
 	content  []byte          // memory for the content of a page
 }
 
@@ -228,28 +227,6 @@ func (f *File) spend(n int) error {
 		return fmt.Errorf("%w: its objects are named too often", ErrLimit)
 	}
 	return nil
-}
-
-// isDict reports whether v is or refers to a dictionary. The answer is kept: each
-// page may name all fonts of a document.
-func (f *File) isDict(v Value) (bool, error) {
-	const maxKept = 1 << 16
-	ref, ok := v.Ref()
-	if !ok {
-		return v.IsDict(), nil
-	}
-	if is, ok := f.dicts[ref]; ok {
-		return is, nil
-	}
-	v, err := f.Resolve(v)
-	if err != nil {
-		return false, err
-	}
-	if f.dicts == nil || len(f.dicts) == maxKept {
-		f.dicts = make(map[Ref]bool)
-	}
-	f.dicts[ref] = v.IsDict()
-	return v.IsDict(), nil
 }
 
 // peekSize is enough for the header of an object.

@@ -38,7 +38,7 @@ func (o *output) write(b []byte) bool {
 		o.full = true
 		return false
 	}
-	o.Write(b)
+	_, _ = o.Write(b) // never fails
 	return true
 }
 
@@ -135,7 +135,7 @@ func (p *pair) ReadAt(b []byte, off int64) (n int, err error) {
 	}
 	if at := off + int64(n) - head; n < len(b) && at < p.size {
 		m, err := p.a.ReadAt(b[n:n+int(min(int64(len(b)-n), p.size-at))], at)
-		if n += m; err != nil && !(errors.Is(err, io.EOF) && at+int64(m) == p.size) {
+		if n += m; err != nil && (!errors.Is(err, io.EOF) || at+int64(m) < p.size) {
 			return n, err
 		}
 	}

@@ -31,7 +31,7 @@ func (d *Document) Inspect(from int, text bool) (Inspection, error) {
 	if from == 1 {
 		size := d.call("malloc", 8)
 		for page := range d.pages {
-			if d.call("FPDF_GetPageSizeByIndexF", d.handle, uint64(page), size) == 0 { //nolint:gosec // not negative
+			if d.call("FPDF_GetPageSizeByIndexF", d.handle, uint64(page), size) == 0 {
 				return in, d.fault(refusal.New(refusal.PageNotRendered, "A page cannot be shown: the PDF is damaged."))
 			}
 			b, ok := d.module.Memory().Read(uint32(size), 8) //nolint:gosec // a 32-bit address

@@ -1,6 +1,0 @@
-//go:build race
-
-package sealing_test
-
-// raceDetector reports whether the race detector distorts measurements of memory.
-const raceDetector = true
