@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -243,4 +244,44 @@ func TestChangesInPlaceAreNoticed(t *testing.T) {
 		assert.False(t, store.NoticesChange(e, func() {}), "nothing was changed")
 	}
 	assert.Greater(t, visited, 150)
+}
+
+// TestChange_WritesOnlyChangedColumns: each encryption of a value differs, so a column that was written again shows.
+func TestChange_WritesOnlyChangedColumns(t *testing.T) {
+	t.Parallel()
+	for _, kind := range kit.Databases {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			url, clock := kit.DatabaseURL(t, kind), kit.NewClock()
+			s := openStore(t, url, masterKeys(t, 1), clock)
+			_, err := s.Migrate(t.Context())
+			require.NoError(t, err)
+			f := newFixture(t, s, clock)
+			e, db := f.prepared(), openRaw(t, kind, url)
+			stored := func() (emails, phones []string) {
+				eachRow(t.Context(), t, db, "SELECT email, phone FROM signers ORDER BY position", func(row []any) {
+					emails, phones = append(emails, fmt.Sprint(row[0])), append(phones, fmt.Sprint(row[1]))
+				})
+				return emails, phones
+			}
+			dial := func(phone string) {
+				t.Helper()
+				require.NoError(t, change(t.Context(), f, e.ID, func(e *models.Envelope) error {
+					was := e.Signers[0]
+					_, err := e.EditSigner(f.act(), was.ID, models.SignerInput{Name: was.Name, Email: was.Email, Phone: &phone, RoutingOrder: 1, AuthMethod: models.AuthNone})
+					return err
+				}))
+			}
+			dial("+4915100000001")
+			emails, phones := stored()
+			dial("+4915100000002")
+			sameEmails, newPhones := stored()
+			assert.Equal(t, emails, sameEmails)
+			assert.NotEqual(t, phones[0], newPhones[0])
+			assert.Equal(t, phones[1], newPhones[1])
+			got, _ := f.check(e.ID)
+			assert.Equal(t, "+4915100000002", *got.Signers[0].Phone)
+			assert.Equal(t, "ada@first.example", got.Signers[0].Email)
+		})
+	}
 }
