@@ -78,11 +78,6 @@ func (r encryptedRow) names() []string {
 	return mapSlice(r.columns, func(c encryptedColumn) string { return c.name })
 }
 
-// same reports whether the encrypted columns of two decrypted rows are equal.
-func (r encryptedRow) same(other encryptedRow) bool {
-	return reflect.DeepEqual(r.columns, other.columns) // what the pointers point at is compared
-}
-
 func equalText(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // encrypt is a copy of a row as the database gets it.
