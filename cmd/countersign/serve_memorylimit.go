@@ -11,14 +11,14 @@ import (
 )
 
 // limitMemory makes the garbage collector keep below the memory limit of the process's cgroup, unless GOMEMLIMIT sets
-// another limit. It leaves a fifth for memory that the runtime does not count, and for the processes that examine
+// another limit. It leaves half for memory that the runtime does not count, and for the processes that render pages and examine
 // files.
 func limitMemory() {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
 	if limit := cgroupMemoryLimit(os.DirFS("/")); limit > 0 {
-		debug.SetMemoryLimit(limit / 5 * 4)
+		debug.SetMemoryLimit(limit / 2)
 	}
 }
 

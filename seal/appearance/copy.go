@@ -15,7 +15,7 @@ const (
 	// MaxCopiedPages bounds the pages of a document that is saved again: each is rendered twice.
 	MaxCopiedPages = 200
 	// maxCopy bounds a saved document, in bytes.
-	maxCopy = 48 << 20
+	maxCopy = 32 << 20
 	// pagesPerInstance bounds the pages that one instance renders, because its memory never shrinks.
 	pagesPerInstance = 20
 

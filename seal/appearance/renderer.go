@@ -130,7 +130,7 @@ func (r *Renderer) Inspect(ctx context.Context, file io.ReaderAt, size int64, te
 
 // What a process may take for saving and comparing documents, beside the memory of the instance.
 const (
-	saveMemory = 6 * maxCopy
+	saveMemory = 4 * maxCopy
 	saveTime   = 60 * time.Second
 )
 
