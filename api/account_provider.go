@@ -37,13 +37,13 @@ type ProviderConfig struct {
 }
 
 var (
-	errSignInExpired       = models.Refuse(models.KindUnauthorized, "sign_in_expired", "This sign-in took too long, was used already, or was begun in another browser. Begin again.")
-	errSignInRefused       = models.Refuse(models.KindUnauthorized, "sign_in_refused", "What the provider answered cannot be accepted. Begin again; if that does not help, tell whoever runs this service.")
-	errProviderUnreachable = models.Refuse(models.KindUnavailable, "provider_unreachable", "The sign-in provider does not answer as it should. Try again in a minute; if that does not help, tell whoever runs this service.")
-	errRoleMissing         = models.Refuse(models.KindForbidden, "role_missing", "The provider gives you none of the roles viewer, support, sender and admin. Ask whoever gives roles there, then sign in again.")
-	errSignInAgain         = models.Refuse(models.KindForbidden, "sign_in_again", "Before this, sign in at the provider again.")
-	errProviderAccount     = models.Refuse(models.KindConflict, "provider_account", "This account signs in at the provider: password and second factor are its business.")
-	errNoApplication       = models.Refuse(models.KindConflict, "application_unclear", "It is not settled whose console this is. Tell whoever runs this service to set OIDC_APP.")
+	errSignInExpired       = models.Refuse(models.KindUnauthorized, "sign_in_expired", "This sign-in has expired, was already used, or was started in another browser. Please start again.")
+	errSignInRefused       = models.Refuse(models.KindUnauthorized, "sign_in_refused", "The provider's response was rejected. Please start again. If the problem persists, contact the operator of this service.")
+	errProviderUnreachable = models.Refuse(models.KindUnavailable, "provider_unreachable", "The sign-in provider does not respond correctly. Try again in a minute. If the problem persists, contact the operator of this service.")
+	errRoleMissing         = models.Refuse(models.KindForbidden, "role_missing", "The provider assigns you none of the roles viewer, support, sender and admin. Ask its administrator for a role, then sign in again.")
+	errSignInAgain         = models.Refuse(models.KindForbidden, "sign_in_again", "Sign in at the provider again first.")
+	errProviderAccount     = models.Refuse(models.KindConflict, "provider_account", "This account signs in at the provider, which manages its password and second factor.")
+	errNoApplication       = models.Refuse(models.KindConflict, "application_unclear", "The app of this console is not configured. Ask the operator of this service to set OIDC_APP.")
 )
 
 // signInOptions returns the available sign-in methods.

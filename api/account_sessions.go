@@ -53,7 +53,7 @@ func (s *signInHandler) checkPassword(c *gin.Context, email, password string) (*
 	user, err := withAttemptLimit(c, s.shared, "login", models.EmailKey(email), func() (*models.ConsoleUser, error) {
 		return s.store.Login(c.Request.Context(), email, password)
 	})
-	return user, notFoundAs(models.Refuse(models.KindUnauthorized, "invalid_credentials", "The e-mail address or the password is wrong."), err)
+	return user, notFoundAs(models.Refuse(models.KindUnauthorized, "invalid_credentials", "The email address or the password is wrong."), err)
 }
 
 // secondFactor is what somebody sends beside the password: a code, or a passkey's answer.

@@ -75,7 +75,7 @@ func (s *bulkHandler) createBulkSend(c *gin.Context, app caller) error {
 			return err
 		}
 		if len(values) > 1 {
-			return models.InvalidField(name, "must be given once")
+			return models.InvalidField(name, "must occur only once")
 		}
 	}
 	if t, _, err := mime.ParseMediaType(c.ContentType()); err == nil && t == "text/csv" {
@@ -87,7 +87,7 @@ func (s *bulkHandler) createBulkSend(c *gin.Context, app caller) error {
 		return models.Refuse(models.KindInvalid, "content_type", "The body must be application/json or text/csv, not %s.", t)
 	} else if q := bulkQuery(c); len(q.m) > 0 {
 		for name := range q.m {
-			q.bad(name, "stands in the body, with rows in JSON")
+			q.bad(name, "must be in the body if the rows are JSON")
 		}
 		return q.err()
 	} else if o, rows, err = readBulkObject(body); err != nil {
@@ -127,7 +127,7 @@ func unknownBulkMember(name string) error {
 	if slices.Contains(bulkMembers, name) {
 		return nil
 	}
-	return models.InvalidField(printableName(name), "is not known; a bulk send has %s", strings.Join(bulkMembers, ", "))
+	return models.InvalidField(printableName(name), "is unknown; a bulk send has the members %s", strings.Join(bulkMembers, ", "))
 }
 
 // printableName is a name that a request made up, as an answer may repeat it.
@@ -180,13 +180,13 @@ func (s *bulkHandler) bulkInput(c *gin.Context, app caller, o *object) (*models.
 	of, err := s.store.Template(c.Request.Context(), app.ID, b.TemplateID, version)
 	switch {
 	case isNotFound(err):
-		return nil, nil, models.InvalidField("templateId", "names no template of this app, or no version of it")
+		return nil, nil, models.InvalidField("templateId", "must be a template of this app, in an existing version")
 	case err != nil:
 		return nil, nil, err
 	case of.ArchivedAt != nil:
-		return nil, nil, models.InvalidField("templateId", "names a template that is archived")
+		return nil, nil, models.InvalidField("templateId", "is an archived template")
 	case of.TenantID != "" && of.TenantID != b.TenantID:
-		return nil, nil, models.InvalidField("templateId", "names a template of another tenant")
+		return nil, nil, models.InvalidField("templateId", "is a template of another tenant")
 	}
 	b.TemplateVersion = of.Of.Number
 	return b, of, nil
@@ -225,7 +225,7 @@ func (s *bulkHandler) checkBulkRows(c *gin.Context, app caller, b *models.BulkSe
 		}
 		if id := r.ExternalID; id != nil {
 			if first, twice := ids[*id]; twice {
-				o.bad("externalId", "stands in row %d, too", first)
+				o.bad("externalId", "is also in row %d", first)
 			} else {
 				ids[*id] = n
 			}
@@ -292,7 +292,7 @@ func (s *bulkHandler) checkExternalIDs(ctx context.Context, b *models.BulkSend, 
 	}
 	for _, r := range rows {
 		if r.ExternalID != nil && taken[*r.ExternalID] {
-			faults.add(r.Row, columnExternalID, "is another envelope's already")
+			faults.add(r.Row, columnExternalID, "is already used by another envelope")
 		}
 	}
 	return nil

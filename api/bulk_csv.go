@@ -92,21 +92,21 @@ func newBulkTable(body io.ReadSeeker, faults *bulkFaults) (*bulkTable, error) {
 	names, err := t.read()
 	switch {
 	case errors.Is(err, errAllowance) || len(names) > maxColumns:
-		return nil, models.InvalidField("body", "has a line of column names with more than %d bytes or %d columns", maxBulkRow, maxColumns)
+		return nil, models.InvalidField("body", "has a header line with more than %d bytes or %d columns", maxBulkRow, maxColumns)
 	case errors.Is(err, io.EOF):
-		return nil, models.InvalidField("body", "has no line of column names")
+		return nil, models.InvalidField("body", "has no header line")
 	case err != nil:
-		return nil, models.InvalidField("body", "is no CSV: %s", tableProblem(err))
+		return nil, models.InvalidField("body", "is not valid CSV: %s", tableProblem(err))
 	case len(names) == 1 && strings.ContainsAny(names[0], ";\t"):
 		return nil, models.InvalidField("body", "has columns separated by semicolons or tabs; they must be separated by commas (RFC 4180)")
 	case onlyCR:
-		return nil, models.InvalidField("body", "has lines that end with CR alone; they must end with CRLF or LF (RFC 4180)")
+		return nil, models.InvalidField("body", "has lines that end with CR only; they must end with CRLF or LF (RFC 4180)")
 	}
 	seen := make(map[string]bool, len(names))
 	for _, name := range names {
 		c, problem := readColumn(strings.TrimSpace(name))
 		if problem == "" && seen[c.name] {
-			problem = "stands twice"
+			problem = "must not repeat"
 		}
 		if problem != "" {
 			faults.add(0, c.name, problem)
@@ -206,7 +206,7 @@ func tableProblem(err error) string {
 	if !ok {
 		return "it cannot be read"
 	}
-	what := "a quote stands in a value that is not quoted"
+	what := "a value without quotes contains a quote"
 	if errors.Is(at.Err, csv.ErrQuote) {
 		what = "a quoted value does not end as it should"
 	}
@@ -223,7 +223,7 @@ func (t *bulkTable) next(row int, faults *bulkFaults) (map[string]any, error) {
 		return nil, models.InvalidField(indexedPath("rows", row-1), "is larger than %d bytes", maxBulkRow)
 	}
 	if err != nil {
-		return nil, models.InvalidField("body", "is no CSV: %s", tableProblem(err))
+		return nil, models.InvalidField("body", "is not valid CSV: %s", tableProblem(err))
 	}
 	if len(cells) != len(t.columns) {
 		faults.add(row, "", fmt.Sprintf("has %s for %s", count(len(cells), "value"), count(len(t.columns), "column")))

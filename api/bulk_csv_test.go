@@ -45,12 +45,12 @@ func TestBulkSendFromATable(t *testing.T) {
 	}{
 		"cells":                      {head + "c,Ada,ada,Lena,lena@example.com,seven,\n,Ada,ada@example.com,Lena,lena@example.com,7,S\n", []string{"1 tenant.email: ", "1 value.flat: ", "1 variable.street: "}},
 		"a column that is not known": {"tenant.name,tenant.age\nAda,7\n", []string{"0 tenant.age: is not known"}},
-		"a column twice":             {"tenant.name,tenant.name\nAda,Ada\n", []string{"0 tenant.name: stands twice"}},
+		"a column twice":             {"tenant.name,tenant.name\nAda,Ada\n", []string{"0 tenant.name: must not repeat"}},
 		"too few cells":              {head + "c,Ada\n", []string{"1 : has 2 values for 7 columns"}},
 		"one cell":                   {head + "c\n", []string{"1 : has 1 value for 7 columns"}},
 		"one column":                 {"tenant.email\nada@example.com,Ada\n", []string{"1 : has 2 values for 1 column"}},
 		"an empty row":               {head + "c,Ada,ada@example.com,L,l@example.com,7,S\n,,,,,,\n", []string{"2 : is empty"}},
-		"a role that is not known":   {"cook.name,cook.email\nC,c@example.com\n", []string{"1 cook: is no role"}},
+		"a role that is not known":   {"cook.name,cook.email\nC,c@example.com\n", []string{"1 cook: is not a role"}},
 	} {
 		faults := strings.Join(faultsOf(post("", c.body).refused(http.StatusBadRequest, "validation_error")), "\n")
 		for _, want := range c.want {
@@ -65,11 +65,11 @@ func TestBulkSendFromATable(t *testing.T) {
 		"quotes":     {head + "c,\"Ada,ada@example.com,L,l@example.com,7,S\n", "a quoted value does not end"},
 		"a quote":    {head + "c,A\"da,ada@example.com,L,l@example.com,7,S\n", "line 2, byte 4: a quote stands in a value"},
 		"no rows":    {head, "must have at least 1 item"},
-		"CR alone":   {strings.ReplaceAll(head, "\n", "") + "c,Ada,ada@example.com,L,l@example.com,7,S\r", "lines that end with CR alone"},
+		"CR alone":   {strings.ReplaceAll(head, "\n", "") + "c,Ada,ada@example.com,L,l@example.com,7,S\r", "lines that end with CR only"},
 		"one fault":  {head + "c,Ada,ada,L,l@example.com,7,S\n", `"message":"row 1, tenant.email: must be an e-mail address; nothing was sent"`},
 		"two faults": {"tenant.name,tenant.age\nAda\n", `"message":"column \"tenant.age\": is not known`},
 		"of a row":   {head + "c,Ada\n", `"message":"row 1: has 2 values for 7 columns (and 1 more); nothing was sent"`},
-		"nothing":    {"", "has no line of column names"},
+		"nothing":    {"", "has no header line"},
 	} {
 		got := post("", c.body).refused(http.StatusBadRequest, "validation_error")
 		assert.Contains(t, string(got.raw), c.want, what)

@@ -46,7 +46,7 @@ func (s *bulkHandler) listBulkSends(c *gin.Context, app caller) error {
 	case tenant == "" && given:
 		p.Add("tenantId", "must not be empty")
 	case tenant == "" && len(app.Tenants) > 0:
-		p.Add("tenantId", "is required for a client that may act for some tenants only")
+		p.Add("tenantId", "is required for a client that is restricted to some tenants")
 	}
 	if err := checkTenantQuery(p, app, tenant); err != nil {
 		return err

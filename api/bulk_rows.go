@@ -125,7 +125,7 @@ func readBulkObject(body io.ReadSeeker) (*object, *jsonRows, error) {
 		}
 		if name == "rows" {
 			if o.has("rows") {
-				return nil, nil, models.InvalidField("rows", "must be given once")
+				return nil, nil, models.InvalidField("rows", "must occur only once")
 			}
 			o.m["rows"] = true
 			if err := rows.find(b, o); err != nil {
@@ -138,7 +138,7 @@ func readBulkObject(body io.ReadSeeker) (*object, *jsonRows, error) {
 			return nil, nil, err
 		}
 		if o.has(text) {
-			return nil, nil, models.InvalidField(text, "must be given once")
+			return nil, nil, models.InvalidField(text, "must occur only once")
 		}
 		if err := b.value(text); err != nil {
 			return nil, nil, err

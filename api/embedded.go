@@ -179,7 +179,7 @@ func (s *embeddedHandler) framedPage(c *gin.Context, origin string) error {
 	} else {
 		framed.ancestor = origin
 		if from := c.GetHeader("Referer"); from != "" && !s.isAllowedReferer(from, origin) {
-			return models.Refuse(models.KindForbidden, "origin_forbidden", "This session belongs to another origin.")
+			return models.Refuse(models.KindForbidden, "origin_forbidden", "This session is bound to another origin.")
 		}
 	}
 	if s.pages == nil {

@@ -79,7 +79,7 @@ func builderFeatures(o *object) models.BuilderFeatures {
 		t := models.FieldType(text)
 		switch {
 		case !t.Valid():
-			in.bad("fieldTypes", "must name types of fields; %q is none", text)
+			in.bad("fieldTypes", "must be field types; got %q", text)
 		case !slices.Contains(f.FieldTypes, t):
 			f.FieldTypes = append(f.FieldTypes, t)
 		}

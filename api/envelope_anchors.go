@@ -139,7 +139,7 @@ func (s *uploads) placeAnchors(ctx context.Context, fields []models.FieldInput, 
 		places = places[1:]
 	}
 	if len(placed) > models.MaxFields {
-		return nil, nil, models.InvalidField("fields", "an envelope can have at most %d fields, and the anchors make %d", models.MaxFields, len(placed))
+		return nil, nil, models.InvalidField("fields", "an envelope can have at most %d fields, and the anchors create %d", models.MaxFields, len(placed))
 	}
 	return placed, at, nil
 }
@@ -168,7 +168,7 @@ func anchorProblem(err error, fields []models.FieldInput, path func(int) string)
 	} else if page, ok := errors.AsType[*prepare.PageError](err); ok {
 		nth = page.Field
 	} else if errors.Is(err, pagetext.ErrLimit) || errors.Is(err, context.DeadlineExceeded) {
-		return models.Refuse(models.KindInvalid, "anchor_too_complex", "The document's text is too large to look for anchors in it.")
+		return models.Refuse(models.KindInvalid, "anchor_too_complex", "The document contains too much text to search it for anchors.")
 	} else {
 		return admission.RefusalOf(err)
 	}
@@ -216,14 +216,14 @@ func (s *uploads) placeOnDocuments(ctx context.Context, e *models.Envelope, ins 
 			made[i] = []models.FieldInput{in}
 		}
 		if !listed && len(made[i]) == 0 {
-			return nil, nil, models.InvalidField("anchor", "the text is missing, and skipping it would make no field: leave ifMissing out, or the field")
+			return nil, nil, models.InvalidField("anchor", "the text was not found, and skipping it would create no field: remove ifMissing or the field")
 		}
 		for _, one := range made[i] {
 			placed, at = append(placed, one), append(at, i)
 		}
 	}
 	if len(placed) > models.MaxFields {
-		return nil, nil, models.InvalidField("fields", "an envelope can have at most %d fields, and the anchors make %d", models.MaxFields, len(placed))
+		return nil, nil, models.InvalidField("fields", "an envelope can have at most %d fields, and the anchors create %d", models.MaxFields, len(placed))
 	}
 	return placed, at, nil
 }
@@ -239,9 +239,9 @@ func anchoredDocument(e *models.Envelope, in models.FieldInput, listed bool, pat
 	case d == nil && in.DocumentID == nil:
 		return nil, models.ErrAnchorNeedsDocument(path)
 	case d == nil || d.Kind != models.DocumentOriginal:
-		return nil, models.InvalidField(path+"documentId", "names no document of this envelope")
+		return nil, models.InvalidField(path+"documentId", "must be the id of a document of this envelope")
 	case in.Anchor.Match == "all" && !listed:
-		return nil, models.InvalidField("anchor.match", "all makes several fields: send them as a list, or with the envelope")
+		return nil, models.InvalidField("anchor.match", "all creates several fields: send them as a list, or with the envelope")
 	}
 	return d, nil
 }

@@ -23,7 +23,7 @@ func (s *envelopeHandler) searchEnvelopes(c *gin.Context, app caller) error {
 	list := "console " + envelopeListOf(f)
 	f.After = afterEnvelope(cursorQuery(c, p, app, list))
 	if f.Tenant == "" && len(app.Tenants) > 0 {
-		p.Add("tenantId", "is required for a client that may act for some tenants only")
+		p.Add("tenantId", "is required for a client that is restricted to some tenants")
 	}
 	if err := checkTenantQuery(p, app, f.Tenant); err != nil {
 		return err

@@ -38,7 +38,7 @@ func (s *envelopeHandler) createEnvelope(c *gin.Context, app caller) error {
 		return err
 	}
 	if o.get("templateId") != nil {
-		return models.InvalidField("templateId", "is for a JSON body: the template brings its file")
+		return models.InvalidField("templateId", "requires a JSON body: the file comes from the template")
 	}
 	if in.file == nil {
 		o.bad("file", "is required")

@@ -24,7 +24,7 @@ func etag(e *models.Envelope) string { return `"` + strconv.FormatInt(e.Version,
 // checkIfMatch refuses a change of an envelope that the caller has seen in another
 // version (RFC 9110, 13.1.1).
 func checkIfMatch(c *gin.Context, e *models.Envelope) error {
-	return checkTag(c, etag(e), "The envelope was changed meanwhile; read it again.")
+	return checkTag(c, etag(e), "The envelope has changed. Reload it and try again.")
 }
 
 // checkTag refuses a change of what the caller has seen under another tag.

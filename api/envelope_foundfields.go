@@ -55,7 +55,7 @@ func foundFields(e *models.Envelope, d *models.Document, rev *admission.Prepared
 		}
 		signer, ok := signerOfRole(e, cmp.Or(f.Role(), opt.FormRole))
 		if !ok {
-			return nil, models.InvalidField("formRole", "must name the signer who fills the form: a role, signer1 and so on, or an e-mail address")
+			return nil, models.InvalidField("formRole", "must name the signer who fills the form: a role, signer1 and so on, or an email address")
 		}
 		in := placed(d, f.Place, fieldOfForm(f, names[i]))
 		in.SignerRef = signer
@@ -71,7 +71,7 @@ func fieldOfTag(e *models.Envelope, d *models.Document, t prepare.FoundTag) (mod
 	signer, ok := signerOfRole(e, t.Role)
 	if !ok {
 		return models.FieldInput{}, models.Refuse(models.KindInvalid, "text_tag_invalid",
-			"The tag %q on page %d cannot be used: its role %q is none of the envelope's %d signer(s); expected a signer's role, signer1 and so on, an e-mail address, or one signer alone.",
+			"The tag %q on page %d cannot be used: its role %q is not one of the envelope's %d signer(s); use a signer's role, signer1 and so on, an email address, or a single signer.",
 			t.Text, t.Place.Page, t.Role, len(e.Signers))
 	}
 	in := placed(d, t.Place, models.FieldInput{

@@ -179,7 +179,7 @@ func (s *pageFiles) makePage(ctx context.Context, r pageRequest) (*store.PageFil
 }
 
 // errOtherProfile is the answer for an envelope that was sent under a profile which this program does not have.
-var errOtherProfile = models.Refuse(models.KindUnavailable, "profile_unavailable", "This version of the service cannot show the pages as they were shown before. The operator can install the version that can.")
+var errOtherProfile = models.Refuse(models.KindUnavailable, "profile_unavailable", "This version of the service cannot render the pages as they were displayed before. The operator can install a version that can.")
 
 func (s *pageFiles) renderPage(ctx context.Context, r pageRequest, p store.PageFile) (*store.PageFile, error) {
 	if r.profile != appearance.Current().Number {
@@ -268,7 +268,7 @@ func (s *pageFiles) keepPage(ctx context.Context, r pageRequest, p store.PageFil
 	}
 	if recorded.Appearance != p.Appearance {
 		s.log.ErrorContext(ctx, "a page does not look as it was recorded", "envelope", r.envelope.ID, "document", r.document.ID, "page", r.page, "level", r.level)
-		return nil, models.Refuse(models.KindUnavailable, "appearance_changed", "The page cannot be shown: it does not look as it did. The operator has been told.")
+		return nil, models.Refuse(models.KindUnavailable, "appearance_changed", "The page cannot be displayed because its appearance has changed. The operator has been notified.")
 	}
 	if recorded.SHA256 != p.SHA256 || recorded.Encrypted != p.Encrypted { // the same pixels, written by another version
 		return &p, s.store.ReplacePageFile(ctx, p)

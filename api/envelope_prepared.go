@@ -95,7 +95,7 @@ func optionsOf(get func(name string) (string, bool)) (preparing, error) {
 // queryOptions reads the options of a raw upload.
 func queryOptions(c *gin.Context) (preparing, error) {
 	if _, given := c.GetQuery("password"); given { // it would be in logs
-		return preparing{}, models.InvalidField("password", "must be in the header "+passwordHeader+", never in the address")
+		return preparing{}, models.InvalidField("password", "must be in the header "+passwordHeader+", never in the URL")
 	}
 	out, err := optionsOf(c.GetQuery)
 	out.takePassword(c)

@@ -102,13 +102,13 @@ func (s *uploads) scan(ctx context.Context, f io.ReaderAt, size int64) error {
 	found, err := s.scanner.Scan(ctx, io.NewSectionReader(f, 0, size))
 	if err != nil && ctx.Err() == nil {
 		s.log.ErrorContext(ctx, "virus scanner failed", "error", err)
-		e := models.Refuse(models.KindUnavailable, "scanner_unavailable", "The file cannot be examined for malware right now; please try again later.")
+		e := models.Refuse(models.KindUnavailable, "scanner_unavailable", "The file cannot be scanned for malware at the moment. Please try again later.")
 		e.RetryAfter = time.Minute
 		return e
 	}
 	if err == nil && found != "" {
 		s.log.WarnContext(ctx, "malware refused", "found", plaintext.Strip(found))
-		err = models.Refuse(models.KindInvalid, "file_malware", "The file holds known malware.")
+		err = models.Refuse(models.KindInvalid, "file_malware", "The file contains known malware.")
 	}
 	return err
 }

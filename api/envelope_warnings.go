@@ -88,5 +88,5 @@ func fieldWarning(f *models.Field, code models.FieldWarning) string {
 		return fmt.Sprintf("The %s field %s covers text on page %d.", f.Type, f.Name, f.Page)
 	case models.FieldTooSmall:
 	}
-	return fmt.Sprintf("The %s field %s on page %d is too small: what may be entered does not fit in a legible size.", f.Type, f.Name, f.Page)
+	return fmt.Sprintf("The %s field %s on page %d is too small for the longest value in a legible size.", f.Type, f.Name, f.Page)
 }

@@ -45,7 +45,7 @@ func (c caller) require(least models.Role) error {
 	if c.user == nil || c.user.Role.Allows(least) {
 		return nil
 	}
-	return models.Refuse(models.KindForbidden, "role_forbidden", "This needs the role %s; yours is %s.", least, c.user.Role)
+	return models.Refuse(models.KindForbidden, "role_forbidden", "This operation requires the role %s; yours is %s.", least, c.user.Role)
 }
 
 func bearerToken(c *gin.Context) (string, error) {
@@ -93,7 +93,7 @@ func (s *shared) authenticateConsole(c *gin.Context, r route) (caller, error) {
 	if notAnApps == nil {
 		app, err := s.appCaller(c, appID)
 		if err == nil && r.access == consoleUser {
-			err = models.Refuse(models.KindForbidden, "user_required", "This is for a console user who is signed in.")
+			err = models.Refuse(models.KindForbidden, "user_required", "This operation requires the token of a console user.")
 		}
 		return app, err
 	}
@@ -114,7 +114,7 @@ func (s *shared) authenticateConsole(c *gin.Context, r route) (caller, error) {
 		return caller{}, err
 	}
 	if !r.allowWithoutMFA && s.mustEnrol(in.User, in.Factor) {
-		return caller{}, models.Refuse(models.KindForbidden, "second_factor_required", "This needs a second factor, which your account has not yet: POST /v1/console/totp.")
+		return caller{}, models.Refuse(models.KindForbidden, "second_factor_required", "This operation requires a second factor. Enroll one first: POST /v1/console/totp.")
 	}
 	return app, nil
 }

@@ -39,7 +39,7 @@ func bodyError(err error) error {
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return requestTooLarge(tooLarge.Limit)
 	}
-	return models.Refuse(models.KindInvalid, "body_unreadable", "The request's body could not be read to its end.")
+	return models.Refuse(models.KindInvalid, "body_unreadable", "The request body could not be read completely.")
 }
 
 // requestTooLarge is the refusal of a body.
@@ -167,7 +167,7 @@ func (s *shared) receiveParts(c *gin.Context, out *parts, mr *multipartReader, l
 		name := part.FormName()
 		if name == "file" {
 			if out.file != nil {
-				return models.InvalidField("file", "must be given once")
+				return models.InvalidField("file", "must occur only once")
 			}
 			if out.file, err = s.receiveUpload(part, part.FileName(), limit); err != nil {
 				return err
@@ -176,7 +176,7 @@ func (s *shared) receiveParts(c *gin.Context, out *parts, mr *multipartReader, l
 		}
 		repeatable := name == "signers" || name == "fields" || name == "roles"
 		if !repeatable && slices.ContainsFunc(texts, func(p receivedPart) bool { return p.name == name }) {
-			return models.InvalidField(plaintext.Strip(name), "must be given once")
+			return models.InvalidField(plaintext.Strip(name), "must occur only once")
 		}
 		counted := &countedReader{r: io.LimitReader(part, room+1)}
 		body, err := bodyOf(c).receive(counted)
@@ -184,7 +184,7 @@ func (s *shared) receiveParts(c *gin.Context, out *parts, mr *multipartReader, l
 			return err
 		}
 		if room -= counted.n; room < 0 {
-			return models.Refuse(models.KindTooLarge, "request_too_large", "The parts beside the file are larger than %d bytes.", besideFile)
+			return models.Refuse(models.KindTooLarge, "request_too_large", "The parts other than the file are larger than %d bytes.", besideFile)
 		}
 		texts = append(texts, receivedPart{name, body})
 	}

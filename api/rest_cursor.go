@@ -80,7 +80,7 @@ func answerPage[V any](c *gin.Context, data []V, total int64, number, size int, 
 func pageQuery(c *gin.Context, p models.Problems) (number, size int) {
 	if _, given := c.GetQuery("cursor"); given {
 		if _, given := c.GetQuery("page"); given {
-			p.Add("cursor", "cannot be given together with page")
+			p.Add("cursor", "cannot be combined with page")
 		}
 	}
 	return query(c, p, "page", 1, 1_000_000), sizeQuery(c, p)

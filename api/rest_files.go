@@ -61,7 +61,7 @@ func (s *shared) openFile(ctx context.Context, e *models.Envelope, d *models.Doc
 }
 
 // fileMissingError is the answer where a file is gone that should be there.
-var fileMissingError = models.Refuse(models.KindUnavailable, "file_missing", "The document's file cannot be read at the moment. The operator has been told.")
+var fileMissingError = models.Refuse(models.KindUnavailable, "file_missing", "The document's file cannot be read at the moment. The operator has been notified.")
 
 // isUnavailable reports a document whose file cannot be given: it is gone, not the one that was recorded, or out of reach.
 func isUnavailable(err error) bool {
@@ -81,7 +81,7 @@ func (s *shared) refuseFile(ctx context.Context, err error, what string, envelop
 	case errors.Is(err, blob.ErrAltered) || errors.Is(err, blob.ErrDamaged):
 		s.log.ErrorContext(ctx, what+"'s file is not the one that was recorded", "envelope", envelope, kind, id, "error", err)
 		s.countMissing()
-		return models.Refuse(models.KindUnavailable, "document_unavailable", "The %s's file cannot be given: it is not the one that was recorded.", kind)
+		return models.Refuse(models.KindUnavailable, "document_unavailable", "The %s's file is unavailable: it differs from the recorded one.", kind)
 	}
 	return s.fileStoreFails(ctx, envelope, fmt.Errorf("%s %s: %w", kind, id, err))
 }
@@ -95,9 +95,9 @@ func (s *shared) countMissing() {
 
 var (
 	// filesUnavailableError is the answer while the file store does not answer.
-	filesUnavailableError = models.Refuse(models.KindUnavailable, "files_unavailable", "Files cannot be read right now; please try again later.")
+	filesUnavailableError = models.Refuse(models.KindUnavailable, "files_unavailable", "Files cannot be read at the moment. Please try again later.")
 	// archiveBrokenError is the error for an envelope whose archive is missing or differs from its record.
-	archiveBrokenError = models.Refuse(models.KindUnavailable, "file_missing", "A part of this envelope cannot be read at the moment. The operator has been told.")
+	archiveBrokenError = models.Refuse(models.KindUnavailable, "file_missing", "A part of this envelope cannot be read at the moment. The operator has been notified.")
 )
 
 // fileStoreFails logs the failure of the file store. A disconnected client also ends the reading and is not logged.
@@ -146,9 +146,9 @@ func (s *shared) serveContent(c *gin.Context, mimeType, disposition, tag string,
 			h.Del(name)
 		}
 		h.Set("Cache-Control", "no-store") // net/http has removed it
-		refused := models.Refuse(models.KindInvalid, "range_not_satisfiable", "The file has no such bytes.")
+		refused := models.Refuse(models.KindInvalid, "range_not_satisfiable", "The requested range is outside the file.")
 		if w.refused == http.StatusPreconditionFailed {
-			refused = models.Refuse(models.KindPrecondition, "precondition_failed", "The file is not the one that If-Match or If-Unmodified-Since names.")
+			refused = models.Refuse(models.KindPrecondition, "precondition_failed", "The file does not match If-Match or If-Unmodified-Since.")
 		}
 		s.write(c, w.refused, refused)
 	}

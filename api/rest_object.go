@@ -106,7 +106,7 @@ func parseJSON(body []byte, name string) (any, error) {
 		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s is not valid JSON (at byte %d).", pathOrBody(name), at)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s holds more than one JSON value.", pathOrBody(name))
+		return nil, models.Refuse(models.KindInvalid, "invalid_json", "%s contains more than one JSON value.", pathOrBody(name))
 	}
 	return v, nil
 }

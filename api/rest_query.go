@@ -32,7 +32,7 @@ func checkQuery(c *gin.Context) error {
 	}
 	for name, v := range values {
 		if len(v) > 1 {
-			p.Add(plaintext.Strip(name), "must be given once")
+			p.Add(plaintext.Strip(name), "must occur only once")
 		} else if !isText(v[0]) {
 			p.Add(plaintext.Strip(name), "must be UTF-8 text without control characters")
 		}
@@ -127,7 +127,7 @@ const maxSearch = 200
 func searchText(c *gin.Context, p models.Problems) string {
 	text := c.Query("search")
 	if utf8.RuneCountInString(text) > maxSearch || !isText(text) {
-		p.Add("search", "must have at most %d characters, none of them control characters", maxSearch)
+		p.Add("search", "must have at most %d characters and no control characters", maxSearch)
 	}
 	return text
 }

@@ -23,7 +23,7 @@ func (s *signingHandler) consent(c *gin.Context, l signerLink, o *object) error 
 	if version := o.optStr("version"); version != nil {
 		named, ok := models.DisclosureOf(*version)
 		if shown = &named; !ok {
-			o.bad("version", "is not that of a text which the signing context gives")
+			o.bad("version", "must be a version that the signing context returned")
 		}
 	}
 	if err := o.err(); err != nil {
@@ -38,7 +38,7 @@ func (s *signingHandler) consent(c *gin.Context, l signerLink, o *object) error 
 		}
 		signer, err := e.Consent(s.signerContext(c, l), l.Link, text)
 		if err == nil && !signer.Shows(text) {
-			return models.InvalidField("version", "is not that of a text which the signing context gives")
+			return models.InvalidField("version", "must be a version that the signing context returned")
 		}
 		return err
 	}, asJSON(http.StatusOK, func(e *models.Envelope) gin.H {

@@ -52,7 +52,7 @@ func (s *signingHandler) attach(c *gin.Context, l signerLink) error {
 		return err
 	}
 	if !slices.Contains(slices.Collect(maps.Values(mine)), models.FieldAttachment) {
-		return models.InvalidField("fieldId", "names no attachment field of this signer")
+		return models.InvalidField("fieldId", "must be the id of an attachment field of this signer")
 	}
 	in, err := s.readParts(c, models.MaxAttachmentSize)
 	if err != nil {
@@ -131,14 +131,14 @@ func (s *signingHandler) examineAttachment(c *gin.Context, u *upload) (models.At
 			return in, err
 		}
 		if len(info.Pages) > maxAttachmentPages {
-			return in, models.InvalidField("file", "has %d pages; at most %d are taken", len(info.Pages), maxAttachmentPages)
+			return in, models.InvalidField("file", "has %d pages; at most %d are allowed", len(info.Pages), maxAttachmentPages)
 		}
 	case "image/jpeg", "image/png":
 		if err := s.reencode(ctx, u); err != nil {
 			return in, err
 		}
 	default:
-		return in, models.Refuse(models.KindInvalid, "attachment_type", "The file is none of PDF, JPEG and PNG.")
+		return in, models.Refuse(models.KindInvalid, "attachment_type", "The file must be a PDF, JPEG or PNG.")
 	}
 	in.Name = models.AttachmentName(u.Name, in.MimeType)
 	if seal.CheckText(in.Name) != nil { // the sealed document and its certificate name it
@@ -168,7 +168,7 @@ func (s *signingHandler) reencode(ctx context.Context, u *upload) error {
 		return err
 	}
 	if len(b) > models.MaxAttachmentSize {
-		return models.Refuse(models.KindTooLarge, "file_too_large", "The picture is larger than %d bytes once it is encoded anew.", models.MaxAttachmentSize)
+		return models.Refuse(models.KindTooLarge, "file_too_large", "The re-encoded picture is larger than %d bytes.", models.MaxAttachmentSize)
 	}
 	if _, err := u.file.WriteAt(b, 0); err != nil {
 		return fmt.Errorf("write an attachment: %w", err)

@@ -25,7 +25,7 @@ func checkTemplate(c *gin.Context, app caller, t *models.Template) error {
 	if err := app.CheckTenant(t.TenantID); err != nil {
 		return err
 	}
-	return checkTag(c, templateTag(t), "The template was changed meanwhile; read it again.")
+	return checkTag(c, templateTag(t), "The template has changed. Reload it and try again.")
 }
 
 // callerTemplate loads a version of the template that the path names; 0 is the newest.

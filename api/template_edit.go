@@ -63,7 +63,7 @@ func (s *templateHandler) patchTemplate(c *gin.Context, app caller) error {
 			case t.ArchivedAt != nil:
 				return models.ErrTemplateArchived
 			case draft != nil && t.Version != seen.Version:
-				return models.Refuse(models.KindConflict, "template_changed", "The template has got version %d meanwhile; read it again.", t.Version)
+				return models.Refuse(models.KindConflict, "template_changed", "The template now has version %d. Reload it and try again.", t.Version)
 			}
 			name.Apply(&t.Name)
 			externalID.Apply(&t.ExternalID)
@@ -126,10 +126,10 @@ func editedDocuments(o *object, before []*models.TemplateDocument) []*models.Tem
 		case in.badUnder("id"):
 			continue
 		case at < 0:
-			in.bad("id", "names no document of the template")
+			in.bad("id", "must be the id of a document of the template")
 			continue
 		case slices.ContainsFunc(out, func(d *models.TemplateDocument) bool { return d.ID == id }):
-			in.bad("id", "stands twice")
+			in.bad("id", "must not repeat")
 			continue
 		}
 		d := *before[at]

@@ -67,7 +67,7 @@ func templateVersion(o *object, problem string) int {
 func (s *templateHandler) checkSMS(e *models.Envelope) error {
 	for _, signer := range e.Signers {
 		if signer.AuthMethod == models.AuthSMSOTP && s.sms == nil {
-			return models.InvalidField("signers", "has %s with sms_otp, which is not available: this service sends no text messages", signer.Role)
+			return models.InvalidField("signers", "has %s with sms_otp, which is unavailable because this service sends no text messages", signer.Role)
 		}
 	}
 	return nil

@@ -222,9 +222,9 @@ func (s *templateHandler) templateRole(o *object) models.TemplateRole {
 func (d *templateDraft) takeEnvelope(app caller, t models.Template, e *models.Envelope, o *object) error {
 	switch {
 	case app.CheckTenant(e.TenantID) != nil:
-		return models.InvalidField("fromEnvelope", "names no envelope of this app")
+		return models.InvalidField("fromEnvelope", "must be the id of an envelope of this app")
 	case t.TenantID != "" && e.TenantID != t.TenantID:
-		return models.InvalidField("fromEnvelope", "names an envelope of another tenant")
+		return models.InvalidField("fromEnvelope", "is an envelope of another tenant")
 	}
 	for _, doc := range e.Originals() {
 		if doc.PurgeStatus == models.PurgePurged {

@@ -115,7 +115,7 @@ func (s *webhookHandler) rotateSecret(c *gin.Context, app caller) error {
 		return err
 	}
 	if !o.has("secret") {
-		o.bad("secret", "is required; null makes the client secret sign")
+		o.bad("secret", "is required; null selects the client secret")
 	}
 	secret, overlap := webhookSecret(o), secretOverlap(o, defaultOverlap, maxOverlap)
 	if err := o.err(); err != nil {

@@ -96,7 +96,7 @@ func (s *webhookHandler) streamEvents(c *gin.Context, app caller) error {
 	if !s.streams.open(app.ID) {
 		return &models.Error{
 			Kind: models.KindRateLimited, Code: "too_many_streams", RetryAfter: streamPoll,
-			Message: fmt.Sprintf("An app may have %d streams of events open; close one first.", maxStreams),
+			Message: fmt.Sprintf("An app can have at most %d open event streams. Close one first.", maxStreams),
 		}
 	}
 	defer s.streams.close(app.ID)

@@ -33,7 +33,7 @@ func (a *App) CheckTenant(tenant string) error {
 	if allowsTenant(a.Tenants, tenant) {
 		return nil
 	}
-	return Refuse(KindForbidden, "tenant_forbidden", "This client may not act for that tenant.")
+	return Refuse(KindForbidden, "tenant_forbidden", "This client is not authorized for this tenant.")
 }
 
 // allowsTenant reports whether an app of some tenants (none: of all) may act for one.

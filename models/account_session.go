@@ -124,7 +124,7 @@ func (s *PageSession) Live(at time.Time) error {
 var ErrSessionInvalid = Refuse(KindUnauthorized, "session_invalid", "This embedded session is not valid.")
 
 // ErrSignerChanged is returned if a signer was replaced while an embedded session was being created.
-var ErrSignerChanged = Refuse(KindConflict, "signer_changed", "The signer was changed meanwhile; read the envelope again.")
+var ErrSignerChanged = Refuse(KindConflict, "signer_changed", "The signer has changed. Reload the envelope and try again.")
 
 // CheckEmbed refuses a signer who cannot be asked to sign in an embedded page now.
 func (e *Envelope) CheckEmbed(signer uuid.UUID, at time.Time) (*Signer, error) {
@@ -135,7 +135,7 @@ func (e *Envelope) CheckEmbed(signer uuid.UUID, at time.Time) (*Signer, error) {
 	case e.Status == StatusDraft:
 		return nil, Refuse(KindConflict, "envelope_draft", "The envelope has not been sent.")
 	case !e.Status.Open() || e.DeadlinePassed(at):
-		return nil, Refuse(KindConflict, "envelope_closed", "The envelope is %s; nobody can sign it any more.", e.Status.Public())
+		return nil, Refuse(KindConflict, "envelope_closed", "The envelope is %s; it can no longer be signed.", e.Status.Public())
 	case !s.Awaited():
 		return nil, Refuse(KindConflict, "signer_not_awaited", "The signer is %s and cannot sign now.", string(s.Status))
 	}

@@ -82,7 +82,7 @@ func (s *Settings) Check(p Problems) {
 	// White text must be readable on the colour, and text of the colour on white.
 	if s.PrimaryColor != nil {
 		if c, err := contrast.Parse(*s.PrimaryColor); err != nil {
-			p.Add("primaryColor", "must be a colour of the form #rrggbb")
+			p.Add("primaryColor", "must be a color of the form #rrggbb")
 		} else if ratio := contrast.Ratio(c, contrast.White); ratio < contrast.Minimum {
 			// Rounded down: 4.49 is not enough, and must not read as 4.5.
 			p.Add("primaryColor", "has a contrast of %.2f:1 with white; text needs %.1f:1", float64(int(ratio*100))/100, contrast.Minimum)
@@ -92,7 +92,7 @@ func (s *Settings) Check(p Problems) {
 		CheckParagraph(p, "footer", *s.Footer, 1, maxFooter)
 	}
 	if s.SupportURL != nil && !isSupportURL(*s.SupportURL) {
-		p.Add("supportUrl", "must be an https:// address of at most %d characters, without a password", maxSupportURL)
+		p.Add("supportUrl", "must be an https:// URL of at most %d characters, without a password", maxSupportURL)
 	}
 }
 

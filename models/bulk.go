@@ -62,7 +62,7 @@ func (s BulkStatus) Next(action BulkAction) (BulkStatus, error) {
 	if to, ok := bulkTransitions[s][action]; ok {
 		return to, nil
 	}
-	return s, Refuse(KindConflict, "bulk_send_"+string(s), "The bulk send is %s; that cannot be done any more, or not yet.", s)
+	return s, Refuse(KindConflict, "bulk_send_"+string(s), "The bulk send is %s, which does not allow this operation.", s)
 }
 
 // Ended reports whether no row will be sent unless failed ones are retried.

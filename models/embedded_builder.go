@@ -41,7 +41,7 @@ func (s *BuilderSession) Allow(f BuilderFeature) error {
 		BuilderAlways: true, BuilderRecipients: s.Features.Recipients, BuilderDocuments: s.Features.Documents, BuilderSend: s.Features.Send,
 	}
 	if !allowed[f] {
-		return Refuse(KindForbidden, "feature_forbidden", "This builder session does not allow that.")
+		return Refuse(KindForbidden, "feature_forbidden", "This builder session does not allow this operation.")
 	}
 	return nil
 }

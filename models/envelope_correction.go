@@ -88,15 +88,15 @@ func (e *Envelope) Delegate(act ActionContext, l Link, in Replacement) (*Signer,
 		return nil, err
 	}
 	if !s.AllowDelegation {
-		return nil, Refuse(KindForbidden, "delegation_not_allowed", "The sender did not allow this signer to hand over to somebody else.")
+		return nil, Refuse(KindForbidden, "delegation_not_allowed", "The sender did not allow this signer to delegate.")
 	}
 	if s.Delegated {
-		return nil, Refuse(KindConflict, "delegation_exhausted", "This signature was handed over once already.")
+		return nil, Refuse(KindConflict, "delegation_exhausted", "This signature was already delegated once.")
 	}
 	in.AuthMethod = s.AuthMethod
 	for _, other := range e.Recipients() {
 		if EmailKey(other.Email) == EmailKey(in.Email) {
-			return nil, InvalidField("email", "must be the address of somebody who is not asked to sign this envelope")
+			return nil, InvalidField("email", "must be the address of a person who is not a signer of this envelope")
 		}
 	}
 	if err := e.succeed(act, s, in); err != nil {
@@ -118,7 +118,7 @@ func (e *Envelope) succeed(act ActionContext, s *Signer, in Replacement) error {
 	made.Name, made.Email, made.Phone, made.AuthMethod = in.Name, in.Email, in.Phone, in.AuthMethod
 	made.Check(p, "")
 	if e.witnessedAddress(s, in.Email) {
-		p.Add("email", "must be another person's than that of whom is witnessed, or of the witness")
+		p.Add("email", "must differ from that of the witnessed signer and of the witness")
 	}
 	CheckParagraph(p, "reason", Deref(in.Reason, ""), 0, 1000)
 	if err := p.Err(); err != nil {
@@ -126,7 +126,7 @@ func (e *Envelope) succeed(act ActionContext, s *Signer, in Replacement) error {
 	}
 	previous := s.Previous()
 	if len(previous) >= MaxReplacements {
-		return Refuse(KindConflict, "too_many_replacements", "A signer can be replaced %d times.", MaxReplacements)
+		return Refuse(KindConflict, "too_many_replacements", "A signer can be replaced at most %d times.", MaxReplacements)
 	}
 	before := PreviousSigner{Name: s.Name, Email: s.Email, Until: act.At, Reason: Deref(in.Reason, "")}
 	text, err := json.Marshal(append(previous, before))
@@ -217,7 +217,7 @@ func (e *Envelope) awaitedSigner(action Action, signer uuid.UUID) (*Signer, erro
 		return nil, err
 	}
 	if !s.Awaited() {
-		return nil, Refuse(KindConflict, "signer_not_awaited", "The signer is %s; there is nothing to ask for.", string(s.Status))
+		return nil, Refuse(KindConflict, "signer_not_awaited", "The signer is %s, who cannot act now.", string(s.Status))
 	}
 	return s, nil
 }
@@ -230,7 +230,7 @@ func (e *Envelope) IssueLink(act ActionContext, signer uuid.UUID, rotate bool) (
 		return nil, err
 	}
 	if e.DeadlinePassed(act.At) {
-		return nil, Refuse(KindConflict, "envelope_deadline_passed", "The deadline has passed; a link would not be good for anything.")
+		return nil, Refuse(KindConflict, "envelope_deadline_passed", "The deadline has passed; a link would not be valid.")
 	}
 	rotate = rotate || s.LinkExpiresAt == nil || !act.At.Before(*s.LinkExpiresAt)
 	if rotate {
@@ -273,7 +273,7 @@ func (e *Envelope) LinkEnds(s *Signer) *time.Time {
 func (e *Envelope) Patch(act ActionContext, in EnvelopeEdit) error {
 	if e.Status == StatusDraft {
 		if in.ExpiresAt.Given {
-			return InvalidField("expiresAt", "can be changed once the envelope is sent; a draft has expiresInDays")
+			return InvalidField("expiresAt", "can only be changed for a sent envelope; for a draft, use expiresInDays")
 		}
 		return e.Edit(act, in)
 	}
@@ -294,7 +294,7 @@ func (e *Envelope) reschedule(act ActionContext, in EnvelopeEdit) error {
 	checkReminderHours(p, in.ReminderHours.Value)
 	checkLabels(p, in.Labels.Value)
 	if in.ExpiresInDays.Given {
-		p.Add("expiresInDays", "can be changed in a draft; an envelope that was sent has expiresAt")
+		p.Add("expiresInDays", "can only be changed in a draft; for a sent envelope, use expiresAt")
 	}
 	if at := in.ExpiresAt.Value; at != nil && (!at.After(act.At) || at.Sub(act.At) > maxDeadline) {
 		p.Add("expiresAt", "must be in the future, and within 3650 days, or null for no deadline")

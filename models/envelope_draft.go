@@ -36,7 +36,7 @@ type EnvelopeEdit struct {
 	ExpiresInDays Change[*int]
 	ReminderHours Change[*int]
 	Metadata      Change[map[string]string]
-	Labels        Change[[]string]     // in every state
+	Labels        Change[[]string]   // in every state
 	ExpiresAt     Change[*time.Time] // of an envelope that was sent, see Patch
 }
 
@@ -80,11 +80,11 @@ func (e *Envelope) EditSigner(act ActionContext, id uuid.UUID, in SignerInput) (
 	p := Problems{}
 	in.Check(p, "")
 	if in.Role != "" && slices.ContainsFunc(e.Recipients(), func(other *Signer) bool { return other != s && other.Role == in.Role }) {
-		p.Add("role", "is another signer's already")
+		p.Add("role", "is already used by another signer")
 	}
 	e.checkOwnWitness(p, in)
 	if rules, ok := in.Kind.rules(); ok && !rules.takesFields && slices.ContainsFunc(e.Fields, func(f *Field) bool { return f.SignerID == id }) {
-		p.Add("kind", "has no fields, and there are fields for this recipient: remove them first")
+		p.Add("kind", "cannot have fields, but this recipient has some: remove them first")
 	}
 	if err := p.Err(); err != nil {
 		return nil, err
@@ -325,7 +325,7 @@ func checkExpiresInDays(p Problems, days *int) {
 
 func checkReminderHours(p Problems, hours *int) {
 	if hours != nil && (*hours < 0 || *hours > 24*365) {
-		p.Add("reminderHours", "must be between 0 (no reminders) and %d, or null for the tenant's", 24*365)
+		p.Add("reminderHours", "must be between 0 (no reminders) and %d, or null for the tenant's default", 24*365)
 	}
 }
 

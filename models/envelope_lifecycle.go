@@ -145,7 +145,7 @@ func (e *Envelope) Timestamped(act ActionContext, document uuid.UUID, was string
 	case d.PurgeStatus == PurgePurged:
 		return ErrPurged
 	case d.SHA256 != was:
-		return Refuse(KindConflict, "document_replaced", "The document has another file by now.")
+		return Refuse(KindConflict, "document_replaced", "The document now has a different file.")
 	}
 	d.SHA256, d.Size, d.BlobKey, d.Encrypted = f.SHA256, f.Size, f.BlobKey, f.Encrypted
 	d.TimestampedUntil, d.TimestampPending = f.timestampEnd(), false
@@ -243,7 +243,7 @@ func (e *Envelope) RetainedUntil() *time.Time {
 func (e *Envelope) Purge(act ActionContext) error {
 	until := e.RetainedUntil()
 	if until == nil || act.At.Before(*until) {
-		return Refuse(KindConflict, "retention_not_due", "The documents are still to be kept.")
+		return Refuse(KindConflict, "retention_not_due", "The retention period has not ended.")
 	}
 	for _, d := range e.Documents {
 		if d.PurgeStatus == PurgePurged {

@@ -65,7 +65,7 @@ func (e *Envelope) Prepare(act ActionContext, id uuid.UUID, in DocumentInput, fo
 		return nil, ErrNotFound
 	}
 	if d.SHA256 != in.SHA256 {
-		return nil, Refuse(KindConflict, "document_changed", "The document was replaced meanwhile.")
+		return nil, Refuse(KindConflict, "document_changed", "The document has been replaced. Reload it and try again.")
 	}
 	fields, err := found(d)
 	if err != nil {

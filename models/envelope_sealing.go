@@ -28,7 +28,7 @@ func (p SealingProblem) Message() string {
 	case SealingOriginalMissing:
 		return "An uploaded document is missing in the file store."
 	case SealingOriginalChanged:
-		return "An uploaded document is no longer the file that was uploaded."
+		return "The file of an uploaded document has changed."
 	case SealingRefused:
 		return "A document cannot be sealed as it is, or with what was entered into it."
 	case SealingChainBroken:

@@ -50,7 +50,7 @@ func TestStuckSealing(t *testing.T) {
 		says[problem.Message()] = problem
 	}
 	for word, problem := range map[string]models.SealingProblem{
-		"missing": models.SealingOriginalMissing, "no longer the file": models.SealingOriginalChanged, "cannot be sealed as it is": models.SealingRefused,
+		"missing": models.SealingOriginalMissing, "has changed": models.SealingOriginalChanged, "cannot be sealed as it is": models.SealingRefused,
 		"audit trail": models.SealingChainBroken, "tried again": models.SealingFailing,
 	} {
 		require.Contains(t, problem.Message(), word)

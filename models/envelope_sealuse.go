@@ -125,7 +125,7 @@ func (e *Envelope) checkRoom() error {
 		return nil
 	case e.trailRoom() < 0 && member == "":
 		return Refuse(KindConflict, "audit_trail_full",
-			"The audit trail of this envelope is full: with all else that its seal record holds, it can have %d MB. The envelope can still be signed, declined or voided.",
+			"The audit trail of this envelope is full: it can have %d MB together with the other contents of the seal record. The envelope can still be signed, declined or voided.",
 			limits.Trail>>20)
 	case e.trailRoom() < 0:
 		return tooLarge(member, "the envelope could not be sealed: documents, recipients and fields, with what is recorded of them, can take %d MB together", limits.Trail>>20)
@@ -162,13 +162,13 @@ func (e *Envelope) useValues(s *Signer, values []FieldValue, sizes map[string]in
 		}
 	}
 	if left := limits.Texts - use.Texts - e.awaitedTexts(s.ID); texts > left {
-		p.Add("fields", "the texts take %d KB, of which the sealed documents can hold %d KB: shorten the longest ones", kilobytes(texts), max(left, 0)>>10)
+		p.Add("fields", "the texts take %d KB, but the sealed documents have room for %d KB: shorten the longest ones", kilobytes(texts), max(left, 0)>>10)
 	}
 	if left := limits.Pictures - use.Pictures - e.awaitedPictures(s.ID); pictures > left {
-		p.Add("fields", "the pictures take %d KB, of which the sealed documents can hold %d KB: use smaller or simpler ones", kilobytes(pictures), max(left, 0)>>10)
+		p.Add("fields", "the pictures take %d KB, but the sealed documents have room for %d KB: use smaller or simpler ones", kilobytes(pictures), max(left, 0)>>10)
 	}
 	if copies > limits.Copies {
-		p.Add("fields", "the pictures of all fields together have %d KB, but may have %d MB: use smaller ones", kilobytes(copies), limits.Copies>>20)
+		p.Add("fields", "the pictures of all fields take %d KB in total; the limit is %d MB: use smaller ones", kilobytes(copies), limits.Copies>>20)
 	}
 	if err := p.Err(); err != nil {
 		return err

@@ -94,10 +94,10 @@ func TestSigners_LeaveRoomForOthers(t *testing.T) {
 		require.Equal(t, models.KindInvalid, refused.Kind)
 		return strings.Join(refused.Fields["fields"], " ")
 	}
-	assert.Contains(t, refused(sign(0, limits.Pictures, 10)), "the pictures take 32768 KB, of which the sealed documents can hold 32512 KB")
-	assert.Contains(t, refused(sign(0, 10, limits.Copies+1)), "may have 32 MB")
+	assert.Contains(t, refused(sign(0, limits.Pictures, 10)), "the pictures take 32768 KB, but the sealed documents have room for 32512 KB")
+	assert.Contains(t, refused(sign(0, 10, limits.Copies+1)), "the limit is 32 MB")
 	require.NoError(t, sign(0, limits.Pictures-2*128<<10, 10))
-	assert.Contains(t, refused(sign(1, 200<<10, 10)), "can hold 128 KB")
+	assert.Contains(t, refused(sign(1, 200<<10, 10)), "have room for 128 KB")
 	require.NoError(t, sign(1, 128<<10, 10))
 	require.NoError(t, sign(2, 128<<10, 10))
 }

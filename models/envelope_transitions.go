@@ -183,7 +183,7 @@ func refusal(s Status, action Action) *Error {
 		}
 		return Refuse(KindInvalid, "envelope_terminal", "The envelope is already %s.", s.Public())
 	case ActionVoidStuck:
-		return Refuse(KindConflict, "envelope_not_sealing", "The envelope is %s; only one that all have signed and that cannot be sealed is voided this way.", s.Public())
+		return Refuse(KindConflict, "envelope_not_sealing", "The envelope is %s; only an envelope that all have signed and that cannot be sealed can be voided this way.", s.Public())
 	case ActionComplete, ActionFailSealing:
 		return Refuse(KindConflict, "envelope_not_sealing", "The envelope is %s; there is nothing to complete.", s.Public())
 	case ActionOpen, ActionRequestCode, ActionVerifyCode, ActionConsent, ActionViewPage, ActionRead,
@@ -191,5 +191,5 @@ func refusal(s Status, action Action) *Error {
 		// The link is not valid any more: 401.
 		return Refuse(KindUnauthorized, "signing_link_closed", "This signing link is no longer valid: the envelope is %s.", s.Public())
 	}
-	return Refuse(KindInvalid, "unknown_action", "There is no action %q.", string(action))
+	return Refuse(KindInvalid, "unknown_action", "Unknown action %q.", string(action))
 }

@@ -115,4 +115,4 @@ func InvalidField(path, format string, args ...any) error {
 
 // ErrNotFound is the one answer for what does not exist and for what belongs
 // to somebody else.
-var ErrNotFound = Refuse(KindNotFound, "not_found", "There is no such resource.")
+var ErrNotFound = Refuse(KindNotFound, "not_found", "Not found, or not accessible with this credential.")

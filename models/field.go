@@ -161,7 +161,7 @@ func (in FieldInput) check(p Problems, path string) bool {
 	return ok
 }
 
-const noSuchDocument = "names no document of this envelope"
+const noSuchDocument = "must be the id of a document of this envelope"
 
 // Check records under path the problems of a field of a future envelope, as far as they are known before its document
 // is examined. If signers is nil, the recipient is not checked.
@@ -215,7 +215,7 @@ func (e *Envelope) newField(act ActionContext, in FieldInput, p Problems, path s
 func (f *Field) normalize(p Problems, path string, d *Document) {
 	pw, ph, ok := d.PageSize(f.Page)
 	if !ok {
-		p.Add(path+"page", "there is no page %d: the document has %d page(s)", f.Page, d.PageCount)
+		p.Add(path+"page", "page %d does not exist: the document has %d page(s)", f.Page, d.PageCount)
 		return
 	}
 	if f.Origin == OriginBottomLeft {
@@ -229,7 +229,7 @@ func (f *Field) normalize(p Problems, path string, d *Document) {
 }
 
 const (
-	noSuchSigner = "names no signer of this envelope (use the signer's id, its zero-based index, or its e-mail address)"
+	noSuchSigner = "must be a signer of this envelope: its id, its zero-based index, or its email address"
 	sharedEmail  = "is the e-mail address of two signers of this envelope: use a signer's id or zero-based index"
 	noFields     = "is a recipient who has no fields, as viewers and those who get copies"
 	noSuchRole   = "is the role of no signer of this envelope"

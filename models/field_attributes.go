@@ -72,7 +72,7 @@ func (in FieldInput) checkAttributes(p Problems, path string) {
 		p.addFirst(path+"name", "must have 1 to 64 of the characters A-Z a-z 0-9 _ . -")
 	}
 	if in.Role != "" && in.SignerRef != "" {
-		p.addFirst(path+"role", "stands instead of signerId: give one of them")
+		p.addFirst(path+"role", "cannot be combined with signerId")
 	}
 	a, t := in.Attributes, in.Type
 	CheckText(p, path+"label", a.Label, 0, maxLabel)
@@ -83,8 +83,8 @@ func (in FieldInput) checkAttributes(p Problems, path string) {
 		only        string
 	}{
 		{"placeholder", a.Placeholder != "", !t.File() && !t.choice() && t != FieldSignedDate, "fields that are written or selected"},
-		{"defaultValue", in.DefaultValue != "", !t.File() && t != FieldSignedDate, "fields whose value is no picture, no file and not set by the service"},
-		{"readOnly", a.ReadOnly, !t.File(), "fields whose value is no picture and no file"},
+		{"defaultValue", in.DefaultValue != "", !t.File() && t != FieldSignedDate, "fields whose value is not a picture, not a file and not set by the service"},
+		{"readOnly", a.ReadOnly, !t.File(), "fields whose value is neither a picture nor a file"},
 		{"fontSize", a.FontSize != 0, !t.File() && !t.choice(), "fields that hold text"},
 		{"align", a.Align != "", !t.File() && !t.choice(), "fields that hold text"},
 		{"maxLength", a.MaxLength != 0, t.written() || t == FieldNumber, "text, name, email, company, title and number fields"},
@@ -144,7 +144,7 @@ func (a FieldAttributes) checkFormat(p Problems, path string, t FieldType) {
 	switch t { //nolint:exhaustive // of others there is nothing to check
 	case FieldNumber:
 		if n, err := strconv.Atoi(a.Format); err != nil || n < 0 || n > maxDecimals || strconv.Itoa(n) != a.Format {
-			p.addFirst(path+"format", "of a number field is how many decimals it may have, 0 to 10")
+			p.addFirst(path+"format", "of a number field must be its maximum number of decimals, 0 to 10")
 		}
 	case FieldDate, FieldSignedDate:
 		if _, err := DateLayout(a.Format, t == FieldSignedDate); err != nil {
@@ -166,7 +166,7 @@ func (a FieldAttributes) checkChoices(p Problems, path string, t FieldType) {
 			at := path + "options[" + strconv.Itoa(i) + "]"
 			CheckText(p, at, option, 1, maxOption)
 			if slices.Index(a.Options, option) < i {
-				p.addFirst(at, "stands twice")
+				p.addFirst(at, "must not repeat")
 			}
 		}
 	case FieldRadio:

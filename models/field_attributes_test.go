@@ -209,7 +209,7 @@ func TestWhatIsKept(t *testing.T) {
 		"the first has the value":     {twice, []any{0, "x", 1, " "}, map[string]string{"t": "x", "t'": "x"}, ""},
 		"the other way round":         {twice, []any{1, "y", 0, "x"}, nil, "fields[0].textValue"},
 		"where it was sent":           {numbers, []any{1, "", 0, "many"}, nil, "fields[0].textValue, fields[1].textValue"},
-		"two pictures":                {pictures, []any{0, []byte("a"), 1, []byte("b")}, nil, "another value"},
+		"two pictures":                {pictures, []any{0, []byte("a"), 1, []byte("b")}, nil, "differs from the value"},
 		"no picture":                  {afterPicture, nil, map[string]string{}, ""},
 		"a picture that asks":         {afterPicture, []any{0, []byte("a")}, nil, "required text field why"},
 		"a hidden box that is odd":    {hiddenBox, []any{1, "perhaps"}, nil, "condition"},

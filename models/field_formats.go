@@ -53,7 +53,7 @@ next:
 		for _, t := range dateTokens {
 			if after, ok := strings.CutPrefix(rest, t.token); ok && (clock || !t.clock) {
 				if seen[t.token[0]] {
-					return bad("%s stands twice", t.token)
+					return bad("%s occurs twice", t.token)
 				}
 				seen[t.token[0]] = true
 				layout.WriteString(t.layout)
@@ -63,7 +63,7 @@ next:
 		}
 		r := []rune(rest)[0]
 		if !strings.ContainsRune(" ./-:,年月日", r) {
-			return bad("%q is none of them", r)
+			return bad("%q is not one of them", r)
 		}
 		layout.WriteRune(r)
 		rest = strings.TrimPrefix(rest, string(r))

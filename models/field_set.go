@@ -136,12 +136,12 @@ func (s *fieldSet) checkName(f *Field) {
 		{a.Named && b.Named, "is the name of another field"},
 		{f.Type != FieldRadio && f.Type != FieldAttachment, "is the name of another field: radio and attachment fields have names of their own"},
 		{first.Type == f.Type, "is the name of a field of another type"},
-		{first.DefaultValue == f.DefaultValue && a.ReadOnly == b.ReadOnly, "is the name of a field with another defaultValue or readOnly: fields of one name hold one value"},
+		{first.DefaultValue == f.DefaultValue && a.ReadOnly == b.ReadOnly, "is the name of a field with another defaultValue or readOnly: fields with one name share one value"},
 		{
 			a.MaxLength == b.MaxLength && a.Format == b.Format && slices.Equal(a.Options, b.Options) && reflect.DeepEqual(a.Validation, b.Validation),
-			"is the name of a field with another maxLength, format, options or validation: fields of one name hold one value",
+			"is the name of a field with another maxLength, format, options or validation: fields with one name share one value",
 		},
-		{reflect.DeepEqual(a.Condition, b.Condition), "is the name of a field with another condition: fields of one name hold one value"},
+		{reflect.DeepEqual(a.Condition, b.Condition), "is the name of a field with another condition: fields with one name share one value"},
 	} {
 		if !is.same {
 			s.add(f, "name", "%s (%s)", is.what, f.Name)
@@ -163,7 +163,7 @@ func (s *fieldSet) checkGroup(f *Field) {
 		case other.SignerID != f.SignerID:
 			s.add(f, "group", "has a field of another signer (%s)", f.Attributes.Group)
 		case other != f && other.Attributes.Option == f.Attributes.Option:
-			s.add(f, "option", "stands twice in the group %s", f.Attributes.Group)
+			s.add(f, "option", "occurs twice in the group %s", f.Attributes.Group)
 		case other.Prefilled(nil) == "true":
 			chosen++
 		}
@@ -183,7 +183,7 @@ func (s *fieldSet) checkClauses(f *Field) {
 		at := fmt.Sprintf("condition.%s[%d]", list, i)
 		named := s.names[c.Field]
 		if len(named) == 0 {
-			s.add(f, at+".field", "names no field of this envelope (%s)", c.Field)
+			s.add(f, at+".field", "is not the name of a field of this envelope (%s)", c.Field)
 			continue
 		}
 		to := named[0]

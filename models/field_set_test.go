@@ -180,7 +180,7 @@ func TestFieldSets(t *testing.T) {
 		"two choices prefilled":              {[]models.FieldInput{of("A", models.FieldRadio, "", radio("g", "x"), prefilled("true")), of("A", models.FieldRadio, "", radio("g", "y"), prefilled("true"))}, "fields[0].defaultValue", "several"},
 		"two choices in other words":         {[]models.FieldInput{of("A", models.FieldRadio, "", radio("g", "x"), prefilled("yes")), of("A", models.FieldRadio, "", radio("g", "y"), prefilled("X"))}, "fields[0].defaultValue", "several"},
 		"a condition on a later field":       {fields: []models.FieldInput{of("A", models.FieldText, "b", when(filled("a"))), of("A", models.FieldText, "a")}},
-		"a condition on nothing":             {[]models.FieldInput{of("A", models.FieldText, "b", when(filled("a")))}, "fields[0].condition.all[0].field", "no field"},
+		"a condition on nothing":             {[]models.FieldInput{of("A", models.FieldText, "b", when(filled("a")))}, "fields[0].condition.all[0].field", "not the name of a field"},
 		"a condition on an earlier signer":   {fields: []models.FieldInput{of("A", models.FieldText, "a"), of("C", models.FieldText, "b", when(filled("a")))}},
 		"a condition on one of the group":    {[]models.FieldInput{of("A", models.FieldText, "a"), of("B", models.FieldText, "b", when(filled("a")))}, "fields[1].condition.all[0].field", "earlier routing group"},
 		"a condition on a later signer":      {[]models.FieldInput{of("A", models.FieldText, "b", when(filled("c"))), of("C", models.FieldText, "c")}, "fields[0].condition.all[0].field", "earlier routing group"},

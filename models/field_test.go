@@ -174,7 +174,7 @@ func TestSharedAddress(t *testing.T) {
 	p = models.Problems{}
 	in.SignerRef = "-2"
 	in.Check(p, "", []models.SignerInput{again, again})
-	require.ErrorContains(t, p.Err(), "names no signer")
+	require.ErrorContains(t, p.Err(), "must be a signer")
 }
 
 // TestWhereAFieldMayBe: each number is refused by its name, and in words that fit.
@@ -197,8 +197,8 @@ func TestWhereAFieldMayBe(t *testing.T) {
 		{func(f *models.FieldInput) { f.W = 1e6 }, "x", "reaches outside page"},
 		{func(f *models.FieldInput) { f.X, f.Y = -0.5, -0.5 }, "", ""},
 		{func(f *models.FieldInput) { f.Origin, f.Y = models.OriginBottomLeft, 842 }, "x", "reaches outside page"},
-		{func(f *models.FieldInput) { f.SignerRef = "-1" }, "signerId", "names no signer"},
-		{func(f *models.FieldInput) { f.SignerRef = "1" }, "signerId", "names no signer"},
+		{func(f *models.FieldInput) { f.SignerRef = "-1" }, "signerId", "must be a signer"},
+		{func(f *models.FieldInput) { f.SignerRef = "1" }, "signerId", "must be a signer"},
 	} {
 		in := field("0", models.FieldText)
 		c.edit(&in)
@@ -215,7 +215,7 @@ func TestWhereAFieldMayBe(t *testing.T) {
 	in := field("0", models.FieldText)
 	in.DocumentID = &id
 	in.Check(p, "fields[0].", nil)
-	assert.Equal(t, models.Problems{"fields[0].documentId": {"names no document of this envelope"}}, p)
+	assert.Equal(t, models.Problems{"fields[0].documentId": {"must be the id of a document of this envelope"}}, p)
 }
 
 // TestPagesAreCountedFromOne: a page before the first is none.

@@ -129,10 +129,10 @@ func (c *valueCheck) read(fields []FieldSubmission) {
 		v := c.byID[in.FieldID]
 		switch {
 		case v == nil:
-			c.p.Add(IndexedPath(i)+"fieldId", "names no field of this signer")
+			c.p.Add(IndexedPath(i)+"fieldId", "must be the id of a field of this signer")
 			continue
 		case v.at >= 0:
-			c.p.Add(IndexedPath(i)+"fieldId", "names a field that was given before")
+			c.p.Add(IndexedPath(i)+"fieldId", "must not repeat a field")
 			continue
 		}
 		v.at, v.text, v.image, v.attachmentID, v.attachment = i, Deref(in.Text, ""), in.Image, in.AttachmentID, in.Attachment
@@ -158,7 +158,7 @@ func (c *valueCheck) shareNames() {
 			}
 		case v.field.Type.choice() && !first.empty(): // marked in both
 		case v.text != first.text || !bytes.Equal(v.image, first.image):
-			c.add(v, ruleType, "has another value than the field of the same name before it: they hold one value")
+			c.add(v, ruleType, "differs from the value of the previous field with the same name: they share one value")
 		}
 	}
 }
@@ -239,18 +239,18 @@ func (c *valueCheck) value(v *entry) (string, bool) {
 	case f.Type == FieldAttachment:
 		return "", c.attachment(v)
 	case v.attachmentID != nil:
-		c.addAt(v, "attachmentId", ruleType, fmt.Sprintf("is for attachment fields; a %s field takes none", f.Type))
+		c.addAt(v, "attachmentId", ruleType, fmt.Sprintf("is only for attachment fields; this is a %s field", f.Type))
 		return "", false
 	case f.Type.Image():
 		if strings.TrimSpace(v.text) != "" {
-			c.add(v, ruleType, "is for fields that hold text; a %s field takes signatureImageBase64", f.Type)
+			c.add(v, ruleType, "is only for text fields; a %s field takes signatureImageBase64", f.Type)
 		}
 		if len(v.image) == 0 && f.Required {
 			c.require(v, "signatureImageBase64", fmt.Sprintf("is required for a %s field", f.Type))
 		}
 		return "", len(v.image) > 0
 	case len(v.image) > 0:
-		c.addAt(v, "signatureImageBase64", ruleType, fmt.Sprintf("is for signature, initial and stamp fields; a %s field takes textValue", f.Type))
+		c.addAt(v, "signatureImageBase64", ruleType, fmt.Sprintf("is only for signature, initial and stamp fields; a %s field takes textValue", f.Type))
 		return "", false
 	case f.Type == FieldCheckbox:
 		checked, ok := parseCheckbox(v.text)

@@ -186,7 +186,7 @@ func TestKnownValues(t *testing.T) {
 	sub = submit(e, given{"twice": "x"})
 	sub.Fields = append(sub.Fields, models.FieldSubmission{FieldID: e.Fields[10].ID, Text: ptr("y")})
 	_, err = e.Sign(act(start), link(e, 0), sub)
-	require.ErrorContains(t, err, "they hold one value")
+	require.ErrorContains(t, err, "they share one value")
 	for _, zone := range []string{"Local", "../etc/passwd", "Mars/Olympus", strings.Repeat("A", 65)} {
 		_, err = e.Sign(act(start), link(e, 0), models.Submission{TimeZone: &zone})
 		require.ErrorContains(t, err, "time zone", zone)

@@ -169,30 +169,30 @@ func (in SignerInput) checkRecipient(p Problems, path string) {
 		p.Add(path+"language", "must be a language tag (BCP 47) of one of %s", strings.Join(SupportedLanguages, ", "))
 	}
 	if in.AuthMethod == AuthEmailOTP && !rules.mailsCodes {
-		p.Add(path+"authMethod", "must be none or sms_otp for kind %s: the host has the device, and reads no mail of the signer's", in.Kind)
+		p.Add(path+"authMethod", "must be none or sms_otp for kind %s: the host has the device and cannot read the signer's email", in.Kind)
 	}
 	switch {
 	case rules.hosted && in.Host == nil:
-		p.Add(path+"host", "is required for kind %s: who gets the link and hands the device over", in.Kind)
+		p.Add(path+"host", "is required for kind %s: the person who gets the link and hands over the device", in.Kind)
 	case in.Host != nil && !rules.hosted:
-		p.Add(path+"host", "is for kind in_person alone")
+		p.Add(path+"host", "is only for kind in_person")
 	case in.Host != nil:
 		CheckText(p, path+"host.name", in.Host.Name, 1, 255)
 		CheckEmail(p, path+"host.email", in.Host.Email)
 		if EmailKey(in.Host.Email) == EmailKey(in.Email) {
-			p.Add(path+"host.email", "must be another person's than the signer's")
+			p.Add(path+"host.email", "must differ from the signer's")
 		}
 	}
 	if in.AllowDelegation && !rules.counts {
-		p.Add(path+"allowDelegation", "is not for kind %s: there is nothing to hand over", in.Kind)
+		p.Add(path+"allowDelegation", "is not for kind %s: there is nothing to delegate", in.Kind)
 	}
 	if in.WitnessFor != "" {
 		CheckText(p, path+"witnessFor", in.WitnessFor, 1, maxRole)
 		switch {
 		case !rules.witnesses:
-			p.Add(path+"witnessFor", "is for kind signer alone")
+			p.Add(path+"witnessFor", "is only for kind signer")
 		case in.WitnessFor == in.Role:
-			p.Add(path+"witnessFor", "is the recipient's own role")
+			p.Add(path+"witnessFor", "must not be the recipient's own role")
 		}
 	}
 }

@@ -96,7 +96,7 @@ func (e *Envelope) RequestCode(act ActionContext, l Link, hash []byte) (*Signer,
 		return nil, err
 	}
 	if !s.NeedsCode() {
-		return nil, Refuse(KindInvalid, "otp_not_required", "This signer needs no one-time code.")
+		return nil, Refuse(KindInvalid, "otp_not_required", "This signer does not use a one-time code.")
 	}
 	if s.OTPWrong >= OTPWrongLimit {
 		return nil, Refuse(KindRateLimited, "otp_locked", "Too many wrong codes. Please ask the sender for a new link.")
@@ -178,7 +178,7 @@ func (e *Envelope) ViewPage(act ActionContext, l Link, document uuid.UUID, page 
 	p := Problems{}
 	d := e.Document(document)
 	if d == nil || d.Kind != DocumentOriginal {
-		p.Add("documentId", "names no document of this envelope")
+		p.Add("documentId", "must be the id of a document of this envelope")
 	} else if page < 1 || page > d.PageCount {
 		p.Add("page", "must be between 1 and %d", d.PageCount)
 	}

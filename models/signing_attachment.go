@@ -47,7 +47,7 @@ func (e *Envelope) CheckAttach(act ActionContext, l Link, field uuid.UUID, size 
 		return err
 	}
 	if f := e.Field(field); f == nil || f.SignerID != s.ID || f.Type != FieldAttachment {
-		return InvalidField("fieldId", "names no attachment field of this signer")
+		return InvalidField("fieldId", "must be the id of an attachment field of this signer")
 	}
 	count, own, all := 0, size, size
 	for _, a := range known {
@@ -63,9 +63,9 @@ func (e *Envelope) CheckAttach(act ActionContext, l Link, field uuid.UUID, size 
 	case count >= MaxAttachmentsPerField:
 		return Refuse(KindInvalid, "too_many_attachments", "The field has %d files already. Remove one first.", MaxAttachmentsPerField)
 	case own > MaxSignerAttachments:
-		return Refuse(KindTooLarge, "attachments_too_large", "The files of one signer may have %d MB together.", MaxSignerAttachments>>20)
+		return Refuse(KindTooLarge, "attachments_too_large", "The files of one signer can have at most %d MB in total.", MaxSignerAttachments>>20)
 	case all > MaxEnvelopeAttachments:
-		return Refuse(KindTooLarge, "attachments_too_large", "The files of all signers may have %d MB together.", MaxEnvelopeAttachments>>20)
+		return Refuse(KindTooLarge, "attachments_too_large", "The files of all signers can have at most %d MB in total.", MaxEnvelopeAttachments>>20)
 	}
 	return nil
 }
@@ -116,13 +116,13 @@ func (c *valueCheck) attachment(v *entry) bool {
 	a := v.attachment
 	switch {
 	case strings.TrimSpace(v.text) != "":
-		c.add(v, ruleType, "is for fields that hold text; an attachment field takes attachmentId")
+		c.add(v, ruleType, "is only for text fields; an attachment field takes attachmentId")
 	case len(v.image) > 0:
-		c.addAt(v, "signatureImageBase64", ruleType, "is for signature, initial and stamp fields; an attachment field takes attachmentId")
+		c.addAt(v, "signatureImageBase64", ruleType, "is only for signature, initial and stamp fields; an attachment field takes attachmentId")
 	case v.attachmentID == nil && v.field.Required:
 		c.require(v, "attachmentId", "is required for an attachment field")
 	case v.attachmentID != nil && (a == nil || a.FieldID != v.field.ID || a.SignerID != v.field.SignerID || a.Used):
-		c.addAt(v, "attachmentId", ruleType, "names no file that was uploaded for this field")
+		c.addAt(v, "attachmentId", ruleType, "must be the id of a file that was uploaded for this field")
 	default:
 		return a != nil
 	}

@@ -18,7 +18,7 @@ type Template struct {
 	ExternalID *string
 	Name       string
 	Labels     []string `gorm:"serializer:json"`
-	Version    int // the newest, from 1
+	Version    int      // the newest, from 1
 	CreatedBy  string
 	CreatedAt  time.Time
 	UpdatedAt  time.Time `gorm:"autoUpdateTime:false"`
@@ -115,7 +115,7 @@ func (t *Template) Check(p Problems) {
 }
 
 // ErrTemplateArchived refuses a change of a template that is archived.
-var ErrTemplateArchived = Refuse(KindConflict, "template_archived", "The template is archived; nothing of it can be changed any more.")
+var ErrTemplateArchived = Refuse(KindConflict, "template_archived", "The template is archived and can no longer be changed.")
 
 // Check records the problems of a template's texts and roles. Witness roles get the routing order of the witnessed
 // role.
@@ -133,7 +133,7 @@ func (c *TemplateContent) Check(p Problems) {
 		path := rolePath(i)
 		CheckText(p, path+"role", r.Role, 1, maxRole)
 		if r.Role != "" && seen[r.Role] {
-			p.addFirst(path+"role", "stands twice")
+			p.addFirst(path+"role", "must not repeat")
 		}
 		seen[r.Role] = true
 		problems := Problems{}

@@ -78,7 +78,7 @@ func (s substitution) check(known []string) {
 	}
 	for name, value := range s.values {
 		if !names[name] {
-			s.p.addFirst("variables."+plaintext.Strip(name), "is no variable of the template")
+			s.p.addFirst("variables."+plaintext.Strip(name), "is not a variable of the template")
 			continue
 		}
 		CheckParagraph(s.p, "variables."+name, value, 0, maxVariable)

@@ -28,7 +28,7 @@ type TemplateUse struct {
 func (t *LoadedTemplate) NewEnvelope(act ActionContext, in TemplateUse, maxDocuments int) (*Envelope, error) {
 	p := Problems{}
 	if t.TenantID != "" && t.TenantID != in.Envelope.TenantID {
-		p.Add("templateId", "names a template of another tenant")
+		p.Add("templateId", "is a template of another tenant")
 	}
 	input := t.input(p, in)
 	input.Check(p)
@@ -108,7 +108,7 @@ func (t *LoadedTemplate) signers(p Problems, given []SignerInput) []SignerInput 
 		case s.Role == "":
 			p.addFirst(path(i)+"role", "is required: one of the template's roles, "+t.roleNames())
 		case role == nil:
-			p.addFirst(path(i)+"role", "is no role of the template, which has "+t.roleNames())
+			p.addFirst(path(i)+"role", "is not a role of the template, which has "+t.roleNames())
 		case twice:
 			p.addFirst(path(i)+"role", fmt.Sprintf("is given twice (%s)", s.Role))
 		default:
@@ -121,7 +121,7 @@ func (t *LoadedTemplate) signers(p Problems, given []SignerInput) []SignerInput 
 	for _, r := range t.Content.Roles {
 		i, ok := at[r.Role]
 		if !ok {
-			p.Add("signers", "has nobody for the role %s", r.Role)
+			p.Add("signers", "has no signer for the role %s", r.Role)
 			continue
 		}
 		out = append(out, r.signer(given[i]))
@@ -168,7 +168,7 @@ func (t *LoadedTemplate) fields(p Problems, values map[string]string) []FieldInp
 			if !fieldName.MatchString(name) {
 				path = "?" // it may be anything
 			}
-			p.addFirst("values."+path, "names no field of the template")
+			p.addFirst("values."+path, "is not a field of the template")
 		}
 	}
 	return out
@@ -199,7 +199,7 @@ func (f TemplateField) given(p Problems, path, value string, all []TemplateField
 		if !slices.ContainsFunc(all, func(other TemplateField) bool {
 			return other.Type == FieldRadio && other.Attributes.Group == f.Attributes.Group && other.Attributes.Option == value
 		}) {
-			p.addFirst(path, "is none of the choices of the group")
+			p.addFirst(path, "is not an option of the group")
 		}
 		if f.Attributes.Option == value {
 			return "true"

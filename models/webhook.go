@@ -17,7 +17,7 @@ const DisableAfter = 5 * 24 * time.Hour
 // RoomForWebhook refuses one more endpoint for an app that has n.
 func RoomForWebhook(n int64) error {
 	if n >= MaxWebhooks {
-		return Refuse(KindConflict, "too_many_webhooks", "An app may register %d endpoints; delete one first.", MaxWebhooks)
+		return Refuse(KindConflict, "too_many_webhooks", "An app can register at most %d endpoints. Delete one first.", MaxWebhooks)
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (ev *WebhookEvent) BodyFor(w *Webhook) []byte {
 // CanDeliver refuses to send to an endpoint that is switched off.
 func (w *Webhook) CanDeliver() error {
 	if !w.Active {
-		return Refuse(KindConflict, "webhook_inactive", "The endpoint is switched off; resume it first.")
+		return Refuse(KindConflict, "webhook_inactive", "The endpoint is inactive. Resume it first.")
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func (d *Delivery) Resend(w *Webhook) error {
 		return err
 	}
 	if d.Run >= MaxRuns {
-		return Refuse(KindConflict, "delivery_exhausted", "The delivery was sent again %d times; that is the most.", MaxRuns)
+		return Refuse(KindConflict, "delivery_exhausted", "The delivery was resent %d times, which is the maximum.", MaxRuns)
 	}
 	d.Status, d.Run, d.RunAttempts, d.FailedAt, d.DeliveredAt = DeliveryPending, d.Run+1, 0, nil, nil
 	return nil

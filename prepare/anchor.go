@@ -147,11 +147,11 @@ func (e *AnchorError) Error() string {
 	text := fmt.Sprintf("the text %q of its anchor is not %s", e.Text, where)
 	switch {
 	case e.Found > maxPlaces:
-		return fmt.Sprintf("the text %q of its anchor stands more than %d times %s", e.Text, maxPlaces, where)
+		return fmt.Sprintf("the text %q of its anchor occurs more than %d times %s", e.Text, maxPlaces, where)
 	case e.Found == 1:
-		return fmt.Sprintf("the text %q of its anchor stands only once %s", e.Text, where)
+		return fmt.Sprintf("the text %q of its anchor occurs only once %s", e.Text, where)
 	case e.Found > 0:
-		return fmt.Sprintf("the text %q of its anchor stands only %d times %s", e.Text, e.Found, where)
+		return fmt.Sprintf("the text %q of its anchor occurs only %d times %s", e.Text, e.Found, where)
 	case e.Scanned && e.Page > 0:
 		return text + ": the page is a picture without text (a scan)"
 	case e.Scanned:

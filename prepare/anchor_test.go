@@ -148,7 +148,7 @@ func TestMiss(t *testing.T) {
 		"misspelt":       {prepare.Anchor{Text: "Sing here"}, []string{pageOne}, `there is "Sign here:"`},
 		"nothing":        {prepare.Anchor{Text: "Xylophone"}, []string{pageOne}, `the text "Xylophone" of its anchor is not in the document`},
 		"other page":     {prepare.Anchor{Text: "Sign here:", Page: 2}, []string{pageOne, pageTwo}, "is not on page 2; there is"},
-		"too few":        {prepare.Anchor{Text: "Sign here:", Match: 3}, []string{pageOne}, "stands only 2 times in the document"},
+		"too few":        {prepare.Anchor{Text: "Sign here:", Match: 3}, []string{pageOne}, "occurs only 2 times in the document"},
 		"no such page":   {prepare.Anchor{Text: "Sign here:", Page: 3}, []string{pageOne}, "names page 3 of a document with 1 page(s)"},
 		"scan":           {prepare.Anchor{Text: "Sign here:"}, []string{scan, scan}, "pictures without text (scans)"},
 		"scan of a page": {prepare.Anchor{Text: "Sign here:", Page: 2}, []string{pageOne, scan}, "the page is a picture without text (a scan)"},

@@ -51,7 +51,7 @@ var (
 	// ErrFormTag reports a tag in the value of a form's field, which programs redraw.
 	ErrFormTag = errors.New("it is the value of a form's field; import the form, or empty the field")
 	// ErrUndrawnTag is about a tag in an annotation without an appearance, which each program draws in its own way.
-	ErrUndrawnTag  = errors.New("it stands in an annotation without an appearance; put it into the page's text")
+	ErrUndrawnTag  = errors.New("it is in an annotation without an appearance; move it to the page's text")
 	errTooManyTags = fmt.Errorf("%w: more than %d tags", pagetext.ErrLimit, maxTags)
 )
 

@@ -69,7 +69,7 @@ func roomForContact(tx *gorm.DB, app uuid.UUID) error {
 		return err
 	}
 	if n >= MaxContacts {
-		return models.Refuse(models.KindConflict, "too_many_contacts", "An app may have %d contacts; delete one first.", MaxContacts)
+		return models.Refuse(models.KindConflict, "too_many_contacts", "An app can have at most %d contacts. Delete one first.", MaxContacts)
 	}
 	return nil
 }

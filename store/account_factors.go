@@ -26,10 +26,10 @@ const (
 
 // The refusals of second factors.
 var (
-	errFactorActive = models.Refuse(models.KindConflict, "second_factor_active", "There is a second factor already; remove it first.")
-	errFactorNone   = models.Refuse(models.KindConflict, "second_factor_none", "There is no second factor to confirm or to use.")
+	errFactorActive = models.Refuse(models.KindConflict, "second_factor_active", "The account already has a second factor. Remove it first.")
+	errFactorNone   = models.Refuse(models.KindConflict, "second_factor_none", "The account has no second factor to confirm or use.")
 	// ErrCode says that a code is wrong, or was used before.
-	ErrCode = models.Refuse(models.KindUnauthorized, "invalid_code", "The code is wrong, or was used before.")
+	ErrCode = models.Refuse(models.KindUnauthorized, "invalid_code", "The code is wrong or was already used.")
 )
 
 // FactorState is what a console user has of a second factor.

@@ -15,8 +15,8 @@ import (
 const maxPasskeys = 10 // of a user
 
 var (
-	errPasskeyKnown    = models.Refuse(models.KindConflict, "passkey_exists", "This passkey is registered already.")
-	errTooManyPasskeys = models.Refuse(models.KindConflict, "too_many_passkeys", "There are %d passkeys already; remove one first.", maxPasskeys)
+	errPasskeyKnown    = models.Refuse(models.KindConflict, "passkey_exists", "This passkey is already registered.")
+	errTooManyPasskeys = models.Refuse(models.KindConflict, "too_many_passkeys", "The account has %d passkeys, which is the maximum. Remove one first.", maxPasskeys)
 )
 
 // Passkeys lists the passkeys of a console user, oldest first.

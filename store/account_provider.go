@@ -30,10 +30,10 @@ func (i ProviderIdentity) key() []byte { return hashOf(i.Issuer + "\x00" + i.Sub
 var (
 	errAccountDisabled  = models.Refuse(models.KindForbidden, "account_disabled", "This account is disabled. Ask an administrator of the console.")
 	errAccountElsewhere = models.Refuse(models.KindForbidden, "account_elsewhere", "This account belongs to another application.")
-	errAccountExists    = models.Refuse(models.KindConflict, "account_exists", "There is an account with your e-mail address that signs in with a password. Sign in with it, and connect it under \"Your account\".")
+	errAccountExists    = models.Refuse(models.KindConflict, "account_exists", "An account with your email address signs in with a password. Sign in with the password, and connect the account under \"Your account\".")
 	errEmailUnverified  = models.Refuse(models.KindForbidden, "email_unverified", "The provider does not say that your e-mail address was verified. Have it verified there, then sign in again.")
 	errIdentityTaken    = models.Refuse(models.KindConflict, "identity_taken", "Another account signs in with that account of the provider.")
-	errAtProvider       = models.Refuse(models.KindConflict, "provider_account", "This account signs in at the provider already.")
+	errAtProvider       = models.Refuse(models.KindConflict, "provider_account", "This account already signs in at the provider.")
 )
 
 // UserOfProvider returns the console user of an identity, with the role that the provider states. A person who signs

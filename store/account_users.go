@@ -99,7 +99,7 @@ func (s *UserRepository) UpdateUser(ctx context.Context, app, id uuid.UUID, c Us
 			if !c.Role.Valid() {
 				p.Add("role", "must be viewer, support, sender or admin")
 			} else if u.AtProvider() && *c.Role != u.Role {
-				return models.Refuse(models.KindConflict, "provider_account", "This user signs in at the provider, which says the role.")
+				return models.Refuse(models.KindConflict, "provider_account", "This user signs in at the provider, which assigns the role.")
 			}
 			u.Role = *c.Role
 		}
@@ -135,7 +135,7 @@ func (s *UserRepository) CreateUser(ctx context.Context, app uuid.UUID, email, n
 	}
 	keys := s.userKeys(email)
 	u.EmailKey = keys[0]
-	exists := models.Refuse(models.KindConflict, "user_exists", "There is a console user with that e-mail address already.")
+	exists := models.Refuse(models.KindConflict, "user_exists", "A console user with this email address already exists.")
 	err = s.make(ctx, u, func(tx *gorm.DB) error {
 		known, err := count(tx.Model(u).Where("email_key IN ?", keys))
 		if err != nil {

@@ -242,7 +242,7 @@ func (s *BulkRepository) retryBulkRows(t *transaction, b *models.BulkSend) error
 	switch {
 	case n == 0 && failed > 0:
 		return models.Refuse(models.KindConflict, "bulk_send_rows_removed",
-			"What the failed rows were made from has been removed; please send them in a new bulk send.")
+			"The contents of the failed rows have been deleted. Send them in a new bulk send.")
 	case n == 0:
 		return models.Refuse(models.KindConflict, "bulk_send_no_failed_rows", "No row of the bulk send has failed.")
 	}

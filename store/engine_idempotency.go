@@ -63,10 +63,10 @@ var (
 		"This Idempotency-Key was used for another request.")
 	errInFlight = &models.Error{
 		Kind: models.KindConflict, Code: "idempotency_in_flight", RetryAfter: time.Second,
-		Message: "The first request with this Idempotency-Key is still being worked on.",
+		Message: "The first request with this Idempotency-Key is still being processed.",
 	}
 	errInterrupted = models.Refuse(models.KindConflict, "idempotency_interrupted",
-		"The first request with this Idempotency-Key took effect, but its answer was lost. Look at the resource; do not send it again.")
+		"The first request with this Idempotency-Key succeeded, but its response was lost. Check the resource instead of sending the request again.")
 )
 
 // ClaimKey takes a request for the length of keep. It returns the id under

@@ -64,7 +64,9 @@ func (s *EnvelopeListRepository) EnvelopeProblems(ctx context.Context, of OwnPro
 	}
 	all := mapSlice(overdue, func(e *models.Envelope) EnvelopeProblem { return newEnvelopeProblem(e, *e.ExpiresAt) })
 	all = append(all, mapSlice(unsealed, func(e *models.Envelope) EnvelopeProblem { return newEnvelopeProblem(e, signed[e.ID]) })...)
-	slices.SortFunc(all, func(a, b EnvelopeProblem) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID.String(), b.ID.String())) })
+	slices.SortFunc(all, func(a, b EnvelopeProblem) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID.String(), b.ID.String()))
+	})
 	return all[:min(len(all), of.Limit)], nil
 }
 

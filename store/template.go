@@ -239,11 +239,11 @@ func (s *TemplateRepository) createFromTemplate(t *transaction, app, id uuid.UUI
 func (q *templateQuery) usable(s *engine, t *transaction) (*models.LoadedTemplate, error) {
 	switch {
 	case len(q.templates) == 0:
-		return nil, models.InvalidField("templateId", "names no template of this app")
+		return nil, models.InvalidField("templateId", "must be the id of a template of this app")
 	case q.templates[0].ArchivedAt != nil:
-		return nil, models.InvalidField("templateId", "names a template that is archived")
+		return nil, models.InvalidField("templateId", "is an archived template")
 	case len(q.versions) == 0:
-		return nil, models.InvalidField("templateVersion", "is no version of the template: its newest is %d", q.templates[0].Version)
+		return nil, models.InvalidField("templateVersion", "is not a version of the template; its newest is %d", q.templates[0].Version)
 	}
 	return q.load(s, t)
 }
@@ -310,7 +310,7 @@ func (s *TemplateRepository) putTemplate(t *transaction, at TemplateTarget,
 		}
 		switch err := l.assemble(s.engine); {
 		case errors.Is(err, models.ErrNotFound):
-			return nil, false, models.InvalidField("fromEnvelope", "names no envelope of this app")
+			return nil, false, models.InvalidField("fromEnvelope", "must be the id of an envelope of this app")
 		case err != nil:
 			return nil, false, err
 		}

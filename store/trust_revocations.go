@@ -130,7 +130,7 @@ func (s *KeyRepository) RevokeKey(ctx context.Context, id string, at time.Time, 
 			return err
 		}
 		if r := known[id]; r != nil && !at.Before(r.At) {
-			return models.Refuse(models.KindConflict, "key_revoked", "The key was revoked from %s on already.", r.At.UTC().Format(time.RFC3339))
+			return models.Refuse(models.KindConflict, "key_revoked", "The key is already revoked from %s on.", r.At.UTC().Format(time.RFC3339))
 		}
 		return tx.Create(&models.KeyRevocation{KeyID: id, At: at, Reason: reason, RecordedAt: now}).Error
 	})
@@ -146,7 +146,7 @@ func (s *KeyRepository) retireForRevocation(tx *gorm.DB, id string) error {
 	if k == nil {
 		n, err := count(tx.Model(&models.SealCertificate{}).Where("id = ?", id))
 		if err == nil && n == 0 {
-			err = models.Refuse(models.KindNotFound, "not_found", "There is no such key; `countersign key list` shows all.")
+			err = models.Refuse(models.KindNotFound, "not_found", "No such key; `countersign key list` lists all keys.")
 		}
 		return err
 	}

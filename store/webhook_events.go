@@ -38,7 +38,7 @@ const positionBatch = 1000
 
 // errCursorExpired says that what followed an event may be gone.
 var errCursorExpired = models.Refuse(models.KindGone, "cursor_expired",
-	"The events that follow this cursor are not kept any more; begin again without one, and read the envelopes that matter.")
+	"The events that follow this cursor have been deleted. Start again without a cursor, and reload the envelopes that you need.")
 
 // Events reads a page of an app's events. Events that were committed since the
 // last reading get their positions first, one after the other and by one reader at

@@ -13,7 +13,7 @@ import (
 // Reasons why an attempt had no usable response. Their texts name no address and may be stored and shown.
 var (
 	ErrURL               = errors.New("the URL cannot be used")
-	ErrNoSecret          = errors.New("there is no secret to sign with")
+	ErrNoSecret          = errors.New("no secret to sign with")
 	ErrAddressNotAllowed = errors.New("address not allowed")
 	ErrTimeout           = errors.New("timeout")
 	ErrNameNotFound      = errors.New("name not found")

@@ -36,7 +36,7 @@ func ParseSchedule(s string) (Schedule, error) {
 		d, err := time.ParseDuration(strings.TrimSpace(part))
 		switch {
 		case err != nil:
-			return Schedule{}, fmt.Errorf("webhook schedule: delay %d, %.40q, is no duration such as 30s, 10m or 6h", i+1, part)
+			return Schedule{}, fmt.Errorf("webhook schedule: delay %d, %.40q, is not a duration such as 30s, 10m or 6h", i+1, part)
 		case d < 0 || d > maxDelay:
 			return Schedule{}, fmt.Errorf("webhook schedule: delay %d, %s, is not between 0 and %s", i+1, d, maxDelay)
 		}

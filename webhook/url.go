@@ -48,7 +48,7 @@ func checkHost(host string, bracketed, allowPrivate bool) error {
 	if bracketed {
 		addr, err := netip.ParseAddr(host)
 		if err != nil || addr.Zone() != "" {
-			return errors.New("the host is no IPv6 address")
+			return errors.New("the host is not an IPv6 address")
 		}
 		return checkLiteral(addr, allowPrivate)
 	}
@@ -58,7 +58,7 @@ func checkHost(host string, bracketed, allowPrivate bool) error {
 	if strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		var err error
 		if name, err = idna.Lookup.ToASCII(host); err != nil {
-			return errors.New("the host is no valid name")
+			return errors.New("the host is not a valid name")
 		}
 	}
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
@@ -67,7 +67,7 @@ func checkHost(host string, bracketed, allowPrivate bool) error {
 	}
 	labels := strings.Split(name, ".")
 	if slices.ContainsFunc(labels, func(l string) bool { return !validLabel.MatchString(l) }) {
-		return errors.New("the host is no valid name")
+		return errors.New("the host is not a valid name")
 	}
 	if endsInNumber(labels) {
 		addr, err := netip.ParseAddr(name) // rejects octal, hexadecimal, short and decimal forms

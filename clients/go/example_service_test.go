@@ -63,7 +63,7 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		answer(w, 200, map[string]any{"data": page, "nextCursor": nil})
 	case e == nil:
-		answer(w, 404, map[string]any{"error": "not_found", "message": "There is no such resource."})
+		answer(w, 404, map[string]any{"error": "not_found", "message": "Not found, or not accessible with this credential."})
 	case action == "document" && r.Method == http.MethodPost:
 		s.files[id], _ = io.ReadAll(r.Body)
 		answer(w, 200, map[string]any{"documentId": uuid.NewString(), "pageCount": 1})

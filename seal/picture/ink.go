@@ -40,11 +40,11 @@ func checkVisible(img *image.NRGBA) error {
 		}
 	}
 	if pixels == 0 {
-		return refusal.New(refusal.PNGInvalid, "The picture shows nothing that can be seen on white paper. Use dark ink on a white or transparent ground.")
+		return refusal.New(refusal.PNGInvalid, "The picture has no visible content on white paper. Use dark ink on a white or transparent background.")
 	}
 	length, side := max(ink.Dx(), ink.Dy()), max(w, h)
 	if length < minInk || float64(length) < minInkShare*float64(side) || pixels < length/2 || side > maxAspect*min(w, h) {
-		return refusal.New(refusal.PNGInvalid, "What the picture shows is too small to be seen. Draw it larger, or crop the picture to it.")
+		return refusal.New(refusal.PNGInvalid, "The content of the picture is too small to be visible. Draw it larger, or crop the picture.")
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func Photo(b []byte) ([]byte, error) {
 
 // decodePicture decodes a JPEG or PNG within limits. The error is a *refusal.Error that calls the picture by what.
 func decodePicture(b []byte, what, formats string, maxSide, maxPixels int) (img image.Image, format string, err error) {
-	invalid := refusal.New(refusal.PictureInvalid, fmt.Sprintf("The %s cannot be read: it is no whole %s.", what, formats))
+	invalid := refusal.New(refusal.PictureInvalid, fmt.Sprintf("The %s cannot be read: it is not a complete %s.", what, formats))
 	cfg, format, err := image.DecodeConfig(bytes.NewReader(b))
 	if err != nil || format != "jpeg" && format != "png" {
 		return nil, "", invalid

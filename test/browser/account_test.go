@@ -105,7 +105,7 @@ func TestConsoleSecondFactor(t *testing.T) {
 	b.checked("console-login-code")
 	b.fill("#code", "000000")
 	b.button("Sign in")
-	b.see("The code is wrong, or was used before.")
+	b.see("The code is wrong or was already used.")
 	b.fill("#code", code(t, secret, 1))
 	b.button("Sign in")
 	b.see("Sign out")

@@ -178,7 +178,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 		require.Contains(t, b.text(), "Sam Staff, sender")
 		b.button("Sign out")
 		b.enter("connect")
-		b.see("The e-mail address or the password is wrong.")
+		b.see("The email address or the password is wrong.")
 		b.waitUntilStill()
 	})
 }

@@ -22,7 +22,7 @@ export interface Field {
   required: boolean;
   /** The sender's name for the field. */
   label?: string | null;
-  /** How conditions and values name it; the fields of one name hold one value. */
+  /** How conditions and values name it; the fields with one name share one value. */
   name?: string;
   placeholder?: string;
   defaultValue?: string;
