@@ -1,5 +1,5 @@
 // Command rename changes the paths of this repository's modules: the root and all modules below it, in go.mod files,
-// imports, settings of tools and documents.
+// imports, settings of tools and documents. The npm package gets the repository's address, which is not known before.
 //
 //	rename -to example.org/countersign
 package main
@@ -64,7 +64,11 @@ func rename(root, to string) (changed int, err error) {
 		if err != nil {
 			return changed, err
 		}
-		if text := replace(old); !bytes.Equal(text, old) {
+		text := replace(old)
+		if file == npmPackage {
+			text = nameRepository(text, to)
+		}
+		if !bytes.Equal(text, old) {
 			if err := os.WriteFile(name, text, info.Mode().Perm()); err != nil {
 				return changed, err
 			}
@@ -74,13 +78,28 @@ func rename(root, to string) (changed int, err error) {
 	return changed, nil
 }
 
+// npmPackage describes the TypeScript client.
+const npmPackage = "clients/typescript/package.json"
+
+var (
+	npmRepository = regexp.MustCompile(`(?m)^  "repository": .*\n`)
+	npmLicense    = regexp.MustCompile(`(?m)^  "license": .*\n`)
+)
+
+// nameRepository sets the repository in a package.json: a module's path is the address that it is cloned from. npm
+// shows it, and verifies with it where a package was built.
+func nameRepository(text []byte, to string) []byte {
+	line := fmt.Sprintf("  \"repository\": {\"type\": \"git\", \"url\": \"git+https://%s.git\", \"directory\": \"clients/typescript\"},\n", to)
+	return npmLicense.ReplaceAll(npmRepository.ReplaceAll(text, nil), []byte("${0}"+line))
+}
+
 // concerned reports whether a file can name packages.
 func concerned(file string) bool {
 	if file == "CHANGELOG.md" {
 		return false
 	}
 	base := path.Base(file)
-	return slices.Contains([]string{".go", ".mod", ".md", ".sh", ".yml"}, path.Ext(file)) || slices.Contains([]string{"Makefile", "mutants.txt"}, base) ||
+	return file == npmPackage || slices.Contains([]string{".go", ".mod", ".md", ".sh", ".yml"}, path.Ext(file)) || slices.Contains([]string{"Makefile", "mutants.txt"}, base) ||
 		path.Dir(file) == ".ci" || path.Dir(file) == "tools"
 }
 

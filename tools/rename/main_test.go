@@ -23,6 +23,7 @@ func TestRename(t *testing.T) {
 		"CHANGELOG.md":      "countersign/store\n",
 		"deploy/x.service":  "StateDirectory=countersign/store\n",
 		"clients/go/doc.md": "import countersign/clients/go, and run countersign send\n",
+		npmPackage:          "{\n  \"license\": \"Apache-2.0\",\n  \"type\": \"module\"\n}\n",
 	}
 	after := map[string]string{
 		"go.mod":            "module example.org/sign\n\nrequire example.org/sign/clients/go v0.0.0\n\nreplace example.org/sign/clients/go => ./clients/go\n",
@@ -32,6 +33,8 @@ func TestRename(t *testing.T) {
 		".golangci.yml":     "module-path: example.org/sign\n- {pkg: example.org/sign, desc: x}\n- {pkg: example.org/sign/store}\nonly-types: ['^example.org/sign/']\n",
 		"Makefile":          "NORACE ?= ^example.org/sign/(store|models)(/|$$)\nbin/countersign: example.org/sign/store countersign\n",
 		"clients/go/doc.md": "import example.org/sign/clients/go, and run countersign send\n",
+		npmPackage: "{\n  \"license\": \"Apache-2.0\",\n" +
+			"  \"repository\": {\"type\": \"git\", \"url\": \"git+https://example.org/sign.git\", \"directory\": \"clients/typescript\"},\n  \"type\": \"module\"\n}\n",
 	}
 	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
