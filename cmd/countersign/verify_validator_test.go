@@ -13,10 +13,16 @@ import (
 	"countersign/seal/verify"
 )
 
-// TestMain lets the test program be the process that examines files.
+// TestMain lets the test program be the process that examines files, or renders pages.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "validate-pdf" {
 		os.Exit(sandbox.Serve(context.Background(), os.Stdin, os.Stdout, admission.Tasks()))
+	}
+	if len(os.Args) > 3 && os.Args[1] == "render-pages" {
+		if err := (rendererCommand{Cache: os.Args[3], Compile: len(os.Args) > 4}).Run(context.Background()); err != nil {
+			os.Exit(1)
+		}
+		return
 	}
 	os.Exit(m.Run())
 }

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/seal/appearance"
+	"countersign/seal/manifest"
+	"countersign/test/kit"
+	"countersign/test/kit/sealkit"
+)
+
+// TestVerifyAppearance_OfWhatProgramsDrawDifferently: what a signer is shown has the recorded hash, and is the picture that
+// the command writes; another hash in the record is an error.
+func TestVerifyAppearance_OfWhatProgramsDrawDifferently(t *testing.T) {
+	t.Parallel()
+	const fonts = "/MediaBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>"
+	page := func(content, extra string, objects ...string) []byte {
+		return sealkit.ClassicPDF(sealkit.Layout{Pages: []sealkit.Page{{Extra: fonts + extra, Content: content}}, Objects: objects})
+	}
+	const sum = "BT /F1 18 Tf 72 700 Td (100 euros) Tj ET "
+	for name, b := range map[string][]byte{
+		"no such font":               page(sum+"BT /FX 18 Tf 72 600 Td (900 euros) Tj ET", ">>"),
+		"a mode that does not exist": page(sum+"BT /F1 18 Tf 9 Tr 72 600 Td (900 euros) Tj ET", ">>"),
+		"an image that ends twice":   page(sum+"q 300 0 0 99 0 600 cm BI /W 4 /H 1 /BPC 8 /CS /G ID AEI  EI Q", ">>"),
+		"a form without an area":     page(sum+"/X0 Do", "/XObject<</X0 1000 0 R>>>>", "<</Type/XObject/Subtype/Form/BBox[0 0 0 0]/Length 20>>\nstream\n0 0 300 800 re f    \nendstream"),
+		"an ink that is None":        page(sum+"/C0 cs 1 scn 0 0 300 800 re f", "/ColorSpace<</C0[/Separation/None/DeviceGray<</FunctionType 2/Domain[0 1]/N 1>>]>>>>"),
+		"only for print":             page(sum, ">>/Annots[<</Type/Annot/Subtype/Square/F 36/Rect[0 0 300 800]/AP<</N 1000 0 R>>>>]", "<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Length 10>>\nstream\n0 0 9 9 re f\nendstream"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shown, err := kit.Renderer{}.Page(t.Context(), bytes.NewReader(b), int64(len(b)), 1, 2)
+			require.NoError(t, err)
+			j := sealkit.Job(t, b)
+			p := appearance.Current()
+			record := manifest.Appearance{
+				Profile: manifest.Profile{Number: p.Number, Module: p.Module, PDFium: p.PDFium, Runtime: p.Runtime, Fonts: p.Fonts, Memory: p.Memory, Flags: p.Flags},
+				Pages:   []manifest.PagePicture{{Page: 1, Level: 2, SHA256: hex.EncodeToString(shown.Hash)}}, Texts: []manifest.PageText{},
+				Signers: []manifest.SignerPages{
+					{SignerID: sealkit.AdaID, Levels: []manifest.LevelPages{{Level: 2, Pages: [][2]int{{1, 1}}}}},
+					{SignerID: sealkit.JomoID, Levels: []manifest.LevelPages{}},
+				},
+			}
+			j.Appearance = &record
+			k := sealkit.NewFixture(t)
+			_, sealed := sealkit.Sealed(t, k.Sealer(t), j)
+			report := sealkit.Verified(t, sealed, k.Trust())
+			require.True(t, report.OK(), sealkit.TextOf(t, report))
+			dir := filepath.Join(t.TempDir(), "pages")
+			require.NoError(t, verifyAppearance(t.Context(), bytes.NewReader(sealed), report, dir, true))
+			written, err := os.ReadFile(filepath.Join(dir, "page-0001-level-2.png"))
+			require.NoError(t, err)
+			require.Equal(t, shown.Content, written)
+			report.Record.Appearance.Pages[0].SHA256 = fmt.Sprintf("%064d", 1)
+			require.ErrorIs(t, verifyAppearance(t.Context(), bytes.NewReader(sealed), report, "", true), errAppearance)
+		})
+	}
+}
