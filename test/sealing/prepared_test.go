@@ -220,3 +220,27 @@ func TestSealedFileIsUploadedAgain(t *testing.T) {
 	_, _, err := admission.AdmitPrepared(t.Context(), bytes.NewReader(b), int64(len(b)), sha256.Sum256(b), admission.DefaultLimits(), prepare.Options{})
 	require.Equal(t, refusal.DocumentSigned, sealkit.RefusalCode(t, err))
 }
+
+// TestSealRewritten_Signed: the certificate names the signatures of an attached original, and verification compares its hash.
+func TestSealRewritten_Signed(t *testing.T) {
+	t.Parallel()
+	at := sealkit.Now
+	original, file := tagged(), sealkit.SimplePDF(1)
+	k := sealkit.NewFixture(t)
+	j := preparedJob(t, original, file, manifest.Prepared{
+		As: manifest.Rewritten, Changes: []prepare.Change{{Kind: manifest.Repaired, Count: 1, Detail: "a reason"}, {Kind: manifest.SignaturesRemoved, Count: 2}},
+		Signatures: []manifest.Signature{{By: "Grace Hopper", At: &at}, {By: "Alan Turing"}},
+	})
+	name, b := sealkit.Sealed(t, k.Sealer(t), j)
+	r := sealkit.Verified(t, b, k.Trust())
+	require.True(t, r.OK(), sealkit.TextOf(t, r))
+	require.True(t, r.Has("original.rewritten"))
+	text, err := sealkit.Run(t, "pdftotext", name, "-")
+	require.NoError(t, err, text)
+	words := strings.Join(strings.Fields(text), " ")
+	require.Contains(t, words, "The original file was damaged.")
+	require.Contains(t, words, "did not verify: Grace Hopper (2026-11-21 07:00:00 UTC), Alan Turing. It is attached")
+	changed := bytes.Clone(b)
+	changed[bytes.LastIndex(b, []byte("{{signature}}"))] ^= 1
+	require.False(t, sealkit.Verified(t, changed, k.Trust()).OK())
+}
