@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"countersign/models"
 	"countersign/seal/refusal"
+	"countersign/store"
 )
 
 // problem is the one error body: it reads as either shape of the interface, and
@@ -58,6 +60,10 @@ func (s *shared) fail(c *gin.Context, err error) {
 	default:
 		refused, _ = errors.AsType[*models.Error](s.archiveFails(c, err))
 	}
+	if refused == nil && store.Unavailable(err) {
+		s.log.WarnContext(c.Request.Context(), "request failed and may be repeated", "request", requestID(c), "route", c.FullPath(), "envelope", c.GetString(envelopeKey), "error", err)
+		refused = errUnavailable
+	}
 	if refused == nil {
 		s.log.ErrorContext(c.Request.Context(), "request failed", "request", requestID(c), "route", c.FullPath(), "envelope", c.GetString(envelopeKey), "error", err)
 		s.write(c, http.StatusInternalServerError, &models.Error{
@@ -66,6 +72,14 @@ func (s *shared) fail(c *gin.Context, err error) {
 		return
 	}
 	s.write(c, statusOf[refused.Kind], refused)
+}
+
+// unavailableDelay is the time after which clients should repeat a request that failed because a part of the service did not answer.
+const unavailableDelay = 5 * time.Second
+
+// errUnavailable is the answer while the database or the file store does not answer or has no room.
+var errUnavailable = &models.Error{
+	Kind: models.KindUnavailable, Code: "unavailable", RetryAfter: unavailableDelay, Message: "The service cannot process the request at the moment. Try again in a few seconds.",
 }
 
 // problemOf returns the body of an error. base begins the address of the catalog of errors; empty: it is relative.
@@ -81,8 +95,8 @@ func problemOf(base string, status int, e *models.Error) problem {
 
 func (s *shared) write(c *gin.Context, status int, e *models.Error) {
 	p := problemOf(s.baseURL, status, e)
-	if e.RetryAfter > 0 {
-		secs := int(math.Ceil(e.RetryAfter.Seconds()))
+	if wait := retryAfter(status, e); wait > 0 {
+		secs := int(math.Ceil(wait.Seconds()))
 		c.Header("Retry-After", strconv.Itoa(secs))
 		p.Details = map[string]any{"retryAfterSeconds": secs}
 		maps.Copy(p.Details, e.Details)
@@ -98,6 +112,18 @@ func (s *shared) write(c *gin.Context, status int, e *models.Error) {
 	}
 	c.AbortWithStatusJSON(status, p)
 }
+
+// retryAfter returns the time after which a client may repeat a request; 0 if that does not help. A 503 passes, unless it is
+// about one file that the operator has to repair.
+func retryAfter(status int, e *models.Error) time.Duration {
+	if e.RetryAfter == 0 && status == http.StatusServiceUnavailable && !slices.Contains(brokenFileCodes, e.Code) {
+		return unavailableDelay
+	}
+	return e.RetryAfter
+}
+
+// brokenFileCodes are the codes of 503 answers that last until the operator has repaired something.
+var brokenFileCodes = []string{"file_missing", "document_unavailable", "appearance_changed", "profile_unavailable"}
 
 // utcPtr is a time as all answers give it, in UTC; nil stays nil.
 func utcPtr(t *time.Time) *time.Time {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -17,8 +18,8 @@ const timeout = 3 * time.Second
 type Checks map[string]func(context.Context) error
 
 // Report runs all checks concurrently and reports "ok" or "down" for each; the reason is only logged. The status is
-// 200, or 503 if any is down.
-func (cs Checks) Report(ctx context.Context, log *slog.Logger) (status int, parts map[string]string) {
+// 200, or 503 if a required one is down; without names, all are required.
+func (cs Checks) Report(ctx context.Context, log *slog.Logger, required ...string) (status int, parts map[string]string) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	status, parts = http.StatusOK, make(map[string]string, len(cs))
@@ -32,7 +33,9 @@ func (cs Checks) Report(ctx context.Context, log *slog.Logger) (status int, part
 			parts[name] = "ok"
 			if err != nil {
 				log.WarnContext(ctx, "not ready", "part", name, "error", err)
-				status, parts[name] = http.StatusServiceUnavailable, "down"
+				if parts[name] = "down"; len(required) == 0 || slices.Contains(required, name) {
+					status = http.StatusServiceUnavailable
+				}
 			}
 		})
 	}

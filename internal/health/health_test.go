@@ -14,6 +14,20 @@ import (
 	"countersign/internal/health"
 )
 
+// TestReport_RequiredParts: only those decide the status, and all are reported.
+func TestReport_RequiredParts(t *testing.T) {
+	t.Parallel()
+	checks := health.Checks{
+		"database": func(context.Context) error { return nil },
+		"files":    func(context.Context) error { return errors.New("no space left on device") },
+	}
+	for want, required := range map[int][]string{http.StatusOK: {"database"}, http.StatusServiceUnavailable: {"database", "files"}} {
+		status, parts := checks.Report(t.Context(), slog.New(slog.DiscardHandler), required...)
+		assert.Equal(t, want, status)
+		assert.Equal(t, map[string]string{"database": "ok", "files": "down"}, parts)
+	}
+}
+
 func TestReport(t *testing.T) {
 	t.Parallel()
 	works := func(context.Context) error { return nil }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,13 +83,19 @@ func TestDiskFull(t *testing.T) {
 		require.NoError(t, err)
 		eventually(t, func() bool { return w.status(w.envelopes[0]) == models.StatusCompleted }, "the first is sealed")
 
-		disk.fill(t, 4096*rnd.IntN(4))
+		leave := 4096 * rnd.IntN(4)
+		disk.fill(t, leave)
 		require.NoError(t, e.complete(), "signing needs no room in the file store")
-		if !disk.real {
-			w.fails(uuidString(), "/v1/envelopes/"+draft.id+"/document", onePage)
-		}
 		failed := func() bool { return w.logged("no space left on device") }
 		eventually(t, failed, "no seal fails")
+		if !disk.real || leave == 0 {
+			for probe, want := range map[string]int{"/readyz": http.StatusServiceUnavailable, "/readyz?for=uploads": http.StatusServiceUnavailable, "/readyz?for=requests": http.StatusOK} {
+				assert.Equal(t, want, w.asked(http.MethodGet, probe, "", nil).StatusCode, probe)
+			}
+			res := w.asked(http.MethodPost, "/v1/envelopes/"+draft.id+"/document", "application/pdf", onePage)
+			assert.Equal(t, http.StatusServiceUnavailable, res.StatusCode, "an upload may be repeated when there is room")
+			assert.NotEmpty(t, res.Header.Get("Retry-After"))
+		}
 		assert.Equal(t, models.StatusSealing, w.status(e))
 		assert.Empty(t, w.sealedFiles(e))
 		disk.empty(t)

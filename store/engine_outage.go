@@ -1,0 +1,48 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"syscall"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+	sqlitelib "modernc.org/sqlite/lib"
+)
+
+// passingStates are the SQLSTATE codes of PostgreSQL, or their classes, after which the same transaction may succeed later.
+var passingStates = []string{
+	"08",    // connection exception
+	"40",    // transaction rollback: serialization failure, deadlock
+	"53",    // insufficient resources: disk, memory, connections
+	"57",    // operator intervention: shutdown, recovery, timeout
+	"25006", // read-only transaction: the standby that was promoted is elsewhere
+	"55P03", // lock not available
+	"58030", // input or output error of the server
+}
+
+// Unavailable reports whether an error says that the database or the file store does not answer or has no room at the moment,
+// so that the same request may succeed later.
+func Unavailable(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return len(pg.Code) == 5 && (slices.Contains(passingStates, pg.Code[:2]) || slices.Contains(passingStates, pg.Code))
+	}
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
+		return slices.Contains([]int{sqlitelib.SQLITE_BUSY, sqlitelib.SQLITE_LOCKED, sqlitelib.SQLITE_FULL, sqlitelib.SQLITE_IOERR, sqlitelib.SQLITE_READONLY}, lite.Code()&0xff)
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok || pgconn.SafeToRetry(err) {
+		return true
+	}
+	return slices.ContainsFunc([]error{
+		context.DeadlineExceeded, driver.ErrBadConn, sql.ErrConnDone, io.ErrUnexpectedEOF, net.ErrClosed,
+		syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS,
+	}, func(passing error) bool { return errors.Is(err, passing) })
+}
