@@ -22,11 +22,13 @@ import (
 	"countersign/store"
 	"countersign/store/blob"
 	"countersign/temporal"
+	"countersign/worker"
 )
 
 type doctorCommand struct {
-	Mail string `help:"Send one email to this address, and show what the mail server said." placeholder:"ADDRESS"`
-	JSON bool   `help:"Print JSON." name:"json"`
+	Mail   string `help:"Send one email to this address, and show what the mail server said." placeholder:"ADDRESS"`
+	Replay int    `help:"Replay the histories of up to this many running workflows of each type with this build, before it is rolled out." placeholder:"N"`
+	JSON   bool   `help:"Print JSON." name:"json"`
 }
 
 // The outcomes of a check. A warning does not set the exit code to 1.
@@ -54,7 +56,10 @@ const checkTimeout = 15 * time.Second
 // Run examines everything that the settings name, also after a part has failed.
 func (d doctorCommand) Run(ctx context.Context) error {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // the findings contain it
-	x := &doctor{mailTo: d.Mail}
+	if d.Replay < 0 || d.Replay > worker.MaxReplays {
+		return fmt.Errorf("--replay must be between 0 and %d; got %d", worker.MaxReplays, d.Replay)
+	}
+	x := &doctor{mailTo: d.Mail, replays: d.Replay}
 	cfg, err := config.Load(os.Environ(), config.Default())
 	if err == nil {
 		err = cfg.Require("DATABASE_URL", "BLOB_URL", "SMTP_URL", "MASTER_KEY")
@@ -72,6 +77,7 @@ func (d doctorCommand) Run(ctx context.Context) error {
 type doctor struct {
 	findings []finding
 	mailTo   string // recipient of a test email; empty: none is sent
+	replays  int    // how many workflows of each type are replayed
 }
 
 func (x *doctor) add(check, status, detail, advice string) {
@@ -237,10 +243,12 @@ func (x *doctor) temporal(ctx context.Context, cfg config.Config) {
 		return
 	}
 	x.ok("temporal", cfg.TemporalAddress+" answers")
-	x.namespace(ctx, c, cfg.TemporalNamespace)
+	x.namespace(ctx, c, cfg)
+	x.replay(ctx, c, cfg.TemporalNamespace)
 }
 
-func (x *doctor) namespace(ctx context.Context, c client.Client, name string) {
+func (x *doctor) namespace(ctx context.Context, c client.Client, cfg config.Config) {
+	name := cfg.TemporalNamespace
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	if err := temporal.CheckNamespace(ctx, c, name); err != nil {
@@ -270,6 +278,7 @@ func (x *doctor) namespace(ctx context.Context, c client.Client, name string) {
 	default:
 		x.ok("workers", "ask for work on every task queue")
 	}
+	x.versions(ctx, c, cfg)
 	x.workflowTasks(ctx, c, name)
 	x.schedules(ctx, c)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"go.temporal.io/server/common/config"
+	"go.temporal.io/server/common/headers"
 	"go.temporal.io/server/common/persistence/sql/sqlplugin/sqlite"
 	sqliteschema "go.temporal.io/server/schema/sqlite"
 )
@@ -134,10 +135,47 @@ func prepareFile(ctx context.Context, file string) error {
 	if err := f.Close(); err != nil {
 		return fmt.Errorf("database file: %w", err)
 	}
-	if err := checkFile(ctx, file); err != nil {
+	wrote, err := checkFile(ctx, file)
+	if err != nil {
 		return fmt.Errorf("database file %s %w", file, err)
 	}
+	if wrote == release() {
+		return nil
+	}
+	aside, err := moveAside(file, wrote)
+	if err != nil {
+		return fmt.Errorf("move database file %s aside: %w", file, err)
+	}
+	fmt.Fprintf(os.Stderr, "database file %s is of another version of Temporal and is now %s; Countersign starts its workflows again in a new one\n", file, aside)
+	if err := createFile(file); err != nil {
+		return fmt.Errorf("create database file %s: %w", file, err)
+	}
 	return nil
+}
+
+// release is the version of this server as a number, without the patch: 1032 for 1.32.1. Temporal has no migrations for SQLite,
+// so a file is used only by the release that created it.
+func release() int {
+	var major, minor int
+	_, _ = fmt.Sscanf(headers.ServerVersion, "%d.%d.", &major, &minor) // TestRelease
+	return 1000*major + minor
+}
+
+// moveAside renames a file of another release, which nobody uses, and returns its new name.
+func moveAside(file string, wrote int) (string, error) {
+	aside := fmt.Sprintf("%s.%d.%d", file, wrote/1000, wrote%1000)
+	for n := 1; ; n++ {
+		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) { //nolint:gosec // beside the file named on the command line
+			break
+		}
+		aside = fmt.Sprintf("%s.%d.%d-%d", file, wrote/1000, wrote%1000, n)
+	}
+	for _, suffix := range []string{"-wal", "-shm", ""} { // the file last: a move that is cut off is done again
+		if err := os.Rename(file+suffix, aside+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) { //nolint:gosec // see above
+			return "", err
+		}
+	}
+	return aside, nil
 }
 
 // createFile sets the schema up under another name, so that a start that is cut short never leaves
@@ -155,10 +193,24 @@ func createFile(file string) error {
 	if err := sqliteschema.SetupSchema(setup); err != nil {
 		return err
 	}
+	if err := stamp(tmp); err != nil {
+		return err
+	}
 	if err := os.Chmod(tmp, 0o600); err != nil { //nolint:gosec // named on the command line
 		return err
 	}
 	return os.Rename(tmp, file) //nolint:gosec // named on the command line
+}
+
+// stamp notes in a new file which release created it.
+func stamp(file string) (err error) {
+	db, err := sql.Open("sqlite", "file:"+escapePath(file)+"?mode=rw")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	_, err = db.ExecContext(context.Background(), fmt.Sprintf("PRAGMA user_version = %d", release()))
+	return err
 }
 
 // withoutPath is the reason inside a path error whose path the message names already.
@@ -169,15 +221,16 @@ func withoutPath(err error) error {
 	return err
 }
 
-// checkFile reads the file as SQLite and as Temporal's; its error continues "database file X".
-func checkFile(ctx context.Context, file string) (err error) {
+// checkFile reads the file as SQLite and as Temporal's, and returns the release that created it; 0 if that is not known. Its
+// error continues "database file X".
+func checkFile(ctx context.Context, file string) (wrote int, err error) {
 	path, err := filepath.Abs(file)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	db, err := sql.Open("sqlite", "file:"+escapePath(path)+"?mode=rw")
 	if err != nil {
-		return fmt.Errorf("cannot be opened: %w", err)
+		return 0, fmt.Errorf("cannot be opened: %w", err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 
@@ -185,23 +238,26 @@ func checkFile(ctx context.Context, file string) (err error) {
 	err = db.QueryRowContext(ctx,
 		`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('namespaces', 'executions')`).Scan(&tables)
 	if err != nil {
-		return fmt.Errorf("is damaged or not an SQLite database: %w", err)
+		return 0, fmt.Errorf("is damaged or not an SQLite database: %w", err)
 	}
 	if tables != 2 {
-		return errors.New("is an SQLite database without Temporal's tables")
+		return 0, errors.New("is an SQLite database without Temporal's tables")
 	}
 
+	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&wrote); err != nil {
+		return 0, fmt.Errorf("is damaged: %w", err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	var verdict string
 	err = db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict)
 	switch {
 	case ctx.Err() != nil:
-		return nil
+		return wrote, nil
 	case err != nil:
-		return fmt.Errorf("is damaged: %w", err)
+		return 0, fmt.Errorf("is damaged: %w", err)
 	case verdict != "ok":
-		return fmt.Errorf("is damaged: %s", strings.Join(strings.Fields(verdict), " "))
+		return 0, fmt.Errorf("is damaged: %s", strings.Join(strings.Fields(verdict), " "))
 	}
-	return nil
+	return wrote, nil
 }

@@ -64,6 +64,28 @@ func TestPrepareFile(t *testing.T) {
 		require.NoFileExists(t, file+".new")
 	})
 
+	t.Run("file of another release", func(t *testing.T) {
+		t.Parallel()
+		file := filepath.Join(dir, "old.db")
+		for _, aside := range []string{file + ".1.7", file + ".1.7-1"} {
+			require.NoError(t, createFile(file))
+			db, err := sql.Open("sqlite", "file:"+file)
+			require.NoError(t, err)
+			_, err = db.ExecContext(t.Context(), "PRAGMA user_version = 1007; CREATE TABLE kept (text TEXT)")
+			require.NoError(t, err)
+			require.NoError(t, db.Close())
+			require.NoError(t, prepareFile(t.Context(), file))
+			wrote, err := checkFile(t.Context(), aside)
+			require.NoError(t, err)
+			require.Equal(t, 1007, wrote, "nothing is deleted")
+			wrote, err = checkFile(t.Context(), file)
+			require.NoError(t, err)
+			require.Equal(t, release(), wrote)
+			require.NoError(t, prepareFile(t.Context(), file), "it is used from then on")
+			require.NoFileExists(t, file+".1.7-2")
+		}
+	})
+
 	t.Run("read-only file", func(t *testing.T) {
 		t.Parallel()
 		if os.Geteuid() == 0 {
@@ -74,6 +96,13 @@ func TestPrepareFile(t *testing.T) {
 		require.NoError(t, os.Chmod(file, 0o400))
 		require.ErrorContains(t, prepareFile(t.Context(), file), "cannot be used: permission denied")
 	})
+}
+
+// TestRelease: the version of the server can be read.
+func TestRelease(t *testing.T) {
+	t.Parallel()
+	require.Greater(t, release(), 1030)
+	require.Less(t, release(), 100000)
 }
 
 func TestAddAttributes(t *testing.T) {
