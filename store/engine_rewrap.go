@@ -20,7 +20,8 @@ const rewrapPage = 100
 type RewrapCounts struct {
 	Secrets int // client and webhook secrets, and the service's keys
 	Rows    int // with addresses, phone numbers or signed values
-	// Unreadable names rows encrypted with a master key that is not configured, as "table key". They stay unchanged.
+	// Unreadable names rows that are damaged or encrypted with a master key that is not configured, as "table key". They stay
+	// unchanged.
 	Unreadable []string
 }
 
@@ -30,9 +31,9 @@ type rewrapping struct {
 	unreadable map[string]bool
 }
 
-// skip reports whether a row cannot be decrypted with the master keys that are given, and notes it.
+// skip reports whether a row cannot be decrypted with the configured master keys, and notes it.
 func (r *rewrapping) skip(table, key string, err error) bool {
-	if !errors.Is(err, vault.ErrUnknownKey) {
+	if !errors.Is(err, vault.ErrUnknownKey) && !errors.Is(err, vault.ErrDamaged) {
 		return false
 	}
 	r.unreadable[table+" "+key] = true

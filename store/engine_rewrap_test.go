@@ -83,7 +83,7 @@ func TestRewrap(t *testing.T) {
 	}
 }
 
-// TestRewrap_NamesUnreadableRows: a row that was encrypted with a key that is not given is named, and all others are re-encrypted.
+// TestRewrap_NamesUnreadableRows: a row that is damaged or was encrypted with a key that is not given is named, and all others are re-encrypted.
 func TestRewrap_NamesUnreadableRows(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kit.Databases {
@@ -94,8 +94,11 @@ func TestRewrap_NamesUnreadableRows(t *testing.T) {
 			first := openStore(t, url, masterKeys(t, 1), clock)
 			_, err := first.Migrate(t.Context())
 			require.NoError(t, err)
-			_, _, err = first.CreateApp(t.Context(), "Good", models.PlanEnterprise, nil)
+			good, _, err := first.CreateApp(t.Context(), "Good", models.PlanEnterprise, nil)
 			require.NoError(t, err)
+			damaged, err := first.SaveContact(t.Context(), models.Contact{AppID: good.ID, Name: "Bob", Email: "bob@example.com"}, false)
+			require.NoError(t, err)
+			execute(t, first, "UPDATE contacts SET email = substr(email, 1, length(email) - 4) || 'AAAA' WHERE app_id = '"+good.ID.String()+"'")
 			stranger, _, err := openStore(t, url, masterKeys(t, 9), clock).CreateApp(t.Context(), "Stranger", models.PlanEnterprise, nil)
 			require.NoError(t, err)
 			contact, err := openStore(t, url, masterKeys(t, 9), clock).SaveContact(t.Context(), models.Contact{AppID: stranger.ID, Name: "Ada", Email: "ada@example.com"}, false)
@@ -104,9 +107,9 @@ func TestRewrap_NamesUnreadableRows(t *testing.T) {
 			n, err := openStore(t, url, masterKeys(t, 2, 1), clock).Rewrap(t.Context())
 			require.NoError(t, err)
 			assert.Equal(t, 1, n.Secrets, "the client secret of the other app")
-			require.Len(t, n.Unreadable, 2)
+			require.Len(t, n.Unreadable, 3)
 			assert.Regexp(t, "^client_secrets ", n.Unreadable[0])
-			assert.Equal(t, "contacts "+contact.ID.String(), n.Unreadable[1])
+			assert.ElementsMatch(t, []string{"contacts " + contact.ID.String(), "contacts " + damaged.ID.String()}, n.Unreadable[1:])
 			again, err := openStore(t, url, masterKeys(t, 2), clock).Rewrap(t.Context())
 			require.NoError(t, err)
 			assert.Equal(t, n.Unreadable, again.Unreadable)

@@ -230,6 +230,9 @@ func prepareStore(ctx context.Context, cfg config.Config, before devdir.Info) (m
 		if _, err := s.Migrate(ctx); err != nil {
 			return err
 		}
+		if err := checkMasterKey(ctx, s); err != nil {
+			return err
+		}
 		app, secret, err := demoApp(ctx, s, before)
 		if err != nil {
 			return err

@@ -158,7 +158,7 @@ func (k keyRewrap) Run(ctx context.Context) error {
 			return err
 		}
 		for _, row := range n.Unreadable {
-			if err := terminal.Say("not re-encrypted: %s: it was encrypted with a key that %sMASTER_KEY lacks", row, config.Prefix); err != nil {
+			if err := terminal.Say("not re-encrypted: %s: it is damaged, or was encrypted with a key that %sMASTER_KEY lacks", row, config.Prefix); err != nil {
 				return err
 			}
 		}

@@ -70,16 +70,19 @@ func (v *Vault) NeedsRewrap(ciphertext []byte) bool {
 // ErrUnknownKey reports that a value was encrypted with a master key that is not configured.
 var ErrUnknownKey = errors.New("vault: encrypted with an unknown master key")
 
+// ErrDamaged is returned for a value that is not what its master key has encrypted.
+var ErrDamaged = errors.New("the value is damaged")
+
 // Decrypt decrypts a result of Encrypt for label.
 func (v *Vault) Decrypt(ciphertext []byte, label string) ([]byte, error) {
 	if len(ciphertext) < idSize {
-		return nil, errors.New("vault: value is too short")
+		return nil, fmt.Errorf("vault: open %s: %w: it is too short", label, ErrDamaged)
 	}
 	for _, k := range v.keys {
 		if [idSize]byte(ciphertext[:idSize]) == k.id {
 			plain, err := k.aead.Open(nil, nil, ciphertext[idSize:], []byte(label))
 			if err != nil {
-				return nil, fmt.Errorf("vault: open %s: %w", label, err)
+				return nil, fmt.Errorf("vault: open %s: %w: %w", label, ErrDamaged, err)
 			}
 			return plain, nil
 		}
@@ -116,7 +119,7 @@ func (v *Vault) DecryptText(value, label string) (string, error) {
 	}
 	ciphertext, err := base64.RawStdEncoding.DecodeString(value)
 	if err != nil {
-		return "", fmt.Errorf("vault: open %s: not base64", label)
+		return "", fmt.Errorf("vault: open %s: %w: it is not base64", label, ErrDamaged)
 	}
 	plain, err := v.Decrypt(ciphertext, label)
 	return string(plain), err
