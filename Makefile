@@ -276,6 +276,10 @@ soak: build $(TOOLS)/testenv ## Ten minutes of the mix of make load
 bench-send: build $(TOOLS)/testenv ## Measure envelopes of a template beside uploaded ones, and a bulk send of ROWS (1000) beside single sends
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench -rows $(or $(ROWS),1000) send bulk
 
+.PHONY: bench-hang
+bench-hang: build $(TOOLS)/testenv ## Measure expiry, void, seal, mail and delivery while 500 mails and 500 deliveries of another app hang, in turns with a control
+	$(TOOLS)/testenv -durable $(GO) run ./test/bench memory actions hang
+
 .PHONY: bench-scale
 bench-scale: $(TOOLS)/testenv ## Compare 1,000 and ENVELOPES (1000000) envelopes (several minutes; 1.7 KB of disk for each)
 	$(TOOLS)/testenv -durable $(GO) run ./test/bench/scale -envelopes $(or $(ENVELOPES),1000000)

@@ -73,10 +73,7 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *app, e
 			err = errors.Join(err, a.close())
 		}
 	}()
-	if a.store, a.vault, err = openStore(ctx, cfg); err != nil {
-		return nil, err
-	}
-	if err := checkReady(ctx, a.store); err != nil {
+	if err := a.untilAnswers(ctx, "the database", store.Unavailable, a.openDatabase); err != nil {
 		return nil, err
 	}
 	if err := a.measureStore(); err != nil {
@@ -114,6 +111,19 @@ func newApp(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *app, e
 		return nil, err
 	}
 	return a, nil
+}
+
+// openDatabase opens the database, which must be up to date and belong to the master key.
+func (a *app) openDatabase(ctx context.Context) error {
+	s, v, err := openStore(ctx, a.cfg)
+	if err != nil {
+		return err
+	}
+	if err := checkReady(ctx, s); err != nil {
+		return errors.Join(err, s.Close())
+	}
+	a.store, a.vault = s, v
+	return nil
 }
 
 func (a *app) close() error {

@@ -58,7 +58,7 @@ func whatEnded(ctx context.Context) error {
 	return nil
 }
 
-// callLimit limits the time of a call to Temporal while a process starts.
+// callLimit limits the time of a call to the database or to Temporal while a process starts.
 const callLimit = 10 * time.Second
 
 // startWorkers starts the Temporal workers and creates the schedules as soon as Temporal responds: it may start later
@@ -89,17 +89,21 @@ func (a *app) startWorkers(ctx context.Context, acts *activities.Activities, can
 	return ws, nil
 }
 
-// untilTemporalAnswers calls ask until it succeeds, fails with an error that a retry cannot fix, or ctx ends. The
-// delays grow to ten seconds.
+// untilTemporalAnswers is untilAnswers for Temporal.
 func (a *app) untilTemporalAnswers(ctx context.Context, ask func(context.Context) error) error {
+	return a.untilAnswers(ctx, "Temporal", temporal.Retryable, ask)
+}
+
+// untilAnswers calls ask until it succeeds, fails with an error that does not pass, or ctx ends. The delays grow to ten seconds.
+func (a *app) untilAnswers(ctx context.Context, name string, passes func(error) bool, ask func(context.Context) error) error {
 	for pause := time.Second; ; pause = min(2*pause, 10*time.Second) {
 		try, cancel := context.WithTimeout(ctx, callLimit)
 		err := ask(try)
 		cancel()
-		if err == nil || ctx.Err() == nil && !temporal.Retryable(err) {
+		if err == nil || ctx.Err() == nil && !passes(err) {
 			return err
 		}
-		a.log.WarnContext(ctx, "waiting for Temporal", "error", err)
+		a.log.WarnContext(ctx, "waiting for "+name, "error", err)
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("stopped while waiting: %w", err)

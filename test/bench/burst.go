@@ -182,16 +182,25 @@ func (c *client) ping(ctx context.Context, id uuid.UUID) error {
 func (c *client) pings(ctx context.Context, id uuid.UUID, at *endpoint) ([]time.Duration, error) {
 	var out []time.Duration
 	for range pings {
-		start := now()
-		if err := c.ping(ctx, id); err != nil {
+		took, err := c.pingOnce(ctx, id, at)
+		if err != nil {
 			return nil, err
 		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("a delivery to the healthy endpoint did not arrive: %w", context.Cause(ctx))
-		case <-at.came:
-		}
-		out = append(out, now().Sub(start))
+		out = append(out, took)
 	}
 	return out, nil
+}
+
+// pingOnce times one delivery.
+func (c *client) pingOnce(ctx context.Context, id uuid.UUID, at *endpoint) (time.Duration, error) {
+	start := now()
+	if err := c.ping(ctx, id); err != nil {
+		return 0, err
+	}
+	select {
+	case <-ctx.Done():
+		return 0, fmt.Errorf("a delivery to the healthy endpoint did not arrive: %w", context.Cause(ctx))
+	case <-at.came:
+	}
+	return now().Sub(start), nil
 }

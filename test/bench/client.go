@@ -119,6 +119,20 @@ func (c *client) send(ctx context.Context) (*envelope, error) {
 	return c.Send(ctx, e.ID, "")
 }
 
+// draftFor makes an envelope of a tenant for one signer.
+func (c *client) draftFor(ctx context.Context, tenant, address string) (*envelope, error) {
+	e, err := c.Create(ctx, countersign.EnvelopeRequest{
+		TenantID: tenant, Subject: countersign.Ptr("Bench"),
+		Signers: []countersign.SignerRequest{{Name: "Signer", Email: address, AuthMethod: countersign.Ptr(api.SignerRequestAuthMethodNone)}},
+		Fields:  []countersign.FieldRequest{countersign.NewField(api.FieldTypeSignature, "0", 1, 72, 100, 150, 50), countersign.NewField(api.FieldTypeText, "0", 1, 300, 100, 150, 20)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.Upload(ctx, e.ID, bytes.NewReader(onePage))
+	return e, err
+}
+
 // draft makes an envelope that is ready to be sent.
 func (c *client) draft(ctx context.Context, n int) (*envelope, error) {
 	in := countersign.EnvelopeRequest{TenantID: "bench", Subject: countersign.Ptr("Bench")}

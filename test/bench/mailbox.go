@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,7 +16,8 @@ import (
 // mailbox counts mails and forgets them. It notes when those came that somebody expects.
 type mailbox struct {
 	total    atomic.Int64
-	expected sync.Map // address → chan time.Time
+	hangs    atomic.Bool // mails to addresses of hangDomain get no answer
+	expected sync.Map    // address → chan time.Time
 }
 
 func (b *mailbox) serve(l net.Listener) {
@@ -65,10 +67,16 @@ func (s *counting) Rcpt(to string, _ *smtp.RcptOptions) error {
 	return nil
 }
 
+// hangDomain is the domain of the addresses whose mails hang on request.
+const hangDomain = "@hang.example.com"
+
 // Data is of smtp.Session.
 func (s *counting) Data(r io.Reader) error {
 	if _, err := io.Copy(io.Discard, r); err != nil {
 		return err
+	}
+	for strings.HasSuffix(s.to, hangDomain) && s.box.hangs.Load() {
+		time.Sleep(100 * time.Millisecond)
 	}
 	s.box.received(s.to)
 	return nil

@@ -1,6 +1,6 @@
 // Command bench compares the service with its floor in the same run: the sign call with a bare transaction of the same
 // rows, envelopes per second with a bare Temporal workflow of the same shape, and the costs of an envelope, a start
-// and an idle service. On request it also measures the effects of a steady load, a burst, a backlog and a bulk send.
+// and an idle service. On request it also measures the effects of a steady load, a burst, a backlog, a bulk send, and a mail server and an endpoint that hang.
 // It connects to loopback only and ends without intervention.
 package main
 
@@ -78,6 +78,7 @@ func steps() []step {
 		{"soak", true, (*benchEnv).measureSoak},
 		{"burst", true, (*benchEnv).measureBurst},
 		{"backlog", true, (*benchEnv).measureBacklog},
+		{"hang", true, (*benchEnv).measureHang},
 	}
 }
 

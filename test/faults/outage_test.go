@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"countersign/temporal"
 )
 
 // asked sends one request to an API, without repeating it.
@@ -56,7 +58,17 @@ func TestPostgresIsDown(t *testing.T) {
 		for _, probe := range []string{"/readyz", "/readyz?for=requests", "/readyz?for=uploads"} {
 			assert.Equal(t, http.StatusServiceUnavailable, w.asked(http.MethodGet, probe, "", nil).StatusCode, probe)
 		}
+		late := &process{w: w, args: []string{"worker"}}
+		late.start()
+		eventually(t, func() bool { return w.logged("waiting for the database") }, "a process that starts meanwhile waits")
 		require.NoError(t, server.Restart(t.Context()))
-		eventually(t, func() bool { return w.asked(http.MethodGet, "/v1/envelopes/"+e.id, "", nil).StatusCode == http.StatusOK }, "the API does not recover")
+		eventually(t, func() bool {
+			return w.asked(http.MethodGet, "/v1/envelopes/"+e.id, "", nil).StatusCode == http.StatusOK
+		}, "the API does not recover")
+		c := w.temporalClient()
+		eventually(t, func() bool {
+			exists, _, err := temporal.ScheduleState(t.Context(), c, temporal.ScheduleReconcile)
+			return err == nil && exists
+		}, "the worker that waited has begun")
 	})
 }

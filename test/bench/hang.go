@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	countersign "countersign/clients/go"
+	"countersign/clients/go/api"
+)
+
+// The sizes of measureHang.
+const (
+	hangTurns  = 2   // of each kind, alternately
+	hangProbes = 8   // of each effect in a turn
+	hangMails  = 500 // invitations that hang
+	hangCalls  = 500 // deliveries to an endpoint that hangs
+	hangGoal   = 2.0 // times the control
+	hangLimit  = 15 * time.Minute
+)
+
+// effect is something that must not wait for what hangs.
+type effect struct {
+	name  string
+	probe func(context.Context, *client, int) (time.Duration, error)
+	took  map[bool][]time.Duration // by whether something hung
+}
+
+// measureHang times expiry, void, seal and invitation of one app while 500 invitations of another hang at the mail server, and
+// deliveries to one endpoint while 500 to another hang; in turns with a control in which nothing hangs.
+func (w *benchEnv) measureHang(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, hangLimit)
+	defer cancel()
+	if err := w.expireSoon(ctx); err != nil {
+		return err
+	}
+	hanging, err := w.app(ctx, "Hanging")
+	if err != nil {
+		return err
+	}
+	good, err := newEndpoint(ctx, 0)
+	if err != nil {
+		return err
+	}
+	stalled, err := newEndpoint(ctx, hangLimit)
+	if err != nil {
+		return err
+	}
+	event := api.WebhookEventNameEnvelopeCompleted
+	healthy, err := w.client.endpoint(ctx, good.url, event)
+	if err != nil {
+		return err
+	}
+	dead, err := hanging.endpoint(ctx, stalled.url, event)
+	if err != nil {
+		return err
+	}
+	effects := []*effect{
+		{name: "expiry", probe: w.probeExpiry}, {name: "void", probe: w.probeVoid}, {name: "seal", probe: w.probeSeal}, {name: "mail of another app", probe: w.probeMail},
+		{name: "delivery to another endpoint", probe: func(ctx context.Context, c *client, _ int) (time.Duration, error) {
+			return c.pingOnce(ctx, healthy, good)
+		}},
+	}
+	for turn := range 2 * hangTurns {
+		hangs := turn%2 == 1
+		if hangs {
+			w.mails.hangs.Store(true)
+			if err := w.hang(ctx, hanging, turn); err != nil {
+				return err
+			}
+			if err := atOnce(ctx, hangCalls, func(ctx context.Context, _ int) error { return hanging.ping(ctx, dead) }); err != nil {
+				return err
+			}
+			if err := w.told(ctx); err != nil {
+				return err
+			}
+		}
+		before := w.mails.count()
+		for _, e := range effects {
+			for i := range hangProbes {
+				took, err := e.probe(ctx, w.client, turn*hangProbes+i)
+				if err != nil {
+					return fmt.Errorf("%s: %w", e.name, err)
+				}
+				if e.took == nil {
+					e.took = make(map[bool][]time.Duration)
+				}
+				e.took[hangs] = append(e.took[hangs], took)
+			}
+		}
+		if hangs { // the next control finds nothing waiting
+			w.mails.hangs.Store(false)
+			if err := w.mails.await(ctx, before+hangMails); err != nil {
+				return err
+			}
+		}
+	}
+	for _, e := range effects {
+		control, beside := mean(e.took[false]), mean(e.took[true])
+		report("%-39s %s, beside what hangs %s: %.2f times  (goal: at most %.0f; means of %d)",
+			e.name, ms(control), ms(beside), float64(beside)/float64(control), hangGoal, len(e.took[true]))
+	}
+	return nil
+}
+
+func mean(d []time.Duration) (m time.Duration) {
+	for _, one := range d {
+		m += one
+	}
+	return m / time.Duration(max(len(d), 1))
+}
+
+// expireTenant has envelopes that expire two seconds after they were sent: the interface counts in days.
+const expireTenant = "expire"
+
+func (w *benchEnv) expireSoon(ctx context.Context) error {
+	db, err := sql.Open("pgx", w.pg)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	_, err = db.ExecContext(ctx, `CREATE FUNCTION expire_soon() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		IF NEW.tenant_id = '`+expireTenant+`' AND OLD.sent_at IS NULL AND NEW.sent_at IS NOT NULL THEN
+			NEW.expires_at := clock_timestamp() + interval '2 seconds';
+		END IF;
+		RETURN NEW;
+	END $$;
+	CREATE TRIGGER expire_soon BEFORE UPDATE ON envelopes FOR EACH ROW EXECUTE FUNCTION expire_soon()`)
+	return err
+}
+
+// hang sends envelopes to addresses whose mails hang.
+func (w *benchEnv) hang(ctx context.Context, c *client, turn int) error {
+	return atOnce(ctx, hangMails, func(ctx context.Context, i int) error {
+		_, err := c.sendTo(ctx, "bench", fmt.Sprintf("s%d-%d%s", turn, i, hangDomain))
+		return err
+	})
+}
+
+// sendTo sends an envelope of a tenant to one signer.
+func (c *client) sendTo(ctx context.Context, tenant, address string) (*envelope, error) {
+	e, err := c.draftFor(ctx, tenant, address)
+	if err != nil {
+		return nil, err
+	}
+	return c.Send(ctx, e.ID, "")
+}
+
+// probeMail returns the time from the send to the invitation.
+func (w *benchEnv) probeMail(ctx context.Context, c *client, n int) (time.Duration, error) {
+	address := fmt.Sprintf("mail%d@example.com", n)
+	came := w.mails.expect(address)
+	start := now()
+	if _, err := c.sendTo(ctx, "bench", address); err != nil {
+		return 0, err
+	}
+	return since(ctx, start, came)
+}
+
+// probeVoid returns the time from the void to the mail that says so.
+func (w *benchEnv) probeVoid(ctx context.Context, c *client, n int) (time.Duration, error) {
+	address := fmt.Sprintf("void%d@example.com", n)
+	came := w.mails.expect(address)
+	e, err := c.sendTo(ctx, "bench", address)
+	if err == nil {
+		_, err = since(ctx, now(), came)
+	}
+	if err != nil {
+		return 0, err
+	}
+	came = w.mails.expect(address)
+	start := now()
+	if _, err := c.API.VoidEnvelopeWithResponse(ctx, e.ID, nil, api.ReasonRequest{Reason: countersign.Ptr("a benchmark")}); err != nil {
+		return 0, err
+	}
+	return since(ctx, start, came)
+}
+
+// probeSeal returns the time from the last signature to the sealed document.
+func (w *benchEnv) probeSeal(ctx context.Context, c *client, n int) (time.Duration, error) {
+	e, err := c.sendTo(ctx, "bench", fmt.Sprintf("seal%d@example.com", n))
+	if err != nil {
+		return 0, err
+	}
+	if err := c.consent(ctx, e, 0); err != nil {
+		return 0, err
+	}
+	if err := c.sign(ctx, e, 0); err != nil {
+		return 0, err
+	}
+	start := now()
+	err = w.await(ctx, e)
+	return now().Sub(start), err
+}
+
+// probeExpiry returns the time from the deadline to the end of the envelope, and the two seconds before it.
+func (w *benchEnv) probeExpiry(ctx context.Context, c *client, n int) (time.Duration, error) {
+	e, err := c.sendTo(ctx, expireTenant, fmt.Sprintf("expire%d@example.com", n))
+	if err != nil {
+		return 0, err
+	}
+	start := now()
+	for e.Status != api.EnvelopeStatusExpired {
+		if err := w.get(ctx, e, firstLook); err != nil {
+			return 0, err
+		}
+	}
+	return now().Sub(start), nil
+}
+
+func since(ctx context.Context, start time.Time, came <-chan time.Time) (time.Duration, error) {
+	select {
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	case at := <-came:
+		return at.Sub(start), nil
+	}
+}
