@@ -48,7 +48,7 @@ func TestPostgresIsDown(t *testing.T) {
 				{http.MethodPost, "/v1/envelopes/" + e.id + "/send", json, "{}"},
 				{http.MethodPost, "/v1/envelopes/" + e.id + "/document", "application/pdf", string(onePage)},
 				{http.MethodPost, "/oauth/token", form, "grant_type=client_credentials&client_id=" + w.clientID + "&client_secret=" + w.secret},
-				{http.MethodPost, "/v1/console/session", json, `{"email":"a@example.com","password":"a long password"}`},
+				{http.MethodPost, "/v1/console/login", json, `{"email":"a@example.com","password":"a long password"}`},
 			} {
 				res := w.asked(c.method, c.path, c.contentType, []byte(c.body))
 				assert.Equal(t, http.StatusServiceUnavailable, res.StatusCode, "%s %s", c.method, c.path)
