@@ -212,6 +212,9 @@ func (a *app) newActivities(ctx context.Context) (*activities.Activities, error)
 	}
 	a.sealer = sealer
 	a.metrics.Certificate(sealer.NotAfter)
+	for _, work := range store.AllWork {
+		a.metrics.Restarted(string(work), 0) // Prometheus sees an increase only of a counter that was there before
+	}
 	return &activities.Activities{
 		Store: a.store, Blobs: a.blobs, Tokens: a.tokens, Mail: a.mail, SMS: a.sms, Sealer: a.metrics.Sealer(sealer, now),
 		Webhooks: a.deliverer(), Anchors: a.anchorer(),

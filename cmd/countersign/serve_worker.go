@@ -43,6 +43,7 @@ func (workerCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer ws.Stop()
+	wg.Go(func() { a.keepSchedules(ctx) })
 	a.log.InfoContext(ctx, "worker started", "temporal", cfg.TemporalAddress, "namespace", cfg.TemporalNamespace, "version", version)
 	a.newDispatcher().Run(ctx)
 	return whatEnded(ctx)

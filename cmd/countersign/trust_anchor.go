@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"net/http"
 	"time"
 
@@ -55,4 +56,31 @@ func (a *app) ensureSchedules(ctx context.Context) error {
 		a.log.WarnContext(ctx, "it is not known whether the audit trail is still anchored", "error", err)
 	}
 	return nil
+}
+
+// scheduleLook is how often a worker looks whether the schedules are there.
+const scheduleLook = 30 * time.Second
+
+// keepSchedules creates the search attributes and the schedules again after Temporal has lost its data, until ctx ends: without the
+// schedule reconcile, nothing would start the workflows again.
+func (a *app) keepSchedules(ctx context.Context) {
+	ticker := time.NewTicker(scheduleLook)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		try, cancel := context.WithTimeout(ctx, callLimit)
+		there, _, err := temporal.ScheduleState(try, a.client, temporal.ScheduleReconcile)
+		if err == nil && !there {
+			a.log.WarnContext(ctx, "Temporal has no schedules: they are created again")
+			err = errors.Join(temporal.EnsureSearchAttributes(try, a.client, a.cfg.TemporalNamespace), a.ensureSchedules(try))
+		}
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			a.log.WarnContext(ctx, "the schedules cannot be looked for; it is tried again", "error", err)
+		}
+	}
 }
