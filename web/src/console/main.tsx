@@ -16,6 +16,7 @@ import { Login, type SignInProblem } from "./login";
 import { NewBulkSend } from "./newbulk";
 import { Account, MustEnrol } from "./ownaccount";
 import { ErrorNotice } from "./parts";
+import { Problems } from "./problems";
 import { AtProvider } from "./proof";
 import { takeReturned } from "./provider";
 import { useRoute } from "./route";
@@ -29,6 +30,7 @@ import { Webhooks } from "./webhooks";
 const look = 60_000; // milliseconds between looks whether the session still holds
 
 const sections = { envelopes: "Envelopes", templates: "Templates", bulk: "Bulk sends", webhooks: "Webhooks", contacts: "Contacts", usage: "Usage", settings: "Settings" } as const;
+const help = { problems: "Problems" } as const; // for those who may support
 const administration = { users: "Users", application: "Application" } as const;
 
 const noProblem: SignInProblem = { text: "", account: false };
@@ -73,7 +75,7 @@ function Console() {
     <AtProvider.Provider value={who.signIn === "provider"}><div class="console">
       <header class="masthead">
         <strong>Countersign</strong>
-        <nav aria-label="Sections">{Object.entries(hasRole(who, "admin") ? { ...sections, ...administration } : sections).map(([key, name]) => <a key={key} href={`#/${key}`} aria-current={key === current ? "page" : undefined}>{name}</a>)}</nav>
+        <nav aria-label="Sections">{Object.entries({ ...sections, ...(hasRole(who, "support") ? help : {}), ...(hasRole(who, "admin") ? administration : {}) }).map(([key, name]) => <a key={key} href={`#/${key}`} aria-current={key === current ? "page" : undefined}>{name}</a>)}</nav>
         <span class="quiet small"><bdi>{who.app.name}</bdi>{who.user && <> · <a href="#/account" aria-current={current === "account" ? "page" : undefined}><bdi>{who.user.name}</bdi></a>, {who.user.role}</>}</span>
         <button type="button" class="bare small" onClick={() => client.logout()}>Sign out</button>
       </header>
@@ -89,6 +91,7 @@ function Console() {
         {section === "bulk" && id && id !== "new" && <BulkSendPage client={client} who={who} id={id} />}
         {section === "webhooks" && <Webhooks client={client} who={who} />}
         {section === "deliveries" && id && <DeliveryPage client={client} who={who} id={id} />}
+        {section === "problems" && hasRole(who, "support") && <Problems client={client} />}
         {section === "contacts" && <Contacts client={client} who={who} />}
         {section === "usage" && <Usage client={client} />}
         {section === "account" && who.user && <Account client={client} email={who.user.email} />}
