@@ -28,15 +28,18 @@ func TestDoctor_ChecksWhatIsWatched(t *testing.T) {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 		require.NoError(t, err)
 		ast.Inspect(parsed, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok {
-				return true
+			var first ast.Expr
+			switch n := n.(type) {
+			case *ast.CallExpr: // x.ok(check, …)
+				if method, ok := n.Fun.(*ast.SelectorExpr); ok && method.Sel.Name == "ok" && len(n.Args) > 0 {
+					first = n.Args[0]
+				}
+			case *ast.CompositeLit: // a row {check, …} of a table
+				if len(n.Elts) > 0 && n.Type == nil {
+					first = n.Elts[0]
+				}
 			}
-			method, ok := call.Fun.(*ast.SelectorExpr)
-			if !ok || method.Sel.Name != "ok" || len(call.Args) == 0 { // x.ok(check, …)
-				return true
-			}
-			if name, ok := call.Args[0].(*ast.BasicLit); ok {
+			if name, ok := first.(*ast.BasicLit); ok && name.Kind == token.STRING {
 				check, err := strconv.Unquote(name.Value)
 				require.NoError(t, err)
 				lines[check] = true
