@@ -31,24 +31,18 @@ type EnvelopeProblem struct {
 	Since time.Time
 }
 
-// Times after which an envelope counts as a problem. Its workflow acts within seconds.
-const (
-	OverdueNotice = 2 * time.Minute // after the deadline
-	SealingNotice = 5 * time.Minute // after the last signature
-)
-
 // EnvelopeProblems returns envelopes that are open after their deadline, and envelopes that all have signed and that are not sealed,
 // those that wait longest first.
 func (s *EnvelopeListRepository) EnvelopeProblems(ctx context.Context, of OwnProblems) ([]EnvelopeProblem, error) {
 	now, db := s.now(), s.db.WithContext(ctx)
 	overdue, err := find[*models.Envelope](ownEnvelopes(db, of).
-		Where("status IN "+openStatuses+" AND expires_at < ?", now.Add(-OverdueNotice)).Order("expires_at").Limit(of.Limit))
+		Where("status IN "+openStatuses+" AND expires_at < ?", now.Add(-expiryNotice)).Order("expires_at").Limit(of.Limit))
 	if err != nil {
 		return nil, fmt.Errorf("list overdue envelopes: %w", err)
 	}
 	unsealed, err := find[*models.Envelope](ownEnvelopes(db, of).
 		Where("status = ? AND (sealing_problem IS NOT NULL OR NOT EXISTS (SELECT 1 FROM signers AS s WHERE s.envelope_id = envelopes.id AND s.signed_at >= ?))",
-			models.StatusSealing, now.Add(-SealingNotice)).Order("id").Limit(of.Limit))
+			models.StatusSealing, now.Add(-sealingNotice)).Order("id").Limit(of.Limit))
 	if err != nil {
 		return nil, fmt.Errorf("list unsealed envelopes: %w", err)
 	}

@@ -11,12 +11,8 @@ import (
 	"countersign/models"
 )
 
-// How long after its time work counts as late: a workflow acts within seconds, and a restarted one within minutes.
 const (
-	expiryNotice   = 2 * time.Minute
-	sealingNotice  = 5 * time.Minute
-	deliveryNotice = 5 * time.Minute
-	purgeNotice    = 2 * time.Hour // a purge is retried after an hour
+	purgeNotice = 2 * time.Hour // a purge is retried after an hour
 
 	// longestRetryAfter is the longest delay that an endpoint can request instead of the next one of the schedule.
 	longestRetryAfter = 24 * time.Hour

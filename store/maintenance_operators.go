@@ -77,6 +77,22 @@ func (s *MaintenanceRepository) CountUnsealed(ctx context.Context) (int64, error
 	return n, wrap(err, "count envelopes that cannot be sealed")
 }
 
+// Due is an envelope that signers may still act on.
+type Due struct {
+	ID        uuid.UUID
+	AppID     uuid.UUID
+	TenantID  string
+	ExpiresAt time.Time
+}
+
+// DueEnvelopes lists the open envelopes of all apps whose deadline is before a time, the earliest deadline first, up to n.
+func (s *MaintenanceRepository) DueEnvelopes(ctx context.Context, before time.Time, n int) ([]Due, error) {
+	var rows []Due
+	err := s.db.WithContext(ctx).Model(&models.Envelope{}).Where("status IN ('sent', 'in_progress') AND expires_at < ?", before.UTC()).
+		Select("id, app_id, tenant_id, expires_at").Order("expires_at, id").Limit(n).Scan(&rows).Error
+	return rows, wrap(err, "list envelopes by deadline")
+}
+
 // DB returns the connection pool, for its metrics only.
 func (s *MaintenanceRepository) DB() (*sql.DB, error) {
 	conn, err := s.db.DB()

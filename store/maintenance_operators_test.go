@@ -109,3 +109,22 @@ func TestWhatCannotBeSealedIsListed(t *testing.T) {
 		assert.EqualValues(t, 2, must(s.CountUnsealed(ctx)))
 	})
 }
+
+// TestDueEnvelopes: what expires before a time, the earliest deadline first; drafts and envelopes that have ended do not.
+func TestDueEnvelopes(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
+		f, ctx := newFixture(t, s, clock), t.Context()
+		sent := func(days int) *models.Envelope { return f.sent(1, &days) }
+		late, soon, ended := sent(3), sent(1), sent(1)
+		sent(9)
+		void(t, s, ended)
+		list, err := s.DueEnvelopes(ctx, clock.Now().AddDate(0, 0, 4), 9)
+		require.NoError(t, err)
+		require.Len(t, list, 2)
+		assert.Equal(t, []uuid.UUID{soon.ID, late.ID}, []uuid.UUID{list[0].ID, list[1].ID})
+		assert.Equal(t, f.app.ID, list[0].AppID)
+		assert.WithinDuration(t, clock.Now().AddDate(0, 0, 1), list[0].ExpiresAt, time.Minute)
+		assert.Len(t, must(s.DueEnvelopes(ctx, clock.Now().AddDate(0, 0, 4), 1)), 1)
+	})
+}

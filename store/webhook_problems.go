@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -17,9 +16,6 @@ type DeliveryProblem struct {
 	Last *models.DeliveryAttempt // nil: none was made
 }
 
-// DeliveryNotice is the age at which a delivery without an attempt counts as a problem.
-const DeliveryNotice = 2 * time.Minute
-
 // deliveryProblemDays is how long a failed delivery is a problem that somebody may still solve.
 const deliveryProblemDays = 30
 
@@ -28,7 +24,7 @@ const deliveryProblemDays = 30
 func (s *WebhookRepository) DeliveryProblems(ctx context.Context, app uuid.UUID, tenants []string, limit int) ([]DeliveryProblem, error) {
 	now, db := s.now(), s.db.WithContext(ctx)
 	waiting, err := find[models.Delivery](ownDeliveries(db, app, tenants).
-		Where("status = ? AND (attempts > 0 OR created_at < ?)", models.DeliveryPending, now.Add(-DeliveryNotice)).Order("id DESC").Limit(limit))
+		Where("status = ? AND (attempts > 0 OR created_at < ?)", models.DeliveryPending, now.Add(-deliveryNotice)).Order("id DESC").Limit(limit))
 	if err != nil {
 		return nil, fmt.Errorf("list waiting deliveries: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 
 type envelopeCommand struct {
 	Stuck     envelopeStuck   `cmd:"" help:"List envelopes that all have signed and whose documents cannot be sealed."`
+	Due       envelopeDue     `cmd:"" help:"List open envelopes by their deadline: those that expire soon, and those that should have expired."`
 	VoidStuck envelopeVoid    `cmd:"" name:"void-stuck" help:"Void an envelope that cannot be sealed; signers and webhooks are told, with the reason."`
 	Archive   envelopeArchive `cmd:"" help:"Move the audit events and values of an ended envelope to an archive in the file store now."`
 	Restore   envelopeRestore `cmd:"" help:"Bring an archived envelope back into the database."`
@@ -48,6 +49,38 @@ func (v envelopeStuck) Run(ctx context.Context) error {
 				err = terminal.PrintJSON(map[string]any{"envelopeId": e.ID, "appId": e.AppID, "problem": e.SealingProblem, "since": since})
 			} else {
 				err = terminal.Say("%s  since %s  %s: %s", e.ID, since.Format(time.RFC3339), e.SealingProblem, e.SealingProblem.Message())
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// maxDue limits the list.
+const maxDue = 1000
+
+type envelopeDue struct {
+	database
+
+	Within time.Duration `help:"Deadlines until then, such as 24h." default:"24h"`
+	JSON   bool          `help:"Print JSON, one line for each envelope." name:"json"`
+}
+
+// Run lists them.
+func (v envelopeDue) Run(ctx context.Context) error {
+	return v.with(ctx, func(s *store.Store) error {
+		list, err := s.DueEnvelopes(ctx, now().Add(v.Within), maxDue)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			deadline := e.ExpiresAt.UTC()
+			if v.JSON {
+				err = terminal.PrintJSON(map[string]any{"envelopeId": e.ID, "appId": e.AppID, "tenantId": e.TenantID, "expiresAt": deadline})
+			} else {
+				err = terminal.Say("%s  expires %s  tenant %s", e.ID, deadline.Format(time.RFC3339), e.TenantID)
 			}
 			if err != nil {
 				return err
