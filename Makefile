@@ -178,7 +178,7 @@ check-compose: $(TOOLS)/composecheck ## Parse docker-compose.yml and check what 
 .PHONY: check-deploy
 check-deploy: $(TOOLS)/deploycheck ## Parse the alert rules, the dashboard and the Kubernetes manifests, and lint and render the Helm chart
 	$(TOOLS)/deploycheck deploy
-	$(GO) -C tools/deploycheck test -vet=off .
+	$(GO) -C tools/deploycheck test -vet=off ./...
 
 .PHONY: notice
 notice: web $(TOOLS)/notice ## Write NOTICE: the licences of all that releases bundle
@@ -205,6 +205,14 @@ SEED   ?= 0
 .PHONY: faults
 faults: build $(TOOLS)/testenv ## Break everything on purpose, many times (ROUNDS=10 SEED=0; up to an hour)
 	$(TOOLS)/testenv $(GO) test -count=1 -timeout 3h -v ./test/faults -rounds $(ROUNDS) -seed $(SEED)
+
+# One fault after another in random order, each a minute and a calm of half one: 3m has two, 20m each twice. ONLY=temporal,mail names some.
+NIGHT ?= 20m
+RATE  ?= 2
+
+.PHONY: night
+night: build $(TOOLS)/alertwatch ## A night of faults under load: nothing is lost, the right alerts fire, nobody types a command (NIGHT=20m RATE=2 SEED=0 ONLY=)
+	$(GO) test -tags nomsgpack,night -count=1 -timeout 3h -v -run '^TestNight$$' ./test/faults -night $(NIGHT) -rate $(RATE) -seed $(SEED) -only '$(ONLY)'
 
 # Of each of three kinds, on each of six files: CHECKS=20000 takes more than an hour.
 CHECKS ?= 500
@@ -369,6 +377,9 @@ $(TOOLS)/actionlint: tools/actionlint/go.mod tools/actionlint/go.sum
 # A module of its own: what it parses with is large, and nothing else needs it.
 $(TOOLS)/deploycheck: $(wildcard tools/deploycheck/*)
 	$(GO) -C tools/deploycheck build -o $(CURDIR)/$@ .
+
+$(TOOLS)/alertwatch: $(wildcard tools/deploycheck/alertwatch/*.go tools/deploycheck/go.mod)
+	$(GO) -C tools/deploycheck build -o $(CURDIR)/$@ ./alertwatch
 
 $(TOOLS)/notice: $(TOOLS_SOURCES) $(wildcard tools/notice/*.go tools/notice/licenses/*)
 	$(GO) -C tools build -o $(CURDIR)/$@ ./notice

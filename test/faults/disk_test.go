@@ -3,6 +3,7 @@ package faults_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -23,13 +24,14 @@ import (
 type smallDisk struct {
 	w    *scenario
 	dir  string
+	size int // MB
 	real bool
 }
 
-func newSmallDisk(t *testing.T) *smallDisk {
+func newSmallDisk(t *testing.T, size int) *smallDisk {
 	t.Helper()
-	d := &smallDisk{dir: t.TempDir()}
-	if err := syscall.Mount("tmpfs", d.dir, "tmpfs", 0, "size=4m"); err == nil {
+	d := &smallDisk{dir: t.TempDir(), size: size}
+	if err := syscall.Mount("tmpfs", d.dir, "tmpfs", 0, fmt.Sprintf("size=%dm", size)); err == nil {
 		d.real = true
 		t.Cleanup(func() { _ = syscall.Unmount(d.dir, syscall.MNT_DETACH) })
 	}
@@ -68,7 +70,7 @@ func (d *smallDisk) empty(t *testing.T) {
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	row(t, func(t *testing.T, rnd *rand.Rand) {
-		disk := newSmallDisk(t)
+		disk := newSmallDisk(t, 4)
 		w := newScenario(t, setting{files: filepath.Join(disk.dir, "files")})
 		disk.w = w
 		w.api()

@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -154,11 +155,13 @@ func (w *scenario) run(args ...string) []byte {
 
 // process is an API or a worker.
 type process struct {
-	w     *scenario
-	args  []string
-	env   []string
-	cmd   *exec.Cmd
-	ended chan struct{}
+	w       *scenario
+	program string // "": the program under test
+	args    []string
+	env     []string
+	stdout  *os.File // nil: the log
+	cmd     *exec.Cmd
+	ended   chan struct{}
 }
 
 // api starts an API and waits for it to answer.
@@ -197,9 +200,12 @@ func (w *scenario) worker() *process {
 // start starts the process, or starts it again.
 func (p *process) start() {
 	p.w.t.Helper()
-	cmd := exec.CommandContext(context.WithoutCancel(p.w.t.Context()), built, p.args...)
+	cmd := exec.CommandContext(context.WithoutCancel(p.w.t.Context()), cmp.Or(p.program, built), p.args...)
 	cmd.Env = append(append(os.Environ(), p.w.env...), p.env...)
 	cmd.Stdout, cmd.Stderr = p.w, p.w
+	if p.stdout != nil {
+		cmd.Stdout = p.stdout
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	require.NoError(p.w.t, cmd.Start())
 	ended := make(chan struct{})
