@@ -154,7 +154,7 @@ var withoutRefusal = map[string][]string{
 	},
 	"needs a service that is overloaded or faulty, or without its mail server or files": {
 		"Busy", "DocumentsUnavailable", "FilesUnavailable", "InternalError", "PageUnavailable", "RequestCodeUnavailable",
-		"UploadUnavailable",
+		"TemporalUnavailable", "UploadUnavailable",
 	},
 	"needs two requests at the same moment": {
 		"Conflict", "CreateBulkSendConflict",
@@ -168,6 +168,9 @@ var withoutRefusal = map[string][]string{
 	},
 	"needs the removal of old data": {
 		"CursorExpired", "Purged", "ResendDeliveryGone",
+	},
+	"can be provoked, and is not recorded yet": {
+		"RemindSignerRateLimited", "RestartConflict",
 	},
 	"needs a document that cannot be shown, or has a wrong tag": {
 		"InvalidSuggestions", "PageNotRendered",
