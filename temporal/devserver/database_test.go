@@ -66,14 +66,18 @@ func TestPrepareFile(t *testing.T) {
 
 	t.Run("file of another release", func(t *testing.T) {
 		t.Parallel()
-		file := filepath.Join(dir, "old.db")
-		for _, aside := range []string{file + ".1.7", file + ".1.7-1"} {
-			require.NoError(t, createFile(file))
+		for name, aside := range map[string]string{"old.db": "old.db.1.7", "older.db": "older.db.1.7-1"} {
+			file, aside := filepath.Join(dir, name), filepath.Join(dir, aside)
+			require.NoError(t, createFile(file+"-seed"))
+			require.NoError(t, os.Rename(file+"-seed", file))
 			db, err := sql.Open("sqlite", "file:"+file)
 			require.NoError(t, err)
 			_, err = db.ExecContext(t.Context(), "PRAGMA user_version = 1007; CREATE TABLE kept (text TEXT)")
 			require.NoError(t, err)
 			require.NoError(t, db.Close())
+			if name == "older.db" {
+				require.NoError(t, os.WriteFile(file+".1.7", nil, 0o600), "one was moved aside before")
+			}
 			require.NoError(t, prepareFile(t.Context(), file))
 			wrote, err := checkFile(t.Context(), aside)
 			require.NoError(t, err)
@@ -82,7 +86,6 @@ func TestPrepareFile(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, release(), wrote)
 			require.NoError(t, prepareFile(t.Context(), file), "it is used from then on")
-			require.NoFileExists(t, file+".1.7-2")
 		}
 	})
 
