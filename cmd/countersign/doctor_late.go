@@ -30,14 +30,22 @@ func (x *doctor) late(ctx context.Context, cfg config.Config, s *store.Store) {
 		status, advice    string
 	}{
 		{"overdue", "no envelope is open after its deadline", "%d envelope(s) are open after their deadline", lag.Overdue, failed, workers},
-		{"sealing", "no signed envelope waits for its seal", "%d envelope(s) wait for their seal, 5 minutes after the last signature", lag.Sealing, failed,
-			"`countersign envelope stuck` names those that cannot be sealed. " + workers},
-		{"deliveries", "no webhook delivery is late", "%d webhook deliveries are late", lag.Deliveries, warned,
-			"An endpoint that hangs holds up its own deliveries; the console names it. " + workers},
-		{"purges", "no purge is late", "the files of %d envelope(s) should have been purged", lag.Purges, warned,
-			"The latest run of the schedule " + temporal.ScheduleCleanup + " in the Temporal UI, and the worker's log, say why."},
-		{"lost", "the last round of reconcile found no workflow missing", "the last round of reconcile found %d workflow(s) missing, and started them", lag.Lost, warned,
-			"Find out in the Temporal UI who or what ended them, and see that the number falls to zero within minutes."},
+		{
+			"sealing", "no signed envelope waits for its seal", "%d envelope(s) wait for their seal, 5 minutes after the last signature", lag.Sealing, failed,
+			"`countersign envelope stuck` names those that cannot be sealed. " + workers,
+		},
+		{
+			"deliveries", "no webhook delivery is late", "%d webhook deliveries are late", lag.Deliveries, warned,
+			"An endpoint that hangs holds up its own deliveries; the console names it. " + workers,
+		},
+		{
+			"purges", "no purge is late", "the files of %d envelope(s) should have been purged", lag.Purges, warned,
+			"The latest run of the schedule " + temporal.ScheduleCleanup + " in the Temporal UI, and the worker's log, say why.",
+		},
+		{
+			"lost", "the last round of reconcile found no workflow missing", "the last round of reconcile found %d workflow(s) missing, and started them", lag.Lost, warned,
+			"Find out in the Temporal UI who or what ended them, and see that the number falls to zero within minutes.",
+		},
 	} {
 		if c.n == 0 {
 			x.ok(c.check, c.none)

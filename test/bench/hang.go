@@ -57,7 +57,10 @@ func (w *benchEnv) measureHang(ctx context.Context) error {
 		return err
 	}
 	effects := []*effect{
-		{name: "expiry", probe: w.probeExpiry}, {name: "void", probe: w.probeVoid}, {name: "seal", probe: w.probeSeal}, {name: "mail of another app", probe: w.probeMail},
+		{name: "expiry", probe: w.probeExpiry},
+		{name: "void", probe: w.probeVoid},
+		{name: "seal", probe: w.probeSeal},
+		{name: "mail of another app", probe: w.probeMail},
 		{name: "delivery to another endpoint", probe: func(ctx context.Context, c *client, _ int) (time.Duration, error) {
 			return c.pingOnce(ctx, healthy, good)
 		}},

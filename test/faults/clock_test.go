@@ -6,14 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"countersign/models"
 )
-
-func uuidString() string { return uuid.NewString() }
 
 // TestClockJumps moves the clock of the API and the worker by an hour, forth
 // and back, while envelopes are under way: the chain is in order by its
