@@ -281,36 +281,37 @@ func (w *wordBuilder) end() {
 	w.word = w.word[:0]
 }
 
-// logical returns the characters of a word in the order in which they are read. PDFium returns some right-to-left words in
-// the order in which they stand on the page.
+// logical returns the characters of a word in the order in which they are read. PDFium returns some right-to-left words, or
+// their punctuation, in the order in which they stand on the page.
 func logical(word []character) []character {
-	rightToLeft, leftToRight, ahead := 0, 0, 0
-	sin, cos := math.Sincos(word[0].angle * math.Pi / 180)
-	along := func(c character) float64 { return float64((c.x0+c.x1)*cos) + float64((c.y0+c.y1)*sin) }
-	for i, c := range word {
+	rightToLeft, leftToRight := 0, 0
+	for _, c := range word {
 		if isRightToLeft(c.code) {
 			rightToLeft++
 		} else if unicode.IsLetter(c.code) {
 			leftToRight++
 		}
-		if i > 0 {
-			switch d := along(c) - along(word[i-1]); {
-			case d > 0.01:
-				ahead++
-			case d < -0.01:
-				ahead--
-			}
-		}
 	}
-	if rightToLeft <= leftToRight || ahead <= 0 {
+	if rightToLeft <= leftToRight {
 		return word
 	}
-	out := slices.Clone(word)
-	slices.Reverse(out)
-	// The characters of a ligature are in one place and in order, as are those of numbers.
+	sin, cos := math.Sincos(word[0].angle * math.Pi / 180)
+	along := func(c character) float64 { return float64((c.x0+c.x1)*cos) + float64((c.y0+c.y1)*sin) }
+	// A mark stays with its letter; the characters of a ligature are in one place.
+	var clusters [][]character
+	for i, c := range word {
+		if i > 0 && (unicode.Is(unicode.Mn, c.code) || along(c) == along(word[i-1])) {
+			clusters[len(clusters)-1] = append(clusters[len(clusters)-1], c)
+			continue
+		}
+		clusters = append(clusters, []character{c})
+	}
+	slices.SortStableFunc(clusters, func(a, b []character) int { return sign(along(b[0]) - along(a[0])) })
+	out := slices.Concat(clusters...)
+	// Numbers are read from left to right.
 	for from := 0; from < len(out); {
 		to := from + 1
-		for to < len(out) && (out[to].x0 == out[from].x0 && out[to].x1 == out[from].x1 || unicode.IsDigit(out[to-1].code) && unicode.IsDigit(out[to].code)) {
+		for to < len(out) && unicode.IsDigit(out[to-1].code) && unicode.IsDigit(out[to].code) {
 			to++
 		}
 		slices.Reverse(out[from:to])

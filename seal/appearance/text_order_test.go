@@ -26,6 +26,9 @@ func TestLogical(t *testing.T) {
 		}
 		assert.Equal(t, c.want, got.String(), name)
 	}
+	// The letters in the order of reading, and before them the colon that stands at their left end.
+	colon := logical([]character{{code: ':', x0: 0, x1: 9}, {code: 'א', x0: 20, x1: 29}, {code: 'ב', x0: 10, x1: 19}})
+	assert.Equal(t, "אב:", string([]rune{colon[0].code, colon[1].code, colon[2].code}))
 	// A ligature of lam and alef: two characters in one place.
 	word := []character{{code: 'م', x0: 0, x1: 9}, {code: 'ل', x0: 10, x1: 19}, {code: 'ا', x0: 10, x1: 19}, {code: 'س', x0: 20, x1: 29}}
 	got := logical(word)

@@ -1,0 +1,181 @@
+/** The state of a signing, and how it changes. */
+import { emptyDraft, type AdoptedSignature, type Draft } from "./draft";
+import type { EndState } from "./EndPage";
+import type { Refusals } from "./formats";
+import { isHosted } from "./HandOver";
+import type { Branding } from "./Look";
+import { changedWith, isIdentified, pageKey, shownContext, withPrefilled, type Attached, type Context, type Field, type FilledField, type Values } from "./model";
+import type { Outcome, Receipt } from "./receipt";
+
+/** The dialog over a screen. Adopting and reviewing are over the documents only. */
+export type Dialog = { name: "adopt"; field: Field } | { name: "review" } | { name: "decline" } | { name: "delegate" };
+
+/** Why a signing is over, as far as this page is concerned. */
+type Over = { why: "end"; end: EndState; outcome: Outcome | null } | { why: "answered"; receipt: Receipt } | { why: "delegated"; to: string };
+
+export interface State {
+  /** Null until it is loaded. */
+  context: Context | null;
+  over: Over | null;
+  dialog: Dialog | null;
+  draft: Draft;
+  /** Whose draft it is. Before the code is verified nobody has entered anything. */
+  draftOf: string;
+  /** Entries of others that this signer has not seen. */
+  news: readonly FilledField[];
+  files: readonly Attached[];
+  refused: Refusals;
+  branding: Branding | null;
+  /** The host has handed over the device. */
+  handed: boolean;
+  /** The verification has expired. */
+  confirmAgain: boolean;
+}
+
+export const initial = (): State => ({
+  context: null, over: null, dialog: null, draft: emptyDraft(), draftOf: "", news: [], files: [], refused: {}, branding: null, handed: false, confirmAgain: false,
+});
+
+export type Action =
+  | { type: "retried" }
+  /** found is the stored draft. */
+  | { type: "loaded"; context: Context; found: Draft | null }
+  | { type: "branded"; branding: Branding | null }
+  | { type: "ended"; end: EndState; outcome: Outcome | null }
+  | { type: "answered"; receipt: Receipt }
+  | { type: "delegated"; to: string }
+  | { type: "handedOver" }
+  | { type: "confirmed" }
+  | { type: "confirmationExpired" }
+  | { type: "consented" }
+  | { type: "consentRead"; consent: Context["consent"] }
+  | { type: "opened"; dialog: Dialog }
+  | { type: "closed" }
+  | { type: "entered"; field: Field; value: string; day?: string }
+  | { type: "adopted"; field: Field; mark: AdoptedSignature }
+  | { type: "reasoned"; reason: string }
+  | { type: "pageRead"; key: string }
+  | { type: "othersEntered"; filled: readonly FilledField[]; shown: string | null }
+  | { type: "newsSeen" }
+  | { type: "fileAttached"; file: Attached }
+  /** The attempt to sign is over: the next one needs a new key. */
+  | { type: "refused"; refused: Refusals; signKey: string }
+  | { type: "misfit"; misfits: Refusals };
+
+/** Applies the entries of others to a draft. Pages with new entries have to be read again. */
+function take(draft: Draft, filled: readonly FilledField[]): { draft: Draft; fresh: FilledField[] } {
+  const fresh = filled.filter((f) => !draft.seen.includes(f.fieldId));
+  if (fresh.length === 0) return { draft, fresh };
+  const changed = new Set(fresh.map((f) => pageKey(f.documentId, f.page)));
+  return { draft: { ...draft, seen: filled.map((f) => f.fieldId), read: draft.read.filter((key) => !changed.has(key)) }, fresh };
+}
+
+const withContext = (s: State, change: Partial<Context>): State => (s.context ? { ...s, context: { ...s.context, ...change } } : s);
+const withDraft = (s: State, change: Partial<Draft>): State => ({ ...s, draft: { ...s.draft, ...change } });
+
+function load(s: State, context: Context, found: Draft | null): State {
+  // This page's draft is newer than the stored one, and some browsers store nothing for a framed page.
+  const kept = s.draftOf === context.signerId ? s.draft : found;
+  const { draft, fresh } = take(kept ?? emptyDraft(), context.filled);
+  return {
+    ...s, context, draft, over: null, files: context.attachments, draftOf: isIdentified(context) ? context.signerId : s.draftOf,
+    // A returning signer sees which values were added since. For a new signer all values are new.
+    news: kept && kept.read.length > 0 ? fresh : [],
+  };
+}
+
+function enter(s: State, { field, value, day }: Action & { type: "entered" }): State {
+  if (!s.context) return s;
+  const changed = changedWith(s.context, field, value);
+  const days = day === undefined ? s.draft.days : { ...s.draft.days, ...Object.fromEntries(Object.keys(changed).map((id) => [id, day])) };
+  return withDraft(s, { values: { ...s.draft.values, ...changed }, days });
+}
+
+function adopt(s: State, field: Field, mark: AdoptedSignature): State {
+  if (!s.context) return s;
+  const before = adopted(s.draft, field);
+  // A changed signature is changed wherever the old one was applied.
+  const values: Record<string, string> = { ...s.draft.values, ...changedWith(s.context, field, mark.picture) };
+  for (const other of s.context.fields) {
+    if (other.type === field.type && before && s.draft.values[other.id] === before.picture) values[other.id] = mark.picture;
+  }
+  return { ...withDraft(s, { values, ...(field.type === "signature" ? { signature: mark } : field.type === "initial" ? { initials: mark } : {}) }), dialog: null };
+}
+
+/** Returns the signature or the initials that the signer has adopted; there is none for a stamp. */
+export const adopted = (draft: Draft, field: Field): AdoptedSignature | null =>
+  field.type === "signature" ? draft.signature : field.type === "initial" ? draft.initials : null;
+
+export function reduce(s: State, a: Action): State {
+  switch (a.type) {
+    case "retried": return { ...s, over: null };
+    case "loaded": return load(s, a.context, a.found);
+    case "branded": return { ...s, branding: a.branding };
+    case "ended": return { ...s, dialog: null, over: { why: "end", end: a.end, outcome: a.outcome } };
+    case "answered": return { ...s, dialog: null, over: { why: "answered", receipt: a.receipt } };
+    case "delegated": return { ...s, dialog: null, over: { why: "delegated", to: a.to } };
+    case "handedOver": return { ...s, handed: true };
+    case "confirmed": return { ...s, confirmAgain: false };
+    case "confirmationExpired": return { ...withContext(s, { otpVerified: false, code: null }), confirmAgain: true, dialog: s.dialog?.name === "review" ? null : s.dialog };
+    case "consented": return withContext(s, { consentGiven: true });
+    case "consentRead": return withContext(s, { consent: a.consent });
+    case "opened": return { ...s, dialog: a.dialog };
+    case "closed": return { ...s, dialog: null };
+    case "entered": return enter(s, a);
+    case "adopted": return adopt(s, a.field, a.mark);
+    case "reasoned": return withDraft(s, { reason: a.reason });
+    case "pageRead": return s.draft.read.includes(a.key) ? s : withDraft(s, { read: [...s.draft.read, a.key] });
+    case "othersEntered": {
+      const { draft, fresh } = take(s.draft, a.filled);
+      return { ...withContext(s, { filled: [...a.filled], shown: a.shown }), draft, news: [...s.news, ...fresh] };
+    }
+    case "newsSeen": return { ...s, news: [] };
+    case "fileAttached": return { ...s, files: [...s.files, a.file] };
+    case "refused": return { ...withDraft(s, { signKey: a.signKey }), refused: a.refused };
+    case "misfit": return { ...s, refused: { ...s.refused, ...a.misfits } };
+  }
+}
+
+/** What is on the screen. */
+export type Screen =
+  | { at: "loading" }
+  | { at: "end"; end: EndState; outcome: Outcome | null }
+  | { at: "answered"; receipt: Receipt }
+  | { at: "delegated"; to: string }
+  /** The host hands over the device. */
+  | { at: "handOver"; context: Context }
+  /** The signer confirms to be the one who was invited. */
+  | { at: "identify"; context: Context }
+  | { at: "consent"; context: Context }
+  | { at: "reading"; context: Context };
+
+export function screenOf({ context, over, handed }: State): Screen {
+  switch (over?.why) {
+    case "answered": return { at: "answered", receipt: over.receipt };
+    case "delegated": return { at: "delegated", to: over.to };
+    case "end": return { at: "end", end: over.end, outcome: over.outcome };
+  }
+  if (!context) return { at: "loading" };
+  const identified = isIdentified(context);
+  if (identified && context.consentGiven) return { at: "reading", context };
+  // The host opens the link; whatever follows is the signer's own.
+  if (isHosted(context) && !handed && !context.otpVerified) return { at: "handOver", context };
+  return { at: identified ? "consent" : "identify", context };
+}
+
+/** The current values: with prefilled content in fields that the signer has not changed, and without removed files. */
+export function valuesOf({ context, draft, files }: Pick<State, "context" | "draft" | "files">): Values {
+  if (!context) return draft.values;
+  const all: Record<string, string> = { ...withPrefilled(context, draft.values) };
+  for (const f of context.fields) if (f.type === "attachment" && !files.some((a) => a.attachmentId === all[f.id])) all[f.id] = "";
+  return all;
+}
+
+/** The values as people read them: files by their names. */
+export function readableValues(values: Values, files: readonly Attached[]): Values {
+  const names: Record<string, string> = {};
+  for (const a of files) if (values[a.fieldId] === a.attachmentId) names[a.fieldId] = a.name;
+  return { ...values, ...names };
+}
+
+export const visibleOf = (context: Context | null, values: Values): Context | null => context && shownContext(context, values);
