@@ -18,23 +18,11 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"countersign/models"
-	"countersign/seal/admission"
 	"countersign/seal/appearance"
 	"countersign/seal/refusal"
 	"countersign/store"
 	"countersign/store/blob"
 )
-
-// PageRenderer renders pages of PDFs, and repairs PDFs.
-type PageRenderer interface {
-	admission.Renderer
-	// Page renders a page, by its number from 1.
-	Page(ctx context.Context, file io.ReaderAt, size int64, page int, level appearance.Level) (*appearance.Encoded, error)
-	// Lines reads the lines and images of a page, by its number from 1.
-	Lines(ctx context.Context, file io.ReaderAt, size int64, page int) (*appearance.Lines, error)
-	// Text reads the text of a page, by its number from 1.
-	Text(ctx context.Context, file io.ReaderAt, size int64, page int) (*appearance.Text, error)
-}
 
 // pageFiles makes, keeps and sends pictures and texts of pages.
 type pageFiles struct {
@@ -50,9 +38,6 @@ type pageStore interface {
 	PageFile(ctx context.Context, blobKey string, profile, page, level int) (*store.PageFile, error)
 	ReplacePageFile(ctx context.Context, p store.PageFile) error
 }
-
-// pageLimit is the time limit for rendering a page, including the wait for its turn.
-const pageLimit = time.Minute
 
 // pageRequest is a requested page of a document.
 type pageRequest struct {
@@ -70,19 +55,6 @@ func newPageRequest(c *gin.Context, e *models.Envelope, d *models.Document, leve
 		return pageRequest{}, models.ErrNotFound
 	}
 	return pageRequest{e, d.Presented(), cmp.Or(e.AppearanceProfile, models.AppearanceProfile), page, level}, nil
-}
-
-// pageLevel reads the level of a picture; 2 where none is named.
-func pageLevel(c *gin.Context) (int, error) {
-	text, given := c.GetQuery("level")
-	if !given {
-		return 2, nil
-	}
-	level, err := strconv.Atoi(text)
-	if err != nil || strconv.Itoa(level) != text || !appearance.Level(level).Valid() {
-		return 0, models.InvalidField("level", "must be 1, 2 or 4")
-	}
-	return level, nil
 }
 
 // send sends a page and renders it first if it is not stored. delivered is called before; it may be nil.
@@ -177,9 +149,6 @@ func (s *pageFiles) makePage(ctx context.Context, r pageRequest) (*store.PageFil
 		return p, result.Err
 	}
 }
-
-// errOtherProfile is the answer for an envelope that was sent under a profile which this program does not have.
-var errOtherProfile = models.Refuse(models.KindUnavailable, "profile_unavailable", "This version of the service cannot render the pages as they were displayed before. The operator can install a version that can.")
 
 func (s *pageFiles) renderPage(ctx context.Context, r pageRequest, p store.PageFile) (*store.PageFile, error) {
 	if r.profile != appearance.Current().Number {

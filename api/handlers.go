@@ -70,7 +70,7 @@ func newHandlers(s *shared, cfg Config) (*handlers, error) {
 	}
 	h.portal = &portalHandler{newSubject(s, cfg.Store, func(st *store.Store) portalStore { return st }), h.branding}
 	h.verification = &verifyHandler{
-		newSubject(s, cfg.Store, func(st *store.Store) verifyStore { return st }), cfg.Trust, limit.New(int64(runtime.NumCPU())),
+		newSubject(s, cfg.Store, func(st *store.Store) verifyStore { return st }), cfg.Trust, limit.New(int64(runtime.NumCPU())), cfg.Renderer,
 	}
 	return h, nil
 }

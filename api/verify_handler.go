@@ -16,6 +16,7 @@ type verifyHandler struct {
 
 	trust         trust.Policy // beside this installation's own certificates and keys
 	verifications *limit.Limit // how many documents are verified at a time
+	renderer      PageRenderer
 }
 
 // verifyStore is what verifyHandler needs of the store.

@@ -3,5 +3,6 @@ package api
 func (s *verifyHandler) routes() []route {
 	return []route{
 		beforeBody(s.countVerification, withFile(s.uploadLimit+besideOriginal, neverReplayed(forAnyone(post, "/v1/verify", s.verify)))),
+		beforeBody(s.countVerifiedPage, withFile(s.uploadLimit+besideOriginal, neverReplayed(forAnyone(post, "/v1/verify/pages/:page", s.verifyPage)))),
 	}
 }

@@ -131,6 +131,7 @@ func TestVerifyWhatWasSealed(t *testing.T) {
 		shown := record["appearance"].(object)
 		require.Len(t, shown["pages"], 1)
 		require.Len(t, shown["signers"], 3)
+		s.verifiesPages(t, sealed, shown)
 
 		altered := verify(append(bytes.Clone(sealed), "\n% and one more thing\n"...))
 		require.Equal(t, "altered", altered.str("verdict"), "%s", altered.raw)

@@ -129,3 +129,23 @@ func TestErasedPagesAreNotRead(t *testing.T) {
 	b.see("23 pages left to read")
 	b.waitUntilStill()
 }
+
+// TestPrinting: before signing, all pages are printed, also those that were not looked at; afterwards few are kept.
+func TestPrinting(t *testing.T) {
+	t.Parallel()
+	const pages = 20
+	leaves := make([]leaf, pages)
+	for i := range leaves {
+		leaves[i] = leaf{title: fmt.Sprintf("Sheet %d", i+1), lines: []string{"A line of text"}}
+	}
+	e := svc.create(t, "Printed", []object{{"name": "Ada", "email": "printed@example.com", "authMethod": "none"}}, leaseFields()[:1], pdfOf(leaves...))
+	b := open(t, desktop)
+	b.visit(e.Signers[0].SigningURL)
+	b.button("I agree")
+	b.see("20 pages left to read")
+	eval[bool](b, `(() => { window.print = () => { window.printed = document.querySelectorAll(".sheet .paint img").length; }; return true; })()`)
+	b.button("Print")
+	b.until(fmt.Sprintf(`window.printed === %d`, pages))
+	b.until(`document.querySelectorAll(".sheet .paint img").length <= 16`)
+	b.waitUntilStill()
+}

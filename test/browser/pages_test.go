@@ -19,7 +19,10 @@ func (s *service) signedByAPI(t *testing.T, email string) (envelope, []byte) {
 	t.Helper()
 	e := s.create(t, "Sealed lease", []object{{"name": "Grace Hopper", "email": email, "authMethod": "none"}},
 		[]object{{"signerId": "0", "type": "text", "page": 1, "x": 72, "y": 500, "w": 200, "h": 20}}, leaseDocument())
-	s.signs(t, "/v1/signing/"+e.Signers[0].SigningURL[strings.LastIndex(e.Signers[0].SigningURL, "/")+1:])
+	at := "/v1/signing/" + e.Signers[0].SigningURL[strings.LastIndex(e.Signers[0].SigningURL, "/")+1:]
+	_, err := s.do(http.MethodGet, s.base+at+"/documents/"+e.Documents[0].ID+"/pages/1?level=2", "", nil, nil)
+	require.NoError(t, err)
+	s.signs(t, at)
 	return e, s.completed(t, e.ID)
 }
 

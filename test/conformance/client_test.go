@@ -124,6 +124,7 @@ var readers = map[string]reader{
 	"testWebhook":                  reads(api.ParseTestWebhookResponse),
 	"uploadDocument":               reads(api.ParseUploadDocumentResponse),
 	"verifyDocument":               reads(api.ParseVerifyDocumentResponse),
+	"verifyDocumentPage":           reads(api.ParseVerifyDocumentPageResponse),
 	"voidEnvelope":                 reads(api.ParseVoidEnvelopeResponse),
 	"voidConsoleEnvelope":          reads(api.ParseVoidConsoleEnvelopeResponse),
 }

@@ -254,6 +254,8 @@ func checkSigning(t *testing.T, s *target) {
 	require.Equal(t, sealed["sha256"], hex.EncodeToString(sum[:]))
 	report := nobody.send(t, http.MethodPost, "/v1/verify", "application/pdf", file.raw).want(t, 200)
 	require.Equal(t, "valid", report.str("verdict"), "a service trusts its own seals: %s", report.raw)
+	seen := nobody.send(t, http.MethodPost, "/v1/verify/pages/1", "application/pdf", file.raw).want(t, 200)
+	require.NotEmpty(t, seen.header.Get("X-Appearance-SHA256"))
 	for _, f := range report.body["findings"].([]any) {
 		require.NotContains(t, []string{"failed", "untrusted"}, f.(object)["status"], "%s", report.raw)
 	}

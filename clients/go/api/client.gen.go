@@ -1869,6 +1869,27 @@ func (e GetTemplatePagePictureParamsLevel) Valid() bool {
 	}
 }
 
+// Defines values for VerifyDocumentPageParamsLevel.
+const (
+	VerifyDocumentPageParamsLevelN1 VerifyDocumentPageParamsLevel = 1
+	VerifyDocumentPageParamsLevelN2 VerifyDocumentPageParamsLevel = 2
+	VerifyDocumentPageParamsLevelN4 VerifyDocumentPageParamsLevel = 4
+)
+
+// Valid indicates whether the value is a known member of the VerifyDocumentPageParamsLevel enum.
+func (e VerifyDocumentPageParamsLevel) Valid() bool {
+	switch e {
+	case VerifyDocumentPageParamsLevelN1:
+		return true
+	case VerifyDocumentPageParamsLevelN2:
+		return true
+	case VerifyDocumentPageParamsLevelN4:
+		return true
+	default:
+		return false
+	}
+}
+
 // Anchor Places a field at a text of the document.
 type Anchor struct {
 	// At Where the field goes, relative to the text.
@@ -6121,6 +6142,18 @@ type VerifyDocumentParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// VerifyDocumentPageParams defines parameters for VerifyDocumentPage.
+type VerifyDocumentPageParams struct {
+	// Level Resolution. Level 1, 2 or 4 has 72, 144 or 288 dots per inch. A picture with more than 12 megapixels is scaled down.
+	Level *VerifyDocumentPageParamsLevel `form:"level,omitempty" json:"level,omitempty"`
+
+	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// VerifyDocumentPageParamsLevel defines parameters for VerifyDocumentPage.
+type VerifyDocumentPageParamsLevel int
+
 // CreateWebhookParams defines parameters for CreateWebhook.
 type CreateWebhookParams struct {
 	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
@@ -6240,6 +6273,9 @@ type UpdateBrandingJSONRequestBody = Branding
 
 // VerifyDocumentMultipartRequestBody defines body for VerifyDocument for multipart/form-data ContentType.
 type VerifyDocumentMultipartRequestBody = FileForm
+
+// VerifyDocumentPageMultipartRequestBody defines body for VerifyDocumentPage for multipart/form-data ContentType.
+type VerifyDocumentPageMultipartRequestBody = FileForm
 
 // CreateWebhookJSONRequestBody defines body for CreateWebhook for application/json ContentType.
 type CreateWebhookJSONRequestBody = WebhookRequest
@@ -7883,6 +7919,15 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /v1/verify (the `VerifyDocument` operationId).
 	VerifyDocumentWithBody(ctx context.Context, params *VerifyDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// VerifyDocumentPageWithBody Get a page as the signers saw it
+	//
+	// Renders a page of a sealed PDF as its signers were shown it, compares it with the seal record, and returns the picture. The verdict lists pages and levels in `record.appearance.pages`. Nothing is stored.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /v1/verify/pages/{page} (the `VerifyDocumentPage` operationId).
+	VerifyDocumentPageWithBody(ctx context.Context, page int, params *VerifyDocumentPageParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListWebhooks List webhooks
 	//
@@ -10233,6 +10278,25 @@ func (c *Client) UpdateBranding(ctx context.Context, tenantID string, body Updat
 // Corresponds with POST /v1/verify (the `VerifyDocument` operationId).
 func (c *Client) VerifyDocumentWithBody(ctx context.Context, params *VerifyDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewVerifyDocumentRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// VerifyDocumentPageWithBody Get a page as the signers saw it
+//
+// Renders a page of a sealed PDF as its signers were shown it, compares it with the seal record, and returns the picture. The verdict lists pages and levels in `record.appearance.pages`. Nothing is stored.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /v1/verify/pages/{page} (the `VerifyDocumentPage` operationId).
+func (c *Client) VerifyDocumentPageWithBody(ctx context.Context, page int, params *VerifyDocumentPageParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewVerifyDocumentPageRequestWithBody(c.Server, page, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -16286,6 +16350,84 @@ func NewVerifyDocumentRequestWithBody(server string, params *VerifyDocumentParam
 	return req, nil
 }
 
+// NewVerifyDocumentPageRequestWithBody constructs an http.Request for the VerifyDocumentPage method, with any body, and a specified content type
+func NewVerifyDocumentPageRequestWithBody(server string, page int, params *VerifyDocumentPageParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "page", page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/verify/pages/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Level != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "level", *params.Level, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewListWebhooksRequest constructs an http.Request for the ListWebhooks method
 func NewListWebhooksRequest(server string) (*http.Request, error) {
 	var err error
@@ -17719,6 +17861,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /v1/verify (the `VerifyDocument` operationId).
 	VerifyDocumentWithBodyWithResponse(ctx context.Context, params *VerifyDocumentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*VerifyDocumentResponse, error)
+
+	// VerifyDocumentPageWithBodyWithResponse Get a page as the signers saw it
+	//
+	// Renders a page of a sealed PDF as its signers were shown it, compares it with the seal record, and returns the picture. The verdict lists pages and levels in `record.appearance.pages`. Nothing is stored.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /v1/verify/pages/{page} (the `VerifyDocumentPage` operationId).
+	VerifyDocumentPageWithBodyWithResponse(ctx context.Context, page int, params *VerifyDocumentPageParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*VerifyDocumentPageResponse, error)
 
 	// ListWebhooksWithResponse List webhooks
 	//
@@ -21786,6 +21937,40 @@ func (r VerifyDocumentResponse) ContentType() string {
 	return ""
 }
 
+type VerifyDocumentPageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+}
+
+// GetBody returns the raw response body bytes
+func (r VerifyDocumentPageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r VerifyDocumentPageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r VerifyDocumentPageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r VerifyDocumentPageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListWebhooksResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -23935,6 +24120,21 @@ func (c *ClientWithResponses) VerifyDocumentWithBodyWithResponse(ctx context.Con
 		return nil, err
 	}
 	return ParseVerifyDocumentResponse(rsp)
+}
+
+// VerifyDocumentPageWithBodyWithResponse Get a page as the signers saw it
+//
+// Renders a page of a sealed PDF as its signers were shown it, compares it with the seal record, and returns the picture. The verdict lists pages and levels in `record.appearance.pages`. Nothing is stored.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /v1/verify/pages/{page} (the `VerifyDocumentPage` operationId).
+func (c *ClientWithResponses) VerifyDocumentPageWithBodyWithResponse(ctx context.Context, page int, params *VerifyDocumentPageParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*VerifyDocumentPageResponse, error) {
+	rsp, err := c.VerifyDocumentPageWithBody(ctx, page, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseVerifyDocumentPageResponse(rsp)
 }
 
 // ListWebhooksWithResponse List webhooks
@@ -26896,6 +27096,22 @@ func ParseVerifyDocumentResponse(rsp *http.Response) (*VerifyDocumentResponse, e
 		}
 		response.JSON200 = &dest
 
+	}
+
+	return response, nil
+}
+
+// ParseVerifyDocumentPageResponse parses an HTTP response from a VerifyDocumentPageWithResponse call
+func ParseVerifyDocumentPageResponse(rsp *http.Response) (*VerifyDocumentPageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &VerifyDocumentPageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
 	}
 
 	return response, nil

@@ -50,6 +50,7 @@ export class Viewer {
   private wanted: Sheet[] = [];
   private running = 0;
   private closed = false;
+  private keepsAll = false;
   private timer = 0;
   private prepared = new Map<string, Promise<Blob>>();
   private texts = new Map<string, Promise<PageText>>();
@@ -101,7 +102,7 @@ export class Viewer {
     this.wanted = sheets;
     let passed = false;
     for (const [sheet, s] of this.shown) {
-      if (!s.abort || sheets.includes(sheet)) continue;
+      if (!s.abort || this.keepsAll || sheets.includes(sheet)) continue;
       passed = true; // requested, but no longer near
       this.erase(sheet);
     }
@@ -116,11 +117,18 @@ export class Viewer {
     this.work();
   }
 
-  /** Shows each of the sheets, and keeps them all, for printing. */
-  async showAll(sheets: readonly Sheet[]): Promise<void> {
-    for (const sheet of sheets) {
-      if (this.closed) return;
-      if (!this.shown.get(sheet)?.level) await this.show(sheet, 2);
+  /** Shows all of the sheets while something is done with them. */
+  async withAll(sheets: readonly Sheet[], act: () => void): Promise<void> {
+    this.keepsAll = true;
+    try {
+      for (const sheet of sheets) {
+        if (this.closed) return;
+        if (!this.shown.get(sheet)?.level) await this.show(sheet, 2);
+      }
+      act();
+    } finally {
+      this.keepsAll = false;
+      this.thin();
     }
   }
 
@@ -214,6 +222,7 @@ export class Viewer {
 
   /** Removes the pages shown longest ago that are not wanted. */
   private thin(): void {
+    if (this.keepsAll) return;
     for (const sheet of [...this.shown.keys()]) {
       if (this.shown.size <= maxShown) return;
       if (!this.wanted.includes(sheet)) this.erase(sheet);

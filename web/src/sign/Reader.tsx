@@ -55,6 +55,7 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
   const [zoom, setZoom] = useState<Zoom | null>(null);
   const [fitScale, setFitScale] = useState(1);
   const [small, setSmall] = useState(false);
+  const [printing, setPrinting] = useState(false);
   const [goal, setGoal] = useState<{ show: () => void } | null>(null);
   const pages = useRef<HTMLElement>(null);
   const dwell = useMemo(() => new PageViewReporter(sendLook), []);
@@ -248,6 +249,12 @@ export function Reader({ context, viewer, names, values, days, read, speech, pic
             })}
           </section>
         ))}
+        {context.documents.reduce((n, d) => n + d.pageCount, 0) <= mostPrinted && (
+          <p class="below noprint"><button type="button" class="plain small" disabled={printing} onClick={() => {
+            setPrinting(true);
+            void tracking.withAll(() => print()).finally(() => setPrinting(false));
+          }}>{t("printPages")}</button></p>
+        )}
         {children}
       </main>
       <Bar zoom={zoomButtons} context={context} speech={speech} names={names} active={activeField} values={values} days={days} missing={missing} problems={problems} refused={refused} files={files} unread={unread.length} small={small}
@@ -265,6 +272,9 @@ export function fittingScale({ documents }: Context, width: number): number {
   const widest = Math.max(...documents.flatMap((d) => d.pages.map((p) => p.width)));
   return Math.min((width - (width > 640 ? 48 : 16)) / (widest > 0 ? widest : 612), 1.5);
 }
+
+/** Pages are printed as pictures, which the browser holds all at once. */
+const mostPrinted = 100;
 
 const noFields: Field[] = [];
 const noFilled: FilledField[] = [];

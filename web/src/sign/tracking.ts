@@ -149,6 +149,9 @@ export class ReadingTracker {
     this.read = new Set(read);
   }
 
+  /** Shows all pages while something is done with them. */
+  withAll = (act: () => void): Promise<void> => this.viewer.withAll([...this.sheets.values()].map(({ sheet }) => sheet), act);
+
   /** Where a page was not yet looked at, as a share of its height from the top. */
   gap(key: string): number {
     const first = this.sights.get(key)?.tenths.findIndex((t) => t < tenthTime) ?? 0;

@@ -4,6 +4,7 @@ import { request, ApiError } from "../ui/http";
 import type { Translate } from "../ui/i18n";
 import { Icon, LanguageChoice, StatusIcon, Title, Loading, type IconName } from "../ui/parts";
 import { start, type LocalizedProps } from "../ui/start";
+import { ShownPages } from "./pages";
 import { Events, Facts, Signers } from "./record";
 import { bySeverity, type Finding, type Report, type Status, type Verdict } from "./report";
 import { checks, findingTexts, loadTexts, type VerifyKey, type VerifyTranslate } from "./words";
@@ -72,7 +73,7 @@ function Verify({ speech, choose }: LocalizedProps) {
           <p class="quiet small">{say("privacy")}</p>
         </section>
       )}
-      {state.step === "told" && <Told {...state} say={say} when={when} onExtract={(part, name) => void examine(part, name)} />}
+      {state.step === "told" && <Told {...state} t={t} say={say} when={when} onExtract={(part, name) => void examine(part, name)} />}
       <footer class="pagefoot noprint">
         {state.step === "told" ? <button type="button" class="plain small" onClick={() => setState({ step: "choose" })}>{say("another")}</button> : <span />}
         <LanguageChoice speech={speech} onChoose={choose} />
@@ -81,10 +82,10 @@ function Verify({ speech, choose }: LocalizedProps) {
   );
 }
 
-interface ToldProps { name: string; file: Blob; report: Report; say: VerifyTranslate; when: (s: string) => string; onExtract: (part: Blob, name: string) => void }
+interface ToldProps { name: string; file: Blob; report: Report; t: Translate; say: VerifyTranslate; when: (s: string) => string; onExtract: (part: Blob, name: string) => void }
 
 /** The verdict with its meaning and advice, then the verified record and the findings. */
-function Told({ name, file, report: r, say, when, onExtract }: ToldProps) {
+function Told({ name, file, report: r, t, say, when, onExtract }: ToldProps) {
   const said = shown(r);
   const verdict = verdicts[said];
   const by = r.record?.sealedBy ?? r.sealedBy ?? "";
@@ -113,6 +114,7 @@ function Told({ name, file, report: r, say, when, onExtract }: ToldProps) {
         )}
       </section>
       {r.record && r.record.signers.length > 0 && <Signers record={r.record} say={say} when={when} />}
+      {r.record?.appearance && r.record.appearance.pages.length > 0 && <ShownPages file={file} pages={r.record.appearance.pages} total={r.record.document.pageCount} t={t} say={say} />}
       <Findings findings={r.findings} say={say} when={when} />
       {r.record && r.record.events.length > 0 && <Events record={r.record} say={say} when={when} />}
     </>

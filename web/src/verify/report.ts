@@ -19,12 +19,16 @@ export interface PreviousSigner { name: string; email: string; until: string; re
 export interface RecordValue { fieldId: string; signerId: string; kind: string; page: number; text?: string; checked?: boolean; imageSha256?: string }
 export interface RecordEvent { seq: number; event: string; actor: string; timestamp: string; ip?: string; detail?: Record<string, unknown> }
 
+/** A picture of a page that signers were shown. */
+export interface ShownPage { page: number; level: number; sha256: string }
+
 /** The sealed record, as the service read and verified it. */
 export interface SealRecord {
   confirmed: boolean; sealedBy: string; sender?: string; envelopeId: string; subject?: string; sealedAt: string;
   document: RecordDocument; documents: RecordDocument[]; signers: RecordSigner[]; values: RecordValue[]; events: RecordEvent[];
   pages: { total: number; certificate: number };
   attachments?: { fieldId: string; name: string; sha256: string }[];
+  appearance?: { pages: ShownPage[] };
 }
 
 export interface OtherSignature { by?: string; wholeFile: boolean }

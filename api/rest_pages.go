@@ -1,0 +1,44 @@
+package api
+
+import (
+	"context"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/models"
+	"countersign/seal/admission"
+	"countersign/seal/appearance"
+)
+
+// PageRenderer renders pages of PDFs, and repairs PDFs.
+type PageRenderer interface {
+	admission.Renderer
+	// Page renders a page, by its number from 1.
+	Page(ctx context.Context, file io.ReaderAt, size int64, page int, level appearance.Level) (*appearance.Encoded, error)
+	// Lines reads the lines and images of a page, by its number from 1.
+	Lines(ctx context.Context, file io.ReaderAt, size int64, page int) (*appearance.Lines, error)
+	// Text reads the text of a page, by its number from 1.
+	Text(ctx context.Context, file io.ReaderAt, size int64, page int) (*appearance.Text, error)
+}
+
+// pageLimit is the time limit for rendering a page, including the wait for its turn.
+const pageLimit = time.Minute
+
+// pageLevel reads the level of a picture; 2 where none is named.
+func pageLevel(c *gin.Context) (int, error) {
+	text, given := c.GetQuery("level")
+	if !given {
+		return 2, nil
+	}
+	level, err := strconv.Atoi(text)
+	if err != nil || strconv.Itoa(level) != text || !appearance.Level(level).Valid() {
+		return 0, models.InvalidField("level", "must be 1, 2 or 4")
+	}
+	return level, nil
+}
+
+// errOtherProfile is the answer for an envelope that was sent under a profile which this program does not have.
+var errOtherProfile = models.Refuse(models.KindUnavailable, "profile_unavailable", "This version of the service cannot render the pages as they were displayed before. The operator can install a version that can.")

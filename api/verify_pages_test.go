@@ -1,0 +1,33 @@
+package api_test
+
+import (
+	"bytes"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/test/kit"
+)
+
+// verifiesPages: the pages of a sealed PDF are those that its record lists, and no others.
+func (s *service) verifiesPages(t *testing.T, sealed []byte, shown object) {
+	t.Helper()
+	page := func(pdf []byte, page string) *answer {
+		return (&client{t: t, s: s}).send(http.MethodPost, "/v1/verify/pages/"+page, "application/pdf", pdf)
+	}
+	picture := page(sealed, "1?level=1").want(200)
+	require.Equal(t, "image/png", picture.header.Get("Content-Type"))
+	require.Equal(t, shown["pages"].([]any)[0].(object)["sha256"], picture.header.Get("X-Appearance-SHA256"))
+	require.Equal(t, "no-store", picture.header.Get("Cache-Control"))
+	page(sealed, "1?level=2").refused(404, "not_found") // nobody was shown it
+	page(sealed, "2?level=1").refused(404, "not_found")
+	page(sealed, "0").refused(404, "not_found")
+	page(sealed, "1?level=3").refused(400, "validation_error")
+	page(kit.OnePage(), "1?level=1").refused(404, "not_found")
+
+	// What a broken seal says of pages is nothing.
+	forged := bytes.Replace(sealed, []byte("%PDF-1."), []byte("%PDF-2."), 1)
+	require.NotEqual(t, sealed, forged)
+	page(forged, "1?level=1").refused(404, "not_found")
+}
