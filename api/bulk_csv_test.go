@@ -63,7 +63,7 @@ func TestBulkSendFromATable(t *testing.T) {
 		"zeros":      {"\x00e\x00x", "UTF-16 without a byte order mark"},
 		"semicolons": {"tenant.name;tenant.email\nAda;a@example.com\n", "separated by commas"},
 		"quotes":     {head + "c,\"Ada,ada@example.com,L,l@example.com,7,S\n", "a quoted value does not end"},
-		"a quote":    {head + "c,A\"da,ada@example.com,L,l@example.com,7,S\n", "line 2, byte 4: a quote stands in a value"},
+		"a quote":    {head + "c,A\"da,ada@example.com,L,l@example.com,7,S\n", "line 2, byte 4: a value without quotes contains a quote"},
 		"no rows":    {head, "must have at least 1 item"},
 		"CR alone":   {strings.ReplaceAll(head, "\n", "") + "c,Ada,ada@example.com,L,l@example.com,7,S\r", "lines that end with CR only"},
 		"one fault":  {head + "c,Ada,ada,L,l@example.com,7,S\n", `"message":"row 1, tenant.email: must be an e-mail address; nothing was sent"`},

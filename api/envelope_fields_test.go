@@ -233,7 +233,7 @@ func TestAnchors(t *testing.T) {
 		{at(object{"text": ""}, nil), "fields[0].anchor", "must not be empty"},
 		{at(object{"text": "t", "match": "second"}, nil), "fields[0].anchor.match", "match must be"},
 		{at(object{"text": "t", "at": "left"}, nil), "fields[0].anchor", "anchor.at"},
-		{at(object{"text": "t"}, object{"page": 1}), "fields[0].page", "beside anchor"},
+		{at(object{"text": "t"}, object{"page": 1}), "fields[0].page", "combined with anchor"},
 		{at(object{"text": "Contract", "at": "over", "dx": 500}, nil), "fields[0].x", "outside page 1"},
 	} {
 		refused := create(with(bad.field)).refused(400, "validation_error")

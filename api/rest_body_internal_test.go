@@ -33,9 +33,9 @@ func TestParts(t *testing.T) {
 	_, err = read(4, "file", "a.pdf", "12345")
 	require.Equal(t, "file_too_large", codeOf(t, err))
 	_, err = read(9, "file", "a.pdf", "1", "file", "b.pdf", "2")
-	require.ErrorContains(t, err, "given once")
+	require.ErrorContains(t, err, "occur only once")
 	_, err = read(9, "subject", "", "1", "subject", "", "2")
-	require.ErrorContains(t, err, "given once")
+	require.ErrorContains(t, err, "occur only once")
 	many := func(n int) (all []string) {
 		for range n {
 			all = append(all, "signers", "", "1")
@@ -50,7 +50,7 @@ func TestParts(t *testing.T) {
 	require.NoError(t, err)
 	_, err = read(1<<20, "subject", "", strings.Repeat("x", maxJSON+1))
 	require.Equal(t, "request_too_large", codeOf(t, err))
-	require.ErrorContains(t, err, "The parts beside the file")
+	require.ErrorContains(t, err, "The parts other than the file")
 	_, err = read(9, "signers", "", strings.Repeat("x", maxJSON-9), "fields", "", strings.Repeat("x", 9000))
 	require.Equal(t, "request_too_large", codeOf(t, err), "the body is bounded as a whole")
 	c, _ := request(http.MethodPost, "/", "multipart/form-data", "x")

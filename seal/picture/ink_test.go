@@ -93,9 +93,9 @@ func TestPictures_ThatShowNothing(t *testing.T) {
 		b    []byte
 		says string
 	}{
-		"white":              {inked(t, 300, 100, white, image.Rectangle{}, dark), "nothing that can be seen"},
-		"near-white":         {inked(t, 300, 100, white, image.Rect(10, 10, 200, 60), color.NRGBA{240, 240, 240, 255}), "nothing that can be seen"},
-		"nearly transparent": {inked(t, 300, 100, color.NRGBA{}, image.Rect(10, 10, 200, 60), color.NRGBA{A: 20}), "nothing that can be seen"},
+		"white":              {inked(t, 300, 100, white, image.Rectangle{}, dark), "no visible content"},
+		"near-white":         {inked(t, 300, 100, white, image.Rect(10, 10, 200, 60), color.NRGBA{240, 240, 240, 255}), "no visible content"},
+		"nearly transparent": {inked(t, 300, 100, color.NRGBA{}, image.Rect(10, 10, 200, 60), color.NRGBA{A: 20}), "no visible content"},
 		"one pixel":          {inked(t, 1, 1, dark, image.Rectangle{}, dark), "too small"},
 		"one dot":            {inked(t, 300, 100, color.NRGBA{}, image.Rect(10, 10, 13, 13), dark), "too small"},
 		"a hairline":         {inked(t, 2000, 1, dark, image.Rectangle{}, dark), "too small"},

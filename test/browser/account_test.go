@@ -45,7 +45,7 @@ func (b *tab) enrol(picture string) (secret string, recovery []string) {
 	secret = strings.ReplaceAll(eval[string](b, `document.querySelector(".secret").textContent`), " ", "")
 	b.fill("#code", "000000")
 	b.button("Confirm")
-	b.see("is wrong, or was used before")
+	b.see("is wrong or was already used")
 	b.fill("#code", code(b.t, secret, 0))
 	b.button("Confirm")
 	b.see("Your second factor is on.")

@@ -67,7 +67,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 	down := open(t, desktop)
 	down.visit(svc.base + "/console")
 	down.button("Sign in with Staff login")
-	down.see("The sign-in provider does not answer as it should.")
+	down.see("The sign-in provider does not respond correctly.")
 	down.checked("console-provider-down")
 	startProvider(t)
 
@@ -114,7 +114,7 @@ func TestConsoleSignInAtTheProvider(t *testing.T) {
 
 		// What was sent back once is worth nothing again, and no address leads elsewhere.
 		b.visit(svc.base + "/console/signed-in?code=used&state=used&returnTo=https%3A%2F%2Fevil.example")
-		b.see("This sign-in took too long, was used already, or was begun in another browser.")
+		b.see("This sign-in has expired, was already used, or was started in another browser.")
 		b.clean("")
 		eval[string](b, `(sessionStorage.setItem("countersign:console:back", "https://evil.example/"), "")`)
 		b.visit(svc.base + "/console/signed-in?error=server_error&returnTo=//evil.example")
