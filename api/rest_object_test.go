@@ -121,6 +121,7 @@ func operations() map[string]operation {
 		"POST /v1/envelopes/{id}/signers/{signerId}/replace": sentPart("/replace", object{
 			"name": "B", "email": "b@example.com", "phone": "+442079460958", "authMethod": "none", "reason": "left",
 		}),
+		"POST /v1/envelopes/{id}/duplicate":                       envelope("/duplicate", object{"createdBy": "sender@example.com"}),
 		"POST /v1/envelopes/{id}/signers/{signerId}/signing-link": sentPart("/signing-link", object{"rotate": true}),
 		"POST /v1/envelopes/{id}/copies": func(t *testing.T, s *service) (*client, string, object) {
 			c := s.client(t)
