@@ -18,7 +18,7 @@ func (s *envelopeHandler) searchEnvelopes(c *gin.Context, app caller) error {
 	f := store.EnvelopeFilter{
 		App: app.ID, Tenant: c.Query("tenantId"), Search: searchText(c, p),
 		CreatedAfter: queryTime(c, p, "createdAfter"), CreatedBefore: queryTime(c, p, "createdBefore"), Undelivered: queryFlag(c, p, "undelivered"),
-		Status: statusQuery(c, p), Label: labelQuery(c, p), Page: 1, Size: sizeQuery(c, p), Peek: true,
+		Status: statusQuery(c, p), Label: labelQuery(c, p), Inbox: inboxQuery(c, p), Page: 1, Size: sizeQuery(c, p), Peek: true,
 	}
 	list := "console " + envelopeListOf(f)
 	f.After = afterEnvelope(cursorQuery(c, p, app, list))

@@ -42,6 +42,7 @@ type envelopeStore interface {
 	DeliveryProblems(ctx context.Context, app uuid.UUID, tenants []string, limit int) ([]store.DeliveryProblem, error)
 	Duplicate(ctx context.Context, app, id uuid.UUID, build func(*models.Envelope) (*models.Envelope, error)) (*store.EnvelopeWithEvents, error)
 	Envelope(ctx context.Context, app, id uuid.UUID) (*models.Envelope, error)
+	InboxCounts(ctx context.Context, f store.EnvelopeFilter) (map[store.Inbox]int64, error)
 	EnvelopeProblems(ctx context.Context, of store.OwnProblems) ([]store.EnvelopeProblem, error)
 	EnvelopeWithEntries(ctx context.Context, app, id uuid.UUID) (*models.Envelope, []models.Event, []models.FieldValue, error)
 	Envelopes(ctx context.Context, f store.EnvelopeFilter) ([]*models.Envelope, int64, error)

@@ -25,6 +25,7 @@ func (s *envelopeHandler) routes() []route {
 		builderMay(models.BuilderAlways, forConsole(sender, del, "/v1/envelopes/:id/fields/:fieldId", s.deleteField)),
 		forConsole(viewer, get, "/v1/envelopes/:id/progress", s.ofEnvelope(s.progress)),
 		forConsole(viewer, get, "/v1/envelopes/:id/values", s.ofEnvelope(s.getValues)),
+		forConsole(viewer, get, "/v1/console/home", s.getHome),
 		forConsole(viewer, get, "/v1/console/envelopes", s.searchEnvelopes),
 		forConsole(viewer, get, "/v1/console/envelopes/:id", s.ofEnvelope(s.inspectEnvelope)),
 		forConsole(support, post, "/v1/console/envelopes/:id/void", withOptionalBody(s.voidEnvelope)),

@@ -32,6 +32,7 @@ type EnvelopeFilter struct {
 	TemplateID                  uuid.UUID // created from it; uuid.Nil: all
 	BulkSend                    uuid.UUID // sent by it; uuid.Nil: all
 	Label                       string    // one of its labels; "": all
+	Inbox                       Inbox     // a part of the inbox of work; "": all
 	Text                        string    // part of the subject or of a signer's name; "": all
 	ByUpdate                    bool      // in the order of changes, oldest first; else newest first
 	Page                        int       // from 1
@@ -60,7 +61,7 @@ func (f EnvelopeFilter) pageSize() int {
 // whose totals are kept.
 func (f EnvelopeFilter) isNarrow() bool {
 	return f.Search != "" || f.Undelivered || !f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero() ||
-		!f.UpdatedSince.IsZero() || f.SignerEmail != "" || f.ExternalID != "" || f.Label != "" || f.Text != "" || f.TemplateID != uuid.Nil || f.BulkSend != uuid.Nil
+		!f.UpdatedSince.IsZero() || f.SignerEmail != "" || f.ExternalID != "" || f.Label != "" || f.Inbox != "" || f.Text != "" || f.TemplateID != uuid.Nil || f.BulkSend != uuid.Nil
 }
 
 // statuses returns the stored states of a displayed one.
@@ -108,6 +109,7 @@ func (s *EnvelopeListRepository) matching(db *gorm.DB, f EnvelopeFilter, few boo
 	q = whereGiven(q, "updated_at >= ?", f.UpdatedSince.UTC())
 	q = whereGiven(q, "external_id = ?", f.ExternalID)
 	q = s.labeled(q, f.Label)
+	q = s.inInbox(q, f)
 	q = whereGiven(q, "id IN (SELECT envelope_id FROM bulk_send_rows WHERE bulk_send_id = ?)", f.BulkSend)
 	q = whereGiven(q, "template_id = ?", f.TemplateID)
 	if f.SignerEmail != "" {

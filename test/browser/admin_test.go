@@ -282,7 +282,7 @@ func TestConsoleTimeline(t *testing.T) {
 	b.see("annex a.pdf")
 	b.see("The mail server refused the invitation")
 	titles := eval[string](b, `[...document.querySelectorAll(".timeline > li > div > strong")].map((x) => x.textContent).join("|")`)
-	require.Equal(t, "Agreed to sign electronically|15 pages viewed|Email: invitation refused|Opened the link|Sent|Recipient added|Document added|Created", titles)
+	require.Equal(t, "Agreed to sign electronically|15 pages viewed|Email: invitation refused|Opened the link|Sent|Set up", titles)
 	require.Equal(t, 0, eval[int](b, `[...document.querySelectorAll("details li")].filter((x) => x.checkVisibility()).length`))
 	b.click(`document.querySelector("details summary")`)
 	b.until(`[...document.querySelectorAll("details li")].filter((x) => x.checkVisibility()).length === 30`)

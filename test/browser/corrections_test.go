@@ -51,9 +51,9 @@ func TestConsoleCorrections(t *testing.T) {
 	b.see("Activity")
 
 	// Another person, by keyboard only.
-	b.until(`Boolean(` + named("Replace Ada Lovelace") + `)`)
-	eval[bool](b, `(`+named("Replace Ada Lovelace")+`.focus(), true)`)
-	b.keysOn(named("Replace Ada Lovelace"), "\r")
+	b.until(`Boolean(` + named("Reassign Ada Lovelace") + `)`)
+	eval[bool](b, `(`+named("Reassign Ada Lovelace")+`.focus(), true)`)
+	b.keysOn(named("Reassign Ada Lovelace"), "\r")
 	b.keysOn(`document.querySelector("#rname")`, " \t")
 	b.keysOn(`document.querySelector("#rmail")`, "after@example.com\r")
 	b.until(`document.querySelector("dialog[open] [role=alert]")?.textContent.startsWith("name ")`)
@@ -61,7 +61,7 @@ func TestConsoleCorrections(t *testing.T) {
 	b.checked("console-replace-refused")
 	b.fill("#rname", "Grace Hopper")
 	b.fill("#rreason", "Ada has left the firm.")
-	b.click(in(dialog, "Replace"))
+	b.click(in(dialog, "Reassign"))
 	b.see("Grace Hopper signs instead of Ada Lovelace. An invitation was sent.")
 	b.until(dialog + ` === null`)
 	b.until(`document.querySelector(".before")?.textContent.includes("before@example.com")`)
@@ -76,10 +76,10 @@ func TestConsoleCorrections(t *testing.T) {
 	b.until(`[...document.querySelectorAll(".timeline li")].find((l) => l.textContent.includes("Opened the link"))?.textContent.includes("Ada Lovelace")`)
 
 	// A signer who is not invited yet is replaced as well, and invited when it is their turn.
-	b.click(named("Replace Hedy Lamarr"))
+	b.click(named("Reassign Hedy Lamarr"))
 	b.fill("#rname", "Hedy Kiesler")
 	b.fill("#rmail", "second@example.com")
-	b.click(in(dialog, "Replace"))
+	b.click(in(dialog, "Reassign"))
 	b.see("Hedy Kiesler signs instead of Hedy Lamarr.")
 	b.checked("console-replaced")
 
@@ -153,7 +153,7 @@ func TestConsoleCorrectionsOfRoles(t *testing.T) {
 		b.visit(svc.base + "/console#/envelopes/" + e.ID)
 		b.see("Activity")
 		b.see("Waiting for")
-		for _, label := range []string{"Replace", "Send a new link", "Change deadline", "Void envelope"} {
+		for _, label := range []string{"Remind", "Correct email", "Reassign", "Send a new link", "Change deadline", "Void envelope"} {
 			require.Equal(t, may, strings.Contains(b.text(), label), "%s: %s", role, label)
 		}
 		b.checked("console-corrections-" + role)

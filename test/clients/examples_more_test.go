@@ -118,6 +118,7 @@ func (r *recorder) signers() {
 	r.json(post, "/v1/envelopes/"+id+"/signers/"+signer+"/resend", nil)
 	r.json(post, "/v1/envelopes/"+id+"/duplicate", member{"createdBy": "ada@example.com"})
 	r.json(post, "/v1/console/envelopes/"+id+"/signers/"+signer+"/resend", nil)
+	r.json(get, "/v1/console/home?tenantId=acme", nil)
 	r.json(get, "/v1/console/envelopes?tenantId=acme", nil)
 	r.json(post, "/v1/console/envelopes/"+id+"/void", member{"reason": "Sent by mistake"})
 	draft, _ := r.draft("ada-builder@example.com")

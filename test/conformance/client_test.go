@@ -68,6 +68,7 @@ var readers = map[string]reader{
 	"getTemplatePageLines":         reads(api.ParseGetTemplatePageLinesResponse),
 	"getTemplatePageText":          reads(api.ParseGetTemplatePageTextResponse),
 	"getWebhook":                   reads(api.ParseGetWebhookResponse),
+	"getHome":                      reads(api.ParseGetHomeResponse),
 	"getEnvelope":                  reads(api.ParseGetEnvelopeResponse),
 	"getBranding":                  reads(api.ParseGetBrandingResponse),
 	"getEnvelopeProgress":          reads(api.ParseGetEnvelopeProgressResponse),

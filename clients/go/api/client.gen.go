@@ -822,6 +822,30 @@ func (e FileFormTags) Valid() bool {
 	}
 }
 
+// Defines values for Inbox.
+const (
+	InboxActionNeeded Inbox = "action_needed"
+	InboxCompleted    Inbox = "completed"
+	InboxDrafts       Inbox = "drafts"
+	InboxWaiting      Inbox = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the Inbox enum.
+func (e Inbox) Valid() bool {
+	switch e {
+	case InboxActionNeeded:
+		return true
+	case InboxCompleted:
+		return true
+	case InboxDrafts:
+		return true
+	case InboxWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Origin.
 const (
 	OriginBottomLeft Origin = "bottom-left"
@@ -3551,6 +3575,24 @@ type FileFormRepair string
 // FileFormTags What happens to text tags in the document.
 type FileFormTags string
 
+// Home The start page of the console.
+type Home struct {
+	// Counts Number of envelopes in each part of the inbox.
+	Counts struct {
+		// ActionNeeded Envelopes that need action.
+		ActionNeeded int `json:"action_needed"`
+
+		// Completed Completed envelopes.
+		Completed int `json:"completed"`
+
+		// Drafts Drafts.
+		Drafts int `json:"drafts"`
+
+		// Waiting Envelopes that wait for others.
+		Waiting int `json:"waiting"`
+	} `json:"counts"`
+}
+
 // Host The person who hands the device to an in-person signer.
 type Host struct {
 	// Email Email address of the host.
@@ -3568,6 +3610,9 @@ type HostEdit struct {
 	// Name Name of the host.
 	Name *string `json:"name,omitempty"`
 }
+
+// Inbox Part of the inbox of work.
+type Inbox string
 
 // Labels Labels to file it under: up to 20 different texts of 1 to 50 characters.
 type Labels = []string
@@ -5583,6 +5628,9 @@ type SearchEnvelopesParams struct {
 	// CreatedBefore Created before this time.
 	CreatedBefore *time.Time `form:"createdBefore,omitempty" json:"createdBefore,omitempty"`
 
+	// Inbox Is in this part of the inbox of work.
+	Inbox *Inbox `form:"inbox,omitempty" json:"inbox,omitempty"`
+
 	// Undelivered Returns only envelopes with an email that permanently failed.
 	Undelivered *bool `form:"undelivered,omitempty" json:"undelivered,omitempty"`
 
@@ -5636,6 +5684,12 @@ type ResendSigningLinkParams struct {
 type VoidConsoleEnvelopeParams struct {
 	// IdempotencyKey Makes retries safe. Retrying with the same key within 24 hours returns the original response with `Idempotency-Replayed: true`. Only successful responses (2xx) are kept: a rejected request is evaluated again. Access tokens are kept for 30 minutes. Responses with a secret that is shown once are not kept.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// GetHomeParams defines parameters for GetHome.
+type GetHomeParams struct {
+	// TenantID ID of the tenant. Required for a client that may act for some tenants only.
+	TenantID *string `form:"tenantId,omitempty" json:"tenantId,omitempty"`
 }
 
 // GetSettingsParams defines parameters for GetSettings.
@@ -7091,6 +7145,13 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidConsoleEnvelope` operationId).
 	VoidConsoleEnvelope(ctx context.Context, id openapi_types.UUID, params *VoidConsoleEnvelopeParams, body VoidConsoleEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetHome Get the counts of the inbox
+	//
+	// Returns the number of envelopes in each part of the inbox of work, up to 10,000 each. `action_needed`: a signer declined in the last 30 days, the last email to an awaited signer was rejected, the documents cannot be sealed, or the deadline is within three days. `waiting`: all others that are out for signature.
+	//
+	// Corresponds with GET /v1/console/home (the `GetHome` operationId).
+	GetHome(ctx context.Context, params *GetHomeParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetCurrentUser Get the current user
 	//
 	// Returns the user and the app of the token. `user` is null for access tokens of the app.
@@ -8419,6 +8480,23 @@ func (c *Client) VoidConsoleEnvelopeWithBody(ctx context.Context, id openapi_typ
 // Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidConsoleEnvelope` operationId).
 func (c *Client) VoidConsoleEnvelope(ctx context.Context, id openapi_types.UUID, params *VoidConsoleEnvelopeParams, body VoidConsoleEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewVoidConsoleEnvelopeRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetHome Get the counts of the inbox
+//
+// Returns the number of envelopes in each part of the inbox of work, up to 10,000 each. `action_needed`: a signer declined in the last 30 days, the last email to an awaited signer was rejected, the documents cannot be sealed, or the deadline is within three days. `waiting`: all others that are out for signature.
+//
+// Corresponds with GET /v1/console/home (the `GetHome` operationId).
+func (c *Client) GetHome(ctx context.Context, params *GetHomeParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetHomeRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -11343,6 +11421,18 @@ func NewSearchEnvelopesRequest(server string, params *SearchEnvelopesParams) (*h
 
 		}
 
+		if params.Inbox != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "inbox", *params.Inbox, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Undelivered != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "undelivered", *params.Undelivered, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
@@ -11747,6 +11837,60 @@ func NewVoidConsoleEnvelopeRequestWithBody(server string, id openapi_types.UUID,
 			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewGetHomeRequest constructs an http.Request for the GetHome method
+func NewGetHomeRequest(server string, params *GetHomeParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/console/home")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.TenantID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tenantId", *params.TenantID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -16939,6 +17083,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/console/envelopes/{id}/void (the `VoidConsoleEnvelope` operationId).
 	VoidConsoleEnvelopeWithResponse(ctx context.Context, id openapi_types.UUID, params *VoidConsoleEnvelopeParams, body VoidConsoleEnvelopeJSONRequestBody, reqEditors ...RequestEditorFn) (*VoidConsoleEnvelopeResponse, error)
 
+	// GetHomeWithResponse Get the counts of the inbox
+	//
+	// Returns the number of envelopes in each part of the inbox of work, up to 10,000 each. `action_needed`: a signer declined in the last 30 days, the last email to an awaited signer was rejected, the documents cannot be sealed, or the deadline is within three days. `waiting`: all others that are out for signature.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/console/home (the `GetHome` operationId).
+	GetHomeWithResponse(ctx context.Context, params *GetHomeParams, reqEditors ...RequestEditorFn) (*GetHomeResponse, error)
+
 	// GetCurrentUserWithResponse Get the current user
 	//
 	// Returns the user and the app of the token. `user` is null for access tokens of the app.
@@ -18808,6 +18961,47 @@ func (r VoidConsoleEnvelopeResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r VoidConsoleEnvelopeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetHomeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Home
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetHomeResponse) GetJSON200() *Home {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetHomeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetHomeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetHomeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetHomeResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -22581,6 +22775,21 @@ func (c *ClientWithResponses) VoidConsoleEnvelopeWithResponse(ctx context.Contex
 	return ParseVoidConsoleEnvelopeResponse(rsp)
 }
 
+// GetHomeWithResponse Get the counts of the inbox
+//
+// Returns the number of envelopes in each part of the inbox of work, up to 10,000 each. `action_needed`: a signer declined in the last 30 days, the last email to an awaited signer was rejected, the documents cannot be sealed, or the deadline is within three days. `waiting`: all others that are out for signature.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/console/home (the `GetHome` operationId).
+func (c *ClientWithResponses) GetHomeWithResponse(ctx context.Context, params *GetHomeParams, reqEditors ...RequestEditorFn) (*GetHomeResponse, error) {
+	rsp, err := c.GetHome(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetHomeResponse(rsp)
+}
+
 // GetCurrentUserWithResponse Get the current user
 //
 // Returns the user and the app of the token. `user` is null for access tokens of the app.
@@ -24844,6 +25053,32 @@ func ParseVoidConsoleEnvelopeResponse(rsp *http.Response) (*VoidConsoleEnvelopeR
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Envelope
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetHomeResponse parses an HTTP response from a GetHomeWithResponse call
+func ParseGetHomeResponse(rsp *http.Response) (*GetHomeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetHomeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Home
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

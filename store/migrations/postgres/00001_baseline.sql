@@ -103,6 +103,8 @@ CREATE UNIQUE INDEX envelopes_external_id ON envelopes (app_id, tenant_id, exter
     WHERE external_id IS NOT NULL AND status NOT IN ('voided', 'declined', 'expired', 'deleted');
 -- Lists in the order of changes.
 CREATE INDEX envelopes_updated ON envelopes (app_id, tenant_id, updated_at, id);
+-- What needs action before its deadline.
+CREATE INDEX envelopes_expiring ON envelopes (app_id, expires_at) WHERE status IN ('sent', 'in_progress');
 CREATE INDEX envelopes_labels ON envelopes USING gin (labels jsonb_path_ops) WHERE labels IS NOT NULL;
 CREATE INDEX envelopes_template ON envelopes (app_id, template_id, id) WHERE template_id IS NOT NULL;
 CREATE INDEX envelopes_to_archive ON envelopes (updated_at)

@@ -19,7 +19,7 @@ export type SignIn = "password" | "provider";
 /** The ways to sign in other than the password. */
 export interface SignInOptions { provider: { name: string } | null; passkeys: boolean }
 
-export interface Signer { id: string; name: string; email: string; routingOrder: number; status: string; authMethod: string; signedAt: string | null; previous?: PreviousSigner[];
+export interface Signer { id: string; name: string; email: string; phone?: string | null; /** false if the service sends no email. */ notify?: boolean; routingOrder: number; status: string; authMethod: string; signedAt: string | null; previous?: PreviousSigner[];
   /**
    * The kind of a recipient who does not sign on their own device. For in_person, host is the person who receives the
    * link and hands the device over.
@@ -43,6 +43,7 @@ export interface Delivery {
 export interface Attempt { number: number; at: string; status: number | null; latencyMs: number; error: string; body: string }
 export interface Envelope {
   id: string; tenantId: string; status: string; subject: string | null; createdBy: string; createdAt: string; expiresAt: string | null; completedAt: string | null;
+  labels?: string[]; externalId?: string;
   sealingProblem?: { code: string; message: string; since: string };
   signers: Signer[]; copies?: CopyRecipient[]; documents: Document[]; fields: Field[]; auditLog: Event[]; mails?: Mail[]; deliveries?: Delivery[]; undelivered?: string[];
 }

@@ -22,7 +22,7 @@ export function Application({ client, who }: { client: Client; who: Identity }) 
         <section class="card stack">
           <dl class="facts">
             <dt>Plan</dt><dd>{app.plan}</dd>
-            <dt>Tenants</dt><dd>{app.tenants.join(", ") || "all"}</dd>
+            <dt>Workspaces</dt><dd>{app.tenants.join(", ") || "all"}</dd>
             <dt>Since</dt><dd>{formatTime(app.createdAt)}</dd>
           </dl>
           <p class="quiet small">Only the operator can change the plan and tenants.</p>

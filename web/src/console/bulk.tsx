@@ -31,12 +31,12 @@ export function BulkSends({ client, who }: { client: Client; who: Identity }) {
         </Empty>
       )}
       <form class="filters" role="search" hidden={fresh} onSubmit={(e) => e.preventDefault()}>
-        <div><label for="tenant">Tenant</label><input id="tenant" maxLength={255} value={tenant} onInput={(e) => set({ tenant: e.currentTarget.value })} /></div>
+        <div><label for="tenant">Workspace</label><input id="tenant" maxLength={255} value={tenant} onInput={(e) => set({ tenant: e.currentTarget.value })} /></div>
       </form>
       <ErrorNotice text={problem} />
       {data && !fresh && (
         <>
-          <Table label="Bulk sends" head={["Name", "Status", "Sent", "Failed", "Tenant", "Created"]}>
+          <Table label="Bulk sends" head={["Name", "Status", "Sent", "Failed", "Workspace", "Created"]}>
             {data.data.map((b) => (
               <tr key={b.id}>
                 <td><a href={`#/bulk/${b.id}`}><bdi>{b.name || b.id}</bdi></a></td>
@@ -81,7 +81,7 @@ export function BulkSendPage({ client, who, id }: { client: Client; who: Identit
           <dt>Failed</dt><dd>{b.counts.failed.toLocaleString()}</dd>
           <dt>Cancelled</dt><dd>{b.counts.cancelled.toLocaleString()}</dd>
           <dt>Rows per minute</dt><dd>{b.perMinute === null ? "without limit" : `at most ${b.perMinute.toLocaleString()}`}</dd>
-          <dt>Tenant</dt><dd><bdi>{b.tenantId}</bdi></dd>
+          <dt>Workspace</dt><dd><bdi>{b.tenantId}</bdi></dd>
           <dt>Template</dt><dd><a href={`#/templates/${b.templateId}`}>{template.data ? <bdi>{template.data.name}</bdi> : <span class="mono">{b.templateId}</span>}</a>, version {b.templateVersion}</dd>
           <dt>Created</dt><dd>{formatTime(b.createdAt)}</dd>
           {b.completedAt && <><dt>Ended</dt><dd>{formatTime(b.completedAt)}</dd></>}

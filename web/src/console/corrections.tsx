@@ -7,7 +7,39 @@ interface DialogProps { client: Client; envelope: string; onDone: (words: string
 
 const methods: Record<string, string> = { none: "none", email_otp: "code by email", sms_otp: "code by text message" };
 
-/** Replaces a signer or a recipient of copies. */
+/** Corrects the email address of a signer, who stays the same person. */
+export function CorrectEmailDialog({ client, envelope, signer, onDone, onClose }: DialogProps & { signer: Signer }) {
+  const [email, setEmail] = useState(signer.email);
+  const work = async (key: string) => {
+    if (email.trim() === signer.email) throw new Error("Enter the correct address.");
+    const made = await client.call<Signer>(`/v1/envelopes/${envelope}/signers/${signer.id}/replace`, { body: { name: signer.name, email, phone: signer.phone ?? null }, key });
+    onDone(`${signer.name}'s email was updated.${made.status === "pending" ? "" : " A new invitation was sent."}`);
+  };
+  return (
+    <FormDialog title={`Correct the email of ${signer.name}`} label="Save" work={work} onClose={onClose}>
+      <p>The link sent to the old address stops working.{["sent", "viewed"].includes(signer.status) ? " We send an invitation to the new one." : ""}</p>
+      <div><label for="cmail">Email</label><input id="cmail" data-first type="email" required maxLength={254} autocomplete="off" value={email} onInput={(e) => setEmail(e.currentTarget.value)} /></div>
+    </FormDialog>
+  );
+}
+
+/** Files an envelope under labels. */
+export function LabelsDialog({ client, envelope, labels, onDone, onClose }: DialogProps & { labels: string[] }) {
+  const [text, setText] = useState(labels.join("\n"));
+  const work = async () => {
+    const chosen = [...new Set(text.split("\n").map((l) => l.trim()).filter(Boolean))];
+    await client.call(`/v1/envelopes/${envelope}`, { method: "PATCH", body: { labels: chosen } });
+    onDone("Labels saved.");
+  };
+  return (
+    <FormDialog title="Labels" label="Save" work={work} onClose={onClose}>
+      <div><label for="elabels">One label per line, at most 20</label><textarea id="elabels" data-first rows={5} value={text} onInput={(e) => setText(e.currentTarget.value)} /></div>
+      <p class="quiet small">Labels help you find envelopes. Recipients don't see them.</p>
+    </FormDialog>
+  );
+}
+
+/** Reassigns a signer's place to another person, or replaces a recipient of copies. */
 export function ReplaceDialog({ client, envelope, signer, onDone, onClose }: DialogProps & { signer: Signer | CopyRecipient }) {
   const copy = !("authMethod" in signer);
   const [form, setForm] = useState({ name: "", email: "", phone: "", authMethod: copy ? "" : signer.authMethod, reason: "" });
@@ -20,8 +52,8 @@ export function ReplaceDialog({ client, envelope, signer, onDone, onClose }: Dia
     else onDone(made.name === signer.name ? `${signer.name}'s email was updated.${made.status === "pending" ? "" : " A new invitation was sent."}` : `${made.name} signs instead of ${signer.name}.${made.status === "pending" ? "" : " An invitation was sent."}`);
   };
   return (
-    <FormDialog title={`Replace ${signer.name}?`} label="Replace" tone="bad" work={work} onClose={onClose}>
-      {copy ? <p>We send the files to another address when everyone has signed. To correct an address, enter the same name again.</p> : <p>The link of <bdi>{signer.name}</bdi> stops working, and entries and consent made with it are lost. Fields and signing order stay. To correct an address, enter the same name again.</p>}
+    <FormDialog title={copy ? `Replace ${signer.name}?` : `Reassign from ${signer.name}?`} label={copy ? "Replace" : "Reassign"} tone="bad" work={work} onClose={onClose}>
+      {copy ? <p>We send the files to another address when everyone has signed. To correct an address, enter the same name again.</p> : <p>The link of <bdi>{signer.name}</bdi> stops working, and entries and consent made with it are lost. Fields and signing order stay. <bdi>{signer.name}</bdi> can no longer open the documents, but keeps the emails already received.</p>}
       <div><label for="rname">Name</label><input id="rname" data-first required maxLength={255} autocomplete="off" value={form.name} onInput={set("name")} /></div>
       <div><label for="rmail">Email</label><input id="rmail" type="email" required maxLength={254} autocomplete="off" value={form.email} onInput={set("email")} /></div>
       {!copy && (

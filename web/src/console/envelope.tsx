@@ -2,11 +2,11 @@ import { useState } from "preact/hooks";
 import { Title } from "../ui/parts";
 import { hasRole, query, useLoad, formatTime, type Client, type Envelope, type CopyRecipient, type Mail, type PreviousSigner, type Signer, type Identity } from "./api";
 import { live } from "./envelopes";
-import { DeadlineDialog, ReplaceDialog } from "./corrections";
-import { ActionButton, ActionRow, Badge, Confirm, ErrorNotice } from "./parts";
+import { CorrectEmailDialog, DeadlineDialog, LabelsDialog, ReplaceDialog } from "./corrections";
+import { ActionButton, ActionRow, Badge, Confirm, ErrorNotice, LabelList } from "./parts";
 import { listHref, usePageTitle } from "./route";
 import { TemplateOfEnvelope } from "./templates";
-import { sortable, timeline, type Line } from "./timeline";
+import { deliveryLines, sortable, timeline, type Line } from "./timeline";
 
 interface Progress { step: string; openGroup: number; awaiting: string[]; deadline: string | null; nextReminder: string | null; workflowUrl: string | null; answeredBy: string }
 
@@ -39,6 +39,9 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   const [voiding, setVoiding] = useState(false);
   const [replacing, setReplacing] = useState<Signer | CopyRecipient | null>(null);
   const [rescheduling, setRescheduling] = useState(false);
+  const [correcting, setCorrecting] = useState<Signer | null>(null);
+  const [labeling, setLabeling] = useState(false);
+  const [deleting, setDeleting] = useState(false);
   const [copying, setCopying] = useState(false);
   const [told, setTold] = useState("");
   usePageTitle(e ? e.subject ?? `Envelope ${id}` : "Envelope");
@@ -52,8 +55,20 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   const templatable = hasRole(who, "sender") && e.documents.some((d) => d.kind === "original" && d.purgeStatus !== "purged");
   const changed = (words: string) => { setTold(words); reload(); progress.reload(); };
   const sendCopies = (to: { email: string }) => async (key: string) => { await client.call(`/v1/envelopes/${id}/copies`, { body: { email: to.email }, key }); reload(); };
-  const actions = (s: Signer): SignerActions => ({
-    resend: correctable && ["sent", "viewed"].includes(s.status) ? async (key) => { await client.call(`envelopes/${id}/signers/${s.id}/resend`, { method: "POST", key }); reload(); } : undefined,
+  const sender = hasRole(who, "sender");
+  const duplicate = async (key: string) => { location.hash = `#/build/${(await client.call<Envelope>(`/v1/envelopes/${id}/duplicate`, { method: "POST", key })).id}`; };
+  const actions = (s: Signer): SignerActions => !correctable || !["sent", "viewed"].includes(s.status) ? {} : ({
+    remind: s.notify === false ? undefined : async (key) => { await client.call(`/v1/envelopes/${id}/signers/${s.id}/remind`, { method: "POST", key }); reload(); },
+    link: sender ? async (key) => {
+      const { signingUrl } = await client.call<{ signingUrl: string }>(`/v1/envelopes/${id}/signers/${s.id}/signing-link`, { method: "POST", body: {}, key });
+      await navigator.clipboard.writeText(signingUrl);
+      reload();
+    } : undefined,
+    resend: async (key) => { await client.call(`envelopes/${id}/signers/${s.id}/resend`, { method: "POST", key }); reload(); },
+  });
+  const signerActions = (s: Signer): SignerActions => ({
+    ...actions(s),
+    correct: correctable && !s.signedAt ? () => setCorrecting(s) : undefined,
     replace: correctable && !s.signedAt ? () => setReplacing(s) : undefined,
     copies: copies ? sendCopies(s) : undefined,
   });
@@ -62,8 +77,16 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
   return (
     <>
       <p class="small"><a href={listHref("envelopes")}>Envelopes</a></p>
-      <div class="row head"><Title><bdi>{e.subject ?? "Envelope"}</bdi></Title><Badge>{e.status}</Badge>{e.status === "draft" && hasRole(who, "sender") && <a class="button small" href={`#/build/${id}`}>Prepare</a>}
-        {templatable && <button type="button" class="plain small" onClick={() => setCopying(true)}>Save as template</button>}</div>
+      <div class="row head"><Title><bdi>{e.subject ?? "Envelope"}</bdi></Title><Badge>{e.status}</Badge>{e.status === "draft" && sender && <a class="button small" href={`#/build/${id}`}>Prepare</a>}</div>
+      {(templatable || support) && (
+        <ActionRow>
+          {templatable && <ActionButton label="Duplicate" work={duplicate} />}
+          {templatable && <button type="button" class="plain small" onClick={() => setCopying(true)}>Save as template</button>}
+          {support && <button type="button" class="plain small" onClick={() => setLabeling(true)}>{e.labels ? "Edit labels" : "Add labels"}</button>}
+          {e.status === "draft" && sender && <button type="button" class="plain small" onClick={() => setDeleting(true)}>Delete draft</button>}
+        </ActionRow>
+      )}
+      <LabelList labels={e.labels} />
       <ErrorNotice text={problem} />
       <p class="notice good" role="status">{told}</p>
       {e.sealingProblem && <p class="notice bad" role="alert">Everyone has signed, but the documents cannot be sealed since {formatTime(e.sealingProblem.since)}: {e.sealingProblem.message} Whoever runs the service can mend it or close the envelope.</p>}
@@ -71,7 +94,7 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
         <div class="stack">
           <section class="card">
             <h2>Signers</h2>
-            <ul class="plainlist">{e.signers.map((s) => <SignerRow key={s.id} s={s} mail={refused(e.mails ?? [], s)} {...actions(s)} />)}</ul>
+            <ul class="plainlist">{e.signers.map((s) => <SignerRow key={s.id} s={s} mail={refused(e.mails ?? [], s)} {...signerActions(s)} />)}</ul>
           </section>
           {e.copies && e.copies.length > 0 && (
             <section class="card">
@@ -92,7 +115,6 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
                   </>
                 )}
                 {progress.data.answeredBy === "database" && open && <><dt>Not running</dt><dd>The workflow is not running. It is restarted within minutes; if not, an operator can run <code>countersign reconcile</code></dd></>}
-                <dt>Workflow</dt><dd class="mono">{progress.data.workflowUrl ? <a href={progress.data.workflowUrl} target="_blank" rel="noreferrer">envelope/{e.id}</a> : `envelope/${e.id}`}</dd>
               </dl>
             </section>
           )}
@@ -120,13 +142,31 @@ export function EnvelopePage({ client, who, id }: { client: Client; who: Identit
             </p>
           )}
         </div>
-        <section class="card">
-          <h2>Activity</h2>
-          <ol class="timeline">{timeline(e).map((l, i) => <TimelineRow key={`${l.at}${i}`} l={l} />)}</ol>
-        </section>
+        <div class="stack">
+          <section class="card">
+            <h2>Activity</h2>
+            <ol class="timeline">{timeline(e, who.user?.id).map((l, i) => <TimelineRow key={`${l.at}${i}`} l={l} />)}</ol>
+          </section>
+          <details class="card technical">
+            <summary>Technical</summary>
+            <dl class="facts">
+              <dt>Envelope ID</dt><dd class="mono">{e.id}</dd>
+              {e.externalId && <><dt>External ID</dt><dd class="mono"><bdi>{e.externalId}</bdi></dd></>}
+              {progress.data && <><dt>Workflow</dt><dd class="mono">{progress.data.workflowUrl ? <a href={progress.data.workflowUrl} target="_blank" rel="noreferrer">envelope/{e.id}</a> : `envelope/${e.id}`}</dd></>}
+            </dl>
+            <ActionButton label="Download JSON" work={() => client.download(`envelopes/${id}`, `${id}.json`, "application/json")} />
+            {(e.deliveries ?? []).length > 0 && <ol class="timeline">{deliveryLines(e).map((l, i) => <TimelineRow key={`${l.at}${i}`} l={l} />)}</ol>}
+          </details>
+        </div>
       </div>
       {copying && <TemplateOfEnvelope client={client} envelope={e} onClose={() => setCopying(false)} />}
       {replacing && <ReplaceDialog client={client} envelope={id} signer={replacing} onDone={changed} onClose={() => setReplacing(null)} />}
+      {correcting && <CorrectEmailDialog client={client} envelope={id} signer={correcting} onDone={changed} onClose={() => setCorrecting(null)} />}
+      {labeling && <LabelsDialog client={client} envelope={id} labels={e.labels ?? []} onDone={changed} onClose={() => setLabeling(false)} />}
+      {deleting && (
+        <Confirm title="Delete this draft?" text="Its documents, recipients and fields are deleted. This can't be undone." label="Delete draft"
+          work={async () => { await client.call(`/v1/envelopes/${id}`, { method: "DELETE" }); location.hash = listHref("envelopes"); }} onClose={() => setDeleting(false)} />
+      )}
       {rescheduling && <DeadlineDialog client={client} envelope={id} expiresAt={e.expiresAt} onDone={changed} onClose={() => setRescheduling(false)} />}
       {voiding && (
         <Confirm title="Void this envelope?" text="All signing links stop working. This can't be undone." label="Void" reason="Reason (optional; emailed to everyone who was invited)"
@@ -149,18 +189,19 @@ function part(s: Signer): string {
   return "";
 }
 
-interface SignerActions { resend?: (key: string) => Promise<void>; replace?: () => void; copies?: (key: string) => Promise<void> }
+type Act = (key: string) => Promise<void>;
+interface SignerActions { remind?: Act; link?: Act; resend?: Act; correct?: () => void; replace?: () => void; copies?: Act }
 
-function SignerRow({ s, mail, resend, replace, copies }: { s: Signer; mail?: Mail } & SignerActions) {
+function SignerRow({ s, mail, ...actions }: { s: Signer; mail?: Mail } & SignerActions) {
   return (
     <li>
       <div>
         <strong><bdi>{s.name}</bdi></strong> <Badge>{s.status}</Badge><br />
         <span class="quiet small"><bdi>{s.email}</bdi> · {[s.role, part(s), `group ${s.routingOrder}`, proofs[s.authMethod], s.signedAt && `signed ${formatTime(s.signedAt)}`].filter(Boolean).join(" · ")}</span>
-        {mail && <p class="notice bad small">The mail server refused the {mail.kind} ({formatTime(mail.failedAt)}){mail.error && `: ${mail.error}`}. {s.signedAt ? "" : s.host ? "The host's address may be wrong. A host can't be replaced: void the envelope and send it again." : "The address may be wrong. Replace the signer with the same name and the correct address."}</p>}
+        {mail && <p class="notice bad small">The mail server refused the {mail.kind} ({formatTime(mail.failedAt)}){mail.error && `: ${mail.error}`}. {s.signedAt ? "" : s.host ? "The host's address may be wrong. A host can't be replaced: void the envelope and send it again." : "The address may be wrong: correct the email."}</p>}
         <Before previous={s.previous} />
       </div>
-      <Corrections who={s} {...{ resend, replace, copies }} />
+      <Corrections who={s} reassign {...actions} />
     </li>
   );
 }
@@ -182,12 +223,16 @@ function Before({ previous }: { previous?: PreviousSigner[] }) {
   return <>{previous?.map((p) => <p key={p.until} class="quiet small before">Before: <bdi>{p.name}</bdi>, <bdi>{p.email}</bdi>, until {formatTime(p.until)}{p.reason && <> · <bdi>{p.reason}</bdi></>}</p>)}</>;
 }
 
-function Corrections({ who, resend, replace, copies }: { who: { name: string; email: string } } & SignerActions) {
-  if (!resend && !replace && !copies) return null;
+function Corrections({ who, reassign, remind, link, resend, correct, replace, copies }: { who: { name: string; email: string }; reassign?: boolean } & SignerActions) {
+  if (!remind && !link && !resend && !correct && !replace && !copies) return null;
+  const word = reassign ? "Reassign" : "Replace";
   return (
     <ActionRow>
+      {remind && <ActionButton label="Remind" name={`Remind ${who.name}`} done={`A reminder is on its way to ${who.email}.`} work={remind} />}
+      {correct && <button type="button" class="plain small" aria-label={`Correct email of ${who.name}`} onClick={correct}>Correct email</button>}
+      {replace && <button type="button" class="plain small" aria-label={`${word} ${who.name}`} onClick={replace}>{word}</button>}
+      {link && <ActionButton label="Copy link" name={`Copy link of ${who.name}`} done="Link copied. Anyone who has it can open the documents." work={link} />}
       {resend && <ActionButton label="Send a new link" name={`Send a new link to ${who.name}`} done="New link sent. The old link no longer works." work={resend} />}
-      {replace && <button type="button" class="plain small" aria-label={`Replace ${who.name}`} onClick={replace}>Replace</button>}
       {copies && <ActionButton label="Send copies again" name={`Send copies again to ${who.name}`} done={`Links to the sealed files are on their way to ${who.email}.`} work={copies} />}
     </ActionRow>
   );

@@ -7,7 +7,7 @@ import { Empty } from "./empty";
 import { ErrorNotice, Table } from "./parts";
 import { listHref, useFilters, usePageTitle } from "./route";
 import type { Template, TemplateSummary } from "./template";
-import { TenantField } from "./tenant";
+import { TenantField, useWorkspace } from "./tenant";
 
 interface Fault { row: number; column: string; message: string }
 interface Checked { total: number; faults: Fault[]; faultCount: number }
@@ -30,7 +30,7 @@ export function NewBulkSend({ client, who }: { client: Client; who: Identity }) 
   usePageTitle("New bulk send");
   const { get, set } = useFilters();
   const id = get("template");
-  const [tenantId, setTenant] = useState(who.app.tenants[0] ?? "");
+  const [tenantId, setTenant] = useWorkspace(client, who);
   const templates = useLoad<Paged<TemplateSummary>>(client, `/v1/templates?${query({ tenantId: who.app.tenants[0], pageSize: 100 })}`);
   const { data: loaded, problem } = useLoad<Template>(client, id ? `/v1/templates/${id}` : null);
   const template = loaded?.id === id ? loaded : null; // the previous template stays loaded until this one arrives

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Client, Identity } from "./api";
 import { FormDialog } from "./parts";
-import { TenantField } from "./tenant";
+import { TenantField, useWorkspace } from "./tenant";
 
 /** Creates a draft from files, and opens the builder. */
 export function NewEnvelope({ client, who, onClose }: { client: Client; who: Identity; onClose: () => void }) {
@@ -9,7 +9,7 @@ export function NewEnvelope({ client, who, onClose }: { client: Client; who: Ide
   const [subject, setSubject] = useState("");
   const [name, setName] = useState("");
   const [email, setEmail] = useState("");
-  const [tenantId, setTenant] = useState(who.app.tenants[0] ?? "");
+  const [tenantId, setTenant] = useWorkspace(client, who);
   const [chosen, setChosen] = useState(0); // how often files were
   const take = (list: FileList | null | undefined) => {
     const pdfs = [...(list ?? [])];

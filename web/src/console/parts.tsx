@@ -1,7 +1,7 @@
 import { createContext, type ComponentChildren } from "preact";
 import { useContext, useState } from "preact/hooks";
 import { Dialog } from "../ui/parts";
-import { errorText, useKey } from "./api";
+import { errorText, query, useKey } from "./api";
 
 const tones: Record<string, string> = {
   completed: "good", delivered: "good", signed: "good", active: "good", declined: "bad", voided: "bad", expired: "bad", failed: "bad", failing: "bad", gone: "bad", "email refused": "bad",
@@ -160,4 +160,10 @@ export function Pager({ cursor, next, stale, onPage, labels = ["Newer", "Older"]
       <button type="button" class="plain small" disabled={!next} onClick={older}>{labels[1]}</button>
     </nav>
   );
+}
+
+/** The labels of an envelope, each a link to the others that have it. */
+export function LabelList({ labels }: { labels?: string[] }) {
+  if (!labels?.length) return null;
+  return <ul class="labels" aria-label="Labels">{labels.map((l) => <li key={l}><a class="badge" href={`#/envelopes?${query({ label: l })}`}><bdi>{l}</bdi></a></li>)}</ul>;
 }

@@ -33,7 +33,7 @@ export function SettingsPage({ client, who }: { client: Client; who: Identity })
   return (
     <>
       <Title>Settings</Title>
-      <div class="filters"><div><label for="stenant">Tenant (empty: the application's own settings)</label><input id="stenant" value={tenantId} onChange={(e) => { setFilter({ tenant: e.currentTarget.value }); setChanged({}); }} /></div></div>
+      <div class="filters"><div><label for="stenant">Workspace (empty: the application's own settings)</label><input id="stenant" value={tenantId} onChange={(e) => { setFilter({ tenant: e.currentTarget.value }); setChanged({}); }} /></div></div>
       <ErrorNotice text={problem} />
       {data && own && (
         <section class="card stack">

@@ -32,7 +32,7 @@ export function Templates({ client, who }: { client: Client; who: Identity }) {
       ) : (
         <form class="filters" role="search" onSubmit={(e) => e.preventDefault()}>
           <div><label for="tsearch">Search</label><input id="tsearch" type="search" placeholder="Name contains" maxLength={200} value={get("q")} onInput={(e) => set({ q: e.currentTarget.value })} /></div>
-          {who.app.tenants.length !== 1 && <div><label for="ttenant">Tenant</label>{who.app.tenants.length > 1
+          {who.app.tenants.length !== 1 && <div><label for="ttenant">Workspace</label>{who.app.tenants.length > 1
             ? <select id="ttenant" value={tenant} onChange={(e) => set({ tenant: e.currentTarget.value })}>{who.app.tenants.map((t) => <option key={t}>{t}</option>)}</select>
             : <input id="ttenant" maxLength={255} value={get("tenant")} onInput={(e) => set({ tenant: e.currentTarget.value })} />}</div>}
           <div class="tick"><label><input type="checkbox" checked={archived} onChange={(e) => set({ archived: e.currentTarget.checked ? "1" : "" })} /> Archived</label></div>
@@ -40,7 +40,7 @@ export function Templates({ client, who }: { client: Client; who: Identity }) {
       )}
       {data && (data.data.length > 0 || filtered) && (
         <>
-          <Table label="Templates" head={["Name", "Version", "Tenant", "Changed", ...(sender && !archived ? ["Use"] : [])]}>
+          <Table label="Templates" head={["Name", "Version", "Workspace", "Changed", ...(sender && !archived ? ["Use"] : [])]}>
             {data.data.map((t) => (
               <tr key={t.id}>
                 <td><a href={`#/templates/${t.id}`}><bdi>{t.name}</bdi></a></td>
@@ -102,7 +102,7 @@ export function TemplatePage({ client, who, id }: { client: Client; who: Identit
             <h2>Texts</h2>
             <dl class="facts">
               <dt>Subject</dt><dd><bdi>{t.subject ?? "–"}</bdi></dd><dt>Message</dt><dd><bdi>{t.message ?? "–"}</bdi></dd>
-              <dt>Variables</dt><dd>{t.variables.join(", ") || "none"}</dd><dt>Tenant</dt><dd><bdi>{t.tenantId ?? "all"}</bdi></dd>
+              <dt>Variables</dt><dd>{t.variables.join(", ") || "none"}</dd><dt>Workspace</dt><dd><bdi>{t.tenantId ?? "all"}</bdi></dd>
               {t.externalId && <><dt>External ID</dt><dd class="mono">{t.externalId}</dd></>}
             </dl>
           </section>

@@ -20,6 +20,9 @@ const words: Record<string, string> = {
   "document.timestamped": "Time-stamp added", "document.downloaded": "Downloaded", "document.purged": "Deleted after the retention period", "envelope.deleted": "Draft deleted",
 };
 
+/** What happens before an envelope is sent. */
+const setUp = new Set(["envelope.created", "document.added", "document.prepared", "signer.added", "field.added", "draft.prepared"]);
+
 /** Returns who was the signer at a time: another person may have replaced them since. */
 export const nameAt = (s: Pick<Signer, "name" | "previous">, at: string): string => s.previous?.find((p) => sortable(at) <= sortable(p.until))?.name ?? s.name;
 
@@ -33,30 +36,24 @@ function change(x: Event, signers: Map<string, Signer>): string {
 }
 
 /**
- * Merges audit events, emails and webhook deliveries, the newest first. Events of the same time keep the audit trail's
- * order.
+ * Merges audit events and emails, the newest first. Events of the same time keep the audit trail's order. user is the ID of
+ * the reader.
  */
-export function timeline(e: Envelope): Line[] {
+export function timeline(e: Envelope, user?: string): Line[] {
   const signers = new Map(e.signers.map((s) => [s.id, s]));
   const people = new Map([...e.signers, ...(e.copies ?? [])].map((p) => [p.id, p]));
   const name = (id: string, at: string) => { const p = people.get(id); return p && nameAt(p, at); };
-  const who = (actor: string, at: string) => name(actor.replace(/^signer:/, ""), at) ?? actor.replace(/^app:.*/, "application").replace(/^user:.*/, "console");
+  const who = (actor: string, at: string) => name(actor.replace(/^signer:/, ""), at) ?? actor.replace(/^app:.*/, "application").replace(`user:${user}`, "you").replace(/^user:.*/, "console user").replace("system", "");
   const event = (x: Event): Line => ({
     at: x.timestamp, kind: "event", title: words[x.event] ?? x.event.replaceAll(/[._]/g, " "), bad: x.event === "invitation.failed" || x.event === "signer.otp_failed",
     note: [who(x.actor, x.timestamp), change(x, signers), x.ip, x.detail?.page ? `page ${x.detail.page}` : "", x.detail?.reason].filter(Boolean).join(" · "),
   });
   const rows: { line: Line; seq: number }[] = [
-    ...fold(e.auditLog, event, who),
+    ...fold(e.auditLog, event, who, e.status !== "draft"),
     ...(e.mails ?? []).map((m) => ({
       seq: Infinity, line: {
         at: m.sentAt ?? m.failedAt ?? m.createdAt, kind: "mail", bad: m.failedAt !== null,
         title: `Email: ${m.kind} ${m.sentAt ? "sent" : m.failedAt ? "refused" : "waiting"}`, note: [name(m.signerId, m.createdAt) ?? "", m.error].filter(Boolean).join(" · "),
-      } satisfies Line,
-    })),
-    ...(e.deliveries ?? []).map((d) => ({
-      seq: Infinity, line: {
-        at: d.deliveredAt ?? d.failedAt ?? d.createdAt, kind: "webhook", bad: d.status === "failed", title: `Webhook: ${d.event} ${d.status}`,
-        note: [d.webhookUrl ?? "deleted endpoint", `${d.attempts} ${d.attempts === 1 ? "attempt" : "attempts"}`].join(" · "), href: `#/deliveries/${d.id}`,
       } satisfies Line,
     })),
   ];
@@ -64,19 +61,32 @@ export function timeline(e: Envelope): Line[] {
   return rows.map((r) => r.line);
 }
 
-/** Combines consecutive page views of one person. */
-function fold(log: Event[], line: (x: Event) => Line, who: (actor: string, at: string) => string): { line: Line; seq: number }[] {
+/** Returns the webhook deliveries, the newest first. */
+export function deliveryLines(e: Envelope): Line[] {
+  return (e.deliveries ?? []).map((d): Line => ({
+    at: d.deliveredAt ?? d.failedAt ?? d.createdAt, kind: "webhook", bad: d.status === "failed", title: `Webhook: ${d.event} ${d.status}`,
+    note: [d.webhookUrl ?? "deleted endpoint", `${d.attempts} ${d.attempts === 1 ? "attempt" : "attempts"}`].join(" · "), href: `#/deliveries/${d.id}`,
+  })).sort((a, b) => sortable(b.at).localeCompare(sortable(a.at)));
+}
+
+/** Combines consecutive page views of one person and, of an envelope that was sent, the steps that set it up. */
+function fold(log: Event[], line: (x: Event) => Line, who: (actor: string, at: string) => string, sent: boolean): { line: Line; seq: number }[] {
   const rows: { line: Line; seq: number }[] = [];
   const sorted = [...log].sort((a, b) => a.seq - b.seq);
   for (let i = 0; i < sorted.length;) {
     let end = i + 1;
     if (sorted[i]!.event === "page_viewed") while (end < sorted.length && sorted[end]!.event === "page_viewed" && sorted[end]!.actor === sorted[i]!.actor) end++;
+    const settingUp = sent && setUp.has(sorted[i]!.event);
+    if (settingUp) while (end < sorted.length && setUp.has(sorted[end]!.event)) end++;
     const run = sorted.slice(i, end);
     const last = run.at(-1)!;
     const pages = new Set(run.map((x) => `${String(x.detail?.documentId ?? "")}:${String(x.detail?.page ?? "")}`));
     rows.push({
       seq: last.seq,
-      line: run.length === 1 ? line(last) : {
+      line: run.length === 1 ? line(last) : settingUp ? {
+        at: last.timestamp, kind: "event", title: "Set up", note: [who(last.actor, last.timestamp), `${run.length} steps`].filter(Boolean).join(" · "),
+        folded: run.map(line).reverse().map((l) => ({ ...l, note: [l.title, l.note].filter(Boolean).join(" · ") })),
+      } : {
         at: last.timestamp, kind: "event", title: `${pages.size} ${pages.size === 1 ? "page" : "pages"} viewed`,
         note: [who(last.actor, last.timestamp), `${run.length} views`].join(" · "), folded: run.map(line).reverse(),
       },

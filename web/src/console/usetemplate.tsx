@@ -3,7 +3,7 @@ import { ContactBox } from "../ui/ContactBox";
 import { contactsOf, type Client, type Identity } from "./api";
 import { FormDialog } from "./parts";
 import type { Template } from "./template";
-import { TenantField } from "./tenant";
+import { TenantField, useWorkspace } from "./tenant";
 
 interface Person { name: string; email: string; phone: string; hostName: string; hostEmail: string }
 const nobody: Person = { name: "", email: "", phone: "", hostName: "", hostEmail: "" };
@@ -12,7 +12,7 @@ const nobody: Person = { name: "", email: "", phone: "", hostName: "", hostEmail
 export function UseTemplate({ client, who, template, onClose }: { client: Client; who: Identity; template: Template; onClose: () => void }) {
   const [people, setPeople] = useState<Record<string, Person>>({});
   const [variables, setVariables] = useState<Record<string, string>>({});
-  const [tenantId, setTenant] = useState(template.tenantId ?? who.app.tenants[0] ?? "");
+  const [tenantId, setTenant] = useWorkspace(client, who, template.tenantId ?? undefined);
   const personOf = (role: string): Person => people[role] ?? nobody;
   const set = (role: string, change: Partial<Person>) => setPeople((old) => ({ ...old, [role]: { ...(old[role] ?? nobody), ...change } }));
   const make = (send: boolean) => async (key: string) => {

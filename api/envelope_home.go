@@ -1,0 +1,43 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"countersign/models"
+	"countersign/store"
+)
+
+// inboxQuery reads the part of the inbox of work that envelopes must be in; "": any.
+func inboxQuery(c *gin.Context, p models.Problems) store.Inbox {
+	text, given := c.GetQuery("inbox")
+	part := store.Inbox(text)
+	if given && !slices.Contains(store.Inboxes, part) {
+		p.Add("inbox", "must be action_needed, waiting, drafts or completed")
+	}
+	return part
+}
+
+// homeView is the start page of the console.
+type homeView struct {
+	Counts map[store.Inbox]int64 `json:"counts"`
+}
+
+// getHome counts the envelopes of each part of the inbox, of all tenants or of one.
+func (s *envelopeHandler) getHome(c *gin.Context, app caller) error {
+	p := models.Problems{}
+	f := store.EnvelopeFilter{App: app.ID, Tenant: c.Query("tenantId")}
+	if f.Tenant == "" && len(app.Tenants) > 0 {
+		p.Add("tenantId", "is required for a client that may act for some tenants only")
+	}
+	if err := checkTenantQuery(p, app, f.Tenant); err != nil {
+		return err
+	}
+	counts, err := s.store.InboxCounts(c.Request.Context(), f)
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, homeView{counts})
+}

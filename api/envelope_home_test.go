@@ -1,0 +1,44 @@
+package api_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"countersign/models"
+)
+
+// TestConsoleHome: the start page counts what its lists show, of the tenants that the caller may see.
+func TestConsoleHome(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, s *service) {
+		c, nobody := s.client(t), &client{t: t, s: s}
+		c.draft(contract())
+		c.sent(contract())
+		declined, token := c.sent(contract())
+		done, signing := c.sent(contract())
+		c.sent(with(contract(), "tenantId", "beta"))
+		nobody.get("/v1/signing/" + token).want(200)
+		nobody.post("/v1/signing/"+token+"/decline", nil).want(200)
+		c.signs(done, signing)
+		s.completes(t, done.str("id"), 0)
+		counts := func(c *client, query string) object {
+			return c.get("/v1/console/home" + query).want(200).body["counts"].(object)
+		}
+		require.Equal(t, object{"action_needed": 1.0, "waiting": 2.0, "drafts": 1.0, "completed": 1.0}, counts(c, ""))
+		require.Equal(t, object{"action_needed": 0.0, "waiting": 1.0, "drafts": 0.0, "completed": 0.0}, counts(c, "?tenantId=beta"))
+		require.Equal(t, 1.0, counts(s.signIn(t, models.RoleViewer), "")["action_needed"])
+		for part, n := range counts(c, "") {
+			require.Len(t, rowsOf(c.get("/v1/console/envelopes?inbox="+part).want(200)), int(n.(float64)), part)
+		}
+		require.Equal(t, declined.str("id"), rowsOf(c.get("/v1/console/envelopes?inbox=action_needed"))[0].(object)["id"])
+		c.get("/v1/console/envelopes?inbox=else").refused(400, "validation_error")
+		s.limit(t, "beta")
+		s.clock.advance(time.Minute) // the cached app is reloaded
+		c = s.client(t)
+		c.get("/v1/console/home").refused(400, "validation_error")
+		c.get("/v1/console/home?tenantId=acme").refused(403, "tenant_forbidden")
+		require.Equal(t, 1.0, counts(c, "?tenantId=beta")["waiting"])
+	})
+}

@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"countersign/models"
+)
+
+// Inbox is a part of the inbox of work: what the senders of an app have to look at.
+type Inbox string
+
+// The parts. An envelope that is out for signature is in one of the first two.
+const (
+	InboxActionNeeded Inbox = "action_needed" // see actionNeeded
+	InboxWaiting      Inbox = "waiting"       // others act, or the service does
+	InboxDrafts       Inbox = "drafts"
+	InboxCompleted    Inbox = "completed"
+)
+
+// Inboxes lists the parts in order.
+var Inboxes = []Inbox{InboxActionNeeded, InboxWaiting, InboxDrafts, InboxCompleted}
+
+// An envelope needs action for deadlineNotice before its deadline, and for declinedNotice after somebody declined.
+const (
+	deadlineNotice = 3 * 24 * time.Hour
+	declinedNotice = 30 * 24 * time.Hour
+)
+
+// actionNeeded selects the envelopes of an app that need action: one was declined lately, is about to expire, cannot be sealed, or
+// the last email to a signer who is awaited was permanently rejected. Each part is found by an index.
+const actionNeeded = `SELECT e.id FROM envelopes AS e WHERE e.app_id = @app AND e.status = 'declined' AND e.updated_at >= @declined
+	UNION SELECT e.id FROM envelopes AS e WHERE e.app_id = @app AND e.status IN ('sent', 'in_progress') AND e.expires_at <= @expiring
+	UNION SELECT e.id FROM envelopes AS e WHERE e.app_id = @app AND e.status = 'sealing' AND e.sealing_problem IS NOT NULL
+	UNION SELECT e.id FROM mails AS m JOIN envelopes AS e ON e.id = m.envelope_id JOIN signers AS s ON s.id = m.signer_id
+		WHERE m.failed_at IS NOT NULL AND e.app_id = @app AND e.status IN ('sent', 'in_progress') AND s.status IN ('sent', 'viewed')
+		AND NOT EXISTS (SELECT 1 FROM mails AS n WHERE n.envelope_id = m.envelope_id AND n.signer_id = m.signer_id AND n.created_at > m.created_at AND n.failed_at IS NULL)`
+
+// inInbox selects the envelopes of a part of the inbox.
+func (s *EnvelopeListRepository) inInbox(q *gorm.DB, f EnvelopeFilter) *gorm.DB {
+	now := s.now()
+	args := map[string]any{"app": f.App, "declined": now.Add(-declinedNotice), "expiring": now.Add(deadlineNotice)}
+	switch f.Inbox {
+	case InboxActionNeeded:
+		return q.Where("id IN ("+actionNeeded+")", args)
+	case InboxWaiting:
+		return q.Where("status IN ('sent', 'in_progress', 'sealing') AND id NOT IN ("+actionNeeded+")", args)
+	case InboxDrafts:
+		return q.Where("status = ?", models.StatusDraft)
+	case InboxCompleted:
+		return q.Where("status = ?", models.StatusCompleted)
+	}
+	return q
+}
+
+// InboxCounts counts the envelopes of each part of the inbox that a filter selects, up to countLimit each.
+func (s *EnvelopeListRepository) InboxCounts(ctx context.Context, f EnvelopeFilter) (map[Inbox]int64, error) {
+	out := make(map[Inbox]int64, len(Inboxes))
+	for _, part := range Inboxes {
+		f.Inbox, f.Page, f.Size = part, 1, 1
+		_, total, err := s.Envelopes(ctx, f)
+		if err != nil {
+			return nil, fmt.Errorf("count %s: %w", part, err)
+		}
+		out[part] = total
+	}
+	return out, nil
+}
