@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"countersign/models"
+	"countersign/seal/appearance"
 	"countersign/seal/refusal"
 	"countersign/store"
 )
@@ -60,7 +61,7 @@ func (s *shared) fail(c *gin.Context, err error) {
 	default:
 		refused, _ = errors.AsType[*models.Error](s.archiveFails(c, err))
 	}
-	if refused == nil && store.Unavailable(err) {
+	if refused == nil && (store.Unavailable(err) || errors.Is(err, appearance.ErrNotReady)) {
 		s.log.WarnContext(c.Request.Context(), "request failed and may be repeated", "request", requestID(c), "route", c.FullPath(), "envelope", c.GetString(envelopeKey), "error", err)
 		refused = errUnavailable
 	}
@@ -77,7 +78,8 @@ func (s *shared) fail(c *gin.Context, err error) {
 // unavailableDelay is the time after which clients should repeat a request that failed because a part of the service did not answer.
 const unavailableDelay = 5 * time.Second
 
-// errUnavailable is the answer while the database or the file store does not answer or has no room.
+// errUnavailable is the answer while the database or the file store does not answer or has no room, or the renderer is
+// being prepared.
 var errUnavailable = &models.Error{
 	Kind: models.KindUnavailable, Code: "unavailable", RetryAfter: unavailableDelay, Message: "The service cannot process the request at the moment. Try again in a few seconds.",
 }

@@ -164,7 +164,7 @@ func newDevService(ctx context.Context, wg *sync.WaitGroup, cfg config.Config, l
 		return nil, nil, err
 	}
 	wg.Go(func() { a.watchCertificate(ctx) })
-	wg.Go(func() { a.compileRenderer(ctx) })
+	wg.Go(func() { _ = a.renderer.compile(ctx) }) // before the first page is requested
 	return s, h, a.serveOperators(ctx, wg)
 }
 

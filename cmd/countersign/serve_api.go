@@ -36,6 +36,6 @@ func (apiCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	wg.Go(func() { a.newDispatcher().Run(ctx) })
-	wg.Go(func() { a.compileRenderer(ctx) })
+	wg.Go(func() { _ = a.renderer.compile(ctx) }) // before the first page is requested
 	return serve(ctx, l, h, cfg.RateLimit)
 }

@@ -155,7 +155,7 @@ func (a *app) newHandler(ctx context.Context) (http.Handler, error) {
 		return nil, err
 	}
 	a.validators, limits.Validators = validators, validators
-	if a.renderer, err = newRenderer(a.cfg.DataDir); err != nil {
+	if a.renderer, err = newRenderer(a.cfg.DataDir, a.log); err != nil {
 		return nil, err
 	}
 	others, err := settingsTrust(a.cfg)

@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
-	"syscall"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"countersign/seal/appearance"
 	"countersign/seal/sandbox"
@@ -16,14 +19,11 @@ import (
 
 type rendererCommand struct {
 	Cache   string `help:"Folder of the compiled module." type:"path" required:""`
-	Compile bool   `help:"Compile the module into the folder, at low priority, and end."`
+	Compile bool   `help:"Compile the module into the folder, and end."`
 }
 
 // Run renders pages for the service, in a process of its own: a hostile file can end this process, and nothing else.
 func (r rendererCommand) Run(ctx context.Context) error {
-	if r.Compile {
-		_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19) // it only costs time
-	}
 	e, err := appearance.NewEngine(ctx, appearance.EngineOptions{CacheDir: r.Cache})
 	if err != nil {
 		return err
@@ -36,36 +36,64 @@ func (r rendererCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-// pageRenderer is the renderer with the folder of its compiled module.
+// pageRenderer is the renderer with the folder of its compiled module. Its pages wait until the module is compiled.
 type pageRenderer struct {
 	*appearance.Renderer
 
 	command []string
 	dir     string
 	remove  bool // the directory belongs to this process only
+	log     *slog.Logger
+
+	compiled atomic.Bool
+	compiler singleflight.Group
+	open     context.Context //nolint:containedctx // compiling outlasts the request that began it, and ends with the renderer
+	shut     context.CancelFunc
 }
 
 // newRenderer runs rendererCommand in processes of this program. The compiled module is cached in the data directory
 // or, without one, in a temporary directory for this process only.
-func newRenderer(dataDir string) (*pageRenderer, error) {
+func newRenderer(dataDir string, log *slog.Logger) (*pageRenderer, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the program that renders pages: %w", err)
 	}
-	r := &pageRenderer{dir: filepath.Join(dataDir, "renderer")}
+	r := &pageRenderer{dir: filepath.Join(dataDir, "renderer"), log: log}
 	if st, statErr := os.Stat(dataDir); statErr != nil || !st.IsDir() || appearance.PrepareCache(r.dir) != nil {
 		if r.dir, err = os.MkdirTemp("", "countersign-renderer-"); err != nil {
 			return nil, fmt.Errorf("make a folder for the renderer: %w", err)
 		}
 		r.remove = true
 	}
+	r.open, r.shut = context.WithCancel(context.Background())
 	r.command = []string{self, "render-pages", "--cache", r.dir}
 	r.Renderer = appearance.NewRenderer(r.command...)
+	r.Before(r.compile)
 	return r, nil
 }
 
-// compile compiles the module, unless it is cached. It runs at low priority, so that it delays nobody.
+// compile waits until the module is compiled; the first call compiles it. If compiling fails, each process compiles for
+// itself, which takes seconds for each page.
 func (r *pageRenderer) compile(ctx context.Context) error {
+	if r.compiled.Load() {
+		return nil
+	}
+	done := r.compiler.DoChan("", func() (any, error) {
+		if err := r.compileModule(r.open); err != nil {
+			r.log.WarnContext(r.open, "the renderer's module is not compiled: pages are rendered slowly", "error", err)
+		}
+		r.compiled.Store(true)
+		return nil, nil //nolint:nilnil // only its end matters
+	})
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-done:
+		return nil
+	}
+}
+
+func (r *pageRenderer) compileModule(ctx context.Context) error {
 	if appearance.IsCompiled(r.dir) {
 		return nil
 	}
@@ -79,16 +107,10 @@ func (r *pageRenderer) compile(ctx context.Context) error {
 }
 
 func (r *pageRenderer) close() error {
+	r.shut()
 	r.Close()
 	if r.remove {
 		return os.RemoveAll(r.dir)
 	}
 	return nil
-}
-
-// compileRenderer prepares the renderer in the background. Until then, each page takes seconds.
-func (a *app) compileRenderer(ctx context.Context) {
-	if err := a.renderer.compile(ctx); err != nil {
-		a.log.WarnContext(ctx, "the renderer is not compiled: pages are shown late", "error", err)
-	}
 }

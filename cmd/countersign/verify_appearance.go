@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,7 +48,7 @@ func verifyAppearance(ctx context.Context, f io.ReaderAt, report verify.Report, 
 	if err != nil {
 		return err
 	}
-	r, err := newRenderer(makeFolder(filepath.Join(cache, "countersign")))
+	r, err := newRenderer(makeFolder(filepath.Join(cache, "countersign")), slog.Default())
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package appearance
 
 import (
 	"context"
+	"errors"
 	"io"
 	"runtime"
 	"time"
@@ -33,6 +34,7 @@ type Renderer struct {
 	processes *sandbox.Pool
 	running   *semaphore.Weighted
 	bounds    sandbox.Bounds
+	prepare   func(ctx context.Context) error
 }
 
 // NewRenderer returns a renderer that starts its processes with a command that serves Tasks: the full path of the
@@ -44,6 +46,13 @@ func NewRenderer(command ...string) *Renderer {
 	}
 }
 
+// ErrNotReady reports that a task ran out of time while it waited for the preparation of the renderer. Trying again helps.
+var ErrNotReady = errors.New("the renderer is being prepared")
+
+// Before makes each task call prepare first, for example to wait until the module is compiled. It must be called before
+// the first task.
+func (r *Renderer) Before(prepare func(ctx context.Context) error) { r.prepare = prepare }
+
 // Close ends the processes that wait.
 func (r *Renderer) Close() { r.processes.Close() }
 
@@ -51,6 +60,13 @@ func (r *Renderer) Close() { r.processes.Close() }
 func (r *Renderer) run(ctx context.Context, bounds sandbox.Bounds, task byte, file io.ReaderAt, size int64, answer any, most int) error {
 	if size > maxFile {
 		return refusal.New(refusal.PDFTooLarge, "The PDF is too large to be shown.")
+	}
+	if r.prepare != nil {
+		if err := r.prepare(ctx); errors.Is(err, context.DeadlineExceeded) {
+			return ErrNotReady
+		} else if err != nil {
+			return err
+		}
 	}
 	if err := r.running.Acquire(ctx, 1); err != nil {
 		return err
