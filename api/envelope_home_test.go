@@ -28,7 +28,7 @@ func TestConsoleHome(t *testing.T) {
 		}
 		require.Equal(t, object{"action_needed": 1.0, "waiting": 2.0, "drafts": 1.0, "completed": 1.0}, counts(c, ""))
 		require.Equal(t, object{"action_needed": 0.0, "waiting": 1.0, "drafts": 0.0, "completed": 0.0}, counts(c, "?tenantId=beta"))
-		require.Equal(t, 1.0, counts(s.signIn(t, models.RoleViewer), "")["action_needed"])
+		require.InDelta(t, 1, counts(s.signIn(t, models.RoleViewer), "")["action_needed"], 0)
 		for part, n := range counts(c, "") {
 			require.Len(t, rowsOf(c.get("/v1/console/envelopes?inbox="+part).want(200)), int(n.(float64)), part)
 		}
@@ -39,6 +39,6 @@ func TestConsoleHome(t *testing.T) {
 		c = s.client(t)
 		c.get("/v1/console/home").refused(400, "validation_error")
 		c.get("/v1/console/home?tenantId=acme").refused(403, "tenant_forbidden")
-		require.Equal(t, 1.0, counts(c, "?tenantId=beta")["waiting"])
+		require.InDelta(t, 1, counts(c, "?tenantId=beta")["waiting"], 0)
 	})
 }

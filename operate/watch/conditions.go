@@ -44,7 +44,7 @@ var Conditions = []Condition{
 		Alert: "CountersignWorkflowsLost", Severity: Warning,
 		Meaning: "Workflows of {{ $labels.kind }} were missing and have been started again",
 		Expr:    "sum by (kind) (increase(countersign_workflows_restarted_total[15m])) > 0",
-		Panel: "Lost workflows", Check: "lost",
+		Panel:   "Lost workflows", Check: "lost",
 	},
 	{
 		Alert: "CountersignEnvelopesOverdue", Severity: Critical,

@@ -18,7 +18,7 @@ const alerts = "../../deploy/prometheus/alerts.yaml"
 func TestRules_AreTheShippedAlerts(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("COUNTERSIGN_TEST_UPDATE") != "" {
-		require.NoError(t, os.WriteFile(alerts, []byte(watch.Rules()), 0o644)) //nolint:gosec // for everybody
+		require.NoError(t, os.WriteFile(alerts, []byte(watch.Rules()), 0o644))
 	}
 	shipped, err := os.ReadFile(alerts)
 	require.NoError(t, err)

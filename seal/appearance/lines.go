@@ -108,7 +108,7 @@ func apply(m matrix, x, y float64) point {
 }
 
 func (r *lineReader) objects(count int32, get func(uint64) uint64, m matrix, depth int) {
-	for i := uint64(0); i < uint64(max(0, count)) && r.left > 0 && r.d.err == nil; i++ { //nolint:gosec // not negative
+	for i := uint64(0); i < uint64(max(0, count)) && r.left > 0 && r.d.err == nil; i++ {
 		r.left--
 		object := get(i)
 		if object == 0 || r.d.call("FPDFPageObj_GetMatrix", object, uint64(r.scratch)) == 0 {
@@ -188,7 +188,7 @@ func (r *lineReader) straightParts(object uint64, m matrix) (out []part) {
 		now, curved = part{}, false
 	}
 	count := int32(r.d.call("FPDFPath_CountSegments", object))             //nolint:gosec // an int
-	for i := uint64(0); i < uint64(max(0, count)) && r.d.err == nil; i++ { //nolint:gosec // not negative
+	for i := uint64(0); i < uint64(max(0, count)) && r.d.err == nil; i++ {
 		if r.left--; r.left <= 0 {
 			return nil
 		}

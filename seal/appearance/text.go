@@ -298,13 +298,14 @@ func logical(word []character) []character {
 	sin, cos := math.Sincos(word[0].angle * math.Pi / 180)
 	along := func(c character) float64 { return float64((c.x0+c.x1)*cos) + float64((c.y0+c.y1)*sin) }
 	// A mark stays with its letter; the characters of a ligature are in one place.
-	var clusters [][]character
-	for i, c := range word {
-		if i > 0 && (unicode.Is(unicode.Mn, c.code) || along(c) == along(word[i-1])) {
+	clusters, before := [][]character{{word[0]}}, word[0]
+	for _, c := range word[1:] {
+		if unicode.Is(unicode.Mn, c.code) || along(c) == along(before) {
 			clusters[len(clusters)-1] = append(clusters[len(clusters)-1], c)
-			continue
+		} else {
+			clusters = append(clusters, []character{c})
 		}
-		clusters = append(clusters, []character{c})
+		before = c
 	}
 	slices.SortStableFunc(clusters, func(a, b []character) int { return sign(along(b[0]) - along(a[0])) })
 	out := slices.Concat(clusters...)

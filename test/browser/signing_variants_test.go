@@ -141,7 +141,9 @@ func TestPinchZoom(t *testing.T) {
 	before := eval[float64](b, `document.querySelector(".sheet .paint img").naturalWidth`)
 	b.pinch(60, 240)
 	b.until(`visualViewport.scale > 1.5`)
-	b.eventually("the page is drawn finer", func() bool { return eval[float64](b, `document.querySelector(".sheet .paint img").naturalWidth`) > 1.4*before })
+	b.eventually("the page is drawn finer", func() bool {
+		return eval[float64](b, `document.querySelector(".sheet .paint img").naturalWidth`) > 1.4*before
+	})
 	b.shot("pinched-390")
 	require.InDelta(t, 1, eval[float64](b, `document.querySelector(".sheet").clientWidth / document.querySelector(".sheet .paint img").clientWidth`), 0.01)
 	b.pinch(240, 60)

@@ -73,8 +73,10 @@ func (r *recorder) until(code, method, to string, body any) {
 
 // stateRefusals records what the state of templates, bulk sends and webhooks refuses.
 func (r *recorder) stateRefusals(voided, draft string) {
-	rows := []member{{"externalId": "lease-3001", "signers": []member{{"role": "tenant", "name": "Ada Lovelace", "email": "ada-states@example.com"}}},
-		{"externalId": "lease-3002", "signers": []member{{"role": "tenant", "name": "Grace Hopper", "email": "grace-states@example.com"}}}}
+	rows := []member{
+		{"externalId": "lease-3001", "signers": []member{{"role": "tenant", "name": "Ada Lovelace", "email": "ada-states@example.com"}}},
+		{"externalId": "lease-3002", "signers": []member{{"role": "tenant", "name": "Grace Hopper", "email": "grace-states@example.com"}}},
+	}
 	template := r.json(post, "/v1/templates", member{"tenantId": "acme", "name": "Lease of 2026", "fromEnvelope": voided})["id"].(string)
 	bulk := member{"templateId": template, "tenantId": "acme", "perMinute": 1, "rows": rows}
 	slow := "/v1/bulk-sends/" + r.json(post, "/v1/bulk-sends", bulk)["id"].(string)
