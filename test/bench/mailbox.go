@@ -76,7 +76,7 @@ func (s *counting) Data(r io.Reader) error {
 		return err
 	}
 	for strings.HasSuffix(s.to, hangDomain) && s.box.hangs.Load() {
-		time.Sleep(100 * time.Millisecond)
+		<-time.After(100 * time.Millisecond)
 	}
 	s.box.received(s.to)
 	return nil
