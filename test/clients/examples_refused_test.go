@@ -173,7 +173,7 @@ var withoutRefusal = map[string][]string{
 		"RemindSignerRateLimited", "RestartConflict",
 	},
 	"needs a document that cannot be shown, or has a wrong tag": {
-		"InvalidSuggestions", "PageNotRendered",
+		"PageDiffers", "InvalidSuggestions", "PageNotRendered",
 	},
 }
 
