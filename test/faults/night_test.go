@@ -88,7 +88,7 @@ type nightProcess struct {
 
 // TestNight: two envelopes a second while one thing after another goes wrong, in random order. Afterwards nothing is lost, each alert that
 // should have fired has, no other has, and nobody typed a command to mend anything.
-func TestNight(t *testing.T) {
+func TestNight(t *testing.T) { //nolint:paralleltest // it takes the whole machine
 	rnd := rand.New(rand.NewPCG(*seed, 1))
 	n := newNight(t, rnd)
 	stop := n.nightLoad()
@@ -176,7 +176,7 @@ func (n *night) start(kind, program string) *nightProcess {
 	}
 	p := &nightProcess{metrics: address()}
 	p.process = &process{w: n.scenario, program: program, args: []string{kind}, env: []string{"COUNTERSIGN_LISTEN=" + address(), "COUNTERSIGN_METRICS_LISTEN=" + p.metrics}}
-	p.process.start()
+	p.start()
 	p.supervise()
 	eventually(n.t, func() bool {
 		status, _, err := n.client.once(n.t.Context(), "GET", "http://"+p.metrics+"/healthz", nil, nil)
@@ -241,7 +241,7 @@ func (n *night) waiting() []*envelope {
 func (n *night) emptyTemporal() func() {
 	require.NoError(n.t, n.temporal.running.Kill())
 	return func() {
-		files, err := filepath.Glob(n.temporal.file() + "*")
+		files, err := filepath.Glob(n.temporal.flags[2] + "*") // the database
 		require.NoError(n.t, err)
 		require.NotEmpty(n.t, files)
 		for _, f := range files {
@@ -268,7 +268,11 @@ func (n *night) stopPostgres() func() {
 }
 
 func (n *night) fillDisk() func() {
+	signed := n.waiting() // uploads are refused meanwhile, so the load brings nothing to seal
 	n.disk.shrink(n.t)
+	for _, e := range signed {
+		require.NoError(n.t, e.complete(), "signing needs no room in the file store")
+	}
 	return func() { n.disk.grow(n.t) }
 }
 
@@ -400,7 +404,7 @@ func (p *nightProcess) supervise() {
 			case <-p.retired:
 				return
 			case <-time.After(time.Second):
-				p.process.start()
+				p.start()
 			}
 		}
 	}()

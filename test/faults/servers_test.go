@@ -116,9 +116,6 @@ func startTemporal(t *testing.T) *temporalServer {
 	return s
 }
 
-// file is the server's database.
-func (s *temporalServer) file() string { return s.flags[2] }
-
 func (s *temporalServer) start() {
 	s.t.Helper()
 	path, err := filepath.Abs("../../bin/" + bundled.Binary)

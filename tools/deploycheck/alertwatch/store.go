@@ -125,7 +125,7 @@ func (s *store) stretched(name string, v float64) float64 {
 	case strings.HasSuffix(name, "_age_seconds"), strings.HasSuffix(name, "_duration_seconds_total"):
 		return v * s.clock.stretch
 	case v > 0 && (strings.HasSuffix(name, "_run_seconds") || strings.HasSuffix(name, "_anchor_seconds") || strings.HasSuffix(name, "_not_after_seconds")):
-		return v + s.clock.now().Sub(time.Now()).Seconds()
+		return v + time.Until(s.clock.now()).Seconds()
 	default:
 		return v
 	}
