@@ -101,7 +101,7 @@ func TestNight(t *testing.T) { //nolint:paralleltest // it takes the whole machi
 	}
 	require.NotEmpty(t, chosen, "there is no fault of the name %s", *nightOnly)
 	began := time.Now()
-	for i := 0; i == 0 || time.Since(began)+nightFault+nightCalm <= *nightLength; i++ {
+	for i := 0; i == 0 || time.Since(began)+nightFault <= *nightLength; i++ {
 		f := chosen[i%len(chosen)]
 		open := n.waiting()
 		n.say("%s begins", f.name)
