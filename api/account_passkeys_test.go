@@ -356,5 +356,10 @@ func TestPasskeysBySetting(t *testing.T) {
 		person := s.person(t, models.RoleViewer)
 		person.post(passkeysPath+"/begin", object{"password": password}).refused(409, "passkeys_unavailable")
 		person.post(passkeysPath, object{"ceremony": uuid.NewString(), "name": "x", "credential": object{}}).refused(409, "passkeys_unavailable")
+		// Nor is one asked for that was registered while the service had another address.
+		owner := person.me().body["user"].(object)
+		_, err := s.store.AddPasskey(t.Context(), &models.ConsolePasskey{UserID: uuid.MustParse(owner["id"].(string)), CredentialID: []byte("old"), Credential: []byte("{}"), Name: "Old"}, uuid.Nil)
+		require.NoError(t, err)
+		(&client{t: t, s: s}).post(passkeysPath+"/challenge", object{"email": owner["email"], "password": password}).refused(409, "passkeys_unavailable")
 	}
 }

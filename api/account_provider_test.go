@@ -629,6 +629,13 @@ func TestAProviderThatDoesNotAnswer(t *testing.T) {
 	require.Equal(t, object{"provider": nil, "passkeys": true}, nobody.get("/v1/console/sign-in").want(200).body)
 	nobody.post(beginPath, object{}).refused(404, "not_found")
 	nobody.post(completePath, object{"code": "x", "state": "y"}).refused(404, "not_found")
+	for _, name := range []string{"code", "state"} {
+		in := object{"code": "x", "state": "y"}
+		in[name] = strings.Repeat("x", 4096)
+		nobody.post(completePath, in).refused(404, "not_found")
+		in[name] = strings.Repeat("x", 4097)
+		require.Equal(t, []string{name}, nobody.post(completePath, in).refused(400, "validation_error").faults())
+	}
 	without.person(t, models.RoleViewer).post(connectPath, object{"password": password}).refused(404, "not_found")
 }
 

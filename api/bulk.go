@@ -70,12 +70,9 @@ func (s *bulkHandler) createBulkSend(c *gin.Context, app caller) error {
 		rows   bulkRows
 		faults bulkFaults
 	)
-	for name, values := range c.Request.URL.Query() {
+	for name := range c.Request.URL.Query() {
 		if err := unknownBulkMember(name); err != nil {
 			return err
-		}
-		if len(values) > 1 {
-			return models.InvalidField(name, "must occur only once")
 		}
 	}
 	if t, _, err := mime.ParseMediaType(c.ContentType()); err == nil && t == "text/csv" {

@@ -70,6 +70,7 @@ func TestBulkSendFromATable(t *testing.T) {
 		"two faults": {"tenant.name,tenant.age\nAda\n", `"message":"column \"tenant.age\": is not known`},
 		"of a row":   {head + "c,Ada\n", `"message":"row 1: has 2 values for 7 columns (and 1 more); nothing was sent"`},
 		"nothing":    {"", "has no header line"},
+		"a long row": {head + strings.Repeat("x", 1<<20+8<<10) + "\n", `"rows[0]":["is larger than 1048576 bytes"]`},
 	} {
 		got := post("", c.body).refused(http.StatusBadRequest, "validation_error")
 		assert.Contains(t, string(got.raw), c.want, what)

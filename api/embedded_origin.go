@@ -41,7 +41,7 @@ var (
 // lower case and in ASCII, and no default port. A text with more than scheme, host and port is an error.
 func serializeOrigin(text string) (string, error) {
 	u, err := url.Parse(text)
-	if err != nil || len(text) > maxURL || u.Host == "" || u.User != nil || len(text) != len(u.Scheme)+len("://")+len(u.Host) {
+	if err != nil || len(text) > maxURL || u.User != nil || len(text) != len(u.Scheme)+len("://")+len(u.Host) {
 		return "", errNoOrigin
 	}
 	defaultPort := map[string]uint64{"https": 443, "http": 80}[u.Scheme]

@@ -68,7 +68,7 @@ func TestEmbeddedSessions(t *testing.T) {
 		nobody.get("/v1/signing/"+open.str("signingToken")).refused(401, "signing_link_expired")
 
 		for name, v := range map[string]any{
-			"allowedOrigin": "http://app.example.com", "expiresInMinutes": 121, "returnUrl": "http://x.example.com", "signerId": "x", "theme": "dark",
+			"allowedOrigin": "http://app.example.com", "expiresInMinutes": 121, "returnUrl": "http://x.example.com", "signerId": "x", "theme": "dark", "tenantId": nil,
 		} {
 			bad := in()
 			bad[name] = v

@@ -136,6 +136,10 @@ func TestDocumentOptionsByDefault(t *testing.T) {
 	app.get("/v1/envelopes/"+plain.str("id")+"/document?kind=prepared").refused(404, "not_found")
 	got := app.get("/v1/envelopes/" + plain.str("id")).want(200)
 	require.Empty(t, got.events("document.prepared"))
+	// The prepared file of another document is not taken for the first one's.
+	second := app.send(http.MethodPost, "/v1/envelopes/"+plain.str("id")+"/document", "application/pdf", preparable("Hello", script, "")).want(200).str("documentId")
+	app.get("/v1/envelopes/" + plain.str("id") + "/document?kind=prepared&documentId=" + second).want(200)
+	app.get("/v1/envelopes/"+plain.str("id")+"/document?kind=prepared").refused(404, "not_found")
 
 	file := preparable("Hello", script, "")
 	data := pairOfSigners()

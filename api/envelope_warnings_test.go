@@ -34,8 +34,10 @@ func TestWarningsBeforeSending(t *testing.T) {
 			field("signature", "sig", 160, 40, nil),
 			field("email", "mail", 160, 20, nil),
 		}
-		id := c.draftOf(data, kit.OnePage()).want(201).str("id")
+		made := c.draftOf(data, kit.OnePage()).want(201)
+		id := made.str("id")
 		draft := c.get("/v1/envelopes/" + id).want(200)
+		require.Equal(t, draft.document(0)["warnings"], made.document(0)["warnings"], "the answer to the upload has them as well")
 		byField, fonts := map[any]string{}, 0
 		for _, w := range draft.body["documents"].([]any)[0].(object)["warnings"].([]any) {
 			warning := w.(object)

@@ -142,6 +142,18 @@ func TestIdempotencyForSignersAndTokens(t *testing.T) {
 	require.NotEqual(t, first.str("access_token"), login(s.pass).want(200).str("access_token"), "a token that would soon expire is not repeated")
 }
 
+// TestSecretsAreNotReplayed: an answer with a secret that is shown once is not kept for a repeat of the same key; the request is
+// done again.
+func TestSecretsAreNotReplayed(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	admin := s.person(t, models.RoleAdmin).with("Idempotency-Key", "1")
+	first := admin.post("/v1/console/client-secrets", object{"password": password}).want(201)
+	again := admin.post("/v1/console/client-secrets", object{"password": password}).want(201)
+	require.NotEqual(t, first.str("clientSecret"), again.str("clientSecret"))
+	require.Empty(t, again.header.Get("Idempotency-Replayed"))
+}
+
 // TestInterruptedRequest: whatever happens between the commit and the answer, a
 // repeat makes no second resource.
 func TestInterruptedRequest(t *testing.T) {

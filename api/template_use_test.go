@@ -60,6 +60,7 @@ func TestEnvelopesOfATemplate(t *testing.T) {
 		require.EqualValues(t, 2, draft.signer(1)["routingOrder"])
 		require.Equal(t, []any{"950.5", "as agreed"}, []any{draft.field(0)["defaultValue"], draft.field(1)["defaultValue"]})
 		require.Equal(t, template.document(0)["sha256"], draft.document(0)["sha256"])
+		require.Len(t, draft.document(0)["warnings"], 1, "of the font that is not embedded, as if the file had been uploaded")
 		require.Equal(t, template.str("id"), draft.events("envelope.created")[0]["templateId"])
 		require.Equal(t, kit.OnePage(), c.get("/v1/envelopes/"+draft.str("id")+"/document").want(200).raw)
 		c.post("/v1/envelopes", data).refused(409, "external_id_taken")

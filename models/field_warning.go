@@ -18,14 +18,14 @@ const expectedText = 10
 const sampleText = "average length of words "
 
 // Warnings returns the warnings about a field as the sender placed it. fit reports how many characters of a text fit
-// legibly, and whether all do. covers reports whether the field covers text of its page.
+// legibly, and whether all do. covers reports whether the field is for a picture that would cover text of its page.
 func (e *Envelope) Warnings(f *Field, fit func(f *Field, text string) (int, bool), covers bool) (out []FieldWarning) {
 	if d := e.Document(f.DocumentID); d != nil {
 		if w, h, ok := d.PageSize(f.Page); ok && f.W*f.H > w*h/4 {
 			out, covers = append(out, FieldTooLarge), false // one warning is enough
 		}
 	}
-	if covers && f.Type.Image() {
+	if covers {
 		out = append(out, FieldCoversText)
 	}
 	for _, text := range f.expected(e.Signer(f.SignerID)) {
