@@ -2,11 +2,13 @@ package api_test
 
 import (
 	"bytes"
+	"compress/zlib"
 	"context"
 	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"image"
 	"image/color"
 	"image/jpeg"
@@ -80,6 +82,32 @@ func noise(t *testing.T, side int) image.Image {
 		img.Pix[i] = byte(r.Uint32())
 	}
 	return img
+}
+
+// noiseOfTwoChannels is a PNG of random gray with random opacity (PNG, section 11.2.1), a kind that Go's encoder does not write.
+func noiseOfTwoChannels(t *testing.T, side int) []byte {
+	t.Helper()
+	var pixels, out bytes.Buffer
+	z, err := zlib.NewWriterLevel(&pixels, zlib.NoCompression)
+	require.NoError(t, err)
+	r, line := rand.NewChaCha8([32]byte{}), make([]byte, 1+2*side) // first the filter: 0, none
+	for range side {
+		_, _ = r.Read(line[1:])
+		_, err := z.Write(line)
+		require.NoError(t, err)
+	}
+	require.NoError(t, z.Close())
+	out.WriteString("\x89PNG\r\n\x1a\n")
+	chunk := func(name string, data []byte) {
+		body := append([]byte(name), data...)
+		out.Write(binary.BigEndian.AppendUint32(nil, uint32(len(data))))
+		out.Write(binary.BigEndian.AppendUint32(body, crc32.ChecksumIEEE(body)))
+	}
+	header := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(side)), uint32(side))
+	chunk("IHDR", append(header, 8, 4, 0, 0, 0)) // 8 bits of gray and of opacity
+	chunk("IDAT", pixels.Bytes())
+	chunk("IEND", nil)
+	return out.Bytes()
 }
 
 func inPNG(t *testing.T, img image.Image) []byte {
@@ -233,6 +261,9 @@ func TestAttachmentsAreBounded(t *testing.T) {
 	c.attach(token, field, "a.png", huge).want(400)
 	c.attach(token, field, "a.pdf", append(kit.OnePage(), make([]byte, 10<<20)...)).refused(413, "file_too_large")
 	c.attach(token, field, "a.pdf", kit.OnePage()[:200]).want(400)
+	grows := noiseOfTwoChannels(t, 1700)
+	require.Less(t, len(grows), 6<<20)
+	require.Contains(t, c.attach(token, field, "a.png", grows).refused(413, "file_too_large").str("message"), "re-encoded", "four channels take twice the bytes")
 	kept, err := s.cfg.Blobs.List(t.Context(), "envelopes/"+e.str("id")+"/attachments/")
 	require.NoError(t, err)
 	require.Empty(t, kept)

@@ -45,12 +45,7 @@ func (s *webhookHandler) endpointRequest(c *gin.Context, app caller) (uuid.UUID,
 
 // createConsoleWebhook registers an endpoint, as the app itself would.
 func (s *webhookHandler) createConsoleWebhook(c *gin.Context, app caller, o *object) error {
-	made, err := s.registerWebhook(c, app, o, asJSON(http.StatusCreated, viewConsoleWebhook))
-	if err != nil {
-		return err
-	}
-	s.logSecurityEvent(c, "webhook created", "webhook", made.ID, "by", app.actor())
-	return nil
+	return s.registerWebhook(c, app, o, asJSON(http.StatusCreated, viewConsoleWebhook))
 }
 
 // updateWebhook changes the URL or the events of an endpoint; a missing or null member keeps its value.
@@ -69,29 +64,13 @@ func (s *webhookHandler) updateWebhook(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	w, err := s.store.PatchWebhook(c.Request.Context(), app.ID, id, store.WebhookPatch{WebhookChange: change})
-	if err != nil {
-		return err
-	}
-	s.logSecurityEvent(c, "webhook changed", "webhook", id, "by", app.actor())
-	return answer(c, http.StatusOK, viewConsoleWebhook(w))
-}
-
-// deleteConsoleWebhook removes an endpoint, as the app itself would.
-func (s *webhookHandler) deleteConsoleWebhook(c *gin.Context, app caller) error {
-	if err := s.deleteWebhook(c, app); err != nil {
-		return err
-	}
-	s.logSecurityEvent(c, "webhook deleted", "webhook", c.Param("id"), "by", app.actor())
-	return nil
+	return s.changeWebhook(c, app, id, store.WebhookPatch{WebhookChange: change}, asJSON(http.StatusOK, viewConsoleWebhook))
 }
 
 // setWebhookActive is the handler that pauses or resumes an endpoint.
 func (s *webhookHandler) setWebhookActive(active bool) func(*gin.Context, caller) error {
 	return func(c *gin.Context, app caller) error {
-		return command(s.subject, c, func(st webhookStore) (*models.Webhook, error) {
-			return st.PatchWebhook(c.Request.Context(), app.ID, checkedID(c, "id"), store.WebhookPatch{Active: &active})
-		}, asJSON(http.StatusOK, viewConsoleWebhook))
+		return s.changeWebhook(c, app, checkedID(c, "id"), store.WebhookPatch{Active: &active}, asJSON(http.StatusOK, viewConsoleWebhook))
 	}
 }
 
@@ -121,9 +100,7 @@ func (s *webhookHandler) rotateSecret(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	return command(s.subject, c, func(st webhookStore) (*models.Webhook, error) {
-		return st.PatchWebhook(c.Request.Context(), app.ID, id, store.WebhookPatch{Secret: &secret, Overlap: overlap})
-	}, asJSON(http.StatusOK, viewConsoleWebhook))
+	return s.changeWebhook(c, app, id, store.WebhookPatch{Secret: &secret, Overlap: overlap}, asJSON(http.StatusOK, viewConsoleWebhook))
 }
 
 // resendSince sends again all that failed at an endpoint since a time.

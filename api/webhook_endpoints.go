@@ -39,25 +39,29 @@ func listWebhooks[V any](s *webhookHandler, view func(*models.Webhook) V, respon
 }
 
 func (s *webhookHandler) createWebhook(c *gin.Context, app caller, o *object) error {
-	_, err := s.registerWebhook(c, app, o, asJSON(http.StatusCreated, viewWebhook))
-	return err
+	return s.registerWebhook(c, app, o, asJSON(http.StatusCreated, viewWebhook))
 }
 
 // registerWebhook registers the endpoint that o describes, and answers with view.
-func (s *webhookHandler) registerWebhook(c *gin.Context, app caller, o *object, view func(*models.Webhook) (*store.StoredResponse, error)) (made *models.Webhook, err error) {
+func (s *webhookHandler) registerWebhook(c *gin.Context, app caller, o *object, view func(*models.Webhook) (*store.StoredResponse, error)) error {
 	url := o.str("url")
 	if !o.badUnder("url") {
 		s.webhookURL(o, url)
 	}
 	events, secret, include := webhookEvents(o), webhookSecret(o), webhookInclude(o)
 	if err := o.err(); err != nil {
-		return nil, err
+		return err
 	}
-	err = command(s.subject, c, func(st webhookStore) (_ *models.Webhook, err error) {
+	var made *models.Webhook
+	err := command(s.subject, c, func(st webhookStore) (_ *models.Webhook, err error) {
 		made, err = st.CreateWebhook(c.Request.Context(), app.ID, url, events, secret, include...)
 		return made, err
 	}, view)
-	return made, err
+	if err != nil {
+		return err
+	}
+	s.logSecurityEvent(c, "webhook created", "webhook", made.ID, "by", app.actor())
+	return nil
 }
 
 func (s *webhookHandler) getWebhook(c *gin.Context, app caller) error {
@@ -96,18 +100,27 @@ func (s *webhookHandler) patchWebhook(c *gin.Context, app caller) error {
 	if err := o.err(); err != nil {
 		return err
 	}
-	w, err := s.keyed(c).PatchWebhook(c.Request.Context(), app.ID, id, change)
+	return s.changeWebhook(c, app, id, change, asJSON(http.StatusOK, viewWebhook))
+}
+
+// changeWebhook changes an endpoint, and answers with view.
+func (s *webhookHandler) changeWebhook(c *gin.Context, app caller, id uuid.UUID, change store.WebhookPatch, view func(*models.Webhook) (*store.StoredResponse, error)) error {
+	err := command(s.subject, c, func(st webhookStore) (*models.Webhook, error) {
+		return st.PatchWebhook(c.Request.Context(), app.ID, id, change)
+	}, view)
 	if err != nil {
 		return err
 	}
 	s.logSecurityEvent(c, "webhook changed", "webhook", id, "by", app.actor())
-	return answer(c, http.StatusOK, viewWebhook(w))
+	return nil
 }
 
 func (s *webhookHandler) deleteWebhook(c *gin.Context, app caller) error {
-	if err := s.store.DeleteWebhook(c.Request.Context(), app.ID, checkedID(c, "id")); err != nil {
+	id := checkedID(c, "id")
+	if err := s.store.DeleteWebhook(c.Request.Context(), app.ID, id); err != nil {
 		return err
 	}
+	s.logSecurityEvent(c, "webhook deleted", "webhook", id, "by", app.actor())
 	return answerNothing(c)
 }
 

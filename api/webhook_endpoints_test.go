@@ -2,10 +2,12 @@ package api_test
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"countersign/api"
@@ -55,5 +57,34 @@ func TestPrivateNamesAreNoEndpoints(t *testing.T) {
 		require.Contains(t, admin.post("/v1/console/webhooks", hook).refused(400, "validation_error").body["errors"], "url", name)
 		a := admin.call(http.MethodPatch, "/v1/console/webhooks/"+good.str("id"), object{"url": hook["url"]})
 		require.Contains(t, a.refused(400, "validation_error").body["errors"], "url", name)
+	}
+}
+
+// TestChangesOfWebhooksAreLogged: each of them, whether the app or a console user makes it.
+func TestChangesOfWebhooksAreLogged(t *testing.T) {
+	t.Parallel()
+	log := &logBuffer{}
+	s := onSQLite(t, func(cfg *api.Config) { cfg.Log = slog.New(slog.NewTextHandler(log, nil)) })
+	app, admin := s.client(t), s.person(t, models.RoleAdmin)
+	by := map[*client]string{app: models.AppActor(s.app.ID), admin: models.UserActor(uuid.MustParse(admin.me().body["user"].(object)["id"].(string)))}
+	did := func(what string, who *client, do func() *answer) {
+		before := len(log.String())
+		require.Less(t, do().status, 300, what)
+		require.Regexp(t, `msg="`+what+`" webhook=[0-9a-f-]{36} by=`+by[who]+" ", log.String()[before:])
+	}
+	for who, path := range map[*client]string{app: "/v1/webhooks", admin: "/v1/console/webhooks"} {
+		var at string
+		did("webhook created", who, func() *answer {
+			made := who.post(path, object{"url": "https://example.com/a", "events": []string{"envelope.sent"}}).want(201)
+			at = path + "/" + made.str("id")
+			return made
+		})
+		did("webhook changed", who, func() *answer { return who.patch(at, object{"url": "https://example.com/b"}) })
+		if who == admin {
+			did("webhook changed", who, func() *answer { return who.post(at+"/pause", nil) })
+			did("webhook changed", who, func() *answer { return who.post(at+"/resume", nil) })
+			did("webhook changed", who, func() *answer { return who.post(at+"/secret", object{"secret": nil}) })
+		}
+		did("webhook deleted", who, func() *answer { return who.del(at) })
 	}
 }

@@ -13,7 +13,7 @@ func (s *webhookHandler) routes() []route {
 		forConsole(viewer, get, "/v1/console/webhooks", listWebhooks(s, viewConsoleWebhook, answerList)),
 		forConsole(admin, post, "/v1/console/webhooks", withBody(s.createConsoleWebhook)),
 		forConsole(admin, patch, "/v1/console/webhooks/:id", s.updateWebhook),
-		forConsole(admin, del, "/v1/console/webhooks/:id", s.deleteConsoleWebhook),
+		forConsole(admin, del, "/v1/console/webhooks/:id", s.deleteWebhook),
 		forConsole(admin, post, "/v1/console/webhooks/:id/pause", s.setWebhookActive(false)),
 		forConsole(admin, post, "/v1/console/webhooks/:id/resume", s.setWebhookActive(true)),
 		forConsole(admin, post, "/v1/console/webhooks/:id/secret", s.rotateSecret),
