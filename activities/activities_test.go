@@ -48,14 +48,19 @@ type fakeMailer struct {
 	small bool
 	// meanwhile is called while the email is sent; nil: nothing.
 	meanwhile func()
+	// limits are the times that the attempts had.
+	limits []time.Duration
 }
 
-func (p *fakeMailer) Send(_ context.Context, m notify.Mail) error {
+func (p *fakeMailer) Send(ctx context.Context, m notify.Mail) error {
 	if p.meanwhile != nil {
 		p.meanwhile()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if end, ok := ctx.Deadline(); ok {
+		p.limits = append(p.limits, time.Until(end))
+	}
 	if p.fail != nil {
 		return p.fail
 	}

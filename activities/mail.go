@@ -309,32 +309,28 @@ func (r *refusedError) Unwrap() error { return r.error }
 // tryLater is the error of an activity that sends mails. Where it says nothing but that mails were refused, the
 // activity is tried again when the first of them is to be, though not before the retry policy's longest delay.
 func tryLater(err error) error {
-	wait, refused := waitOfRefused(err)
-	if !refused || wait <= time.Minute {
+	wait := waitOfRefused(err)
+	if wait <= time.Minute {
 		return err
 	}
 	return sdktemporal.NewApplicationErrorWithOptions(err.Error(), "MailRefused", sdktemporal.ApplicationErrorOptions{NextRetryDelay: wait})
 }
 
-// waitOfRefused is the shortest wait of the mails that were refused, where err is about nothing else.
-func waitOfRefused(err error) (wait time.Duration, refused bool) {
+// waitOfRefused is the shortest wait of the mails that were refused; 0: err is about something else as well.
+func waitOfRefused(err error) time.Duration {
 	switch e := err.(type) { //nolint:errorlint // each error of those that are joined is looked at
 	case *refusedError:
-		return e.wait, true
+		return e.wait
 	case interface{ Unwrap() []error }:
-		wait = longestWait
+		wait := longestWait
 		for _, one := range e.Unwrap() {
-			w, refused := waitOfRefused(one)
-			if !refused {
-				return 0, false
-			}
-			wait = min(wait, w)
+			wait = min(wait, waitOfRefused(one))
 		}
-		return wait, true
+		return wait
 	case interface{ Unwrap() error }:
 		return waitOfRefused(e.Unwrap())
 	}
-	return 0, false
+	return 0
 }
 
 // noteMail records the result of a message only with the message.

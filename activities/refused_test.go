@@ -81,6 +81,22 @@ func TestAnAddressThatIsRefusedForDays(t *testing.T) {
 	})
 }
 
+// TestALaterAttemptHasMoreTime: the first takes up to ten seconds, and a slow server gets a minute after that.
+func TestALaterAttemptHasMoreTime(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		e, in := env.sent("a@example.com")
+		env.mails.fail = errors.New("mail server: timeout")
+		for range 2 {
+			require.Error(env.t, env.Invite(env.t.Context(), temporal.InviteInput{EnvelopeInput: in, SignerID: e.Signers[0].ID}))
+		}
+		require.Len(env.t, env.mails.limits, 2)
+		for i, want := range []time.Duration{10 * time.Second, time.Minute} {
+			assert.InDelta(env.t, want, env.mails.limits[i], float64(4*time.Second))
+		}
+	})
+}
+
 // TestWhyAMailWaits: the reason of the last attempt that was in vain is with the mail until it goes out.
 func TestWhyAMailWaits(t *testing.T) {
 	t.Parallel()

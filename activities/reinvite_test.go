@@ -64,3 +64,27 @@ func TestALinkRenewedTwiceInAMoment(t *testing.T) {
 		assert.Len(env.t, env.mails.mails, 1)
 	})
 }
+
+// TestTheInvitationOfARefusedRenewal: the invitation of the group waits for the mail to the person who took a signer's place, and
+// no longer once the server has refused it for good.
+func TestTheInvitationOfARefusedRenewal(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(env *fakeEnv) {
+		ctx := env.t.Context()
+		e, in := env.sent("ada@example.com")
+		signer := e.Signers[0].ID
+		env.change(e, func(e *models.Envelope) error {
+			_, err := e.Replace(env.act(), signer, models.Replacement{Name: "Bea", Email: "bea@example.com"})
+			return err
+		})
+		group := temporal.InviteInput{EnvelopeInput: in, SignerID: signer}
+		require.ErrorContains(env.t, env.Invite(ctx, group), "a renewal sends it")
+		env.mails.refuse = "bea@example.com"
+		renewal := group
+		renewal.LinkID = env.load(in).Signers[0].LinkID
+		require.NoError(env.t, env.Invite(ctx, renewal))
+		require.Equal(env.t, 1, env.events(e, models.EventInvitationFailed))
+		require.NoError(env.t, env.Invite(ctx, group))
+		require.Empty(env.t, env.mails.mails)
+	})
+}

@@ -113,6 +113,27 @@ func TestAPasswordIsItsOwnUsers(t *testing.T) {
 	})
 }
 
+// TestConnectingLeavesOtherDisabledUsers: the identity of a disabled user stays that user's, unless it is the one that is connected.
+func TestConnectingLeavesOtherDisabledUsers(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, _ *kit.Clock) {
+		ctx := t.Context()
+		app, ada, bob := newUsers(t, s)
+		identity := func(subject string) store.ProviderIdentity {
+			return store.ProviderIdentity{
+				Issuer: "https://login.example.com", Subject: subject, App: app.ID, Role: models.RoleViewer, Email: subject + "@elsewhere.example", EmailVerified: true, Name: "N",
+			}
+		}
+		_, err := s.LinkProvider(ctx, ada.ID, identity("ada"))
+		require.NoError(t, err)
+		require.NoError(t, s.DisableUser(ctx, app.ID, ada.ID))
+		_, err = s.LinkProvider(ctx, bob.ID, identity("bob"))
+		require.NoError(t, err)
+		_, _, err = s.UserOfProvider(ctx, identity("ada"))
+		require.Equal(t, "account_disabled", refusalOf(t, err))
+	})
+}
+
 // TestLongPasswords: of two that are the same for 72 bytes each is one of its own.
 func TestLongPasswords(t *testing.T) {
 	t.Parallel()

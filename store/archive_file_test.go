@@ -42,6 +42,7 @@ type brokenFiles struct {
 	blob.Store
 
 	keep, kept, open atomic.Bool
+	meanwhile        func() // called before a file is kept; nil: nothing
 }
 
 var errDiskBroken = errors.New("disk broken on purpose")
@@ -49,6 +50,9 @@ var errDiskBroken = errors.New("disk broken on purpose")
 func (b *brokenFiles) Keep(ctx context.Context, f *os.File, key string) error {
 	if b.keep.Load() {
 		return errDiskBroken
+	}
+	if b.meanwhile != nil {
+		b.meanwhile()
 	}
 	err := b.Store.Keep(ctx, f, key)
 	if err == nil && b.kept.Load() {
@@ -214,6 +218,36 @@ func TestArchivedEnvelopesReadTheSame(t *testing.T) {
 		assert.Equal(t, before, f.everythingRead())
 		assert.Equal(t, []int{values, events}, []int{f.rows("field_values"), f.rows("audit_events")})
 		assert.Zero(t, f.rows("envelope_archives WHERE key IS NOT NULL OR released_at IS NULL"), "nobody can read the files any more")
+	})
+}
+
+// TestRestoredSinceItWasLoaded: an envelope without values has none, whatever is true of the others by now.
+func TestRestoredSinceItWasLoaded(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
+		f, ctx := newArchiveFixture(t, s, clock), t.Context()
+		f.archiveAll()
+		voided, err := s.Envelope(ctx, f.app.ID, f.ended[2].ID)
+		require.NoError(t, err)
+		require.True(t, voided.Archived)
+		require.NoError(t, s.Restore(ctx, voided.ID))
+		values, err := s.Values(ctx, voided)
+		require.NoError(t, err)
+		require.Empty(t, values)
+	})
+}
+
+// TestArchivesAreRecordedInTime: the rows stay where keeping the file has taken more than an hour, as a sweep may soon remove it.
+func TestArchivesAreRecordedInTime(t *testing.T) {
+	t.Parallel()
+	kit.OnBoth(t, func(t *testing.T, s *store.Store, clock *kit.Clock) {
+		f, ctx := newArchiveFixture(t, s, clock), t.Context()
+		before := f.rows("audit_events")
+		f.files.meanwhile = func() { clock.Add(time.Hour + time.Second) }
+		require.ErrorIs(t, s.Archive(ctx, f.ended[0]), store.ErrNotArchivable)
+		require.Equal(t, before, f.rows("audit_events"))
+		f.files.meanwhile = func() { clock.Add(time.Hour) }
+		require.NoError(t, s.Archive(ctx, f.ended[0]))
 	})
 }
 

@@ -145,6 +145,12 @@ func TestMonthsAreMadeAhead(t *testing.T) {
 	made, _, err := s.MaintainPartitions(ctx)
 	require.NoError(t, err)
 	assert.Empty(t, made, "all were made with the migration")
+	missing := "webhook_events" + store.PeriodStart(clock.Now()).AddDate(0, 1, 0).Format("_2006_01")
+	_, err = db.ExecContext(ctx, "DROP TABLE "+missing)
+	require.NoError(t, err)
+	made, _, err = s.MaintainPartitions(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, []string{missing}, made, "the month after it does not stand in for it")
 
 	clock.Add(until.Add(time.Hour).Sub(clock.Now()))
 	now, err := s.PartitionsUntil(ctx)

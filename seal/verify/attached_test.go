@@ -54,6 +54,13 @@ func TestAttachedOriginals(t *testing.T) {
 	}
 }
 
+// TestAnAttachmentThatIsNotNamed: a record's attachment that the document has not under its name is called so, not damaged.
+func TestAnAttachmentThatIsNotNamed(t *testing.T) {
+	t.Parallel()
+	_, err := readEmbedded(nil, nil)
+	require.ErrorIs(t, err, errNotEmbedded)
+}
+
 // TestRecordsAreOpenedOnce: an opened record is reused only for the same bytes.
 func TestRecordsAreOpenedOnce(t *testing.T) {
 	t.Parallel()

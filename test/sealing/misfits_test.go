@@ -34,7 +34,7 @@ func TestSealsThatDoNotFit(t *testing.T) {
 	}{
 		"the original ends before it begins": {place, fmt.Sprintf("/Original[%d 0]", len(original)), "the original's place makes no sense"},
 		"an original of no bytes":            {place, "/Original[567 567]", "the original's place makes no sense"},
-		"nothing at the beginning":           {place, "/Original[0 0]" + strings.Repeat(" ", len(place)-len("/Original[0 0]")), "the original's place makes no sense"},
+		"nothing at the beginning":           {record + place, strings.Replace(record, " 0 R", "9999 0 R", 1) + "/Original[0 0]", "the original's place makes no sense"},
 		"an original that begins later":      {place, "/Original[567 568]", "the original's place makes no sense"},
 		"a shorter original":                 {place, fmt.Sprintf("/Original[0 %d]", len(original)-1), "seal and record do not agree about where it is"},
 		"an original up to the signature":    {place, fmt.Sprintf("/Original[0 %d]", at), "does not stand in the seal"},

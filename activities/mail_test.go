@@ -1,0 +1,28 @@
+package activities
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	sdktemporal "go.temporal.io/sdk/temporal"
+)
+
+// TestWhenRefusedMailsAreTriedAgain: when the first of them is due, if all that failed was refused; if anything else failed, as the
+// retry policy says.
+func TestWhenRefusedMailsAreTriedAgain(t *testing.T) {
+	t.Parallel()
+	refused := func(wait time.Duration) error { return &refusedError{error: errors.New("451 later"), wait: wait} }
+	delay := func(all ...error) time.Duration {
+		app, ok := errors.AsType[*sdktemporal.ApplicationError](tryLater(errors.Join(all...)))
+		if !ok {
+			return 0
+		}
+		return app.NextRetryDelay()
+	}
+	require.Equal(t, 5*time.Minute, delay(refused(20*time.Minute), refused(5*time.Minute)))
+	require.Equal(t, longestWait, delay(refused(longestWait)))
+	require.Zero(t, delay(refused(20*time.Minute), refused(time.Minute)), "the retry policy is soon enough")
+	require.Zero(t, delay(refused(20*time.Minute), errors.New("connection refused")))
+}
