@@ -48,6 +48,8 @@ var suites = []suite{
 	{"seal", "./seal", []string{"./seal", "./test/sealing", "./test/forgeries"}},
 	{"seal", "./seal/admission", []string{"./seal/admission", "./test/sealing", "./test/forgeries"}},
 	{"seal", "./seal/manifest", []string{"./seal/manifest", "./seal", "./test/sealing", "./test/forgeries"}},
+	{"seal", "./seal/picture", []string{"./seal/picture", "./seal", "./test/sealing"}},
+	{"seal", "./seal/sealkey", []string{"./seal/sealkey", "./seal", "./test/sealing"}},
 	{"seal", "./seal/verify", []string{"./seal/verify", "./test/sealing", "./test/forgeries"}},
 	{"cms", "./seal/cms", []string{"./seal/cms", "./seal", "./test/sealing", "./test/forgeries"}},
 	{"credential", "./internal/credential", []string{"./internal/credential", "./api"}},

@@ -99,11 +99,11 @@ func npmPackage(dir, name, license string) (component, error) {
 
 var quoted = regexp.MustCompile(`["'](?:[./]*node_modules/)?((?:@[\w.-]+/)?[\w.-]+)[^"'\n]*["']`)
 
-// importedNames are the first parts of all strings in the pages' sources: packages, among others.
+// importedNames are the first parts of all strings in the pages' sources without their tests: packages, among others.
 func importedNames(web string) (map[string]bool, error) {
 	names := map[string]bool{}
 	err := filepath.WalkDir(filepath.Join(web, "src"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, ".test.ts") {
 			return err
 		}
 		b, err := os.ReadFile(path) //nolint:gosec // of the repository
