@@ -235,7 +235,7 @@ func TestTemplatePages(t *testing.T) {
 	want := c.get("/v1/envelopes/" + e.str("id") + "/documents/" + e.document(0)["id"].(string) + "/pages/1").want(200)
 	got := c.get(at).want(200)
 	require.Equal(t, want.header.Get("X-Appearance-SHA256"), got.header.Get("X-Appearance-SHA256"))
-	require.InDelta(t, 595, c.get(at+"/lines").want(200).body["width"], 0)
+	require.InDelta(t, 595, c.get(at + "/lines").want(200).body["width"], 0)
 	require.Equal(t, "Contract", c.get(at + "/text").want(200).body["words"].([]any)[0].(object)["text"])
 	s.other(t).get(at).refused(404, "not_found")
 	c.get("/v1/templates/"+template.str("id")+"/documents/"+uuid.NewString()+"/pages/1").refused(404, "not_found")

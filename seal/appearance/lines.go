@@ -187,7 +187,7 @@ func (r *lineReader) straightParts(object uint64, m matrix) (out []part) {
 		}
 		now, curved = part{}, false
 	}
-	count := int32(r.d.call("FPDFPath_CountSegments", object))             //nolint:gosec // an int
+	count := int32(r.d.call("FPDFPath_CountSegments", object)) //nolint:gosec // an int
 	for i := uint64(0); i < uint64(max(0, count)) && r.d.err == nil; i++ {
 		if r.left--; r.left <= 0 {
 			return nil
