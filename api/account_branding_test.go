@@ -143,9 +143,9 @@ func TestBadBranding(t *testing.T) {
 	require.Greater(t, large.Len(), models.MaxLogo)
 	b64 := base64.StdEncoding.EncodeToString
 	require.Contains(t, refusal("logo", "!"), "base64")
-	require.Contains(t, refusal("logo", ""), "no whole PNG or JPEG")
-	require.Contains(t, refusal("logo", b64([]byte("<svg/>"))), "no whole PNG or JPEG")
-	require.Contains(t, refusal("logo", b64(pngOf(image.Rect(0, 0, 9, 9))[:60])), "no whole PNG or JPEG")
+	require.Contains(t, refusal("logo", ""), "not a complete PNG or JPEG")
+	require.Contains(t, refusal("logo", b64([]byte("<svg/>"))), "not a complete PNG or JPEG")
+	require.Contains(t, refusal("logo", b64(pngOf(image.Rect(0, 0, 9, 9))[:60])), "not a complete PNG or JPEG")
 	require.Contains(t, refusal("logo", b64(large.Bytes()[:models.MaxLogo+1])), "at most 524288 bytes")
 	require.Contains(t, refusal("logo", b64(pngOf(image.Rect(0, 0, 9000, 1)))), "9000 × 1 pixels")
 	require.Contains(t, refusal("logo", b64(emptyPNG(t))), "transparent")

@@ -82,7 +82,7 @@ func (s *signInHandler) confirmFactor(c *gin.Context, app caller, o *object) err
 // wrongCode names the member that a code was in: the session itself is good.
 func wrongCode(err error) error {
 	if errors.Is(err, store.ErrCode) {
-		return wrongCredential("code", "is wrong, or was used before")
+		return wrongCredential("code", "is wrong or was already used")
 	}
 	return err
 }

@@ -170,7 +170,7 @@ func (p *fakeProvider) authorize(address string) object {
 }
 
 // withProvider is a service where one signs in at a provider.
-func withProvider(t *testing.T, db string) (*service, *fakeProvider, *bytes.Buffer) {
+func withProvider(t *testing.T, db string, also ...func(*api.Config)) (*service, *fakeProvider, *bytes.Buffer) {
 	t.Helper()
 	var p *fakeProvider
 	log := &bytes.Buffer{}
@@ -180,6 +180,9 @@ func withProvider(t *testing.T, db string) (*service, *fakeProvider, *bytes.Buff
 			Issuer: p.URL, ClientID: providerClient, ClientSecret: providerSecret, RedirectURL: cfg.BaseURL + "/console/signed-in", RoleClaim: "roles", Now: cfg.Now,
 		})}
 		cfg.Log = slog.New(slog.NewTextHandler(lockedWriter{&sync.Mutex{}, log}, nil))
+		for _, set := range also {
+			set(cfg)
+		}
 	})
 	return s, p, log
 }

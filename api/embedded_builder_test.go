@@ -174,7 +174,7 @@ func TestBuilderSessionsReachNothingElse(t *testing.T) {
 	allowed := 0
 	for _, r := range s.api.Routes() {
 		method, path, _ := strings.Cut(r, " ")
-		if strings.Contains(path, "{token}") || !strings.HasPrefix(path, "/v1/") || path == "/v1/verify" || path == "/v1/console/login" || path == "/v1/console/sign-in" || path == beginPath || path == completePath || path == passkeysPath+"/challenge" {
+		if strings.Contains(path, "{token}") || !strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/v1/verify") || path == "/v1/console/login" || path == "/v1/console/sign-in" || path == beginPath || path == completePath || path == passkeysPath+"/challenge" {
 			continue // these ask for another credential, or none
 		}
 		with := func(envelope string) *answer {
@@ -195,7 +195,7 @@ func TestBuilderSessionsReachNothingElse(t *testing.T) {
 			allowed++
 		}
 	}
-	require.Equal(t, 5, allowed, "the draft, its file, its pages with their texts, and the suggestions")
+	require.Equal(t, 6, allowed, "the draft, its file, its pages with their texts and lines, and the suggestions")
 	c.get("/v1/envelopes/" + other.str("id")).want(200)
 	(&client{t: t, s: s, token: "builder_x"}).get("/v1/envelopes/"+e.str("id")).refused(401, "unauthorized")
 }
@@ -325,7 +325,7 @@ func TestBuilderSessionsOfTemplatesReachNothingElse(t *testing.T) {
 	allowed := []string{}
 	for _, r := range s.api.Routes() {
 		method, path, _ := strings.Cut(r, " ")
-		if strings.Contains(path, "{token}") || !strings.HasPrefix(path, "/v1/") || path == "/v1/verify" || path == "/v1/console/login" || path == "/v1/console/sign-in" || strings.HasPrefix(path, "/v1/console/provider/") || path == passkeysPath+"/challenge" {
+		if strings.Contains(path, "{token}") || !strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/v1/verify") || path == "/v1/console/login" || path == "/v1/console/sign-in" || strings.HasPrefix(path, "/v1/console/provider/") || path == passkeysPath+"/challenge" {
 			continue // these ask for another credential, or none
 		}
 		with := func(id string) *answer {
@@ -344,7 +344,8 @@ func TestBuilderSessionsOfTemplatesReachNothingElse(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{
 		"GET /v1/templates/{id}", "GET /v1/templates/{id}/document", "GET /v1/templates/{id}/documents/{documentId}/suggestions",
-		"GET /v1/templates/{id}/documents/{documentId}/pages/{page}", "GET /v1/templates/{id}/documents/{documentId}/pages/{page}/text", "PATCH /v1/templates/{id}",
+		"GET /v1/templates/{id}/documents/{documentId}/pages/{page}", "GET /v1/templates/{id}/documents/{documentId}/pages/{page}/text",
+		"GET /v1/templates/{id}/documents/{documentId}/pages/{page}/lines", "PATCH /v1/templates/{id}",
 	}, allowed)
 	_, draft := c.builder(e, nil)
 	draft.get("/v1/templates/"+template.str("id")).refused(401, "unauthorized")

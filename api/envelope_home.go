@@ -29,8 +29,11 @@ type homeView struct {
 func (s *envelopeHandler) getHome(c *gin.Context, app caller) error {
 	p := models.Problems{}
 	f := store.EnvelopeFilter{App: app.ID, Tenant: c.Query("tenantId")}
-	if f.Tenant == "" && len(app.Tenants) > 0 {
-		p.Add("tenantId", "is required for a client that may act for some tenants only")
+	switch _, given := c.GetQuery("tenantId"); {
+	case f.Tenant == "" && given:
+		p.Add("tenantId", "must not be empty")
+	case f.Tenant == "" && len(app.Tenants) > 0:
+		p.Add("tenantId", "is required for a client that is restricted to some tenants")
 	}
 	if err := checkTenantQuery(p, app, f.Tenant); err != nil {
 		return err

@@ -107,7 +107,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	c.get(at).want(200)
 	c.post(at+"/consent", nil).want(200)
 	files.now = true
-	c.attach(token, e.field(0)["id"], "a.pdf", kit.OnePage()).refused(500, "internal_error")
+	c.attach(token, e.field(0)["id"], "a.pdf", kit.OnePage()).refused(503, "unavailable")
 	files.now = false
 	c.attach(token, e.field(0)["id"], "a.pdf", kit.OnePage()).want(201)
 }

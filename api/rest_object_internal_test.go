@@ -51,7 +51,7 @@ func TestBodiesThatAreNoObject(t *testing.T) {
 	for body, says := range map[string]string{
 		"": "not valid JSON (at byte 0)", "[]": "must be a JSON object", "null": "must be a JSON object", `"x"`: "must be a JSON object", "{": "not valid JSON (at byte 1)",
 		`{"a":1 "b":2}`: "not valid JSON (at byte 8)", "{'a':1}": "not valid JSON (at byte 2)", `{"a":[1,2}`: "not valid JSON (at byte 10)", `{"a":1,`: "not valid JSON (at byte 7)",
-		"{} {}": "more than one", "{}]": "more than one", "{\"a\":\"\xff\"}": "not valid UTF-8", deep(33): "nests deeper than 32",
+		"{} {}": "more than one", "{}]": "more than one", "{\"a\":\"\xff\"}": "not valid UTF-8", deep(33): "nested more than 32 levels",
 	} {
 		for name, what := range map[string]string{"": "The body", "data": "The part data"} {
 			_, err := parseObject([]byte(body), name)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -41,8 +42,13 @@ func TestProblems(t *testing.T) {
 		require.Equal(t, "https://sign.example.com/docs/errors#some_code", body["type"])
 		require.Equal(t, http.StatusText(status), body["title"])
 		require.Equal(t, map[string]any{}, body["errors"])
-		require.Nil(t, body["details"])
-		require.Empty(t, w.Header().Get("Retry-After"))
+		if kind == models.KindUnavailable {
+			require.Equal(t, map[string]any{"retryAfterSeconds": json.Number("5")}, body["details"])
+			require.Equal(t, "5", w.Header().Get("Retry-After"))
+		} else {
+			require.Nil(t, body["details"])
+			require.Empty(t, w.Header().Get("Retry-After"))
+		}
 		require.Equal(t, map[bool]string{true: "Bearer"}[status == 401], w.Header().Get("WWW-Authenticate"))
 		require.Equal(t, "application/json; charset=utf-8", w.Header().Get("Content-Type"))
 	}

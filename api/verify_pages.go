@@ -34,6 +34,9 @@ var errDiffers = models.Refuse(models.KindUnprocessable, "appearance_differs", "
 // verifyPage renders a page of a sealed PDF as its signers were shown it, and compares it with the seal record. It keeps
 // nothing.
 func (s *verifyHandler) verifyPage(c *gin.Context) error {
+	if err := checkQuery(c); err != nil {
+		return err
+	}
 	level, err := pageLevel(c)
 	if err != nil {
 		return err

@@ -41,11 +41,11 @@ func TestParseScheduleErrors(t *testing.T) {
 		"fast":               `"fast" is neither`,
 		"1m,1m":              "2 delays given, 5 needed",
 		"1,2,3,4,5,6":        "6 delays given, 5 needed",
-		"0s,1m,ten,1h,6h":    `delay 3, "ten", is no duration`,
-		"0s,1m,10,1h,6h":     `delay 3, "10", is no duration`,
+		"0s,1m,ten,1h,6h":    `delay 3, "ten", is not a duration`,
+		"0s,1m,10,1h,6h":     `delay 3, "10", is not a duration`,
 		"0s,-1m,10m,1h,6h":   "delay 2, -1m0s, is not between",
 		"0s,1m,10m,1h,169h":  "delay 5, 169h0m0s, is not between",
-		"0s,1m,10m,1h,":      `delay 5, "", is no duration`,
+		"0s,1m,10m,1h,":      `delay 5, "", is not a duration`,
 		"0s,1m,10m,1h,9999y": "delay 5",
 	}
 	for in, want := range cases {

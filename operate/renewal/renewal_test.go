@@ -377,7 +377,7 @@ func TestTwoAtOnce(t *testing.T) {
 		}))
 		require.Len(env.t, problems, 2)
 		for _, p := range problems {
-			require.Contains(env.t, p, "another file")
+			require.Contains(env.t, p, "a different file")
 		}
 		env.holds(env.load(e.ID), "B-T")
 		keys, err := env.Blobs.List(ctx, "envelopes/"+e.ID.String()+"/sealed/")

@@ -286,18 +286,6 @@ func TestReadingRule(t *testing.T) {
 	b.waitUntilStill()
 }
 
-// What a file names but does not hold is drawn with the typefaces that come with the service.
-func TestShippedTypefaces(t *testing.T) {
-	t.Parallel()
-	e := svc.create(t, "Typefaces", []object{{"name": "Ada Lovelace", "email": "fonts@example.com", "authMethod": "none"}}, leaseFields()[2:3], leaseDocument())
-	b := open(t, desktop)
-	b.visit(e.Signers[0].SigningURL)
-	b.button("I agree")
-	b.until(`document.querySelectorAll(".textLayer span").length > 10`)
-	b.until(`[...document.fonts].some((f) => f.family.startsWith("g_d") && f.status === "loaded")`)
-	b.waitUntilStill()
-}
-
 // Names: letters of initials do not join to a word, and a long name fits its preview and its field.
 func TestNames(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,7 @@ func TestConsoleLabelsAndDuplicates(t *testing.T) {
 		b.click(in(dialog, "Delete draft"))
 		b.until(`location.hash.startsWith("#/envelopes") && location.hash.split("/").length < 3`)
 		b.visit(svc.base + "/console#/envelopes/" + copied)
-		b.see("There is no such resource.")
+		b.see("Not found, or not accessible with this credential.")
 		b.waitUntilStill()
 	}
 }

@@ -68,6 +68,10 @@ func (n *normalizer) normalize(name string, v any) any {
 		return out
 	case string:
 		return n.text(name, v)
+	case json.Number:
+		if secs, err := v.Int64(); name == "retryAfterSeconds" && err == nil && secs > 60 { // less the time that the test took
+			return json.Number("3600")
+		}
 	}
 	return v
 }

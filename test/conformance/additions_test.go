@@ -40,6 +40,7 @@ func checkCorrections(t *testing.T, s *target) {
 	at := "/v1/envelopes/" + e.str("id")
 	signer := at + "/signers/" + e.item("signers", 0)["id"].(string)
 	c.call(t, http.MethodPatch, at, object{"reminderHours": 5}).want(t, 200)
+	require.NotEqual(t, e.str("id"), c.post(t, at+"/duplicate", object{"createdBy": "me"}).want(t, 201).str("id"))
 	c.post(t, signer+"/remind", nil).want(t, 202)
 	c.post(t, signer+"/remind", nil).want(t, 429)
 	c.post(t, signer+"/resend", nil).want(t, 202)

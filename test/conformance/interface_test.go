@@ -465,6 +465,7 @@ func checkConsole(t *testing.T, s *target) {
 	at := "/v1/console/envelopes/" + e.str("id")
 	require.Eventually(t, func() bool { return c.get(t, "/v1/envelopes/"+e.str("id")+"/progress").str("step") == "waiting" }, patience, 100*time.Millisecond)
 	c.get(t, at).want(t, 200)
+	c.get(t, "/v1/console/home?tenantId="+url.QueryEscape(s.tenant)).want(t, 200)
 	require.NotContains(t, string(c.get(t, "/v1/console/problems").want(t, 200).raw), e.str("id"), "all is well with it")
 	c.post(t, at+"/restart", nil).refused(t, 409, "workflow_running")
 	require.Len(t, c.pages(t, "/v1/console/envelopes?tenantId="+s.tenant+"&search="+url.QueryEscape(e.str("id"))), 1)

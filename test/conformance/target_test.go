@@ -289,6 +289,9 @@ func (s *target) complete() (missing []string) {
 		if strings.HasPrefix(path, "/v1/console/provider/") || strings.HasPrefix(path, "/v1/console/passkeys") { // they need a person elsewhere: see checkProvider and checkPasskeys
 			continue
 		}
+		if strings.HasSuffix(path, "/restart") { // it needs a lost workflow: api's TestRestartWorkflow
+			continue
+		}
 		for method, op := range item.Operations() {
 			for status := range op.Responses.Map() {
 				code, err := strconv.Atoi(status)
