@@ -117,8 +117,8 @@ func preparedOriginals() []prepared {
 			objPage: strings.Replace(pageOf(objContent, ""), "/Parent 2 0 R", "/Parent 8 0 R", 1),
 		}),
 		tree("page-is-stream", map[int]string{objPage: streamOf(strings.TrimSuffix(strings.TrimPrefix(pageOf(objContent, ""), "<<"), ">>"), "")}),
-		tree("rotation-real", map[int]string{objPage: pageOf(objContent, "/Rotate 90.0")}),
-		tree("rotation-by-half", map[int]string{objPage: pageOf(objContent, "/Rotate 45")}),
+		{"page-tree-rotation-real", tree("", map[int]string{objPage: pageOf(objContent, "/Rotate 90.0")}).bytes, false},
+		{"page-tree-rotation-by-half", tree("", map[int]string{objPage: pageOf(objContent, "/Rotate 45")}).bytes, false},
 		tree("parameters-by-other-key", map[int]string{objContent: streamOf("/DP<</Predictor 12>>", "BT ET")}),
 		tree("resources-undefined", map[int]string{objPage: "<</Type/Page/Contents 5 0 R/Parent 2 0 R/Resources 40 0 R>>"}),
 		{"two-generations", func() []byte {
