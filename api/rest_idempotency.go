@@ -22,6 +22,7 @@ import (
 	"countersign/internal/credential"
 	"countersign/internal/failpoint"
 	"countersign/models"
+	"countersign/seal/refusal"
 	"countersign/store"
 	"countersign/store/blob"
 )
@@ -101,7 +102,11 @@ func (s *shared) executeFirst(c *gin.Context, id uuid.UUID, keepFor time.Duratio
 			_ = s.requests.ReleaseKey(keep, id, false)
 		}
 	}()
+	unknown := false // whether it took effect
 	if err := fn(); err != nil {
+		_, refused := errors.AsType[*models.Error](err)
+		_, rejected := errors.AsType[*refusal.Error](err)
+		unknown = !refused && !rejected
 		s.fail(c, err)
 	}
 	answered = true
@@ -111,7 +116,7 @@ func (s *shared) executeFirst(c *gin.Context, id uuid.UUID, keepFor time.Duratio
 	var err error
 	a := store.StoredResponse{Status: status, Header: storableHeaders(rec.Header()), Body: rec.body.Bytes()}
 	switch {
-	case status == http.StatusInternalServerError || rec.lost || !rec.Written() && status == http.StatusOK:
+	case unknown || status == http.StatusInternalServerError || rec.lost || !rec.Written() && status == http.StatusOK:
 		err = s.requests.ReleaseKey(keep, id, false) // what was committed is not done twice
 	case keepFor == 0 || c.GetBool(noStoreKey) || status < 200 || status > 299:
 		err = s.requests.ReleaseKey(keep, id, true)

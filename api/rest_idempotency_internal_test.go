@@ -1,14 +1,22 @@
 package api
 
 import (
+	"context"
 	"crypto/sha256"
+	"database/sql/driver"
+	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"countersign/models"
 )
 
 // TestFingerprints: a request that says the same has the same, whatever boundary a client draws; any other differs.
@@ -118,4 +126,39 @@ func TestWhatIsKeptOfAnAnswer(t *testing.T) {
 	}
 	require.Len(t, scopes, 4)
 	require.Equal(t, []time.Duration{24 * time.Hour, tokenResponseLifetime, 0}, []time.Duration{replayResponse.lifetime(), replayBriefly.lifetime(), neverReplay.lifetime()})
+}
+
+// releases records how keys were released.
+type releases struct {
+	requestStore
+
+	anyway []bool
+}
+
+func (r *releases) ReleaseKey(_ context.Context, _ uuid.UUID, anyway bool) error {
+	r.anyway = append(r.anyway, anyway)
+	return nil
+}
+
+// TestExecuteFirst_UnknownOutcome_KeepsCommittedKeys checks that a request which may have taken effect is not executed
+// again by a repeat, whatever status its answer had.
+func TestExecuteFirst_UnknownOutcome_KeepsCommittedKeys(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		err    error
+		status int
+		anyway bool
+	}{
+		"the database is lost":  {fmt.Errorf("commit: %w", driver.ErrBadConn), 503, false},
+		"an unexpected failure": {errors.New("fault"), 500, false},
+		"a refusal":             {models.ErrNotFound, 404, true},
+		"a busy service":        {models.Refuse(models.KindUnavailable, "busy", "Wait."), 503, true},
+	} {
+		requests := &releases{}
+		s := &shared{requests: requests, log: slog.New(slog.DiscardHandler)}
+		c, w := request(http.MethodPost, "/", "", "")
+		require.NoError(t, s.executeFirst(c, uuid.New(), time.Hour, func() error { return tt.err }))
+		require.Equal(t, tt.status, w.Code, name)
+		require.Equal(t, []bool{tt.anyway}, requests.anyway, name)
+	}
 }
