@@ -242,3 +242,21 @@ func TestTemplatePages(t *testing.T) {
 	c.del("/v1/templates/" + template.str("id")).want(204)
 	c.get(at).refused(410, "template_archived")
 }
+
+// TestPageLines checks that the lines and images of a page are where it shows them, and that a drawing has none.
+func TestPageLines(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t, nil)
+	c := s.client(t)
+	lines := func(content string) object {
+		data := contract()
+		data["fields"] = nil
+		e := c.upload(http.MethodPost, "/v1/envelopes", data, preparable("a) Tj ET "+content+" BT (b", "", "")).want(201)
+		return c.get("/v1/envelopes/" + e.str("id") + "/documents/" + e.document(0)["id"].(string) + "/pages/1/lines").want(200).body
+	}
+	got := lines("100 600 m 300 600 l S 400 500 m 400 700 l S q 200 0 0 100 50 60 cm BI /W 1 /H 1 /BPC 8 /CS /G ID x EI Q")
+	require.Equal(t, []any{object{"at": 200.0, "from": 100.0, "to": 300.0}}, got["horizontal"])
+	require.Equal(t, []any{object{"at": 400.0, "from": 100.0, "to": 300.0}}, got["vertical"])
+	require.Equal(t, []any{object{"x": 50.0, "y": 640.0, "w": 200.0, "h": 100.0}}, got["images"])
+	require.Equal(t, true, lines(strings.Repeat("1 0 m 1 700 l S ", 25_000))["truncated"])
+}
